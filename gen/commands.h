@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "core/error.h"
+
+namespace lw::gen {
+
+/// What the command line asked for; runs once it is parsed.
+using Command = std::function<ExitCode()>;
+
+// Each adds a subcommand with its options to the program, and sets `chosen` when it is given.
+void add_run_command(CLI::App& program, Command& chosen);
+void add_receive_command(CLI::App& program, Command& chosen);
+void add_replay_command(CLI::App& program, Command& chosen);
+void add_search_command(CLI::App& program, Command& chosen);
+void add_check_command(CLI::App& program, Command& chosen);
+void add_opcodes_command(CLI::App& program, Command& chosen);
+
+/// Says on stderr what went wrong, and returns the exit code that goes with it.
+ExitCode complain(const Error& error);
+
+}  // namespace lw::gen

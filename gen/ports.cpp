@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/ports.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace lw::gen {
+namespace {
+
+constexpr std::uint32_t kOwnMemoryMib = 64;
+constexpr auto kLinger = std::chrono::milliseconds(300);
+
+Result<std::vector<nic::PortSpec>> parse_all(const std::vector<std::string>& names) {
+  std::vector<nic::PortSpec> specs;
+  for (const std::string& name : names) {
+    auto spec = nic::parse_port_spec(name);
+    if (!spec) return std::unexpected(spec.error());
+    specs.push_back(std::move(*spec));
+  }
+  return specs;
+}
+
+}  // namespace
+
+Result<Ports> Ports::open(const std::vector<std::string>& names, bool verbose,
+                          const nic::PortConfig& config) {
+  const auto specs = parse_all(names);
+  if (!specs) return std::unexpected(specs.error());
+  nic::PoolConfig buffers;
+  buffers.buffers += static_cast<std::uint32_t>(specs->size()) * config.receive_ring;
+  buffers.eal_memory = std::ranges::any_of(*specs, nic::needs_eal_memory);
+  const std::uint64_t for_pool = buffers.eal_memory ? nic::Pool::bytes_needed(buffers) : 0;
+  auto eal =
+      nic::Eal::start({.ports = *specs,
+                       .cores = {},
+                       .memory_mib = kOwnMemoryMib + static_cast<std::uint32_t>(for_pool >> 20),
+                       .verbose = verbose});
+  if (!eal) return std::unexpected(eal.error());
+  auto pool = nic::Pool::create("gen", buffers);
+  if (!pool) return std::unexpected(pool.error());
+  Ports ports(std::move(*eal), std::move(*pool));
+  for (const nic::PortSpec& spec : *specs) {
+    auto port = nic::Port::open(ports.eal_, spec, ports.pool_, config);
+    if (!port) return std::unexpected(port.error());
+    ports.ports_.push_back(std::move(*port));
+    ports.shared_memory_ |= spec.as<nic::MemifPort>() != nullptr;
+  }
+  return ports;
+}
+
+Result<void> Ports::wait_links(Duration timeout, const std::atomic<bool>& cancelled) {
+  for (nic::Port& port : ports_) {
+    if (auto up = port.wait_link(timeout, cancelled); !up) return up;
+  }
+  return {};
+}
+
+void Ports::linger() const {
+  if (shared_memory_) std::this_thread::sleep_for(kLinger);
+}
+
+}  // namespace lw::gen

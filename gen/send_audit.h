@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "core/histogram.h"
+#include "core/time.h"
+#include "roce/icrc_check.h"
+
+namespace lw::gen {
+
+/// What a sender finds out about itself while it sends.
+struct SendAudit {
+  static constexpr std::uint32_t kIcrcEvery = 4096;  // a whole ICRC every so many patched ones
+
+  Histogram pacing_error;  // ns from a burst's due time to when the port is given it
+  std::uint64_t icrc_checked = 0, icrc_bad = 0;
+
+  void look_at(wire::Bytes frame) noexcept {
+    if (--until_check_ > 0) return;
+    until_check_ = kIcrcEvery;
+    ++icrc_checked;
+    if (roce::check_icrc(roce::open_envelope(frame)) != roce::IcrcVerdict::ok) ++icrc_bad;
+  }
+
+ private:
+  std::uint32_t until_check_ = 1;
+};
+
+}  // namespace lw::gen

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "core/quantity.h"
+#include "impair/command.h"
+#include "impair/sizing.h"
+#include "path/budget.h"
+
+namespace lw::impair {
+namespace {
+
+using profile::ImpairProfile;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string profile;
+  bool json = false;
+};
+
+std::string_view ways_of(const path::RuleConfig& rule) {
+  if (rule.west_to_east && rule.east_to_west) return "both ways";
+  return name_of(rule.west_to_east ? path::Direction::west_to_east : path::Direction::east_to_west);
+}
+
+std::string_view match_of(const path::RuleConfig& rule) {
+  return rule.match == path::Match::rocev2 ? "rocev2" : "all";
+}
+
+void print_path(const path::Path& path) {
+  fmt::print("path {}: {} one way\n", path.name, format_duration(one_way_delay(path)));
+  fmt::print("  {:<28}{:g} km, {}\n", "fibre", length_km(path), format_duration(fibre_delay(path)));
+  for (const auto& item : path.equipment)
+    fmt::print("  {:<28}{} x {} = {}\n", item.name, item.count, format_duration(item.latency),
+               format_duration(item.latency * std::int64_t{item.count}));
+}
+
+void print_rules(const ImpairProfile& profile) {
+  for (const auto& rule : profile.rules)
+    fmt::print("rule {}: {}, {}: delay {}, loss {:g} %\n", rule.name, match_of(rule), ways_of(rule),
+               rule.delay ? format_duration(*rule.delay) : "none", rule.loss * 100);
+}
+
+void print_flight(const ImpairProfile& profile) {
+  const double rate = profile.capacity.rate_bps;
+  const Duration delay = profile.longest_delay();
+  fmt::print("in flight each way: {} x {} = {}\n", format_bit_rate(rate), format_duration(delay),
+             format_bytes(path::bandwidth_delay_bytes(rate, delay)));
+  for (const auto& line : path::flight_table(rate, delay)) {
+    const std::string what = line.payload ? fmt::format("RoCE payload {} B", line.payload)
+                                          : std::string("smallest frame");
+    fmt::print("  {:<20}{:>6} B frames {:>10}\n", what, line.frame, line.frames);
+  }
+}
+
+Json path_json(const path::Path& path) {
+  Json equipment = Json::array();
+  for (const auto& item : path.equipment)
+    equipment.push_back(
+        {{"name", item.name}, {"count", item.count}, {"latency_ns", item.latency.count()}});
+  return {{"name", path.name},
+          {"km", length_km(path)},
+          {"fibre_ns", fibre_delay(path).count()},
+          {"equipment_ns", equipment_delay(path).count()},
+          {"one_way_ns", one_way_delay(path).count()},
+          {"equipment", std::move(equipment)}};
+}
+
+Json rule_json(const path::RuleConfig& rule) {
+  Json json = {{"name", rule.name},
+               {"match", match_of(rule)},
+               {"direction", ways_of(rule)},
+               {"delay_ns", nullptr},
+               {"loss", rule.loss}};
+  if (rule.delay) json["delay_ns"] = rule.delay->count();
+  return json;
+}
+
+Json check_json(const ImpairProfile& profile) {
+  const Sizing sizing = size_for(profile);
+  const double rate = profile.capacity.rate_bps;
+  const Duration delay = profile.longest_delay();
+  Json json = {{"profile", profile.name}, {"seed", profile.seed}};
+  if (profile.path) json["path"] = path_json(*profile.path);
+  for (const auto& rule : profile.rules) json["rules"].push_back(rule_json(rule));
+  json["rate_bps"] = rate;
+  json["delay_ns"] = delay.count();
+  json["bandwidth_delay_bytes"] = path::bandwidth_delay_bytes(rate, delay);
+  for (const auto& line : path::flight_table(rate, delay))
+    json["in_flight"].push_back(
+        {{"payload", line.payload}, {"frame", line.frame}, {"frames", line.frames}});
+  json["memory"] = {{"frames_per_direction", sizing.frames_per_direction},
+                    {"buffers", sizing.buffers},
+                    {"bytes", sizing.memory()}};
+  return json;
+}
+
+ExitCode check(const Options& options) {
+  const auto profile = profile::load_impair_profile(options.profile);
+  if (!profile) return complain(profile.error());
+  if (options.json) {
+    fmt::print("{}\n", check_json(*profile).dump());
+  } else {
+    if (profile->path) print_path(*profile->path);
+    print_rules(*profile);
+    print_flight(*profile);
+    fmt::print("memory: {}\n", arithmetic(*profile));
+  }
+  const auto fits = check_memory(*profile, available_memory());
+  return fits ? ExitCode::done : complain(fits.error());
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& program, Command& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand(
+      "check", "Read a profile; print its delay, what is in flight and the memory that it needs");
+  command->add_option("PROFILE", options->profile, "TOML file, or - for standard input")
+      ->required();
+  command->add_flag("--json", options->json, "one JSON object on standard output");
+  command->callback([options, &chosen] { chosen = [options] { return check(*options); }; });
+}
+
+}  // namespace lw::impair

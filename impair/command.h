@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+#include "core/error.h"
+
+namespace lw::impair {
+
+/// What main does once the command line is understood.
+using Command = std::function<ExitCode()>;
+
+/// Each adds its subcommand to `program`, and puts what it does into `chosen` when it is chosen.
+void add_check_command(CLI::App& program, Command& chosen);
+void add_replay_command(CLI::App& program, Command& chosen);
+void add_run_command(CLI::App& program, Command& chosen);
+
+/// Says what went wrong on stderr; its exit code.
+ExitCode complain(const Error& error);
+
+}  // namespace lw::impair

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "capture/record.h"
+#include "roce/envelope.h"
+
+namespace lw::impair {
+
+/// Captured frames that are inside a lane: copies, because a reader's record lives only until the
+/// next one. Memory grows to the most that were ever inside at once.
+class FrameStore {
+ public:
+  using Handle = std::uint32_t;
+  struct Stored {
+    std::vector<std::byte> bytes;
+    std::uint32_t wire_length = 0, interface = 0;
+    roce::Link link = roce::Link::ethernet;
+
+    [[nodiscard]] roce::Envelope envelope() const noexcept {
+      return roce::open_envelope(bytes, wire_length, link);
+    }
+  };
+
+  Handle put(const capture::Record& record, roce::Link link) {
+    const Handle handle = take();
+    Stored& frame = frames_[handle];
+    frame.bytes.assign(record.bytes.begin(), record.bytes.end());
+    frame.wire_length = record.wire_length;
+    frame.interface = record.interface;
+    frame.link = link;
+    return handle;
+  }
+  void free(Handle handle) { free_.push_back(handle); }
+  const Stored& operator[](Handle handle) const { return frames_[handle]; }
+
+ private:
+  Handle take() {
+    if (free_.empty()) {
+      frames_.emplace_back();
+      return static_cast<Handle>(frames_.size() - 1);
+    }
+    const Handle handle = free_.back();
+    free_.pop_back();
+    return handle;
+  }
+
+  std::vector<Stored> frames_;
+  std::vector<Handle> free_;
+};
+
+}  // namespace lw::impair

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/ledger_file.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace lw::impair {
+namespace {
+
+std::unexpected<Error> refuse(const std::string& path, int error) {
+  return fail(fmt::format("can't write the ledger {}: {}", path, std::strerror(error)),
+              ExitCode::environment);
+}
+
+/// Quoted and escaped; names come from a profile and may hold anything.
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string ledger_line(const path::LedgerRecord& record, const RuleNames& rules,
+                        std::int64_t clock_offset_ns) {
+  const auto& names = rules[static_cast<std::size_t>(record.direction)];
+  fmt::memory_buffer line;
+  const auto out = fmt::appender(line);
+  fmt::format_to(out, R"({{"direction":"{}","frame":{},"time_in_ns":{},"time_out_ns":)",
+                 name_of(record.direction), record.number, to_ns(record.in) + clock_offset_ns);
+  if (record.went_out()) {
+    fmt::format_to(out, "{}", to_ns(record.out) + clock_offset_ns);
+  } else {
+    fmt::format_to(out, "null");
+  }
+  fmt::format_to(out, R"(,"rule":{},"stage":"{}","action":"{}")",
+                 record.rule < names.size() ? quoted(names[record.rule]) : "null",
+                 name_of(record.stage), name_of(record.fate));
+  if (record.roce)
+    fmt::format_to(
+        out, R"(,"infiniband.bth.destqp":{},"infiniband.bth.psn":{},"infiniband.bth.opcode":{})",
+        record.qpn, record.psn, record.opcode);
+  fmt::format_to(out, "}}");
+  return fmt::to_string(line);
+}
+
+Result<std::unique_ptr<LedgerFile>> LedgerFile::create(const std::string& path, RuleNames rules,
+                                                       std::int64_t clock_offset_ns) {
+  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
+  if (!file) return refuse(path, errno);
+  return std::unique_ptr<LedgerFile>(new LedgerFile(path, file, std::move(rules), clock_offset_ns));
+}
+
+LedgerFile::LedgerFile(std::string path, std::FILE* file, RuleNames rules,
+                       std::int64_t clock_offset_ns)
+    : path_(std::move(path)),
+      file_(file),
+      rules_(std::move(rules)),
+      clock_offset_ns_(clock_offset_ns) {}
+
+void LedgerFile::write(std::span<const path::LedgerRecord> records) {
+  for (const auto& record : records) {
+    const std::string line = ledger_line(record, rules_, clock_offset_ns_) + "\n";
+    failed_ |= std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size();
+  }
+  records_ += records.size();
+}
+
+Result<void> LedgerFile::close() {
+  if (std::fflush(file_.get()) != 0 || failed_) return refuse(path_, errno);
+  return {};
+}
+
+}  // namespace lw::impair

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/filter.h"
+
+#include <fmt/format.h>
+#include <pcap/pcap.h>
+
+namespace lw::capture {
+namespace {
+
+constexpr int kSnapLength = 262144;
+
+/// libpcap's own number where it isn't the file's. (pcap-linktype(7))
+int dlt_of(int link_type) noexcept { return link_type == kLinkTypeRaw ? DLT_RAW : link_type; }
+
+struct ClosePcap {
+  void operator()(pcap_t* handle) const noexcept { pcap_close(handle); }
+};
+
+}  // namespace
+
+void Filter::Free::operator()(bpf_program* program) const noexcept {
+  pcap_freecode(program);
+  delete program;
+}
+
+Result<Filter> Filter::compile(const std::string& expression, int link_type) {
+  const std::unique_ptr<pcap_t, ClosePcap> handle(pcap_open_dead(dlt_of(link_type), kSnapLength));
+  if (!handle) return fail("libpcap has no memory for a filter", ExitCode::environment);
+  std::unique_ptr<bpf_program, Free> program(new bpf_program{});
+  constexpr int kOptimise = 1;
+  if (pcap_compile(handle.get(), program.get(), expression.c_str(), kOptimise,
+                   PCAP_NETMASK_UNKNOWN) != 0) {
+    return fail(fmt::format("filter \"{}\": {}", expression, pcap_geterr(handle.get())));
+  }
+  return Filter(std::move(program));
+}
+
+bool Filter::matches(Bytes bytes, std::uint32_t wire_length) const noexcept {
+  pcap_pkthdr header{};
+  header.caplen = static_cast<bpf_u_int32>(bytes.size());
+  header.len = wire_length;
+  return pcap_offline_filter(program_.get(), &header,
+                             reinterpret_cast<const u_char*>(bytes.data())) != 0;
+}
+
+}  // namespace lw::capture

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "capture/record.h"
+#include "core/error.h"
+
+struct bpf_program;
+
+namespace lw::capture {
+
+/// tcpdump's filter language, by libpcap. As there, "udp port 4791" looks at untagged frames and
+/// "vlan and udp port 4791" at tagged ones. Immutable; matches() may be called by any thread.
+class Filter {
+ public:
+  /// For frames of this LINKTYPE. An error (usage) holds the expression and libpcap's words.
+  static Result<Filter> compile(const std::string& expression, int link_type);
+
+  [[nodiscard]] bool matches(Bytes bytes, std::uint32_t wire_length) const noexcept;
+
+ private:
+  struct Free {
+    void operator()(bpf_program* program) const noexcept;
+  };
+  explicit Filter(std::unique_ptr<bpf_program, Free> program) : program_(std::move(program)) {}
+  std::unique_ptr<bpf_program, Free> program_;
+};
+
+}  // namespace lw::capture

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/pcapng_format.h"
+
+#include <algorithm>
+
+#include "capture/byte_order.h"
+#include "capture/damage.h"
+
+namespace lw::capture {
+namespace {
+
+constexpr std::size_t kBlockOverhead = 12;  // type and the two lengths
+constexpr std::size_t kSmallestSection = 28;
+constexpr std::uint16_t kOptionEnd = 0, kOptionComment = 1;
+constexpr std::uint16_t kOptionName = 2, kOptionResolution = 9, kOptionOffset = 14;
+
+constexpr std::size_t padded(std::size_t size) noexcept { return (size + 3) & ~std::size_t{3}; }
+
+std::string_view text_of(Bytes bytes) noexcept {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// The smallest body that a block of this type can have.
+constexpr std::size_t smallest_body(std::uint32_t type) noexcept {
+  switch (type) {
+    case kSectionHeaderBlock:
+      return 16;
+    case kInterfaceBlock:
+      return 8;
+    case kEnhancedPacketBlock:
+      return 20;
+    case kPacketBlock:
+      return 20;
+    case kSimplePacketBlock:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+std::uint64_t decimal_to_ns(std::uint64_t stamp, unsigned digits) noexcept {
+  for (; digits < 9; ++digits) stamp *= 10;
+  for (; digits > 9 && stamp > 0; --digits) stamp /= 10;
+  return stamp;
+}
+
+std::uint64_t binary_to_ns(std::uint64_t stamp, unsigned bits) noexcept {
+  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+  // A fraction finer than 2^-32 s is cut to it, so that the product stays within 64 bits.
+  constexpr unsigned kFinest = 32;
+  if (bits >= 64) return bits - 64 < 32 ? (stamp >> kFinest) * kNsPerSecond >> (bits - kFinest) : 0;
+  const std::uint64_t seconds = stamp >> bits;
+  std::uint64_t fraction = stamp & ((std::uint64_t{1} << bits) - 1);
+  if (bits > kFinest) {
+    fraction >>= bits - kFinest;
+    bits = kFinest;
+  }
+  return seconds * kNsPerSecond + (fraction * kNsPerSecond >> bits);
+}
+
+}  // namespace
+
+std::int64_t stamp_to_ns(std::uint64_t stamp, StampUnit unit) noexcept {
+  const unsigned exponent = unit.resolution & 0x7f;
+  const std::uint64_t ns =
+      unit.resolution & 0x80 ? binary_to_ns(stamp, exponent) : decimal_to_ns(stamp, exponent);
+  return static_cast<std::int64_t>(ns + static_cast<std::uint64_t>(unit.offset_seconds) *
+                                            1'000'000'000u);
+}
+
+bool PcapngFormat::recognises(Bytes start) noexcept {
+  return start.size() >= 4 && load<std::uint32_t>(start, 0, false) == kSectionHeaderBlock;
+}
+
+Result<PcapngFormat> PcapngFormat::open(Source& source) {
+  PcapngFormat format;
+  const auto block = format.peek_block(source);
+  if (!block) return std::unexpected(block.error());
+  if (auto begun = format.begin_section(source, **block); !begun) {
+    return std::unexpected(begun.error());
+  }
+  source.skip((*block)->size);
+  return format;
+}
+
+/// The next block, whole; nothing at the file's end. A section header sets the byte order before
+/// its length is read.
+std::expected<std::optional<PcapngFormat::Block>, Error> PcapngFormat::peek_block(Source& source) {
+  const Bytes start = source.peek(kBlockOverhead);
+  if (start.empty() && !source.read_error()) return std::nullopt;
+  if (start.size() < kBlockOverhead) return cut(source, "a block", kBlockOverhead, start.size());
+  Block block;
+  block.type = load<std::uint32_t>(start, 0, swap_);
+  if (block.type == kSectionHeaderBlock) {
+    swap_ = load<std::uint32_t>(start, 8, false) != kByteOrderMagic;
+    if (load<std::uint32_t>(start, 8, swap_) != kByteOrderMagic) {
+      return damaged(source, "a section header without the byte-order magic 1a2b3c4d");
+    }
+  }
+  block.size = load<std::uint32_t>(start, 4, swap_);
+  if (block.size % 4 != 0 || block.size < kBlockOverhead + smallest_body(block.type) ||
+      block.size > kMaxRecord) {
+    return damaged(source, fmt::format("a block of type {:#x} cannot be {} bytes long; the file is "
+                                       "damaged here or before",
+                                       block.type, block.size));
+  }
+  const Bytes bytes = source.peek(block.size);
+  if (bytes.size() < block.size) return cut(source, "a block", block.size, bytes.size());
+  const auto trailer = load<std::uint32_t>(bytes, block.size - 4, swap_);
+  if (trailer != block.size) {
+    return damaged(source, fmt::format("a block begins with length {} and ends with length {}",
+                                       block.size, trailer));
+  }
+  block.body = bytes.subspan(8, block.size - kBlockOverhead);
+  return block;
+}
+
+Result<void> PcapngFormat::begin_section(Source& source, const Block& block) {
+  static_assert(kSmallestSection == kBlockOverhead + smallest_body(kSectionHeaderBlock));
+  const auto major = load<std::uint16_t>(block.body, 4, swap_);
+  if (major != 1) {
+    return damaged(source, fmt::format("expected version 1 of the pcapng format, found {}", major));
+  }
+  section_base_ = units_.size();
+  return {};
+}
+
+/// Calls visit(code, value) for each option up to the end mark. Damaged options end the walk:
+/// they are remarks beside a frame, no reason to lose it.
+template <class Visitor>
+void PcapngFormat::for_each_option(Bytes options, Visitor visit) const {
+  while (options.size() >= 4) {
+    const auto code = load<std::uint16_t>(options, 0, swap_);
+    const std::size_t length = load<std::uint16_t>(options, 2, swap_);
+    if (code == kOptionEnd || 4 + length > options.size()) return;
+    visit(code, options.subspan(4, length));
+    options = options.subspan(std::min(options.size(), 4 + padded(length)));
+  }
+}
+
+void PcapngFormat::add_interface(const Block& block, std::vector<Interface>& interfaces) {
+  Interface interface;
+  StampUnit unit;
+  interface.link_type = load<std::uint16_t>(block.body, 0, swap_);
+  interface.snap_length = load<std::uint32_t>(block.body, 4, swap_);
+  for_each_option(block.body.subspan(8), [&](std::uint16_t code, Bytes value) {
+    if (code == kOptionName) interface.name = text_of(value);
+    if (code == kOptionResolution && value.size() == 1) {
+      unit.resolution = std::to_integer<std::uint8_t>(value[0]);
+    }
+    if (code == kOptionOffset && value.size() == 8) {
+      unit.offset_seconds = static_cast<std::int64_t>(load<std::uint64_t>(value, 0, swap_));
+    }
+  });
+  interfaces.push_back(std::move(interface));
+  units_.push_back(unit);
+}
+
+Result<PcapngFormat::PacketHeader> PcapngFormat::packet_header(
+    Source& source, const Block& block, const std::vector<Interface>& interfaces) const {
+  const auto u32 = [&](std::size_t at) { return load<std::uint32_t>(block.body, at, swap_); };
+  const auto stamp = [&] { return std::uint64_t{u32(4)} << 32 | u32(8); };
+  PacketHeader header;
+  if (block.type == kEnhancedPacketBlock) {
+    header = {u32(0), stamp(), u32(12), u32(16), 20};
+  } else if (block.type == kPacketBlock) {
+    header = {load<std::uint16_t>(block.body, 0, swap_), stamp(), u32(12), u32(16), 20};
+  } else {
+    header = {0, 0, u32(0), u32(0), 4};
+  }
+  const std::size_t known = interfaces.size() - section_base_;
+  if (header.interface >= known) {
+    return damaged(source, fmt::format("a packet of interface {}, but the section has described {}",
+                                       header.interface, known));
+  }
+  if (block.type == kSimplePacketBlock) {
+    // It says only how long the frame was; the interface's snap length tells how much is here.
+    const std::uint32_t snap = interfaces[section_base_].snap_length;
+    if (snap != 0) header.captured = std::min(header.captured, snap);
+  }
+  if (header.captured > block.body.size() - header.data) {
+    return damaged(source, fmt::format("a packet of {} bytes in a block that has room for {}",
+                                       header.captured, block.body.size() - header.data));
+  }
+  return header;
+}
+
+Result<Record> PcapngFormat::read_packet(Source& source, const Block& block,
+                                         const std::vector<Interface>& interfaces) const {
+  const auto header = packet_header(source, block, interfaces);
+  if (!header) return std::unexpected(header.error());
+  Record record;
+  record.bytes = block.body.subspan(header->data, header->captured);
+  record.wire_length = std::max(header->wire, header->captured);
+  record.interface = static_cast<std::uint32_t>(section_base_ + header->interface);
+  record.offset = source.offset();
+  if (block.type == kSimplePacketBlock) return record;
+  record.stamp = instant_from_ns(stamp_to_ns(header->stamp, units_[record.interface]));
+  const std::size_t options = std::min(block.body.size(), header->data + padded(header->captured));
+  for_each_option(block.body.subspan(options), [&](std::uint16_t code, Bytes value) {
+    if (code == kOptionComment && record.comment.empty()) record.comment = text_of(value);
+  });
+  return record;
+}
+
+std::expected<std::optional<Record>, Error> PcapngFormat::next(Source& source,
+                                                               std::vector<Interface>& interfaces) {
+  for (;;) {
+    const auto block = peek_block(source);
+    if (!block) return std::unexpected(block.error());
+    if (!*block) return std::nullopt;
+    Result<void> done;
+    switch ((*block)->type) {
+      case kSectionHeaderBlock:
+        done = begin_section(source, **block);
+        break;
+      case kInterfaceBlock:
+        add_interface(**block, interfaces);
+        break;
+      case kEnhancedPacketBlock:
+      case kPacketBlock:
+      case kSimplePacketBlock: {
+        auto record = read_packet(source, **block, interfaces);
+        if (!record) return std::unexpected(record.error());
+        source.skip((*block)->size);
+        return *record;
+      }
+      default:
+        break;  // names, statistics, secrets, what others invented: nothing to dissect
+    }
+    if (!done) return std::unexpected(done.error());
+    source.skip((*block)->size);
+  }
+}
+
+}  // namespace lw::capture

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <vector>
+
+#include "capture/record.h"
+#include "capture/source.h"
+#include "core/error.h"
+
+namespace lw::capture {
+
+inline constexpr std::uint32_t kSectionHeaderBlock = 0x0a0d0d0a;
+inline constexpr std::uint32_t kInterfaceBlock = 1;
+inline constexpr std::uint32_t kPacketBlock = 2;  // obsolete
+inline constexpr std::uint32_t kSimplePacketBlock = 3;
+inline constexpr std::uint32_t kEnhancedPacketBlock = 6;
+inline constexpr std::uint32_t kByteOrderMagic = 0x1a2b3c4d;
+
+/// What a pcapng interface's stamps count.
+struct StampUnit {
+  std::uint8_t resolution = 6;      // if_tsresol: 10^-n s, or 2^-n s with the top bit set
+  std::int64_t offset_seconds = 0;  // if_tsoffset
+};
+
+/// A stamp in ns since 1970, rounded down. What doesn't fit wraps; nothing overflows.
+std::int64_t stamp_to_ns(std::uint64_t stamp, StampUnit unit) noexcept;
+
+/// pcapng files: sections of either byte order, each with its own interfaces.
+/// (draft-ietf-opsawg-pcapng)
+///
+///   block: | type 32 | total length 32 | body, padded to 4 | total length 32 |
+class PcapngFormat {
+ public:
+  /// Whether a file that begins with these four bytes is one.
+  static bool recognises(Bytes start) noexcept;
+  /// Reads the first section header, which tells the byte order.
+  static Result<PcapngFormat> open(Source& source);
+  /// Reader::next(). Interfaces are appended to `interfaces` as their blocks come by.
+  std::expected<std::optional<Record>, Error> next(Source& source,
+                                                   std::vector<Interface>& interfaces);
+
+ private:
+  struct Block {
+    std::uint32_t type = 0;
+    Bytes body;
+    std::size_t size = 0;  // of the whole block
+  };
+  /// Where a packet block says that its parts are.
+  struct PacketHeader {
+    std::uint32_t interface = 0;  // within the section
+    std::uint64_t stamp = 0;
+    std::uint32_t captured = 0, wire = 0;
+    std::size_t data = 0;  // offset in the body
+  };
+
+  std::expected<std::optional<Block>, Error> peek_block(Source& source);
+  Result<void> begin_section(Source& source, const Block& block);
+  void add_interface(const Block& block, std::vector<Interface>& interfaces);
+  Result<PacketHeader> packet_header(Source& source, const Block& block,
+                                     const std::vector<Interface>& interfaces) const;
+  Result<Record> read_packet(Source& source, const Block& block,
+                             const std::vector<Interface>& interfaces) const;
+  template <class Visitor>
+  void for_each_option(Bytes options, Visitor visit) const;
+
+  bool swap_ = false;
+  std::size_t section_base_ = 0;  // index of the section's first interface
+  std::vector<StampUnit> units_;  // one an interface, all sections
+};
+
+}  // namespace lw::capture

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/time.h"
+
+namespace lw::capture {
+
+using Bytes = std::span<const std::byte>;
+
+// LINKTYPE numbers, as files hold them. (https://www.tcpdump.org/linktypes.html)
+inline constexpr int kLinkTypeEthernet = 1;
+inline constexpr int kLinkTypeRaw = 101;  // IPv4 or IPv6, told apart by the version
+inline constexpr int kLinkTypeLinuxSll = 113;
+inline constexpr int kLinkTypeIpv4 = 228;
+inline constexpr int kLinkTypeIpv6 = 229;
+inline constexpr int kLinkTypeLinuxSll2 = 276;
+
+/// Where frames of a capture came from. A pcap file has one, without a name.
+struct Interface {
+  int link_type = kLinkTypeEthernet;
+  std::uint32_t snap_length = 262144;  // bytes kept of a frame; 0: all
+  std::string name = {};
+};
+
+/// A captured frame. `bytes` and `comment` live until the reader's next next().
+struct Record {
+  Bytes bytes;
+  std::uint32_t wire_length = 0;  // >= bytes.size(); more where the capture cut the frame
+  Instant stamp;                  // ns since 1970; 1970 where the record holds no time
+  std::uint32_t interface = 0;    // index into Reader::interfaces()
+  std::uint64_t offset = 0;       // of the record (its header or block) in the file
+  std::string_view comment = {};  // the first one; empty in pcap files
+};
+
+/// A record longer than this is damage, not a frame: 256 MiB.
+inline constexpr std::uint32_t kMaxRecord = 256u << 20;
+
+}  // namespace lw::capture

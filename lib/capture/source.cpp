@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/source.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace lw::capture {
+namespace {
+
+// One read() of this size costs a few per cent of what parsing its records does.
+constexpr std::size_t kInitialCapacity = 1 << 20;
+
+std::unexpected<Error> refuse(const std::string& path, int error) {
+  return fail(fmt::format("{}: cannot be read: {}", path, std::strerror(error)),
+              error == ENOENT ? ExitCode::usage : ExitCode::environment);
+}
+
+}  // namespace
+
+Result<Source> Source::open(const std::string& path) {
+  Source source;
+  source.name_ = path == "-" ? "stdin" : path;
+  source.fd_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (source.fd_ < 0) return refuse(path, errno);
+  struct stat status{};
+  if (::fstat(source.fd_, &status) == 0 && S_ISDIR(status.st_mode)) return refuse(path, EISDIR);
+  source.buffer_ = std::make_unique_for_overwrite<std::byte[]>(kInitialCapacity);
+  source.capacity_ = kInitialCapacity;
+  source.data_ = source.buffer_.get();
+  source.at_end_ = false;
+  return source;
+}
+
+Source Source::of_memory(Bytes bytes) noexcept {
+  Source source;
+  source.name_ = "memory";
+  source.data_ = bytes.data();
+  source.end_ = bytes.size();
+  return source;
+}
+
+Source::Source(Source&& other) noexcept { *this = std::move(other); }
+
+Source& Source::operator=(Source&& other) noexcept {
+  if (this == &other) return *this;
+  close();
+  name_ = std::move(other.name_);
+  fd_ = std::exchange(other.fd_, -1);
+  at_end_ = std::exchange(other.at_end_, true);
+  buffer_ = std::move(other.buffer_);
+  capacity_ = std::exchange(other.capacity_, 0);
+  data_ = std::exchange(other.data_, nullptr);
+  begin_ = std::exchange(other.begin_, 0);
+  end_ = std::exchange(other.end_, 0);
+  passed_ = other.passed_;
+  error_ = std::move(other.error_);
+  return *this;
+}
+
+Source::~Source() { close(); }
+
+void Source::close() noexcept {
+  if (fd_ > STDIN_FILENO) ::close(fd_);
+  fd_ = -1;
+}
+
+void Source::make_room() {
+  if (begin_ > 0) {
+    std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
+    passed_ += begin_;
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (end_ < capacity_) return;
+  auto larger = std::make_unique_for_overwrite<std::byte[]>(capacity_ * 2);
+  std::memcpy(larger.get(), buffer_.get(), end_);
+  buffer_ = std::move(larger);
+  capacity_ *= 2;
+  data_ = buffer_.get();
+}
+
+void Source::fill(std::size_t n) {
+  while (!at_end_ && end_ - begin_ < n) {
+    make_room();
+    const ssize_t got = ::read(fd_, buffer_.get() + end_, capacity_ - end_);
+    if (got > 0) {
+      end_ += static_cast<std::size_t>(got);
+    } else if (got == 0 || errno != EINTR) {
+      if (got < 0) error_ = std::strerror(errno);
+      at_end_ = true;
+    }
+  }
+}
+
+}  // namespace lw::capture

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capture/record.h"
+#include "core/error.h"
+
+namespace lw::capture {
+
+enum class Format : std::uint8_t {
+  pcap,     // nanosecond stamps
+  pcap_us,  // microsecond stamps, for readers of old
+  pcapng,   // nanosecond stamps, several interfaces, comments
+};
+
+/// pcapng for a name that ends in .pcapng, else pcap.
+Format format_for(std::string_view path) noexcept;
+
+/// Writes a capture in this machine's byte order, a megabyte at a time. What wasn't closed is
+/// written out at destruction, without a word if that fails: close() tells. One thread.
+class Writer {
+ public:
+  /// "-" is standard output. A pcap file has one link type, so all `interfaces` share it.
+  static Result<Writer> create(const std::string& path, Format format,
+                               std::vector<Interface> interfaces = {Interface{}});
+  Writer(Writer&&) noexcept;
+  Writer& operator=(Writer&&) noexcept;
+  ~Writer();
+
+  /// `interface` indexes the list given to create(); wire_length below bytes.size() counts as
+  /// equal. pcap drops interface and comment. Errors: no such interface; a stamp outside
+  /// 1970..2106 in a pcap file; the disk is full.
+  Result<void> write(Instant stamp, Bytes bytes, std::uint32_t wire_length,
+                     std::uint32_t interface = 0, std::string_view comment = {});
+  /// Hands everything to the operating system, so that others can read it.
+  Result<void> flush();
+  Result<void> close();
+
+ private:
+  Writer() = default;
+  void append_pcap(std::int64_t ns, Bytes bytes, std::uint32_t wire_length);
+  void append_pcapng(std::int64_t ns, Bytes bytes, std::uint32_t wire_length,
+                     std::uint32_t interface, std::string_view comment);
+  void append_file_header(const std::vector<Interface>& interfaces);
+
+  std::string name_;
+  int fd_ = -1;
+  Format format_ = Format::pcap;
+  std::size_t interfaces_ = 0;
+  std::string buffer_;
+};
+
+}  // namespace lw::capture

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/histogram.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace lw {
+
+std::size_t Histogram::index_of(std::uint64_t value) noexcept {
+  if (value < kSub) return value;
+  const int shift = static_cast<int>(std::bit_width(value)) - 1 - kSubBits;
+  return (static_cast<std::size_t>(shift) + 1) * kSub + ((value >> shift) - kSub);
+}
+
+Histogram::Bucket Histogram::bounds_of(std::size_t index) noexcept {
+  const auto first = static_cast<std::int64_t>(index);
+  if (index < kSub) return {first, first, 0};
+  const std::size_t shift = index / kSub - 1;
+  const std::uint64_t low = (index % kSub + kSub) << shift;
+  return {static_cast<std::int64_t>(low),
+          static_cast<std::int64_t>(low + (std::uint64_t{1} << shift) - 1), 0};
+}
+
+std::uint64_t& Histogram::bucket(std::size_t index) {
+  auto& octave = octaves_[index / kSub];
+  if (!octave) octave = std::make_unique<Octave>();
+  return (*octave)[index % kSub];
+}
+
+void Histogram::add(std::int64_t value, std::uint64_t times) noexcept {
+  if (times == 0) return;
+  minimum_ = count_ ? std::min(minimum_, value) : value;
+  maximum_ = count_ ? std::max(maximum_, value) : value;
+  count_ += times;
+  sum_ += static_cast<double>(value) * static_cast<double>(times);
+  bucket(index_of(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)))) += times;
+}
+
+void Histogram::merge(const Histogram& other) noexcept {
+  if (other.count_ == 0) return;
+  minimum_ = count_ ? std::min(minimum_, other.minimum_) : other.minimum_;
+  maximum_ = count_ ? std::max(maximum_, other.maximum_) : other.maximum_;
+  count_ += other.count_;
+  sum_ += other.sum_;
+  for (const Bucket& b : other.occupied()) {
+    bucket(index_of(static_cast<std::uint64_t>(b.first))) += b.count;
+  }
+}
+
+double Histogram::mean() const noexcept {
+  return count_ ? sum_ / static_cast<double>(count_) : 0.0;
+}
+
+std::int64_t Histogram::quantile(double q) const noexcept {
+  if (count_ == 0) return 0;
+  const auto wanted = std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(std::ceil(q * static_cast<double>(count_))));
+  std::uint64_t seen = 0;
+  for (const Bucket& b : occupied()) {
+    seen += b.count;
+    if (seen >= wanted) return std::clamp(b.first + (b.last - b.first) / 2, minimum_, maximum_);
+  }
+  return maximum_;
+}
+
+std::vector<Histogram::Bucket> Histogram::occupied() const {
+  std::vector<Bucket> result;
+  for (std::size_t octave = 0; octave < kOctaves; ++octave) {
+    if (!octaves_[octave]) continue;
+    for (std::size_t i = 0; i < kSub; ++i) {
+      if ((*octaves_[octave])[i] == 0) continue;
+      result.push_back(bounds_of(octave * kSub + i));
+      result.back().count = (*octaves_[octave])[i];
+    }
+  }
+  return result;
+}
+
+}  // namespace lw

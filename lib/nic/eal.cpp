@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nic/eal.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sched.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_log.h>
+
+#include "nic/eal_log.h"
+
+namespace lw::nic {
+
+struct Eal::State {
+  explicit State(bool verbose) : log(EalLog::open(verbose)) {}
+
+  EalLog& log;
+  bool hugepages = false;
+  std::string runtime_directory;  // DPDK's own, to be swept
+  std::string private_directory;  // ours, where the user has none
+
+  // rte_eal_cleanup() isn't called: it unmaps what DPDK's interrupt thread, which it leaves
+  // running, still reads (seen as crashes at exit after memif was used, DPDK 22.11). All that it
+  // would free, the end of the process frees.
+  ~State() {
+    std::error_code ignored;
+    if (!runtime_directory.empty()) std::filesystem::remove_all(runtime_directory, ignored);
+    if (!private_directory.empty()) std::filesystem::remove_all(private_directory, ignored);
+  }
+};
+
+namespace {
+
+std::uint64_t meminfo_value(std::string_view key) {
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  std::uint64_t value = 0;
+  while (file >> word) {
+    if (word == key && file >> value) return value;
+    file.ignore(256, '\n');
+  }
+  return 0;
+}
+
+/// Hugepages are taken as memfd (--in-memory), so no hugetlbfs mount is needed, just free pages.
+bool enough_hugepages(std::uint32_t memory_mib) {
+  return meminfo_value("HugePages_Free:") * meminfo_value("Hugepagesize:") / 1024 >= memory_mib;
+}
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return {0};
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  return cpus;
+}
+
+/// "0@(0,1)" floats, "0@3,1@4" pins.
+std::string lcore_map(const std::vector<int>& cores) {
+  if (cores.empty()) return fmt::format("0@({})", fmt::join(allowed_cpus(), ","));
+  std::vector<std::string> pinned;
+  for (std::size_t i = 0; i < cores.size(); ++i)
+    pinned.push_back(fmt::format("{}@{}", i, cores[i]));
+  return fmt::format("{}", fmt::join(pinned, ","));
+}
+
+std::vector<std::string> arguments_of(const EalConfig& config, bool hugepages) {
+  std::vector<std::string> arguments = {"longwire", "--lcores", lcore_map(config.cores),
+                                        "--no-telemetry",
+                                        fmt::format("--file-prefix=longwire-{}", getpid())};
+  if (hugepages) {
+    arguments.push_back("--in-memory");
+  } else {
+    for (const auto* word : {"--no-huge", "--no-shconf", "-m"}) arguments.emplace_back(word);
+    arguments.push_back(fmt::format("{}", config.memory_mib));
+  }
+  bool any_pci = false;
+  for (const auto& spec : config.ports) {
+    const auto* pci = spec.as<PciPort>();
+    if (!pci) continue;
+    any_pci = true;
+    arguments.insert(arguments.end(), {"-a", pci->address});
+  }
+  if (!any_pci) arguments.emplace_back("--no-pci");
+  return arguments;
+}
+
+/// DPDK wants a directory for itself; an ordinary user without XDG_RUNTIME_DIR would share
+/// /tmp/dpdk with whoever made it first, and be refused.
+std::string provide_runtime_directory() {
+  const char* own = std::getenv("XDG_RUNTIME_DIR");
+  if (geteuid() == 0 || (own && access(own, W_OK | X_OK) == 0)) return {};
+  std::string path = (std::filesystem::temp_directory_path() / "longwire-XXXXXX").string();
+  if (!mkdtemp(path.data())) return {};
+  setenv("XDG_RUNTIME_DIR", path.c_str(), 1);
+  return path;
+}
+
+Result<void> check_cores(const std::vector<int>& cores) {
+  const auto allowed = allowed_cpus();
+  for (const int core : cores)
+    if (std::ranges::find(allowed, core) == allowed.end())
+      return fail(fmt::format("core {} is not one that this process may use; these are: {}", core,
+                              fmt::join(allowed, ", ")),
+                  ExitCode::environment);
+  return {};
+}
+
+}  // namespace
+
+Result<Eal> Eal::start(const EalConfig& config) {
+  if (auto checked = check_cores(config.cores); !checked) return std::unexpected(checked.error());
+  auto state = std::make_unique<State>(config.verbose);
+  state->private_directory = provide_runtime_directory();
+  state->hugepages = enough_hugepages(config.memory_mib);
+  auto arguments = arguments_of(config, state->hugepages);
+  std::vector<char*> argv;
+  for (auto& argument : arguments) argv.push_back(argument.data());
+  if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
+    return fail(fmt::format("DPDK did not start ({}); it says:{}", rte_strerror(rte_errno),
+                            state->log.said()),
+                ExitCode::environment);
+  state->runtime_directory = rte_eal_get_runtime_dir();
+  if (!config.verbose) rte_log_set_global_level(RTE_LOG_NOTICE);
+  return Eal(std::move(state));
+}
+
+Eal::Eal(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Eal::Eal(Eal&&) noexcept = default;
+Eal& Eal::operator=(Eal&&) noexcept = default;
+Eal::~Eal() = default;
+
+bool Eal::has_hugepages() const noexcept { return state_->hugepages; }
+
+std::string Eal::notice() const {
+  if (state_->hugepages) return "memory: hugepages";
+  return "memory: ordinary (too few free hugepages): a physical NIC may not open, and with many "
+         "frames in flight the packet rate is lower";
+}
+
+void Eal::forget() const { state_->log.forget(); }
+std::string Eal::said() const { return state_->log.said(); }
+
+}  // namespace lw::nic

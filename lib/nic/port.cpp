@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nic/port.h"
+
+#include <algorithm>
+#include <time.h>
+#include <utility>
+
+#include <fmt/core.h>
+#include <rte_bus.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+
+#include "core/quantity.h"
+#include "nic/clock.h"
+#include "nic/device_arguments.h"
+
+namespace lw::nic {
+namespace {
+
+/// How long a memif client waits for an answer before it asks again.
+constexpr Duration kMemifPatience = std::chrono::milliseconds(250);
+
+constexpr Duration kMemifLinger = std::chrono::milliseconds(100);
+
+// What stands around an IP packet: Ethernet and up to two VLAN tags; the FCS is the device's.
+constexpr std::uint32_t kLinkOverhead = 14 + 2 * 4;
+
+std::unexpected<Error> refuse(const Eal& eal, const std::string& port, std::string_view step,
+                              int code) {
+  const std::string said = eal.said();
+  return fail(fmt::format("port `{}`: {}: {}{}{}", port, step, rte_strerror(-code),
+                          said.empty() ? "" : "; DPDK says:", said),
+              ExitCode::environment);
+}
+
+/// A device that can be told carries the pool's largest frame; one that can't is left alone
+/// (af_packet claims 1518 and carries what its ring slot holds).
+rte_eth_conf configuration_for(const rte_eth_dev_info& info, std::uint32_t frame_size) {
+  rte_eth_conf conf{};
+  const std::uint32_t wanted = frame_size - kLinkOverhead;
+  const bool settable = info.max_mtu > RTE_ETHER_MTU && info.max_rx_pktlen > RTE_ETHER_MAX_LEN;
+  if (settable && wanted > RTE_ETHER_MTU)
+    conf.rxmode.mtu =
+        std::min<std::uint32_t>({wanted, info.max_mtu, info.max_rx_pktlen - kLinkOverhead});
+  conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+  return conf;
+}
+
+void sleep_ns(long ns) {
+  const timespec pause{0, ns};
+  nanosleep(&pause, nullptr);
+}
+
+}  // namespace
+
+Result<Port> Port::open(const Eal& eal, const PortSpec& spec, const Pool& pool,
+                        const PortConfig& config) {
+  static int ordinal = 0;
+  auto device = device_arguments(spec, ordinal++, pool.config().frame_size);
+  if (!device) return std::unexpected(device.error());
+  eal.forget();
+  if (const int code = rte_dev_probe(device->arguments.c_str()); code < 0)
+    return refuse(eal, spec.text, "did not open", code);
+  std::uint16_t id = kNone;
+  if (const int code = rte_eth_dev_get_port_by_name(device->name.c_str(), &id); code < 0)
+    return refuse(eal, spec.text, "opened, but brought no Ethernet device", code);
+  Port port(id, spec);
+  if (auto configured = port.configure(eal, pool, config); !configured)
+    return std::unexpected(configured.error());
+  return port;
+}
+
+Port::Port(std::uint16_t id, const PortSpec& spec) : id_(id), name_(spec.text) {
+  if (const auto* memif = spec.as<MemifPort>()) {
+    memif_ = true;
+    memif_client_ = !memif->server;
+  }
+  finite_ = spec.as<PcapPort>() || spec.as<NullPort>();
+}
+
+Result<void> Port::configure(const Eal& eal, const Pool& pool, const PortConfig& config) {
+  rte_eth_dev_info info;
+  if (const int code = rte_eth_dev_info_get(id_, &info); code < 0)
+    return refuse(eal, name_, "tells nothing about itself", code);
+  const auto conf = configuration_for(info, pool.config().frame_size);
+  if (const int code = rte_eth_dev_configure(id_, 1, 1, &conf); code < 0)
+    return refuse(eal, name_, "can't be configured", code);
+  std::uint16_t receive_ring = config.receive_ring, send_ring = config.send_ring;
+  rte_eth_dev_adjust_nb_rx_tx_desc(id_, &receive_ring, &send_ring);
+  const auto socket = static_cast<unsigned>(SOCKET_ID_ANY);
+  if (const int code = rte_eth_rx_queue_setup(id_, 0, receive_ring, socket, nullptr, pool.get());
+      code < 0)
+    return refuse(eal, name_, "can't receive into this pool", code);
+  if (const int code = rte_eth_tx_queue_setup(id_, 0, send_ring, socket, nullptr); code < 0)
+    return refuse(eal, name_, "can't send", code);
+  const int code = rte_eth_dev_start(id_);
+  started_ = code == 0;
+  // A memif client can't start before its server is there; wait_link() tries again.
+  if (!started_ && !memif_client_) return refuse(eal, name_, "did not start", code);
+  // A bump in the wire takes every frame; devices without a filter say that they can't.
+  rte_eth_promiscuous_enable(id_);
+  return {};
+}
+
+Port::Port(Port&& other) noexcept
+    : id_(std::exchange(other.id_, kNone)),
+      finite_(other.finite_),
+      idle_(other.idle_),
+      memif_(other.memif_),
+      memif_client_(other.memif_client_),
+      started_(std::exchange(other.started_, false)),
+      name_(std::move(other.name_)) {}
+
+Port& Port::operator=(Port&& other) noexcept {
+  if (this == &other) return *this;
+  close();
+  id_ = std::exchange(other.id_, kNone);
+  finite_ = other.finite_;
+  idle_ = other.idle_;
+  memif_ = other.memif_;
+  memif_client_ = other.memif_client_;
+  started_ = std::exchange(other.started_, false);
+  name_ = std::move(other.name_);
+  return *this;
+}
+
+Port::~Port() { close(); }
+
+void Port::close() noexcept {
+  if (id_ == kNone) return;
+  // Closing takes the shared rings away with all that the other side hasn't read yet, and memif
+  // doesn't tell how much that is.
+  if (memif_ && started_ && link_up() && stats().sent > 0) sleep_ns(kMemifLinger.count());
+  if (started_) rte_eth_dev_stop(id_);
+  rte_eth_dev_close(id_);
+  id_ = kNone;
+}
+
+bool Port::link_up() const noexcept {
+  rte_eth_link link{};
+  return rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+/// A memif client asks its server once, when it starts. One that asks while the server's device
+/// isn't ready yet is turned away for good (4 of 25 tries on a loaded machine), so it asks again.
+void Port::restart() noexcept {
+  if (started_) rte_eth_dev_stop(id_);
+  started_ = rte_eth_dev_start(id_) == 0;
+}
+
+Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelled) {
+  const Instant give_up = now() + timeout;
+  Instant next_try = started_ ? now() + kMemifPatience : now();
+  while (!started_ || !link_up()) {
+    if (memif_client_ && now() >= next_try) {
+      restart();
+      next_try = now() + kMemifPatience;
+    }
+    if (cancelled.load()) return fail("stopped while waiting for a link", ExitCode::failed);
+    if (now() >= give_up)
+      return fail(fmt::format("port `{}`: no link within {}{}", name_, format_duration(timeout),
+                              memif_client_ ? "; the other side needs `,server` behind the same "
+                                              "path, and must be running"
+                                            : ""),
+                  ExitCode::environment);
+    sleep_ns(5'000'000);
+  }
+  return {};
+}
+
+PortStats Port::stats() const noexcept {
+  rte_eth_stats s{};
+  rte_eth_stats_get(id_, &s);
+  return {s.ipackets, s.opackets, s.imissed, s.rx_nombuf, s.ierrors, s.oerrors};
+}
+
+}  // namespace lw::nic

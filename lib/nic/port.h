@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <span>
+#include <string>
+
+#include <rte_ethdev.h>
+
+#include "core/error.h"
+#include "core/time.h"
+#include "nic/eal.h"
+#include "nic/pool.h"
+#include "nic/port_spec.h"
+
+namespace lw::nic {
+
+struct PortConfig {
+  std::uint16_t receive_ring = 1024, send_ring = 1024;  // descriptors asked for; devices round
+};
+
+/// What the device itself counted. `missed` and `no_buffer` are frames that nobody got to see.
+struct PortStats {
+  std::uint64_t received = 0, sent = 0, missed = 0, no_buffer = 0, receive_errors = 0,
+                send_errors = 0;
+};
+
+/// One device with one queue each way. One thread receives and sends on it.
+/// Frames of up to the pool's frame size, jumbo too; received ones are single buffers.
+class Port {
+ public:
+  /// Opens, configures and starts; wait_link() comes before the first frame. Received frames come
+  /// from `pool`, which must outlive the port. Errors (environment) name the port, what is there
+  /// instead, and what DPDK said.
+  static Result<Port> open(const Eal& eal, const PortSpec& spec, const Pool& pool,
+                           const PortConfig& config = {});
+
+  Port(Port&& other) noexcept;
+  Port& operator=(Port&& other) noexcept;
+  ~Port();  // stops and closes: files are complete, links down
+
+  /// Takes what has arrived, up to out.size() frames; they are the caller's.
+  std::size_t receive(std::span<rte_mbuf*> out) noexcept {
+    const auto count = rte_eth_rx_burst(id_, 0, out.data(), static_cast<std::uint16_t>(out.size()));
+    if (count == 0) [[unlikely]]
+      idle_ = true;
+    return count;
+  }
+
+  /// Hands frames over in order; returns how many the device took. The rest stay the caller's.
+  std::size_t send(std::span<rte_mbuf*> frames) noexcept {
+    return rte_eth_tx_burst(id_, 0, frames.data(), static_cast<std::uint16_t>(frames.size()));
+  }
+
+  /// True once a file has been read to its end; never for anything that isn't a file.
+  [[nodiscard]] bool exhausted() const noexcept { return finite_ && idle_; }
+  /// True where frames come from a file or nowhere: nothing new will ever arrive once exhausted.
+  [[nodiscard]] bool finite() const noexcept { return finite_; }
+
+  [[nodiscard]] bool link_up() const noexcept;
+  /// Waits for the link, for a memif client until its server is there (it starts only then).
+  /// Gives up after `timeout` (environment), or as soon as `cancelled` is true (failed).
+  Result<void> wait_link(Duration timeout, const std::atomic<bool>& cancelled);
+
+  [[nodiscard]] PortStats stats() const noexcept;
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::uint16_t id() const noexcept { return id_; }
+
+ private:
+  void restart() noexcept;
+  static constexpr std::uint16_t kNone = RTE_MAX_ETHPORTS;
+  Port(std::uint16_t id, const PortSpec& spec);
+  Result<void> configure(const Eal& eal, const Pool& pool, const PortConfig& config);
+  void close() noexcept;
+
+  std::uint16_t id_ = kNone;
+  bool finite_ = false;
+  bool idle_ = false;
+  bool memif_ = false, memif_client_ = false;
+  bool started_ = false;
+  std::string name_;
+};
+
+}  // namespace lw::nic

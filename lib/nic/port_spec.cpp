@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nic/port_spec.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+
+#include <fmt/core.h>
+
+namespace lw::nic {
+namespace {
+
+// IFNAMSIZ less its NUL: what the kernel takes as an interface's name.
+constexpr std::size_t kLongestInterfaceName = 15;
+
+constexpr std::string_view kForms =
+    "a Linux interface (eth1), a PCI address (0000:3b:00.0), memif:PATH[,server], pcap:IN[,OUT], "
+    "null, or DPDK device arguments (net_tap0,iface=x)";
+
+std::unexpected<Error> refuse(std::string_view text, std::string_view why) {
+  return fail(fmt::format("port `{}`: {}; expected {}", text, why, kForms));
+}
+
+/// `rest` behind the prefix, or nothing when the text begins otherwise.
+std::optional<std::string_view> behind(std::string_view text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  return text.substr(prefix.size());
+}
+
+bool is_hex(std::string_view text) {
+  return std::ranges::all_of(text, [](unsigned char c) { return std::isxdigit(c) != 0; });
+}
+
+/// bus:device.function, two, two and one hex digits.
+bool is_short_pci_address(std::string_view text) {
+  return text.size() == 7 && text[2] == ':' && text[5] == '.' && is_hex(text.substr(0, 2)) &&
+         is_hex(text.substr(3, 2)) && text[6] >= '0' && text[6] <= '7';
+}
+
+bool is_pci_address(std::string_view text) {
+  return text.size() == 12 && text[4] == ':' && is_hex(text.substr(0, 4)) &&
+         is_short_pci_address(text.substr(5));
+}
+
+bool is_interface_name(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestInterfaceName && text != "." && text != ".." &&
+         std::ranges::all_of(text, [](unsigned char c) {
+           return std::isgraph(c) != 0 && c != '/' && c != ':' && c != ',' && c != '=';
+         });
+}
+
+Result<PortSpec> parse_memif(std::string_view text, std::string_view rest) {
+  const auto comma = rest.find(',');
+  const auto path = rest.substr(0, comma);
+  const bool has_option = comma != std::string_view::npos;
+  const auto option = has_option ? rest.substr(comma + 1) : std::string_view{};
+  if (path.empty()) return refuse(text, "memif: needs the path of its socket");
+  // sun_path holds 108 bytes with its NUL.
+  if (path.size() > 107) return refuse(text, "the socket's path is longer than 107 bytes");
+  if (has_option && option != "server" && option != "client")
+    return refuse(text,
+                  fmt::format("expected `server` or `client` behind the path, found `{}`", option));
+  return PortSpec{std::string(text), MemifPort{std::string(path), option == "server"}};
+}
+
+Result<PortSpec> parse_pcap(std::string_view text, std::string_view rest) {
+  const auto comma = rest.find(',');
+  const auto in = rest.substr(0, comma);
+  const auto out = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+  if (in.empty() && out.empty())
+    return refuse(text, "pcap: needs a file to read, or `pcap:,OUT` to write only");
+  // DPDK's device arguments know no way to escape these.
+  if (out.find(',') != std::string_view::npos ||
+      rest.find_first_of("=[]") != std::string_view::npos)
+    return refuse(text, "a capture's name can't hold `,`, `=`, `[` or `]`");
+  return PortSpec{std::string(text), PcapPort{std::string(in), std::string(out)}};
+}
+
+Result<PortSpec> parse_interface(std::string_view text, std::string_view name, bool af_xdp) {
+  if (!is_interface_name(name)) return refuse(text, "no form of port looks like this");
+  return PortSpec{std::string(text), InterfacePort{std::string(name), af_xdp}};
+}
+
+Result<PortSpec> parse_raw(std::string_view text, std::string_view arguments) {
+  if (arguments.empty()) return refuse(text, "no device behind --vdev=");
+  return PortSpec{std::string(text), RawPort{std::string(arguments)}};
+}
+
+}  // namespace
+
+std::string RawPort::device() const { return arguments.substr(0, arguments.find(',')); }
+
+std::string RawPort::driver() const {
+  std::string name = device();
+  while (!name.empty() && std::isdigit(static_cast<unsigned char>(name.back()))) name.pop_back();
+  return name;
+}
+
+Result<PortSpec> parse_port_spec(std::string_view text) {
+  // A NUL or a line break can't be part of any name here, and would end it early in C.
+  if (std::ranges::any_of(text, [](unsigned char c) { return std::iscntrl(c) != 0; }))
+    return refuse(fmt::format("({} bytes)", text.size()), "it holds a control character");
+  if (text.empty()) return refuse(text, "it is empty");
+  if (text == "null") return PortSpec{std::string(text), NullPort{}};
+  if (const auto rest = behind(text, "memif:")) return parse_memif(text, *rest);
+  if (const auto rest = behind(text, "pcap:")) return parse_pcap(text, *rest);
+  if (const auto rest = behind(text, "--vdev=")) return parse_raw(text, *rest);
+  if (text.starts_with("net_") || text.starts_with("eth_")) return parse_raw(text, text);
+  if (is_pci_address(text)) return PortSpec{std::string(text), PciPort{std::string(text)}};
+  if (is_short_pci_address(text))
+    return PortSpec{std::string(text), PciPort{fmt::format("0000:{}", text)}};
+  if (const auto rest = behind(text, "af_xdp:")) return parse_interface(text, *rest, true);
+  if (const auto rest = behind(text, "af_packet:")) return parse_interface(text, *rest, false);
+  if (text.ends_with(",af_xdp"))
+    return parse_interface(text, text.substr(0, text.size() - std::string_view(",af_xdp").size()),
+                           true);
+  return parse_interface(text, text, false);
+}
+
+bool needs_eal_memory(const PortSpec& spec) {
+  if (spec.as<PciPort>()) return true;
+  if (const auto* port = spec.as<InterfacePort>()) return port->af_xdp;
+  const auto* raw = spec.as<RawPort>();
+  if (!raw) return false;
+  // These drivers copy every frame; any other may hand a buffer's address to somebody else.
+  constexpr std::array<std::string_view, 7> kCopying = {
+      "net_af_packet", "net_memif", "net_null", "net_pcap", "net_ring", "net_tap", "net_vhost"};
+  return std::ranges::find(kCopying, raw->driver()) == kCopying.end();
+}
+
+}  // namespace lw::nic

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/accounting.h"
+
+namespace lw::path {
+
+Amount Account::wanting() const noexcept {
+  Amount sum;
+  for (const Amount& amount : dropped_for_want) sum += amount;
+  return sum;
+}
+
+bool Account::holds() const noexcept {
+  return received + created == sent + consumed + dropped_by_rule + wanting() + in_flight;
+}
+
+void Account::add(const Account& other) noexcept {
+  received += other.received;
+  created += other.created;
+  sent += other.sent;
+  consumed += other.consumed;
+  dropped_by_rule += other.dropped_by_rule;
+  for (std::size_t i = 0; i < kWants; ++i) dropped_for_want[i] += other.dropped_for_want[i];
+  in_flight += other.in_flight;
+}
+
+bool Books::holds() const noexcept {
+  Account sum;
+  bool each = direction.holds();
+  for (const Account& rule : rules) {
+    each = each && rule.holds();
+    sum.add(rule);
+  }
+  return each && sum.received == direction.received && sum.created == direction.created &&
+         sum.sent == direction.sent && sum.consumed == direction.consumed &&
+         sum.dropped_by_rule == direction.dropped_by_rule &&
+         sum.dropped_for_want == direction.dropped_for_want && sum.in_flight == direction.in_flight;
+}
+
+Account Tallies::account(std::string name) const {
+  Account account;
+  account.name = std::move(name);
+  account.received = received.get();
+  account.created = created.get();
+  account.sent = sent.get();
+  account.consumed = consumed.get();
+  account.dropped_by_rule = dropped_by_rule.get();
+  for (std::size_t i = 0; i < kWants; ++i) account.dropped_for_want[i] = dropped_for_want[i].get();
+  return account;
+}
+
+}  // namespace lw::path

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "core/histogram.h"
+#include "path/accounting.h"
+#include "path/ledger.h"
+#include "path/pipeline.h"
+#include "path/release_queue.h"
+
+namespace lw::path {
+
+struct LaneConfig {
+  std::size_t capacity = 65536;       // frames that may wait for their release
+  std::size_t egress_capacity = 512;  // frames that may wait for the way out
+  bool log_all = false;               // every frame goes into the ledger
+};
+
+/// One direction through the box: frames come in, a pipeline decides, the release queue holds
+/// them, and they leave through a bounded egress buffer. Every frame is accounted for. It reads
+/// no clock and touches no device; the caller's frames are `Handle`s, which it never opens.
+///
+///   admit() -> pipeline -> [release queue] -> release() -> [egress] -> sent()
+///
+/// One thread. Nothing is allocated after construction.
+template <class Handle>
+class Lane {
+ public:
+  Lane(Pipeline pipeline, const LaneConfig& config, LedgerSink* sink = nullptr);
+
+  /// A frame came in at `now`. True: the lane keeps the handle until egress() hands it out.
+  /// False: the frame is dropped and counted, and the handle is still the caller's.
+  [[nodiscard]] bool admit(Handle handle, const roce::Envelope& envelope, Instant now) noexcept;
+
+  /// Moves what is due at `now` to the egress buffer, as far as it has room beyond `spare` frames:
+  /// those of a burst that was taken because there was room for it, and is admitted next.
+  void release(Instant now, std::size_t spare = 0) noexcept;
+
+  /// What should go out now, in order; not necessarily all of it (a ring has an end).
+  [[nodiscard]] std::span<Handle> egress() noexcept { return egress_.contiguous(); }
+  /// The first `count` of egress() went out at `now`.
+  void sent(std::size_t count, Instant now) noexcept;
+
+  /// Gives every frame that is inside back through `drop(handle)`, counted and logged as stopped:
+  /// the run is over. `view(handle)` is its envelope.
+  template <class View, class Drop>
+  void abandon(View view, Drop drop) noexcept;
+
+  /// Records gathered since the last call go to the sink: once a burst.
+  void flush_ledger() noexcept { ledger_.flush(); }
+
+  [[nodiscard]] std::size_t egress_room() const noexcept { return egress_.room(); }
+  [[nodiscard]] std::size_t queue_room() const noexcept {
+    return queue_.capacity() - queue_.size();
+  }
+  /// When the next waiting frame is due; ReleaseQueue::kNever when none waits.
+  [[nodiscard]] Instant next_release() const noexcept { return queue_.next(); }
+  [[nodiscard]] std::size_t inside() const noexcept { return queue_.size() + egress_.size(); }
+
+  /// The books as of now. Walks what is inside: for reports.
+  [[nodiscard]] Books books() const;
+  /// The direction's totals without the walk: for a line a second.
+  [[nodiscard]] const Tallies& tallies() const noexcept { return direction_; }
+  /// Achieved minus asked release of what waited, ns.
+  [[nodiscard]] const Histogram& release_error() const noexcept { return release_error_; }
+  /// What the box itself took for frames that no rule delays, ns.
+  [[nodiscard]] const Histogram& pass_latency() const noexcept { return pass_latency_; }
+  [[nodiscard]] const Pipeline& pipeline() const noexcept { return pipeline_; }
+
+ private:
+  Tallies& of(RuleIndex rule) noexcept {
+    return rules_[rule == kUntouched ? rules_.size() - 1 : rule];
+  }
+  void receive(const Decision& decision, const roce::Envelope& envelope, const wire::Bth* bth,
+               std::uint32_t bytes) noexcept;
+  void refuse(Want want, const Transit& transit) noexcept;
+  bool place(Handle handle, const Decision& decision, const Transit& transit) noexcept;
+  void log_stopped(const Transit& transit, const roce::Envelope& envelope) noexcept;
+
+  Pipeline pipeline_;
+  ReleaseQueue<Handle> queue_;
+  Ring<Handle> egress_;
+  Ring<Transit> egress_transits_;
+  Ledger ledger_;
+  std::uint64_t received_ = 0;  // the next ingress frame number
+  Tallies direction_;
+  std::vector<Tallies> rules_;  // the last is the untouched frames'
+  Counter fragments_, truncated_;
+  Histogram release_error_, pass_latency_;
+};
+
+}  // namespace lw::path
+
+#include "path/lane_impl.h"

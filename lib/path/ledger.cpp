@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/ledger.h"
+
+#include <numeric>
+
+namespace lw::path {
+
+Ledger::Ledger(LedgerSink* sink, bool all, Direction direction, std::size_t inside)
+    : sink_(sink), all_(all), direction_(direction) {
+  batch_.reserve(kBatch);
+  if (!this->all()) return;
+  inside_.resize(inside);
+  free_slots_.resize(inside);
+  std::iota(free_slots_.rbegin(), free_slots_.rend(), 0U);
+}
+
+LedgerRecord Ledger::open(std::uint64_t number, Instant in, const Decision& decision,
+                          const wire::Bth* bth) const noexcept {
+  LedgerRecord record;
+  record.number = number;
+  record.in = in;
+  record.rule = decision.rule;
+  record.direction = direction_;
+  record.stage = decision.stage;
+  record.fate = decision.action == Action::queue ? Fate::delayed : Fate::passed;
+  if (!bth) return record;
+  record.roce = true;
+  record.opcode = bth->opcode.get();
+  record.qpn = bth->dest_qp.get();
+  record.psn = bth->psn_bytes.get();
+  return record;
+}
+
+std::uint32_t Ledger::keep(const LedgerRecord& record) noexcept {
+  const std::uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  inside_[slot] = record;
+  return slot;
+}
+
+void Ledger::close(std::uint32_t slot, Instant out) noexcept {
+  inside_[slot].out = out;
+  append(inside_[slot]);
+  free_slots_.push_back(slot);
+}
+
+void Ledger::close(std::uint32_t slot, Fate fate) noexcept {
+  inside_[slot].fate = fate;
+  append(inside_[slot]);
+  free_slots_.push_back(slot);
+}
+
+void Ledger::log(LedgerRecord record, Fate fate) noexcept {
+  if (!sink_) return;
+  record.fate = fate;
+  append(record);
+}
+
+void Ledger::append(const LedgerRecord& record) noexcept {
+  batch_.push_back(record);
+  if (batch_.size() == kBatch) flush();
+}
+
+void Ledger::flush() noexcept {
+  if (batch_.empty()) return;
+  sink_->write(batch_);
+  batch_.clear();
+}
+
+}  // namespace lw::path

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/time.h"
+#include "path/rule.h"
+#include "wire/bth.h"
+
+namespace lw::path {
+
+/// What became of a logged frame.
+enum class Fate : std::uint8_t {
+  passed,   // untouched, or nothing that its rule has acted on it
+  delayed,  // released as its rule asks
+  dropped,  // by its rule
+  no_room,  // see Want, for this and the next two
+  egress_full,
+  stopped,
+};
+constexpr std::string_view name_of(Fate fate) noexcept {
+  constexpr std::string_view kNames[] = {"pass",    "delay",       "drop",
+                                         "no_room", "egress_full", "stopped"};
+  return kNames[static_cast<std::size_t>(fate)];
+}
+
+/// One frame's entry (DESIGN 2.4). Times are of the clock that the engine was driven by.
+struct LedgerRecord {
+  std::uint64_t number = 0;  // ingress frame number of this direction, every frame received counts
+  Instant in, out;           // `out` only where the frame went out
+  RuleIndex rule = kUntouched;
+  Direction direction = Direction::west_to_east;
+  Stage stage = Stage::none;
+  Fate fate = Fate::passed;
+  bool roce = false;  // whether the following three are there
+  std::uint8_t opcode = 0;
+  std::uint32_t qpn = 0, psn = 0;
+
+  [[nodiscard]] bool went_out() const noexcept {
+    return fate == Fate::passed || fate == Fate::delayed;
+  }
+};
+
+/// Where records go, some at a time. It must not wait: what it can't take it counts itself.
+class LedgerSink {
+ public:
+  virtual ~LedgerSink() = default;
+  virtual void write(std::span<const LedgerRecord> records) = 0;
+};
+
+/// One direction's ledger: which frames are in it, and records of frames that are still inside.
+/// A frame is in it when a stage dropped, changed or created it or moved its release from the
+/// rule's nominal delay, or when the box had no room for it; with `all`, every frame is.
+class Ledger {
+ public:
+  /// No sink: nothing is logged. `inside`: how many frames can be inside at once.
+  Ledger(LedgerSink* sink, bool all, Direction direction, std::size_t inside);
+
+  [[nodiscard]] bool all() const noexcept { return sink_ && all_; }
+
+  /// The record of a frame that just came in.
+  [[nodiscard]] LedgerRecord open(std::uint64_t number, Instant in, const Decision& decision,
+                                  const wire::Bth* bth) const noexcept;
+
+  /// Keeps the record of a frame that stays inside; returns its slot. Only with all().
+  [[nodiscard]] std::uint32_t keep(const LedgerRecord& record) noexcept;
+  /// The frame of this slot has gone, or will never.
+  void close(std::uint32_t slot, Instant out) noexcept;
+  void close(std::uint32_t slot, Fate fate) noexcept;
+
+  /// A frame that doesn't stay.
+  void log(LedgerRecord record, Fate fate) noexcept;
+
+  /// Hands what has gathered to the sink: once a burst.
+  void flush() noexcept;
+
+ private:
+  static constexpr std::size_t kBatch = 256;
+  void append(const LedgerRecord& record) noexcept;
+
+  LedgerSink* sink_;
+  bool all_;
+  Direction direction_;
+  std::vector<LedgerRecord> inside_;
+  std::vector<std::uint32_t> free_slots_;
+  std::vector<LedgerRecord> batch_;
+};
+
+}  // namespace lw::path

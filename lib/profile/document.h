@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "profile/diagnostics.h"
+#include "profile/table.h"
+#include "profile/value.h"
+
+namespace lw::profile {
+
+/// A profile's text, parsed. Reading it goes in three steps: take root() apart with Table's get()
+/// and require(), call finish() on every table, and ask verdict(). What was read counts only when
+/// the verdict is good.
+class Document {
+ public:
+  /// Reads a file; "-" is standard input. Errors: not there, not readable, not TOML.
+  static Result<Document> load(const std::string& path);
+
+  /// The same for a text; `name` is what errors call it.
+  static Result<Document> parse(std::string_view text, std::string name);
+
+  /// The table that holds everything. Lives as long as the document (which may be moved).
+  [[nodiscard]] Table root() { return Table{content_->root, content_->diagnostics}; }
+
+  /// All that was wrong, or nothing.
+  [[nodiscard]] Result<void> verdict() const { return content_->diagnostics.verdict(); }
+
+  [[nodiscard]] const std::string& name() const { return content_->diagnostics.name(); }
+
+ private:
+  struct Content {
+    Diagnostics diagnostics;
+    Value root;
+  };
+  explicit Document(std::unique_ptr<Content> content) : content_(std::move(content)) {}
+
+  std::unique_ptr<Content> content_;  // behind a pointer, because tables point into it
+};
+
+}  // namespace lw::profile

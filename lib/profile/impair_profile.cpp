@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "profile/impair_profile.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "profile/document.h"
+#include "profile/path_profile.h"
+
+namespace lw::profile {
+namespace {
+
+using path::Match;
+using path::RuleConfig;
+
+// Ethernet's smallest frame without FCS, and the largest that ports carry.
+constexpr std::uint32_t kSmallestFrame = 60, kLargestFrame = 9600;
+
+enum class Ways : std::uint8_t { both, west_to_east, east_to_west };
+
+constexpr Choice<Match> kMatches[] = {{"rocev2", Match::rocev2}, {"all", Match::everything}};
+constexpr Choice<Ways> kWays[] = {{"both", Ways::both},
+                                  {"west-to-east", Ways::west_to_east},
+                                  {"east-to-west", Ways::east_to_west}};
+
+/// A delay by itself, or the path's.
+struct Delay {
+  bool of_path = false;
+  Duration own{};
+};
+
+Parsed<Delay> read_delay(std::string_view text) {
+  if (text == "path") return Delay{true, {}};
+  const auto own = parse_duration(text);
+  if (!own) return std::unexpected(own.error() + " (or \"path\")");
+  return Delay{false, *own};
+}
+
+Parsed<std::uint32_t> read_frame_size(std::string_view text) {
+  const auto bytes = parse_bytes(text);
+  if (!bytes) return std::unexpected(bytes.error());
+  if (*bytes < kSmallestFrame || *bytes > kLargestFrame)
+    return std::unexpected(
+        fmt::format("expected {}..{} B, found {} B", kSmallestFrame, kLargestFrame, *bytes));
+  return static_cast<std::uint32_t>(*bytes);
+}
+
+/// Whether a path is named by its file, not described on the spot.
+Parsed<bool> is_text(const Value& value) { return std::holds_alternative<std::string>(value.data); }
+
+Result<path::Path> load_beside(const std::string& profile, const std::string& file) {
+  return load_path_profile((std::filesystem::path(profile).parent_path() / file).string());
+}
+
+RuleConfig read_rule(const Table& table, std::size_t index, const std::optional<path::Path>& path) {
+  RuleConfig rule;
+  rule.name = table.get_or("name", read_text, fmt::format("rule{}", index));
+  rule.match = table.get_or("match", choice(kMatches), Match::rocev2);
+  const Ways ways = table.get_or("direction", choice(kWays), Ways::both);
+  rule.west_to_east = ways != Ways::east_to_west;
+  rule.east_to_west = ways != Ways::west_to_east;
+  rule.loss = table.get_or("loss", parse_probability, 0);
+  if (const auto delay = table.get("delay", read_delay)) {
+    if (delay->of_path && !path)
+      table.refuse("delay", "expected a [path], or path = \"FILE\", in this profile; found none");
+    rule.delay = delay->of_path && path ? path::one_way_delay(*path) : delay->own;
+  }
+  table.finish();
+  return rule;
+}
+
+void check_names(const std::vector<Table>& tables, const std::vector<RuleConfig>& rules) {
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const auto same = [&](const RuleConfig& earlier) { return earlier.name == rules[i].name; };
+    if (std::any_of(rules.begin(), rules.begin() + static_cast<std::ptrdiff_t>(i), same))
+      tables[i].refuse("name", fmt::format("expected a name of its own (draws follow it), found "
+                                           "\"{}\" again",
+                                           rules[i].name));
+  }
+}
+
+std::vector<RuleConfig> read_rules(const Table& root, const std::optional<path::Path>& path) {
+  const std::vector<Table> tables = root.tables("rule");
+  if (tables.empty()) root.refuse("expected at least one [[rule]], found none");
+  std::vector<RuleConfig> rules;
+  for (const Table& table : tables) rules.push_back(read_rule(table, rules.size(), path));
+  check_names(tables, rules);
+  return rules;
+}
+
+Capacity read_capacity(const Table& root, const std::optional<path::Path>& path) {
+  Capacity capacity;
+  if (path) capacity.rate_bps = path->rate_bps;
+  const auto table = root.table("capacity");
+  if (!table) return capacity;
+  capacity.rate_bps = table->get_or("rate", parse_bit_rate, capacity.rate_bps);
+  capacity.smallest_frame =
+      table->get_or("smallest_frame", read_frame_size, capacity.smallest_frame);
+  capacity.largest_frame = table->get_or("largest_frame", read_frame_size, capacity.largest_frame);
+  if (capacity.smallest_frame > capacity.largest_frame)
+    table->refuse("smallest_frame", fmt::format("expected at most largest_frame, {} B, found {} B",
+                                                capacity.largest_frame, capacity.smallest_frame));
+  table->finish();
+  return capacity;
+}
+
+bool read_log_all(const Table& root) {
+  const auto table = root.table("ledger");
+  if (!table) return false;
+  const bool all = table->get_or("all", read_boolean, false);
+  table->finish();
+  return all;
+}
+
+Result<ImpairProfile> read_profile(Document document) {
+  const Table root = document.root();
+  ImpairProfile profile;
+  profile.name = root.get_or("name", read_text, document.name());
+  profile.seed = root.get_or("seed", integer<std::uint64_t>(), 1);
+  if (root.get("path", is_text).value_or(false)) {
+    auto path = load_beside(document.name(), root.get("path", read_text).value_or(""));
+    if (!path) return std::unexpected(path.error());
+    profile.path = std::move(*path);
+  } else if (const auto table = root.table("path")) {
+    profile.path = read_path(*table, profile.name);
+  }
+  profile.capacity = read_capacity(root, profile.path);
+  profile.log_all = read_log_all(root);
+  profile.rules = read_rules(root, profile.path);
+  root.finish();
+  if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
+  return profile;
+}
+
+}  // namespace
+
+Duration ImpairProfile::longest_delay() const noexcept {
+  Duration longest{};
+  for (const RuleConfig& rule : rules) longest = std::max(longest, rule.delay.value_or(Duration{}));
+  return longest;
+}
+
+Result<ImpairProfile> load_impair_profile(const std::string& file) {
+  auto document = Document::load(file);
+  if (!document) return std::unexpected(document.error());
+  return read_profile(std::move(*document));
+}
+
+Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string name) {
+  auto document = Document::parse(text, std::move(name));
+  if (!document) return std::unexpected(document.error());
+  return read_profile(std::move(*document));
+}
+
+}  // namespace lw::profile

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+#include "path/path.h"
+#include "path/rule.h"
+
+namespace lw::profile {
+
+/// What the box must have room for: rate x delay bytes in each direction, in frames of at least
+/// `smallest_frame`, each up to `largest_frame` (bytes without FCS).
+struct Capacity {
+  double rate_bps = 100e9;
+  std::uint32_t smallest_frame = 1024;
+  std::uint32_t largest_frame = 9600;
+};
+
+/// What roce-impair does to frames.
+struct ImpairProfile {
+  std::string name;
+  std::uint64_t seed = 1;
+  std::optional<path::Path> path;
+  Capacity capacity;
+  bool log_all = false;                 // every frame goes into the ledger
+  std::vector<path::RuleConfig> rules;  // not empty
+
+  /// The longest of the rules' delays.
+  [[nodiscard]] Duration longest_delay() const noexcept;
+};
+
+/// Reads a profile from a file, "-" for standard input. impair/README.md lists the keys. A path
+/// that is named by its file is looked for beside the profile.
+/// Errors (usage): every mistake with file, line and column, one a line.
+Result<ImpairProfile> load_impair_profile(const std::string& file);
+Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string name);
+
+}  // namespace lw::profile

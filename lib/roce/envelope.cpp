@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "roce/envelope.h"
+
+#include <algorithm>
+
+namespace lw::roce {
+namespace {
+
+using wire::view_at;
+
+constexpr int kDeepestTag = 8;
+
+/// Where the network layer begins and its ethertype; `complete` false when the bytes end before.
+struct LinkEnd {
+  std::size_t offset = 0;
+  std::uint16_t type = 0;
+  bool complete = false;
+};
+
+bool is_vlan_type(std::uint16_t type) noexcept {
+  return type == wire::kEtherTypeVlan || type == wire::kEtherTypeQinq;
+}
+
+LinkEnd pass_tags(Envelope& envelope, std::size_t offset, std::uint16_t type) noexcept {
+  for (int depth = 0; is_vlan_type(type) && depth < kDeepestTag; ++depth) {
+    const auto* tag = view_at<wire::Vlan>(envelope.bytes, offset);
+    if (!tag) return {};
+    if (envelope.vlan_count < 2) envelope.vlans[envelope.vlan_count++] = tag;
+    type = tag->type.get();
+    offset += sizeof(wire::Vlan);
+  }
+  return {offset, type, true};
+}
+
+LinkEnd pass_ethernet(Envelope& envelope) noexcept {
+  envelope.ethernet = wire::view<wire::Ethernet>(envelope.bytes);
+  if (!envelope.ethernet) return {};
+  return pass_tags(envelope, sizeof(wire::Ethernet), envelope.ethernet->type.get());
+}
+
+/// Linux's "cooked" headers of tcpdump -i any: only their protocol field matters here.
+LinkEnd pass_cooked(Envelope& envelope, std::size_t size, std::size_t type_offset) noexcept {
+  const auto* type = view_at<wire::Be16>(envelope.bytes, type_offset);
+  if (!type || envelope.bytes.size() < size) return {};
+  return pass_tags(envelope, size, type->get());
+}
+
+LinkEnd pass_link(Envelope& envelope, Link link) noexcept {
+  constexpr std::size_t kSllSize = 16, kSllType = 14, kSll2Size = 20, kSll2Type = 0;
+  switch (link) {
+    case Link::ethernet:
+      return pass_ethernet(envelope);
+    case Link::linux_sll:
+      return pass_cooked(envelope, kSllSize, kSllType);
+    case Link::linux_sll2:
+      return pass_cooked(envelope, kSll2Size, kSll2Type);
+    case Link::raw_ip:
+      break;
+  }
+  if (envelope.bytes.empty()) return {};
+  const auto version = std::to_integer<unsigned>(envelope.bytes[0]) >> 4;
+  return {0, version == 6 ? wire::kEtherTypeIpv6 : wire::kEtherTypeIpv4, true};
+}
+
+void open_udp(Envelope& envelope) noexcept {
+  const bool header_here = !envelope.fragment || envelope.first_fragment;
+  const bool header_fits = envelope.transport_offset + sizeof(wire::Udp) <= envelope.network_end;
+  if (envelope.protocol == wire::kProtocolUdp && header_here && header_fits) {
+    envelope.udp = view_at<wire::Udp>(envelope.bytes, envelope.transport_offset);
+  }
+}
+
+void open_ipv4(Envelope& envelope) noexcept {
+  const auto* ip = view_at<wire::Ipv4>(envelope.bytes, envelope.network_offset);
+  if (!ip || ip->version() != 4 || ip->header_length() < sizeof(wire::Ipv4)) return;
+  envelope.ipv4 = ip;
+  envelope.network_end = envelope.network_offset + ip->total_length.get();
+  envelope.protocol = ip->protocol.get();
+  envelope.transport_offset = envelope.network_offset + ip->header_length();
+  envelope.fragment = ip->is_fragment();
+  envelope.first_fragment = envelope.fragment && ip->fragment_offset() == 0;
+  envelope.fragment_id = ip->id.get();
+  open_udp(envelope);
+}
+
+void open_ipv6(Envelope& envelope) noexcept {
+  const auto* ip = view_at<wire::Ipv6>(envelope.bytes, envelope.network_offset);
+  if (!ip || ip->version() != 6) return;
+  envelope.ipv6 = ip;
+  envelope.network_end = envelope.network_offset + sizeof(wire::Ipv6) + ip->payload_length.get();
+  // The chain is walked no further than the IP length says: Ethernet's padding is no header.
+  const std::size_t end = std::min(envelope.bytes.size(), envelope.network_end);
+  const auto payload = wire::skip_extension_headers(
+      envelope.bytes.subspan(envelope.network_offset, end - envelope.network_offset));
+  envelope.protocol = payload.protocol;
+  envelope.transport_offset = envelope.network_offset + payload.offset;
+  envelope.fragment = payload.fragment;
+  envelope.first_fragment = payload.first_fragment;
+  envelope.fragment_id = payload.fragment_id;
+  if (payload.complete) open_udp(envelope);
+}
+
+void open_grh(Envelope& envelope) noexcept {
+  const auto* grh = view_at<wire::Grh>(envelope.bytes, envelope.network_offset);
+  if (!grh || grh->version() != 6) return;
+  envelope.grh = grh;
+  envelope.network_end = envelope.network_offset + sizeof(wire::Grh) + grh->payload_length.get();
+  envelope.protocol = grh->next_header.get();
+  envelope.transport_offset = envelope.network_offset + sizeof(wire::Grh);
+}
+
+}  // namespace
+
+Envelope open_envelope(Bytes bytes, std::size_t wire_length, Link link) noexcept {
+  Envelope envelope;
+  envelope.bytes = bytes;
+  envelope.wire_length = std::max(wire_length, bytes.size());
+  const LinkEnd end = pass_link(envelope, link);
+  if (!end.complete) return envelope;
+  envelope.ether_type = end.type;
+  envelope.network_offset = end.offset;
+  if (end.type == wire::kEtherTypeIpv4) open_ipv4(envelope);
+  if (end.type == wire::kEtherTypeIpv6) open_ipv6(envelope);
+  if (end.type == wire::kEtherTypeRoceV1) open_grh(envelope);
+  return envelope;
+}
+
+bool Envelope::is_roce() const noexcept {
+  if (grh) return protocol == wire::kNextHeaderBth;
+  return udp && udp->destination_port.get() == wire::kRoceV2Port;
+}
+
+std::size_t Envelope::bth_offset() const noexcept {
+  return transport_offset + (udp ? sizeof(wire::Udp) : 0);
+}
+
+wire::Encapsulation Envelope::encapsulation() const noexcept {
+  if (grh) return wire::Encapsulation::grh;
+  return ipv4 ? wire::Encapsulation::ipv4 : wire::Encapsulation::ipv6;
+}
+
+std::string Envelope::source() const {
+  if (ipv4) return to_string(ipv4->source);
+  if (ipv6) return to_string(ipv6->source);
+  return grh ? to_string(grh->source) : std::string{};
+}
+
+std::string Envelope::destination() const {
+  if (ipv4) return to_string(ipv4->destination);
+  if (ipv6) return to_string(ipv6->destination);
+  return grh ? to_string(grh->destination) : std::string{};
+}
+
+std::uint8_t Envelope::dscp() const noexcept {
+  if (ipv4) return ipv4->dscp();
+  if (ipv6) return ipv6->dscp();
+  return grh ? grh->dscp() : std::uint8_t{0};
+}
+
+std::uint8_t Envelope::ecn() const noexcept {
+  if (ipv4) return ipv4->ecn();
+  if (ipv6) return ipv6->ecn();
+  return grh ? grh->ecn() : std::uint8_t{0};
+}
+
+std::uint8_t Envelope::hop_limit() const noexcept {
+  if (ipv4) return ipv4->ttl.get();
+  if (ipv6) return ipv6->hop_limit.get();
+  return grh ? grh->hop_limit.get() : std::uint8_t{0};
+}
+
+}  // namespace lw::roce

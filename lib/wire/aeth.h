@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "core/time.h"
+#include "wire/big_endian.h"
+
+namespace lw::wire {
+
+/// What an AETH's syndrome says. (IBTA vol. 1, 9.7.5.1.3 and table 45)
+enum class AethKind : std::uint8_t { ack = 0, rnr_nak = 1, reserved = 2, nak = 3 };
+
+/// NAK codes: the lower five bits where the kind is nak.
+enum class NakCode : std::uint8_t {
+  psn_sequence_error = 0,
+  invalid_request = 1,
+  remote_access_error = 2,
+  remote_operational_error = 3,
+  invalid_rd_request = 4,
+};
+
+struct AethFields {
+  std::uint8_t syndrome = 0x1f;  // ACK with unlimited credits
+  std::uint32_t msn = 0;         // 24 bits
+  friend bool operator==(const AethFields&, const AethFields&) = default;
+};
+
+/// ACK extended transport header. (IBTA vol. 1, 9.3.5)
+///
+///   | syndrome 8: reserved 1, kind 2, credits, timer or code 5 | MSN 24 |
+struct Aeth {
+  Be8 syndrome;
+  Be24 msn;
+
+  static constexpr std::uint8_t kValue = 0x1f;
+  static constexpr int kKindShift = 5;
+  static constexpr std::uint8_t kUnlimitedCredits = 0x1f;
+
+  [[nodiscard]] AethKind kind() const noexcept {
+    return static_cast<AethKind>(syndrome.get() >> kKindShift & 3);
+  }
+  /// Credits (ack), timer code (rnr_nak) or NAK code (nak).
+  [[nodiscard]] std::uint8_t value() const noexcept { return syndrome.get() & kValue; }
+
+  [[nodiscard]] AethFields fields() const noexcept { return {syndrome.get(), msn.get()}; }
+  void set(const AethFields& f) noexcept {
+    syndrome.set(f.syndrome);
+    msn.set(f.msn);
+  }
+};
+static_assert(sizeof(Aeth) == 4 && alignof(Aeth) == 1);
+
+/// How long an RNR NAK's timer code (0..31) asks the requester to wait: 0 is the longest,
+/// 655.36 ms, then 10 us rising to 491.52 ms. (IBTA vol. 1, table 47)
+Duration rnr_timer(std::uint8_t code) noexcept;
+
+}  // namespace lw::wire

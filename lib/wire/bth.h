@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "wire/big_endian.h"
+#include "wire/psn.h"
+
+namespace lw::wire {
+
+inline constexpr std::uint16_t kDefaultPKey = 0xffff;
+inline constexpr std::uint32_t kMulticastQp = 0xffffff;
+
+struct BthFields {
+  std::uint8_t opcode = 0;
+  bool solicited_event = false;
+  bool mig_req = true;         // as hardware NICs send it; Linux rxe sends 0
+  std::uint8_t pad_count = 0;  // 0..3
+  std::uint8_t version = 0;    // TVer, 4 bits
+  std::uint16_t p_key = kDefaultPKey;
+  bool fecn = false, becn = false;
+  std::uint8_t reserved6 = 0;
+  std::uint32_t dest_qp = 0;  // 24 bits
+  bool ack_req = false;
+  std::uint8_t reserved7 = 0;
+  Psn psn{};
+  friend bool operator==(const BthFields&, const BthFields&) = default;
+};
+
+/// Base transport header. (IBTA vol. 1, 9.2)
+///
+///   | opcode 8 | SE 1 | MigReq 1 | PadCnt 2 | TVer 4 | P_Key 16 |
+///   | FECN 1 | BECN 1 | resv6 6 | DestQP 24                     |
+///   | AckReq 1 | resv7 7 | PSN 24                               |
+struct Bth {
+  Be8 opcode;
+  Be8 flags;
+  Be16 p_key;
+  Be8 congestion;  // FECN, BECN, resv6: the byte that an ICRC takes as all ones
+  Be24 dest_qp;
+  Be8 acknowledge;
+  Be24 psn_bytes;
+
+  static constexpr std::uint8_t kSolicitedEvent = 0x80, kMigReq = 0x40, kPadCount = 0x30,
+                                kVersion = 0x0f;
+  static constexpr std::uint8_t kFecn = 0x80, kBecn = 0x40, kReserved6 = 0x3f;
+  static constexpr std::uint8_t kAckReq = 0x80, kReserved7 = 0x7f;
+  static constexpr int kPadShift = 4;
+
+  [[nodiscard]] bool solicited_event() const noexcept { return flags.get() & kSolicitedEvent; }
+  [[nodiscard]] bool mig_req() const noexcept { return flags.get() & kMigReq; }
+  [[nodiscard]] std::uint8_t pad_count() const noexcept {
+    return static_cast<std::uint8_t>((flags.get() & kPadCount) >> kPadShift);
+  }
+  [[nodiscard]] std::uint8_t version() const noexcept { return flags.get() & kVersion; }
+  [[nodiscard]] bool fecn() const noexcept { return congestion.get() & kFecn; }
+  [[nodiscard]] bool becn() const noexcept { return congestion.get() & kBecn; }
+  [[nodiscard]] bool ack_req() const noexcept { return acknowledge.get() & kAckReq; }
+  [[nodiscard]] Psn psn() const noexcept { return Psn{psn_bytes.get()}; }
+  void set_psn(Psn psn) noexcept { psn_bytes.set(psn.value()); }
+  void set_ack_req(bool on) noexcept {
+    acknowledge.set(
+        static_cast<std::uint8_t>((acknowledge.get() & kReserved7) | (on ? kAckReq : 0)));
+  }
+
+  [[nodiscard]] BthFields fields() const noexcept;
+  void set(const BthFields& f) noexcept;
+};
+static_assert(sizeof(Bth) == 12 && alignof(Bth) == 1);
+
+}  // namespace lw::wire

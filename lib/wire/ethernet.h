@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "wire/address.h"
+#include "wire/big_endian.h"
+
+namespace lw::wire {
+
+// Ethertypes that matter here. 0x9100, the QinQ type of old equipment, is left out on purpose: it
+// is one flipped bit away from 0x8100, and a damaged tag must never make a frame look sound.
+inline constexpr std::uint16_t kEtherTypeIpv4 = 0x0800;
+inline constexpr std::uint16_t kEtherTypeIpv6 = 0x86dd;
+inline constexpr std::uint16_t kEtherTypeRoceV1 = 0x8915;
+inline constexpr std::uint16_t kEtherTypeVlan = 0x8100;  // 802.1Q C-tag
+inline constexpr std::uint16_t kEtherTypeQinq = 0x88a8;  // 802.1ad S-tag
+
+/// Preamble 7, start delimiter 1, FCS 4 and the smallest gap 12: what a frame costs on the wire
+/// besides the bytes a capture shows.
+inline constexpr std::size_t kEthernetOverhead = 24;
+/// The shortest frame without its FCS; shorter ones are padded.
+inline constexpr std::size_t kEthernetMinimum = 60;
+
+struct EthernetFields {
+  MacAddress destination, source;
+  std::uint16_t type = kEtherTypeIpv4;
+  friend bool operator==(const EthernetFields&, const EthernetFields&) = default;
+};
+
+/// IEEE 802.3, 3.2.
+///
+///   | destination (6) | source (6) | type (2) |
+struct Ethernet {
+  MacAddress destination, source;
+  Be16 type;
+
+  [[nodiscard]] EthernetFields fields() const noexcept { return {destination, source, type.get()}; }
+  void set(const EthernetFields& f) noexcept {
+    destination = f.destination;
+    source = f.source;
+    type.set(f.type);
+  }
+};
+static_assert(sizeof(Ethernet) == 14 && alignof(Ethernet) == 1);
+
+}  // namespace lw::wire

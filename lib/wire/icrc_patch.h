@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lw::wire {
+
+/// CRC is affine: for a fixed length icrc(m ^ d) = icrc(m) ^ raw(d), where raw has a zero seed and
+/// no final inversion. So when some bytes of a packet change, its ICRC changes by a value that
+/// depends on nothing but the change and its distance from the end. (DESIGN 2.2)
+
+/// raw(d) of one changed byte: `change` is old ^ new, `distance` how many covered bytes follow it
+/// (to the last pad byte; the ICRC itself not counted). O(log distance); for the occasional patch.
+std::uint32_t icrc_change(std::uint8_t change, std::size_t distance) noexcept;
+
+/// raw(d) of a field that changes in frame after frame: one table look-up a byte, whatever the
+/// packet's length. Tables are 1 KiB a byte and can be shared by all packets in which the field
+/// stands at the same distance from the end. Immutable after construction.
+class IcrcFieldPatch {
+ public:
+  /// A field of `width` bytes, 1..8, with `distance` covered bytes behind its last one.
+  IcrcFieldPatch(std::size_t width, std::size_t distance);
+
+  /// What to XOR onto the ICRC when the field's big-endian value changes by `change` = old ^ new.
+  [[nodiscard]] std::uint32_t operator()(std::uint64_t change) const noexcept {
+    std::uint32_t patch = 0;
+    for (const auto& table : tables_) {
+      patch ^= table[change & 0xff];
+      change >>= 8;
+    }
+    return patch;
+  }
+
+ private:
+  std::vector<std::array<std::uint32_t, 256>> tables_;  // the field's last byte first
+};
+
+}  // namespace lw::wire

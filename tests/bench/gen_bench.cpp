@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a frame costs: composed whole, written from its template, patched where an earlier one of
+// its template already stands. The argument is the payload in bytes.
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "gen/scheduler.h"
+
+namespace {
+
+using namespace lw;
+
+roce::FrameFields write_middle() {
+  roce::FrameFields fields;
+  fields.bth.opcode = 0x07;
+  return fields;
+}
+
+std::vector<std::byte> payload_of(std::size_t length) {
+  std::vector<std::byte> payload(length);
+  for (std::size_t i = 0; i < length; ++i) payload[i] = static_cast<std::byte>(i);
+  return payload;
+}
+
+gen::Moving next(const gen::Moving& moving) {
+  return {.psn = moving.psn + 1,
+          .sequence = moving.sequence + 1,
+          .send_time_ns = moving.send_time_ns + 333};
+}
+
+void compose_whole(benchmark::State& state) {
+  auto fields = write_middle();
+  const auto payload = payload_of(static_cast<std::size_t>(state.range(0)));
+  std::vector<std::byte> frame(roce::layout_of(fields, payload.size()).size);
+  for (auto _ : state) {
+    ++fields.bth.psn;
+    roce::compose(fields, payload, frame);
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+template <bool kPatchOnly, bool kSigned>
+void from_template(benchmark::State& state) {
+  const auto payload = payload_of(static_cast<std::size_t>(state.range(0)));
+  constexpr std::uint32_t kFlow = 1;
+  gen::PatchTables tables;
+  const gen::FrameTemplate frame(write_middle(), payload, kSigned ? &kFlow : nullptr, tables);
+  std::vector<std::byte> out(frame.size());
+  gen::Moving moving;
+  frame.write(moving, out);
+  for (auto _ : state) {
+    moving = next(moving);
+    kPatchOnly ? frame.patch(moving, out) : frame.write(moving, out);
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+/// Scheduling and patching together; the argument is the number of flows.
+void schedule(benchmark::State& state) {
+  profile::FlowProfile profile;
+  profile.flows.resize(static_cast<std::size_t>(state.range(0)));
+  for (std::size_t i = 0; i < profile.flows.size(); ++i) {
+    profile.flows[i].id = static_cast<std::uint32_t>(i);
+    profile.flows[i].message.length = 1024;
+    profile.flows[i].repeat = std::nullopt;
+    profile.flows[i].signature = true;
+  }
+  gen::Scheduler scheduler(profile);
+  std::vector<std::byte> out(4400);
+  for (auto _ : state) {
+    const auto due = scheduler.next();
+    due->frame->patch(due->moving, out);
+    scheduler.advance();
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+BENCHMARK(compose_whole)->Arg(256)->Arg(1024)->Arg(4096);
+BENCHMARK(from_template<false, false>)->Name("write")->Arg(256)->Arg(1024)->Arg(4096);
+BENCHMARK(from_template<true, false>)->Name("patch")->Arg(256)->Arg(1024)->Arg(4096);
+BENCHMARK(from_template<true, true>)->Name("patch_signed")->Arg(256)->Arg(1024)->Arg(4096);
+BENCHMARK(schedule)->Arg(1)->Arg(64)->Arg(1024)->Arg(10000);
+
+}  // namespace
+
+BENCHMARK_MAIN();

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-gen's sending speed as ratios: real programs on DPDK's null port, each pinned to one core,
+alternating, medians. Prints both numbers and the ratio of each line, and writes them into a file.
+
+  gen_bench.py [--rounds N] [--seconds S] [--core C] [--json FILE] [--strict]
+
+Exit 0; with --strict 1 when a ratio is missed. A noisy machine makes single runs differ by half;
+a loaded one makes them worthless: look at the ratios, not at the numbers.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get('LONGWIRE_BUILD', SOURCE / 'build'))
+GEN = str(BUILD / 'gen' / 'roce-gen')
+
+ENDLESS = 'operation = "write"\nrepeat = "forever"\nmessages = 100000\n'
+# More than any core does: every frame is due already.
+RATE = 1_000_000_000
+
+
+def flow(size, qp, flows, signature=False):
+    return (f'[[flow]]\n{ENDLESS}message_size = {size}\nmtu = 4096\ndst_qp = {qp}\n'
+            f'signature = {"true" if signature else "false"}\n'
+            f'rate = "{RATE / flows} frames/s"\n')
+
+
+def profile(size, flows=1, signature=False):
+    return ''.join(flow(size, 0x100 + i, flows, signature) for i in range(flows))
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options = options
+        self.folder = pathlib.Path(folder)
+
+    def gen(self, text):
+        """Frames a second of one run of the real program."""
+        path = self.folder / 'profile.toml'
+        path.write_text(text)
+        run = subprocess.run(
+            ['taskset', '-c', str(self.options.core), GEN, 'run', str(path), '--port', 'null',
+             '--duration', f'{self.options.seconds}s', '--json'],
+            capture_output=True, text=True, check=True)
+        report = json.loads(run.stdout)
+        assert report['not_sent'] == 0, report
+        return report['frames'] / report['elapsed_ns'] * 1e9
+
+    def testpmd(self, frame_size, *options):
+        """Frames a second that testpmd's txonly itself reports, the median of its last looks."""
+        # Under 6 s it may read 0; the core that prints lends its time to the one that sends.
+        seconds = max(7, self.options.seconds + 2)
+        core = self.options.core
+        run = subprocess.Popen(
+            ['taskset', '-c', str(core), 'dpdk-testpmd', '--lcores', f'0@{core},1@{core}',
+             '--no-huge', '--no-pci', '-m', '1024', '--no-telemetry',
+             f'--file-prefix=bench{os.getpid()}', '--vdev', 'net_null0', '--',
+             '--forward-mode=txonly', f'--txpkts={frame_size}', '--stats-period=1', *options],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+        # Its own readout of packets and time: ended by a signal, which is how it is meant to end.
+        timer = threading.Timer(seconds, run.send_signal, [signal.SIGINT])
+        timer.start()
+        out, _ = run.communicate()
+        timer.cancel()
+        looks = [int(n) for n in re.findall(r'Tx-pps:\s+(\d+)', out)]
+        looks = [n for n in looks if n > 0]
+        if not looks:
+            raise SystemExit('testpmd reported no rate:\n' + out[-2000:])
+        return statistics.median(looks)
+
+    def alternate(self, ours, peer):
+        """Medians of both, run in turn."""
+        pairs = [(ours(), peer()) for _ in range(self.options.rounds)]
+        return [statistics.median(column) for column in zip(*pairs)]
+
+
+def frame_size(size):
+    """RC WRITE ONLY over IPv4: Ethernet, IPv4, UDP, BTH, RETH, ICRC."""
+    return 14 + 20 + 8 + 12 + 16 + size + 4
+
+
+def comparisons(bench):
+    """(name, target, what ours is, what the peer is, ours, peer)."""
+    one = lambda: bench.gen(profile(1024))
+    packed = lambda: bench.testpmd(frame_size(1024), '--mbuf-size=1600')
+    yield ('1 flow, 1024 B : testpmd txonly as it comes', 1.0, one,
+           lambda: bench.testpmd(frame_size(1024)))
+    yield '1 flow, 1024 B : testpmd with packed buffers', 0.7, one, packed
+    yield ('64 x 16 QPs, signed : testpmd with packed buffers', 0.7,
+           lambda: bench.gen(profile(1024, 1024, True)), packed)
+    yield ('4096 B : 256 B', 0.8, lambda: bench.gen(profile(4096)),
+           lambda: bench.gen(profile(256)))
+    yield '10,000 QPs : 1 QP', 0.6, lambda: bench.gen(profile(1024, 10000)), one
+
+
+def rates(bench):
+    """What was asked for and what came of it, at parts of what the core can do."""
+    capacity = bench.gen(profile(1024))
+    for part in (0.01, 0.1, 0.5, 0.9):
+        asked = capacity * part
+        text = f'[[flow]]\n{ENDLESS}message_size = 1024\nrate = "{asked:.0f} frames/s"\n'
+        path = bench.folder / 'rate.toml'
+        path.write_text(text)
+        run = subprocess.run(
+            ['taskset', '-c', str(bench.options.core), GEN, 'run', str(path), '--port', 'null',
+             '--duration', '1s', '--json'], capture_output=True, text=True, check=True)
+        report = json.loads(run.stdout)
+        # Against the clock, not against the program's own idea of when the last slot ends.
+        achieved = report['frames'] / (report['elapsed_ns'] / 1e9)
+        yield part, round(asked), achieved
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--rounds', type=int, default=3)
+    parser.add_argument('--seconds', type=int, default=5)
+    parser.add_argument('--core', type=int, default=max(os.sched_getaffinity(0)))
+    parser.add_argument('--json', default=str(BUILD / 'gen-bench.json'))
+    parser.add_argument('--strict', action='store_true')
+    options = parser.parse_args()
+    results = []
+    with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
+        bench = Bench(options, folder)
+        for name, target, ours, peer in comparisons(bench):
+            a, b = bench.alternate(ours, peer)
+            held = a / b >= target
+            results.append({'name': name, 'frames_per_s': a, 'peer_frames_per_s': b,
+                            'ratio': a / b, 'target': target, 'held': held})
+            print(f'{name:52} {a / 1e6:7.2f} M/s {b / 1e6:7.2f} M/s  {a / b:5.2f} x '
+                  f'(>= {target}: {"yes" if held else "NO"})', flush=True)
+        for part, asked, achieved in rates(bench):
+            error = achieved / asked - 1
+            held = abs(error) <= 0.001
+            results.append({'name': f'rate at {part:.0%} of capacity', 'asked': asked,
+                            'achieved': achieved, 'ratio': achieved / asked, 'held': held})
+            print(f'rate at {part:4.0%} of capacity: asked {asked} frames/s, achieved '
+                  f'{achieved:.0f}: {error:+.4%} (<= 0.1 %: {"yes" if held else "NO"})', flush=True)
+    pathlib.Path(options.json).write_text(json.dumps(
+        {'core': options.core, 'rounds': options.rounds, 'load': os.getloadavg(),
+         'time': int(time.time()), 'results': results}, indent=1) + '\n')
+    print(f'written to {options.json}', file=sys.stderr)
+    return 1 if options.strict and not all(r['held'] for r in results) else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

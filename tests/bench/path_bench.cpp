@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one frame costs a lane: admitted, delayed, released and sent, in bursts as a port gives
+// them. The frames are real ones; their bytes stay in the cache, so this is the engine alone.
+#include <array>
+
+#include <benchmark/benchmark.h>
+
+#include "support/path_frames.h"
+
+namespace lw::path {
+namespace {
+
+constexpr int kBurst = 32;
+constexpr Duration kBetweenBursts{1'000};
+
+Pipeline pipeline_of(Duration delay, double loss) {
+  RuleConfig rule;
+  rule.name = "r";
+  rule.loss = loss;
+  if (delay.count() > 0) rule.delay = delay;
+  return Pipeline(Direction::west_to_east, 1, std::span(&rule, 1));
+}
+
+void burst(Lane<int>& lane, std::span<const std::byte> frame, Instant now) {
+  lane.release(now);
+  for (int i = 0; i < kBurst; ++i)
+    benchmark::DoNotOptimize(lane.admit(i, roce::open_envelope(frame), now));
+  while (!lane.egress().empty()) lane.sent(lane.egress().size(), now);
+}
+
+/// Argument: frames in flight; 0: no delay.
+void run(benchmark::State& state, std::span<const std::byte> frame, double loss) {
+  const Duration delay = kBetweenBursts * (state.range(0) / kBurst);
+  Lane<int> lane(pipeline_of(delay, loss),
+                 {.capacity = static_cast<std::size_t>(state.range(0)) + 4096});
+  Instant now;
+  for (auto _ : state) burst(lane, frame, now += kBetweenBursts);
+  state.SetItemsProcessed(state.iterations() * kBurst);
+  state.counters["in_flight"] = static_cast<double>(lane.inside());
+}
+
+void untouched(benchmark::State& state) { run(state, test::other_frame(), 0); }
+void delayed(benchmark::State& state) { run(state, test::roce_frame(), 0); }
+void delayed_and_lossy(benchmark::State& state) { run(state, test::roce_frame(), 0.001); }
+
+/// The release structure must cost the same however much is in flight.
+void in_flight(benchmark::internal::Benchmark* b) { b->RangeMultiplier(10)->Range(1000, 1000000); }
+
+BENCHMARK(untouched)->Arg(0);
+BENCHMARK(delayed)->Apply(in_flight);
+BENCHMARK(delayed_and_lossy)->Arg(60'000);
+
+}  // namespace
+}  // namespace lw::path
+
+BENCHMARK_MAIN();

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a received frame costs: per-flow order and latency with signatures, order alone from PSNs.
+// Frames are 1024 B of payload, in order, from a ring of buffers as a port's would be; arguments:
+// flows, and the ICRC check's sample (1 in N; 0: none).
+#include <memory>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "gen/measurement.h"
+#include "gen/scheduler.h"
+
+namespace {
+
+using namespace lw;
+
+constexpr std::size_t kBuffers = 512;  // a receive ring: it fits the second cache as one does
+constexpr std::size_t kBurst = 32;
+
+/// Frames that arrive in turn from `flows` flows; their fields are patched as the sender does, and
+/// that cost is left out of the time.
+class Arrivals {
+ public:
+  Arrivals(std::size_t flows, bool is_signed) {
+    profile_.flows.resize(flows);
+    for (std::size_t i = 0; i < flows; ++i) {
+      profile_.flows[i].id = static_cast<std::uint32_t>(i);
+      profile_.flows[i].frame.bth.dest_qp = static_cast<std::uint32_t>(i);
+      profile_.flows[i].message.length = 1024;
+      profile_.flows[i].repeat = std::nullopt;
+      profile_.flows[i].signature = is_signed;
+    }
+    scheduler_ = std::make_unique<gen::Scheduler>(profile_);
+    buffers_.resize(kBuffers, std::vector<std::byte>(1200));
+    refill();
+  }
+
+  /// Writes the next frames into all buffers.
+  void refill() {
+    for (auto& buffer : buffers_) {
+      auto due = *scheduler_->next();
+      due.moving.send_time_ns = static_cast<std::uint64_t>(due.at.count());
+      due.frame->write(due.moving, buffer);
+      size_ = due.frame->size();
+      sent_ = instant_from_ns(due.at.count());
+      scheduler_->advance();
+    }
+  }
+
+  /// When the newest left.
+  [[nodiscard]] Instant sent() const noexcept { return sent_; }
+  [[nodiscard]] wire::Bytes frame(std::size_t i) const {
+    return wire::Bytes(buffers_[i]).first(size_);
+  }
+
+ private:
+  profile::FlowProfile profile_;
+  std::unique_ptr<gen::Scheduler> scheduler_;
+  std::vector<std::vector<std::byte>> buffers_;
+  std::size_t size_ = 0;
+  Instant sent_{};
+};
+
+template <bool kSigned>
+void receive(benchmark::State& state) {
+  Arrivals arrivals(static_cast<std::size_t>(state.range(0)), kSigned);
+  gen::Measurement measurement({.icrc_every = static_cast<std::uint32_t>(state.range(1))});
+  const auto take_all = [&] {
+    for (std::size_t i = 0; i < kBuffers; ++i) {
+      const std::int64_t delay = 10'000 + static_cast<std::int64_t>(i / kBurst * 64);
+      measurement.take(arrivals.frame(i), arrivals.sent() + Duration{delay});
+    }
+  };
+  // Streams take their memory when they are new.
+  for (std::size_t seen = 0; seen < 4 * static_cast<std::size_t>(state.range(0));
+       seen += kBuffers, arrivals.refill())
+    take_all();
+  for (auto _ : state) {
+    take_all();
+    state.PauseTiming();
+    arrivals.refill();
+    state.ResumeTiming();
+  }
+  const auto& totals = measurement.totals();
+  if (totals.bad_icrc > 0 || totals.roce != totals.frames) state.SkipWithError("bad frames");
+  for (const auto& flow : measurement.flows()) {
+    if (flow.order.lost + flow.order.out_of_order > 0) state.SkipWithError("not in order");
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBuffers));
+}
+
+BENCHMARK(receive<true>)->Name("signed")->ArgsProduct({{1, 64, 1024, 10000}, {64}});
+BENCHMARK(receive<true>)->Name("signed")->ArgsProduct({{64}, {0, 1}});
+BENCHMARK(receive<false>)->Name("psn")->ArgsProduct({{1, 64, 1024}, {64}});
+
+}  // namespace
+
+BENCHMARK_MAIN();

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-dissect as a user runs it: output formats, exit codes, damaged files, standard input."""
+
+import csv
+import io
+import json
+import pathlib
+import struct
+import subprocess
+import tempfile
+import unittest
+
+from longwire_test import SOURCE, program
+
+RXE = SOURCE / 'pcaps' / 'rxe'
+FILE_HEADER = 24  # of a pcap file
+RECORD_HEADER = 16
+
+
+def dissect(*args, stdin=b''):
+    return subprocess.run([program('roce-dissect'), *map(str, args)], input=stdin,
+                          capture_output=True)
+
+
+def records(data):
+    """(offset, captured length) of a little-endian pcap file's records."""
+    at = FILE_HEADER
+    while at < len(data):
+        length = struct.unpack_from('<I', data, at + 8)[0]
+        yield at, length
+        at += RECORD_HEADER + length
+
+
+def pcapng_block(kind, body):
+    size = len(body) + 12
+    return struct.pack('<II', kind, size) + body + struct.pack('<I', size)
+
+
+def pcapng_of(frames, links):
+    """A pcapng file: an interface a link type, and (interface, bytes) frames a microsecond apart."""
+    data = pcapng_block(0x0a0d0d0a, struct.pack('<IHHq', 0x1a2b3c4d, 1, 0, -1))
+    for link in links:
+        data += pcapng_block(1, struct.pack('<HHI', link, 0, 0))
+    for stamp, (interface, frame) in enumerate(frames):
+        head = struct.pack('<IIIII', interface, 0, stamp, len(frame), len(frame))
+        data += pcapng_block(6, head + frame + bytes(-len(frame) % 4))
+    return data
+
+
+class InTemporaryFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def file(self, name, data):
+        path = self.folder / name
+        path.write_bytes(data)
+        return path
+
+
+class List(unittest.TestCase):
+    def test_one_line_a_frame_in_every_format(self):
+        capture = RXE / 'rc_write_send_read.pcap'
+        frames = len(list(records(capture.read_bytes())))
+        for option, header in ((), 0), (('--json',), 0), (('--csv',), 1):
+            run = dissect('list', capture, *option)
+            self.assertEqual(run.returncode, 0)
+            self.assertEqual(len(run.stdout.splitlines()), frames + header)
+
+    def test_csv_and_json_say_the_same(self):
+        for capture in sorted(RXE.glob('*.pcap')):
+            lines = dissect('list', capture, '--json').stdout.splitlines()
+            rows = csv.DictReader(io.StringIO(dissect('list', capture, '--csv').stdout.decode()))
+            for line, row in zip(lines, rows, strict=True):
+                fields = {k: str(v) for k, v in json.loads(line).items() if k in row}
+                self.assertEqual(fields, {k: v for k, v in row.items() if v})
+
+    def test_filter_takes_libpcaps_syntax_and_keeps_the_numbers(self):
+        run = dissect('list', RXE / 'rc_write_send_read.pcap', '--json', '--filter', 'udp[8] = 17')
+        frames = [json.loads(line) for line in run.stdout.splitlines()]
+        self.assertEqual({f['infiniband.bth.opcode'] for f in frames}, {17})
+        self.assertEqual(len(frames), 30)
+        self.assertGreater(frames[0]['frame.number'], 1)
+
+    def test_a_bad_filter_is_a_usage_error(self):
+        run = dissect('list', RXE / 'atomic.pcap', '--filter', 'udp prot 4791')
+        self.assertEqual(run.returncode, 2)
+        self.assertEqual(run.stdout, b'')
+        self.assertIn(b'udp prot 4791', run.stderr)
+
+    def test_a_display_filter_gets_its_translation(self):
+        run = dissect('list', RXE / 'atomic.pcap', '--filter', 'ib.bth.opcode == 18')
+        self.assertEqual(run.returncode, 2)
+        self.assertIn(b'udp[8] = ', run.stderr)
+
+    def test_standard_input(self):
+        capture = RXE / 'atomic.pcap'
+        from_file = dissect('list', capture, '--json').stdout
+        self.assertEqual(dissect('list', '-', '--json', stdin=capture.read_bytes()).stdout,
+                         from_file)
+
+
+class Verify(InTemporaryFolder):
+    KEYS = ['file', 'frames', 'roce', 'icrc_ok', 'icrc_bad', 'icrc_unverifiable']
+
+    def test_every_capture_is_right(self):
+        captures = sorted(RXE.glob('*.pcap'))
+        run = dissect('verify', '--json', *captures)
+        self.assertEqual(run.returncode, 0)
+        lines = [json.loads(line) for line in run.stdout.splitlines()]
+        self.assertEqual([line['file'] for line in lines], [str(c) for c in captures])
+        for line in lines:
+            self.assertEqual(list(line), self.KEYS)
+            self.assertEqual(line['icrc_ok'], line['roce'])
+            self.assertGreater(line['roce'], 0)
+
+    def test_a_flipped_payload_bit_is_found(self):
+        data = bytearray((RXE / 'uc_send_write.pcap').read_bytes())
+        offset, length = list(records(data))[3]
+        data[offset + RECORD_HEADER + length - 20] ^= 4
+        run = dissect('verify', self.file('bad.pcap', data), '--json')
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(json.loads(run.stdout)['icrc_bad'], 1)
+        text = dissect('verify', self.folder / 'bad.pcap').stdout.decode()
+        self.assertIn(f'frame 4 at offset {offset}', text)
+
+    def test_frames_cut_by_the_snap_length_are_unverifiable(self):
+        data = (RXE / 'uc_send_write.pcap').read_bytes()
+        cut = bytearray(data[:FILE_HEADER])
+        for offset, length in records(data):
+            keep = min(length, 80)
+            cut += data[offset:offset + 8] + struct.pack('<II', keep, length)
+            cut += data[offset + RECORD_HEADER:offset + RECORD_HEADER + keep]
+        run = dissect('verify', self.file('cut.pcap', cut), '--json')
+        self.assertEqual(run.returncode, 0)
+        line = json.loads(run.stdout)
+        self.assertEqual(line['icrc_unverifiable'], line['roce'])
+        self.assertEqual(line['roce'], 60)
+
+    def test_interfaces_of_different_link_types(self):
+        frame = (RXE / 'atomic.pcap').read_bytes()[FILE_HEADER + RECORD_HEADER:][:86]
+        data = pcapng_of([(0, frame), (1, frame[14:])], links=[1, 101])
+        run = dissect('verify', self.file('mixed.pcapng', data), '--json')
+        self.assertEqual(json.loads(run.stdout)['icrc_ok'], 2)
+
+
+class DamagedFiles(InTemporaryFolder):
+    def test_cut_in_mid_record_shows_everything_before_and_names_the_offset(self):
+        data = (RXE / 'atomic.pcap').read_bytes()
+        offset = list(records(data))[7][0]
+        for size in offset + 3, offset + RECORD_HEADER, offset + RECORD_HEADER + 20:
+            path = self.file('cut.pcap', data[:size])
+            for command in 'list', 'verify', 'summary':
+                run = dissect(command, path, '--json')
+                self.assertEqual(run.returncode, 1)
+                self.assertIn(f'offset {offset}'.encode(), run.stderr)
+            self.assertEqual(len(dissect('list', path).stdout.splitlines()), 7)
+            self.assertEqual(json.loads(dissect('verify', path, '--json').stdout)['frames'], 7)
+
+    def test_every_truncation_ends_by_itself(self):
+        data = (RXE / 'ud_send.pcap').read_bytes()[:700]
+        ends = {FILE_HEADER} | {o + RECORD_HEADER + n for o, n in records(data)}
+        for size in range(0, len(data), 7):
+            run = dissect('verify', '-', '--json', stdin=data[:size])
+            self.assertEqual(run.returncode, 0 if size in ends else 1, size)
+
+    def test_not_a_capture(self):
+        for name, data in ('empty', b''), ('text', b'[flow]\n'), ('gzip', b'\x1f\x8b\x08\0'):
+            run = dissect('list', self.file(name, data))
+            self.assertEqual(run.returncode, 1)
+            self.assertEqual(run.stdout, b'')
+            self.assertIn(b'offset 0', run.stderr)
+
+    def test_no_such_file_is_a_usage_error_and_the_others_are_read(self):
+        run = dissect('verify', '--json', self.folder / 'none.pcap', RXE / 'atomic.pcap')
+        self.assertEqual(run.returncode, 2)
+        self.assertIn(b'none.pcap', run.stderr)
+        self.assertEqual(json.loads(run.stdout)['icrc_ok'], 20)
+
+
+class Summary(unittest.TestCase):
+    def test_adds_up(self):
+        for capture in sorted(RXE.glob('*.pcap')):
+            data = capture.read_bytes()
+            line = json.loads(dissect('summary', capture, '--json').stdout)
+            lengths = [struct.unpack_from('<I', data, at + 12)[0] for at, _ in records(data)]
+            self.assertEqual(line['frames'], len(lengths))
+            self.assertEqual(line['bytes'], sum(lengths))
+            for table in 'opcodes', 'qps', 'addresses':
+                self.assertEqual(sum(row['frames'] for row in line[table]), line['roce']['frames'])
+            others = sum(row['frames'] for row in line['not_roce'].values())
+            self.assertEqual(line['roce']['frames'] + others, line['frames'])
+
+    def test_text_names_opcodes_and_vlans(self):
+        text = dissect('summary', RXE / 'vlan100.pcap').stdout.decode()
+        for word in 'RC SEND FIRST', '192.168.78.1', 'VLAN':
+            self.assertIn(word, text)
+
+
+class Compare(InTemporaryFolder):
+    def frames(self):
+        data = (RXE / 'uc_send_write.pcap').read_bytes()
+        return [data[at + RECORD_HEADER:at + RECORD_HEADER + n] for at, n in records(data)]
+
+    def test_loss_and_delay_against_what_was_asked(self):
+        frames = [(0, frame) for frame in self.frames()]
+        near = self.file('near.pcapng', pcapng_of(frames, links=[1]))
+        # The far point's first stamp is 0 too: every frame took 0 us, and the last six are lost.
+        far = self.file('far.pcapng', pcapng_of(frames[:-6], links=[1]))
+        run = dissect('compare', near, far, '--delay', '1us', '--loss', '10%', '--json')
+        self.assertEqual(run.returncode, 0)
+        (way,) = json.loads(run.stdout)['directions']
+        self.assertEqual((way['sent'], way['lost'], way['invented']), (60, 6, 0))
+        self.assertTrue(way['asked_loss_within'])
+        self.assertEqual(way['delay_ns']['max'], 0)
+        self.assertEqual(way['delay_error_ns']['mean'], -1000)
+        text = dissect('compare', near, far).stdout.decode()
+        self.assertIn('looks like loss of the path', text)
+
+    def test_a_bad_delay_is_a_usage_error(self):
+        run = dissect('compare', RXE / 'atomic.pcap', RXE / 'atomic.pcap', '--delay', 'soon')
+        self.assertEqual(run.returncode, 2)
+        self.assertIn(b'soon', run.stderr)
+
+
+class CommandLine(unittest.TestCase):
+    def test_help_and_version(self):
+        self.assertEqual(dissect('--version').returncode, 0)
+        for command in (), ('list',), ('verify',), ('summary',), ('compare',):
+            run = dissect(*command, '--help')
+            self.assertEqual(run.returncode, 0)
+            self.assertIn(b'Example', run.stdout)
+
+    def test_bad_usage(self):
+        for words in (), ('show',), ('list',), ('list', '--json', '--csv', 'x'), ('verify', '--x'):
+            self.assertEqual(dissect(*words).returncode, 2, words)
+
+
+if __name__ == '__main__':
+    import longwire_test
+    longwire_test.main()

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-gen as a station among others: Linux finds it by ARP and neighbour discovery, pings it, and
+is found. Needs root, for two network namespaces of its own."""
+
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import unittest
+
+import longwire_test
+
+GEN = longwire_test.program('roce-gen')
+TIMEOUT = 60
+SUFFIX = os.getpid()
+HERE, THERE = f'lw{SUFFIX}g', f'lw{SUFFIX}k'
+KERNEL_MAC, OWN_MAC = '02:00:00:00:0b:02', '02:00:00:00:0b:01'
+
+PROFILE = f'''
+[presence]
+addresses = ["192.0.2.7"]
+[defaults]
+source_mac = "{OWN_MAC}"
+destination_mac = "arp"
+repeat = "forever"
+rate = "200 frames/s"
+[[flow]]
+source = "192.0.2.1"
+destination = "192.0.2.2"
+[[flow]]
+source = "2001:db8::1"
+destination = "2001:db8::2"
+[[flow]]
+source = "192.0.2.1"
+destination = "203.0.113.9"
+gateway = "192.0.2.2"
+'''
+
+
+def ip(*words):
+    done = subprocess.run(['ip', *words], check=True, capture_output=True, timeout=TIMEOUT,
+                          text=True)
+    return done.stdout
+
+
+def socket_there(*arguments):
+    """A socket in the kernel's namespace."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    home = os.open('/proc/self/ns/net', os.O_RDONLY)
+    there = os.open(f'/var/run/netns/{THERE}', os.O_RDONLY)
+    try:
+        if libc.setns(there, 0) != 0:
+            raise OSError(ctypes.get_errno(), 'setns')
+        return socket.socket(*arguments)
+    finally:
+        libc.setns(home, 0)
+        os.close(home)
+        os.close(there)
+
+
+def checksum(data):
+    total = sum(struct.unpack(f'>{len(data) // 2}H', data))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return ~total & 0xffff
+
+
+def ping(address, data=b'longwire' * 7, attempts=20):
+    """Whether an echo request of the kernel's namespace is answered with the same data."""
+    v6 = ':' in address
+    ask, reply = (128, 129) if v6 else (8, 0)
+    with (socket_there(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) if v6 else
+          socket_there(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)) as opened:
+        for sequence in range(attempts):
+            body = struct.pack('>HH', 0x4c57, sequence) + data
+            message = bytes([ask, 0, 0, 0]) + body
+            if not v6:  # the kernel fills in ICMPv6's
+                message = bytes([ask, 0]) + struct.pack('>H', checksum(message)) + body
+            opened.sendto(message, (address, 0))
+            while select.select([opened], [], [], 1)[0]:
+                got, sender = opened.recvfrom(4096)
+                got = got if v6 else got[20:]
+                if sender[0] == address and got[0] == reply and got[4:] == body:
+                    return True
+    return False
+
+
+@unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for network namespaces')
+class Presence(unittest.TestCase):
+    def setUp(self):
+        for name in (HERE, THERE):
+            try:
+                ip('netns', 'add', name)
+            except (OSError, subprocess.CalledProcessError) as error:
+                self.skipTest(f'SKIPPED: no network namespaces here: {error}')
+            self.addCleanup(ip, 'netns', 'del', name)
+        ip('link', 'add', 'gen', 'netns', HERE, 'type', 'veth', 'peer', 'name', 'kernel', 'netns',
+           THERE)
+        # On our side the kernel keeps silent: no address of its own.
+        ip('-n', HERE, 'link', 'set', 'gen', 'addrgenmode', 'none', 'up')
+        ip('-n', THERE, 'link', 'set', 'kernel', 'address', KERNEL_MAC, 'up')
+        ip('-n', THERE, 'addr', 'add', '192.0.2.2/24', 'dev', 'kernel')
+        ip('-n', THERE, 'addr', 'add', '2001:db8::2/64', 'dev', 'kernel', 'nodad')
+
+    def start(self, profile):
+        process = subprocess.Popen(
+            ['ip', 'netns', 'exec', HERE, GEN, 'run', '-', '--port', 'gen', '--json'],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        process.stdin.write(profile)
+        process.stdin.close()
+        process.stdin = None
+        return process
+
+    def first_frames(self, wanted):
+        """RoCE frames that the kernel's side sees, one for each wanted destination: its MAC."""
+        seen = {}
+        with socket_there(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as opened:
+            opened.bind(('kernel', 0))
+            while set(seen) != wanted and select.select([opened], [], [], TIMEOUT)[0]:
+                frame = opened.recv(65536)
+                if frame[12:14] == b'\x08\x00' and frame[23] == 17:
+                    seen[socket.inet_ntop(socket.AF_INET, frame[30:34])] = frame[:6].hex(':')
+                if frame[12:14] == b'\x86\xdd' and frame[20] == 17:
+                    seen[socket.inet_ntop(socket.AF_INET6, frame[38:54])] = frame[:6].hex(':')
+        return seen
+
+    def neighbour(self, address):
+        entries = json.loads(ip('-n', THERE, '-j', 'neigh', 'show', 'to', address))
+        return [entry.get('lladdr') for entry in entries]
+
+    def test_linux_and_roce_gen_find_each_other(self):
+        run = self.start(PROFILE)
+        wanted = {'192.0.2.2', '2001:db8::2', '203.0.113.9'}
+        self.assertEqual(self.first_frames(wanted), dict.fromkeys(wanted, KERNEL_MAC))
+        for address in ('192.0.2.1', '2001:db8::1', '192.0.2.7'):
+            self.assertTrue(ping(address), address)
+            self.assertEqual(self.neighbour(address), [OWN_MAC])
+        self.assertFalse(ping('192.0.2.99', attempts=1))
+        # An address that is ours is refused by duplicate address detection.
+        ip('-n', THERE, 'addr', 'add', '2001:db8::1/64', 'dev', 'kernel')
+        with socket_there(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as changes:
+            changes.bind((0, 0x100))  # RTMGRP_IPV6_IFADDR
+            while True:
+                words = ip('-n', THERE, '-6', 'addr', 'show', 'dev', 'kernel', 'to', '2001:db8::1')
+                if 'tentative' not in words or 'dadfailed' in words:
+                    break
+                self.assertTrue(select.select([changes], [], [], TIMEOUT)[0], words)
+                changes.recv(65536)
+        self.assertIn('dadfailed', words)
+        # The signal goes to roce-gen itself: `ip netns exec` becomes it.
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=TIMEOUT)
+        self.assertEqual(run.returncode, 0, err)
+        self.assertGreater(json.loads(out)['frames'], 0)
+
+    def test_nobody_there_ends_before_anything_is_sent(self):
+        run = self.start(PROFILE.replace('192.0.2.2', '192.0.2.50'))
+        _, err = run.communicate(timeout=TIMEOUT)
+        self.assertEqual(run.returncode, 3, err)
+        self.assertIn('192.0.2.50', err)
+
+
+class WithoutANetwork(unittest.TestCase):
+    def run_profile(self, profile, *options):
+        return subprocess.run([GEN, 'run', '-', *options], input=profile, capture_output=True,
+                              text=True, timeout=TIMEOUT)
+
+    def test_a_file_has_nobody_to_ask(self):
+        refused = self.run_profile('[[flow]]\ndestination_mac = "arp"\n', '--pcap', '/dev/null')
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+
+    def test_a_gateway_needs_a_flow_that_asks(self):
+        for wrong in ('gateway = "192.0.2.9"', 'destination_mac = "arp"\ngateway = "2001:db8::9"',
+                      'destination_mac = "ask"'):
+            refused = self.run_profile(f'[[flow]]\n{wrong}\n', '--pcap', '/dev/null')
+            self.assertEqual(refused.returncode, 2, wrong)
+
+    def test_a_port_without_neighbours_says_so(self):
+        refused = self.run_profile('[[flow]]\ndestination_mac = "arp"\n', '--port', 'null')
+        self.assertEqual(refused.returncode, 3, refused.stderr)
+
+
+if __name__ == '__main__':
+    longwire_test.main()

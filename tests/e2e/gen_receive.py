@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-gen as an instrument: what it counts of frames that were dropped, swapped, doubled, damaged
+and delayed in known ways, what a run measures of itself, and what people see meanwhile."""
+
+import csv
+import json
+import os
+import pathlib
+import pty
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from pcap_file import read_pcap, write_pcap
+
+import longwire_test
+
+GEN = longwire_test.program('roce-gen')
+LOOP = 'net_ring0'  # what is sent there comes back
+
+PROFILE = '''
+    name = "two"
+    [defaults]
+    signature = true
+    rate = "20 kframes/s"
+    [[flow]]
+    name = "write"
+    operation = "write"
+    message_size = 4000
+    messages = 500
+    [[flow]]
+    name = "send6"
+    source = "2001:db8::1"
+    transport = "ud"
+    message_size = 100
+    messages = 1000
+    dst_qp = 0x77
+    '''
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def path(self, name):
+        return str(self.folder / name)
+
+    def gen(self, *arguments, text=None, expect=0):
+        done = subprocess.run([GEN, *map(str, arguments)], input=text, capture_output=True,
+                              text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, expect, done.stderr + done.stdout)
+        return done.stdout
+
+    def report(self, *arguments, text=None, expect=0):
+        return json.loads(self.gen(*arguments, '--json', text=text, expect=expect))
+
+    def profile(self, expect=''):
+        path = self.path('profile.toml')
+        pathlib.Path(path).write_text(PROFILE + expect)
+        return path
+
+
+class KnownDamage(InFolder):
+    """Frames in a file, changed by hand: the account must be that of the hand."""
+
+    def setUp(self):
+        super().setUp()
+        self.gen('run', self.profile(), '--pcap', self.path('sent.pcap'))
+        self.frames = read_pcap(self.path('sent.pcap'))
+        # Each flow's places in the file: the first is IPv4, the second IPv6.
+        self.places = [[i for i, (_, data) in enumerate(self.frames)
+                        if data[12:14] == ethertype] for ethertype in (b'\x08\0', b'\x86\xdd')]
+        self.assertEqual([len(p) for p in self.places], [2000, 1000])
+
+    def received(self, *options, expect=0):
+        write_pcap(self.path('came.pcap'), self.frames)
+        return self.report('receive', '--port', 'pcap:' + self.path('came.pcap'), '--expect',
+                           self.path('profile.toml'), *options, expect=expect)
+
+    def flows(self, *options):
+        return {flow['name']: flow for flow in self.received(*options)['flows']}
+
+    def test_nothing_done_nothing_found(self):
+        report = self.received()
+        self.assertEqual(report['frames'], 3000)
+        self.assertEqual(report['icrc_checked'], 3000)
+        for flow, frames in zip(report['flows'], (2000, 1000), strict=True):
+            self.assertEqual(flow['frames'], frames)
+            for figure in ('lost', 'duplicated', 'out_of_order', 'bad_icrc', 'restarts'):
+                self.assertEqual(flow[figure], 0)
+            self.assertEqual(flow['latency_ns']['max'], 0)
+
+    def test_drops_swaps_and_copies_are_counted_exactly(self):
+        write, send = self.places
+        frames = list(self.frames)
+        # Neighbours of one flow change places; three are copied behind themselves; ten are taken.
+        for i in (10, 400, 1900):
+            a, b = write[i], write[i + 1]
+            frames[a], frames[b] = frames[b], frames[a]
+        gone = {send[i] for i in (0, 1, 500, 700, 701, 702, 703, 704, 998, 3)}
+        copied = {write[700], write[1000], send[600]}
+        self.frames = [frame for i, frame in enumerate(frames) if i not in gone
+                       for _ in range(2 if i in copied else 1)]
+        flows = self.flows()
+        figures = ('frames', 'lost', 'duplicated', 'out_of_order')
+        self.assertEqual([flows['write'][f] for f in figures], [2002, 0, 2, 3])
+        self.assertEqual(flows['write']['reordering'], {'max_extent': 1, 'extents': [[1, 1, 3]]})
+        self.assertEqual([flows['send6'][f] for f in figures], [991, 10, 1, 0])
+
+    def test_a_frame_held_back_has_its_extent(self):
+        send = self.places[1]
+        late = self.frames[send[100]]
+        self.frames.insert(send[140] + 1, late)
+        del self.frames[send[100]]
+        flow = self.flows()['send6']
+        self.assertEqual((flow['lost'], flow['out_of_order']), (0, 1))
+        self.assertEqual(flow['reordering']['max_extent'], 40)
+
+    def test_damage_is_found_whatever_the_sample(self):
+        chance = random.Random(1)
+        for place in chance.sample(range(3000), 40):
+            stamp, data = self.frames[place]
+            at = chance.randrange(66, len(data))  # behind the addresses, the ICRC too
+            self.frames[place] = (stamp, data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1:])
+        every = self.received()
+        self.assertEqual(every['bad_icrc'], 40)
+        self.assertEqual(sum(f['lost'] for f in every['flows']), 40)
+        none = self.received('--check-icrc', 'none')
+        self.assertEqual((none['icrc_checked'], none['bad_icrc']), (0, 0))
+        sample = self.received('--check-icrc', '100')
+        self.assertGreaterEqual(sample['icrc_checked'], 30)
+        self.assertLess(sample['icrc_checked'], 300)
+
+    def test_joining_counts_from_the_first(self):
+        del self.frames[:1000]
+        self.assertGreater(sum(f['lost'] for f in self.received()['flows']), 900)
+        self.assertEqual(sum(f['lost'] for f in self.received('--join')['flows']), 0)
+
+    def test_a_delay_is_measured_to_the_nanosecond(self):
+        self.frames = [(stamp + 1_903_500, data) for stamp, data in self.frames]
+        for flow in self.flows('--histogram', self.path('h.csv')).values():
+            latency = flow['latency_ns']
+            self.assertEqual({latency[k] for k in ('min', 'p50', 'p99_99', 'max')}, {1_903_500})
+            self.assertEqual(flow['jitter_ns'], 0)
+        with open(self.path('h.csv'), newline='', encoding='utf-8') as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([(r['flow'], r['count']) for r in rows],
+                         [('write', '2000'), ('send6', '1000')])
+        for row in rows:
+            first, last = int(row['first']), int(row['last'])
+            self.assertLessEqual(first, 1_903_500)
+            self.assertLessEqual(1_903_500, last)
+            self.assertLess(last - first, 0.001 * first)
+
+    def test_an_emulated_path_is_measured_as_it_was_asked_for(self):
+        pathlib.Path(self.path('path.toml')).write_text(
+            '[[rule]]\nname = "haul"\ndelay = "1.9ms"\nloss = "1%"\n')
+        done = subprocess.run(
+            [longwire_test.program('roce-impair'), 'replay', self.path('path.toml'),
+             self.path('sent.pcap'), self.path('bent.pcap'), '--json'],
+            capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        dropped = json.loads(done.stdout)['directions'][0]['dropped_by_rule']['frames']
+        report = self.report('receive', '--port', 'pcap:' + self.path('bent.pcap'))
+        self.assertGreater(dropped, 0)
+        # What is lost behind a flow's last frame nobody can see.
+        self.assertAlmostEqual(sum(f['lost'] for f in report['flows']), dropped, delta=2)
+        for flow in report['flows']:
+            self.assertEqual((flow['latency_ns']['min'], flow['latency_ns']['max']),
+                             (1_900_000, 1_900_000))
+            self.assertEqual(flow['out_of_order'] + flow['duplicated'], 0)
+
+    def test_expectations(self):
+        self.profile('[expect]\nloss = 0\np99 = "< 2ms"\nrate_error = "1%"\n')
+        self.assertEqual(self.received()['expect'],
+                         {'holds': True, 'broken': [], 'unchecked': ['rate_error']})
+        self.frames = [(stamp + 2_000_000, data) for stamp, data in self.frames]
+        del self.frames[self.places[0][7]]
+        verdict = self.received(expect=1)['expect']
+        self.assertEqual([line.split(' is ')[0] for line in verdict['broken']],
+                         ['write: loss', 'write: p99', 'send6: p99'])
+        self.frames = [f for f in self.frames if f[1][12:14] == b'\x08\0']
+        broken = self.received(expect=1)['expect']['broken']
+        self.assertTrue(any(line.startswith('send6:') for line in broken))
+
+    def test_wrong_expectations_are_refused_with_their_places(self):
+        self.profile('[expect]\nloss = 2\np99 = "fast"\np98 = "1ms"\n')
+        done = subprocess.run([GEN, 'check', self.path('profile.toml')], capture_output=True,
+                              text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        first = PROFILE.count('\n') + 2
+        lines = [int(line.split(':')[1]) for line in done.stderr.splitlines()]
+        self.assertEqual(lines, [first, first + 1, first + 2])
+
+
+class OneProcess(InFolder):
+    """Sending and measuring with one clock."""
+
+    def check_loop(self, sends, receives):
+        report = self.report('run', self.profile('[expect]\nloss = 0\n'), '--port', sends,
+                             '--receive', receives, '--series', self.path('s.csv'), '--interval',
+                             '20ms', '--histogram', self.path('h.csv'), '--wait', '10s')
+        self.assertEqual((report['frames'], report['not_sent']), (3000, 0))
+        self.assertEqual(report['received']['frames'], 3000)
+        self.assertTrue(report['expect']['holds'])
+        for flow, frames in zip(report['received']['flows'], (2000, 1000), strict=True):
+            self.assertEqual((flow['frames'], flow['sent'], flow['never_came']),
+                             (frames, frames, 0))
+            self.assertEqual(flow['lost'] + flow['duplicated'] + flow['out_of_order'], 0)
+            self.assertEqual(flow['latency_ns']['count'], frames)
+            self.assertGreater(flow['latency_ns']['min'], 0)
+        audit = report['audit']
+        self.assertGreater(audit['bursts'], 0)
+        self.assertGreaterEqual(audit['pacing_error_ns']['min'], 0)
+        self.assertGreaterEqual(audit['icrc_checked'], 1)
+        self.assertEqual(audit['icrc_bad'], 0)
+        with open(self.path('s.csv'), newline='', encoding='utf-8') as file:
+            rows = list(csv.DictReader(file))
+        for figure in ('sent_frames', 'received_frames'):
+            self.assertEqual(sum(int(row[figure]) for row in rows), 3000)
+        self.assertEqual({row['flow'] for row in rows}, {'write', 'send6'})
+        with open(self.path('h.csv'), newline='', encoding='utf-8') as file:
+            self.assertEqual(sum(int(row['count']) for row in csv.DictReader(file)), 3000)
+
+    def test_a_port_that_loops_back(self):
+        self.check_loop(LOOP, LOOP)
+
+    def test_two_ends_of_a_wire(self):
+        self.check_loop(f'memif:{self.path("wire")},server', f'memif:{self.path("wire")}')
+
+    def test_what_never_comes_is_lost(self):
+        report = self.report('run', self.profile('[expect]\nloss = "50%"\n'), '--port', 'null',
+                             '--receive', LOOP, '--wait', '50ms', expect=1)
+        self.assertEqual(report['received']['frames'], 0)
+        self.assertEqual([line.split(':')[0] for line in report['expect']['broken']],
+                         ['write', 'send6'])
+
+    def test_a_sender_is_held_to_its_rate_and_its_pacing(self):
+        bounds = '[expect]\nrate_error = "100%"\nnot_sent = 0\npacing_max = "1min"\n'
+        self.report('run', self.profile(bounds), '--port', 'null')
+        report = self.report('run', self.profile('[expect]\npacing_max = "0ns"\n'), '--port',
+                             'null', expect=1)
+        self.assertEqual(len(report['expect']['broken']), 1)
+        self.assertIn('pacing_max', report['expect']['broken'][0])
+
+    def test_a_terminal_gets_a_screen(self):
+        here, there = pty.openpty()
+        run = subprocess.Popen([GEN, 'run', self.profile(), '--port', LOOP, '--receive', LOOP,
+                                '--interval', '10ms'], stdout=subprocess.PIPE, stderr=there)
+        os.close(there)
+        shown = b''
+        try:
+            while piece := os.read(here, 65536):
+                shown += piece
+        except OSError:  # how a pseudo-terminal says that nobody writes any more
+            pass
+        os.close(here)
+        out, _ = run.communicate()
+        self.assertEqual(run.returncode, 0)
+        self.assertIn(b'\x1b[H', shown)
+        self.assertNotIn(b'\x1b', out)
+
+    def test_wrong_use(self):
+        for wrong in (['--check-icrc', 'some'], ['--interval', '0s'], ['--check-icrc', '0'],
+                      ['--expect', '/nonexistent']):
+            self.gen('receive', '--port', LOOP, '--count', '0', *wrong, expect=2)
+        self.gen('run', self.profile(), '--pcap', self.path('x'), '--receive', LOOP, expect=2)
+        self.gen('run', self.profile(), '--port', LOOP, '--series', '/nonexistent/x', expect=3)
+
+
+class Example(InFolder):
+    def test_the_sweep(self):
+        sweep = longwire_test.SOURCE / 'gen' / 'examples' / 'sweep.py'
+        done = subprocess.run(
+            [sys.executable, str(sweep), '--gen', GEN, '--port', LOOP, '--receive', LOOP, '--json',
+             '--sizes', '64', '5000', '--rate', '50Mb/s', '--seconds', '0.1'],
+            capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([row['size'] for row in rows], [64, 5000])
+        for row in rows:
+            self.assertGreater(row['frames'], 0)
+            self.assertEqual(row['lost'], 0)
+
+
+if __name__ == '__main__':
+    longwire_test.main()

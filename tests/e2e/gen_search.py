@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-gen search: over a loop that loses nothing, and over Linux interfaces with a token bucket
+between them (root). What is held is that the bracket is what its trials say, not how fast a
+machine is."""
+
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+import longwire_test
+
+GEN = longwire_test.program('roce-gen')
+PROFILE = str(longwire_test.SOURCE / 'profiles' / 'flows' / 'ipv4-rc-send.toml')
+TIMEOUT = 120
+NAMESPACE = f'lw{os.getpid()}s'
+
+
+class Search(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+    def search(self, *options, prefix=()):
+        done = subprocess.run([*prefix, GEN, 'search', PROFILE, '--json', '--out',
+                               str(self.folder), *options],
+                              capture_output=True, text=True, timeout=TIMEOUT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        self.check(report)
+        return report
+
+    def check(self, report):
+        """A search's ends are trials of its own, as near as asked, and judged by the rule."""
+        with open(self.folder / 'search.csv', newline='') as file:
+            rows = list(csv.DictReader(file))
+        trials = [t for size in report['sizes'] for t in size['trials']]
+        self.assertEqual([float(r['fraction']) for r in rows], [t['fraction'] for t in trials])
+        for trial in trials:
+            self.assertEqual(trial['lost'], max(0, trial['sent'] - trial['received']))
+            within = trial['lost'] <= report['loss'] * trial['sent']
+            self.assertEqual(trial['passed'], trial['offered'] and within)
+        for size in report['sizes']:
+            passes, fails = size['passes'], size['fails']
+            low, high = passes['fraction'] if passes else 0, fails['fraction'] if fails else 1
+            self.assertTrue(passes is None or passes in size['trials'] and passes['passed'])
+            self.assertTrue(fails is None or fails in size['trials'] and not fails['passed'])
+            self.assertLessEqual(high - low, report['resolution'])
+        plot = xml.etree.ElementTree.parse(self.folder / 'search.svg')
+        texts = [element.text for element in plot.iter('{http://www.w3.org/2000/svg}text')]
+        self.assertIn('message size, bytes', texts)
+        for size in report['sizes']:
+            self.assertIn(str(size['message_size']), texts)
+
+    def test_over_a_loop(self):
+        report = self.search('--port', 'net_ring0', '--receive', 'net_ring0', '--sizes',
+                             '0,64,4096', '--max-rate', '20Mb/s', '--duration', '200ms',
+                             '--settle', '100ms', '--resolution', '10%')
+        self.assertEqual([s['message_size'] for s in report['sizes']], [0, 64, 4096])
+        # Nobody else puts frames there: none can arrive that wasn't sent.
+        for size in report['sizes']:
+            for trial in size['trials']:
+                self.assertLessEqual(trial['received'], trial['sent'])
+
+    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for a network namespace')
+    def test_over_a_bottleneck(self):
+        def ip(*words):
+            subprocess.run(['ip', *words], check=True, capture_output=True, timeout=TIMEOUT)
+        try:
+            ip('netns', 'add', NAMESPACE)
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.skipTest(f'SKIPPED: no network namespaces here: {error}')
+        self.addCleanup(ip, 'netns', 'del', NAMESPACE)
+        ip('-n', NAMESPACE, 'link', 'add', 'near', 'type', 'veth', 'peer', 'name', 'far')
+        for name in ('near', 'far'):
+            ip('-n', NAMESPACE, 'link', 'set', name, 'up')
+        bucket = subprocess.run(['tc', '-n', NAMESPACE, 'qdisc', 'add', 'dev', 'near', 'root', 'tbf',
+                                 'rate', '5mbit', 'burst', '20kb', 'limit', '20kb'],
+                                capture_output=True, text=True)
+        if bucket.returncode != 0:
+            self.skipTest(f'SKIPPED: no token bucket here: {bucket.stderr}')
+        report = self.search('--port', 'near', '--receive', 'far', '--sizes', '64', '--max-rate',
+                             '100Mb/s', '--duration', '300ms', '--settle', '200ms',
+                             '--resolution', '5%', prefix=('ip', 'netns', 'exec', NAMESPACE))
+        self.assertIsNotNone(report['sizes'][0]['fails'])  # twenty times what the bucket lets by
+
+    def test_wrong_usage(self):
+        for wrong in ([], ['--port', 'null'], ['--port', 'null', '--receive', 'null', '--sizes', 'x'],
+                      ['--port', 'null', '--receive', 'null', '--loss', '2'],
+                      ['--port', 'null', '--receive', 'null', '--resolution', '0'],
+                      ['--port', 'null', '--receive', 'null', '--repeat', '0']):
+            refused = subprocess.run([GEN, 'search', PROFILE, *wrong], capture_output=True)
+            self.assertEqual(refused.returncode, 2, wrong)
+
+
+if __name__ == '__main__':
+    longwire_test.main()

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-impair replay: virtual time is exact, repeatable, and accounts for every frame."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import longwire_test
+from pcap_file import is_roce, other_frame, read_pcap, roce_frame, write_pcap
+
+DELAY_NS = 1_903_507
+FRAMES = 20_000
+LOSS = 0.01
+
+
+def profile_text(delay=f'{DELAY_NS}ns', loss=LOSS, extra=''):
+    return f'{extra}\n[[rule]]\nname = "haul"\ndelay = "{delay}"\nloss = {loss}\n'
+
+
+class Replay(unittest.TestCase):
+    def setUp(self):
+        self.folder_holder = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.folder_holder.name)
+        self.addCleanup(self.folder_holder.cleanup)
+        self.sent = [(1_700_000_000 * 10**9 + i * 777,
+                      other_frame(i) if i % 10 == 9 else roce_frame(i)) for i in range(FRAMES)]
+        write_pcap(self.folder / 'in.pcap', self.sent)
+        (self.folder / 'profile.toml').write_text(profile_text())
+
+    def replay(self, out, *options, profile=None, source=None, expect=0):
+        command = [longwire_test.program('roce-impair'), 'replay',
+                   str(profile or self.folder / 'profile.toml'),
+                   str(source or self.folder / 'in.pcap'), str(self.folder / out), *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, expect, done.stderr)
+        return done
+
+    def ledger(self, name):
+        return [json.loads(line) for line in (self.folder / name).read_text().splitlines()]
+
+    def test_untouched_frames_keep_bytes_and_times(self):
+        self.replay('out.pcap')
+        got = [f for f in read_pcap(self.folder / 'out.pcap') if not is_roce(f[1])]
+        self.assertEqual(got, [f for f in self.sent if not is_roce(f[1])])
+
+    def test_delay_is_exact_and_order_kept(self):
+        self.replay('out.pcap')
+        received = read_pcap(self.folder / 'out.pcap')
+        self.assertEqual([t for t, _ in received], sorted(t for t, _ in received))
+        sent_at = {data: t for t, data in self.sent}
+        roce = [f for f in received if is_roce(f[1])]
+        for stamp, data in roce:
+            self.assertEqual(stamp, sent_at[data] + DELAY_NS)
+        place = {data: i for i, (_, data) in enumerate(self.sent)}
+        order = [place[data] for _, data in roce]
+        self.assertEqual(order, sorted(order))
+
+    def test_ledger_names_exactly_the_missing_frames(self):
+        done = self.replay('out.pcap', '--ledger', str(self.folder / 'ledger'), '--json')
+        there = {data for _, data in read_pcap(self.folder / 'out.pcap')}
+        missing = [i for i, (_, data) in enumerate(self.sent) if data not in there]
+        records = self.ledger('ledger')
+        self.assertEqual([r['frame'] for r in records], missing)
+        for record in records:
+            self.assertEqual(record['time_in_ns'], self.sent[record['frame']][0])
+            self.assertEqual((record['rule'], record['stage'], record['action']),
+                             ('haul', 'loss', 'drop'))
+            self.assertIsNone(record['time_out_ns'])
+            self.assertEqual(record['infiniband.bth.psn'], record['frame'])
+            self.assertEqual(record['infiniband.bth.destqp'], 0x11)
+            self.assertEqual(record['infiniband.bth.opcode'], 0x0A)
+        report = json.loads(done.stdout)
+        self.assertTrue(report['identity_holds'])
+        east = report['directions'][0]
+        self.assertEqual(east['received']['frames'], FRAMES)
+        self.assertEqual(east['dropped_by_rule']['frames'], len(missing))
+        self.assertEqual(east['sent']['frames'], FRAMES - len(missing))
+        self.assertEqual(report['ledger']['records'], len(missing))
+
+    def test_loss_is_within_its_own_bounds(self):
+        self.replay('out.pcap')
+        eligible = sum(is_roce(data) for _, data in self.sent)
+        lost = FRAMES - len(read_pcap(self.folder / 'out.pcap'))
+        deviation = (eligible * LOSS * (1 - LOSS)) ** 0.5
+        self.assertLess(abs(lost - eligible * LOSS), 4.5 * deviation)
+
+    def test_same_seed_same_bytes_another_seed_others(self):
+        for name, seed in (('a', '5'), ('b', '5'), ('c', '6')):
+            self.replay(f'{name}.pcap', '--seed', seed, '--ledger', str(self.folder / name))
+        a, b, c = ((self.folder / f'{n}.pcap').read_bytes() for n in 'abc')
+        self.assertEqual(a, b)
+        self.assertNotEqual(a, c)
+        self.assertEqual((self.folder / 'a').read_bytes(), (self.folder / 'b').read_bytes())
+
+    def test_directions_draw_apart(self):
+        self.replay('east.pcap')
+        self.replay('west.pcap', '--direction', 'east-to-west')
+        self.assertNotEqual((self.folder / 'east.pcap').read_bytes(),
+                            (self.folder / 'west.pcap').read_bytes())
+
+    def test_ledger_of_all_holds_every_frame_with_its_times(self):
+        (self.folder / 'profile.toml').write_text(profile_text(extra='[ledger]\nall = true'))
+        self.replay('out.pcap', '--ledger', str(self.folder / 'ledger'))
+        records = self.ledger('ledger')
+        self.assertEqual(sorted(r['frame'] for r in records), list(range(FRAMES)))
+        out = {data: t for t, data in read_pcap(self.folder / 'out.pcap')}
+        for record in records:
+            stamp, data = self.sent[record['frame']]
+            self.assertEqual(record['time_in_ns'], stamp)
+            self.assertEqual(record['time_out_ns'], out.get(data))
+
+    def test_real_frames_cross_unchanged(self):
+        (self.folder / 'profile.toml').write_text(profile_text(loss=0))
+        captures = sorted((longwire_test.SOURCE / 'pcaps' / 'rxe').glob('*.pcap'))
+        self.assertTrue(captures)
+        for capture in captures:
+            with self.subTest(capture=capture.name):
+                self.replay('out.pcap', source=capture)
+                sent = read_pcap(capture)
+                received = read_pcap(self.folder / 'out.pcap')
+                self.assertEqual(sorted(d for _, d in received), sorted(d for _, d in sent))
+                waits = {r - s for (r, d) in received for (s, e) in sent if d == e}
+                self.assertTrue(waits)
+
+    def test_interfaces_are_kept(self):
+        self.replay('out.pcapng')
+        self.replay('back.pcap', source=self.folder / 'out.pcapng')
+        self.assertTrue(read_pcap(self.folder / 'back.pcap'))
+
+    def test_a_cut_capture_gives_what_it_holds_and_fails(self):
+        content = (self.folder / 'in.pcap').read_bytes()
+        (self.folder / 'cut.pcap').write_bytes(content[:-5])
+        done = self.replay('out.pcap', '--json', source=self.folder / 'cut.pcap', expect=1)
+        self.assertEqual(json.loads(done.stdout)['directions'][0]['received']['frames'],
+                         FRAMES - 1)
+
+    def test_mistakes_are_usage(self):
+        (self.folder / 'bad.toml').write_text('[[rule]]\ndelya = "1ms"\n')
+        done = self.replay('out.pcap', profile=self.folder / 'bad.toml', expect=2)
+        self.assertIn('bad.toml:2:1', done.stderr)
+        self.replay('out.pcap', '--direction', 'up', expect=2)
+        self.replay('out.pcap', source=self.folder / 'none.pcap', expect=2)
+
+
+class Check(unittest.TestCase):
+    def check(self, profile):
+        done = subprocess.run(
+            [longwire_test.program('roce-impair'), 'check', '--json',
+             str(longwire_test.SOURCE / 'profiles' / profile)],
+            capture_output=True, text=True, timeout=60, check=True)
+        return json.loads(done.stdout)
+
+    def test_the_380_km_path(self):
+        report = self.check('impair/apn-380km.toml')
+        # The report of the measured system: 1861.0 us in the fibre, 1903.5 us in all.
+        self.assertAlmostEqual(report['path']['fibre_ns'] / 1000, 1861.0, places=1)
+        self.assertAlmostEqual(report['path']['one_way_ns'] / 1000, 1903.5, places=1)
+        self.assertEqual(report['delay_ns'], report['path']['one_way_ns'])
+        self.assertAlmostEqual(report['bandwidth_delay_bytes'] / 1e6, 23.79, places=2)
+
+    def test_the_plain_filter(self):
+        report = self.check('impair/rocev2-only.toml')
+        self.assertAlmostEqual(report['bandwidth_delay_bytes'], 23.75e6, delta=1)
+        frames = {line['payload']: line['frames'] for line in report['in_flight']}
+        self.assertEqual(frames[4096], 5685)
+        self.assertEqual(frames[0], 282_739)
+
+
+if __name__ == '__main__':
+    longwire_test.main()

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-impair run: real processes over pcap and memif ports, without root or hugepages."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import longwire_test
+from pcap_file import is_roce, other_frame, read_pcap, roce_frame, write_pcap
+
+FRAMES = 5000
+TIMEOUT = 100  # a bound for hung processes, not an expectation
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        self.folder_holder = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.folder_holder.name)
+        self.addCleanup(self.folder_holder.cleanup)
+        self.sent = [other_frame(i, 60 + i % 1400) if i % 10 == 9 else roce_frame(i, 8 + i % 4096)
+                     for i in range(FRAMES)]
+        write_pcap(self.folder / 'in.pcap', [(i * 10_000, data) for i, data in enumerate(self.sent)])
+
+    def path(self, name):
+        return str(self.folder / name)
+
+    def start(self, west, east, *options, delay='1ms', loss=0, rate='10Gb/s', name='p'):
+        profile = self.folder / f'{name}.toml'
+        profile.write_text(f'[capacity]\nrate = "{rate}"\nlargest_frame = "9000B"\n'
+                           f'[[rule]]\nname = "r"\ndelay = "{delay}"\nloss = {loss}\n')
+        process = subprocess.Popen(
+            [longwire_test.program('roce-impair'), 'run', str(profile), '--west', west, '--east',
+             east, '--json', *options],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+    def finish(self, process, expect=0):
+        out, err = process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, expect, err)
+        return json.loads(out) if out else err
+
+    def run_file(self, *options, **settings):
+        """in.pcap through the box to out.pcap; the report, and the frames that came out."""
+        process = self.start('pcap:' + self.path('in.pcap'), 'pcap:,' + self.path('out.pcap'),
+                             *options, **settings)
+        report = self.finish(process)
+        return report, [data for _, data in read_pcap(self.path('out.pcap'))]
+
+    def assert_same_frames(self, some, others):
+        """In whatever order; says how many differ and not all their bytes."""
+        self.assertEqual(len(some), len(others))
+        self.assertTrue(sorted(some) == sorted(others), 'frames differ')
+
+    def assert_order_kept(self, received):
+        """Each kind in the order in which it came; kinds may overtake each other."""
+        place = {data: i for i, data in enumerate(self.sent)}
+        for kind in (True, False):
+            order = [place[data] for data in received if is_roce(data) == kind]
+            self.assertEqual(order, sorted(order))
+
+    def test_every_byte_of_every_frame_crosses(self):
+        report, received = self.run_file()
+        self.assertTrue(report['identity_holds'])
+        self.assert_same_frames(received, self.sent)
+        self.assert_order_kept(received)
+        east = report['directions'][0]
+        self.assertEqual(east['received'], east['sent'])
+        self.assertEqual(east['received']['bytes'], sum(map(len, self.sent)))
+        self.assertGreaterEqual(east['release_error_ns']['min'], 0)
+
+    def test_the_ledger_is_what_is_missing(self):
+        report, received = self.run_file('--ledger', self.path('ledger'), loss=0.05)
+        there = set(received)
+        missing = [i for i, data in enumerate(self.sent) if data not in there]
+        self.assertTrue(missing)
+        records = [json.loads(line) for line in open(self.path('ledger'))]
+        self.assertEqual([r['frame'] for r in records], missing)
+        self.assertEqual(report['directions'][0]['dropped_by_rule']['frames'], len(missing))
+        self.assertEqual(report['ledger']['skipped'], 0)
+        self.assert_order_kept(received)
+
+    def test_the_same_frames_as_in_virtual_time(self):
+        _, received = self.run_file('--seed', '3', loss=0.05)
+        subprocess.run([longwire_test.program('roce-impair'), 'replay', self.path('p.toml'),
+                        self.path('in.pcap'), self.path('virtual.pcap'), '--seed', '3'],
+                       check=True, capture_output=True, timeout=TIMEOUT)
+        virtual = [data for _, data in read_pcap(self.path('virtual.pcap'))]
+        self.assert_same_frames(received, virtual)
+
+    def test_two_boxes_over_memif_and_sigterm_drains(self):
+        socket = 'memif:' + self.path('sock')
+        far = self.start(socket, 'pcap:,' + self.path('out.pcap'), delay='3s', rate='20Mb/s',
+                         name='far')
+        near = self.start('pcap:' + self.path('in.pcap'), socket + ',server', '--until-idle', '1',
+                          '--ledger', self.path('ledger'), loss=0.05, name='near')
+        near_report = self.finish(near)
+        # Everything has been handed over, and waits in the far box or has left it.
+        far.send_signal(signal.SIGTERM)
+        far_report = self.finish(far)
+        self.assertTrue(near_report['identity_holds'] and far_report['identity_holds'])
+        handed = near_report['directions'][0]['sent']
+        self.assertEqual(far_report['directions'][0]['received'], handed)
+        self.assertEqual(far_report['directions'][0]['sent'], handed)
+        received = [data for _, data in read_pcap(self.path('out.pcap'))]
+        missing = {json.loads(line)['frame'] for line in open(self.path('ledger'))}
+        self.assert_same_frames(received,
+                                [d for i, d in enumerate(self.sent) if i not in missing])
+        self.assert_order_kept(received)
+
+    def test_both_directions_at_once(self):
+        west = f"pcap:{self.path('in.pcap')},{self.path('back.pcap')}"
+        east = f"pcap:{self.path('in.pcap')},{self.path('out.pcap')}"
+        report = self.finish(self.start(west, east))
+        for name in ('out.pcap', 'back.pcap'):
+            received = [data for _, data in read_pcap(self.path(name))]
+            self.assert_same_frames(received, self.sent)
+        self.assertTrue(all(d['holds'] for d in report['directions']))
+
+    def test_a_profile_that_drops_all(self):
+        report, received = self.run_file(loss=1)
+        self.assertEqual(received, [d for d in self.sent if not is_roce(d)])
+        self.assertTrue(report['identity_holds'])
+
+    def test_duration_and_ready_file(self):
+        memif = 'memif:' + self.path('sock')
+        server = self.start(memif + ',server', 'null', '--duration', '0.1', '--ready-file',
+                            self.path('ready'), name='server')
+        client = self.start(memif, 'null', '--duration', '0.1', name='client')
+        self.assertTrue(self.finish(server)['identity_holds'])
+        self.assertTrue(self.finish(client)['identity_holds'])
+        self.assertTrue(os.path.exists(self.path('ready')))
+
+    def test_what_is_not_there_is_the_environment(self):
+        missing = self.finish(self.start('noeth99', 'null'), expect=3)
+        self.assertIn('lo', missing)
+        self.finish(self.start('pcap:' + self.path('none'), 'null'), expect=3)
+        lonely = self.start('memif:' + self.path('nobody'), 'null', '--wait', '0.1')
+        self.assertIn(',server', self.finish(lonely, expect=3))
+        self.finish(self.start('pcap:', 'null'), expect=2)
+
+    def test_an_ordinary_user_may(self):
+        if os.geteuid() != 0:
+            self.skipTest('an ordinary user runs this already')
+        self.folder.chmod(0o777)
+        profile = self.folder / 'p.toml'
+        profile.write_text('[[rule]]\nname = "r"\n')
+        environment = {k: v for k, v in os.environ.items() if k != 'XDG_RUNTIME_DIR'}
+        done = subprocess.run(
+            ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups',
+             longwire_test.program('roce-impair'), 'run', str(profile), '--west',
+             'pcap:' + self.path('in.pcap'), '--east', 'pcap:,' + self.path('out.pcap'), '--json'],
+            capture_output=True, text=True, timeout=TIMEOUT, env=environment, check=False)
+        if done.returncode in (126, 127) or 'Permission denied' in done.stderr:
+            self.skipTest('that user cannot reach the program')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(read_pcap(self.path('out.pcap'))), FRAMES)
+
+
+if __name__ == '__main__':
+    longwire_test.main()

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Any bytes as a frame of any link type, through everything that roce-dissect shows.
+#include <cstdint>
+#include <span>
+
+#include "dissect/fragment_tracker.h"
+#include "dissect/list_format.h"
+#include "dissect/overview.h"
+#include "dissect/sighting.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace lw;
+  if (size < 2) return 0;
+  dissect::CapturedFrame captured;
+  captured.number = 1;
+  captured.record.bytes = {reinterpret_cast<const std::byte*>(data + 2), size - 2};
+  captured.record.wire_length = static_cast<std::uint32_t>(size - 2 + data[1]);
+  captured.envelope = roce::open_envelope(captured.record.bytes, captured.record.wire_length,
+                                          static_cast<roce::Link>(data[0] & 3));
+  const dissect::Dissection dissection = dissect::dissect_frame(captured);
+  fmt::memory_buffer out;
+  dissect::TextList().frame(out, dissection);
+  dissect::JsonList().frame(out, dissection);
+  dissect::CsvList().frame(out, dissection);
+  dissect::Overview().add(dissection);
+  static_cast<void>(dissect::identity_of(captured.envelope));
+  if (captured.envelope.fragment) dissect::FragmentTracker().roce_frames(captured.envelope);
+  return 0;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Any bytes as a frame, behind every link header that we know: envelope, frame, ICRC, reassembly.
+#include <cstdint>
+#include <span>
+
+#include "roce/flow_key.h"
+#include "roce/icrc_check.h"
+#include "roce/reassembly.h"
+
+namespace {
+
+using namespace lw;
+
+void read_all(const roce::Frame& frame) {
+  volatile std::size_t sum = frame.payload_length + roce::FlowKeyHash{}(roce::flow_key(frame));
+  for (const std::byte b : frame.payload) sum = sum + std::to_integer<std::size_t>(b);
+  if (frame.mad) sum = sum + frame.mad->fields().attribute_id;
+  if (frame.defect) sum = sum + to_string(*frame.defect).size();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const auto link = static_cast<roce::Link>(data[0] & 3);
+  const std::size_t cut_off = data[1];
+  const std::span bytes{reinterpret_cast<const std::byte*>(data + 2), size - 2};
+  const auto envelope = roce::open_envelope(bytes, bytes.size() + cut_off, link);
+  roce::check_icrc(envelope);
+  static_cast<void>(envelope.source().size() + envelope.destination().size());
+  const auto frame = roce::parse(envelope);
+  if (!frame) return 0;
+  read_all(*frame);
+  if (!frame->defect) {
+    roce::Reassembler reassembler;
+    reassembler.add(*frame);
+    reassembler.add(*frame);
+  }
+  return 0;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "roce/frame.h"
+#include "roce/icrc_check.h"
+#include "support/property.h"
+#include "support/random_frame.h"
+
+namespace lw::roce {
+namespace {
+
+/// Reads every byte that a parse result points at, so that a sanitizer sees a pointer too far.
+std::size_t touch(const Frame& frame) {
+  std::size_t sum = frame.bth->fields().dest_qp + frame.payload.size() + frame.icrc.size();
+  for (const std::byte b : frame.payload) sum += std::to_integer<std::size_t>(b);
+  for (const std::byte b : frame.icrc) sum += std::to_integer<std::size_t>(b);
+  if (frame.rdeth) sum += frame.rdeth->fields().ee_context;
+  if (frame.deth) sum += frame.deth->fields().src_qp;
+  if (frame.xrceth) sum += frame.xrceth->fields().xrc_srq;
+  if (frame.feth) sum += frame.feth->fields().placement;
+  if (frame.reth) sum += frame.reth->fields().dma_length;
+  if (frame.atomiceth) sum += frame.atomiceth->fields().compare;
+  if (frame.aeth) sum += frame.aeth->fields().msn;
+  if (frame.atomicacketh) sum += frame.atomicacketh->fields().original;
+  if (frame.immdt) sum += frame.immdt->fields().immediate;
+  if (frame.ieth) sum += frame.ieth->fields().r_key;
+  if (frame.mad) sum += frame.mad->fields().attribute_id;
+  return sum;
+}
+
+template <class Header, class Fields>
+void expect_header(const Header* header, const Fields& fields, const Frame& frame,
+                   wire::Extension extension) {
+  RC_ASSERT((header != nullptr) == frame.info->extensions.has(extension));
+  if (header) RC_ASSERT(header->fields() == fields);
+}
+
+RC_GTEST_PROP(Parse, GivesBackWhatWasComposed, ()) {
+  const FrameFields f = test::random_frame();
+  const auto payload = test::random_payload(1500);
+  const auto bytes = compose(f, payload);
+  const auto frame = parse(bytes);
+  RC_ASSERT(frame.has_value());
+  RC_ASSERT(!frame->defect.has_value());
+  RC_ASSERT(frame->payload_length == payload.size());
+  RC_ASSERT(std::ranges::equal(frame->payload, payload));
+  RC_ASSERT(frame->bth->fields().psn == f.bth.psn);
+  RC_ASSERT(frame->bth->fields().dest_qp == f.bth.dest_qp);
+  RC_ASSERT(frame->bth->pad_count() == ((4 - payload.size() % 4) & 3));
+  using wire::Extension;
+  expect_header(frame->rdeth, f.rdeth, *frame, Extension::rdeth);
+  expect_header(frame->deth, f.deth, *frame, Extension::deth);
+  expect_header(frame->xrceth, f.xrceth, *frame, Extension::xrceth);
+  expect_header(frame->feth, f.feth, *frame, Extension::feth);
+  expect_header(frame->reth, f.reth, *frame, Extension::reth);
+  expect_header(frame->atomiceth, f.atomiceth, *frame, Extension::atomiceth);
+  expect_header(frame->aeth, f.aeth, *frame, Extension::aeth);
+  expect_header(frame->atomicacketh, f.atomicacketh, *frame, Extension::atomicacketh);
+  expect_header(frame->immdt, f.immdt, *frame, Extension::immdt);
+  expect_header(frame->ieth, f.ieth, *frame, Extension::ieth);
+}
+
+RC_GTEST_PROP(Parse, EveryTruncationIsCutOrNoRoceAndNeverVerifies, ()) {
+  const auto bytes = compose(test::random_frame(), test::random_payload(64));
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    // A copy of just this length, so that reading on would leave the allocation.
+    const std::vector<std::byte> cut(bytes.begin(),
+                                     bytes.begin() + static_cast<std::ptrdiff_t>(length));
+    const auto frame = parse(cut, bytes.size());
+    if (frame) {
+      touch(*frame);
+      RC_ASSERT(frame->defect.has_value());
+    }
+    const auto verdict = check_icrc(open_envelope(cut, bytes.size()));
+    RC_ASSERT(verdict == IcrcVerdict::unverifiable || verdict == IcrcVerdict::not_roce);
+  }
+}
+
+RC_GTEST_PROP(Parse, RandomDamageNeverReadsOutside, ()) {
+  auto bytes = compose(test::random_frame(), test::random_payload(128));
+  const auto damages = *rc::gen::inRange(1, 8);
+  for (int i = 0; i < damages; ++i) {
+    bytes[*rc::gen::inRange<std::size_t>(0, bytes.size())] =
+        static_cast<std::byte>(test::wide<std::uint8_t>());
+  }
+  const auto frame = parse(bytes);
+  if (frame) touch(*frame);
+  check_icrc(open_envelope(bytes));
+}
+
+}  // namespace
+}  // namespace lw::roce

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "capture/reader.h"
+
+namespace lw::test {
+
+/// The source tree's root, as the build tells the tests.
+inline std::filesystem::path source_root() {
+  const char* root = std::getenv("LONGWIRE_SOURCE");
+  return root ? root : ".";
+}
+
+/// One frame, its bytes owned.
+struct CapturedFrame {
+  std::string file;
+  std::size_t number = 0;  // from 1, as Wireshark counts
+  std::vector<std::byte> bytes;
+  std::size_t wire_length = 0;
+};
+
+/// The captures in a folder, sorted; empty where there is no such folder.
+inline std::vector<std::filesystem::path> captures_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  if (!std::filesystem::is_directory(folder)) return files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".pcap") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+/// All frames of a capture that must be sound.
+inline std::vector<CapturedFrame> frames_of(const std::filesystem::path& file) {
+  auto reader = capture::Reader::open(file.string());
+  if (!reader) throw std::runtime_error(reader.error().message);
+  std::vector<CapturedFrame> frames;
+  while (true) {
+    const auto record = reader->next();
+    if (!record) throw std::runtime_error(record.error().message);
+    if (!*record) return frames;
+    frames.push_back({file.filename().string(),
+                      frames.size() + 1,
+                      {(*record)->bytes.begin(), (*record)->bytes.end()},
+                      (*record)->wire_length});
+  }
+}
+
+}  // namespace lw::test

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/hex.h"
+#include "wire/view.h"
+
+namespace lw::test {
+
+/// What holds for every header struct, checked against bytes that somebody else wrote:
+/// it reads them as `fields`, writes `fields` as them over whatever was there, is null over every
+/// truncation, and never touches a byte behind itself.
+template <class Header, class Fields>
+void expect_header_laws(std::string_view known_hex, const Fields& fields) {
+  const auto known = from_hex(known_hex);
+  ASSERT_EQ(known.size(), sizeof(Header));
+
+  const auto* read = wire::view<Header>(wire::Bytes{known});
+  ASSERT_NE(read, nullptr);
+  EXPECT_EQ(read->fields(), fields);
+
+  std::vector<std::byte> written(sizeof(Header) + 8, std::byte{0xa5});
+  wire::view<Header>(wire::MutableBytes{written})->set(fields);
+  EXPECT_TRUE(std::equal(known.begin(), known.end(), written.begin()));
+  for (std::size_t i = sizeof(Header); i < written.size(); ++i) {
+    EXPECT_EQ(written[i], std::byte{0xa5});
+  }
+
+  for (std::size_t length = 0; length < sizeof(Header); ++length) {
+    EXPECT_EQ(wire::view<Header>(wire::Bytes{known}.first(length)), nullptr);
+  }
+}
+
+/// Every bit of the header, flipped alone, changes the fields or is one of `reserved` (as hex, set
+/// bits are reserved), and what the fields say is written back as it was.
+template <class Header>
+void expect_every_bit_is_a_field(std::string_view known_hex, std::string_view reserved_hex) {
+  const auto known = from_hex(known_hex);
+  const auto reserved = from_hex(reserved_hex);
+  const auto before = wire::view<Header>(wire::Bytes{known})->fields();
+  for (std::size_t bit = 0; bit < 8 * sizeof(Header); ++bit) {
+    auto flipped = known;
+    const auto mask = static_cast<std::byte>(0x80 >> bit % 8);
+    flipped[bit / 8] ^= mask;
+    const bool is_reserved = (reserved[bit / 8] & mask) != std::byte{0};
+    const auto after = wire::view<Header>(wire::Bytes{flipped})->fields();
+    EXPECT_EQ(after == before, is_reserved) << "bit " << bit;
+    if (is_reserved) continue;
+    std::vector<std::byte> written(sizeof(Header), std::byte{0x5a});
+    wire::view<Header>(wire::MutableBytes{written})->set(after);
+    EXPECT_EQ(written, flipped) << "bit " << bit;
+  }
+}
+
+}  // namespace lw::test

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The house holds: by the compiler where it can, by check_house.py where it can't."""
+
+import json
+import pathlib
+import shlex
+import subprocess
+import tempfile
+import unittest
+
+import check_house
+from longwire_test import BUILD, SOURCE
+
+
+class Arrows(unittest.TestCase):
+
+    def test_the_tree_keeps_them(self):
+        self.assertEqual(list(check_house.violations(SOURCE)), [])
+
+    def found_in(self, place, text):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            path = root / place
+            path.parent.mkdir(parents=True)
+            path.write_text(text)
+            return list(check_house.violations(root))
+
+    def test_a_violation_is_found(self):
+        spdx = '// SPDX-License-Identifier: BSD-3-Clause\n'
+        for place, line in [
+                ('lib/wire/x.h', '#include "roce/frame.h"'),
+                ('lib/wire/x.h', '#include <pcap.h>'),
+                ('lib/path/x.cpp', '#include <rte_mbuf.h>'),
+                ('lib/nic/x.cpp', '#include "capture/reader.h"'),
+                ('lib/path/x.cpp', 'auto t = std::chrono::steady_clock::now();'),
+                ('gen/x.cpp', '#include "impair/loop.h"'),
+                ('lib/roce/x.cpp', '#include "gen/engine.h"'),
+                ('dissect/x.cpp', '#include <rte_ethdev.h>')]:
+            with self.subTest(place=place, line=line):
+                self.assertEqual(len(self.found_in(place, spdx + line + '\n')), 1)
+        self.assertEqual(self.found_in('lib/path/x.cpp', spdx + '#include "wire/bth.h"\n'), [])
+        self.assertEqual(len(self.found_in('lib/wire/x.h', '#pragma once\n')), 1)
+
+
+class Compiler(unittest.TestCase):
+    """A stray DPDK include outside nic/ and the programs doesn't compile."""
+
+    def compiles(self, like, text):
+        """Whether `text` compiles with the very command of the source file `like`."""
+        commands = json.loads((BUILD / 'compile_commands.json').read_text())
+        command = next(c for c in commands if c['file'].endswith(like))
+        with tempfile.NamedTemporaryFile('w', suffix='.cpp') as stray:
+            stray.write(text)
+            stray.flush()
+            words = [w for w in shlex.split(command['command'])]
+            words[words.index('-c') + 1] = stray.name
+            words[words.index('-o') + 1] = '/dev/null'
+            for flag in ('-MQ', '-MF'):
+                at = words.index(flag)
+                del words[at:at + 2]
+            words.remove('-MD')
+            words.append('-fsyntax-only')
+            done = subprocess.run(words, cwd=command['directory'], capture_output=True, text=True)
+        return done.returncode == 0, done.stderr
+
+    def test_dpdk_is_out_of_reach_below_nic(self):
+        stray = '#include <rte_ethdev.h>\nint main() { return 0; }\n'
+        for like in ('lib/core/histogram.cpp', 'lib/wire/icrc.cpp', 'lib/roce/frame.cpp',
+                     'lib/path/pipeline.cpp', 'lib/capture/reader.cpp', 'lib/profile/table.cpp'):
+            with self.subTest(like=like):
+                compiled, words = self.compiles(like, stray)
+                self.assertFalse(compiled)
+                self.assertIn('rte_ethdev.h', words)
+
+    def test_and_within_reach_in_nic(self):
+        compiled, words = self.compiles('lib/nic/port.cpp', '#include <rte_ethdev.h>\n')
+        self.assertTrue(compiled, words)
+
+
+if __name__ == '__main__':
+    import longwire_test
+    longwire_test.main()

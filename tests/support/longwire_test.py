@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What end-to-end tests share: where the programs are, and unittest results as TAP for meson.
+
+A test file ends with:
+
+    if __name__ == '__main__':
+        import longwire_test
+        longwire_test.main()
+"""
+
+import os
+import pathlib
+import sys
+import unittest
+
+SOURCE = pathlib.Path(os.environ.get('LONGWIRE_SOURCE', pathlib.Path(__file__).parents[2]))
+BUILD = pathlib.Path(os.environ.get('LONGWIRE_BUILD', SOURCE / 'build'))
+
+# Other people's captures: read where they are, never copied; None where they are not.
+_others = SOURCE.parent / 'shared' / 'pcaps' / 'others'
+SHARED = _others if _others.is_dir() else None
+
+_FOLDERS = {'roce-gen': 'gen', 'roce-impair': 'impair', 'roce-dissect': 'dissect'}
+
+
+def program(name):
+    """The absolute path of one of the three programs, as built."""
+    return str(BUILD / _FOLDERS[name] / name)
+
+
+class _TapResult(unittest.TestResult):
+    """Prints a TAP line a test as soon as it has ended."""
+
+    def __init__(self):
+        super().__init__()
+        self.number = 0
+
+    def _line(self, ok, test, note=''):
+        self.number += 1
+        name = str(test.id()).replace('#', '')
+        print(f"{'ok' if ok else 'not ok'} {self.number} - {name}{note}", flush=True)
+
+    def _trouble(self, test, error):
+        self._line(False, test)
+        for line in self._exc_info_to_string(error, test).splitlines():
+            print(f'# {line}', flush=True)
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self._line(True, test)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self._line(True, test, f' # SKIP {reason}')
+
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self._trouble(test, error)
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self._trouble(test, error)
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error is not None:
+            self._trouble(subtest, error)
+
+
+def main():
+    """Runs the calling file's tests, or those named on the command line."""
+    loader = unittest.TestLoader()
+    module = sys.modules['__main__']
+    names = sys.argv[1:]
+    suite = loader.loadTestsFromNames(names, module) if names else loader.loadTestsFromModule(module)
+    result = _TapResult()
+    suite.run(result)
+    print(f'1..{result.number}', flush=True)
+    sys.exit(0 if result.wasSuccessful() else 1)

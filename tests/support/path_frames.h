@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "path/lane.h"
+#include "roce/compose.h"
+
+namespace lw::test {
+
+/// A RoCEv2 frame (RC SEND ONLY, `payload` bytes) to this QP with this PSN.
+inline std::vector<std::byte> roce_frame(std::uint32_t qp = 0x11, std::uint32_t psn = 0,
+                                         std::size_t payload = 64) {
+  roce::FrameFields fields;
+  fields.bth.opcode = 0x04;
+  fields.bth.dest_qp = qp;
+  fields.bth.psn = wire::Psn(psn);
+  const std::vector<std::byte> data(payload);
+  return roce::compose(fields, data);
+}
+
+/// An ARP request's worth of bytes: nothing that is RoCE.
+inline std::vector<std::byte> other_frame(std::size_t size = 60) {
+  std::vector<std::byte> frame(size);
+  frame[12] = std::byte{0x08};
+  frame[13] = std::byte{0x06};
+  return frame;
+}
+
+/// What a lane let out, in order.
+struct Exit {
+  int handle;
+  Instant at;
+  friend bool operator==(const Exit&, const Exit&) = default;
+};
+
+/// Drives a lane in virtual time: each frame leaves at the very instant of its release.
+class VirtualRun {
+ public:
+  explicit VirtualRun(path::Lane<int>& lane) : lane_(&lane) {}
+
+  bool admit(int handle, std::span<const std::byte> frame, Instant now) {
+    advance(now);
+    const bool kept = lane_->admit(handle, roce::open_envelope(frame), now);
+    drain(now);
+    return kept;
+  }
+  void advance(Instant now) {
+    while (lane_->next_release() <= now) {
+      const Instant due = lane_->next_release();
+      lane_->release(due);
+      drain(due);
+    }
+  }
+  void finish() { advance(path::ReleaseQueue<int>::kNever - Duration{1}); }
+  [[nodiscard]] const std::vector<Exit>& exits() const { return exits_; }
+
+ private:
+  void drain(Instant now) {
+    while (!lane_->egress().empty()) {
+      const auto out = lane_->egress();
+      for (const int handle : out) exits_.push_back({handle, now});
+      lane_->sent(out.size(), now);
+    }
+  }
+
+  path::Lane<int>* lane_;
+  std::vector<Exit> exits_;
+};
+
+/// Keeps all records.
+class Recorder : public path::LedgerSink {
+ public:
+  void write(std::span<const path::LedgerRecord> records) override {
+    records_.insert(records_.end(), records.begin(), records.end());
+  }
+  [[nodiscard]] const std::vector<path::LedgerRecord>& records() const { return records_; }
+
+ private:
+  std::vector<path::LedgerRecord> records_;
+};
+
+}  // namespace lw::test

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/histogram.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace lw {
+namespace {
+
+TEST(Histogram, IsEmptyAtFirst) {
+  const Histogram histogram;
+  EXPECT_EQ(histogram.count(), 0u);
+  EXPECT_EQ(histogram.quantile(0.5), 0);
+  EXPECT_TRUE(histogram.occupied().empty());
+}
+
+TEST(Histogram, SmallValuesAreExact) {
+  Histogram histogram;
+  for (std::int64_t v = 1; v <= 1000; ++v) histogram.add(v);
+  EXPECT_EQ(histogram.quantile(0.5), 500);
+  EXPECT_EQ(histogram.quantile(0.99), 990);
+  EXPECT_EQ(histogram.quantile(1.0), 1000);
+  EXPECT_EQ(histogram.quantile(0.0), 1);
+  EXPECT_DOUBLE_EQ(histogram.mean(), 500.5);
+}
+
+/// Quantiles against those of the sorted values themselves.
+TEST(Histogram, QuantilesAreWithinATenthOfAPercent) {
+  std::mt19937_64 random(7);
+  std::lognormal_distribution<double> delays(14, 2);
+  std::vector<std::int64_t> values;
+  Histogram histogram;
+  for (int i = 0; i < 100'000; ++i) {
+    values.push_back(static_cast<std::int64_t>(delays(random)));
+    histogram.add(values.back());
+  }
+  std::ranges::sort(values);
+  for (const double q : {0.001, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999}) {
+    const auto rank = static_cast<std::size_t>(std::ceil(q * 100'000)) - 1;
+    const auto exact = static_cast<double>(values[rank]);
+    EXPECT_NEAR(static_cast<double>(histogram.quantile(q)), exact, exact * 0.001) << q;
+  }
+  EXPECT_EQ(histogram.minimum(), values.front());
+  EXPECT_EQ(histogram.maximum(), values.back());
+}
+
+TEST(Histogram, MergeIsTheSameAsAddingAll) {
+  Histogram a, b, both;
+  for (std::int64_t v = 0; v < 5000; v += 3) {
+    (v % 2 ? a : b).add(v * v);
+    both.add(v * v);
+  }
+  a.merge(b);
+  EXPECT_EQ(a.count(), both.count());
+  EXPECT_EQ(a.minimum(), both.minimum());
+  EXPECT_EQ(a.maximum(), both.maximum());
+  for (const double q : {0.1, 0.5, 0.999}) EXPECT_EQ(a.quantile(q), both.quantile(q));
+}
+
+TEST(Histogram, TakesTheExtremes) {
+  Histogram histogram;
+  histogram.add(-5);
+  histogram.add(std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(histogram.minimum(), -5);
+  EXPECT_EQ(histogram.maximum(), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(histogram.quantile(0.1), 0);
+}
+
+TEST(Histogram, BucketsCoverTheirValues) {
+  Histogram histogram;
+  for (const std::int64_t v : {1023, 1024, 1025, 2047, 2048, 123'456'789}) histogram.add(v);
+  std::uint64_t total = 0;
+  for (const auto& bucket : histogram.occupied()) {
+    EXPECT_LE(bucket.first, bucket.last);
+    EXPECT_LE(static_cast<double>(bucket.last - bucket.first),
+              static_cast<double>(bucket.first) * 0.001);
+    total += bucket.count;
+  }
+  EXPECT_EQ(total, 6u);
+}
+
+}  // namespace
+}  // namespace lw

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/nearest.h"
+
+#include <array>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace lw {
+namespace {
+
+constexpr std::array<std::string_view, 5> kKeys = {"rate", "burst", "dst_qp", "src_qp",
+                                                   "first_psn"};
+
+TEST(Nearest, FindsWhatWasMeant) {
+  EXPECT_EQ(nearest("dst_pq", kKeys), "dst_qp");
+  EXPECT_EQ(nearest("rat", kKeys), "rate");
+  EXPECT_EQ(nearest("brust", kKeys), "burst");
+  EXPECT_EQ(nearest("firstpsn", kKeys), "first_psn");
+}
+
+TEST(Nearest, StaysSilentWhenNothingIsNear) {
+  EXPECT_EQ(nearest("wavelength", kKeys), "");
+  EXPECT_EQ(nearest("", kKeys), "");
+  EXPECT_EQ(nearest(std::string(10'000, 'r'), kKeys), "");
+  EXPECT_EQ(nearest("rate", {}), "");
+}
+
+}  // namespace
+}  // namespace lw

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/quantity.h"
+
+#include <gtest/gtest.h>
+
+namespace lw {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Durations, AreReadInEveryUnit) {
+  EXPECT_EQ(parse_duration("1903.5us"), 1903500ns);
+  EXPECT_EQ(parse_duration("1.9 ms"), 1900us);
+  EXPECT_EQ(parse_duration("0s"), 0ns);
+  EXPECT_EQ(parse_duration("2min"), 120s);
+  EXPECT_EQ(parse_duration("7ns"), 7ns);
+}
+
+TEST(Durations, RefuseWhatIsNone) {
+  for (const char* wrong :
+       {"", "ms", "5", "-1ms", "1 parsec", "1e30s", "nan s", "inf s", "1ms 2"}) {
+    EXPECT_FALSE(parse_duration(wrong)) << wrong;
+  }
+}
+
+TEST(BitRates, AreDecimal) {
+  EXPECT_EQ(parse_bit_rate("100Gb/s"), 100e9);
+  EXPECT_EQ(parse_bit_rate("2.5 Mbit/s"), 2.5e6);
+  EXPECT_EQ(parse_bit_rate("400G"), 400e9);
+  EXPECT_EQ(parse_bit_rate("9600bps"), 9600.0);
+  for (const char* wrong : {"0Gb/s", "-1Gb/s", "100", "100GB/s", "fast"}) {
+    EXPECT_FALSE(parse_bit_rate(wrong)) << wrong;
+  }
+}
+
+TEST(Sizes, KnowBinaryFromDecimal) {
+  EXPECT_EQ(parse_bytes("64KiB"), 65536u);
+  EXPECT_EQ(parse_bytes("64kB"), 64000u);
+  EXPECT_EQ(parse_bytes("64K"), 65536u);
+  EXPECT_EQ(parse_bytes("4096"), 4096u);
+  EXPECT_EQ(parse_bytes("256MiB"), 268435456u);
+  for (const char* wrong : {"-1", "1.5", "1.5B", "1e300", "64 Kb", "many"}) {
+    EXPECT_FALSE(parse_bytes(wrong)) << wrong;
+  }
+}
+
+TEST(Lengths, AreKilometres) {
+  EXPECT_EQ(parse_kilometres("380km"), 380.0);
+  EXPECT_EQ(parse_kilometres("500 m"), 0.5);
+  EXPECT_FALSE(parse_kilometres("-1km"));
+  EXPECT_FALSE(parse_kilometres("380"));
+}
+
+TEST(Probabilities, ArePercentOrPlain) {
+  EXPECT_DOUBLE_EQ(*parse_probability("0.1%"), 0.001);
+  EXPECT_DOUBLE_EQ(*parse_probability("1e-9"), 1e-9);
+  EXPECT_EQ(parse_probability("100%"), 1.0);
+  for (const char* wrong : {"101%", "-0.1", "1.5", "half", ""}) {
+    EXPECT_FALSE(parse_probability(wrong)) << wrong;
+  }
+}
+
+TEST(Quantities, ErrorsSayWhatWasExpectedAndFound) {
+  EXPECT_EQ(parse_duration("soon").error(),
+            "expected a time such as \"1.9ms\" (ns, us, ms, s, min), found \"soon\"");
+}
+
+TEST(Quantities, AreWrittenForPeople) {
+  EXPECT_EQ(format_duration(1903500ns), "1.9035 ms");
+  EXPECT_EQ(format_duration(0ns), "0 ns");
+  EXPECT_EQ(format_duration(999ns), "999 ns");
+  EXPECT_EQ(format_bit_rate(98.04e9), "98.04 Gb/s");
+  EXPECT_EQ(format_bytes(23.75e6), "23.75 MB");
+  EXPECT_EQ(format_bytes(512), "512 B");
+}
+
+// Found by the fuzzer: more digits than anybody's link has.
+TEST(Quantities, ImpossiblyLargeOnesAreWrittenWhole) {
+  EXPECT_EQ(format_bit_rate(1e300).size(), 289u + 3 + 5);  // 1e288: 289 digits, ".00", " Tb/s"
+}
+
+}  // namespace
+}  // namespace lw

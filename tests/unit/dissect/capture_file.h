@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "capture/writer.h"
+#include "dissect/frame_source.h"
+#include "support/captures.h"
+
+namespace lw::dissect::test {
+
+/// Real frames of a capture in pcaps/rxe.
+inline std::vector<lw::test::CapturedFrame> real_frames(const std::string& name) {
+  return lw::test::frames_of(lw::test::source_root() / "pcaps" / "rxe" / name);
+}
+
+/// A capture that a test makes of real frames, at stamps of its choosing.
+class CaptureFile {
+ public:
+  explicit CaptureFile(const std::string& name, std::vector<capture::Interface> interfaces = {{}})
+      : path_(testing::TempDir() + name),
+        writer_(capture::Writer::create(path_, capture::Format::pcapng, std::move(interfaces))
+                    .value()) {}
+
+  CaptureFile& add(std::int64_t stamp_ns, std::span<const std::byte> bytes,
+                   std::size_t wire_length = 0, std::uint32_t interface = 0) {
+    EXPECT_TRUE(writer_.write(instant_from_ns(stamp_ns), bytes,
+                              static_cast<std::uint32_t>(wire_length), interface));
+    return *this;
+  }
+  /// Everything so far is in the file.
+  const std::string& path() {
+    EXPECT_TRUE(writer_.flush());
+    return path_;
+  }
+
+ private:
+  std::string path_;
+  capture::Writer writer_;
+};
+
+}  // namespace lw::dissect::test

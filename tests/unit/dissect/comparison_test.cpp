@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/dissect/capture_file.h"
+
+namespace lw::dissect::test {
+namespace {
+
+constexpr std::int64_t kDelay = 1'903'500;
+
+Comparison compare(CaptureFile& near, CaptureFile& far) {
+  FlowNames flows;
+  const auto at_near = read_point(near.path(), "", flows),
+             at_far = read_point(far.path(), "", flows);
+  return compare_points(*at_near, *at_far, flows.size());
+}
+
+/// Distinct frames, all from 192.168.77.2 to 192.168.77.1.
+std::vector<std::vector<std::byte>> one_way_frames(std::size_t count) {
+  std::vector<std::vector<std::byte>> frames;
+  for (const auto& frame : real_frames("uc_send_write.pcap")) {
+    if (frames.size() < count) frames.push_back(frame.bytes);
+  }
+  return frames;
+}
+
+TEST(Wilson, EqualsPublishedIntervals) {
+  // R: prop.test(x, n, correct = FALSE)$conf.int
+  const Proportion ten = wilson95(10, 100);
+  EXPECT_NEAR(ten.low, 0.05522914, 1e-7);
+  EXPECT_NEAR(ten.high, 0.1743657, 1e-7);
+  EXPECT_DOUBLE_EQ(wilson95(0, 10).low, 0);
+  EXPECT_NEAR(wilson95(0, 10).high, 0.2775328, 1e-7);
+  EXPECT_NEAR(wilson95(10, 10).low, 0.7224672, 1e-7);
+  EXPECT_DOUBLE_EQ(wilson95(10, 10).high, 1);
+  EXPECT_DOUBLE_EQ(wilson95(0, 0).high, 1);
+}
+
+TEST(Delays, QuantilesAreExact) {
+  Delays delays;
+  for (std::int64_t ns = 1000; ns > 0; --ns) delays.add(1'903'500'000 + ns);
+  delays.sort();
+  EXPECT_EQ(delays.quantile(0), 1'903'500'001);
+  EXPECT_EQ(delays.quantile(0.5), 1'903'500'500);
+  EXPECT_EQ(delays.quantile(0.999), 1'903'500'999);
+  EXPECT_EQ(delays.quantile(1), 1'903'501'000);
+  EXPECT_DOUBLE_EQ(delays.mean(), 1'903'500'500.5);
+}
+
+TEST(Compare, CountsLossOrderAndDelay) {
+  const auto frames = one_way_frames(6);
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  for (int i = 0; i < 6; ++i) near.add(i * 1000, frames[static_cast<std::size_t>(i)]);
+  far.add(kDelay + 0, frames[0]);
+  far.add(kDelay + 2500, frames[2]);
+  far.add(kDelay + 2600, frames[1]);  // overtaken
+  far.add(kDelay + 5000, frames[5]);
+  far.add(kDelay + 5100, frames[5]);  // copied; 3 and 4 are lost
+  const Comparison comparison = compare(near, far);
+  const DirectionResult& d = comparison.near_to_far;
+  EXPECT_EQ(d.sent, 6u);
+  EXPECT_EQ(d.received, 5u);
+  EXPECT_EQ(d.lost, 2u);
+  EXPECT_EQ(d.invented, 0u);
+  EXPECT_EQ(d.duplicated, 1u);
+  EXPECT_EQ(d.reordered, 1u);
+  EXPECT_EQ(d.ambiguous, 1u);
+  EXPECT_EQ(d.delays.count(), 3u);
+  EXPECT_EQ(d.delays.quantile(0), kDelay);
+  EXPECT_EQ(d.delays.quantile(1), kDelay + 1600);
+  EXPECT_FALSE(comparison.far_to_near.seen());
+}
+
+TEST(Compare, ADamagedFrameIsLostAndInvented) {
+  auto frames = one_way_frames(2);
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  near.add(0, frames[0]).add(1, frames[1]);
+  frames[1].back() ^= std::byte{1};
+  far.add(10, frames[0]).add(11, frames[1]);
+  const DirectionResult d = compare(near, far).near_to_far;
+  EXPECT_EQ(d.lost, 1u);
+  EXPECT_EQ(d.invented, 1u);
+  EXPECT_EQ(d.damaged, 1u);
+}
+
+TEST(Compare, WhatRoutersChangeKeepsAFramesIdentity) {
+  auto frames = one_way_frames(1);
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  near.add(0, frames[0]);
+  frames[0][0] ^= std::byte{0xff};  // destination MAC
+  frames[0][15] |= std::byte{3};    // ECN: CE
+  frames[0][22] = std::byte{63};    // TTL
+  far.add(10, frames[0]);
+  const DirectionResult d = compare(near, far).near_to_far;
+  EXPECT_EQ(d.lost, 0u);
+  EXPECT_EQ(d.invented, 0u);
+}
+
+TEST(Compare, EqualFramesMatchInOrder) {
+  const auto frames = one_way_frames(1);
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  near.add(0, frames[0]).add(100, frames[0]).add(300, frames[0]);
+  far.add(10, frames[0]).add(120, frames[0]).add(330, frames[0]);
+  const DirectionResult d = compare(near, far).near_to_far;
+  EXPECT_EQ(d.lost + d.duplicated + d.ambiguous, 0u);
+  EXPECT_EQ(d.delays.quantile(0), 10);
+  EXPECT_EQ(d.delays.quantile(1), 30);
+}
+
+TEST(Compare, DirectionsAreToldApartByWhoSawAFrameFirst) {
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  std::uint64_t there = 0, back = 0;
+  std::int64_t now = 0;
+  for (const auto& frame : real_frames("cm_rping.pcap")) {
+    const bool outbound = roce::open_envelope(frame.bytes).source() == "192.168.77.2";
+    (outbound ? there : back) += 1;
+    (outbound ? near : far).add(now, frame.bytes);
+    // The way back loses every third frame.
+    if (outbound || back % 3 != 0) (outbound ? far : near).add(now + kDelay, frame.bytes);
+    now += 5'000'000;
+  }
+  const Comparison comparison = compare(near, far);
+  EXPECT_EQ(comparison.near_to_far.sent, there);
+  EXPECT_EQ(comparison.near_to_far.lost, 0u);
+  EXPECT_EQ(comparison.far_to_near.sent, back);
+  EXPECT_EQ(comparison.far_to_near.lost, back / 3);
+  EXPECT_EQ(comparison.far_to_near.delays.quantile(1), kDelay);
+}
+
+TEST(Compare, CutFramesHaveNoIdentity) {
+  const auto frames = one_way_frames(2);
+  CaptureFile near("near.pcapng");
+  near.add(0, frames[0]).add(1, std::span(frames[1]).first(60), frames[1].size());
+  FlowNames flows;
+  const auto point = read_point(near.path(), "", flows);
+  ASSERT_TRUE(point);
+  EXPECT_EQ(point->roce, 2u);
+  EXPECT_EQ(point->unidentified, 1u);
+  EXPECT_EQ(point->sightings.size(), 1u);
+}
+
+}  // namespace
+}  // namespace lw::dissect::test

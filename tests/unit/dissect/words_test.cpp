@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/words.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dissect/list_format.h"
+#include "unit/dissect/capture_file.h"
+
+namespace lw::dissect::test {
+namespace {
+
+using testing::HasSubstr;
+
+std::string aeth_words(std::uint8_t syndrome) {
+  wire::Aeth aeth;
+  aeth.set({syndrome, 7});
+  return words_of(aeth);
+}
+
+// The syndromes' meanings and the steps of credits: IBTA vol. 1, tables 45 to 47.
+TEST(Words, OfEverySyndrome) {
+  EXPECT_EQ(aeth_words(0x1f), "ACK msn 7");
+  EXPECT_EQ(aeth_words(0x00), "ACK msn 7 credits 0");
+  EXPECT_EQ(aeth_words(0x0a), "ACK msn 7 credits 32");
+  EXPECT_EQ(aeth_words(0x1e), "ACK msn 7 credits 32768");
+  EXPECT_EQ(aeth_words(0x20), "RNR NAK msn 7 wait 655.36 ms");
+  EXPECT_EQ(aeth_words(0x3f), "RNR NAK msn 7 wait 491.52 ms");
+  EXPECT_EQ(aeth_words(0x60), "NAK msn 7: PSN sequence error");
+  EXPECT_EQ(aeth_words(0x64), "NAK msn 7: invalid RD request");
+  EXPECT_EQ(aeth_words(0x65), "NAK msn 7: reserved code");
+  EXPECT_EQ(aeth_words(0x40), "reserved syndrome 0x40 msn 7");
+}
+
+/// The line that a format shows of one frame.
+template <class Format>
+std::string line_of(std::span<const std::byte> bytes, std::size_t wire_length = 0) {
+  CapturedFrame captured;
+  captured.number = 1;
+  captured.record.bytes = bytes;
+  captured.record.wire_length = static_cast<std::uint32_t>(std::max(wire_length, bytes.size()));
+  captured.envelope = roce::open_envelope(bytes, captured.record.wire_length);
+  fmt::memory_buffer out;
+  Format().frame(out, dissect_frame(captured));
+  return fmt::to_string(out);
+}
+
+TEST(List, ABadIcrcIsMarkedWithBothValues) {
+  auto bytes = real_frames("uc_send_write.pcap")[0].bytes;
+  EXPECT_THAT(line_of<TextList>(bytes), testing::Not(HasSubstr("ICRC")));
+  bytes.back() ^= std::byte{1};
+  EXPECT_THAT(line_of<TextList>(bytes), HasSubstr("ICRC BAD: expected "));
+  EXPECT_THAT(line_of<JsonList>(bytes), HasSubstr("\"longwire.icrc\":\"bad\""));
+}
+
+TEST(List, ACutFrameShowsWhatItHolds) {
+  const auto bytes = real_frames("uc_send_write.pcap")[0].bytes;
+  const std::string line = line_of<TextList>(std::span(bytes).first(60), bytes.size());
+  EXPECT_THAT(line, HasSubstr("UC "));
+  EXPECT_THAT(line, HasSubstr("[payload at offset"));
+}
+
+TEST(List, EveryTruncationGivesOneLineInEveryFormat) {
+  for (const char* name : {"cm_rping.pcap", "atomic.pcap", "ipv6_rc.pcap", "vlan100.pcap"}) {
+    const auto bytes = real_frames(name)[0].bytes;
+    for (std::size_t size = 0; size < std::min<std::size_t>(bytes.size(), 400); ++size) {
+      const auto cut = std::span(bytes).first(size);
+      for (const std::string& line :
+           {line_of<TextList>(cut, bytes.size()), line_of<JsonList>(cut, bytes.size()),
+            line_of<CsvList>(cut, bytes.size()), line_of<TextList>(cut), line_of<JsonList>(cut)}) {
+        EXPECT_EQ(std::ranges::count(line, '\n'), 1) << name << " " << size << ": " << line;
+      }
+    }
+  }
+}
+
+TEST(List, FramesOfOtherProtocolsAreNamed) {
+  const auto frames = real_frames("rc_write_send_read.pcap");
+  EXPECT_THAT(line_of<TextList>(frames[0].bytes), HasSubstr("ICMPv6, 110 bytes"));
+  EXPECT_THAT(line_of<TextList>(frames[2].bytes), HasSubstr("TCP, 74 bytes"));
+  EXPECT_THAT(line_of<TextList>({}), HasSubstr("unknown, 0 bytes"));
+}
+
+TEST(DisplayFilter, IsRecognised) {
+  EXPECT_THAT(display_filter_hint("infiniband.bth.opcode == 17"), HasSubstr("udp[8] = 4"));
+  EXPECT_THAT(display_filter_hint("roce"), HasSubstr("ether proto 0x8915"));
+  EXPECT_THAT(display_filter_hint("ip.addr == 10.0.0.1"), HasSubstr("host 10.0.0.1"));
+  EXPECT_EQ(display_filter_hint("udp prot 4791"), "");
+}
+
+}  // namespace
+}  // namespace lw::dissect::test

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/measurement.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "measured.h"
+
+namespace lw::gen {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr const char* kTwoFlows = R"(
+  [defaults]
+  signature = true
+  messages = 250
+  message_size = 4096
+  [[flow]]
+  operation = "write"
+  ecn = "ce"
+  [[flow]]
+  source = "2001:db8::1"
+  message_size = 1000
+  dst_qp = 0x77)";
+
+/// Feeds frames, each `delay` after it was sent.
+void feed(Measurement& measurement, const std::vector<test::StampedFrame>& frames,
+          Duration delay = milliseconds(1)) {
+  for (const auto& frame : frames) measurement.take(frame.bytes, frame.sent + delay);
+  measurement.settle();
+}
+
+std::vector<test::StampedFrame> one_flow(std::uint64_t messages) {
+  return test::frames_of_profile("[[flow]]\nsignature = true\nmessages = " +
+                                 std::to_string(messages));
+}
+
+TEST(Measurement, CountsEachFlowForItself) {
+  Measurement measurement({});
+  feed(measurement, test::frames_of_profile(kTwoFlows));
+  const auto& flows = measurement.flows();
+  ASSERT_EQ(flows.size(), 2u);
+  EXPECT_EQ(flows[0].frames, 1000u);
+  EXPECT_EQ(flows[0].ce_marks, 1000u);
+  EXPECT_EQ(flows[1].frames, 250u);
+  EXPECT_EQ(flows[1].ce_marks, 0u);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(flows[i].stream.key.dest_qp, i);
+    EXPECT_EQ(flows[i].order.lost + flows[i].order.duplicated + flows[i].order.out_of_order, 0u);
+    EXPECT_EQ(flows[i].icrc_checked, flows[i].frames);
+    EXPECT_EQ(flows[i].signature->latency.minimum(), 1'000'000);
+    EXPECT_EQ(flows[i].signature->latency.maximum(), 1'000'000);
+    EXPECT_EQ(flows[i].signature->jitter.ns(), 0);
+  }
+}
+
+TEST(Measurement, CountsExactlyWhatWasDropped) {
+  auto frames = one_flow(1000);
+  for (const std::size_t gone : {900u, 501u, 500u, 17u, 0u}) {
+    frames.erase(frames.begin() + static_cast<std::ptrdiff_t>(gone));
+  }
+  Measurement measurement({});
+  feed(measurement, frames);
+  const auto& flow = measurement.flows().front();
+  EXPECT_EQ(flow.frames, 995u);
+  EXPECT_EQ(flow.order.lost, 5u);
+  EXPECT_EQ(flow.order.duplicated, 0u);
+  EXPECT_EQ(flow.order.out_of_order, 0u);
+}
+
+TEST(Measurement, CountsExactlyWhatWasSwapped) {
+  auto frames = one_flow(1000);
+  for (const std::size_t at : {0u, 400u, 998u}) std::swap(frames[at], frames[at + 1]);
+  // One that is held back behind 40 others.
+  std::rotate(frames.begin() + 600, frames.begin() + 601, frames.begin() + 641);
+  Measurement measurement({});
+  feed(measurement, frames);
+  const auto& order = measurement.flows().front().order;
+  EXPECT_EQ(order.lost, 0u);
+  EXPECT_EQ(order.duplicated, 0u);
+  EXPECT_EQ(order.out_of_order, 4u);
+  EXPECT_EQ(order.extents->maximum(), 40);
+  EXPECT_EQ(order.extents->quantile(0.75), 1);
+}
+
+TEST(Measurement, CountsExactlyWhatWasDuplicated) {
+  auto frames = one_flow(1000);
+  for (const std::size_t at : {900u, 500u, 500u, 0u}) {
+    const auto copy = frames[at];
+    frames.insert(frames.begin() + static_cast<std::ptrdiff_t>(at), copy);
+  }
+  frames.push_back(frames.front());
+  Measurement measurement({});
+  feed(measurement, frames);
+  const auto& order = measurement.flows().front().order;
+  EXPECT_EQ(order.lost, 0u);
+  EXPECT_EQ(order.duplicated, 5u);
+  EXPECT_EQ(order.out_of_order, 0u);
+}
+
+TEST(Measurement, OneThatJoinsDoesNotCountWhatWasBefore) {
+  auto frames = one_flow(1000);
+  frames.erase(frames.begin(), frames.begin() + 300);
+  std::swap(frames[0], frames[1]);
+  Measurement from_zero({}), joined({.join = true});
+  feed(from_zero, frames);
+  feed(joined, frames);
+  EXPECT_EQ(from_zero.flows().front().order.lost, 300u);
+  EXPECT_EQ(joined.flows().front().order.lost, 0u);
+  EXPECT_EQ(joined.flows().front().order.out_of_order, 1u);
+}
+
+TEST(Measurement, ASenderThatBeginsAgainLosesNothing) {
+  const auto frames = one_flow(100);
+  Measurement measurement({});
+  feed(measurement, frames);
+  feed(measurement, frames);  // copies have old stamps
+  EXPECT_EQ(measurement.flows().front().order.restarts, 0u);
+  EXPECT_EQ(measurement.flows().front().order.duplicated, 100u);
+  // The same flow, but later: at this rate its second frame is due behind all of the first run.
+  auto again =
+      test::frames_of_profile("[[flow]]\nsignature = true\nrate = \"10 frames/s\"\nmessages = 50");
+  for (auto& frame : again) test::stamp(frame, frame.sent + std::chrono::seconds(1));
+  feed(measurement, again);
+  const auto& order = measurement.flows().front().order;
+  EXPECT_EQ(order.restarts, 1u);
+  EXPECT_EQ(order.duplicated, 100u);
+  EXPECT_EQ(order.lost, 0u);
+  EXPECT_EQ(order.out_of_order, 0u);
+}
+
+TEST(Measurement, JitterIsThatOfRfc3550) {
+  const auto frames = one_flow(3);
+  Measurement measurement({});
+  measurement.take(frames[0].bytes, frames[0].sent + microseconds(100));
+  measurement.take(frames[1].bytes, frames[1].sent + microseconds(132));
+  EXPECT_DOUBLE_EQ(measurement.flows().front().signature->jitter.ns(), 2000);  // 32000 / 16
+  measurement.take(frames[2].bytes, frames[2].sent + microseconds(132));
+  EXPECT_DOUBLE_EQ(measurement.flows().front().signature->jitter.ns(), 1875);  // less a 16th
+}
+
+TEST(Measurement, ADamagedFrameCountsAsThatAndAsLost) {
+  auto frames = one_flow(100);
+  constexpr std::size_t kSequence = 14 + 20 + 8 + 12 + 8;
+  frames[40].bytes[kSequence] ^= std::byte{0x80};  // would be a jump of 2^63
+  Measurement sampled({.icrc_every = 1000}), whole({.icrc_every = 1});
+  feed(sampled, frames);
+  feed(whole, frames);
+  for (Measurement* measurement : {&sampled, &whole}) {
+    const auto& flow = measurement->flows().front();
+    EXPECT_EQ(flow.bad_icrc, 1u);
+    EXPECT_EQ(flow.frames, 99u);
+    EXPECT_EQ(flow.order.lost, 1u);
+  }
+  EXPECT_LT(sampled.totals().icrc_checked, 5u);
+  EXPECT_EQ(whole.totals().icrc_checked, 100u);
+}
+
+TEST(Measurement, ADamagedAddressBeginsNoFlow) {
+  auto frames = one_flow(100);
+  frames[40].bytes[14 + 12] ^= std::byte{1};
+  Measurement measurement({.icrc_every = 1000});
+  feed(measurement, frames);
+  EXPECT_EQ(measurement.flows().size(), 1u);
+  EXPECT_EQ(measurement.totals().bad_icrc, 1u);
+}
+
+TEST(Measurement, ThousandsOfFlowsAreKeptApart) {
+  std::string text = "[defaults]\nsignature = true\nmessages = 3\n";
+  for (int i = 0; i < 3000; ++i) text += "[[flow]]\ndst_qp = " + std::to_string(i) + "\n";
+  Measurement measurement({.icrc_every = 64});
+  feed(measurement, test::frames_of_profile(text));
+  EXPECT_EQ(measurement.flows().size(), 3000u);
+  for (const auto& flow : measurement.flows()) {
+    EXPECT_EQ(flow.frames, 3u);
+    EXPECT_EQ(flow.order.lost, 0u);
+  }
+}
+
+/// Other people's frames: PSNs over the end of their circle.
+TEST(Measurement, PsnsWrap) {
+  auto frames = test::frames_of_profile("[[flow]]\nfirst_psn = 0xffff00\nmessages = 1000\n");
+  frames.erase(frames.begin() + 300);
+  frames.erase(frames.begin() + 100);
+  std::swap(frames[254], frames[255]);
+  Measurement measurement({});
+  feed(measurement, frames);
+  const auto& order = measurement.flows().front().order;
+  EXPECT_EQ(order.lost, 2u);
+  EXPECT_EQ(order.out_of_order, 1u);
+  EXPECT_EQ(order.duplicated + order.retransmitted + order.restarts, 0u);
+}
+
+/// Nothing says what the MTU is but the PSN that follows.
+TEST(Measurement, AReadTakesAsManyPsnsAsItsResponse) {
+  for (const char* mtu : {"256", "1024", "4096"}) {
+    auto frames = test::frames_of_profile(
+        "[[flow]]\noperation = \"read_request\"\nmessage_size = 10000\nfirst_psn = 0xfffff0\n"
+        "messages = 100\nmtu = " +
+        std::string(mtu));
+    Measurement measurement({});
+    feed(measurement, frames);
+    const auto& order = measurement.flows().front().order;
+    EXPECT_EQ(order.lost + order.duplicated + order.out_of_order, 0u) << mtu;
+  }
+}
+
+/// Go-back-N: a gap, then the sender begins again where the gap was.
+TEST(Measurement, GoingBackIsRetransmissionAndNoReordering) {
+  auto frames = test::frames_of_profile("[[flow]]\nmessages = 100\n");
+  const std::vector<test::StampedFrame> again(frames.begin() + 40, frames.end());
+  frames.erase(frames.begin() + 40, frames.begin() + 42);
+  frames.erase(frames.begin() + 58, frames.end());
+  frames.insert(frames.end(), again.begin(), again.end());
+  Measurement measurement({});
+  feed(measurement, frames);
+  const auto& order = measurement.flows().front().order;
+  EXPECT_EQ(order.lost, 2u);
+  EXPECT_EQ(order.retransmitted, 2u);
+  EXPECT_EQ(order.duplicated, 18u);
+  EXPECT_EQ(order.out_of_order, 0u);
+}
+
+TEST(Measurement, NothingButRoceIsMeasured) {
+  Measurement measurement({});
+  const std::vector<std::byte> other(60);
+  measurement.take(other, Instant{});
+  measurement.take(wire::Bytes{}, Instant{});
+  EXPECT_EQ(measurement.totals().frames, 2u);
+  EXPECT_EQ(measurement.totals().roce, 0u);
+  EXPECT_TRUE(measurement.flows().empty());
+}
+
+}  // namespace
+}  // namespace lw::gen

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/rate_search.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "core/chance.h"
+
+namespace lw::gen {
+namespace {
+
+/// A path that takes so much and drops what is above it.
+auto path_of(double capacity) {
+  return [capacity](double fraction) -> Result<Trial> {
+    Trial trial;
+    trial.sent = static_cast<std::uint64_t>(std::llround(1e6 * fraction));
+    trial.received = static_cast<std::uint64_t>(std::llround(1e6 * std::min(fraction, capacity)));
+    return trial;
+  };
+}
+
+TEST(RateSearch, BracketsTheCapacity) {
+  for (const double capacity : {0.001, 0.01, 0.125, 0.333, 0.5, 0.777, 0.99, 0.9999}) {
+    for (const double resolution : {0.1, 0.01, 0.001}) {
+      const auto found = search_rate({.resolution = resolution}, path_of(capacity));
+      ASSERT_TRUE(found.has_value());
+      const double low = found->passes ? found->passes->fraction : 0;
+      ASSERT_TRUE(found->fails.has_value());
+      EXPECT_LE(low, capacity);
+      EXPECT_GT(found->fails->fraction, capacity);
+      EXPECT_LE(found->fails->fraction - low, resolution);
+      EXPECT_LE(found->trials.size(), 2 + std::ceil(std::log2(1 / resolution)));
+    }
+  }
+}
+
+TEST(RateSearch, IsContentWithTheHighestRate) {
+  const auto found = search_rate({}, path_of(1));
+  ASSERT_TRUE(found->passes.has_value());
+  EXPECT_EQ(found->passes->fraction, 1);
+  EXPECT_FALSE(found->fails.has_value());
+  EXPECT_EQ(found->trials.size(), 1u);
+}
+
+TEST(RateSearch, SaysThatNothingPassed) {
+  const auto found = search_rate({}, path_of(0));
+  EXPECT_FALSE(found->passes.has_value());
+  EXPECT_LE(found->fails->fraction, 0.01);
+}
+
+TEST(RateSearch, ToleratesTheLossItIsTold) {
+  // A tenth may be lost: the capacity over nine tenths.
+  const auto found = search_rate({.loss = 0.1, .resolution = 0.001}, path_of(0.45));
+  EXPECT_NEAR(found->passes->fraction, 0.5, 0.001);
+}
+
+TEST(RateSearch, ARateThatWasNotOfferedDoesNotPass) {
+  const auto found = search_rate({}, [](double fraction) -> Result<Trial> {
+    return Trial{.sent = 10, .received = 10, .offered = fraction < 0.3};
+  });
+  EXPECT_LT(found->passes->fraction, 0.3);
+  EXPECT_GE(found->fails->fraction, 0.3);
+}
+
+/// Chance decides near the capacity; what holds: the end passed and failed as it says, the
+/// bracket is as narrow as asked, and every rate was tried no more often than asked.
+TEST(RateSearch, KeepsItsWordOverANoisyPath) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Chance chance(seed, 1);
+    std::uint64_t draw = 0;
+    const SearchConfig config{.resolution = 0.01, .repeat = 3};
+    const auto found = search_rate(config, [&](double fraction) {
+      return path_of(0.6 + 0.1 * chance.uniform(draw++))(fraction);
+    });
+    ASSERT_TRUE(found->passes && found->fails);
+    EXPECT_TRUE(passes(*found->passes, config));
+    EXPECT_FALSE(passes(*found->fails, config));
+    EXPECT_GT(found->fails->fraction, found->passes->fraction);
+    EXPECT_LE(found->fails->fraction - found->passes->fraction, 0.01);
+    EXPECT_GT(found->passes->fraction, 0.59);
+    EXPECT_LT(found->passes->fraction, 0.7);
+    EXPECT_LE(found->trials.size(), 3u * 8);
+  }
+}
+
+TEST(RateSearch, HandsOnWhatStopsATrial) {
+  const auto found =
+      search_rate({}, [](double) -> Result<Trial> { return fail("no", ExitCode::environment); });
+  ASSERT_FALSE(found.has_value());
+  EXPECT_EQ(found.error().message, "no");
+}
+
+}  // namespace
+}  // namespace lw::gen

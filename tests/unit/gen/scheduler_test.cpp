@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/scheduler.h"
+
+#include <gtest/gtest.h>
+
+namespace lw::gen {
+namespace {
+
+profile::FlowProfile parsed(std::string_view text) {
+  auto profile = profile::parse_flow_profile(text, "x.toml");
+  EXPECT_TRUE(profile) << profile.error().message;
+  return *profile;
+}
+
+TEST(Scheduler, MergesByTimeThenByPlace) {
+  const auto profile = parsed(R"([[flow]]
+rate = "1 kframes/s"
+messages = 2
+[[flow]]
+rate = "2 kframes/s"
+messages = 3
+)");
+  Scheduler scheduler(profile);
+  std::vector<std::pair<std::int64_t, std::size_t>> order;
+  while (const auto due = scheduler.next()) {
+    order.emplace_back(due->at.count() / 1000, due->flow);
+    scheduler.advance();
+  }
+  EXPECT_EQ(order, (decltype(order){{0, 0}, {0, 1}, {500, 1}, {1000, 0}, {1000, 1}}));
+  EXPECT_EQ(scheduler.pacer(0).span(), std::chrono::milliseconds(2));
+}
+
+TEST(Scheduler, AFlowWithoutEndGoesOn) {
+  const auto profile = parsed("[[flow]]\nrepeat = \"forever\"\nmessages = 1\n");
+  Scheduler scheduler(profile);
+  for (int i = 0; i < 10000; ++i) {
+    ASSERT_TRUE(scheduler.next());
+    scheduler.advance();
+  }
+  EXPECT_EQ(scheduler.stream(0).total_frames(), std::nullopt);
+}
+
+TEST(FlowStream, AddressesStartAgainWithEachRound) {
+  const auto profile = parsed(R"([[flow]]
+operation = "write"
+va = 0x1000
+message_size = 100
+messages = 3
+repeat = 2
+)");
+  PatchTables tables;
+  PayloadPool payloads(1);
+  std::vector<std::uint64_t> addresses;
+  for (FlowStream stream(profile.flows[0], tables, payloads); stream.has_next(); stream.advance()) {
+    addresses.push_back(stream.moving().va - 0x1000);
+  }
+  EXPECT_EQ(addresses, (std::vector<std::uint64_t>{0, 100, 200, 0, 100, 200}));
+}
+
+TEST(FlowStream, ARegionIsARing) {
+  const auto profile = parsed(R"([[flow]]
+operation = "fetch_add"
+va = 0x1000
+region = 16
+messages = 5
+)");
+  PatchTables tables;
+  PayloadPool payloads(1);
+  std::vector<std::uint64_t> addresses;
+  for (FlowStream stream(profile.flows[0], tables, payloads); stream.has_next(); stream.advance()) {
+    addresses.push_back(stream.moving().va - 0x1000);
+  }
+  EXPECT_EQ(addresses, (std::vector<std::uint64_t>{0, 8, 0, 8, 0}));
+}
+
+TEST(FlowStream, AReadTakesThePsnsOfItsResponse) {
+  const auto profile = parsed(R"([[flow]]
+operation = "read_request"
+message_size = 5000
+mtu = 2048
+messages = 3
+first_psn = 0xfffffe
+)");
+  PatchTables tables;
+  PayloadPool payloads(1);
+  std::vector<std::uint32_t> psns;
+  for (FlowStream stream(profile.flows[0], tables, payloads); stream.has_next(); stream.advance()) {
+    psns.push_back(stream.moving().psn.value());
+  }
+  EXPECT_EQ(psns, (std::vector<std::uint32_t>{0xfffffe, 1, 4}));
+}
+
+TEST(FlowStream, AMessageCostsAllItsFrames) {
+  const auto profile = parsed("[[flow]]\nmessage_size = 2500\n");
+  PatchTables tables;
+  PayloadPool payloads(1);
+  const FlowStream stream(profile.flows[0], tables, payloads);
+  EXPECT_EQ(profile.flows[0].means.frames, 3);
+  // 14 + 20 + 8 + 12 + payload + 4, and 24 a frame.
+  EXPECT_EQ(profile.flows[0].means.wire_bytes, 2500 + 3 * 82);
+  EXPECT_EQ(stream.total_frames(), 3000u);
+}
+
+}  // namespace
+}  // namespace lw::gen

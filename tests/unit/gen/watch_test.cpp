@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/watch.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "gen/csv.h"
+#include "measured.h"
+
+namespace lw::gen {
+namespace {
+
+using std::chrono::seconds;
+
+FlowProgress at(std::uint64_t frames) {
+  FlowProgress flow{.name = "a, b", .is_sent = true, .is_received = true};
+  flow.sent_frames = flow.received_frames = flow.latencies = frames;
+  flow.sent_wire_bytes = 125 * frames;
+  flow.received_bytes = 100 * frames;
+  flow.latency_sum_ns = 2000.0 * static_cast<double>(frames);
+  return flow;
+}
+
+TEST(Series, ARowIsWhatChanged) {
+  FlowProgress before = at(1000), now = at(3000);
+  before.lost = 5;  // three of them came late
+  now.lost = 2;
+  EXPECT_EQ(series_row(seconds(1), seconds(3), now, before),
+            "1.000000,3.000000,\"a, b\",2000,1000000,0,2000,800000,-3,0,0,0,0,2000\n");
+  EXPECT_EQ(series_row(seconds(1), seconds(2), now, now),
+            "1.000000,2.000000,\"a, b\",0,0,0,0,0,0,0,0,0,0,\n");
+  const auto columns = [](const std::string& line) { return std::ranges::count(line, ','); };
+  EXPECT_EQ(columns(series_header()), columns(series_row(seconds(1), seconds(2), now, now)) - 1);
+}
+
+TEST(Csv, QuotesWhatNeedsIt) {
+  EXPECT_EQ(csv_field("plain"), "plain");
+  EXPECT_EQ(csv_field("a\"b"), "\"a\"\"b\"");
+  EXPECT_EQ(csv_field("a\nb"), "\"a\nb\"");
+}
+
+TEST(Screen, HasALineAFlowAndATotal) {
+  const std::vector<FlowProgress> flows(50, at(10));
+  const std::string screen = screen_of(seconds(3), seconds(7), seconds(1), flows, {});
+  EXPECT_TRUE(screen.starts_with("3 s, 7 s left\n"));
+  EXPECT_EQ(std::ranges::count(screen, '\n'), 1 + 1 + 40 + 1 + 1);  // the rest is a number
+  EXPECT_EQ(total_of(flows).received_frames, 500u);
+}
+
+TEST(Progress, JoinsWhatWasSentWithWhatCame) {
+  const auto frames = test::frames_of_profile(
+      "[defaults]\nsignature = true\nmessages = 10\n[[flow]]\nname = \"x\"\n"
+      "[[flow]]\nname = \"y\"\n[[flow]]\nname = \"z\"\nsignature = false\n");
+  Measurement measurement({});
+  for (const auto& frame : frames) {
+    measurement.take(frame.bytes, frame.sent + std::chrono::microseconds(3));
+  }
+  std::vector<FlowTally> sent(2);
+  sent[1].frames = 10;
+  const auto rows = progress_of({"x", "y"}, &sent, &measurement);
+  ASSERT_EQ(rows.size(), 3u);  // z isn't signed: it stands for itself
+  EXPECT_EQ(rows[1].name, "y");
+  EXPECT_EQ(rows[1].sent_frames, 10u);
+  EXPECT_EQ(rows[1].received_frames, 10u);
+  EXPECT_EQ(rows[1].p99_ns, 3000);
+  EXPECT_FALSE(rows[2].is_sent);
+  EXPECT_EQ(rows[2].received_frames, 10u);
+}
+
+}  // namespace
+}  // namespace lw::gen

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/sizing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lw::impair {
+namespace {
+
+using testing::HasSubstr;
+
+profile::ImpairProfile profile_of(Duration delay) {
+  profile::ImpairProfile profile;
+  path::RuleConfig rule;
+  rule.name = "r";
+  rule.delay = delay;
+  profile.rules = {rule};
+  return profile;
+}
+
+/// 100 Gb/s x 1.9 ms = 23.75 MB; as frames of 1024 + 4 + 20 B: 22,663, and a quarter more.
+TEST(Sizing, FollowsFromDelayRateAndSmallestFrame) {
+  const auto sizing = size_for(profile_of(std::chrono::microseconds(1900)));
+  EXPECT_EQ(sizing.frames_per_direction, 22'663U + 22'663U / 4);
+  EXPECT_GT(sizing.buffers, 2 * sizing.frames_per_direction);
+  EXPECT_GT(sizing.memory(), sizing.buffers * 9600ULL);
+}
+
+TEST(Sizing, WithoutDelayThereIsStillRoomForBursts) {
+  EXPECT_EQ(size_for(profile_of(Duration{})).frames_per_direction, 1024U);
+}
+
+TEST(Sizing, TooLittleMemoryIsRefusedWithTheArithmetic) {
+  const auto profile = profile_of(std::chrono::seconds(10));
+  const auto fits = check_memory(profile, 1'000'000'000);
+  ASSERT_FALSE(fits);
+  EXPECT_EQ(fits.error().exit, ExitCode::environment);
+  EXPECT_THAT(fits.error().message, HasSubstr("100.00 Gb/s x 10 s = 125.00 GB"));
+  EXPECT_THAT(fits.error().message, HasSubstr("1.00 GB is available"));
+  EXPECT_TRUE(check_memory(profile_of(Duration{}), 1'000'000'000));
+}
+
+TEST(Sizing, UnknownMemoryRefusesNothing) {
+  EXPECT_TRUE(check_memory(profile_of(std::chrono::seconds(10)), 0));
+}
+
+}  // namespace
+}  // namespace lw::impair

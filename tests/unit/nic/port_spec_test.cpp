@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nic/port_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lw::nic {
+namespace {
+
+using testing::HasSubstr;
+
+template <class Kind>
+Kind parsed(std::string_view text) {
+  const auto spec = parse_port_spec(text);
+  EXPECT_TRUE(spec) << text;
+  if (!spec || !spec->as<Kind>()) {
+    ADD_FAILURE() << text << " is another kind of port";
+    return {};
+  }
+  EXPECT_EQ(spec->text, text);
+  return *spec->as<Kind>();
+}
+
+std::string refusal(std::string_view text) {
+  const auto spec = parse_port_spec(text);
+  if (spec) return "";
+  EXPECT_EQ(spec.error().exit, ExitCode::usage);
+  return spec.error().message;
+}
+
+TEST(PortSpec, LinuxInterface) {
+  EXPECT_EQ(parsed<InterfacePort>("eth1").interface, "eth1");
+  EXPECT_FALSE(parsed<InterfacePort>("eth1").af_xdp);
+  EXPECT_EQ(parsed<InterfacePort>("enp59s0f0np0").interface, "enp59s0f0np0");
+  EXPECT_EQ(parsed<InterfacePort>("eth1.100").interface, "eth1.100");
+  EXPECT_EQ(parsed<InterfacePort>("af_packet:null").interface, "null");
+}
+
+TEST(PortSpec, AfXdpOnRequest) {
+  for (const auto* text : {"eth1,af_xdp", "af_xdp:eth1"}) {
+    EXPECT_EQ(parsed<InterfacePort>(text).interface, "eth1");
+    EXPECT_TRUE(parsed<InterfacePort>(text).af_xdp);
+  }
+}
+
+TEST(PortSpec, PciAddress) {
+  EXPECT_EQ(parsed<PciPort>("0000:3b:00.0").address, "0000:3b:00.0");
+  EXPECT_EQ(parsed<PciPort>("3b:00.1").address, "0000:3b:00.1");
+  EXPECT_EQ(parsed<PciPort>("0001:AF:1f.7").address, "0001:AF:1f.7");
+}
+
+TEST(PortSpec, Memif) {
+  EXPECT_EQ(parsed<MemifPort>("memif:/run/x.sock").socket, "/run/x.sock");
+  EXPECT_FALSE(parsed<MemifPort>("memif:/run/x.sock").server);
+  EXPECT_FALSE(parsed<MemifPort>("memif:x,client").server);
+  EXPECT_TRUE(parsed<MemifPort>("memif:x,server").server);
+}
+
+TEST(PortSpec, Pcap) {
+  EXPECT_EQ(parsed<PcapPort>("pcap:a.pcap").in, "a.pcap");
+  EXPECT_EQ(parsed<PcapPort>("pcap:a.pcap").out, "");
+  EXPECT_EQ(parsed<PcapPort>("pcap:a.pcap,b.pcap").out, "b.pcap");
+  EXPECT_EQ(parsed<PcapPort>("pcap:,b.pcap").in, "");
+  EXPECT_EQ(parsed<PcapPort>("pcap:,b.pcap").out, "b.pcap");
+}
+
+TEST(PortSpec, NullAndRaw) {
+  parsed<NullPort>("null");
+  EXPECT_EQ(parsed<RawPort>("net_tap0,iface=x").arguments, "net_tap0,iface=x");
+  EXPECT_EQ(parsed<RawPort>("net_tap0,iface=x").device(), "net_tap0");
+  EXPECT_EQ(parsed<RawPort>("net_tap0,iface=x").driver(), "net_tap");
+  EXPECT_EQ(parsed<RawPort>("--vdev=virtio_user0,path=y").arguments, "virtio_user0,path=y");
+}
+
+TEST(PortSpec, RefusalsSayWhatWasExpected) {
+  EXPECT_THAT(refusal(""), HasSubstr("empty"));
+  EXPECT_THAT(refusal("memif:"), HasSubstr("path of its socket"));
+  EXPECT_THAT(refusal("memif:x,sever"), HasSubstr("found `sever`"));
+  EXPECT_THAT(refusal("memif:x,"), HasSubstr("found ``"));
+  EXPECT_THAT(refusal("memif:" + std::string(108, 'x')), HasSubstr("107"));
+  EXPECT_THAT(refusal("pcap:"), HasSubstr("pcap:,OUT"));
+  EXPECT_THAT(refusal("pcap:,"), HasSubstr("pcap:,OUT"));
+  EXPECT_THAT(refusal("pcap:a,b,c"), HasSubstr("can't hold `,`"));
+  EXPECT_THAT(refusal("pcap:a=b"), HasSubstr("`=`"));
+  EXPECT_THAT(refusal("3b:00.8"), HasSubstr("0000:3b:00.0"));
+  EXPECT_THAT(refusal("eth1/x"), HasSubstr("eth1/x"));
+  EXPECT_THAT(refusal("an_interface_name_too_long"), HasSubstr("memif:PATH[,server]"));
+  EXPECT_THAT(refusal("--vdev="), HasSubstr("no device"));
+  EXPECT_THAT(refusal(std::string_view("eth\0", 4)), HasSubstr("control character"));
+}
+
+TEST(PortSpec, OnlyDriversThatCopyTakePackedBuffers) {
+  for (const auto* text : {"eth1", "memif:x", "pcap:x", "null", "net_tap0,iface=x", "net_null3"})
+    EXPECT_FALSE(needs_eal_memory(*parse_port_spec(text))) << text;
+  for (const auto* text : {"eth1,af_xdp", "3b:00.0", "net_mlx5", "--vdev=virtio_user0"})
+    EXPECT_TRUE(needs_eal_memory(*parse_port_spec(text))) << text;
+}
+
+}  // namespace
+}  // namespace lw::nic

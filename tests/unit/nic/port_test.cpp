@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nic/port.h"
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rte_mbuf.h>
+
+namespace lw::nic {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint32_t kFrameSize = 9600;
+
+/// EAL starts once a process, so all tests here share it.
+class PortTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto eal = Eal::start({});
+    ASSERT_TRUE(eal) << eal.error().message;
+    eal_.emplace(std::move(*eal));
+  }
+  static void TearDownTestSuite() { eal_.reset(); }
+
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("longwire-nic-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+    auto pool = Pool::create("test", {.buffers = 4096, .frame_size = kFrameSize});
+    ASSERT_TRUE(pool) << pool.error().message;
+    pool_.emplace(std::move(*pool));
+  }
+  void TearDown() override {
+    pool_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  Port open(const std::string& text) {
+    auto port = Port::open(*eal_, *parse_port_spec(text), *pool_);
+    if (!port) throw std::runtime_error(port.error().message);
+    return std::move(*port);
+  }
+  Error open_error(const std::string& text) {
+    auto port = Port::open(*eal_, *parse_port_spec(text), *pool_);
+    return port ? Error{} : port.error();
+  }
+  std::string path(const char* name) const { return (folder_ / name).string(); }
+
+  rte_mbuf* frame(std::size_t size, std::uint8_t fill) {
+    rte_mbuf* buffer = rte_pktmbuf_alloc(pool_->get());
+    char* data = rte_pktmbuf_append(buffer, static_cast<std::uint16_t>(size));
+    std::memset(data, fill, size);
+    return buffer;
+  }
+
+  static inline std::optional<Eal> eal_;
+  std::optional<Pool> pool_;
+  std::filesystem::path folder_;
+};
+
+std::size_t size_of(const rte_mbuf* frame) { return rte_pktmbuf_pkt_len(frame); }
+
+TEST_F(PortTest, PoolHoldsWhatWasAskedForAndGivesItBack) {
+  std::array<rte_mbuf*, 4096> all{};
+  ASSERT_EQ(rte_pktmbuf_alloc_bulk(pool_->get(), all.data(), all.size()), 0);
+  EXPECT_EQ(rte_pktmbuf_alloc(pool_->get()), nullptr);
+  for (auto* frame : all) {
+    EXPECT_GE(rte_pktmbuf_tailroom(frame), kFrameSize);
+    std::memset(rte_pktmbuf_append(frame, kFrameSize), 0x5a, kFrameSize);
+  }
+  rte_pktmbuf_free_bulk(all.data(), all.size());
+  EXPECT_EQ(pool_->available(), 4096U);
+}
+
+TEST_F(PortTest, PoolTooLargeSaysHowMuch) {
+  const auto pool = Pool::create("huge", {.buffers = 2'000'000'000, .frame_size = kFrameSize});
+  ASSERT_FALSE(pool);
+  EXPECT_EQ(pool.error().exit, ExitCode::environment);
+  EXPECT_THAT(pool.error().message, HasSubstr("2000000000 buffers"));
+}
+
+TEST_F(PortTest, NullReceivesNothingAndSwallows) {
+  Port port = open("null");
+  std::array<rte_mbuf*, 32> burst{};
+  EXPECT_EQ(port.receive(burst), 0U);
+  EXPECT_TRUE(port.exhausted());
+  std::array<rte_mbuf*, 1> one{frame(60, 1)};
+  EXPECT_EQ(port.send(one), 1U);
+}
+
+TEST_F(PortTest, PcapCarriesEveryFrameThroughAFileJumboToo) {
+  const std::array<std::size_t, 4> sizes = {14, 60, 4200, kFrameSize};
+  {
+    Port port = open("pcap:," + path("out.pcap"));
+    for (const std::size_t size : sizes) {
+      std::array<rte_mbuf*, 1> one{frame(size, static_cast<std::uint8_t>(size))};
+      ASSERT_EQ(port.send(one), 1U);
+    }
+    EXPECT_EQ(port.stats().sent, sizes.size());
+  }
+  Port port = open("pcap:" + path("out.pcap"));
+  EXPECT_FALSE(port.exhausted());
+  std::array<rte_mbuf*, 32> burst{};
+  ASSERT_EQ(port.receive(burst), sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    ASSERT_EQ(size_of(burst[i]), sizes[i]);
+    EXPECT_EQ(burst[i]->nb_segs, 1);
+    const auto* bytes = rte_pktmbuf_mtod(burst[i], const std::uint8_t*);
+    EXPECT_EQ(bytes[sizes[i] - 1], static_cast<std::uint8_t>(sizes[i]));
+  }
+  rte_pktmbuf_free_bulk(burst.data(), sizes.size());
+  EXPECT_FALSE(port.exhausted());
+  EXPECT_EQ(port.receive(burst), 0U);
+  EXPECT_TRUE(port.exhausted());
+}
+
+TEST_F(PortTest, MemifJoinsServerAndClientAndCarriesJumbo) {
+  Port server = open("memif:" + path("sock") + ",server");
+  EXPECT_FALSE(server.link_up());
+  Port client = open("memif:" + path("sock"));
+  const std::atomic<bool> cancelled{false};
+  ASSERT_TRUE(client.wait_link(std::chrono::seconds(20), cancelled));
+  ASSERT_TRUE(server.wait_link(std::chrono::seconds(20), cancelled));
+  std::array<rte_mbuf*, 2> out{frame(60, 7), frame(kFrameSize, 9)};
+  ASSERT_EQ(client.send(out), 2U);
+  std::array<rte_mbuf*, 32> in{};
+  ASSERT_EQ(server.receive(in), 2U);
+  EXPECT_EQ(size_of(in[0]), 60U);
+  EXPECT_EQ(size_of(in[1]), kFrameSize);
+  EXPECT_EQ(in[1]->nb_segs, 1);
+  EXPECT_FALSE(server.exhausted());
+  rte_pktmbuf_free_bulk(in.data(), 2);
+}
+
+TEST_F(PortTest, AClientWithoutAServerSaysSo) {
+  Port client = open("memif:" + path("nobody"));
+  const std::atomic<bool> cancelled{false};
+  const auto waited = client.wait_link(std::chrono::milliseconds(1), cancelled);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().exit, ExitCode::environment);
+  EXPECT_THAT(waited.error().message, HasSubstr(",server"));
+}
+
+TEST_F(PortTest, WhatIsNotThereIsNamed) {
+  const auto interface = open_error("noeth77");
+  EXPECT_EQ(interface.exit, ExitCode::environment);
+  EXPECT_THAT(interface.message, HasSubstr("there are: lo"));
+  EXPECT_THAT(open_error("ffff:ff:1f.7").message, HasSubstr("lspci"));
+  EXPECT_THAT(open_error("pcap:" + path("none.pcap")).message, HasSubstr("No such file"));
+  EXPECT_THAT(open_error("memif:" + path("none/sock")).message, HasSubstr("no folder"));
+  EXPECT_EQ(open_error("net_nonsense0").exit, ExitCode::environment);
+}
+
+TEST_F(PortTest, WhatIsNoCaptureIsRefusedWithTheReason) {
+  std::ofstream(path("junk.pcap")) << "this is not a capture file at all";
+  const auto error = open_error("pcap:" + path("junk.pcap"));
+  EXPECT_EQ(error.exit, ExitCode::environment);
+  EXPECT_THAT(error.message, HasSubstr("junk.pcap"));
+}
+
+}  // namespace
+}  // namespace lw::nic

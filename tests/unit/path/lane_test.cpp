@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/lane.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/path_frames.h"
+
+namespace lw::path {
+namespace {
+
+using test::Exit;
+using testing::ElementsAre;
+
+const std::vector<std::byte> kRoce = test::roce_frame(0x11, 7);
+const std::vector<std::byte> kOther = test::other_frame();
+
+Instant at(std::int64_t ns) { return instant_from_ns(ns); }
+
+RuleConfig rule(std::optional<std::int64_t> delay_ns, double loss = 0) {
+  RuleConfig config;
+  config.name = "r";
+  config.loss = loss;
+  if (delay_ns) config.delay = Duration{*delay_ns};
+  return config;
+}
+
+Pipeline pipeline(const std::vector<RuleConfig>& rules) {
+  return Pipeline(Direction::west_to_east, 1, rules);
+}
+
+TEST(Lane, DelayIsExactAndOrderIsKept) {
+  Lane<int> lane(pipeline({rule(1000)}), {});
+  test::VirtualRun run(lane);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(run.admit(i, kRoce, at(i * 7)));
+  run.finish();
+  ASSERT_EQ(run.exits().size(), 100U);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(run.exits()[std::size_t(i)], (Exit{i, at(i * 7 + 1000)}));
+  EXPECT_EQ(lane.release_error().maximum(), 0);
+  EXPECT_EQ(lane.release_error().count(), 100U);
+}
+
+TEST(Lane, UntouchedFramesOvertakeDelayedOnesAtOnce) {
+  Lane<int> lane(pipeline({rule(1000)}), {});
+  test::VirtualRun run(lane);
+  EXPECT_TRUE(run.admit(1, kRoce, at(0)));
+  EXPECT_TRUE(run.admit(2, kOther, at(10)));
+  run.finish();
+  EXPECT_THAT(run.exits(), ElementsAre(Exit{2, at(10)}, Exit{1, at(1000)}));
+  EXPECT_EQ(lane.pass_latency().count(), 1U);
+}
+
+TEST(Lane, NothingLeavesBeforeItIsDue) {
+  Lane<int> lane(pipeline({rule(1000)}), {});
+  EXPECT_TRUE(lane.admit(1, roce::open_envelope(kRoce), at(5)));
+  lane.release(at(1004));
+  EXPECT_TRUE(lane.egress().empty());
+  EXPECT_EQ(lane.next_release(), at(1005));
+  lane.release(at(1005));
+  EXPECT_EQ(lane.egress().size(), 1U);
+}
+
+TEST(Lane, TwoDelaysInterleaveByTheirReleases) {
+  auto all = rule(50);
+  all.name = "all";
+  all.match = Match::everything;
+  Lane<int> lane(pipeline({rule(1000), all}), {});
+  test::VirtualRun run(lane);
+  EXPECT_TRUE(run.admit(1, kRoce, at(0)));
+  EXPECT_TRUE(run.admit(2, kOther, at(900)));
+  EXPECT_TRUE(run.admit(3, kOther, at(960)));
+  run.finish();
+  EXPECT_THAT(run.exits(), ElementsAre(Exit{2, at(950)}, Exit{1, at(1000)}, Exit{3, at(1010)}));
+}
+
+TEST(Lane, AFullQueueRefusesCountsAndDisturbsNobody) {
+  Lane<int> lane(pipeline({rule(1000)}), {.capacity = 10});
+  test::VirtualRun run(lane);
+  for (int i = 0; i < 15; ++i) EXPECT_EQ(run.admit(i, kRoce, at(i)), i < 10);
+  EXPECT_TRUE(run.admit(99, kOther, at(20)));
+  const Books books = lane.books();
+  EXPECT_EQ(books.direction.dropped_for_want[std::size_t(Want::no_room)].frames, 5U);
+  EXPECT_EQ(books.direction.in_flight.frames, 10U);
+  EXPECT_TRUE(books.holds());
+  run.finish();
+  ASSERT_EQ(run.exits().size(), 11U);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(run.exits()[std::size_t(i) + 1], (Exit{i, at(i + 1000)}));
+}
+
+TEST(Lane, ABlockedWayOutHoldsFramesBackAndThenRefuses) {
+  Lane<int> lane(pipeline({rule(10)}), {.capacity = 100, .egress_capacity = 4});
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(lane.admit(i, roce::open_envelope(kRoce), at(0)));
+  lane.release(at(100));
+  EXPECT_EQ(lane.egress_room(), 0U);
+  EXPECT_EQ(lane.inside(), 8U);
+  EXPECT_FALSE(lane.admit(9, roce::open_envelope(kOther), at(100)));
+  EXPECT_EQ(lane.books().direction.dropped_for_want[std::size_t(Want::egress_full)].frames, 1U);
+  EXPECT_TRUE(lane.books().holds());
+  lane.sent(lane.egress().size(), at(100));
+  lane.release(at(100));
+  EXPECT_THAT(std::vector<int>(lane.egress().begin(), lane.egress().end()),
+              ElementsAre(4, 5, 6, 7));
+}
+
+TEST(Lane, ReleasesLeaveRoomForABurstThatWasTakenAlready) {
+  Lane<int> lane(pipeline({rule(10)}), {.capacity = 100, .egress_capacity = 4});
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(lane.admit(i, roce::open_envelope(kRoce), at(0)));
+  lane.release(at(100), 3);
+  EXPECT_EQ(lane.egress_room(), 3U);
+  for (int i = 10; i < 13; ++i) EXPECT_TRUE(lane.admit(i, roce::open_envelope(kOther), at(100)));
+  EXPECT_THAT(std::vector<int>(lane.egress().begin(), lane.egress().end()),
+              ElementsAre(0, 10, 11, 12));
+}
+
+TEST(Lane, BooksPerRuleAndOfWhatNoRuleMatched) {
+  Lane<int> lane(pipeline({rule(10, 1.0)}), {});
+  EXPECT_FALSE(lane.admit(1, roce::open_envelope(kRoce), at(0)));
+  EXPECT_TRUE(lane.admit(2, roce::open_envelope(kOther), at(0)));
+  const Books books = lane.books();
+  ASSERT_EQ(books.rules.size(), 2U);
+  EXPECT_EQ(books.rules[0].name, "r");
+  EXPECT_EQ(books.rules[0].dropped_by_rule, (Amount{1, kRoce.size()}));
+  EXPECT_EQ(books.rules[1].in_flight, (Amount{1, kOther.size()}));
+  EXPECT_EQ(books.direction.received, (Amount{2, kRoce.size() + kOther.size()}));
+  EXPECT_TRUE(books.holds());
+}
+
+TEST(Lane, FragmentsAndTruncatedHeadersPassAndAreCounted) {
+  auto fragment = kRoce;
+  fragment[14 + 6] = std::byte{0x20};
+  const std::span cut = std::span(kRoce).first(14 + 20 + 8 + 11);
+  Lane<int> lane(pipeline({rule(10, 1.0)}), {});
+  EXPECT_TRUE(lane.admit(1, roce::open_envelope(fragment), at(0)));
+  EXPECT_TRUE(lane.admit(2, roce::open_envelope(cut), at(0)));
+  EXPECT_EQ(lane.books().fragments, 1U);
+  EXPECT_EQ(lane.books().truncated, 1U);
+}
+
+TEST(Lane, AbandonedFramesComeBackCounted) {
+  test::Recorder ledger;
+  Lane<int> lane(pipeline({rule(1000)}), {}, &ledger);
+  EXPECT_TRUE(lane.admit(1, roce::open_envelope(kRoce), at(0)));
+  EXPECT_TRUE(lane.admit(2, roce::open_envelope(kOther), at(1)));
+  std::vector<int> back;
+  lane.abandon([](int) { return roce::open_envelope(kRoce); },
+               [&](int handle) { back.push_back(handle); });
+  lane.flush_ledger();
+  EXPECT_THAT(back, ElementsAre(2, 1));
+  EXPECT_EQ(lane.books().direction.dropped_for_want[std::size_t(Want::stopped)].frames, 2U);
+  EXPECT_EQ(lane.inside(), 0U);
+  EXPECT_TRUE(lane.books().holds());
+  ASSERT_EQ(ledger.records().size(), 2U);
+  EXPECT_EQ(ledger.records()[1].fate, Fate::stopped);
+  EXPECT_EQ(ledger.records()[1].number, 0U);
+}
+
+TEST(Lane, BooksThatDoNotAddUpAreCaught) {
+  Lane<int> lane(pipeline({rule(1000)}), {});
+  EXPECT_TRUE(lane.admit(1, roce::open_envelope(kRoce), at(0)));
+  Books books = lane.books();
+  EXPECT_TRUE(books.holds());
+  books.rules[0].sent.frames += 1;
+  EXPECT_FALSE(books.holds());
+  books = lane.books();
+  books.direction.received.bytes += 1;
+  EXPECT_FALSE(books.holds());
+}
+
+TEST(Ledger, HoldsWhatWasDroppedAndNothingThatWentItsNominalWay) {
+  test::Recorder ledger;
+  auto everything = rule(10, 1.0);
+  everything.name = "drop all but roce";
+  everything.match = Match::everything;
+  Lane<int> lane(pipeline({rule(10), everything}), {}, &ledger);
+  test::VirtualRun run(lane);
+  run.admit(0, kRoce, at(5));
+  run.admit(1, kOther, at(6));
+  run.finish();
+  lane.flush_ledger();
+  ASSERT_EQ(ledger.records().size(), 1U);
+  const LedgerRecord& record = ledger.records()[0];
+  EXPECT_EQ(record.number, 1U);
+  EXPECT_EQ(record.in, at(6));
+  EXPECT_EQ(record.rule, 1);
+  EXPECT_EQ(record.stage, Stage::loss);
+  EXPECT_EQ(record.fate, Fate::dropped);
+  EXPECT_FALSE(record.roce);
+}
+
+TEST(Ledger, AllLogsEveryFrameWithItsTimesAndBth) {
+  test::Recorder ledger;
+  Lane<int> lane(pipeline({rule(10)}), {.log_all = true}, &ledger);
+  test::VirtualRun run(lane);
+  run.admit(0, kRoce, at(5));
+  run.admit(1, kOther, at(6));
+  run.finish();
+  lane.flush_ledger();
+  ASSERT_EQ(ledger.records().size(), 2U);
+  const LedgerRecord& other = ledger.records()[0];
+  EXPECT_EQ(other.number, 1U);
+  EXPECT_EQ(other.fate, Fate::passed);
+  EXPECT_EQ(other.out, at(6));
+  const LedgerRecord& roce = ledger.records()[1];
+  EXPECT_EQ(roce.number, 0U);
+  EXPECT_EQ(roce.fate, Fate::delayed);
+  EXPECT_EQ(roce.in, at(5));
+  EXPECT_EQ(roce.out, at(15));
+  EXPECT_TRUE(roce.roce);
+  EXPECT_EQ(roce.opcode, 0x04);
+  EXPECT_EQ(roce.qpn, 0x11U);
+  EXPECT_EQ(roce.psn, 7U);
+}
+
+}  // namespace
+}  // namespace lw::path

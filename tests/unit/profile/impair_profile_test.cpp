@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "profile/impair_profile.h"
+
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "profile/path_profile.h"
+
+namespace lw::profile {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::nanoseconds;
+using testing::HasSubstr;
+
+std::string shipped(const std::string& name) {
+  return std::string(std::getenv("LONGWIRE_SOURCE")) + "/profiles/" + name;
+}
+
+ImpairProfile parsed(std::string_view text) {
+  auto profile = parse_impair_profile(text, "x.toml");
+  EXPECT_TRUE(profile) << profile.error().message;
+  return profile ? *profile : ImpairProfile{};
+}
+
+std::string refusal(std::string_view text) {
+  const auto profile = parse_impair_profile(text, "x.toml");
+  if (profile) return "";
+  EXPECT_EQ(profile.error().exit, ExitCode::usage);
+  return profile.error().message;
+}
+
+TEST(PathProfile, TheShippedPathTakesWhatWasMeasured) {
+  const auto path = load_path_profile(shipped("paths/apn-380km.toml"));
+  ASSERT_TRUE(path) << path.error().message;
+  EXPECT_EQ(path->name, "apn-380km");
+  EXPECT_EQ(path::equipment_delay(*path), nanoseconds{42'500});
+  EXPECT_EQ(path::one_way_delay(*path), nanoseconds{1'903'507});
+  EXPECT_DOUBLE_EQ(path->rate_bps, 100e9);
+}
+
+TEST(PathProfile, RefusalsNameThePlace) {
+  const auto message = [](std::string_view text) {
+    return parse_path_profile(text, "p.toml").error().message;
+  };
+  EXPECT_THAT(message("name = \"x\""), HasSubstr("[[span]] or [[equipment]]"));
+  EXPECT_THAT(message("[[span]]\ngroup_index = 1.5"), HasSubstr("length"));
+  EXPECT_THAT(message("[[span]]\nlength = \"5kg\""), HasSubstr("p.toml:2:10"));
+  EXPECT_THAT(message("[[span]]\nlength = \"5km\"\ngroup_index = 14682"), HasSubstr("p.toml:3:"));
+  EXPECT_THAT(message("[[span]]\nlength = \"5km\"\ngroupindex = 1.4"), HasSubstr("group_index"));
+  EXPECT_THAT(message("[[equipment]]\nname = \"a\"\nlatency = \"1us\"\ncount = 0"),
+              HasSubstr("p.toml:4:"));
+}
+
+TEST(ImpairProfile, TheShippedOnesLoad) {
+  const auto plain = load_impair_profile(shipped("impair/rocev2-only.toml"));
+  ASSERT_TRUE(plain) << plain.error().message;
+  ASSERT_EQ(plain->rules.size(), 1U);
+  EXPECT_EQ(plain->rules[0].match, path::Match::rocev2);
+  EXPECT_EQ(plain->rules[0].delay, microseconds{1900});
+  EXPECT_DOUBLE_EQ(plain->rules[0].loss, 0.001);
+
+  const auto haul = load_impair_profile(shipped("impair/apn-380km.toml"));
+  ASSERT_TRUE(haul) << haul.error().message;
+  EXPECT_EQ(haul->longest_delay(), nanoseconds{1'903'507});
+  EXPECT_EQ(haul->capacity.largest_frame, 4500U);
+  EXPECT_DOUBLE_EQ(haul->capacity.rate_bps, 100e9);
+}
+
+TEST(ImpairProfile, DefaultsAreRoceBothWaysWithoutHarm) {
+  const auto profile = parsed("[[rule]]\n");
+  EXPECT_EQ(profile.seed, 1U);
+  ASSERT_EQ(profile.rules.size(), 1U);
+  EXPECT_EQ(profile.rules[0].name, "rule0");
+  EXPECT_EQ(profile.rules[0].match, path::Match::rocev2);
+  EXPECT_TRUE(profile.rules[0].west_to_east && profile.rules[0].east_to_west);
+  EXPECT_EQ(profile.rules[0].loss, 0);
+  EXPECT_FALSE(profile.rules[0].delay);
+  EXPECT_FALSE(profile.log_all);
+}
+
+TEST(ImpairProfile, EveryKey) {
+  const auto profile = parsed(R"(
+    seed = 7
+    [path]
+    rate = "400Gb/s"
+    [[path.span]]
+    length = "100km"
+    [ledger]
+    all = true
+    [capacity]
+    rate = "10Gb/s"
+    smallest_frame = "64B"
+    largest_frame = "1522B"
+    [[rule]]
+    name = "a"
+    match = "all"
+    direction = "east-to-west"
+    delay = "path"
+    loss = 1e-9
+    [[rule]]
+    name = "b"
+    direction = "west-to-east"
+    delay = "250ns")");
+  EXPECT_EQ(profile.seed, 7U);
+  EXPECT_TRUE(profile.log_all);
+  EXPECT_DOUBLE_EQ(profile.capacity.rate_bps, 10e9);
+  EXPECT_EQ(profile.capacity.smallest_frame, 64U);
+  EXPECT_EQ(profile.capacity.largest_frame, 1522U);
+  EXPECT_EQ(profile.rules[0].match, path::Match::everything);
+  EXPECT_FALSE(profile.rules[0].west_to_east);
+  EXPECT_EQ(profile.rules[0].delay, path::one_way_delay(*profile.path));
+  EXPECT_DOUBLE_EQ(profile.rules[0].loss, 1e-9);
+  EXPECT_FALSE(profile.rules[1].east_to_west);
+  EXPECT_EQ(profile.rules[1].delay, nanoseconds{250});
+  EXPECT_EQ(profile.longest_delay(), profile.rules[0].delay);
+}
+
+TEST(ImpairProfile, ThePathsRateIsTheCapacitysUnlessItHasItsOwn) {
+  const auto profile =
+      parsed("[path]\nrate = \"25Gb/s\"\n[[path.span]]\nlength = \"1km\"\n[[rule]]");
+  EXPECT_DOUBLE_EQ(profile.capacity.rate_bps, 25e9);
+}
+
+TEST(ImpairProfile, RefusalsNameThePlaceAndTheNearestKey) {
+  EXPECT_THAT(refusal(""), HasSubstr("[[rule]]"));
+  EXPECT_THAT(refusal("[[rule]]\ndelya = \"1ms\""), HasSubstr("x.toml:2:1"));
+  EXPECT_THAT(refusal("[[rule]]\ndelya = \"1ms\""), HasSubstr("delay"));
+  EXPECT_THAT(refusal("[[rule]]\ndelay = \"1 fortnight\""), HasSubstr("\"path\""));
+  EXPECT_THAT(refusal("[[rule]]\ndelay = \"path\""), HasSubstr("[path]"));
+  EXPECT_THAT(refusal("[[rule]]\nloss = \"101%\""), HasSubstr("x.toml:2:8"));
+  EXPECT_THAT(refusal("[[rule]]\nmatch = \"rocev1\""), HasSubstr("rocev2"));
+  EXPECT_THAT(refusal("[[rule]]\ndirection = \"up\""), HasSubstr("west-to-east"));
+  EXPECT_THAT(refusal("[[rule]]\nname=\"a\"\n[[rule]]\nname=\"a\""), HasSubstr("x.toml:4:"));
+  EXPECT_THAT(refusal("[capacity]\nlargest_frame = \"10kB\"\n[[rule]]"), HasSubstr("9600"));
+  EXPECT_THAT(refusal("[capacity]\nlargest_frame = \"100B\"\n[[rule]]"), HasSubstr("at most"));
+  EXPECT_THAT(refusal("path = \"no such.toml\"\n[[rule]]"), HasSubstr("no such.toml"));
+  EXPECT_THAT(refusal("path = 5\n[[rule]]"), HasSubstr("x.toml:1:8"));
+}
+
+}  // namespace
+}  // namespace lw::profile

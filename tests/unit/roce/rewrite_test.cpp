@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Frames that Linux rxe and real NICs wrote, rewritten: what comes out is the frame that composing
+// the changed fields whole gives, and its checks hold.
+#include "roce/rewrite.h"
+
+#include <gtest/gtest.h>
+
+#include "roce/icrc_check.h"
+#include "support/captures.h"
+#include "support/fields_of.h"
+#include "support/hex.h"
+#include "support/rewritten_fields.h"
+
+namespace lw::roce {
+namespace {
+
+Rewrite everything_of(const FrameFields& f) {
+  Rewrite what;
+  what.source_mac = wire::parse_mac("02:00:00:00:aa:01");
+  what.destination_mac = wire::parse_mac("02:00:00:00:aa:02");
+  const bool v6 = f.encapsulation == wire::Encapsulation::ipv6;
+  what.source = wire::parse_ip(v6 ? "2001:db8:7::1" : "203.0.113.1");
+  what.destination = wire::parse_ip(v6 ? "2001:db8:7::2" : "203.0.113.2");
+  what.qps = {{f.bth.dest_qp, 0xabcdef}, {f.deth.src_qp, 0x13}};
+  what.psn_offset = 0xfffff0;
+  what.r_keys = {{f.reth.r_key, 0xdeadbeef}, {f.atomiceth.r_key, 0xdeadbeef}};
+  return what;
+}
+
+bool rewrites(const test::CapturedFrame& captured, const Frame& frame) {
+  const FrameFields fields = test::fields_of(frame);
+  const Rewrite what = everything_of(fields);
+  const auto wrote_udp_checksum = frame.envelope.udp && frame.envelope.udp->checksum.get() != 0;
+  auto expected = compose(test::rewritten(what, fields), frame.payload);
+  if (wrote_udp_checksum) test::fill_udp_checksum(expected);
+  auto bytes = captured.bytes;
+  const bool done = rewrite(what, bytes) == Rewritten::yes;
+  EXPECT_EQ(check_icrc(open_envelope(bytes)), IcrcVerdict::ok);
+  bytes.resize(expected.size());  // padding to Ethernet's minimum stands behind the packet
+  return done && bytes == expected;
+}
+
+int rewrite_all(const std::filesystem::path& folder) {
+  int count = 0;
+  for (const auto& file : test::captures_in(folder)) {
+    for (const auto& captured : test::frames_of(file)) {
+      const auto frame = parse(captured.bytes, captured.wire_length);
+      if (!frame) continue;
+      EXPECT_TRUE(rewrites(captured, *frame)) << captured.file << " frame " << captured.number;
+      ++count;
+    }
+  }
+  return count;
+}
+
+TEST(Rewrite, HoldsForEveryFrameOfRxe) {
+  EXPECT_EQ(rewrite_all(test::source_root() / "pcaps/rxe"), 2950);
+}
+
+TEST(Rewrite, HoldsForEveryFrameOfOtherPeoplesCaptures) {
+  const auto folder = test::source_root() / "../shared/pcaps/others";
+  if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "their captures are not here";
+  EXPECT_EQ(rewrite_all(folder), 858);
+}
+
+TEST(Rewrite, OfNothingChangesNothing) {
+  for (const auto& captured : test::frames_of(test::source_root() / "pcaps/rxe/vlan100.pcap")) {
+    auto bytes = captured.bytes;
+    rewrite(Rewrite{}, bytes);
+    EXPECT_EQ(bytes, captured.bytes);
+  }
+  EXPECT_TRUE(Rewrite{}.empty());
+}
+
+TEST(Rewrite, LeavesAFragmentAlone) {
+  const auto frames = test::frames_of(test::source_root() / "pcaps/rxe/ud_send.pcap");
+  const auto roce = std::ranges::find_if(
+      frames, [](const auto& frame) { return open_envelope(frame.bytes).is_roce(); });
+  ASSERT_NE(roce, frames.end());
+  auto bytes = roce->bytes;
+  bytes[20] = std::byte{0x20};  // more fragments
+  const auto before = bytes;
+  EXPECT_EQ(rewrite(everything_of({}), bytes), Rewritten::no_icrc);
+  EXPECT_EQ(bytes, before);
+}
+
+TEST(Rewrite, LeavesWhatIsNoRoceAlone) {
+  auto arp = test::from_hex("ff ff ff ff ff ff 02 00 00 00 00 01 08 06 00 01 08 00 06 04 00 01");
+  const auto before = arp;
+  EXPECT_EQ(rewrite(everything_of({}), arp), Rewritten::not_roce);
+  EXPECT_EQ(arp, before);
+}
+
+}  // namespace
+}  // namespace lw::roce
