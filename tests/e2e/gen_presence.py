@@ -134,6 +134,7 @@ class Presence(unittest.TestCase):
         entries = json.loads(ip('-n', THERE, '-j', 'neigh', 'show', 'to', address))
         return [entry.get('lladdr') for entry in entries]
 
+    @longwire_test.real_time
     def test_linux_and_roce_gen_find_each_other(self):
         run = self.start(PROFILE)
         wanted = {'192.0.2.2', '2001:db8::2', '203.0.113.9'}

@@ -226,9 +226,11 @@ class OneProcess(InFolder):
         with open(self.path('h.csv'), newline='', encoding='utf-8') as file:
             self.assertEqual(sum(int(row['count']) for row in csv.DictReader(file)), 3000)
 
+    @longwire_test.real_time
     def test_a_port_that_loops_back(self):
         self.check_loop(LOOP, LOOP)
 
+    @longwire_test.real_time
     def test_two_ends_of_a_wire(self):
         self.check_loop(f'memif:{self.path("wire")},server', f'memif:{self.path("wire")}')
 
@@ -239,6 +241,7 @@ class OneProcess(InFolder):
         self.assertEqual([line.split(':')[0] for line in report['expect']['broken']],
                          ['write', 'send6'])
 
+    @longwire_test.real_time
     def test_a_sender_is_held_to_its_rate_and_its_pacing(self):
         bounds = '[expect]\nrate_error = "100%"\nnot_sent = 0\npacing_max = "1min"\n'
         self.report('run', self.profile(bounds), '--port', 'null')
@@ -247,6 +250,7 @@ class OneProcess(InFolder):
         self.assertEqual(len(report['expect']['broken']), 1)
         self.assertIn('pacing_max', report['expect']['broken'][0])
 
+    @longwire_test.real_time
     def test_a_terminal_gets_a_screen(self):
         here, there = pty.openpty()
         run = subprocess.Popen([GEN, 'run', self.profile(), '--port', LOOP, '--receive', LOOP,
@@ -273,6 +277,7 @@ class OneProcess(InFolder):
 
 
 class Example(InFolder):
+    @longwire_test.real_time
     def test_the_sweep(self):
         sweep = longwire_test.SOURCE / 'gen' / 'examples' / 'sweep.py'
         done = subprocess.run(

@@ -57,6 +57,7 @@ class Search(unittest.TestCase):
         for size in report['sizes']:
             self.assertIn(str(size['message_size']), texts)
 
+    @longwire_test.real_time
     def test_over_a_loop(self):
         report = self.search('--port', 'net_ring0', '--receive', 'net_ring0', '--sizes',
                              '0,64,4096', '--max-rate', '20Mb/s', '--duration', '200ms',
@@ -68,6 +69,7 @@ class Search(unittest.TestCase):
                 self.assertLessEqual(trial['received'], trial['sent'])
 
     @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for a network namespace')
+    @longwire_test.real_time
     def test_over_a_bottleneck(self):
         def ip(*words):
             subprocess.run(['ip', *words], check=True, capture_output=True, timeout=TIMEOUT)

@@ -85,6 +85,7 @@ class Linux(unittest.TestCase):
             ip('link', 'set', f'{name}m', 'mtu', '9500', 'up')
             ip('-n', name, 'link', 'set', 'far', 'mtu', '9500', 'up')
 
+    @longwire_test.real_time
     def test_every_frame_crosses_as_it_is(self):
         self.profile.write_text('[[rule]]\nname = "r"\ndelay = "1ms"\n')
         west, east = open_socket(WEST, 'far'), open_socket(EAST, 'far')

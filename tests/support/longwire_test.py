@@ -8,6 +8,7 @@ A test file ends with:
         longwire_test.main()
 """
 
+import functools
 import os
 import pathlib
 import sys
@@ -26,6 +27,28 @@ _FOLDERS = {'roce-gen': 'gen', 'roce-impair': 'impair', 'roce-dissect': 'dissect
 def program(name):
     """The absolute path of one of the three programs, as built."""
     return str(BUILD / _FOLDERS[name] / name)
+
+
+def real_time(test):
+    """For a test whose processes must keep up with each other by the clock: a machine that stands
+    still for a moment (a shared one does) may fail it, so it gets one second attempt, from its
+    setUp, and says so. What is wrong fails twice."""
+
+    @functools.wraps(test)
+    def twice(self):
+        try:
+            test(self)
+        except unittest.SkipTest:
+            raise
+        except Exception as first:  # pylint: disable=broad-except
+            print(f'# second attempt of {self.id()}, as the first failed: {first}'
+                  .replace('\n', '\n# '), flush=True)
+            self.tearDown()
+            self.doCleanups()
+            self.setUp()
+            test(self)
+
+    return twice
 
 
 class _TapResult(unittest.TestResult):
