@@ -29,12 +29,30 @@ std::string_view match_of(const path::RuleConfig& rule) {
   return rule.match == path::Match::rocev2 ? "rocev2" : "all";
 }
 
-void print_path(const path::Path& path) {
-  fmt::print("path {}: {} one way\n", path.name, format_duration(one_way_delay(path)));
-  fmt::print("  {:<28}{:g} km, {}\n", "fibre", length_km(path), format_duration(fibre_delay(path)));
-  for (const auto& item : path.equipment)
+void print_parts(const path::Path& path, path::Direction way) {
+  fmt::print("  {:<28}{:g} km, {}\n", "fibre", length_km(path, way),
+             format_duration(fibre_delay(path, way)));
+  for (const auto& item : path.equipment) {
+    if (!covers(item.ways, way)) continue;
     fmt::print("  {:<28}{} x {} = {}\n", item.name, item.count, format_duration(item.latency),
                format_duration(item.latency * std::int64_t{item.count}));
+  }
+}
+
+void print_path(const path::Path& path) {
+  using enum path::Direction;
+  const std::string there = format_duration(one_way_delay(path, west_to_east));
+  const std::string round = format_duration(round_trip(path));
+  if (symmetric(path)) {
+    fmt::print("path {}: {} one way, {} there and back\n", path.name, there, round);
+    return print_parts(path, west_to_east);
+  }
+  fmt::print("path {}: {} {}, {} {}, {} there and back\n", path.name, there, name_of(west_to_east),
+             format_duration(one_way_delay(path, east_to_west)), name_of(east_to_west), round);
+  for (const auto way : {west_to_east, east_to_west}) {
+    fmt::print(" {}\n", name_of(way));
+    print_parts(path, way);
+  }
 }
 
 void print_rules(const ImpairProfile& profile) {
@@ -55,17 +73,25 @@ void print_flight(const ImpairProfile& profile) {
   }
 }
 
-Json path_json(const path::Path& path) {
+Json way_json(const path::Path& path, path::Direction way) {
   Json equipment = Json::array();
   for (const auto& item : path.equipment)
-    equipment.push_back(
-        {{"name", item.name}, {"count", item.count}, {"latency_ns", item.latency.count()}});
-  return {{"name", path.name},
-          {"km", length_km(path)},
-          {"fibre_ns", fibre_delay(path).count()},
-          {"equipment_ns", equipment_delay(path).count()},
-          {"one_way_ns", one_way_delay(path).count()},
+    if (covers(item.ways, way))
+      equipment.push_back(
+          {{"name", item.name}, {"count", item.count}, {"latency_ns", item.latency.count()}});
+  return {{"km", length_km(path, way)},
+          {"fibre_ns", fibre_delay(path, way).count()},
+          {"equipment_ns", equipment_delay(path, way).count()},
+          {"one_way_ns", one_way_delay(path, way).count()},
           {"equipment", std::move(equipment)}};
+}
+
+Json path_json(const path::Path& path) {
+  using enum path::Direction;
+  return {{"name", path.name},
+          {"round_trip_ns", round_trip(path).count()},
+          {name_of(west_to_east), way_json(path, west_to_east)},
+          {name_of(east_to_west), way_json(path, east_to_west)}};
 }
 
 Json rule_json(const path::RuleConfig& rule) {

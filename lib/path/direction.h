@@ -13,4 +13,12 @@ constexpr std::string_view name_of(Direction direction) noexcept {
   return direction == Direction::west_to_east ? "west-to-east" : "east-to-west";
 }
 
+/// Which of the two ways something stands in.
+enum class Ways : std::uint8_t { both, west_to_east, east_to_west };
+
+constexpr bool covers(Ways ways, Direction direction) noexcept {
+  return ways == Ways::both ||
+         (ways == Ways::west_to_east) == (direction == Direction::west_to_east);
+}
+
 }  // namespace lw::path

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "path/direction.h"
 
 namespace lw::path {
 
@@ -13,6 +14,7 @@ namespace lw::path {
 struct Span {
   double km = 0;
   double group_index = 1.4682;  // standard single-mode fibre (G.652) at 1550 nm
+  Ways ways = Ways::both;       // fibres of the two ways may take different routes
 };
 
 /// What stands between the spans and adds a constant latency each.
@@ -20,6 +22,7 @@ struct Equipment {
   std::string name = {};
   std::uint32_t count = 1;
   Duration latency = {};  // of one
+  Ways ways = Ways::both;
 };
 
 /// A path as what it is made of (DESIGN 2.3); its delay follows.
@@ -30,10 +33,14 @@ struct Path {
   double rate_bps = 100e9;  // of the wavelength
 };
 
-double length_km(const Path& path) noexcept;
+double length_km(const Path& path, Direction direction) noexcept;
 /// Each to the nearest nanosecond of the whole sum.
-Duration fibre_delay(const Path& path) noexcept;
-Duration equipment_delay(const Path& path) noexcept;
-Duration one_way_delay(const Path& path) noexcept;
+Duration fibre_delay(const Path& path, Direction direction) noexcept;
+Duration equipment_delay(const Path& path, Direction direction) noexcept;
+Duration one_way_delay(const Path& path, Direction direction) noexcept;
+/// There and back.
+Duration round_trip(const Path& path) noexcept;
+/// Whether the two ways take the same time.
+bool symmetric(const Path& path) noexcept;
 
 }  // namespace lw::path

@@ -14,11 +14,10 @@ namespace {
 
 using path::Match;
 using path::RuleConfig;
+using path::Ways;
 
 // Ethernet's smallest frame without FCS, and the largest that ports carry.
 constexpr std::uint32_t kSmallestFrame = 60, kLargestFrame = 9600;
-
-enum class Ways : std::uint8_t { both, west_to_east, east_to_west };
 
 constexpr Choice<Match> kMatches[] = {{"rocev2", Match::rocev2}, {"all", Match::everything}};
 constexpr Choice<Ways> kWays[] = {{"both", Ways::both},
@@ -54,8 +53,15 @@ Result<path::Path> load_beside(const std::string& profile, const std::string& fi
   return load_path_profile((std::filesystem::path(profile).parent_path() / file).string());
 }
 
-RuleConfig read_rule(const Table& table, std::size_t index, const std::optional<path::Path>& path) {
-  RuleConfig rule;
+/// A rule as it stands in the file, and whether its delay is the path's.
+struct ReadRule {
+  RuleConfig config;
+  bool of_path = false;
+};
+
+ReadRule read_rule(const Table& table, std::size_t index, const std::optional<path::Path>& path) {
+  ReadRule read;
+  RuleConfig& rule = read.config;
   rule.name = table.get_or("name", read_text, fmt::format("rule{}", index));
   rule.match = table.get_or("match", choice(kMatches), Match::rocev2);
   const Ways ways = table.get_or("direction", choice(kWays), Ways::both);
@@ -65,28 +71,52 @@ RuleConfig read_rule(const Table& table, std::size_t index, const std::optional<
   if (const auto delay = table.get("delay", read_delay)) {
     if (delay->of_path && !path)
       table.refuse("delay", "expected a [path], or path = \"FILE\", in this profile; found none");
-    rule.delay = delay->of_path && path ? path::one_way_delay(*path) : delay->own;
+    read.of_path = delay->of_path && path.has_value();
+    if (!delay->of_path) rule.delay = delay->own;
   }
   table.finish();
-  return rule;
+  return read;
 }
 
-void check_names(const std::vector<Table>& tables, const std::vector<RuleConfig>& rules) {
+/// A rule of both ways whose path takes longer one way than the other is two rules of one name.
+void add_rule(std::vector<RuleConfig>& rules, ReadRule read,
+              const std::optional<path::Path>& path) {
+  const auto delay = [&](path::Direction way) { return path::one_way_delay(*path, way); };
+  RuleConfig& rule = read.config;
+  if (read.of_path)
+    rule.delay =
+        delay(rule.west_to_east ? path::Direction::west_to_east : path::Direction::east_to_west);
+  const bool split =
+      read.of_path && rule.west_to_east && rule.east_to_west && !path::symmetric(*path);
+  if (split) rule.east_to_west = false;
+  rules.push_back(rule);
+  if (!split) return;
+  rule.delay = delay(path::Direction::east_to_west);
+  rule.west_to_east = false;
+  rule.east_to_west = true;
+  rules.push_back(std::move(rule));
+}
+
+void check_names(const std::vector<Table>& tables, const std::vector<ReadRule>& rules) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    const auto same = [&](const RuleConfig& earlier) { return earlier.name == rules[i].name; };
+    const auto same = [&](const ReadRule& earlier) {
+      return earlier.config.name == rules[i].config.name;
+    };
     if (std::any_of(rules.begin(), rules.begin() + static_cast<std::ptrdiff_t>(i), same))
       tables[i].refuse("name", fmt::format("expected a name of its own (draws follow it), found "
                                            "\"{}\" again",
-                                           rules[i].name));
+                                           rules[i].config.name));
   }
 }
 
 std::vector<RuleConfig> read_rules(const Table& root, const std::optional<path::Path>& path) {
   const std::vector<Table> tables = root.tables("rule");
   if (tables.empty()) root.refuse("expected at least one [[rule]], found none");
+  std::vector<ReadRule> read;
+  for (const Table& table : tables) read.push_back(read_rule(table, read.size(), path));
+  check_names(tables, read);
   std::vector<RuleConfig> rules;
-  for (const Table& table : tables) rules.push_back(read_rule(table, rules.size(), path));
-  check_names(tables, rules);
+  for (ReadRule& rule : read) add_rule(rules, std::move(rule), path);
   return rules;
 }
 
@@ -114,8 +144,29 @@ bool read_log_all(const Table& root) {
   return all;
 }
 
+/// A file that describes a path and no rules: RoCEv2 takes the path's delay, both ways.
+ImpairProfile read_path_alone(const Table& root, const std::string& file) {
+  ImpairProfile profile;
+  profile.path = read_path(root, file);
+  profile.name = profile.path->name;
+  profile.capacity.rate_bps = profile.path->rate_bps;
+  ReadRule rule{.config = {}, .of_path = true};
+  rule.config.name = profile.name;
+  add_rule(profile.rules, std::move(rule), profile.path);
+  return profile;
+}
+
+bool is_path_alone(const Table& root) {
+  return (root.has("span") || root.has("equipment")) && !root.has("rule");
+}
+
 Result<ImpairProfile> read_profile(Document document) {
   const Table root = document.root();
+  if (is_path_alone(root)) {
+    ImpairProfile alone = read_path_alone(root, document.name());
+    if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
+    return alone;
+  }
   ImpairProfile profile;
   profile.name = root.get_or("name", read_text, document.name());
   profile.seed = root.get_or("seed", integer<std::uint64_t>(), 1);

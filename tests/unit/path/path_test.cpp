@@ -11,6 +11,8 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 
+constexpr Direction kEast = Direction::west_to_east, kWest = Direction::east_to_west;
+
 /// REFERENCE 2's path: 380 km, 1903.5 us in all.
 Path apn_380km() {
   Path path;
@@ -20,27 +22,41 @@ Path apn_380km() {
 }
 
 TEST(Path, FibreTakesKilometresTimesIndexOverC) {
-  EXPECT_EQ(fibre_delay(apn_380km()), nanoseconds{1'861'007});
-  EXPECT_EQ(fibre_delay(Path{.spans = {{299'792.458, 1.0}}}), std::chrono::seconds{1});
+  EXPECT_EQ(fibre_delay(apn_380km(), kEast), nanoseconds{1'861'007});
+  EXPECT_EQ(fibre_delay(Path{.spans = {{299'792.458, 1.0}}}, kEast), std::chrono::seconds{1});
 }
 
 TEST(Path, SpansAddUpBeforeRounding) {
   Path many, one;
   for (int i = 0; i < 1000; ++i) many.spans.push_back({0.38, 1.4682});
   one.spans = {{380, 1.4682}};
-  EXPECT_EQ(fibre_delay(many), fibre_delay(one));
-  EXPECT_NEAR(length_km(many), 380, 1e-9);
+  EXPECT_EQ(fibre_delay(many, kEast), fibre_delay(one, kEast));
+  EXPECT_NEAR(length_km(many, kEast), 380, 1e-9);
 }
 
 TEST(Path, EquipmentCountsEach) {
   Path path;
   path.equipment = {{"transponder", 2, microseconds{20}}, {"amplifier", 5, nanoseconds{300}}};
-  EXPECT_EQ(equipment_delay(path), nanoseconds{41'500});
-  EXPECT_EQ(one_way_delay(path), nanoseconds{41'500});
+  EXPECT_EQ(equipment_delay(path, kEast), nanoseconds{41'500});
+  EXPECT_EQ(one_way_delay(path, kEast), nanoseconds{41'500});
 }
 
 TEST(Path, Apn380TakesNineteenHundredMicroseconds) {
-  EXPECT_EQ(one_way_delay(apn_380km()), nanoseconds{1'903'507});
+  EXPECT_EQ(one_way_delay(apn_380km(), kEast), nanoseconds{1'903'507});
+}
+
+/// ITU-T G.652's 4.897 us/km: 100 km there, 140 km back by another duct, one more regenerator.
+TEST(Path, TheTwoWaysMayDiffer) {
+  Path path;
+  path.spans = {{100, 1.4682, Ways::west_to_east}, {140, 1.4682, Ways::east_to_west}, {10, 1.4682}};
+  path.equipment = {{"regenerator", 1, microseconds{10}, Ways::east_to_west}};
+  EXPECT_EQ(length_km(path, kEast), 110);
+  EXPECT_EQ(length_km(path, kWest), 150);
+  EXPECT_EQ(one_way_delay(path, kEast), nanoseconds{538'713});
+  EXPECT_EQ(one_way_delay(path, kWest), nanoseconds{734'608 + 10'000});
+  EXPECT_EQ(round_trip(path), nanoseconds{538'713 + 744'608});
+  EXPECT_FALSE(symmetric(path));
+  EXPECT_TRUE(symmetric(apn_380km()));
 }
 
 TEST(Budget, HundredGigabitTimesNineteenHundredMicroseconds) {

@@ -2,6 +2,7 @@
 #include "profile/impair_profile.h"
 
 #include <cstdlib>
+#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,9 +37,41 @@ TEST(PathProfile, TheShippedPathTakesWhatWasMeasured) {
   const auto path = load_path_profile(shipped("paths/apn-380km.toml"));
   ASSERT_TRUE(path) << path.error().message;
   EXPECT_EQ(path->name, "apn-380km");
-  EXPECT_EQ(path::equipment_delay(*path), nanoseconds{42'500});
-  EXPECT_EQ(path::one_way_delay(*path), nanoseconds{1'903'507});
+  EXPECT_EQ(path::equipment_delay(*path, path::Direction::west_to_east), nanoseconds{42'500});
+  EXPECT_EQ(path::one_way_delay(*path, path::Direction::west_to_east), nanoseconds{1'903'507});
   EXPECT_DOUBLE_EQ(path->rate_bps, 100e9);
+}
+
+TEST(PathProfile, EveryShippedPathLoads) {
+  const auto folder = std::filesystem::directory_iterator(shipped("paths"));
+  for (const auto& file : folder) {
+    const auto path = load_path_profile(file.path().string());
+    ASSERT_TRUE(path) << path.error().message;
+    EXPECT_EQ(path->name, file.path().stem().string());
+  }
+}
+
+TEST(PathProfile, PartsMayStandInOneWayOnly) {
+  const auto profile = parse_impair_profile(
+      "[path]\n[[path.span]]\nlength = \"10km\"\n[[path.span]]\nlength = \"100km\"\n"
+      "direction = \"east-to-west\"\n[[path.equipment]]\nname = \"a\"\nlatency = \"1us\"\n"
+      "direction = \"west-to-east\"\n[[rule]]\nname = \"r\"\ndelay = \"path\"\n",
+      "x.toml");
+  ASSERT_TRUE(profile) << profile.error().message;
+  ASSERT_EQ(profile->rules.size(), 2U);
+  EXPECT_TRUE(profile->rules[0].west_to_east && !profile->rules[0].east_to_west);
+  EXPECT_EQ(profile->rules[0].delay, nanoseconds{48'974 + 1'000});
+  EXPECT_TRUE(profile->rules[1].east_to_west && !profile->rules[1].west_to_east);
+  EXPECT_EQ(profile->rules[1].delay, nanoseconds{538'713});
+}
+
+TEST(PathProfile, APathByItselfDelaysRoce) {
+  const auto profile = parse_impair_profile("name = \"p\"\n[[span]]\nlength = \"100km\"\n", "x");
+  ASSERT_TRUE(profile) << profile.error().message;
+  ASSERT_EQ(profile->rules.size(), 1U);
+  EXPECT_EQ(profile->rules[0].name, "p");
+  EXPECT_EQ(profile->rules[0].match, path::Match::rocev2);
+  EXPECT_EQ(profile->rules[0].delay, nanoseconds{489'739});
 }
 
 TEST(PathProfile, RefusalsNameThePlace) {
@@ -111,7 +144,8 @@ TEST(ImpairProfile, EveryKey) {
   EXPECT_EQ(profile.capacity.largest_frame, 1522U);
   EXPECT_EQ(profile.rules[0].match, path::Match::everything);
   EXPECT_FALSE(profile.rules[0].west_to_east);
-  EXPECT_EQ(profile.rules[0].delay, path::one_way_delay(*profile.path));
+  EXPECT_EQ(profile.rules[0].delay,
+            path::one_way_delay(*profile.path, path::Direction::west_to_east));
   EXPECT_DOUBLE_EQ(profile.rules[0].loss, 1e-9);
   EXPECT_FALSE(profile.rules[1].east_to_west);
   EXPECT_EQ(profile.rules[1].delay, nanoseconds{250});
