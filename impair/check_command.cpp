@@ -57,8 +57,8 @@ void print_path(const path::Path& path) {
 
 void print_rules(const ImpairProfile& profile) {
   for (const auto& rule : profile.rules)
-    fmt::print("rule {}: {}, {}: delay {}, loss {:g} %\n", rule.name, match_of(rule), ways_of(rule),
-               rule.delay ? format_duration(*rule.delay) : "none", rule.loss * 100);
+    fmt::print("rule {}: {}, {}: delay {}, loss {}\n", rule.name, match_of(rule), ways_of(rule),
+               rule.delay ? format_duration(*rule.delay) : "none", describe(rule.loss));
 }
 
 void print_flight(const ImpairProfile& profile) {
@@ -99,7 +99,7 @@ Json rule_json(const path::RuleConfig& rule) {
                {"match", match_of(rule)},
                {"direction", ways_of(rule)},
                {"delay_ns", nullptr},
-               {"loss", rule.loss}};
+               {"loss", expected_loss(rule.loss, 1024)}};
   if (rule.delay) json["delay_ns"] = rule.delay->count();
   return json;
 }

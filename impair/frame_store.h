@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "capture/record.h"
@@ -33,7 +36,14 @@ class FrameStore {
     frame.link = link;
     return handle;
   }
+  /// A frame of its own with the same bytes.
+  Handle copy(Handle handle) {
+    const Handle twin = take();
+    frames_[twin] = frames_[handle];
+    return twin;
+  }
   void free(Handle handle) { free_.push_back(handle); }
+  std::span<std::byte> writable(Handle handle) { return frames_[handle].bytes; }
   const Stored& operator[](Handle handle) const { return frames_[handle]; }
 
  private:
@@ -47,8 +57,24 @@ class FrameStore {
     return handle;
   }
 
-  std::vector<Stored> frames_;
+  std::deque<Stored> frames_;  // frames stay where they are when more come
   std::vector<Handle> free_;
+};
+
+/// A lane's way to stored frames.
+class StoreAccess {
+ public:
+  explicit StoreAccess(FrameStore& store) noexcept : store_(&store) {}
+  wire::MutableBytes writable(FrameStore::Handle handle) noexcept {
+    return store_->writable(handle);
+  }
+  std::optional<FrameStore::Handle> clone(FrameStore::Handle handle) {
+    return store_->copy(handle);
+  }
+  void free(FrameStore::Handle handle) { store_->free(handle); }
+
+ private:
+  FrameStore* store_;
 };
 
 }  // namespace lw::impair

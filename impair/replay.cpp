@@ -16,7 +16,7 @@
 namespace lw::impair {
 namespace {
 
-using Lane = path::Lane<FrameStore::Handle>;
+using Lane = path::Lane<FrameStore::Handle, StoreAccess>;
 using Queue = path::ReleaseQueue<FrameStore::Handle>;
 
 /// A pcapng file may describe an interface anywhere, but the copy describes all of them first.
@@ -35,7 +35,8 @@ class Replay {
  public:
   Replay(const profile::ImpairProfile& profile, path::Direction direction, LedgerFile* ledger,
          capture::Writer writer)
-      : lane_(path::Pipeline(direction, profile.seed, profile.rules), lane_config(profile), ledger),
+      : lane_(path::Pipeline(direction, profile.seed, profile.rules), lane_config(profile), ledger,
+              StoreAccess(frames_)),
         writer_(std::move(writer)) {}
 
   Result<void> take(const capture::Record& record, roce::Link link);
@@ -47,8 +48,8 @@ class Replay {
   Result<void> advance(Instant now);
   Result<void> drain(Instant now);
 
-  Lane lane_;
   FrameStore frames_;
+  Lane lane_;
   capture::Writer writer_;
   std::optional<Instant> first_;
   Instant now_{Duration{std::numeric_limits<Duration::rep>::min()}};

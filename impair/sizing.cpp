@@ -21,6 +21,10 @@ constexpr std::uint64_t kSmallestQueue = 1024;
 constexpr std::uint32_t kHeldByPorts = 2 * (1024 + 1024) + 512;
 constexpr std::size_t kEgress = 512;
 
+std::uint64_t queue_bytes(const path::Pipeline& pipeline, std::uint64_t frames) {
+  return path::ReleaseQueue<void*>::bytes_needed(pipeline.lines(), pipeline.uses_wheel(), frames);
+}
+
 }  // namespace
 
 Sizing size_for(const profile::ImpairProfile& profile) {
@@ -33,8 +37,9 @@ Sizing size_for(const profile::ImpairProfile& profile) {
   sizing.buffers = static_cast<std::uint32_t>(std::min<std::uint64_t>(buffers, UINT32_MAX));
   sizing.buffer_bytes =
       nic::Pool::bytes_needed({.buffers = sizing.buffers, .frame_size = capacity.largest_frame});
-  sizing.queue_bytes =
-      2 * std::bit_ceil(sizing.frames_per_direction) * sizeof(path::ReleaseQueue<void*>::Entry);
+  for (const auto way : {path::Direction::west_to_east, path::Direction::east_to_west})
+    sizing.queue_bytes +=
+        queue_bytes(path::Pipeline(way, profile.seed, profile.rules), sizing.frames_per_direction);
   return sizing;
 }
 

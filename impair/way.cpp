@@ -3,18 +3,7 @@
 
 #include <algorithm>
 
-#include <rte_mbuf.h>
-
 namespace lw::impair {
-namespace {
-
-/// All headers lie in a frame's first buffer, however many it takes.
-roce::Envelope envelope_of(rte_mbuf* frame) noexcept {
-  const auto* data = rte_pktmbuf_mtod(frame, const std::byte*);
-  return roce::open_envelope({data, rte_pktmbuf_data_len(frame)}, rte_pktmbuf_pkt_len(frame));
-}
-
-}  // namespace
 
 bool Way::turn(bool receiving) noexcept {
   std::size_t moved = 0;
@@ -39,9 +28,23 @@ bool Way::turn(bool receiving) noexcept {
 void Way::admit(std::span<rte_mbuf*> frames, Instant now) noexcept {
   std::array<rte_mbuf*, kBurst> dropped;
   unsigned drops = 0;
+  if (lane_.pipeline().edits()) make_own(frames);
   for (rte_mbuf* frame : frames)
     if (!lane_.admit(frame, envelope_of(frame), now)) dropped[drops++] = frame;
   if (drops) rte_pktmbuf_free_bulk(dropped.data(), drops);
+}
+
+/// Frames that stages may change are nobody else's. Where there is no buffer for a copy the frame
+/// stays as it is, and the lane drops it if it is to be changed.
+void Way::make_own(std::span<rte_mbuf*> frames) noexcept {
+  for (rte_mbuf*& frame : frames) {
+    if (!is_shared(frame)) [[likely]]
+      continue;
+    if (const auto own = MbufAccess::clone(frame)) {
+      rte_pktmbuf_free(frame);
+      frame = *own;
+    }
+  }
 }
 
 std::size_t Way::send() noexcept {

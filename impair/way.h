@@ -4,13 +4,14 @@
 #include <array>
 #include <span>
 
+#include "impair/mbuf_access.h"
 #include "nic/clock.h"
 #include "nic/port.h"
 #include "path/lane.h"
 
 namespace lw::impair {
 
-using FrameLane = path::Lane<rte_mbuf*>;
+using FrameLane = path::Lane<rte_mbuf*, MbufAccess>;
 
 /// One direction of the bump in the wire: takes frames from one port, and lets those that a lane
 /// releases out of the other. One thread.
@@ -40,6 +41,7 @@ class Way {
   static constexpr std::size_t kSendBurst = 64;
 
   void admit(std::span<rte_mbuf*> frames, Instant now) noexcept;
+  void make_own(std::span<rte_mbuf*> frames) noexcept;
   std::size_t send() noexcept;
 
   nic::Port* from_;

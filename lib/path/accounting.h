@@ -28,11 +28,13 @@ struct Amount {
 enum class Want : std::uint8_t {
   no_room,      // the release queue was full
   egress_full,  // the way out was blocked, and the buffer before it full
+  no_buffer,    // a copy was asked for, and there was nothing to put it into
   stopped,      // still inside when the run ended and draining took too long
 };
-inline constexpr std::size_t kWants = 3;
+inline constexpr std::size_t kWants = 4;
 constexpr std::string_view name_of(Want want) noexcept {
-  constexpr std::array<std::string_view, kWants> kNames = {"no_room", "egress_full", "stopped"};
+  constexpr std::array<std::string_view, kWants> kNames = {"no_room", "egress_full", "no_buffer",
+                                                           "stopped"};
   return kNames[static_cast<std::size_t>(want)];
 }
 

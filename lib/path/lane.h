@@ -7,6 +7,8 @@
 
 #include "core/histogram.h"
 #include "path/accounting.h"
+#include "path/frame_access.h"
+#include "path/held.h"
 #include "path/ledger.h"
 #include "path/pipeline.h"
 #include "path/release_queue.h"
@@ -21,15 +23,17 @@ struct LaneConfig {
 
 /// One direction through the box: frames come in, a pipeline decides, the release queue holds
 /// them, and they leave through a bounded egress buffer. Every frame is accounted for. It reads
-/// no clock and touches no device; the caller's frames are `Handle`s, which it never opens.
+/// no clock and touches no device; the caller's frames are `Handle`s, which it changes and copies
+/// through `Frames` alone.
 ///
-///   admit() -> pipeline -> [release queue] -> release() -> [egress] -> sent()
+///   admit() -> pipeline -> [held back] -> [release queue] -> release() -> [egress] -> sent()
 ///
 /// One thread. Nothing is allocated after construction.
-template <class Handle>
+template <class Handle, FrameAccess<Handle> Frames = NoFrameAccess<Handle>>
 class Lane {
  public:
-  Lane(Pipeline pipeline, const LaneConfig& config, LedgerSink* sink = nullptr);
+  Lane(Pipeline pipeline, const LaneConfig& config, LedgerSink* sink = nullptr,
+       Frames frames = Frames());
 
   /// A frame came in at `now`. True: the lane keeps the handle until egress() hands it out.
   /// False: the frame is dropped and counted, and the handle is still the caller's.
@@ -54,11 +58,15 @@ class Lane {
 
   [[nodiscard]] std::size_t egress_room() const noexcept { return egress_.room(); }
   [[nodiscard]] std::size_t queue_room() const noexcept {
-    return queue_.capacity() - queue_.size();
+    return queue_.capacity() - queue_.size() - held_frames_;
   }
   /// When the next waiting frame is due; ReleaseQueue::kNever when none waits.
-  [[nodiscard]] Instant next_release() const noexcept { return queue_.next(); }
-  [[nodiscard]] std::size_t inside() const noexcept { return queue_.size() + egress_.size(); }
+  [[nodiscard]] Instant next_release() const noexcept {
+    return std::min(queue_.next(), next_deadline_);
+  }
+  [[nodiscard]] std::size_t inside() const noexcept {
+    return queue_.size() + held_frames_ + egress_.size();
+  }
 
   /// The books as of now. Walks what is inside: for reports.
   [[nodiscard]] Books books() const;
@@ -71,17 +79,34 @@ class Lane {
   [[nodiscard]] const Pipeline& pipeline() const noexcept { return pipeline_; }
 
  private:
+  using Queue = ReleaseQueue<Handle>;
+  using Entry = typename Queue::Entry;
+
   Tallies& of(RuleIndex rule) noexcept {
     return rules_[rule == kUntouched ? rules_.size() - 1 : rule];
   }
-  void receive(const Decision& decision, const roce::Envelope& envelope, const wire::Bth* bth,
-               std::uint32_t bytes) noexcept;
-  void refuse(Want want, const Transit& transit) noexcept;
-  bool place(Handle handle, const Decision& decision, const Transit& transit) noexcept;
+  void receive(const Decision& decision, const Arrival& arrival) noexcept;
+  bool admit_with_copies(Handle handle, const Arrival& arrival, const Decision& decision) noexcept;
+  void admit_copy(Handle handle, const Arrival& arrival, const Decision& original,
+                  std::uint8_t copy) noexcept;
+  bool settle(Handle handle, const Arrival& arrival, const Decision& decision,
+              std::uint8_t copy) noexcept;
+  bool refuse(Want want, Fate fate, const Arrival& arrival, const Decision& decision,
+              std::uint8_t copy) noexcept;
+  void count_want(Want want, RuleIndex rule, std::uint32_t bytes) noexcept;
+  void place(const Entry& entry, const Decision& decision, Instant now) noexcept;
+  void place_overtaking(const Entry& entry, const Decision& decision, Instant now) noexcept;
+  void let_out(const Entry& entry) noexcept;
+  void let_out_held(Instant now, std::size_t spare) noexcept;
+  void find_deadline() noexcept;
   void log_stopped(const Transit& transit, const roce::Envelope& envelope) noexcept;
 
   Pipeline pipeline_;
-  ReleaseQueue<Handle> queue_;
+  Frames frames_;
+  Queue queue_;
+  std::vector<Held<Entry>> held_;  // a rule each; empty where no rule holds frames back
+  std::size_t held_frames_ = 0;
+  Instant next_deadline_ = Queue::kNever;
   Ring<Handle> egress_;
   Ring<Transit> egress_transits_;
   Ledger ledger_;
@@ -95,3 +120,4 @@ class Lane {
 }  // namespace lw::path
 
 #include "path/lane_impl.h"
+#include "path/lane_reports.h"

@@ -1,93 +1,178 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// lane.h's other half: what its functions do.
+// lane.h's other half: what becomes of a frame.
 #include "path/lane.h"
 
 namespace lw::path {
 
-template <class Handle>
-Lane<Handle>::Lane(Pipeline pipeline, const LaneConfig& config, LedgerSink* sink)
+template <class Handle, FrameAccess<Handle> Frames>
+Lane<Handle, Frames>::Lane(Pipeline pipeline, const LaneConfig& config, LedgerSink* sink,
+                           Frames frames)
     : pipeline_(std::move(pipeline)),
-      queue_(pipeline_.lines().size(), config.capacity),
+      frames_(std::move(frames)),
+      queue_(pipeline_.lines(), pipeline_.uses_wheel(), config.capacity),
       egress_(config.egress_capacity),
       egress_transits_(config.egress_capacity),
       ledger_(sink, config.log_all, pipeline_.direction(),
               config.capacity + std::bit_ceil(config.egress_capacity)),
-      rules_(pipeline_.rule_names().size() + 1) {}
-
-template <class Handle>
-bool Lane<Handle>::admit(Handle handle, const roce::Envelope& envelope, Instant now) noexcept {
-  const std::uint64_t number = received_++;
-  const auto bytes = static_cast<std::uint32_t>(envelope.wire_length);
-  const wire::Bth* bth = bth_of(envelope);
-  const Decision decision = pipeline_.decide(bth, number, now);
-  receive(decision, envelope, bth, bytes);
-  if (decision.action == Action::drop) {
-    direction_.dropped_by_rule.add(bytes);
-    of(decision.rule).dropped_by_rule.add(bytes);
-    ledger_.log(ledger_.open(number, now, decision, bth), Fate::dropped);
-    return false;
+      rules_(pipeline_.rule_names().size() + 1) {
+  for (const RuleConfig& rule : pipeline_.configs()) {
+    const ReorderConfig reorder = rule.reorder.value_or(ReorderConfig{});
+    held_.emplace_back(reorder.frames, reorder.at_most);
   }
-  const bool queued = decision.action == Action::queue;
-  Transit transit{.in = now,
-                  .due = queued ? decision.release : now,
-                  .number = number,
-                  .bytes = bytes,
-                  .rule = decision.rule,
-                  .queued = queued};
-  const bool has_room = queued ? queue_.size() < queue_.capacity() : egress_.room() > 0;
-  if (!has_room) [[unlikely]] {
-    const Want want = queued ? Want::no_room : Want::egress_full;
-    refuse(want, transit);
-    ledger_.log(ledger_.open(number, now, decision, bth),
-                queued ? Fate::no_room : Fate::egress_full);
-    return false;
-  }
-  if (ledger_.all()) transit.ledger_slot = ledger_.keep(ledger_.open(number, now, decision, bth));
-  return place(handle, decision, transit);
 }
 
-template <class Handle>
-bool Lane<Handle>::place(Handle handle, const Decision& decision, const Transit& transit) noexcept {
-  if (transit.queued) return queue_.push(decision.line, transit, handle);
-  egress_.push(handle);
-  egress_transits_.push(transit);
+template <class Handle, FrameAccess<Handle> Frames>
+bool Lane<Handle, Frames>::admit(Handle handle, const roce::Envelope& envelope,
+                                 Instant now) noexcept {
+  const Arrival arrival = arrival_of(envelope, received_++, now);
+  const Decision decision = pipeline_.decide(arrival);
+  receive(decision, arrival);
+  if (decision.copies > 0) [[unlikely]]
+    return admit_with_copies(handle, arrival, decision);
+  return settle(handle, arrival, decision, 0);
+}
+
+/// Copies are of the frame as it is corrupted, but not of what the stages behind make of it.
+template <class Handle, FrameAccess<Handle> Frames>
+bool Lane<Handle, Frames>::admit_with_copies(Handle handle, const Arrival& arrival,
+                                             const Decision& decision) noexcept {
+  // The ledger names the frame as it came.
+  const wire::Bth came = arrival.bth ? *arrival.bth : wire::Bth{};
+  const Arrival as_it_came{arrival.envelope, arrival.bth ? &came : nullptr, arrival.number,
+                           arrival.bytes, arrival.now};
+  Decision rest = decision;
+  if (decision.corrupt) {
+    pipeline_.rule(decision.rule).corrupt(frames_.writable(handle), arrival);
+    rest.corrupt = false;
+  }
+  std::array<std::optional<Handle>, 256> clones;  // as many as `copies` can say
+  for (unsigned i = 0; i < decision.copies; ++i) clones[i] = frames_.clone(handle);
+  const bool kept = settle(handle, as_it_came, rest, 0);
+  for (unsigned i = 0; i < decision.copies; ++i) {
+    const auto copy = static_cast<std::uint8_t>(i + 1);
+    direction_.created.add(arrival.bytes);
+    of(decision.rule).created.add(arrival.bytes);
+    if (clones[i]) {
+      admit_copy(*clones[i], as_it_came, decision, copy);
+    } else {
+      refuse(Want::no_buffer, Fate::no_buffer, as_it_came, decision, copy);
+    }
+  }
+  return kept;
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::admit_copy(Handle handle, const Arrival& arrival,
+                                      const Decision& original, std::uint8_t copy) noexcept {
+  const Decision decision = pipeline_.rule(original.rule).decide_copy(arrival, original, copy);
+  if (!settle(handle, arrival, decision, copy)) frames_.free(handle);
+}
+
+/// Puts a decision into effect. False: the frame is dropped.
+template <class Handle, FrameAccess<Handle> Frames>
+bool Lane<Handle, Frames>::settle(Handle handle, const Arrival& arrival, const Decision& decision,
+                                  std::uint8_t copy) noexcept {
+  if (decision.action == Action::drop) {
+    direction_.dropped_by_rule.add(arrival.bytes);
+    of(decision.rule).dropped_by_rule.add(arrival.bytes);
+    ledger_.log(ledger_.open(arrival, decision, copy), Fate::dropped);
+    return false;
+  }
+  const bool queued = decision.action != Action::pass;
+  if (queued && queue_room() == 0) [[unlikely]]
+    return refuse(Want::no_room, Fate::no_room, arrival, decision, copy);
+  if (!queued && egress_.room() == 0) [[unlikely]]
+    return refuse(Want::egress_full, Fate::egress_full, arrival, decision, copy);
+  if ((decision.corrupt || decision.mark) && frames_.writable(handle).empty()) [[unlikely]]
+    return refuse(Want::no_buffer, Fate::no_buffer, arrival, decision, copy);
+  Transit transit{.in = arrival.now,
+                  .due = queued ? decision.release : arrival.now,
+                  .number = arrival.number,
+                  .bytes = arrival.bytes,
+                  .rule = decision.rule,
+                  .queued = queued,
+                  .copy = copy};
+  if (ledger_.wants(decision))
+    transit.ledger_slot = ledger_.keep(ledger_.open(arrival, decision, copy));
+  if (decision.corrupt) [[unlikely]]
+    pipeline_.rule(decision.rule).corrupt(frames_.writable(handle), arrival);
+  if (decision.mark) [[unlikely]]
+    set_congestion_experienced(frames_.writable(handle), arrival.envelope);
+  place({transit, handle}, decision, arrival.now);
   return true;
 }
 
-template <class Handle>
-void Lane<Handle>::receive(const Decision& decision, const roce::Envelope& envelope,
-                           const wire::Bth* bth, std::uint32_t bytes) noexcept {
-  direction_.received.add(bytes);
-  of(decision.rule).received.add(bytes);
-  if (bth) return;
-  if (envelope.fragment) {
-    fragments_.add();
-  } else if (envelope.udp && envelope.is_roce()) {
-    truncated_.add();
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::place(const Entry& entry, const Decision& decision,
+                                 Instant now) noexcept {
+  if (decision.overtakes) [[unlikely]]
+    return place_overtaking(entry, decision, now);
+  if (!entry.transit.queued) return let_out(entry);
+  // There is room: settle() looked.
+  (void)queue_.push(decision.line, entry.transit, entry.handle, now);
+}
+
+/// Frames that wait for this one to overtake them leave right behind it.
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::place_overtaking(const Entry& entry, const Decision& decision,
+                                            Instant now) noexcept {
+  Held<Entry>& held = held_[decision.rule];
+  held.gone_on();
+  if (decision.action == Action::hold) {
+    held.hold(entry);
+    ++held_frames_;
+  } else {
+    (void)queue_.push(decision.line, entry.transit, entry.handle, now);
   }
+  for (; !held.empty() && held.overtaken(); held.pop(), --held_frames_) {
+    Entry next = held.front();
+    next.transit.due = std::max(next.transit.due, decision.release);
+    (void)queue_.push(decision.line, next.transit, next.handle, now);
+  }
+  find_deadline();
 }
 
-template <class Handle>
-void Lane<Handle>::refuse(Want want, const Transit& transit) noexcept {
-  const auto index = static_cast<std::size_t>(want);
-  direction_.dropped_for_want[index].add(transit.bytes);
-  of(transit.rule).dropped_for_want[index].add(transit.bytes);
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::find_deadline() noexcept {
+  next_deadline_ = Queue::kNever;
+  for (const Held<Entry>& held : held_)
+    if (!held.empty()) next_deadline_ = std::min(next_deadline_, held.deadline());
 }
 
-template <class Handle>
-void Lane<Handle>::release(Instant now, std::size_t spare) noexcept {
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::let_out(const Entry& entry) noexcept {
+  egress_.push(entry.handle);
+  egress_transits_.push(entry.transit);
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::release(Instant now, std::size_t spare) noexcept {
   while (queue_.next() <= now && egress_.room() > spare) {
-    const auto& entry = queue_.front();
-    egress_.push(entry.handle);
-    egress_transits_.push(entry.transit);
+    let_out(queue_.front());
     queue_.pop();
   }
+  if (next_deadline_ <= now) [[unlikely]]
+    let_out_held(now, spare);
 }
 
-template <class Handle>
-void Lane<Handle>::sent(std::size_t count, Instant now) noexcept {
+/// Nobody came to overtake them.
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::let_out_held(Instant now, std::size_t spare) noexcept {
+  for (Held<Entry>& held : held_) {
+    for (; !held.empty() && held.deadline() <= now && egress_.room() > spare; held.pop()) {
+      Entry entry = held.front();
+      entry.transit.due = held.deadline();
+      let_out(entry);
+      --held_frames_;
+    }
+  }
+  find_deadline();
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::sent(std::size_t count, Instant now) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
     const Transit& transit = egress_transits_[i];
     direction_.sent.add(transit.bytes);
@@ -97,46 +182,6 @@ void Lane<Handle>::sent(std::size_t count, Instant now) noexcept {
   }
   egress_.pop(count);
   egress_transits_.pop(count);
-}
-
-template <class Handle>
-template <class View, class Drop>
-void Lane<Handle>::abandon(View view, Drop drop) noexcept {
-  const auto give_back = [&](const Transit& transit, Handle handle) {
-    refuse(Want::stopped, transit);
-    log_stopped(transit, view(handle));
-    drop(handle);
-  };
-  for (; !egress_.empty(); egress_.pop(), egress_transits_.pop())
-    give_back(egress_transits_.front(), egress_.front());
-  for (; queue_.size() > 0; queue_.pop()) give_back(queue_.front().transit, queue_.front().handle);
-}
-
-template <class Handle>
-void Lane<Handle>::log_stopped(const Transit& transit, const roce::Envelope& envelope) noexcept {
-  if (transit.ledger_slot != kNotLogged) return ledger_.close(transit.ledger_slot, Fate::stopped);
-  const Decision decision{.rule = transit.rule};
-  ledger_.log(ledger_.open(transit.number, transit.in, decision, bth_of(envelope)), Fate::stopped);
-}
-
-template <class Handle>
-Books Lane<Handle>::books() const {
-  Books books;
-  books.direction = direction_.account(std::string(name_of(pipeline_.direction())));
-  for (std::size_t i = 0; i < rules_.size(); ++i) {
-    const bool last = i + 1 == rules_.size();
-    books.rules.push_back(rules_[i].account(last ? "untouched" : pipeline_.rule_names()[i]));
-  }
-  const auto count = [&](const Transit& transit) {
-    const Amount one{1, transit.bytes};
-    books.direction.in_flight += one;
-    books.rules[transit.rule == kUntouched ? rules_.size() - 1 : transit.rule].in_flight += one;
-  };
-  queue_.for_each([&](const auto& entry) { count(entry.transit); });
-  for (std::size_t i = 0; i < egress_transits_.size(); ++i) count(egress_transits_[i]);
-  books.fragments = fragments_.get();
-  books.truncated = truncated_.get();
-  return books;
 }
 
 }  // namespace lw::path

@@ -8,21 +8,24 @@ namespace lw::path {
 Ledger::Ledger(LedgerSink* sink, bool all, Direction direction, std::size_t inside)
     : sink_(sink), all_(all), direction_(direction) {
   batch_.reserve(kBatch);
-  if (!this->all()) return;
+  if (!sink_) return;
   inside_.resize(inside);
   free_slots_.resize(inside);
   std::iota(free_slots_.rbegin(), free_slots_.rend(), 0U);
 }
 
-LedgerRecord Ledger::open(std::uint64_t number, Instant in, const Decision& decision,
-                          const wire::Bth* bth) const noexcept {
+LedgerRecord Ledger::open(const Arrival& arrival, const Decision& decision,
+                          std::uint8_t copy) const noexcept {
   LedgerRecord record;
-  record.number = number;
-  record.in = in;
+  record.number = arrival.number;
+  record.in = arrival.now;
   record.rule = decision.rule;
   record.direction = direction_;
-  record.stage = decision.stage;
-  record.fate = decision.action == Action::queue ? Fate::delayed : Fate::passed;
+  record.stage = decision.acted.empty() ? decision.stage : decision.acted.last();
+  record.acted = decision.acted;
+  record.copy = copy;
+  record.fate = decision.action == Action::pass ? Fate::passed : Fate::delayed;
+  const wire::Bth* bth = arrival.bth;
   if (!bth) return record;
   record.roce = true;
   record.opcode = bth->opcode.get();

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "core/time.h"
-#include "path/rule.h"
+#include "path/arrival.h"
+#include "path/decision.h"
+#include "path/direction.h"
 #include "wire/bth.h"
 
 namespace lw::path {
@@ -17,13 +19,14 @@ enum class Fate : std::uint8_t {
   passed,   // untouched, or nothing that its rule has acted on it
   delayed,  // released as its rule asks
   dropped,  // by its rule
-  no_room,  // see Want, for this and the next two
+  no_room,  // see Want, for this and the next three
   egress_full,
+  no_buffer,
   stopped,
 };
 constexpr std::string_view name_of(Fate fate) noexcept {
-  constexpr std::string_view kNames[] = {"pass",    "delay",       "drop",
-                                         "no_room", "egress_full", "stopped"};
+  constexpr std::string_view kNames[] = {"pass",        "delay",     "drop",   "no_room",
+                                         "egress_full", "no_buffer", "stopped"};
   return kNames[static_cast<std::size_t>(fate)];
 }
 
@@ -33,7 +36,9 @@ struct LedgerRecord {
   Instant in, out;           // `out` only where the frame went out
   RuleIndex rule = kUntouched;
   Direction direction = Direction::west_to_east;
-  Stage stage = Stage::none;
+  Stage stage = Stage::none;  // the last that acted
+  StageSet acted = {};        // all that did
+  std::uint8_t copy = 0;      // 0: the frame itself; 1.. a duplicate of it
   Fate fate = Fate::passed;
   bool roce = false;  // whether the following three are there
   std::uint8_t opcode = 0;
@@ -59,13 +64,17 @@ class Ledger {
   /// No sink: nothing is logged. `inside`: how many frames can be inside at once.
   Ledger(LedgerSink* sink, bool all, Direction direction, std::size_t inside);
 
-  [[nodiscard]] bool all() const noexcept { return sink_ && all_; }
+  /// Whether a frame is in the ledger even if it goes out.
+  [[nodiscard]] bool wants(const Decision& decision) const noexcept {
+    return sink_ && (all_ || !decision.acted.empty());
+  }
 
   /// The record of a frame that just came in.
-  [[nodiscard]] LedgerRecord open(std::uint64_t number, Instant in, const Decision& decision,
-                                  const wire::Bth* bth) const noexcept;
+  [[nodiscard]] LedgerRecord open(const Arrival& arrival, const Decision& decision,
+                                  std::uint8_t copy = 0) const noexcept;
 
-  /// Keeps the record of a frame that stays inside; returns its slot. Only with all().
+  /// Keeps the record of a frame that stays inside; returns its slot. Only where
+  /// wants() says so.
   [[nodiscard]] std::uint32_t keep(const LedgerRecord& record) noexcept;
   /// The frame of this slot has gone, or will never.
   void close(std::uint32_t slot, Instant out) noexcept;

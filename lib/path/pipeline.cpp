@@ -9,22 +9,43 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
     : direction_(direction) {
   for (const RuleConfig& rule : rules) {
     if (!rule.applies(direction)) continue;
-    const auto line = rule.delay ? line_for(*rule.delay) : std::uint16_t{0};
-    rules_.emplace_back(rule, direction, seed, static_cast<RuleIndex>(names_.size()), line);
+    const RuleLines lines = rule.delays() ? lines_for(rule) : RuleLines{};
+    rules_.emplace_back(rule, direction, seed, static_cast<RuleIndex>(names_.size()), lines);
     names_.push_back(rule.name);
+    configs_.push_back(rule);
+    edits_ |= rule.edits();
   }
 }
 
+RuleLines Pipeline::lines_for(const RuleConfig& rule) {
+  RuleLines lines;
+  const bool any_order = rule.varies() && !rule.keep_order;
+  if (any_order) {
+    uses_wheel_ = true;
+    return {kWheel, kWheel};
+  }
+  lines.usual = rule.varies() ? own_line() : shared_line(rule.delay.value_or(Duration{}));
+  // Held back by a constant time, frames keep their order among themselves.
+  if (rule.reorder && rule.reorder->frames == 0) lines.late = own_line();
+  return lines;
+}
+
 /// Rules of the same delay share a line: their frames leave in the order in which they came.
-std::uint16_t Pipeline::line_for(Duration delay) {
+LineIndex Pipeline::shared_line(Duration delay) {
   const auto found = std::ranges::find(lines_, delay);
-  const auto line = static_cast<std::uint16_t>(found - lines_.begin());
-  if (found == lines_.end()) lines_.push_back(delay);
+  if (found != lines_.end()) return static_cast<LineIndex>(found - lines_.begin());
+  const LineIndex line = own_line();
+  if (line != kWheel) lines_[line] = delay;
   return line;
 }
 
-Duration Pipeline::longest_delay() const noexcept {
-  return lines_.empty() ? Duration{} : *std::ranges::max_element(lines_);
+LineIndex Pipeline::own_line() {
+  if (lines_.size() == kMostLines) {
+    uses_wheel_ = true;
+    return kWheel;
+  }
+  lines_.emplace_back();
+  return static_cast<LineIndex>(lines_.size() - 1);
 }
 
 }  // namespace lw::path

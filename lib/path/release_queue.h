@@ -3,16 +3,55 @@
 
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "path/ring.h"
 #include "path/transit.h"
+#include "path/wheel.h"
 
 namespace lw::path {
 
-/// Frames that wait for their release, in the order of it. With a constant delay releases come in
-/// the order of arrivals, so a ring is a queue: one line a distinct delay, O(1) a frame, and the
-/// least of the lines' fronts is next. `Handle` is whatever stands for a frame; it isn't owned.
+/// Frames whose releases come in no order: a wheel says who is next, a pool holds them.
+template <class Entry>
+class WheelLine {
+ public:
+  explicit WheelLine(std::size_t capacity) : wheel_(capacity), entries_(capacity) {
+    free_.reserve(capacity);
+    for (std::size_t i = capacity; i-- > 0;) free_.push_back(static_cast<std::uint32_t>(i));
+  }
+  void push(const Entry& entry, Instant now) noexcept {
+    const std::uint32_t id = free_.back();
+    free_.pop_back();
+    entries_[id] = entry;
+    wheel_.push({entry.transit.due, id}, now);
+  }
+  [[nodiscard]] bool empty() const noexcept { return wheel_.empty(); }
+  [[nodiscard]] Instant next() const noexcept { return wheel_.next(); }
+  [[nodiscard]] const Entry& front() noexcept { return entries_[wheel_.front()]; }
+  void pop() noexcept {
+    free_.push_back(wheel_.front());
+    wheel_.pop();
+  }
+  /// Every frame, in no order.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    std::vector<bool> inside(entries_.size(), true);
+    for (const std::uint32_t id : free_) inside[id] = false;
+    for (std::size_t id = 0; id < entries_.size(); ++id)
+      if (inside[id]) visit(entries_[id]);
+  }
+
+ private:
+  Wheel wheel_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> free_;
+};
+
+/// Frames that wait for their release, in the order of it. Where releases come in the order of
+/// arrivals (a constant delay, or a varying one that keeps the order) a ring is a queue: a line for
+/// each such stream of frames. All others share a timing wheel. The least of the fronts is next;
+/// O(1) a frame. `Handle` is whatever stands for a frame; it isn't owned.
 template <class Handle>
 class ReleaseQueue {
  public:
@@ -23,14 +62,27 @@ class ReleaseQueue {
   static constexpr Instant kNever{Duration{std::numeric_limits<Duration::rep>::max()}};
 
   /// `capacity` frames in all, on whichever line.
-  ReleaseQueue(std::size_t lines, std::size_t capacity)
-      : capacity_(capacity), lines_(lines, Ring<Entry>(capacity)) {}
+  ReleaseQueue(std::size_t lines, bool wheel, std::size_t capacity)
+      : capacity_(capacity), lines_(lines, Ring<Entry>(capacity)) {
+    if (wheel) wheel_.emplace(capacity);
+  }
+
+  /// What it takes, a little more or less.
+  static std::uint64_t bytes_needed(std::size_t lines, bool wheel, std::size_t capacity) noexcept {
+    const std::uint64_t in_lines = lines * std::bit_ceil(capacity) * sizeof(Entry);
+    return in_lines + (wheel ? Wheel::bytes_needed(capacity) + capacity * sizeof(Entry) : 0);
+  }
 
   /// False, with nothing done, when `capacity` frames wait already. On one line the due times
-  /// must not fall from one push to the next.
-  [[nodiscard]] bool push(std::size_t line, const Transit& transit, Handle handle) noexcept {
+  /// must not fall from one push to the next; on kWheel they may. `now` never falls.
+  [[nodiscard]] bool push(LineIndex line, const Transit& transit, Handle handle,
+                          Instant now) noexcept {
     if (size_ == capacity_) return false;
-    lines_[line].push({transit, handle});
+    if (line == kWheel) {
+      wheel_->push({transit, handle}, now);
+    } else {
+      lines_[line].push({transit, handle});
+    }
     ++size_;
     if (transit.due < next_) {
       next_ = transit.due;
@@ -42,9 +94,15 @@ class ReleaseQueue {
   /// When the next frame is due; kNever when none waits.
   [[nodiscard]] Instant next() const noexcept { return next_; }
   /// The frame that is due next, and its removal; only when one waits.
-  [[nodiscard]] const Entry& front() const noexcept { return lines_[next_line_].front(); }
+  [[nodiscard]] const Entry& front() noexcept {
+    return next_line_ == kWheel ? wheel_->front() : lines_[next_line_].front();
+  }
   void pop() noexcept {
-    lines_[next_line_].pop();
+    if (next_line_ == kWheel) {
+      wheel_->pop();
+    } else {
+      lines_[next_line_].pop();
+    }
     --size_;
     find_next();
   }
@@ -57,6 +115,7 @@ class ReleaseQueue {
   void for_each(Visit visit) const {
     for (const auto& line : lines_)
       for (std::size_t i = 0; i < line.size(); ++i) visit(line[i]);
+    if (wheel_) wheel_->for_each(visit);
   }
 
  private:
@@ -65,15 +124,19 @@ class ReleaseQueue {
     for (std::size_t line = 0; line < lines_.size(); ++line) {
       if (lines_[line].empty() || lines_[line].front().transit.due >= next_) continue;
       next_ = lines_[line].front().transit.due;
-      next_line_ = line;
+      next_line_ = static_cast<LineIndex>(line);
     }
+    if (!wheel_ || wheel_->empty() || wheel_->next() >= next_) return;
+    next_ = wheel_->next();
+    next_line_ = kWheel;
   }
 
   std::size_t capacity_;
   std::size_t size_ = 0;
   std::vector<Ring<Entry>> lines_;
+  std::optional<WheelLine<Entry>> wheel_;
   Instant next_ = kNever;
-  std::size_t next_line_ = 0;
+  LineIndex next_line_ = 0;
 };
 
 }  // namespace lw::path

@@ -1,77 +1,104 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
 
-#include "core/time.h"
+#include "path/arrival.h"
+#include "path/decision.h"
 #include "path/loss.h"
-#include "path/match.h"
-#include "path/stage.h"
+#include "path/rule_config.h"
+#include "path/rule_stats.h"
 
 namespace lw::path {
 
-/// A rule as a profile says it.
-struct RuleConfig {
-  std::string name;
-  Match match = Match::rocev2;
-  bool west_to_east = true, east_to_west = true;
-  double loss = 0;                // probability
-  std::optional<Duration> delay;  // none: what survives passes at once
-
-  [[nodiscard]] bool applies(Direction direction) const noexcept {
-    return direction == Direction::west_to_east ? west_to_east : east_to_west;
-  }
+/// Where a rule's frames wait: the line of those that keep their order, and the line of those that
+/// are held back by a time.
+struct RuleLines {
+  LineIndex usual = 0, late = 0;
 };
 
-enum class Action : std::uint8_t {
-  pass,   // goes on at once
-  queue,  // goes on at `release`
-  drop,
-};
-
-using RuleIndex = std::uint16_t;
-/// "No rule matched": the frame is none of our business.
-inline constexpr RuleIndex kUntouched = 0xffff;
-
-/// What becomes of a frame.
-struct Decision {
-  Action action = Action::pass;
-  Stage stage = Stage::none;  // the last one that acted
-  RuleIndex rule = kUntouched;
-  std::uint16_t line = 0;  // of the release queue; for Action::queue
-  Instant release = {};    // for Action::queue
-};
-
-/// A rule's stages for one direction, ready to decide. Stages stand in the order of enum Stage;
-/// one that the profile doesn't ask for isn't there.
+/// A rule's stages for one direction, ready to decide. Stages stand in the order of enum Stage; one
+/// that the profile doesn't ask for isn't there. A decision follows from the frames and the times
+/// that the rule was given, and from nothing else. One thread.
 class Rule {
  public:
-  /// `line`: where its frames wait for their release.
   Rule(const RuleConfig& config, Direction direction, std::uint64_t seed, RuleIndex index,
-       std::uint16_t line)
-      : match_(config.match), index_(index), line_(line), delay_(config.delay) {
-    if (config.loss > 0)
-      loss_.emplace(config.loss, chance_of(seed, direction, config.name, Stage::loss));
-  }
+       RuleLines lines);
 
   [[nodiscard]] bool matches(const wire::Bth* bth) const noexcept {
     return path::matches(match_, bth);
   }
 
-  [[nodiscard]] Decision decide(std::uint64_t ingress_number, Instant now) const noexcept {
-    if (loss_ && loss_->drops(ingress_number)) return {Action::drop, Stage::loss, index_, 0, {}};
-    if (delay_) return {Action::queue, Stage::delay, index_, line_, now + *delay_};
-    return {Action::pass, Stage::none, index_, 0, {}};
+  /// What becomes of a frame that this rule is for; time never runs backwards.
+  [[nodiscard]] Decision decide(const Arrival& arrival, const Aimed& aimed = {}) noexcept {
+    Decision decision;
+    decision.rule = index_;
+    if (plain_ && aimed_at_nothing(aimed)) {
+      if (loss_ && is_lost(arrival)) {
+        decision.drop(Stage::loss);
+      } else if (delay_) {
+        decision.action = Action::queue;
+        decision.stage = Stage::delay;
+        decision.line = lines_.usual;
+        decision.release = arrival.now + *delay_;
+      }
+      return decision;
+    }
+    decide_in_full(decision, arrival, aimed);
+    return decision;
   }
 
+  /// The same for copy number `copy`, from 1, of a frame that decide() asked to copy: what the
+  /// stages behind the duplicating one do to it.
+  [[nodiscard]] Decision decide_copy(const Arrival& arrival, const Decision& original,
+                                     std::uint32_t copy) noexcept;
+
+  /// Flips the bits of a frame for which Decision::corrupt was set.
+  void corrupt(wire::MutableBytes frame, const Arrival& arrival) const noexcept {
+    corrupter_.apply(frame, arrival.envelope, arrival.number);
+  }
+
+  [[nodiscard]] const RuleStats& stats() const noexcept { return stats_; }
+
  private:
+  static bool aimed_at_nothing(const Aimed& aimed) noexcept {
+    return !aimed.drop && !aimed.mark && !aimed.corrupt && aimed.copies == 0 &&
+           aimed.delay == Duration{};
+  }
+  bool is_lost(const Arrival& arrival) noexcept {
+    const bool lost = loss_->drops(arrival.number, arrival.bytes);
+    stats_.loss.add(lost);
+    return lost;
+  }
+  bool is_lost(const Arrival& arrival, const TraceConfig::Row* row) noexcept;
+  void decide_in_full(Decision& decision, const Arrival& arrival, const Aimed& aimed) noexcept;
+  void go_on(Decision& decision, const Arrival& arrival, std::uint32_t copy,
+             const TraceConfig::Row* row) noexcept;
+  void mark(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept;
+  void wait(Decision& decision, const Arrival& arrival, std::uint32_t copy, Instant from,
+            const TraceConfig::Row* row) noexcept;
+  void hold_back(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept;
+
   Match match_;
   RuleIndex index_;
-  std::uint16_t line_;
-  std::optional<Loss> loss_;
+  RuleLines lines_;
+  bool plain_;  // nothing but loss and a constant delay
+  bool keep_order_, delays_;
   std::optional<Duration> delay_;
+  std::optional<Loss> loss_;
+  std::optional<Policer> police_;
+  Corrupter corrupter_;
+  std::optional<Duplicator> duplicate_;
+  std::optional<Marker> mark_;
+  std::optional<Bottleneck> queue_;
+  std::optional<Jitter> jitter_;
+  std::optional<Trace> trace_;
+  std::optional<Reorderer> reorder_;
+  Chance traced_loss_;
+  Instant last_release_{Duration::min()};
+  RuleStats stats_;
 };
 
 }  // namespace lw::path

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string_view>
 
@@ -10,20 +11,48 @@
 namespace lw::path {
 
 /// What a rule may do to a frame, in the order in which it does it. `none` is no stage: the frame
-/// went by untouched, or the box itself had no room for it.
-enum class Stage : std::uint8_t { none, loss, delay };
+/// went by untouched, or the box itself had no room for it. `event` is aimed at one frame, and
+/// comes before what chance does.
+enum class Stage : std::uint8_t {
+  none,
+  event,
+  police,
+  loss,
+  corrupt,
+  duplicate,
+  mark,
+  queue,
+  delay,
+  reorder,
+};
+inline constexpr std::size_t kStages = 10;
 
 constexpr std::string_view name_of(Stage stage) noexcept {
-  switch (stage) {
-    case Stage::loss:
-      return "loss";
-    case Stage::delay:
-      return "delay";
-    case Stage::none:
-      break;
-  }
-  return "none";
+  constexpr std::string_view kNames[kStages] = {"none",      "event", "police", "loss",  "corrupt",
+                                                "duplicate", "mark",  "queue",  "delay", "reorder"};
+  return kNames[static_cast<std::size_t>(stage)];
 }
+
+/// The stages that changed, dropped or created a frame, or moved its release.
+class StageSet {
+ public:
+  constexpr void add(Stage stage) noexcept {
+    bits_ = static_cast<std::uint16_t>(bits_ | 1U << static_cast<unsigned>(stage));
+  }
+  [[nodiscard]] constexpr bool has(Stage stage) const noexcept {
+    return bits_ >> static_cast<unsigned>(stage) & 1U;
+  }
+  [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
+  [[nodiscard]] constexpr bool several() const noexcept { return std::popcount(bits_) > 1; }
+  /// The last of them in order; `none` where there is none.
+  [[nodiscard]] constexpr Stage last() const noexcept {
+    return static_cast<Stage>(bits_ == 0 ? 0 : std::bit_width(bits_) - 1);
+  }
+  friend constexpr bool operator==(StageSet, StageSet) = default;
+
+ private:
+  std::uint16_t bits_ = 0;
+};
 
 /// The draws of one stage of one rule in one direction (DESIGN 2.5): they depend on nothing else
 /// but the seed and the ingress frame number, so that changing a rule leaves all others alone.

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/time.h"
-#include "path/rule.h"
+#include "path/decision.h"
 
 namespace lw::path {
 
@@ -18,7 +18,8 @@ struct Transit {
   std::uint32_t bytes = 0;   // without FCS
   std::uint32_t ledger_slot = kNotLogged;
   RuleIndex rule = kUntouched;
-  bool queued = false;  // waited in the release queue
+  bool queued = false;    // waited in the release queue
+  std::uint8_t copy = 0;  // 0: the frame itself
 };
 
 }  // namespace lw::path

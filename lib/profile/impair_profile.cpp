@@ -67,7 +67,7 @@ ReadRule read_rule(const Table& table, std::size_t index, const std::optional<pa
   const Ways ways = table.get_or("direction", choice(kWays), Ways::both);
   rule.west_to_east = ways != Ways::east_to_west;
   rule.east_to_west = ways != Ways::west_to_east;
-  rule.loss = table.get_or("loss", parse_probability, 0);
+  rule.loss = table.get_or("loss", parse_probability, 0.0);
   if (const auto delay = table.get("delay", read_delay)) {
     if (delay->of_path && !path)
       table.refuse("delay", "expected a [path], or path = \"FILE\", in this profile; found none");
@@ -189,7 +189,7 @@ Result<ImpairProfile> read_profile(Document document) {
 
 Duration ImpairProfile::longest_delay() const noexcept {
   Duration longest{};
-  for (const RuleConfig& rule : rules) longest = std::max(longest, rule.delay.value_or(Duration{}));
+  for (const RuleConfig& rule : rules) longest = std::max(longest, path::ample_delay(rule));
   return longest;
 }
 

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "path/path.h"
-#include "path/rule.h"
+#include "path/rule_config.h"
 
 namespace lw::profile {
 
@@ -30,7 +30,7 @@ struct ImpairProfile {
   bool log_all = false;                 // every frame goes into the ledger
   std::vector<path::RuleConfig> rules;  // not empty
 
-  /// The longest of the rules' delays.
+  /// What hardly any frame exceeds inside the box: the longest of the rules' delays.
   [[nodiscard]] Duration longest_delay() const noexcept;
 };
 

@@ -93,7 +93,7 @@ TEST(ImpairProfile, TheShippedOnesLoad) {
   ASSERT_EQ(plain->rules.size(), 1U);
   EXPECT_EQ(plain->rules[0].match, path::Match::rocev2);
   EXPECT_EQ(plain->rules[0].delay, microseconds{1900});
-  EXPECT_DOUBLE_EQ(plain->rules[0].loss, 0.001);
+  EXPECT_DOUBLE_EQ(std::get<double>(plain->rules[0].loss), 0.001);
 
   const auto haul = load_impair_profile(shipped("impair/apn-380km.toml"));
   ASSERT_TRUE(haul) << haul.error().message;
@@ -109,7 +109,7 @@ TEST(ImpairProfile, DefaultsAreRoceBothWaysWithoutHarm) {
   EXPECT_EQ(profile.rules[0].name, "rule0");
   EXPECT_EQ(profile.rules[0].match, path::Match::rocev2);
   EXPECT_TRUE(profile.rules[0].west_to_east && profile.rules[0].east_to_west);
-  EXPECT_EQ(profile.rules[0].loss, 0);
+  EXPECT_FALSE(path::loses(profile.rules[0].loss));
   EXPECT_FALSE(profile.rules[0].delay);
   EXPECT_FALSE(profile.log_all);
 }
@@ -146,7 +146,7 @@ TEST(ImpairProfile, EveryKey) {
   EXPECT_FALSE(profile.rules[0].west_to_east);
   EXPECT_EQ(profile.rules[0].delay,
             path::one_way_delay(*profile.path, path::Direction::west_to_east));
-  EXPECT_DOUBLE_EQ(profile.rules[0].loss, 1e-9);
+  EXPECT_DOUBLE_EQ(std::get<double>(profile.rules[0].loss), 1e-9);
   EXPECT_FALSE(profile.rules[1].east_to_west);
   EXPECT_EQ(profile.rules[1].delay, nanoseconds{250});
   EXPECT_EQ(profile.longest_delay(), profile.rules[0].delay);

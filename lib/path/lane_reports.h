@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// lane.h's third part: counting, and what is told about what is inside.
+#include "path/lane.h"
+
+namespace lw::path {
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::receive(const Decision& decision, const Arrival& arrival) noexcept {
+  direction_.received.add(arrival.bytes);
+  of(decision.rule).received.add(arrival.bytes);
+  if (arrival.bth) return;
+  if (arrival.envelope.fragment) {
+    fragments_.add();
+  } else if (arrival.envelope.udp && arrival.envelope.is_roce()) {
+    truncated_.add();
+  }
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::count_want(Want want, RuleIndex rule, std::uint32_t bytes) noexcept {
+  const auto index = static_cast<std::size_t>(want);
+  direction_.dropped_for_want[index].add(bytes);
+  of(rule).dropped_for_want[index].add(bytes);
+}
+
+/// Always false: the frame finds no place.
+template <class Handle, FrameAccess<Handle> Frames>
+bool Lane<Handle, Frames>::refuse(Want want, Fate fate, const Arrival& arrival,
+                                  const Decision& decision, std::uint8_t copy) noexcept {
+  count_want(want, decision.rule, arrival.bytes);
+  ledger_.log(ledger_.open(arrival, decision, copy), fate);
+  return false;
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+template <class View, class Drop>
+void Lane<Handle, Frames>::abandon(View view, Drop drop) noexcept {
+  const auto give_back = [&](const Transit& transit, Handle handle) {
+    count_want(Want::stopped, transit.rule, transit.bytes);
+    log_stopped(transit, view(handle));
+    drop(handle);
+  };
+  for (; !egress_.empty(); egress_.pop(), egress_transits_.pop())
+    give_back(egress_transits_.front(), egress_.front());
+  for (; queue_.size() > 0; queue_.pop()) {
+    const Entry entry = queue_.front();
+    give_back(entry.transit, entry.handle);
+  }
+  for (Held<Entry>& held : held_)
+    for (; !held.empty(); held.pop(), --held_frames_)
+      give_back(held.front().transit, held.front().handle);
+  find_deadline();
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::log_stopped(const Transit& transit,
+                                       const roce::Envelope& envelope) noexcept {
+  if (transit.ledger_slot != kNotLogged) return ledger_.close(transit.ledger_slot, Fate::stopped);
+  Decision decision;
+  decision.rule = transit.rule;
+  const Arrival arrival = arrival_of(envelope, transit.number, transit.in);
+  ledger_.log(ledger_.open(arrival, decision, transit.copy), Fate::stopped);
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+Books Lane<Handle, Frames>::books() const {
+  Books books;
+  books.direction = direction_.account(std::string(name_of(pipeline_.direction())));
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const bool last = i + 1 == rules_.size();
+    books.rules.push_back(rules_[i].account(last ? "untouched" : pipeline_.rule_names()[i]));
+  }
+  const auto count = [&](const Transit& transit) {
+    const Amount one{1, transit.bytes};
+    books.direction.in_flight += one;
+    books.rules[transit.rule == kUntouched ? rules_.size() - 1 : transit.rule].in_flight += one;
+  };
+  queue_.for_each([&](const auto& entry) { count(entry.transit); });
+  for (const auto& held : held_)
+    for (std::size_t i = 0; i < held.size(); ++i) count(held[i].transit);
+  for (std::size_t i = 0; i < egress_transits_.size(); ++i) count(egress_transits_[i]);
+  books.fragments = fragments_.get();
+  books.truncated = truncated_.get();
+  return books;
+}
+
+}  // namespace lw::path

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/rule.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lw::path {
+namespace {
+
+bool is_plain(const RuleConfig& c) noexcept {
+  return !c.police && !c.corrupt && !c.duplicate && !c.mark && !c.varies() && !c.reorder;
+}
+
+}  // namespace
+
+Rule::Rule(const RuleConfig& config, Direction direction, std::uint64_t seed, RuleIndex index,
+           RuleLines lines)
+    : match_(config.match),
+      index_(index),
+      lines_(lines),
+      plain_(is_plain(config)),
+      keep_order_(config.keep_order),
+      delays_(config.delays()),
+      delay_(config.delay),
+      corrupter_(config.corrupt.value_or(CorruptConfig{}),
+                 chance_of(seed, direction, config.name, Stage::corrupt)),
+      traced_loss_(chance_of(seed, direction, config.name, Stage::loss)) {
+  const auto chance = [&](Stage stage) { return chance_of(seed, direction, config.name, stage); };
+  if (config.police) police_.emplace(*config.police);
+  if (loses(config.loss)) loss_.emplace(config.loss, chance(Stage::loss));
+  if (config.duplicate) duplicate_.emplace(*config.duplicate, chance(Stage::duplicate));
+  if (config.mark) mark_.emplace(*config.mark, chance(Stage::mark));
+  if (config.queue) queue_.emplace(*config.queue);
+  if (config.jitter) jitter_.emplace(*config.jitter, chance(Stage::delay));
+  if (config.trace) trace_.emplace(*config.trace);
+  if (config.reorder) reorder_.emplace(*config.reorder, chance(Stage::reorder));
+}
+
+bool Rule::is_lost(const Arrival& arrival, const TraceConfig::Row* row) noexcept {
+  if (!row || !row->loss) return loss_ && is_lost(arrival);
+  const bool lost = Threshold(*row->loss).hit(traced_loss_.bits(arrival.number));
+  stats_.loss.add(lost);
+  return lost;
+}
+
+void Rule::decide_in_full(Decision& decision, const Arrival& arrival, const Aimed& aimed) noexcept {
+  const TraceConfig::Row* row = trace_ ? &trace_->at(arrival.now) : nullptr;
+  if (aimed.drop) {
+    decision.drop(Stage::event);
+  } else if (police_ && !police_->conforms(arrival.bytes, arrival.now)) {
+    decision.drop(Stage::police);
+  } else if (is_lost(arrival, row)) {
+    decision.drop(Stage::loss);
+  }
+  if (decision.action == Action::drop) return stats_.count(decision.acted);
+
+  if (!aimed_at_nothing(aimed)) decision.act(Stage::event);
+  ++stats_.corruptible;
+  decision.corrupt = aimed.corrupt;
+  if (corrupter_.hits(arrival.number)) {
+    decision.corrupt = true;
+    decision.act(Stage::corrupt);
+  }
+  ++stats_.duplicable;
+  decision.copies = aimed.copies;
+  if (duplicate_) {
+    if (const auto copies = duplicate_->copies(arrival.number); copies > 0) {
+      decision.copies = static_cast<std::uint8_t>(decision.copies + copies);
+      decision.act(Stage::duplicate);
+    }
+  }
+  decision.mark = aimed.mark;
+  go_on(decision, arrival, 0, row);
+  if (aimed.delay > Duration{} && decision.action != Action::drop) {
+    // Out of its line's order: only the wheel takes it.
+    decision.release = std::max(decision.release, arrival.now) + aimed.delay;
+    decision.action = Action::queue;
+    decision.line = kWheel;
+  }
+  stats_.count(decision.acted);
+}
+
+Decision Rule::decide_copy(const Arrival& arrival, const Decision& original,
+                           std::uint32_t copy) noexcept {
+  Decision decision;
+  decision.rule = index_;
+  if (original.corrupt) decision.act(Stage::corrupt);
+  decision.act(Stage::duplicate);
+  const StageSet before = decision.acted;
+  go_on(decision, arrival, copy, trace_ ? &trace_->at(arrival.now) : nullptr);
+  // What came before the copy is counted with its original.
+  for (std::size_t i = 0; i < kStages; ++i) {
+    const auto stage = static_cast<Stage>(i);
+    stats_.acted[i] += decision.acted.has(stage) && !before.has(stage) ? 1U : 0U;
+  }
+  return decision;
+}
+
+void Rule::go_on(Decision& decision, const Arrival& arrival, std::uint32_t copy,
+                 const TraceConfig::Row* row) noexcept {
+  if (mark_) mark(decision, arrival, copy);
+  if (decision.action == Action::drop) return;
+  Instant from = arrival.now;
+  if (queue_) {
+    if (row && row->rate_bps) queue_->set_rate(*row->rate_bps);
+    const auto departs = queue_->enqueue(arrival.bytes, arrival.now);
+    if (!departs) {
+      ++stats_.tail_dropped;
+      return decision.drop(Stage::queue);
+    }
+    stats_.peak_queue_bytes = std::max(stats_.peak_queue_bytes, queue_->occupancy(arrival.now));
+    from = *departs;
+    decision.act(Stage::queue);
+  }
+  if (delays_) wait(decision, arrival, copy, from, row);
+}
+
+void Rule::mark(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept {
+  const std::uint64_t queued =
+      queue_ && mark_->looks_at_queue() ? queue_->occupancy(arrival.now) : 0;
+  const MarkVerdict verdict = mark_->judge(arrival.envelope, arrival.number, copy, queued);
+  ++stats_.markable;
+  if (verdict != MarkVerdict::none) ++stats_.chosen_to_mark;
+  switch (verdict) {
+    case MarkVerdict::none:
+    case MarkVerdict::already:
+      break;
+    case MarkVerdict::mark:
+      decision.mark = true;
+      decision.act(Stage::mark);
+      break;
+    case MarkVerdict::not_ect:
+      ++stats_.not_ect;
+      break;
+    case MarkVerdict::drop:
+      ++stats_.not_ect;
+      decision.drop(Stage::mark);
+      break;
+  }
+}
+
+void Rule::wait(Decision& decision, const Arrival& arrival, std::uint32_t copy, Instant from,
+                const TraceConfig::Row* row) noexcept {
+  Instant release = from + (row && row->delay ? *row->delay : delay_.value_or(Duration{}));
+  decision.stage = Stage::delay;
+  if (jitter_) {
+    const double drawn = (*jitter_)(arrival.number, copy, from);
+    stats_.jitter.add(drawn);
+    release += Duration{static_cast<Duration::rep>(std::floor(drawn + 0.5))};
+    decision.act(Stage::delay);
+  }
+  if (row && row->delay) decision.act(Stage::delay);
+  // A distribution that reaches below zero can't make a frame leave before it came.
+  release = std::max(release, from);
+  if (keep_order_ && release < last_release_) {
+    ++stats_.moved_for_order;
+    stats_.moved_ns += static_cast<std::uint64_t>((last_release_ - release).count());
+    release = last_release_;
+  }
+  last_release_ = std::max(last_release_, release);
+  decision.action = Action::queue;
+  decision.line = lines_.usual;
+  decision.release = release;
+  if (reorder_) hold_back(decision, arrival, copy);
+}
+
+void Rule::hold_back(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept {
+  const ReorderConfig& config = reorder_->config();
+  const bool by_frames = config.frames > 0;
+  ++stats_.reorderable;
+  decision.overtakes = by_frames;
+  if (!reorder_->holds(arrival.number, copy)) return;
+  decision.act(Stage::reorder);
+  if (by_frames) {
+    decision.action = Action::hold;
+  } else {
+    decision.release += config.by;
+    decision.line = lines_.late;
+  }
+}
+
+}  // namespace lw::path

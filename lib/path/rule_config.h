@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/time.h"
+#include "path/bottleneck.h"
+#include "path/corrupt.h"
+#include "path/direction.h"
+#include "path/duplicate.h"
+#include "path/jitter.h"
+#include "path/loss_config.h"
+#include "path/mark.h"
+#include "path/match.h"
+#include "path/police.h"
+#include "path/reorder.h"
+#include "path/trace.h"
+
+namespace lw::path {
+
+/// A rule as a profile says it: which frames, and each stage's parameters in the order in which
+/// the stages stand. A stage that isn't given isn't there.
+struct RuleConfig {
+  std::string name;
+  Match match = Match::rocev2;
+  bool west_to_east = true, east_to_west = true;
+
+  std::optional<PoliceConfig> police = {};
+  LossConfig loss = 0.0;
+  std::optional<CorruptConfig> corrupt = {};
+  std::optional<DuplicateConfig> duplicate = {};
+  std::optional<MarkConfig> mark = {};
+  std::optional<BottleneckConfig> queue = {};
+  std::optional<Duration> delay = {};  // the nominal one; none, and no jitter: passes at once
+  std::optional<JitterConfig> jitter = {};
+  std::optional<TraceConfig> trace = {};
+  bool keep_order = true;  // where delays vary
+  std::optional<ReorderConfig> reorder = {};
+
+  [[nodiscard]] bool applies(Direction direction) const noexcept {
+    return direction == Direction::west_to_east ? west_to_east : east_to_west;
+  }
+  /// Frames don't all take the nominal delay.
+  [[nodiscard]] bool varies() const noexcept { return queue || jitter || trace; }
+  /// Frames wait: for time, for the link, or for others.
+  [[nodiscard]] bool delays() const noexcept { return delay || varies() || reorder; }
+  /// Frames' bytes are changed, so no one else may hold them.
+  [[nodiscard]] bool edits() const noexcept { return corrupt || mark; }
+};
+
+/// What hardly any frame of the rule exceeds from coming in to going out: what room is made for.
+Duration ample_delay(const RuleConfig& rule) noexcept;
+
+}  // namespace lw::path
