@@ -19,7 +19,7 @@ struct CorruptConfig {
   std::uint32_t bits = 1;  // 1..64, different ones
   Part part = Part::packet;
   /// Byte of the part at which the bits begin, one after the other; none: anywhere, at random.
-  std::optional<std::uint32_t> offset;
+  std::optional<std::uint32_t> offset = {};
   bool recompute_icrc = false;  // silent corruption: the ICRC is made right again
 };
 

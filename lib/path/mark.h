@@ -20,8 +20,8 @@ struct Red {
 enum class NotEct : std::uint8_t { pass, drop };
 
 struct MarkConfig {
-  double probability = 0;  // whatever the queue holds
-  std::optional<Red> red;  // needs the rule's queue
+  double probability = 0;       // whatever the queue holds
+  std::optional<Red> red = {};  // needs the rule's queue
   NotEct not_ect = NotEct::pass;
   bool force = false;  // mark IP frames that don't say ECT, too
 };

@@ -51,17 +51,27 @@ double ScoreProcess::innovation(std::int64_t step) const noexcept {
   return normal_quantile(below, 1 - below);
 }
 
+double ScoreProcess::after(double value, std::int64_t step) const noexcept {
+  return value * kept_ + renewed_ * innovation(step);
+}
+
 double ScoreProcess::chain_at(std::int64_t step) const noexcept {
   double value = 0;
-  for (std::int64_t i = step - kMemory; i <= step; ++i)
-    value = value * kept_ + renewed_ * innovation(i);
+  for (std::int64_t i = step - kMemory; i <= step; ++i) value = after(value, i);
   return value;
 }
 
 void ScoreProcess::move_to(std::int64_t step) noexcept {
-  here_ = step == step_ + 1 ? next_ : chain_at(step);
-  next_ = here_ * kept_ + renewed_ * innovation(step + 1);
-  step_ = step;
+  if (step < step_ || step - step_ > kMemory) {
+    here_ = chain_at(step);
+    next_ = after(here_, step + 1);
+    step_ = step;
+    return;
+  }
+  for (; step_ < step; ++step_) {
+    here_ = next_;
+    next_ = after(here_, step_ + 2);
+  }
 }
 
 double ScoreProcess::at(Instant t) noexcept {

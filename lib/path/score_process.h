@@ -21,20 +21,22 @@ class ScoreProcess {
   /// half_life >= 8 ns. `chance`: one draw a step.
   ScoreProcess(Duration half_life, Chance chance) noexcept;
 
-  /// The value at `t`. Cheap when `t` is in the same step as before, or in the next.
+  /// The value at `t`. Cheap when `t` is in the same step as before, or soon after.
   [[nodiscard]] double at(Instant t) noexcept;
 
  private:
   [[nodiscard]] double innovation(std::int64_t step) const noexcept;
+  /// The chain at `step`, where it was at `value` one step before.
+  [[nodiscard]] double after(double value, std::int64_t step) const noexcept;
   [[nodiscard]] double chain_at(std::int64_t step) const noexcept;
   void move_to(std::int64_t step) noexcept;
 
   Chance chance_;
   std::int64_t step_ns_;
-  double kept_;     // the chain's correlation from step to step
-  double renewed_;  // sqrt(1 - kept^2)
-  std::int64_t step_ = INT64_MIN;
-  double here_ = 0, next_ = 0;  // the chain at step_ and one further
+  double kept_;                    // the chain's correlation from step to step
+  double renewed_;                 // sqrt(1 - kept^2)
+  std::int64_t step_ = INT64_MAX;  // none yet
+  double here_ = 0, next_ = 0;     // the chain at step_ and one further
 };
 
 }  // namespace lw::path

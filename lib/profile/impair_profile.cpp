@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "profile/document.h"
+#include "profile/impair_stages.h"
 #include "profile/path_profile.h"
 
 namespace lw::profile {
@@ -59,7 +60,8 @@ struct ReadRule {
   bool of_path = false;
 };
 
-ReadRule read_rule(const Table& table, std::size_t index, const std::optional<path::Path>& path) {
+ReadRule read_rule(const Table& table, std::size_t index, const std::optional<path::Path>& path,
+                   const std::filesystem::path& folder) {
   ReadRule read;
   RuleConfig& rule = read.config;
   rule.name = table.get_or("name", read_text, fmt::format("rule{}", index));
@@ -67,7 +69,7 @@ ReadRule read_rule(const Table& table, std::size_t index, const std::optional<pa
   const Ways ways = table.get_or("direction", choice(kWays), Ways::both);
   rule.west_to_east = ways != Ways::east_to_west;
   rule.east_to_west = ways != Ways::west_to_east;
-  rule.loss = table.get_or("loss", parse_probability, 0.0);
+  read_stages(table, folder, rule);
   if (const auto delay = table.get("delay", read_delay)) {
     if (delay->of_path && !path)
       table.refuse("delay", "expected a [path], or path = \"FILE\", in this profile; found none");
@@ -109,11 +111,12 @@ void check_names(const std::vector<Table>& tables, const std::vector<ReadRule>& 
   }
 }
 
-std::vector<RuleConfig> read_rules(const Table& root, const std::optional<path::Path>& path) {
+std::vector<RuleConfig> read_rules(const Table& root, const std::optional<path::Path>& path,
+                                   const std::filesystem::path& folder) {
   const std::vector<Table> tables = root.tables("rule");
   if (tables.empty()) root.refuse("expected at least one [[rule]], found none");
   std::vector<ReadRule> read;
-  for (const Table& table : tables) read.push_back(read_rule(table, read.size(), path));
+  for (const Table& table : tables) read.push_back(read_rule(table, read.size(), path, folder));
   check_names(tables, read);
   std::vector<RuleConfig> rules;
   for (ReadRule& rule : read) add_rule(rules, std::move(rule), path);
@@ -179,7 +182,8 @@ Result<ImpairProfile> read_profile(Document document) {
   }
   profile.capacity = read_capacity(root, profile.path);
   profile.log_all = read_log_all(root);
-  profile.rules = read_rules(root, profile.path);
+  profile.rules =
+      read_rules(root, profile.path, std::filesystem::path(document.name()).parent_path());
   root.finish();
   if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
   return profile;

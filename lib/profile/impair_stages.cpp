@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "profile/impair_stages.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+namespace lw::profile {
+namespace {
+
+using path::CorruptConfig;
+using path::NotEct;
+
+constexpr double kSlowestRate = 1e3;
+constexpr std::uint64_t kLargestBuffer = std::uint64_t{4} << 30;
+
+constexpr Choice<CorruptConfig::Part> kParts[] = {{"packet", CorruptConfig::Part::packet},
+                                                  {"frame", CorruptConfig::Part::frame}};
+constexpr Choice<bool> kIcrcs[] = {{"wrong", false}, {"recomputed", true}};
+constexpr Choice<NotEct> kNotEct[] = {{"pass", NotEct::pass}, {"drop", NotEct::drop}};
+constexpr Choice<bool> kOrders[] = {{"kept", true}, {"free", false}};
+
+Parsed<double> read_rate(std::string_view text) {
+  const auto rate = parse_bit_rate(text);
+  if (rate && *rate < kSlowestRate)
+    return std::unexpected(fmt::format("expected at least 1 kb/s, found \"{}\"", text));
+  return rate;
+}
+
+Parsed<std::uint64_t> read_buffer(std::string_view text) {
+  const auto bytes = parse_bytes(text);
+  if (bytes && (*bytes == 0 || *bytes > kLargestBuffer))
+    return std::unexpected(fmt::format("expected 1 B to 4 GiB, found \"{}\"", text));
+  return bytes;
+}
+
+Parsed<std::uint32_t> read_overhead(std::string_view text) {
+  constexpr std::uint64_t kMost = 1024;
+  const auto bytes = parse_bytes(text);
+  if (!bytes) return std::unexpected(bytes.error());
+  if (*bytes > kMost)
+    return std::unexpected(fmt::format("expected 0 B to {} B a frame, found \"{}\"", kMost, text));
+  return static_cast<std::uint32_t>(*bytes);
+}
+
+std::optional<path::PoliceConfig> read_police(const Table& rule) {
+  const auto table = rule.table("police");
+  if (!table) return std::nullopt;
+  path::PoliceConfig police;
+  police.rate_bps = table->require("rate", read_rate, "a rate, \"10Gb/s\"").value_or(kSlowestRate);
+  police.burst_bytes =
+      table->require("burst", read_buffer, "what may come at once, \"1MB\"").value_or(1);
+  police.overhead = table->get_or("overhead", read_overhead, police.overhead);
+  table->finish();
+  return police;
+}
+
+std::optional<CorruptConfig> read_corrupt(const Table& rule) {
+  if (!rule.has("corrupt")) return std::nullopt;
+  CorruptConfig corrupt;
+  if (!rule.get("corrupt", is_table).value_or(false)) {
+    corrupt.probability = rule.get_or("corrupt", parse_probability, 0.0);
+    return corrupt;
+  }
+  const auto table = rule.table("corrupt");
+  corrupt.probability =
+      table->require("probability", parse_probability, "a share of the frames, \"0.1%\"")
+          .value_or(0);
+  corrupt.bits = table->get_or("bits", integer<std::uint32_t>(1, path::Corrupter::kMostBits), 1);
+  corrupt.part = table->get_or("part", choice(kParts), corrupt.part);
+  corrupt.offset = table->get("offset", integer<std::uint32_t>(0, 65535));
+  corrupt.recompute_icrc = table->get_or("icrc", choice(kIcrcs), false);
+  table->finish();
+  return corrupt;
+}
+
+std::optional<path::DuplicateConfig> read_duplicate(const Table& rule) {
+  if (!rule.has("duplicate")) return std::nullopt;
+  path::DuplicateConfig duplicate;
+  if (!rule.get("duplicate", is_table).value_or(false)) {
+    duplicate.probability = rule.get_or("duplicate", parse_probability, 0.0);
+    return duplicate;
+  }
+  const auto table = rule.table("duplicate");
+  duplicate.probability =
+      table->require("probability", parse_probability, "a share of the frames, \"0.1%\"")
+          .value_or(0);
+  duplicate.copies = table->get_or(
+      "copies", integer<std::uint8_t>(1, path::Duplicator::kMostCopies), std::uint8_t{1});
+  table->finish();
+  return duplicate;
+}
+
+std::optional<path::Red> read_red(const Table& table, bool has_queue) {
+  if (!table.has("kmin") && !table.has("kmax") && !table.has("pmax")) return std::nullopt;
+  if (!has_queue) table.refuse("expected a queue in this rule, by which to mark; found none");
+  path::Red red;
+  red.kmin_bytes = table.require("kmin", parse_bytes, "bytes in the queue, \"150kB\"").value_or(0);
+  red.kmax_bytes =
+      table.require("kmax", parse_bytes, "bytes in the queue, \"1.5MB\"").value_or(red.kmin_bytes);
+  red.pmax = table.get_or("pmax", parse_probability, 1.0);
+  if (red.kmin_bytes > red.kmax_bytes) table.refuse("kmin", "expected at most kmax");
+  return red;
+}
+
+std::optional<path::MarkConfig> read_mark(const Table& rule) {
+  if (!rule.has("mark")) return std::nullopt;
+  path::MarkConfig mark;
+  if (!rule.get("mark", is_table).value_or(false)) {
+    mark.probability = rule.get_or("mark", parse_probability, 0.0);
+    return mark;
+  }
+  const auto table = rule.table("mark");
+  mark.probability = table->get_or("probability", parse_probability, 0.0);
+  mark.red = read_red(*table, rule.has("queue"));
+  if (!table->has("probability") && !mark.red)
+    table->refuse("expected a probability, or kmin and kmax; found neither");
+  mark.not_ect = table->get_or("not_ect", choice(kNotEct), mark.not_ect);
+  mark.force = table->get_or("force", read_boolean, false);
+  table->finish();
+  return mark;
+}
+
+std::optional<path::BottleneckConfig> read_queue(const Table& rule) {
+  const auto table = rule.table("queue");
+  if (!table) return std::nullopt;
+  path::BottleneckConfig queue;
+  queue.rate_bps =
+      table->require("rate", read_rate, "the link's rate, \"10Gb/s\"").value_or(kSlowestRate);
+  queue.buffer_bytes =
+      table->require("buffer", read_buffer, "how many bytes may wait, \"16MB\"").value_or(1);
+  queue.overhead = table->get_or("overhead", read_overhead, queue.overhead);
+  table->finish();
+  return queue;
+}
+
+Parsed<Duration> read_some_time(std::string_view text) {
+  const auto time = parse_duration(text);
+  if (time && time->count() <= 0)
+    return std::unexpected(fmt::format("expected more than 0, found \"{}\"", text));
+  return time;
+}
+
+std::optional<path::ReorderConfig> read_reorder(const Table& rule) {
+  const auto table = rule.table("reorder");
+  if (!table) return std::nullopt;
+  path::ReorderConfig reorder;
+  reorder.fraction =
+      table->require("fraction", parse_probability, "a share of the frames, \"1%\"").value_or(0);
+  reorder.swap = table->get_or("swap", read_boolean, false);
+  reorder.frames =
+      table->get_or("frames", integer<std::uint32_t>(1, path::ReorderConfig::kMostOvertaking), 0U);
+  reorder.by = table->get_or("time", read_some_time, Duration{});
+  const int ways = int{table->has("swap")} + int{table->has("frames")} + int{table->has("time")};
+  if (ways != 1)
+    table->refuse("expected one of frames = 3, time = \"10us\" and swap = true, found " +
+                  std::to_string(ways));
+  if (reorder.swap) reorder.frames = 1;
+  reorder.at_most = table->get_or("at_most", read_some_time, reorder.at_most);
+  table->finish();
+  return reorder;
+}
+
+}  // namespace
+
+Parsed<bool> is_table(const Value& value) { return std::holds_alternative<Entries>(value.data); }
+
+Parsed<std::string> read_whole_file(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored))
+    return std::unexpected(fmt::format("expected a file, found none at {}", file.string()));
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  if (!in || !(text << in.rdbuf()))
+    return std::unexpected(fmt::format("expected a file that can be read: {}", file.string()));
+  return text.str();
+}
+
+void read_stages(const Table& rule, const std::filesystem::path& folder, path::RuleConfig& config) {
+  config.police = read_police(rule);
+  config.loss = read_loss(rule, folder);
+  config.corrupt = read_corrupt(rule);
+  config.duplicate = read_duplicate(rule);
+  config.mark = read_mark(rule);
+  config.queue = read_queue(rule);
+  config.jitter = read_jitter(rule, folder);
+  config.trace = read_trace(rule, folder);
+  config.keep_order = rule.get_or("order", choice(kOrders), true);
+  config.reorder = read_reorder(rule);
+  if (!config.keep_order && !config.varies())
+    rule.refuse("order", "expected a jitter, a trace or a queue to make a difference, found none");
+}
+
+}  // namespace lw::profile

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "path/rule.h"
+
+namespace lw::test {
+
+/// How many frames statistics are taken over: 10^6, and a tenth where sanitizers slow all down.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr std::uint64_t kManyFrames = 100'000;
+#else
+inline constexpr std::uint64_t kManyFrames = 1'000'000;
+#endif
+
+inline path::RuleConfig stage_rule() {
+  path::RuleConfig config;
+  config.name = "r";
+  return config;
+}
+
+inline path::Rule rule_of(const path::RuleConfig& config, std::uint64_t seed = 1) {
+  return {config, path::Direction::west_to_east, seed, 0, {}};
+}
+
+/// A frame of which only its number, length and time matter.
+inline path::Arrival bare_arrival(std::uint64_t number, Instant now = {},
+                                  std::uint32_t bytes = 1024) {
+  static const roce::Envelope kEnvelope;
+  return {kEnvelope, nullptr, number, bytes, now};
+}
+
+/// Which of `count` frames a rule drops, a microsecond apart.
+inline std::vector<bool> dropped_by(path::Rule rule, std::uint64_t count,
+                                    std::uint32_t bytes = 1024) {
+  std::vector<bool> dropped(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Instant now = instant_from_ns(static_cast<std::int64_t>(i) * 1000);
+    dropped[i] = rule.decide(bare_arrival(i, now, bytes)).action == path::Action::drop;
+  }
+  return dropped;
+}
+
+/// How long the runs of set bits are.
+inline std::vector<std::uint64_t> runs_of(const std::vector<bool>& bits) {
+  std::vector<std::uint64_t> runs;
+  std::uint64_t run = 0;
+  for (const bool bit : bits) {
+    if (bit) {
+      ++run;
+    } else if (run > 0) {
+      runs.push_back(run);
+      run = 0;
+    }
+  }
+  return runs;
+}
+
+}  // namespace lw::test
