@@ -29,6 +29,28 @@ inline std::vector<std::byte> other_frame(std::size_t size = 60) {
   return frame;
 }
 
+/// Frames in virtual time: the caller's are numbered as it likes, copies from kFirstCopy on. All
+/// frames' bytes are one frame's: for tests of accounts, not of bytes.
+class SharedBytes {
+ public:
+  static constexpr int kFirstCopy = 1'000'000;
+
+  SharedBytes() = default;
+  /// At most `room` copies can be inside at once.
+  SharedBytes(std::vector<std::byte>& bytes, int& room) : bytes_(&bytes), room_(&room) {}
+
+  wire::MutableBytes writable(int /*handle*/) noexcept { return *bytes_; }
+  std::optional<int> clone(int /*handle*/) noexcept {
+    if (*room_ == 0) return std::nullopt;
+    return kFirstCopy + --*room_;
+  }
+  void free(int /*handle*/) noexcept { ++*room_; }
+
+ private:
+  std::vector<std::byte>* bytes_ = nullptr;
+  int* room_ = nullptr;
+};
+
 /// What a lane let out, in order.
 struct Exit {
   int handle;
@@ -37,9 +59,10 @@ struct Exit {
 };
 
 /// Drives a lane in virtual time: each frame leaves at the very instant of its release.
+template <class Frames = path::NoFrameAccess<int>>
 class VirtualRun {
  public:
-  explicit VirtualRun(path::Lane<int>& lane) : lane_(&lane) {}
+  explicit VirtualRun(path::Lane<int, Frames>& lane) : lane_(&lane) {}
 
   bool admit(int handle, std::span<const std::byte> frame, Instant now) {
     advance(now);
@@ -66,9 +89,11 @@ class VirtualRun {
     }
   }
 
-  path::Lane<int>* lane_;
+  path::Lane<int, Frames>* lane_;
   std::vector<Exit> exits_;
 };
+template <class Frames>
+VirtualRun(path::Lane<int, Frames>&) -> VirtualRun<Frames>;
 
 /// Keeps all records.
 class Recorder : public path::LedgerSink {

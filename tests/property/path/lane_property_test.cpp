@@ -25,10 +25,31 @@ RuleConfig random_rule(int index) {
   return rule;
 }
 
-Box random_box() {
+/// The same with any of the other stages, each as likely there as not.
+RuleConfig random_stages(int index) {
+  const auto maybe = [] { return *rc::gen::arbitrary<bool>(); };
+  RuleConfig rule = random_rule(index);
+  if (maybe()) rule.police = PoliceConfig{2e10, 2000, 24};
+  if (maybe()) rule.loss = GilbertElliott{0.3, 0.5, 0.9, 0.1};
+  if (maybe()) rule.corrupt = CorruptConfig{.probability = 0.3, .recompute_icrc = maybe()};
+  if (maybe()) rule.duplicate = DuplicateConfig{0.4, *rc::gen::inRange<std::uint8_t>(1, 4)};
+  if (maybe()) rule.queue = BottleneckConfig{4e10, 4000, 24};
+  if (maybe())
+    rule.mark = MarkConfig{.probability = 0.3, .not_ect = NotEct::drop, .force = maybe()};
+  if (rule.mark && rule.queue) rule.mark->red = Red{500, 2000, 0.5};
+  if (maybe()) rule.jitter = JitterConfig{UniformDelay{0, 400}, {}};
+  if (maybe()) rule.reorder = ReorderConfig{.fraction = 0.3, .by = Duration{90}};
+  if (rule.reorder && maybe())
+    rule.reorder =
+        ReorderConfig{.fraction = 0.3, .frames = 2, .at_most = Duration{200}, .swap = maybe()};
+  rule.keep_order = maybe();
+  return rule;
+}
+
+Box random_box(RuleConfig (*random)(int) = random_rule) {
   Box box;
   const int rules = *rc::gen::inRange(0, 5);
-  for (int i = 0; i < rules; ++i) box.rules.push_back(random_rule(i));
+  for (int i = 0; i < rules; ++i) box.rules.push_back(random(i));
   box.config = {.capacity = *rc::gen::inRange<std::size_t>(1, 40),
                 .egress_capacity = *rc::gen::inRange<std::size_t>(1, 20),
                 .log_all = *rc::gen::arbitrary<bool>()};
@@ -43,7 +64,8 @@ std::vector<std::vector<std::byte>> sample_frames() {
 }
 
 /// One random thing that can happen to a lane; time never runs backwards.
-void step(Lane<int>& lane, Instant& now, int& next_handle,
+template <class SomeLane>
+void step(SomeLane& lane, Instant& now, int& next_handle,
           const std::vector<std::vector<std::byte>>& frames) {
   now += Duration{*rc::gen::inRange(0, 60)};
   switch (*rc::gen::inRange(0, 5)) {
@@ -81,6 +103,45 @@ RC_GTEST_PROP(LaneProperty, EveryFrameIsAccountedForAtEveryInstant, ()) {
   RC_ASSERT(books.holds());
   RC_ASSERT(books.direction.in_flight.frames == 0U);
   RC_ASSERT(books.direction.dropped_for_want[std::size_t(Want::stopped)].frames == back);
+}
+
+/// The same with stages that create, hold back, change and drop; and whoever is created goes
+/// somewhere.
+RC_GTEST_PROP(LaneProperty, EveryFrameIsAccountedForWhateverTheStages, ()) {
+  const Box box = random_box(random_stages);
+  test::Recorder ledger;
+  auto bytes = test::roce_frame(1, 2, 300);
+  int room = *rc::gen::inRange(0, 20);
+  const int all_room = room;
+  Lane<int, test::SharedBytes> lane(Pipeline(Direction::west_to_east, box.seed, box.rules),
+                                    box.config, &ledger, test::SharedBytes(bytes, room));
+  Instant now;
+  int handle = 0, copies_out = 0;
+  const int steps = *rc::gen::inRange(0, 200);
+  for (int i = 0; i < steps; ++i) {
+    step(lane, now, handle, {bytes});
+    const Books books = lane.books();
+    RC_ASSERT(books.holds());
+    RC_ASSERT(books.direction.received.frames == static_cast<std::uint64_t>(handle));
+    RC_ASSERT(books.direction.in_flight.frames == lane.inside());
+    RC_ASSERT(lane.inside() == 0U || lane.next_release() != ReleaseQueue<int>::kNever ||
+              !lane.egress().empty());
+  }
+  // All that is left goes out in time, in the order of its releases.
+  const std::uint64_t sent_before = lane.books().direction.sent.frames;
+  const std::size_t left = lane.inside();
+  while (lane.inside() > 0) {
+    now =
+        std::max(now, lane.next_release() == ReleaseQueue<int>::kNever ? now : lane.next_release());
+    lane.release(now);
+    for (const int out : lane.egress()) copies_out += out >= test::SharedBytes::kFirstCopy ? 1 : 0;
+    lane.sent(lane.egress().size(), now);
+  }
+  RC_ASSERT(lane.books().direction.sent.frames - sent_before == left);
+  RC_ASSERT(copies_out <= all_room - room);
+  RC_ASSERT(lane.books().holds());
+  lane.flush_ledger();
+  for (const auto& record : ledger.records()) RC_ASSERT(record.number < std::uint64_t(handle));
 }
 
 /// The ledger names exactly the frames that came in and did not go out; with `all`, every frame

@@ -166,6 +166,110 @@ TEST(Lane, BooksThatDoNotAddUpAreCaught) {
   EXPECT_FALSE(books.holds());
 }
 
+TEST(Lane, HeldFramesLeaveRightBehindTheOnesThatOvertakeThem) {
+  auto config = rule(1000);
+  config.reorder = ReorderConfig{.fraction = 1, .frames = 1, .swap = true};
+  Lane<int> lane(pipeline({config}), {});
+  test::VirtualRun run(lane);
+  for (int i = 0; i < 6; ++i) EXPECT_TRUE(run.admit(i, kRoce, at(i * 10)));
+  EXPECT_EQ(lane.books().direction.in_flight.frames, 6U);
+  run.finish();
+  EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(1010)}, Exit{0, at(1010)}, Exit{3, at(1030)},
+                                       Exit{2, at(1030)}, Exit{5, at(1050)}, Exit{4, at(1050)}));
+}
+
+TEST(Lane, HeldFramesNobodyOvertakesLeaveAfterAWhile) {
+  auto config = rule(1000);
+  config.reorder = ReorderConfig{.fraction = 1, .frames = 3, .at_most = Duration{500}};
+  test::Recorder ledger;
+  Lane<int> lane(pipeline({config}), {}, &ledger);
+  test::VirtualRun run(lane);
+  EXPECT_TRUE(run.admit(1, kRoce, at(0)));
+  EXPECT_EQ(lane.next_release(), at(1500));
+  run.finish();
+  EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(1500)}));
+  lane.flush_ledger();
+  ASSERT_EQ(ledger.records().size(), 1U);
+  EXPECT_EQ(ledger.records()[0].stage, Stage::reorder);
+  EXPECT_EQ(ledger.records()[0].out, at(1500));
+}
+
+TEST(Lane, CopiesAreCreatedCountedAndNamed) {
+  auto config = rule(1000);
+  config.duplicate = DuplicateConfig{1, 3};
+  auto bytes = kRoce;
+  int room = 2;
+  test::Recorder ledger;
+  Lane<int, test::SharedBytes> lane(pipeline({config}), {}, &ledger,
+                                    test::SharedBytes(bytes, room));
+  test::VirtualRun run(lane);
+  EXPECT_TRUE(run.admit(7, kRoce, at(0)));
+  run.finish();
+  ASSERT_EQ(run.exits().size(), 3U);
+  EXPECT_EQ(run.exits()[0], (Exit{7, at(1000)}));
+  const Books books = lane.books();
+  EXPECT_EQ(books.direction.created.frames, 3U);
+  EXPECT_EQ(books.direction.dropped_for_want[std::size_t(Want::no_buffer)].frames, 1U);
+  EXPECT_EQ(books.rules[0].sent.frames, 3U);
+  EXPECT_TRUE(books.holds());
+  lane.flush_ledger();
+  ASSERT_EQ(ledger.records().size(), 4U);
+  EXPECT_EQ(ledger.records()[0].fate, Fate::no_buffer);
+  EXPECT_EQ(ledger.records()[0].copy, 3);
+  EXPECT_EQ(ledger.records()[1].copy, 0);
+  EXPECT_EQ(ledger.records()[1].stage, Stage::duplicate);
+  EXPECT_EQ(ledger.records()[2].copy, 1);
+}
+
+TEST(Lane, WhatIsCorruptedIsLoggedAsItCame) {
+  auto config = rule(1000);
+  config.corrupt = CorruptConfig{.probability = 1, .bits = 8, .offset = 11};  // the PSN's last byte
+  config.duplicate = DuplicateConfig{1, 1};
+  auto bytes = kRoce;
+  int room = 1;
+  test::Recorder ledger;
+  Lane<int, test::SharedBytes> lane(pipeline({config}), {}, &ledger,
+                                    test::SharedBytes(bytes, room));
+  test::VirtualRun run(lane);
+  EXPECT_TRUE(run.admit(7, bytes, at(0)));
+  run.finish();
+  lane.flush_ledger();
+  ASSERT_EQ(ledger.records().size(), 2U);
+  for (const auto& record : ledger.records()) {
+    EXPECT_EQ(record.psn, 7U);
+    EXPECT_TRUE(record.acted.has(Stage::corrupt));
+  }
+  EXPECT_EQ(bth_of(roce::open_envelope(bytes))->psn_bytes.get(), 7U ^ 0xff);
+}
+
+TEST(Lane, AFrameThatMayNotBeChangedIsDroppedForWantOfABuffer) {
+  auto config = rule(1000);
+  config.mark = MarkConfig{.probability = 1, .force = true};
+  Lane<int> lane(pipeline({config}), {});
+  EXPECT_FALSE(lane.admit(1, roce::open_envelope(kRoce), at(0)));
+  EXPECT_EQ(lane.books().direction.dropped_for_want[std::size_t(Want::no_buffer)].frames, 1U);
+  EXPECT_TRUE(lane.books().holds());
+}
+
+TEST(Lane, FreeJitterReordersAndEachLeavesWhenItIsDue) {
+  auto config = rule(1000);
+  config.jitter = JitterConfig{UniformDelay{0, 5000}, {}};
+  config.keep_order = false;
+  test::Recorder ledger;
+  Lane<int> lane(pipeline({config}), {}, &ledger);
+  test::VirtualRun run(lane);
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(run.admit(i, kRoce, at(i * 20)));
+  run.finish();
+  ASSERT_EQ(run.exits().size(), 1000U);
+  int overtaken = 0;
+  for (std::size_t i = 1; i < 1000; ++i) {
+    EXPECT_LE(run.exits()[i - 1].at, run.exits()[i].at);
+    overtaken += run.exits()[i].handle < run.exits()[i - 1].handle ? 1 : 0;
+  }
+  EXPECT_GT(overtaken, 100);
+  EXPECT_EQ(lane.release_error().maximum(), 0);
+}
+
 TEST(Ledger, HoldsWhatWasDroppedAndNothingThatWentItsNominalWay) {
   test::Recorder ledger;
   auto everything = rule(10, 1.0);
