@@ -10,6 +10,8 @@
 
 #include "core/histogram.h"
 #include "path/accounting.h"
+#include "path/audit.h"
+#include "path/pipeline.h"
 
 namespace lw::impair {
 
@@ -20,10 +22,19 @@ struct Spread {
 };
 Spread spread_of(const Histogram& histogram);
 
+/// A rule's stages: what they were seen to do, and what happened beside.
+struct StagesReport {
+  std::string rule;
+  path::RuleStats stats;
+  std::vector<path::Check> checks;
+};
+std::vector<StagesReport> stages_of(const path::Pipeline& pipeline);
+
 struct DirectionReport {
   path::Books books;
   Spread release_error;  // achieved minus asked
   Spread pass_latency;   // of frames that no rule delays
+  std::vector<StagesReport> stages = {};
 };
 
 /// What a port's device counted.
@@ -48,7 +59,10 @@ struct Report {
   std::uint64_t stamps_backwards = 0;  // of a capture whose time runs backwards
 
   /// The accounting identity of every direction and rule.
-  [[nodiscard]] bool holds() const noexcept;
+  [[nodiscard]] bool accounts_hold() const noexcept;
+  /// Every stage's statistics against its own parameters.
+  [[nodiscard]] bool stages_hold() const noexcept;
+  [[nodiscard]] bool holds() const noexcept { return accounts_hold() && stages_hold(); }
 };
 
 nlohmann::ordered_json to_json(const Report& report);

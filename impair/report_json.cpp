@@ -32,6 +32,31 @@ Json of_spread(const Spread& spread) {
           {"p99", spread.p99},     {"p99.9", spread.p999},  {"max", spread.maximum}};
 }
 
+Json of_check(const path::Check& check) {
+  return {{"stage", name_of(check.stage)},
+          {"what", check.what},
+          {"frames", check.frames},
+          {"asked", check.asked},
+          {"seen", check.seen},
+          {"low", check.low},
+          {"high", check.high},
+          {"holds", check.holds()}};
+}
+
+Json of_stages(const StagesReport& report) {
+  const path::RuleStats& stats = report.stats;
+  Json json = {{"rule", report.rule}, {"acted", Json::object()}, {"checks", Json::array()}};
+  for (std::size_t i = 1; i < path::kStages; ++i)
+    if (stats.acted[i] > 0) json["acted"][name_of(static_cast<path::Stage>(i))] = stats.acted[i];
+  json["loss"] = {
+      {"frames", stats.loss.frames}, {"lost", stats.loss.lost}, {"runs", stats.loss.runs}};
+  json["not_ect"] = stats.not_ect;
+  json["queue"] = {{"tail_dropped", stats.tail_dropped}, {"peak_bytes", stats.peak_queue_bytes}};
+  json["order"] = {{"releases_put_off", stats.moved_for_order}, {"by_ns", stats.moved_ns}};
+  for (const path::Check& check : report.checks) json["checks"].push_back(of_check(check));
+  return json;
+}
+
 Json of_direction(const DirectionReport& report) {
   Json json = of_account(report.books.direction);
   json["holds"] = report.books.holds();
@@ -41,6 +66,8 @@ Json of_direction(const DirectionReport& report) {
   json["pass_latency_ns"] = of_spread(report.pass_latency);
   json["rules"] = Json::array();
   for (const auto& rule : report.books.rules) json["rules"].push_back(of_account(rule));
+  json["stages"] = Json::array();
+  for (const auto& stages : report.stages) json["stages"].push_back(of_stages(stages));
   return json;
 }
 
@@ -57,7 +84,8 @@ nlohmann::ordered_json to_json(const Report& report) {
                {"profile", report.profile},
                {"seed", report.seed},
                {"seconds", report.seconds},
-               {"identity_holds", report.holds()},
+               {"identity_holds", report.accounts_hold()},
+               {"stages_hold", report.stages_hold()},
                {"directions", Json::array()}};
   for (const auto& direction : report.directions)
     json["directions"].push_back(of_direction(direction));

@@ -44,10 +44,35 @@ std::string rule_line(const path::Account& rule) {
                      rule.received.frames, rule.dropped_by_rule.frames, lost * 100);
 }
 
+/// Shares in %, bursts in frames, delays in us.
+std::string check_line(const std::string& rule, const path::Check& check) {
+  const bool share = check.stage != path::Stage::delay && check.what != "mean burst";
+  const double scale = share ? 100 : check.stage == path::Stage::delay ? 1e-3 : 1;
+  const std::string_view unit = share ? "%" : check.stage == path::Stage::delay ? "us" : "frames";
+  return fmt::format("    {:<20}{} {:.6g} {}, asked {:.6g}, bounds {:.6g} to {:.6g}: {}\n", rule,
+                     check.what, check.seen * scale, unit, check.asked * scale, check.low * scale,
+                     check.high * scale, check.holds() ? "holds" : "DOES NOT HOLD");
+}
+
+std::string stages(const StagesReport& report) {
+  const path::RuleStats& stats = report.stats;
+  std::string text;
+  for (const auto& check : report.checks) text += check_line(report.rule, check);
+  const auto say = [&](std::uint64_t count, std::string_view what) {
+    if (count > 0) text += fmt::format("    {:<20}{} {}\n", report.rule, count, what);
+  };
+  say(stats.by(path::Stage::police), "dropped by the policer");
+  say(stats.tail_dropped, "found the queue full");
+  say(stats.not_ect, "not marked, because they don't say ECT");
+  say(stats.moved_for_order, "releases put off to keep the order");
+  return text;
+}
+
 std::string direction(const DirectionReport& report) {
   std::string text =
       fmt::format("{}\n{}", report.books.direction.name, account(report.books.direction));
   for (const auto& rule : report.books.rules) text += rule_line(rule);
+  for (const auto& each : report.stages) text += stages(each);
   if (report.books.fragments)
     text +=
         fmt::format("  {:<22}{:>12} passed untouched\n", "IP fragments", report.books.fragments);
@@ -78,8 +103,11 @@ std::string to_text(const Report& report) {
   if (report.ledger)
     text += fmt::format("ledger {}: {} records, {} skipped\n", report.ledger->file,
                         report.ledger->records, report.ledger->skipped);
-  return text + (report.holds() ? "every frame is accounted for\n"
-                                : "THE ACCOUNTS DO NOT ADD UP: see --json for every figure\n");
+  if (!report.stages_hold())
+    text += "A STAGE DID NOT DO WHAT IT WAS ASKED: see the lines that do not hold\n";
+  return text + (report.accounts_hold()
+                     ? "every frame is accounted for\n"
+                     : "THE ACCOUNTS DO NOT ADD UP: see --json for every figure\n");
 }
 
 }  // namespace lw::impair

@@ -168,7 +168,8 @@ void Bump::report(Report& report) const {
   report.seconds = static_cast<double>((end_ - start_).count()) * 1e-9;
   for (const Way* way : {&eastward_, &westward_})
     report.directions.push_back({way->lane().books(), spread_of(way->lane().release_error()),
-                                 spread_of(way->lane().pass_latency())});
+                                 spread_of(way->lane().pass_latency()),
+                                 stages_of(way->lane().pipeline())});
 }
 
 PortReport report_of(std::string_view side, const nic::Port& port) {

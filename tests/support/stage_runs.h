@@ -17,7 +17,7 @@ inline constexpr std::uint64_t kManyFrames = 1'000'000;
 
 inline path::RuleConfig stage_rule() {
   path::RuleConfig config;
-  config.name = "r";
+  config.name = std::string("r");
   return config;
 }
 

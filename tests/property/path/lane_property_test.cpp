@@ -117,7 +117,7 @@ RC_GTEST_PROP(LaneProperty, EveryFrameIsAccountedForWhateverTheStages, ()) {
                                     box.config, &ledger, test::SharedBytes(bytes, room));
   Instant now;
   int handle = 0, copies_out = 0;
-  const int steps = *rc::gen::inRange(0, 200);
+  const int steps = *rc::gen::inRange(0, 90);
   for (int i = 0; i < steps; ++i) {
     step(lane, now, handle, {bytes});
     const Books books = lane.books();

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "path/rule_config.h"
+#include "path/rule_stats.h"
+
+namespace lw::path {
+
+/// What a stage did, held against its own parameters.
+struct Check {
+  Stage stage = Stage::none;
+  std::string_view what;     // "lost", "mean burst": with the stage's name it is one of its kind
+  std::uint64_t frames = 0;  // over which it was seen
+  double asked = 0, seen = 0;
+  /// `seen` lies between these but for chance: outside once in 10^5 runs.
+  double low = 0, high = 0;
+
+  [[nodiscard]] bool holds() const noexcept { return seen >= low && seen <= high; }
+};
+
+/// A rule's stages against what they were asked for: shares of frames, mean burst lengths (frames)
+/// and mean delays (ns). Only what follows from the parameters alone is here: a trace, a queue or
+/// a wandering delay has nothing to be held against.
+std::vector<Check> audit(const RuleConfig& config, const RuleStats& stats);
+
+}  // namespace lw::path
