@@ -19,7 +19,7 @@ def profile_text(delay=f'{DELAY_NS}ns', loss=LOSS, extra=''):
     return f'{extra}\n[[rule]]\nname = "haul"\ndelay = "{delay}"\nloss = {loss}\n'
 
 
-class Replay(unittest.TestCase):
+class Feed(unittest.TestCase):
     def setUp(self):
         self.folder_holder = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self.folder_holder.name)
@@ -40,6 +40,8 @@ class Replay(unittest.TestCase):
     def ledger(self, name):
         return [json.loads(line) for line in (self.folder / name).read_text().splitlines()]
 
+
+class Replay(Feed):
     def test_untouched_frames_keep_bytes_and_times(self):
         self.replay('out.pcap')
         got = [f for f in read_pcap(self.folder / 'out.pcap') if not is_roce(f[1])]
@@ -142,6 +144,62 @@ class Replay(unittest.TestCase):
         self.assertIn('bad.toml:2:1', done.stderr)
         self.replay('out.pcap', '--direction', 'up', expect=2)
         self.replay('out.pcap', source=self.folder / 'none.pcap', expect=2)
+
+
+class Stages(Feed):
+    """The same feed through other stages; what the ledger says is what the bytes show."""
+
+    def stages(self, keys, *options):
+        text = f'[[rule]]\nname = "haul"\ndelay = "{DELAY_NS}ns"\n{keys}\n'
+        (self.folder / 'profile.toml').write_text(text)
+        done = self.replay('out.pcap', '--ledger', str(self.folder / 'ledger'), '--json', *options)
+        report = json.loads(done.stdout)
+        self.assertTrue(report['identity_holds'] and report['stages_hold'])
+        return report['directions'][0], read_pcap(self.folder / 'out.pcap'), self.ledger('ledger')
+
+    def test_listed_frames_are_lost_and_no_others(self):
+        # Nine frames in ten are RoCE: number i of them is frame i + i // 9.
+        listed = [0, 8, 9, 500, 17_999]
+        _, received, records = self.stages(
+            f'loss = {{ model = "listed", frames = {listed} }}')
+        expected = [i + i // 9 for i in listed]
+        there = {data for _, data in received}
+        self.assertEqual([i for i, (_, data) in enumerate(self.sent) if data not in there],
+                         expected)
+        self.assertEqual([r['frame'] for r in records], expected)
+
+    def test_corrupted_frames_are_those_the_ledger_names(self):
+        _, received, records = self.stages('corrupt = { probability = "1%", bits = 4 }')
+        sent = {data for _, data in self.sent}
+        changed = [data for _, data in received if data not in sent]
+        self.assertGreater(len(changed), 100)
+        self.assertEqual(len(changed), len(records))
+        for record in records:
+            self.assertEqual((record['stage'], record['action']), ('corrupt', 'corrupt'))
+            self.assertEqual(record['infiniband.bth.psn'], record['frame'])
+
+    def test_copies_are_created_sent_and_named(self):
+        direction, received, records = self.stages('duplicate = { probability = "1%", copies = 2 }')
+        created = direction['created']['frames']
+        self.assertGreater(created, 200)
+        self.assertEqual(len(received), FRAMES + created)
+        self.assertEqual(len([r for r in records if 'copy' in r]), created)
+        self.assertEqual(len(set(received)), FRAMES)  # copies leave with their originals
+
+    def test_a_swap_changes_places_with_the_next(self):
+        _, received, records = self.stages('reorder = { fraction = "5%", swap = true }')
+        place = {data: i for i, (_, data) in enumerate(self.sent)}
+        order = [place[data] for _, data in received if is_roce(data)]
+        self.assertEqual(sorted(order), [i for i in range(FRAMES) if i % 10 != 9])
+        late = [b for a, b in zip(order, order[1:]) if b < a]
+        self.assertEqual(late, sorted(r['frame'] for r in records))
+        self.assertGreater(len(late), 500)
+
+    def test_every_stage_of_the_shipped_profile_runs(self):
+        shipped = longwire_test.SOURCE / 'profiles' / 'impair' / 'every-stage.toml'
+        for direction in ('west-to-east', 'east-to-west'):
+            done = self.replay('out.pcap', '--direction', direction, '--json', profile=shipped)
+            self.assertTrue(json.loads(done.stdout)['identity_holds'])
 
 
 class Check(unittest.TestCase):
