@@ -111,7 +111,7 @@ void Lane<Handle, Frames>::place(const Entry& entry, const Decision& decision,
     return place_overtaking(entry, decision, now);
   if (!entry.transit.queued) return let_out(entry);
   // There is room: settle() looked.
-  (void)queue_.push(decision.line, entry.transit, entry.handle, now);
+  (void)queue_.push(decision.line, entry, now);
 }
 
 /// Frames that wait for this one to overtake them leave right behind it.
@@ -124,12 +124,12 @@ void Lane<Handle, Frames>::place_overtaking(const Entry& entry, const Decision& 
     held.hold(entry);
     ++held_frames_;
   } else {
-    (void)queue_.push(decision.line, entry.transit, entry.handle, now);
+    (void)queue_.push(decision.line, entry, now);
   }
   for (; !held.empty() && held.overtaken(); held.pop(), --held_frames_) {
     Entry next = held.front();
     next.transit.due = std::max(next.transit.due, decision.release);
-    (void)queue_.push(decision.line, next.transit, next.handle, now);
+    (void)queue_.push(decision.line, next, now);
   }
   find_deadline();
 }

@@ -39,6 +39,27 @@ void run(benchmark::State& state, std::span<const std::byte> frame, double loss)
   state.counters["in_flight"] = static_cast<double>(lane.inside());
 }
 
+/// 1.9 ms and up to 3 ms more, as many frames in flight as that makes.
+void run_jittered(benchmark::State& state, bool keep_order, std::optional<Duration> half_life) {
+  RuleConfig rule;
+  rule.name = "jitter";
+  rule.delay = Duration{1'900'000};
+  rule.jitter = JitterConfig{UniformDelay{0, 3e6}, half_life};
+  rule.keep_order = keep_order;
+  const std::vector<std::byte> frame = test::roce_frame();
+  Lane<int> lane(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {.capacity = 200'000});
+  Instant now;
+  for (auto _ : state) burst(lane, frame, now += kBetweenBursts);
+  state.SetItemsProcessed(state.iterations() * kBurst);
+  state.counters["in_flight"] = static_cast<double>(lane.inside());
+}
+
+void jitter_order_kept(benchmark::State& state) { run_jittered(state, true, std::nullopt); }
+void jitter_wandering(benchmark::State& state) {
+  run_jittered(state, true, std::chrono::milliseconds(50));
+}
+void jitter_order_free(benchmark::State& state) { run_jittered(state, false, std::nullopt); }
+
 void untouched(benchmark::State& state) { run(state, test::other_frame(), 0); }
 void delayed(benchmark::State& state) { run(state, test::roce_frame(), 0); }
 void delayed_and_lossy(benchmark::State& state) { run(state, test::roce_frame(), 0.001); }
@@ -49,6 +70,9 @@ void in_flight(benchmark::internal::Benchmark* b) { b->RangeMultiplier(10)->Rang
 BENCHMARK(untouched)->Arg(0);
 BENCHMARK(delayed)->Apply(in_flight);
 BENCHMARK(delayed_and_lossy)->Arg(60'000);
+BENCHMARK(jitter_order_kept);
+BENCHMARK(jitter_wandering);
+BENCHMARK(jitter_order_free);
 
 }  // namespace
 }  // namespace lw::path
