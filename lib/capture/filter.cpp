@@ -35,6 +35,13 @@ Result<Filter> Filter::compile(const std::string& expression, int link_type) {
   return Filter(std::move(program));
 }
 
+std::vector<BpfInstruction> Filter::instructions() const {
+  std::vector<BpfInstruction> result;
+  for (const bpf_insn& i : std::span(program_->bf_insns, program_->bf_len))
+    result.push_back({i.code, i.jt, i.jf, i.k});
+  return result;
+}
+
 bool Filter::matches(Bytes bytes, std::uint32_t wire_length) const noexcept {
   pcap_pkthdr header{};
   header.caplen = static_cast<bpf_u_int32>(bytes.size());

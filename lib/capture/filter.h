@@ -5,6 +5,7 @@
 #include <string>
 
 #include "capture/record.h"
+#include "core/bpf.h"
 #include "core/error.h"
 
 struct bpf_program;
@@ -17,6 +18,9 @@ class Filter {
  public:
   /// For frames of this LINKTYPE. An error (usage) holds the expression and libpcap's words.
   static Result<Filter> compile(const std::string& expression, int link_type);
+
+  /// The compiled filter, for a machine without libpcap: core/bpf.h has one.
+  [[nodiscard]] std::vector<BpfInstruction> instructions() const;
 
   [[nodiscard]] bool matches(Bytes bytes, std::uint32_t wire_length) const noexcept;
 
