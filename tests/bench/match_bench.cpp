@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What it costs to find a frame's rule, from its bytes: rules on RoCE fields of which the last
-// matches, 1 of them, 64 and 256. Frames are real ones of many PSNs.
+// matches, 1 of them, 64 and 256; and what learning 10,000 QPs and waiting for 1,000 events adds.
 #include <benchmark/benchmark.h>
 
 #include "path/classifier.h"
+#include "path/events.h"
 #include "support/path_frames.h"
 
 namespace lw::path {
@@ -45,6 +46,39 @@ void classify(benchmark::State& state) {
   state.counters["matched"] = static_cast<double>(hits) / static_cast<double>(state.iterations());
 }
 
+/// One event for every tenth QP, at a PSN that doesn't come.
+std::vector<EventConfig> pending_events(std::uint32_t count) {
+  std::vector<EventConfig> events(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    events[i].qp = 10 * i + 1;
+    events[i].psn_from = PsnFrom::absolute;
+    events[i].psn = 1;
+  }
+  return events;
+}
+
+/// Argument: pending events.
+void track(benchmark::State& state) {
+  constexpr std::uint32_t kQps = 10'000;
+  std::vector<std::vector<std::byte>> frames;
+  for (std::uint32_t qp = 0; qp < kQps; ++qp) frames.push_back(test::roce_frame(0x100 + qp, 0));
+  const auto rules = rules_of(1);
+  const Classifier classifier(rules);
+  Events events(Direction::west_to_east,
+                pending_events(static_cast<std::uint32_t>(state.range(0))));
+  std::size_t i = 0;
+  for (auto _ : state) {
+    const auto envelope = roce::open_envelope(frames[i]);
+    const auto* bth = bth_of(envelope);
+    benchmark::DoNotOptimize(classifier.classify(envelope, bth));
+    benchmark::DoNotOptimize(events.on_packet(envelope, *bth));
+    if (++i == kQps) i = 0;
+  }
+  state.SetItemsProcessed(state.iterations());
+  state.counters["qps"] = static_cast<double>(events.qps());
+}
+
+BENCHMARK(track)->Arg(0)->Arg(1)->Arg(1000);
 BENCHMARK(classify)->Arg(1)->Arg(64)->Arg(256);
 
 }  // namespace

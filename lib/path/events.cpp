@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/events.h"
+
+#include <algorithm>
+
+#include "wire/mad.h"
+
+namespace lw::path {
+namespace {
+
+/// The stream of PSNs that a packet is part of; null for one that has no place in any.
+std::uint32_t* stream_of(QpState& qp, PacketKind kind) noexcept {
+  switch (kind) {
+    case PacketKind::request:
+      return &qp.first_request;
+    case PacketKind::read_response:
+    case PacketKind::ack:
+    case PacketKind::nak:
+    case PacketKind::rnr_nak:
+    case PacketKind::atomic_ack:
+      return &qp.first_response;
+    default:
+      return nullptr;
+  }
+}
+
+/// The first packet seen begins its stream, where nothing else is known.
+PacketPlace place_of(QpState& qp, PacketKind kind, wire::Psn psn) noexcept {
+  std::uint32_t* first = stream_of(qp, kind);
+  if (!first) return {kind, psn.value(), psn.value()};
+  if (*first == QpState::kUnknown) *first = psn.value();
+  return {kind, psn.value(), (psn - *first).value()};
+}
+
+}  // namespace
+
+Events::Events(Direction direction, std::span<const EventConfig> events, std::size_t tracked_qps)
+    : qps_(std::ranges::any_of(events, [&](const auto& e) { return e.applies(direction); })
+               ? tracked_qps
+               : 1) {
+  for (const EventConfig& event : events)
+    if (event.applies(direction)) add(event);
+  targets_.seal();
+}
+
+void Events::add(const EventConfig& event) {
+  Group& group = event.qp ? by_number_[*event.qp] : event.qpn ? by_qpn_[*event.qpn] : all_;
+  if (group == EventTargets::kNobody) group = targets_.add_group();
+  targets_.add(group, event);
+}
+
+EventVerdict Events::on_packet(const roce::Envelope& envelope, const wire::Bth& bth) noexcept {
+  if (!pending()) return {};
+  const std::uint32_t dest_qp = bth.dest_qp.get();
+  const PacketKind kind = kind_of(envelope, bth);
+  if (kind == PacketKind::cm) {
+    if (const auto sighting = cm_sighting(envelope, bth))
+      if (const auto connection = cm_.hear(*sighting)) learn(*connection);
+  }
+  QpState stranger;
+  QpState* qp = qps_.find_or_add(qp_key(envelope, dest_qp));
+  if (!qp) [[unlikely]] {
+    ++untracked_;
+    qp = &stranger;
+  } else if (!qp->number) {
+    number(*qp, dest_qp);
+  }
+  const PacketPlace place = place_of(*qp, kind, bth.psn());
+  EventVerdict verdict;
+  if (qp->by_number) hit(qp->by_number, place, verdict);
+  if (qp->by_qpn) hit(qp->by_qpn, place, verdict);
+  if (all_) hit(all_, place, verdict);
+  return verdict;
+}
+
+/// QP 1 has work of its own, and is nobody's first QP.
+void Events::number(QpState& qp, std::uint32_t dest_qp) noexcept {
+  if (const auto found = by_qpn_.find(dest_qp); found != by_qpn_.end()) qp.by_qpn = found->second;
+  if (dest_qp <= wire::kGeneralServicesQp) return;
+  qp.number = ++seen_;
+  if (const auto found = by_number_.find(qp.number); found != by_number_.end())
+    qp.by_number = found->second;
+}
+
+/// Forgets the group where nothing is left in it to wait for.
+void Events::hit(Group& group, const PacketPlace& place, EventVerdict& verdict) noexcept {
+  if (targets_.pending(group)) targets_.meet(group, place, verdict);
+  if (!targets_.pending(group)) group = EventTargets::kNobody;
+}
+
+void Events::learn(const CmConnection& connection) noexcept {
+  QpState* replier = qps_.find_or_add(connection.to_replier);
+  QpState* requester = qps_.find_or_add(connection.to_requester);
+  // Responses have the PSNs of the requests that go the other way.
+  if (replier) replier->first_request = connection.replier_psn;
+  if (replier) replier->first_response = connection.requester_psn;
+  if (requester) requester->first_request = connection.requester_psn;
+  if (requester) requester->first_response = connection.replier_psn;
+}
+
+std::vector<EventOutcome> Events::outcomes() const {
+  std::vector<EventOutcome> result;
+  for (const auto& event : targets_.events()) result.push_back({event.name, event.happened});
+  return result;
+}
+
+}  // namespace lw::path

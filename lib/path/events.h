@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "path/cm_learner.h"
+#include "path/event.h"
+#include "path/event_targets.h"
+#include "path/qp_table.h"
+
+namespace lw::path {
+
+/// How an event fared, for the report.
+struct EventOutcome {
+  std::string name;
+  bool happened = false;
+};
+
+/// The targeted events of one direction. It learns the QPs from the packets that pass: their order
+/// of appearance, and the PSN that each stream begins with, which is the first one seen, or what
+/// the connection manager said where it was heard. A packet of a QP for which nothing waits costs
+/// one look-up; once all events have happened, nothing.
+///
+/// One thread. Nothing is allocated after construction.
+class Events {
+ public:
+  static constexpr std::size_t kTrackedQps = 65'536;
+
+  /// Those of `events` that are for this direction.
+  Events(Direction direction, std::span<const EventConfig> events,
+         std::size_t tracked_qps = kTrackedQps);
+
+  /// What is to be done to this packet; call it for every RoCEv2 packet, in order. `bth` is
+  /// bth_of(envelope), not null.
+  [[nodiscard]] EventVerdict on_packet(const roce::Envelope& envelope,
+                                       const wire::Bth& bth) noexcept;
+
+  /// A connection that was set up, heard here or in the other direction.
+  void learn(const CmConnection& connection) noexcept;
+
+  [[nodiscard]] bool pending() const noexcept { return targets_.pending() != 0; }
+  [[nodiscard]] std::vector<EventOutcome> outcomes() const;
+  [[nodiscard]] std::size_t qps() const noexcept { return seen_; }
+  /// Packets to QPs for which there was no room.
+  [[nodiscard]] std::uint64_t untracked() const noexcept { return untracked_; }
+
+ private:
+  using Group = EventTargets::Group;
+  /// What waits for the QPs of a number, or of a QPN.
+  using Groups = std::unordered_map<std::uint32_t, Group>;
+
+  void add(const EventConfig& event);
+  void number(QpState& qp, std::uint32_t dest_qp) noexcept;
+  void hit(Group& group, const PacketPlace& place, EventVerdict& verdict) noexcept;
+
+  EventTargets targets_;
+  Groups by_number_, by_qpn_;
+  Group all_ = EventTargets::kNobody;
+  QpTable qps_;
+  CmLearner cm_;
+  std::uint32_t seen_ = 0;
+  std::uint64_t untracked_ = 0;
+};
+
+}  // namespace lw::path

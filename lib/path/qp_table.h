@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "roce/envelope.h"
+#include "wire/bth.h"
+
+namespace lw::path {
+
+/// Whose packets these are: where they come from, where they go, and to which QP.
+struct QpKey {
+  std::uint64_t addresses[4] = {};  // IPv4: both in the first
+  std::uint32_t dest_qp = 0;        // 24 bits; the IP version above them
+
+  friend bool operator==(const QpKey&, const QpKey&) = default;
+};
+
+/// `envelope` has an IPv4 or IPv6 header.
+QpKey qp_key(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept;
+
+/// The key of what the other end sends to its peer's QP.
+QpKey reversed(const QpKey& key, std::uint32_t dest_qp) noexcept;
+
+/// What has been learnt of a QP from the packets that go to it.
+struct QpState {
+  static constexpr std::uint32_t kUnknown = 0xffffffff;
+
+  std::uint32_t number = 0;                // the how manieth QP seen, from 1; 0: not seen yet
+  std::uint32_t first_request = kUnknown;  // PSN that its requests begin with
+  std::uint32_t first_response = kUnknown;
+  std::uint32_t by_number = 0, by_qpn = 0;  // what waits for it; see events.h
+};
+
+/// The QPs of one direction, by key: open addressing, a cache line a QP, at most half full.
+/// Nothing is allocated after construction and nothing is forgotten.
+class QpTable {
+ public:
+  /// Room for `capacity` QPs.
+  explicit QpTable(std::size_t capacity);
+
+  /// The QP's state, fresh when its key is new; null when there is no room for another. Valid
+  /// until the table goes.
+  [[nodiscard]] QpState* find_or_add(const QpKey& key) noexcept;
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  struct alignas(64) Slot {
+    QpKey key;
+    QpState state;
+    bool used = false;
+  };
+  static_assert(sizeof(Slot) == 64);
+
+  std::size_t capacity_, size_ = 0;
+  int shift_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace lw::path
