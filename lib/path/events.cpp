@@ -2,6 +2,7 @@
 #include "path/events.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "wire/mad.h"
 
@@ -47,24 +48,23 @@ void Events::add(const EventConfig& event) {
   Group& group = event.qp ? by_number_[*event.qp] : event.qpn ? by_qpn_[*event.qpn] : all_;
   if (group == EventTargets::kNobody) group = targets_.add_group();
   targets_.add(group, event);
+  if (event.qpn) wanted_.add(*event.qpn);
+  if (event.qp) last_number_ = std::max(last_number_, *event.qp);
+  // To know how far any packet is from its stream's first, every stream has to be known.
+  if (!event.qp && !event.qpn && event.psn_from == PsnFrom::start)
+    last_number_ = std::numeric_limits<std::uint32_t>::max();
 }
 
 EventVerdict Events::on_packet(const roce::Envelope& envelope, const wire::Bth& bth) noexcept {
   if (!pending()) return {};
   const std::uint32_t dest_qp = bth.dest_qp.get();
+  const bool wanted = is_wanted(dest_qp);
+  if (!wanted && !all_) return {};
   const PacketKind kind = kind_of(envelope, bth);
-  if (kind == PacketKind::cm) {
-    if (const auto sighting = cm_sighting(envelope, bth))
-      if (const auto connection = cm_.hear(*sighting)) learn(*connection);
-  }
+  if (kind == PacketKind::cm) hear(envelope, bth);
   QpState stranger;
-  QpState* qp = qps_.find_or_add(qp_key(envelope, dest_qp));
-  if (!qp) [[unlikely]] {
-    ++untracked_;
-    qp = &stranger;
-  } else if (!qp->number) {
-    number(*qp, dest_qp);
-  }
+  QpState* qp = wanted ? track(envelope, dest_qp) : nullptr;
+  if (!qp) qp = &stranger;
   const PacketPlace place = place_of(*qp, kind, bth.psn());
   EventVerdict verdict;
   if (qp->by_number) hit(qp->by_number, place, verdict);
@@ -73,13 +73,36 @@ EventVerdict Events::on_packet(const roce::Envelope& envelope, const wire::Bth& 
   return verdict;
 }
 
+/// QP 1 tells of connections.
+bool Events::is_wanted(std::uint32_t dest_qp) const noexcept {
+  return seen_ < last_number_ || dest_qp == wire::kGeneralServicesQp || wanted_.may_hold(dest_qp);
+}
+
+QpState* Events::track(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept {
+  QpState* qp = qps_.find_or_add(qp_key(envelope, dest_qp));
+  if (!qp) {
+    ++untracked_;
+  } else if (!qp->number) {
+    number(*qp, dest_qp);
+  }
+  return qp;
+}
+
 /// QP 1 has work of its own, and is nobody's first QP.
 void Events::number(QpState& qp, std::uint32_t dest_qp) noexcept {
   if (const auto found = by_qpn_.find(dest_qp); found != by_qpn_.end()) qp.by_qpn = found->second;
   if (dest_qp <= wire::kGeneralServicesQp) return;
   qp.number = ++seen_;
-  if (const auto found = by_number_.find(qp.number); found != by_number_.end())
-    qp.by_number = found->second;
+  const auto found = by_number_.find(qp.number);
+  if (found == by_number_.end()) return;
+  qp.by_number = found->second;
+  wanted_.add(dest_qp);
+}
+
+void Events::hear(const roce::Envelope& envelope, const wire::Bth& bth) noexcept {
+  const auto sighting = cm_sighting(envelope, bth);
+  const auto connection = sighting ? cm_.hear(*sighting) : std::nullopt;
+  if (connection) learn(*connection);
 }
 
 /// Forgets the group where nothing is left in it to wait for.

@@ -8,6 +8,7 @@
 #include "path/cm_learner.h"
 #include "path/event.h"
 #include "path/event_targets.h"
+#include "path/qp_filter.h"
 #include "path/qp_table.h"
 
 namespace lw::path {
@@ -20,8 +21,8 @@ struct EventOutcome {
 
 /// The targeted events of one direction. It learns the QPs from the packets that pass: their order
 /// of appearance, and the PSN that each stream begins with, which is the first one seen, or what
-/// the connection manager said where it was heard. A packet of a QP for which nothing waits costs
-/// one look-up; once all events have happened, nothing.
+/// the connection manager said where it was heard. Once the last QP that an event waits for has
+/// come, a packet of another costs a look at a bit; once all events have happened, nothing.
 ///
 /// One thread. Nothing is allocated after construction.
 class Events {
@@ -52,6 +53,9 @@ class Events {
   using Groups = std::unordered_map<std::uint32_t, Group>;
 
   void add(const EventConfig& event);
+  [[nodiscard]] bool is_wanted(std::uint32_t dest_qp) const noexcept;
+  [[nodiscard]] QpState* track(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept;
+  void hear(const roce::Envelope& envelope, const wire::Bth& bth) noexcept;
   void number(QpState& qp, std::uint32_t dest_qp) noexcept;
   void hit(Group& group, const PacketPlace& place, EventVerdict& verdict) noexcept;
 
@@ -60,6 +64,8 @@ class Events {
   Group all_ = EventTargets::kNobody;
   QpTable qps_;
   CmLearner cm_;
+  QpFilter wanted_;                // QPs for which something may wait
+  std::uint32_t last_number_ = 0;  // every QP is wanted until this many have been seen
   std::uint32_t seen_ = 0;
   std::uint64_t untracked_ = 0;
 };

@@ -54,19 +54,23 @@ QpKey reversed(const QpKey& key, std::uint32_t dest_qp) noexcept {
 }
 
 QpTable::QpTable(std::size_t capacity)
-    : capacity_(capacity),
-      shift_(64 - std::countr_zero(std::bit_ceil(capacity * 2))),
-      slots_(std::bit_ceil(capacity * 2)) {}
+    : slots_(std::bit_ceil(capacity * 2)), shift_(64 - std::countr_zero(slots_.size())) {
+  entries_.reserve(capacity);
+}
 
 QpState* QpTable::find_or_add(const QpKey& key) noexcept {
-  std::size_t at = hash_of(key) >> shift_;
-  for (; slots_[at].used; at = (at + 1) & (slots_.size() - 1))
-    if (slots_[at].key == key) return &slots_[at].state;
-  if (size_ == capacity_) return nullptr;
-  ++size_;
-  slots_[at].key = key;
-  slots_[at].used = true;
-  return &slots_[at].state;
+  const std::uint64_t hash = hash_of(key);
+  const auto tag = static_cast<std::uint32_t>(hash);
+  std::size_t at = hash >> shift_;
+  for (; slots_[at].entry; at = (at + 1) & (slots_.size() - 1)) {
+    if (slots_[at].tag != tag) continue;
+    Entry& entry = entries_[slots_[at].entry - 1];
+    if (entry.key == key) return &entry.state;
+  }
+  if (entries_.size() == entries_.capacity()) return nullptr;
+  entries_.push_back({key, {}});
+  slots_[at] = {tag, static_cast<std::uint32_t>(entries_.size())};
+  return &entries_.back().state;
 }
 
 }  // namespace lw::path

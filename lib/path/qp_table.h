@@ -34,8 +34,9 @@ struct QpState {
   std::uint32_t by_number = 0, by_qpn = 0;  // what waits for it; see events.h
 };
 
-/// The QPs of one direction, by key: open addressing, a cache line a QP, at most half full.
-/// Nothing is allocated after construction and nothing is forgotten.
+/// The QPs of one direction, by key, in the order of their coming: an index with open addressing,
+/// at most half full, beside a line of the cache for each. Nothing is allocated after construction
+/// and nothing is forgotten.
 class QpTable {
  public:
   /// Room for `capacity` QPs.
@@ -45,19 +46,22 @@ class QpTable {
   /// until the table goes.
   [[nodiscard]] QpState* find_or_add(const QpKey& key) noexcept;
 
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
  private:
-  struct alignas(64) Slot {
+  struct alignas(64) Entry {
     QpKey key;
     QpState state;
-    bool used = false;
   };
-  static_assert(sizeof(Slot) == 64);
+  static_assert(sizeof(Entry) == 64);
+  /// `entry` from 1, 0: empty; `tag`: bits of the hash, so that most strangers are seen from here.
+  struct Slot {
+    std::uint32_t tag = 0, entry = 0;
+  };
 
-  std::size_t capacity_, size_ = 0;
-  int shift_;
+  std::vector<Entry> entries_;
   std::vector<Slot> slots_;
+  int shift_;
 };
 
 }  // namespace lw::path

@@ -18,7 +18,7 @@ ROOMS = {
     'nic': {'core'},
     'report': {'core'},
     # A profile fills the config types of the rooms it describes, so it stands above them.
-    'profile': {'core', 'wire', 'roce', 'path'},
+    'profile': {'core', 'wire', 'roce', 'path', 'capture'},
 }
 PROGRAMS = ('gen', 'impair', 'dissect')
 

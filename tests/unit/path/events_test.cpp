@@ -202,7 +202,9 @@ TEST(Events, QpsBeyondTheRoomAreCountedAndHarmNobody) {
   auto event = at_psn(PsnFrom::absolute, 7);
   event.qp = 2;
   auto any = nth_of(PacketKind::request, 5);
-  const std::vector configs = {event, any};
+  auto never = event;  // as long as QPs are looked for, they are learnt
+  never.qp = 9;
+  const std::vector configs = {event, any, never};
   Events events(Direction::west_to_east, configs, 2);
   const auto drops = [&](std::uint32_t qp, std::uint32_t psn) {
     const auto frame = test::roce_frame(qp, psn);
