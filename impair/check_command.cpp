@@ -6,6 +6,7 @@
 
 #include "core/quantity.h"
 #include "impair/command.h"
+#include "impair/match_text.h"
 #include "impair/sizing.h"
 #include "path/budget.h"
 
@@ -20,13 +21,16 @@ struct Options {
   bool json = false;
 };
 
-std::string_view ways_of(const path::RuleConfig& rule) {
-  if (rule.west_to_east && rule.east_to_west) return "both ways";
-  return name_of(rule.west_to_east ? path::Direction::west_to_east : path::Direction::east_to_west);
+std::string_view ways_of(bool west_to_east, bool east_to_west) {
+  if (west_to_east && east_to_west) return "both ways";
+  return name_of(west_to_east ? path::Direction::west_to_east : path::Direction::east_to_west);
 }
-
-std::string_view match_of(const path::RuleConfig& rule) {
-  return rule.match == path::Match::rocev2 ? "rocev2" : "all";
+std::string_view ways_of(const path::RuleConfig& rule) {
+  return ways_of(rule.west_to_east, rule.east_to_west);
+}
+std::string_view ways_of(const path::EventConfig& event) {
+  return ways_of(event.applies(path::Direction::west_to_east),
+                 event.applies(path::Direction::east_to_west));
 }
 
 void print_parts(const path::Path& path, path::Direction way) {
@@ -57,8 +61,14 @@ void print_path(const path::Path& path) {
 
 void print_rules(const ImpairProfile& profile) {
   for (const auto& rule : profile.rules)
-    fmt::print("rule {}: {}, {}: delay {}, loss {}\n", rule.name, match_of(rule), ways_of(rule),
-               rule.delay ? format_duration(*rule.delay) : "none", describe(rule.loss));
+    fmt::print("rule {}: {}, {}: delay {}, loss {}\n", rule.name, to_text(rule.match),
+               ways_of(rule), rule.delay ? format_duration(*rule.delay) : "none",
+               describe(rule.loss));
+}
+
+void print_events(const ImpairProfile& profile) {
+  for (const auto& event : profile.events)
+    fmt::print("event {}: {}, {}\n", event.name, ways_of(event), to_text(event));
 }
 
 void print_flight(const ImpairProfile& profile) {
@@ -96,7 +106,7 @@ Json path_json(const path::Path& path) {
 
 Json rule_json(const path::RuleConfig& rule) {
   Json json = {{"name", rule.name},
-               {"match", match_of(rule)},
+               {"match", to_text(rule.match)},
                {"direction", ways_of(rule)},
                {"delay_ns", nullptr},
                {"loss", expected_loss(rule.loss, 1024)}};
@@ -111,6 +121,9 @@ Json check_json(const ImpairProfile& profile) {
   Json json = {{"profile", profile.name}, {"seed", profile.seed}};
   if (profile.path) json["path"] = path_json(*profile.path);
   for (const auto& rule : profile.rules) json["rules"].push_back(rule_json(rule));
+  for (const auto& event : profile.events)
+    json["events"].push_back(
+        {{"name", event.name}, {"direction", ways_of(event)}, {"what", to_text(event)}});
   json["rate_bps"] = rate;
   json["delay_ns"] = delay.count();
   json["bandwidth_delay_bytes"] = path::bandwidth_delay_bytes(rate, delay);
@@ -131,6 +144,7 @@ ExitCode check(const Options& options) {
   } else {
     if (profile->path) print_path(*profile->path);
     print_rules(*profile);
+    print_events(*profile);
     print_flight(*profile);
     fmt::print("memory: {}\n", arithmetic(*profile));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/replay.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -35,8 +36,8 @@ class Replay {
  public:
   Replay(const profile::ImpairProfile& profile, path::Direction direction, LedgerFile* ledger,
          capture::Writer writer)
-      : lane_(path::Pipeline(direction, profile.seed, profile.rules), lane_config(profile), ledger,
-              StoreAccess(frames_)),
+      : lane_(path::Pipeline(direction, profile.seed, profile.rules, profile.events),
+              lane_config(profile), ledger, StoreAccess(frames_)),
         writer_(std::move(writer)) {}
 
   Result<void> take(const capture::Record& record, roce::Link link);
@@ -100,12 +101,18 @@ Result<void> Replay::drain(Instant now) {
 void Replay::report(Report& report) const {
   report.seconds = first_ ? static_cast<double>((now_ - *first_).count()) * 1e-9 : 0;
   report.directions.push_back({lane_.books(), spread_of(lane_.release_error()),
-                               spread_of(lane_.pass_latency()), stages_of(lane_.pipeline())});
+                               spread_of(lane_.pass_latency()), stages_of(lane_.pipeline()),
+                               events_of(lane_.pipeline().events())});
   report.stamps_backwards = stamps_backwards_;
 }
 
+bool has_filters(const profile::ImpairProfile& profile) {
+  return std::ranges::any_of(profile.rules,
+                             [](const auto& rule) { return rule.match.expression.has_value(); });
+}
+
 /// Feeds the whole capture; what stopped it early is the outcome's damage.
-Result<std::optional<Error>> feed(Replay& replay, capture::Reader& reader) {
+Result<std::optional<Error>> feed(Replay& replay, capture::Reader& reader, bool filters) {
   while (true) {
     const auto record = reader.next();
     if (!record) return record.error();
@@ -114,6 +121,8 @@ Result<std::optional<Error>> feed(Replay& replay, capture::Reader& reader) {
     const auto link = roce::link_of(type);
     if (!link)
       return fail(fmt::format("frames of link type {} can't be read", type), ExitCode::failed);
+    if (filters && link != roce::Link::ethernet)
+      return fail(fmt::format("the profile's filters are for Ethernet, found link type {}", type));
     if (auto taken = replay.take(**record, *link); !taken) return std::unexpected(taken.error());
   }
 }
@@ -154,7 +163,7 @@ Result<ReplayOutcome> replay(const profile::ImpairProfile& profile, const Replay
   if (!writer) return std::unexpected(writer.error());
   const auto run =
       std::make_unique<Replay>(profile, config.direction, ledger->get(), std::move(*writer));
-  auto damage = feed(*run, *reader);
+  auto damage = feed(*run, *reader, has_filters(profile));
   if (!damage) return std::unexpected(damage.error());
   if (auto finished = run->finish(); !finished) return std::unexpected(finished.error());
 

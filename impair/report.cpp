@@ -10,6 +10,10 @@ Spread spread_of(const Histogram& histogram) {
           histogram.quantile(0.99), histogram.quantile(0.999), histogram.maximum()};
 }
 
+EventsReport events_of(const path::Events& events) {
+  return {events.outcomes(), events.untracked()};
+}
+
 std::vector<StagesReport> stages_of(const path::Pipeline& pipeline) {
   std::vector<StagesReport> reports;
   for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {

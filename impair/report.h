@@ -11,6 +11,7 @@
 #include "core/histogram.h"
 #include "path/accounting.h"
 #include "path/audit.h"
+#include "path/events.h"
 #include "path/pipeline.h"
 
 namespace lw::impair {
@@ -30,12 +31,20 @@ struct StagesReport {
 };
 std::vector<StagesReport> stages_of(const path::Pipeline& pipeline);
 
+/// How the targeted events of a direction fared.
+struct EventsReport {
+  std::vector<path::EventOutcome> outcomes;
+  std::uint64_t untracked = 0;  // packets to QPs beyond the most that are tracked
+};
+
 struct DirectionReport {
   path::Books books;
   Spread release_error;  // achieved minus asked
   Spread pass_latency;   // of frames that no rule delays
   std::vector<StagesReport> stages = {};
+  EventsReport events = {};
 };
+EventsReport events_of(const path::Events& events);
 
 /// What a port's device counted.
 struct PortReport {

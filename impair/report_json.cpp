@@ -68,6 +68,10 @@ Json of_direction(const DirectionReport& report) {
   for (const auto& rule : report.books.rules) json["rules"].push_back(of_account(rule));
   json["stages"] = Json::array();
   for (const auto& stages : report.stages) json["stages"].push_back(of_stages(stages));
+  for (const auto& event : report.events.outcomes)
+    json["events"].push_back(
+        {{"name", event.name}, {"happened", event.happened}, {"all", event.all}});
+  if (report.events.untracked) json["untracked"] = report.events.untracked;
   return json;
 }
 

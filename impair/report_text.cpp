@@ -68,11 +68,23 @@ std::string stages(const StagesReport& report) {
   return text;
 }
 
+std::string events(const EventsReport& report) {
+  std::string text;
+  for (const auto& event : report.outcomes)
+    text += fmt::format("    event {:<14}{:>12} of {} happened\n", event.name, event.happened,
+                        event.all);
+  if (report.untracked)
+    text += fmt::format("  {:<22}{:>12} to QPs beyond the {} that are tracked\n", "untracked",
+                        report.untracked, path::Events::kTrackedQps);
+  return text;
+}
+
 std::string direction(const DirectionReport& report) {
   std::string text =
       fmt::format("{}\n{}", report.books.direction.name, account(report.books.direction));
   for (const auto& rule : report.books.rules) text += rule_line(rule);
   for (const auto& each : report.stages) text += stages(each);
+  text += events(report.events);
   if (report.books.fragments)
     text +=
         fmt::format("  {:<22}{:>12} passed untouched\n", "IP fragments", report.books.fragments);

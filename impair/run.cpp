@@ -26,7 +26,7 @@ constexpr Duration kDrainMargin = std::chrono::seconds(2);
 constexpr unsigned kTurnsBetweenLooks = 64;
 
 path::Pipeline pipeline(const profile::ImpairProfile& profile, Direction direction) {
-  return {direction, profile.seed, profile.rules};
+  return {direction, profile.seed, profile.rules, profile.events};
 }
 
 /// The ledger's file and the thread that writes it; neither where none was asked for.
@@ -100,7 +100,7 @@ class Bump {
                   lane_config(profile), ledger),
         westward_(equipment.east, equipment.west, pipeline(profile, Direction::east_to_west),
                   lane_config(profile), ledger),
-        longest_delay_(profile.longest_delay()) {}
+        longest_stay_(profile.longest_stay()) {}
 
   void work(const RunConfig& config, const StopSignal& stop);
   /// Lets out what is in flight; what doesn't leave in time is dropped and counted.
@@ -120,7 +120,7 @@ class Bump {
   [[nodiscard]] bool over(Instant now, const RunConfig& config) const noexcept;
 
   Way eastward_, westward_;
-  Duration longest_delay_;
+  Duration longest_stay_;
   Instant start_ = nic::now();
   Instant end_ = start_;
 };
@@ -149,7 +149,7 @@ void Bump::work(const RunConfig& config, const StopSignal& stop) {
 }
 
 void Bump::drain(const StopSignal& stop) {
-  const Instant give_up = nic::now() + longest_delay_ + kDrainMargin;
+  const Instant give_up = nic::now() + longest_stay_ + kDrainMargin;
   Idle idle(IdleMode::adaptive);
   while (eastward_.lane().inside() + westward_.lane().inside() > 0) {
     if (stop.insisted() || nic::now() >= give_up) break;
@@ -169,7 +169,8 @@ void Bump::report(Report& report) const {
   for (const Way* way : {&eastward_, &westward_})
     report.directions.push_back({way->lane().books(), spread_of(way->lane().release_error()),
                                  spread_of(way->lane().pass_latency()),
-                                 stages_of(way->lane().pipeline())});
+                                 stages_of(way->lane().pipeline()),
+                                 events_of(way->lane().pipeline().events())});
 }
 
 PortReport report_of(std::string_view side, const nic::Port& port) {

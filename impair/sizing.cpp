@@ -39,7 +39,8 @@ Sizing size_for(const profile::ImpairProfile& profile) {
       nic::Pool::bytes_needed({.buffers = sizing.buffers, .frame_size = capacity.largest_frame});
   for (const auto way : {path::Direction::west_to_east, path::Direction::east_to_west})
     sizing.queue_bytes +=
-        queue_bytes(path::Pipeline(way, profile.seed, profile.rules), sizing.frames_per_direction);
+        queue_bytes(path::Pipeline(way, profile.seed, profile.rules, profile.events),
+                    sizing.frames_per_direction);
   return sizing;
 }
 

@@ -29,10 +29,13 @@ std::optional<AddressTries> address_tries(
   return AddressTries{{sizeof(wire::Ipv4Address), v4}, {sizeof(wire::Ipv6Address), v6}};
 }
 
+bool looks_at_a_field(const MatchConfig& rule) noexcept { return rule != MatchConfig{rule.frames}; }
+
 }  // namespace
 
 Classifier::Classifier(std::span<const MatchConfig> rules)
-    : words_((rules.size() + 63) / 64),
+    : looks_(std::ranges::any_of(rules, looks_at_a_field)),
+      words_((rules.size() + 63) / 64),
       with_bth_(words_),
       without_bth_(words_),
       opcode_(trie(1, rules, [](const MatchConfig& r) { return wish_of(r.opcodes); })),
@@ -43,19 +46,21 @@ Classifier::Classifier(std::span<const MatchConfig> rules)
       dscp_(trie(1, rules, [](const MatchConfig& r) { return wish_of(r.dscp, 1); })),
       source_(address_tries(rules, &MatchConfig::source)),
       destination_(address_tries(rules, &MatchConfig::destination)) {
-  assert(rules.size() < kNone);
+  assert(rules.size() < kUntouched);
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const std::uint64_t bit = std::uint64_t{1} << i % 64;
     with_bth_[i / 64] |= bit;
     if (!rules[i].needs_bth()) without_bth_[i / 64] |= bit;
   }
+  if (!rules.empty()) first_with_bth_ = 0;
+  const auto other = std::ranges::find_if_not(rules, &MatchConfig::needs_bth);
+  if (other != rules.end()) first_without_bth_ = static_cast<RuleIndex>(other - rules.begin());
   if (std::ranges::none_of(rules, [](const MatchConfig& r) { return r.expression.has_value(); }))
     return;
   for (const MatchConfig& rule : rules) expressions_.push_back(rule.expression);
 }
 
-std::uint16_t Classifier::classify(const roce::Envelope& envelope,
-                                   const wire::Bth* bth) const noexcept {
+RuleIndex Classifier::look(const roce::Envelope& envelope, const wire::Bth* bth) const noexcept {
   Sets sets;
   sets.add(bth ? with_bth_.data() : without_bth_.data());
   if (bth) add_bth_sets(envelope, *bth, sets);
@@ -93,17 +98,16 @@ void Classifier::add_network_sets(const roce::Envelope& envelope, Sets& sets) co
   if (destination_) add_address(*destination_, &wire::Ipv4::destination, &wire::Ipv6::destination);
 }
 
-std::uint16_t Classifier::first_in(const Sets& sets,
-                                   const roce::Envelope& envelope) const noexcept {
+RuleIndex Classifier::first_in(const Sets& sets, const roce::Envelope& envelope) const noexcept {
   for (std::size_t word = 0; word < words_; ++word) {
     std::uint64_t rules = sets.of[0][word];
     for (std::size_t i = 1; i < sets.count; ++i) rules &= sets.of[i][word];
     for (; rules; rules &= rules - 1) {
       const std::size_t rule = word * 64 + static_cast<std::size_t>(std::countr_zero(rules));
-      if (expression_holds(rule, envelope)) return static_cast<std::uint16_t>(rule);
+      if (expression_holds(rule, envelope)) return static_cast<RuleIndex>(rule);
     }
   }
-  return kNone;
+  return kUntouched;
 }
 
 bool Classifier::expression_holds(std::size_t rule, const roce::Envelope& envelope) const noexcept {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "path/class_trie.h"
+#include "path/decision.h"
 #include "path/match.h"
 
 namespace lw::path {
@@ -23,32 +24,37 @@ struct AddressTries {
 /// when all else of its rule holds. Immutable.
 class Classifier {
  public:
-  static constexpr std::uint16_t kNone = 0xffff;
-
   /// At most 65,535 rules.
   explicit Classifier(std::span<const MatchConfig> rules);
 
-  /// The index of the first rule that matches; kNone where none does. `bth` is bth_of(envelope).
-  [[nodiscard]] std::uint16_t classify(const roce::Envelope& envelope,
-                                       const wire::Bth* bth) const noexcept;
+  /// The index of the first rule that matches; kUntouched where none does. `bth` is
+  /// bth_of(envelope).
+  [[nodiscard]] RuleIndex classify(const roce::Envelope& envelope,
+                                   const wire::Bth* bth) const noexcept {
+    // bench_path: rules without a field spare a call, some 10 ns a frame.
+    if (!looks_) return bth ? first_with_bth_ : first_without_bth_;
+    return look(envelope, bth);
+  }
 
  private:
   using Set = const std::uint64_t*;
   /// The sets of one frame, all of which must hold a rule.
   struct Sets {
-    std::array<Set, 9> of{};
+    std::array<Set, 9> of;  // the first `count` of them
     std::size_t count = 0;
     void add(Set set) noexcept { of[count++] = set; }
   };
 
+  [[nodiscard]] RuleIndex look(const roce::Envelope& envelope, const wire::Bth* bth) const noexcept;
   void add_network_sets(const roce::Envelope& envelope, Sets& sets) const noexcept;
   void add_bth_sets(const roce::Envelope& envelope, const wire::Bth& bth,
                     Sets& sets) const noexcept;
-  [[nodiscard]] std::uint16_t first_in(const Sets& sets,
-                                       const roce::Envelope& envelope) const noexcept;
+  [[nodiscard]] RuleIndex first_in(const Sets& sets, const roce::Envelope& envelope) const noexcept;
   [[nodiscard]] bool expression_holds(std::size_t rule,
                                       const roce::Envelope& envelope) const noexcept;
 
+  bool looks_;  // at anything but whether there is a BTH
+  RuleIndex first_with_bth_ = kUntouched, first_without_bth_ = kUntouched;
   std::size_t words_;
   std::vector<std::uint64_t> with_bth_, without_bth_;  // rules that such a frame can match at all
   std::optional<ClassTrie> opcode_, kind_, dest_qp_, psn_, vlan_, dscp_;

@@ -51,6 +51,8 @@ struct Aimed {
   bool drop = false, mark = false, corrupt = false;
   std::uint8_t copies = 0;
   Duration delay{};
+
+  friend bool operator==(const Aimed&, const Aimed&) = default;
 };
 
 }  // namespace lw::path

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/time.h"
+#include "path/decision.h"
 #include "path/direction.h"
 #include "path/packet_kind.h"
 
@@ -26,7 +27,7 @@ enum class PsnFrom : std::uint8_t {
 /// `occurrence`-th transmission of this PSN to this QP, say, or the n-th CNP.
 struct EventConfig {
   std::string name;
-  bool west_to_east = true, east_to_west = true;
+  Ways ways = Ways::both;
   // Neither of the two: the packets to all QPs are counted together.
   std::optional<std::uint32_t> qp;   // the how manieth destination QP seen, from 1
   std::optional<std::uint32_t> qpn;  // or its number, whoever sends to it
@@ -37,21 +38,13 @@ struct EventConfig {
   EventAction action = EventAction::drop;
   Duration delay{};  // for EventAction::delay
 
-  [[nodiscard]] bool applies(Direction direction) const noexcept {
-    return direction == Direction::west_to_east ? west_to_east : east_to_west;
-  }
+  [[nodiscard]] bool applies(Direction direction) const noexcept { return covers(ways, direction); }
 };
 
-/// What events ask for one packet; several may meet on one.
-struct EventVerdict {
-  bool drop = false, mark = false, corrupt = false;
-  std::uint8_t duplicates = 0;
-  Duration delay{};
-
-  [[nodiscard]] explicit operator bool() const noexcept {
-    return drop || mark || corrupt || duplicates || delay != Duration{};
-  }
-  friend bool operator==(const EventVerdict&, const EventVerdict&) = default;
+/// How the events of one name fared.
+struct EventOutcome {
+  std::string name;
+  std::uint64_t happened = 0, all = 0;
 };
 
 }  // namespace lw::path

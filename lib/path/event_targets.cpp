@@ -20,22 +20,22 @@ constexpr std::uint64_t key_of(EventTargets::Group group, PacketKind kind, PsnFr
 
 constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
 
-void apply(EventAction action, Duration delay, EventVerdict& verdict) noexcept {
+void apply(EventAction action, Duration delay, Aimed& aimed) noexcept {
   switch (action) {
     case EventAction::drop:
-      verdict.drop = true;
+      aimed.drop = true;
       break;
     case EventAction::mark:
-      verdict.mark = true;
+      aimed.mark = true;
       break;
     case EventAction::corrupt:
-      verdict.corrupt = true;
+      aimed.corrupt = true;
       break;
     case EventAction::delay:
-      verdict.delay += delay;
+      aimed.delay += delay;
       break;
     case EventAction::duplicate:
-      ++verdict.duplicates;
+      ++aimed.copies;
       break;
   }
 }
@@ -54,10 +54,12 @@ EventTargets::Group EventTargets::add_group() {
 
 void EventTargets::add(Group group, const EventConfig& event) {
   const std::uint32_t psn = event.psn_from == PsnFrom::any ? 0 : event.psn;
-  events_.push_back({.name = event.name,
-                     .key = key_of(group, event.on, event.psn_from, psn),
+  // A profile's list of PSNs is many events of one name.
+  if (names_.empty() || names_.back() != event.name) names_.push_back(event.name);
+  events_.push_back({.key = key_of(group, event.on, event.psn_from, psn),
                      .occurrence = event.occurrence,
                      .action = event.action,
+                     .name = static_cast<std::uint32_t>(names_.size() - 1),
                      .delay = event.delay});
   ++pending_of_[group];
   ++pending_;
@@ -83,25 +85,36 @@ EventTargets::Target* EventTargets::find(std::uint64_t key) noexcept {
   return &targets_[at];
 }
 
-void EventTargets::meet(Group group, const PacketPlace& place, EventVerdict& verdict) noexcept {
-  meet(key_of(group, place.kind, PsnFrom::any, 0), group, verdict);
-  meet(key_of(group, place.kind, PsnFrom::absolute, place.psn), group, verdict);
-  meet(key_of(group, place.kind, PsnFrom::start, place.offset), group, verdict);
+void EventTargets::meet(Group group, const PacketPlace& place, Aimed& aimed) noexcept {
+  meet(key_of(group, place.kind, PsnFrom::any, 0), group, aimed);
+  meet(key_of(group, place.kind, PsnFrom::absolute, place.psn), group, aimed);
+  meet(key_of(group, place.kind, PsnFrom::start, place.offset), group, aimed);
 }
 
-void EventTargets::meet(std::uint64_t key, Group group, EventVerdict& verdict) noexcept {
+void EventTargets::meet(std::uint64_t key, Group group, Aimed& aimed) noexcept {
   Target& target = *find(key);
   if (target.key == 0) return;
   ++target.count;
   while (target.next < target.end && events_[target.next].occurrence == target.count)
-    happen(events_[target.next++], group, verdict);
+    happen(events_[target.next++], group, aimed);
 }
 
-void EventTargets::happen(Event& event, Group group, EventVerdict& verdict) noexcept {
+void EventTargets::happen(Event& event, Group group, Aimed& aimed) noexcept {
   event.happened = true;
   --pending_of_[group];
   --pending_;
-  apply(event.action, event.delay, verdict);
+  apply(event.action, event.delay, aimed);
+}
+
+std::vector<EventOutcome> EventTargets::outcomes() const {
+  std::vector<EventOutcome> result;
+  for (const std::string& name : names_) result.push_back({name});
+  for (const Event& event : events_) {
+    EventOutcome& outcome = result[event.name];
+    ++outcome.all;
+    outcome.happened += event.happened ? 1U : 0U;
+  }
+  return result;
 }
 
 }  // namespace lw::path

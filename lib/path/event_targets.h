@@ -32,32 +32,33 @@ class EventTargets {
   void seal();
 
   /// Counts the packet at all targets of the group that it is, and adds what is asked for.
-  void meet(Group group, const PacketPlace& place, EventVerdict& verdict) noexcept;
+  void meet(Group group, const PacketPlace& place, Aimed& aimed) noexcept;
 
   /// Events that haven't happened yet: of a group, and of all together.
   [[nodiscard]] std::uint32_t pending(Group group) const noexcept { return pending_of_[group]; }
   [[nodiscard]] std::size_t pending() const noexcept { return pending_; }
 
+  /// In the order in which their names came.
+  [[nodiscard]] std::vector<EventOutcome> outcomes() const;
+
+ private:
   struct Event {
-    std::string name;
     std::uint64_t key = 0, occurrence = 0;
     EventAction action{};
+    std::uint32_t name = 0;  // of names_
     Duration delay{};
     bool happened = false;
   };
-  /// In the order in which they were added, until seal() sorts them.
-  [[nodiscard]] std::span<const Event> events() const noexcept { return events_; }
-
- private:
   struct Target {
     std::uint64_t key = 0, count = 0;
     std::uint32_t next = 0, end = 0;  // of events_; equal: nothing waits, or an empty slot
   };
 
-  void meet(std::uint64_t key, Group group, EventVerdict& verdict) noexcept;
+  void meet(std::uint64_t key, Group group, Aimed& aimed) noexcept;
   [[nodiscard]] Target* find(std::uint64_t key) noexcept;
-  void happen(Event& event, Group group, EventVerdict& verdict) noexcept;
+  void happen(Event& event, Group group, Aimed& aimed) noexcept;
 
+  std::vector<std::string> names_;
   std::vector<Event> events_;    // sorted by target, then by occurrence
   std::vector<Target> targets_;  // open addressing, at most half full
   int shift_ = 0;

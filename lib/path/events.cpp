@@ -55,7 +55,7 @@ void Events::add(const EventConfig& event) {
     last_number_ = std::numeric_limits<std::uint32_t>::max();
 }
 
-EventVerdict Events::on_packet(const roce::Envelope& envelope, const wire::Bth& bth) noexcept {
+Aimed Events::on_packet(const roce::Envelope& envelope, const wire::Bth& bth) noexcept {
   if (!pending()) return {};
   const std::uint32_t dest_qp = bth.dest_qp.get();
   const bool wanted = is_wanted(dest_qp);
@@ -66,11 +66,11 @@ EventVerdict Events::on_packet(const roce::Envelope& envelope, const wire::Bth& 
   QpState* qp = wanted ? track(envelope, dest_qp) : nullptr;
   if (!qp) qp = &stranger;
   const PacketPlace place = place_of(*qp, kind, bth.psn());
-  EventVerdict verdict;
-  if (qp->by_number) hit(qp->by_number, place, verdict);
-  if (qp->by_qpn) hit(qp->by_qpn, place, verdict);
-  if (all_) hit(all_, place, verdict);
-  return verdict;
+  Aimed aimed;
+  if (qp->by_number) hit(qp->by_number, place, aimed);
+  if (qp->by_qpn) hit(qp->by_qpn, place, aimed);
+  if (all_) hit(all_, place, aimed);
+  return aimed;
 }
 
 /// QP 1 tells of connections.
@@ -106,8 +106,8 @@ void Events::hear(const roce::Envelope& envelope, const wire::Bth& bth) noexcept
 }
 
 /// Forgets the group where nothing is left in it to wait for.
-void Events::hit(Group& group, const PacketPlace& place, EventVerdict& verdict) noexcept {
-  if (targets_.pending(group)) targets_.meet(group, place, verdict);
+void Events::hit(Group& group, const PacketPlace& place, Aimed& aimed) noexcept {
+  if (targets_.pending(group)) targets_.meet(group, place, aimed);
   if (!targets_.pending(group)) group = EventTargets::kNobody;
 }
 
@@ -119,12 +119,6 @@ void Events::learn(const CmConnection& connection) noexcept {
   if (replier) replier->first_response = connection.requester_psn;
   if (requester) requester->first_request = connection.requester_psn;
   if (requester) requester->first_response = connection.replier_psn;
-}
-
-std::vector<EventOutcome> Events::outcomes() const {
-  std::vector<EventOutcome> result;
-  for (const auto& event : targets_.events()) result.push_back({event.name, event.happened});
-  return result;
 }
 
 }  // namespace lw::path

@@ -13,12 +13,6 @@
 
 namespace lw::path {
 
-/// How an event fared, for the report.
-struct EventOutcome {
-  std::string name;
-  bool happened = false;
-};
-
 /// The targeted events of one direction. It learns the QPs from the packets that pass: their order
 /// of appearance, and the PSN that each stream begins with, which is the first one seen, or what
 /// the connection manager said where it was heard. Once the last QP that an event waits for has
@@ -35,14 +29,13 @@ class Events {
 
   /// What is to be done to this packet; call it for every RoCEv2 packet, in order. `bth` is
   /// bth_of(envelope), not null.
-  [[nodiscard]] EventVerdict on_packet(const roce::Envelope& envelope,
-                                       const wire::Bth& bth) noexcept;
+  [[nodiscard]] Aimed on_packet(const roce::Envelope& envelope, const wire::Bth& bth) noexcept;
 
   /// A connection that was set up, heard here or in the other direction.
   void learn(const CmConnection& connection) noexcept;
 
   [[nodiscard]] bool pending() const noexcept { return targets_.pending() != 0; }
-  [[nodiscard]] std::vector<EventOutcome> outcomes() const;
+  [[nodiscard]] std::vector<EventOutcome> outcomes() const { return targets_.outcomes(); }
   [[nodiscard]] std::size_t qps() const noexcept { return seen_; }
   /// Packets to QPs for which there was no room.
   [[nodiscard]] std::uint64_t untracked() const noexcept { return untracked_; }
@@ -57,7 +50,7 @@ class Events {
   [[nodiscard]] QpState* track(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept;
   void hear(const roce::Envelope& envelope, const wire::Bth& bth) noexcept;
   void number(QpState& qp, std::uint32_t dest_qp) noexcept;
-  void hit(Group& group, const PacketPlace& place, EventVerdict& verdict) noexcept;
+  void hit(Group& group, const PacketPlace& place, Aimed& aimed) noexcept;
 
   EventTargets targets_;
   Groups by_number_, by_qpn_;

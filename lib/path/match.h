@@ -30,10 +30,6 @@ enum class Match : std::uint8_t {
   everything,  // each and every frame, ARP and LLDP too
 };
 
-constexpr bool matches(Match match, const wire::Bth* bth) noexcept {
-  return match == Match::everything || bth != nullptr;
-}
-
 /// An address and how many of its leading bits count.
 struct AddressPrefix {
   wire::IpAddress address;

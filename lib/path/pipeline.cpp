@@ -5,15 +5,40 @@
 
 namespace lw::path {
 
-Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const RuleConfig> rules)
-    : direction_(direction) {
-  for (const RuleConfig& rule : rules) {
-    if (!rule.applies(direction)) continue;
+namespace {
+
+std::vector<RuleConfig> those_for(Direction direction, std::span<const RuleConfig> rules) {
+  std::vector<RuleConfig> result;
+  std::ranges::copy_if(rules, std::back_inserter(result),
+                       [&](const RuleConfig& rule) { return rule.applies(direction); });
+  return result;
+}
+
+Classifier classifier_of(std::span<const RuleConfig> rules) {
+  std::vector<MatchConfig> matches;
+  for (const RuleConfig& rule : rules) matches.push_back(rule.match);
+  return Classifier(matches);
+}
+
+}  // namespace
+
+Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const RuleConfig> rules,
+                   std::span<const EventConfig> events)
+    : direction_(direction),
+      configs_(those_for(direction, rules)),
+      untouched_({.name = "untouched"}, direction, seed, kUntouched, {}),
+      classifier_(classifier_of(configs_)),
+      events_(direction, events) {
+  for (const RuleConfig& rule : configs_) {
     const RuleLines lines = rule.delays() ? lines_for(rule) : RuleLines{};
     rules_.emplace_back(rule, direction, seed, static_cast<RuleIndex>(names_.size()), lines);
     names_.push_back(rule.name);
-    configs_.push_back(rule);
     edits_ |= rule.edits();
+  }
+  for (const EventConfig& event : events) {
+    if (!event.applies(direction)) continue;
+    edits_ |= event.action == EventAction::mark || event.action == EventAction::corrupt;
+    uses_wheel_ |= event.action == EventAction::delay;
   }
 }
 

@@ -5,24 +5,33 @@
 #include <string>
 #include <vector>
 
+#include "path/classifier.h"
+#include "path/events.h"
 #include "path/rule.h"
 
 namespace lw::path {
 
-/// All rules of one direction: the first that matches decides. It remembers what its stages need
-/// to (a queue's bytes, a model's state); its configuration never changes. One thread.
+/// All rules of one direction: the first that matches decides, after the events that are aimed at
+/// single packets. It remembers what its stages and events need to (a queue's bytes, a model's
+/// state, the QPs seen); its configuration never changes. One thread.
 class Pipeline {
  public:
-  Pipeline(Direction direction, std::uint64_t seed, std::span<const RuleConfig> rules);
+  Pipeline(Direction direction, std::uint64_t seed, std::span<const RuleConfig> rules,
+           std::span<const EventConfig> events = {});
 
   /// What becomes of a frame; numbers rise by one a frame, and time never runs backwards.
   [[nodiscard]] Decision decide(const Arrival& arrival) noexcept {
-    for (Rule& rule : rules_)
-      if (rule.matches(arrival.bth)) return rule.decide(arrival);
-    return {};
+    const RuleIndex index = classifier_.classify(arrival.envelope, arrival.bth);
+    if (arrival.bth && events_.pending())
+      return rule(index).decide(arrival, events_.on_packet(arrival.envelope, *arrival.bth));
+    return index == kUntouched ? Decision{} : rules_[index].decide(arrival);
   }
-  /// The rule that a decision names.
-  [[nodiscard]] Rule& rule(RuleIndex index) noexcept { return rules_[index]; }
+  /// The rule that a decision names; kUntouched is one without stages.
+  [[nodiscard]] Rule& rule(RuleIndex index) noexcept {
+    return index == kUntouched ? untouched_ : rules_[index];
+  }
+  [[nodiscard]] Events& events() noexcept { return events_; }
+  [[nodiscard]] const Events& events() const noexcept { return events_; }
   [[nodiscard]] const std::vector<Rule>& rules() const noexcept { return rules_; }
 
   [[nodiscard]] Direction direction() const noexcept { return direction_; }
@@ -47,6 +56,9 @@ class Pipeline {
   Direction direction_;
   std::vector<RuleConfig> configs_;
   std::vector<Rule> rules_;
+  Rule untouched_;
+  Classifier classifier_;
+  Events events_;
   std::vector<std::string> names_;
   std::vector<std::optional<Duration>> lines_;  // the delay of a shared line
   bool edits_ = false, uses_wheel_ = false;

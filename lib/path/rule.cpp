@@ -15,8 +15,7 @@ bool is_plain(const RuleConfig& c) noexcept {
 
 Rule::Rule(const RuleConfig& config, Direction direction, std::uint64_t seed, RuleIndex index,
            RuleLines lines)
-    : match_(config.match),
-      index_(index),
+    : index_(index),
       lines_(lines),
       plain_(is_plain(config)),
       keep_order_(config.keep_order),

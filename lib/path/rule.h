@@ -27,10 +27,6 @@ class Rule {
   Rule(const RuleConfig& config, Direction direction, std::uint64_t seed, RuleIndex index,
        RuleLines lines);
 
-  [[nodiscard]] bool matches(const wire::Bth* bth) const noexcept {
-    return path::matches(match_, bth);
-  }
-
   /// What becomes of a frame that this rule is for; time never runs backwards.
   [[nodiscard]] Decision decide(const Arrival& arrival, const Aimed& aimed = {}) noexcept {
     Decision decision;
@@ -63,10 +59,7 @@ class Rule {
   [[nodiscard]] const RuleStats& stats() const noexcept { return stats_; }
 
  private:
-  static bool aimed_at_nothing(const Aimed& aimed) noexcept {
-    return !aimed.drop && !aimed.mark && !aimed.corrupt && aimed.copies == 0 &&
-           aimed.delay == Duration{};
-  }
+  static bool aimed_at_nothing(const Aimed& aimed) noexcept { return aimed == Aimed{}; }
   bool is_lost(const Arrival& arrival) noexcept {
     const bool lost = loss_->drops(arrival.number, arrival.bytes);
     stats_.loss.add(lost);
@@ -81,7 +74,6 @@ class Rule {
             const TraceConfig::Row* row) noexcept;
   void hold_back(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept;
 
-  Match match_;
   RuleIndex index_;
   RuleLines lines_;
   bool plain_;  // nothing but loss and a constant delay

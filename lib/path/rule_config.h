@@ -23,7 +23,7 @@ namespace lw::path {
 /// the stages stand. A stage that isn't given isn't there.
 struct RuleConfig {
   std::string name;
-  Match match = Match::rocev2;
+  MatchConfig match = {};
   bool west_to_east = true, east_to_west = true;
 
   std::optional<PoliceConfig> police = {};

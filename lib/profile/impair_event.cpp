@@ -100,9 +100,7 @@ std::vector<NumberRange> read_occurrences(const Table& table) {
 void read_event(const Table& table, std::size_t index, std::vector<EventConfig>& events) {
   EventConfig event;
   event.name = table.get_or("name", read_text, fmt::format("event{}", index));
-  const Ways ways = read_direction(table);
-  event.west_to_east = ways.west_to_east;
-  event.east_to_west = ways.east_to_west;
+  event.ways = read_direction(table);
   read_qp(table, event);
   event.on = table.get_or("on", read_packet_kind, PacketKind::request);
   const auto psns = read_psns(table, event);

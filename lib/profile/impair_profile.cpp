@@ -7,23 +7,20 @@
 #include <fmt/format.h>
 
 #include "profile/document.h"
+#include "profile/impair_event.h"
+#include "profile/impair_match.h"
 #include "profile/impair_stages.h"
 #include "profile/path_profile.h"
+#include "profile/ways.h"
 
 namespace lw::profile {
 namespace {
 
-using path::Match;
 using path::RuleConfig;
 using path::Ways;
 
 // Ethernet's smallest frame without FCS, and the largest that ports carry.
 constexpr std::uint32_t kSmallestFrame = 60, kLargestFrame = 9600;
-
-constexpr Choice<Match> kMatches[] = {{"rocev2", Match::rocev2}, {"all", Match::everything}};
-constexpr Choice<Ways> kWays[] = {{"both", Ways::both},
-                                  {"west-to-east", Ways::west_to_east},
-                                  {"east-to-west", Ways::east_to_west}};
 
 /// A delay by itself, or the path's.
 struct Delay {
@@ -65,8 +62,8 @@ ReadRule read_rule(const Table& table, std::size_t index, const std::optional<pa
   ReadRule read;
   RuleConfig& rule = read.config;
   rule.name = table.get_or("name", read_text, fmt::format("rule{}", index));
-  rule.match = table.get_or("match", choice(kMatches), Match::rocev2);
-  const Ways ways = table.get_or("direction", choice(kWays), Ways::both);
+  rule.match = read_match(table);
+  const Ways ways = read_direction(table);
   rule.west_to_east = ways != Ways::east_to_west;
   rule.east_to_west = ways != Ways::west_to_east;
   read_stages(table, folder, rule);
@@ -114,7 +111,8 @@ void check_names(const std::vector<Table>& tables, const std::vector<ReadRule>& 
 std::vector<RuleConfig> read_rules(const Table& root, const std::optional<path::Path>& path,
                                    const std::filesystem::path& folder) {
   const std::vector<Table> tables = root.tables("rule");
-  if (tables.empty()) root.refuse("expected at least one [[rule]], found none");
+  if (tables.empty() && !root.has("event"))
+    root.refuse("expected at least one [[rule]] or [[event]], found none");
   std::vector<ReadRule> read;
   for (const Table& table : tables) read.push_back(read_rule(table, read.size(), path, folder));
   check_names(tables, read);
@@ -184,6 +182,7 @@ Result<ImpairProfile> read_profile(Document document) {
   profile.log_all = read_log_all(root);
   profile.rules =
       read_rules(root, profile.path, std::filesystem::path(document.name()).parent_path());
+  profile.events = read_events(root);
   root.finish();
   if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
   return profile;
@@ -195,6 +194,12 @@ Duration ImpairProfile::longest_delay() const noexcept {
   Duration longest{};
   for (const RuleConfig& rule : rules) longest = std::max(longest, path::ample_delay(rule));
   return longest;
+}
+
+Duration ImpairProfile::longest_stay() const noexcept {
+  Duration longest{};
+  for (const path::EventConfig& event : events) longest = std::max(longest, event.delay);
+  return longest_delay() + longest;
 }
 
 Result<ImpairProfile> load_impair_profile(const std::string& file) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "path/event.h"
 #include "path/path.h"
 #include "path/rule_config.h"
 
@@ -28,10 +29,13 @@ struct ImpairProfile {
   std::optional<path::Path> path;
   Capacity capacity;
   bool log_all = false;                 // every frame goes into the ledger
-  std::vector<path::RuleConfig> rules;  // not empty
+  std::vector<path::RuleConfig> rules;  // not empty where there are no events
+  std::vector<path::EventConfig> events;
 
   /// What hardly any frame exceeds inside the box: the longest of the rules' delays.
   [[nodiscard]] Duration longest_delay() const noexcept;
+  /// The same with what events may add for single frames: they take no room worth speaking of.
+  [[nodiscard]] Duration longest_stay() const noexcept;
 };
 
 /// Reads a profile from a file, "-" for standard input. impair/README.md lists the keys. A path

@@ -2,6 +2,7 @@
 #include "profile/path_profile.h"
 
 #include "profile/document.h"
+#include "profile/ways.h"
 
 namespace lw::profile {
 namespace {
@@ -9,16 +10,12 @@ namespace {
 // Vacuum, and what no fibre's index comes near: a typing error lies outside.
 constexpr double kSmallestIndex = 1.0, kLargestIndex = 2.0;
 
-constexpr Choice<path::Ways> kWays[] = {{"both", path::Ways::both},
-                                        {"west-to-east", path::Ways::west_to_east},
-                                        {"east-to-west", path::Ways::east_to_west}};
-
 path::Span read_span(const Table& table) {
   path::Span span;
   span.km = table.require("length", parse_kilometres, "a length of fibre, \"80km\"").value_or(0);
   span.group_index =
       table.get_or("group_index", number(kSmallestIndex, kLargestIndex), span.group_index);
-  span.ways = table.get_or("direction", choice(kWays), path::Ways::both);
+  span.ways = read_direction(table);
   table.finish();
   return span;
 }
@@ -29,7 +26,7 @@ path::Equipment read_equipment(const Table& table) {
   equipment.count = table.get_or("count", integer<std::uint32_t>(1, 100'000), 1);
   equipment.latency =
       table.require("latency", parse_duration, "what one adds, \"10us\"").value_or(Duration{});
-  equipment.ways = table.get_or("direction", choice(kWays), path::Ways::both);
+  equipment.ways = read_direction(table);
   table.finish();
   return equipment;
 }

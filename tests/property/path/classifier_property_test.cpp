@@ -119,7 +119,7 @@ std::uint16_t first_by_reading(std::span<const MatchConfig> rules, const roce::E
                                const wire::Bth* bth) {
   for (std::size_t i = 0; i < rules.size(); ++i)
     if (holds(rules[i], e, bth)) return static_cast<std::uint16_t>(i);
-  return Classifier::kNone;
+  return kUntouched;
 }
 
 std::vector<std::byte> random_bytes_of(const roce::FrameFields& fields) {
@@ -152,7 +152,7 @@ RC_GTEST_PROP(ClassifierProperty, IsTheFirstRuleThatHoldsReadOneByOne, ()) {
     const auto envelope = roce::open_envelope(frame);
     const auto* bth = bth_of(envelope);
     const auto expected = first_by_reading(rules, envelope, bth);
-    RC_CLASSIFY(expected != Classifier::kNone, "matched");
+    RC_CLASSIFY(expected != kUntouched, "matched");
     RC_ASSERT(classifier.classify(envelope, bth) == expected);
   }
 }

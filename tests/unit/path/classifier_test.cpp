@@ -175,13 +175,13 @@ TEST(Classifier, TheFirstOfManyRulesWins) {
     EXPECT_EQ(rule_for(i), i);
     EXPECT_EQ(rule_for(1000 + i), i);
   }
-  EXPECT_EQ(rule_for(300), Classifier::kNone);
+  EXPECT_EQ(rule_for(300), kUntouched);
 }
 
 TEST(Classifier, NoRulesMatchNothing) {
   const auto frame = test::roce_frame();
   const auto envelope = roce::open_envelope(frame);
-  EXPECT_EQ(Classifier({}).classify(envelope, bth_of(envelope)), Classifier::kNone);
+  EXPECT_EQ(Classifier({}).classify(envelope, bth_of(envelope)), kUntouched);
 }
 
 }  // namespace

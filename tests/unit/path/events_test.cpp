@@ -134,7 +134,7 @@ TEST(Events, TheConnectionManagerSaysWhatAStreamBeginsWith) {
 
 TEST(Events, AreForTheirDirection) {
   auto event = nth_of(PacketKind::request, 1);
-  event.west_to_east = false;
+  event.ways = Ways::east_to_west;
   EXPECT_THAT(dropped("atomic.pcap", event), IsEmpty());
 }
 
@@ -151,27 +151,30 @@ TEST(Events, ActionsThatMeetOnOnePacketAddUp) {
   const auto frame = test::roce_frame();
   const auto envelope = roce::open_envelope(frame);
   EXPECT_EQ(events.on_packet(envelope, *bth_of(envelope)),
-            (EventVerdict{.mark = true, .corrupt = true, .duplicates = 2, .delay = Duration{12}}));
+            (Aimed{.mark = true, .corrupt = true, .copies = 2, .delay = Duration{12}}));
   EXPECT_FALSE(events.pending());
-  EXPECT_FALSE(events.on_packet(envelope, *bth_of(envelope)));
+  EXPECT_EQ(events.on_packet(envelope, *bth_of(envelope)), Aimed{});
 }
 
 TEST(Events, WhatDidNotHappenIsSaid) {
-  std::vector configs = {nth_of(PacketKind::request, 1), nth_of(PacketKind::request, 3)};
-  configs[0].name = "first";
-  configs[1].name = "third";
+  std::vector configs = {nth_of(PacketKind::request, 4), nth_of(PacketKind::request, 1),
+                         nth_of(PacketKind::request, 3)};
+  configs[0].name = "fourth";
+  configs[1].name = configs[2].name = "others";
   Events events(Direction::west_to_east, configs);
   const auto frame = test::roce_frame();
   const auto envelope = roce::open_envelope(frame);
-  EXPECT_TRUE(events.on_packet(envelope, *bth_of(envelope)));
-  EXPECT_FALSE(events.on_packet(envelope, *bth_of(envelope)));
+  EXPECT_TRUE(events.on_packet(envelope, *bth_of(envelope)).drop);
+  EXPECT_FALSE(events.on_packet(envelope, *bth_of(envelope)).drop);
   EXPECT_TRUE(events.pending());
   const auto outcomes = events.outcomes();
   ASSERT_EQ(outcomes.size(), 2U);
-  EXPECT_EQ(outcomes[0].name, "first");
-  EXPECT_TRUE(outcomes[0].happened);
-  EXPECT_EQ(outcomes[1].name, "third");
-  EXPECT_FALSE(outcomes[1].happened);
+  EXPECT_EQ(outcomes[0].name, "fourth");
+  EXPECT_EQ(outcomes[0].happened, 0U);
+  EXPECT_EQ(outcomes[0].all, 1U);
+  EXPECT_EQ(outcomes[1].name, "others");
+  EXPECT_EQ(outcomes[1].happened, 1U);
+  EXPECT_EQ(outcomes[1].all, 2U);
 }
 
 /// Every QP has its event, at a PSN of its own across the wrap; a plain map is the judge.

@@ -75,10 +75,5 @@ TEST(Match, ABthBeyondTheIpLengthIsPadding) {
   EXPECT_EQ(bth_in(frame), nullptr);
 }
 
-TEST(Match, EverythingIsEverything) {
-  EXPECT_TRUE(matches(Match::everything, nullptr));
-  EXPECT_FALSE(matches(Match::rocev2, nullptr));
-}
-
 }  // namespace
 }  // namespace lw::path

@@ -41,7 +41,7 @@ TEST(ImpairEvent, ByItselfItIsTheFirstRequestEitherWay) {
   const auto events = parsed("[[event]]\naction = \"drop\"");
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].name, "event0");
-  EXPECT_TRUE(events[0].west_to_east && events[0].east_to_west);
+  EXPECT_EQ(events[0].ways, path::Ways::both);
   EXPECT_FALSE(events[0].qp || events[0].qpn);
   EXPECT_EQ(events[0].on, PacketKind::request);
   EXPECT_EQ(events[0].psn_from, PsnFrom::any);
@@ -66,8 +66,7 @@ TEST(ImpairEvent, EveryKey) {
     action = "corrupt")");
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0].name, "late");
-  EXPECT_FALSE(events[0].west_to_east);
-  EXPECT_TRUE(events[0].east_to_west);
+  EXPECT_EQ(events[0].ways, path::Ways::east_to_west);
   EXPECT_EQ(events[0].qp, 3U);
   EXPECT_EQ(events[0].psn_from, PsnFrom::start);
   EXPECT_EQ(events[0].psn, 10U);
