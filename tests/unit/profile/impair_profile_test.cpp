@@ -102,6 +102,21 @@ TEST(ImpairProfile, TheShippedOnesLoad) {
   EXPECT_DOUBLE_EQ(haul->capacity.rate_bps, 100e9);
 }
 
+TEST(ImpairProfile, TheShippedEventsLoad) {
+  const auto profile = load_impair_profile(shipped("impair/targeted-events.toml"));
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_EQ(profile->rules.size(), 2U);
+  EXPECT_EQ(profile->events.size(), 2U + 10 + 1 + 1 + 1);
+  EXPECT_EQ(profile->longest_delay(), microseconds{50});
+  EXPECT_EQ(profile->longest_stay(), microseconds{5050});
+}
+
+TEST(ImpairProfile, EventsNeedNoRules) {
+  const auto profile = parsed("[[event]]\naction = \"drop\"");
+  EXPECT_TRUE(profile.rules.empty());
+  EXPECT_EQ(profile.events.size(), 1U);
+}
+
 TEST(ImpairProfile, DefaultsAreRoceBothWaysWithoutHarm) {
   const auto profile = parsed("[[rule]]\n");
   EXPECT_EQ(profile.seed, 1U);
