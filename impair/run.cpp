@@ -29,6 +29,14 @@ path::Pipeline pipeline(const profile::ImpairProfile& profile, Direction directi
   return {direction, profile.seed, profile.rules, profile.events};
 }
 
+/// The same, where the two directions tell each other of connections: only events ask for them.
+path::Pipeline pipeline(const profile::ImpairProfile& profile, Direction direction,
+                        const std::shared_ptr<path::CmExchange>& exchange) {
+  path::Pipeline result = pipeline(profile, direction);
+  if (!profile.events.empty()) result.events().join(exchange);
+  return result;
+}
+
 /// The ledger's file and the thread that writes it; neither where none was asked for.
 struct LedgerOutput {
   std::unique_ptr<LedgerFile> file;
@@ -96,9 +104,9 @@ Result<void> wait_links(Equipment& equipment, const RunConfig& config, const Sto
 class Bump {
  public:
   Bump(const profile::ImpairProfile& profile, Equipment& equipment, path::LedgerSink* ledger)
-      : eastward_(equipment.west, equipment.east, pipeline(profile, Direction::west_to_east),
+      : eastward_(equipment.west, equipment.east, pipeline(profile, Direction::west_to_east, cm_),
                   lane_config(profile), ledger),
-        westward_(equipment.east, equipment.west, pipeline(profile, Direction::east_to_west),
+        westward_(equipment.east, equipment.west, pipeline(profile, Direction::east_to_west, cm_),
                   lane_config(profile), ledger),
         longest_stay_(profile.longest_stay()) {}
 
@@ -119,6 +127,7 @@ class Bump {
   }
   [[nodiscard]] bool over(Instant now, const RunConfig& config) const noexcept;
 
+  std::shared_ptr<path::CmExchange> cm_ = std::make_shared<path::CmExchange>();
   Way eastward_, westward_;
   Duration longest_stay_;
   Instant start_ = nic::now();

@@ -38,7 +38,8 @@ PacketPlace place_of(QpState& qp, PacketKind kind, wire::Psn psn) noexcept {
 Events::Events(Direction direction, std::span<const EventConfig> events, std::size_t tracked_qps)
     : qps_(std::ranges::any_of(events, [&](const auto& e) { return e.applies(direction); })
                ? tracked_qps
-               : 1) {
+               : 1),
+      direction_(direction) {
   for (const EventConfig& event : events)
     if (event.applies(direction)) add(event);
   targets_.seal();
@@ -56,12 +57,17 @@ void Events::add(const EventConfig& event) {
 }
 
 Aimed Events::on_packet(const roce::Envelope& envelope, const wire::Bth& bth) noexcept {
-  if (!pending()) return {};
   const std::uint32_t dest_qp = bth.dest_qp.get();
+  if (!pending()) {
+    // The other direction may still want to know.
+    if (exchange_ && dest_qp == wire::kGeneralServicesQp) hear(envelope, bth);
+    return {};
+  }
+  if (exchange_) hear_others();
   const bool wanted = is_wanted(dest_qp);
   if (!wanted && !all_) return {};
   const PacketKind kind = kind_of(envelope, bth);
-  if (kind == PacketKind::cm) hear(envelope, bth);
+  if (dest_qp == wire::kGeneralServicesQp) hear(envelope, bth);
   QpState stranger;
   QpState* qp = wanted ? track(envelope, dest_qp) : nullptr;
   if (!qp) qp = &stranger;
@@ -100,9 +106,19 @@ void Events::number(QpState& qp, std::uint32_t dest_qp) noexcept {
 }
 
 void Events::hear(const roce::Envelope& envelope, const wire::Bth& bth) noexcept {
+  if (kind_of(envelope, bth) != PacketKind::cm) return;
   const auto sighting = cm_sighting(envelope, bth);
-  const auto connection = sighting ? cm_.hear(*sighting) : std::nullopt;
-  if (connection) learn(*connection);
+  if (!sighting) return;
+  hear(*sighting);
+  if (exchange_) exchange_->from(direction_).put(*sighting);
+}
+
+void Events::hear(const CmSighting& sighting) noexcept {
+  if (const auto connection = cm_.hear(sighting)) learn(*connection);
+}
+
+void Events::hear_others() noexcept {
+  while (const auto sighting = exchange_->to(direction_).take()) hear(*sighting);
 }
 
 /// Forgets the group where nothing is left in it to wait for.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "path/cm_exchange.h"
 #include "path/cm_learner.h"
 #include "path/event.h"
 #include "path/event_targets.h"
@@ -31,9 +33,12 @@ class Events {
   /// bth_of(envelope), not null.
   [[nodiscard]] Aimed on_packet(const roce::Envelope& envelope, const wire::Bth& bth) noexcept;
 
-  /// A connection that was set up, heard here or in the other direction.
-  void learn(const CmConnection& connection) noexcept;
+  /// From now on connection set-up is told to the other direction's events, and heard from them:
+  /// a request passes one way and its reply the other. Before the first packet.
+  void join(std::shared_ptr<CmExchange> exchange) { exchange_ = std::move(exchange); }
 
+  /// on_packet() has something to do.
+  [[nodiscard]] bool listening() const noexcept { return pending() || exchange_; }
   [[nodiscard]] bool pending() const noexcept { return targets_.pending() != 0; }
   [[nodiscard]] std::vector<EventOutcome> outcomes() const { return targets_.outcomes(); }
   [[nodiscard]] std::size_t qps() const noexcept { return seen_; }
@@ -49,6 +54,9 @@ class Events {
   [[nodiscard]] bool is_wanted(std::uint32_t dest_qp) const noexcept;
   [[nodiscard]] QpState* track(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept;
   void hear(const roce::Envelope& envelope, const wire::Bth& bth) noexcept;
+  void hear(const CmSighting& sighting) noexcept;
+  void hear_others() noexcept;
+  void learn(const CmConnection& connection) noexcept;
   void number(QpState& qp, std::uint32_t dest_qp) noexcept;
   void hit(Group& group, const PacketPlace& place, Aimed& aimed) noexcept;
 
@@ -56,7 +64,9 @@ class Events {
   Groups by_number_, by_qpn_;
   Group all_ = EventTargets::kNobody;
   QpTable qps_;
+  Direction direction_;
   CmLearner cm_;
+  std::shared_ptr<CmExchange> exchange_;
   QpFilter wanted_;                // QPs for which something may wait
   std::uint32_t last_number_ = 0;  // every QP is wanted until this many have been seen
   std::uint32_t seen_ = 0;

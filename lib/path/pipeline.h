@@ -22,7 +22,7 @@ class Pipeline {
   /// What becomes of a frame; numbers rise by one a frame, and time never runs backwards.
   [[nodiscard]] Decision decide(const Arrival& arrival) noexcept {
     const RuleIndex index = classifier_.classify(arrival.envelope, arrival.bth);
-    if (arrival.bth && events_.pending())
+    if (arrival.bth && events_.listening())
       return rule(index).decide(arrival, events_.on_packet(arrival.envelope, *arrival.bth));
     return index == kUntouched ? Decision{} : rules_[index].decide(arrival);
   }
