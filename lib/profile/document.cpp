@@ -80,7 +80,51 @@ Result<std::string> read_all(const std::string& path) {
   return text;
 }
 
+Value value_of(const std::string& text, Position at) {
+  try {
+    const toml::table table = toml::parse("value = " + text);
+    if (table.size() == 1) {
+      Value value = convert(*table.get("value"));
+      value.at = at;
+      return value;
+    }
+  } catch (const toml::parse_error&) {
+    // A word without quotes: 2ms, path.
+  }
+  return {at, text};
+}
+
+Entry* find(Entries& entries, std::string_view key) {
+  for (Entry& entry : entries)
+    if (entry.key == key) return &entry;
+  return nullptr;
+}
+
+/// The `[[table]]` of this name; null where there is none.
+Value* find_named(Value& root, const Edit& edit) {
+  Entry* list = find(std::get<Entries>(root.data), edit.table);
+  if (!list || !std::holds_alternative<Array>(list->value.data)) return nullptr;
+  for (Value& item : std::get<Array>(list->value.data)) {
+    auto* entries = std::get_if<Entries>(&item.data);
+    Entry* name = entries ? find(*entries, "name") : nullptr;
+    const auto* text = name ? std::get_if<std::string>(&name->value.data) : nullptr;
+    if (text && *text == edit.name) return &item;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+Result<void> Document::apply(const Edit& edit) {
+  Value* table = find_named(content_->root, edit);
+  if (!table)
+    return fail(fmt::format("{}: no [[{}]] has name = \"{}\"", name(), edit.table, edit.name));
+  auto& entries = std::get<Entries>(table->data);
+  std::erase_if(entries, [&](const Entry& entry) { return entry.key == edit.key; });
+  if (!edit.value.empty())
+    entries.push_back({edit.key, table->at, value_of(edit.value, table->at)});
+  return {};
+}
 
 Result<Document> Document::load(const std::string& path) {
   auto text = read_all(path);

@@ -12,6 +12,13 @@
 
 namespace lw::profile {
 
+/// A change to a profile that has been read: `key` of the `[[table]]` whose `name` is this gets
+/// `value`, written as in TOML; what isn't TOML is taken as a string, so that quotes may be left
+/// out. An empty value takes the key away.
+struct Edit {
+  std::string table, name, key, value;
+};
+
 /// A profile's text, parsed. Reading it goes in three steps: take root() apart with Table's get()
 /// and require(), call finish() on every table, and ask verdict(). What was read counts only when
 /// the verdict is good.
@@ -22,6 +29,9 @@ class Document {
 
   /// The same for a text; `name` is what errors call it.
   static Result<Document> parse(std::string_view text, std::string name);
+
+  /// Before root() is asked for. Error (usage): there is no such table.
+  Result<void> apply(const Edit& edit);
 
   /// The table that holds everything. Lives as long as the document (which may be moved).
   [[nodiscard]] Table root() { return Table{content_->root, content_->diagnostics}; }

@@ -208,9 +208,12 @@ Result<ImpairProfile> load_impair_profile(const std::string& file) {
   return read_profile(std::move(*document));
 }
 
-Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string name) {
+Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string name,
+                                           std::span<const Edit> edits) {
   auto document = Document::parse(text, std::move(name));
   if (!document) return std::unexpected(document.error());
+  for (const Edit& edit : edits)
+    if (auto applied = document->apply(edit); !applied) return std::unexpected(applied.error());
   return read_profile(std::move(*document));
 }
 

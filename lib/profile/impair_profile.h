@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "path/event.h"
 #include "path/path.h"
 #include "path/rule_config.h"
+#include "profile/document.h"
 
 namespace lw::profile {
 
@@ -42,6 +44,8 @@ struct ImpairProfile {
 /// that is named by its file is looked for beside the profile.
 /// Errors (usage): every mistake with file, line and column, one a line.
 Result<ImpairProfile> load_impair_profile(const std::string& file);
-Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string name);
+/// Edits are applied to the text, in their order, before it is read.
+Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string name,
+                                           std::span<const Edit> edits = {});
 
 }  // namespace lw::profile

@@ -74,6 +74,30 @@ TEST(PathProfile, APathByItselfDelaysRoce) {
   EXPECT_EQ(profile->rules[0].delay, nanoseconds{489'739});
 }
 
+TEST(ImpairProfile, EditsChangeNamedRules) {
+  constexpr std::string_view kText =
+      "[[rule]]\nname = \"a\"\nloss = 0.1\n[[rule]]\nname = \"b\"\ndelay = \"1ms\"\n";
+  const auto edited = [&](std::vector<Edit> edits) {
+    return parse_impair_profile(kText, "x.toml", edits);
+  };
+  const auto profile = edited({{"rule", "a", "loss", "2%"},
+                               {"rule", "b", "delay", "\"3ms\""},
+                               {"rule", "b", "loss", "0.5"},
+                               {"rule", "a", "match", "all"}});
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_DOUBLE_EQ(profile->rules[0].loss, 0.02);
+  EXPECT_EQ(profile->rules[0].match, path::Match::everything);
+  EXPECT_EQ(profile->rules[1].delay, microseconds{3000});
+  EXPECT_DOUBLE_EQ(profile->rules[1].loss, 0.5);
+  const auto taken = edited({{"rule", "b", "delay", ""}});
+  ASSERT_TRUE(taken);
+  EXPECT_FALSE(taken->rules[1].delay);
+
+  EXPECT_THAT(edited({{"rule", "c", "loss", "0"}}).error().message, HasSubstr("name = \"c\""));
+  EXPECT_THAT(edited({{"rule", "a", "loss", "2"}}).error().message, HasSubstr("loss"));
+  EXPECT_THAT(edited({{"rule", "a", "lss", "0"}}).error().message, HasSubstr("did you mean"));
+}
+
 TEST(PathProfile, RefusalsNameThePlace) {
   const auto message = [](std::string_view text) {
     return parse_path_profile(text, "p.toml").error().message;

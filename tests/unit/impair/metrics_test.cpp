@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/metrics.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/impair/sound_report.h"
+
+namespace lw::impair {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(Metrics, EveryWayOfBeingCountedIsASample) {
+  const std::string text = to_prometheus(sound_report());
+  const auto expect = [&](std::string_view name, std::string_view want, int value) {
+    EXPECT_THAT(text, HasSubstr(fmt::format(
+                          "\nlongwire_impair_{}{{direction=\"west-to-east\",rule=\"haul\"{}}} {}\n",
+                          name, want, value)));
+  };
+  expect("received_frames_total", "", 10);
+  expect("received_bytes_total", "", 1000);
+  expect("sent_frames_total", "", 6);
+  expect("dropped_by_rule_frames_total", "", 1);
+  expect("dropped_for_want_frames_total", ",want=\"no_room\"", 1);
+  expect("in_flight_frames", "", 2);
+}
+
+TEST(Metrics, HttpAnswersGetOfMetricsOnly) {
+  const auto asked = [](std::string_view first) {
+    return http_answer(fmt::format("{}\r\nHost: x", first), "body\n");
+  };
+  EXPECT_THAT(asked("GET /metrics HTTP/1.1"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(asked("GET /metrics HTTP/1.1"), HasSubstr("Content-Length: 5\r\n"));
+  EXPECT_THAT(asked("GET /metrics HTTP/1.1"), HasSubstr("\r\n\r\nbody\n"));
+  EXPECT_THAT(asked("GET /metrics?x=1 HTTP/1.1"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(asked("GET / HTTP/1.1"), StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(asked("POST /metrics HTTP/1.1"), StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(asked("GET "), StartsWith("HTTP/1.1 404"));
+}
+
+}  // namespace
+}  // namespace lw::impair
