@@ -19,11 +19,7 @@ inline Report sound_report() {
   direction.books.direction.name = "west-to-east";
   direction.books.rules = {rule};
   direction.release_error = {6, 1, 2, 3, 4, 5};
-  Report report;
-  report.command = "run";
-  report.profile = "p";
-  report.directions = {direction};
-  return report;
+  return {.command = "run", .profile = "p", .directions = {direction}};
 }
 
 }  // namespace lw::impair
