@@ -6,7 +6,7 @@
 
 #include "core/quantity.h"
 #include "impair/command.h"
-#include "impair/match_text.h"
+#include "impair/rule_report.h"
 #include "impair/sizing.h"
 #include "path/budget.h"
 
@@ -20,18 +20,6 @@ struct Options {
   std::string profile;
   bool json = false;
 };
-
-std::string_view ways_of(bool west_to_east, bool east_to_west) {
-  if (west_to_east && east_to_west) return "both ways";
-  return name_of(west_to_east ? path::Direction::west_to_east : path::Direction::east_to_west);
-}
-std::string_view ways_of(const path::RuleConfig& rule) {
-  return ways_of(rule.west_to_east, rule.east_to_west);
-}
-std::string_view ways_of(const path::EventConfig& event) {
-  return ways_of(event.applies(path::Direction::west_to_east),
-                 event.applies(path::Direction::east_to_west));
-}
 
 void print_parts(const path::Path& path, path::Direction way) {
   fmt::print("  {:<28}{:g} km, {}\n", "fibre", length_km(path, way),
@@ -57,18 +45,6 @@ void print_path(const path::Path& path) {
     fmt::print(" {}\n", name_of(way));
     print_parts(path, way);
   }
-}
-
-void print_rules(const ImpairProfile& profile) {
-  for (const auto& rule : profile.rules)
-    fmt::print("rule {}: {}, {}: delay {}, loss {}\n", rule.name, to_text(rule.match),
-               ways_of(rule), rule.delay ? format_duration(*rule.delay) : "none",
-               describe(rule.loss));
-}
-
-void print_events(const ImpairProfile& profile) {
-  for (const auto& event : profile.events)
-    fmt::print("event {}: {}, {}\n", event.name, ways_of(event), to_text(event));
 }
 
 void print_flight(const ImpairProfile& profile) {
@@ -104,26 +80,14 @@ Json path_json(const path::Path& path) {
           {name_of(east_to_west), way_json(path, east_to_west)}};
 }
 
-Json rule_json(const path::RuleConfig& rule) {
-  Json json = {{"name", rule.name},
-               {"match", to_text(rule.match)},
-               {"direction", ways_of(rule)},
-               {"delay_ns", nullptr},
-               {"loss", expected_loss(rule.loss, 1024)}};
-  if (rule.delay) json["delay_ns"] = rule.delay->count();
-  return json;
-}
-
 Json check_json(const ImpairProfile& profile) {
   const Sizing sizing = size_for(profile);
   const double rate = profile.capacity.rate_bps;
   const Duration delay = profile.longest_delay();
   Json json = {{"profile", profile.name}, {"seed", profile.seed}};
   if (profile.path) json["path"] = path_json(*profile.path);
-  for (const auto& rule : profile.rules) json["rules"].push_back(rule_json(rule));
-  for (const auto& event : profile.events)
-    json["events"].push_back(
-        {{"name", event.name}, {"direction", ways_of(event)}, {"what", to_text(event)}});
+  json["rules"] = rules_json(profile);
+  if (!profile.events.empty()) json["events"] = events_json(profile);
   json["rate_bps"] = rate;
   json["delay_ns"] = delay.count();
   json["bandwidth_delay_bytes"] = path::bandwidth_delay_bytes(rate, delay);
@@ -143,8 +107,7 @@ ExitCode check(const Options& options) {
     fmt::print("{}\n", check_json(*profile).dump());
   } else {
     if (profile->path) print_path(*profile->path);
-    print_rules(*profile);
-    print_events(*profile);
+    fmt::print("{}{}", rules_text(*profile), events_text(*profile));
     print_flight(*profile);
     fmt::print("memory: {}\n", arithmetic(*profile));
   }

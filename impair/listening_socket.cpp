@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "impair/unix_address.h"
+
 namespace lw::impair {
 namespace {
 
@@ -19,16 +21,6 @@ constexpr int kBacklog = 16;
 
 std::unexpected<Error> refuse(const std::string& what, const std::string& step) {
   return fail(fmt::format("{}: {}: {}", what, step, std::strerror(errno)), ExitCode::environment);
-}
-
-Result<sockaddr_un> unix_address(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof address.sun_path)
-    return fail(fmt::format("socket `{}`: expected a path of 1..{} bytes, found {}", path,
-                            sizeof address.sun_path - 1, path.size()));
-  path.copy(address.sun_path, path.size());
-  return address;
 }
 
 /// A socket's file stays behind when a process is killed; one that nobody listens at is in the way.

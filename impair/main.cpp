@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   program.footer(kFooter);
   lw::impair::Command chosen;
   lw::impair::add_check_command(program, chosen);
+  lw::impair::add_ctl_command(program, chosen);
   lw::impair::add_replay_command(program, chosen);
   lw::impair::add_run_command(program, chosen);
   try {

@@ -59,27 +59,6 @@ Value convert(const toml::node& node) {
 
 constexpr std::size_t kLargestProfile = 64u << 20;
 
-Result<std::string> read_all(const std::string& path) {
-  std::ifstream file;
-  if (path != "-") file.open(path, std::ios::binary);
-  std::istream& in = path == "-" ? std::cin : file;
-  if (!in) return fail(fmt::format("{}: can't read the profile: {}", path, std::strerror(errno)));
-  std::string text;
-  std::array<char, 65536> piece;
-  // Piece by piece and not by iterators: a directory opens well and fails at the first read, which
-  // the stream notes and an iterator would throw.
-  while (in.read(piece.data(), piece.size()), in.gcount() > 0) {
-    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
-    // A device such as /dev/zero has no end.
-    if (text.size() > kLargestProfile) {
-      return fail(fmt::format("{}: a profile has at most {} MiB; is it a profile?", path,
-                              kLargestProfile >> 20));
-    }
-  }
-  if (in.bad()) return fail(fmt::format("{}: can't read the profile: is it a file?", path));
-  return text;
-}
-
 Value value_of(const std::string& text, Position at) {
   try {
     const toml::table table = toml::parse("value = " + text);
@@ -115,6 +94,27 @@ Value* find_named(Value& root, const Edit& edit) {
 
 }  // namespace
 
+Result<std::string> read_profile_text(const std::string& path) {
+  std::ifstream file;
+  if (path != "-") file.open(path, std::ios::binary);
+  std::istream& in = path == "-" ? std::cin : file;
+  if (!in) return fail(fmt::format("{}: can't read the profile: {}", path, std::strerror(errno)));
+  std::string text;
+  std::array<char, 65536> piece;
+  // Piece by piece and not by iterators: a directory opens well and fails at the first read, which
+  // the stream notes and an iterator would throw.
+  while (in.read(piece.data(), piece.size()), in.gcount() > 0) {
+    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+    // A device such as /dev/zero has no end.
+    if (text.size() > kLargestProfile) {
+      return fail(fmt::format("{}: a profile has at most {} MiB; is it a profile?", path,
+                              kLargestProfile >> 20));
+    }
+  }
+  if (in.bad()) return fail(fmt::format("{}: can't read the profile: is it a file?", path));
+  return text;
+}
+
 Result<void> Document::apply(const Edit& edit) {
   Value* table = find_named(content_->root, edit);
   if (!table)
@@ -127,7 +127,7 @@ Result<void> Document::apply(const Edit& edit) {
 }
 
 Result<Document> Document::load(const std::string& path) {
-  auto text = read_all(path);
+  auto text = read_profile_text(path);
   if (!text) return std::unexpected(text.error());
   return parse(*text, path == "-" ? "<stdin>" : path);
 }

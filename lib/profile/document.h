@@ -12,6 +12,9 @@
 
 namespace lw::profile {
 
+/// A profile's text from a file; "-" is standard input. Errors: not there, not readable, too large.
+Result<std::string> read_profile_text(const std::string& path);
+
 /// A change to a profile that has been read: `key` of the `[[table]]` whose `name` is this gets
 /// `value`, written as in TOML; what isn't TOML is taken as a string, so that quotes may be left
 /// out. An empty value takes the key away.

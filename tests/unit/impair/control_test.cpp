@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/control.h"
+
+#include <cstdio>
+#include <fstream>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "unit/impair/sound_report.h"
+
+namespace lw::impair {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::HasSubstr;
+
+constexpr std::string_view kProfile =
+    "seed = 9\n[[rule]]\nname = \"long haul\"\ndelay = \"2ms\"\nloss = \"1%\"\n";
+
+/// A control whose run takes every configuration, or none.
+class ControlTest : public testing::Test {
+ protected:
+  Json ask(const Json& request) { return Json::parse(control_.answer(request.dump())); }
+  Json set(const std::string& rule, const Json& keys) {
+    return ask({{"do", "set"}, {"rule", rule}, {"keys", keys}});
+  }
+
+  bool running_ = true;
+  std::vector<profile::ImpairProfile> applied_;
+  Control control_{
+      LiveProfile({.profile = profile::parse_impair_profile(kProfile, "p.toml").value(),
+                   .text = std::string(kProfile),
+                   .name = "p.toml"}),
+      [this](const profile::ImpairProfile& next) {
+        if (running_) applied_.push_back(next);
+        return running_;
+      },
+      [] { return sound_report(); }};
+};
+
+TEST_F(ControlTest, ShowsTheReportAndTheRules) {
+  const Json answer = ask({{"do", "show"}});
+  EXPECT_EQ(answer["ok"], true);
+  EXPECT_EQ(answer["report"]["directions"][0]["received"]["frames"], 10);
+  EXPECT_EQ(answer["rules"][0]["delay_ns"], 2'000'000);
+  EXPECT_THAT(answer["text"].get<std::string>(), HasSubstr("west-to-east"));
+}
+
+TEST_F(ControlTest, SetChangesWhatItNamesAndEditsAddUp) {
+  EXPECT_EQ(set("long haul", {{"loss", "5%"}})["ok"], true);
+  EXPECT_EQ(set("long haul", {{"delay", "1ms"}})["ok"], true);
+  ASSERT_EQ(applied_.size(), 2U);
+  EXPECT_DOUBLE_EQ(applied_[1].rules[0].loss, 0.05);
+  EXPECT_EQ(applied_[1].rules[0].delay, std::chrono::milliseconds(1));
+  EXPECT_EQ(applied_[1].seed, 9U);
+  EXPECT_EQ(ask({{"do", "reset"}})["rules"][0]["delay_ns"], 2'000'000);
+  EXPECT_DOUBLE_EQ(applied_[2].rules[0].loss, 0.01);
+}
+
+TEST_F(ControlTest, WhatIsWrongChangesNothing) {
+  EXPECT_THAT(set("long hall", {{"loss", "5%"}})["error"], HasSubstr("long hall"));
+  EXPECT_THAT(set("long haul", {{"loss", "500%"}})["error"], HasSubstr("loss"));
+  EXPECT_THAT(set("long haul", {{"lost", "5%"}})["error"], HasSubstr("did you mean"));
+  EXPECT_EQ(set("long haul", {{"loss", "5%"}, {"dely", "1ms"}})["ok"], false);
+  EXPECT_TRUE(applied_.empty());
+  EXPECT_EQ(ask({{"do", "show"}})["rules"][0]["loss"], 0.01);
+}
+
+TEST_F(ControlTest, MoreThanThereIsRoomForIsRefusedWithTheArithmetic) {
+  const Json answer = set("long haul", {{"delay", "2s"}});
+  EXPECT_EQ(answer["ok"], false);
+  EXPECT_THAT(answer["error"], HasSubstr("100.00 Gb/s x 2 s"));
+}
+
+TEST_F(ControlTest, AnEndedRunSaysSoAndKeepsNothing) {
+  running_ = false;
+  EXPECT_THAT(set("long haul", {{"loss", "5%"}})["error"], HasSubstr("ended"));
+  EXPECT_EQ(ask({{"do", "show"}})["rules"][0]["loss"], 0.01);
+}
+
+TEST_F(ControlTest, AnotherProfileIsLoadedByItsFile) {
+  char path[] = "/tmp/longwire-XXXXXX";
+  close(mkstemp(path));
+  std::ofstream(path) << "seed = 1\n[[rule]]\nname = \"other\"\nloss = 1\n";
+  EXPECT_EQ(ask({{"do", "load"}, {"file", path}})["rules"][0]["name"], "other");
+  EXPECT_EQ(set("other", {{"loss", "0"}})["ok"], true);
+  EXPECT_EQ(applied_.back().seed, 9U) << "draws go on";
+  std::remove(path);
+  EXPECT_THAT(ask({{"do", "load"}, {"file", path}})["error"], HasSubstr(path));
+}
+
+TEST_F(ControlTest, NonsenseIsAnsweredInOneLine) {
+  for (const std::string request :
+       {"", "{", "7", "[]", "{}", R"({"do":1})", R"({"do":"jump"})", R"({"do":"set"})",
+        R"({"do":"set","rule":1,"keys":{}})", R"({"do":"load"})", "{\"do\":\"\xff\"}"}) {
+    const std::string answer = control_.answer(request);
+    EXPECT_EQ(Json::parse(answer)["ok"], false) << request;
+    EXPECT_EQ(answer.find('\n'), answer.size() - 1);
+  }
+}
+
+}  // namespace
+}  // namespace lw::impair
