@@ -62,7 +62,7 @@ Result<Json> Control::act(const Json& request) {
 
 Result<Json> Control::change(Result<LiveProfile::Version> next) {
   if (!next) return std::unexpected(next.error());
-  if (!apply_(next->profile)) return fail("the run has ended", ExitCode::failed);
+  if (auto applied = apply_(next->profile); !applied) return std::unexpected(applied.error());
   live_.keep(std::move(*next));
   return Json{{"ok", true}, {"rules", rules_json(live_.now().profile)}};
 }

@@ -23,8 +23,8 @@ namespace lw::impair {
 /// The answer has `ok`; where that is false, `error` and `exit`. One thread.
 class Control {
  public:
-  /// Puts a new configuration in force between two bursts; false when the run has ended.
-  using Apply = std::function<bool(const profile::ImpairProfile&)>;
+  /// Puts a new configuration in force between two bursts, or says why not.
+  using Apply = std::function<Result<void>(const profile::ImpairProfile&)>;
   using Snapshot = std::function<Report()>;
 
   Control(LiveProfile live, Apply apply, Snapshot snapshot)

@@ -80,7 +80,13 @@ LedgerFile::LedgerFile(std::string path, std::FILE* file, RuleNames rules,
       rules_(std::move(rules)),
       clock_offset_ns_(clock_offset_ns) {}
 
+void LedgerFile::learn(RuleNames rules) {
+  const std::lock_guard lock(names_);
+  rules_ = std::move(rules);
+}
+
 void LedgerFile::write(std::span<const path::LedgerRecord> records) {
+  const std::lock_guard lock(names_);
   for (const auto& record : records) {
     const std::string line = ledger_line(record, rules_, clock_offset_ns_) + "\n";
     failed_ |= std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size();

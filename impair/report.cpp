@@ -17,8 +17,9 @@ EventsReport events_of(const path::Events& events) {
 std::vector<StagesReport> stages_of(const path::Pipeline& pipeline) {
   std::vector<StagesReport> reports;
   for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
-    const path::RuleStats& stats = pipeline.rules()[i].stats();
-    reports.push_back({pipeline.rule_names()[i], stats, audit(pipeline.configs()[i], stats)});
+    const path::Rule& rule = pipeline.rules()[i];
+    const path::RuleStats& stats = rule.stats();
+    reports.push_back({pipeline.rule_names()[rule.index()], stats, audit(pipeline.configs()[i], stats)});
   }
   return reports;
 }

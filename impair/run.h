@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "impair/idle.h"
+#include "impair/live_profile.h"
 #include "impair/report.h"
 #include "nic/port_spec.h"
 #include "profile/impair_profile.h"
@@ -20,12 +21,16 @@ struct RunConfig {
   std::optional<std::string> ledger;         // a file for the ledger
   std::optional<std::string> ready_file;     // made once both links are up
   IdleMode idle = IdleMode::adaptive;
-  std::optional<int> core;  // to pin to
-  bool verbose = false;     // DPDK's own log
+  std::optional<int> core;             // to pin to
+  bool verbose = false;                // DPDK's own log
+  std::optional<std::string> control;  // a Unix socket for `roce-impair ctl`
+  std::optional<std::string> metrics;  // an address for Prometheus' metrics
+  bool telemetry = false;              // /impair/... in DPDK's telemetry
+  std::string file_prefix = {};        // of DPDK's runtime directory; empty: one of its own
 };
 
 /// Stands between two ports until asked to stop, drains what is in flight, and reports. Notices
 /// and a line now and then go to stderr. Once a process: it starts EAL and handles signals.
-Result<Report> run(const profile::ImpairProfile& profile, const RunConfig& config);
+Result<Report> run(const LiveProfile::Version& profile, const RunConfig& config);
 
 }  // namespace lw::impair

@@ -56,12 +56,18 @@ Result<RunConfig> run_config(const Options& options) {
 }
 
 ExitCode execute(const Options& options) {
-  auto profile = profile::load_impair_profile(options.profile);
+  auto text = profile::read_profile_text(options.profile);
+  if (!text) return complain(text.error());
+  LiveProfile::Version version{.profile = {},
+                               .text = std::move(*text),
+                               .name = options.profile == "-" ? "<stdin>" : options.profile};
+  auto profile = profile::parse_impair_profile(version.text, version.name);
   if (!profile) return complain(profile.error());
   if (options.seed) profile->seed = *options.seed;
+  version.profile = std::move(*profile);
   const auto config = run_config(options);
   if (!config) return complain(config.error());
-  const auto report = run(*profile, *config);
+  const auto report = run(version, *config);
   if (!report) return complain(report.error());
   fmt::print("{}", options.json ? to_json(*report).dump() + "\n" : to_text(*report));
   return report->holds() ? ExitCode::done : ExitCode::failed;
@@ -93,6 +99,22 @@ void add_outputs(CLI::App& command, Options& options) {
       ->type_name("FILE");
 }
 
+void add_services(CLI::App& command, Options& options) {
+  command.add_option("--control", options.run.control, "a Unix socket for `roce-impair ctl`")
+      ->type_name("SOCKET");
+  command
+      .add_option("--metrics", options.run.metrics,
+                  "serve Prometheus' text at http://ADDRESS:PORT/metrics, 127.0.0.1:9091")
+      ->type_name("ADDRESS:PORT");
+  command.add_flag("--telemetry", options.run.telemetry,
+                   "/impair/stats and /impair/rules in DPDK's telemetry");
+  command
+      .add_option("--file-prefix", options.run.file_prefix,
+                  "of DPDK's runtime directory (default: one of its own; dpdk-telemetry.py looks "
+                  "for rte)")
+      ->type_name("NAME");
+}
+
 void add_machine(CLI::App& command, Options& options) {
   command
       .add_option("--idle", options.idle, "with nothing to do: leave the core to others, or spin")
@@ -111,6 +133,7 @@ void add_run_command(CLI::App& program, Command& chosen) {
   add_ports(*command, *options);
   add_limits(*command, *options);
   add_outputs(*command, *options);
+  add_services(*command, *options);
   add_machine(*command, *options);
   command->callback([options, &chosen] { chosen = [options] { return execute(*options); }; });
 }

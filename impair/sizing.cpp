@@ -20,10 +20,8 @@ constexpr std::uint64_t kSmallestQueue = 1024;
 // Receive ring, send ring and the pool's per-core cache, for two ports.
 constexpr std::uint32_t kHeldByPorts = 2 * (1024 + 1024) + 512;
 constexpr std::size_t kEgress = 512;
-
-std::uint64_t queue_bytes(const path::Pipeline& pipeline, std::uint64_t frames) {
-  return path::ReleaseQueue<void*>::bytes_needed(pipeline.lines(), pipeline.uses_wheel(), frames);
-}
+// Names of rules that changes of configuration may bring.
+constexpr std::size_t kMostRules = 512;
 
 }  // namespace
 
@@ -37,17 +35,16 @@ Sizing size_for(const profile::ImpairProfile& profile) {
   sizing.buffers = static_cast<std::uint32_t>(std::min<std::uint64_t>(buffers, UINT32_MAX));
   sizing.buffer_bytes =
       nic::Pool::bytes_needed({.buffers = sizing.buffers, .frame_size = capacity.largest_frame});
-  for (const auto way : {path::Direction::west_to_east, path::Direction::east_to_west})
-    sizing.queue_bytes +=
-        queue_bytes(path::Pipeline(way, profile.seed, profile.rules, profile.events),
-                    sizing.frames_per_direction);
+  sizing.queue_bytes = 2 * path::ReleaseQueue<void*>::bytes_needed(path::Pipeline::kMostLines,
+                                                                   sizing.frames_per_direction);
   return sizing;
 }
 
 path::LaneConfig lane_config(const profile::ImpairProfile& profile) {
   return {.capacity = size_for(profile).frames_per_direction,
           .egress_capacity = kEgress,
-          .log_all = profile.log_all};
+          .log_all = profile.log_all,
+          .most_rules = kMostRules + profile.rules.size()};
 }
 
 std::string arithmetic(const profile::ImpairProfile& profile) {

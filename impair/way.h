@@ -27,6 +27,9 @@ class Way {
   /// One round: receive a burst, decide, release what is due, send. True when anything moved.
   bool turn(bool receiving) noexcept;
 
+  /// Swaps the pipeline in force for `next`; what is inside keeps the release it was given.
+  void replace(FrameLane::Standby& next) noexcept { lane_.replace(next, nic::now()); }
+
   /// Frees all that is inside, counted as stopped.
   void abandon() noexcept;
 

@@ -74,10 +74,14 @@ std::string lcore_map(const std::vector<int>& cores) {
   return fmt::format("{}", fmt::join(pinned, ","));
 }
 
+std::string prefix_of(const EalConfig& config) {
+  return config.file_prefix.empty() ? fmt::format("longwire-{}", getpid()) : config.file_prefix;
+}
+
 std::vector<std::string> arguments_of(const EalConfig& config, bool hugepages) {
   std::vector<std::string> arguments = {"longwire", "--lcores", lcore_map(config.cores),
-                                        "--no-telemetry",
-                                        fmt::format("--file-prefix=longwire-{}", getpid())};
+                                        "--file-prefix=" + prefix_of(config)};
+  arguments.emplace_back(config.telemetry ? "--telemetry" : "--no-telemetry");
   if (hugepages) {
     arguments.push_back("--in-memory");
   } else {

@@ -22,6 +22,11 @@ struct EalConfig {
   /// For EAL's own memory: rings, device state, and pools that a device needs in there.
   std::uint32_t memory_mib = 64;
   bool verbose = false;  // DPDK's log goes to stderr, too
+  /// DPDK's telemetry socket, in its runtime directory.
+  bool telemetry = false;
+  /// Names that directory: `rte` is where dpdk-telemetry.py looks by itself. Empty: one of its own
+  /// for each process.
+  std::string file_prefix = {};
 };
 
 /// DPDK's environment, once a process: start it before anything else in nic/, destroy it last

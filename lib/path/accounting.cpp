@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "path/accounting.h"
 
+#include <algorithm>
+
 namespace lw::path {
 
 Amount Account::wanting() const noexcept {
@@ -11,6 +13,12 @@ Amount Account::wanting() const noexcept {
 
 bool Account::holds() const noexcept {
   return received + created == sent + consumed + dropped_by_rule + wanting() + in_flight;
+}
+
+Amount Account::remainder() const noexcept {
+  const Amount in = received + created, out = sent + consumed + dropped_by_rule + wanting();
+  // Figures of a run that goes on are read one after the other, while frames move.
+  return {in.frames - std::min(in.frames, out.frames), in.bytes - std::min(in.bytes, out.bytes)};
 }
 
 void Account::add(const Account& other) noexcept {

@@ -50,6 +50,8 @@ struct Account {
   /// resource + in flight, in frames and in bytes.
   [[nodiscard]] bool holds() const noexcept;
   [[nodiscard]] Amount wanting() const noexcept;
+  /// What must be in flight by the other figures.
+  [[nodiscard]] Amount remainder() const noexcept;
   void add(const Account& other) noexcept;
 };
 

@@ -15,6 +15,7 @@ struct BottleneckConfig {
   double rate_bps = 0;                     // >= 1 kb/s
   std::uint64_t buffer_bytes = 0;          // frames' bytes without FCS and overhead, > 0
   std::uint32_t overhead = kLineOverhead;  // bytes of line that each frame takes beside its own
+  friend bool operator==(const BottleneckConfig&, const BottleneckConfig&) = default;
 };
 
 /// The emulated queue: frames leave one after the other at the link's rate, a frame that finds no

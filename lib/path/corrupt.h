@@ -21,6 +21,7 @@ struct CorruptConfig {
   /// Byte of the part at which the bits begin, one after the other; none: anywhere, at random.
   std::optional<std::uint32_t> offset = {};
   bool recompute_icrc = false;  // silent corruption: the ICRC is made right again
+  friend bool operator==(const CorruptConfig&, const CorruptConfig&) = default;
 };
 
 /// Flips bits in frames. Which frames and which bits follow from the ingress number.

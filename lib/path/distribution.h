@@ -11,31 +11,39 @@ namespace lw::path {
 /// Distributions of a delay; parameters in ns where they are times.
 struct UniformDelay {
   double low = 0, high = 0;  // low <= high
+  friend bool operator==(const UniformDelay&, const UniformDelay&) = default;
 };
 struct NormalDelay {
   double mean = 0, deviation = 0;
+  friend bool operator==(const NormalDelay&, const NormalDelay&) = default;
 };
 struct ExponentialDelay {
   double mean = 0;
+  friend bool operator==(const ExponentialDelay&, const ExponentialDelay&) = default;
 };
 struct GammaDelay {
   double shape = 1, scale = 0;  // mean shape x scale; shape in 0.05..10^6
+  friend bool operator==(const GammaDelay&, const GammaDelay&) = default;
 };
 /// Never below `minimum`; beyond x with probability (minimum / x)^shape.
 struct ParetoDelay {
   double shape = 1, minimum = 0;
+  friend bool operator==(const ParetoDelay&, const ParetoDelay&) = default;
 };
 /// Its logarithm is normal, with this deviation.
 struct LogNormalDelay {
   double median = 0, sigma = 0;
+  friend bool operator==(const LogNormalDelay&, const LogNormalDelay&) = default;
 };
 /// Bins of their own weight, within each of which every delay is as likely: a histogram, or, where
 /// low = high, a list of delays.
 struct BinnedDelay {
   struct Bin {
     double low = 0, high = 0, weight = 1;  // low <= high, weight > 0
+    friend bool operator==(const Bin&, const Bin&) = default;
   };
   std::vector<Bin> bins;  // not empty, rising
+  friend bool operator==(const BinnedDelay&, const BinnedDelay&) = default;
 };
 
 using Distribution = std::variant<UniformDelay, NormalDelay, ExponentialDelay, GammaDelay,

@@ -10,6 +10,7 @@ namespace lw::path {
 struct DuplicateConfig {
   double probability = 0;
   std::uint8_t copies = 1;  // 1..kMostCopies, of each frame that is hit
+  friend bool operator==(const DuplicateConfig&, const DuplicateConfig&) = default;
 };
 
 /// Says which frames are sent more than once. Each copy goes through the stages behind by itself.

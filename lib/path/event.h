@@ -39,6 +39,7 @@ struct EventConfig {
   Duration delay{};  // for EventAction::delay
 
   [[nodiscard]] bool applies(Direction direction) const noexcept { return covers(ways, direction); }
+  friend bool operator==(const EventConfig&, const EventConfig&) = default;
 };
 
 /// How the events of one name fared.

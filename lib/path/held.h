@@ -16,6 +16,10 @@ class Held {
   Held(std::size_t overtaking, Duration at_most)
       : overtaking_(overtaking), at_most_(at_most), waiting_(overtaking + 1) {}
 
+  /// Holds frames back in the same way.
+  [[nodiscard]] bool same_as(const Held& other) const noexcept {
+    return overtaking_ == other.overtaking_ && at_most_ == other.at_most_;
+  }
   [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return waiting_.size(); }
   [[nodiscard]] const Entry& operator[](std::size_t i) const noexcept { return waiting_[i].entry; }

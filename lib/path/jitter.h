@@ -20,6 +20,7 @@ struct JitterConfig {
   /// The correlation of the distribution's normal score with itself halves in this time; none:
   /// each frame draws for itself.
   std::optional<Duration> half_life;
+  friend bool operator==(const JitterConfig&, const JitterConfig&) = default;
 };
 
 /// A distribution, read by its normal score: what a wandering score is turned into a delay with.

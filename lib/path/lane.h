@@ -19,6 +19,7 @@ struct LaneConfig {
   std::size_t capacity = 65536;       // frames that may wait for their release
   std::size_t egress_capacity = 512;  // frames that may wait for the way out
   bool log_all = false;               // every frame goes into the ledger
+  std::size_t most_rules = 512;       // that replace() may bring, with the first ones
 };
 
 /// One direction through the box: frames come in, a pipeline decides, the release queue holds
@@ -42,6 +43,19 @@ class Lane {
   /// Moves what is due at `now` to the egress buffer, as far as it has room beyond `spare` frames:
   /// those of a burst that was taken because there was room for it, and is admitted next.
   void release(Instant now, std::size_t spare = 0) noexcept;
+
+  /// What replace() needs, made beforehand by whoever may take the time.
+  struct Standby {
+    explicit Standby(Pipeline next);
+    Pipeline pipeline;
+    std::vector<Held<typename ReleaseQueue<Handle>::Entry>> held;
+  };
+  /// Another pipeline of this direction decides from `now` on; its rules were given the names that
+  /// this one knows. What is inside keeps the release that it was given, and order is kept where
+  /// it was asked for. What is replaced is in `next` afterwards.
+  void replace(Standby& next, Instant now) noexcept;
+  /// How many names of rules this lane may come to know.
+  [[nodiscard]] std::size_t most_rules() const noexcept { return rules_.size() - 1; }
 
   /// What should go out now, in order; not necessarily all of it (a ring has an end).
   [[nodiscard]] std::span<Handle> egress() noexcept { return egress_.contiguous(); }
@@ -70,6 +84,8 @@ class Lane {
 
   /// The books as of now. Walks what is inside: for reports.
   [[nodiscard]] Books books() const;
+  /// The same without the walk: what is in flight is what the other figures leave.
+  [[nodiscard]] Books running_books() const;
   /// The direction's totals without the walk: for a line a second.
   [[nodiscard]] const Tallies& tallies() const noexcept { return direction_; }
   /// Achieved minus asked release of what waited, ns.
@@ -99,6 +115,7 @@ class Lane {
   void let_out(const Entry& entry) noexcept;
   void let_out_held(Instant now, std::size_t spare) noexcept;
   void find_deadline() noexcept;
+  [[nodiscard]] Books outside_books() const;
   void log_stopped(const Transit& transit, const roce::Envelope& envelope) noexcept;
 
   Pipeline pipeline_;

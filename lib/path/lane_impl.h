@@ -11,16 +11,43 @@ Lane<Handle, Frames>::Lane(Pipeline pipeline, const LaneConfig& config, LedgerSi
                            Frames frames)
     : pipeline_(std::move(pipeline)),
       frames_(std::move(frames)),
-      queue_(pipeline_.lines(), pipeline_.uses_wheel(), config.capacity),
+      queue_(Pipeline::kMostLines, pipeline_.lines(), config.capacity),
       egress_(config.egress_capacity),
       egress_transits_(config.egress_capacity),
       ledger_(sink, config.log_all, pipeline_.direction(),
               config.capacity + std::bit_ceil(config.egress_capacity)),
-      rules_(pipeline_.rule_names().size() + 1) {
-  for (const RuleConfig& rule : pipeline_.configs()) {
-    const ReorderConfig reorder = rule.reorder.value_or(ReorderConfig{});
-    held_.emplace_back(reorder.frames, reorder.at_most);
+      rules_(std::max(config.most_rules, pipeline_.rule_names().size()) + 1) {
+  held_ = std::move(Standby(pipeline_).held);
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+Lane<Handle, Frames>::Standby::Standby(Pipeline next) : pipeline(std::move(next)) {
+  held.assign(pipeline.rule_names().size(), Held<Entry>(0, Duration{}));
+  for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
+    const ReorderConfig reorder = pipeline.configs()[i].reorder.value_or(ReorderConfig{});
+    held[pipeline.rules()[i].index()] = Held<Entry>(reorder.frames, reorder.at_most);
   }
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::replace(Standby& next, Instant now) noexcept {
+  next.pipeline.inherit(pipeline_, now);
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    if (held_[i].empty()) continue;
+    if (held_[i].same_as(next.held[i])) {
+      std::swap(held_[i], next.held[i]);
+      continue;
+    }
+    // Nobody will overtake them any more.
+    for (; !held_[i].empty(); held_[i].pop(), --held_frames_) {
+      const Entry entry = held_[i].front();
+      (void)queue_.push(kWheel, entry, now);
+    }
+  }
+  std::swap(pipeline_, next.pipeline);
+  std::swap(held_, next.held);
+  queue_.use(pipeline_.lines());
+  find_deadline();
 }
 
 template <class Handle, FrameAccess<Handle> Frames>

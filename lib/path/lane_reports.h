@@ -65,24 +65,38 @@ void Lane<Handle, Frames>::log_stopped(const Transit& transit,
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-Books Lane<Handle, Frames>::books() const {
+Books Lane<Handle, Frames>::outside_books() const {
   Books books;
   books.direction = direction_.account(std::string(name_of(pipeline_.direction())));
-  for (std::size_t i = 0; i < rules_.size(); ++i) {
-    const bool last = i + 1 == rules_.size();
-    books.rules.push_back(rules_[i].account(last ? "untouched" : pipeline_.rule_names()[i]));
-  }
+  const auto& names = pipeline_.rule_names();
+  for (std::size_t i = 0; i < names.size(); ++i) books.rules.push_back(rules_[i].account(names[i]));
+  books.rules.push_back(rules_.back().account("untouched"));
+  books.fragments = fragments_.get();
+  books.truncated = truncated_.get();
+  return books;
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+Books Lane<Handle, Frames>::running_books() const {
+  Books books = outside_books();
+  books.direction.in_flight = books.direction.remainder();
+  for (Account& rule : books.rules) rule.in_flight = rule.remainder();
+  return books;
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+Books Lane<Handle, Frames>::books() const {
+  Books books = outside_books();
   const auto count = [&](const Transit& transit) {
     const Amount one{1, transit.bytes};
     books.direction.in_flight += one;
-    books.rules[transit.rule == kUntouched ? rules_.size() - 1 : transit.rule].in_flight += one;
+    books.rules[transit.rule == kUntouched ? books.rules.size() - 1 : transit.rule].in_flight +=
+        one;
   };
   queue_.for_each([&](const auto& entry) { count(entry.transit); });
   for (const auto& held : held_)
     for (std::size_t i = 0; i < held.size(); ++i) count(held[i].transit);
   for (std::size_t i = 0; i < egress_transits_.size(); ++i) count(egress_transits_[i]);
-  books.fragments = fragments_.get();
-  books.truncated = truncated_.get();
   return books;
 }
 

@@ -13,6 +13,7 @@ namespace lw::path {
 /// in the good one: netem's `loss gemodel p r 1-h 1-k`.
 struct GilbertElliott {
   double p = 0, r = 1, bad_loss = 1, good_loss = 0;
+  friend bool operator==(const GilbertElliott&, const GilbertElliott&) = default;
 };
 
 /// netem's `loss state`: 1 a frame arrives within a gap, 2 arrives within a burst, 3 is lost within
@@ -20,6 +21,7 @@ struct GilbertElliott {
 /// "Definition of a general and intuitive loss model for packet networks", 2009.
 struct FourState {
   double p13 = 0, p31 = 1, p32 = 0, p23 = 1, p14 = 0;
+  friend bool operator==(const FourState&, const FourState&) = default;
 };
 
 /// A burst of losses begins at a frame with `probability` (unless one is on) and is from
@@ -27,26 +29,31 @@ struct FourState {
 struct Bursts {
   double probability = 0;
   std::uint32_t shortest = 1, longest = 1;  // 1 <= shortest <= longest
+  friend bool operator==(const Bursts&, const Bursts&) = default;
 };
 
 /// The last of every `n` frames is lost: frames n-1, 2n-1, ... of those that reach the stage.
 struct EveryNth {
   std::uint64_t n = 1;
+  friend bool operator==(const EveryNth&, const EveryNth&) = default;
 };
 
 /// Frame i is lost where bit i modulo the pattern's length is set. Not empty.
 struct BitPattern {
   std::vector<bool> lost;
+  friend bool operator==(const BitPattern&, const BitPattern&) = default;
 };
 
 /// A frame is lost when one of its bits (FCS included) is hit, each independently.
 struct BitErrors {
   double rate = 0;
+  friend bool operator==(const BitErrors&, const BitErrors&) = default;
 };
 
 /// Exactly these frames of those that reach the stage, from 0; rising.
 struct ListedFrames {
   std::vector<std::uint64_t> frames;
+  friend bool operator==(const ListedFrames&, const ListedFrames&) = default;
 };
 
 /// Which frames a rule loses; a number is the probability of losing each independently.

@@ -14,6 +14,7 @@ namespace lw::path {
 struct Red {
   std::uint64_t kmin_bytes = 0, kmax_bytes = 0;  // kmin <= kmax
   double pmax = 1;
+  friend bool operator==(const Red&, const Red&) = default;
 };
 
 /// What happens on RED's congestion to a frame that doesn't say ECT (RFC 3168, 5).
@@ -24,6 +25,7 @@ struct MarkConfig {
   std::optional<Red> red = {};  // needs the rule's queue
   NotEct not_ect = NotEct::pass;
   bool force = false;  // mark IP frames that don't say ECT, too
+  friend bool operator==(const MarkConfig&, const MarkConfig&) = default;
 };
 
 enum class MarkVerdict : std::uint8_t {

@@ -23,22 +23,47 @@ Classifier classifier_of(std::span<const RuleConfig> rules) {
 }  // namespace
 
 Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const RuleConfig> rules,
-                   std::span<const EventConfig> events)
+                   std::span<const EventConfig> events, std::span<const std::string> known)
     : direction_(direction),
       configs_(those_for(direction, rules)),
       untouched_({.name = "untouched"}, direction, seed, kUntouched, {}),
       classifier_(classifier_of(configs_)),
-      events_(direction, events) {
+      event_configs_(events.begin(), events.end()),
+      events_(direction, events),
+      names_(known.begin(), known.end()),
+      places_(known.size(), kNowhere) {
   for (const RuleConfig& rule : configs_) {
     const RuleLines lines = rule.delays() ? lines_for(rule) : RuleLines{};
-    rules_.emplace_back(rule, direction, seed, static_cast<RuleIndex>(names_.size()), lines);
-    names_.push_back(rule.name);
+    const RuleIndex index = index_of(rule.name);
+    places_[index] = rules_.size();
+    rules_.emplace_back(rule, direction, seed, index, lines);
     edits_ |= rule.edits();
   }
   for (const EventConfig& event : events) {
     if (!event.applies(direction)) continue;
     edits_ |= event.action == EventAction::mark || event.action == EventAction::corrupt;
     uses_wheel_ |= event.action == EventAction::delay;
+  }
+}
+
+RuleIndex Pipeline::index_of(const std::string& name) {
+  const auto found = std::ranges::find(names_, name);
+  const auto index = static_cast<RuleIndex>(found - names_.begin());
+  if (found == names_.end()) {
+    names_.push_back(name);
+    places_.push_back(kNowhere);
+  }
+  return index;
+}
+
+void Pipeline::inherit(Pipeline& old, Instant now) noexcept {
+  // Occurrences and QPs go on being counted; other events begin with what they see.
+  if (event_configs_ == old.event_configs_) std::swap(events_, old.events_);
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const RuleIndex index = rules_[i].index();
+    const std::size_t place = index < old.places_.size() ? old.places_[index] : kNowhere;
+    if (place == kNowhere) continue;
+    rules_[i].inherit(old.rules_[place], configs_[i], old.configs_[place], now);
   }
 }
 

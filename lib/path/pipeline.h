@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,27 +17,38 @@ namespace lw::path {
 /// state, the QPs seen); its configuration never changes. One thread.
 class Pipeline {
  public:
+  /// Rules are known by their names: a rule takes the place of its name in `known`, or the next one
+  /// behind them all, so that what is in flight means the same rule after a change.
   Pipeline(Direction direction, std::uint64_t seed, std::span<const RuleConfig> rules,
-           std::span<const EventConfig> events = {});
+           std::span<const EventConfig> events = {}, std::span<const std::string> known = {});
+
+  /// Takes over from the pipeline that it is about to replace, rule by rule: see Rule::inherit().
+  void inherit(Pipeline& old, Instant now) noexcept;
+
+  // With more lines, looking for the next release would cost more than the wheel does.
+  static constexpr std::size_t kMostLines = 4;
 
   /// What becomes of a frame; numbers rise by one a frame, and time never runs backwards.
   [[nodiscard]] Decision decide(const Arrival& arrival) noexcept {
-    const RuleIndex index = classifier_.classify(arrival.envelope, arrival.bth);
-    if (arrival.bth && events_.listening())
-      return rule(index).decide(arrival, events_.on_packet(arrival.envelope, *arrival.bth));
-    return index == kUntouched ? Decision{} : rules_[index].decide(arrival);
+    const RuleIndex place = classifier_.classify(arrival.envelope, arrival.bth);
+    if (arrival.bth && events_.listening()) {
+      Rule& rule = place == kUntouched ? untouched_ : rules_[place];
+      return rule.decide(arrival, events_.on_packet(arrival.envelope, *arrival.bth));
+    }
+    return place == kUntouched ? Decision{} : rules_[place].decide(arrival);
   }
   /// The rule that a decision names; kUntouched is one without stages.
   [[nodiscard]] Rule& rule(RuleIndex index) noexcept {
-    return index == kUntouched ? untouched_ : rules_[index];
+    return index == kUntouched ? untouched_ : rules_[places_[index]];
   }
   [[nodiscard]] Events& events() noexcept { return events_; }
   [[nodiscard]] const Events& events() const noexcept { return events_; }
   [[nodiscard]] const std::vector<Rule>& rules() const noexcept { return rules_; }
 
   [[nodiscard]] Direction direction() const noexcept { return direction_; }
-  /// This direction's rules; a Decision's rule indexes them.
+  /// The configurations of rules(), in the same order.
   [[nodiscard]] const std::vector<RuleConfig>& configs() const noexcept { return configs_; }
+  /// A Decision's rule indexes them; names that were known and have no rule any more are there too.
   [[nodiscard]] const std::vector<std::string>& rule_names() const noexcept { return names_; }
   /// How many lines frames wait on; those of rules with the same constant delay share one.
   [[nodiscard]] std::size_t lines() const noexcept { return lines_.size(); }
@@ -46,9 +58,10 @@ class Pipeline {
   [[nodiscard]] bool uses_wheel() const noexcept { return uses_wheel_; }
 
  private:
-  // With more lines, looking for the next release would cost more than the wheel does.
-  static constexpr std::size_t kMostLines = 8;
+  // Of a name without a rule.
+  static constexpr std::size_t kNowhere = SIZE_MAX;
 
+  RuleIndex index_of(const std::string& name);
   RuleLines lines_for(const RuleConfig& rule);
   LineIndex shared_line(Duration delay);
   LineIndex own_line();
@@ -58,8 +71,10 @@ class Pipeline {
   std::vector<Rule> rules_;
   Rule untouched_;
   Classifier classifier_;
+  std::vector<EventConfig> event_configs_;
   Events events_;
   std::vector<std::string> names_;
+  std::vector<std::size_t> places_;             // of a name's rule among rules_
   std::vector<std::optional<Duration>> lines_;  // the delay of a shared line
   bool edits_ = false, uses_wheel_ = false;
 };

@@ -14,6 +14,7 @@ struct PoliceConfig {
   double rate_bps = 0;                     // tokens' rate, > 0
   std::uint64_t burst_bytes = 0;           // what the bucket holds, > 0; full at first
   std::uint32_t overhead = kLineOverhead;  // bytes that each frame takes beside its own
+  friend bool operator==(const PoliceConfig&, const PoliceConfig&) = default;
 };
 
 class Policer {

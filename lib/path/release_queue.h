@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <limits>
-#include <optional>
 #include <vector>
 
 #include "path/ring.h"
@@ -68,24 +69,30 @@ class ReleaseQueue {
   };
   static constexpr Instant kNever{Duration{std::numeric_limits<Duration::rep>::max()}};
 
-  /// `capacity` frames in all, on whichever line.
-  ReleaseQueue(std::size_t lines, bool wheel, std::size_t capacity)
-      : capacity_(capacity), lines_(lines, Ring<Entry>(capacity)) {
-    if (wheel) wheel_.emplace(capacity);
-  }
+  /// `capacity` frames in all, on whichever line. Lines from `used` on are looked at once use() has
+  /// said so.
+  ReleaseQueue(std::size_t lines, std::size_t used, std::size_t capacity)
+      : capacity_(capacity), used_(used), lines_(lines, Ring<Entry>(capacity)), wheel_(capacity) {}
+
+  /// The first `lines` are used from now on.
+  void use(std::size_t lines) noexcept { used_ = std::max(used_, lines); }
 
   /// What it takes, a little more or less.
-  static std::uint64_t bytes_needed(std::size_t lines, bool wheel, std::size_t capacity) noexcept {
+  static std::uint64_t bytes_needed(std::size_t lines, std::size_t capacity) noexcept {
     const std::uint64_t in_lines = lines * std::bit_ceil(capacity) * sizeof(Entry);
-    return in_lines + (wheel ? Wheel::bytes_needed(capacity) + capacity * sizeof(Entry) : 0);
+    return in_lines + Wheel::bytes_needed(capacity) + capacity * sizeof(Entry);
   }
 
-  /// False, with nothing done, when `capacity` frames wait already. On one line the due times
-  /// must not fall from one push to the next; on kWheel they may. `now` never falls.
+  /// False, with nothing done, when `capacity` frames wait already. On one line due times rise from
+  /// one push to the next: a frame that would break that waits on the wheel. `now` never falls.
   [[nodiscard]] bool push(LineIndex line, const Entry& entry, Instant now) noexcept {
     if (size_ == capacity_) return false;
+    // Seen after a change of configuration, for as long as older frames are on the line.
+    if (line != kWheel && !lines_[line].empty() &&
+        entry.transit.due < lines_[line].back().transit.due) [[unlikely]]
+      line = kWheel;
     if (line == kWheel) {
-      wheel_->push(entry, now);
+      wheel_.push(entry, now);
     } else {
       lines_[line].push(entry);
     }
@@ -101,11 +108,11 @@ class ReleaseQueue {
   [[nodiscard]] Instant next() const noexcept { return next_; }
   /// The frame that is due next, and its removal; only when one waits.
   [[nodiscard]] const Entry& front() noexcept {
-    return next_line_ == kWheel ? wheel_->front() : lines_[next_line_].front();
+    return next_line_ == kWheel ? wheel_.front() : lines_[next_line_].front();
   }
   void pop() noexcept {
     if (next_line_ == kWheel) {
-      wheel_->pop();
+      wheel_.pop();
     } else {
       lines_[next_line_].pop();
     }
@@ -121,26 +128,28 @@ class ReleaseQueue {
   void for_each(Visit visit) const {
     for (const auto& line : lines_)
       for (std::size_t i = 0; i < line.size(); ++i) visit(line[i]);
-    if (wheel_) wheel_->for_each(visit);
+    wheel_.for_each(visit);
   }
 
  private:
   void find_next() noexcept {
     next_ = kNever;
-    for (std::size_t line = 0; line < lines_.size(); ++line) {
+    for (std::size_t line = 0; line < used_; ++line) {
       if (lines_[line].empty() || lines_[line].front().transit.due >= next_) continue;
       next_ = lines_[line].front().transit.due;
       next_line_ = static_cast<LineIndex>(line);
     }
-    if (!wheel_ || wheel_->empty() || wheel_->next() >= next_) return;
-    next_ = wheel_->next();
+    // Of two that are due at once the one that had to leave its line came before those behind.
+    if (wheel_.empty() || wheel_.next() > next_) return;
+    next_ = wheel_.next();
     next_line_ = kWheel;
   }
 
   std::size_t capacity_;
   std::size_t size_ = 0;
+  std::size_t used_;
   std::vector<Ring<Entry>> lines_;
-  std::optional<WheelLine<Entry>> wheel_;
+  WheelLine<Entry> wheel_;
   Instant next_ = kNever;
   LineIndex next_line_ = 0;
 };

@@ -20,6 +20,7 @@ struct ReorderConfig {
   bool swap = false;
 
   static constexpr std::uint32_t kMostOvertaking = 4096;
+  friend bool operator==(const ReorderConfig&, const ReorderConfig&) = default;
 };
 
 /// Says which frames are held back.

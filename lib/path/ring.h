@@ -22,8 +22,9 @@ class Ring {
 
   /// Only with room().
   void push(const Item& item) noexcept { items_[tail_++ & mask()] = item; }
-  /// Only when not empty(), both.
+  /// Only when not empty(), these three.
   [[nodiscard]] const Item& front() const noexcept { return items_[head_ & mask()]; }
+  [[nodiscard]] const Item& back() const noexcept { return items_[(tail_ - 1) & mask()]; }
   void pop(std::size_t count = 1) noexcept { head_ += count; }
 
   /// The i-th from the front, i < size().

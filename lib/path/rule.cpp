@@ -35,6 +35,20 @@ Rule::Rule(const RuleConfig& config, Direction direction, std::uint64_t seed, Ru
   if (config.reorder) reorder_.emplace(*config.reorder, chance(Stage::reorder));
 }
 
+void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_config,
+                   Instant now) noexcept {
+  if (config.loss == old_config.loss) std::swap(loss_, old.loss_);
+  if (config.police == old_config.police) std::swap(police_, old.police_);
+  if (config.queue == old_config.queue) std::swap(queue_, old.queue_);
+  if (config.jitter == old_config.jitter) std::swap(jitter_, old.jitter_);
+  if (config.trace == old_config.trace) std::swap(trace_, old.trace_);
+  // What the stages did is held against their parameters: changed ones begin to count anew.
+  if (config == old_config) stats_ = old.stats_;
+  if (!keep_order_ || !old.delays_) return;
+  last_release_ = old.last_release_;
+  if (old.plain_ && old.delay_) last_release_ = std::max(last_release_, now + *old.delay_);
+}
+
 bool Rule::is_lost(const Arrival& arrival, const TraceConfig::Row* row) noexcept {
   if (!row || !row->loss) return loss_ && is_lost(arrival);
   const bool lost = Threshold(*row->loss).hit(traced_loss_.bits(arrival.number));

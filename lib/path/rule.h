@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -38,7 +39,7 @@ class Rule {
         decision.action = Action::queue;
         decision.stage = Stage::delay;
         decision.line = lines_.usual;
-        decision.release = arrival.now + *delay_;
+        decision.release = std::max(arrival.now + *delay_, last_release_);
       }
       return decision;
     }
@@ -56,6 +57,13 @@ class Rule {
     corrupter_.apply(frame, arrival.envelope, arrival.number);
   }
 
+  /// Takes over from the rule of the same name that it is about to replace at `now`: what stages
+  /// of unchanged configuration remember, and the promise that frames keep their order. Stages
+  /// swap places and nothing is allocated, so `old` is fit for nothing but its end.
+  void inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_config,
+               Instant now) noexcept;
+
+  [[nodiscard]] RuleIndex index() const noexcept { return index_; }
   [[nodiscard]] const RuleStats& stats() const noexcept { return stats_; }
 
  private:
@@ -89,6 +97,8 @@ class Rule {
   std::optional<Trace> trace_;
   std::optional<Reorderer> reorder_;
   Chance traced_loss_;
+  // No frame that keeps its order leaves before this. A constant delay keeps order by itself, but
+  // for what it inherited from a longer one.
   Instant last_release_{Duration::min()};
   RuleStats stats_;
 };

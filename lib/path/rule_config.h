@@ -47,6 +47,7 @@ struct RuleConfig {
   [[nodiscard]] bool delays() const noexcept { return delay || varies() || reorder; }
   /// Frames' bytes are changed, so no one else may hold them.
   [[nodiscard]] bool edits() const noexcept { return corrupt || mark; }
+  friend bool operator==(const RuleConfig&, const RuleConfig&) = default;
 };
 
 /// What hardly any frame of the rule exceeds from coming in to going out: what room is made for.

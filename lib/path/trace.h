@@ -16,10 +16,12 @@ struct TraceConfig {
     std::optional<Duration> delay;   // in place of the rule's own
     std::optional<double> loss;      // probability, in place of the rule's own
     std::optional<double> rate_bps;  // of the rule's queue
+    friend bool operator==(const Row&, const Row&) = default;
   };
   std::vector<Row> rows;  // not empty, times rising from 0
   /// After so long it begins again; none: the last row holds for ever.
   std::optional<Duration> period;
+  friend bool operator==(const TraceConfig&, const TraceConfig&) = default;
 };
 
 /// Follows a trace as time goes by. O(1) a frame.

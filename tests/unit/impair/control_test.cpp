@@ -34,9 +34,10 @@ class ControlTest : public testing::Test {
       LiveProfile({.profile = profile::parse_impair_profile(kProfile, "p.toml").value(),
                    .text = std::string(kProfile),
                    .name = "p.toml"}),
-      [this](const profile::ImpairProfile& next) {
-        if (running_) applied_.push_back(next);
-        return running_;
+      [this](const profile::ImpairProfile& next) -> Result<void> {
+        if (!running_) return fail("the run has ended", ExitCode::failed);
+        applied_.push_back(next);
+        return {};
       },
       [] { return sound_report(); }};
 };
@@ -53,11 +54,11 @@ TEST_F(ControlTest, SetChangesWhatItNamesAndEditsAddUp) {
   EXPECT_EQ(set("long haul", {{"loss", "5%"}})["ok"], true);
   EXPECT_EQ(set("long haul", {{"delay", "1ms"}})["ok"], true);
   ASSERT_EQ(applied_.size(), 2U);
-  EXPECT_DOUBLE_EQ(applied_[1].rules[0].loss, 0.05);
+  EXPECT_EQ(applied_[1].rules[0].loss, path::LossConfig{0.05});
   EXPECT_EQ(applied_[1].rules[0].delay, std::chrono::milliseconds(1));
   EXPECT_EQ(applied_[1].seed, 9U);
   EXPECT_EQ(ask({{"do", "reset"}})["rules"][0]["delay_ns"], 2'000'000);
-  EXPECT_DOUBLE_EQ(applied_[2].rules[0].loss, 0.01);
+  EXPECT_EQ(applied_[2].rules[0].loss, path::LossConfig{0.01});
 }
 
 TEST_F(ControlTest, WhatIsWrongChangesNothing) {

@@ -85,10 +85,10 @@ TEST(ImpairProfile, EditsChangeNamedRules) {
                                {"rule", "b", "loss", "0.5"},
                                {"rule", "a", "match", "all"}});
   ASSERT_TRUE(profile) << profile.error().message;
-  EXPECT_DOUBLE_EQ(profile->rules[0].loss, 0.02);
+  EXPECT_EQ(profile->rules[0].loss, path::LossConfig{0.02});
   EXPECT_EQ(profile->rules[0].match, path::Match::everything);
   EXPECT_EQ(profile->rules[1].delay, microseconds{3000});
-  EXPECT_DOUBLE_EQ(profile->rules[1].loss, 0.5);
+  EXPECT_EQ(profile->rules[1].loss, path::LossConfig{0.5});
   const auto taken = edited({{"rule", "b", "delay", ""}});
   ASSERT_TRUE(taken);
   EXPECT_FALSE(taken->rules[1].delay);

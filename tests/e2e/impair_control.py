@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-impair run while it is watched and changed: ctl, Prometheus' metrics, DPDK's telemetry."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import stat
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+from longwire_test import program, real_time
+
+PROFILE = '''
+[[rule]]
+name = "long haul"
+delay = "2ms"
+'''
+
+FLOW = '''
+[[flow]]
+source = "198.18.0.1"
+destination = "198.18.0.2"
+operation = "write"
+message_size = 1024
+rate = "4000 frames/s"
+messages = 8000
+signature = true
+'''
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+class Control(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.socket = self.folder / 'ctl'
+        self.write('impair.toml', PROFILE)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def start(self, *words):
+        process = subprocess.Popen([str(w) for w in words], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        return process
+
+    def impair(self, west, east, *options):
+        """A run that is ready to be asked."""
+        ready = self.folder / 'ready'
+        process = self.start(program('roce-impair'), 'run', self.folder / 'impair.toml', '--west',
+                             west, '--east', east, '--control', self.socket, '--json',
+                             '--ready-file', ready, *options)
+        return process, ready
+
+    def wait_for(self, process, ready):
+        end = time.monotonic() + 60
+        while not ready.exists():
+            self.assertIsNone(process.poll(), 'the run ended')
+            self.assertLess(time.monotonic(), end, 'never ready')
+            time.sleep(0.02)
+
+    def quiet_impair(self, *options):
+        """Between two rings that nobody feeds."""
+        process, ready = self.impair('net_ring0', 'net_ring1', *options)
+        self.wait_for(process, ready)
+        return process
+
+    def finish(self, process):
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, err)
+        return json.loads(out)
+
+    def stop(self, process):
+        process.send_signal(signal.SIGTERM)
+        return self.finish(process)
+
+    def ctl(self, *words, expect=0):
+        done = subprocess.run([program('roce-impair'), 'ctl', str(self.socket), '--json',
+                               *map(str, words)],
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, expect, done.stderr + done.stdout)
+        return json.loads(done.stdout) if expect == 0 else done.stderr
+
+    def test_it_is_shown_set_loaded_and_reset(self):
+        process = self.quiet_impair()
+        self.assertEqual(stat.S_IMODE(os.stat(self.socket).st_mode), 0o600)
+        shown = self.ctl('show')
+        self.assertEqual(shown['report']['profile'], str(self.folder / 'impair.toml'))
+        self.assertTrue(shown['report']['identity_holds'])
+        self.assertEqual(shown['rules'][0]['delay_ns'], 2_000_000)
+        changed = self.ctl('set', 'long haul', 'delay=1ms', 'loss=5%')
+        self.assertEqual((changed['rules'][0]['delay_ns'], changed['rules'][0]['loss']),
+                         (1_000_000, 0.05))
+        self.assertIn('did you mean', self.ctl('set', 'long haul', 'dely=1ms', expect=2))
+        self.assertIn('expected', self.ctl('set', 'long haul', 'loss=7', expect=2))
+        self.assertIn('long hall', self.ctl('set', 'long hall', 'loss=0', expect=2))
+        self.assertEqual(self.ctl('show')['rules'], changed['rules'])
+        self.write('other.toml', '[[rule]]\nname = "short"\ndelay = "1us"\n')
+        self.assertEqual(self.ctl('load', self.folder / 'other.toml')['rules'][0]['name'], 'short')
+        self.ctl('set', 'short', 'loss=1')
+        self.assertEqual(self.ctl('reset')['rules'][0]['loss'], 0)
+        self.assertIn('room', self.ctl('set', 'short', 'delay=10s', expect=2))
+        report = self.stop(process)
+        names = [rule['name'] for rule in report['directions'][0]['rules']]
+        self.assertEqual(names, ['long haul', 'short', 'untouched'])
+        self.assertIn('--control', self.ctl('show', expect=3))
+        self.assertFalse(self.socket.exists())
+
+    def test_nonsense_at_the_socket_harms_nobody(self):
+        process = self.quiet_impair()
+        for request in (b'\n', b'{"do":"show"', b'[1]\n', b'\xff\xfe\n', b'x' * 100_000):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(self.socket))
+                client.sendall(request)
+        self.ctl('show')
+        self.assertTrue(self.stop(process)['identity_holds'])
+
+    def test_prometheus_reads_it(self):
+        port = free_port()
+        process = self.quiet_impair('--metrics', f'127.0.0.1:{port}')
+        with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=10) as answer:
+            self.assertTrue(answer.headers['Content-Type'].startswith('text/plain; version=0.0.4'))
+            text = answer.read().decode()
+        for line in text.splitlines():
+            self.assertRegex(line, r'^(# (HELP|TYPE) \w+ .+|\w+(\{(\w+="[^"]*",?)*\})? [-+.e\d]+)$')
+        self.assertIn('longwire_impair_received_frames_total'
+                      '{direction="west-to-east",rule="long haul"} 0\n', text)
+        with self.assertRaises(urllib.error.HTTPError):
+            urllib.request.urlopen(f'http://127.0.0.1:{port}/', timeout=10)
+        self.stop(process)
+
+    def telemetry(self, path, *commands):
+        """What dpdk-telemetry.py does: a sequenced-packet socket, a banner, then questions."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+            client.settimeout(10)
+            client.connect(str(path))
+            json.loads(client.recv(1024))
+            answers = []
+            for command in commands:
+                client.send(command.encode())
+                answers.append(json.loads(client.recv(16384)))
+            return answers
+
+    def test_dpdk_telemetry_reads_it(self):
+        os.environ['XDG_RUNTIME_DIR'] = str(self.folder)  # where ordinary users' sockets are
+        self.addCleanup(os.environ.pop, 'XDG_RUNTIME_DIR')
+        prefix = f'longwire-test-{os.getpid()}'
+        process = self.quiet_impair('--telemetry', '--file-prefix', prefix)
+        base = pathlib.Path('/var/run' if os.geteuid() == 0 else self.folder)
+        path = base / 'dpdk' / prefix / 'dpdk_telemetry.v2'
+        commands, stats, rules, first, none = self.telemetry(
+            path, '/', '/impair/stats', '/impair/rules', '/impair/rules,0', '/impair/rules,99')
+        self.assertIn('/impair/stats', commands['/'])
+        self.assertEqual(stats['/impair/stats']['west_to_east/received_frames'], 0)
+        self.assertEqual(rules['/impair/rules'][0], 'west-to-east: long haul')
+        self.assertEqual(first['/impair/rules']['name'], 'long haul')
+        self.assertIsNone(none['/impair/rules'])
+        self.stop(process)
+
+    @real_time
+    def test_changes_under_traffic_lose_and_reorder_nothing(self):
+        at = self.folder
+        impair, ready = self.impair(f'memif:{at}/west.sock,server', f'memif:{at}/east.sock,server')
+        far = self.start(program('roce-gen'), 'receive', '--port', f'memif:{at}/east.sock',
+                         '--until-idle', '2s', '--json')
+        flow = self.write('flow.toml', FLOW)
+        near = self.start(program('roce-gen'), 'run', flow, '--port', f'memif:{at}/west.sock',
+                          '--json')
+        self.wait_for(impair, ready)
+        changes = 0
+        while near.poll() is None:
+            self.ctl('set', 'long haul', f'delay={500 + changes * 377 % 1500}us')
+            changes += 1
+        sent = self.finish(near)
+        received = self.finish(far)
+        self.ctl('set', 'long haul', 'loss=1')
+        report = self.stop(impair)
+        self.assertGreater(changes, 5)
+        self.assertEqual(sum(f['frames'] for f in sent['flows']), 8000)
+        flow = received['flows'][0]
+        self.assertEqual((flow['frames'], flow['lost'], flow['duplicated'], flow['out_of_order']),
+                         (8000, 0, 0, 0))
+        self.assertTrue(report['identity_holds'])
+        self.assertEqual(report['directions'][0]['sent']['frames'], 8000)
+
+
+if __name__ == '__main__':
+    import longwire_test
+    longwire_test.main()

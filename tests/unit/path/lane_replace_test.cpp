@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "path/lane.h"
+#include "support/path_frames.h"
+
+namespace lw::path {
+namespace {
+
+using test::Exit;
+using testing::ElementsAre;
+
+constexpr Direction kEast = Direction::west_to_east;
+const std::vector<std::byte> kRoce = test::roce_frame(0x11, 7);
+const std::vector<std::byte> kOther = test::other_frame();
+
+Instant at(std::int64_t ns) { return instant_from_ns(ns); }
+
+RuleConfig rule(std::string name, std::int64_t delay_ns, double loss = 0) {
+  RuleConfig config;
+  config.name = std::move(name);
+  config.loss = loss;
+  config.delay = Duration{delay_ns};
+  return config;
+}
+
+Pipeline pipeline(const std::vector<RuleConfig>& rules,
+                  const std::vector<std::string>& known = {}) {
+  return {kEast, 1, rules, {}, known};
+}
+
+/// Lets out what is due, then puts these rules in force.
+template <class Run>
+void replace(Run& run, Lane<int>& lane, const std::vector<RuleConfig>& rules, std::int64_t ns) {
+  Lane<int>::Standby next(pipeline(rules, lane.pipeline().rule_names()));
+  run.advance(at(ns));
+  lane.replace(next, at(ns));
+}
+
+TEST(LaneReplace, WhatIsInsideKeepsItsRelease) {
+  Lane<int> lane(pipeline({rule("r", 1000)}), {});
+  test::VirtualRun run(lane);
+  EXPECT_TRUE(run.admit(1, kRoce, at(0)));
+  replace(run, lane, {rule("r", 5000)}, 100);
+  EXPECT_TRUE(run.admit(2, kRoce, at(200)));
+  run.finish();
+  EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(1000)}, Exit{2, at(5200)}));
+  EXPECT_TRUE(lane.books().holds());
+}
+
+/// A shorter delay doesn't reorder: frames wait for those before them, unless order may go.
+TEST(LaneReplace, AShorterDelayKeepsTheOrderThatWasAskedFor) {
+  for (const bool keep : {true, false}) {
+    auto first = rule("r", 1000), second = rule("r", 100);
+    first.keep_order = second.keep_order = keep;
+    Lane<int> lane(pipeline({first}), {});
+    test::VirtualRun run(lane);
+    EXPECT_TRUE(run.admit(1, kRoce, at(0)));
+    EXPECT_TRUE(run.admit(2, kRoce, at(10)));
+    replace(run, lane, {second}, 20);
+    EXPECT_TRUE(run.admit(3, kRoce, at(30)));
+    EXPECT_TRUE(run.admit(4, kRoce, at(40)));
+    EXPECT_TRUE(run.admit(5, kRoce, at(2000)));
+    run.finish();
+    if (keep) {
+      EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(1000)}, Exit{2, at(1010)}, Exit{3, at(1020)},
+                                           Exit{4, at(1020)}, Exit{5, at(2100)}));
+    } else {
+      EXPECT_THAT(run.exits(), ElementsAre(Exit{3, at(130)}, Exit{4, at(140)}, Exit{1, at(1000)},
+                                           Exit{2, at(1010)}, Exit{5, at(2100)}));
+    }
+  }
+}
+
+TEST(LaneReplace, RulesComeAndGoAndAreAccountedForByName) {
+  Lane<int> lane(pipeline({rule("a", 1000)}), {});
+  test::VirtualRun run(lane);
+  EXPECT_TRUE(run.admit(1, kRoce, at(0)));
+  replace(run, lane, {rule("b", 500)}, 10);
+  EXPECT_TRUE(run.admit(2, kRoce, at(20)));
+  replace(run, lane, {rule("c", 10), rule("a", 10)}, 30);
+  EXPECT_TRUE(run.admit(3, kRoce, at(40)));
+  const Books books = lane.books();
+  EXPECT_TRUE(books.holds());
+  ASSERT_EQ(books.rules.size(), 4U);
+  const char* const names[] = {"a", "b", "c", "untouched"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(books.rules[i].name, names[i]);
+    EXPECT_EQ(books.rules[i].received.frames, i < 3 ? 1U : 0U);
+    EXPECT_EQ(books.rules[i].in_flight.frames, i < 3 ? 1U : 0U);
+    EXPECT_EQ(lane.running_books().rules[i].in_flight, books.rules[i].in_flight);
+  }
+  run.finish();
+  EXPECT_THAT(run.exits(), ElementsAre(Exit{3, at(50)}, Exit{2, at(520)}, Exit{1, at(1000)}));
+  EXPECT_TRUE(lane.books().holds());
+}
+
+/// Which frames a rule loses, with and without another rule being changed all the time.
+TEST(LaneReplace, DrawsOfUntouchedRulesDontMove) {
+  const auto lost = [](bool changing) {
+    auto bursty = rule("bursty", 100);
+    bursty.loss = GilbertElliott{.p = 0.05, .r = 0.2};
+    auto other = rule("other", 50, 0.5);
+    other.match = Match::everything;
+    Lane<int> lane(pipeline({bursty, other}), {});
+    test::VirtualRun run(lane);
+    std::vector<int> gone;
+    for (int i = 0; i < 5000; ++i) {
+      if (changing && i % 7 == 3) {
+        other.loss = i % 2 ? 0.1 : 0.9;
+        replace(run, lane, {bursty, other}, i * 10);
+      }
+      if (!run.admit(i, kRoce, at(i * 10))) gone.push_back(i);
+      (void)run.admit(-1, kOther, at(i * 10));
+    }
+    return gone;
+  };
+  const auto still = lost(false);
+  EXPECT_GT(still.size(), 500U);
+  EXPECT_EQ(lost(true), still);
+}
+
+TEST(LaneReplace, FramesHeldBackGoOnWhenNobodyWillOvertakeThem) {
+  auto held = rule("r", 100);
+  held.reorder = ReorderConfig{.fraction = 1, .frames = 3};
+  Lane<int> lane(pipeline({held}), {});
+  test::VirtualRun run(lane);
+  EXPECT_TRUE(run.admit(1, kRoce, at(0)));
+  replace(run, lane, {rule("r", 100)}, 10);
+  EXPECT_TRUE(run.admit(2, kRoce, at(20)));
+  EXPECT_TRUE(lane.books().holds());
+  run.finish();
+  EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(100)}, Exit{2, at(120)}));
+}
+
+/// A configuration for each frame, and none is lost, doubled or out of order.
+TEST(LaneReplace, AMillionSwapsLoseNoFrame) {
+#if defined(__SANITIZE_ADDRESS__)
+  constexpr int kSwaps = 20'000;
+#else
+  constexpr int kSwaps = 1'000'000;
+#endif
+  std::vector<Pipeline> versions;
+  for (int i = 0; i < 8; ++i) versions.push_back(pipeline({rule("r", 1000 + i * 333 % 1000)}));
+  Lane<int> lane(versions[0], {.capacity = 4096});
+  std::vector<Lane<int>::Standby> standbys(versions.begin(), versions.end());
+  int next_out = 0;
+  const auto let_out = [&](Instant now) {
+    lane.release(now);
+    for (auto out = lane.egress(); !out.empty(); out = lane.egress()) {
+      for (const int handle : out) ASSERT_EQ(handle, next_out++);
+      lane.sent(out.size(), now);
+    }
+  };
+  const roce::Envelope envelope = roce::open_envelope(kRoce);
+  for (int i = 0; i < kSwaps; ++i) {
+    const Instant now = at(i * 10LL);
+    let_out(now);
+    lane.replace(standbys[std::size_t(i) % 8], now);
+    ASSERT_TRUE(lane.admit(i, envelope, now));
+  }
+  EXPECT_GT(lane.inside(), 50U);
+  EXPECT_TRUE(lane.books().holds());
+  let_out(at(kSwaps * 10LL + 10'000));
+  EXPECT_EQ(next_out, kSwaps);
+  EXPECT_TRUE(lane.books().holds());
+}
+
+}  // namespace
+}  // namespace lw::path
