@@ -8,7 +8,7 @@ Scheduler::Scheduler(const profile::FlowProfile& profile, std::optional<std::uin
   for (const profile::Flow& flow : profile.flows) {
     const Pacer pacer(flow, payloads_.seed());
     if (!pacer.ended()) turns_.push({pacer.due(), flows_.size()});
-    flows_.push_back({std::make_unique<FlowStream>(flow, tables_, payloads_), pacer});
+    flows_.push_back({std::make_unique<FlowStream>(flow, shapes_, payloads_), pacer});
   }
 }
 

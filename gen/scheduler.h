@@ -49,7 +49,7 @@ class Scheduler {
     friend auto operator<=>(const Turn&, const Turn&) = default;
   };
 
-  PatchTables tables_;
+  FrameShapes shapes_;
   PayloadPool payloads_;
   std::vector<Source> flows_;
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;

@@ -24,12 +24,12 @@ class IcrcFieldPatch {
   /// A field of `width` bytes, 1..8, with `distance` covered bytes behind its last one.
   IcrcFieldPatch(std::size_t width, std::size_t distance);
 
-  /// What to XOR onto the ICRC when the field's big-endian value changes by `change` = old ^ new.
+  /// What to XOR onto the ICRC when the field's big-endian value changes by `change` = old ^ new,
+  /// which fits the field. Fields that count from 0 have zeros at the top: they cost nothing.
   [[nodiscard]] std::uint32_t operator()(std::uint64_t change) const noexcept {
     std::uint32_t patch = 0;
-    for (const auto& table : tables_) {
-      patch ^= table[change & 0xff];
-      change >>= 8;
+    for (const auto* table = tables_.data(); change != 0; change >>= 8, ++table) {
+      patch ^= (*table)[change & 0xff];
     }
     return patch;
   }

@@ -48,10 +48,10 @@ message_size = 100
 messages = 3
 repeat = 2
 )");
-  PatchTables tables;
+  FrameShapes shapes;
   PayloadPool payloads(1);
   std::vector<std::uint64_t> addresses;
-  for (FlowStream stream(profile.flows[0], tables, payloads); stream.has_next(); stream.advance()) {
+  for (FlowStream stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
     addresses.push_back(stream.moving().va - 0x1000);
   }
   EXPECT_EQ(addresses, (std::vector<std::uint64_t>{0, 100, 200, 0, 100, 200}));
@@ -64,10 +64,10 @@ va = 0x1000
 region = 16
 messages = 5
 )");
-  PatchTables tables;
+  FrameShapes shapes;
   PayloadPool payloads(1);
   std::vector<std::uint64_t> addresses;
-  for (FlowStream stream(profile.flows[0], tables, payloads); stream.has_next(); stream.advance()) {
+  for (FlowStream stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
     addresses.push_back(stream.moving().va - 0x1000);
   }
   EXPECT_EQ(addresses, (std::vector<std::uint64_t>{0, 8, 0, 8, 0}));
@@ -81,10 +81,10 @@ mtu = 2048
 messages = 3
 first_psn = 0xfffffe
 )");
-  PatchTables tables;
+  FrameShapes shapes;
   PayloadPool payloads(1);
   std::vector<std::uint32_t> psns;
-  for (FlowStream stream(profile.flows[0], tables, payloads); stream.has_next(); stream.advance()) {
+  for (FlowStream stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
     psns.push_back(stream.moving().psn.value());
   }
   EXPECT_EQ(psns, (std::vector<std::uint32_t>{0xfffffe, 1, 4}));
@@ -92,9 +92,9 @@ first_psn = 0xfffffe
 
 TEST(FlowStream, AMessageCostsAllItsFrames) {
   const auto profile = parsed("[[flow]]\nmessage_size = 2500\n");
-  PatchTables tables;
+  FrameShapes shapes;
   PayloadPool payloads(1);
-  const FlowStream stream(profile.flows[0], tables, payloads);
+  const FlowStream stream(profile.flows[0], shapes, payloads);
   EXPECT_EQ(profile.flows[0].means.frames, 3);
   // 14 + 20 + 8 + 12 + payload + 4, and 24 a frame.
   EXPECT_EQ(profile.flows[0].means.wire_bytes, 2500 + 3 * 82);
