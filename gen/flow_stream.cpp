@@ -37,6 +37,7 @@ FlowStream::FlowStream(const profile::Flow& flow, FrameShapes& shapes, PayloadPo
       asks_for_acks_(packet_of(flow.message, packet_count(flow.message) - 1).ack_req),
       sizes_vary_(flow.sizes.vary()),
       endless_(!flow.repeat),
+      wants_signature_(flow.signature),
       messages_(saturating_product(flow.messages, flow.repeat.value_or(0))),
       va_slots_(flow.va_slots),
       va_step_(flow.va_step),

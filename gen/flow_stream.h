@@ -27,6 +27,10 @@ class FlowStream {
   [[nodiscard]] bool ends_message() const noexcept {
     return packet_ + 1 == packets_ && !is_inserted();
   }
+  /// Its flow asked for a signature, and there is no room.
+  [[nodiscard]] bool lacks_signature() const noexcept {
+    return wants_signature_ && !frame_->has_signature(moving_);
+  }
   [[nodiscard]] std::optional<profile::FaultKind> fault() const noexcept { return fault_; }
   [[nodiscard]] Work work() const noexcept { return work_of(frame_->size(moving_)); }
   /// The same where the frame's size is known.
@@ -68,7 +72,7 @@ class FlowStream {
   wire::Psn message_psn_;
   std::uint32_t packet_ = 0, packets_ = 1, psns_ = 1;
   std::uint32_t ack_every_, immediate_step_;
-  bool asks_for_acks_, sizes_vary_, endless_;
+  bool asks_for_acks_, sizes_vary_, endless_, wants_signature_;
   std::optional<profile::FaultKind> fault_;
   std::uint64_t message_ = 0, messages_ = 0;
   std::uint64_t va_slot_ = 0, va_slots_, va_step_, first_va_;
