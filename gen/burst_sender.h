@@ -38,7 +38,7 @@ class BurstSender {
     if (count_ == 0) refill();
     const FrameTemplate& frame = stream.frame();
     const std::size_t size = frame.size(stream.moving());
-    departures_[count_++] = departure_of(flow, at, stream, size);
+    note(departures_[count_++], flow, at, stream, size);
     if (made_ == have_) [[unlikely]]
       return;
     rte_mbuf* buffer = buffers_[made_++];
