@@ -33,14 +33,15 @@ class BurstSender {
   [[nodiscard]] std::size_t room() const noexcept { return kBurst - count_; }
 
   /// Makes the stream's next frame, due at `at`, with `stamp` as its send time. Without a buffer
-  /// for it, it is one that is given up. room() > 0.
-  void add(std::uint32_t flow, const FlowStream& stream, Duration at, SendStamp& stamp) noexcept {
+  /// for it, it is one that is given up. Returns its size in bytes. room() > 0.
+  std::size_t add(std::uint32_t flow, const FlowStream& stream, Duration at,
+                  SendStamp& stamp) noexcept {
     if (count_ == 0) refill();
     const FrameTemplate& frame = stream.frame();
     const std::size_t size = frame.size(stream.moving());
     note(departures_[count_++], flow, at, stream, size);
     if (made_ == have_) [[unlikely]]
-      return;
+      return size;
     rte_mbuf* buffer = buffers_[made_++];
     auto* room = static_cast<std::byte*>(buffer->buf_addr);
     const std::byte* start =
@@ -49,6 +50,7 @@ class BurstSender {
     buffer->data_len = static_cast<std::uint16_t>(size);
     buffer->pkt_len = buffer->data_len;
     audit_->look_at({start, size});
+    return size;
   }
 
   struct Outcome {

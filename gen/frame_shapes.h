@@ -51,7 +51,7 @@ struct FrameShape {
 class FrameShapes {
  public:
   /// 32-bit words in which a QP's start may differ from its shape's.
-  static constexpr std::size_t kMostOwn = 7;
+  static constexpr std::size_t kMostOwn = 6;
 
   [[nodiscard]] PatchTables& tables() noexcept { return tables_; }
 

@@ -127,6 +127,8 @@ FrameTemplate::FrameTemplate(const roce::FrameFields& fields, wire::Bytes payloa
   is_signed_ = signed_by != nullptr;
   const FrameShape own = describe(fields, payload, signed_by, options, shapes.tables());
   shape_ = &shapes.get(fields, own);
+  size_ = static_cast<std::uint16_t>(own.layout.size);
+  payload_length_ = static_cast<std::uint16_t>(own.payload_length);
   for (std::size_t i = 0; i < own.start.bytes.size(); i += 4) {
     if (std::memcmp(&own.start.bytes[i], &shape_->start.bytes[i], 4) == 0) continue;
     OwnWord& word = own_[own_words_++];

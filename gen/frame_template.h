@@ -50,7 +50,7 @@ struct Imprint {
 ///
 /// The template keeps what sets it apart from the other frames of its shape; shape and payload are
 /// shared.
-class FrameTemplate {
+class alignas(64) FrameTemplate {
  public:
   /// Room that make() needs, in bytes before and from the payload's start on; the latter for a
   /// payload of the largest MTU.
@@ -65,12 +65,12 @@ class FrameTemplate {
 
   /// Bytes of a frame of its, FCS not counted.
   [[nodiscard]] std::size_t size(const Moving& moving) const noexcept {
-    return elastic_ ? elastic_->size(moving.payload) : shape_->layout.size;
+    return elastic_ ? elastic_->size(moving.payload) : size_;
   }
   /// The same of one that isn't elastic.
-  [[nodiscard]] std::size_t size() const noexcept { return shape_->layout.size; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t payload_length(const Moving& moving) const noexcept {
-    return elastic_ ? moving.payload : shape_->payload_length;
+    return elastic_ ? moving.payload : payload_length_;
   }
   [[nodiscard]] bool has_signature(const Moving& moving) const noexcept {
     return elastic_ ? elastic_->has_signature(moving.payload) : is_signed_;
@@ -131,6 +131,7 @@ class FrameTemplate {
   std::unique_ptr<ElasticFrame> elastic_;
   std::uint32_t icrc_ = 0;  // of the frame whose moving fields are all 0
   std::uint32_t id_;
+  std::uint16_t size_ = 0, payload_length_ = 0;  // bytes; of an elastic one they move
   bool is_signed_ = false;
   std::uint8_t own_words_ = 0;
   std::array<OwnWord, FrameShapes::kMostOwn> own_{};

@@ -29,8 +29,10 @@ struct alignas(64) FlowSource {
   FlowStream stream;
 
   /// Behind a frame that was taken; false when the flow is through.
-  bool advance() noexcept {
-    pacer.advance(stream.work());
+  bool advance() noexcept { return advance(stream.frame().size(stream.moving())); }
+  /// The same where the frame's size is known.
+  bool advance(std::size_t size) noexcept {
+    pacer.advance(stream.work_of(size));
     stream.advance();
     return stream.has_next() && !pacer.ended();
   }

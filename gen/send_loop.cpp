@@ -55,9 +55,9 @@ std::uint64_t SendLoop::take_run(BurstSender& sender, SendStamp& stamp, Duration
   bool more = true;
   do {
     at = source.pacer.due();
-    sender.add(flow, source.stream, at, stamp);
+    const std::size_t size = sender.add(flow, source.stream, at, stamp);
     ++taken;
-    more = source.advance();
+    more = source.advance(size);
   } while (taken < most && more && source.pacer.due() < until);
   // Where the frame's slot ends, as late as the frame itself.
   tallies_[flow].span = source.pacer.span() + (now - at);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <queue>
@@ -52,6 +54,7 @@ class TurnWheel {
   };
   static constexpr std::uint32_t kNone = UINT32_MAX;
   static constexpr std::int64_t kNever = INT64_MAX;
+  static constexpr std::size_t kWord = 64;  // bits
 
   [[nodiscard]] std::int64_t slot_of(Duration at) const noexcept { return at.count() >> shift_; }
   [[nodiscard]] std::size_t index_of(std::int64_t slot) const noexcept {
@@ -63,7 +66,13 @@ class TurnWheel {
   }
   void insert(const Turn& turn) noexcept;
   void insert_sorted(const Turn& turn) noexcept;
-  bool open_if_through() noexcept;
+  void open_next() noexcept;
+  /// Goes on to the next slot that has turns once that under way has none.
+  bool open_if_through() noexcept {
+    if (!under_way_.empty() || count_ == 0) return false;
+    open_next();
+    return true;
+  }
 
   int shift_;                            // a slot is 2^shift ns
   std::int64_t now_ = -1;                // number of the slot under way
@@ -74,5 +83,48 @@ class TurnWheel {
   std::vector<Link> links_;              // by flow
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> far_;
 };
+
+inline Duration TurnWheel::others_from() const noexcept {
+  if (count_ == 1) return Duration::max();
+  if (under_way_.size() > 1) return under_way_[under_way_.size() - 2].at;
+  return Duration{std::min(next_slot(), far_slot()) << shift_};
+}
+
+inline bool TurnWheel::put_back(Duration at) noexcept {
+  const std::uint32_t flow = first().flow;
+  if (count_ == 1) {
+    under_way_.back().at = at;
+    now_ = slot_of(at);
+    return false;
+  }
+  under_way_.pop_back();
+  insert({at, flow});
+  return open_if_through();
+}
+
+inline void TurnWheel::insert(const Turn& turn) noexcept {
+  const std::int64_t slot = slot_of(turn.at);
+  if (slot <= now_) return insert_sorted(turn);
+  if (slot - now_ >= static_cast<std::int64_t>(slots_.size())) return far_.push(turn);
+  const std::size_t index = index_of(slot);
+  links_[turn.flow] = {turn.at, slots_[index]};
+  slots_[index] = turn.flow;
+  occupied_[index / kWord] |= std::uint64_t{1} << index % kWord;
+}
+
+inline std::int64_t TurnWheel::next_slot() const noexcept {
+  const std::size_t from = index_of(now_ + 1);
+  const std::size_t words = occupied_.size();
+  std::uint64_t word = occupied_[from / kWord] & ~std::uint64_t{0} << from % kWord;
+  // Round to the first word again, for the bits that were masked.
+  for (std::size_t i = 0; i <= words; ++i) {
+    const std::size_t at = (from / kWord + i) & (words - 1);
+    if (i > 0) word = occupied_[at];
+    if (word == 0) continue;
+    const std::size_t index = at * kWord + static_cast<std::size_t>(std::countr_zero(word));
+    return now_ + 1 + static_cast<std::int64_t>((index - from) & (slots_.size() - 1));
+  }
+  return kNever;
+}
 
 }  // namespace lw::gen
