@@ -17,6 +17,7 @@ struct PortRun {
   const Limits& limits;
   capture::Writer* copy = nullptr;    // gets each frame that a port took
   std::optional<std::uint64_t> seed;  // in place of the profile's
+  std::uint16_t cores = 1;  // flow i is core i's modulo the cores; as many lcores and send queues
 };
 
 /// Sends a profile's frames through ports in real time: each when it is due, or as soon after as

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <thread>
 
+#include <fmt/format.h>
+
 namespace lw::gen {
 namespace {
 
@@ -20,12 +22,34 @@ Result<std::vector<nic::PortSpec>> parse_all(const std::vector<std::string>& nam
   return specs;
 }
 
+/// The CPUs to pin to; none for a single core, which may float.
+Result<std::vector<int>> cpus_for(std::uint16_t cores, const std::vector<nic::PortSpec>& specs) {
+  if (cores == 1) return std::vector<int>{};
+  for (const nic::PortSpec& spec : specs) {
+    // Its peers here read one queue; what goes into another would stay there.
+    if (spec.as<nic::MemifPort>() == nullptr) continue;
+    return fail(fmt::format("port `{}` has one send queue, and --cores {} wants {}", spec.text,
+                            cores, cores));
+  }
+  std::vector<int> cpus = nic::allowed_cpus();
+  if (cores > cpus.size()) {
+    return fail(fmt::format("--cores {}: this process may use {} CPUs", cores, cpus.size()),
+                ExitCode::environment);
+  }
+  cpus.resize(cores);
+  return cpus;
+}
+
 }  // namespace
 
 Result<Ports> Ports::open(const std::vector<std::string>& names, bool verbose,
                           const PortsConfig& config) {
   const auto specs = parse_all(names);
   if (!specs) return std::unexpected(specs.error());
+  auto cpus = cpus_for(config.cores, *specs);
+  if (!cpus) return std::unexpected(cpus.error());
+  nic::PortConfig port_config = config.port;
+  port_config.send_queues = config.cores;
   nic::PoolConfig buffers;
   buffers.buffers += static_cast<std::uint32_t>(specs->size()) * config.port.receive_ring;
   buffers.eal_memory = std::ranges::any_of(*specs, nic::needs_eal_memory);
@@ -38,7 +62,7 @@ Result<Ports> Ports::open(const std::vector<std::string>& names, bool verbose,
   }
   auto eal =
       nic::Eal::start({.ports = *specs,
-                       .cores = {},
+                       .cores = std::move(*cpus),
                        .memory_mib = kOwnMemoryMib + static_cast<std::uint32_t>(for_pools >> 20),
                        .verbose = verbose});
   if (!eal) return std::unexpected(eal.error());
@@ -51,7 +75,7 @@ Result<Ports> Ports::open(const std::vector<std::string>& names, bool verbose,
     ports.send_buffers_ = std::move(*send_buffers);
   }
   for (const nic::PortSpec& spec : *specs) {
-    auto port = nic::Port::open(ports.eal_, spec, ports.pool_, config.port);
+    auto port = nic::Port::open(ports.eal_, spec, ports.pool_, port_config);
     if (!port) return std::unexpected(port.error());
     ports.ports_.push_back(std::move(*port));
     ports.shared_memory_ |= spec.as<nic::MemifPort>() != nullptr;

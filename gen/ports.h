@@ -14,6 +14,7 @@ namespace lw::gen {
 struct PortsConfig {
   nic::PortConfig port;
   bool sends_flows = false;  // there are send_buffers()
+  std::uint16_t cores = 1;   // lcores, and send queues of each port; more than 1 are pinned
 };
 
 /// The ports of a run, and what they need. One a process, because EAL is.

@@ -53,7 +53,8 @@ Result<RunReport> run_to_ports(const profile::FlowProfile& profile, const RunOpt
   }
   auto watch = Watch::open(options.choices.watch);
   if (!watch) return std::unexpected(watch.error());
-  auto ports = Ports::open(all_names(options), options.verbose, {.port = {}, .sends_flows = true});
+  auto ports = Ports::open(all_names(options), options.verbose,
+                           {.port = {}, .sends_flows = true, .cores = options.cores});
   if (!ports) return std::unexpected(ports.error());
   if (auto up = wait_links(*ports, options); !up) return std::unexpected(up.error());
   const std::span<nic::Port> senders = std::span(ports->all()).first(options.ports.size());
@@ -69,7 +70,8 @@ Result<RunReport> run_to_ports(const profile::FlowProfile& profile, const RunOpt
                                    .buffers = ports->send_buffers(),
                                    .limits = options.limits,
                                    .copy = copy ? &*copy : nullptr,
-                                   .seed = options.seed},
+                                   .seed = options.seed,
+                                   .cores = options.cores},
                                   companion);
   if (!report) return report;
   auto finished =

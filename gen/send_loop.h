@@ -6,16 +6,10 @@
 
 #include "capture/writer.h"
 #include "gen/burst_sender.h"
+#include "gen/core_share.h"
 #include "gen/limits.h"
 
 namespace lw::gen {
-
-/// Which flows are a core's: of `cores` every so many, from number `core` on.
-struct CoreShare {
-  std::uint16_t core = 0, cores = 1;  // core: also its send queue on every port
-
-  [[nodiscard]] std::size_t flow(std::size_t own) const noexcept { return own * cores + core; }
-};
 
 /// The frames that a run may still take, all cores together.
 class FrameBudget {
