@@ -333,6 +333,23 @@ class Ports(InFolder):
         result = gen('run', profile, '--pcap', self.path('x'), '--cores', 2)
         self.assertEqual(result.returncode, 2, result.stderr)
 
+    def test_a_starved_pool_is_counted_and_no_hang(self):
+        # Nobody reads these rings: together they hold more than there are buffers.
+        rings = [f'net_ring{i}' for i in range(9)]
+        result = gen('run', '-', '--port', *rings, '--json',
+                     text='[[flow]]\nqps = 9\nmessages = 2000\nrate = "10 Mframes/s"\n')
+        report = json.loads(result.stdout)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual(report['frames'] + report['not_sent'], 9 * 2000)
+        self.assertGreater(report['frames'], 4096)
+        self.assertLessEqual(report['frames'], 8192)
+
+    def test_a_burst_of_32_is_handed_over_as_one(self):
+        report = self.report('run', '-', '--port', 'null',
+                             text='[[flow]]\nburst = 32\nmessages = 3200\nmessage_size = 64\n'
+                             'rate = "320 kframes/s"\n')
+        self.assertEqual((report['frames'], report['audit']['bursts']), (3200, 100))
+
     def test_the_null_port_takes_all(self):
         report = self.report('run', '-', '--port', 'null', '--count', '300', text=self.PROFILE)
         self.assertEqual((report['frames'], report['not_sent']), (300, 0))
