@@ -67,7 +67,7 @@ BurstSender::Outcome BurstSender::send(Instant start) noexcept {
     sent = hand_over(now);
     stuck_ = sent == 0;
     // The port's are gone; what it didn't take goes back, what wasn't used stays at hand.
-    rte_pktmbuf_free_bulk(&buffers_[sent], static_cast<unsigned>(made_ - sent));
+    rte_pktmbuf_free_bulk(buffers_.data() + sent, static_cast<unsigned>(made_ - sent));
     std::copy(buffers_.begin() + static_cast<std::ptrdiff_t>(made_),
               buffers_.begin() + static_cast<std::ptrdiff_t>(have_), buffers_.begin());
     have_ -= made_;
