@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/capture_run.h"
 
-#include <algorithm>
 #include <array>
+
+#include "gen/departure.h"
 
 namespace lw::gen {
 namespace {
@@ -11,17 +12,6 @@ constexpr std::size_t kLongestFrame = 4400;          // 4096 and every header th
 constexpr std::uint64_t kFramesBetweenLooks = 1024;  // at whether somebody asked to stop
 
 }  // namespace
-
-void count_sent(FlowTally& tally, const DueFrame& due, bool wants_signature) {
-  if (tally.frames == 0) tally.begin = due.at;
-  ++tally.frames;
-  tally.bytes += due.size();
-  tally.wire_bytes += wire_bytes(due.size());
-  tally.payload_bytes += due.frame->payload_length(due.moving);
-  if (due.fault) ++tally.faults[static_cast<std::size_t>(*due.fault)];
-  if (due.ends_message) ++tally.messages;
-  if (wants_signature && !due.frame->has_signature(due.moving)) ++tally.unsigned_frames;
-}
 
 Result<RunReport> run_into_capture(const profile::FlowProfile& profile, Scheduler& scheduler,
                                    capture::Writer& writer, const Limits& limits) {
@@ -38,7 +28,10 @@ Result<RunReport> run_into_capture(const profile::FlowProfile& profile, Schedule
     const auto frame = wire::Bytes(buffer).first(due->size());
     const auto written = writer.write(stamp, frame, static_cast<std::uint32_t>(frame.size()));
     if (!written) return std::unexpected(written.error());
-    count_sent(report.flows[due->flow], *due, profile.flows[due->flow].signature);
+    Departure departure;
+    note(departure, static_cast<std::uint32_t>(due->flow), due->at, scheduler.stream(due->flow),
+         frame.size());
+    count_sent(report.flows[due->flow], departure);
     scheduler.advance();
     report.flows[due->flow].span = scheduler.pacer(due->flow).span();
   }

@@ -17,7 +17,4 @@ inline constexpr Instant kVirtualStart = instant_from_ns(1'735'689'600'000'000'0
 Result<RunReport> run_into_capture(const profile::FlowProfile& profile, Scheduler& scheduler,
                                    capture::Writer& writer, const Limits& limits);
 
-/// Counts a frame that was sent, in all but the tally's span.
-void count_sent(FlowTally& tally, const DueFrame& due, bool wants_signature);
-
 }  // namespace lw::gen

@@ -18,6 +18,8 @@ std::size_t ElasticFrame::size(std::size_t payload_length) const noexcept {
   return roce::layout_of(fields_, payload_length).size;
 }
 
+std::size_t ElasticFrame::headers() const noexcept { return roce::layout_of(fields_, 0).payload; }
+
 bool ElasticFrame::has_signature(std::size_t payload_length) const noexcept {
   return signed_by_ && payload_length >= sizeof(wire::Signature);
 }

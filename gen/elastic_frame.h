@@ -24,6 +24,8 @@ class ElasticFrame {
                std::optional<profile::FaultKind> fault);
 
   [[nodiscard]] std::size_t size(std::size_t payload_length) const noexcept;
+  /// Bytes before its payload.
+  [[nodiscard]] std::size_t headers() const noexcept;
   [[nodiscard]] bool has_signature(std::size_t payload_length) const noexcept;
 
   /// Writes size(moving.payload) bytes.

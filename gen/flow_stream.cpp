@@ -23,11 +23,6 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
                                                 : product;
 }
 
-std::optional<std::uint64_t> all_messages(const profile::Flow& flow) {
-  if (!flow.repeat) return std::nullopt;
-  return saturating_product(flow.messages, *flow.repeat);
-}
-
 bool adds_frames(const profile::Fault& fault) {
   return fault.kind == FaultKind::first_after_first ||
          fault.kind == FaultKind::middle_without_first;
@@ -35,57 +30,50 @@ bool adds_frames(const profile::Fault& fault) {
 
 }  // namespace
 
-FlowStream::FlowStream(const profile::Flow& flow, PatchTables& tables, PayloadPool& payloads)
-    : flow_(flow),
-      templates_(flow, tables, payloads),
-      sizes_(payloads.seed(), hash_name(full_name(flow))),
-      messages_(all_messages(flow)),
-      now_(flow.message),
+FlowStream::FlowStream(const profile::Flow& flow, FrameShapes& shapes, PayloadPool& payloads)
+    : message_psn_(flow.message.first_psn),
+      ack_every_(flow.message.ack_every),
+      immediate_step_(flow.immediate_step),
       asks_for_acks_(packet_of(flow.message, packet_count(flow.message) - 1).ack_req),
-      message_psn_(flow.message.first_psn) {
+      sizes_vary_(flow.sizes.vary()),
+      endless_(!flow.repeat),
+      wants_signature_(flow.signature),
+      messages_(saturating_product(flow.messages, flow.repeat.value_or(0))),
+      va_slots_(flow.va_slots),
+      va_step_(flow.va_step),
+      first_va_(flow.frame.reth.va),
+      templates_(flow, shapes, payloads),
+      flow_(&flow),
+      sizes_(payloads.seed(), hash_name(full_name(flow))),
+      now_(flow.message) {
   if (flow.faults) {
     faults_ = std::make_unique<FaultPlan>(*flow.faults, payloads.seed(), full_name(flow));
   }
-  packets_ = packet_count(now_);
-  psns_ = psns_of(now_);
-  moving_.dma_length = static_cast<std::uint32_t>(now_.length);
-  begin_message();
-}
-
-Place FlowStream::place() const noexcept {
-  if (packets_ == 1) return Place::only;
-  if (packet_ == 0) return Place::first;
-  return packet_ + 1 == packets_ ? Place::last : Place::middle;
-}
-
-void FlowStream::begin_message() noexcept {
-  if (flow_.sizes.vary()) {
-    now_.length = flow_.sizes.draw(sizes_, message_);
-    packets_ = packet_count(now_);
-    psns_ = psns_of(now_);
-    moving_.dma_length = static_cast<std::uint32_t>(now_.length);
-  }
-  moving_.va = flow_.frame.reth.va + va_slot_ * flow_.va_step;
-  moving_.msn = flow_.frame.aeth.msn + static_cast<std::uint32_t>(message_);
-  moving_.immediate =
-      flow_.frame.immdt.immediate + static_cast<std::uint32_t>(message_) * flow_.immediate_step;
-  packet_ = 0;
+  moving_.va = first_va_;
+  moving_.msn = flow.frame.aeth.msn;
+  moving_.immediate = flow.frame.immdt.immediate;
+  sizes_vary_ ? draw_size() : size_up();
   begin_packet();
 }
 
-void FlowStream::begin_packet() noexcept {
-  if (faults_) choose_fault();
-  frame_ = &templates_.sound(place());
-  moving_.psn = message_psn_ + packet_;
-  moving_.payload = payload_length();
-  const std::uint32_t every = flow_.message.ack_every;
-  const bool due = packet_ + 1 == packets_ || (every != 0 && (packet_ + 1) % every == 0);
-  moving_.ack_req = asks_for_acks_ && due;
-  if (fault_) bend(*fault_);
+void FlowStream::draw_size() noexcept {
+  now_.length = flow_->sizes.draw(sizes_, message_);
+  size_up();
+}
+
+void FlowStream::size_up() noexcept {
+  packets_ = packet_count(now_);
+  psns_ = psns_of(now_);
+  moving_.dma_length = static_cast<std::uint32_t>(now_.length);
+  // Of the message's last packet; those before it have the MTU, as their templates know.
+  moving_.payload =
+      static_cast<std::uint32_t>(now_.length - std::uint64_t{packets_ - 1} * now_.mtu);
+  if (packets_ == 1) frame_ = &templates_.sound(Place::only);
 }
 
 /// Faults in the stream are put into its state here, so that what follows goes on from them.
 void FlowStream::choose_fault() noexcept {
+  frame_ = &templates_.sound(place());  // the last one's may have been a faulty one
   fault_ = faults_->next({frame_number_, packet_, packets_});
   if (fault_ == FaultKind::psn_gap) message_psn_ = message_psn_ + 1;
   if (fault_ == FaultKind::duplicate_psn) message_psn_ = last_psn_ - packet_;
@@ -105,39 +93,25 @@ void FlowStream::bend(FaultKind kind) noexcept {
   }
 }
 
-/// Of a message's last packet; those before it have the MTU, as their templates know.
-std::uint32_t FlowStream::payload_length() const noexcept {
-  return static_cast<std::uint32_t>(now_.length - std::uint64_t{packets_ - 1} * now_.mtu);
-}
-
-Work FlowStream::work() const noexcept {
-  return {wire_bytes(frame_->size(moving_)), frame_->payload_length(moving_), packets_,
-          ends_message()};
-}
-
-void FlowStream::advance() noexcept {
-  if (frame_->has_signature(moving_)) ++moving_.sequence;
+void FlowStream::advance_past_faults() noexcept {
   ++frame_number_;
   last_psn_ = moving_.psn;
   if (is_inserted()) {
     message_psn_ = message_psn_ + 1;
-    return begin_packet();
+  } else if (++packet_ == packets_) {
+    return next_message();
   }
-  if (++packet_ < packets_) return begin_packet();
-  ++message_;
-  message_psn_ = message_psn_ + psns_;
-  if (++va_slot_ >= flow_.va_slots) va_slot_ = 0;
-  begin_message();
+  begin_packet();
 }
 
 bool FlowStream::is_regular() const noexcept {
-  if (flow_.sizes.vary()) return false;
-  return !flow_.faults || std::ranges::none_of(*flow_.faults, adds_frames);
+  if (flow_->sizes.vary()) return false;
+  return !flow_->faults || std::ranges::none_of(*flow_->faults, adds_frames);
 }
 
 std::optional<std::uint64_t> FlowStream::total_frames() const noexcept {
-  if (!messages_) return std::nullopt;
-  return saturating_product(*messages_, packets_);
+  if (endless_) return std::nullopt;
+  return saturating_product(messages_, packets_);
 }
 
 }  // namespace lw::gen

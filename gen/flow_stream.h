@@ -6,27 +6,20 @@
 
 #include "gen/fault_plan.h"
 #include "gen/template_set.h"
+#include "gen/work.h"
 
 namespace lw::gen {
-
-/// What a frame adds to its flow, for the pacer.
-struct Work {
-  std::uint64_t wire_bytes = 0;     // gap and all
-  std::uint64_t payload_bytes = 0;  // pad not counted
-  std::uint32_t packets = 1;        // of its message
-  bool ends_message = true;
-};
 
 /// A flow's frames, one after the other: what its messages say, packet by packet, with the faults
 /// that were asked for. Message sizes and faults are drawn from the seed of `payloads`, the flow's
 /// name and their number, so that one QP's frames hang on nothing else.
 class FlowStream {
  public:
-  /// `flow`, `tables` and `payloads` must outlive it.
-  FlowStream(const profile::Flow& flow, PatchTables& tables, PayloadPool& payloads);
+  /// `flow`, `shapes` and `payloads` must outlive it.
+  FlowStream(const profile::Flow& flow, FrameShapes& shapes, PayloadPool& payloads);
 
   /// False after the last frame of the last message.
-  [[nodiscard]] bool has_next() const noexcept { return !messages_ || message_ < *messages_; }
+  [[nodiscard]] bool has_next() const noexcept { return endless_ || message_ < messages_; }
 
   // The next frame. Only while has_next(). Its send time is the sender's to fill in.
   [[nodiscard]] const FrameTemplate& frame() const noexcept { return *frame_; }
@@ -34,8 +27,16 @@ class FlowStream {
   [[nodiscard]] bool ends_message() const noexcept {
     return packet_ + 1 == packets_ && !is_inserted();
   }
+  /// Its flow asked for a signature, and there is no room.
+  [[nodiscard]] bool lacks_signature() const noexcept {
+    return wants_signature_ && !frame_->has_signature(moving_);
+  }
   [[nodiscard]] std::optional<profile::FaultKind> fault() const noexcept { return fault_; }
-  [[nodiscard]] Work work() const noexcept;
+  [[nodiscard]] Work work() const noexcept { return work_of(frame_->size(moving_)); }
+  /// The same where the frame's size is known.
+  [[nodiscard]] Work work_of(std::size_t size) const noexcept {
+    return {wire_bytes(size), frame_->payload_length(moving_), packets_, ends_message()};
+  }
 
   void advance() noexcept;
 
@@ -46,38 +47,76 @@ class FlowStream {
   [[nodiscard]] bool is_regular() const noexcept;
 
  private:
-  [[nodiscard]] Place place() const noexcept;
+  [[nodiscard]] Place place() const noexcept {
+    if (packets_ == 1) return Place::only;
+    if (packet_ == 0) return Place::first;
+    return packet_ + 1 == packets_ ? Place::last : Place::middle;
+  }
   [[nodiscard]] bool is_inserted() const noexcept {
     return fault_ == profile::FaultKind::middle_without_first;
   }
-  void begin_message() noexcept;
+  [[nodiscard]] bool is_ack_due() const noexcept {
+    return packet_ + 1 == packets_ || (ack_every_ != 0 && (packet_ + 1) % ack_every_ == 0);
+  }
+  void next_message() noexcept;
+  void draw_size() noexcept;
+  void size_up() noexcept;
   void begin_packet() noexcept;
   void choose_fault() noexcept;
   void bend(profile::FaultKind kind) noexcept;
-  [[nodiscard]] std::uint32_t payload_length() const noexcept;
+  void advance_past_faults() noexcept;
 
-  const profile::Flow& flow_;
-  TemplateSet templates_;
-  Chance sizes_;
-  std::unique_ptr<FaultPlan> faults_;
-  std::optional<std::uint64_t> messages_;
-  roce::Message now_;  // the message under way; its first PSN is message_psn_
-  std::uint32_t packets_ = 1, psns_ = 1;
-  bool asks_for_acks_;
-
-  std::uint64_t message_ = 0, frame_number_ = 0;
-  std::uint32_t packet_ = 0;
-  std::uint64_t va_slot_ = 0;
-  wire::Psn message_psn_, last_psn_;
-  std::optional<profile::FaultKind> fault_;
+  // What every frame needs stands first.
   const FrameTemplate* frame_ = nullptr;
   Moving moving_;
+  wire::Psn message_psn_;
+  std::uint32_t packet_ = 0, packets_ = 1, psns_ = 1;
+  std::uint32_t ack_every_, immediate_step_;
+  bool asks_for_acks_, sizes_vary_, endless_, wants_signature_;
+  std::optional<profile::FaultKind> fault_;
+  std::uint64_t message_ = 0, messages_ = 0;
+  std::uint64_t va_slot_ = 0, va_slots_, va_step_, first_va_;
+  std::unique_ptr<FaultPlan> faults_;
+  TemplateSet templates_;
+
+  const profile::Flow* flow_;
+  Chance sizes_;
+  roce::Message now_;  // the message under way, but for its first PSN
+  std::uint64_t frame_number_ = 0;
+  wire::Psn last_psn_;
 };
 
-/// What a frame of `size` bytes takes on the wire: padded to Ethernet's minimum, with preamble,
-/// FCS and the smallest gap.
-constexpr std::uint64_t wire_bytes(std::size_t size) noexcept {
-  return (size < wire::kEthernetMinimum ? wire::kEthernetMinimum : size) + wire::kEthernetOverhead;
+inline void FlowStream::advance() noexcept {
+  if (frame_->has_signature(moving_)) ++moving_.sequence;
+  if (faults_) [[unlikely]]
+    return advance_past_faults();
+  if (++packet_ < packets_) return begin_packet();
+  next_message();
+}
+
+inline void FlowStream::next_message() noexcept {
+  ++message_;
+  message_psn_ = message_psn_ + psns_;
+  moving_.va += va_step_;
+  if (++va_slot_ >= va_slots_) {
+    va_slot_ = 0;
+    moving_.va = first_va_;
+  }
+  ++moving_.msn;
+  moving_.immediate += immediate_step_;
+  packet_ = 0;
+  if (sizes_vary_) draw_size();
+  begin_packet();
+}
+
+inline void FlowStream::begin_packet() noexcept {
+  if (faults_) [[unlikely]]
+    choose_fault();
+  moving_.psn = message_psn_ + packet_;
+  if (packets_ > 1) frame_ = &templates_.sound(place());
+  moving_.ack_req = asks_for_acks_ && is_ack_due();
+  if (fault_) [[unlikely]]
+    bend(*fault_);
 }
 
 }  // namespace lw::gen

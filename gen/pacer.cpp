@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/pacer.h"
 
+#include <cmath>
+
 namespace lw::gen {
 namespace {
 
@@ -28,16 +30,17 @@ double mean_burst(const profile::Flow& flow) {
 }  // namespace
 
 Pacer::Pacer(const profile::Rate& rate, std::uint32_t burst) noexcept
-    : rate_(rate), burst_(burst) {}
+    : step_(pacing_step(rate.value)), unit_(rate.unit), burst_(burst) {}
 
 Pacer::Pacer(const profile::Flow& flow, std::uint64_t seed)
-    : rate_(flow.rate),
-      burst_(flow.burst),
+    : step_(0),
+      unit_(flow.rate.unit),
       arrival_(flow.arrival),
+      burst_(flow.burst),
       on_(flow.on),
       off_(flow.off),
       chance_(seed, hash_name(full_name(flow) + "/arrival")) {
-  const long double gap_ns = mean_burst(flow) * kNsPerSecond / rate_.value;
+  const long double gap_ns = mean_burst(flow) * 1e9L / flow.rate.value;
   const long double turn = static_cast<long double>(flow.qp) / flow.qps;
   start_ = flow.start_after;
   if (flow.stop_after) stop_ = *flow.stop_after;
@@ -46,46 +49,37 @@ Pacer::Pacer(const profile::Flow& flow, std::uint64_t seed)
     due_ = next_arrival();
     return;
   }
+  double rate = flow.rate.value;
   if (arrival_ == Arrival::on_off) {
     const auto on = static_cast<double>(on_.count());
-    rate_.value *= (on + static_cast<double>(off_.count())) / on;
+    rate *= (on + static_cast<double>(off_.count())) / on;
   }
+  step_ = pacing_step(rate);
   start_ += bounded(gap_ns * turn);
   due_ = start_;
 }
 
-void Pacer::count(const Work& work) noexcept {
-  switch (rate_.unit) {
-    case Unit::frames:
-      ++work_;
-      return;
-    case Unit::goodput:
-      work_ += 8 * work.payload_bytes;
-      return;
-    case Unit::messages:
-      ++packets_;
-      part_of_message_ = std::min(1.0, static_cast<double>(packets_) / work.packets);
-      if (!work.ends_message) return;
-      ++work_;
-      packets_ = 0;
-      part_of_message_ = 0;
-      return;
-    default:
-      work_ += 8 * work.wire_bytes;
-  }
+void Pacer::count_packet(const Work& work) noexcept {
+  packets_ = work.packets;
+  unfinished_ = work.ends_message ? 0 : std::min(unfinished_ + 1, packets_);
+  if (work.ends_message) add(1);
+}
+
+FineTime Pacer::with_unfinished() const noexcept {
+  return std::min(done_ + step_ / packets_ * unfinished_, kLongest);
 }
 
 Duration Pacer::next_arrival() noexcept {
   // 1 - u is in (0, 1]: its logarithm is finite.
-  arrived_ns_ -= mean_gap_ns_ * std::log(1 - chance_.uniform(bursts_));
+  arrived_ns_ -= mean_gap_ns_ * std::log(1 - chance_.uniform(arrivals_++));
   return start_ + bounded(arrived_ns_);
 }
 
-Duration Pacer::stretched(long double ns) const noexcept {
-  if (arrival_ != Arrival::on_off) return bounded(ns);
-  const auto on = static_cast<long double>(on_.count());
-  const long double periods = std::floor(ns / on);
-  return bounded(ns + periods * static_cast<long double>(off_.count()));
+Duration Pacer::stretched(Duration worked) const noexcept {
+  std::int64_t pauses = 0;
+  const bool over = __builtin_mul_overflow(worked / on_, off_.count(), &pauses);
+  return over || pauses > kLongestNs - worked.count() ? Duration{kLongestNs}
+                                                      : worked + Duration{pauses};
 }
 
 }  // namespace lw::gen

@@ -2,21 +2,21 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "core/chance.h"
 #include "core/time.h"
-#include "gen/flow_stream.h"
+#include "gen/pacing_step.h"
+#include "gen/work.h"
 #include "profile/flow_profile.h"
 
 namespace lw::gen {
 
 /// When a flow's frames are due, counted from the run's start. A burst's frames are due together,
-/// at the time of its first; the gap behind it keeps the mean. Each due time is computed from all
-/// that was sent so far, so rounding never adds up.
+/// at the time of its first; the gap behind it keeps the mean. Time is counted in whole numbers to
+/// the 2^-64th of a nanosecond, so rounding doesn't add up.
 class Pacer {
  public:
   /// Evenly, from the start. burst >= 1, frames.
@@ -36,7 +36,6 @@ class Pacer {
     const bool whole = burst_ == profile::Flow::kWholeMessage;
     if (whole ? !work.ends_message : ++in_burst_ < burst_) return;
     in_burst_ = 0;
-    ++bursts_;
     due_ = arrival_ == profile::Arrival::poisson ? next_arrival() : span();
   }
   /// The same of one that is a message by itself.
@@ -46,35 +45,51 @@ class Pacer {
   /// most 200 years; of Poisson arrivals, when the next is due.
   [[nodiscard]] Duration span() const noexcept {
     if (arrival_ == profile::Arrival::poisson) return due_;
-    return start_ + stretched(static_cast<long double>(work_done()) * kNsPerSecond / rate_.value);
+    const Duration worked{whole_ns(unfinished_ == 0 ? done_ : with_unfinished())};
+    return arrival_ == profile::Arrival::constant ? start_ + worked : start_ + stretched(worked);
   }
 
  private:
-  static constexpr long double kNsPerSecond = 1e9L;
-  static constexpr long double kLongest = 200.0L * 365 * 86400 * kNsPerSecond;
-
   static Duration bounded(long double ns) noexcept {
-    return Duration{static_cast<std::int64_t>(std::min(ns, kLongest))};
+    return Duration{static_cast<std::int64_t>(std::min<long double>(ns, kLongestNs))};
   }
-  void count(const Work& work) noexcept;
-  [[nodiscard]] long double work_done() const noexcept {
-    return static_cast<long double>(work_) + part_of_message_;
+  void count(const Work& work) noexcept {
+    using Unit = profile::Rate::Unit;
+    switch (unit_) {
+      case Unit::frames:
+        return add(1);
+      case Unit::goodput:
+        return add(8 * work.payload_bytes);
+      case Unit::messages:
+        return count_packet(work);
+      case Unit::wire_bits:
+      case Unit::link:
+        return add(8 * work.wire_bytes);
+    }
   }
+  void add(std::uint64_t units) noexcept {
+    done_ = std::min(done_ + pacing_time(step_, units), kLongest);
+  }
+  /// Where messages are counted, packets are parts of one.
+  void count_packet(const Work& work) noexcept;
+  [[nodiscard]] FineTime with_unfinished() const noexcept;
   /// The gap between two Poisson arrivals is exponential.
   Duration next_arrival() noexcept;
   /// Time in which an on/off flow is on, as it passes with the pauses.
-  [[nodiscard]] Duration stretched(long double ns) const noexcept;
+  [[nodiscard]] Duration stretched(Duration worked) const noexcept;
 
-  profile::Rate rate_;  // of an on/off flow: while it is on
-  std::uint32_t burst_;
-  profile::Arrival arrival_ = profile::Arrival::constant;
-  std::uint32_t in_burst_ = 0;
-  std::uint64_t bursts_ = 0;
-  std::uint64_t work_ = 0;      // bits, frames or messages: 2^64 bits are 42 days at 5 Tb/s
-  double part_of_message_ = 0;  // where messages are counted
-  std::uint32_t packets_ = 0;   // of the message under way
-  Duration start_{0}, due_{0}, on_{0}, off_{0};
+  Duration due_{0};
   Duration stop_ = Duration::max();
+  Duration start_{0};
+  FineTime done_ = 0;  // what all work so far takes
+  FineTime step_;      // what a bit, frame or message takes; of an on/off flow: while it is on
+  profile::Rate::Unit unit_;
+  profile::Arrival arrival_ = profile::Arrival::constant;
+  std::uint32_t burst_;
+  std::uint32_t in_burst_ = 0;
+  std::uint32_t unfinished_ = 0, packets_ = 1;  // of the message under way, where they are counted
+  Duration on_{0}, off_{0};
+  std::uint64_t arrivals_ = 0;
   Chance chance_{0, 0};
   long double mean_gap_ns_ = 0, arrived_ns_ = 0;
 };

@@ -1,117 +1,148 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/port_run.h"
 
-#include "gen/burst_sender.h"
-#include "gen/capture_run.h"
+#include <memory>
+
+#include <rte_launch.h>
+#include <rte_lcore.h>
+
+#include "gen/core_run.h"
 #include "gen/waiting.h"
 #include "nic/clock.h"
 
 namespace lw::gen {
 namespace {
 
-class PortRun {
+/// The cores but the first, each in a thread of DPDK's.
+class OtherCores {
  public:
-  PortRun(const profile::FlowProfile& profile, Scheduler& scheduler, std::span<nic::Port> ports,
-          const nic::Pool& pool, capture::Writer* copy, RunCompanion& companion,
-          const Limits& limits)
-      : profile_(profile),
-        scheduler_(scheduler),
-        copy_(copy),
-        companion_(companion),
-        limits_(limits) {
-    report_.flows.resize(profile.flows.size());
-    for (nic::Port& port : ports) senders_.emplace_back(port, pool, report_.audit);
+  OtherCores(const PortRun& run, FrameBudget& budget) {
+    for (std::uint16_t core = 1; core < run.cores; ++core) {
+      cores_.push_back({std::make_unique<CoreRun>(run, CoreShare{core, run.cores}, budget), this});
+    }
+  }
+  OtherCores(const OtherCores&) = delete;
+  OtherCores& operator=(const OtherCores&) = delete;
+  ~OtherCores() { join(); }
+
+  void start(Instant start) {
+    start_ = start;
+    for (Core& core : cores_) rte_eal_remote_launch(run_core, &core, lcore_of(core));
+  }
+  [[nodiscard]] bool busy() const noexcept {
+    for (const Core& core : cores_) {
+      if (rte_eal_get_lcore_state(lcore_of(core)) == RUNNING) return true;
+    }
+    return false;
+  }
+  void join() noexcept {
+    cancelled_.store(true, std::memory_order_relaxed);
+    for (const Core& core : cores_) rte_eal_wait_lcore(lcore_of(core));
   }
 
-  Result<RunReport> go() {
-    start_ = nic::now();
-    companion_.start(start_);
-    while (!limits_.stopped()) {
-      const Instant now = nic::now();
-      const auto next = scheduler_.next();
-      if (!next || taken_ >= limits_.count || past_the_end(next->at, now)) break;
-      if (auto stepped = companion_.step(now, report_.flows, left(now)); !stepped) {
-        return std::unexpected(stepped.error());
-      }
-      if (start_ + next->at > now) {
-        wait_towards(start_ + next->at - now, !companion_.listens());
-        continue;
-      }
-      take_due(now);
-      if (auto sent = send_all(now); !sent) return std::unexpected(sent.error());
+  [[nodiscard]] bool none() const noexcept { return cores_.empty(); }
+  void put_published(std::vector<FlowTally>& flows) {
+    for (Core& core : cores_) core.run->put_published(flows);
+  }
+  void put_counted(RunReport& report) {
+    for (Core& core : cores_) {
+      core.run->put_counted(report.flows);
+      report.audit.add(core.run->loop().audit());
     }
-    report_.elapsed = nic::now() - start_;
-    return std::move(report_);
   }
 
  private:
-  [[nodiscard]] std::optional<Duration> left(Instant now) const noexcept {
-    if (!limits_.duration) return std::nullopt;
-    return *limits_.duration - (now - start_);
+  struct Core {
+    std::unique_ptr<CoreRun> run;
+    OtherCores* all;
+  };
+  static int run_core(void* argument) {
+    auto& core = *static_cast<Core*>(argument);
+    core.run->go(core.all->start_, core.all->cancelled_);
+    return 0;
   }
-  [[nodiscard]] bool past_the_end(Duration due, Instant now) const noexcept {
-    return limits_.duration && (due >= *limits_.duration || now - start_ >= *limits_.duration);
-  }
-
-  /// All that is due by now, up to a burst for some port.
-  void take_due(Instant now) {
-    while (taken_ < limits_.count) {
-      const auto due = scheduler_.next();
-      if (!due || start_ + due->at > now || past_the_end(due->at, now)) return;
-      BurstSender& sender = senders_[due->flow % senders_.size()];
-      if (sender.full()) return;
-      sender.add(*due);
-      ++taken_;
-      scheduler_.advance();
-      // Where the frame's slot ends, as late as the frame itself.
-      report_.flows[due->flow].span = scheduler_.pacer(due->flow).span() + (now - start_ - due->at);
-    }
+  /// DPDK numbers its threads from 0, the main one.
+  [[nodiscard]] unsigned lcore_of(const Core& core) const noexcept {
+    return static_cast<unsigned>(&core - cores_.data()) + 1;
   }
 
-  Result<void> send_all(Instant now) {
-    for (BurstSender& sender : senders_) {
-      const auto outcome = sender.send(now, start_);
-      for (const DueFrame& due : outcome.given_up) ++report_.flows[due.flow].not_sent;
-      for (const DueFrame& due : outcome.sent) {
-        count_sent(report_.flows[due.flow], due, profile_.flows[due.flow].signature);
-      }
-      if (auto kept = keep_copy(outcome); !kept) return kept;
-    }
-    return {};
-  }
-
-  Result<void> keep_copy(const BurstSender::Outcome& outcome) {
-    if (copy_ == nullptr) return {};
-    for (const DueFrame& due : outcome.sent) {
-      // The port has the buffer; the same frame is made again.
-      scratch_.resize(due.size());
-      due.frame->write(due.moving, scratch_);
-      auto written = copy_->write(instant_from_ns(outcome.wall_clock_ns), scratch_,
-                                  static_cast<std::uint32_t>(scratch_.size()));
-      if (!written) return written;
-    }
-    return {};
-  }
-
-  const profile::FlowProfile& profile_;
-  Scheduler& scheduler_;
-  capture::Writer* copy_;
-  RunCompanion& companion_;
-  const Limits& limits_;
-  std::vector<BurstSender> senders_;
-  std::vector<std::byte> scratch_;
-  RunReport report_;
+  std::vector<Core> cores_;
   Instant start_{};
-  std::uint64_t taken_ = 0;
+  std::atomic<bool> cancelled_{false};
+};
+
+/// The first core's loop, with what goes on beside sending.
+class MainCore {
+ public:
+  MainCore(const PortRun& run, FrameBudget& budget, OtherCores& others, RunCompanion& companion)
+      : run_(run),
+        own_(run, {0, run.cores}, budget),
+        others_(others),
+        companion_(companion),
+        flows_(run.profile.flows.size()) {}
+
+  Result<void> go(Instant start) {
+    own_.loop().start(start);
+    companion_.start(start);
+    for (Instant now = start; !run_.limits.stopped(); now = nic::now()) {
+      const bool through = own_.loop().ended(now);
+      if (through && !others_.busy()) break;
+      std::optional<Duration> left;
+      if (run_.limits.duration) left = *run_.limits.duration - (now - start);
+      if (auto stepped = companion_.step(now, counted(now), left); !stepped) return stepped;
+      const Duration ahead = through ? kLook : own_.loop().ahead(now);
+      if (ahead > Duration{0}) {
+        wait_towards(ahead, !companion_.listens());
+      } else if (auto sent = own_.loop().send_due(now); !sent) {
+        return sent;
+      }
+    }
+    return {};
+  }
+
+  void put_counted(RunReport& report) {
+    own_.put_counted(report.flows);
+    report.audit.add(own_.loop().audit());
+  }
+
+ private:
+  static constexpr Duration kLook = std::chrono::milliseconds(1);
+
+  /// Of all cores; the others' as they were up to two looks ago.
+  const std::vector<FlowTally>& counted(Instant now) {
+    if (others_.none()) return own_.loop().tallies();
+    if (now >= next_look_) {
+      next_look_ = now + std::chrono::milliseconds(100);
+      own_.put_counted(flows_);
+      others_.put_published(flows_);
+    }
+    return flows_;
+  }
+
+  const PortRun& run_;
+  CoreRun own_;
+  OtherCores& others_;
+  RunCompanion& companion_;
+  std::vector<FlowTally> flows_;
+  Instant next_look_{};
 };
 
 }  // namespace
 
-Result<RunReport> run_through_ports(const profile::FlowProfile& profile, Scheduler& scheduler,
-                                    std::span<nic::Port> ports, const nic::Pool& pool,
-                                    capture::Writer* copy, RunCompanion& companion,
-                                    const Limits& limits) {
-  return PortRun(profile, scheduler, ports, pool, copy, companion, limits).go();
+Result<RunReport> run_through_ports(const PortRun& run, RunCompanion& companion) {
+  FrameBudget budget(run.limits.count);
+  OtherCores others(run, budget);
+  MainCore main(run, budget, others, companion);
+  const Instant start = nic::now();
+  others.start(start);
+  if (auto gone = main.go(start); !gone) return std::unexpected(gone.error());
+  others.join();
+  RunReport report;
+  report.elapsed = nic::now() - start;
+  report.flows.resize(run.profile.flows.size());
+  main.put_counted(report);
+  others.put_counted(report);
+  return report;
 }
 
 }  // namespace lw::gen

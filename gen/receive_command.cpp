@@ -65,7 +65,8 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
   auto watch = Watch::open(options.choices.watch);
   if (!watch) return std::unexpected(watch.error());
   constexpr std::uint16_t kDeepRing = 4096;  // a file's hiccup must not lose frames
-  auto ports = Ports::open(options.ports, options.verbose, {.receive_ring = kDeepRing});
+  auto ports = Ports::open(options.ports, options.verbose,
+                           {.port = {.receive_ring = kDeepRing}, .sends_flows = false, .cores = 1});
   if (!ports) return std::unexpected(ports.error());
   fmt::print(stderr, "ready\n");
   const Duration patience = options.limits.duration.value_or(kLinkPatience);

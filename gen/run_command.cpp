@@ -82,6 +82,12 @@ void add_run_command(CLI::App& program, Command& chosen) {
   add_time_option(command, "--duration", options->limits.duration,
                   "Stop after that time: 10s, 500ms");
   command->add_option("--seed", options->seed, "In place of the profile's")->type_name("S");
+  command
+      ->add_option("--cores", options->cores,
+                   "Send from so many cores, each with its flows and its own queue on each port")
+      ->type_name("N")
+      ->check(CLI::Range(1, 128))
+      ->capture_default_str();
   command->add_flag("--json", options->json, "Report in one line of JSON");
   command->add_flag("--verbose", options->verbose, "Show what DPDK says");
   command->footer(kFooter);
@@ -91,6 +97,9 @@ void add_run_command(CLI::App& program, Command& chosen) {
     }
     if (!options->receive.empty() && options->ports.empty()) {
       throw CLI::RequiredError("--port PORT beside --receive");
+    }
+    if (options->cores > 1 && (options->ports.empty() || !options->pcap.empty())) {
+      throw CLI::ValidationError("--cores", "more than 1 needs --port PORT and no --pcap");
     }
     options->limits.stop = &stop_on_signals();
     chosen = [options] { return run(*options); };

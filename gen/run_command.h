@@ -20,6 +20,7 @@ struct RunOptions {
   std::optional<Duration> patience;  // with frames that are still under way; 500 ms
   MeasureChoices choices;
   Limits limits;
+  std::uint16_t cores = 1;
   std::optional<std::uint64_t> seed;  // in place of the profile's
   bool json = false, verbose = false;
 };

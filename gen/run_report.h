@@ -15,16 +15,16 @@
 namespace lw::gen {
 
 /// What became of one flow.
-struct FlowTally {
+struct alignas(64) FlowTally {          // what every frame touches is its first cache line
   std::uint64_t frames = 0, bytes = 0;  // sent; bytes as a capture shows them, without FCS
   std::uint64_t wire_bytes = 0;         // with preamble, FCS and gap
   std::uint64_t payload_bytes = 0;
   std::uint64_t messages = 0;         // whose last frame was sent
   std::uint64_t unsigned_frames = 0;  // too short for the signature that was asked for
+  Duration begin{0};                  // when the first frame was due
+  Duration span{0};                   // from the run's start to where the last frame's slot ends
   std::uint64_t not_sent = 0;         // given up: the port took no more
   std::array<std::uint64_t, profile::kFaultKinds> faults{};  // deliberate ones, by kind
-  Duration begin{0};                                         // when the first frame was due
-  Duration span{0};  // from the run's start to where the last frame's slot ends
 
   /// In what the rate counts, a second, from its beginning on; 0 when nothing was sent.
   [[nodiscard]] double achieved(profile::Rate::Unit unit) const noexcept;

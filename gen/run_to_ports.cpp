@@ -53,7 +53,8 @@ Result<RunReport> run_to_ports(const profile::FlowProfile& profile, const RunOpt
   }
   auto watch = Watch::open(options.choices.watch);
   if (!watch) return std::unexpected(watch.error());
-  auto ports = Ports::open(all_names(options), options.verbose);
+  auto ports = Ports::open(all_names(options), options.verbose,
+                           {.port = {}, .sends_flows = true, .cores = options.cores});
   if (!ports) return std::unexpected(ports.error());
   if (auto up = wait_links(*ports, options); !up) return std::unexpected(up.error());
   const std::span<nic::Port> senders = std::span(ports->all()).first(options.ports.size());
@@ -62,11 +63,16 @@ Result<RunReport> run_to_ports(const profile::FlowProfile& profile, const RunOpt
   if (auto found = neighbourhood.resolve(resolved, options.limits); !found) {
     return std::unexpected(found.error());
   }
-  Scheduler scheduler(resolved, options.seed);
   RunCompanion companion(neighbourhood, receivers_of(*ports, options), measurement, *watch,
                          names_in(resolved));
-  auto report = run_through_ports(resolved, scheduler, senders, ports->pool(),
-                                  copy ? &*copy : nullptr, companion, options.limits);
+  auto report = run_through_ports({.profile = resolved,
+                                   .ports = senders,
+                                   .buffers = ports->send_buffers(),
+                                   .limits = options.limits,
+                                   .copy = copy ? &*copy : nullptr,
+                                   .seed = options.seed,
+                                   .cores = options.cores},
+                                  companion);
   if (!report) return report;
   auto finished =
       companion.finish(report->flows, options.patience.value_or(kPatience), *options.limits.stop);

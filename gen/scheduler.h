@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <memory>
 #include <optional>
-#include <queue>
 #include <vector>
 
 #include "gen/flow_stream.h"
 #include "gen/pacer.h"
+#include "gen/turn_wheel.h"
 
 namespace lw::gen {
 
@@ -24,6 +23,21 @@ struct DueFrame {
   [[nodiscard]] std::size_t size() const noexcept { return frame->size(moving); }
 };
 
+/// One flow: what it sends and when.
+struct alignas(64) FlowSource {
+  Pacer pacer;
+  FlowStream stream;
+
+  /// Behind a frame that was taken; false when the flow is through.
+  bool advance() noexcept { return advance(stream.frame().size(stream.moving())); }
+  /// The same where the frame's size is known.
+  bool advance(std::size_t size) noexcept {
+    pacer.advance(stream.work_of(size));
+    stream.advance();
+    return stream.has_next() && !pacer.ended();
+  }
+};
+
 /// All flows of a profile, merged by due time; where two are due at once, the earlier in the
 /// profile goes first. So the order hangs on the profile and nothing else. One thread.
 class Scheduler {
@@ -33,26 +47,34 @@ class Scheduler {
 
   /// The next frame, or nothing when every flow is through.
   [[nodiscard]] std::optional<DueFrame> next() const noexcept;
-  void advance() noexcept;
+  void advance() noexcept { resume(source(turns_.first().flow).advance()); }
 
-  [[nodiscard]] const FlowStream& stream(std::size_t flow) const { return *flows_[flow].stream; }
+  // The same for who takes several frames of a flow in a row, from its source. Only while !done().
+  [[nodiscard]] bool done() const noexcept { return turns_.empty(); }
+  /// Whose turn it is, and when that frame is due.
+  [[nodiscard]] const Turn& turn() const noexcept { return turns_.first(); }
+  /// Frames of that flow may be taken as long as they are due before this: no other one's is.
+  [[nodiscard]] Duration alone_until() const noexcept { return turns_.others_from(); }
+  [[nodiscard]] FlowSource& source(std::size_t flow) noexcept { return flows_[flow]; }
+  /// Frames were taken from the source whose turn it was; `more`: what its advance() said last.
+  void resume(bool more) noexcept {
+    const bool opened =
+        more ? turns_.put_back(source(turns_.first().flow).pacer.due()) : turns_.remove_first();
+    if (opened) fetch_ahead();
+  }
+
+  [[nodiscard]] const FlowStream& stream(std::size_t flow) const { return flows_[flow].stream; }
   [[nodiscard]] const Pacer& pacer(std::size_t flow) const { return flows_[flow].pacer; }
 
  private:
-  struct Source {
-    std::unique_ptr<FlowStream> stream;
-    Pacer pacer;
-  };
-  struct Turn {
-    Duration at;
-    std::size_t flow;
-    friend auto operator<=>(const Turn&, const Turn&) = default;
-  };
+  void fetch_ahead() const noexcept;
+  std::vector<FlowSource> sources_of(const profile::FlowProfile& profile);
+  [[nodiscard]] std::vector<Turn> first_turns() const;
 
-  PatchTables tables_;
+  FrameShapes shapes_;
   PayloadPool payloads_;
-  std::vector<Source> flows_;
-  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
+  std::vector<FlowSource> flows_;
+  TurnWheel turns_;
 };
 
 }  // namespace lw::gen

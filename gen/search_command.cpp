@@ -68,7 +68,8 @@ Result<std::vector<SizeSearch>> search(profile::FlowProfile& profile,
   std::vector<std::string> names = {options.port};
   if (!loop) names.push_back(options.receive);
   constexpr std::uint16_t kDeepRing = 4096;  // a reader's hiccup must not pass for the path's loss
-  auto ports = Ports::open(names, options.verbose, {.receive_ring = kDeepRing});
+  auto ports = Ports::open(names, options.verbose,
+                           {.port = {.receive_ring = kDeepRing}, .sends_flows = true, .cores = 1});
   if (!ports) return std::unexpected(ports.error());
   if (auto up = ports->wait_links(kLinkPatience, *options.limits.stop); !up) {
     return std::unexpected(up.error());

@@ -16,6 +16,12 @@ struct SendAudit {
   Histogram pacing_error;  // ns from a burst's due time to when the port is given it
   std::uint64_t icrc_checked = 0, icrc_bad = 0;
 
+  void add(const SendAudit& other) noexcept {
+    pacing_error.merge(other.pacing_error);
+    icrc_checked += other.icrc_checked;
+    icrc_bad += other.icrc_bad;
+  }
+
   void look_at(wire::Bytes frame) noexcept {
     if (--until_check_ > 0) return;
     until_check_ = kIcrcEvery;

@@ -62,7 +62,7 @@ roce::MessagePacket packet_at(const Flow& flow, Place place) {
 }
 
 std::unique_ptr<FrameTemplate> make_template(const Flow& flow, Place place,
-                                             std::optional<FaultKind> fault, PatchTables& tables,
+                                             std::optional<FaultKind> fault, FrameShapes& shapes,
                                              PayloadPool& payloads) {
   roce::MessagePacket packet = packet_at(flow, place);
   if (fault == FaultKind::short_middle) {
@@ -79,23 +79,23 @@ std::unique_ptr<FrameTemplate> make_template(const Flow& flow, Place place,
       .elastic = is_elastic(flow, place), .moving_length = flow.sizes.vary(), .fault = fault};
   const bool room = options.elastic || payload.size() >= sizeof(wire::Signature);
   return std::make_unique<FrameTemplate>(
-      fields, payload, flow.signature && room ? &flow.id : nullptr, tables, options);
+      fields, payload, flow.signature && room ? &flow.id : nullptr, shapes, options);
 }
 
 }  // namespace
 
-TemplateSet::TemplateSet(const Flow& flow, PatchTables& tables, PayloadPool& payloads) {
+TemplateSet::TemplateSet(const Flow& flow, FrameShapes& shapes, PayloadPool& payloads) {
   for (const Place place : {Place::first, Place::middle, Place::last, Place::only}) {
     if (!has_place(flow, place)) continue;
     const auto index = static_cast<std::size_t>(place);
-    sound_[index] = make_template(flow, place, std::nullopt, tables, payloads);
+    sound_[index] = make_template(flow, place, std::nullopt, shapes, payloads);
     for (std::size_t k = 0; flow.faults && k < profile::kFaultKinds; ++k) {
       const auto kind = static_cast<FaultKind>(k);
       const bool own =
           is_in_bytes(kind) || (kind == FaultKind::short_middle && place == Place::middle);
       if (!own || !has_fault(flow, kind)) continue;
       if (!faulty_[k]) faulty_[k] = std::make_unique<Templates>();
-      (*faulty_[k])[index] = make_template(flow, place, kind, tables, payloads);
+      (*faulty_[k])[index] = make_template(flow, place, kind, shapes, payloads);
     }
   }
 }

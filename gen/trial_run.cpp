@@ -114,15 +114,19 @@ Result<profile::FlowProfile> with_message_size(profile::FlowProfile profile, std
 Result<Trial> run_trial(profile::FlowProfile profile, double fraction, const TrialEnds& ends,
                         const Limits& limits, Duration settle) {
   for (profile::Flow& flow : profile.flows) flow.rate.value *= fraction;
-  Scheduler scheduler(profile);
   WatchOptions unwatched;
   unwatched.quiet = true;
   auto nobody = Watch::open(unwatched);
   if (!nobody) return std::unexpected(nobody.error());
   RunCompanion companion(ends.neighbourhood, {}, nullptr, *nobody, names_in(profile));
   Count count(ends.receiver, settle);
-  const auto report = run_through_ports(profile, scheduler, ends.senders.all(), ends.senders.pool(),
-                                        nullptr, companion, limits);
+  const auto report = run_through_ports({.profile = profile,
+                                         .ports = ends.senders.all(),
+                                         .buffers = ends.senders.send_buffers(),
+                                         .limits = limits,
+                                         .copy = nullptr,
+                                         .seed = {}},
+                                        companion);
   Trial trial;
   trial.received = count.finish();
   if (!report) return std::unexpected(report.error());

@@ -19,6 +19,16 @@
 
 namespace lw::nic {
 
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return {0};
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  return cpus;
+}
+
 struct Eal::State {
   explicit State(bool verbose) : log(EalLog::open(verbose)) {}
 
@@ -53,16 +63,6 @@ std::uint64_t meminfo_value(std::string_view key) {
 /// Hugepages are taken as memfd (--in-memory), so no hugetlbfs mount is needed, just free pages.
 bool enough_hugepages(std::uint32_t memory_mib) {
   return meminfo_value("HugePages_Free:") * meminfo_value("Hugepagesize:") / 1024 >= memory_mib;
-}
-
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return {0};
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  return cpus;
 }
 
 /// "0@(0,1)" floats, "0@3,1@4" pins.

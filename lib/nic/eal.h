@@ -13,6 +13,9 @@ namespace lw::nic {
 
 class EalLog;
 
+/// The CPUs that this process may use, by number.
+std::vector<int> allowed_cpus();
+
 struct EalConfig {
   /// The ports that will be opened: PCI is touched only where one of them is there, and only it.
   std::span<const PortSpec> ports;

@@ -83,7 +83,12 @@ Result<void> Port::configure(const Eal& eal, const Pool& pool, const PortConfig&
   if (const int code = rte_eth_dev_info_get(id_, &info); code < 0)
     return refuse(eal, name_, "tells nothing about itself", code);
   const auto conf = configuration_for(info, pool.config().frame_size);
-  if (const int code = rte_eth_dev_configure(id_, 1, 1, &conf); code < 0)
+  if (config.send_queues > info.max_tx_queues)
+    return fail(
+        fmt::format("port `{}` has {} send queue{}, and {} are wanted: one a core", name_,
+                    info.max_tx_queues, info.max_tx_queues == 1 ? "" : "s", config.send_queues),
+        ExitCode::environment);
+  if (const int code = rte_eth_dev_configure(id_, 1, config.send_queues, &conf); code < 0)
     return refuse(eal, name_, "can't be configured", code);
   std::uint16_t receive_ring = config.receive_ring, send_ring = config.send_ring;
   rte_eth_dev_adjust_nb_rx_tx_desc(id_, &receive_ring, &send_ring);
@@ -91,8 +96,10 @@ Result<void> Port::configure(const Eal& eal, const Pool& pool, const PortConfig&
   if (const int code = rte_eth_rx_queue_setup(id_, 0, receive_ring, socket, nullptr, pool.get());
       code < 0)
     return refuse(eal, name_, "can't receive into this pool", code);
-  if (const int code = rte_eth_tx_queue_setup(id_, 0, send_ring, socket, nullptr); code < 0)
-    return refuse(eal, name_, "can't send", code);
+  for (std::uint16_t queue = 0; queue < config.send_queues; ++queue) {
+    if (const int code = rte_eth_tx_queue_setup(id_, queue, send_ring, socket, nullptr); code < 0)
+      return refuse(eal, name_, "can't send", code);
+  }
   const int code = rte_eth_dev_start(id_);
   started_ = code == 0;
   // A memif client can't start before its server is there; wait_link() tries again.

@@ -17,6 +17,7 @@ namespace lw::nic {
 
 struct PortConfig {
   std::uint16_t receive_ring = 1024, send_ring = 1024;  // descriptors asked for; devices round
+  std::uint16_t send_queues = 1;                        // each for a thread of its own
 };
 
 /// What the device itself counted. `missed` and `no_buffer` are frames that nobody got to see.
@@ -25,7 +26,7 @@ struct PortStats {
                 send_errors = 0;
 };
 
-/// One device with one queue each way. One thread receives and sends on it.
+/// One device: a queue to receive from, and one or several to send on. One thread a queue.
 /// Frames of up to the pool's frame size, jumbo too; received ones are single buffers.
 class Port {
  public:
@@ -48,8 +49,8 @@ class Port {
   }
 
   /// Hands frames over in order; returns how many the device took. The rest stay the caller's.
-  std::size_t send(std::span<rte_mbuf*> frames) noexcept {
-    return rte_eth_tx_burst(id_, 0, frames.data(), static_cast<std::uint16_t>(frames.size()));
+  std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue = 0) noexcept {
+    return rte_eth_tx_burst(id_, queue, frames.data(), static_cast<std::uint16_t>(frames.size()));
   }
 
   /// True once a file has been read to its end; never for anything that isn't a file.

@@ -86,10 +86,4 @@ std::uint32_t load_icrc(Bytes four_bytes) noexcept {
   return value;
 }
 
-void store_icrc(MutableBytes four_bytes, std::uint32_t value) noexcept {
-  for (std::size_t i = 0; i < kIcrcSize; ++i, value >>= 8) {
-    four_bytes[i] = static_cast<std::byte>(value & 0xff);
-  }
-}
-
 }  // namespace lw::wire

@@ -24,6 +24,10 @@ std::uint32_t icrc(Encapsulation encapsulation, Bytes packet, std::size_t bth_of
 
 /// An ICRC stands on the wire least significant byte first.
 std::uint32_t load_icrc(Bytes four_bytes) noexcept;
-void store_icrc(MutableBytes four_bytes, std::uint32_t value) noexcept;
+inline void store_icrc(MutableBytes four_bytes, std::uint32_t value) noexcept {
+  for (std::size_t i = 0; i < kIcrcSize; ++i, value >>= 8) {
+    four_bytes[i] = static_cast<std::byte>(value & 0xff);
+  }
+}
 
 }  // namespace lw::wire

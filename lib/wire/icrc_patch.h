@@ -24,18 +24,25 @@ class IcrcFieldPatch {
   /// A field of `width` bytes, 1..8, with `distance` covered bytes behind its last one.
   IcrcFieldPatch(std::size_t width, std::size_t distance);
 
-  /// What to XOR onto the ICRC when the field's big-endian value changes by `change` = old ^ new.
+  /// What to XOR onto the ICRC when the field's big-endian value changes by `change` = old ^ new,
+  /// which fits the field. Fields that count from 0 have zeros at the top: they cost nothing.
   [[nodiscard]] std::uint32_t operator()(std::uint64_t change) const noexcept {
+    const auto* table = tables_.data();
     std::uint32_t patch = 0;
-    for (const auto& table : tables_) {
-      patch ^= table[change & 0xff];
-      change >>= 8;
-    }
+    // Four at a time: their loads wait neither for each other nor for the question whether to go
+    // on.
+    do {
+      patch ^= table[0][change & 0xff] ^ table[1][change >> 8 & 0xff] ^
+               table[2][change >> 16 & 0xff] ^ table[3][change >> 24 & 0xff];
+      change >>= 32;
+      table += 4;
+    } while (change != 0);
     return patch;
   }
 
  private:
-  std::vector<std::array<std::uint32_t, 256>> tables_;  // the field's last byte first
+  std::vector<std::array<std::uint32_t, 256>>
+      tables_;  // the field's last byte first; for four or eight
 };
 
 }  // namespace lw::wire

@@ -45,8 +45,8 @@ template <bool kPatchOnly, bool kSigned>
 void from_template(benchmark::State& state) {
   const auto payload = payload_of(static_cast<std::size_t>(state.range(0)));
   constexpr std::uint32_t kFlow = 1;
-  gen::PatchTables tables;
-  const gen::FrameTemplate frame(write_middle(), payload, kSigned ? &kFlow : nullptr, tables);
+  gen::FrameShapes shapes;
+  const gen::FrameTemplate frame(write_middle(), payload, kSigned ? &kFlow : nullptr, shapes);
   std::vector<std::byte> out(frame.size());
   gen::Moving moving;
   frame.write(moving, out);

@@ -57,6 +57,19 @@ class Bench:
         assert report['not_sent'] == 0, report
         return report['frames'] / report['elapsed_ns'] * 1e9
 
+    def whole(self, text, *options):
+        """The report of one run that ends by itself; on its core unless options say several."""
+        pinned = [] if '--cores' in options else ['taskset', '-c', str(self.options.core)]
+        run = subprocess.run([*pinned, GEN, 'run', '-', *options, '--json'], input=text,
+                             capture_output=True, text=True, check=True)
+        return json.loads(run.stdout)
+
+    def cores(self, count, text):
+        """Frames a second on that many cores, all that there are."""
+        report = self.whole(text, '--port', 'null', '--duration', f'{self.options.seconds}s',
+                            '--cores', str(count))
+        return report['frames'] / report['elapsed_ns'] * 1e9
+
     def testpmd(self, frame_size, *options):
         """Frames a second that testpmd's txonly itself reports, the median of its last looks."""
         # Under 6 s it may read 0; the core that prints lends its time to the one that sends.
@@ -104,6 +117,19 @@ def comparisons(bench):
     yield '10,000 QPs : 1 QP', 0.6, lambda: bench.gen(profile(1024, 10000)), one
 
 
+def into_a_ring(bench):
+    """A second into a ring whose other end checks every frame: (name, frames, wrong ones)."""
+    for name, signature in (('signatures', True), ('PSNs', False)):
+        report = bench.whole(profile(1024, 8, signature), '--port', 'net_ring0', '--receive',
+                             'net_ring0', '--check-icrc', 'all', '--duration', '1s')
+        received = report['received']
+        flows = received['flows']
+        wrong = (report['frames'] - received['icrc_checked'] + received['bad_icrc'] +
+                 report['not_sent'] + abs(len(flows) - 8) +
+                 sum(f['lost'] + f['duplicated'] + f['out_of_order'] for f in flows))
+        yield name, report['frames'], wrong
+
+
 def rates(bench):
     """What was asked for and what came of it, at parts of what the core can do."""
     capacity = bench.gen(profile(1024))
@@ -119,6 +145,11 @@ def rates(bench):
         # Against the clock, not against the program's own idea of when the last slot ends.
         achieved = report['frames'] / (report['elapsed_ns'] / 1e9)
         yield part, round(asked), achieved
+
+
+def cpu_model():
+    text = pathlib.Path('/proc/cpuinfo').read_text()
+    return re.search(r'model name\s*: (.*)', text).group(1) if 'model name' in text else 'unknown'
 
 
 def main():
@@ -139,6 +170,18 @@ def main():
                             'ratio': a / b, 'target': target, 'held': held})
             print(f'{name:52} {a / 1e6:7.2f} M/s {b / 1e6:7.2f} M/s  {a / b:5.2f} x '
                   f'(>= {target}: {"yes" if held else "NO"})', flush=True)
+        if len(os.sched_getaffinity(0)) > 1:
+            text = profile(1024, 64)
+            a, b = bench.alternate(lambda: bench.cores(2, text), lambda: bench.cores(1, text))
+            results.append({'name': '64 flows, 2 cores : 1', 'frames_per_s': a,
+                            'peer_frames_per_s': b, 'ratio': a / b, 'held': True})
+            print(f'{"64 flows, 2 cores : 1":52} {a / 1e6:7.2f} M/s {b / 1e6:7.2f} M/s  '
+                  f'{a / b:5.2f} x', flush=True)
+        for name, frames, wrong in into_a_ring(bench):
+            results.append({'name': f'into a ring, every ICRC and {name} checked',
+                            'frames': frames, 'wrong': wrong, 'held': wrong == 0})
+            print(f'a second into a ring, every ICRC and {name} checked: {frames} frames, '
+                  f'{wrong} wrong', flush=True)
         for part, asked, achieved in rates(bench):
             error = achieved / asked - 1
             held = abs(error) <= 0.001
@@ -147,7 +190,7 @@ def main():
             print(f'rate at {part:4.0%} of capacity: asked {asked} frames/s, achieved '
                   f'{achieved:.0f}: {error:+.4%} (<= 0.1 %: {"yes" if held else "NO"})', flush=True)
     pathlib.Path(options.json).write_text(json.dumps(
-        {'core': options.core, 'rounds': options.rounds, 'load': os.getloadavg(),
+        {'core': options.core, 'cpu': cpu_model(), 'rounds': options.rounds, 'load': os.getloadavg(),
          'time': int(time.time()), 'results': results}, indent=1) + '\n')
     print(f'written to {options.json}', file=sys.stderr)
     return 1 if options.strict and not all(r['held'] for r in results) else 0

@@ -99,8 +99,8 @@ RC_GTEST_PROP(Measurement, CountsWhatTheDefinitionCounts, ()) {
   fields.bth.opcode = 0x04;  // RC SEND ONLY
   constexpr std::uint32_t kFlow = 7;
   const std::vector<std::byte> payload(*rc::gen::inRange<std::size_t>(24, 200));
-  PatchTables tables;
-  const FrameTemplate frame(fields, payload, &kFlow, tables);
+  FrameShapes shapes;
+  const FrameTemplate frame(fields, payload, &kFlow, shapes);
   std::vector<std::byte> bytes(frame.size());
   Measurement measurement({.icrc_every = 7});
   for (const std::uint64_t number : stream) {

@@ -45,8 +45,8 @@ RC_GTEST_PROP(FrameTemplate, WritesAndPatchesWhatComposeComposes, ()) {
   const auto flow = test::wide<std::uint32_t>();
   const bool is_signed = payload.size() >= sizeof(wire::Signature) && *rc::gen::arbitrary<bool>();
   const std::uint32_t* signed_by = is_signed ? &flow : nullptr;
-  PatchTables tables;
-  const FrameTemplate frame(fields, payload, signed_by, tables);
+  FrameShapes shapes;
+  const FrameTemplate frame(fields, payload, signed_by, shapes);
 
   std::vector<std::byte> out(frame.size(), std::byte{0xa5});
   const Moving first = random_moving();
@@ -62,8 +62,8 @@ RC_GTEST_PROP(FrameTemplate, AnElasticOneHasAnyLength, ()) {
   const std::vector<std::byte> longest(4096, std::byte{0x5a});
   const auto flow = test::wide<std::uint32_t>();
   const bool is_signed = *rc::gen::arbitrary<bool>();
-  PatchTables tables;
-  const FrameTemplate frame(fields, longest, is_signed ? &flow : nullptr, tables,
+  FrameShapes shapes;
+  const FrameTemplate frame(fields, longest, is_signed ? &flow : nullptr, shapes,
                             {.elastic = true, .moving_length = true, .fault = {}});
   for (int i = 0; i < 3; ++i) {
     Moving moving = random_moving();
@@ -83,8 +83,8 @@ RC_GTEST_PROP(FrameTemplate, AnElasticOneHasAnyLength, ()) {
 RC_GTEST_PROP(FrameTemplate, AMovingLengthIsPatched, ()) {
   const auto fields = test::random_frame();
   const auto payload = test::random_payload(4096);
-  PatchTables tables;
-  const FrameTemplate frame(fields, payload, nullptr, tables,
+  FrameShapes shapes;
+  const FrameTemplate frame(fields, payload, nullptr, shapes,
                             {.elastic = false, .moving_length = true, .fault = {}});
   Moving moving = random_moving();
   moving.dma_length = test::wide<std::uint32_t>();
@@ -93,6 +93,44 @@ RC_GTEST_PROP(FrameTemplate, AMovingLengthIsPatched, ()) {
   std::vector<std::byte> out(frame.size(), std::byte{0xa5});
   frame.write(moving, out);
   RC_ASSERT(out == from_scratch(expected, moving, payload, nullptr));
+}
+
+/// Frames of several templates, one after the other in one buffer, which keeps what it can.
+RC_GTEST_PROP(FrameTemplate, MakesInAUsedBufferWhatItWritesIntoANewOne, ()) {
+  const auto longest = test::random_payload(4096);
+  FrameShapes shapes;
+  const std::uint32_t flow = 7;
+  std::vector<std::unique_ptr<FrameTemplate>> templates;
+  auto fields = test::random_frame();
+  for (int i = 0; i < 6; ++i) {
+    // Some QPs of one range, some frames that share nothing.
+    if (*rc::gen::inRange(0, 3) == 0) fields = test::random_frame();
+    fields.bth.dest_qp = test::wide<std::uint32_t>(0xffffff);
+    const auto length = *rc::gen::element<std::size_t>(0, longest.size(), longest.size() / 2);
+    const auto payload = wire::Bytes(longest).first(length);
+    const bool is_signed = length >= sizeof(wire::Signature) && *rc::gen::arbitrary<bool>();
+    TemplateOptions options;
+    options.elastic = *rc::gen::inRange(0, 4) == 0;
+    if (*rc::gen::inRange(0, 4) == 0) {
+      options.fault =
+          *rc::gen::element(profile::FaultKind::bad_icrc, profile::FaultKind::wrong_tver,
+                            profile::FaultKind::truncated_bth);
+    }
+    templates.push_back(std::make_unique<FrameTemplate>(
+        fields, payload, is_signed ? &flow : nullptr, shapes, options));
+  }
+  std::vector<std::byte> buffer(FrameTemplate::kRoomBefore + FrameTemplate::kRoomBehind);
+  Imprint held;
+  for (int i = 0; i < 20; ++i) {
+    const FrameTemplate& frame = *templates[*rc::gen::inRange<std::size_t>(0, templates.size())];
+    Moving moving = random_moving();
+    if (frame.is_elastic()) moving.payload = 0;
+    SendStamp stamp{.time_ns = moving.send_time_ns};
+    const auto* made = frame.make(moving, stamp, &buffer[FrameTemplate::kRoomBefore], held);
+    std::vector<std::byte> written(frame.size(moving));
+    frame.write(moving, written);
+    RC_ASSERT(std::vector<std::byte>(made, made + written.size()) == written);
+  }
 }
 
 profile::Flow random_flow() {
@@ -159,9 +197,9 @@ class Expected {
 RC_GTEST_PROP(FlowStream, SendsItsMessagesPacketByPacket, ()) {
   const auto flow = random_flow();
   RC_PRE(refusal_of(flow.message).empty());
-  PatchTables tables;
+  FrameShapes shapes;
   PayloadPool payloads(7);
-  FlowStream stream(flow, tables, payloads);
+  FlowStream stream(flow, shapes, payloads);
   Expected expected(flow, payloads);
   std::uint64_t frames = 0;
   for (std::uint64_t message = 0; message < flow.messages * *flow.repeat; ++message) {

@@ -16,6 +16,19 @@ TEST(Pacer, RoundingNeverAddsUp) {
   }
 }
 
+TEST(Pacer, AStepIsRoundedUpByLessThanItsLastBit) {
+  // 1e9 / rate, by whole numbers where the rate is one: step * rate is at or just above 1e9.
+  constexpr FineTime kSecond = FineTime{1'000'000'000} << 64;
+  for (const std::uint64_t rate :
+       {1ull, 3ull, 3000ull, 976563ull, 1ull << 52, 100'000'000'001ull}) {
+    const FineTime step = pacing_step(static_cast<double>(rate));
+    EXPECT_GE(step * rate, kSecond) << rate;
+    EXPECT_LT((step - 1) * rate, kSecond) << rate;
+  }
+  EXPECT_EQ(whole_ns(pacing_step(0.25)), 4'000'000'000);
+  EXPECT_EQ(whole_ns(pacing_step(1e-300)), kLongestNs);
+}
+
 TEST(Pacer, BitsCountAllThatTheWireCarries) {
   // 4178 B at 100 Gb/s: 334.24 ns each.
   Pacer pacer({Rate::Unit::wire_bits, 100e9}, 1);

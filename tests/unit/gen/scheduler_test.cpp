@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/scheduler.h"
 
+#include <random>
+#include <set>
+
 #include <gtest/gtest.h>
+
+#include "gen/core_share.h"
 
 namespace lw::gen {
 namespace {
@@ -30,6 +35,76 @@ messages = 3
   EXPECT_EQ(scheduler.pacer(0).span(), std::chrono::milliseconds(2));
 }
 
+/// Against a set, which is sorted by definition: near and far turns, ties, and flows that end.
+TEST(TurnWheel, KeepsTheOrderOfASortedSet) {
+  std::mt19937_64 random(1);
+  for (const std::int64_t slot : {1, 64, 100'000}) {
+    std::vector<Turn> turns;
+    for (std::uint32_t flow = 0; flow < 300; ++flow) {
+      turns.push_back({Duration(static_cast<std::int64_t>(random() % 2000)), flow});
+    }
+    TurnWheel wheel(turns.size(), Duration(slot), turns);
+    std::set<Turn> expected(turns.begin(), turns.end());
+    for (int i = 0; i < 20'000 && !expected.empty(); ++i) {
+      const Turn first = *expected.begin();
+      ASSERT_EQ(wheel.first(), first);
+      expected.erase(expected.begin());
+      if (!expected.empty()) {
+        ASSERT_LE(wheel.others_from(), expected.begin()->at);
+      }
+      if (random() % 100 == 0) {
+        wheel.remove_first();
+        continue;
+      }
+      // Mostly soon, sometimes at once, sometimes beyond any wheel.
+      const std::int64_t reach = std::int64_t{1} << random() % 40;
+      const auto gap = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(reach));
+      const Turn again{first.at + Duration(gap), first.flow};
+      wheel.put_back(again.at);
+      expected.insert(again);
+    }
+    ASSERT_EQ(wheel.empty(), expected.empty());
+  }
+}
+
+/// A core's flows send what they send when one core has them all.
+TEST(Scheduler, AFlowsFramesAreTheSameOnAnyNumberOfCores) {
+  const auto profile = parsed(R"(seed = 3
+[[flow]]
+qps = 5
+operation = "write"
+message_size = { min = 0, max = 3000 }
+messages = 20
+arrival = "poisson"
+signature = true
+[[flow]]
+name = "b"
+messages = 30
+payload = "prbs31"
+fault = [{ kind = "bad_icrc", rate = 0.2 }]
+)");
+  using Sent = std::pair<std::int64_t, std::vector<std::byte>>;
+  const auto frames_on = [&](std::uint16_t cores) {
+    std::vector<std::vector<Sent>> flows(profile.flows.size());
+    for (std::uint16_t core = 0; core < cores; ++core) {
+      const CoreShare share{core, cores};
+      const auto part = flows_of(profile, share);
+      Scheduler scheduler(part);
+      for (; const auto due = scheduler.next(); scheduler.advance()) {
+        std::vector<std::byte> bytes(due->size());
+        due->frame->write(due->moving, bytes);
+        flows[share.flow(due->flow)].emplace_back(due->at.count(), std::move(bytes));
+      }
+    }
+    return flows;
+  };
+  const auto alone = frames_on(1);
+  EXPECT_EQ(frames_on(2), alone);
+  EXPECT_EQ(frames_on(3), alone);
+  EXPECT_EQ(frames_on(9), alone);
+  EXPECT_EQ(alone.back().size(), 30u);
+}
+
 TEST(Scheduler, AFlowWithoutEndGoesOn) {
   const auto profile = parsed("[[flow]]\nrepeat = \"forever\"\nmessages = 1\n");
   Scheduler scheduler(profile);
@@ -48,10 +123,10 @@ message_size = 100
 messages = 3
 repeat = 2
 )");
-  PatchTables tables;
+  FrameShapes shapes;
   PayloadPool payloads(1);
   std::vector<std::uint64_t> addresses;
-  for (FlowStream stream(profile.flows[0], tables, payloads); stream.has_next(); stream.advance()) {
+  for (FlowStream stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
     addresses.push_back(stream.moving().va - 0x1000);
   }
   EXPECT_EQ(addresses, (std::vector<std::uint64_t>{0, 100, 200, 0, 100, 200}));
@@ -64,10 +139,10 @@ va = 0x1000
 region = 16
 messages = 5
 )");
-  PatchTables tables;
+  FrameShapes shapes;
   PayloadPool payloads(1);
   std::vector<std::uint64_t> addresses;
-  for (FlowStream stream(profile.flows[0], tables, payloads); stream.has_next(); stream.advance()) {
+  for (FlowStream stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
     addresses.push_back(stream.moving().va - 0x1000);
   }
   EXPECT_EQ(addresses, (std::vector<std::uint64_t>{0, 8, 0, 8, 0}));
@@ -81,10 +156,10 @@ mtu = 2048
 messages = 3
 first_psn = 0xfffffe
 )");
-  PatchTables tables;
+  FrameShapes shapes;
   PayloadPool payloads(1);
   std::vector<std::uint32_t> psns;
-  for (FlowStream stream(profile.flows[0], tables, payloads); stream.has_next(); stream.advance()) {
+  for (FlowStream stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
     psns.push_back(stream.moving().psn.value());
   }
   EXPECT_EQ(psns, (std::vector<std::uint32_t>{0xfffffe, 1, 4}));
@@ -92,9 +167,9 @@ first_psn = 0xfffffe
 
 TEST(FlowStream, AMessageCostsAllItsFrames) {
   const auto profile = parsed("[[flow]]\nmessage_size = 2500\n");
-  PatchTables tables;
+  FrameShapes shapes;
   PayloadPool payloads(1);
-  const FlowStream stream(profile.flows[0], tables, payloads);
+  const FlowStream stream(profile.flows[0], shapes, payloads);
   EXPECT_EQ(profile.flows[0].means.frames, 3);
   // 14 + 20 + 8 + 12 + payload + 4, and 24 a frame.
   EXPECT_EQ(profile.flows[0].means.wire_bytes, 2500 + 3 * 82);
