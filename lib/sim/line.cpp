@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/line.h"
+
+#include <algorithm>
+
+namespace lw::sim {
+
+using transport::Packet;
+
+namespace {
+
+/// ps to the nearest ns.
+Instant instant_of(std::int64_t ps) noexcept { return instant_from_ns((ps + 500) / 1000); }
+
+}  // namespace
+
+Line::Line(const LineConfig& config, transport::PayloadStore& store)
+    : config_(config), store_(store), bottleneck_(config.bottleneck), mishaps_(config.mishaps) {}
+
+void Line::enter(Packet packet, std::int64_t last_byte_ps) {
+  if (on_enter) on_enter(instant_of(last_byte_ps), packet);
+  const std::uint64_t number = counters_.entered++;
+  if (bottleneck_.exists() && !queue(packet, last_byte_ps)) return;
+  const Instant at = instant_of(last_byte_ps) + config_.delay;
+  const Fate fate = mishaps_.any() ? mishaps_.decide(packet, number) : Fate::pass;
+  if (fate == Fate::pass) {
+    carry(packet, at);
+  } else {
+    mishandle(packet, at, fate);
+  }
+}
+
+/// Through the bottleneck; false when its buffer is full.
+bool Line::queue(Packet& packet, std::int64_t& ps) {
+  const auto verdict = bottleneck_.enter(line_bytes(packet), ps);
+  if (verdict.dropped) {
+    ++counters_.tail_dropped;
+    store_.release(packet.data);
+    return false;
+  }
+  if (verdict.marked) ++counters_.marked;
+  packet.congestion_experienced = packet.congestion_experienced || verdict.marked;
+  ps = verdict.leaves_ps;
+  return true;
+}
+
+void Line::carry(const Packet& packet, Instant at) {
+  last_ = std::max(last_, at);  // two NICs may hand over within one packet's time
+  fifo_.push({last_, packet});
+}
+
+void Line::mishandle(Packet packet, Instant at, Fate fate) {
+  switch (fate) {
+    case Fate::drop:
+      ++counters_.lost;
+      return store_.release(packet.data);
+    case Fate::delay:
+      ++counters_.delayed;
+      return late_.push({at + config_.mishaps.reorder_delay, counters_.entered, packet});
+    case Fate::duplicate:
+      ++counters_.duplicated;
+      store_.retain(packet.data);
+      carry(packet, at);
+      break;
+    case Fate::corrupt:
+      ++counters_.corrupted;
+      packet.icrc_wrong = true;
+      break;
+    case Fate::mark:
+      ++counters_.marked;
+      packet.congestion_experienced = true;
+      break;
+    case Fate::pass:
+      break;
+  }
+  carry(packet, at);
+}
+
+Packet Line::leave() {
+  ++counters_.delivered;
+  const bool in_order = late_.empty() || (!fifo_.empty() && fifo_.front().at <= late_.top().at);
+  if (in_order) {
+    const Packet packet = fifo_.front().packet;
+    fifo_.pop();
+    return packet;
+  }
+  const Packet packet = late_.top().packet;
+  late_.pop();
+  return packet;
+}
+
+}  // namespace lw::sim

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "core/histogram.h"
+#include "sim/simulation.h"
+
+namespace lw::sim {
+
+/// The path between two hosts, both ways alike.
+struct PerfPath {
+  Duration one_way{};
+  BottleneckConfig bottleneck;
+  MishapConfig mishaps;  // the two directions draw differently
+};
+
+/// A perftest-like run: which operation, how large, how deep.
+struct PerfConfig {
+  wire::Operation operation = wire::Operation::write;
+  bool immediate = false;      // SEND and WRITE
+  std::uint32_t size = 65536;  // bytes of a message
+  std::uint32_t qps = 1;
+  std::uint64_t iterations = 0;  // messages a QP; bandwidth: 0: as many as a steady state needs
+  transport::QpConfig qp;        // qpn, peers and PSNs are filled in
+  NicConfig nic;
+  PerfPath path;
+};
+
+/// What a bandwidth run saw. The steady rate is taken between two completions a whole number of
+/// windows apart, after the first windows have filled the path: a window repeats itself, so what
+/// falls between two of its like points is no part of it more than another.
+struct BandwidthResult {
+  std::uint64_t messages = 0, bytes = 0;  // completed without error
+  Duration elapsed{};                     // first post to last completion
+  double average_bps = 0;                 // payload over elapsed
+  double steady_bps = 0;                  // payload, between the two completions
+  std::uint64_t packets = 0, retransmitted = 0, timeouts = 0;
+  std::uint64_t failed = 0;  // completions in error
+  std::uint64_t events = 0;
+  HostCounters client, server;
+};
+
+/// Latencies as perftest defines them: half of a ping-pong for SEND and WRITE, the whole of a
+/// READ or an atomic. In ns.
+struct LatencyResult {
+  Histogram ns;
+  double deviation_ns = 0;
+  std::uint64_t failed = 0;
+};
+
+/// Which messages the steady rate spans: of `begin` to `end` completions. Steady state comes after
+/// one window (what all QPs may have outstanding) or three round trips of line rate, whichever is
+/// less, and the rate is taken over as much again.
+struct SteadySpan {
+  std::uint64_t begin = 0, end = 0;
+};
+SteadySpan steady_span(const PerfConfig& config) noexcept;
+
+/// Called before the run begins, with the simulation and its two hosts set up: to listen in.
+using PerfHook = std::function<void(Simulation&)>;
+
+BandwidthResult run_bandwidth(const PerfConfig& config, const PerfHook& hook = {});
+/// `iterations` at least 1; one QP.
+LatencyResult run_latency(const PerfConfig& config, const PerfHook& hook = {});
+
+}  // namespace lw::sim
