@@ -148,9 +148,9 @@ void Host::transmit(Instant now) {
     ready_.pop();
     Slot& slot = qps_[qp];
     slot.waiting = false;
-    const auto packet = slot.pair->next(now);
-    if (packet) {
-      put_on_line(*packet, now);
+    Packet packet;
+    if (slot.pair->next(now, packet)) {
+      put_on_line(packet, now);
       wake(qp);
       set_alarm(qp, slot.pair->deadline());
     } else {

@@ -17,31 +17,35 @@ Instant instant_of(std::int64_t ps) noexcept { return instant_from_ns((ps + 500)
 Line::Line(const LineConfig& config, transport::PayloadStore& store)
     : config_(config), store_(store), bottleneck_(config.bottleneck), mishaps_(config.mishaps) {}
 
-void Line::enter(Packet packet, std::int64_t last_byte_ps) {
+void Line::enter(const Packet& packet, std::int64_t last_byte_ps) {
   if (on_enter) on_enter(instant_of(last_byte_ps), packet);
   const std::uint64_t number = counters_.entered++;
-  if (bottleneck_.exists() && !queue(packet, last_byte_ps)) return;
-  const Instant at = instant_of(last_byte_ps) + config_.delay;
+  if (bottleneck_.exists()) {
+    enter_queue(packet, number, last_byte_ps);
+  } else {
+    travel(packet, number, last_byte_ps);
+  }
+}
+
+void Line::enter_queue(Packet packet, std::uint64_t number, std::int64_t ps) {
+  const auto verdict = bottleneck_.enter(line_bytes(packet), ps);
+  if (verdict.dropped) {
+    ++counters_.tail_dropped;
+    return store_.release(packet.data);
+  }
+  if (verdict.marked) ++counters_.marked;
+  packet.congestion_experienced = packet.congestion_experienced || verdict.marked;
+  travel(packet, number, verdict.leaves_ps);
+}
+
+void Line::travel(const Packet& packet, std::uint64_t number, std::int64_t ps) {
+  const Instant at = instant_of(ps) + config_.delay;
   const Fate fate = mishaps_.any() ? mishaps_.decide(packet, number) : Fate::pass;
   if (fate == Fate::pass) {
     carry(packet, at);
   } else {
     mishandle(packet, at, fate);
   }
-}
-
-/// Through the bottleneck; false when its buffer is full.
-bool Line::queue(Packet& packet, std::int64_t& ps) {
-  const auto verdict = bottleneck_.enter(line_bytes(packet), ps);
-  if (verdict.dropped) {
-    ++counters_.tail_dropped;
-    store_.release(packet.data);
-    return false;
-  }
-  if (verdict.marked) ++counters_.marked;
-  packet.congestion_experienced = packet.congestion_experienced || verdict.marked;
-  ps = verdict.leaves_ps;
-  return true;
 }
 
 void Line::carry(const Packet& packet, Instant at) {
@@ -76,17 +80,9 @@ void Line::mishandle(Packet packet, Instant at, Fate fate) {
   carry(packet, at);
 }
 
-Packet Line::leave() {
+void Line::pop() {
   ++counters_.delivered;
-  const bool in_order = late_.empty() || (!fifo_.empty() && fifo_.front().at <= late_.top().at);
-  if (in_order) {
-    const Packet packet = fifo_.front().packet;
-    fifo_.pop();
-    return packet;
-  }
-  const Packet packet = late_.top().packet;
-  late_.pop();
-  return packet;
+  in_order() ? fifo_.pop() : late_.pop();
 }
 
 }  // namespace lw::sim

@@ -32,15 +32,18 @@ class Line {
   /// `store` outlives it; the payloads of dropped packets go back to it.
   Line(const LineConfig& config, transport::PayloadStore& store);
 
-  void enter(transport::Packet packet, std::int64_t last_byte_ps);
+  void enter(const transport::Packet& packet, std::int64_t last_byte_ps);
 
   /// When the next packet is delivered; Instant::max(): none is on the way.
   [[nodiscard]] Instant next_at() const noexcept {
     const Instant in_order = fifo_.empty() ? Instant::max() : fifo_.front().at;
     return late_.empty() ? in_order : std::min(in_order, late_.top().at);
   }
-  /// Delivers it. The payload's slot is the caller's.
-  transport::Packet leave();
+  /// That packet, until pop(); only when there is one, both. The payload's slot is the caller's.
+  [[nodiscard]] const transport::Packet& front() const noexcept {
+    return in_order() ? fifo_.front().packet : late_.top().packet;
+  }
+  void pop();
 
   [[nodiscard]] std::size_t in_flight() const noexcept { return fifo_.size() + late_.size(); }
   [[nodiscard]] const LineCounters& counters() const noexcept { return counters_; }
@@ -63,9 +66,13 @@ class Line {
     }
   };
 
+  [[nodiscard]] bool in_order() const noexcept {
+    return late_.empty() || (!fifo_.empty() && fifo_.front().at <= late_.top().at);
+  }
   void carry(const transport::Packet& packet, Instant at);
   void mishandle(transport::Packet packet, Instant at, Fate fate);
-  bool queue(transport::Packet& packet, std::int64_t& ps);
+  void enter_queue(transport::Packet packet, std::uint64_t number, std::int64_t ps);
+  void travel(const transport::Packet& packet, std::uint64_t number, std::int64_t ps);
 
   LineConfig config_;
   transport::PayloadStore& store_;

@@ -18,7 +18,7 @@ class Blast : public Application {
 
   void start(Simulation& simulation, Host& client) {
     for (std::uint32_t qp = 0; qp < left_.size(); ++qp) {
-      while (left_[qp] > 0 && simulation.post(client, qp, request_)) --left_[qp];
+      while (left_[qp] > 0 && client.post(qp, request_, simulation.now())) --left_[qp];
     }
   }
   void on_completion(Host& host, std::uint32_t qp, const Completion& done, Instant now) override {
@@ -80,7 +80,7 @@ BandwidthResult run_bandwidth(const PerfConfig& config, const PerfHook& hook) {
   pair.client->run(blast);
   blast.start(simulation, *pair.client);
   const std::uint64_t enough = given ? total : span.end;
-  while (blast.completed + blast.failed < enough && simulation.step()) {
+  while (blast.completed + blast.failed < enough && simulation.advance()) {
   }
   BandwidthResult result{.messages = blast.completed,
                          .bytes = blast.completed * request_of(config).length,

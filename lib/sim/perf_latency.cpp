@@ -78,9 +78,8 @@ LatencyResult run(const PerfConfig& config, const PerfHook& hook) {
   pair.client->run(application);
   pair.server->run(application);
   application.ping(*pair.client, simulation.now());
-  simulation.settle(*pair.client);
   while (application.result.ns.count() < config.iterations && application.result.failed == 0 &&
-         simulation.step()) {
+         simulation.advance()) {
   }
   application.close();
   return std::move(application.result);

@@ -24,8 +24,8 @@ Memory memory_of(const PerfConfig& config) {
 }  // namespace
 
 PerfPair connect(Simulation& simulation, const PerfConfig& config) {
-  Line& there = simulation.add_line(line_of(config, "there"));
-  Line& back = simulation.add_line(line_of(config, "back"));
+  Line& there = simulation.add_line(path::Direction::west_to_east, line_of(config, "there"));
+  Line& back = simulation.add_line(path::Direction::east_to_west, line_of(config, "back"));
   PerfPair pair;
   pair.client = &simulation.add_host(config.nic, memory_of(config), there);
   pair.server = &simulation.add_host(config.nic, memory_of(config), back);

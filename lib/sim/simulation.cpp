@@ -7,68 +7,91 @@
 
 namespace lw::sim {
 
-Line& Simulation::add_line(const LineConfig& config) {
-  lines_.push_back(std::make_unique<Line>(config, store_));
-  source_of_line_.push_back(heap_.add());
-  sources_.push_back({.line = lines_.back().get()});
-  return *lines_.back();
+std::uint32_t Simulation::add_source(Side& side, Source source) {
+  side.sources.push_back(source);
+  return side.heap.add();
+}
+
+Line& Simulation::add_line(path::Direction direction, const LineConfig& config) {
+  assert(config.delay > Duration{0});
+  shortest_ = std::min(shortest_, config.delay);
+  lines_.push_back({std::make_unique<Line>(config, store_), direction});
+  add_source(side_to(direction), {.line = lines_.back().line.get()});
+  return *lines_.back().line;
 }
 
 Host& Simulation::add_host(const NicConfig& nic, transport::Memory memory, Line& out) {
   const auto number = static_cast<std::uint16_t>(hosts_.size());
-  hosts_.push_back(std::make_unique<Host>(number, nic, std::move(memory), store_, out));
-  source_of_host_.push_back(heap_.add());
-  sources_.push_back({.host = hosts_.back().get()});
-  const auto line = std::ranges::find_if(lines_, [&](const auto& l) { return l.get() == &out; });
-  assert(line != lines_.end());
-  line_of_host_.push_back(source_of_line_[static_cast<std::size_t>(line - lines_.begin())]);
-  return *hosts_.back();
+  const auto placed =
+      std::ranges::find_if(lines_, [&](const auto& l) { return l.line.get() == &out; });
+  assert(placed != lines_.end());
+  auto host = std::make_unique<Host>(number, nic, std::move(memory), store_, out);
+  const std::uint32_t source = add_source(side_from(placed->direction), {.host = host.get()});
+  hosts_.push_back({std::move(host), source});
+  return *hosts_.back().host;
 }
 
-bool Simulation::post(Host& host, std::uint32_t qp, const transport::WorkRequest& request) {
-  const bool taken = host.post(qp, request, now_);
-  settle(host);
-  return taken;
-}
-
-void Simulation::settle(Host& host) {
-  heap_.set(source_of_host_[host.number()], host.next_at());
-  heap_.set(line_of_host_[host.number()], host.out().next_at());
-}
-
-void Simulation::deliver(Line& line) {
-  const transport::Packet packet = line.leave();
-  if (packet.to_host >= hosts_.size()) return store_.release(packet.data);
-  Host& host = *hosts_[packet.to_host];
-  host.receive(packet, now_);
-  settle(host);
-}
-
-bool Simulation::step() {
-  if (sources_.empty() || heap_.next_at() == Instant::max()) return false;
-  now_ = heap_.next_at();
-  ++events_;
-  const std::uint32_t number = heap_.next_source();
-  const Source& source = sources_[number];
-  if (source.line) {
-    deliver(*source.line);
-    heap_.set(number, source.line->next_at());
-  } else {
-    source.host->act(now_);
-    settle(*source.host);
+/// The other side, or a caller between two stretches, has put something on the lines or posted.
+void Simulation::Side::refresh() noexcept {
+  for (std::uint32_t i = 0; i < sources.size(); ++i) {
+    heap.set(i, sources[i].line ? sources[i].line->next_at() : sources[i].host->next_at());
   }
+}
+
+void Simulation::deliver(Side& side, Line& line, Instant now) {
+  const transport::Packet& packet = line.front();
+  if (packet.to_host < hosts_.size()) {
+    const PlacedHost& placed = hosts_[packet.to_host];
+    placed.host->receive(packet, now);
+    side.heap.set(placed.source, placed.host->next_at());
+  } else {
+    store_.release(packet.data);
+  }
+  line.pop();
+}
+
+void Simulation::run_side(Side& side, Instant end) {
+  if (side.sources.empty()) return;
+  while (side.heap.next_at() < end) {
+    const Instant now = side.heap.next_at();
+    const std::uint32_t number = side.heap.next_source();
+    const Source source = side.sources[number];
+    ++events_;
+    if (source.line) {
+      deliver(side, *source.line, now);
+      side.heap.set(number, source.line->next_at());
+    } else {
+      source.host->act(now);
+      side.heap.set(number, source.host->next_at());
+    }
+  }
+}
+
+bool Simulation::advance(Instant until) {
+  Instant first = Instant::max();
+  for (Side& side : sides_) {
+    side.refresh();
+    if (!side.sources.empty()) first = std::min(first, side.heap.next_at());
+  }
+  if (first == Instant::max() || first > until) return false;
+  const Duration stretch = until - first < shortest_ ? until - first + Duration{1} : shortest_;
+  for (Side& side : sides_) run_side(side, first + stretch);
+  now_ = std::max(now_, first + stretch - Duration{1});
   return true;
 }
 
 void Simulation::run_until(Instant until) {
-  while (!sources_.empty() && heap_.next_at() <= until) step();
+  while (advance(until)) {
+  }
   now_ = std::max(now_, until);
 }
 
 bool Simulation::run_to_rest(Instant until) {
-  while (!sources_.empty() && heap_.next_at() <= until && step()) {
+  while (advance(until)) {
   }
-  return sources_.empty() || heap_.next_at() == Instant::max();
+  return std::ranges::all_of(sides_, [](const Side& side) {
+    return side.sources.empty() || side.heap.next_at() == Instant::max();
+  });
 }
 
 }  // namespace lw::sim

@@ -23,10 +23,7 @@ std::array<OpcodeMeaning, 32> meanings() noexcept {
 
 }  // namespace
 
-const OpcodeMeaning& meaning_of(std::uint8_t opcode) noexcept {
-  static const auto all = meanings();
-  return all[opcode & kOperationBits];
-}
+const std::array<OpcodeMeaning, 32> kMeanings = meanings();
 
 OpcodeSet::OpcodeSet(wire::Transport transport) noexcept {
   for (const wire::OpcodeInfo& info : wire::all_opcodes()) {

@@ -17,8 +17,12 @@ struct OpcodeMeaning {
   bool invalidate = false;
 };
 
-/// Of the lower five bits of an RC, UC or UD opcode.
-const OpcodeMeaning& meaning_of(std::uint8_t opcode) noexcept;
+/// A row for each value of the lower five bits, which RC, UC and UD opcodes share.
+extern const std::array<OpcodeMeaning, 32> kMeanings;
+
+inline const OpcodeMeaning& meaning_of(std::uint8_t opcode) noexcept {
+  return kMeanings[opcode & 0x1f];
+}
 
 /// The opcodes of one transport by what they say, so that making a packet searches no table.
 class OpcodeSet {

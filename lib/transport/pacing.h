@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "transport/dcqcn.h"
+#include "transport/packet.h"
 #include "transport/qp_config.h"
 
 namespace lw::transport {
@@ -27,10 +28,11 @@ class Pacing {
     return control_ == RateControl::dcqcn ? std::min(ready, reaction_.next_increase()) : ready;
   }
 
-  /// `bytes` on the line went out. What rounding to ns left open is carried over.
-  void sent(std::uint32_t bytes, Instant now) noexcept {
-    if (control_ == RateControl::dcqcn) reaction_.on_sent(bytes, now);
+  /// The packet went out. What rounding to ns left open is carried over.
+  void sent(const Packet& packet, Instant now) noexcept {
     if (!limits()) return;
+    const std::uint32_t bytes = line_bytes(packet);
+    if (control_ == RateControl::dcqcn) reaction_.on_sent(bytes, now);
     const double served = static_cast<double>((now - last_).count()) * rate_bps() * 1e-9;
     // A flow that was idle has saved nothing up; one that was late by a fraction of a ns has.
     debt_bits_ = std::max(debt_bits_ - served, -rate_bps() * 1e-9) + 8.0 * bytes;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "wire/opcode.h"
@@ -39,9 +41,15 @@ static_assert(sizeof(Packet) <= 72);
 
 inline constexpr std::uint8_t kCnpOpcode = 0x81;
 
+/// Of each opcode: what an empty packet takes of an Ethernet line, in bytes.
+extern const std::array<std::uint16_t, 256> kLineOverhead;
+
 /// What the packet takes of an Ethernet line, in bytes: headers over IPv4, pad, ICRC, FCS,
 /// preamble and gap; 84 at least.
-std::uint32_t line_bytes(const Packet& packet) noexcept;
+inline std::uint32_t line_bytes(const Packet& packet) noexcept {
+  constexpr std::uint32_t kSmallest = 64 + 20;
+  return std::max(kSmallest, kLineOverhead[packet.opcode] + ((packet.payload + 3) & ~3u));
+}
 
 /// Whether the packet is a request (else a response or a CNP).
 constexpr bool is_request(std::uint8_t opcode) noexcept {

@@ -50,33 +50,37 @@ bool QueuePair::may_pace_out(Instant now) noexcept {
   return false;
 }
 
-std::optional<Packet> QueuePair::next(Instant now) {
+bool QueuePair::next(Instant now, Packet& packet) {
   paced_until_ = kNever;
-  if (cnp_due_) return notification();
+  if (cnp_due_) {
+    notify(packet);
+    return true;
+  }
   ResponseQueue& responses = responder_.responses();
   const bool response = !responses.empty();
-  if (response && !responses.data_next()) return responses.next();
+  if (response && !responses.data_next()) {
+    responses.next(packet);
+    return true;
+  }
   const bool request = requester_.ready();
-  if ((!response && !request) || !may_pace_out(now)) return std::nullopt;
+  if ((!response && !request) || !may_pace_out(now)) return false;
   // READ responses and requests take turns.
   response_was_last_ = response && (!request || !response_was_last_);
-  const Packet packet = response_was_last_ ? responses.next() : requester_.next(now);
-  pacing_.sent(line_bytes(packet), now);
-  return packet;
+  response_was_last_ ? responses.next(packet) : requester_.next(now, packet);
+  pacing_.sent(packet, now);
+  return true;
 }
 
-Packet QueuePair::notification() noexcept {
+void QueuePair::notify(Packet& packet) noexcept {
   constexpr std::uint32_t kCnpPayload = 16;
   cnp_due_ = false;
   ++cnps_sent_;
-  Packet packet;
   packet.opcode = kCnpOpcode;
   packet.payload = kCnpPayload;
   packet.dest_qp = config_.dest_qpn;
   packet.source_qp = config_.qpn;
   packet.from_host = config_.host;
   packet.to_host = config_.dest_host;
-  return packet;
 }
 
 }  // namespace lw::transport

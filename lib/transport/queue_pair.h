@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <optional>
-
 #include "transport/datagram_responder.h"
 #include "transport/pacing.h"
 #include "transport/requester.h"
@@ -23,9 +21,10 @@ class QueuePair {
   /// A packet that arrived for this QP, its ICRC right. Its payload's slot stays the caller's.
   void receive(const Packet& packet, Instant now);
 
-  /// The next packet to send, if one may go now. Its payload's slot is the caller's.
-  std::optional<Packet> next(Instant now);
-  /// With no packet from next(): when congestion control may let one go; kNever: not by itself.
+  /// The next packet to send, into a fresh one, if one may go now. Its payload's slot is the
+  /// caller's.
+  bool next(Instant now, Packet& packet);
+  /// After a next() that gave none: when congestion control may let one go; kNever: not by itself.
   [[nodiscard]] Instant paced_until() const noexcept { return paced_until_; }
 
   [[nodiscard]] Instant deadline() const noexcept { return requester_.deadline(); }
@@ -45,7 +44,7 @@ class QueuePair {
  private:
   [[nodiscard]] bool datagrams() const noexcept { return config_.transport != wire::Transport::rc; }
   [[nodiscard]] bool may_pace_out(Instant now) noexcept;
-  Packet notification() noexcept;
+  void notify(Packet& packet) noexcept;
 
   QpConfig config_;
   Requester requester_;

@@ -56,12 +56,12 @@ bool Requester::ready() const noexcept {
   return (cursor_wqe_ < begun_ || may_begin(wqe)) && fits_window(wqe);
 }
 
-Packet Requester::next(Instant now) {
+void Requester::next(Instant now, Packet& packet) {
   assert(ready());
-  if (!resend_.empty()) return resend();
+  if (!resend_.empty()) return resend(packet);
   const Wqe& wqe = queue_[cursor_wqe_];
   if (cursor_wqe_ == begun_) begin(wqe);
-  Packet packet = make(wqe, cursor_);
+  make(packet, wqe, cursor_);
   const Sequence end = wqe.fetches() ? wqe.end() : cursor_ + 1;
   packet.ack_req = packet.ack_req || (reliable() && end - una_ >= config_.psn_window);
   const bool last = end == wqe.end();
@@ -71,7 +71,6 @@ Packet Requester::next(Instant now) {
     una_ = end;
     complete(Status::success, now);
   }
-  return packet;
 }
 
 void Requester::begin(const Wqe& wqe) noexcept {
@@ -92,14 +91,13 @@ void Requester::sent(Sequence at, Sequence end, Instant now) {
 }
 
 /// Selective repeat: one packet again, wherever the cursor stands.
-Packet Requester::resend() {
+void Requester::resend(Packet& packet) {
   const Sequence at = resend_.front();
   resend_.pop();
   ++counters_.packets;
   ++counters_.retransmitted;
-  Packet packet = make(wqe_at(at), at);
+  make(packet, wqe_at(at), at);
   packet.ack_req = true;
-  return packet;
 }
 
 Requester::Wqe& Requester::wqe_at(Sequence s) noexcept {
@@ -111,9 +109,8 @@ Requester::Wqe& Requester::wqe_at(Sequence s) noexcept {
   return queue_[low];
 }
 
-Packet Requester::make(const Wqe& wqe, Sequence at) {
+void Requester::make(Packet& packet, const Wqe& wqe, Sequence at) {
   const std::uint64_t index = at - wqe.first;
-  Packet packet;
   packet.psn = psn_of(at);
   packet.dest_qp = config_.dest_qpn;
   packet.source_qp = config_.qpn;
@@ -124,7 +121,12 @@ Packet Requester::make(const Wqe& wqe, Sequence at) {
   } else {
     fill_transfer(packet, wqe, index);
   }
-  return packet;
+}
+
+/// Long messages ask for ACKs on the way, so that the timer sees progress.
+bool Requester::asks_in_between(std::uint64_t index) const noexcept {
+  return config_.ack_every != 0 && index + 1 >= config_.ack_every &&
+         (index + 1) % config_.ack_every == 0;
 }
 
 void Requester::fill_transfer(Packet& packet, const Wqe& wqe, std::uint64_t index) {
@@ -145,8 +147,7 @@ void Requester::fill_transfer(Packet& packet, const Wqe& wqe, std::uint64_t inde
   }
   if (ends) packet.word = request.word;
   packet.solicited_event = ends && request.solicited_event;
-  const bool every = config_.ack_every != 0 && (index + 1) % config_.ack_every == 0;
-  packet.ack_req = reliable() && (ends || every);
+  packet.ack_req = reliable() && (ends || asks_in_between(index));
   if (config_.transport == Transport::ud) {
     packet.dest_qp = request.dest_qp;
     packet.to_host = request.dest_host;

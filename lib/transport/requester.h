@@ -36,8 +36,8 @@ class Requester {
 
   /// Whether next() would give a packet now.
   [[nodiscard]] bool ready() const noexcept;
-  /// The next packet; only when ready(). Its payload's slot is the caller's.
-  Packet next(Instant now);
+  /// The next packet, into a fresh one; only when ready(). Its payload's slot is the caller's.
+  void next(Instant now, Packet& packet);
 
   /// An ACK, NAK, READ response or ATOMIC ACK for this QP. The payload's slot stays the caller's.
   void receive(const Packet& packet, Instant now);
@@ -83,10 +83,11 @@ class Requester {
   [[nodiscard]] bool may_begin(const Wqe& wqe) const noexcept;
   [[nodiscard]] bool fits_window(const Wqe& wqe) const noexcept;
 
-  Packet make(const Wqe& wqe, Sequence at);
+  void make(Packet& packet, const Wqe& wqe, Sequence at);
+  [[nodiscard]] bool asks_in_between(std::uint64_t index) const noexcept;
   void fill_transfer(Packet& packet, const Wqe& wqe, std::uint64_t index);
   void fill_fetch(Packet& packet, const Wqe& wqe, std::uint64_t index) const noexcept;
-  Packet resend();
+  void resend(Packet& packet);
   void begin(const Wqe& wqe) noexcept;
   void sent(Sequence at, Sequence end, Instant now);
   [[nodiscard]] Wqe& wqe_at(Sequence s) noexcept;

@@ -44,9 +44,8 @@ void ResponseQueue::atomic(wire::Psn psn, std::uint64_t original, std::uint32_t 
                .original = original});
 }
 
-Packet ResponseQueue::next() {
+void ResponseQueue::next(Packet& packet) {
   Item& item = items_.front();
-  Packet packet;
   packet.psn = item.psn + item.sent;
   packet.dest_qp = config_.dest_qpn;
   packet.source_qp = config_.qpn;
@@ -63,7 +62,6 @@ Packet ResponseQueue::next() {
     packet.opcode = opcodes_.of(Operation::ack, Position::only);
   }
   if (finished(item, config_.mtu)) items_.pop();
-  return packet;
 }
 
 void ResponseQueue::fill_read(Packet& packet, Item& item) {

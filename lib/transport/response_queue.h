@@ -25,8 +25,9 @@ class ResponseQueue {
   [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
   /// Whether what comes next carries data (a READ response), and so competes with requests.
   [[nodiscard]] bool data_next() const noexcept { return items_.front().kind == Kind::read; }
-  /// The next packet; only when not empty(). Its payload is read from the memory now.
-  Packet next();
+  /// The next packet, into a fresh one; only when not empty(). Its payload is read from the
+  /// memory now.
+  void next(Packet& packet);
 
  private:
   enum class Kind : std::uint8_t { acknowledge, read, atomic };
