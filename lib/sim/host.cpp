@@ -99,7 +99,7 @@ void Host::hand_over(const Packet& packet, Instant now) {
   store_.release(packet.data);
   tell(qp, now);
   set_alarm(qp, pair.deadline());
-  wake(qp);
+  if (pair.wants_to_send()) wake(qp);
 }
 
 /// Hands completions and arrivals to the application, which may post more meanwhile.
@@ -151,7 +151,7 @@ void Host::transmit(Instant now) {
     Packet packet;
     if (slot.pair->next(now, packet)) {
       put_on_line(packet, now);
-      wake(qp);
+      if (slot.pair->wants_to_send()) wake(qp);
       set_alarm(qp, slot.pair->deadline());
     } else {
       set_alarm(qp, slot.pair->paced_until());

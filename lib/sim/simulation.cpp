@@ -9,7 +9,7 @@ namespace lw::sim {
 
 std::uint32_t Simulation::add_source(Side& side, Source source) {
   side.sources.push_back(source);
-  return side.heap.add();
+  return side.events.add();
 }
 
 Line& Simulation::add_line(path::Direction direction, const LineConfig& config) {
@@ -34,7 +34,7 @@ Host& Simulation::add_host(const NicConfig& nic, transport::Memory memory, Line&
 /// The other side, or a caller between two stretches, has put something on the lines or posted.
 void Simulation::Side::refresh() noexcept {
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
-    heap.set(i, sources[i].line ? sources[i].line->next_at() : sources[i].host->next_at());
+    events.set(i, sources[i].line ? sources[i].line->next_at() : sources[i].host->next_at());
   }
 }
 
@@ -43,7 +43,7 @@ void Simulation::deliver(Side& side, Line& line, Instant now) {
   if (packet.to_host < hosts_.size()) {
     const PlacedHost& placed = hosts_[packet.to_host];
     placed.host->receive(packet, now);
-    side.heap.set(placed.source, placed.host->next_at());
+    side.events.set(placed.source, placed.host->next_at());
   } else {
     store_.release(packet.data);
   }
@@ -52,17 +52,18 @@ void Simulation::deliver(Side& side, Line& line, Instant now) {
 
 void Simulation::run_side(Side& side, Instant end) {
   if (side.sources.empty()) return;
-  while (side.heap.next_at() < end) {
-    const Instant now = side.heap.next_at();
-    const std::uint32_t number = side.heap.next_source();
+  for (;;) {
+    const std::uint32_t number = side.events.next_source();
+    const Instant now = side.events.at(number);
+    if (now >= end) return;
     const Source source = side.sources[number];
     ++events_;
     if (source.line) {
       deliver(side, *source.line, now);
-      side.heap.set(number, source.line->next_at());
+      side.events.set(number, source.line->next_at());
     } else {
       source.host->act(now);
-      side.heap.set(number, source.host->next_at());
+      side.events.set(number, source.host->next_at());
     }
   }
 }
@@ -71,7 +72,7 @@ bool Simulation::advance(Instant until) {
   Instant first = Instant::max();
   for (Side& side : sides_) {
     side.refresh();
-    if (!side.sources.empty()) first = std::min(first, side.heap.next_at());
+    if (!side.sources.empty()) first = std::min(first, side.events.next_at());
   }
   if (first == Instant::max() || first > until) return false;
   const Duration stretch = until - first < shortest_ ? until - first + Duration{1} : shortest_;
@@ -90,7 +91,7 @@ bool Simulation::run_to_rest(Instant until) {
   while (advance(until)) {
   }
   return std::ranges::all_of(sides_, [](const Side& side) {
-    return side.sources.empty() || side.heap.next_at() == Instant::max();
+    return side.sources.empty() || side.events.next_at() == Instant::max();
   });
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "path/direction.h"
-#include "sim/event_heap.h"
+#include "sim/event_queue.h"
 #include "sim/host.h"
 
 namespace lw::sim {
@@ -52,7 +52,7 @@ class Simulation {
     Host* host = nullptr;
   };
   struct Side {
-    EventHeap heap;
+    EventQueue events;
     std::vector<Source> sources;
     void refresh() noexcept;
   };
@@ -62,7 +62,7 @@ class Simulation {
   };
   struct PlacedHost {
     std::unique_ptr<Host> host;
-    std::uint32_t source = 0;  // in its side's heap
+    std::uint32_t source = 0;  // in its side's events
   };
 
   [[nodiscard]] Side& side_from(path::Direction direction) noexcept {

@@ -24,6 +24,10 @@ class QueuePair {
   /// The next packet to send, into a fresh one, if one may go now. Its payload's slot is the
   /// caller's.
   bool next(Instant now, Packet& packet);
+  /// Whether next() is worth asking: something waits, be it for congestion control.
+  [[nodiscard]] bool wants_to_send() const noexcept {
+    return requester_.ready() || !responder_.responses().empty() || cnp_due_;
+  }
   /// After a next() that gave none: when congestion control may let one go; kNever: not by itself.
   [[nodiscard]] Instant paced_until() const noexcept { return paced_until_; }
 

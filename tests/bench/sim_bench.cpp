@@ -33,18 +33,18 @@ void bare_events_over_380_km(benchmark::State& state) {
   transport::PayloadStore store;
   Line there({.delay = kOneWay, .bottleneck = {}, .mishaps = {}}, store);
   Line back({.delay = kOneWay, .bottleneck = {}, .mishaps = {}}, store);
-  EventHeap heap;
-  const std::uint32_t sender = heap.add(), arrival = heap.add(), answer = heap.add();
+  EventQueue events;
+  const std::uint32_t sender = events.add(), arrival = events.add(), answer = events.add();
   transport::Packet packet;
   std::int64_t sent_ps = 0, packets = 0;
-  heap.set(sender, Instant{});
+  events.set(sender, Instant{});
   for (auto _ : state) {
     for (std::int64_t goal = packets + 1'000'000; packets < goal;) {
-      const std::uint32_t source = heap.next_source();
-      const std::int64_t now_ps = to_ns(heap.next_at()) * 1000;
+      const std::uint32_t source = events.next_source();
+      const std::int64_t now_ps = to_ns(events.next_at()) * 1000;
       if (source == sender) {
         there.enter(packet, sent_ps += kPacketPs);
-        heap.set(sender, instant_from_ns(sent_ps / 1000));
+        events.set(sender, instant_from_ns(sent_ps / 1000));
       } else if (source == arrival) {
         back.enter(there.front(), now_ps);
         there.pop();
@@ -52,8 +52,8 @@ void bare_events_over_380_km(benchmark::State& state) {
         back.pop();
         ++packets;
       }
-      heap.set(arrival, there.next_at());
-      heap.set(answer, back.next_at());
+      events.set(arrival, there.next_at());
+      events.set(answer, back.next_at());
     }
   }
   state.SetItemsProcessed(packets);
