@@ -45,7 +45,7 @@ bool Host::post(std::uint32_t qp, const transport::WorkRequest& request, Instant
 }
 
 Instant Host::next_at() const noexcept {
-  Instant next = ready_.empty() ? Instant::max() : not_before(port_free_ps_);
+  Instant next = wants_port() ? not_before(port_free_ps_) : Instant::max();
   if (!alarms_.empty()) next = std::min(next, alarms_.top().at);
   return held_.empty() ? next : std::min(next, held_.front().until);
 }
@@ -76,6 +76,7 @@ void Host::receive(const Packet& packet, Instant now) {
 
 bool Host::is_limited(const Packet& packet) const noexcept {
   return nic_.receive_send_bps > 0 && packet.payload > 0 &&
+         packet.opcode != transport::kCnpOpcode &&
          transport::meaning_of(packet.opcode).operation == wire::Operation::send;
 }
 
@@ -94,12 +95,17 @@ void Host::hand_over(const Packet& packet, Instant now) {
     ++counters_.unknown_qp;
     return store_.release(packet.data);
   }
+  if (now >= meter_from_ && now < meter_to_) counters_.metered_payload += packet.payload;
   transport::QueuePair& pair = *qps_[qp].pair;
   pair.receive(packet, now);
   store_.release(packet.data);
   tell(qp, now);
   set_alarm(qp, pair.deadline());
-  if (pair.wants_to_send()) wake(qp);
+  if (pair.has_control()) {
+    if (!std::exchange(qps_[qp].urgent, true)) urgent_.push(qp);
+  } else if (pair.wants_to_send()) {
+    wake(qp);
+  }
 }
 
 /// Hands completions and arrivals to the application, which may post more meanwhile.
@@ -142,17 +148,45 @@ void Host::ring_alarms(Instant now) {
   }
 }
 
-void Host::transmit(Instant now) {
-  while (!ready_.empty() && not_before(port_free_ps_) <= now) {
-    const std::uint32_t qp = ready_.front();
+/// Whose turn it is at the port; only when somebody wants_port().
+std::uint32_t Host::next_sender() {
+  if (!urgent_.empty()) {
+    const std::uint32_t qp = urgent_.front();
+    urgent_.pop();
+    qps_[qp].urgent = false;
+    return qp;
+  }
+  const std::uint32_t qp = keeps_port_ ? keeper_ : ready_.front();
+  if (!keeps_port_) {
     ready_.pop();
+    burst_ = 0;
+  }
+  keeps_port_ = false;
+  keeper_ = qp;
+  qps_[qp].waiting = false;
+  return qp;
+}
+
+void Host::after_sending(std::uint32_t qp, const Packet& packet) {
+  Slot& slot = qps_[qp];
+  set_alarm(qp, slot.pair->deadline());
+  if (slot.waiting || !slot.pair->wants_to_send()) return;
+  const bool ended = transport::ends_message(transport::meaning_of(packet.opcode).position);
+  if (qp == keeper_ && !keeps_port_ && !ended && ++burst_ < nic_.arbitration_burst) {
+    keeps_port_ = slot.waiting = true;
+  } else {
+    wake(qp);
+  }
+}
+
+void Host::transmit(Instant now) {
+  while (wants_port() && not_before(port_free_ps_) <= now) {
+    const std::uint32_t qp = next_sender();
     Slot& slot = qps_[qp];
-    slot.waiting = false;
     Packet packet;
     if (slot.pair->next(now, packet)) {
       put_on_line(packet, now);
-      if (slot.pair->wants_to_send()) wake(qp);
-      set_alarm(qp, slot.pair->deadline());
+      after_sending(qp, packet);
     } else {
       set_alarm(qp, slot.pair->paced_until());
     }

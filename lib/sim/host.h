@@ -13,7 +13,10 @@ namespace lw::sim {
 /// What a NIC can do. A message or packet that costs nothing is limited by the line alone.
 struct NicConfig {
   double rate_bps = 100e9;
-  Duration latency{500};        // of the host and its NIC, on the way out and on the way in
+  Duration latency{500};  // of the host and its NIC, on the way out and on the way in
+  /// A QP keeps the port until its message ends, or for so many packets; 1: in turn by packets.
+  /// Others' ACKs and CNPs go in between.
+  std::uint32_t arbitration_burst = 256;
   Duration per_message{};       // between the first packets of two messages
   Duration per_packet{};        // between two packets
   double receive_send_bps = 0;  // payload of SENDs that it can put away; 0: the line's rate
@@ -24,6 +27,7 @@ struct HostCounters {
   std::uint64_t sent_line_bytes = 0;
   std::uint64_t icrc_errors = 0;  // damaged packets, dropped
   std::uint64_t unknown_qp = 0;
+  std::uint64_t metered_payload = 0;  // bytes taken in while meter() counts
 };
 
 class Host;
@@ -61,6 +65,12 @@ class Host {
   bool post(std::uint32_t qp, const transport::WorkRequest& request, Instant now);
   void post(std::uint32_t qp, const transport::Receive& receive) { qps_[qp].pair->post(receive); }
 
+  /// Counts the payload that is taken in from `from` until before `to`.
+  void meter(Instant from, Instant to) noexcept {
+    meter_from_ = from;
+    meter_to_ = to;
+  }
+
   /// A packet arrives; it holds the payload's slot from here.
   void receive(const transport::Packet& packet, Instant now);
   /// When act() has something to do; Instant::max(): never by itself.
@@ -74,7 +84,8 @@ class Host {
  private:
   struct Slot {
     std::unique_ptr<transport::QueuePair> pair;
-    bool waiting = false;            // in ready_
+    bool waiting = false;            // in ready_, or keeps the port
+    bool urgent = false;             // in urgent_
     Instant alarm = Instant::max();  // the earliest of its entries in alarms_
   };
   struct Alarm {
@@ -96,6 +107,11 @@ class Host {
   void set_alarm(std::uint32_t qp, Instant at);
   void ring_alarms(Instant now);
   void transmit(Instant now);
+  [[nodiscard]] bool wants_port() const noexcept {
+    return keeps_port_ || !urgent_.empty() || !ready_.empty();
+  }
+  std::uint32_t next_sender();
+  void after_sending(std::uint32_t qp, const transport::Packet& packet);
   void put_on_line(const transport::Packet& packet, Instant now);
   void tell(std::uint32_t qp, Instant now);
 
@@ -107,9 +123,14 @@ class Host {
   Line& out_;
   Application* application_ = nullptr;
   std::vector<Slot> qps_;
-  transport::Fifo<std::uint32_t> ready_;  // QPs that may have a packet, in turn
+  transport::Fifo<std::uint32_t> ready_;   // QPs that may have a packet, in turn
+  transport::Fifo<std::uint32_t> urgent_;  // QPs with ACKs or CNPs
+  bool keeps_port_ = false;                // one is within a message
+  std::uint32_t keeper_ = 0;
+  std::uint32_t burst_ = 0;  // packets that it has sent
   std::priority_queue<Alarm> alarms_;
   transport::Fifo<Held> held_;  // by the receive limit
+  Instant meter_from_ = Instant::max(), meter_to_ = Instant::max();
   std::int64_t put_away_ps_ = 0;
   std::int64_t port_free_ps_ = 0;
   HostCounters counters_;

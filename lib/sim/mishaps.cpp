@@ -21,16 +21,17 @@ Mishaps::Mishaps(const MishapConfig& config)
 }
 
 Fate Mishaps::aimed(const transport::Packet& packet) noexcept {
-  for (Watch& watch : watches_) {
+  Fate fate = Fate::pass;
+  for (Watch& watch : watches_) {  // all of them count, whichever acts
     const Target& target = watch.target;
     if (packet.dest_qp != target.dest_qp || packet.psn != target.psn ||
         transport::is_request(packet.opcode) == target.response ||
         packet.opcode == transport::kCnpOpcode) {
       continue;
     }
-    if (++watch.seen == target.nth) return target.fate;
+    if (++watch.seen == target.nth) fate = target.fate;
   }
-  return Fate::pass;
+  return fate;
 }
 
 Fate Mishaps::decide(const transport::Packet& packet, std::uint64_t number) noexcept {

@@ -29,14 +29,13 @@ struct PerfConfig {
   PerfPath path;
 };
 
-/// What a bandwidth run saw. The steady rate is taken between two completions a whole number of
-/// windows apart, after the first windows have filled the path: a window repeats itself, so what
-/// falls between two of its like points is no part of it more than another.
+/// What a bandwidth run saw. `steady_bps` leaves the beginning out; how it is taken is said at
+/// SteadySpan.
 struct BandwidthResult {
   std::uint64_t messages = 0, bytes = 0;  // completed without error
   Duration elapsed{};                     // first post to last completion
   double average_bps = 0;                 // payload over elapsed
-  double steady_bps = 0;                  // payload, between the two completions
+  double steady_bps = 0;                  // payload; 0: the run was too short
   std::uint64_t packets = 0, retransmitted = 0, timeouts = 0;
   std::uint64_t failed = 0;  // completions in error
   std::uint64_t events = 0;
@@ -51,11 +50,13 @@ struct LatencyResult {
   std::uint64_t failed = 0;
 };
 
-/// Which messages the steady rate spans: of `begin` to `end` completions. Steady state comes after
-/// one window (what all QPs may have outstanding) or three round trips of line rate, whichever is
-/// less, and the rate is taken over as much again.
+/// Where the steady rate is taken, one of two ways. Where all that may be outstanding is little
+/// beside the path, windows decide, and they repeat themselves: from one completion to another
+/// that is whole windows later, after as many to settle. Otherwise the line decides: payload that
+/// arrives over whole round trips, after three, and 10,000 packets' time at least.
 struct SteadySpan {
-  std::uint64_t begin = 0, end = 0;
+  std::uint64_t begin = 0, end = 0;  // completions; 0, 0: by time
+  Instant from, to;
 };
 SteadySpan steady_span(const PerfConfig& config) noexcept;
 

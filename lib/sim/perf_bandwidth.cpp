@@ -60,32 +60,60 @@ std::uint64_t window_of(const PerfConfig& config) noexcept {
 }  // namespace
 
 SteadySpan steady_span(const PerfConfig& config) noexcept {
-  const double round_trip =
-      2e-9 * static_cast<double>((config.path.one_way + 2 * config.nic.latency).count());
-  const double bytes = 3 * round_trip * config.nic.rate_bps / 8;
-  const auto filling = static_cast<std::uint64_t>(bytes / std::max(config.size, 1u)) + 16;
-  // A whole window repeats itself; where the line is the limit, any stretch is like another.
-  const std::uint64_t span = std::min(window_of(config), filling);
-  return {span, 2 * span};
+  constexpr double kSettled = 10'000;  // packets: what is cut off at the ends is 1e-4 of them
+  const Duration round_trip = 2 * (config.path.one_way + 2 * config.nic.latency);
+  const double path_bytes = static_cast<double>(round_trip.count()) * config.nic.rate_bps / 8e9;
+  const double window_bytes = static_cast<double>(window_of(config)) * config.size;
+  const double settled_bytes = kSettled * config.qp.mtu;
+  if (window_bytes < std::max(3 * path_bytes, settled_bytes)) {
+    const auto windows =
+        2 + static_cast<std::uint64_t>(std::min(16.0, settled_bytes / std::max(window_bytes, 1.0)));
+    return {windows * window_of(config), 2 * windows * window_of(config), {}, {}};
+  }
+  const auto trips = 2 + static_cast<std::int64_t>(settled_bytes / path_bytes);
+  const Instant from = Instant{} + 3 * round_trip;
+  return {0, 0, from, from + trips * round_trip};
 }
+
+namespace {
+
+double steady_bps(Simulation& simulation, const SteadySpan& span, const Blast& blast) {
+  if (span.end > 0) return blast.steady_bps();
+  if (simulation.now() < span.to) return 0;
+  const std::uint64_t bytes =
+      simulation.host(0).counters().metered_payload + simulation.host(1).counters().metered_payload;
+  return static_cast<double>(bytes) * 8e9 / static_cast<double>((span.to - span.from).count());
+}
+
+/// All messages of a run that is told how many, else until the steady rate is known.
+void run(Simulation& simulation, const PerfConfig& config, const SteadySpan& span,
+         const Blast& blast, std::uint64_t total) {
+  const bool given = config.iterations > 0;
+  const std::uint64_t enough = given || span.end == 0 ? total : span.end;
+  while (blast.completed + blast.failed < enough) {
+    if (!given && span.end == 0 && simulation.now() >= span.to) return;
+    if (!simulation.advance()) return;
+  }
+}
+
+}  // namespace
 
 BandwidthResult run_bandwidth(const PerfConfig& config, const PerfHook& hook) {
   Simulation simulation;
   const PerfPair pair = connect(simulation, config);
   if (hook) hook(simulation);
   const SteadySpan span = steady_span(config);
-  const bool given = config.iterations > 0;
-  const std::uint64_t total = given ? config.iterations * config.qps : span.end + window_of(config);
+  constexpr std::uint64_t kEndless = std::uint64_t{1} << 40;
+  const std::uint64_t total = config.iterations > 0 ? config.iterations * config.qps : kEndless;
   Blast blast(config, span, (total + config.qps - 1) / config.qps);
   pair.client->run(blast);
+  for (Host* host : {pair.client, pair.server}) host->meter(span.from, span.to);
   blast.start(simulation, *pair.client);
-  const std::uint64_t enough = given ? total : span.end;
-  while (blast.completed + blast.failed < enough && simulation.advance()) {
-  }
+  run(simulation, config, span, blast, total);
   BandwidthResult result{.messages = blast.completed,
                          .bytes = blast.completed * request_of(config).length,
                          .elapsed = blast.last - Instant{},
-                         .steady_bps = blast.steady_bps(),
+                         .steady_bps = steady_bps(simulation, span, blast),
                          .failed = blast.failed,
                          .events = simulation.events(),
                          .client = pair.client->counters(),

@@ -28,6 +28,11 @@ class QueuePair {
   [[nodiscard]] bool wants_to_send() const noexcept {
     return requester_.ready() || !responder_.responses().empty() || cnp_due_;
   }
+  /// Whether next() would give an ACK, a NAK or a CNP: small, and not to be kept waiting.
+  [[nodiscard]] bool has_control() const noexcept {
+    const ResponseQueue& responses = responder_.responses();
+    return cnp_due_ || (!responses.empty() && !responses.data_next());
+  }
   /// After a next() that gave none: when congestion control may let one go; kNever: not by itself.
   [[nodiscard]] Instant paced_until() const noexcept { return paced_until_; }
 
