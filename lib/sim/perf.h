@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "core/histogram.h"
@@ -10,9 +11,10 @@
 
 namespace lw::sim {
 
-/// The path between two hosts, both ways alike.
+/// The path between two hosts; but for its length alike both ways.
 struct PerfPath {
   Duration one_way{};
+  std::optional<Duration> way_back;  // where it differs
   BottleneckConfig bottleneck;
   MishapConfig mishaps;  // the two directions draw differently
 };
@@ -28,6 +30,12 @@ struct PerfConfig {
   NicConfig nic;
   PerfPath path;
 };
+
+/// There and back, with what hosts and NICs add.
+constexpr Duration round_trip_of(const PerfConfig& config) noexcept {
+  return config.path.one_way + config.path.way_back.value_or(config.path.one_way) +
+         4 * config.nic.latency;
+}
 
 /// What a bandwidth run saw. `steady_bps` leaves the beginning out; how it is taken is said at
 /// SteadySpan.

@@ -61,7 +61,7 @@ std::uint64_t window_of(const PerfConfig& config) noexcept {
 
 SteadySpan steady_span(const PerfConfig& config) noexcept {
   constexpr double kSettled = 10'000;  // packets: what is cut off at the ends is 1e-4 of them
-  const Duration round_trip = 2 * (config.path.one_way + 2 * config.nic.latency);
+  const Duration round_trip = round_trip_of(config);
   const double path_bytes = static_cast<double>(round_trip.count()) * config.nic.rate_bps / 8e9;
   const double window_bytes = static_cast<double>(window_of(config)) * config.size;
   const double settled_bytes = kSettled * config.qp.mtu;

@@ -25,7 +25,9 @@ Memory memory_of(const PerfConfig& config) {
 
 PerfPair connect(Simulation& simulation, const PerfConfig& config) {
   Line& there = simulation.add_line(path::Direction::west_to_east, line_of(config, "there"));
-  Line& back = simulation.add_line(path::Direction::east_to_west, line_of(config, "back"));
+  LineConfig way_back = line_of(config, "back");
+  way_back.delay += config.path.way_back.value_or(config.path.one_way) - config.path.one_way;
+  Line& back = simulation.add_line(path::Direction::east_to_west, way_back);
   PerfPair pair;
   pair.client = &simulation.add_host(config.nic, memory_of(config), there);
   pair.server = &simulation.add_host(config.nic, memory_of(config), back);
