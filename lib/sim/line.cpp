@@ -50,7 +50,9 @@ void Line::travel(const Packet& packet, std::uint64_t number, std::int64_t ps) {
 
 void Line::carry(const Packet& packet, Instant at) {
   last_ = std::max(last_, at);  // two NICs may hand over within one packet's time
-  fifo_.push({last_, packet});
+  Flight& flight = fifo_.add();
+  flight.at = last_;
+  flight.packet = packet;
 }
 
 void Line::mishandle(Packet packet, Instant at, Fate fate) {

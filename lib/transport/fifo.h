@@ -19,9 +19,12 @@ class Fifo {
   [[nodiscard]] std::size_t size() const noexcept { return tail_ - head_; }
   [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
 
-  void push(const Item& item) {
+  void push(const Item& item) { add() = item; }
+  /// A new last item, to be filled in place: it holds what its place held before. Items of 80 B
+  /// and more are worth it.
+  Item& add() {
     if (size() == items_.size()) grow();
-    items_[tail_++ & mask()] = item;
+    return items_[tail_++ & mask()];
   }
   /// Only when not empty(), all three.
   [[nodiscard]] Item& front() noexcept { return items_[head_ & mask()]; }

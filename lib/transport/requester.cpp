@@ -25,7 +25,12 @@ bool Requester::post(const WorkRequest& request, Instant now) {
   const bool atomic =
       request.operation == Operation::cmp_swap || request.operation == Operation::fetch_add;
   const std::uint32_t psns = atomic ? 1 : packets_of(request.length, config_.mtu);
-  queue_.push({request, assigned_, psns, ++posted_count_, now});
+  Wqe& wqe = queue_.add();
+  wqe.request = request;
+  wqe.first = assigned_;
+  wqe.psns = psns;
+  wqe.ssn = ++posted_count_;
+  wqe.posted = now;
   assigned_ += psns;
   if (broken_) complete(Status::flushed, now);
   return true;

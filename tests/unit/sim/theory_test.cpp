@@ -63,6 +63,18 @@ TEST(PsnWindow, holds_back_what_it_should) {
   EXPECT_NEAR(run_bandwidth(config).steady_bps / law, 1, 0.005);
 }
 
+TEST(Path, may_be_longer_one_way) {
+  PerfConfig config;
+  config.operation = Operation::read_request;
+  config.size = 8;
+  config.iterations = 1;
+  config.path.one_way = std::chrono::milliseconds(1);
+  config.path.way_back = std::chrono::milliseconds(3);
+  // Both ways, 0.5 us four times, 98 and 94 B on the line.
+  const double expected = 4'002'000 + (98 + 94) * 8 / kLine * 1e9;
+  EXPECT_NEAR(static_cast<double>(run_latency(config).ns.maximum()), expected, 2);
+}
+
 /// Go-back-N: a packet that is lost costs itself and the W packets that are sent before its NAK
 /// is back, so (1 - p) / (1 - p + p W) of what is sent is new.
 TEST(GoBackN, efficiency_follows_its_law) {
