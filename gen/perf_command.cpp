@@ -5,6 +5,7 @@
 
 #include "core/quantity.h"
 #include "gen/commands.h"
+#include "gen/perf_capture.h"
 #include "gen/perf_options.h"
 #include "gen/perf_report.h"
 
@@ -19,6 +20,7 @@ constexpr const char* kFooter = R"(Examples:
 struct PerfCommand {
   PerfOptions options;
   std::string pattern = "bw";
+  std::string pcap;
   std::optional<double> loss;
   std::uint64_t iterations = 0, seed = 1;
   unsigned timeout = 18, retries = 7;
@@ -33,17 +35,19 @@ std::vector<std::uint32_t> sizes_of(const PerfCommand& command, const sim::PerfC
 }
 
 /// Runs and prints one size; how many work requests failed.
-std::uint64_t run_bandwidth_line(const PerfCommand& command, const sim::PerfConfig& config) {
-  const sim::BandwidthResult result = sim::run_bandwidth(config);
+std::uint64_t run_bandwidth_line(const PerfCommand& command, const sim::PerfConfig& config,
+                                 const sim::PerfHook& hook) {
+  const sim::BandwidthResult result = sim::run_bandwidth(config, hook);
   fmt::print("{}",
              command.json ? bandwidth_json(config, result) : bandwidth_line(config.size, result));
   return result.failed;
 }
 
-std::uint64_t run_latency_line(const PerfCommand& command, sim::PerfConfig config) {
+std::uint64_t run_latency_line(const PerfCommand& command, sim::PerfConfig config,
+                               const sim::PerfHook& hook) {
   constexpr std::uint64_t kIterations = 1000;  // perftest's
   if (config.iterations == 0) config.iterations = kIterations;
-  const sim::LatencyResult result = sim::run_latency(config);
+  const sim::LatencyResult result = sim::run_latency(config, hook);
   fmt::print("{}", command.json ? latency_json(config, result) : latency_line(config.size, result));
   return result.failed;
 }
@@ -66,10 +70,19 @@ ExitCode perf(const PerfCommand& command) {
   if (!config) return complain(config.error());
   const bool latency = command.pattern == "lat";
   if (!command.json) fmt::print("{}", latency ? latency_header() : bandwidth_header());
+  PerfCapture capture;
+  sim::PerfHook hook;
+  if (!command.pcap.empty()) {
+    hook = [&capture](sim::Simulation& simulation) { capture.attach(simulation); };
+  }
   std::uint64_t failed = 0;
   for (const std::uint32_t size : sizes_of(command, *config)) {
     config->size = size;
-    failed += latency ? run_latency_line(command, *config) : run_bandwidth_line(command, *config);
+    failed += latency ? run_latency_line(command, *config, hook)
+                      : run_bandwidth_line(command, *config, hook);
+  }
+  if (hook) {
+    if (const auto wrote = capture.write(command.pcap); !wrote) return complain(wrote.error());
   }
   if (failed == 0) return ExitCode::done;
   return complain({fmt::format("{} work requests failed", failed), ExitCode::failed});
@@ -118,9 +131,17 @@ void add_perf_command(CLI::App& program, Command& chosen) {
       ->type_name("N")
       ->capture_default_str();
   add_recovery_options(command, *options);
+  command->add_option("--pcap", options->pcap, "Write both ports' frames down as pcapng; with -n")
+      ->type_name("FILE");
   command->add_flag("--json", options->json, "One line of JSON a size");
   command->footer(kFooter);
-  command->callback([&chosen, options] { chosen = [options] { return perf(*options); }; });
+  command->callback([&chosen, options] {
+    const bool endless = options->iterations == 0 || options->all_sizes;
+    if (!options->pcap.empty() && endless) {
+      throw CLI::ValidationError("--pcap", "goes with -n and one size: every frame is kept");
+    }
+    chosen = [options] { return perf(*options); };
+  });
 }
 
 }  // namespace lw::gen

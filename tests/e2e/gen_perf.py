@@ -3,12 +3,17 @@
 figure: packet by packet, and by closed formulas."""
 
 import json
+import pathlib
 import subprocess
+import tempfile
 import unittest
+
+import scapy.utils
 
 import longwire_test
 
 GEN = longwire_test.program('roce-gen')
+DISSECT = longwire_test.program('roce-dissect')
 PATH = str(longwire_test.SOURCE / 'profiles' / 'paths' / 'apn-380km.toml')
 TIMEOUT = 120
 
@@ -76,6 +81,24 @@ class Perf(unittest.TestCase):
         self.assertEqual(first, second)
         self.assertGreater(first[0]['retransmitted'], 0)
         self.assertNotEqual(first, self.lines(*run, '--seed', '4'))
+
+    def test_what_crosses_the_path_can_be_dissected(self):
+        with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
+            file = str(pathlib.Path(folder) / 'perf.pcapng')
+            for operation, names in (('write', {'RC WRITE FIRST', 'RC WRITE LAST', 'RC ACK'}),
+                                     ('read', {'RC READ REQUEST', 'RC READ RESPONSE LAST'}),
+                                     ('atomic', {'RC FETCH ADD', 'RC ATOMIC ACK'})):
+                [ran] = self.lines('perf', '--sim', '--delay', '1ms', '--op', operation, '-s',
+                                   '10000', '-n', '5', '--pcap', file)
+                frames = list(scapy.utils.RawPcapNgReader(file))
+                opcodes = {bytes(data)[42] for data, _ in frames}
+                known = json.loads(gen('opcodes', '--json').stdout)
+                seen = {row['name'] for row in known if row['opcode'] in opcodes}
+                self.assertLessEqual(names, seen)
+                self.assertEqual(ran['packets'], sum(bytes(d)[29] == 1 for d, _ in frames))
+                done = subprocess.run([DISSECT, 'verify', file], capture_output=True, text=True,
+                                      timeout=TIMEOUT)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_a_path_that_carries_nothing_fails(self):
         done = gen('perf', '--sim', '--delay', '1ms', '--loss', '1', '-n', '3', '--timeout', '4')
