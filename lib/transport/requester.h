@@ -94,6 +94,7 @@ class Requester {
 
   void on_ack(const Packet& packet, Sequence s, Instant now);
   void on_nak(const Packet& packet, Sequence s, Instant now);
+  void resend_one(Sequence s);
   void on_rnr(const Packet& packet, Sequence s, Instant now);
   void on_data(const Packet& packet, Sequence s, Instant now);
   bool take_data(const Packet& packet, Sequence s) noexcept;

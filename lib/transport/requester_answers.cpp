@@ -133,14 +133,20 @@ void Requester::on_nak(const Packet& packet, Sequence s, Instant now) {
     return lost_answer(now);
   }
   ++counters_.sequence_naks;
-  if (config_.recovery == Recovery::selective_repeat && !wqe_at(s).fetches()) {
-    timed_at_ = kNever;
-    return resend_.push(s);
-  }
+  if (config_.recovery == Recovery::selective_repeat) return resend_one(s);
   if (!acknowledge(s, now)) return lost_answer(now);
   if (retries_left_ == 0) return fail(Status::retry_exceeded, now);
   --retries_left_;
   go_back(now);
+}
+
+/// Selective repeat: this one is missing, which says nothing of those before it. A lost READ
+/// request is missed once for each PSN of its response; the first one stands for all.
+void Requester::resend_one(Sequence s) {
+  const Wqe& wqe = wqe_at(s);
+  if (wqe.fetches() && s != wqe.first) return;
+  timed_at_ = kNever;
+  resend_.push(s);
 }
 
 void Requester::on_rnr(const Packet& packet, Sequence s, Instant now) {

@@ -129,6 +129,10 @@ std::vector<Scenario> scenarios() {
               c.qp.dcqcn.min_time_between_cnps_us = 2;
             }),
        {write}},
+      {"selective_repeat_of_a_read",
+       with(lab({request(100), request(104)}),
+            [](LabConfig& c) { c.qp.recovery = transport::Recovery::selective_repeat; }),
+       {write, read, of(Operation::write, 10, 2)}},
       {"selective_repeat",
        with(lab({request(101), request(103)}),
             [](LabConfig& c) { c.qp.recovery = transport::Recovery::selective_repeat; }),
