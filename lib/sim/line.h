@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <queue>
+
+#include "sim/bottleneck.h"
+#include "sim/mishaps.h"
+#include "transport/fifo.h"
+#include "transport/payload_store.h"
+
+namespace lw::sim {
+
+struct LineConfig {
+  Duration delay{};
+  BottleneckConfig bottleneck;
+  MishapConfig mishaps;
+};
+
+struct LineCounters {
+  std::uint64_t entered = 0, delivered = 0, duplicated = 0;
+  std::uint64_t lost = 0, tail_dropped = 0, corrupted = 0, marked = 0, delayed = 0;
+};
+
+/// One direction of a path: packets enter when their last byte has left a NIC, and are delivered
+/// a constant delay later, in order, but for those that the configuration mishandles. A constant
+/// delay makes a queue of a line, so an event costs no search. Every packet that enters, or is
+/// made here, is delivered or dropped: entered + duplicated = delivered + lost + tail_dropped +
+/// in_flight().
+class Line {
+ public:
+  /// `store` outlives it; the payloads of dropped packets go back to it.
+  Line(const LineConfig& config, transport::PayloadStore& store);
+
+  void enter(const transport::Packet& packet, std::int64_t last_byte_ps);
+
+  /// When the next packet is delivered; Instant::max(): none is on the way.
+  [[nodiscard]] Instant next_at() const noexcept {
+    const Instant in_order = fifo_.empty() ? Instant::max() : fifo_.front().at;
+    return late_.empty() ? in_order : std::min(in_order, late_.top().at);
+  }
+  /// That packet, until pop(); only when there is one, both. The payload's slot is the caller's.
+  [[nodiscard]] const transport::Packet& front() const noexcept {
+    return in_order() ? fifo_.front().packet : late_.top().packet;
+  }
+  void pop();
+
+  [[nodiscard]] std::size_t in_flight() const noexcept { return fifo_.size() + late_.size(); }
+  [[nodiscard]] const LineCounters& counters() const noexcept { return counters_; }
+  [[nodiscard]] const LineConfig& config() const noexcept { return config_; }
+
+  /// Called with each packet that enters, mishaps not yet counted in, and when that is.
+  std::function<void(Instant, const transport::Packet&)> on_enter;
+
+ private:
+  struct Flight {
+    Instant at;
+    transport::Packet packet;
+  };
+  struct Late {
+    Instant at;
+    std::uint64_t number = 0;  // among equals the first comes first
+    transport::Packet packet;
+    friend bool operator<(const Late& a, const Late& b) noexcept {
+      return a.at != b.at ? a.at > b.at : a.number > b.number;
+    }
+  };
+
+  [[nodiscard]] bool in_order() const noexcept {
+    return late_.empty() || (!fifo_.empty() && fifo_.front().at <= late_.top().at);
+  }
+  void carry(const transport::Packet& packet, Instant at);
+  void mishandle(transport::Packet packet, Instant at, Fate fate);
+  void enter_queue(transport::Packet packet, std::uint64_t number, std::int64_t ps);
+  void travel(const transport::Packet& packet, std::uint64_t number, std::int64_t ps);
+
+  LineConfig config_;
+  transport::PayloadStore& store_;
+  Bottleneck bottleneck_;
+  Mishaps mishaps_;
+  transport::Fifo<Flight> fifo_;
+  std::priority_queue<Late> late_;
+  Instant last_;
+  LineCounters counters_;
+};
+
+}  // namespace lw::sim

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/mishaps.h"
+
+namespace lw::sim {
+namespace {
+
+path::Loss stage(const MishapConfig& config, double probability, const char* name) {
+  return {probability, Chance(config.seed, hash_name(config.name + "/" + name))};
+}
+
+}  // namespace
+
+Mishaps::Mishaps(const MishapConfig& config)
+    : loss_(stage(config, config.loss, "loss")),
+      corruption_(stage(config, config.corruption, "corruption")),
+      duplication_(stage(config, config.duplication, "duplication")),
+      reordering_(stage(config, config.reordering, "reordering")),
+      any_(config.loss > 0 || config.corruption > 0 || config.duplication > 0 ||
+           config.reordering > 0 || !config.targets.empty()) {
+  for (const Target& target : config.targets) watches_.push_back({target, 0});
+}
+
+Fate Mishaps::aimed(const transport::Packet& packet) noexcept {
+  Fate fate = Fate::pass;
+  for (Watch& watch : watches_) {  // all of them count, whichever acts
+    const Target& target = watch.target;
+    if (packet.dest_qp != target.dest_qp || packet.psn != target.psn ||
+        transport::is_request(packet.opcode) == target.response ||
+        packet.opcode == transport::kCnpOpcode) {
+      continue;
+    }
+    if (++watch.seen == target.nth) fate = target.fate;
+  }
+  return fate;
+}
+
+Fate Mishaps::decide(const transport::Packet& packet, std::uint64_t number) noexcept {
+  if (const Fate fate = aimed(packet); fate != Fate::pass) return fate;
+  if (loss_.drops(number)) return Fate::drop;
+  if (corruption_.drops(number)) return Fate::corrupt;
+  if (duplication_.drops(number)) return Fate::duplicate;
+  if (reordering_.drops(number)) return Fate::delay;
+  return Fate::pass;
+}
+
+}  // namespace lw::sim

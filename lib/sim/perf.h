@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "core/histogram.h"
+#include "sim/simulation.h"
+
+namespace lw::sim {
+
+/// The path between two hosts; but for its length alike both ways.
+struct PerfPath {
+  Duration one_way{};
+  std::optional<Duration> way_back;  // where it differs
+  BottleneckConfig bottleneck;
+  MishapConfig mishaps;  // the two directions draw differently
+};
+
+/// A perftest-like run: which operation, how large, how deep.
+struct PerfConfig {
+  wire::Operation operation = wire::Operation::write;
+  bool immediate = false;      // SEND and WRITE
+  std::uint32_t size = 65536;  // bytes of a message
+  std::uint32_t qps = 1;
+  std::uint64_t iterations = 0;  // messages a QP; bandwidth: 0: as many as a steady state needs
+  transport::QpConfig qp;        // qpn, peers and PSNs are filled in
+  NicConfig nic;
+  PerfPath path;
+};
+
+/// There and back, with what hosts and NICs add.
+constexpr Duration round_trip_of(const PerfConfig& config) noexcept {
+  return config.path.one_way + config.path.way_back.value_or(config.path.one_way) +
+         4 * config.nic.latency;
+}
+
+/// What a bandwidth run saw. `steady_bps` leaves the beginning out; how it is taken is said at
+/// SteadySpan.
+struct BandwidthResult {
+  std::uint64_t messages = 0, bytes = 0;  // completed without error
+  Duration elapsed{};                     // first post to last completion
+  double average_bps = 0;                 // payload over elapsed
+  double steady_bps = 0;                  // payload; 0: the run was too short
+  std::uint64_t packets = 0, retransmitted = 0, timeouts = 0;
+  std::uint64_t failed = 0;  // completions in error
+  std::uint64_t events = 0;
+  HostCounters client, server;
+};
+
+/// Latencies as perftest defines them: half of a ping-pong for SEND and WRITE, the whole of a
+/// READ or an atomic. In ns.
+struct LatencyResult {
+  Histogram ns;
+  double deviation_ns = 0;
+  std::uint64_t failed = 0;
+};
+
+/// Where the steady rate is taken, one of two ways. Where all that may be outstanding is little
+/// beside the path, windows decide, and they repeat themselves: from one completion to another
+/// that is whole windows later, after as many to settle. Otherwise the line decides: payload that
+/// arrives over whole round trips, after three, and 10,000 packets' time at least.
+struct SteadySpan {
+  std::uint64_t begin = 0, end = 0;  // completions; 0, 0: by time
+  Instant from, to;
+};
+SteadySpan steady_span(const PerfConfig& config) noexcept;
+
+/// Called before the run begins, with the simulation and its two hosts set up: to listen in.
+using PerfHook = std::function<void(Simulation&)>;
+
+BandwidthResult run_bandwidth(const PerfConfig& config, const PerfHook& hook = {});
+/// `iterations` at least 1; one QP.
+LatencyResult run_latency(const PerfConfig& config, const PerfHook& hook = {});
+
+}  // namespace lw::sim

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "sim/perf.h"
+
+namespace lw::sim {
+
+/// Two hosts, a line each way, and the QPs between them, connected by number.
+struct PerfPair {
+  Host* client = nullptr;
+  Host* server = nullptr;
+};
+
+PerfPair connect(Simulation& simulation, const PerfConfig& config);
+
+/// The work request that every iteration posts.
+transport::WorkRequest request_of(const PerfConfig& config) noexcept;
+
+inline constexpr std::uint64_t kPerfVa = 0x100000;
+inline constexpr std::uint32_t kPerfKey = 0x1234;
+
+}  // namespace lw::sim

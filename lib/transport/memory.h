@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "transport/payload_store.h"
+
+namespace lw::transport {
+
+/// One registered memory region of an endpoint: its QPs' local buffers, and what its peer reads
+/// and writes. Real memory stores every byte; virtual memory has a size and nothing in it (an
+/// atomic finds 0 there), so that a simulation of terabytes costs nothing.
+class Memory {
+ public:
+  enum class Kind : std::uint8_t { real, virtual_only };
+
+  /// Addresses [va, va + size) under this R_Key. Real memory begins as zeros.
+  Memory(Kind kind, std::uint64_t va, std::uint64_t size, std::uint32_t r_key)
+      : va_(va), size_(size), r_key_(r_key), bytes_(kind == Kind::real ? size : 0) {}
+
+  [[nodiscard]] bool real() const noexcept { return !bytes_.empty(); }
+  [[nodiscard]] std::uint64_t va() const noexcept { return va_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] std::uint32_t r_key() const noexcept { return r_key_; }
+
+  [[nodiscard]] bool holds(std::uint64_t va, std::uint64_t length) const noexcept {
+    return va >= va_ && length <= size_ && va - va_ <= size_ - length;
+  }
+  /// Whether a peer may touch [va, va + length). An empty access is always allowed.
+  [[nodiscard]] bool allows(std::uint32_t r_key, std::uint64_t va,
+                            std::uint64_t length) const noexcept {
+    return length == 0 || (r_key == r_key_ && holds(va, length));
+  }
+
+  /// A view of real memory that holds() them; empty for virtual memory.
+  [[nodiscard]] std::span<std::byte> bytes(std::uint64_t va, std::size_t length) noexcept {
+    if (!real()) return {};
+    return {bytes_.data() + (va - va_), length};
+  }
+
+  /// Copies [va, va + length) into a fresh slot of `store`; 0 for virtual memory or no length.
+  PayloadSlot snapshot(std::uint64_t va, std::uint32_t length, PayloadStore& store);
+  /// Stores a packet's payload; does nothing unless there are bytes and a place for them.
+  void store(std::uint64_t va, PayloadSlot slot, std::uint32_t length, PayloadStore& store);
+
+  /// The eight bytes at va, in this machine's order, as an atomic sees them; holds() them.
+  [[nodiscard]] std::uint64_t load(std::uint64_t va) noexcept;
+  void store(std::uint64_t va, std::uint64_t value) noexcept;
+
+ private:
+  std::uint64_t va_, size_;
+  std::uint32_t r_key_;
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace lw::transport

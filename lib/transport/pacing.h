@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+
+#include "transport/dcqcn.h"
+#include "transport/packet.h"
+#include "transport/qp_config.h"
+
+namespace lw::transport {
+
+/// When a QP's next data packet may go, by its congestion control.
+class Pacing {
+ public:
+  explicit Pacing(const QpConfig& config) noexcept
+      : control_(config.rate_control),
+        fixed_bps_(config.rate_bps),
+        reaction_(config.dcqcn, std::max(config.rate_bps, 1.0)) {}
+
+  /// Not before this. A reduced rate may rise until then, so it is asked for again at wake().
+  [[nodiscard]] Instant ready_at(Instant now) noexcept {
+    if (!limits()) return Instant::min();
+    if (control_ == RateControl::dcqcn) reaction_.advance(now);
+    return last_ + Duration{static_cast<std::int64_t>(debt_bits_ * 1e9 / rate_bps())};
+  }
+  /// When to ask again, given that ready_at() is later than now.
+  [[nodiscard]] Instant wake(Instant ready) const noexcept {
+    return control_ == RateControl::dcqcn ? std::min(ready, reaction_.next_increase()) : ready;
+  }
+
+  /// The packet went out. What rounding to ns left open is carried over.
+  void sent(const Packet& packet, Instant now) noexcept {
+    if (!limits()) return;
+    const std::uint32_t bytes = line_bytes(packet);
+    if (control_ == RateControl::dcqcn) reaction_.on_sent(bytes, now);
+    const double served = static_cast<double>((now - last_).count()) * rate_bps() * 1e-9;
+    // A flow that was idle has saved nothing up; one that was late by a fraction of a ns has.
+    debt_bits_ = std::max(debt_bits_ - served, -rate_bps() * 1e-9) + 8.0 * bytes;
+    last_ = now;
+  }
+  void on_cnp(Instant now) noexcept {
+    if (control_ != RateControl::dcqcn) return;
+    if (!reaction_.limiting()) {  // begins to count from here
+      last_ = now;
+      debt_bits_ = 0;
+    }
+    reaction_.on_cnp(now);
+  }
+
+  [[nodiscard]] double rate_bps() const noexcept {
+    return control_ == RateControl::dcqcn ? reaction_.rate_bps() : fixed_bps_;
+  }
+  [[nodiscard]] const ReactionPoint& reaction() const noexcept { return reaction_; }
+
+ private:
+  [[nodiscard]] bool limits() const noexcept {
+    return control_ == RateControl::fixed ||
+           (control_ == RateControl::dcqcn && reaction_.limiting());
+  }
+
+  RateControl control_;
+  double fixed_bps_;
+  ReactionPoint reaction_;
+  Instant last_;
+  double debt_bits_ = 0;  // sent and not yet paid for by time since last_
+};
+
+}  // namespace lw::transport

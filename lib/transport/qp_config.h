@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "core/time.h"
+#include "transport/dcqcn.h"
+#include "wire/opcode.h"
+#include "wire/psn.h"
+
+namespace lw::transport {
+
+enum class Recovery : std::uint8_t {
+  go_back_n,         // what comes behind a gap is sent again
+  selective_repeat,  // SEND and WRITE packets behind a gap are kept; READs still go back
+};
+
+enum class RateControl : std::uint8_t { none, fixed, dcqcn };
+
+/// All that a QP has been told at its set-up. Defaults are ConnectX's where it has any.
+struct QpConfig {
+  wire::Transport transport = wire::Transport::rc;  // rc, uc or ud
+  std::uint32_t mtu = 4096;                         // 256, 512, 1024, 2048 or 4096
+  std::uint32_t qpn = 0, dest_qpn = 0;              // 24 bits
+  std::uint16_t host = 0, dest_host = 0;
+  wire::Psn send_psn, receive_psn;  // the first of each stream
+
+  // Windows: each holds back the next message or packet by itself.
+  std::uint32_t tx_depth = 128;             // posted and not completed
+  std::uint32_t max_outstanding_wqe = 128;  // begun and not acknowledged
+  std::uint32_t max_rd_atomic = 16;         // READs and atomics among them
+  std::uint32_t psn_window = 1u << 23;      // PSNs not acknowledged, <= 2^23 (IBTA 9.7.2)
+  /// Whether SENDs wait for credits that the responder's ACKs announce. (IBTA vol. 1, 9.7.7.2)
+  bool end_to_end_credits = false;
+
+  /// AckReq is set on a message's last packet, and after so many without; 0: on the last only.
+  std::uint32_t ack_every = 64;
+  /// An ACK that still waits to be sent takes a newer one's PSN.
+  bool coalesce_acks = true;
+
+  // Patience.
+  std::uint8_t timeout = 14;     // 4.096 us x 2^timeout; 0: for ever (IBTA vol. 1, 9.9.2.1.1)
+  std::uint8_t retry_count = 7;  // 0..7
+  std::uint8_t rnr_retry = 7;    // 0..7; 7: for ever
+  std::uint8_t rnr_timer = 12;   // the code that our responder asks a requester to wait by: 0..31
+  /// The timer follows the measured round trip (see RetryTimer) and only then `timeout`.
+  bool adaptive_retransmission = false;
+  Recovery recovery = Recovery::go_back_n;
+  std::uint32_t reorder_packets = 1u << 16;  // selective repeat: kept behind gaps, at most
+
+  // Congestion.
+  RateControl rate_control = RateControl::none;
+  double rate_bps = 0;  // fixed: the limit; dcqcn: the line rate. Of the bytes on the line
+  DcqcnConfig dcqcn;
+
+  /// The responder never lacks a receive (and an arriving SEND goes nowhere).
+  bool endless_receives = false;
+  /// A WRITE's arrival is told as a completion, for applications that poll the memory.
+  bool report_writes = false;
+  std::uint32_t q_key = 0x11111111;  // UD
+};
+
+/// 4.096 us x 2^exponent; exponent 0..31.
+constexpr Duration transport_timeout(std::uint8_t exponent) noexcept {
+  return Duration{std::int64_t{4096} << exponent};
+}
+
+/// A time that never comes.
+inline constexpr Instant kNever = Instant::max();
+
+}  // namespace lw::transport

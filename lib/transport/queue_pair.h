@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "transport/datagram_responder.h"
+#include "transport/pacing.h"
+#include "transport/requester.h"
+#include "transport/responder.h"
+
+namespace lw::transport {
+
+/// A whole QP: requester and responder, congestion control, and the order in which their packets
+/// go out. The caller moves packets, tells the time, and owns memory and payload store, which
+/// outlive it. One thread.
+class QueuePair {
+ public:
+  QueuePair(const QpConfig& config, Memory& memory, PayloadStore& store);
+
+  bool post(const WorkRequest& request, Instant now) { return requester_.post(request, now); }
+  void post(const Receive& receive);
+
+  /// A packet that arrived for this QP, its ICRC right. Its payload's slot stays the caller's.
+  void receive(const Packet& packet, Instant now);
+
+  /// The next packet to send, into a fresh one, if one may go now. Its payload's slot is the
+  /// caller's.
+  bool next(Instant now, Packet& packet);
+  /// Whether next() is worth asking: something waits, be it for congestion control.
+  [[nodiscard]] bool wants_to_send() const noexcept {
+    return requester_.ready() || !responder_.responses().empty() || cnp_due_;
+  }
+  /// Whether next() would give an ACK, a NAK or a CNP: small, and not to be kept waiting.
+  [[nodiscard]] bool has_control() const noexcept {
+    const ResponseQueue& responses = responder_.responses();
+    return cnp_due_ || (!responses.empty() && !responses.data_next());
+  }
+  /// After a next() that gave none: when congestion control may let one go; kNever: not by itself.
+  [[nodiscard]] Instant paced_until() const noexcept { return paced_until_; }
+
+  [[nodiscard]] Instant deadline() const noexcept { return requester_.deadline(); }
+  void expire(Instant now) { requester_.expire(now); }
+
+  Fifo<Completion>& completions() noexcept { return requester_.completions(); }
+  Fifo<Completion>& arrivals() noexcept;
+  [[nodiscard]] bool broken() const noexcept { return requester_.broken() || responder_.broken(); }
+
+  [[nodiscard]] const QpConfig& config() const noexcept { return config_; }
+  [[nodiscard]] const Requester& requester() const noexcept { return requester_; }
+  [[nodiscard]] const ResponderCounters& responder_counters() const noexcept;
+  [[nodiscard]] const MessageSink& sink() const noexcept;
+  [[nodiscard]] const Pacing& pacing() const noexcept { return pacing_; }
+  [[nodiscard]] std::uint64_t cnps_sent() const noexcept { return cnps_sent_; }
+
+ private:
+  [[nodiscard]] bool datagrams() const noexcept { return config_.transport != wire::Transport::rc; }
+  [[nodiscard]] bool may_pace_out(Instant now) noexcept;
+  void notify(Packet& packet) noexcept;
+
+  QpConfig config_;
+  Requester requester_;
+  Responder responder_;
+  DatagramResponder datagram_responder_;
+  Pacing pacing_;
+  NotificationPoint notification_;
+  bool cnp_due_ = false;
+  bool response_was_last_ = false;
+  std::uint64_t cnps_sent_ = 0;
+  Instant paced_until_ = kNever;
+};
+
+}  // namespace lw::transport

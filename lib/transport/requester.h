@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "transport/fifo.h"
+#include "transport/memory.h"
+#include "transport/opcode_set.h"
+#include "transport/packet.h"
+#include "transport/qp_config.h"
+#include "transport/retry_timer.h"
+#include "transport/work.h"
+
+namespace lw::transport {
+
+/// What a requester did, counted.
+struct RequesterCounters {
+  std::uint64_t packets = 0, retransmitted = 0;
+  std::uint64_t payload_bytes = 0;  // of requests, retransmitted ones too
+  std::uint64_t sequence_naks = 0, rnr_naks = 0, implied_naks = 0, timeouts = 0;
+  std::uint64_t ghosts = 0;  // answers to what was answered before
+  std::uint64_t bad_answers = 0;
+};
+
+/// The sending half of a QP: takes work requests, gives packets while its windows allow, and
+/// completes requests in order as answers come. RC: go-back-N or selective repeat, timers, RNR.
+/// UC and UD complete a message when its last packet is out. No clock: every call says when it is.
+/// (IBTA vol. 1, 9.7 to 9.9)
+class Requester {
+ public:
+  /// `memory` and `store` outlive it; `memory` holds the work requests' local addresses.
+  Requester(const QpConfig& config, Memory& memory, PayloadStore& store);
+
+  /// False when tx_depth requests wait already. On a broken QP the request is flushed at once.
+  bool post(const WorkRequest& request, Instant now);
+
+  /// Whether next() would give a packet now.
+  [[nodiscard]] bool ready() const noexcept;
+  /// The next packet, into a fresh one; only when ready(). Its payload's slot is the caller's.
+  void next(Instant now, Packet& packet);
+
+  /// An ACK, NAK, READ response or ATOMIC ACK for this QP. The payload's slot stays the caller's.
+  void receive(const Packet& packet, Instant now);
+
+  /// When expire() has something to do; kNever: never. It may move either way with each call.
+  [[nodiscard]] Instant deadline() const noexcept { return std::min(retry_at_, rnr_until_); }
+  void expire(Instant now);
+
+  Fifo<Completion>& completions() noexcept { return completions_; }
+  [[nodiscard]] const RequesterCounters& counters() const noexcept { return counters_; }
+  [[nodiscard]] bool broken() const noexcept { return broken_; }
+  [[nodiscard]] std::size_t posted() const noexcept { return queue_.size(); }
+  [[nodiscard]] std::size_t outstanding_wqes() const noexcept { return begun_; }
+  [[nodiscard]] std::uint64_t outstanding_psns() const noexcept { return high_ - una_; }
+  [[nodiscard]] Duration round_trip() const noexcept { return timer_.round_trip(); }
+
+ private:
+  /// PSNs without their wrapping: the stream's first is 0.
+  using Sequence = std::uint64_t;
+
+  struct Wqe {
+    WorkRequest request;
+    Sequence first = 0;
+    std::uint32_t psns = 0;
+    std::uint32_t ssn = 0;  // its number among all, from 1 (IBTA vol. 1, 9.7.5.1.1)
+    Instant posted;
+
+    [[nodiscard]] Sequence end() const noexcept { return first + psns; }
+    /// It is answered with data, one by one; an ACK can't complete it.
+    [[nodiscard]] bool fetches() const noexcept {
+      return request.operation != wire::Operation::send &&
+             request.operation != wire::Operation::write;
+    }
+    [[nodiscard]] bool takes_receive() const noexcept {
+      return request.operation == wire::Operation::send || request.immediate;
+    }
+  };
+
+  [[nodiscard]] wire::Psn psn_of(Sequence s) const noexcept {
+    return config_.send_psn + static_cast<std::uint32_t>(s & wire::Psn::kMask);
+  }
+  [[nodiscard]] bool reliable() const noexcept { return config_.transport == wire::Transport::rc; }
+  [[nodiscard]] bool may_begin(const Wqe& wqe) const noexcept;
+  [[nodiscard]] bool fits_window(const Wqe& wqe) const noexcept;
+
+  void make(Packet& packet, const Wqe& wqe, Sequence at);
+  [[nodiscard]] bool asks_in_between(std::uint64_t index) const noexcept;
+  void fill_transfer(Packet& packet, const Wqe& wqe, std::uint64_t index);
+  void fill_fetch(Packet& packet, const Wqe& wqe, std::uint64_t index) const noexcept;
+  void resend(Packet& packet);
+  void begin(const Wqe& wqe) noexcept;
+  void sent(Sequence at, Sequence end, Instant now);
+  [[nodiscard]] Wqe& wqe_at(Sequence s) noexcept;
+
+  void on_ack(const Packet& packet, Sequence s, Instant now);
+  void on_nak(const Packet& packet, Sequence s, Instant now);
+  void resend_one(Sequence s);
+  void on_rnr(const Packet& packet, Sequence s, Instant now);
+  void on_data(const Packet& packet, Sequence s, Instant now);
+  bool take_data(const Packet& packet, Sequence s) noexcept;
+  bool acknowledge(Sequence up_to, Instant now);
+  void progressed(Instant now);
+  void forget_resends();
+  void lost_answer(Instant now);
+  void go_back(Instant now);
+  void complete(Status status, Instant now, std::uint64_t original = 0);
+  void fail(Status status, Instant now);
+  void take_credits(const Packet& packet) noexcept;
+
+  QpConfig config_;
+  OpcodeSet opcodes_;
+  Memory& memory_;
+  PayloadStore& store_;
+  RetryTimer timer_;
+
+  Fifo<Wqe> queue_;             // oldest first, until completed
+  std::size_t begun_ = 0;       // of them, sent at least in part
+  std::uint32_t fetching_ = 0;  // READs and atomics among those
+  std::size_t cursor_wqe_ = 0;  // whose packet is next
+  Sequence una_ = 0;            // the oldest that isn't acknowledged
+  Sequence cursor_ = 0;         // the next to be sent
+  Sequence high_ = 0;           // behind the newest that was ever sent
+  Sequence assigned_ = 0;       // behind the newest that was posted
+  std::uint32_t posted_count_ = 0;
+  std::uint32_t credit_limit_ = ~0u;  // the highest SSN that may take a receive
+  Fifo<Sequence> resend_;             // selective repeat
+
+  Instant retry_at_ = kNever, rnr_until_ = kNever;
+  std::uint8_t retries_left_, rnr_left_;
+  Sequence implied_at_ = ~Sequence{0};  // where the last implied NAK was taken
+  Sequence timed_ = 0;                  // the PSN whose round trip is being measured
+  Instant timed_at_ = kNever;
+  bool broken_ = false;
+
+  Fifo<Completion> completions_;
+  RequesterCounters counters_;
+};
+
+}  // namespace lw::transport

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/responder.h"
+
+#include <algorithm>
+
+#include "transport/credits.h"
+
+namespace lw::transport {
+
+using wire::NakCode;
+using wire::Operation;
+
+namespace {
+
+constexpr std::uint8_t syndrome_of(wire::AethKind kind, std::uint8_t value) noexcept {
+  return static_cast<std::uint8_t>((static_cast<unsigned>(kind) << wire::Aeth::kKindShift) | value);
+}
+
+bool is_atomic(Operation operation) noexcept {
+  return operation == Operation::cmp_swap || operation == Operation::fetch_add;
+}
+
+}  // namespace
+
+Responder::Responder(const QpConfig& config, Memory& memory, PayloadStore& store)
+    : config_(config),
+      memory_(memory),
+      store_(store),
+      sink_(config, memory, store),
+      responses_(config, memory, store) {}
+
+Responder::~Responder() {
+  for (const auto& [s, packet] : kept_) store_.release(packet.data);
+}
+
+void Responder::receive(const Packet& packet, Instant now) {
+  if (broken_) return;
+  const std::int32_t ahead = wire::Psn::distance(psn_of(expected_), packet.psn);
+  if (ahead == 0) {
+    execute(packet, now);
+    execute_kept(now);
+  } else if (ahead > 0) {
+    on_gap(packet, expected_ + static_cast<std::uint32_t>(ahead));
+  } else if (const auto behind = static_cast<std::uint32_t>(-ahead); behind <= expected_) {
+    on_duplicate(packet, expected_ - behind);
+  }
+}
+
+void Responder::execute(const Packet& packet, Instant now) {
+  const Refusal refusal = dispatch(packet, now);
+  if (refusal != Refusal::none) return refuse(refusal);
+  ++counters_.packets;
+  nak_pending_ = false;
+  const OpcodeMeaning& meaning = meaning_of(packet.opcode);
+  const bool transfer =
+      meaning.operation == Operation::send || meaning.operation == Operation::write;
+  if (transfer) {
+    ++expected_;
+    if (ends_message(meaning.position)) ++msn_;
+    if (packet.ack_req) ack();
+  }
+}
+
+Refusal Responder::dispatch(const Packet& packet, Instant now) {
+  const OpcodeMeaning& meaning = meaning_of(packet.opcode);
+  if (!meaning.known || !sink_.in_place(meaning)) return Refusal::invalid_request;
+  if (meaning.operation == Operation::read_request) return execute_read(packet);
+  if (is_atomic(meaning.operation)) return execute_atomic(packet, meaning.operation);
+  if (meaning.operation != Operation::send && meaning.operation != Operation::write) {
+    return Refusal::invalid_request;
+  }
+  return sink_.take(packet, meaning, now);
+}
+
+Refusal Responder::execute_read(const Packet& packet) {
+  if (!memory_.allows(packet.r_key, packet.va, packet.length)) return Refusal::access_error;
+  const wire::Psn first = psn_of(expected_);
+  expected_ += packets_of(packet.length, config_.mtu);
+  ++msn_;
+  responses_.read(first, packet.va, packet.length, msn_);
+  return Refusal::none;
+}
+
+Refusal Responder::execute_atomic(const Packet& packet, Operation operation) {
+  constexpr std::uint32_t kOperand = 8;
+  if (packet.va % kOperand != 0) return Refusal::invalid_request;
+  if (!memory_.allows(packet.r_key, packet.va, kOperand)) return Refusal::access_error;
+  const std::uint64_t original = memory_.load(packet.va);
+  if (operation == Operation::fetch_add) {
+    memory_.store(packet.va, original + packet.swap_add);
+  } else if (original == packet.compare) {
+    memory_.store(packet.va, packet.swap_add);
+  }
+  if (done_atomics_.size() >= config_.max_rd_atomic) done_atomics_.pop();
+  done_atomics_.push({expected_, original});
+  ++msn_;
+  responses_.atomic(psn_of(expected_++), original, msn_);
+  return Refusal::none;
+}
+
+void Responder::refuse(Refusal refusal) {
+  if (refusal == Refusal::no_receive) {
+    ++counters_.rnr_naks;
+    nak_pending_ = true;  // what follows waits for this one, without a word
+    responses_.acknowledge(psn_of(expected_),
+                           syndrome_of(wire::AethKind::rnr_nak, config_.rnr_timer), msn_);
+    return;
+  }
+  ++counters_.fatal_naks;
+  broken_ = true;
+  nak(expected_,
+      refusal == Refusal::access_error ? NakCode::remote_access_error : NakCode::invalid_request);
+}
+
+void Responder::on_gap(const Packet& packet, Sequence s) {
+  ++counters_.out_of_sequence;
+  if (config_.recovery == Recovery::selective_repeat) return keep(packet, s);
+  if (nak_pending_) return;
+  nak_pending_ = true;
+  ++counters_.sequence_naks;
+  nak(expected_, NakCode::psn_sequence_error);
+}
+
+/// Selective repeat: a packet behind a gap waits, and every PSN missing before it is asked for.
+void Responder::keep(const Packet& packet, Sequence s) {
+  if (kept_.size() >= config_.reorder_packets || kept_.contains(s)) return;
+  store_.retain(packet.data);
+  kept_.emplace(s, packet);
+  for (Sequence missing = std::max(asked_, expected_); missing < s; ++missing) {
+    ++counters_.sequence_naks;
+    nak(missing, NakCode::psn_sequence_error);
+  }
+  asked_ = std::max(asked_, s + 1);
+}
+
+void Responder::execute_kept(Instant now) {
+  while (!kept_.empty() && !broken_) {
+    const auto first = kept_.begin();
+    if (first->first > expected_) return;
+    const Packet packet = first->second;
+    const bool next = first->first == expected_;
+    kept_.erase(first);
+    const Sequence before = expected_;
+    if (next) execute(packet, now);
+    store_.release(packet.data);
+    if (next && expected_ == before) return;  // refused: it will be sent again
+  }
+}
+
+void Responder::ack() { responses_.acknowledge(psn_of(expected_ - 1), credit_syndrome(), msn_); }
+
+void Responder::nak(Sequence s, NakCode code) {
+  responses_.acknowledge(psn_of(s),
+                         syndrome_of(wire::AethKind::nak, static_cast<std::uint8_t>(code)), msn_);
+}
+
+std::uint8_t Responder::credit_syndrome() const noexcept {
+  if (!config_.end_to_end_credits || config_.endless_receives) {
+    return wire::Aeth::kUnlimitedCredits;
+  }
+  return credit_code(sink_.receives());
+}
+
+/// Executed before: answered again, with the newest state. (IBTA vol. 1, 9.7.1.1 and 9.7.5.1.5)
+void Responder::on_duplicate(const Packet& packet, Sequence s) {
+  ++counters_.duplicates;
+  const Operation operation = meaning_of(packet.opcode).operation;
+  if (operation == Operation::read_request) {
+    replay_read(packet, s);
+  } else if (is_atomic(operation)) {
+    replay_atomic(packet, s);
+  } else {
+    ack();
+  }
+}
+
+void Responder::replay_read(const Packet& packet, Sequence s) {
+  const bool known = s + packets_of(packet.length, config_.mtu) <= expected_;
+  if (!known || !memory_.allows(packet.r_key, packet.va, packet.length)) return;
+  responses_.read(psn_of(s), packet.va, packet.length, msn_);
+}
+
+void Responder::replay_atomic(const Packet& packet, Sequence s) {
+  for (std::size_t i = 0; i < done_atomics_.size(); ++i) {
+    const DoneAtomic& done = done_atomics_[i];
+    if (done.at == s) return responses_.atomic(packet.psn, done.original, msn_);
+  }
+}
+
+}  // namespace lw::transport

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <map>
+
+#include "transport/message_sink.h"
+#include "transport/response_queue.h"
+
+namespace lw::transport {
+
+/// What a responder saw, counted.
+struct ResponderCounters {
+  std::uint64_t packets = 0;     // requests that were executed
+  std::uint64_t duplicates = 0;  // already executed: answered again, not executed
+  std::uint64_t out_of_sequence = 0;
+  std::uint64_t sequence_naks = 0, rnr_naks = 0, fatal_naks = 0;
+  std::uint64_t dropped = 0;  // unreliable services: with a message whose other parts are missing
+};
+
+/// The answering half of an RC QP. Executes requests in order into its memory and queues what is
+/// to be answered. One NAK a gap; duplicates are answered again and never executed again.
+/// (IBTA vol. 1, 9.7.4 and 9.7.5)
+class Responder {
+ public:
+  Responder(const QpConfig& config, Memory& memory, PayloadStore& store);
+  ~Responder();
+  Responder(const Responder&) = delete;
+  Responder& operator=(const Responder&) = delete;
+  Responder(Responder&&) = delete;
+  Responder& operator=(Responder&&) = delete;
+
+  void post(const Receive& receive) { sink_.post(receive); }
+  /// A request for this QP, its ICRC right. The payload's slot stays the caller's.
+  void receive(const Packet& packet, Instant now);
+
+  ResponseQueue& responses() noexcept { return responses_; }
+  [[nodiscard]] const ResponseQueue& responses() const noexcept { return responses_; }
+  Fifo<Completion>& arrivals() noexcept { return sink_.arrivals(); }
+  [[nodiscard]] const MessageSink& sink() const noexcept { return sink_; }
+  [[nodiscard]] const ResponderCounters& counters() const noexcept { return counters_; }
+  [[nodiscard]] bool broken() const noexcept { return broken_; }
+
+ private:
+  /// PSNs without their wrapping: the stream's first is 0.
+  using Sequence = std::uint64_t;
+
+  /// An atomic's answer, kept so that a repeated request isn't executed again.
+  struct DoneAtomic {
+    Sequence at = 0;
+    std::uint64_t original = 0;
+  };
+
+  [[nodiscard]] wire::Psn psn_of(Sequence s) const noexcept {
+    return config_.receive_psn + static_cast<std::uint32_t>(s & wire::Psn::kMask);
+  }
+  void execute(const Packet& packet, Instant now);
+  Refusal execute_read(const Packet& packet);
+  Refusal execute_atomic(const Packet& packet, wire::Operation operation);
+  Refusal dispatch(const Packet& packet, Instant now);
+  void refuse(Refusal refusal);
+
+  void on_duplicate(const Packet& packet, Sequence s);
+  void replay_read(const Packet& packet, Sequence s);
+  void replay_atomic(const Packet& packet, Sequence s);
+  void on_gap(const Packet& packet, Sequence s);
+  void keep(const Packet& packet, Sequence s);
+  void execute_kept(Instant now);
+
+  void ack();
+  void nak(Sequence s, wire::NakCode code);
+  [[nodiscard]] std::uint8_t credit_syndrome() const noexcept;
+
+  QpConfig config_;
+  Memory& memory_;
+  PayloadStore& store_;
+  MessageSink sink_;
+  ResponseQueue responses_;
+
+  Sequence expected_ = 0;
+  std::uint32_t msn_ = 0;     // 24 bits on the wire
+  bool nak_pending_ = false;  // the gap at `expected_` has had its NAK
+  bool broken_ = false;
+  Fifo<DoneAtomic> done_atomics_;
+  std::map<Sequence, Packet> kept_;  // selective repeat: what waits behind a gap
+  Sequence asked_ = 0;               // selective repeat: gaps below it have had their NAKs
+  ResponderCounters counters_;
+};
+
+}  // namespace lw::transport

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/time.h"
+#include "wire/opcode.h"
+
+namespace lw::transport {
+
+/// What an application asks its QP to do. `operation` is send, write, read_request, cmp_swap or
+/// fetch_add.
+struct WorkRequest {
+  std::uint64_t id = 0;
+  wire::Operation operation = wire::Operation::write;
+  bool immediate = false;   // SEND and WRITE
+  bool invalidate = false;  // SEND, not together with immediate
+  bool solicited_event = false;
+  std::uint32_t length = 0;     // bytes, <= 2^31; a UD message fits the MTU
+  std::uint32_t word = 0;       // the immediate, or the R_Key to invalidate
+  std::uint64_t local_va = 0;   // what is sent, or where what is read goes
+  std::uint64_t remote_va = 0;  // WRITE, READ, atomics
+  std::uint32_t r_key = 0;
+  std::uint64_t swap_add = 0, compare = 0;
+  std::uint32_t dest_qp = 0;    // UD: 24 bits
+  std::uint16_t dest_host = 0;  // UD
+};
+
+/// Where a SEND's bytes go. One is used up by each SEND and each immediate.
+struct Receive {
+  std::uint64_t id = 0;
+  std::uint64_t va = 0;
+  std::uint32_t length = 0;
+};
+
+/// How a work request ended; as the verbs' work completion status. (IBTA vol. 1, 11.6.2)
+enum class Status : std::uint8_t {
+  success,
+  retry_exceeded,      // the peer never answered
+  rnr_retry_exceeded,  // the peer never had a receive
+  remote_invalid_request,
+  remote_access_error,
+  remote_operational_error,
+  flushed,  // another one broke the QP
+};
+
+std::string_view name_of(Status status) noexcept;  // "retry exceeded"
+
+/// The end of a work request or, with `arrival`, of something that the peer sent.
+struct Completion {
+  std::uint64_t id = 0;
+  Instant at = {};
+  Instant posted = {};  // of a work request
+  std::uint32_t length = 0;
+  std::uint32_t word = 0;      // an arrival's immediate or invalidated R_Key
+  std::uint64_t original = 0;  // what an atomic found
+  wire::Operation operation{};
+  Status status = Status::success;
+  bool arrival = false;
+  bool immediate = false;
+};
+
+}  // namespace lw::transport
