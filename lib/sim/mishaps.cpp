@@ -36,10 +36,11 @@ Fate Mishaps::aimed(const transport::Packet& packet) noexcept {
 
 Fate Mishaps::decide(const transport::Packet& packet, std::uint64_t number) noexcept {
   if (const Fate fate = aimed(packet); fate != Fate::pass) return fate;
-  if (loss_.drops(number)) return Fate::drop;
-  if (corruption_.drops(number)) return Fate::corrupt;
-  if (duplication_.drops(number)) return Fate::duplicate;
-  if (reordering_.drops(number)) return Fate::delay;
+  // Independent draws: a packet's length doesn't matter.
+  if (loss_.drops(number, 0)) return Fate::drop;
+  if (corruption_.drops(number, 0)) return Fate::corrupt;
+  if (duplication_.drops(number, 0)) return Fate::duplicate;
+  if (reordering_.drops(number, 0)) return Fate::delay;
   return Fate::pass;
 }
 
