@@ -9,7 +9,8 @@
 
 namespace lw::impair {
 
-/// A profile's rules and events in words, a line each: "rule long haul: rocev2, both ways: delay 1.9 ms".
+/// A profile's rules and events in words, a line each: "rule long haul: rocev2, both ways:
+/// delay 1.9 ms".
 std::string rules_text(const profile::ImpairProfile& profile);
 std::string events_text(const profile::ImpairProfile& profile);
 /// The same as JSON arrays of objects.
