@@ -76,6 +76,7 @@ void Bump::drain(const StopSignal& stop) {
   Idle idle(IdleMode::adaptive);
   while (eastward_.lane().inside() + westward_.lane().inside() > 0) {
     if (stop.insisted() || nic::now() >= give_up) break;
+    serve_others();
     if (turn(false)) {
       idle.busy();
     } else {

@@ -8,6 +8,7 @@ constexpr const char* kFooter = R"(Examples:
   roce-impair run profiles/impair/rocev2-only.toml --west eth1 --east eth2
   roce-impair run profiles/impair/apn-380km.toml --west memif:/tmp/w.sock,server \
       --east memif:/tmp/e.sock,server --duration 60 --ledger ledger.jsonl --json
+  roce-impair ctl /tmp/impair.sock set "long haul" delay=1ms loss=0.5%
   roce-impair replay profiles/impair/apn-380km.toml in.pcap out.pcap --seed 7
 
 Exit codes: 0 done, 1 the accounts do not add up or a capture is damaged, 2 wrong usage or profile,
@@ -16,7 +17,7 @@ Exit codes: 0 done, 1 the accounts do not add up or a capture is damaged, 2 wron
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App program("Stand in for a long path: delay and lose RoCEv2 frames, and account for each.",
+  CLI::App program("Stand in for a long path: what it does to RoCEv2 frames, each one accounted for.",
                    "roce-impair");
   program.set_version_flag("--version", "roce-impair " LONGWIRE_VERSION);
   program.require_subcommand(1);

@@ -69,8 +69,8 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   if (!services) return std::unexpected(services.error());
   if (auto up = wait_links(*equipment, config, stop); !up) return std::unexpected(up.error());
   bump->work(config, stop);
+  bump->drain(stop);  // still answering: nobody who asks now may hold up what is in flight
   services->reset();
-  bump->drain(stop);
 
   Report report{.command = "run", .profile = profile.name, .seed = profile.seed};
   bump->report(report);
