@@ -17,8 +17,9 @@ Exit codes: 0 done, 1 the accounts do not add up or a capture is damaged, 2 wron
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App program("Stand in for a long path: what it does to RoCEv2 frames, each one accounted for.",
-                   "roce-impair");
+  CLI::App program(
+      "Stand in for a long path: what it does to RoCEv2 frames, each one accounted for.",
+      "roce-impair");
   program.set_version_flag("--version", "roce-impair " LONGWIRE_VERSION);
   program.require_subcommand(1);
   program.footer(kFooter);
