@@ -51,11 +51,28 @@ void add_windows(CLI::App* command, sim::PerfConfig& config) {
       ->capture_default_str();
 }
 
+void add_recovery_options(CLI::App* command, PerfOptions& options) {
+  add_quantity(command, "--loss", parse_probability, options.loss,
+               "Of packets, both ways, by chance")
+      ->type_name("SHARE")
+      ->default_str("0");
+  command->add_option("--timeout", options.timeout, "Local ACK timeout: 4.096 us x 2^N; 0: never")
+      ->check(CLI::Range(0u, 31u))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--retries", options.retries, "Before a QP gives up")
+      ->check(CLI::Range(0u, 7u))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--adaptive", options.config.qp.adaptive_retransmission,
+                    "Adaptive retransmission: the timeout follows the measured round trip");
+  command->add_flag("--selective-repeat", options.selective, "Instead of go-back-N");
+}
+
 }  // namespace
 
 void add_perf_options(CLI::App* command, PerfOptions& options) {
   sim::PerfConfig& config = options.config;
-  config.qp.timeout = 18;  // 1.07 s, as perftest's own for long paths: no expiry without a loss
   command->add_option("--op", options.operation, "write, send, read or atomic (FETCH ADD)")
       ->check(CLI::IsMember({"write", "send", "read", "atomic"}))
       ->type_name("OP")
@@ -82,9 +99,31 @@ void add_perf_options(CLI::App* command, PerfOptions& options) {
       ->default_str("the line's");
 }
 
+void add_run_options(CLI::App* command, PerfOptions& options) {
+  command->add_option("--pattern", options.pattern, "bw: one way; lat: ping-pong, or a READ")
+      ->check(CLI::IsMember({"bw", "lat"}))
+      ->type_name("PATTERN")
+      ->capture_default_str();
+  command
+      ->add_option("-n,--iterations", options.config.iterations,
+                   "Messages a QP; 0: bw as many as a steady rate needs, lat 1000")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--seed", options.config.path.mishaps.seed, "Of chance")
+      ->type_name("N")
+      ->capture_default_str();
+  add_recovery_options(command, options);
+}
+
 Result<sim::PerfConfig> perf_config(const PerfOptions& options) {
   sim::PerfConfig config = options.config;
   config.immediate = options.immediate;
+  config.path.mishaps.loss = options.loss.value_or(0);
+  config.qp.timeout = static_cast<std::uint8_t>(options.timeout);
+  config.qp.retry_count = static_cast<std::uint8_t>(options.retries);
+  if (options.selective) config.qp.recovery = transport::Recovery::selective_repeat;
+  constexpr std::uint64_t kLatencyIterations = 1000;  // perftest's
+  if (options.pattern == "lat" && config.iterations == 0) config.iterations = kLatencyIterations;
   config.operation = options.operation == "send"     ? Operation::send
                      : options.operation == "read"   ? Operation::read_request
                      : options.operation == "atomic" ? Operation::fetch_add

@@ -12,17 +12,25 @@
 
 namespace lw::gen {
 
-/// What perf and plan ask alike: the operation, its windows, the NIC and the path.
+/// What perf, plan and experiment ask alike: the operation, its windows, the NIC and the path; and
+/// what only a run asks: its pattern and length, and how it recovers.
 struct PerfOptions {
   std::string operation = "write";
   bool immediate = false;
   std::string path;  // a path profile
   std::optional<Duration> delay;
+  std::string pattern = "bw";
+  std::optional<double> loss;
+  unsigned timeout = 18;  // 1.07 s, as perftest's own for long paths: no expiry without a loss
+  unsigned retries = 7;
+  bool selective = false;
   sim::PerfConfig config;
 };
 
-/// Adds the options to a command; perf_config() reads them afterwards.
+/// Adds what a plan needs too to a command; perf_config() reads it afterwards.
 void add_perf_options(CLI::App* command, PerfOptions& options);
+/// Adds what only a run needs.
+void add_run_options(CLI::App* command, PerfOptions& options);
 
 /// The run that the options describe, its path loaded. Errors: the path profile's; a size or a
 /// combination that can't be.
