@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "gen/commands.h"
+#include "gen/commands/commands.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/command.h"
+#include "impair/commands/command.h"
 
 namespace {
 

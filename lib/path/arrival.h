@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/time.h"
-#include "path/match.h"
+#include "path/match/match.h"
 #include "roce/envelope.h"
 
 namespace lw::path {

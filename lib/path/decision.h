@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/time.h"
-#include "path/stage.h"
+#include "path/stages/stage.h"
 
 namespace lw::path {
 

@@ -8,10 +8,10 @@
 #include "core/histogram.h"
 #include "path/accounting.h"
 #include "path/frame_access.h"
-#include "path/held.h"
 #include "path/ledger.h"
 #include "path/pipeline.h"
-#include "path/release_queue.h"
+#include "path/release/held.h"
+#include "path/release/release_queue.h"
 
 namespace lw::path {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "path/classifier.h"
-#include "path/events.h"
+#include "path/events/events.h"
+#include "path/match/classifier.h"
 #include "path/rule.h"
 
 namespace lw::path {

@@ -8,9 +8,9 @@
 
 #include "path/arrival.h"
 #include "path/decision.h"
-#include "path/loss.h"
 #include "path/rule_config.h"
 #include "path/rule_stats.h"
+#include "path/stages/loss.h"
 
 namespace lw::path {
 

@@ -5,17 +5,17 @@
 #include <string>
 
 #include "core/time.h"
-#include "path/bottleneck.h"
-#include "path/corrupt.h"
 #include "path/direction.h"
-#include "path/duplicate.h"
-#include "path/jitter.h"
-#include "path/loss_config.h"
-#include "path/mark.h"
-#include "path/match.h"
-#include "path/police.h"
-#include "path/reorder.h"
-#include "path/trace.h"
+#include "path/match/match.h"
+#include "path/stages/bottleneck.h"
+#include "path/stages/corrupt.h"
+#include "path/stages/duplicate.h"
+#include "path/stages/jitter.h"
+#include "path/stages/loss_config.h"
+#include "path/stages/mark.h"
+#include "path/stages/police.h"
+#include "path/stages/reorder.h"
+#include "path/stages/trace.h"
 
 namespace lw::path {
 

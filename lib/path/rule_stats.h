@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "path/stage.h"
+#include "path/stages/stage.h"
 
 namespace lw::path {
 

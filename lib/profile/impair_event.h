@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "path/event.h"
+#include "path/events/event.h"
 #include "profile/table.h"
 
 namespace lw::profile {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "path/match.h"
+#include "path/match/match.h"
 #include "profile/table.h"
 
 namespace lw::profile {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "path/event.h"
+#include "path/events/event.h"
 #include "path/path.h"
 #include "path/rule_config.h"
 #include "profile/document.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "path/match.h"
+#include "path/match/match.h"
 #include "profile/readers.h"
 
 namespace lw::profile {

@@ -7,7 +7,7 @@
 
 #include "core/chance.h"
 #include "core/time.h"
-#include "path/loss.h"
+#include "path/stages/loss.h"
 #include "transport/packet.h"
 
 namespace lw::sim {

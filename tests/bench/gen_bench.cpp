@@ -5,7 +5,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "gen/scheduler.h"
+#include "gen/pace/scheduler.h"
 
 namespace {
 

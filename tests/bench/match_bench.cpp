@@ -3,8 +3,8 @@
 // matches, 1 of them, 64 and 256; and what learning 10,000 QPs and waiting for 1,000 events adds.
 #include <benchmark/benchmark.h>
 
-#include "path/classifier.h"
-#include "path/events.h"
+#include "path/events/events.h"
+#include "path/match/classifier.h"
 #include "support/path_frames.h"
 
 namespace lw::path {

@@ -7,8 +7,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "gen/measurement.h"
-#include "gen/scheduler.h"
+#include "gen/pace/scheduler.h"
+#include "gen/receive/measurement.h"
 
 namespace {
 

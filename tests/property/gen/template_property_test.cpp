@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/flow_stream.h"
-#include "gen/frame_template.h"
+#include "gen/frames/flow_stream.h"
+#include "gen/frames/frame_template.h"
 #include "support/property.h"
 #include "support/random_frame.h"
 #include "wire/signature.h"

@@ -2,7 +2,7 @@
 // The compiled classifier against the plain reading of every rule, one after the other.
 #include <algorithm>
 
-#include "path/classifier.h"
+#include "path/match/classifier.h"
 #include "support/property.h"
 #include "support/random_frame.h"
 #include "wire/opcode.h"

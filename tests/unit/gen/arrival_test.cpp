@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gen/scheduler.h"
+#include "gen/pace/scheduler.h"
 
 namespace lw::gen {
 namespace {

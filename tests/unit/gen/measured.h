@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "gen/measurement.h"
-#include "gen/scheduler.h"
+#include "gen/pace/scheduler.h"
+#include "gen/receive/measurement.h"
 #include "roce/icrc_check.h"
 #include "wire/signature.h"
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gen/measurement.h"
+#include "gen/receive/measurement.h"
 #include "support/captures.h"
 
 namespace lw::gen {

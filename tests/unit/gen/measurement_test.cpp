@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/measurement.h"
+#include "gen/receive/measurement.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/pacer.h"
+#include "gen/pace/pacer.h"
 
 #include <gtest/gtest.h>
 

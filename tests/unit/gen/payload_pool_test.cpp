@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/payload_pool.h"
+#include "gen/frames/payload_pool.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/replay_options.h"
+#include "gen/replay/replay_options.h"
 
 #include <cmath>
 

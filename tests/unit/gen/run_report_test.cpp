@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "gen/run_summary.h"
+#include "gen/run/run_summary.h"
 
 namespace lw::gen {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/scheduler.h"
+#include "gen/pace/scheduler.h"
 
 #include <random>
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "gen/core_share.h"
+#include "gen/send/core_share.h"
 
 namespace lw::gen {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/verdict.h"
+#include "gen/run/verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gen/capture_run.h"
+#include "gen/send/capture_run.h"
 #include "measured.h"
 
 namespace lw::gen {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/watch.h"
+#include "gen/run/watch.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "gen/csv.h"
+#include "gen/run/csv.h"
 #include "measured.h"
 
 namespace lw::gen {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/control.h"
+#include "impair/control/control.h"
 
 #include <cstdio>
 #include <fstream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/handover.h"
+#include "impair/control/handover.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "impair/ledger_file.h"
-#include "impair/ledger_thread.h"
+#include "impair/ledger/ledger_file.h"
+#include "impair/ledger/ledger_thread.h"
 
 namespace lw::impair {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/metrics.h"
+#include "impair/control/metrics.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

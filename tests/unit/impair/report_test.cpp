@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/report.h"
+#include "impair/report/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

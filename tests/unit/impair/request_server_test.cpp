@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/request_server.h"
+#include "impair/control/request_server.h"
 
 #include <filesystem>
 #include <fstream>

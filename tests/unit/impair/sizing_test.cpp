@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/sizing.h"
+#include "impair/loop/sizing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "impair/report.h"
+#include "impair/report/report.h"
 
 namespace lw::impair {
 

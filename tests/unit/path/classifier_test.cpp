@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "path/classifier.h"
+#include "path/match/classifier.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "path/corrupt.h"
-#include "path/mark.h"
+#include "path/stages/corrupt.h"
+#include "path/stages/mark.h"
 #include "roce/icrc_check.h"
 #include "support/path_frames.h"
 #include "support/stage_runs.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events on real captures. Frame numbers, QPs and PSNs are as tshark 4.0 lists them:
 // -T fields -e frame.number -e infiniband.bth.destqp -e infiniband.bth.opcode -e infiniband.bth.psn
-#include "path/events.h"
+#include "path/events/events.h"
 
 #include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "path/match.h"
+#include "path/match/match.h"
 #include "support/captures.h"
 #include "support/path_frames.h"
 

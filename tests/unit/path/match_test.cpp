@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "path/match.h"
+#include "path/match/match.h"
 
 #include <gtest/gtest.h>
 

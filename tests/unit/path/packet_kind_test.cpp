@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "path/packet_kind.h"
+#include "path/match/packet_kind.h"
 
 #include <map>
 
 #include <gtest/gtest.h>
 
-#include "path/match.h"
+#include "path/match/match.h"
 #include "support/captures.h"
 #include "support/path_frames.h"
 

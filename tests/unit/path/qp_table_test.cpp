@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "path/qp_table.h"
+#include "path/events/qp_table.h"
 
 #include <gtest/gtest.h>
 

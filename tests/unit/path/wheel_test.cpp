@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "path/wheel.h"
+#include "path/release/wheel.h"
 
 #include <map>
 

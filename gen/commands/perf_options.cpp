@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/commands/perf_options.h"
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "profile/path_profile.h"
+
+namespace lw::gen {
+namespace {
+
+using wire::Operation;
+
+template <class Read, class T>
+CLI::Option* add_quantity(CLI::App* command, const std::string& name, Read read, T& into,
+                          const std::string& help) {
+  const auto take = [name, read, &into](const std::string& text) {
+    const auto value = read(text);
+    if (!value) throw CLI::ValidationError(name, value.error());
+    into = static_cast<T>(*value);
+  };
+  return command->add_option_function<std::string>(name, take, help);
+}
+
+void add_windows(CLI::App* command, sim::PerfConfig& config) {
+  command->add_option("-q,--qps", config.qps, "Queue pairs")
+      ->check(CLI::Range(1u, 65536u))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("-t,--tx-depth", config.qp.tx_depth, "Work requests posted at once, a QP")
+      ->check(CLI::Range(1u, 1u << 20))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--outstanding", config.qp.max_outstanding_wqe,
+                   "Work requests begun and not acknowledged, a QP: the NIC's own window")
+      ->check(CLI::Range(1u, 1u << 20))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--reads", config.qp.max_rd_atomic, "READs and atomics among them, a QP")
+      ->check(CLI::Range(1u, 1u << 16))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--psn-window", config.qp.psn_window, "PSNs not acknowledged, a QP")
+      ->check(CLI::Range(1u, 1u << 23))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--mtu", config.qp.mtu, "The path MTU")
+      ->check(CLI::IsMember({256u, 512u, 1024u, 2048u, 4096u}))
+      ->type_name("BYTES")
+      ->capture_default_str();
+}
+
+void add_recovery_options(CLI::App* command, PerfOptions& options) {
+  add_quantity(command, "--loss", parse_probability, options.loss,
+               "Of packets, both ways, by chance")
+      ->type_name("SHARE")
+      ->default_str("0");
+  command->add_option("--timeout", options.timeout, "Local ACK timeout: 4.096 us x 2^N; 0: never")
+      ->check(CLI::Range(0u, 31u))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--retries", options.retries, "Before a QP gives up")
+      ->check(CLI::Range(0u, 7u))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--adaptive", options.config.qp.adaptive_retransmission,
+                    "Adaptive retransmission: the timeout follows the measured round trip");
+  command->add_flag("--selective-repeat", options.selective, "Instead of go-back-N");
+}
+
+}  // namespace
+
+void add_perf_options(CLI::App* command, PerfOptions& options) {
+  sim::PerfConfig& config = options.config;
+  command->add_option("--op", options.operation, "write, send, read or atomic (FETCH ADD)")
+      ->check(CLI::IsMember({"write", "send", "read", "atomic"}))
+      ->type_name("OP")
+      ->capture_default_str();
+  command->add_flag("--imm", options.immediate, "With an immediate: WRITE and SEND");
+  add_quantity(command, "-s,--size", parse_bytes, config.size, "Of a message")
+      ->type_name("SIZE")
+      ->default_str("64KiB");
+  add_windows(command, config);
+  command->add_option("--path", options.path, "A path profile: what lies between")
+      ->type_name("PROFILE");
+  add_quantity(command, "--delay", parse_duration, options.delay, "One way, instead of a profile")
+      ->type_name("TIME");
+  add_quantity(command, "--rate", parse_bit_rate, config.nic.rate_bps, "Of the NICs' lines")
+      ->type_name("RATE")
+      ->default_str("100Gb/s");
+  add_quantity(command, "--nic-latency", parse_duration, config.nic.latency,
+               "Of a host and its NIC, out as well as in")
+      ->type_name("TIME")
+      ->default_str("500ns");
+  add_quantity(command, "--receive-limit", parse_bit_rate, config.nic.receive_send_bps,
+               "SEND payload that a host can put away")
+      ->type_name("RATE")
+      ->default_str("the line's");
+}
+
+void add_run_options(CLI::App* command, PerfOptions& options) {
+  command->add_option("--pattern", options.pattern, "bw: one way; lat: ping-pong, or a READ")
+      ->check(CLI::IsMember({"bw", "lat"}))
+      ->type_name("PATTERN")
+      ->capture_default_str();
+  command
+      ->add_option("-n,--iterations", options.config.iterations,
+                   "Messages a QP; 0: bw as many as a steady rate needs, lat 1000")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--seed", options.config.path.mishaps.seed, "Of chance")
+      ->type_name("N")
+      ->capture_default_str();
+  add_recovery_options(command, options);
+}
+
+Result<sim::PerfConfig> perf_config(const PerfOptions& options) {
+  sim::PerfConfig config = options.config;
+  config.immediate = options.immediate;
+  config.path.mishaps.loss = options.loss.value_or(0);
+  config.qp.timeout = static_cast<std::uint8_t>(options.timeout);
+  config.qp.retry_count = static_cast<std::uint8_t>(options.retries);
+  if (options.selective) config.qp.recovery = transport::Recovery::selective_repeat;
+  constexpr std::uint64_t kLatencyIterations = 1000;  // perftest's
+  if (options.pattern == "lat" && config.iterations == 0) config.iterations = kLatencyIterations;
+  config.operation = options.operation == "send"     ? Operation::send
+                     : options.operation == "read"   ? Operation::read_request
+                     : options.operation == "atomic" ? Operation::fetch_add
+                                                     : Operation::write;
+  if (config.operation == Operation::fetch_add) config.size = 8;
+  const bool carries = config.operation == Operation::send || config.operation == Operation::write;
+  if (config.immediate && !carries) return fail("--imm goes with --op write and send only");
+  if (config.size > 1u << 30) return fail("--size: expected at most 1 GiB");
+  if (options.delay && !options.path.empty()) return fail("--delay and --path exclude each other");
+  if (!options.delay && options.path.empty()) return fail("say what lies between: --path, --delay");
+  if (options.delay) {
+    config.path.one_way = *options.delay;
+    return config;
+  }
+  const auto path = profile::load_path_profile(options.path);
+  if (!path) return std::unexpected(path.error());
+  config.path.one_way = one_way_delay(*path, path::Direction::west_to_east);
+  config.path.way_back = one_way_delay(*path, path::Direction::east_to_west);
+  // A wavelength that is no slower than the NIC never makes a packet wait.
+  if (path->rate_bps < config.nic.rate_bps) config.path.bottleneck.rate_bps = path->rate_bps;
+  return config;
+}
+
+}  // namespace lw::gen

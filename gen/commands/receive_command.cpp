@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "gen/commands/commands.h"
+#include "gen/commands/options.h"
+#include "gen/commands/stop_signal.h"
+#include "gen/receive/measure_options.h"
+#include "gen/receive/receiver.h"
+#include "gen/send/ports.h"
+
+namespace lw::gen {
+namespace {
+
+constexpr const char* kFooter = R"(Examples:
+  roce-gen receive --port memif:/tmp/lw.sock,server --until-idle 2
+  roce-gen receive --port eth1 --port eth2 --duration 10s --check-icrc 64 --json
+  roce-gen receive --port eth1 --expect profiles/flows/demo.toml --histogram latency.csv
+  roce-gen receive --port pcap:pcaps/rxe/netem_reorder.pcap
+
+Says "ready" on stderr once the ports are open: the moment for a script to start the sender.)";
+
+/// Long enough for a person to start the other side; a script gives --duration.
+constexpr Duration kLinkPatience = std::chrono::hours(1);
+
+struct ReceiveOptions {
+  std::vector<std::string> ports;
+  std::string pcap, expect;
+  Limits limits;
+  std::optional<Duration> until_idle;
+  MeasureChoices choices;
+  bool json = false, verbose = false;
+};
+
+Result<std::optional<capture::Writer>> open_copy(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  auto writer = capture::Writer::create(path, capture::format_for(path));
+  if (!writer) return std::unexpected(writer.error());
+  return std::optional(std::move(*writer));
+}
+
+Result<std::optional<profile::FlowProfile>> load_expected(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  auto profile = profile::load_flow_profile(path);
+  if (!profile) return std::unexpected(profile.error());
+  return std::optional(std::move(*profile));
+}
+
+/// The file, when a capture is all there is to receive from: then no device is needed.
+std::optional<std::string> only_file(const ReceiveOptions& options) {
+  if (options.ports.size() != 1 || !options.pcap.empty()) return std::nullopt;
+  const auto spec = nic::parse_port_spec(options.ports.front());
+  const auto* file = spec ? spec->as<nic::PcapPort>() : nullptr;
+  if (file == nullptr || file->in.empty() || !file->out.empty()) return std::nullopt;
+  return file->in;
+}
+
+Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measurement,
+                              const FlowNames& names) {
+  auto copy = open_copy(options.pcap);
+  if (!copy) return std::unexpected(copy.error());
+  auto watch = Watch::open(options.choices.watch);
+  if (!watch) return std::unexpected(watch.error());
+  constexpr std::uint16_t kDeepRing = 4096;  // a file's hiccup must not lose frames
+  auto ports = Ports::open(options.ports, options.verbose,
+                           {.port = {.receive_ring = kDeepRing}, .sends_flows = false, .cores = 1});
+  if (!ports) return std::unexpected(ports.error());
+  fmt::print(stderr, "ready\n");
+  const Duration patience = options.limits.duration.value_or(kLinkPatience);
+  if (auto up = ports->wait_links(patience, *options.limits.stop); !up) {
+    // Somebody who stops the wait gets the report of what came: nothing.
+    if (!options.limits.stopped()) return std::unexpected(up.error());
+  }
+  auto report = receive_all(ports->all(), measurement, *copy ? &**copy : nullptr, *watch, names,
+                            options.limits, options.until_idle);
+  if (!report || !*copy) return report;
+  if (const auto closed = (*copy)->close(); !closed) return std::unexpected(closed.error());
+  return report;
+}
+
+ExitCode receive_and_report(const ReceiveOptions& options) {
+  const auto expected = load_expected(options.expect);
+  if (!expected) return complain(expected.error());
+  const FlowNames names = *expected ? names_in(**expected) : FlowNames{};
+  Measurement measurement(options.choices.measure);
+  const auto file = only_file(options);
+  const auto report = file ? receive_file(*file, measurement, options.limits)
+                           : receive(options, measurement, names);
+  if (!report) return complain(report.error());
+  Verdict verdict;
+  if (*expected) {
+    judge_received(verdict, **expected, measurement, nullptr);
+    note_unchecked(verdict, **expected, false, true);
+  }
+  std::FILE* out = options.pcap == "-" ? stderr : stdout;
+  if (options.json) {
+    fmt::print(out, "{}", to_json(*report, measurement, names, *expected ? &verdict : nullptr));
+  } else {
+    fmt::print(out, "{}{}", to_text(*report, measurement, names),
+               *expected ? to_text(verdict, **expected) : "");
+  }
+  if (!options.choices.histogram.empty()) {
+    const auto csv = histogram_csv(measurement, names);
+    if (auto kept = write_file(options.choices.histogram, csv); !kept) {
+      return complain(kept.error());
+    }
+  }
+  return verdict.holds() ? ExitCode::done : ExitCode::failed;
+}
+
+}  // namespace
+
+void add_receive_command(CLI::App& program, Command& chosen) {
+  CLI::App* command = program.add_subcommand("receive", "Measure and keep what arrives at ports");
+  auto options = std::make_shared<ReceiveOptions>();
+  command->add_option("--port", options->ports, "Where to listen")->required()->type_name("PORT");
+  command
+      ->add_option("--pcap", options->pcap,
+                   "Write all that arrives into this file, with the wall clock's time")
+      ->type_name("OUT");
+  command->add_option("--count", options->limits.count, "Stop after so many frames")
+      ->type_name("N");
+  add_time_option(command, "--duration", options->limits.duration, "Stop after that time");
+  add_time_option(command, "--until-idle", options->until_idle,
+                  "Stop when frames have come and then none for that long");
+  add_measure_options(command, options->choices);
+  command
+      ->add_option("--expect", options->expect,
+                   "Hold the flows to this profile's [expect], and call them as it does")
+      ->type_name("PROFILE");
+  add_watch_options(command, options->choices.watch);
+  command->add_flag("--json", options->json, "Report in one line of JSON");
+  command->add_flag("--verbose", options->verbose, "Show what DPDK says");
+  command->footer(kFooter);
+  command->callback([&chosen, options] {
+    options->limits.stop = &stop_on_signals();
+    chosen = [options] { return receive_and_report(*options); };
+  });
+}
+
+}  // namespace lw::gen

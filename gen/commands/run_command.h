@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "gen/receive/measure_choices.h"
+#include "gen/run/limits.h"
+#include "gen/run/run_report.h"
+
+namespace lw::gen {
+
+/// What `roce-gen run` was told.
+struct RunOptions {
+  std::string profile;  // a path, "-" for standard input
+  std::string pcap;     // a path, "-" for standard output; empty: none
+  std::vector<std::string> ports;
+  std::vector<std::string> receive;  // where to measure what comes back; may be among `ports`
+  std::optional<Duration> patience;  // with frames that are still under way; 500 ms
+  MeasureChoices choices;
+  Limits limits;
+  std::uint16_t cores = 1;
+  std::optional<std::uint64_t> seed;  // in place of the profile's
+  bool json = false, verbose = false;
+};
+
+/// Runs a profile whose frames only go into a file, in virtual time.
+Result<RunReport> run_to_file(const profile::FlowProfile& profile, const RunOptions& options);
+
+/// Runs a profile through ports, in real time, and into a file beside them if one is named.
+/// `measurement`, where it isn't null, gets what arrives at the ports to receive from.
+Result<RunReport> run_to_ports(const profile::FlowProfile& profile, const RunOptions& options,
+                               Measurement* measurement);
+
+}  // namespace lw::gen

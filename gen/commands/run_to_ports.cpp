@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "gen/commands/run_command.h"
+#include "gen/presence/neighbourhood.h"
+#include "gen/send/port_run.h"
+
+namespace lw::gen {
+namespace {
+
+constexpr Duration kLinkPatience = std::chrono::seconds(30);
+constexpr Duration kPatience = std::chrono::milliseconds(500);
+
+/// Those to send on, then those to listen at that aren't among them.
+std::vector<std::string> all_names(const RunOptions& options) {
+  std::vector<std::string> names = options.ports;
+  for (const std::string& name : options.receive) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<nic::Port*> receivers_of(Ports& ports, const RunOptions& options) {
+  const std::vector<std::string> names = all_names(options);
+  std::vector<nic::Port*> receivers;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool listens = std::ranges::find(options.receive, names[i]) != options.receive.end();
+    if (listens) receivers.push_back(&ports.all()[i]);
+  }
+  return receivers;
+}
+
+Result<void> wait_links(Ports& ports, const RunOptions& options) {
+  if (!ports.eal().has_hugepages()) fmt::print(stderr, "{}\n", ports.eal().notice());
+  auto up = ports.wait_links(kLinkPatience, *options.limits.stop);
+  // Somebody who stops the wait gets the report of a run that sent nothing.
+  return options.limits.stopped() ? Result<void>{} : up;
+}
+
+}  // namespace
+
+Result<RunReport> run_to_ports(const profile::FlowProfile& profile, const RunOptions& options,
+                               Measurement* measurement) {
+  std::optional<capture::Writer> copy;
+  if (!options.pcap.empty()) {
+    auto writer = capture::Writer::create(options.pcap, capture::format_for(options.pcap));
+    if (!writer) return std::unexpected(writer.error());
+    copy = std::move(*writer);
+  }
+  auto watch = Watch::open(options.choices.watch);
+  if (!watch) return std::unexpected(watch.error());
+  auto ports = Ports::open(all_names(options), options.verbose,
+                           {.port = {}, .sends_flows = true, .cores = options.cores});
+  if (!ports) return std::unexpected(ports.error());
+  if (auto up = wait_links(*ports, options); !up) return std::unexpected(up.error());
+  const std::span<nic::Port> senders = std::span(ports->all()).first(options.ports.size());
+  profile::FlowProfile resolved = profile;
+  Neighbourhood neighbourhood(resolved, senders, ports->pool());
+  if (auto found = neighbourhood.resolve(resolved, options.limits); !found) {
+    return std::unexpected(found.error());
+  }
+  RunCompanion companion(neighbourhood, receivers_of(*ports, options), measurement, *watch,
+                         names_in(resolved));
+  auto report = run_through_ports({.profile = resolved,
+                                   .ports = senders,
+                                   .buffers = ports->send_buffers(),
+                                   .limits = options.limits,
+                                   .copy = copy ? &*copy : nullptr,
+                                   .seed = options.seed,
+                                   .cores = options.cores},
+                                  companion);
+  if (!report) return report;
+  auto finished =
+      companion.finish(report->flows, options.patience.value_or(kPatience), *options.limits.stop);
+  if (!finished) return std::unexpected(finished.error());
+  if (!companion.listens()) ports->linger();
+  if (copy) {
+    if (const auto closed = copy->close(); !closed) return std::unexpected(closed.error());
+  }
+  return report;
+}
+
+}  // namespace lw::gen

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/pace/pacer.h"
+
+#include <cmath>
+
+namespace lw::gen {
+namespace {
+
+using profile::Arrival;
+using Unit = profile::Rate::Unit;
+
+/// A burst on average, in what the rate counts; 0 where nobody worked the means out.
+double mean_burst(const profile::Flow& flow) {
+  const profile::MessageMeans& means = flow.means;
+  if (means.frames <= 0) return 0;
+  const bool whole = flow.burst == profile::Flow::kWholeMessage;
+  const double messages = whole ? 1 : flow.burst / means.frames;
+  switch (flow.rate.unit) {
+    case Unit::frames:
+      return messages * means.frames;
+    case Unit::goodput:
+      return messages * 8 * means.payload_bytes;
+    case Unit::messages:
+      return messages;
+    default:
+      return messages * 8 * means.wire_bytes;
+  }
+}
+
+}  // namespace
+
+Pacer::Pacer(const profile::Rate& rate, std::uint32_t burst) noexcept
+    : step_(pacing_step(rate.value)), unit_(rate.unit), burst_(burst) {}
+
+Pacer::Pacer(const profile::Flow& flow, std::uint64_t seed)
+    : step_(0),
+      unit_(flow.rate.unit),
+      arrival_(flow.arrival),
+      burst_(flow.burst),
+      on_(flow.on),
+      off_(flow.off),
+      chance_(seed, hash_name(full_name(flow) + "/arrival")) {
+  const long double gap_ns = mean_burst(flow) * 1e9L / flow.rate.value;
+  const long double turn = static_cast<long double>(flow.qp) / flow.qps;
+  start_ = flow.start_after;
+  if (flow.stop_after) stop_ = *flow.stop_after;
+  if (arrival_ == Arrival::poisson) {
+    mean_gap_ns_ = gap_ns;
+    due_ = next_arrival();
+    return;
+  }
+  double rate = flow.rate.value;
+  if (arrival_ == Arrival::on_off) {
+    const auto on = static_cast<double>(on_.count());
+    rate *= (on + static_cast<double>(off_.count())) / on;
+  }
+  step_ = pacing_step(rate);
+  start_ += bounded(gap_ns * turn);
+  due_ = start_;
+}
+
+void Pacer::count_packet(const Work& work) noexcept {
+  packets_ = work.packets;
+  unfinished_ = work.ends_message ? 0 : std::min(unfinished_ + 1, packets_);
+  if (work.ends_message) add(1);
+}
+
+FineTime Pacer::with_unfinished() const noexcept {
+  return std::min(done_ + step_ / packets_ * unfinished_, kLongest);
+}
+
+Duration Pacer::next_arrival() noexcept {
+  // 1 - u is in (0, 1]: its logarithm is finite.
+  arrived_ns_ -= mean_gap_ns_ * std::log(1 - chance_.uniform(arrivals_++));
+  return start_ + bounded(arrived_ns_);
+}
+
+Duration Pacer::stretched(Duration worked) const noexcept {
+  std::int64_t pauses = 0;
+  const bool over = __builtin_mul_overflow(worked / on_, off_.count(), &pauses);
+  return over || pauses > kLongestNs - worked.count() ? Duration{kLongestNs}
+                                                      : worked + Duration{pauses};
+}
+
+}  // namespace lw::gen

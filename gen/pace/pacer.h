@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/chance.h"
+#include "core/time.h"
+#include "gen/pace/pacing_step.h"
+#include "gen/pace/work.h"
+#include "profile/flow_profile.h"
+
+namespace lw::gen {
+
+/// When a flow's frames are due, counted from the run's start. A burst's frames are due together,
+/// at the time of its first; the gap behind it keeps the mean. Time is counted in whole numbers to
+/// the 2^-64th of a nanosecond, so rounding doesn't add up.
+class Pacer {
+ public:
+  /// Evenly, from the start. burst >= 1, frames.
+  Pacer(const profile::Rate& rate, std::uint32_t burst) noexcept;
+  /// As the flow says. The QPs of a range begin one behind the other, so that constant ones take
+  /// turns. Poisson gaps are drawn from the seed, the flow's name and the burst's number.
+  Pacer(const profile::Flow& flow, std::uint64_t seed);
+
+  /// When the next frame may go.
+  [[nodiscard]] Duration due() const noexcept { return due_; }
+  /// Nothing may go any more: `stop_after`.
+  [[nodiscard]] bool ended() const noexcept { return due_ >= stop_; }
+
+  /// A frame goes.
+  void advance(const Work& work) noexcept {
+    count(work);
+    const bool whole = burst_ == profile::Flow::kWholeMessage;
+    if (whole ? !work.ends_message : ++in_burst_ < burst_) return;
+    in_burst_ = 0;
+    due_ = arrival_ == profile::Arrival::poisson ? next_arrival() : span();
+  }
+  /// The same of one that is a message by itself.
+  void advance(std::uint64_t wire_bytes) noexcept { advance(Work{.wire_bytes = wire_bytes}); }
+
+  /// Where the last frame's slot ends: when all frames so far are through at the asked rate, at
+  /// most 200 years; of Poisson arrivals, when the next is due.
+  [[nodiscard]] Duration span() const noexcept {
+    if (arrival_ == profile::Arrival::poisson) return due_;
+    const Duration worked{whole_ns(unfinished_ == 0 ? done_ : with_unfinished())};
+    return arrival_ == profile::Arrival::constant ? start_ + worked : start_ + stretched(worked);
+  }
+
+ private:
+  static Duration bounded(long double ns) noexcept {
+    return Duration{static_cast<std::int64_t>(std::min<long double>(ns, kLongestNs))};
+  }
+  void count(const Work& work) noexcept {
+    using Unit = profile::Rate::Unit;
+    switch (unit_) {
+      case Unit::frames:
+        return add(1);
+      case Unit::goodput:
+        return add(8 * work.payload_bytes);
+      case Unit::messages:
+        return count_packet(work);
+      case Unit::wire_bits:
+      case Unit::link:
+        return add(8 * work.wire_bytes);
+    }
+  }
+  void add(std::uint64_t units) noexcept {
+    done_ = std::min(done_ + pacing_time(step_, units), kLongest);
+  }
+  /// Where messages are counted, packets are parts of one.
+  void count_packet(const Work& work) noexcept;
+  [[nodiscard]] FineTime with_unfinished() const noexcept;
+  /// The gap between two Poisson arrivals is exponential.
+  Duration next_arrival() noexcept;
+  /// Time in which an on/off flow is on, as it passes with the pauses.
+  [[nodiscard]] Duration stretched(Duration worked) const noexcept;
+
+  Duration due_{0};
+  Duration stop_ = Duration::max();
+  Duration start_{0};
+  FineTime done_ = 0;  // what all work so far takes
+  FineTime step_;      // what a bit, frame or message takes; of an on/off flow: while it is on
+  profile::Rate::Unit unit_;
+  profile::Arrival arrival_ = profile::Arrival::constant;
+  std::uint32_t burst_;
+  std::uint32_t in_burst_ = 0;
+  std::uint32_t unfinished_ = 0, packets_ = 1;  // of the message under way, where they are counted
+  Duration on_{0}, off_{0};
+  std::uint64_t arrivals_ = 0;
+  Chance chance_{0, 0};
+  long double mean_gap_ns_ = 0, arrived_ns_ = 0;
+};
+
+}  // namespace lw::gen

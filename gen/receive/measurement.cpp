@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/receive/measurement.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "roce/icrc_check.h"
+
+namespace lw::gen {
+namespace {
+
+constexpr std::uint8_t kCongestionExperienced = 3;
+
+/// The signature at the start of the payload, or null.
+const wire::Signature* signature_of(const roce::Envelope& envelope, const wire::Bth& bth,
+                                    const wire::OpcodeInfo& info) noexcept {
+  const std::size_t start = envelope.bth_offset() + sizeof(wire::Bth) + info.extensions.size();
+  const std::size_t behind = bth.pad_count() + wire::kIcrcSize;
+  if (start + sizeof(wire::Signature) + behind > envelope.network_end) return nullptr;
+  const auto* signature = wire::view_at<wire::Signature>(envelope.bytes, start);
+  return signature != nullptr && signature->present() ? signature : nullptr;
+}
+
+void put_mapped(const wire::Ipv4Address& address, std::array<std::byte, 16>& out) noexcept {
+  out[10] = out[11] = std::byte{0xff};
+  std::memcpy(out.data() + 12, address.bytes.data(), 4);
+}
+
+/// As roce::flow_key() has the addresses, without a whole parse: this is the fast path.
+StreamKey signed_key(const roce::Envelope& envelope, std::uint32_t flow) noexcept {
+  StreamKey stream;
+  stream.is_signed = true;
+  stream.key.dest_qp = flow;
+  if (envelope.ipv4 != nullptr) {
+    put_mapped(envelope.ipv4->source, stream.key.source);
+    put_mapped(envelope.ipv4->destination, stream.key.destination);
+  } else {
+    const wire::Ipv6* ip = envelope.ipv6 != nullptr ? envelope.ipv6 : envelope.grh;
+    stream.key.source = ip->source.bytes;
+    stream.key.destination = ip->destination.bytes;
+  }
+  return stream;
+}
+
+StreamKey plain_key(const roce::Frame& frame) noexcept {
+  StreamKey stream{.key = roce::flow_key(frame)};
+  if (frame.deth != nullptr) stream.source_qp = frame.deth->src_qp.get();
+  return stream;
+}
+
+void count_acknowledge(ReceiveFlow& flow, const roce::Frame& frame) noexcept {
+  if (frame.info->operation != wire::Operation::ack || frame.aeth == nullptr) return;
+  constexpr std::uint8_t kKind = 0x60, kRnr = 0x20, kNak = 0x60, kSequence = 0x60;
+  const std::uint8_t syndrome = frame.aeth->syndrome.get();
+  if ((syndrome & kKind) == 0) {
+    ++flow.acks;
+  } else if ((syndrome & kKind) == kRnr) {
+    ++flow.rnr_naks;
+  } else if ((syndrome & kKind) == kNak && syndrome == kSequence) {
+    ++flow.sequence_naks;
+  } else {
+    ++flow.other_naks;
+  }
+}
+
+/// Whether a sender began anew: it is at its first number again, or far behind, and later than
+/// anything it stamped before. A copy or a frame that is late has an older stamp.
+bool restarted(const SignedPart& part, const wire::SignatureFields& signature) noexcept {
+  if (signature.send_time_ns <= part.newest_send_time) return false;
+  return signature.sequence == 0 ||
+         signature.sequence + SequenceTracker::kWindow < part.tracker.next();
+}
+
+void count_order(const Arrival& arrival, OrderCounts& order) {
+  order.lost += arrival.missing;
+  switch (arrival.kind) {
+    case Arrival::Kind::in_order:
+    case Arrival::Kind::ahead:
+      break;
+    case Arrival::Kind::late:
+      --order.lost;
+      order.add_late(arrival.extent);
+      break;
+    case Arrival::Kind::duplicate:
+      ++order.duplicated;
+      break;
+    case Arrival::Kind::beyond_window:
+      ++order.beyond_window;
+      break;
+  }
+}
+
+}  // namespace
+
+void Measurement::take(const roce::Envelope& envelope, Instant now, bool send_clock) {
+  ++totals_.frames;
+  totals_.bytes += envelope.wire_length;
+  if (!envelope.is_roce()) return;
+  ++totals_.roce;
+  const auto* bth = wire::view_at<wire::Bth>(envelope.bytes, envelope.bth_offset());
+  const auto* info = bth != nullptr ? wire::find_opcode(bth->opcode.get()) : nullptr;
+  if (info == nullptr) {
+    ++totals_.malformed;
+    return;
+  }
+  Incoming in{envelope, bth, info, now, send_clock};
+  if (options_.icrc_every != 0 && --until_check_ == 0) {
+    until_check_ = options_.icrc_every;
+    check(in);
+  }
+  if (const auto* signature = signature_of(envelope, *bth, *info)) {
+    take_signed(in, signature->fields());
+  } else {
+    take_plain(in);
+  }
+}
+
+void Measurement::check(Incoming& in) {
+  const roce::IcrcVerdict verdict = roce::check_icrc(in.envelope);
+  if (verdict == roce::IcrcVerdict::unverifiable) {
+    in.trust = Trust::good;  // a capture cut it: there is nothing against it
+    return;
+  }
+  ++totals_.icrc_checked;
+  in.trust = verdict == roce::IcrcVerdict::bad ? Trust::bad : Trust::good;
+}
+
+/// A damaged frame can't be believed in what it says, but where there is such a stream it is
+/// most likely one of it.
+bool Measurement::refuse_bad(ReceiveFlow* flow, const Incoming& in) noexcept {
+  if (in.trust != Trust::bad) return false;
+  ++totals_.bad_icrc;
+  if (flow != nullptr) ++flow->bad_icrc;
+  return true;
+}
+
+/// Null when the frame was refused, and counted.
+ReceiveFlow* Measurement::find_or_add(Incoming& in, const StreamKey& stream) {
+  const std::uint64_t hash = FlowTable::hash_of(stream);
+  if (ReceiveFlow* known = table_.find(hash, stream)) {
+    return refuse_bad(known, in) ? nullptr : known;
+  }
+  if (!trusted(in)) {
+    refuse_bad(nullptr, in);
+    return nullptr;
+  }
+  if (flows_.size() >= kMostFlows) {
+    ++totals_.crowded_out;
+    return nullptr;
+  }
+  ReceiveFlow& flow = flows_.emplace_back();
+  flow.stream = stream;
+  table_.add(hash, flow);
+  flow.opcode = in.info->opcode;
+  flow.first = in.now;
+  return &flow;
+}
+
+void Measurement::count_arrival(ReceiveFlow& flow, const Incoming& in) noexcept {
+  ++flow.frames;
+  flow.bytes += in.envelope.wire_length;
+  flow.last = in.now;
+  if (in.envelope.ecn() == kCongestionExperienced) ++flow.ce_marks;
+  if (in.trust == Trust::good) ++flow.icrc_checked;
+}
+
+void Measurement::take_signed(Incoming& in, const wire::SignatureFields& signature) {
+  ReceiveFlow* flow = find_or_add(in, signed_key(in.envelope, signature.flow));
+  if (flow == nullptr) return;
+  if (!flow->signature) {
+    flow->signature = std::make_unique<SignedPart>();
+    flow->signature->first_sequence = signature.sequence;
+    if (options_.join) flow->signature->tracker = SequenceTracker(signature.sequence, true);
+  }
+  SignedPart& part = *flow->signature;
+  if (signature.sequence != part.tracker.next()) [[unlikely]] {
+    if (!trusted(in)) {
+      refuse_bad(flow, in);
+      return;
+    }
+    if (restarted(part, signature)) {
+      ++flow->order.restarts;
+      part.tracker = SequenceTracker();
+    }
+  }
+  count_arrival(*flow, in);
+  count_order(part.tracker.take(signature.sequence), flow->order);
+  part.newest_send_time = std::max(part.newest_send_time, signature.send_time_ns);
+  if (!in.send_clock) return;
+  const std::int64_t transit = to_ns(in.now) - static_cast<std::int64_t>(signature.send_time_ns);
+  part.latency.add(transit);
+  part.jitter.add(transit);
+}
+
+void Measurement::take_plain(Incoming& in) {
+  const auto frame = roce::parse(in.envelope);
+  if (!frame) {
+    ++totals_.malformed;
+    return;
+  }
+  ReceiveFlow* flow = find_or_add(in, plain_key(*frame));
+  if (flow == nullptr) return;
+  if (!flow->psns) flow->psns = std::make_unique<PsnStream>();
+  if (!flow->psns->expects(frame->bth->psn()) && !trusted(in)) {
+    refuse_bad(flow, in);
+    return;
+  }
+  count_arrival(*flow, in);
+  count_acknowledge(*flow, *frame);
+  flow->psns->take(*frame, flow->order);
+}
+
+void Measurement::settle() {
+  for (ReceiveFlow& flow : flows_) {
+    if (flow.psns) flow.psns->settle(flow.order);
+  }
+}
+
+}  // namespace lw::gen

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/replay/replay_source.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "gen/frames/flow_stream.h"
+
+namespace lw::gen {
+namespace {
+
+Duration scaled(Duration time, double factor) noexcept {
+  if (factor == 1) return time;  // to the nanosecond, however long
+  return Duration{static_cast<std::int64_t>(
+      std::floor(static_cast<long double>(time.count()) / static_cast<long double>(factor)))};
+}
+
+}  // namespace
+
+Result<ReplaySource> ReplaySource::open(const ReplayOptions& options, std::size_t longest) {
+  if (options.capture == "-" && options.loop != 1) {
+    return fail("standard input can be read once: --loop needs a file");
+  }
+  auto reader = capture::Reader::open(options.capture);
+  if (!reader) return std::unexpected(reader.error());
+  return ReplaySource(options, std::move(*reader), longest);
+}
+
+ReplaySource::ReplaySource(const ReplayOptions& options, capture::Reader reader,
+                           std::size_t longest)
+    : options_(&options), reader_(std::move(reader)), longest_(longest) {
+  if (const auto* rate = std::get_if<profile::Rate>(&options.pace)) pacer_.emplace(*rate, 1);
+}
+
+bool ReplaySource::paced() const noexcept {
+  const auto* speed = std::get_if<Speed>(&options_->pace);
+  return speed == nullptr || std::isfinite(speed->factor);
+}
+
+/// Opens the capture again behind its end; false when it was the last pass, or one in which
+/// nothing was sent, since that would go on forever.
+Result<bool> ReplaySource::begin_pass() {
+  if (pass_ == options_->loop || sent_in_pass_ == 0) return false;
+  auto again = capture::Reader::open(options_->capture);
+  if (!again) return std::unexpected(again.error());
+  reader_ = std::move(*again);
+  ++pass_;
+  // As long after the last frame as frames of this capture are apart on average.
+  const Duration length = latest_ - pass_start_;
+  const auto gaps = static_cast<std::int64_t>(std::max<std::uint64_t>(sent_in_pass_ - 1, 1));
+  pass_start_ = latest_ + length / gaps;
+  sent_in_pass_ = 0;
+  return true;
+}
+
+Result<std::optional<ReplayFrame>> ReplaySource::next() {
+  while (true) {
+    const auto record = reader_.next();
+    if (!record) return std::unexpected(record.error());
+    if (!*record) {
+      const auto more = begin_pass();
+      if (!more) return std::unexpected(more.error());
+      if (!*more) return std::nullopt;
+      continue;
+    }
+    const auto wanted = keep(**record);
+    if (!wanted) return std::unexpected(wanted.error());
+    if (*wanted) return ReplayFrame{frame_, due_of((*record)->stamp, frame_.size())};
+  }
+}
+
+Result<bool> ReplaySource::keep(const capture::Record& record) {
+  const int link = reader_.interfaces().at(record.interface).link_type;
+  if (link != capture::kLinkTypeEthernet) {
+    return fail(
+        fmt::format("{}: offset {}: expected a frame of Ethernet (link type 1), found link "
+                    "type {}: it has no MAC addresses to be sent with",
+                    options_->capture, record.offset, link));
+  }
+  ++tally_.read;
+  return prepare(record);
+}
+
+/// Copies and rewrites the frame; false when it is not to be sent.
+bool ReplaySource::prepare(const capture::Record& record) {
+  if (record.bytes.size() < record.wire_length || record.bytes.size() < sizeof(wire::Ethernet)) {
+    ++tally_.cut;
+    return false;
+  }
+  if (record.bytes.size() > longest_) {
+    ++tally_.too_long;
+    return false;
+  }
+  frame_.assign(record.bytes.begin(), record.bytes.end());
+  switch (roce::rewrite(options_->rewrite, frame_)) {
+    case roce::Rewritten::yes:
+      return true;
+    case roce::Rewritten::no_icrc:
+      ++tally_.no_icrc;
+      return true;
+    case roce::Rewritten::not_roce:
+      break;
+  }
+  ++(options_->roce_only ? tally_.left_out : tally_.not_roce);
+  return !options_->roce_only;
+}
+
+/// Stamps that go back (captures of several interfaces have such) never make a frame due before
+/// the one in front of it.
+Duration ReplaySource::due_of(Instant stamp, std::size_t size) noexcept {
+  if (!started_) first_stamp_ = stamp;
+  started_ = true;
+  if (++sent_in_pass_ == 1) pass_stamp_ = stamp;
+  if (pacer_) {
+    latest_ = pacer_->due();
+    pacer_->advance(wire_bytes(size));
+    return latest_;
+  }
+  const double factor = std::get<Speed>(options_->pace).factor;
+  const Duration due = pass_start_ + scaled(stamp - pass_stamp_, factor);
+  return latest_ = std::max(latest_, due);
+}
+
+}  // namespace lw::gen

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/search/trial_run.h"
+
+#include <sched.h>
+#include <thread>
+
+#include <fmt/format.h>
+#include <rte_mbuf.h>
+
+#include "gen/send/port_run.h"
+#include "nic/clock.h"
+#include "profile/flow_means.h"
+#include "roce/frame.h"
+#include "wire/signature.h"
+
+namespace lw::gen {
+namespace {
+
+/// The sender may fall short by so much of what was asked: its start and end are not exact.
+constexpr double kOffered = 0.99;
+
+/// Counts a trial's frames while they are sent.
+class Count {
+ public:
+  Count(nic::Port& port, Duration settle)
+      : port_(port), settle_(settle), start_(nic::now()), thread_([this] { run(); }) {}
+  Count(const Count&) = delete;
+  Count& operator=(const Count&) = delete;
+  ~Count() { finish(); }
+
+  /// Waits until nothing more arrives; how many frames did.
+  std::uint64_t finish() {
+    sent_.store(true, std::memory_order_relaxed);
+    if (thread_.joinable()) thread_.join();
+    return frames_;
+  }
+
+ private:
+  void run() {
+    Instant last = start_;
+    while (true) {
+      const std::size_t count = port_.receive(buffers_);
+      for (rte_mbuf* buffer : std::span(buffers_).first(count)) take(buffer);
+      if (count > 0) {
+        last = nic::now();
+        continue;
+      }
+      if (!sent_.load(std::memory_order_relaxed)) {
+        last = nic::now();
+      } else if (nic::now() - last >= settle_) {
+        return;
+      }
+      sched_yield();
+    }
+  }
+
+  void take(rte_mbuf* buffer) {
+    const wire::Bytes bytes(rte_pktmbuf_mtod(buffer, const std::byte*),
+                            rte_pktmbuf_data_len(buffer));
+    if (const auto frame = roce::parse(bytes); frame && is_ours(*frame)) ++frames_;
+    rte_pktmbuf_free(buffer);
+  }
+
+  /// Signed by this trial; frames too short for a signature are taken at their word.
+  [[nodiscard]] bool is_ours(const roce::Frame& frame) const noexcept {
+    const auto* signature = wire::view<wire::Signature>(frame.payload);
+    if (signature == nullptr) return true;
+    return signature->present() &&
+           signature->send_time_ns.get() >= static_cast<std::uint64_t>(to_ns(start_));
+  }
+
+  nic::Port& port_;
+  Duration settle_;
+  Instant start_;
+  std::atomic<bool> sent_{false};
+  std::uint64_t frames_ = 0;  // the thread's until it has ended
+  std::array<rte_mbuf*, 64> buffers_{};
+  std::thread thread_;  // the last member: it uses all others
+};
+
+/// What a flow sent, in what its rate counts.
+double work_of(const FlowTally& flow, profile::Rate::Unit unit) {
+  switch (unit) {
+    case profile::Rate::Unit::frames:
+      return static_cast<double>(flow.frames);
+    case profile::Rate::Unit::messages:
+      return static_cast<double>(flow.messages);
+    case profile::Rate::Unit::goodput:
+      return 8.0 * static_cast<double>(flow.payload_bytes);
+    case profile::Rate::Unit::wire_bits:
+    case profile::Rate::Unit::link:
+      break;
+  }
+  return 8.0 * static_cast<double>(flow.wire_bytes);
+}
+
+}  // namespace
+
+Result<profile::FlowProfile> with_message_size(profile::FlowProfile profile, std::uint64_t size) {
+  for (profile::Flow& flow : profile.flows) {
+    if (flow.va_step == flow.message.length) flow.va_step = size;
+    flow.message.length = size;
+    flow.sizes = profile::MessageSizes::fixed(size);
+    flow.means = profile::means_of(flow);
+    flow.repeat = std::nullopt;
+    flow.signature = true;
+    if (const auto why = roce::refusal_of(flow.message); !why.empty()) {
+      return fail(fmt::format("flow \"{}\" can't have messages of {} B: {}", flow.name, size, why));
+    }
+  }
+  return profile;
+}
+
+Result<Trial> run_trial(profile::FlowProfile profile, double fraction, const TrialEnds& ends,
+                        const Limits& limits, Duration settle) {
+  for (profile::Flow& flow : profile.flows) flow.rate.value *= fraction;
+  WatchOptions unwatched;
+  unwatched.quiet = true;
+  auto nobody = Watch::open(unwatched);
+  if (!nobody) return std::unexpected(nobody.error());
+  RunCompanion companion(ends.neighbourhood, {}, nullptr, *nobody, names_in(profile));
+  Count count(ends.receiver, settle);
+  const auto report = run_through_ports({.profile = profile,
+                                         .ports = ends.senders.all(),
+                                         .buffers = ends.senders.send_buffers(),
+                                         .limits = limits,
+                                         .copy = nullptr,
+                                         .seed = {}},
+                                        companion);
+  Trial trial;
+  trial.received = count.finish();
+  if (!report) return std::unexpected(report.error());
+  const FlowTally sent = report->total();
+  trial.sent = sent.frames;
+  trial.not_sent = sent.not_sent;
+  trial.offered = sent.not_sent == 0;
+  const double seconds = std::chrono::duration<double>(*limits.duration).count();
+  trial.wire_bps = 8.0 * static_cast<double>(sent.wire_bytes) / seconds;
+  trial.frames_per_second = static_cast<double>(sent.frames) / seconds;
+  for (std::size_t i = 0; i < profile.flows.size(); ++i) {
+    const profile::Rate& rate = profile.flows[i].rate;
+    trial.offered &= work_of(report->flows[i], rate.unit) >= kOffered * rate.value * seconds;
+  }
+  return trial;
+}
+
+}  // namespace lw::gen

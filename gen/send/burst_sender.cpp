@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/send/burst_sender.h"
+
+#include <algorithm>
+#include <sched.h>
+
+#include "nic/clock.h"
+
+namespace lw::gen {
+namespace {
+
+constexpr Duration kPatience = std::chrono::milliseconds(200);
+
+}  // namespace
+
+BurstSender::BurstSender(BurstSender&& other) noexcept
+    : port_(other.port_),
+      queue_(other.queue_),
+      pool_(other.pool_),
+      audit_(other.audit_),
+      departures_(other.departures_),
+      buffers_(other.buffers_),
+      count_(std::exchange(other.count_, 0)),
+      made_(std::exchange(other.made_, 0)),
+      have_(std::exchange(other.have_, 0)),
+      stuck_(other.stuck_),
+      copies_(std::move(other.copies_)) {}
+
+BurstSender::~BurstSender() {
+  rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(have_));
+}
+
+/// Before a burst's first frame: buffers for a whole one, where there are so many.
+void BurstSender::refill() noexcept { have_ += pool_->take(std::span(buffers_).subspan(have_)); }
+
+void BurstSender::make_copies() {
+  for (std::size_t i = 0; i < made_; ++i) {
+    const auto* start = rte_pktmbuf_mtod(buffers_[i], const std::byte*);
+    copies_[i].assign(start, start + buffers_[i]->data_len);
+  }
+}
+
+/// Returns how many frames the port took.
+std::size_t BurstSender::hand_over(Instant now) noexcept {
+  const auto burst = std::span(buffers_).first(made_);
+  std::size_t sent = port_->send(burst, queue_);
+  if (sent == made_ || stuck_) return sent;
+  const Instant give_up = now + kPatience;
+  while (sent < made_ && nic::now() < give_up) {
+    sched_yield();  // on a small machine the reader may be waiting for this very core
+    sent += port_->send(burst.subspan(sent), queue_);
+  }
+  return sent;
+}
+
+BurstSender::Outcome BurstSender::send(Instant start) noexcept {
+  if (count_ == 0) return {};
+  std::size_t sent = 0;
+  Outcome outcome;
+  if (made_ > 0) {
+    if (!copies_.empty()) {
+      make_copies();
+      outcome.wall_clock_ns = nic::wall_clock_ns();
+    }
+    const Instant now = nic::now();
+    audit_->pacing_error.add((now - (start + departures_.front().at)).count());
+    sent = hand_over(now);
+    stuck_ = sent == 0;
+    // The port's are gone; what it didn't take goes back, what wasn't used stays at hand.
+    rte_pktmbuf_free_bulk(buffers_.data() + sent, static_cast<unsigned>(made_ - sent));
+    std::copy(buffers_.begin() + static_cast<std::ptrdiff_t>(made_),
+              buffers_.begin() + static_cast<std::ptrdiff_t>(have_), buffers_.begin());
+    have_ -= made_;
+  }
+  const std::span<const Departure> all(departures_.data(), count_);
+  outcome.sent = all.first(sent);
+  outcome.given_up = all.subspan(sent);
+  count_ = made_ = 0;
+  return outcome;
+}
+
+}  // namespace lw::gen

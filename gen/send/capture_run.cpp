@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/send/capture_run.h"
+
+#include <array>
+
+#include "gen/pace/departure.h"
+
+namespace lw::gen {
+namespace {
+
+constexpr std::size_t kLongestFrame = 4400;          // 4096 and every header there is
+constexpr std::uint64_t kFramesBetweenLooks = 1024;  // at whether somebody asked to stop
+
+}  // namespace
+
+Result<RunReport> run_into_capture(const profile::FlowProfile& profile, Scheduler& scheduler,
+                                   capture::Writer& writer, const Limits& limits) {
+  RunReport report;
+  report.flows.resize(profile.flows.size());
+  std::array<std::byte, kLongestFrame> buffer;
+  for (std::uint64_t sent = 0; sent < limits.count; ++sent) {
+    if (sent % kFramesBetweenLooks == 0 && limits.stopped()) break;
+    auto due = scheduler.next();
+    if (!due || (limits.duration && due->at >= *limits.duration)) break;
+    const Instant stamp = kVirtualStart + due->at;
+    due->moving.send_time_ns = static_cast<std::uint64_t>(to_ns(stamp));
+    due->frame->write(due->moving, buffer);
+    const auto frame = wire::Bytes(buffer).first(due->size());
+    const auto written = writer.write(stamp, frame, static_cast<std::uint32_t>(frame.size()));
+    if (!written) return std::unexpected(written.error());
+    Departure departure;
+    note(departure, static_cast<std::uint32_t>(due->flow), due->at, scheduler.stream(due->flow),
+         frame.size());
+    count_sent(report.flows[due->flow], departure);
+    scheduler.advance();
+    report.flows[due->flow].span = scheduler.pacer(due->flow).span();
+  }
+  report.elapsed = report.total().span;
+  return report;
+}
+
+}  // namespace lw::gen

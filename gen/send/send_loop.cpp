@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/send/send_loop.h"
+
+#include <algorithm>
+
+namespace lw::gen {
+
+std::uint64_t FrameBudget::take(std::uint64_t most) noexcept {
+  std::uint64_t left = left_.load(std::memory_order_relaxed);
+  std::uint64_t taken = 0;
+  do {
+    taken = std::min(left, most);
+  } while (!left_.compare_exchange_weak(left, left - taken, std::memory_order_relaxed));
+  return taken;
+}
+
+SendLoop::SendLoop(Scheduler& scheduler, std::size_t flows, CoreShare share,
+                   std::span<nic::Port> ports, SendBuffers& buffers, const Limits& limits,
+                   FrameBudget& budget, capture::Writer* copy)
+    : scheduler_(scheduler),
+      share_(share),
+      limits_(limits),
+      budget_(budget),
+      copy_(copy),
+      tallies_(flows) {
+  for (nic::Port& port : ports) {
+    senders_.emplace_back(port, share.core, buffers, audit_, copy != nullptr);
+  }
+}
+
+/// All that is due by now, up to a burst for some port.
+void SendLoop::take_due(Instant now) noexcept {
+  std::uint64_t budget = budget_.take(BurstSender::kBurst * senders_.size());
+  SendStamp stamp{.time_ns = static_cast<std::uint64_t>(to_ns(now))};
+  Duration elapsed = now - start_;
+  if (limits_.duration) elapsed = std::min(elapsed, *limits_.duration - Duration{1});
+  while (budget > 0 && !scheduler_.done() && scheduler_.turn().at <= elapsed) {
+    BurstSender& sender = sender_of(scheduler_.turn().flow);
+    if (sender.room() == 0) break;
+    budget -= take_run(sender, stamp, elapsed, budget);
+  }
+  budget_.give_back(budget);
+}
+
+/// Frames of the flow whose turn it is, as long as no other's is; returns how many.
+std::uint64_t SendLoop::take_run(BurstSender& sender, SendStamp& stamp, Duration now,
+                                 std::uint64_t most) noexcept {
+  const std::uint32_t flow = scheduler_.turn().flow;
+  __builtin_prefetch(&tallies_[flow], 1);
+  FlowSource& source = scheduler_.source(flow);
+  const Duration until = std::min(scheduler_.alone_until(), now + Duration{1});
+  most = std::min<std::uint64_t>(most, sender.room());
+  std::uint64_t taken = 0;
+  Duration at{};
+  bool more = true;
+  do {
+    at = source.pacer.due();
+    const std::size_t size = sender.add(flow, source.stream, at, stamp);
+    ++taken;
+    more = source.advance(size);
+  } while (taken < most && more && source.pacer.due() < until);
+  // Where the frame's slot ends, as late as the frame itself.
+  tallies_[flow].span = source.pacer.span() + (now - at);
+  scheduler_.resume(more);
+  return taken;
+}
+
+Result<void> SendLoop::send_due(Instant now) {
+  take_due(now);
+  for (BurstSender& sender : senders_) {
+    const auto outcome = sender.send(start_);
+    for (const Departure& frame : outcome.sent) count_sent(tallies_[frame.flow], frame);
+    for (const Departure& frame : outcome.given_up) ++tallies_[frame.flow].not_sent;
+    if (copy_ == nullptr) continue;
+    if (auto kept = keep_copies(sender, outcome); !kept) return kept;
+  }
+  return {};
+}
+
+Result<void> SendLoop::keep_copies(const BurstSender& sender, const BurstSender::Outcome& outcome) {
+  const Instant stamp = instant_from_ns(outcome.wall_clock_ns);
+  for (std::size_t i = 0; i < outcome.sent.size(); ++i) {
+    const wire::Bytes frame = sender.copy(i);
+    auto written = copy_->write(stamp, frame, static_cast<std::uint32_t>(frame.size()));
+    if (!written) return written;
+  }
+  return {};
+}
+
+}  // namespace lw::gen

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "capture/writer.h"
+#include "gen/run/limits.h"
+#include "gen/send/burst_sender.h"
+#include "gen/send/core_share.h"
+
+namespace lw::gen {
+
+/// The frames that a run may still take, all cores together.
+class FrameBudget {
+ public:
+  explicit FrameBudget(std::uint64_t frames) : left_(frames) {}
+  [[nodiscard]] bool spent() const noexcept { return left_.load(std::memory_order_relaxed) == 0; }
+  /// Up to `most`; what isn't used is to be given back.
+  std::uint64_t take(std::uint64_t most) noexcept;
+  void give_back(std::uint64_t frames) noexcept {
+    if (frames > 0) left_.fetch_add(frames, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::uint64_t> left_;
+};
+
+/// What one core sends: takes the frames that are due, a burst for each port, and counts what
+/// became of them. One thread.
+class SendLoop {
+ public:
+  /// Flow i of the whole run goes to port i modulo the ports. `copy`, where there is one, gets
+  /// each frame that a port took, with the wall clock's time just before. All outlive the loop.
+  SendLoop(Scheduler& scheduler, std::size_t flows, CoreShare share, std::span<nic::Port> ports,
+           SendBuffers& buffers, const Limits& limits, FrameBudget& budget,
+           capture::Writer* copy = nullptr);
+
+  /// What due times count from.
+  void start(Instant now) noexcept { start_ = now; }
+
+  /// Nothing more will be sent: no frame, no budget or no time is left.
+  [[nodiscard]] bool ended(Instant now) const noexcept {
+    return scheduler_.done() || budget_.spent() || past_the_end(scheduler_.turn().at, now);
+  }
+  /// Until the next frame is due; not while ended().
+  [[nodiscard]] Duration ahead(Instant now) const noexcept {
+    return start_ + scheduler_.turn().at - now;
+  }
+  /// Sends what is due, a burst for each port at most. Errors: the copy's.
+  Result<void> send_due(Instant now);
+
+  /// By the core's own flows.
+  [[nodiscard]] const std::vector<FlowTally>& tallies() const noexcept { return tallies_; }
+  [[nodiscard]] SendAudit& audit() noexcept { return audit_; }
+
+ private:
+  [[nodiscard]] bool past_the_end(Duration due, Instant now) const noexcept {
+    return limits_.duration && (due >= *limits_.duration || now - start_ >= *limits_.duration);
+  }
+  [[nodiscard]] BurstSender& sender_of(std::uint32_t flow) noexcept {
+    return senders_.size() == 1 ? senders_.front() : senders_[share_.flow(flow) % senders_.size()];
+  }
+  void take_due(Instant now) noexcept;
+  std::uint64_t take_run(BurstSender& sender, SendStamp& stamp, Duration now,
+                         std::uint64_t most) noexcept;
+  Result<void> keep_copies(const BurstSender& sender, const BurstSender::Outcome& outcome);
+
+  Scheduler& scheduler_;
+  CoreShare share_;
+  const Limits& limits_;
+  FrameBudget& budget_;
+  capture::Writer* copy_;
+  SendAudit audit_;
+  std::vector<BurstSender> senders_;
+  std::vector<FlowTally> tallies_;
+  Instant start_{};
+};
+
+}  // namespace lw::gen

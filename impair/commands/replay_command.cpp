@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "impair/commands/command.h"
+#include "impair/loop/replay.h"
+
+namespace lw::impair {
+namespace {
+
+struct Options {
+  std::string profile;
+  ReplayConfig replay;
+  std::string direction = "west-to-east";
+  std::optional<std::uint64_t> seed;
+  bool json = false;
+};
+
+ExitCode run(const Options& options) {
+  auto profile = profile::load_impair_profile(options.profile);
+  if (!profile) return complain(profile.error());
+  if (options.seed) profile->seed = *options.seed;
+  ReplayConfig config = options.replay;
+  if (options.direction == "east-to-west") config.direction = path::Direction::east_to_west;
+  const auto outcome = replay(*profile, config);
+  if (!outcome) return complain(outcome.error());
+  // The capture itself may be on standard output.
+  std::FILE* out = options.replay.out == "-" ? stderr : stdout;
+  fmt::print(out, "{}",
+             options.json ? to_json(outcome->report).dump() + "\n" : to_text(outcome->report));
+  if (outcome->damage) return complain(*outcome->damage);
+  return outcome->report.holds() ? ExitCode::done : ExitCode::failed;
+}
+
+}  // namespace
+
+void add_replay_command(CLI::App& program, Command& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand(
+      "replay", "Put a capture through a profile in virtual time, exactly and repeatably");
+  command->add_option("PROFILE", options->profile, "TOML file")->required();
+  command->add_option("IN", options->replay.in, "capture to read, - for standard input")
+      ->required();
+  command
+      ->add_option("OUT", options->replay.out,
+                   "capture to write (.pcapng keeps interfaces), - for standard output")
+      ->required();
+  command->add_option("--seed", options->seed, "in place of the profile's");
+  command->add_option("--direction", options->direction, "which way the frames go")
+      ->check(CLI::IsMember({"west-to-east", "east-to-west"}))
+      ->capture_default_str();
+  command->add_option("--ledger", options->replay.ledger, "write the ledger, JSON Lines");
+  command->add_flag("--json", options->json, "the report as one JSON object");
+  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace lw::impair

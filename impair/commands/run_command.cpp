@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "core/quantity.h"
+#include "impair/commands/command.h"
+#include "impair/loop/run.h"
+
+namespace lw::impair {
+namespace {
+
+/// As typed; read when the command runs.
+struct Options {
+  std::string profile, west, east;
+  std::optional<Duration> duration, until_idle;
+  Duration wait = std::chrono::seconds(30);
+  std::optional<std::uint64_t> seed;
+  std::string idle = "adaptive";
+  bool json = false;
+  RunConfig run;
+};
+
+/// "10s", "500ms"; a number alone is seconds.
+Duration read_time(const std::string& text) {
+  const bool bare = text.find_first_not_of("0123456789.") == std::string::npos;
+  const auto time = parse_duration(bare ? text + "s" : text);
+  if (!time) throw CLI::ValidationError(time.error());
+  if (time->count() == 0) throw CLI::ValidationError("expected more than no time, found " + text);
+  return *time;
+}
+
+/// An option that read_time() reads into `target`, which must outlive the command line.
+template <class Target>
+CLI::Option* add_time(CLI::App& command, const char* name, Target& target, const char* what) {
+  return command
+      .add_option_function<std::string>(
+          name, [&target](const std::string& text) { target = read_time(text); }, what)
+      ->type_name("TIME");
+}
+
+Result<RunConfig> run_config(const Options& options) {
+  RunConfig config = options.run;
+  auto west = nic::parse_port_spec(options.west);
+  if (!west) return std::unexpected(west.error());
+  auto east = nic::parse_port_spec(options.east);
+  if (!east) return std::unexpected(east.error());
+  config.west = std::move(*west);
+  config.east = std::move(*east);
+  if (options.idle == "spin") config.idle = IdleMode::spin;
+  config.duration = options.duration;
+  config.until_idle = options.until_idle;
+  config.wait = options.wait;
+  return config;
+}
+
+ExitCode execute(const Options& options) {
+  auto text = profile::read_profile_text(options.profile);
+  if (!text) return complain(text.error());
+  LiveProfile::Version version{.profile = {},
+                               .text = std::move(*text),
+                               .name = options.profile == "-" ? "<stdin>" : options.profile};
+  auto profile = profile::parse_impair_profile(version.text, version.name);
+  if (!profile) return complain(profile.error());
+  if (options.seed) profile->seed = *options.seed;
+  version.profile = std::move(*profile);
+  const auto config = run_config(options);
+  if (!config) return complain(config.error());
+  const auto report = run(version, *config);
+  if (!report) return complain(report.error());
+  fmt::print("{}", options.json ? to_json(*report).dump() + "\n" : to_text(*report));
+  return report->holds() ? ExitCode::done : ExitCode::failed;
+}
+
+void add_ports(CLI::App& command, Options& options) {
+  constexpr const char* kForms =
+      "eth1, 0000:3b:00.0, memif:PATH[,server], pcap:IN[,OUT], null, or DPDK device arguments";
+  command.add_option("PROFILE", options.profile, "TOML file, or - for standard input")->required();
+  command.add_option("--west", options.west, kForms)->required()->type_name("PORT");
+  command.add_option("--east", options.east, "the port on the other side")
+      ->required()
+      ->type_name("PORT");
+}
+
+void add_limits(CLI::App& command, Options& options) {
+  add_time(command, "--duration", options.duration, "stop after so long: 10s, 500ms");
+  add_time(command, "--until-idle", options.until_idle,
+           "stop when nothing has come in for so long");
+  add_time(command, "--wait", options.wait, "for both links to come up (default: 30s)");
+}
+
+void add_outputs(CLI::App& command, Options& options) {
+  command.add_option("--seed", options.seed, "in place of the profile's");
+  command.add_option("--ledger", options.run.ledger, "what happened to which frame, JSON Lines")
+      ->type_name("FILE");
+  command.add_flag("--json", options.json, "the report as one JSON object on standard output");
+  command.add_option("--ready-file", options.run.ready_file, "made once both links are up")
+      ->type_name("FILE");
+}
+
+void add_services(CLI::App& command, Options& options) {
+  command.add_option("--control", options.run.control, "a Unix socket for `roce-impair ctl`")
+      ->type_name("SOCKET");
+  command
+      .add_option("--metrics", options.run.metrics,
+                  "serve Prometheus' text at http://ADDRESS:PORT/metrics, 127.0.0.1:9091")
+      ->type_name("ADDRESS:PORT");
+  command.add_flag("--telemetry", options.run.telemetry,
+                   "/impair/stats and /impair/rules in DPDK's telemetry");
+  command
+      .add_option("--file-prefix", options.run.file_prefix,
+                  "of DPDK's runtime directory (default: one of its own; dpdk-telemetry.py looks "
+                  "for rte)")
+      ->type_name("NAME");
+}
+
+void add_machine(CLI::App& command, Options& options) {
+  command
+      .add_option("--idle", options.idle, "with nothing to do: leave the core to others, or spin")
+      ->check(CLI::IsMember({"adaptive", "spin"}))
+      ->capture_default_str();
+  command.add_option("--core", options.run.core, "CPU to pin to (default: none)");
+  command.add_flag("--verbose", options.run.verbose, "show DPDK's own log");
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& program, Command& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand(
+      "run", "Stand between two ports: delay and lose what a profile matches, pass the rest");
+  add_ports(*command, *options);
+  add_limits(*command, *options);
+  add_outputs(*command, *options);
+  add_services(*command, *options);
+  add_machine(*command, *options);
+  command->callback([options, &chosen] { chosen = [options] { return execute(*options); }; });
+}
+
+}  // namespace lw::impair

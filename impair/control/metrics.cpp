@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/control/metrics.h"
+
+#include <fmt/format.h>
+
+#include "report/prometheus.h"
+
+namespace lw::impair {
+namespace {
+
+using report::Prometheus;
+using Labels = Prometheus::Labels;
+using Type = Prometheus::Type;
+
+/// One way for a frame to be counted, as a family of its own.
+struct Figure {
+  std::string_view name, help;
+  path::Amount path::Account::* amount;
+};
+constexpr Figure kFigures[] = {
+    {"received", "Frames that came in", &path::Account::received},
+    {"created", "Frames that the box made: duplicates, pause frames", &path::Account::created},
+    {"sent", "Frames that went out", &path::Account::sent},
+    {"consumed", "Frames that ended in the box: pause frames honoured", &path::Account::consumed},
+    {"dropped_by_rule", "Frames that a rule dropped", &path::Account::dropped_by_rule},
+};
+
+/// Calls visit(labels, account) for every direction's every rule.
+template <class Visit>
+void for_each_rule(const Report& report, Visit visit) {
+  for (const auto& direction : report.directions)
+    for (const auto& rule : direction.books.rules)
+      visit(Labels{{"direction", direction.books.direction.name}, {"rule", rule.name}}, rule);
+}
+
+void add_figure(Prometheus& out, const Report& report, const Figure& figure) {
+  out.family(fmt::format("longwire_impair_{}_frames_total", figure.name), Type::counter,
+             fmt::format("{}.", figure.help));
+  for_each_rule(report, [&](const Labels& labels, const path::Account& rule) {
+    out.sample(labels, (rule.*figure.amount).frames);
+  });
+  out.family(fmt::format("longwire_impair_{}_bytes_total", figure.name), Type::counter,
+             fmt::format("{}: their bytes, without FCS.", figure.help));
+  for_each_rule(report, [&](const Labels& labels, const path::Account& rule) {
+    out.sample(labels, (rule.*figure.amount).bytes);
+  });
+}
+
+void add_wants(Prometheus& out, const Report& report) {
+  out.family("longwire_impair_dropped_for_want_frames_total", Type::counter,
+             "Frames dropped because the box lacked something.");
+  for_each_rule(report, [&](Labels labels, const path::Account& rule) {
+    labels.emplace_back("want", "");
+    for (std::size_t i = 0; i < path::kWants; ++i) {
+      labels.back().second = name_of(static_cast<path::Want>(i));
+      out.sample(labels, rule.dropped_for_want[i].frames);
+    }
+  });
+}
+
+void add_in_flight(Prometheus& out, const Report& report) {
+  out.family("longwire_impair_in_flight_frames", Type::gauge, "Frames inside the box.");
+  for_each_rule(report, [&](const Labels& labels, const path::Account& rule) {
+    out.sample(labels, rule.in_flight.frames);
+  });
+}
+
+void add_ports(Prometheus& out, const Report& report) {
+  out.family("longwire_impair_port_missed_frames_total", Type::counter,
+             "Frames that a port's device dropped because they were not taken in time.");
+  for (const auto& port : report.ports)
+    out.sample({{"side", port.side}, {"port", port.port}}, port.missed);
+}
+
+void add_spread(Prometheus& out, const Report& report, std::string_view name, std::string_view help,
+                Spread DirectionReport::* spread) {
+  out.family(name, Type::gauge, help);
+  for (const auto& direction : report.directions) {
+    const Spread& found = direction.*spread;
+    const std::pair<std::string_view, std::int64_t> points[] = {
+        {"0.5", found.p50}, {"0.99", found.p99}, {"0.999", found.p999}, {"1", found.maximum}};
+    for (const auto& [quantile, ns] : points)
+      out.sample(
+          {{"direction", direction.books.direction.name}, {"quantile", std::string(quantile)}},
+          static_cast<double>(ns) * 1e-9);
+  }
+}
+
+}  // namespace
+
+std::string to_prometheus(const Report& report) {
+  Prometheus out;
+  out.family("longwire_impair_run_seconds", Type::gauge, "For how long the box has been running.");
+  out.sample({{"profile", report.profile}}, report.seconds);
+  for (const Figure& figure : kFigures) add_figure(out, report, figure);
+  add_wants(out, report);
+  add_in_flight(out, report);
+  add_spread(out, report, "longwire_impair_release_error_seconds",
+             "Achieved minus asked release of delayed frames.", &DirectionReport::release_error);
+  add_spread(out, report, "longwire_impair_pass_latency_seconds",
+             "What the box itself took for frames that no rule delays.",
+             &DirectionReport::pass_latency);
+  add_ports(out, report);
+  return out.text();
+}
+
+std::string http_answer(std::string_view request, const std::string& metrics) {
+  const auto answer = [](std::string_view status, std::string_view type, std::string_view body) {
+    return fmt::format(
+        "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{}",
+        status, type, body.size(), body);
+  };
+  if (!request.starts_with("GET ")) return answer("405 Method Not Allowed", "text/plain", "GET\n");
+  const auto path = request.substr(4, request.find_first_of(" ?\r", 4) - 4);
+  if (path != "/metrics") return answer("404 Not Found", "text/plain", "try /metrics\n");
+  return answer("200 OK", "text/plain; version=0.0.4; charset=utf-8", metrics);
+}
+
+}  // namespace lw::impair

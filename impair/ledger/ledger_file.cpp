@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/ledger/ledger_file.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace lw::impair {
+namespace {
+
+std::unexpected<Error> refuse(const std::string& path, int error) {
+  return fail(fmt::format("can't write the ledger {}: {}", path, std::strerror(error)),
+              ExitCode::environment);
+}
+
+/// Quoted and escaped; names come from a profile and may hold anything.
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// What the last stage that acted did; what became of the frame where it didn't go out.
+std::string_view action_of(const path::LedgerRecord& record) {
+  if (!record.went_out()) return name_of(record.fate);
+  const path::Stage stage = record.acted.last();
+  if (stage == path::Stage::none || stage == path::Stage::queue) return name_of(record.fate);
+  return name_of(stage);
+}
+
+void add_stages(fmt::appender out, path::StageSet stages) {
+  std::string_view before = R"(,"stages":[")";
+  for (std::size_t i = 0; i < path::kStages; ++i) {
+    const auto stage = static_cast<path::Stage>(i);
+    if (!stages.has(stage)) continue;
+    fmt::format_to(out, "{}{}", before, name_of(stage));
+    before = R"(",")";
+  }
+  fmt::format_to(out, R"("])");
+}
+
+}  // namespace
+
+std::string ledger_line(const path::LedgerRecord& record, const RuleNames& rules,
+                        std::int64_t clock_offset_ns) {
+  const auto& names = rules[static_cast<std::size_t>(record.direction)];
+  fmt::memory_buffer line;
+  const auto out = fmt::appender(line);
+  fmt::format_to(out, R"({{"direction":"{}","frame":{},"time_in_ns":{},"time_out_ns":)",
+                 name_of(record.direction), record.number, to_ns(record.in) + clock_offset_ns);
+  if (record.went_out()) {
+    fmt::format_to(out, "{}", to_ns(record.out) + clock_offset_ns);
+  } else {
+    fmt::format_to(out, "null");
+  }
+  fmt::format_to(out, R"(,"rule":{},"stage":"{}","action":"{}")",
+                 record.rule < names.size() ? quoted(names[record.rule]) : "null",
+                 name_of(record.stage), action_of(record));
+  if (record.acted.several()) add_stages(out, record.acted);
+  if (record.copy > 0) fmt::format_to(out, R"(,"copy":{})", record.copy);
+  if (record.roce)
+    fmt::format_to(
+        out, R"(,"infiniband.bth.destqp":{},"infiniband.bth.psn":{},"infiniband.bth.opcode":{})",
+        record.qpn, record.psn, record.opcode);
+  fmt::format_to(out, "}}");
+  return fmt::to_string(line);
+}
+
+Result<std::unique_ptr<LedgerFile>> LedgerFile::create(const std::string& path, RuleNames rules,
+                                                       std::int64_t clock_offset_ns) {
+  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
+  if (!file) return refuse(path, errno);
+  return std::unique_ptr<LedgerFile>(new LedgerFile(path, file, std::move(rules), clock_offset_ns));
+}
+
+LedgerFile::LedgerFile(std::string path, std::FILE* file, RuleNames rules,
+                       std::int64_t clock_offset_ns)
+    : path_(std::move(path)),
+      file_(file),
+      rules_(std::move(rules)),
+      clock_offset_ns_(clock_offset_ns) {}
+
+void LedgerFile::learn(RuleNames rules) {
+  const std::lock_guard lock(names_);
+  rules_ = std::move(rules);
+}
+
+void LedgerFile::write(std::span<const path::LedgerRecord> records) {
+  const std::lock_guard lock(names_);
+  for (const auto& record : records) {
+    const std::string line = ledger_line(record, rules_, clock_offset_ns_) + "\n";
+    failed_ |= std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size();
+  }
+  records_ += records.size();
+}
+
+Result<void> LedgerFile::close() {
+  if (std::fflush(file_.get()) != 0 || failed_) return refuse(path_, errno);
+  return {};
+}
+
+}  // namespace lw::impair

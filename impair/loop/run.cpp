@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/loop/run.h"
+
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "impair/commands/stop_signal.h"
+#include "impair/control/services.h"
+#include "impair/ledger/ledger_file.h"
+#include "impair/ledger/ledger_thread.h"
+#include "impair/loop/bump.h"
+#include "impair/loop/equipment.h"
+#include "impair/loop/sizing.h"
+
+namespace lw::impair {
+namespace {
+
+using path::Direction;
+
+/// The ledger's file and the thread that writes it; neither where none was asked for.
+struct LedgerOutput {
+  std::unique_ptr<LedgerFile> file;
+  std::unique_ptr<LedgerThread> thread;
+
+  [[nodiscard]] path::LedgerSink* sink() const noexcept { return thread.get(); }
+};
+
+Result<LedgerOutput> open_ledger(const profile::ImpairProfile& profile, const RunConfig& config) {
+  LedgerOutput output;
+  if (!config.ledger) return output;
+  const RuleNames names = {pipeline_of(profile, Direction::west_to_east).rule_names(),
+                           pipeline_of(profile, Direction::east_to_west).rule_names()};
+  // The loop runs on the steady clock; captures are stamped by the wall clock.
+  const std::int64_t offset_ns = nic::wall_clock_ns() - to_ns(nic::now());
+  auto file = LedgerFile::create(*config.ledger, names, offset_ns);
+  if (!file) return std::unexpected(file.error());
+  output.file = std::move(*file);
+  output.thread = std::make_unique<LedgerThread>(*output.file);
+  return output;
+}
+
+Result<void> wait_links(Equipment& equipment, const RunConfig& config, const StopSignal& stop) {
+  for (nic::Port* port : {&equipment.west, &equipment.east})
+    if (auto up = port->wait_link(config.wait, stop.asked()); !up) return up;
+  fmt::print(stderr, "ready\n");
+  std::fflush(stderr);
+  if (config.ready_file && !(std::ofstream(*config.ready_file) << "ready\n"))
+    return fail(fmt::format("can't write {}", *config.ready_file), ExitCode::environment);
+  return {};
+}
+
+}  // namespace
+
+Result<Report> run(const LiveProfile::Version& version, const RunConfig& config) {
+  const profile::ImpairProfile& profile = version.profile;
+  if (auto fits = check_memory(profile, available_memory()); !fits)
+    return std::unexpected(fits.error());
+  const StopSignal stop;
+  auto equipment = open_equipment(profile, config);
+  if (!equipment) return std::unexpected(equipment.error());
+  fmt::print(stderr, "{}\n", equipment->eal.notice());
+  auto ledger = open_ledger(profile, config);
+  if (!ledger) return std::unexpected(ledger.error());
+  const auto bump = std::make_unique<Bump>(profile, *equipment, ledger->sink());
+  auto services = Services::start(config, version, *bump, *equipment, ledger->file.get());
+  if (!services) return std::unexpected(services.error());
+  if (auto up = wait_links(*equipment, config, stop); !up) return std::unexpected(up.error());
+  bump->work(config, stop);
+  bump->drain(stop);  // still answering: nobody who asks now may hold up what is in flight
+  services->reset();
+
+  Report report{.command = "run", .profile = profile.name, .seed = profile.seed};
+  bump->report(report);
+  report.ports = port_reports(*equipment);
+  if (config.ledger) {
+    ledger->thread->finish();
+    if (auto closed = ledger->file->close(); !closed) return std::unexpected(closed.error());
+    report.ledger =
+        LedgerReport{*config.ledger, ledger->file->records(), ledger->thread->skipped()};
+  }
+  return report;
+}
+
+}  // namespace lw::impair

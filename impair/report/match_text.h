@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include "path/events/event.h"
+#include "path/match/match.h"
+
+namespace lw::impair {
+
+/// What a rule matches, in the profile's words: "rocev2", "all", "rocev2, dst_qp 16-31, kind nak".
+std::string to_text(const path::MatchConfig& match);
+
+/// What an event waits for and does: "request 1 with psn 7 to qp 2: drop".
+std::string to_text(const path::EventConfig& event);
+
+}  // namespace lw::impair

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/report/progress.h"
+
+#include <unistd.h>
+
+#include <fmt/core.h>
+
+#include "core/quantity.h"
+
+namespace lw::impair {
+
+Progress::Progress(Instant start)
+    : period_(std::chrono::seconds(isatty(STDERR_FILENO) ? 1 : 5)),
+      start_(start),
+      last_(start),
+      next_(start + period_) {}
+
+void Progress::tick(Instant now, const Way& eastward, const Way& westward) {
+  if (now < next_) return;
+  const double seconds = static_cast<double>((now - last_).count()) * 1e-9;
+  fmt::print(stderr, "{:>4} s  east {}; west {}\n", (now - start_) / std::chrono::seconds(1),
+             describe(eastward, east_, seconds), describe(westward, west_, seconds));
+  last_ = now;
+  next_ = now + period_;
+}
+
+std::string Progress::describe(const Way& way, Seen& seen, double seconds) {
+  const path::Amount sent = way.lane().tallies().sent.get();
+  const path::Amount lost = way.lane().tallies().dropped_by_rule.get();
+  const double frames = static_cast<double>(sent.frames - seen.frames) / seconds;
+  const double bits = static_cast<double>(sent.bytes - seen.bytes) * 8 / seconds;
+  seen = {sent.frames, sent.bytes};
+  return fmt::format("{:.0f} frames/s {} ({} inside, {} dropped by rule)", frames,
+                     bits > 0 ? format_bit_rate(bits) : "idle", way.lane().inside(), lost.frames);
+}
+
+}  // namespace lw::impair

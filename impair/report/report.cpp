@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/report/report.h"
+
+#include <algorithm>
+
+namespace lw::impair {
+
+Spread spread_of(const Histogram& histogram) {
+  return {histogram.count(),        histogram.minimum(),       histogram.quantile(0.5),
+          histogram.quantile(0.99), histogram.quantile(0.999), histogram.maximum()};
+}
+
+EventsReport events_of(const path::Events& events) {
+  return {events.outcomes(), events.untracked()};
+}
+
+std::vector<StagesReport> stages_of(const path::Pipeline& pipeline) {
+  std::vector<StagesReport> reports;
+  for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
+    const path::Rule& rule = pipeline.rules()[i];
+    const path::RuleStats& stats = rule.stats();
+    reports.push_back(
+        {pipeline.rule_names()[rule.index()], stats, audit(pipeline.configs()[i], stats)});
+  }
+  return reports;
+}
+
+bool Report::accounts_hold() const noexcept {
+  return std::ranges::all_of(directions, [](const DirectionReport& d) { return d.books.holds(); });
+}
+
+bool Report::stages_hold() const noexcept {
+  const auto holds = [](const path::Check& check) { return check.holds(); };
+  for (const DirectionReport& direction : directions)
+    for (const StagesReport& stages : direction.stages)
+      if (!std::ranges::all_of(stages.checks, holds)) return false;
+  return true;
+}
+
+}  // namespace lw::impair

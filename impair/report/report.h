@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/histogram.h"
+#include "path/accounting.h"
+#include "path/audit.h"
+#include "path/events/events.h"
+#include "path/pipeline.h"
+
+namespace lw::impair {
+
+/// A histogram's figures, ns.
+struct Spread {
+  std::uint64_t count = 0;
+  std::int64_t minimum = 0, p50 = 0, p99 = 0, p999 = 0, maximum = 0;
+};
+Spread spread_of(const Histogram& histogram);
+
+/// A rule's stages: what they were seen to do, and what happened beside.
+struct StagesReport {
+  std::string rule;
+  path::RuleStats stats;
+  std::vector<path::Check> checks;
+};
+std::vector<StagesReport> stages_of(const path::Pipeline& pipeline);
+
+/// How the targeted events of a direction fared.
+struct EventsReport {
+  std::vector<path::EventOutcome> outcomes;
+  std::uint64_t untracked = 0;  // packets to QPs beyond the most that are tracked
+};
+
+struct DirectionReport {
+  path::Books books;
+  Spread release_error;  // achieved minus asked
+  Spread pass_latency;   // of frames that no rule delays
+  std::vector<StagesReport> stages = {};
+  EventsReport events = {};
+};
+EventsReport events_of(const path::Events& events);
+
+/// What a port's device counted.
+struct PortReport {
+  std::string side, port;
+  std::uint64_t received = 0, sent = 0, missed = 0, no_buffer = 0, errors = 0;
+};
+
+struct LedgerReport {
+  std::string file;
+  std::uint64_t records = 0, skipped = 0;
+};
+
+/// A whole run, at its end.
+struct Report {
+  std::string command, profile;
+  std::uint64_t seed = 0;
+  double seconds = 0;  // real, or the capture's
+  std::vector<DirectionReport> directions = {};
+  std::vector<PortReport> ports = {};
+  std::optional<LedgerReport> ledger = {};
+  std::uint64_t stamps_backwards = 0;  // of a capture whose time runs backwards
+
+  /// The accounting identity of every direction and rule.
+  [[nodiscard]] bool accounts_hold() const noexcept;
+  /// Every stage's statistics against its own parameters.
+  [[nodiscard]] bool stages_hold() const noexcept;
+  [[nodiscard]] bool holds() const noexcept { return accounts_hold() && stages_hold(); }
+};
+
+nlohmann::ordered_json to_json(const Report& report);
+std::string to_text(const Report& report);
+
+}  // namespace lw::impair

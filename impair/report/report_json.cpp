@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <nlohmann/json.hpp>
+
+#include "impair/report/report.h"
+
+namespace lw::impair {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json of_amount(const path::Amount& amount) {
+  return {{"frames", amount.frames}, {"bytes", amount.bytes}};
+}
+
+Json of_account(const path::Account& account) {
+  Json want;
+  for (std::size_t i = 0; i < path::kWants; ++i)
+    want[std::string(name_of(static_cast<path::Want>(i)))] = of_amount(account.dropped_for_want[i]);
+  return {{"name", account.name},
+          {"received", of_amount(account.received)},
+          {"created", of_amount(account.created)},
+          {"sent", of_amount(account.sent)},
+          {"consumed", of_amount(account.consumed)},
+          {"dropped_by_rule", of_amount(account.dropped_by_rule)},
+          {"dropped_for_want", std::move(want)},
+          {"in_flight", of_amount(account.in_flight)},
+          {"holds", account.holds()}};
+}
+
+Json of_spread(const Spread& spread) {
+  return {{"count", spread.count}, {"min", spread.minimum}, {"p50", spread.p50},
+          {"p99", spread.p99},     {"p99.9", spread.p999},  {"max", spread.maximum}};
+}
+
+Json of_check(const path::Check& check) {
+  return {{"stage", name_of(check.stage)},
+          {"what", check.what},
+          {"frames", check.frames},
+          {"asked", check.asked},
+          {"seen", check.seen},
+          {"low", check.low},
+          {"high", check.high},
+          {"holds", check.holds()}};
+}
+
+Json of_stages(const StagesReport& report) {
+  const path::RuleStats& stats = report.stats;
+  Json json = {{"rule", report.rule}, {"acted", Json::object()}, {"checks", Json::array()}};
+  for (std::size_t i = 1; i < path::kStages; ++i)
+    if (stats.acted[i] > 0) json["acted"][name_of(static_cast<path::Stage>(i))] = stats.acted[i];
+  json["loss"] = {
+      {"frames", stats.loss.frames}, {"lost", stats.loss.lost}, {"runs", stats.loss.runs}};
+  json["not_ect"] = stats.not_ect;
+  json["queue"] = {{"tail_dropped", stats.tail_dropped}, {"peak_bytes", stats.peak_queue_bytes}};
+  json["order"] = {{"releases_put_off", stats.moved_for_order}, {"by_ns", stats.moved_ns}};
+  for (const path::Check& check : report.checks) json["checks"].push_back(of_check(check));
+  return json;
+}
+
+Json of_direction(const DirectionReport& report) {
+  Json json = of_account(report.books.direction);
+  json["holds"] = report.books.holds();
+  json["fragments"] = report.books.fragments;
+  json["truncated"] = report.books.truncated;
+  json["release_error_ns"] = of_spread(report.release_error);
+  json["pass_latency_ns"] = of_spread(report.pass_latency);
+  json["rules"] = Json::array();
+  for (const auto& rule : report.books.rules) json["rules"].push_back(of_account(rule));
+  json["stages"] = Json::array();
+  for (const auto& stages : report.stages) json["stages"].push_back(of_stages(stages));
+  for (const auto& event : report.events.outcomes)
+    json["events"].push_back(
+        {{"name", event.name}, {"happened", event.happened}, {"all", event.all}});
+  if (report.events.untracked) json["untracked"] = report.events.untracked;
+  return json;
+}
+
+Json of_port(const PortReport& port) {
+  return {{"side", port.side},    {"port", port.port},     {"received", port.received},
+          {"sent", port.sent},    {"missed", port.missed}, {"no_buffer", port.no_buffer},
+          {"errors", port.errors}};
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const Report& report) {
+  Json json = {{"command", report.command},
+               {"profile", report.profile},
+               {"seed", report.seed},
+               {"seconds", report.seconds},
+               {"identity_holds", report.accounts_hold()},
+               {"stages_hold", report.stages_hold()},
+               {"directions", Json::array()}};
+  for (const auto& direction : report.directions)
+    json["directions"].push_back(of_direction(direction));
+  for (const auto& port : report.ports) json["ports"].push_back(of_port(port));
+  if (report.ledger)
+    json["ledger"] = {{"file", report.ledger->file},
+                      {"records", report.ledger->records},
+                      {"skipped", report.ledger->skipped}};
+  if (report.stamps_backwards) json["stamps_backwards"] = report.stamps_backwards;
+  return json;
+}
+
+}  // namespace lw::impair

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "impair/report/report.h"
+
+namespace lw::impair {
+namespace {
+
+std::string frames(const path::Amount& amount) {
+  return fmt::format("{:>12} frames  {:>12}", amount.frames,
+                     format_bytes(static_cast<double>(amount.bytes)));
+}
+
+/// A line only where there is something to say.
+std::string line(std::string_view what, const path::Amount& amount) {
+  return amount.frames == 0 ? "" : fmt::format("  {:<22}{}\n", what, frames(amount));
+}
+
+std::string spread(std::string_view what, const Spread& spread) {
+  if (spread.count == 0) return "";
+  const auto us = [](std::int64_t ns) { return static_cast<double>(ns) / 1000; };
+  return fmt::format("  {:<22}p50 {:.3f}  p99 {:.3f}  p99.9 {:.3f}  max {:.3f} us\n", what,
+                     us(spread.p50), us(spread.p99), us(spread.p999), us(spread.maximum));
+}
+
+std::string account(const path::Account& account) {
+  std::string text = fmt::format("  {:<22}{}\n", "received", frames(account.received));
+  text += line("created", account.created);
+  text += fmt::format("  {:<22}{}\n", "sent", frames(account.sent));
+  text += line("consumed", account.consumed);
+  text += line("dropped by rule", account.dropped_by_rule);
+  for (std::size_t i = 0; i < path::kWants; ++i)
+    text += line(fmt::format("dropped: {}", name_of(static_cast<path::Want>(i))),
+                 account.dropped_for_want[i]);
+  return text + line("in flight", account.in_flight);
+}
+
+std::string rule_line(const path::Account& rule) {
+  if (rule.received.frames == 0) return "";
+  const double lost =
+      static_cast<double>(rule.dropped_by_rule.frames) / static_cast<double>(rule.received.frames);
+  return fmt::format("    {:<20}{:>12} frames, {} dropped by it ({:.4f} %)\n", rule.name,
+                     rule.received.frames, rule.dropped_by_rule.frames, lost * 100);
+}
+
+/// Shares in %, bursts in frames, delays in us.
+std::string check_line(const std::string& rule, const path::Check& check) {
+  const bool share = check.stage != path::Stage::delay && check.what != "mean burst";
+  const double scale = share ? 100 : check.stage == path::Stage::delay ? 1e-3 : 1;
+  const std::string_view unit = share ? "%" : check.stage == path::Stage::delay ? "us" : "frames";
+  return fmt::format("    {:<20}{} {:.6g} {}, asked {:.6g}, bounds {:.6g} to {:.6g}: {}\n", rule,
+                     check.what, check.seen * scale, unit, check.asked * scale, check.low * scale,
+                     check.high * scale, check.holds() ? "holds" : "DOES NOT HOLD");
+}
+
+std::string stages(const StagesReport& report) {
+  const path::RuleStats& stats = report.stats;
+  std::string text;
+  for (const auto& check : report.checks) text += check_line(report.rule, check);
+  const auto say = [&](std::uint64_t count, std::string_view what) {
+    if (count > 0) text += fmt::format("    {:<20}{} {}\n", report.rule, count, what);
+  };
+  say(stats.by(path::Stage::police), "dropped by the policer");
+  say(stats.tail_dropped, "found the queue full");
+  say(stats.not_ect, "not marked, because they don't say ECT");
+  say(stats.moved_for_order, "releases put off to keep the order");
+  return text;
+}
+
+std::string events(const EventsReport& report) {
+  std::string text;
+  for (const auto& event : report.outcomes)
+    text += fmt::format("    event {:<14}{:>12} of {} happened\n", event.name, event.happened,
+                        event.all);
+  if (report.untracked)
+    text += fmt::format("  {:<22}{:>12} to QPs beyond the {} that are tracked\n", "untracked",
+                        report.untracked, path::Events::kTrackedQps);
+  return text;
+}
+
+std::string direction(const DirectionReport& report) {
+  std::string text =
+      fmt::format("{}\n{}", report.books.direction.name, account(report.books.direction));
+  for (const auto& rule : report.books.rules) text += rule_line(rule);
+  for (const auto& each : report.stages) text += stages(each);
+  text += events(report.events);
+  if (report.books.fragments)
+    text +=
+        fmt::format("  {:<22}{:>12} passed untouched\n", "IP fragments", report.books.fragments);
+  if (report.books.truncated)
+    text += fmt::format("  {:<22}{:>12} passed untouched\n", "without a whole BTH",
+                        report.books.truncated);
+  text += spread("release error", report.release_error);
+  return text + spread("passing through took", report.pass_latency);
+}
+
+std::string port_line(const PortReport& port) {
+  if (port.missed + port.no_buffer + port.errors == 0) return "";
+  return fmt::format(
+      "{} port {}: never seen here: {} missed by the device, {} for want of a "
+      "buffer, {} in error\n",
+      port.side, port.port, port.missed, port.no_buffer, port.errors);
+}
+
+}  // namespace
+
+std::string to_text(const Report& report) {
+  std::string text;
+  for (const auto& each : report.directions) text += direction(each);
+  for (const auto& port : report.ports) text += port_line(port);
+  if (report.stamps_backwards)
+    text += fmt::format("{} stamps ran backwards: taken as the latest before them\n",
+                        report.stamps_backwards);
+  if (report.ledger)
+    text += fmt::format("ledger {}: {} records, {} skipped\n", report.ledger->file,
+                        report.ledger->records, report.ledger->skipped);
+  if (!report.stages_hold())
+    text += "A STAGE DID NOT DO WHAT IT WAS ASKED: see the lines that do not hold\n";
+  return text + (report.accounts_hold()
+                     ? "every frame is accounted for\n"
+                     : "THE ACCOUNTS DO NOT ADD UP: see --json for every figure\n");
+}
+
+}  // namespace lw::impair

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/time.h"
+#include "path/decision.h"
+#include "path/direction.h"
+#include "path/match/packet_kind.h"
+
+namespace lw::path {
+
+enum class EventAction : std::uint8_t { drop, mark, corrupt, delay, duplicate };
+
+std::string_view name_of(EventAction action) noexcept;
+
+/// Which of a QP's packets an event means.
+enum class PsnFrom : std::uint8_t {
+  any,       // whatever the PSN
+  absolute,  // this very PSN
+  start,     // so many after the first of its stream
+};
+
+/// One thing that is done to one packet, which is found without any help from the endpoints: the
+/// `occurrence`-th transmission of this PSN to this QP, say, or the n-th CNP.
+struct EventConfig {
+  std::string name;
+  Ways ways = Ways::both;
+  // Neither of the two: the packets to all QPs are counted together.
+  std::optional<std::uint32_t> qp;   // the how manieth destination QP seen, from 1
+  std::optional<std::uint32_t> qpn;  // or its number, whoever sends to it
+  PacketKind on = PacketKind::request;
+  PsnFrom psn_from = PsnFrom::any;
+  std::uint32_t psn = 0;         // 24 bits
+  std::uint64_t occurrence = 1;  // from 1, among the packets that all above holds for
+  EventAction action = EventAction::drop;
+  Duration delay{};  // for EventAction::delay
+
+  [[nodiscard]] bool applies(Direction direction) const noexcept { return covers(ways, direction); }
+  friend bool operator==(const EventConfig&, const EventConfig&) = default;
+};
+
+/// How the events of one name fared.
+struct EventOutcome {
+  std::string name;
+  std::uint64_t happened = 0, all = 0;
+};
+
+}  // namespace lw::path

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/events/event_targets.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace lw::path {
+namespace {
+
+constexpr int kPsnBits = 24, kFromBits = 2, kKindBits = 4;
+
+/// All that tells one target from another, in one number; never 0, as no group is.
+constexpr std::uint64_t key_of(EventTargets::Group group, PacketKind kind, PsnFrom from,
+                               std::uint32_t psn) noexcept {
+  std::uint64_t key = group;
+  key = key << kKindBits | static_cast<std::uint64_t>(kind);
+  key = key << kFromBits | static_cast<std::uint64_t>(from);
+  return key << kPsnBits | psn;
+}
+
+constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
+
+void apply(EventAction action, Duration delay, Aimed& aimed) noexcept {
+  switch (action) {
+    case EventAction::drop:
+      aimed.drop = true;
+      break;
+    case EventAction::mark:
+      aimed.mark = true;
+      break;
+    case EventAction::corrupt:
+      aimed.corrupt = true;
+      break;
+    case EventAction::delay:
+      aimed.delay += delay;
+      break;
+    case EventAction::duplicate:
+      ++aimed.copies;
+      break;
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(EventAction action) noexcept {
+  constexpr std::string_view kNames[] = {"drop", "mark", "corrupt", "delay", "duplicate"};
+  return kNames[static_cast<std::size_t>(action)];
+}
+
+EventTargets::Group EventTargets::add_group() {
+  pending_of_.push_back(0);
+  return static_cast<Group>(pending_of_.size() - 1);
+}
+
+void EventTargets::add(Group group, const EventConfig& event) {
+  const std::uint32_t psn = event.psn_from == PsnFrom::any ? 0 : event.psn;
+  // A profile's list of PSNs is many events of one name.
+  if (names_.empty() || names_.back() != event.name) names_.push_back(event.name);
+  events_.push_back({.key = key_of(group, event.on, event.psn_from, psn),
+                     .occurrence = event.occurrence,
+                     .action = event.action,
+                     .name = static_cast<std::uint32_t>(names_.size() - 1),
+                     .delay = event.delay});
+  ++pending_of_[group];
+  ++pending_;
+}
+
+void EventTargets::seal() {
+  std::ranges::stable_sort(events_, [](const Event& a, const Event& b) {
+    return a.key != b.key ? a.key < b.key : a.occurrence < b.occurrence;
+  });
+  targets_.assign(std::bit_ceil(2 * events_.size() + 2), {});
+  shift_ = 64 - std::countr_zero(targets_.size());
+  for (std::uint32_t i = 0; i < events_.size(); ++i) {
+    Target& target = *find(events_[i].key);
+    if (target.key == 0) target = {events_[i].key, 0, i, i};
+    target.end = i + 1;
+  }
+}
+
+/// The target, or the empty slot where it would be.
+EventTargets::Target* EventTargets::find(std::uint64_t key) noexcept {
+  std::size_t at = key * kGolden >> shift_;
+  while (targets_[at].key != key && targets_[at].key != 0) at = (at + 1) & (targets_.size() - 1);
+  return &targets_[at];
+}
+
+void EventTargets::meet(Group group, const PacketPlace& place, Aimed& aimed) noexcept {
+  meet(key_of(group, place.kind, PsnFrom::any, 0), group, aimed);
+  meet(key_of(group, place.kind, PsnFrom::absolute, place.psn), group, aimed);
+  meet(key_of(group, place.kind, PsnFrom::start, place.offset), group, aimed);
+}
+
+void EventTargets::meet(std::uint64_t key, Group group, Aimed& aimed) noexcept {
+  Target& target = *find(key);
+  if (target.key == 0) return;
+  ++target.count;
+  while (target.next < target.end && events_[target.next].occurrence == target.count)
+    happen(events_[target.next++], group, aimed);
+}
+
+void EventTargets::happen(Event& event, Group group, Aimed& aimed) noexcept {
+  event.happened = true;
+  --pending_of_[group];
+  --pending_;
+  apply(event.action, event.delay, aimed);
+}
+
+std::vector<EventOutcome> EventTargets::outcomes() const {
+  std::vector<EventOutcome> result;
+  for (const std::string& name : names_) result.push_back({name});
+  for (const Event& event : events_) {
+    EventOutcome& outcome = result[event.name];
+    ++outcome.all;
+    outcome.happened += event.happened ? 1U : 0U;
+  }
+  return result;
+}
+
+}  // namespace lw::path

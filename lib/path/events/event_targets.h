@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "path/events/event.h"
+
+namespace lw::path {
+
+/// What an event may look at in a packet of a known QP.
+struct PacketPlace {
+  PacketKind kind{};
+  std::uint32_t psn = 0;     // as it stands in the BTH
+  std::uint32_t offset = 0;  // from the first PSN of its stream, modulo 2^24
+};
+
+/// The packets that events wait for. A target is a kind of packet at a PSN, to the QPs of a group;
+/// it counts the packets that it meets, retransmissions too, and knows which of them are meant.
+/// A packet meets its targets by hash, however many there are.
+class EventTargets {
+ public:
+  /// Those who share targets: a QP, or all of one QPN, or all there are.
+  using Group = std::uint32_t;
+  static constexpr Group kNobody = 0;
+
+  Group add_group();
+  /// Before the first meet(); seal() ends it.
+  void add(Group group, const EventConfig& event);
+  void seal();
+
+  /// Counts the packet at all targets of the group that it is, and adds what is asked for.
+  void meet(Group group, const PacketPlace& place, Aimed& aimed) noexcept;
+
+  /// Events that haven't happened yet: of a group, and of all together.
+  [[nodiscard]] std::uint32_t pending(Group group) const noexcept { return pending_of_[group]; }
+  [[nodiscard]] std::size_t pending() const noexcept { return pending_; }
+
+  /// In the order in which their names came.
+  [[nodiscard]] std::vector<EventOutcome> outcomes() const;
+
+ private:
+  struct Event {
+    std::uint64_t key = 0, occurrence = 0;
+    EventAction action{};
+    std::uint32_t name = 0;  // of names_
+    Duration delay{};
+    bool happened = false;
+  };
+  struct Target {
+    std::uint64_t key = 0, count = 0;
+    std::uint32_t next = 0, end = 0;  // of events_; equal: nothing waits, or an empty slot
+  };
+
+  void meet(std::uint64_t key, Group group, Aimed& aimed) noexcept;
+  [[nodiscard]] Target* find(std::uint64_t key) noexcept;
+  void happen(Event& event, Group group, Aimed& aimed) noexcept;
+
+  std::vector<std::string> names_;
+  std::vector<Event> events_;    // sorted by target, then by occurrence
+  std::vector<Target> targets_;  // open addressing, at most half full
+  int shift_ = 0;
+  std::vector<std::uint32_t> pending_of_ = {0};
+  std::size_t pending_ = 0;
+};
+
+}  // namespace lw::path

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/events/qp_table.h"
+
+#include <bit>
+#include <cstring>
+
+namespace lw::path {
+namespace {
+
+constexpr std::uint32_t kVersionShift = 24;
+
+template <class T>
+T load(const std::byte* bytes) noexcept {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+/// 2^64 over the golden ratio: neighbouring QPNs fall far apart.
+constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
+
+std::uint64_t hash_of(const QpKey& key) noexcept {
+  std::uint64_t hash = key.dest_qp;
+  for (const std::uint64_t part : key.addresses) hash = (hash ^ part ^ hash >> 32) * kGolden;
+  return hash;
+}
+
+}  // namespace
+
+QpKey qp_key(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept {
+  QpKey key;
+  if (envelope.ipv4) {
+    const std::uint64_t source = load<std::uint32_t>(envelope.ipv4->source.bytes.data());
+    key.addresses[0] = source << 32 | load<std::uint32_t>(envelope.ipv4->destination.bytes.data());
+    key.dest_qp = dest_qp | 4u << kVersionShift;
+    return key;
+  }
+  std::memcpy(&key.addresses[0], envelope.ipv6->source.bytes.data(), 16);
+  std::memcpy(&key.addresses[2], envelope.ipv6->destination.bytes.data(), 16);
+  key.dest_qp = dest_qp | 6u << kVersionShift;
+  return key;
+}
+
+QpKey reversed(const QpKey& key, std::uint32_t dest_qp) noexcept {
+  const std::uint32_t version = key.dest_qp >> kVersionShift;
+  QpKey result{
+      .addresses = {key.addresses[2], key.addresses[3], key.addresses[0], key.addresses[1]},
+      .dest_qp = dest_qp | version << kVersionShift};
+  if (version == 4) {
+    result.addresses[0] = std::rotl(key.addresses[0], 32);
+    result.addresses[2] = 0;
+  }
+  return result;
+}
+
+QpTable::QpTable(std::size_t capacity)
+    : slots_(std::bit_ceil(capacity * 2)), shift_(64 - std::countr_zero(slots_.size())) {
+  entries_.reserve(capacity);
+}
+
+QpState* QpTable::find_or_add(const QpKey& key) noexcept {
+  const std::uint64_t hash = hash_of(key);
+  const auto tag = static_cast<std::uint32_t>(hash);
+  std::size_t at = hash >> shift_;
+  for (; slots_[at].entry; at = (at + 1) & (slots_.size() - 1)) {
+    if (slots_[at].tag != tag) continue;
+    Entry& entry = entries_[slots_[at].entry - 1];
+    if (entry.key == key) return &entry.state;
+  }
+  if (entries_.size() == entries_.capacity()) return nullptr;
+  entries_.push_back({key, {}});
+  slots_[at] = {tag, static_cast<std::uint32_t>(entries_.size())};
+  return &entries_.back().state;
+}
+
+}  // namespace lw::path

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/stages/corrupt.h"
+
+#include <algorithm>
+#include <array>
+
+#include "roce/icrc_check.h"
+#include "wire/icrc.h"
+
+namespace lw::path {
+namespace {
+
+void flip(wire::MutableBytes part, std::uint64_t bit) noexcept {
+  // Bit 0 is the first on the wire's own numbering: the first byte's highest.
+  part[bit / 8] ^= std::byte{0x80} >> static_cast<int>(bit % 8);
+}
+
+wire::MutableBytes part_of(wire::MutableBytes frame, const roce::Envelope& envelope,
+                           CorruptConfig::Part part) noexcept {
+  if (part == CorruptConfig::Part::frame) return frame;
+  if (const auto icrc = roce::icrc_offset(envelope)) {
+    const std::size_t begin = envelope.bth_offset();
+    return frame.subspan(begin, *icrc - begin);
+  }
+  return frame.subspan(std::min(envelope.network_offset, frame.size()));
+}
+
+}  // namespace
+
+void Corrupter::apply(wire::MutableBytes frame, const roce::Envelope& envelope,
+                      std::uint64_t number) const noexcept {
+  if (frame.size() < envelope.bytes.size()) return;  // not given
+  const wire::MutableBytes part = part_of(frame, envelope, config_.part);
+  if (config_.offset) {
+    flip_in_a_row(part);
+  } else {
+    flip_at_random(part, number);
+  }
+  if (!config_.recompute_icrc) return;
+  if (const auto icrc = roce::expected_icrc(envelope))
+    wire::store_icrc(frame.subspan(icrc->offset, wire::kIcrcSize), icrc->expected);
+}
+
+void Corrupter::flip_in_a_row(wire::MutableBytes part) const noexcept {
+  const std::uint64_t first = std::uint64_t{*config_.offset} * 8;
+  const std::uint64_t end = std::min<std::uint64_t>(part.size() * 8, first + config_.bits);
+  for (std::uint64_t bit = first; bit < end; ++bit) flip(part, bit);
+}
+
+/// Floyd's way to draw different numbers: a draw that is taken already becomes the newest.
+void Corrupter::flip_at_random(wire::MutableBytes part, std::uint64_t number) const noexcept {
+  const std::uint64_t all = part.size() * 8;
+  const auto bits = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.bits, all));
+  std::array<std::uint64_t, kMostBits> taken{};
+  for (std::uint32_t i = 0; i < bits; ++i) {
+    const std::uint64_t newest = all - bits + i;
+    auto bit = static_cast<std::uint64_t>(chance_.uniform(number, i + 1) *
+                                          static_cast<double>(newest + 1));
+    if (std::find(taken.begin(), taken.begin() + i, bit) != taken.begin() + i) bit = newest;
+    taken[i] = bit;
+    flip(part, bit);
+  }
+}
+
+}  // namespace lw::path

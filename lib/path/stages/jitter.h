@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "core/chance.h"
+#include "core/time.h"
+#include "path/stages/distribution.h"
+#include "path/stages/sampler.h"
+#include "path/stages/score_process.h"
+
+namespace lw::path {
+
+/// What comes on top of a rule's constant delay.
+struct JitterConfig {
+  Distribution distribution;
+  /// The correlation of the distribution's normal score with itself halves in this time; none:
+  /// each frame draws for itself.
+  std::optional<Duration> half_life;
+  friend bool operator==(const JitterConfig&, const JitterConfig&) = default;
+};
+
+/// A distribution, read by its normal score: what a wandering score is turned into a delay with.
+class ScoreTable {
+ public:
+  explicit ScoreTable(const Distribution& distribution);
+
+  /// The delay, ns, where a standard normal variable is at `score`.
+  [[nodiscard]] double operator()(double score) const noexcept {
+    const double place = std::clamp((score + kEnd) * kNodesAUnit, 0.0, kNodes - 1.0);
+    const auto node = static_cast<std::size_t>(place);
+    return nodes_[node] + (nodes_[node + 1] - nodes_[node]) * (place - static_cast<double>(node));
+  }
+
+ private:
+  static constexpr double kEnd = 7, kNodesAUnit = 512;
+  static constexpr std::size_t kNodes = static_cast<std::size_t>(2 * kEnd * kNodesAUnit);
+  std::vector<double> nodes_;
+};
+
+/// The varying part of a rule's delay.
+class Jitter {
+ public:
+  Jitter(const JitterConfig& config, Chance chance);
+
+  /// ns, of the frame with this number that is at `t`; `copy` 0 for the frame itself. May be
+  /// negative where the distribution is.
+  [[nodiscard]] double operator()(std::uint64_t number, std::uint32_t copy, Instant t) noexcept {
+    if (process_) return (*table_)(process_->at(t));
+    return (*sampler_)(chance_.bits(number, copy));
+  }
+
+ private:
+  Chance chance_;
+  std::optional<Sampler> sampler_;  // for independent draws,
+  std::optional<ScoreProcess> process_;
+  std::optional<ScoreTable> table_;  // these two for correlated ones
+};
+
+/// A delay that hardly any frame exceeds (one in a thousand), ns: what room is made for.
+double ample(const JitterConfig& jitter) noexcept;
+
+}  // namespace lw::path
