@@ -19,6 +19,7 @@ void add_receive_command(CLI::App& program, Command& chosen);
 void add_replay_command(CLI::App& program, Command& chosen);
 void add_search_command(CLI::App& program, Command& chosen);
 void add_perf_command(CLI::App& program, Command& chosen);
+void add_respond_command(CLI::App& program, Command& chosen);
 void add_plan_command(CLI::App& program, Command& chosen);
 void add_check_command(CLI::App& program, Command& chosen);
 void add_opcodes_command(CLI::App& program, Command& chosen);

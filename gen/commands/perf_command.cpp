@@ -5,8 +5,9 @@
 
 #include "gen/commands/commands.h"
 #include "gen/commands/perf_options.h"
+#include "gen/commands/stop_signal.h"
+#include "gen/endpoint/perf_run.h"
 #include "gen/perf/perf_capture.h"
-#include "gen/perf/perf_report.h"
 
 namespace lw::gen {
 namespace {
@@ -14,12 +15,17 @@ namespace {
 constexpr const char* kFooter = R"(Examples:
   roce-gen perf --sim --path profiles/paths/apn-380km.toml --op write -s 64KiB -q 4 -t 2048
   roce-gen perf --sim --path profiles/paths/apn-380km.toml --op read -a -q 16 --json
-  roce-gen perf --sim --delay 1ms --pattern lat --op send -s 64)";
+  roce-gen perf --sim --delay 1ms --pattern lat --op send -s 64
+  roce-gen perf --port memif:/tmp/lw.sock --peer 198.18.0.2 --pattern lat --op write -s 64)";
 
 struct PerfCommand {
   PerfOptions options;
+  EndpointOptions endpoint;
+  PeerOptions peer;
   std::string pcap;
   bool sim = false, all_sizes = false, json = false;
+
+  [[nodiscard]] bool latency() const noexcept { return options.pattern == "lat"; }
 };
 
 std::vector<std::uint32_t> sizes_of(const PerfCommand& command, const sim::PerfConfig& config) {
@@ -29,66 +35,145 @@ std::vector<std::uint32_t> sizes_of(const PerfCommand& command, const sim::PerfC
   return sizes;
 }
 
-/// Runs and prints one size; how many work requests failed.
-std::uint64_t run_bandwidth_line(const PerfCommand& command, const sim::PerfConfig& config,
-                                 const sim::PerfHook& hook) {
-  const sim::BandwidthResult result = sim::run_bandwidth(config, hook);
-  fmt::print("{}",
-             command.json ? bandwidth_json(config, result) : bandwidth_line(config.size, result));
-  return result.failed;
+Result<sim::PerfConfig> config_of(const PerfCommand& command) {
+  auto config = perf_config(command.options, command.sim);
+  if (!config) return config;
+  // perftest's own count; a simulated bandwidth run finds out by itself how many are enough.
+  constexpr std::uint64_t kIterations = 5000;
+  if (config->iterations == 0 && !command.sim) config->iterations = kIterations;
+  return config;
 }
 
-std::uint64_t run_latency_line(const PerfCommand& command, const sim::PerfConfig& config,
-                               const sim::PerfHook& hook) {
-  const sim::LatencyResult result = sim::run_latency(config, hook);
-  fmt::print("{}", command.json ? latency_json(config, result) : latency_line(config.size, result));
-  return result.failed;
+Result<PerfOutcome> simulate(const PerfCommand& command, const sim::PerfConfig& config,
+                             const sim::PerfHook& hook) {
+  PerfOutcome outcome;
+  outcome.where = {{"one_way_ns", config.path.one_way.count()}, {"rate_bps", config.nic.rate_bps}};
+  if (command.latency()) {
+    outcome.latency = sim::run_latency(config, hook);
+  } else {
+    outcome.bandwidth = sim::run_bandwidth(config, hook);
+  }
+  return outcome;
 }
 
-ExitCode perf(const PerfCommand& command) {
-  auto config = perf_config(command.options);
-  if (!config) return complain(config.error());
-  const bool latency = command.options.pattern == "lat";
-  if (!command.json) fmt::print("{}", latency ? latency_header() : bandwidth_header());
+void print(const PerfCommand& command, const sim::PerfConfig& config, const PerfOutcome& outcome) {
+  if (command.latency()) {
+    fmt::print("{}", command.json ? latency_json(config, outcome)
+                                  : latency_line(config.size, outcome.latency));
+  } else {
+    fmt::print("{}", command.json ? bandwidth_json(config, outcome)
+                                  : bandwidth_line(config.size, outcome.bandwidth));
+  }
+}
+
+/// Measures and prints each size. Errors: a measurement's; work requests that failed.
+Result<void> run_sizes(const PerfCommand& command, sim::PerfConfig config,
+                       const PerfMeasure& measure) {
+  if (!command.json) fmt::print("{}", command.latency() ? latency_header() : bandwidth_header());
+  std::uint64_t failed = 0, wrong = 0;
+  for (const std::uint32_t size : sizes_of(command, config)) {
+    config.size = size;
+    const auto outcome = measure(config);
+    if (!outcome) return std::unexpected(outcome.error());
+    print(command, config, *outcome);
+    failed += outcome->failed();
+    wrong += outcome->wrong;
+  }
+  if (failed > 0) {
+    return fail(fmt::format("{} work requests failed", failed), ExitCode::failed);
+  }
+  if (wrong > 0) {
+    return fail(fmt::format("{} messages arrived with other bytes than were sent", wrong),
+                ExitCode::failed);
+  }
+  return {};
+}
+
+Result<void> run_simulated(const PerfCommand& command, const sim::PerfConfig& config) {
   PerfCapture capture;
   sim::PerfHook hook;
   if (!command.pcap.empty()) {
     hook = [&capture](sim::Simulation& simulation) { capture.attach(simulation); };
   }
-  std::uint64_t failed = 0;
-  for (const std::uint32_t size : sizes_of(command, *config)) {
-    config->size = size;
-    failed += latency ? run_latency_line(command, *config, hook)
-                      : run_bandwidth_line(command, *config, hook);
+  auto ran = run_sizes(command, config,
+                       [&](const sim::PerfConfig& each) { return simulate(command, each, hook); });
+  if (!hook) return ran;
+  const auto wrote = capture.write(command.pcap);
+  return ran ? wrote : ran;
+}
+
+ExitCode perf(const PerfCommand& command, const std::atomic<bool>& stop) {
+  const auto config = config_of(command);
+  if (!config) return complain(config.error());
+  const auto run = [&](const PerfMeasure& measure) { return run_sizes(command, *config, measure); };
+  const auto ran =
+      command.sim ? run_simulated(command, *config)
+                  : run_in_real_time(command.endpoint, command.peer, command.latency(), stop, run);
+  return ran ? ExitCode::done : complain(ran.error());
+}
+
+void add_real_time_options(CLI::App* command, PerfCommand& options) {
+  command->add_option("--port", options.endpoint.port, "In real time, through this port")
+      ->type_name("PORT");
+  command->add_option("--peer", options.peer.ip, "Who responds there")->type_name("IP");
+  command->add_option("--peer-mac", options.peer.mac, "Of the peer or the gateway to it")
+      ->type_name("MAC")
+      ->default_str("asked for");
+  add_endpoint_options(command, options.endpoint);
+}
+
+/// What goes with virtual or with real time alone.
+void check_usage(const CLI::App* command, const PerfCommand& options) {
+  if (options.sim == !options.endpoint.port.empty()) {
+    throw CLI::ValidationError("perf", "say where: --sim, or --port and --peer");
   }
-  if (hook) {
-    if (const auto wrote = capture.write(command.pcap); !wrote) return complain(wrote.error());
+  const auto refuse = [&](const char* name, const char* with) {
+    if (command->count(name) > 0) {
+      throw CLI::ValidationError(name, fmt::format("goes with {} only", with));
+    }
+  };
+  if (options.sim) {
+    for (const char* name : {"--peer", "--peer-mac", "--address", "--mac", "--service", "--wait",
+                             "--idle", "--verbose"}) {
+      refuse(name, "--port");
+    }
+    const bool endless = options.options.config.iterations == 0 || options.all_sizes;
+    if (!options.pcap.empty() && endless) {
+      throw CLI::ValidationError("--pcap", "goes with -n and one size: every frame is kept");
+    }
+    return;
   }
-  if (failed == 0) return ExitCode::done;
-  return complain({fmt::format("{} work requests failed", failed), ExitCode::failed});
+  if (options.peer.ip.empty()) throw CLI::ValidationError("--peer", "who responds there?");
+  for (const char* name : {"--path", "--delay", "--rate", "--nic-latency", "--receive-limit",
+                           "--loss", "--seed", "--selective-repeat"}) {
+    refuse(name, "--sim");
+  }
 }
 
 }  // namespace
 
 void add_perf_command(CLI::App& program, Command& chosen) {
-  CLI::App* command =
-      program.add_subcommand("perf", "Measure RDMA as perftest does, over a simulated path");
+  CLI::App* command = program.add_subcommand(
+      "perf", "Measure RDMA as perftest does: over a simulated path, or through a port");
   auto options = std::make_shared<PerfCommand>();
-  command->add_flag("--sim", options->sim, "In virtual time, on no port: what there is so far")
-      ->required();
+  command->add_flag("--sim", options->sim, "In virtual time, on no port");
+  add_real_time_options(command, *options);
   add_perf_options(command, options->options);
   command->add_flag("-a,--all", options->all_sizes, "Every power of two, 2 B to 8 MiB");
   add_run_options(command, options->options);
-  command->add_option("--pcap", options->pcap, "Write both ports' frames down as pcapng; with -n")
+  command
+      ->add_option("--pcap", options->pcap,
+                   "Write down what crosses both simulated ports (with -n), or the real one")
       ->type_name("FILE");
   command->add_flag("--json", options->json, "One line of JSON a size");
   command->footer(kFooter);
-  command->callback([&chosen, options] {
-    const bool endless = options->options.config.iterations == 0 || options->all_sizes;
-    if (!options->pcap.empty() && endless) {
-      throw CLI::ValidationError("--pcap", "goes with -n and one size: every frame is kept");
-    }
-    chosen = [options] { return perf(*options); };
+  command->callback([&chosen, command, options] {
+    check_usage(command, *options);
+    options->endpoint.pcap = options->pcap;
+    // A simulation isn't worth a report when it is cut short: there a signal ends the process.
+    static const std::atomic<bool> kNever{false};
+    const std::atomic<bool>& stop = options->sim ? kNever : stop_on_signals();
+    chosen = [options, &stop] { return perf(*options, stop); };
   });
 }
 

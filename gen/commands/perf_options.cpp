@@ -106,7 +106,7 @@ void add_run_options(CLI::App* command, PerfOptions& options) {
       ->capture_default_str();
   command
       ->add_option("-n,--iterations", options.config.iterations,
-                   "Messages a QP; 0: bw as many as a steady rate needs, lat 1000")
+                   "Messages a QP; 0: lat 1000; bw 5000, simulated as many as a steady rate needs")
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--seed", options.config.path.mishaps.seed, "Of chance")
@@ -115,7 +115,7 @@ void add_run_options(CLI::App* command, PerfOptions& options) {
   add_recovery_options(command, options);
 }
 
-Result<sim::PerfConfig> perf_config(const PerfOptions& options) {
+Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) {
   sim::PerfConfig config = options.config;
   config.immediate = options.immediate;
   config.path.mishaps.loss = options.loss.value_or(0);
@@ -132,6 +132,8 @@ Result<sim::PerfConfig> perf_config(const PerfOptions& options) {
   const bool carries = config.operation == Operation::send || config.operation == Operation::write;
   if (config.immediate && !carries) return fail("--imm goes with --op write and send only");
   if (config.size > 1u << 30) return fail("--size: expected at most 1 GiB");
+  if (config.size == 0) return fail("--size: expected at least 1 B");
+  if (!simulated) return config;
   if (options.delay && !options.path.empty()) return fail("--delay and --path exclude each other");
   if (!options.delay && options.path.empty()) return fail("say what lies between: --path, --delay");
   if (options.delay) {

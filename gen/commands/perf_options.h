@@ -33,7 +33,7 @@ void add_perf_options(CLI::App* command, PerfOptions& options);
 void add_run_options(CLI::App* command, PerfOptions& options);
 
 /// The run that the options describe, its path loaded. Errors: the path profile's; a size or a
-/// combination that can't be.
-Result<sim::PerfConfig> perf_config(const PerfOptions& options);
+/// combination that can't be. Without `simulated` there is no path to be said.
+Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated = true);
 
 }  // namespace lw::gen

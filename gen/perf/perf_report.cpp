@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "report/json_line.h"
-
 namespace lw::gen {
 namespace {
 
@@ -20,9 +18,7 @@ Json settings_of(const sim::PerfConfig& config) {
           {"tx_depth", config.qp.tx_depth},
           {"outstanding", config.qp.max_outstanding_wqe},
           {"reads", config.qp.max_rd_atomic},
-          {"mtu", config.qp.mtu},
-          {"one_way_ns", config.path.one_way.count()},
-          {"rate_bps", config.nic.rate_bps}};
+          {"mtu", config.qp.mtu}};
 }
 
 double messages_per_us(const sim::BandwidthResult& result) {
@@ -42,8 +38,10 @@ std::string bandwidth_line(std::uint32_t size, const sim::BandwidthResult& resul
                      messages_per_us(result));
 }
 
-std::string bandwidth_json(const sim::PerfConfig& config, const sim::BandwidthResult& result) {
+std::string bandwidth_json(const sim::PerfConfig& config, const PerfOutcome& outcome) {
+  const sim::BandwidthResult& result = outcome.bandwidth;
   Json json = settings_of(config);
+  json.update(outcome.where);
   json.update({{"iterations", result.messages},
                {"bw_peak_gbps", result.steady_bps / 1e9},
                {"bw_average_gbps", result.average_bps / 1e9},
@@ -71,9 +69,11 @@ std::string latency_line(std::uint32_t size, const sim::LatencyResult& result) {
       us(result.deviation_ns), quantile(0.99), quantile(0.999));
 }
 
-std::string latency_json(const sim::PerfConfig& config, const sim::LatencyResult& result) {
+std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outcome) {
+  const sim::LatencyResult& result = outcome.latency;
   const auto quantile = [&](double q) { return us(static_cast<double>(result.ns.quantile(q))); };
   Json json = settings_of(config);
+  json.update(outcome.where);
   json.update({{"iterations", result.ns.count()},
                {"t_min_usec", us(static_cast<double>(result.ns.minimum()))},
                {"t_max_usec", us(static_cast<double>(result.ns.maximum()))},

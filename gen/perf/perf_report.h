@@ -3,9 +3,20 @@
 
 #include <string>
 
+#include "report/json_line.h"
 #include "sim/perf.h"
 
 namespace lw::gen {
+
+/// What a run of one size came to, wherever it ran.
+struct PerfOutcome {
+  sim::BandwidthResult bandwidth;  // of a bandwidth run, else
+  sim::LatencyResult latency;
+  std::uint64_t wrong = 0;  // messages whose bytes weren't those that were sent
+  report::Json where;       // what JSON says of the path or the port
+
+  [[nodiscard]] std::uint64_t failed() const noexcept { return bandwidth.failed + latency.failed; }
+};
 
 // perftest's own columns, so that its readers and scripts are at home.
 
@@ -13,10 +24,10 @@ std::string bandwidth_header();
 /// `size` in bytes. "BW peak" is the steady rate, the beginning left out; 0.00 where a run was
 /// too short for one.
 std::string bandwidth_line(std::uint32_t size, const sim::BandwidthResult& result);
-std::string bandwidth_json(const sim::PerfConfig& config, const sim::BandwidthResult& result);
+std::string bandwidth_json(const sim::PerfConfig& config, const PerfOutcome& outcome);
 
 std::string latency_header();
 std::string latency_line(std::uint32_t size, const sim::LatencyResult& result);
-std::string latency_json(const sim::PerfConfig& config, const sim::LatencyResult& result);
+std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outcome);
 
 }  // namespace lw::gen

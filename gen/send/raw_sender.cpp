@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/send/raw_sender.h"
 
-#include <cstring>
+#include <algorithm>
 #include <sched.h>
 
 #include <rte_mbuf.h>
@@ -19,16 +19,22 @@ RawSender::~RawSender() {
   for (std::size_t i = 0; i < count_; ++i) rte_pktmbuf_free(buffers_[i]);
 }
 
-bool RawSender::add(wire::Bytes frame) noexcept {
+wire::MutableBytes RawSender::add(std::size_t size) noexcept {
   rte_mbuf* buffer = rte_pktmbuf_alloc(pool_.get());
-  if (buffer == nullptr) return false;
-  auto* room = rte_pktmbuf_append(buffer, static_cast<std::uint16_t>(frame.size()));
+  if (buffer == nullptr) return {};
+  auto* room = rte_pktmbuf_append(buffer, static_cast<std::uint16_t>(size));
   if (room == nullptr) {
     rte_pktmbuf_free(buffer);
-    return false;
+    return {};
   }
-  std::memcpy(room, frame.data(), frame.size());
   buffers_[count_++] = buffer;
+  return {reinterpret_cast<std::byte*>(room), size};
+}
+
+bool RawSender::add(wire::Bytes frame) noexcept {
+  const wire::MutableBytes room = add(frame.size());
+  if (room.empty()) return false;
+  std::ranges::copy(frame, room.begin());
   return true;
 }
 

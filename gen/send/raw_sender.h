@@ -23,6 +23,9 @@ class RawSender {
   /// Copies a frame of at most the pool's frame size into the burst, which isn't full; false when
   /// there is no buffer for it.
   bool add(wire::Bytes frame) noexcept;
+  /// The same for one that the caller writes: room for `size` bytes, all of them to be written;
+  /// empty when there is no buffer.
+  wire::MutableBytes add(std::size_t size) noexcept;
 
   /// Hands the burst to the port, which gets a while to take it; one that used up its while gets
   /// none again until it takes a frame. Returns how many of the burst's first frames it took.

@@ -15,19 +15,55 @@ constexpr std::uint32_t kQKey = 0x11111111;  // QpConfig's
 std::byte high(std::uint16_t host) noexcept { return static_cast<std::byte>((host + 1) >> 8); }
 std::byte low(std::uint16_t host) noexcept { return static_cast<std::byte>(host + 1); }
 
-void fill_network(roce::FrameFields& fields, const Packet& packet) noexcept {
+void fill_addresses(roce::FrameFields& fields, const Packet& packet) noexcept {
   fields.source_mac = mac_of(packet.from_host);
   fields.destination_mac = mac_of(packet.to_host);
   fields.ipv4.source = ip_of(packet.from_host);
   fields.ipv4.destination = ip_of(packet.to_host);
-  fields.ipv4.ecn = packet.congestion_experienced ? kCe : kEct0;
-  if (packet.opcode == kCnpOpcode) fields.ipv4.dscp = kCnpDscp;
   // A UDP source port a connection, as NICs choose it: the same for all its packets.
   fields.source_port =
       static_cast<std::uint16_t>(0xc000 | ((packet.source_qp ^ packet.dest_qp << 7) & 0x3fff));
 }
 
-void fill_transport(roce::FrameFields& fields, const Packet& packet) noexcept {
+void read_extensions(const roce::Frame& frame, Packet& packet) noexcept {
+  if (frame.deth) packet.source_qp = frame.deth->src_qp.get();
+  if (frame.reth) {
+    packet.va = frame.reth->va.get();
+    packet.r_key = frame.reth->r_key.get();
+    packet.length = frame.reth->dma_length.get();
+  }
+  if (frame.atomiceth) {
+    const wire::AtomicEthFields atomic = frame.atomiceth->fields();
+    packet.va = atomic.va;
+    packet.r_key = atomic.r_key;
+    packet.swap_add = atomic.swap_or_add;
+    packet.compare = atomic.compare;
+  }
+  if (frame.aeth) {
+    packet.syndrome = frame.aeth->syndrome.get();
+    packet.msn = frame.aeth->msn.get();
+  }
+  if (frame.atomicacketh) packet.swap_add = frame.atomicacketh->fields().original;
+  if (frame.immdt) packet.word = frame.immdt->fields().immediate;
+  if (frame.ieth) packet.word = frame.ieth->fields().r_key;
+}
+
+}  // namespace
+
+wire::MacAddress mac_of(std::uint16_t host) noexcept {
+  return {{std::byte{2}, {}, {}, {}, high(host), low(host)}};
+}
+
+wire::Ipv4Address ip_of(std::uint16_t host) noexcept {
+  return {{std::byte{198}, std::byte{18}, high(host), low(host)}};
+}
+
+void put_packet(const Packet& packet, roce::FrameFields& fields) noexcept {
+  const std::uint8_t ecn = packet.congestion_experienced ? kCe : kEct0;
+  const std::uint8_t dscp = packet.opcode == kCnpOpcode ? kCnpDscp : 0;
+  fields.ipv4.ecn = ecn;
+  fields.ipv4.dscp = dscp;
+  fields.ipv6.traffic_class = static_cast<std::uint8_t>(dscp << 2 | ecn);
   fields.bth.opcode = packet.opcode;
   fields.bth.solicited_event = packet.solicited_event;
   fields.bth.pad_count = roce::pad_of(packet.payload);
@@ -47,21 +83,25 @@ void fill_transport(roce::FrameFields& fields, const Packet& packet) noexcept {
   fields.ieth = {.r_key = packet.word};
 }
 
-}  // namespace
-
-wire::MacAddress mac_of(std::uint16_t host) noexcept {
-  return {{std::byte{2}, {}, {}, {}, high(host), low(host)}};
-}
-
-wire::Ipv4Address ip_of(std::uint16_t host) noexcept {
-  return {{std::byte{198}, std::byte{18}, high(host), low(host)}};
+Packet read_packet(const roce::Frame& frame) noexcept {
+  Packet packet;
+  const wire::BthFields bth = frame.bth->fields();
+  packet.opcode = bth.opcode;
+  packet.solicited_event = bth.solicited_event;
+  packet.dest_qp = bth.dest_qp;
+  packet.ack_req = bth.ack_req;
+  packet.psn = bth.psn;
+  packet.congestion_experienced = frame.envelope.ecn() == kCe;
+  packet.payload = static_cast<std::uint32_t>(frame.payload_length);
+  read_extensions(frame, packet);
+  return packet;
 }
 
 std::vector<std::byte> to_frame(const Packet& packet, wire::Bytes payload) {
   assert(payload.empty() || payload.size() == packet.payload);
   roce::FrameFields fields;
-  fill_network(fields, packet);
-  fill_transport(fields, packet);
+  fill_addresses(fields, packet);
+  put_packet(packet, fields);
   if (!payload.empty()) return roce::compose(fields, payload);
   return roce::compose(fields, std::vector<std::byte>(packet.payload));
 }

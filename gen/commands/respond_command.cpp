@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "gen/commands/commands.h"
+#include "gen/commands/stop_signal.h"
+#include "gen/endpoint/ground.h"
+#include "gen/endpoint/passive_side.h"
+#include "nic/clock.h"
+#include "report/json_line.h"
+
+namespace lw::gen {
+namespace {
+
+constexpr const char* kFooter = R"(Examples:
+  roce-gen respond --port memif:/tmp/lw.sock,server
+  roce-gen respond --port eth1 --address 192.0.2.2 --mac 02:00:00:00:00:02 --sessions 1 --json
+
+Says "ready" on stderr once the port is open. The other side is `roce-gen perf --port`.)";
+
+/// Long enough for a person to start the other side.
+constexpr Duration kLinkPatience = std::chrono::hours(1);
+
+struct RespondOptions {
+  EndpointOptions endpoint;
+  std::uint64_t memory = 1u << 30;
+  std::uint64_t sessions = 0;  // 0: without end
+  bool json = false;
+};
+
+std::string text_of(const SessionReport& session) {
+  const Findings& found = session.findings;
+  return fmt::format(
+      "{} connections: {} messages checked, {} wrong; {} received, {} duplicate and {} packets "
+      "out of sequence{}{}\n",
+      session.connections, found.checked, found.wrong,
+      format_bytes(static_cast<double>(session.bytes)), found.duplicates, found.out_of_sequence,
+      session.broken > 0 ? fmt::format("; {} broken", session.broken) : "",
+      session.gone > 0 ? fmt::format("; {} gone without a word", session.gone) : "");
+}
+
+std::string json_of(const SessionReport& session, const FramePortCounters& port) {
+  const Findings& found = session.findings;
+  return report::json_line({{"connections", session.connections},
+                            {"checked", found.checked},
+                            {"wrong", found.wrong},
+                            {"bytes", session.bytes},
+                            {"duplicates", found.duplicates},
+                            {"out_of_sequence", found.out_of_sequence},
+                            {"broken", session.broken},
+                            {"gone", session.gone},
+                            {"frames_received", port.received},
+                            {"frames_sent", port.sent},
+                            {"frames_not_sent", port.not_sent},
+                            {"bad_icrc", port.bad_icrc}});
+}
+
+/// Prints the sessions that ended; how many of them had something wrong.
+std::uint64_t print_ended(PassiveSide& side, const RespondOptions& options,
+                          const FramePortCounters& port) {
+  std::uint64_t wrong = 0;
+  for (; !side.sessions.empty(); side.sessions.pop_front()) {
+    const SessionReport& session = side.sessions.front();
+    fmt::print("{}", options.json ? json_of(session, port) : text_of(session));
+    std::fflush(stdout);
+    if (session.findings.wrong + session.broken > 0) ++wrong;
+  }
+  return wrong;
+}
+
+/// Answers once more whoever didn't hear that his connection ended.
+Result<void> say_goodbye(Endpoint& endpoint) {
+  const Instant until = nic::now() + std::chrono::milliseconds(500);
+  while (nic::now() < until) {
+    if (auto turned = endpoint.turn(); !turned) return std::unexpected(turned.error());
+  }
+  return {};
+}
+
+Result<std::uint64_t> serve(const RespondOptions& options, Ground& ground,
+                            const std::atomic<bool>& stop) {
+  PassiveSide side(ground.endpoint(), {.port = options.endpoint.service,
+                                       .memory = options.memory,
+                                       .gone = std::chrono::seconds(60)});
+  std::uint64_t ended = 0, wrong = 0;
+  while (!stop.load(std::memory_order_relaxed) &&
+         (options.sessions == 0 || ended < options.sessions)) {
+    if (auto turned = ground.endpoint().turn(); !turned) return std::unexpected(turned.error());
+    side.sweep(nic::now());
+    ended += side.sessions.size();
+    wrong += print_ended(side, options, ground.port().counters());
+  }
+  if (options.sessions > 0) {
+    if (auto said = say_goodbye(ground.endpoint()); !said) return std::unexpected(said.error());
+  }
+  side.finish();
+  return wrong + print_ended(side, options, ground.port().counters());
+}
+
+ExitCode respond(const RespondOptions& options, const std::atomic<bool>& stop) {
+  const auto own = address_of(options.endpoint, 2);
+  if (!own) return complain(own.error());
+  auto ground = Ground::open(options.endpoint, *own);
+  if (!ground) return complain(ground.error());
+  fmt::print(stderr, "ready\n");
+  if (auto up = (*ground)->wait_link(kLinkPatience, stop); !up) {
+    return stop.load() ? ExitCode::done : complain(up.error());
+  }
+  const auto wrong = serve(options, **ground, stop);
+  if (!wrong) return complain(wrong.error());
+  if (auto closed = (*ground)->close(); !closed) return complain(closed.error());
+  if (*wrong == 0) return ExitCode::done;
+  return complain({fmt::format("{} sessions were not in order", *wrong), ExitCode::failed});
+}
+
+}  // namespace
+
+void add_respond_command(CLI::App& program, Command& chosen) {
+  CLI::App* command =
+      program.add_subcommand("respond", "Be the other side of perf: RDMA memory behind a port");
+  auto options = std::make_shared<RespondOptions>();
+  command->add_option("--port", options->endpoint.port, "Where to listen")
+      ->required()
+      ->type_name("PORT");
+  add_endpoint_options(command, options->endpoint);
+  const auto read = [options](const std::string& text) {
+    const auto bytes = parse_bytes(text);
+    if (!bytes) throw CLI::ValidationError("--memory", bytes.error());
+    options->memory = *bytes;
+  };
+  command->add_option_function<std::string>("--memory", read, "For all connections together")
+      ->type_name("SIZE")
+      ->default_str("1GiB");
+  command->add_option("--sessions", options->sessions, "End after so many; 0: when told to")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--pcap", options->endpoint.pcap, "Write down what crosses the port")
+      ->type_name("FILE");
+  command->add_flag("--json", options->json, "One line of JSON a session");
+  command->footer(kFooter);
+  command->callback([&chosen, options] {
+    const std::atomic<bool>& stop = stop_on_signals();
+    chosen = [options, &stop] { return respond(*options, stop); };
+  });
+}
+
+}  // namespace lw::gen

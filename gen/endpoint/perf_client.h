@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "gen/endpoint/active_side.h"
+#include "sim/perf.h"
+
+namespace lw::gen {
+
+/// What the client of a run saw, and what its responder found.
+struct ClientResult {
+  sim::BandwidthResult bandwidth;
+  sim::LatencyResult latency;
+  std::uint64_t wrong = 0;  // messages or answers that arrived here and weren't what they must be
+  Findings peer;
+  bool peer_answered = false;
+};
+
+/// perftest's client in real time: connects, moves `iterations` messages on each QP, hangs up.
+class PerfClient {
+ public:
+  /// `endpoint` and `stop` (ends a run early) outlive it.
+  PerfClient(Endpoint& endpoint, const ActiveSide::Config& peer, const std::atomic<bool>& stop)
+      : endpoint_(endpoint), side_(endpoint, peer, stop), stop_(stop) {}
+
+  /// As many on their way as the windows of `config` allow. iterations at least 1.
+  Result<ClientResult> bandwidth(const sim::PerfConfig& config);
+  /// One at a time on one QP: SEND and WRITE as ping-pongs, READ and atomic as they are.
+  Result<ClientResult> latency(const sim::PerfConfig& config);
+
+ private:
+  template <class Kind>
+  Result<void> move(Kind& traffic);
+  template <class Kind>
+  Result<ClientResult> run(const sim::PerfConfig& config, const Terms& terms);
+
+  Endpoint& endpoint_;
+  ActiveSide side_;
+  const std::atomic<bool>& stop_;
+};
+
+/// What a client asks for: slots so that a connection's inbox takes no more than 16 MiB (one at
+/// least), as deep as the windows.
+Terms terms_of(const sim::PerfConfig& config, bool echo) noexcept;
+
+}  // namespace lw::gen

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/endpoint/perf_run.h"
+
+#include "gen/endpoint/ground.h"
+#include "gen/endpoint/perf_client.h"
+
+namespace lw::gen {
+namespace {
+
+Result<OwnAddress> find_peer(const PeerOptions& peer, const wire::IpAddress& ip, FramePort& port,
+                             Duration patience, const std::atomic<bool>& stop) {
+  const auto mac =
+      peer.mac.empty() ? port.resolve(ip, patience, stop) : read_mac("--peer-mac", peer.mac);
+  if (!mac) return std::unexpected(mac.error());
+  return OwnAddress{*mac, ip};
+}
+
+PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, const PeerOptions& peer,
+                       const FramePortCounters& port) {
+  PerfOutcome outcome{.bandwidth = std::move(result.bandwidth),
+                      .latency = std::move(result.latency),
+                      .wrong = result.wrong + result.peer.wrong,
+                      .where = {}};
+  outcome.where = {{"port", options.port},
+                   {"peer", peer.ip},
+                   {"wrong", result.wrong},
+                   {"bad_icrc", port.bad_icrc},
+                   {"frames_not_sent", port.not_sent}};
+  if (!result.peer_answered) return outcome;
+  outcome.where["responder"] = {{"checked", result.peer.checked},
+                                {"wrong", result.peer.wrong},
+                                {"duplicates", result.peer.duplicates},
+                                {"out_of_sequence", result.peer.out_of_sequence}};
+  return outcome;
+}
+
+}  // namespace
+
+Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions& peer, bool latency,
+                              const std::atomic<bool>& stop,
+                              const std::function<Result<void>(const PerfMeasure&)>& run) {
+  const auto ip = read_ip("--peer", peer.ip);
+  if (!ip) return std::unexpected(ip.error());
+  const auto own = address_of(options, 1, *ip);
+  if (!own) return std::unexpected(own.error());
+  auto ground = Ground::open(options, *own);
+  if (!ground) return std::unexpected(ground.error());
+  FramePort& port = (*ground)->port();
+  if (auto up = (*ground)->wait_link(options.wait, stop); !up) return up;
+  const auto found = find_peer(peer, *ip, port, options.wait, stop);
+  if (!found) return std::unexpected(found.error());
+  PerfClient client((*ground)->endpoint(),
+                    {.peer = *found, .port = options.service, .patience = options.wait}, stop);
+  const auto measure = [&](const sim::PerfConfig& config) -> Result<PerfOutcome> {
+    auto result = latency ? client.latency(config) : client.bandwidth(config);
+    if (!result) return std::unexpected(result.error());
+    return outcome_of(std::move(*result), options, peer, port.counters());
+  };
+  if (auto ran = run(measure); !ran) return ran;
+  return (*ground)->close();
+}
+
+}  // namespace lw::gen

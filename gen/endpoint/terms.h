@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "wire/opcode.h"
+#include "wire/view.h"
+
+namespace lw::gen {
+
+// What perf and respond tell each other in the private data of connection management: each is
+// written in network order behind the same magic and version, and read as nothing where they
+// aren't there.
+
+/// What the client is going to do on one connection.
+struct Terms {
+  wire::Operation operation = wire::Operation::write;
+  bool immediate = false;
+  bool echo = false;        // each arrival is answered by the same: a ping-pong
+  std::uint32_t size = 0;   // bytes of a message
+  std::uint32_t slots = 1;  // messages in a region, one after another; then the first again
+  std::uint32_t depth = 1;  // messages that may be on their way at once
+  std::uint64_t va = 0;     // the client's memory, as echoes of WRITEs need it
+  std::uint32_t r_key = 0;
+
+  [[nodiscard]] std::uint64_t region() const noexcept { return std::uint64_t{size} * slots; }
+  friend bool operator==(const Terms&, const Terms&) = default;
+};
+
+/// The responder's memory, in the reply that accepts.
+struct Offer {
+  std::uint64_t va = 0;  // where the client's WRITEs, atomics or READs go
+  std::uint32_t r_key = 0;
+  friend bool operator==(const Offer&, const Offer&) = default;
+};
+
+/// What the responder found, in its answer to the wish to disconnect.
+struct Findings {
+  std::uint64_t checked = 0;  // messages that arrived and were looked at, byte by byte
+  std::uint64_t wrong = 0;    // of them, not what was sent
+  std::uint64_t duplicates = 0, out_of_sequence = 0;  // request packets
+  friend bool operator==(const Findings&, const Findings&) = default;
+};
+
+/// As much as the private data of a ConnectRequest has left behind the addresses (RDMA IP CM
+/// service, IBTA annex A11); the others fit as well.
+using PrivateData = std::array<std::byte, 56>;
+
+PrivateData to_private_data(const Terms& terms) noexcept;
+PrivateData to_private_data(const Offer& offer) noexcept;
+PrivateData to_private_data(const Findings& findings) noexcept;
+/// Also refuses terms that no client has: an operation perf doesn't do, a size or depth of 0.
+std::optional<Terms> read_terms(wire::Bytes data) noexcept;
+std::optional<Offer> read_offer(wire::Bytes data) noexcept;
+std::optional<Findings> read_findings(wire::Bytes data) noexcept;
+
+}  // namespace lw::gen
