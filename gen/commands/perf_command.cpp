@@ -7,7 +7,9 @@
 #include "gen/commands/perf_options.h"
 #include "gen/commands/stop_signal.h"
 #include "gen/endpoint/perf_run.h"
+#include "gen/perf/buffer_study.h"
 #include "gen/perf/perf_capture.h"
+#include "gen/perf/perf_series.h"
 
 namespace lw::gen {
 namespace {
@@ -16,6 +18,7 @@ constexpr const char* kFooter = R"(Examples:
   roce-gen perf --sim --path profiles/paths/apn-380km.toml --op write -s 64KiB -q 4 -t 2048
   roce-gen perf --sim --path profiles/paths/apn-380km.toml --op read -a -q 16 --json
   roce-gen perf --sim --delay 1ms --pattern lat --op send -s 64
+  roce-gen perf --sim --delay 0us --pattern blast --op write --study out
   roce-gen perf --port memif:/tmp/lw.sock --peer 198.18.0.2 --pattern lat --op write -s 64)";
 
 struct PerfCommand {
@@ -25,7 +28,13 @@ struct PerfCommand {
   std::string pcap;
   bool sim = false, all_sizes = false, json = false;
 
-  [[nodiscard]] bool latency() const noexcept { return options.pattern == "lat"; }
+  std::string study;  // where the study of buffers goes
+  std::string series;
+
+  [[nodiscard]] bool ping() const noexcept { return options.pattern == "ping"; }
+  [[nodiscard]] bool latency() const noexcept { return options.pattern == "lat" || ping(); }
+  /// Counted as the RDMA programming study does, not as perftest.
+  [[nodiscard]] bool study_pattern() const noexcept { return ping() || options.pattern == "blast"; }
 };
 
 std::vector<std::uint32_t> sizes_of(const PerfCommand& command, const sim::PerfConfig& config) {
@@ -56,26 +65,35 @@ Result<PerfOutcome> simulate(const PerfCommand& command, const sim::PerfConfig& 
   return outcome;
 }
 
-void print(const PerfCommand& command, const sim::PerfConfig& config, const PerfOutcome& outcome) {
-  if (command.latency()) {
-    fmt::print("{}", command.json ? latency_json(config, outcome)
-                                  : latency_line(config.size, outcome.latency));
-  } else {
-    fmt::print("{}", command.json ? bandwidth_json(config, outcome)
-                                  : bandwidth_line(config.size, outcome.bandwidth));
+std::string header_of(const PerfCommand& command) {
+  if (command.study_pattern()) return study_header();
+  return command.latency() ? latency_header() : bandwidth_header();
+}
+
+std::string row_of(const PerfCommand& command, const sim::PerfConfig& config,
+                   const PerfOutcome& outcome) {
+  if (command.study_pattern()) {
+    return command.json ? study_json(config, command.ping(), outcome)
+                        : study_line(config, command.ping(), outcome);
   }
+  if (command.latency()) {
+    return command.json ? latency_json(config, outcome)
+                        : latency_line(config.size, outcome.latency);
+  }
+  return command.json ? bandwidth_json(config, outcome)
+                      : bandwidth_line(config.size, outcome.bandwidth);
 }
 
 /// Measures and prints each size. Errors: a measurement's; work requests that failed.
 Result<void> run_sizes(const PerfCommand& command, sim::PerfConfig config,
                        const PerfMeasure& measure) {
-  if (!command.json) fmt::print("{}", command.latency() ? latency_header() : bandwidth_header());
+  if (!command.json) fmt::print("{}", header_of(command));
   std::uint64_t failed = 0, wrong = 0;
   for (const std::uint32_t size : sizes_of(command, config)) {
     config.size = size;
     const auto outcome = measure(config);
     if (!outcome) return std::unexpected(outcome.error());
-    print(command, config, *outcome);
+    fmt::print("{}", row_of(command, config, *outcome));
     failed += outcome->failed();
     wrong += outcome->wrong;
   }
@@ -91,20 +109,26 @@ Result<void> run_sizes(const PerfCommand& command, sim::PerfConfig config,
 
 Result<void> run_simulated(const PerfCommand& command, const sim::PerfConfig& config) {
   PerfCapture capture;
-  sim::PerfHook hook;
-  if (!command.pcap.empty()) {
-    hook = [&capture](sim::Simulation& simulation) { capture.attach(simulation); };
-  }
+  auto series = PerfSeries::open(command.series);
+  if (!series) return std::unexpected(series.error());
+  const sim::PerfHook hook = [&](sim::Simulation& simulation) {
+    if (!command.pcap.empty()) capture.attach(simulation);
+    series->attach(simulation, config.qps);
+  };
   auto ran = run_sizes(command, config,
                        [&](const sim::PerfConfig& each) { return simulate(command, each, hook); });
-  if (!hook) return ran;
-  const auto wrote = capture.write(command.pcap);
-  return ran ? wrote : ran;
+  if (!ran) return ran;
+  if (auto kept = series->close(); !kept) return kept;
+  return command.pcap.empty() ? ran : capture.write(command.pcap);
 }
 
 ExitCode perf(const PerfCommand& command, const std::atomic<bool>& stop) {
   const auto config = config_of(command);
   if (!config) return complain(config.error());
+  if (!command.study.empty()) {
+    const auto studied = study_buffers(*config, command.study, command.json);
+    return studied ? ExitCode::done : complain(studied.error());
+  }
   const auto run = [&](const PerfMeasure& measure) { return run_sizes(command, *config, measure); };
   const auto ran =
       command.sim ? run_simulated(command, *config)
@@ -132,6 +156,9 @@ void check_usage(const CLI::App* command, const PerfCommand& options) {
       throw CLI::ValidationError(name, fmt::format("goes with {} only", with));
     }
   };
+  if (!options.study.empty() && options.options.pattern != "blast") {
+    throw CLI::ValidationError("--study", "goes with --pattern blast");
+  }
   if (options.sim) {
     for (const char* name : {"--peer", "--peer-mac", "--address", "--mac", "--service", "--wait",
                              "--idle", "--verbose"}) {
@@ -145,7 +172,7 @@ void check_usage(const CLI::App* command, const PerfCommand& options) {
   }
   if (options.peer.ip.empty()) throw CLI::ValidationError("--peer", "who responds there?");
   for (const char* name : {"--path", "--delay", "--rate", "--nic-latency", "--receive-limit",
-                           "--loss", "--seed", "--selective-repeat"}) {
+                           "--loss", "--seed", "--selective-repeat", "--study", "--series"}) {
     refuse(name, "--sim");
   }
 }
@@ -165,6 +192,15 @@ void add_perf_command(CLI::App& program, Command& chosen) {
       ->add_option("--pcap", options->pcap,
                    "Write down what crosses both simulated ports (with -n), or the real one")
       ->type_name("FILE");
+  command
+      ->add_option("--series", options->series,
+                   "Write rate, alpha, outstanding, retransmitted and RTT of each QP over time")
+      ->type_name("FILE.csv");
+  command
+      ->add_option("--study", options->study,
+                   "Of a blast: how many buffers fill the channel, against distance; the table, "
+                   "and buffers.csv and buffers.svg into this folder")
+      ->type_name("DIR");
   command->add_flag("--json", options->json, "One line of JSON a size");
   command->footer(kFooter);
   command->callback([&chosen, command, options] {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/commands/perf_options.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/quantity.h"
@@ -100,9 +102,16 @@ void add_perf_options(CLI::App* command, PerfOptions& options) {
 }
 
 void add_run_options(CLI::App* command, PerfOptions& options) {
-  command->add_option("--pattern", options.pattern, "bw: one way; lat: ping-pong, or a READ")
-      ->check(CLI::IsMember({"bw", "lat"}))
+  command
+      ->add_option("--pattern", options.pattern,
+                   "bw: one way; lat: ping-pong, or a READ; ping, blast: the same as the RDMA "
+                   "programming study counts them")
+      ->check(CLI::IsMember({"bw", "lat", "ping", "blast"}))
       ->type_name("PATTERN")
+      ->capture_default_str();
+  command->add_option("--buffers", options.buffers, "Of a blast: messages on their way at once")
+      ->check(CLI::Range(1u, 1u << 20))
+      ->type_name("N")
       ->capture_default_str();
   command
       ->add_option("-n,--iterations", options.config.iterations,
@@ -115,6 +124,29 @@ void add_run_options(CLI::App* command, PerfOptions& options) {
   add_recovery_options(command, options);
 }
 
+namespace {
+
+/// The study's patterns: which operations they have, and what a buffer is.
+Result<void> apply_pattern(const PerfOptions& options, sim::PerfConfig& config) {
+  constexpr std::uint64_t kIterations = 1000;  // perftest's, of a latency
+  if (options.pattern == "bw") return {};
+  if (config.iterations == 0) config.iterations = kIterations;
+  const bool write = config.operation == Operation::write;
+  if (options.pattern == "ping" && config.operation != Operation::send &&
+      !(write && config.immediate)) {
+    return fail("--pattern ping goes with --op send, and --op write --imm: its echo must be told");
+  }
+  if (options.pattern != "blast") return {};
+  if (config.operation == Operation::fetch_add) {
+    return fail("--pattern blast goes with --op send, write and read");
+  }
+  config.qp.tx_depth = options.buffers;
+  config.qp.max_outstanding_wqe = std::max(config.qp.max_outstanding_wqe, options.buffers);
+  return {};
+}
+
+}  // namespace
+
 Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) {
   sim::PerfConfig config = options.config;
   config.immediate = options.immediate;
@@ -122,8 +154,6 @@ Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) 
   config.qp.timeout = static_cast<std::uint8_t>(options.timeout);
   config.qp.retry_count = static_cast<std::uint8_t>(options.retries);
   if (options.selective) config.qp.recovery = transport::Recovery::selective_repeat;
-  constexpr std::uint64_t kLatencyIterations = 1000;  // perftest's
-  if (options.pattern == "lat" && config.iterations == 0) config.iterations = kLatencyIterations;
   config.operation = options.operation == "send"     ? Operation::send
                      : options.operation == "read"   ? Operation::read_request
                      : options.operation == "atomic" ? Operation::fetch_add
@@ -133,6 +163,9 @@ Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) 
   if (config.immediate && !carries) return fail("--imm goes with --op write and send only");
   if (config.size > 1u << 30) return fail("--size: expected at most 1 GiB");
   if (config.size == 0) return fail("--size: expected at least 1 B");
+  if (auto applied = apply_pattern(options, config); !applied) {
+    return std::unexpected(applied.error());
+  }
   if (!simulated) return config;
   if (options.delay && !options.path.empty()) return fail("--delay and --path exclude each other");
   if (!options.delay && options.path.empty()) return fail("say what lies between: --path, --delay");

@@ -19,7 +19,8 @@ struct PerfOptions {
   bool immediate = false;
   std::string path;  // a path profile
   std::optional<Duration> delay;
-  std::string pattern = "bw";
+  std::string pattern = "bw";  // or lat, ping, blast
+  std::uint32_t buffers = 8;   // of a blast
   std::optional<double> loss;
   unsigned timeout = 18;  // 1.07 s, as perftest's own for long paths: no expiry without a loss
   unsigned retries = 7;

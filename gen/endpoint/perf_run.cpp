@@ -3,6 +3,7 @@
 
 #include "gen/endpoint/ground.h"
 #include "gen/endpoint/perf_client.h"
+#include "nic/clock.h"
 
 namespace lw::gen {
 namespace {
@@ -34,6 +35,13 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
   return outcome;
 }
 
+/// User's and system's, of this process.
+Duration cpu_time() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + Duration{time.tv_nsec};
+}
+
 }  // namespace
 
 Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions& peer, bool latency,
@@ -52,9 +60,15 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
   PerfClient client((*ground)->endpoint(),
                     {.peer = *found, .port = options.service, .patience = options.wait}, stop);
   const auto measure = [&](const sim::PerfConfig& config) -> Result<PerfOutcome> {
+    const Duration worked = cpu_time();
+    const Instant began = nic::now();
     auto result = latency ? client.latency(config) : client.bandwidth(config);
     if (!result) return std::unexpected(result.error());
-    return outcome_of(std::move(*result), options, peer, port.counters());
+    const Duration took = nic::now() - began;
+    PerfOutcome outcome = outcome_of(std::move(*result), options, peer, port.counters());
+    outcome.cpu_share =
+        static_cast<double>((cpu_time() - worked).count()) / static_cast<double>(took.count());
+    return outcome;
   };
   if (auto ran = run(measure); !ran) return ran;
   return (*ground)->close();

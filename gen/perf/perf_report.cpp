@@ -21,6 +21,28 @@ Json settings_of(const sim::PerfConfig& config) {
           {"mtu", config.qp.mtu}};
 }
 
+/// What the study counts of a run.
+struct StudyFigures {
+  double buffers = 1, messages = 0, elapsed_us = 0, one_way_us = 0, gbps = 0;
+};
+
+StudyFigures study_of(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
+  StudyFigures figures;
+  if (ping) {
+    const Histogram& halves = outcome.latency.ns;
+    figures.messages = static_cast<double>(halves.count());
+    figures.elapsed_us = 2 * us(halves.mean()) * figures.messages;
+  } else {
+    figures.buffers = config.qp.tx_depth;
+    figures.messages = static_cast<double>(outcome.bandwidth.messages);
+    figures.elapsed_us = us(static_cast<double>(outcome.bandwidth.elapsed.count()));
+  }
+  if (figures.messages == 0 || figures.elapsed_us <= 0) return figures;
+  figures.one_way_us = figures.elapsed_us / figures.messages / (ping ? 2 : 1);
+  figures.gbps = figures.messages * config.size * 8 / figures.elapsed_us / 1000;
+  return figures;
+}
+
 double messages_per_us(const sim::BandwidthResult& result) {
   const auto ns = static_cast<double>(result.elapsed.count());
   return ns > 0 ? static_cast<double>(result.messages) * 1000 / ns : 0;
@@ -83,6 +105,35 @@ std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outco
                {"t_99_usec", quantile(0.99)},
                {"t_999_usec", quantile(0.999)},
                {"failed", result.failed}});
+  return report::json_line(json);
+}
+
+std::string study_header() {
+  return fmt::format("{:>10} {:>8} {:>10} {:>15} {:>14} {:>17} {:>8}\n", "#bytes", "#buffers",
+                     "#messages", "elapsed[usec]", "one-way[usec]", "throughput[Gb/s]", "CPU[%]");
+}
+
+std::string study_line(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
+  const StudyFigures figures = study_of(config, ping, outcome);
+  const std::string cpu =
+      outcome.cpu_share > 0 ? fmt::format("{:.1f}", 100 * outcome.cpu_share) : "-";
+  return fmt::format("{:>10} {:>8} {:>10} {:>15.2f} {:>14.2f} {:>17.3f} {:>8}\n", config.size,
+                     figures.buffers, figures.messages, figures.elapsed_us, figures.one_way_us,
+                     figures.gbps, cpu);
+}
+
+std::string study_json(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
+  const StudyFigures figures = study_of(config, ping, outcome);
+  Json json = settings_of(config);
+  json.update(outcome.where);
+  json.update({{"pattern", ping ? "ping" : "blast"},
+               {"buffers", figures.buffers},
+               {"messages", figures.messages},
+               {"elapsed_usec", figures.elapsed_us},
+               {"one_way_usec", figures.one_way_us},
+               {"throughput_gbps", figures.gbps},
+               {"cpu_percent", 100 * outcome.cpu_share},
+               {"failed", outcome.failed()}});
   return report::json_line(json);
 }
 

@@ -14,6 +14,7 @@ struct PerfOutcome {
   sim::LatencyResult latency;
   std::uint64_t wrong = 0;  // messages whose bytes weren't those that were sent
   report::Json where;       // what JSON says of the path or the port
+  double cpu_share = 0;     // of one core that this process took; 0: virtual time takes none
 
   [[nodiscard]] std::uint64_t failed() const noexcept { return bandwidth.failed + latency.failed; }
 };
@@ -29,5 +30,13 @@ std::string bandwidth_json(const sim::PerfConfig& config, const PerfOutcome& out
 std::string latency_header();
 std::string latency_line(std::uint32_t size, const sim::LatencyResult& result);
 std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outcome);
+
+// ping and blast, as the RDMA programming study counts: throughput is messages x size / elapsed,
+// from the first post to the last completion; the one-way time is elapsed / messages of a blast,
+// half of that of a ping.
+
+std::string study_header();
+std::string study_line(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome);
+std::string study_json(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome);
 
 }  // namespace lw::gen

@@ -118,10 +118,11 @@ std::string plan_text(const sim::PerfConfig& config, const Plan& plan) {
       format_bit_rate(config.nic.rate_bps), format_bit_rate(plan.goodput_bps),
       wire::name_of(config.operation), config.size);
   text += fmt::format(
-      "to fill it      {} messages outstanding: {} QPs of {} each\n"
+      "to fill it      {} messages outstanding: {} QPs of {} each, or one with a tx depth{} of {}\n"
       "configured      {} QPs, {} messages outstanding in all: {}\n"
       "what binds      {}\n",
-      plan.needed, plan.qps_needed, plan.configured / config.qps, config.qps, plan.configured,
+      plan.needed, plan.qps_needed, plan.configured / config.qps,
+      fetches(config) ? " and READs" : " and window", plan.needed, config.qps, plan.configured,
       format_bit_rate(plan.throughput_bps), name_of(plan.limit));
   text += fmt::format(
       "loss            {:.1e} costs go-back-N a tenth of that: each lost packet sends {:.0f} "

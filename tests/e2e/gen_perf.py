@@ -2,11 +2,13 @@
 """roce-gen perf --sim and plan: perftest's columns, the measured 380 km, and two ways to the same
 figure: packet by packet, and by closed formulas."""
 
+import csv
 import json
 import pathlib
 import subprocess
 import tempfile
 import unittest
+import xml.dom.minidom
 
 import scapy.utils
 
@@ -73,6 +75,83 @@ class Perf(unittest.TestCase):
                 done = gen('plan', '--path', PATH, *options)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertRegex(done.stdout, f'what binds +{limit}')
+
+    def test_what_is_said_to_fill_the_path_fills_it(self):
+        for options in (('--op', 'write', '-s', '64KiB'), ('--op', 'read', '-s', '256KiB'),
+                        ('--op', 'send', '-s', '1MiB')):
+            with self.subTest(' '.join(options)):
+                [planned] = self.lines('plan', '--path', PATH, *options)
+                for share, full in ((1, True), (0.9, False)):
+                    deep = str(int(share * planned['messages_needed']))
+                    [ran] = self.lines('perf', '--sim', '--path', PATH, *options, '-t', deep,
+                                       '--outstanding', deep, '--reads', deep)
+                    reached = ran['bw_peak_gbps'] / planned['goodput_gbps']
+                    self.assertEqual(reached > 0.99, full, f'{deep} outstanding: {reached}')
+
+    def test_the_loss_that_costs_a_tenth_does(self):
+        options = ('--delay', '100us', '-s', '64KiB', '-t', '64')
+        [planned] = self.lines('plan', *options)
+        # 50,000 messages are 800,000 packets and some hundred losses: 1 % of scatter.
+        [ran] = self.lines('perf', '--sim', *options, '-n', '50000', '--timeout', '8', '--loss',
+                           str(planned['loss_for_90_percent']))
+        self.assertGreater(ran['retransmitted'], 10_000)
+        self.assertAlmostEqual(ran['bw_average_gbps'] / planned['throughput_gbps'], 0.9, delta=0.04)
+
+    def test_ping_and_blast_count_as_the_study_does(self):
+        for options in (('--pattern', 'ping', '--op', 'send'),
+                        ('--pattern', 'ping', '--op', 'write', '--imm'),
+                        ('--pattern', 'blast', '--op', 'send', '--buffers', '1'),
+                        ('--pattern', 'blast', '--op', 'write', '--buffers', '8'),
+                        ('--pattern', 'blast', '--op', 'write', '--imm', '--buffers', '128'),
+                        ('--pattern', 'blast', '--op', 'read', '--buffers', '8')):
+            with self.subTest(' '.join(options)):
+                [ran] = self.lines('perf', '--sim', '--delay', '1ms', *options, '-s', '4KiB', '-n',
+                                   '640')
+                self.assertEqual(ran['messages'], 640)
+                halves = 2 if ran['pattern'] == 'ping' else 1
+                self.assertAlmostEqual(ran['one_way_usec'], ran['elapsed_usec'] / 640 / halves)
+                self.assertAlmostEqual(ran['throughput_gbps'],
+                                       640 * 4096 * 8 / ran['elapsed_usec'] / 1000)
+                # So many round trips of 2 ms and 2 us in NICs.
+                trips = 640 / ran['buffers']
+                self.assertAlmostEqual(ran['elapsed_usec'] / 2002 / trips, 1, delta=0.04)
+        for wrong in (('ping', 'read'), ('ping', 'write'), ('blast', 'atomic')):
+            self.assertEqual(gen('perf', '--sim', '--delay', '1ms', '--pattern', wrong[0], '--op',
+                                 wrong[1]).returncode, 2)
+
+    def test_how_many_buffers_fill_a_channel(self):
+        with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
+            rows = self.lines('perf', '--sim', '--delay', '0us', '--rate', '1Gb/s', '--pattern',
+                              'blast', '--study', folder)
+            self.assertEqual(len(rows), 24)
+            for row in rows:
+                self.assertLessEqual(abs(row['buffers'] - row['formula']),
+                                     max(2, 0.03 * row['formula']), row)
+            by_size = [[r['buffers'] for r in rows if r['bytes'] == size]
+                       for size in (4096, 65536, 1 << 20)]
+            for needs in by_size:
+                self.assertEqual(needs, sorted(needs))
+            svg = (pathlib.Path(folder) / 'buffers.svg').read_text()
+            self.assertEqual(svg.count('<circle'), 24)
+            self.assertEqual(svg.count('<polyline'), 3)
+            xml.dom.minidom.parseString(svg)
+
+    def test_a_series_shows_what_each_qp_is_at(self):
+        with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
+            file = pathlib.Path(folder) / 'series.csv'
+            [ran] = self.lines('perf', '--sim', '--delay', '1ms', '-s', '64KiB', '-n', '2000', '-q',
+                               '2', '--loss', '1e-3', '--timeout', '10', '--series', str(file))
+            with file.open(newline='') as opened:
+                rows = list(csv.DictReader(opened))
+        self.assertEqual({row['qp'] for row in rows}, {'0', '1'})
+        times = [float(row['time_us']) for row in rows if row['qp'] == '0']
+        self.assertEqual(times, sorted(times))
+        last = [int([r for r in rows if r['qp'] == qp][-1]['retransmitted']) for qp in '01']
+        self.assertGreater(sum(last), 0)
+        self.assertLessEqual(sum(last), ran['retransmitted'])
+        self.assertGreater(max(int(row['outstanding']) for row in rows), 100)
+        measured = [float(row['rtt_us']) for row in rows if float(row['rtt_us']) > 0]
+        self.assertGreaterEqual(min(measured), 2000)
 
     def test_a_run_repeats_itself(self):
         run = ('perf', '--sim', '--delay', '100us', '-s', '64KiB', '-n', '500', '--loss', '1e-3',

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/perf/perf_series.h"
+
+#include <fmt/format.h>
+
+namespace lw::gen {
+namespace {
+
+constexpr Duration kInterval = std::chrono::microseconds(100);
+
+double us(Duration duration) noexcept { return static_cast<double>(duration.count()) / 1000; }
+
+}  // namespace
+
+Result<PerfSeries> PerfSeries::open(const std::string& path) {
+  PerfSeries series;
+  if (path.empty()) return series;
+  series.path_ = path;
+  series.file_.open(path);
+  if (!series.file_) return fail(fmt::format("{}: can't be written", path), ExitCode::environment);
+  series.file_ << "time_us,qp,rate_gbps,alpha,outstanding,retransmitted,rtt_us\n";
+  return series;
+}
+
+void PerfSeries::attach(sim::Simulation& simulation, std::uint32_t qps) {
+  if (path_.empty()) return;
+  next_ = Instant{};
+  auto others = simulation.line(0).on_enter;
+  simulation.line(0).on_enter = [this, &simulation, qps, others](Instant at,
+                                                                 const transport::Packet& packet) {
+    if (others) others(at, packet);
+    if (at < next_) return;
+    next_ = at + kInterval;
+    sample(at, simulation.host(0), qps);
+  };
+}
+
+void PerfSeries::sample(Instant at, sim::Host& client, std::uint32_t qps) {
+  for (std::uint32_t i = 0; i < qps; ++i) {
+    const transport::QueuePair& pair = client.qp(i);
+    const auto& requester = pair.requester();
+    const bool limits = pair.config().rate_control != transport::RateControl::none;
+    const std::string rate = limits ? fmt::format("{:.4f}", pair.pacing().rate_bps() / 1e9) : "";
+    file_ << fmt::format("{:.3f},{},{},{:.3f},{},{},{:.3f}\n", us(at - Instant{}), i, rate,
+                         pair.pacing().reaction().alpha(), requester.outstanding_psns(),
+                         requester.counters().retransmitted, us(requester.round_trip()));
+  }
+}
+
+Result<void> PerfSeries::close() {
+  if (path_.empty()) return {};
+  file_.close();
+  if (!file_) return fail(fmt::format("{}: not all was written", path_), ExitCode::environment);
+  return {};
+}
+
+}  // namespace lw::gen
