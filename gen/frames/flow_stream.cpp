@@ -104,6 +104,43 @@ void FlowStream::advance_past_faults() noexcept {
   begin_packet();
 }
 
+FlowStream::EvenFrames FlowStream::even_frames(std::uint32_t most) const noexcept {
+  std::uint64_t frames = most;
+  if (faults_ || frame_->shape() == nullptr) return {};
+  if (packets_ > 1) {
+    if (place() != Place::middle) return {};
+    frames = std::min<std::uint64_t>(frames, packets_ - 1 - packet_);
+    if (asks_for_acks_ && ack_every_ != 0) {  // AckReq stays as it is
+      const std::uint32_t until_ack = ack_every_ - (packet_ + 1) % ack_every_;
+      frames = std::min<std::uint64_t>(frames, moving_.ack_req ? 1 : until_ack);
+    }
+    return {static_cast<std::uint32_t>(frames), {.psn = 1}};
+  }
+  if (sizes_vary_ || va_step_ > std::numeric_limits<std::uint32_t>::max()) return {};
+  if (!endless_) frames = std::min(frames, messages_ - message_);
+  frames = std::min(frames, va_slots_ - va_slot_);
+  return {static_cast<std::uint32_t>(frames),
+          {.psn = psns_, .va = static_cast<std::uint32_t>(va_step_), .immediate = immediate_step_}};
+}
+
+void FlowStream::skip(std::uint32_t frames) noexcept {
+  // All but the last by their steps, and that one as any other.
+  if (const std::uint32_t before = frames - 1; before > 0) {
+    if (frame_->has_signature(moving_)) moving_.sequence += before;
+    if (packets_ > 1) {
+      packet_ += before;
+    } else {
+      message_ += before;
+      message_psn_ = message_psn_ + before * psns_;
+      moving_.va += before * va_step_;
+      va_slot_ += before;
+      moving_.msn += before;
+      moving_.immediate += before * immediate_step_;
+    }
+  }
+  advance();
+}
+
 bool FlowStream::is_regular() const noexcept {
   if (flow_->sizes.vary()) return false;
   return !flow_->faults || std::ranges::none_of(*flow_->faults, adds_frames);

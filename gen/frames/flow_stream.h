@@ -40,6 +40,16 @@ class FlowStream {
 
   void advance() noexcept;
 
+  /// How many frames from the next on differ by even steps and in nothing else, at least 1 and at
+  /// most `most`, and by which.
+  struct EvenFrames {
+    std::uint32_t frames = 1;
+    MovingStep step;
+  };
+  [[nodiscard]] EvenFrames even_frames(std::uint32_t most) const noexcept;
+  /// advance() that many times: at most even_frames().
+  void skip(std::uint32_t frames) noexcept;
+
   /// Frames that the whole flow has; nothing when it goes on until it is stopped. Only where
   /// is_regular().
   [[nodiscard]] std::optional<std::uint64_t> total_frames() const noexcept;

@@ -1,23 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/frames/frame_shapes.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <span>
 
 namespace lw::gen {
 
-std::size_t different_words(const FrameStart& a, const FrameStart& b) noexcept {
-  constexpr std::size_t kWord = sizeof(std::uint32_t);
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < a.bytes.size(); i += kWord) {
-    count += std::memcmp(&a.bytes[i], &b.bytes[i], kWord) != 0;
-  }
-  return count;
-}
+namespace {
 
-std::uint32_t FrameShapes::new_id() noexcept {
+constexpr std::size_t kWord = sizeof(std::uint32_t);
+
+/// A number that no shape or payload of this process had before; not 0.
+std::uint32_t new_id() noexcept {
   static std::atomic<std::uint32_t> last{0};
   return ++last;
+}
+
+/// Adds the words in which the start differs from the shape's to the shape's own; false, and
+/// nothing added, when they are too many.
+bool adopt(FrameShape& shape, const FrameStart& start) noexcept {
+  auto own = shape.own;
+  std::size_t count = shape.own_words;
+  for (std::size_t i = 0; i < start.bytes.size(); i += kWord) {
+    if (std::memcmp(&start.bytes[i], &shape.start.bytes[i], kWord) == 0) continue;
+    const auto offset = static_cast<std::int16_t>(static_cast<int>(i) - int{FrameStart::kHeaders});
+    const auto known = std::span(own).first(count);
+    if (std::ranges::find(known, offset) != known.end()) continue;
+    if (count == own.size()) return false;
+    own[count++] = offset;
+  }
+  shape.own = own;
+  shape.own_words = static_cast<std::uint8_t>(count);
+  return true;
+}
+
+}  // namespace
+
+void write_rest(const FrameShape& shape, std::byte* payload) noexcept {
+  if (shape.rest.empty()) return;  // its pad, too, is in the start
+  std::byte* end = std::ranges::copy(shape.rest, payload + FrameStart::kPayload).out;
+  std::fill_n(end, shape.layout.pad, std::byte{0});
+}
+
+void lay_out(const FrameShape& shape, std::byte* payload, Imprint& held) noexcept {
+  if (held.payload != shape.payload_id) write_rest(shape, payload);
+  std::memcpy(payload - FrameStart::kHeaders, shape.start.bytes.data(), sizeof shape.start.bytes);
+  held = {shape.id, shape.payload_id};
 }
 
 std::uint32_t FrameShapes::payload_id_of(const FrameShape& shape) {
@@ -36,11 +66,13 @@ const FrameShape& FrameShapes::get(const roce::FrameFields& fields, FrameShape w
                 wanted.length.patch};
   auto& known = shapes_[key];
   const bool fits = !known.empty() && known.back()->rest.data() == wanted.rest.data() &&
-                    known.back()->has_icrc == wanted.has_icrc &&
-                    different_words(known.back()->start, wanted.start) <= kMostOwn;
+                    known.back()->has_icrc == wanted.has_icrc && adopt(*known.back(), wanted.start);
   if (!fits) {
+    wanted.id = new_id();
+    wanted.headers = static_cast<std::uint16_t>(wanted.layout.payload);
+    wanted.icrc_at = static_cast<std::uint16_t>(wanted.layout.icrc - wanted.layout.payload);
     wanted.payload_id = payload_id_of(wanted);
-    known.push_back(std::make_unique<const FrameShape>(std::move(wanted)));
+    known.push_back(std::make_unique<FrameShape>(std::move(wanted)));
   }
   return *known.back();
 }

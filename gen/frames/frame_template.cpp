@@ -116,8 +116,7 @@ FrameShape FrameTemplate::describe(const roce::FrameFields& fields, wire::Bytes 
 
 FrameTemplate::FrameTemplate(const roce::FrameFields& fields, wire::Bytes payload,
                              const std::uint32_t* signed_by, FrameShapes& shapes,
-                             const TemplateOptions& options)
-    : id_(FrameShapes::new_id()) {
+                             const TemplateOptions& options) {
   const bool truncate = options.fault == profile::FaultKind::truncated_bth;
   if (options.elastic && !truncate) {
     elastic_ = std::make_unique<ElasticFrame>(fields, payload, signed_by, options.fault);
@@ -129,32 +128,17 @@ FrameTemplate::FrameTemplate(const roce::FrameFields& fields, wire::Bytes payloa
   shape_ = &shapes.get(fields, own);
   size_ = static_cast<std::uint16_t>(own.layout.size);
   payload_length_ = static_cast<std::uint16_t>(own.payload_length);
-  for (std::size_t i = 0; i < own.start.bytes.size(); i += 4) {
-    if (std::memcmp(&own.start.bytes[i], &shape_->start.bytes[i], 4) == 0) continue;
-    OwnWord& word = own_[own_words_++];
-    word.offset = static_cast<std::int16_t>(static_cast<int>(i) - int{FrameStart::kHeaders});
-    std::memcpy(word.value.data(), &own.start.bytes[i], 4);
-  }
-}
-
-void FrameTemplate::write_start(std::byte* payload) const noexcept {
-  std::memcpy(payload - FrameStart::kHeaders, shape_->start.bytes.data(),
-              sizeof shape_->start.bytes);
+  own_words_ = shape_->own_words;
   for (std::size_t i = 0; i < own_words_; ++i) {
-    std::memcpy(payload + own_[i].offset, own_[i].value.data(), own_[i].value.size());
+    std::memcpy(own_[i].data(), own.start.bytes.data() + FrameStart::kHeaders + shape_->own[i],
+                own_[i].size());
   }
 }
 
-void FrameTemplate::write_rest(std::byte* payload) const noexcept {
-  if (shape_->rest.empty()) return;  // its pad, too, is in the start
-  std::byte* end = std::ranges::copy(shape_->rest, payload + FrameStart::kPayload).out;
-  std::fill_n(end, shape_->layout.pad, std::byte{0});
-}
-
-void FrameTemplate::begin(std::byte* payload, Imprint& held) const noexcept {
-  if (held.payload != shape_->payload_id) write_rest(payload);
-  write_start(payload);
-  held = {id_, shape_->payload_id};
+std::byte* FrameTemplate::make(const Moving& moving, SendStamp& stamp, std::byte* payload,
+                               Imprint& held) const noexcept {
+  if (elastic_) return make_elastic(moving, stamp, payload, held);
+  return FrameRun(*this, moving, {}).make(stamp, payload, held);
 }
 
 std::byte* FrameTemplate::make_elastic(const Moving& moving, const SendStamp& stamp,
@@ -169,21 +153,25 @@ std::byte* FrameTemplate::make_elastic(const Moving& moving, const SendStamp& st
 
 void FrameTemplate::write(const Moving& moving, wire::MutableBytes out) const noexcept {
   if (elastic_) return elastic_->write(moving, out);
-  FrameStart start;
-  write_start(start.payload());
-  const roce::FrameLayout& layout = shape_->layout;
+  const FrameShape& shape = *shape_;
+  FrameRun run(*this, moving, {});
+  FrameStart start = shape.start;
+  run.write_own(shape, start.payload());
+  const roce::FrameLayout& layout = shape.layout;
   const std::size_t covered = layout.icrc - layout.payload;  // payload and pad
   const std::size_t known = layout.payload + std::min(covered, FrameStart::kPayload);
   std::copy_n(start.payload() - layout.payload, known, out.begin());
-  write_rest(out.data() + layout.payload);
-  patch(moving, out);
+  write_rest(shape, out.data() + layout.payload);
+  SendStamp stamp{.time_ns = moving.send_time_ns};
+  if (shape.has_icrc) run.move(shape, stamp, out.data() + layout.payload);
 }
 
 void FrameTemplate::patch(const Moving& moving, wire::MutableBytes out) const noexcept {
   if (elastic_) return elastic_->write(moving, out);
   assert(out.size() >= shape_->layout.size);
+  if (!shape_->has_icrc) return;  // a truncated frame: nothing moves
   SendStamp stamp{.time_ns = moving.send_time_ns};
-  move(moving, stamp, out.data() + shape_->layout.payload);
+  FrameRun(*this, moving, {}).move(*shape_, stamp, out.data() + shape_->layout.payload);
 }
 
 }  // namespace lw::gen

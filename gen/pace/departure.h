@@ -1,47 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <optional>
-
-#include "gen/frames/flow_stream.h"
+#include "gen/pace/flow_source.h"
 #include "gen/run/run_report.h"
 
 namespace lw::gen {
 
-/// What of a frame is counted once it has left.
+/// Frames in a row of one flow that are counted alike.
 struct Departure {
-  Duration at{};  // when it was due, from the run's start
-  std::uint32_t flow = 0;
-  std::uint16_t size = 0, payload = 0;  // bytes, FCS not counted
-  bool ends_message = false;
-  bool lacks_signature = false;  // that its flow asked for
-  std::optional<profile::FaultKind> fault;
+  Duration at{};  // when the first was due, from the run's start
+  std::uint32_t flow = 0, frames = 0;
+  FrameFacts facts;
 };
 
-/// Notes a stream's next frame, `size` bytes, as it will be counted. Field by field: a whole one
-/// read back from where its parts were just written waits for the stores (16 of 51 ns a frame).
-inline void note(Departure& frame, std::uint32_t flow, Duration at, const FlowStream& stream,
-                 std::size_t size) noexcept {
-  frame.at = at;
-  frame.flow = flow;
-  frame.size = static_cast<std::uint16_t>(size);
-  frame.payload = static_cast<std::uint16_t>(stream.frame().payload_length(stream.moving()));
-  frame.ends_message = stream.ends_message();
-  frame.lacks_signature = stream.lacks_signature();
-  frame.fault = stream.fault();
-}
-
-/// Counts a frame that was sent, in all but the tally's span.
-inline void count_sent(FlowTally& tally, const Departure& frame) noexcept {
-  if (tally.frames == 0) tally.begin = frame.at;
-  ++tally.frames;
-  tally.bytes += frame.size;
-  tally.wire_bytes += wire_bytes(frame.size);
-  tally.payload_bytes += frame.payload;
-  tally.messages += frame.ends_message;
-  tally.unsigned_frames += frame.lacks_signature;
-  if (frame.fault) [[unlikely]]
-    ++tally.faults[static_cast<std::size_t>(*frame.fault)];
+/// Counts the first `frames` of them as sent, in all but the tally's span.
+inline void count_sent(FlowTally& tally, const Departure& departure,
+                       std::uint64_t frames) noexcept {
+  const FrameFacts& facts = departure.facts;
+  if (tally.frames == 0) tally.begin = departure.at;
+  tally.frames += frames;
+  tally.bytes += frames * facts.size;
+  tally.wire_bytes += frames * wire_bytes(facts.size);
+  tally.payload_bytes += frames * facts.payload;
+  if (facts.ends_message) tally.messages += frames;
+  if (facts.lacks_signature) tally.unsigned_frames += frames;
+  if (facts.fault != FrameFacts::kSound) [[unlikely]]
+    tally.faults[facts.fault] += frames;
 }
 
 }  // namespace lw::gen

@@ -59,6 +59,35 @@ Pacer::Pacer(const profile::Flow& flow, std::uint64_t seed)
   due_ = start_;
 }
 
+Pacer::EvenPace Pacer::even_pace(const Work& work, std::uint32_t most) const noexcept {
+  EvenPace pace{.due = due_, .end = fine(span())};
+  const bool counts_packets = unit_ == Unit::messages && work.packets > 1;
+  if (arrival_ != Arrival::constant || counts_packets) return pace;
+  pace.end = fine(start_) + done_;
+  pace.step = pacing_time(step_, units_of(work));
+  const bool whole_message = burst_ == profile::Flow::kWholeMessage;
+  pace.together = whole_message ? !work.ends_message : burst_ > 1;
+  FineTime frames = most;
+  if (pace.together && !whole_message) frames = std::min<FineTime>(frames, burst_ - in_burst_);
+  if (pace.step > 0) {
+    frames = std::min(frames, (kLongest - done_) / pace.step);
+    // Those that are due before the end; the first one is.
+    if (!pace.together && stop_ != Duration::max()) {
+      frames = std::min(frames, (fine(stop_) - 1 - pace.end) / pace.step + 1);
+    }
+  }
+  pace.frames = static_cast<std::uint32_t>(std::max<FineTime>(frames, 1));
+  return pace;
+}
+
+void Pacer::skip(const Work& work, std::uint32_t frames) noexcept {
+  if (const std::uint32_t before = frames - 1; before > 0) {
+    add(units_of(work) * before);
+    if (burst_ > 1) in_burst_ += before;
+  }
+  advance(work);
+}
+
 void Pacer::count_packet(const Work& work) noexcept {
   packets_ = work.packets;
   unfinished_ = work.ends_message ? 0 : std::min(unfinished_ + 1, packets_);

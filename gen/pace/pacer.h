@@ -41,6 +41,19 @@ class Pacer {
   /// The same of one that is a message by itself.
   void advance(std::uint64_t wire_bytes) noexcept { advance(Work{.wire_bytes = wire_bytes}); }
 
+  /// When frames that each do the same `work` are due, as long as that comes by adding.
+  struct EvenPace {
+    std::uint32_t frames = 1;  // from the next on
+    Duration due{0};           // of the first, and of all where they are `together`
+    bool together = false;     // else each is due at `end` less a step, as it is then
+    FineTime end = 0;          // span() before the first; a step more with each frame
+    FineTime step = 0;
+  };
+  /// At most `most` frames.
+  [[nodiscard]] EvenPace even_pace(const Work& work, std::uint32_t most) const noexcept;
+  /// advance() that many times: at most even_pace().
+  void skip(const Work& work, std::uint32_t frames) noexcept;
+
   /// Where the last frame's slot ends: when all frames so far are through at the asked rate, at
   /// most 200 years; of Poisson arrivals, when the next is due.
   [[nodiscard]] Duration span() const noexcept {
@@ -54,18 +67,24 @@ class Pacer {
     return Duration{static_cast<std::int64_t>(std::min<long double>(ns, kLongestNs))};
   }
   void count(const Work& work) noexcept {
+    unit_ == profile::Rate::Unit::messages ? count_packet(work) : add(units_of(work));
+  }
+  /// What the rate counts, of a frame; of one of several packets of a message 0, where messages are
+  /// counted.
+  [[nodiscard]] std::uint64_t units_of(const Work& work) const noexcept {
     using Unit = profile::Rate::Unit;
     switch (unit_) {
       case Unit::frames:
-        return add(1);
+        return 1;
       case Unit::goodput:
-        return add(8 * work.payload_bytes);
+        return 8 * work.payload_bytes;
       case Unit::messages:
-        return count_packet(work);
+        return work.packets == 1 ? 1 : 0;
       case Unit::wire_bits:
       case Unit::link:
-        return add(8 * work.wire_bytes);
+        break;
     }
+    return 8 * work.wire_bytes;
   }
   void add(std::uint64_t units) noexcept {
     done_ = std::min(done_ + pacing_time(step_, units), kLongest);

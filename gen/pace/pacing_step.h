@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 
@@ -11,6 +12,11 @@ __extension__ using FineTime = unsigned __int128;
 
 constexpr std::int64_t whole_ns(FineTime time) noexcept {
   return static_cast<std::int64_t>(time >> 64);
+}
+
+/// Not negative.
+constexpr FineTime fine(std::chrono::nanoseconds time) noexcept {
+  return FineTime{static_cast<std::uint64_t>(time.count())} << 64;
 }
 
 /// The longest that a pacer counts: 200 years. What would be later is due then.

@@ -25,42 +25,61 @@ Duration slot_for(const profile::FlowProfile& profile) {
 
 Scheduler::Scheduler(const profile::FlowProfile& profile, std::optional<std::uint64_t> seed)
     : payloads_(seed.value_or(profile.seed)),
-      flows_(sources_of(profile)),
-      turns_(flows_.size(), slot_for(profile), first_turns()) {}
+      walks_(walks_of(profile)),
+      sources_(sources()),
+      turns_(walks_.size(), slot_for(profile), first_turns()) {}
 
-std::vector<FlowSource> Scheduler::sources_of(const profile::FlowProfile& profile) {
-  std::vector<FlowSource> sources;
-  sources.reserve(profile.flows.size());
+std::vector<FlowWalk> Scheduler::walks_of(const profile::FlowProfile& profile) {
+  std::vector<FlowWalk> walks;
+  walks.reserve(profile.flows.size());
   for (const profile::Flow& flow : profile.flows) {
-    sources.push_back({Pacer(flow, payloads_.seed()), FlowStream(flow, shapes_, payloads_)});
+    walks.push_back({Pacer(flow, payloads_.seed()), FlowStream(flow, shapes_, payloads_)});
   }
+  return walks;
+}
+
+/// When all templates are made: only then a shape knows its frames' own words.
+std::vector<FlowSource> Scheduler::sources() noexcept {
+  std::vector<FlowSource> sources;
+  sources.reserve(walks_.size());
+  for (FlowWalk& walk : walks_) sources.emplace_back(walk);
   return sources;
 }
 
 std::vector<Turn> Scheduler::first_turns() const {
   std::vector<Turn> turns;
-  for (std::uint32_t i = 0; i < flows_.size(); ++i) {
-    if (!flows_[i].pacer.ended()) turns.push_back({flows_[i].pacer.due(), i});
+  for (std::uint32_t i = 0; i < walks_.size(); ++i) {
+    if (!walks_[i].pacer.ended()) turns.push_back({walks_[i].pacer.due(), i});
   }
   return turns;
+}
+
+void Scheduler::advance() noexcept {
+  FlowWalk& walk = walks_[turns_.first().flow];
+  walk.advance() ? turns_.put_back(walk.pacer.due()) : turns_.remove_first();
 }
 
 std::optional<DueFrame> Scheduler::next() const noexcept {
   if (turns_.empty()) return std::nullopt;
   const Turn& turn = turns_.first();
-  const FlowStream& stream = flows_[turn.flow].stream;
+  const FlowStream& stream = walks_[turn.flow].stream;
   return DueFrame{turn.flow,     turn.at, &stream.frame(), stream.moving(), stream.ends_message(),
                   stream.fault()};
 }
 
-/// The sources of the slot after the one that begins, and the templates of this one, whose sources
-/// came a slot ago.
+/// The sources of the slot after the one that begins, and the walks of this one's that will have to
+/// be asked; their sources came a slot ago.
 void Scheduler::fetch_ahead() const noexcept {
-  for (const Turn& turn : turns_.under_way()) flows_[turn.flow].stream.frame().prefetch();
+  constexpr std::size_t kLine = 64;
+  for (const Turn& turn : turns_.under_way()) {
+    if (!sources_[turn.flow].runs_out()) continue;
+    const auto* walk = reinterpret_cast<const char*>(&walks_[turn.flow]);
+    for (std::size_t i = 0; i < 6 * kLine; i += kLine) __builtin_prefetch(walk + i);
+  }
   turns_.for_next_slot([this](std::uint32_t flow) {
-    constexpr std::size_t kLine = 64, kHot = 6 * kLine;
-    const auto* source = reinterpret_cast<const char*>(&flows_[flow]);
-    for (std::size_t i = 0; i < kHot; i += kLine) __builtin_prefetch(source + i);
+    const auto* source = reinterpret_cast<const char*>(&sources_[flow]);
+    __builtin_prefetch(source, 1);
+    __builtin_prefetch(source + kLine, 1);
   });
 }
 

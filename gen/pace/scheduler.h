@@ -4,8 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "gen/frames/flow_stream.h"
-#include "gen/pace/pacer.h"
+#include "gen/pace/flow_source.h"
 #include "gen/pace/turn_wheel.h"
 
 namespace lw::gen {
@@ -23,23 +22,10 @@ struct DueFrame {
   [[nodiscard]] std::size_t size() const noexcept { return frame->size(moving); }
 };
 
-/// One flow: what it sends and when.
-struct alignas(64) FlowSource {
-  Pacer pacer;
-  FlowStream stream;
-
-  /// Behind a frame that was taken; false when the flow is through.
-  bool advance() noexcept { return advance(stream.frame().size(stream.moving())); }
-  /// The same where the frame's size is known.
-  bool advance(std::size_t size) noexcept {
-    pacer.advance(stream.work_of(size));
-    stream.advance();
-    return stream.has_next() && !pacer.ended();
-  }
-};
-
 /// All flows of a profile, merged by due time; where two are due at once, the earlier in the
-/// profile goes first. So the order hangs on the profile and nothing else. One thread.
+/// profile goes first. So the order hangs on the profile and nothing else. It is gone through frame
+/// by frame with next(), or run by run with source(), to the same frames; not with both. One
+/// thread.
 class Scheduler {
  public:
   /// `profile` must outlive it. `seed` takes the place of the profile's where there is one.
@@ -47,33 +33,39 @@ class Scheduler {
 
   /// The next frame, or nothing when every flow is through.
   [[nodiscard]] std::optional<DueFrame> next() const noexcept;
-  void advance() noexcept { resume(source(turns_.first().flow).advance()); }
+  void advance() noexcept;
 
-  // The same for who takes several frames of a flow in a row, from its source. Only while !done().
+  // For who takes several frames of a flow in a row. Only while !done().
   [[nodiscard]] bool done() const noexcept { return turns_.empty(); }
   /// Whose turn it is, and when that frame is due.
   [[nodiscard]] const Turn& turn() const noexcept { return turns_.first(); }
   /// Frames of that flow may be taken as long as they are due before this: no other one's is.
   [[nodiscard]] Duration alone_until() const noexcept { return turns_.others_from(); }
-  [[nodiscard]] FlowSource& source(std::size_t flow) noexcept { return flows_[flow]; }
-  /// Frames were taken from the source whose turn it was; `more`: what its advance() said last.
+  [[nodiscard]] FlowSource& source(std::size_t flow) noexcept { return sources_[flow]; }
+  /// What the source's make() and refill() want.
+  [[nodiscard]] FlowWalk& walk(std::size_t flow) noexcept { return walks_[flow]; }
+  /// Frames were taken of the flow whose turn it was, and its source refilled where its run ended;
+  /// `more`: what it said.
   void resume(bool more) noexcept {
     const bool opened =
-        more ? turns_.put_back(source(turns_.first().flow).pacer.due()) : turns_.remove_first();
+        more ? turns_.put_back(source(turns_.first().flow).due()) : turns_.remove_first();
     if (opened) fetch_ahead();
   }
 
-  [[nodiscard]] const FlowStream& stream(std::size_t flow) const { return flows_[flow].stream; }
-  [[nodiscard]] const Pacer& pacer(std::size_t flow) const { return flows_[flow].pacer; }
+  // Frame by frame.
+  [[nodiscard]] const FlowStream& stream(std::size_t flow) const { return walks_[flow].stream; }
+  [[nodiscard]] const Pacer& pacer(std::size_t flow) const { return walks_[flow].pacer; }
 
  private:
   void fetch_ahead() const noexcept;
-  std::vector<FlowSource> sources_of(const profile::FlowProfile& profile);
+  std::vector<FlowWalk> walks_of(const profile::FlowProfile& profile);
+  std::vector<FlowSource> sources() noexcept;
   [[nodiscard]] std::vector<Turn> first_turns() const;
 
   FrameShapes shapes_;
   PayloadPool payloads_;
-  std::vector<FlowSource> flows_;
+  std::vector<FlowWalk> walks_;
+  std::vector<FlowSource> sources_;
   TurnWheel turns_;
 };
 

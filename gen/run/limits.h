@@ -12,8 +12,9 @@ namespace lw::gen {
 
 /// What ends a run before its flows do.
 struct Limits {
-  std::uint64_t count = std::numeric_limits<std::uint64_t>::max();  // frames of the whole run
-  std::optional<Duration> duration;                                 // frames due later are not sent
+  static constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t count = kAll;               // frames of the whole run
+  std::optional<Duration> duration;         // frames due later are not sent
   const std::atomic<bool>* stop = nullptr;  // somebody asked (a signal); may be null
 
   [[nodiscard]] bool stopped() const noexcept {

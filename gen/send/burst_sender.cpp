@@ -11,6 +11,10 @@ namespace {
 
 constexpr Duration kPatience = std::chrono::milliseconds(200);
 
+wire::Bytes bytes_of(const rte_mbuf* buffer) noexcept {
+  return {rte_pktmbuf_mtod(buffer, const std::byte*), buffer->data_len};
+}
+
 }  // namespace
 
 BurstSender::BurstSender(BurstSender&& other) noexcept
@@ -20,11 +24,13 @@ BurstSender::BurstSender(BurstSender&& other) noexcept
       audit_(other.audit_),
       departures_(other.departures_),
       buffers_(other.buffers_),
+      rows_(std::exchange(other.rows_, 0)),
       count_(std::exchange(other.count_, 0)),
       made_(std::exchange(other.made_, 0)),
       have_(std::exchange(other.have_, 0)),
       stuck_(other.stuck_),
-      copies_(std::move(other.copies_)) {}
+      copies_(std::move(other.copies_)),
+      nowhere_(std::move(other.nowhere_)) {}
 
 BurstSender::~BurstSender() {
   rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(have_));
@@ -35,8 +41,8 @@ void BurstSender::refill() noexcept { have_ += pool_->take(std::span(buffers_).s
 
 void BurstSender::make_copies() {
   for (std::size_t i = 0; i < made_; ++i) {
-    const auto* start = rte_pktmbuf_mtod(buffers_[i], const std::byte*);
-    copies_[i].assign(start, start + buffers_[i]->data_len);
+    const wire::Bytes frame = bytes_of(buffers_[i]);
+    copies_[i].assign(frame.begin(), frame.end());
   }
 }
 
@@ -55,16 +61,17 @@ std::size_t BurstSender::hand_over(Instant now) noexcept {
 
 BurstSender::Outcome BurstSender::send(Instant start) noexcept {
   if (count_ == 0) return {};
-  std::size_t sent = 0;
-  Outcome outcome;
+  Outcome outcome{.departures = std::span(departures_).first(rows_)};
   if (made_ > 0) {
     if (!copies_.empty()) {
       make_copies();
       outcome.wall_clock_ns = nic::wall_clock_ns();
     }
+    audit_->look_at(made_, [this](std::size_t i) { return bytes_of(buffers_[i]); });
     const Instant now = nic::now();
     audit_->pacing_error.add((now - (start + departures_.front().at)).count());
-    sent = hand_over(now);
+    const std::size_t sent = hand_over(now);
+    outcome.sent = sent;
     stuck_ = sent == 0;
     // The port's are gone; what it didn't take goes back, what wasn't used stays at hand.
     rte_pktmbuf_free_bulk(buffers_.data() + sent, static_cast<unsigned>(made_ - sent));
@@ -72,10 +79,7 @@ BurstSender::Outcome BurstSender::send(Instant start) noexcept {
               buffers_.begin() + static_cast<std::ptrdiff_t>(have_), buffers_.begin());
     have_ -= made_;
   }
-  const std::span<const Departure> all(departures_.data(), count_);
-  outcome.sent = all.first(sent);
-  outcome.given_up = all.subspan(sent);
-  count_ = made_ = 0;
+  count_ = made_ = rows_ = 0;
   return outcome;
 }
 

@@ -24,7 +24,8 @@ class BurstSender {
         queue_(queue),
         pool_(&buffers),
         audit_(&audit),
-        copies_(keep_copies ? kBurst : 0) {}
+        copies_(keep_copies ? kBurst : 0),
+        nowhere_(SendBuffers::kPayloadAt + FrameTemplate::kRoomBehind) {}
   BurstSender(BurstSender&& other) noexcept;
   BurstSender& operator=(BurstSender&&) = delete;
   ~BurstSender();
@@ -32,29 +33,45 @@ class BurstSender {
   /// How many frames the burst still takes.
   [[nodiscard]] std::size_t room() const noexcept { return kBurst - count_; }
 
-  /// Makes the stream's next frame, due at `at`, with `stamp` as its send time. Without a buffer
-  /// for it, it is one that is given up. Returns its size in bytes. room() > 0.
-  std::size_t add(std::uint32_t flow, const FlowStream& stream, Duration at,
-                  SendStamp& stamp) noexcept {
+  /// Adds a row of frames of one flow that are counted alike, `at` being when the first is due.
+  /// `make(payload, held)` makes the next one in a buffer and returns its start; without a buffer
+  /// for it, it is one that is given up. `goes_on()` is asked behind each. Returns how many there
+  /// are, at most `most`, which is at least 1 and at most room().
+  template <class Make, class GoesOn>
+  std::uint32_t add_row(std::uint32_t flow, Duration at, const FrameFacts& facts,
+                        std::uint32_t most, Make make, GoesOn goes_on) noexcept {
     if (count_ == 0) refill();
-    const FrameTemplate& frame = stream.frame();
-    const std::size_t size = frame.size(stream.moving());
-    note(departures_[count_++], flow, at, stream, size);
-    if (made_ == have_) [[unlikely]]
-      return size;
-    rte_mbuf* buffer = buffers_[made_++];
-    auto* room = static_cast<std::byte*>(buffer->buf_addr);
-    const std::byte* start =
-        frame.make(stream.moving(), stamp, room + SendBuffers::kPayloadAt, pool_->imprint(buffer));
-    buffer->data_off = static_cast<std::uint16_t>(start - room);
-    buffer->data_len = static_cast<std::uint16_t>(size);
-    buffer->pkt_len = buffer->data_len;
-    audit_->look_at({start, size});
-    return size;
+    // Field by field: a whole one put together elsewhere is read back from where its parts were
+    // just written, and waits for the stores (54 of 100 samples of a turn).
+    Departure& row = departures_[rows_++];
+    row.at = at;
+    row.flow = flow;
+    row.facts = facts;
+    std::uint32_t frames = 0;
+    std::size_t made = made_;
+    do {
+      ++frames;
+      if (made == have_) [[unlikely]] {
+        Imprint nothing;
+        make(nowhere_.data() + SendBuffers::kPayloadAt, nothing);
+        continue;
+      }
+      rte_mbuf* buffer = buffers_[made++];
+      auto* room = static_cast<std::byte*>(buffer->buf_addr);
+      const std::byte* start = make(room + SendBuffers::kPayloadAt, pool_->imprint(buffer));
+      buffer->data_off = static_cast<std::uint16_t>(start - room);
+      buffer->data_len = facts.size;
+      buffer->pkt_len = facts.size;
+    } while (goes_on() && frames < most);
+    made_ = made;
+    count_ += frames;
+    row.frames = frames;
+    return frames;
   }
 
   struct Outcome {
-    std::span<const Departure> sent, given_up;
+    std::span<const Departure> departures;
+    std::size_t sent = 0;            // of their frames the first so many; the others are given up
     std::int64_t wall_clock_ns = 0;  // just before the port got them; with copies only
   };
   /// Hands the frames to the port, which gets a while to take them all; a port that used up its
@@ -76,10 +93,12 @@ class BurstSender {
   SendAudit* audit_;
   std::array<Departure, kBurst> departures_;
   std::array<rte_mbuf*, kBurst> buffers_{};
+  std::size_t rows_ = 0;             // departures of the burst
   std::size_t count_ = 0;            // frames of the burst
   std::size_t made_ = 0, have_ = 0;  // of them in buffers; buffers at hand
   bool stuck_ = false;
   std::vector<std::vector<std::byte>> copies_;
+  std::vector<std::byte> nowhere_;  // takes frames for which there is no buffer
 };
 
 }  // namespace lw::gen

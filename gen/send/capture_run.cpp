@@ -28,10 +28,8 @@ Result<RunReport> run_into_capture(const profile::FlowProfile& profile, Schedule
     const auto frame = wire::Bytes(buffer).first(due->size());
     const auto written = writer.write(stamp, frame, static_cast<std::uint32_t>(frame.size()));
     if (!written) return std::unexpected(written.error());
-    Departure departure;
-    note(departure, static_cast<std::uint32_t>(due->flow), due->at, scheduler.stream(due->flow),
-         frame.size());
-    count_sent(report.flows[due->flow], departure);
+    const Departure departure{.at = due->at, .facts = facts_of(scheduler.stream(due->flow))};
+    count_sent(report.flows[due->flow], departure, 1);
     scheduler.advance();
     report.flows[due->flow].span = scheduler.pacer(due->flow).span();
   }

@@ -22,15 +22,21 @@ struct SendAudit {
     icrc_bad += other.icrc_bad;
   }
 
-  void look_at(wire::Bytes frame) noexcept {
-    if (--until_check_ > 0) return;
-    until_check_ = kIcrcEvery;
+  /// At one of every kIcrcEvery frames, in bursts in which `frame_at(i)` is the bytes of the i-th.
+  template <class FrameAt>
+  void look_at(std::size_t frames, FrameAt frame_at) noexcept {
+    if (until_check_ >= frames) {
+      until_check_ -= frames;
+      return;
+    }
+    const wire::Bytes frame = frame_at(until_check_);
+    until_check_ += kIcrcEvery - frames;
     ++icrc_checked;
     if (roce::check_icrc(roce::open_envelope(frame)) != roce::IcrcVerdict::ok) ++icrc_bad;
   }
 
  private:
-  std::uint32_t until_check_ = 1;
+  std::size_t until_check_ = 0;  // frames
 };
 
 }  // namespace lw::gen

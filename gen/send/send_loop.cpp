@@ -6,6 +6,7 @@
 namespace lw::gen {
 
 std::uint64_t FrameBudget::take(std::uint64_t most) noexcept {
+  if (unlimited_) return most;
   std::uint64_t left = left_.load(std::memory_order_relaxed);
   std::uint64_t taken = 0;
   do {
@@ -37,40 +38,58 @@ void SendLoop::take_due(Instant now) noexcept {
   while (budget > 0 && !scheduler_.done() && scheduler_.turn().at <= elapsed) {
     BurstSender& sender = sender_of(scheduler_.turn().flow);
     if (sender.room() == 0) break;
-    budget -= take_run(sender, stamp, elapsed, budget);
+    budget -= take_turn(sender, stamp, elapsed, budget);
   }
   budget_.give_back(budget);
 }
 
 /// Frames of the flow whose turn it is, as long as no other's is; returns how many.
-std::uint64_t SendLoop::take_run(BurstSender& sender, SendStamp& stamp, Duration now,
-                                 std::uint64_t most) noexcept {
+std::uint64_t SendLoop::take_turn(BurstSender& sender, SendStamp& stamp, Duration now,
+                                  std::uint64_t most) noexcept {
   const std::uint32_t flow = scheduler_.turn().flow;
   __builtin_prefetch(&tallies_[flow], 1);
   FlowSource& source = scheduler_.source(flow);
+  FlowWalk& walk = scheduler_.walk(flow);
   const Duration until = std::min(scheduler_.alone_until(), now + Duration{1});
   most = std::min<std::uint64_t>(most, sender.room());
-  std::uint64_t taken = 0;
+  auto left = static_cast<std::uint32_t>(most);
   Duration at{};
   bool more = true;
   do {
-    at = source.pacer.due();
-    const std::size_t size = sender.add(flow, source.stream, at, stamp);
-    ++taken;
-    more = source.advance(size);
-  } while (taken < most && more && source.pacer.due() < until);
+    bool in_run = true;
+    left -= sender.add_row(
+        flow, source.due(), source.facts(), left,
+        [&](std::byte* payload, Imprint& held) { return source.make(walk, stamp, payload, held); },
+        [&] {
+          at = source.due();
+          in_run = source.advance();
+          return in_run && source.due() < until;
+        });
+    if (!in_run) more = source.refill(walk);
+  } while (left > 0 && more && source.due() < until);
   // Where the frame's slot ends, as late as the frame itself.
-  tallies_[flow].span = source.pacer.span() + (now - at);
+  tallies_[flow].span = source.span() + (now - at);
   scheduler_.resume(more);
-  return taken;
+  return most - left;
+}
+
+/// The first `sent` frames of the departures were, the others won't be.
+void SendLoop::count(std::span<const Departure> departures, std::size_t sent) noexcept {
+  for (const Departure& departure : departures) {
+    const std::size_t frames = std::min<std::size_t>(sent, departure.frames);
+    FlowTally& tally = tallies_[departure.flow];
+    if (frames > 0) count_sent(tally, departure, frames);
+    if (frames < departure.frames) [[unlikely]]
+      tally.not_sent += departure.frames - frames;
+    sent -= frames;
+  }
 }
 
 Result<void> SendLoop::send_due(Instant now) {
   take_due(now);
   for (BurstSender& sender : senders_) {
     const auto outcome = sender.send(start_);
-    for (const Departure& frame : outcome.sent) count_sent(tallies_[frame.flow], frame);
-    for (const Departure& frame : outcome.given_up) ++tallies_[frame.flow].not_sent;
+    count(outcome.departures, outcome.sent);
     if (copy_ == nullptr) continue;
     if (auto kept = keep_copies(sender, outcome); !kept) return kept;
   }
@@ -79,7 +98,7 @@ Result<void> SendLoop::send_due(Instant now) {
 
 Result<void> SendLoop::keep_copies(const BurstSender& sender, const BurstSender::Outcome& outcome) {
   const Instant stamp = instant_from_ns(outcome.wall_clock_ns);
-  for (std::size_t i = 0; i < outcome.sent.size(); ++i) {
+  for (std::size_t i = 0; i < outcome.sent; ++i) {
     const wire::Bytes frame = sender.copy(i);
     auto written = copy_->write(stamp, frame, static_cast<std::uint32_t>(frame.size()));
     if (!written) return written;

@@ -14,15 +14,16 @@ namespace lw::gen {
 /// The frames that a run may still take, all cores together.
 class FrameBudget {
  public:
-  explicit FrameBudget(std::uint64_t frames) : left_(frames) {}
+  explicit FrameBudget(std::uint64_t frames) : unlimited_(frames == Limits::kAll), left_(frames) {}
   [[nodiscard]] bool spent() const noexcept { return left_.load(std::memory_order_relaxed) == 0; }
   /// Up to `most`; what isn't used is to be given back.
   std::uint64_t take(std::uint64_t most) noexcept;
   void give_back(std::uint64_t frames) noexcept {
-    if (frames > 0) left_.fetch_add(frames, std::memory_order_relaxed);
+    if (frames > 0 && !unlimited_) left_.fetch_add(frames, std::memory_order_relaxed);
   }
 
  private:
+  bool unlimited_;
   std::atomic<std::uint64_t> left_;
 };
 
@@ -62,8 +63,9 @@ class SendLoop {
     return senders_.size() == 1 ? senders_.front() : senders_[share_.flow(flow) % senders_.size()];
   }
   void take_due(Instant now) noexcept;
-  std::uint64_t take_run(BurstSender& sender, SendStamp& stamp, Duration now,
-                         std::uint64_t most) noexcept;
+  std::uint64_t take_turn(BurstSender& sender, SendStamp& stamp, Duration now,
+                          std::uint64_t most) noexcept;
+  void count(std::span<const Departure> departures, std::size_t sent) noexcept;
   Result<void> keep_copies(const BurstSender& sender, const BurstSender::Outcome& outcome);
 
   Scheduler& scheduler_;

@@ -52,8 +52,7 @@ std::uint32_t icrc_change(std::uint8_t change, std::size_t distance) noexcept {
   return change_under(change, zero_bytes(distance));
 }
 
-IcrcFieldPatch::IcrcFieldPatch(std::size_t width, std::size_t distance)
-    : tables_(width <= 4 ? 4 : 8) {
+IcrcFieldPatch::IcrcFieldPatch(std::size_t width, std::size_t distance) {
   for (std::size_t i = 0; i < width; ++i) {
     const std::uint32_t shift = zero_bytes(distance + i);
     for (std::uint32_t value = 0; value < 256; ++value) {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/frames/frame_run.h"
+
+#include "gen/frames/frame_template.h"
+
+namespace lw::gen {
+namespace {
+
+std::uint32_t change_of(const MovingField& field, std::uint64_t value) noexcept {
+  return field.patch != nullptr ? (*field.patch)(value) : 0;
+}
+
+}  // namespace
+
+FrameRun::FrameRun(const FrameTemplate& frame, const Moving& first, const MovingStep& step) noexcept
+    : shape_(frame.shape()),
+      va_(first.va),
+      sequence_(first.sequence),
+      msn_(first.msn & wire::Psn::kMask),
+      immediate_(first.immediate),
+      dma_length_(first.dma_length),
+      step_(step) {
+  const FrameShape& shape = *shape_;
+  const std::uint32_t changed =
+      (first.ack_req ? std::uint32_t{wire::Bth::kAckReq} << 24 : 0u) | first.psn.value();
+  word_ = changed | std::uint32_t{shape.reserved7} << 24;
+  icrc_ = frame.icrc_at_rest() ^ change_of(shape.acknowledge, changed) ^ change_of(shape.va, va_) ^
+          change_of(shape.length, dma_length_) ^ change_of(shape.msn, msn_) ^
+          change_of(shape.immediate, immediate_) ^ change_of(shape.sequence, sequence_);
+  for (std::size_t i = 0; i < shape.own_words; ++i) own_[i] = frame.own_word(i);
+}
+
+}  // namespace lw::gen
