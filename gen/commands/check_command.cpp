@@ -5,21 +5,39 @@
 
 #include "gen/commands/commands.h"
 #include "gen/run/preview.h"
+#include "gen/send/ports.h"
 
 namespace lw::gen {
 namespace {
 
 struct CheckOptions {
   std::string profile;
+  std::vector<std::string> ports;
   std::uint64_t frames = 8;
   bool json = false;
 };
 
+/// Who keeps the time at which each port's frames leave: the device, where it offers to, and
+/// otherwise this program.
+Result<PortPacings> pacings_of(const std::vector<std::string>& names) {
+  PortPacings pacings;
+  if (names.empty()) return pacings;
+  auto ports = Ports::open(names, false,
+                           {.port = {.timed_sending = true}, .sends_flows = false, .cores = 1});
+  if (!ports) return std::unexpected(ports.error());
+  for (const nic::Port& port : ports->all()) {
+    pacings.push_back({port.name(), port.is_timed() && port.timed_sending().has_value()});
+  }
+  return pacings;
+}
+
 ExitCode check(const CheckOptions& options) {
   const auto profile = profile::load_flow_profile(options.profile);
   if (!profile) return complain(profile.error());
-  fmt::print("{}", options.json ? preview_json(*profile, options.frames)
-                                : preview_text(*profile, options.frames));
+  const auto pacings = pacings_of(options.ports);
+  if (!pacings) return complain(pacings.error());
+  fmt::print("{}", options.json ? preview_json(*profile, options.frames, *pacings)
+                                : preview_text(*profile, options.frames, *pacings));
   return ExitCode::done;
 }
 
@@ -31,6 +49,10 @@ void add_check_command(CLI::App& program, Command& chosen) {
   command->add_option("profile", options->profile, "The profile; - is standard input")
       ->required()
       ->type_name("PROFILE");
+  command
+      ->add_option("--port", options->ports,
+                   "Open this port, and say who would pace its frames: the device or this program")
+      ->type_name("PORT");
   command->add_option("--frames", options->frames, "How many of the first frames to show")
       ->type_name("N")
       ->capture_default_str();

@@ -29,6 +29,8 @@ constexpr Duration kLinkPatience = std::chrono::hours(1);
 struct ReceiveOptions {
   std::vector<std::string> ports;
   std::string pcap, expect;
+  std::vector<wire::IpAddress> answers;
+  std::optional<wire::MacAddress> mac;
   Limits limits;
   std::optional<Duration> until_idle;
   MeasureChoices choices;
@@ -58,6 +60,19 @@ std::optional<std::string> only_file(const ReceiveOptions& options) {
   return file->in;
 }
 
+/// Those who ask for the addresses that were given are answered on every port.
+std::vector<std::unique_ptr<Station>> stations_for(const ReceiveOptions& options, Ports& ports) {
+  std::vector<std::unique_ptr<Station>> stations;
+  if (options.answers.empty()) return stations;
+  for (nic::Port& port : ports.all()) {
+    const auto mac = options.mac.value_or(wire::MacAddress{port.mac_address()});
+    std::vector<OwnAddress> own;
+    for (const wire::IpAddress& ip : options.answers) own.push_back({mac, ip});
+    stations.push_back(std::make_unique<Station>(port, ports.pool(), Presence(std::move(own))));
+  }
+  return stations;
+}
+
 Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measurement,
                               const FlowNames& names) {
   auto copy = open_copy(options.pcap);
@@ -74,8 +89,9 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
     // Somebody who stops the wait gets the report of what came: nothing.
     if (!options.limits.stopped()) return std::unexpected(up.error());
   }
-  auto report = receive_all(ports->all(), measurement, *copy ? &**copy : nullptr, *watch, names,
-                            options.limits, options.until_idle);
+  const auto stations = stations_for(options, *ports);
+  auto report = receive_all({ports->all(), stations}, measurement, *copy ? &**copy : nullptr,
+                            *watch, names, options.limits, options.until_idle);
   if (!report || !*copy) return report;
   if (const auto closed = (*copy)->close(); !closed) return std::unexpected(closed.error());
   return report;
@@ -131,6 +147,31 @@ void add_receive_command(CLI::App& program, Command& chosen) {
       ->add_option("--expect", options->expect,
                    "Hold the flows to this profile's [expect], and call them as it does")
       ->type_name("PROFILE");
+  const auto add_answer = [options](const std::string& text) {
+    const auto ip = wire::parse_ip(text);
+    if (!ip)
+      throw CLI::ValidationError("--answer",
+                                 "expected an IPv4 or IPv6 address, found \"" + text + "\"");
+    options->answers.push_back(*ip);
+  };
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--answer",
+          [add_answer](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) add_answer(text);
+          },
+          "Be a station with this address: answer ARP, neighbour discovery and pings")
+      ->type_name("IP");
+  const auto set_mac = [options](const std::string& text) {
+    options->mac = wire::parse_mac(text);
+    if (!options->mac)
+      throw CLI::ValidationError(
+          "--mac", "expected a MAC address such as 02:00:00:00:00:01, found \"" + text + "\"");
+  };
+  command
+      ->add_option_function<std::string>("--mac", set_mac,
+                                         "Where --answer's addresses are (the port's own)")
+      ->type_name("MAC");
   add_watch_options(command, options->choices.watch);
   command->add_flag("--json", options->json, "Report in one line of JSON");
   command->add_flag("--verbose", options->verbose, "Show what DPDK says");

@@ -72,6 +72,8 @@ class alignas(128) FlowSource {
     left_ = (left_ - 1) & kLongestRun;
     return left_ > 0;
   }
+  /// The frames from the next on that leave together with it, as far as the run goes.
+  [[nodiscard]] std::size_t together() const noexcept { return together_ ? left_ : 1; }
   /// The next frame is the run's last one.
   [[nodiscard]] bool runs_out() const noexcept { return left_ == 1; }
   /// False when the flow is through.

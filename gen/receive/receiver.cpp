@@ -31,7 +31,7 @@ class Idler {
 
 class Reception {
  public:
-  Reception(std::span<nic::Port> ports, Measurement& measurement, capture::Writer* copy,
+  Reception(const ListeningPorts& ports, Measurement& measurement, capture::Writer* copy,
             Watch& watch, const FlowNames& names, const Limits& limits,
             std::optional<Duration> until_idle)
       : ports_(ports),
@@ -66,8 +66,9 @@ class Reception {
  private:
   Result<std::size_t> poll_all() {
     std::size_t all = 0;
-    for (nic::Port& port : ports_) {
-      const auto count = listener_.poll(port);
+    for (std::size_t i = 0; i < ports_.ports.size(); ++i) {
+      Station* station = ports_.stations.empty() ? nullptr : ports_.stations[i].get();
+      const auto count = listener_.poll(ports_.ports[i], station);
       if (!count) return count;
       all += *count;
     }
@@ -75,7 +76,7 @@ class Reception {
   }
 
   [[nodiscard]] bool all_exhausted() const noexcept {
-    return std::ranges::all_of(ports_, &nic::Port::exhausted);
+    return std::ranges::all_of(ports_.ports, &nic::Port::exhausted);
   }
   [[nodiscard]] bool idle_for_long(Instant now) const noexcept {
     return until_idle_ && listener_.frames() > 0 && now - listener_.last() >= *until_idle_;
@@ -94,11 +95,11 @@ class Reception {
       return std::unexpected(written.error());
     }
     ReceiveReport report{.elapsed = listener_.last() - listener_.first()};
-    for (const nic::Port& port : ports_) report.missed += port.stats().missed;
+    for (const nic::Port& port : ports_.ports) report.missed += port.stats().missed;
     return report;
   }
 
-  std::span<nic::Port> ports_;
+  ListeningPorts ports_;
   Measurement& measurement_;
   Listener listener_;
   Watch& watch_;
@@ -110,7 +111,7 @@ class Reception {
 
 }  // namespace
 
-Result<ReceiveReport> receive_all(std::span<nic::Port> ports, Measurement& measurement,
+Result<ReceiveReport> receive_all(const ListeningPorts& ports, Measurement& measurement,
                                   capture::Writer* copy, Watch& watch, const FlowNames& names,
                                   const Limits& limits, std::optional<Duration> until_idle) {
   return Reception(ports, measurement, copy, watch, names, limits, until_idle).go();

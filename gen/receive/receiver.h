@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,10 +27,16 @@ std::string to_text(const ReceiveReport& report, const Measurement& measurement,
 std::string to_json(const ReceiveReport& report, const Measurement& measurement,
                     const FlowNames& names, const Verdict* verdict);
 
+/// Ports and the stations that answer there; none, or one a port.
+struct ListeningPorts {
+  std::span<nic::Port> ports;
+  std::span<const std::unique_ptr<Station>> stations = {};
+};
+
 /// Takes every frame off the ports until a limit is reached, a signal comes, ports that read files
 /// are at their ends, or, once something has arrived, nothing more has for `until_idle`.
 /// Lends the core to others while nothing arrives. Errors: the copy's, the series'.
-Result<ReceiveReport> receive_all(std::span<nic::Port> ports, Measurement& measurement,
+Result<ReceiveReport> receive_all(const ListeningPorts& ports, Measurement& measurement,
                                   capture::Writer* copy, Watch& watch, const FlowNames& names,
                                   const Limits& limits, std::optional<Duration> until_idle);
 

@@ -202,11 +202,16 @@ void for_first_frames(const FlowProfile& profile, Scheduler& scheduler, std::uin
 
 }  // namespace
 
-std::string preview_text(const FlowProfile& profile, std::uint64_t frames) {
+std::string preview_text(const FlowProfile& profile, std::uint64_t frames,
+                         const PortPacings& ports) {
   Scheduler scheduler(profile);
   std::string text;
   for (std::size_t i = 0; i < profile.flows.size(); i += profile.flows[i].qps) {
     text += describe_flow(profile, i, figures_of(profile, i, scheduler.stream(i)));
+  }
+  for (const PortPacing& port : ports) {
+    text += fmt::format("port {}: paced by {}\n", port.port,
+                        port.by_device ? "the device, which sends on timestamps" : "this program");
   }
   text += "first frames:\n";
   for_first_frames(profile, scheduler, frames,
@@ -216,11 +221,17 @@ std::string preview_text(const FlowProfile& profile, std::uint64_t frames) {
   return text;
 }
 
-std::string preview_json(const FlowProfile& profile, std::uint64_t frames) {
+std::string preview_json(const FlowProfile& profile, std::uint64_t frames,
+                         const PortPacings& ports) {
   Scheduler scheduler(profile);
   Json json = {{"profile", profile.name}, {"seed", profile.seed}, {"flows", Json::array()}};
   for (std::size_t i = 0; i < profile.flows.size(); i += profile.flows[i].qps) {
     json["flows"].push_back(flow_json(profile, i, figures_of(profile, i, scheduler.stream(i))));
+  }
+  if (!ports.empty()) json["ports"] = Json::array();
+  for (const PortPacing& port : ports) {
+    json["ports"].push_back(
+        {{"port", port.port}, {"paced_by", port.by_device ? "device" : "program"}});
   }
   json["first_frames"] = Json::array();
   for_first_frames(

@@ -8,6 +8,7 @@
 #include <rte_mbuf.h>
 
 #include "gen/send/port_run.h"
+#include "gen/send/raw_sender.h"
 #include "nic/clock.h"
 #include "profile/flow_means.h"
 #include "roce/frame.h"
@@ -26,11 +27,18 @@ class Count {
       : port_(port), settle_(settle), start_(nic::now()), thread_([this] { run(); }) {}
   Count(const Count&) = delete;
   Count& operator=(const Count&) = delete;
-  ~Count() { finish(); }
+  ~Count() {
+    finish([] {});
+  }
 
-  /// Waits until nothing more arrives; how many frames did.
-  std::uint64_t finish() {
+  /// Waits until nothing more arrives, calling `meanwhile` every millisecond; how many frames did.
+  template <class Meanwhile>
+  std::uint64_t finish(Meanwhile meanwhile) {
     sent_.store(true, std::memory_order_relaxed);
+    while (thread_.joinable() && !quiet_.load(std::memory_order_relaxed)) {
+      meanwhile();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     if (thread_.joinable()) thread_.join();
     return frames_;
   }
@@ -39,16 +47,15 @@ class Count {
   void run() {
     Instant last = start_;
     while (true) {
+      const std::uint64_t before = roce_;
       const std::size_t count = port_.receive(buffers_);
       for (rte_mbuf* buffer : std::span(buffers_).first(count)) take(buffer);
-      if (count > 0) {
-        last = nic::now();
-        continue;
-      }
+      if (roce_ > before) last = nic::now();
+      if (count > 0) continue;
       if (!sent_.load(std::memory_order_relaxed)) {
         last = nic::now();
       } else if (nic::now() - last >= settle_) {
-        return;
+        return quiet_.store(true, std::memory_order_relaxed);
       }
       sched_yield();
     }
@@ -57,7 +64,10 @@ class Count {
   void take(rte_mbuf* buffer) {
     const wire::Bytes bytes(rte_pktmbuf_mtod(buffer, const std::byte*),
                             rte_pktmbuf_data_len(buffer));
-    if (const auto frame = roce::parse(bytes); frame && is_ours(*frame)) ++frames_;
+    if (const auto frame = roce::parse(bytes)) {
+      ++roce_;
+      if (is_ours(*frame)) ++frames_;
+    }
     rte_pktmbuf_free(buffer);
   }
 
@@ -72,10 +82,40 @@ class Count {
   nic::Port& port_;
   Duration settle_;
   Instant start_;
-  std::atomic<bool> sent_{false};
-  std::uint64_t frames_ = 0;  // the thread's until it has ended
+  std::atomic<bool> sent_{false}, quiet_{false};
+  std::uint64_t roce_ = 0, frames_ = 0;  // the thread's until it has ended
   std::array<rte_mbuf*, 64> buffers_{};
   std::thread thread_;  // the last member: it uses all others
+};
+
+/// A Linux interface keeps what the kernel didn't take in its ring until somebody sends again; left
+/// there, an overloaded trial's frames would go ahead of the next one's. A frame that is nobody's,
+/// of the Ethernet type for local experiments (IEEE 802), gives it a push.
+class Push {
+ public:
+  explicit Push(Ports& senders) {
+    for (nic::Port& port : senders.all()) {
+      const auto spec = nic::parse_port_spec(port.name());
+      if (!spec || spec->as<nic::InterfacePort>() == nullptr) continue;
+      senders_.push_back(std::make_unique<RawSender>(port, senders.pool()));
+    }
+  }
+  void operator()() {
+    for (const auto& sender : senders_) {
+      if (sender->add(kFrame)) sender->send();
+    }
+  }
+
+ private:
+  static constexpr auto kFrame = [] {
+    constexpr std::size_t kType = 12, kAddress = 6;
+    std::array<std::byte, wire::kEthernetMinimum> frame{};
+    frame[0] = frame[kAddress] = std::byte{0x02};
+    frame[kType] = std::byte{0x88};
+    frame[kType + 1] = std::byte{0xb5};
+    return frame;
+  }();
+  std::vector<std::unique_ptr<RawSender>> senders_;
 };
 
 /// What a flow sent, in what its rate counts.
@@ -128,7 +168,8 @@ Result<Trial> run_trial(profile::FlowProfile profile, double fraction, const Tri
                                          .seed = {}},
                                         companion);
   Trial trial;
-  trial.received = count.finish();
+  Push push(ends.senders);
+  trial.received = count.finish([&push] { push(); });
   if (!report) return std::unexpected(report.error());
   const FlowTally sent = report->total();
   trial.sent = sent.frames;

@@ -24,6 +24,7 @@ class BurstSender {
         queue_(queue),
         pool_(&buffers),
         audit_(&audit),
+        timed_(port.is_timed() ? port.timed_sending() : std::nullopt),
         copies_(keep_copies ? kBurst : 0),
         nowhere_(SendBuffers::kPayloadAt + FrameTemplate::kRoomBehind) {}
   BurstSender(BurstSender&& other) noexcept;
@@ -32,14 +33,20 @@ class BurstSender {
 
   /// How many frames the burst still takes.
   [[nodiscard]] std::size_t room() const noexcept { return kBurst - count_; }
+  /// Whether the port sends each frame when it is due, so that it may have it before.
+  [[nodiscard]] bool is_timed() const noexcept { return timed_.has_value(); }
+  void follow_clock(Instant now) {
+    if (timed_) timed_->follow(now);
+  }
 
   /// Adds a row of frames of one flow that are counted alike, `at` being when the first is due.
-  /// `make(payload, held)` makes the next one in a buffer and returns its start; without a buffer
+  /// `due()` is when the next one is, to be asked only where the port is_timed(), and
+  /// `make(payload, held)` makes it in a buffer and returns its start; without a buffer
   /// for it, it is one that is given up. `goes_on()` is asked behind each. Returns how many there
   /// are, at most `most`, which is at least 1 and at most room().
-  template <class Make, class GoesOn>
+  template <class Due, class Make, class GoesOn>
   std::uint32_t add_row(std::uint32_t flow, Duration at, const FrameFacts& facts,
-                        std::uint32_t most, Make make, GoesOn goes_on) noexcept {
+                        std::uint32_t most, Due due, Make make, GoesOn goes_on) noexcept {
     if (count_ == 0) refill();
     // Field by field: a whole one put together elsewhere is read back from where its parts were
     // just written, and waits for the stores (54 of 100 samples of a turn).
@@ -62,6 +69,8 @@ class BurstSender {
       buffer->data_off = static_cast<std::uint16_t>(start - room);
       buffer->data_len = facts.size;
       buffer->pkt_len = facts.size;
+      if (timed_) [[unlikely]]
+        timed_->stamp(buffer, due());
     } while (goes_on() && frames < most);
     made_ = made;
     count_ += frames;
@@ -97,6 +106,7 @@ class BurstSender {
   std::size_t count_ = 0;            // frames of the burst
   std::size_t made_ = 0, have_ = 0;  // of them in buffers; buffers at hand
   bool stuck_ = false;
+  std::optional<nic::TimedSending> timed_;
   std::vector<std::vector<std::byte>> copies_;
   std::vector<std::byte> nowhere_;  // takes frames for which there is no buffer
 };

@@ -50,6 +50,7 @@ Result<Ports> Ports::open(const std::vector<std::string>& names, bool verbose,
   if (!cpus) return std::unexpected(cpus.error());
   nic::PortConfig port_config = config.port;
   port_config.send_queues = config.cores;
+  port_config.timed_sending |= config.sends_flows;
   nic::PoolConfig buffers;
   buffers.buffers += static_cast<std::uint32_t>(specs->size()) * config.port.receive_ring;
   buffers.eal_memory = std::ranges::any_of(*specs, nic::needs_eal_memory);

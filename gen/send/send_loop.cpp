@@ -5,6 +5,13 @@
 
 namespace lw::gen {
 
+namespace {
+
+/// Enough for a loop that was held up, and few enough for a device's ring.
+constexpr Duration kLead = std::chrono::microseconds(100);
+
+}  // namespace
+
 std::uint64_t FrameBudget::take(std::uint64_t most) noexcept {
   if (unlimited_) return most;
   std::uint64_t left = left_.load(std::memory_order_relaxed);
@@ -27,17 +34,21 @@ SendLoop::SendLoop(Scheduler& scheduler, std::size_t flows, CoreShare share,
   for (nic::Port& port : ports) {
     senders_.emplace_back(port, share.core, buffers, audit_, copy != nullptr);
   }
+  // Where one port doesn't keep the time the loop must, for all.
+  if (std::ranges::all_of(senders_, &BurstSender::is_timed)) lead_ = kLead;
 }
 
 /// All that is due by now, up to a burst for some port.
 void SendLoop::take_due(Instant now) noexcept {
   std::uint64_t budget = budget_.take(BurstSender::kBurst * senders_.size());
   SendStamp stamp{.time_ns = static_cast<std::uint64_t>(to_ns(now))};
-  Duration elapsed = now - start_;
+  Duration elapsed = now - start_ + lead_;
   if (limits_.duration) elapsed = std::min(elapsed, *limits_.duration - Duration{1});
   while (budget > 0 && !scheduler_.done() && scheduler_.turn().at <= elapsed) {
     BurstSender& sender = sender_of(scheduler_.turn().flow);
-    if (sender.room() == 0) break;
+    // A burst that fits a call whole waits for the next one rather than be split.
+    const std::size_t together = scheduler_.source(scheduler_.turn().flow).together();
+    if (sender.room() < std::min(together, BurstSender::kBurst)) break;
     budget -= take_turn(sender, stamp, elapsed, budget);
   }
   budget_.give_back(budget);
@@ -58,8 +69,12 @@ std::uint64_t SendLoop::take_turn(BurstSender& sender, SendStamp& stamp, Duratio
   do {
     bool in_run = true;
     left -= sender.add_row(
-        flow, source.due(), source.facts(), left,
-        [&](std::byte* payload, Imprint& held) { return source.make(walk, stamp, payload, held); },
+        flow, source.due(), source.facts(), left, [&] { return start_ + source.due(); },
+        [&](std::byte* payload, Imprint& held) {
+          if (lead_ > Duration{0}) [[unlikely]]
+            stamp = {.time_ns = static_cast<std::uint64_t>(to_ns(start_ + source.due()))};
+          return source.make(walk, stamp, payload, held);
+        },
         [&] {
           at = source.due();
           in_run = source.advance();
@@ -68,7 +83,7 @@ std::uint64_t SendLoop::take_turn(BurstSender& sender, SendStamp& stamp, Duratio
     if (!in_run) more = source.refill(walk);
   } while (left > 0 && more && source.due() < until);
   // Where the frame's slot ends, as late as the frame itself.
-  tallies_[flow].span = source.span() + (now - at);
+  tallies_[flow].span = source.span() + std::max(now - lead_ - at, Duration{0});
   scheduler_.resume(more);
   return most - left;
 }
@@ -88,6 +103,7 @@ void SendLoop::count(std::span<const Departure> departures, std::size_t sent) no
 Result<void> SendLoop::send_due(Instant now) {
   take_due(now);
   for (BurstSender& sender : senders_) {
+    sender.follow_clock(now);
     const auto outcome = sender.send(start_);
     count(outcome.departures, outcome.sent);
     if (copy_ == nullptr) continue;

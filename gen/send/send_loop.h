@@ -46,7 +46,7 @@ class SendLoop {
   }
   /// Until the next frame is due; not while ended().
   [[nodiscard]] Duration ahead(Instant now) const noexcept {
-    return start_ + scheduler_.turn().at - now;
+    return start_ + scheduler_.turn().at - lead_ - now;
   }
   /// Sends what is due, a burst for each port at most. Errors: the copy's.
   Result<void> send_due(Instant now);
@@ -77,6 +77,7 @@ class SendLoop {
   std::vector<BurstSender> senders_;
   std::vector<FlowTally> tallies_;
   Instant start_{};
+  Duration lead_{0};  // by which ports have frames before they are due
 };
 
 }  // namespace lw::gen

@@ -72,14 +72,16 @@ struct Describe {
   }
 
   Result<DeviceArguments> operator()(const MemifPort& port) const {
-    const auto folder = std::filesystem::path(port.socket).parent_path();
-    if (!folder.empty() && !std::filesystem::is_directory(folder))
+    // The driver takes no relative path.
+    const auto socket = std::filesystem::absolute(port.socket);
+    const auto folder = socket.parent_path();
+    if (!std::filesystem::is_directory(folder))
       return missing(fmt::format("port `{}`: no folder {}", spec.text, folder.string()));
     // A frame larger than bsize would be cut into several buffers.
     const std::uint32_t buffer = (frame_size + 127) / 64 * 64;
     return device("net_memif",
                   fmt::format("role={},socket={},socket-abstract=no,id=0,bsize={},rsize=10",
-                              port.server ? "server" : "client", port.socket, buffer));
+                              port.server ? "server" : "client", socket.string(), buffer));
   }
 
   Result<DeviceArguments> operator()(const PcapPort& port) const {

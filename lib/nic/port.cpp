@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#define ALLOW_EXPERIMENTAL_API  // rte_eth_read_clock(), with DPDK since 19.08 and not yet fixed
 #include "nic/port.h"
 
 #include <algorithm>
+#include <bit>
+#include <fstream>
 #include <time.h>
 #include <utility>
 
@@ -82,7 +85,13 @@ Result<void> Port::configure(const Eal& eal, const Pool& pool, const PortConfig&
   rte_eth_dev_info info;
   if (const int code = rte_eth_dev_info_get(id_, &info); code < 0)
     return refuse(eal, name_, "tells nothing about itself", code);
-  const auto conf = configuration_for(info, pool.config().frame_size);
+  auto conf = configuration_for(info, pool.config().frame_size);
+  // The field must be there before the device starts, or it won't look for it.
+  constexpr std::uint64_t kTimed = RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
+  if (config.timed_sending && (info.tx_offload_capa & kTimed) != 0 &&
+      rte_mbuf_dyn_tx_timestamp_register(&time_field_, &time_flag_) == 0) {
+    conf.txmode.offloads |= kTimed;
+  }
   if (config.send_queues > info.max_tx_queues)
     return fail(
         fmt::format("port `{}` has {} send queue{}, and {} are wanted: one a core", name_,
@@ -111,6 +120,8 @@ Result<void> Port::configure(const Eal& eal, const Pool& pool, const PortConfig&
 
 Port::Port(Port&& other) noexcept
     : id_(std::exchange(other.id_, kNone)),
+      time_field_(other.time_field_),
+      time_flag_(other.time_flag_),
       finite_(other.finite_),
       idle_(other.idle_),
       memif_(other.memif_),
@@ -122,6 +133,8 @@ Port& Port::operator=(Port&& other) noexcept {
   if (this == &other) return *this;
   close();
   id_ = std::exchange(other.id_, kNone);
+  time_field_ = other.time_field_;
+  time_flag_ = other.time_flag_;
   finite_ = other.finite_;
   idle_ = other.idle_;
   memif_ = other.memif_;
@@ -173,6 +186,42 @@ Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelle
     sleep_ns(5'000'000);
   }
   return {};
+}
+
+std::optional<double> Port::link_bps() const {
+  constexpr double kMega = 1e6;
+  const auto spec = parse_port_spec(name_);
+  if (!spec) return std::nullopt;
+  if (const auto* port = spec->as<InterfacePort>()) {
+    std::ifstream file("/sys/class/net/" + port->interface + "/speed");
+    std::int64_t megabits = 0;  // -1 where it isn't known
+    if (!(file >> megabits) || megabits <= 0) return std::nullopt;
+    return static_cast<double>(megabits) * kMega;
+  }
+  if (spec->as<PciPort>() == nullptr) return std::nullopt;
+  rte_eth_link link{};
+  if (rte_eth_link_get_nowait(id_, &link) != 0) return std::nullopt;
+  if (link.link_speed == RTE_ETH_SPEED_NUM_NONE || link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN)
+    return std::nullopt;
+  return link.link_speed * kMega;
+}
+
+std::optional<TimedSending> Port::timed_sending() const {
+  constexpr Duration kApart = std::chrono::milliseconds(10);
+  const auto device = [id = id_]() -> std::optional<std::uint64_t> {
+    std::uint64_t tick = 0;
+    if (rte_eth_read_clock(id, &tick) != 0) return std::nullopt;
+    return tick;
+  };
+  SendClock clock(device, [] { return now(); });
+  if (!clock.start(kApart)) return std::nullopt;
+  return TimedSending(time_field_, time_flag_, std::move(clock));
+}
+
+std::array<std::byte, 6> Port::mac_address() const noexcept {
+  rte_ether_addr address{};
+  rte_eth_macaddr_get(id_, &address);
+  return std::bit_cast<std::array<std::byte, 6>>(address);
 }
 
 PortStats Port::stats() const noexcept {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -12,12 +14,14 @@
 #include "nic/eal.h"
 #include "nic/pool.h"
 #include "nic/port_spec.h"
+#include "nic/timed_sending.h"
 
 namespace lw::nic {
 
 struct PortConfig {
   std::uint16_t receive_ring = 1024, send_ring = 1024;  // descriptors asked for; devices round
   std::uint16_t send_queues = 1;                        // each for a thread of its own
+  bool timed_sending = false;                           // wanted, where the device can
 };
 
 /// What the device itself counted. `missed` and `no_buffer` are frames that nobody got to see.
@@ -63,6 +67,17 @@ class Port {
   /// Gives up after `timeout` (environment), or as soon as `cancelled` is true (failed).
   Result<void> wait_link(Duration timeout, const std::atomic<bool>& cancelled);
 
+  /// The link's rate, bits a second, where the port knows of one: a PCI device while its link is
+  /// up, a Linux interface that says so. DPDK's virtual devices all claim 10 Gb/s; they have none.
+  [[nodiscard]] std::optional<double> link_bps() const;
+  /// Whether the device sends each frame at a time that the frame carries.
+  [[nodiscard]] bool is_timed() const noexcept { return time_field_ >= 0; }
+  /// What puts the time into frames; a thread has one of its own. Only where it is_timed(). Nothing
+  /// when the device's clock can't be read.
+  [[nodiscard]] std::optional<TimedSending> timed_sending() const;
+  /// The device's own address.
+  [[nodiscard]] std::array<std::byte, 6> mac_address() const noexcept;
+
   [[nodiscard]] PortStats stats() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::uint16_t id() const noexcept { return id_; }
@@ -75,6 +90,8 @@ class Port {
   void close() noexcept;
 
   std::uint16_t id_ = kNone;
+  int time_field_ = -1;  // in buffers; -1: the device sends at once
+  std::uint64_t time_flag_ = 0;
   bool finite_ = false;
   bool idle_ = false;
   bool memif_ = false, memif_client_ = false;

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "core/quantity.h"
 #include "wire/ethernet.h"
 
 namespace lw::profile {
@@ -68,6 +71,26 @@ double peak_wire_bits(const Flow& flow) {
   if (flow.arrival != Arrival::on_off) return mean;
   const auto on = static_cast<double>(flow.on.count());
   return mean * (on + static_cast<double>(flow.off.count())) / on;
+}
+
+LinkDemand link_demand(const std::vector<Flow>& flows, std::size_t first, std::size_t step) {
+  LinkDemand demand;
+  for (std::size_t i = first; i < flows.size();) {
+    const Flow& flow = flows[i];
+    double sum = 0;  // of its [[flow]]
+    for (; i < flows.size() && flows[i].name == flow.name; i += step) {
+      sum += peak_wire_bits(flows[i]);
+    }
+    demand.parts +=
+        fmt::format("{}{} {}", demand.parts.empty() ? "" : " + ", flow.name, format_bit_rate(sum));
+    demand.wire_bits += sum;
+  }
+  return demand;
+}
+
+bool exceeds(const LinkDemand& demand, double link_bps) {
+  constexpr double kRounding = 1e-9;
+  return demand.wire_bits > link_bps * (1 + kRounding);
 }
 
 }  // namespace lw::profile

@@ -61,20 +61,11 @@ std::vector<Flow> read_flows(const Table& root, const FlowContext& context) {
 /// Flows that together ask for more than the link has are refused with the sum.
 void check_link(const Table& root, const FlowProfile& profile) {
   if (!profile.link_bps) return;
-  double sum = 0, peak = 0;
-  std::string parts;
-  for (const Flow& flow : profile.flows) {
-    if (flow.qp == 0) {
-      peak = peak_wire_bits(flow);
-      parts += fmt::format("{}{} {}", parts.empty() ? "" : " + ", flow.name,
-                           format_bit_rate(peak * flow.qps));
-    }
-    sum += peak;
-  }
-  constexpr double kRounding = 1e-9;
-  if (sum <= *profile.link_bps * (1 + kRounding)) return;
-  root.refuse("link", fmt::format("expected room for {} = {} on the wire, found {}", parts,
-                                  format_bit_rate(sum), format_bit_rate(*profile.link_bps)));
+  const LinkDemand demand = link_demand(profile.flows);
+  if (!exceeds(demand, *profile.link_bps)) return;
+  root.refuse("link",
+              fmt::format("expected room for {} = {} on the wire, found {}", demand.parts,
+                          format_bit_rate(demand.wire_bits), format_bit_rate(*profile.link_bps)));
 }
 
 Result<FlowProfile> read_profile(Document document) {

@@ -134,6 +134,36 @@ class Presence(unittest.TestCase):
         entries = json.loads(ip('-n', THERE, '-j', 'neigh', 'show', 'to', address))
         return [entry.get('lladdr') for entry in entries]
 
+    def test_what_a_link_cannot_carry_is_refused_with_the_sum(self):
+        flows = ('[[flow]]\nname = "web"\nrate = "7Gb/s"\n'
+                 '[[flow]]\nname = "disk"\nqps = 2\nrate = "5Gb/s"\n')
+        done = subprocess.run(
+            ['ip', 'netns', 'exec', HERE, GEN, 'run', '-', '--port', 'gen', '--count', '1'],
+            input=flows, capture_output=True, text=True, timeout=TIMEOUT)
+        # What a veth says of itself: 10 Gb/s.
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn('port `gen` has a link of 10.00 Gb/s, and its flows want '
+                      'web 7.00 Gb/s + disk 5.00 Gb/s = 12.00 Gb/s on the wire', done.stderr)
+
+    @longwire_test.real_time
+    def test_a_receiver_answers_too(self):
+        receiver = subprocess.Popen(
+            ['ip', 'netns', 'exec', HERE, GEN, 'receive', '--port', 'gen', '--answer', '192.0.2.9',
+             '--answer', '2001:db8::9', '--mac', OWN_MAC, '--json', '--quiet'],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(receiver.communicate)
+        self.addCleanup(receiver.kill)
+        while 'ready' not in receiver.stderr.readline():
+            pass
+        for address in ('192.0.2.9', '2001:db8::9'):
+            self.assertTrue(ping(address), address)
+            self.assertEqual(self.neighbour(address), [OWN_MAC])
+        receiver.send_signal(signal.SIGINT)
+        out, _ = receiver.communicate(timeout=TIMEOUT)
+        report = json.loads(out)
+        self.assertEqual(receiver.returncode, 0)
+        self.assertGreater(report['frames'], 0)
+
     @longwire_test.real_time
     def test_linux_and_roce_gen_find_each_other(self):
         run = self.start(PROFILE)

@@ -350,6 +350,27 @@ class Ports(InFolder):
                              'rate = "320 kframes/s"\n')
         self.assertEqual((report['frames'], report['audit']['bursts']), (3200, 100))
 
+    def test_check_says_who_paces_a_port(self):
+        # None here sends on timestamps.
+        text = '[[flow]]\nmessages = 1\n'
+        self.assertIn('port null: paced by this program\n',
+                      self.done('check', '-', '--port', 'null', text=text))
+        report = self.report('check', '-', '--port', 'null', text=text)
+        self.assertEqual(report['ports'], [{'port': 'null', 'paced_by': 'program'}])
+        self.assertEqual(gen('check', FLOWS / 'demo.toml', '--port', 'nowhere').returncode, 3)
+
+    def test_a_socket_may_be_named_from_here(self):
+        with subprocess.Popen([GEN, 'receive', '--port', 'memif:wire,server', '--count', '10',
+                               '--json', '--quiet'], cwd=self.folder, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as receiver:
+            while 'ready' not in receiver.stderr.readline():
+                pass
+            sent = subprocess.run([GEN, 'run', '-', '--port', 'memif:wire', '--quiet'],
+                                  cwd=self.folder, input='[[flow]]\nmessages = 10\n',
+                                  capture_output=True, text=True)
+            self.assertEqual(sent.returncode, 0, sent.stderr)
+            self.assertEqual(json.loads(receiver.communicate(timeout=60)[0])['frames'], 10)
+
     def test_the_null_port_takes_all(self):
         report = self.report('run', '-', '--port', 'null', '--count', '300', text=self.PROFILE)
         self.assertEqual((report['frames'], report['not_sent']), (300, 0))

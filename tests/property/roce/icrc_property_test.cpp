@@ -68,7 +68,10 @@ RC_GTEST_PROP(Icrc, PatchEqualsWholeForAnyFieldAnywhere, ()) {
 
   const std::uint32_t before = wire::load_icrc(std::span{frame}.last(wire::kIcrcSize));
   const std::size_t distance = layout.icrc - at - width;
-  const std::uint32_t patched = before ^ wire::IcrcFieldPatch(width, distance)(change);
+  const wire::IcrcFieldPatch patch(width, distance);
+  const std::uint32_t patched = before ^ patch(change);
+  RC_ASSERT(patch.of_step(change) == patch(change));
+  RC_ASSERT(patch.of_step(change & 0xffff) == patch(change & 0xffff));
 
   std::uint32_t one_by_one = before;
   for (std::size_t i = 0; i < width; ++i) {

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Run by run, in one buffer that keeps what it can, a scheduler's flows send the same frames at the
+// same times as frame by frame, each written into a new buffer.
+#include <fmt/format.h>
+
+#include "gen/pace/departure.h"
+#include "gen/pace/scheduler.h"
+#include "support/property.h"
+
+namespace lw::gen {
+namespace {
+
+struct Sent {
+  std::uint32_t flow = 0;
+  std::int64_t at_ns = 0, span_ns = 0;
+  std::uint16_t size = 0, payload = 0;
+  std::uint8_t fault = 0;
+  bool ends_message = false, lacks_signature = false;
+  std::vector<std::byte> bytes;
+
+  friend bool operator==(const Sent&, const Sent&) = default;
+};
+
+Sent sent(std::uint32_t flow, Duration at, const FrameFacts& facts) {
+  Sent frame;
+  frame.flow = flow;
+  frame.at_ns = at.count();
+  frame.size = facts.size;
+  frame.payload = facts.payload;
+  frame.fault = facts.fault;
+  frame.ends_message = facts.ends_message;
+  frame.lacks_signature = facts.lacks_signature;
+  return frame;
+}
+
+constexpr std::size_t kFrames = 700;
+constexpr std::uint64_t kSendTime = 0x1122334455667788;
+
+std::vector<Sent> frame_by_frame(const profile::FlowProfile& profile) {
+  Scheduler scheduler(profile);
+  std::vector<Sent> frames;
+  while (frames.size() < kFrames) {
+    auto due = scheduler.next();
+    if (!due) break;
+    const auto flow = static_cast<std::uint32_t>(due->flow);
+    Sent frame = sent(flow, due->at, facts_of(scheduler.stream(flow)));
+    due->moving.send_time_ns = kSendTime;
+    frame.bytes.resize(due->size());
+    due->frame->write(due->moving, frame.bytes);
+    scheduler.advance();
+    frame.span_ns = scheduler.pacer(flow).span().count();
+    frames.push_back(std::move(frame));
+  }
+  return frames;
+}
+
+std::vector<Sent> run_by_run(const profile::FlowProfile& profile) {
+  Scheduler scheduler(profile);
+  std::vector<Sent> frames;
+  std::vector<std::byte> room(FrameTemplate::kRoomBefore + FrameTemplate::kRoomBehind,
+                              std::byte{0xa5});
+  Imprint held;
+  SendStamp stamp{.time_ns = kSendTime};
+  while (frames.size() < kFrames && !scheduler.done()) {
+    const Turn turn = scheduler.turn();
+    FlowSource& source = scheduler.source(turn.flow);
+    FlowWalk& walk = scheduler.walk(turn.flow);
+    bool more = true;
+    do {
+      Sent frame = sent(turn.flow, source.due(), source.facts());
+      const auto* start = source.make(walk, stamp, room.data() + FrameTemplate::kRoomBefore, held);
+      frame.bytes.assign(start, start + frame.size);
+      more = source.advance() || source.refill(walk);
+      frame.span_ns = source.span().count();
+      frames.push_back(std::move(frame));
+    } while (frames.size() < kFrames && more && source.due() < scheduler.alone_until());
+    scheduler.resume(more);
+  }
+  return frames;
+}
+
+template <class... Text>
+std::string one_of(Text... texts) {
+  return *rc::gen::element<std::string>(texts...);
+}
+
+/// A [[flow]] of any kind that a profile can ask for.
+std::string random_flow() {
+  std::string text = "[[flow]]\n";
+  text += one_of("operation = \"send\"\n", "operation = \"write\"\n", "operation = \"write_imm\"\n",
+                 "operation = \"read_request\"\n", "operation = \"read_response\"\n",
+                 "operation = \"fetch_add\"\n", "operation = \"ack\"\n", "transport = \"uc\"\n");
+  const bool has_size = text.find("fetch_add") == text.npos && text.find("\"ack\"") == text.npos;
+  if (has_size) {
+    text += one_of("message_size = 1000\n", "message_size = 0\n", "message_size = 20\n",
+                   "message_size = 5000\n", "message_size = 70000\n",
+                   "message_size = { min = 0, max = 3000 }\n", "message_size = [64, 4096]\n");
+  }
+  if (text.find("_imm") != text.npos) text += "immediate = 7\nimmediate_step = 3\n";
+  if (has_size && text.find("uc") == text.npos) text += one_of("", "ack_every = 3\n");
+  text += one_of("", "encapsulation = \"rocev1\"\n", "vlan = 5\n", "source = \"2001:db8::7\"\n");
+  text += one_of("", "signature = true\n");
+  text += one_of("", "first_psn = 0xfffff0\n");
+  text += one_of("", "qps = 3\n", "qps = 40\nva_step = 0x10000\n");
+  text += one_of("messages = 1\n", "messages = 7\n", "messages = 300\n");
+  text += one_of("", "repeat = 3\n", "repeat = \"forever\"\n");
+  text += one_of("rate = \"1Gb/s\"\n", "rate = \"70 kframes/s\"\n", "rate = \"9 kmessages/s\"\n",
+                 "goodput = \"3Gb/s\"\n");
+  text += one_of("", "burst = 5\n", "burst = \"message\"\n");
+  text += one_of("", "arrival = \"poisson\"\n",
+                 "arrival = \"on_off\"\non = \"100us\"\noff = \"50us\"\n");
+  text += one_of("", "start_after = \"1ms\"\n", "stop_after = \"700us\"\n");
+  text += one_of("", "", "fault = [{ kind = \"bad_icrc\", rate = 0.3 }]\n",
+                 "fault = [{ kind = \"psn_gap\", frames = [3, 5] }]\n");
+  return text;
+}
+
+RC_GTEST_PROP(FlowSource, SendsRunByRunWhatTheFlowsSendFrameByFrame, ()) {
+  std::string text;
+  for (int flows = *rc::gen::inRange(1, 4); flows > 0; --flows) text += random_flow();
+  const auto profile = profile::parse_flow_profile(text, "x.toml");
+  RC_PRE(profile.has_value());  // not everything goes with everything
+  const auto expected = frame_by_frame(*profile);
+  const auto found = run_by_run(*profile);
+  RC_LOG() << text;
+  RC_ASSERT(found.size() == expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    RC_LOG() << fmt::format("frame {} of {} B\n", i, expected[i].size);
+    RC_ASSERT(found[i] == expected[i]);
+  }
+}
+
+}  // namespace
+}  // namespace lw::gen
