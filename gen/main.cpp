@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
   lw::gen::add_perf_command(program, chosen);
   lw::gen::add_respond_command(program, chosen);
   lw::gen::add_plan_command(program, chosen);
+  lw::gen::add_experiment_command(program, chosen);
   lw::gen::add_check_command(program, chosen);
   lw::gen::add_opcodes_command(program, chosen);
   try {

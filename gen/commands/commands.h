@@ -21,6 +21,7 @@ void add_search_command(CLI::App& program, Command& chosen);
 void add_perf_command(CLI::App& program, Command& chosen);
 void add_respond_command(CLI::App& program, Command& chosen);
 void add_plan_command(CLI::App& program, Command& chosen);
+void add_experiment_command(CLI::App& program, Command& chosen);
 void add_check_command(CLI::App& program, Command& chosen);
 void add_opcodes_command(CLI::App& program, Command& chosen);
 

@@ -171,8 +171,9 @@ void check_usage(const CLI::App* command, const PerfCommand& options) {
     return;
   }
   if (options.peer.ip.empty()) throw CLI::ValidationError("--peer", "who responds there?");
-  for (const char* name : {"--path", "--delay", "--rate", "--nic-latency", "--receive-limit",
-                           "--loss", "--seed", "--selective-repeat", "--study", "--series"}) {
+  for (const char* name :
+       {"--path", "--delay", "--distance", "--duration", "--rate", "--nic-latency",
+        "--receive-limit", "--loss", "--seed", "--selective-repeat", "--study", "--series"}) {
     refuse(name, "--sim");
   }
 }

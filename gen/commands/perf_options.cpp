@@ -88,6 +88,9 @@ void add_perf_options(CLI::App* command, PerfOptions& options) {
       ->type_name("PROFILE");
   add_quantity(command, "--delay", parse_duration, options.delay, "One way, instead of a profile")
       ->type_name("TIME");
+  add_quantity(command, "--distance", parse_kilometres, options.km,
+               "Of bare fibre, instead of a profile")
+      ->type_name("LENGTH");
   add_quantity(command, "--rate", parse_bit_rate, config.nic.rate_bps, "Of the NICs' lines")
       ->type_name("RATE")
       ->default_str("100Gb/s");
@@ -118,6 +121,9 @@ void add_run_options(CLI::App* command, PerfOptions& options) {
                    "Messages a QP; 0: lat 1000; bw 5000, simulated as many as a steady rate needs")
       ->type_name("N")
       ->capture_default_str();
+  add_quantity(command, "--duration", parse_duration, options.config.duration,
+               "bw: for so long, in place of -n")
+      ->type_name("TIME");
   command->add_option("--seed", options.config.path.mishaps.seed, "Of chance")
       ->type_name("N")
       ->capture_default_str();
@@ -167,10 +173,13 @@ Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) 
     return std::unexpected(applied.error());
   }
   if (!simulated) return config;
-  if (options.delay && !options.path.empty()) return fail("--delay and --path exclude each other");
-  if (!options.delay && options.path.empty()) return fail("say what lies between: --path, --delay");
-  if (options.delay) {
-    config.path.one_way = *options.delay;
+  const int given = (options.delay ? 1 : 0) + (options.km ? 1 : 0) + (options.path.empty() ? 0 : 1);
+  if (given > 1) return fail("--path, --delay and --distance exclude each other");
+  if (given == 0) return fail("say what lies between: --path, --delay or --distance");
+  if (options.path.empty()) {
+    const path::Path fibre{.spans = {{.km = options.km.value_or(0)}}};
+    config.path.one_way =
+        options.delay.value_or(one_way_delay(fibre, path::Direction::west_to_east));
     return config;
   }
   const auto path = profile::load_path_profile(options.path);

@@ -19,6 +19,7 @@ struct PerfOptions {
   bool immediate = false;
   std::string path;  // a path profile
   std::optional<Duration> delay;
+  std::optional<double> km;
   std::string pattern = "bw";  // or lat, ping, blast
   std::uint32_t buffers = 8;   // of a blast
   std::optional<double> loss;

@@ -60,7 +60,7 @@ std::string bandwidth_line(std::uint32_t size, const sim::BandwidthResult& resul
                      messages_per_us(result));
 }
 
-std::string bandwidth_json(const sim::PerfConfig& config, const PerfOutcome& outcome) {
+Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome) {
   const sim::BandwidthResult& result = outcome.bandwidth;
   Json json = settings_of(config);
   json.update(outcome.where);
@@ -72,8 +72,14 @@ std::string bandwidth_json(const sim::PerfConfig& config, const PerfOutcome& out
                {"packets", result.packets},
                {"retransmitted", result.retransmitted},
                {"timeouts", result.timeouts},
-               {"failed", result.failed}});
-  return report::json_line(json);
+               {"failed", result.failed},
+               {"steady_window_ns", result.steady_window.count()},
+               {"steady_change", result.steady_change}});
+  return json;
+}
+
+std::string bandwidth_json(const sim::PerfConfig& config, const PerfOutcome& outcome) {
+  return report::json_line(bandwidth_values(config, outcome));
 }
 
 std::string latency_header() {
@@ -91,7 +97,7 @@ std::string latency_line(std::uint32_t size, const sim::LatencyResult& result) {
       us(result.deviation_ns), quantile(0.99), quantile(0.999));
 }
 
-std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outcome) {
+Json latency_values(const sim::PerfConfig& config, const PerfOutcome& outcome) {
   const sim::LatencyResult& result = outcome.latency;
   const auto quantile = [&](double q) { return us(static_cast<double>(result.ns.quantile(q))); };
   Json json = settings_of(config);
@@ -105,7 +111,11 @@ std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outco
                {"t_99_usec", quantile(0.99)},
                {"t_999_usec", quantile(0.999)},
                {"failed", result.failed}});
-  return report::json_line(json);
+  return json;
+}
+
+std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outcome) {
+  return report::json_line(latency_values(config, outcome));
 }
 
 std::string study_header() {

@@ -25,10 +25,13 @@ std::string bandwidth_header();
 /// `size` in bytes. "BW peak" is the steady rate, the beginning left out; 0.00 where a run was
 /// too short for one.
 std::string bandwidth_line(std::uint32_t size, const sim::BandwidthResult& result);
+/// Settings and figures by name.
+report::Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome);
 std::string bandwidth_json(const sim::PerfConfig& config, const PerfOutcome& outcome);
 
 std::string latency_header();
 std::string latency_line(std::uint32_t size, const sim::LatencyResult& result);
+report::Json latency_values(const sim::PerfConfig& config, const PerfOutcome& outcome);
 std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outcome);
 
 // ping and blast, as the RDMA programming study counts: throughput is messages x size / elapsed,

@@ -26,6 +26,7 @@ struct PerfConfig {
   std::uint32_t size = 65536;  // bytes of a message
   std::uint32_t qps = 1;
   std::uint64_t iterations = 0;  // messages a QP; bandwidth: 0: as many as a steady state needs
+  Duration duration{};           // bandwidth, in place of iterations: so long; 0: not by time
   transport::QpConfig qp;        // qpn, peers and PSNs are filled in
   NicConfig nic;
   PerfPath path;
@@ -41,13 +42,22 @@ constexpr Duration round_trip_of(const PerfConfig& config) noexcept {
 /// SteadySpan.
 struct BandwidthResult {
   std::uint64_t messages = 0, bytes = 0;  // completed without error
-  Duration elapsed{};                     // first post to last completion
+  Duration elapsed{};                     // first post to last completion, or the duration
   double average_bps = 0;                 // payload over elapsed
   double steady_bps = 0;                  // payload; 0: the run was too short
+  Duration steady_window{};               // that it was taken over
+  double steady_change = 0;  // from its first half to its second, a share of steady_bps
   std::uint64_t packets = 0, retransmitted = 0, timeouts = 0;
-  std::uint64_t failed = 0;  // completions in error
+  std::uint64_t outstanding = 0;  // packets sent once or more, and not acknowledged at the end
+  std::uint64_t failed = 0;       // completions in error
   std::uint64_t events = 0;
   HostCounters client, server;
+
+  /// Of the packets whose fate is known, the share that brought something new.
+  [[nodiscard]] double efficiency() const noexcept {
+    const auto known = static_cast<double>(packets - outstanding);
+    return known > 0 ? (known - static_cast<double>(retransmitted)) / known : 0;
+  }
 };
 
 /// Latencies as perftest defines them: half of a ping-pong for SEND and WRITE, the whole of a
@@ -65,6 +75,8 @@ struct LatencyResult {
 struct SteadySpan {
   std::uint64_t begin = 0, end = 0;  // completions; 0, 0: by time
   Instant from, to;
+
+  [[nodiscard]] std::uint64_t middle() const noexcept { return begin + (end - begin) / 2; }
 };
 SteadySpan steady_span(const PerfConfig& config) noexcept;
 

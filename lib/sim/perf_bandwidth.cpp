@@ -10,6 +10,12 @@ using transport::Status;
 
 namespace {
 
+/// A rate, of a window and of its first half.
+struct Steady {
+  double bps = 0, first_half_bps = 0;
+  Duration window{};
+};
+
 /// Keeps each QP's send queue full until its messages are all posted.
 class Blast : public Application {
  public:
@@ -28,17 +34,25 @@ class Blast : public Application {
     }
     last = now;
     if (++completed == span_.begin) begin_at = now;
+    if (completed == span_.middle()) middle_at = now;
     if (completed == span_.end) end_at = now;
     if (left_[qp] > 0 && host.post(qp, request_, now)) --left_[qp];
   }
-  [[nodiscard]] double steady_bps() const noexcept {
-    const auto ns = static_cast<double>((end_at - begin_at).count());
-    const auto messages = static_cast<double>(span_.end - span_.begin);
-    return completed < span_.end || ns <= 0 ? 0 : messages * request_.length * 8e9 / ns;
+  /// All that was counted from one completion to another.
+  [[nodiscard]] Steady steady() const noexcept {
+    if (completed < span_.end || end_at <= begin_at) return {};
+    const auto bps = [&](std::uint64_t messages, Duration time) {
+      return static_cast<double>(messages) * request_.length * 8e9 /
+             static_cast<double>(time.count());
+    };
+    const std::uint64_t middle = span_.middle();
+    return {.bps = bps(span_.end - span_.begin, end_at - begin_at),
+            .first_half_bps = bps(middle - span_.begin, middle_at - begin_at),
+            .window = end_at - begin_at};
   }
 
   std::uint64_t completed = 0, failed = 0;
-  Instant last, begin_at, end_at;
+  Instant last, begin_at, middle_at, end_at;
 
  private:
   transport::WorkRequest request_;
@@ -66,8 +80,9 @@ SteadySpan steady_span(const PerfConfig& config) noexcept {
   const double window_bytes = static_cast<double>(window_of(config)) * config.size;
   const double settled_bytes = kSettled * config.qp.mtu;
   if (window_bytes < std::max(3 * path_bytes, settled_bytes)) {
-    const auto windows =
-        2 + static_cast<std::uint64_t>(std::min(16.0, settled_bytes / std::max(window_bytes, 1.0)));
+    const auto pairs = 1 + static_cast<std::uint64_t>(
+                               std::min(8.0, settled_bytes / 2 / std::max(window_bytes, 1.0)));
+    const std::uint64_t windows = 2 * pairs;  // so that both halves are whole windows
     return {windows * window_of(config), 2 * windows * window_of(config), {}, {}};
   }
   const auto trips = 2 + static_cast<std::int64_t>(settled_bytes / path_bytes);
@@ -77,56 +92,104 @@ SteadySpan steady_span(const PerfConfig& config) noexcept {
 
 namespace {
 
-double steady_bps(Simulation& simulation, const SteadySpan& span, const Blast& blast) {
-  if (span.end > 0) return blast.steady_bps();
-  if (simulation.now() < span.to) return 0;
-  const std::uint64_t bytes =
-      simulation.host(0).counters().metered_payload + simulation.host(1).counters().metered_payload;
-  return static_cast<double>(bytes) * 8e9 / static_cast<double>((span.to - span.from).count());
+/// One run: what is counted, and until when it goes on.
+class BandwidthRun {
+ public:
+  BandwidthRun(const PerfConfig& config, const PerfHook& hook)
+      : config_(config),
+        pair_(connect(simulation_, config)),
+        span_(steady_span(config)),
+        blast_(config, span_, posts_of_a_qp(config)) {
+    if (hook) hook(simulation_);
+    pair_.client->run(blast_);
+    meter(span_.from, span_.to);
+    blast_.start(simulation_, *pair_.client);
+  }
+  BandwidthResult result();
+
+ private:
+  static constexpr std::uint64_t kEndless = std::uint64_t{1} << 40;
+  static std::uint64_t posts_of_a_qp(const PerfConfig& config) noexcept {
+    return config.iterations > 0 ? config.iterations : kEndless;
+  }
+  void meter(Instant from, Instant to) noexcept {
+    for (Host* host : {pair_.client, pair_.server}) host->meter(from, to);
+  }
+  [[nodiscard]] bool by_count() const noexcept { return span_.end > 0; }
+  [[nodiscard]] std::uint64_t metered() const noexcept {
+    return pair_.client->counters().metered_payload + pair_.server->counters().metered_payload;
+  }
+  /// Up to `until`, or to the last of `messages`. Whether there is time and work left.
+  bool run_until(Instant until, std::uint64_t messages);
+  [[nodiscard]] Steady steady() const noexcept;
+
+  const PerfConfig& config_;
+  Simulation simulation_;
+  PerfPair pair_;
+  SteadySpan span_;
+  Blast blast_;
+  std::uint64_t first_half_ = 0;  // payload, where the window goes by time
+};
+
+bool BandwidthRun::run_until(Instant until, std::uint64_t messages) {
+  while (blast_.completed + blast_.failed < messages) {
+    if (simulation_.advance(until)) continue;
+    if (until == Instant::max()) return false;
+    simulation_.run_until(until);  // the clock only
+    return true;
+  }
+  return false;
 }
 
-/// All messages of a run that is told how many, else until the steady rate is known.
-void run(Simulation& simulation, const PerfConfig& config, const SteadySpan& span,
-         const Blast& blast, std::uint64_t total) {
-  const bool given = config.iterations > 0;
-  const std::uint64_t enough = given || span.end == 0 ? total : span.end;
-  while (blast.completed + blast.failed < enough) {
-    if (!given && span.end == 0 && simulation.now() >= span.to) return;
-    if (!simulation.advance()) return;
+Steady BandwidthRun::steady() const noexcept {
+  if (by_count()) return blast_.steady();
+  if (simulation_.now() < span_.to) return {};
+  const auto bps = [](std::uint64_t bytes, Duration time) {
+    return static_cast<double>(bytes) * 8e9 / static_cast<double>(time.count());
+  };
+  const Duration window = span_.to - span_.from;
+  return {bps(metered(), window), bps(first_half_, window / 2), window};
+}
+
+BandwidthResult BandwidthRun::result() {
+  const bool given = config_.iterations > 0 || config_.duration > Duration{};
+  const std::uint64_t all = config_.iterations > 0 ? config_.iterations * config_.qps : kEndless;
+  const Instant end = config_.duration > Duration{} ? Instant{} + config_.duration : Instant::max();
+  if (by_count()) {
+    run_until(end, given ? all : span_.end);
+  } else if (run_until(std::min(end, span_.from + (span_.to - span_.from) / 2), all)) {
+    first_half_ = metered();
+    if (run_until(std::min(end, span_.to), all) && given) run_until(end, all);
   }
+  const bool by_time = config_.duration > Duration{} && blast_.completed < all;
+  const Duration elapsed = by_time ? config_.duration : blast_.last - Instant{};
+  const Steady steadily = steady();
+  BandwidthResult result{.messages = blast_.completed,
+                         .bytes = blast_.completed * request_of(config_).length,
+                         .elapsed = elapsed,
+                         .steady_bps = steadily.bps,
+                         .steady_window = steadily.window,
+                         .failed = blast_.failed,
+                         .events = simulation_.events(),
+                         .client = pair_.client->counters(),
+                         .server = pair_.server->counters()};
+  if (steadily.bps > 0) result.steady_change = 2 * (1 - steadily.first_half_bps / steadily.bps);
+  const auto ns = static_cast<double>(result.elapsed.count());
+  result.average_bps = ns > 0 ? static_cast<double>(result.bytes) * 8e9 / ns : 0;
+  for (std::uint32_t i = 0; i < config_.qps; ++i) {
+    const auto& counters = pair_.client->qp(i).requester().counters();
+    result.packets += counters.packets;
+    result.retransmitted += counters.retransmitted;
+    result.timeouts += counters.timeouts;
+    result.outstanding += pair_.client->qp(i).requester().outstanding_psns();
+  }
+  return result;
 }
 
 }  // namespace
 
 BandwidthResult run_bandwidth(const PerfConfig& config, const PerfHook& hook) {
-  Simulation simulation;
-  const PerfPair pair = connect(simulation, config);
-  if (hook) hook(simulation);
-  const SteadySpan span = steady_span(config);
-  constexpr std::uint64_t kEndless = std::uint64_t{1} << 40;
-  const std::uint64_t total = config.iterations > 0 ? config.iterations * config.qps : kEndless;
-  Blast blast(config, span, (total + config.qps - 1) / config.qps);
-  pair.client->run(blast);
-  for (Host* host : {pair.client, pair.server}) host->meter(span.from, span.to);
-  blast.start(simulation, *pair.client);
-  run(simulation, config, span, blast, total);
-  BandwidthResult result{.messages = blast.completed,
-                         .bytes = blast.completed * request_of(config).length,
-                         .elapsed = blast.last - Instant{},
-                         .steady_bps = steady_bps(simulation, span, blast),
-                         .failed = blast.failed,
-                         .events = simulation.events(),
-                         .client = pair.client->counters(),
-                         .server = pair.server->counters()};
-  const auto ns = static_cast<double>(result.elapsed.count());
-  result.average_bps = ns > 0 ? static_cast<double>(result.bytes) * 8e9 / ns : 0;
-  for (std::uint32_t i = 0; i < config.qps; ++i) {
-    const auto& counters = pair.client->qp(i).requester().counters();
-    result.packets += counters.packets;
-    result.retransmitted += counters.retransmitted;
-    result.timeouts += counters.timeouts;
-  }
-  return result;
+  return BandwidthRun(config, hook).result();
 }
 
 }  // namespace lw::sim

@@ -75,33 +75,6 @@ TEST(Path, may_be_longer_one_way) {
   EXPECT_NEAR(static_cast<double>(run_latency(config).ns.maximum()), expected, 2);
 }
 
-/// Go-back-N: a packet that is lost costs itself and the W packets that are sent before its NAK
-/// is back, so (1 - p) / (1 - p + p W) of what is sent is new.
-TEST(GoBackN, efficiency_follows_its_law) {
-  for (const double p : {1e-5, 1e-4}) {
-    PerfConfig config;
-    config.size = kMtu;
-    config.qp.tx_depth = config.qp.max_outstanding_wqe = 8192;
-    config.qp.timeout = 16;
-    config.path.one_way = Duration{200'000};
-    config.path.mishaps.loss = p;
-    config.path.mishaps.seed = 7;
-    config.iterations = 600'000;
-    const BandwidthResult result = run_bandwidth(config);
-    ASSERT_EQ(result.failed, 0u);
-    const double serial = line_bytes_of(kMtu) * 8 / kLine;
-    const double w = (402e-6 + 86 * 8 / kLine) / serial + 1;
-    const double expected = (1 - p) / (1 - p + p * w);
-    const auto sent = static_cast<double>(result.packets);
-    const double efficiency = static_cast<double>(result.messages) / sent;
-    // Losses are Poisson; each costs W. Three of their standard deviations, and a hundredth of
-    // the cost for those that fall into the retransmission of another.
-    const double cost = p * w;
-    const double bound = expected * expected * w * 3 * std::sqrt(p / sent) + cost * cost;
-    EXPECT_NEAR(efficiency, expected, bound) << "loss " << p << ", " << result.timeouts;
-  }
-}
-
 TEST(SelectiveRepeat, loses_only_what_was_lost) {
   PerfConfig config;
   config.size = kMtu;
