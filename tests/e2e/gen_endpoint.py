@@ -170,6 +170,25 @@ class OverOneWire(Endpoints):
             self.assertIn(17, opcodes)             # ACK
 
     @real_time
+    def test_ping_and_blast(self):
+        west, east = self.wire()
+        for options, checked in ((('ping', '--op', 'send', '-s', '1'), 60),
+                                 (('ping', '--op', 'write', '--imm', '-s', '300'), 60),
+                                 (('blast', '--op', 'send', '-s', '1', '--buffers', '1'), 60),
+                                 (('blast', '--op', 'write', '-s', '5000', '--buffers', '8'), 60),
+                                 (('blast', '--op', 'write', '--imm', '-s', '1000000', '--buffers',
+                                   '128'), 60),
+                                 (('blast', '--op', 'read', '-s', '5000', '--buffers', '3'), 0)):
+            with self.subTest(' '.join(options)):
+                [ran], said = self.perf(west, east, '--pattern', *options, '-n', '60')
+                self.assertEqual((ran['messages'], ran['wrong'], said['wrong']), (60, 0, 0))
+                self.assertEqual(said['checked'], checked)
+                self.assertGreater(ran['one_way_usec'], 0)
+                self.assertGreater(ran['cpu_percent'], 0)
+                self.assertAlmostEqual(ran['throughput_gbps'], 60 * ran['bytes'] * 8 /
+                                       ran['elapsed_usec'] / 1000, delta=1e-6)
+
+    @real_time
     def test_one_responder_serves_one_after_another(self):
         west, east = self.wire()
         there = self.start(GEN, 'respond', '--port', east, '--sessions', '2', '--json')
