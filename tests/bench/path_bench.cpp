@@ -64,11 +64,37 @@ void untouched(benchmark::State& state) { run(state, test::other_frame(), 0); }
 void delayed(benchmark::State& state) { run(state, test::roce_frame(), 0); }
 void delayed_and_lossy(benchmark::State& state) { run(state, test::roce_frame(), 0.001); }
 
+/// The release queue alone, at 10 million frames/s: as many in flight as the delay makes.
+void run_queue(benchmark::State& state, LineIndex line, Duration spread) {
+  constexpr Duration kBetween{100};
+  const Duration delay = kBetween * state.range(0);
+  ReleaseQueue<int> queue(1, 1, static_cast<std::size_t>(state.range(0)) * 2 + 1024);
+  Instant now;
+  std::uint64_t frame = 0;
+  for (auto _ : state) {
+    now += kBetween;
+    const auto part = static_cast<double>((frame * 0x9e3779b97f4a7c15) >> 11) * 0x1.0p-53;
+    const Duration more{static_cast<Duration::rep>(part * static_cast<double>(spread.count()))};
+    static_cast<void>(queue.push(line, {{.in = now, .due = now + delay + more}, 0}, now));
+    ++frame;
+    for (; queue.next() <= now; queue.pop()) benchmark::DoNotOptimize(queue.front());
+  }
+  state.SetItemsProcessed(state.iterations());
+  state.counters["in_flight"] = static_cast<double>(queue.size());
+}
+
+void in_order(benchmark::State& state) { run_queue(state, 0, Duration{}); }
+void in_any_order(benchmark::State& state) {
+  run_queue(state, kWheel, Duration{100 * state.range(0) / 2});
+}
+
 /// The release structure must cost the same however much is in flight.
 void in_flight(benchmark::internal::Benchmark* b) { b->RangeMultiplier(10)->Range(1000, 1000000); }
 
 BENCHMARK(untouched)->Arg(0);
 BENCHMARK(delayed)->Apply(in_flight);
+BENCHMARK(in_order)->Apply(in_flight);
+BENCHMARK(in_any_order)->Apply(in_flight);
 BENCHMARK(delayed_and_lossy)->Arg(60'000);
 BENCHMARK(jitter_order_kept);
 BENCHMARK(jitter_wandering);

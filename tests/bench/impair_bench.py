@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-impair's speed and accuracy as ratios: its own loop between DPDK's null ports whose buffers
+hold real RoCE frames (impair_loop), alternating with dpdk-testpmd on the same kind of ports, each on
+one pinned core, medians. Every run shows that it was the engine that worked: all that came in was
+matched, and what was in flight is rate x delay. Prints both numbers and the ratio of each line, and
+writes them into a file.
+
+  impair_bench.py [--rounds N] [--seconds S] [--core C] [--json FILE] [--only WORD] [--strict]
+
+Exit 0; with --strict 1 when a ratio is missed. Rates are of a core's seconds: what other programs
+took of the core meanwhile doesn't count. They still take its caches: look at the ratios.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get('LONGWIRE_BUILD', SOURCE / 'build'))
+GEN = str(BUILD / 'gen' / 'roce-gen')
+IMPAIR = str(BUILD / 'impair' / 'roce-impair')
+LOOP = str(BUILD / 'tests' / 'bench' / 'impair_loop')
+RING = str(BUILD / 'tests' / 'bench' / 'impair_ring')
+PATH_BENCH = str(BUILD / 'tests' / 'bench' / 'bench_path')
+
+FRAME = 1024
+# Room for what one core can have in flight.
+CAPACITY = '[capacity]\nrate = "250Gb/s"\nsmallest_frame = "1KiB"\nlargest_frame = "1100B"\n'
+DELAY = 'name = "last"\ndelay = "1.9ms"\n'
+CONSTANT = f'[[rule]]\n{DELAY}{CAPACITY}'
+
+
+def jitter(order, half_life=''):
+    varying = f', half_life = "{half_life}"' if half_life else ''
+    return (f'[[rule]]\n{DELAY}order = "{order}"\n'
+            f'jitter = {{ distribution = "uniform", low = "0ms", high = "3ms"{varying} }}\n'
+            f'{CAPACITY}')
+
+
+def rules(count):
+    """On QP, opcode and PSN; the frames are the last one's."""
+    text = ''
+    for i in range(count - 1):
+        text += (f'[[rule]]\nname = "r{i}"\ndelay = "1.9ms"\nmatch = {{ dst_qp = {0x10000 + i * 977}, '
+                 f'operation = ["send", "write"], psn = "{i * 1000}-{0xffffff - i * 1000}" }}\n')
+    return (f'{text}[[rule]]\n{DELAY}match = {{ dst_qp = "0x100-0xffff", operation = "send", '
+            f'psn = "0-0xffffff" }}\n{CAPACITY}')
+
+
+def events(count):
+    """One for every tenth QP, at a PSN that doesn't come."""
+    return rules(1) + ''.join(f'[[event]]\nname = "e{i}"\nqp = {10 * i + 1}\npsn = 0xffffff\n'
+                              'action = "drop"\n' for i in range(count))
+
+
+def core_seconds(pid, name):
+    """What the threads of this name have had of a core so far."""
+    total = 0
+    for task in pathlib.Path(f'/proc/{pid}/task').iterdir():
+        if (task / 'comm').read_text().strip().startswith(name):
+            total += int((task / 'schedstat').read_text().split()[0])
+    return total / 1e9
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options = options
+        self.folder = pathlib.Path(folder)
+        self.proofs = []
+
+    def profile(self, text):
+        path = self.folder / 'profile.toml'
+        path.write_text(text)
+        return str(path)
+
+    def loop(self, text, qps=64):
+        return self.run_loop(LOOP, text, qps, self.options.core)
+
+    def ring(self, text):
+        others = os.sched_getaffinity(0) - {self.options.core}
+        return self.run_loop(RING, text, self.options.core, max(others, default=self.options.core))
+
+    def run_loop(self, program, text, *arguments):
+        """Frames per second of the loop's core."""
+        run = subprocess.run([program, self.profile(text), str(self.options.seconds), str(FRAME),
+                              *map(str, arguments)], capture_output=True, text=True, check=False)
+        if run.returncode:
+            raise SystemExit(f'{program}: {run.returncode}\n{run.stderr}{run.stdout}')
+        result = json.loads(run.stdout)
+        assert result['matched'] == result['received'] and result['holds'], result
+        self.proofs.append(result)
+        return result['frames_per_core_s']
+
+    def testpmd(self, *options):
+        """Frames per second of the forwarding core, both ports together."""
+        core = self.options.core
+        with open(self.folder / 'testpmd', 'w+', encoding='utf-8', errors='replace') as out:
+            run = subprocess.Popen(
+                ['taskset', '-c', str(core), 'dpdk-testpmd', '--lcores', f'0@{core},1@{core}',
+                 '--no-huge', '--no-pci', '-m', '1024', '--no-telemetry',
+                 f'--file-prefix=bench{os.getpid()}', '--vdev', f'net_null0,size={FRAME}',
+                 '--vdev', f'net_null1,size={FRAME}', '--', '--forward-mode=io',
+                 '--stats-period=3600', *options], stdout=out, stderr=subprocess.STDOUT)
+            time.sleep(max(6, self.options.seconds + 1))
+            spent = core_seconds(run.pid, 'rte-worker') or core_seconds(run.pid, 'lcore-worker')
+            run.send_signal(signal.SIGINT)
+            run.wait()
+            out.seek(0)
+            total = re.findall(r'RX-packets:\s+(\d+)', out.read())
+        if not total or not spent:
+            raise SystemExit('testpmd reported no packets')
+        return int(total[-1]) / spent
+
+    def alternate(self, ours, peer):
+        """Medians of both, run in turn."""
+        pairs = [(ours(), peer()) for _ in range(self.options.rounds)]
+        return [statistics.median(column) for column in zip(*pairs)]
+
+
+def comparisons(bench):
+    """(name, target, ours, peer)."""
+    as_it_comes = bench.testpmd
+    packed = lambda: bench.testpmd('--mbuf-size=1600')
+    of = lambda text, qps=64: lambda: bench.loop(text, qps)
+    yield '1.9 ms : testpmd io as it comes', 0.6, of(CONSTANT), as_it_comes
+    yield '1.9 ms : testpmd io with packed buffers', 0.3, of(CONSTANT), packed
+    for order, name in (('kept', 'order kept'), ('free', 'reordering')):
+        yield f'3 ms jitter, {name}, constant : testpmd', 0.4, of(jitter(order)), as_it_comes
+        yield (f'3 ms jitter, {name}, varying : testpmd', 0.4, of(jitter(order, '100ms')),
+               as_it_comes)
+    yield '64 rules, the last matches : 1 rule', 0.7, of(rules(64)), of(rules(1))
+    yield ('10,000 QPs, 1,000 pending events : none', 0.8, of(events(1000), 10_000),
+           of(rules(1), 10_000))
+
+
+def through_a_ring(bench):
+    """Gb/s of frames through one impairer core, every byte written before and read behind it."""
+    rates = []
+    for _ in range(bench.options.rounds):
+        rates.append(bench.ring(CONSTANT) * FRAME * 8 / 1e9)
+        proof = bench.proofs[-1]
+        assert proof['bad_icrc'] == 0 and proof['checked'] == proof['sent'] > 0, proof
+    return statistics.median(rates), bench.proofs[-1]['checked']
+
+
+def release_errors(bench, idle):
+    """[(what, p50, p99)] in ns, of one run: frames that wait, and those that pass at once."""
+    socket = str(bench.folder / 'wire')
+    flow = ('[[flow]]\noperation = "write"\nrepeat = "forever"\nmessages = 100000\n'
+            'message_size = 64\nsignature = false\nrate = "500000 frames/s"\ndst_qp = ')
+    rule = f'[[rule]]\n{DELAY}match = {{ dst_qp = 1 }}\n'
+    ready = bench.folder / 'ready'
+    ready.unlink(missing_ok=True)
+    box = subprocess.Popen(
+        [IMPAIR, 'run', bench.profile(rule), '--west', f'memif:{socket},server', '--east', 'null',
+         '--idle', idle, '--core', str(bench.options.core), '--until-idle', '1', '--json',
+         '--ready-file', str(ready)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    flows = bench.folder / 'flows.toml'
+    flows.write_text(flow + '1\n' + flow + '2\n')
+    subprocess.run([GEN, 'run', str(flows), '--port', f'memif:{socket}', '--duration',
+                    f'{bench.options.seconds}s'], check=True, capture_output=True)
+    report = json.loads(box.communicate()[0])
+    direction = report['directions'][0]
+    return [(what, direction[key]['p50'], direction[key]['p99'])
+            for what, key in (('delay 1.9 ms', 'release_error_ns'), ('delay 0', 'pass_latency_ns'))]
+
+
+def release_structure():
+    """{'delayed/1000': ns a frame, ...} from 10^3 to 10^6 in flight."""
+    run = subprocess.run([PATH_BENCH, '--benchmark_filter=in_order/|in_any_order/',
+                          '--benchmark_format=json'], capture_output=True, text=True, check=True)
+    return {b['name']: 1e9 / b['items_per_second'] for b in json.loads(run.stdout)['benchmarks']}
+
+
+def cpu_model():
+    text = pathlib.Path('/proc/cpuinfo').read_text(encoding='utf-8')
+    return re.search(r'model name\s*: (.*)', text).group(1) if 'model name' in text else 'unknown'
+
+
+def verdict(held):
+    return 'yes' if held else 'NO'
+
+
+def run_comparisons(bench, only):
+    for name, target, ours, peer in comparisons(bench):
+        if only not in name:
+            continue
+        bench.proofs = []
+        a, b = bench.alternate(ours, peer)
+        proof = bench.proofs[0]
+        print(f'{name:44} {a / 1e6:7.2f} M/s {b / 1e6:7.2f} M/s  {a / b:5.2f} x (>= {target}: '
+              f'{verdict(a / b >= target)})  {proof["matched"]} of {proof["received"]} matched, '
+              f'{proof["in_flight"]} in flight, rate x delay {proof["rate_x_delay"]}', flush=True)
+        yield {'name': name, 'frames_per_core_s': a, 'peer_frames_per_core_s': b, 'ratio': a / b,
+               'target': target, 'held': a / b >= target, 'runs': bench.proofs}
+
+
+def run_ring(bench):
+    rate, checked = through_a_ring(bench)
+    print(f'through a ring, every byte written and read: {rate:.1f} Gb/s through one core (>= 100: '
+          f'{verdict(rate >= 100)}), {checked} ICRCs right', flush=True)
+    return {'name': 'through a ring, 1 KiB frames', 'gbps_per_core': rate, 'target': 100,
+            'held': rate >= 100, 'icrcs_right': checked}
+
+
+def run_release(bench):
+    medians = {}
+    for idle in ('spin', 'adaptive'):
+        rows = [release_errors(bench, idle) for _ in range(bench.options.rounds)]
+        medians[idle] = [(rows[0][i][0], *(statistics.median(r[i][k] for r in rows)
+                                           for k in (1, 2))) for i in range(2)]
+        for what, p50, p99 in medians[idle]:
+            print(f'release error, second process at 1 Mpps, --idle {idle}, {what}: p50 {p50} ns, '
+                  f'p99 {p99} ns')
+    median, tail = (medians['spin'][0][k] - medians['spin'][1][k] for k in (1, 2))
+    held = median <= 100 and tail <= 1000
+    print(f'  spinning, more than with delay 0: median {median} ns (<= 100), p99 {tail} ns '
+          f'(<= 1000): {verdict(held)}', flush=True)
+    return {'name': 'release error against delay 0', 'rows': medians, 'median_ns': median,
+            'p99_ns': tail, 'held': held}
+
+
+def run_structure():
+    table = release_structure()
+    for name, ns in table.items():
+        print(f'release structure, {name} in flight: {ns:.1f} ns a frame', flush=True)
+    return {'name': 'release structure', 'ns_per_frame': table, 'held': True}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--rounds', type=int, default=3)
+    parser.add_argument('--seconds', type=int, default=5)
+    parser.add_argument('--core', type=int, default=max(os.sched_getaffinity(0)))
+    parser.add_argument('--json', default=str(BUILD / 'impair-bench.json'))
+    parser.add_argument('--only', default='', help='comparisons whose name has this')
+    parser.add_argument('--strict', action='store_true')
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
+        bench = Bench(options, folder)
+        results = list(run_comparisons(bench, options.only))
+        others = {'ring': lambda: run_ring(bench), 'release error': lambda: run_release(bench),
+                  'release structure': run_structure}
+        results += [run() for name, run in others.items() if options.only in name]
+    pathlib.Path(options.json).write_text(json.dumps(
+        {'core': options.core, 'cpu': cpu_model(), 'rounds': options.rounds,
+         'load': os.getloadavg(), 'time': int(time.time()), 'results': results}, indent=1) + '\n',
+        encoding='utf-8')
+    print(f'written to {options.json}', file=sys.stderr)
+    return 1 if options.strict and not all(r['held'] for r in results) else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// roce-impair's own loop between two real DPDK ports, fed by null ports whose buffers hold real
+// RoCE frames: net_null hands a buffer out with its length set and its bytes as they were, so
+// every buffer of the pool is filled once, before the start, and is a frame for ever after.
+//
+//   impair_loop PROFILE SECONDS FRAME_BYTES QPS CORE
+//
+// One JSON object on standard output: the rate over both directions, and what shows that it was
+// the engine that ran: frames that a rule matched, and the frames in flight against rate x delay.
+#include <cstring>
+#include <thread>
+
+#include <rte_mbuf.h>
+
+#include "bench/impair_feed.h"
+#include "impair/loop/bump.h"
+
+namespace lw::impair {
+namespace {
+
+constexpr Duration kWarmUp = std::chrono::milliseconds(500);
+constexpr Duration kBetweenLooks = std::chrono::milliseconds(50);
+
+struct Options {
+  std::string profile;
+  unsigned seconds = 1, frame_bytes = 64, qps = 1;
+  int core = 0;
+};
+
+/// Every buffer becomes a frame of one of the QPs.
+void fill(const nic::Pool& pool, const Options& options) {
+  std::vector<std::vector<std::byte>> frames;
+  for (std::uint32_t qp = 0; qp < options.qps; ++qp)
+    frames.push_back(bench::frame_of(options.frame_bytes, 0x100 + qp, qp));
+  rte_mempool_obj_iter(
+      pool.get(),
+      [](rte_mempool*, void* given, void* object, unsigned index) {
+        const auto& all = *static_cast<const std::vector<std::vector<std::byte>>*>(given);
+        const auto* buffer = static_cast<const rte_mbuf*>(object);
+        const auto& frame = all[index % all.size()];
+        std::memcpy(static_cast<char*>(buffer->buf_addr) + RTE_PKTMBUF_HEADROOM, frame.data(),
+                    frame.size());
+      },
+      &frames);
+}
+
+/// What a look at the running loop sees, both directions together.
+struct Look {
+  Instant at;
+  std::uint64_t received = 0, untouched = 0, in_flight = 0, no_room = 0;
+  double delay_ns = 0;  // that a rule's frames have had on average
+};
+
+double jitter_of(const StagesReport& stages, std::uint64_t received) {
+  const auto& stats = stages.stats;
+  return stats.jitter.mean +
+         static_cast<double>(stats.moved_ns) / static_cast<double>(std::max(received, 1UL));
+}
+
+Look look_at(const Report& report, Instant at, Duration nominal) {
+  Look look{.at = at};
+  double weighed = 0;
+  for (const DirectionReport& direction : report.directions) {
+    const path::Account& all = direction.books.direction;
+    look.received += all.received.frames;
+    look.in_flight += all.in_flight.frames;
+    look.no_room += all.wanting().frames;
+    look.untouched += direction.books.rules.back().received.frames;
+    // The last rule is the one that matches, in all of the benchmark's profiles.
+    const StagesReport& stages = direction.stages.back();
+    weighed += (static_cast<double>(nominal.count()) + jitter_of(stages, all.received.frames)) *
+               static_cast<double>(all.received.frames);
+  }
+  look.delay_ns = weighed / static_cast<double>(std::max(look.received, 1UL));
+  return look;
+}
+
+/// Looks now and then until the loop has ended.
+std::vector<Look> watch(Bump& bump, Duration nominal, const std::stop_token& stop) {
+  std::vector<Look> looks;
+  std::this_thread::sleep_for(kWarmUp);
+  while (!stop.stop_requested()) {
+    Report report;
+    if (!bump.snapshot(report)) break;
+    looks.push_back(look_at(report, nic::now(), nominal));
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  return looks;
+}
+
+void print(const std::vector<Look>& looks, const Report& end, double core_seconds) {
+  const Look &first = looks.front(), &last = looks.back();
+  const double seconds = static_cast<double>((last.at - first.at).count()) * 1e-9;
+  const auto frames = static_cast<double>(last.received - first.received);
+  double in_flight = 0;
+  for (const Look& look : looks) in_flight += static_cast<double>(look.in_flight);
+  std::uint64_t all = 0;
+  for (const DirectionReport& direction : end.directions)
+    all += direction.books.direction.received.frames;
+  in_flight /= static_cast<double>(looks.size());
+  fmt::print(
+      R"({{"frames_per_core_s":{:.0f},"frames_per_s":{:.0f},"received":{},"matched":{},"dropped_for_want":{},)"
+      R"("in_flight":{:.0f},"rate_x_delay":{:.0f},"release_error_p50_ns":{},)"
+      R"("release_error_p99_ns":{},"holds":{}}})"
+      "\n",
+      static_cast<double>(all) / core_seconds, frames / seconds, last.received,
+      last.received - last.untouched, last.no_room, in_flight,
+      frames / seconds * last.delay_ns * 1e-9, end.directions[0].release_error.p50,
+      end.directions[0].release_error.p99, end.holds());
+}
+
+int run(const Options& options) {
+  auto profile = profile::load_impair_profile(options.profile);
+  if (!profile) return fmt::print(stderr, "{}\n", profile.error().message), 2;
+  const std::string null = fmt::format("size={}", options.frame_bytes);
+  RunConfig config;
+  config.west = *nic::parse_port_spec("net_null0," + null);
+  config.east = *nic::parse_port_spec("net_null1," + null);
+  config.duration = std::chrono::seconds(options.seconds);
+  config.idle = IdleMode::spin;
+  config.core = options.core;
+  const StopSignal stop;
+  auto equipment = open_equipment(*profile, config);
+  if (!equipment) return fmt::print(stderr, "{}\n", equipment.error().message), 3;
+  fill(equipment->pool, options);
+  const auto bump = std::make_unique<Bump>(*profile, *equipment, nullptr);
+  const Duration nominal = profile->rules.back().delay.value_or(Duration{});
+  std::vector<Look> looks;
+  std::jthread watcher([&](const std::stop_token& token) { looks = watch(*bump, nominal, token); });
+  const double before = bench::core_seconds();
+  bump->work(config, stop);
+  const double worked = bench::core_seconds() - before;
+  watcher.request_stop();
+  bump->drain(stop);
+  watcher.join();
+  Report end;
+  bump->report(end);
+  if (looks.size() < 2) return fmt::print(stderr, "too short a run\n"), 1;
+  print(looks, end, worked);
+  return end.holds() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace lw::impair
+
+int main(int argc, char** argv) {
+  using namespace lw::impair;
+  if (argc != 6) {
+    fmt::print(stderr, "usage: {} PROFILE SECONDS FRAME_BYTES QPS CORE\n", argv[0]);
+    return 2;
+  }
+  using lw::bench::number;
+  return run({argv[1], number(argv[2]), number(argv[3]), number(argv[4]),
+              static_cast<int>(number(argv[5]))});
+}
