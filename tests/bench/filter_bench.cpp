@@ -51,7 +51,7 @@ void libpcaps(benchmark::State& state) {
 /// rte_malloc() wants EAL.
 void start_eal() {
   static const bool started = [] {
-    std::array<std::string, 8> words = {"bench", "--no-huge", "--no-pci",      "--no-shconf",
+    std::array<std::string, 8> words = {"bench", "--no-huge", "--no-pci",       "--no-shconf",
                                         "-m",    "32",        "--no-telemetry", "--log-level=4"};
     std::array<char*, 8> argv;
     for (std::size_t i = 0; i < words.size(); ++i) argv[i] = words[i].data();

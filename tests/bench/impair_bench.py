@@ -70,6 +70,13 @@ def core_seconds(pid, name):
     return total / 1e9
 
 
+def worker_seconds(pid):
+    try:
+        return core_seconds(pid, 'rte-worker') or core_seconds(pid, 'lcore-worker')
+    except OSError:  # it has just ended
+        return 0
+
+
 class Bench:
     def __init__(self, options, folder):
         self.options = options
@@ -110,9 +117,12 @@ class Bench:
                  '--vdev', f'net_null1,size={FRAME}', '--', '--forward-mode=io',
                  '--stats-period=3600', *options], stdout=out, stderr=subprocess.STDOUT)
             time.sleep(max(6, self.options.seconds + 1))
-            spent = core_seconds(run.pid, 'rte-worker') or core_seconds(run.pid, 'lcore-worker')
             run.send_signal(signal.SIGINT)
-            run.wait()
+            spent = 0
+            # It goes on forwarding until it has seen the signal.
+            while run.poll() is None:
+                spent = max(spent, worker_seconds(run.pid))
+                time.sleep(0.005)
             out.seek(0)
             total = re.findall(r'RX-packets:\s+(\d+)', out.read())
         if not total or not spent:

