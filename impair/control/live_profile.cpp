@@ -22,12 +22,42 @@ Result<void> check_fits(const profile::ImpairProfile& started, const profile::Im
   return {};
 }
 
+/// An edit takes the place of an older one of the same key and the same origin.
+void add_edits(std::vector<profile::Edit>& edits, std::span<const profile::Edit> more) {
+  for (const profile::Edit& edit : more) {
+    std::erase_if(edits, [&](const profile::Edit& old) {
+      return old.same_target(edit) && old.of_scenario == edit.of_scenario;
+    });
+    edits.push_back(edit);
+  }
+}
+
 }  // namespace
 
 Result<LiveProfile::Version> LiveProfile::with(std::span<const profile::Edit> edits) const {
   Version next = now_;
-  next.edits.insert(next.edits.end(), edits.begin(), edits.end());
+  add_edits(next.edits, edits);
   return read(std::move(next));
+}
+
+Result<LiveProfile::Version> LiveProfile::stepped(const profile::ScenarioStep& step) const {
+  Version next = now_;
+  add_edits(next.edits, step.edits);
+  auto profile = profile::parse_settled_profile(next.text, next.name, next.edits);
+  return settle(std::move(next), std::move(profile));
+}
+
+Result<std::vector<profile::ScenarioStep>> LiveProfile::on_command(
+    const profile::Command& command) const {
+  auto steps = profile::steps_on_command(now_.text, now_.name, now_.edits, command);
+  if (!steps) return steps;
+  LiveProfile ahead = *this;
+  for (const profile::ScenarioStep& step : *steps) {
+    auto next = ahead.stepped(step);
+    if (!next) return std::unexpected(next.error());
+    ahead.keep(std::move(*next));
+  }
+  return steps;
 }
 
 Result<LiveProfile::Version> LiveProfile::loaded(const std::string& file) const {
@@ -37,11 +67,18 @@ Result<LiveProfile::Version> LiveProfile::loaded(const std::string& file) const 
 }
 
 Result<LiveProfile::Version> LiveProfile::unedited() const {
-  return read({.profile = {}, .text = now_.text, .name = now_.name});
+  Version next{.profile = {}, .text = now_.text, .name = now_.name, .edits = now_.edits};
+  std::erase_if(next.edits, [](const profile::Edit& edit) { return !edit.of_scenario; });
+  return read(std::move(next));
 }
 
 Result<LiveProfile::Version> LiveProfile::read(Version version) const {
   auto profile = profile::parse_impair_profile(version.text, version.name, version.edits);
+  return settle(std::move(version), std::move(profile));
+}
+
+Result<LiveProfile::Version> LiveProfile::settle(Version version,
+                                                 Result<profile::ImpairProfile> profile) const {
   if (!profile) return std::unexpected(profile.error());
   profile->seed = started_.seed;  // draws go on; --seed stays in force
   profile->log_all = started_.log_all;

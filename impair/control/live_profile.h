@@ -20,7 +20,7 @@ class LiveProfile {
   struct Version {
     profile::ImpairProfile profile;
     std::string text, name;  // what it was read from
-    std::vector<profile::Edit> edits = {};
+    std::vector<profile::Edit> edits = {};  // by the scenario, and by those who asked
   };
 
   explicit LiveProfile(Version started) : started_(started.profile), now_(std::move(started)) {}
@@ -28,14 +28,21 @@ class LiveProfile {
   /// Versions that may take the present one's place: keep() says that one did.
   [[nodiscard]] Result<Version> with(std::span<const profile::Edit> edits) const;
   [[nodiscard]] Result<Version> loaded(const std::string& file) const;
-  /// Without the edits made since it was loaded.
+  /// Without the edits that were asked for since it was loaded; what its scenario did stays.
   [[nodiscard]] Result<Version> unedited() const;
+  /// With a step of its scenario, or of a command: their course was validated before.
+  [[nodiscard]] Result<Version> stepped(const profile::ScenarioStep& step) const;
+  /// What a command brings from now on.
+  [[nodiscard]] Result<std::vector<profile::ScenarioStep>> on_command(
+      const profile::Command& command) const;
   void keep(Version version) { now_ = std::move(version); }
 
   [[nodiscard]] const Version& now() const noexcept { return now_; }
 
  private:
   [[nodiscard]] Result<Version> read(Version version) const;
+  [[nodiscard]] Result<Version> settle(Version version,
+                                       Result<profile::ImpairProfile> profile) const;
 
   profile::ImpairProfile started_;
   Version now_;

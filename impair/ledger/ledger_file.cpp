@@ -20,14 +20,6 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// What the last stage that acted did; what became of the frame where it didn't go out.
-std::string_view action_of(const path::LedgerRecord& record) {
-  if (!record.went_out()) return name_of(record.fate);
-  const path::Stage stage = record.acted.last();
-  if (stage == path::Stage::none || stage == path::Stage::queue) return name_of(record.fate);
-  return name_of(stage);
-}
-
 void add_stages(fmt::appender out, path::StageSet stages) {
   std::string_view before = R"(,"stages":[")";
   for (std::size_t i = 0; i < path::kStages; ++i) {
@@ -55,7 +47,7 @@ std::string ledger_line(const path::LedgerRecord& record, const RuleNames& rules
   }
   fmt::format_to(out, R"(,"rule":{},"stage":"{}","action":"{}")",
                  record.rule < names.size() ? quoted(names[record.rule]) : "null",
-                 name_of(record.stage), action_of(record));
+                 name_of(record.stage), record.action());
   if (record.acted.several()) add_stages(out, record.acted);
   if (record.copy > 0) fmt::format_to(out, R"(,"copy":{})", record.copy);
   if (record.roce)

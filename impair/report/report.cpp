@@ -18,9 +18,8 @@ std::vector<StagesReport> stages_of(const path::Pipeline& pipeline) {
   std::vector<StagesReport> reports;
   for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
     const path::Rule& rule = pipeline.rules()[i];
-    const path::RuleStats& stats = rule.stats();
-    reports.push_back(
-        {pipeline.rule_names()[rule.index()], stats, audit(pipeline.configs()[i], stats)});
+    reports.push_back({pipeline.rule_names()[rule.index()], rule.totals(),
+                       audit(pipeline.configs()[i], rule.stats())});
   }
   return reports;
 }

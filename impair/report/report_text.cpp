@@ -61,6 +61,7 @@ std::string stages(const StagesReport& report) {
   const auto say = [&](std::uint64_t count, std::string_view what) {
     if (count > 0) text += fmt::format("    {:<20}{} {}\n", report.rule, count, what);
   };
+  say(stats.by(path::Stage::outage), "lost while the path was out");
   say(stats.by(path::Stage::police), "dropped by the policer");
   say(stats.tail_dropped, "found the queue full");
   say(stats.not_ect, "not marked, because they don't say ECT");

@@ -30,11 +30,12 @@ enum class Want : std::uint8_t {
   egress_full,  // the way out was blocked, and the buffer before it full
   no_buffer,    // a copy was asked for, and there was nothing to put it into
   stopped,      // still inside when the run ended and draining took too long
+  link_down,    // came by, or was to leave by, a port whose link was down
 };
-inline constexpr std::size_t kWants = 4;
+inline constexpr std::size_t kWants = 5;
 constexpr std::string_view name_of(Want want) noexcept {
   constexpr std::array<std::string_view, kWants> kNames = {"no_room", "egress_full", "no_buffer",
-                                                           "stopped"};
+                                                           "stopped", "link_down"};
   return kNames[static_cast<std::size_t>(want)];
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "core/time.h"
 #include "path/stages/stage.h"
@@ -24,6 +25,11 @@ inline constexpr RuleIndex kUntouched = 0xffff;
 using LineIndex = std::uint16_t;
 inline constexpr LineIndex kWheel = 0xffff;
 
+/// What an event does to the packet that it is aimed at.
+enum class EventAction : std::uint8_t { drop, mark, corrupt, delay, duplicate };
+
+std::string_view name_of(EventAction action) noexcept;
+
 /// What becomes of a frame.
 struct Decision {
   Action action = Action::pass;
@@ -34,6 +40,7 @@ struct Decision {
   std::uint8_t copies = 0;  // frames to make of it, once it is corrupted
   bool corrupt = false, mark = false;  // to be done to its bytes
   bool overtakes = false;              // counts for a frame that its rule holds back
+  EventAction aimed = EventAction::drop;  // where Stage::event acted: what it did
   Instant release = {};                // for Action::queue and hold
 
   void act(Stage by) noexcept {

@@ -38,7 +38,14 @@ class Lane {
 
   /// A frame came in at `now`. True: the lane keeps the handle until egress() hands it out.
   /// False: the frame is dropped and counted, and the handle is still the caller's.
-  [[nodiscard]] bool admit(Handle handle, const roce::Envelope& envelope, Instant now) noexcept;
+  /// `told`, where given, is filled as the frame's record in the ledger would be.
+  [[nodiscard]] bool admit(Handle handle, const roce::Envelope& envelope, Instant now,
+                           LedgerRecord* told = nullptr) noexcept;
+
+  /// A frame came in through a port whose link is down: it is counted and dropped, and is still the
+  /// caller's.
+  void turn_away(const roce::Envelope& envelope, Instant now,
+                 LedgerRecord* told = nullptr) noexcept;
 
   /// Moves what is due at `now` to the egress buffer, as far as it has room beyond `spare` frames:
   /// those of a burst that was taken because there was room for it, and is admitted next.
@@ -61,6 +68,15 @@ class Lane {
   [[nodiscard]] std::span<Handle> egress() noexcept { return egress_.contiguous(); }
   /// The first `count` of egress() went out at `now`.
   void sent(std::size_t count, Instant now) noexcept;
+
+  /// What is known of the i-th of egress(), and its record for a ledger.
+  [[nodiscard]] const Transit& egress_transit(std::size_t i) const noexcept {
+    return egress_transits_[i];
+  }
+  /// The way out is down: gives every frame of egress() back through `drop(handle)`, counted and
+  /// logged as such. `view(handle)` is its envelope.
+  template <class View, class Drop>
+  void lose_egress(View view, Drop drop) noexcept;
 
   /// Gives every frame that is inside back through `drop(handle)`, counted and logged as stopped:
   /// the run is over. `view(handle)` is its envelope.
@@ -116,7 +132,7 @@ class Lane {
   void let_out_held(Instant now, std::size_t spare) noexcept;
   void find_deadline() noexcept;
   [[nodiscard]] Books outside_books() const;
-  void log_stopped(const Transit& transit, const roce::Envelope& envelope) noexcept;
+  void log_lost(const Transit& transit, const roce::Envelope& envelope, Fate fate) noexcept;
 
   Pipeline pipeline_;
   Frames frames_;
@@ -128,6 +144,7 @@ class Lane {
   Ring<Transit> egress_transits_;
   Ledger ledger_;
   std::uint64_t received_ = 0;  // the next ingress frame number
+  Fate refusal_ = Fate::passed;  // why the last frame that found no place did not
   Tallies direction_;
   std::vector<Tallies> rules_;  // the last is the untouched frames'
   Counter fragments_, truncated_;

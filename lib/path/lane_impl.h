@@ -52,13 +52,21 @@ void Lane<Handle, Frames>::replace(Standby& next, Instant now) noexcept {
 
 template <class Handle, FrameAccess<Handle> Frames>
 bool Lane<Handle, Frames>::admit(Handle handle, const roce::Envelope& envelope,
-                                 Instant now) noexcept {
+                                 Instant now, LedgerRecord* told) noexcept {
   const Arrival arrival = arrival_of(envelope, received_++, now);
   const Decision decision = pipeline_.decide(arrival);
   receive(decision, arrival);
-  if (decision.copies > 0) [[unlikely]]
-    return admit_with_copies(handle, arrival, decision);
-  return settle(handle, arrival, decision, 0);
+  if (told) [[unlikely]]
+    *told = ledger_.open(arrival, decision);
+  bool kept;
+  if (decision.copies > 0) [[unlikely]] {
+    kept = admit_with_copies(handle, arrival, decision);
+  } else {
+    kept = settle(handle, arrival, decision, 0);
+  }
+  if (told && !kept) [[unlikely]]
+    told->fate = refusal_;
+  return kept;
 }
 
 /// Copies are of the frame as it is corrupted, but not of what the stages behind make of it.
@@ -105,6 +113,7 @@ bool Lane<Handle, Frames>::settle(Handle handle, const Arrival& arrival, const D
     direction_.dropped_by_rule.add(arrival.bytes);
     of(decision.rule).dropped_by_rule.add(arrival.bytes);
     ledger_.log(ledger_.open(arrival, decision, copy), Fate::dropped);
+    if (copy == 0) refusal_ = Fate::dropped;
     return false;
   }
   const bool queued = decision.action != Action::pass;
@@ -120,7 +129,9 @@ bool Lane<Handle, Frames>::settle(Handle handle, const Arrival& arrival, const D
                   .bytes = arrival.bytes,
                   .rule = decision.rule,
                   .queued = queued,
-                  .copy = copy};
+                  .copy = copy,
+                  .acted = decision.acted,
+                  .aimed = decision.aimed};
   if (ledger_.wants(decision))
     transit.ledger_slot = ledger_.keep(ledger_.open(arrival, decision, copy));
   if (decision.corrupt) [[unlikely]]

@@ -31,7 +31,31 @@ bool Lane<Handle, Frames>::refuse(Want want, Fate fate, const Arrival& arrival,
                                   const Decision& decision, std::uint8_t copy) noexcept {
   count_want(want, decision.rule, arrival.bytes);
   ledger_.log(ledger_.open(arrival, decision, copy), fate);
+  if (copy == 0) refusal_ = fate;
   return false;
+}
+
+/// No rule has seen it: it is the untouched frames' account that it goes to.
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::turn_away(const roce::Envelope& envelope, Instant now,
+                                     LedgerRecord* told) noexcept {
+  const Arrival arrival = arrival_of(envelope, received_++, now);
+  const Decision decision;
+  receive(decision, arrival);
+  if (told) *told = ledger_.open(arrival, decision);
+  if (told) told->fate = Fate::link_down;
+  refuse(Want::link_down, Fate::link_down, arrival, decision, 0);
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+template <class View, class Drop>
+void Lane<Handle, Frames>::lose_egress(View view, Drop drop) noexcept {
+  for (; !egress_.empty(); egress_.pop(), egress_transits_.pop()) {
+    const Transit& transit = egress_transits_.front();
+    count_want(Want::link_down, transit.rule, transit.bytes);
+    log_lost(transit, view(egress_.front()), Fate::link_down);
+    drop(egress_.front());
+  }
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
@@ -39,7 +63,7 @@ template <class View, class Drop>
 void Lane<Handle, Frames>::abandon(View view, Drop drop) noexcept {
   const auto give_back = [&](const Transit& transit, Handle handle) {
     count_want(Want::stopped, transit.rule, transit.bytes);
-    log_stopped(transit, view(handle));
+    log_lost(transit, view(handle), Fate::stopped);
     drop(handle);
   };
   for (; !egress_.empty(); egress_.pop(), egress_transits_.pop())
@@ -55,13 +79,13 @@ void Lane<Handle, Frames>::abandon(View view, Drop drop) noexcept {
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-void Lane<Handle, Frames>::log_stopped(const Transit& transit,
-                                       const roce::Envelope& envelope) noexcept {
-  if (transit.ledger_slot != kNotLogged) return ledger_.close(transit.ledger_slot, Fate::stopped);
+void Lane<Handle, Frames>::log_lost(const Transit& transit, const roce::Envelope& envelope,
+                                    Fate fate) noexcept {
+  if (transit.ledger_slot != kNotLogged) return ledger_.close(transit.ledger_slot, fate);
   Decision decision;
   decision.rule = transit.rule;
   const Arrival arrival = arrival_of(envelope, transit.number, transit.in);
-  ledger_.log(ledger_.open(arrival, decision, transit.copy), Fate::stopped);
+  ledger_.log(ledger_.open(arrival, decision, transit.copy), fate);
 }
 
 template <class Handle, FrameAccess<Handle> Frames>

@@ -5,6 +5,13 @@
 
 namespace lw::path {
 
+std::string_view LedgerRecord::action() const noexcept {
+  if (!went_out()) return name_of(fate);
+  const Stage last = acted.last();
+  if (last == Stage::none || last == Stage::queue) return name_of(fate);
+  return last == Stage::event ? name_of(aimed) : name_of(last);
+}
+
 Ledger::Ledger(LedgerSink* sink, bool all, Direction direction, std::size_t inside)
     : sink_(sink), all_(all), direction_(direction) {
   batch_.reserve(kBatch);
@@ -23,6 +30,7 @@ LedgerRecord Ledger::open(const Arrival& arrival, const Decision& decision,
   record.direction = direction_;
   record.stage = decision.acted.empty() ? decision.stage : decision.acted.last();
   record.acted = decision.acted;
+  record.aimed = decision.aimed;
   record.copy = copy;
   record.fate = decision.action == Action::pass ? Fate::passed : Fate::delayed;
   const wire::Bth* bth = arrival.bth;

@@ -19,14 +19,15 @@ enum class Fate : std::uint8_t {
   passed,   // untouched, or nothing that its rule has acted on it
   delayed,  // released as its rule asks
   dropped,  // by its rule
-  no_room,  // see Want, for this and the next three
+  no_room,  // see Want, for this and the next four
   egress_full,
   no_buffer,
   stopped,
+  link_down,
 };
 constexpr std::string_view name_of(Fate fate) noexcept {
   constexpr std::string_view kNames[] = {"pass",        "delay",     "drop",   "no_room",
-                                         "egress_full", "no_buffer", "stopped"};
+                                         "egress_full", "no_buffer", "stopped", "link_down"};
   return kNames[static_cast<std::size_t>(fate)];
 }
 
@@ -40,6 +41,7 @@ struct LedgerRecord {
   StageSet acted = {};        // all that did
   std::uint8_t copy = 0;      // 0: the frame itself; 1.. a duplicate of it
   Fate fate = Fate::passed;
+  EventAction aimed = EventAction::drop;  // where Stage::event acted: what it did
   bool roce = false;  // whether the following three are there
   std::uint8_t opcode = 0;
   std::uint32_t qpn = 0, psn = 0;
@@ -47,6 +49,8 @@ struct LedgerRecord {
   [[nodiscard]] bool went_out() const noexcept {
     return fate == Fate::passed || fate == Fate::delayed;
   }
+  /// What was done to it, in a word: by the last stage that acted where it went out, else why not.
+  [[nodiscard]] std::string_view action() const noexcept;
 };
 
 /// Where records go, some at a time. It must not wait: what it can't take it counts itself.

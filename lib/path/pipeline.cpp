@@ -57,8 +57,15 @@ RuleIndex Pipeline::index_of(const std::string& name) {
 }
 
 void Pipeline::inherit(Pipeline& old, Instant now) noexcept {
-  // Occurrences and QPs go on being counted; other events begin with what they see.
-  if (event_configs_ == old.event_configs_) std::swap(events_, old.events_);
+  // Occurrences go on being counted. Where events changed, those that QPs were learnt for know them.
+  const auto& olds = old.event_configs_;
+  if (event_configs_ == olds) {
+    std::swap(events_, old.events_);
+  } else {
+    const bool continues = olds.size() <= event_configs_.size() &&
+                           std::equal(olds.begin(), olds.end(), event_configs_.begin());
+    events_.inherit(old.events_, continues);
+  }
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const RuleIndex index = rules_[i].index();
     const std::size_t place = index < old.places_.size() ? old.places_[index] : kNowhere;

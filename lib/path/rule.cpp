@@ -8,7 +8,14 @@ namespace lw::path {
 namespace {
 
 bool is_plain(const RuleConfig& c) noexcept {
-  return !c.police && !c.corrupt && !c.duplicate && !c.mark && !c.varies() && !c.reorder;
+  return !c.outage && !c.police && !c.corrupt && !c.duplicate && !c.mark && !c.varies() && !c.reorder;
+}
+
+/// What the ledger calls it where events ask for several things at once.
+EventAction foremost(const Aimed& aimed) noexcept {
+  if (aimed.corrupt) return EventAction::corrupt;
+  if (aimed.copies > 0) return EventAction::duplicate;
+  return aimed.mark ? EventAction::mark : EventAction::delay;
 }
 
 }  // namespace
@@ -20,6 +27,7 @@ Rule::Rule(const RuleConfig& config, Direction direction, std::uint64_t seed, Ru
       plain_(is_plain(config)),
       keep_order_(config.keep_order),
       delays_(config.delays()),
+      outage_(config.outage),
       delay_(config.delay),
       corrupter_(config.corrupt.value_or(CorruptConfig{}),
                  chance_of(seed, direction, config.name, Stage::corrupt)),
@@ -43,8 +51,14 @@ void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_co
   if (config.jitter == old_config.jitter) std::swap(jitter_, old.jitter_);
   if (config.trace == old_config.trace) std::swap(trace_, old.trace_);
   // What the stages did is held against their parameters: changed ones begin to count anew.
-  if (config == old_config) stats_ = old.stats_;
+  earlier_ = old.earlier_;
+  if (config == old_config) {
+    stats_ = old.stats_;
+  } else {
+    earlier_.add(old.stats_);
+  }
   if (!keep_order_ || !old.delays_) return;
+  if (config.overtakes && config.delay != old_config.delay) return;
   last_release_ = old.last_release_;
   if (old.plain_ && old.delay_) last_release_ = std::max(last_release_, now + *old.delay_);
 }
@@ -60,6 +74,8 @@ void Rule::decide_in_full(Decision& decision, const Arrival& arrival, const Aime
   const TraceConfig::Row* row = trace_ ? &trace_->at(arrival.now) : nullptr;
   if (aimed.drop) {
     decision.drop(Stage::event);
+  } else if (outage_) {
+    decision.drop(Stage::outage);
   } else if (police_ && !police_->conforms(arrival.bytes, arrival.now)) {
     decision.drop(Stage::police);
   } else if (is_lost(arrival, row)) {
@@ -67,7 +83,10 @@ void Rule::decide_in_full(Decision& decision, const Arrival& arrival, const Aime
   }
   if (decision.action == Action::drop) return stats_.count(decision.acted);
 
-  if (!aimed_at_nothing(aimed)) decision.act(Stage::event);
+  if (!aimed_at_nothing(aimed)) {
+    decision.act(Stage::event);
+    decision.aimed = foremost(aimed);
+  }
   ++stats_.corruptible;
   decision.corrupt = aimed.corrupt;
   if (corrupter_.hits(arrival.number)) {

@@ -64,7 +64,14 @@ class Rule {
                Instant now) noexcept;
 
   [[nodiscard]] RuleIndex index() const noexcept { return index_; }
+  /// What its stages did since its configuration last changed: to be held against it.
   [[nodiscard]] const RuleStats& stats() const noexcept { return stats_; }
+  /// The same since the rule of this name was first there.
+  [[nodiscard]] RuleStats totals() const noexcept {
+    RuleStats all = earlier_;
+    all.add(stats_);
+    return all;
+  }
 
  private:
   static bool aimed_at_nothing(const Aimed& aimed) noexcept { return aimed == Aimed{}; }
@@ -85,7 +92,7 @@ class Rule {
   RuleIndex index_;
   RuleLines lines_;
   bool plain_;  // nothing but loss and a constant delay
-  bool keep_order_, delays_;
+  bool keep_order_, delays_, outage_;
   std::optional<Duration> delay_;
   std::optional<Loss> loss_;
   std::optional<Policer> police_;
@@ -100,7 +107,7 @@ class Rule {
   // No frame that keeps its order leaves before this. A constant delay keeps order by itself, but
   // for what it inherited from a longer one.
   Instant last_release_{Duration::min()};
-  RuleStats stats_;
+  RuleStats stats_, earlier_;
 };
 
 }  // namespace lw::path

@@ -26,6 +26,7 @@ struct RuleConfig {
   MatchConfig match = {};
   bool west_to_east = true, east_to_west = true;
 
+  bool outage = false;  // the path is out: all of its frames are lost
   std::optional<PoliceConfig> police = {};
   LossConfig loss = 0.0;
   std::optional<CorruptConfig> corrupt = {};
@@ -36,6 +37,8 @@ struct RuleConfig {
   std::optional<JitterConfig> jitter = {};
   std::optional<TraceConfig> trace = {};
   bool keep_order = true;  // where delays vary
+  // After a change to a shorter delay frames may leave before those that came earlier.
+  bool overtakes = false;
   std::optional<ReorderConfig> reorder = {};
 
   [[nodiscard]] bool applies(Direction direction) const noexcept {

@@ -28,6 +28,11 @@ struct LossStats {
       run = 0;
     }
   }
+  void add(const LossStats& other) noexcept {
+    frames += other.frames;
+    lost += other.lost;
+    for (std::size_t i = 0; i < kRuns; ++i) runs[i] += other.runs[i];
+  }
 };
 
 /// Delays as they were drawn, ns: enough for mean and deviation.
@@ -40,6 +45,15 @@ struct DrawStats {
     const double distance = value - mean;
     mean += distance / static_cast<double>(count);
     squares += distance * (value - mean);
+  }
+  /// Chan's sum of two samples.
+  void add(const DrawStats& other) noexcept {
+    if (other.count == 0) return;
+    const auto mine = static_cast<double>(count), its = static_cast<double>(other.count);
+    const double distance = other.mean - mean;
+    count += other.count;
+    mean += distance * its / (mine + its);
+    squares += other.squares + distance * distance * mine * its / (mine + its);
   }
 };
 
@@ -62,11 +76,28 @@ struct RuleStats {
   [[nodiscard]] std::uint64_t by(Stage stage) const noexcept {
     return acted[static_cast<std::size_t>(stage)];
   }
+  void add(const RuleStats& other) noexcept;
   void count(StageSet stages) noexcept {
     if (stages.empty()) return;
     for (std::size_t i = 0; i < kStages; ++i)
       acted[i] += stages.has(static_cast<Stage>(i)) ? 1U : 0U;
   }
 };
+
+inline void RuleStats::add(const RuleStats& other) noexcept {
+  for (std::size_t i = 0; i < kStages; ++i) acted[i] += other.acted[i];
+  loss.add(other.loss);
+  corruptible += other.corruptible;
+  duplicable += other.duplicable;
+  markable += other.markable;
+  chosen_to_mark += other.chosen_to_mark;
+  not_ect += other.not_ect;
+  tail_dropped += other.tail_dropped;
+  peak_queue_bytes = std::max(peak_queue_bytes, other.peak_queue_bytes);
+  jitter.add(other.jitter);
+  moved_for_order += other.moved_for_order;
+  moved_ns += other.moved_ns;
+  reorderable += other.reorderable;
+}
 
 }  // namespace lw::path

@@ -20,6 +20,8 @@ struct Transit {
   RuleIndex rule = kUntouched;
   bool queued = false;    // waited in the release queue
   std::uint8_t copy = 0;  // 0: the frame itself
+  StageSet acted = {};    // as in its decision, these two
+  EventAction aimed = EventAction::drop;
 };
 
 }  // namespace lw::path

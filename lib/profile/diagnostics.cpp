@@ -10,7 +10,9 @@ Result<void> Diagnostics::verdict() const {
   std::string text;
   for (const auto& [at, message] : complaints_) {
     if (!text.empty()) text += '\n';
-    text += fmt::format("{}:{}:{}: {}", name_, at.line, at.column, message);
+    // What came by command stands in no file.
+    text += at.line == 0 ? fmt::format("{}: {}", name_, message)
+                         : fmt::format("{}:{}:{}: {}", name_, at.line, at.column, message);
   }
   return fail(std::move(text));
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "profile/document.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -41,7 +43,7 @@ Value convert(const toml::node& node) {
   const Position at = position_of(node.source());
   switch (node.type()) {
     case toml::node_type::table:
-      return {at, convert_table(*node.as_table())};
+      return {at, convert_table(*node.as_table()), !node.as_table()->is_inline()};
     case toml::node_type::array:
       return {at, convert_array(*node.as_array())};
     case toml::node_type::string:
@@ -73,23 +75,46 @@ Value value_of(const std::string& text, Position at) {
   return {at, text};
 }
 
-Entry* find(Entries& entries, std::string_view key) {
-  for (Entry& entry : entries)
-    if (entry.key == key) return &entry;
-  return nullptr;
+template <class SomeEntries>
+auto* find_entry(SomeEntries& entries, std::string_view key) {
+  const auto found = std::ranges::find(entries, key, &Entry::key);
+  return found == entries.end() ? nullptr : &*found;
 }
 
-/// The `[[table]]` of this name; null where there is none.
-Value* find_named(Value& root, const Edit& edit) {
-  Entry* list = find(std::get<Entries>(root.data), edit.table);
-  if (!list || !std::holds_alternative<Array>(list->value.data)) return nullptr;
-  for (Value& item : std::get<Array>(list->value.data)) {
+/// The table that an edit is about; null where there is none. `Node`: Value, const or not.
+template <class Node>
+Node* find_table(Node& root, const Edit& edit) {
+  if (edit.table.empty()) return &root;
+  auto* list = find_entry(std::get<Entries>(root.data), edit.table);
+  auto* items = list ? std::get_if<Array>(&list->value.data) : nullptr;
+  if (!items) return nullptr;
+  for (auto& item : *items) {
     auto* entries = std::get_if<Entries>(&item.data);
-    Entry* name = entries ? find(*entries, "name") : nullptr;
+    const auto* name = entries ? find_entry(*entries, "name") : nullptr;
     const auto* text = name ? std::get_if<std::string>(&name->value.data) : nullptr;
     if (text && *text == edit.name) return &item;
   }
   return nullptr;
+}
+
+bool takes_away(const Value& value) {
+  const auto* text = std::get_if<std::string>(&value.data);
+  return text && text->empty();
+}
+
+/// Follows a key's dots, making tables on the way. Null: something on the way is no table.
+Value* reach(Value* table, std::string_view& key) {
+  for (auto dot = key.find('.'); dot != std::string_view::npos; dot = key.find('.')) {
+    auto* entries = std::get_if<Entries>(&table->data);
+    if (!entries) return nullptr;
+    Entry* entry = find_entry(*entries, key.substr(0, dot));
+    if (!entry)
+      entry = &entries->emplace_back(
+          Entry{std::string(key.substr(0, dot)), table->at, Value{table->at, Entries{}}});
+    table = &entry->value;
+    key.remove_prefix(dot + 1);
+  }
+  return std::holds_alternative<Entries>(table->data) ? table : nullptr;
 }
 
 }  // namespace
@@ -115,15 +140,50 @@ Result<std::string> read_profile_text(const std::string& path) {
   return text;
 }
 
+Document Document::copy() const {
+  return Document(
+      std::make_unique<Content>(Content{Diagnostics(content_->diagnostics.name()), content_->root}));
+}
+
 Result<void> Document::apply(const Edit& edit) {
-  Value* table = find_named(content_->root, edit);
+  if (edit.key.empty()) return append(edit);
+  Value* table = find_table(content_->root, edit);
   if (!table)
     return fail(fmt::format("{}: no [[{}]] has name = \"{}\"", name(), edit.table, edit.name));
-  auto& entries = std::get<Entries>(table->data);
-  std::erase_if(entries, [&](const Entry& entry) { return entry.key == edit.key; });
-  if (!edit.value.empty())
-    entries.push_back({edit.key, table->at, value_of(edit.value, table->at)});
+  Value value = edit.parsed ? *edit.parsed : value_of(edit.value, table->at);
+  std::string_view key = edit.key;
+  Value* inner = reach(table, key);
+  if (!inner)
+    return fail(fmt::format("{}:{}:{}: {}: expected a table to change, found a value", name(),
+                            value.at.line, value.at.column, edit.key));
+  auto& entries = std::get<Entries>(inner->data);
+  std::erase_if(entries, [&](const Entry& entry) { return entry.key == key; });
+  const Position at = value.at;
+  if (!takes_away(value)) entries.push_back({std::string(key), at, std::move(value)});
   return {};
+}
+
+Result<void> Document::append(const Edit& edit) {
+  auto& entries = std::get<Entries>(content_->root.data);
+  Entry* list = find_entry(entries, edit.table);
+  const Position at = edit.parsed->at;
+  if (!list) list = &entries.emplace_back(Entry{edit.table, at, Value{at, Array{}}});
+  auto* items = std::get_if<Array>(&list->value.data);
+  if (!items) return fail(fmt::format("{}: {} is no list of tables", name(), edit.table));
+  items->push_back(*edit.parsed);
+  return {};
+}
+
+const Value* Document::find(const Edit& edit) const {
+  const Value* value = find_table(std::as_const(content_->root), edit);
+  for (std::string_view key = edit.key; value && !key.empty();) {
+    const auto dot = std::min(key.find('.'), key.size());
+    const auto* entries = std::get_if<Entries>(&value->data);
+    const Entry* entry = entries ? find_entry(*entries, key.substr(0, dot)) : nullptr;
+    value = entry ? &entry->value : nullptr;
+    key.remove_prefix(std::min(dot + 1, key.size()));
+  }
+  return value;
 }
 
 Result<Document> Document::load(const std::string& path) {

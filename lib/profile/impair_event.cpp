@@ -106,12 +106,17 @@ void read_event(const Table& table, std::size_t index, std::vector<EventConfig>&
   const auto psns = read_psns(table, event);
   const auto occurrences = read_occurrences(table);
   read_action(table, event);
+  static constexpr Choice<bool> kCounted[] = {{"from-start", false}, {"from-now", true}};
+  event.from_now = table.get_or("counted", choice(kCounted), false);
+  const bool on_command = table.get_or("on_command", read_boolean, false);
+  if (on_command && !table.has("name"))
+    table.refuse("on_command", "expected a name by which a command calls it, found none");
   table.finish();
   const auto count = count_of(psns, kMax24) * count_of(occurrences, ~0u);
   if (count > kMostEvents)
     return table.refuse(
         fmt::format("expected at most {} PSNs and occurrences, found {}", kMostEvents, count));
-  expand(event, psns, occurrences, events);
+  if (!on_command) expand(event, psns, occurrences, events);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "profile/document.h"
 #include "profile/impair_event.h"
 #include "profile/impair_match.h"
+#include "profile/impair_settled.h"
 #include "profile/impair_stages.h"
 #include "profile/path_profile.h"
 #include "profile/ways.h"
@@ -57,8 +58,24 @@ struct ReadRule {
   bool of_path = false;
 };
 
-ReadRule read_rule(const Table& table, std::size_t index, const std::optional<path::Path>& path,
-                   const std::filesystem::path& folder) {
+/// What stands above all rules.
+struct Surroundings {
+  std::optional<path::Path> path;
+  bool outage = false;      // of the path
+  bool order_free = false;  // on a change of path
+  std::filesystem::path folder;
+};
+
+Surroundings read_surroundings(const Table& root, std::optional<path::Path> path,
+                               const std::string& file) {
+  static constexpr Choice<bool> kOrders[] = {{"kept", false}, {"free", true}};
+  return {.path = std::move(path),
+          .outage = root.get_or("outage", read_boolean, false),
+          .order_free = root.get_or("path_order", choice(kOrders), false),
+          .folder = std::filesystem::path(file).parent_path()};
+}
+
+ReadRule read_rule(const Table& table, std::size_t index, const Surroundings& around) {
   ReadRule read;
   RuleConfig& rule = read.config;
   rule.name = table.get_or("name", read_text, fmt::format("rule{}", index));
@@ -66,11 +83,13 @@ ReadRule read_rule(const Table& table, std::size_t index, const std::optional<pa
   const Ways ways = read_direction(table);
   rule.west_to_east = ways != Ways::east_to_west;
   rule.east_to_west = ways != Ways::west_to_east;
-  read_stages(table, folder, rule);
+  read_stages(table, around.folder, rule);
   if (const auto delay = table.get("delay", read_delay)) {
-    if (delay->of_path && !path)
+    if (delay->of_path && !around.path)
       table.refuse("delay", "expected a [path], or path = \"FILE\", in this profile; found none");
-    read.of_path = delay->of_path && path.has_value();
+    read.of_path = delay->of_path && around.path.has_value();
+    rule.outage = read.of_path && around.outage;
+    rule.overtakes = read.of_path && around.order_free;
     if (!delay->of_path) rule.delay = delay->own;
   }
   table.finish();
@@ -108,16 +127,26 @@ void check_names(const std::vector<Table>& tables, const std::vector<ReadRule>& 
   }
 }
 
-std::vector<RuleConfig> read_rules(const Table& root, const std::optional<path::Path>& path,
-                                   const std::filesystem::path& folder) {
+/// Something is cut, or replaced, that no rule goes by.
+void check_path_is_used(const Table& root, const std::vector<ReadRule>& rules,
+                        const Surroundings& around) {
+  if (std::ranges::any_of(rules, &ReadRule::of_path)) return;
+  constexpr std::string_view kNobody =
+      "expected a rule with delay = \"path\", whose frames go that way; found none";
+  if (around.outage) root.refuse("outage", kNobody);
+  for (const Table& table : root.tables("protection")) table.refuse(kNobody);
+}
+
+std::vector<RuleConfig> read_rules(const Table& root, const Surroundings& around) {
   const std::vector<Table> tables = root.tables("rule");
   if (tables.empty() && !root.has("event"))
     root.refuse("expected at least one [[rule]] or [[event]], found none");
   std::vector<ReadRule> read;
-  for (const Table& table : tables) read.push_back(read_rule(table, read.size(), path, folder));
+  for (const Table& table : tables) read.push_back(read_rule(table, read.size(), around));
   check_names(tables, read);
+  check_path_is_used(root, read, around);
   std::vector<RuleConfig> rules;
-  for (ReadRule& rule : read) add_rule(rules, std::move(rule), path);
+  for (ReadRule& rule : read) add_rule(rules, std::move(rule), around.path);
   return rules;
 }
 
@@ -161,7 +190,21 @@ bool is_path_alone(const Table& root) {
   return (root.has("span") || root.has("equipment")) && !root.has("rule");
 }
 
-Result<ImpairProfile> read_profile(Document document) {
+/// The path, by itself or from its file; what is wrong with that file is said as it is.
+Result<std::optional<path::Path>> read_own_path(const Table& root, const std::string& file,
+                                                const std::string& name) {
+  if (root.get("path", is_text).value_or(false)) {
+    auto path = load_beside(file, root.get("path", read_text).value_or(""));
+    if (!path) return std::unexpected(path.error());
+    return std::move(*path);
+  }
+  if (const auto table = root.table("path")) return read_path(*table, name);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<ImpairProfile> read_settled(Document& document) {
   const Table root = document.root();
   if (is_path_alone(root)) {
     ImpairProfile alone = read_path_alone(root, document.name());
@@ -171,27 +214,21 @@ Result<ImpairProfile> read_profile(Document document) {
   ImpairProfile profile;
   profile.name = root.get_or("name", read_text, document.name());
   profile.seed = root.get_or("seed", integer<std::uint64_t>(), 1);
-  if (root.get("path", is_text).value_or(false)) {
-    auto path = load_beside(document.name(), root.get("path", read_text).value_or(""));
-    if (!path) return std::unexpected(path.error());
-    profile.path = std::move(*path);
-  } else if (const auto table = root.table("path")) {
-    profile.path = read_path(*table, profile.name);
-  }
+  auto path = read_own_path(root, document.name(), profile.name);
+  if (!path) return std::unexpected(path.error());
+  profile.path = std::move(*path);
   profile.capacity = read_capacity(root, profile.path);
   profile.log_all = read_log_all(root);
-  profile.rules =
-      read_rules(root, profile.path, std::filesystem::path(document.name()).parent_path());
+  profile.rules = read_rules(root, read_surroundings(root, profile.path, document.name()));
   profile.events = read_events(root);
+  profile.acts = read_acts(root);
   root.finish();
   if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
   return profile;
 }
 
-}  // namespace
-
 Duration ImpairProfile::longest_delay() const noexcept {
-  Duration longest{};
+  Duration longest = longest_later;
   for (const RuleConfig& rule : rules) longest = std::max(longest, path::ample_delay(rule));
   return longest;
 }
@@ -200,21 +237,6 @@ Duration ImpairProfile::longest_stay() const noexcept {
   Duration longest{};
   for (const path::EventConfig& event : events) longest = std::max(longest, event.delay);
   return longest_delay() + longest;
-}
-
-Result<ImpairProfile> load_impair_profile(const std::string& file) {
-  auto document = Document::load(file);
-  if (!document) return std::unexpected(document.error());
-  return read_profile(std::move(*document));
-}
-
-Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string name,
-                                           std::span<const Edit> edits) {
-  auto document = Document::parse(text, std::move(name));
-  if (!document) return std::unexpected(document.error());
-  for (const Edit& edit : edits)
-    if (auto applied = document->apply(edit); !applied) return std::unexpected(applied.error());
-  return read_profile(std::move(*document));
 }
 
 }  // namespace lw::profile

@@ -13,6 +13,7 @@
 #include "path/path.h"
 #include "path/rule_config.h"
 #include "profile/document.h"
+#include "profile/scenario.h"
 
 namespace lw::profile {
 
@@ -33,8 +34,11 @@ struct ImpairProfile {
   bool log_all = false;                 // every frame goes into the ledger
   std::vector<path::RuleConfig> rules;  // not empty where there are no events
   std::vector<path::EventConfig> events;
+  std::vector<Act> acts;               // all that may happen,
+  std::vector<ScenarioStep> scenario;  // and those at a time of their own, in its order
+  Duration longest_later{};            // the longest delay that any of it brings
 
-  /// What hardly any frame exceeds inside the box: the longest of the rules' delays.
+  /// What hardly any frame exceeds inside the box: the longest of the rules' delays, now or later.
   [[nodiscard]] Duration longest_delay() const noexcept;
   /// The same with what events may add for single frames: they take no room worth speaking of.
   [[nodiscard]] Duration longest_stay() const noexcept;
@@ -47,5 +51,20 @@ Result<ImpairProfile> load_impair_profile(const std::string& file);
 /// Edits are applied to the text, in their order, before it is read.
 Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string name,
                                            std::span<const Edit> edits = {});
+/// The same without looking ahead: `scenario` is empty, and what it would bring is not validated.
+Result<ImpairProfile> parse_settled_profile(std::string_view text, std::string name,
+                                            std::span<const Edit> edits);
+
+/// What a command brings, from now on: an act or an [[event]] by its name, or `table`, one that
+/// stands in no profile ("event", "at", "protection", "flap").
+struct Command {
+  std::string name;
+  std::string kind = {};
+  std::optional<Value> table = {};
+};
+/// The command's steps, each validated on top of the profile as it is with these edits.
+Result<std::vector<ScenarioStep>> steps_on_command(std::string_view text, std::string name,
+                                                   std::span<const Edit> edits,
+                                                   const Command& command);
 
 }  // namespace lw::profile

@@ -28,6 +28,7 @@ struct DateOrTime {};
 struct Value {
   Position at;
   std::variant<bool, std::int64_t, double, std::string, Array, Entries, DateOrTime> data;
+  bool dotted = false;  // a table that dotted keys made: queue.rate = ..., not queue = {...}
 };
 
 struct Entry {

@@ -12,10 +12,6 @@
 
 namespace lw::path {
 
-enum class EventAction : std::uint8_t { drop, mark, corrupt, delay, duplicate };
-
-std::string_view name_of(EventAction action) noexcept;
-
 /// Which of a QP's packets an event means.
 enum class PsnFrom : std::uint8_t {
   any,       // whatever the PSN
@@ -37,6 +33,7 @@ struct EventConfig {
   std::uint64_t occurrence = 1;  // from 1, among the packets that all above holds for
   EventAction action = EventAction::drop;
   Duration delay{};  // for EventAction::delay
+  bool from_now = false;  // occurrences count from when this event came into force
 
   [[nodiscard]] bool applies(Direction direction) const noexcept { return covers(ways, direction); }
   friend bool operator==(const EventConfig&, const EventConfig&) = default;

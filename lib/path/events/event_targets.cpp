@@ -55,20 +55,34 @@ EventTargets::Group EventTargets::add_group() {
 void EventTargets::add(Group group, const EventConfig& event) {
   const std::uint32_t psn = event.psn_from == PsnFrom::any ? 0 : event.psn;
   // A profile's list of PSNs is many events of one name.
-  if (names_.empty() || names_.back() != event.name) names_.push_back(event.name);
+  const bool same = !names_.empty() && names_.back() == event.name;
+  const auto name = same ? names_.end() - 1 : std::ranges::find(names_, event.name);
+  const auto index = static_cast<std::uint32_t>(name - names_.begin());
+  if (name == names_.end()) names_.push_back(event.name);
   events_.push_back({.key = key_of(group, event.on, event.psn_from, psn),
                      .occurrence = event.occurrence,
                      .action = event.action,
-                     .name = static_cast<std::uint32_t>(names_.size() - 1),
-                     .delay = event.delay});
+                     .name = index,
+                     .order = static_cast<std::uint32_t>(events_.size()),
+                     .group = group,
+                     .delay = event.delay,
+                     .from_now = event.from_now});
   ++pending_of_[group];
   ++pending_;
 }
 
-void EventTargets::seal() {
-  std::ranges::stable_sort(events_, [](const Event& a, const Event& b) {
-    return a.key != b.key ? a.key < b.key : a.occurrence < b.occurrence;
+/// Nothing is allocated.
+void EventTargets::sort() noexcept {
+  std::ranges::sort(events_, [](const Event& a, const Event& b) {
+    if (a.key != b.key) return a.key < b.key;
+    return a.occurrence != b.occurrence ? a.occurrence < b.occurrence : a.order < b.order;
   });
+  for (std::uint32_t i = 0; i < events_.size(); ++i) places_[events_[i].order] = i;
+}
+
+void EventTargets::seal() {
+  places_.resize(events_.size());
+  sort();
   targets_.assign(std::bit_ceil(2 * events_.size() + 2), {});
   shift_ = 64 - std::countr_zero(targets_.size());
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
@@ -78,11 +92,43 @@ void EventTargets::seal() {
   }
 }
 
-/// The target, or the empty slot where it would be.
-EventTargets::Target* EventTargets::find(std::uint64_t key) noexcept {
+void EventTargets::inherit(const EventTargets& old) noexcept {
+  for (Event& event : events_) {
+    const Target& before = old.targets_[old.place_of(event.key)];
+    if (event.order < old.events_.size()) {
+      const Event& same = old.events_[old.places_[event.order]];
+      event.occurrence = same.occurrence;
+      event.happened = same.happened;
+    } else if (event.from_now) {
+      event.occurrence += before.count;
+    }
+  }
+  sort();
+  for (Target& target : targets_) {
+    if (target.key == 0) continue;
+    target.count = old.targets_[old.place_of(target.key)].count;
+    while (target.next < target.end && events_[target.next].occurrence <= target.count)
+      ++target.next;
+  }
+  find_pending();
+}
+
+/// Whose turn has passed without them are waited for no more.
+void EventTargets::find_pending() noexcept {
+  std::ranges::fill(pending_of_, 0U);
+  pending_ = 0;
+  for (const Event& event : events_) {
+    if (event.happened || event.occurrence <= targets_[place_of(event.key)].count) continue;
+    ++pending_of_[event.group];
+    ++pending_;
+  }
+}
+
+/// Of the target, or of the empty slot where it would be.
+std::size_t EventTargets::place_of(std::uint64_t key) const noexcept {
   std::size_t at = key * kGolden >> shift_;
   while (targets_[at].key != key && targets_[at].key != 0) at = (at + 1) & (targets_.size() - 1);
-  return &targets_[at];
+  return at;
 }
 
 void EventTargets::meet(Group group, const PacketPlace& place, Aimed& aimed) noexcept {

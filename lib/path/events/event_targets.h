@@ -31,6 +31,10 @@ class EventTargets {
   void add(Group group, const EventConfig& event);
   void seal();
 
+  /// Takes over from `old`, whose events were added in the same order before others here: what it
+  /// has counted, and what has happened. Events that count from now on begin behind that.
+  void inherit(const EventTargets& old) noexcept;
+
   /// Counts the packet at all targets of the group that it is, and adds what is asked for.
   void meet(Group group, const PacketPlace& place, Aimed& aimed) noexcept;
 
@@ -45,9 +49,11 @@ class EventTargets {
   struct Event {
     std::uint64_t key = 0, occurrence = 0;
     EventAction action{};
-    std::uint32_t name = 0;  // of names_
+    std::uint32_t name = 0;   // of names_
+    std::uint32_t order = 0;  // the how manieth that was added, from 0
+    Group group = kNobody;
     Duration delay{};
-    bool happened = false;
+    bool happened = false, from_now = false;
   };
   struct Target {
     std::uint64_t key = 0, count = 0;
@@ -55,11 +61,15 @@ class EventTargets {
   };
 
   void meet(std::uint64_t key, Group group, Aimed& aimed) noexcept;
-  [[nodiscard]] Target* find(std::uint64_t key) noexcept;
+  [[nodiscard]] std::size_t place_of(std::uint64_t key) const noexcept;
+  [[nodiscard]] Target* find(std::uint64_t key) noexcept { return &targets_[place_of(key)]; }
+  void sort() noexcept;
+  void find_pending() noexcept;
   void happen(Event& event, Group group, Aimed& aimed) noexcept;
 
   std::vector<std::string> names_;
   std::vector<Event> events_;    // sorted by target, then by occurrence
+  std::vector<std::uint32_t> places_;  // in events_, by their order
   std::vector<Target> targets_;  // open addressing, at most half full
   int shift_ = 0;
   std::vector<std::uint32_t> pending_of_ = {0};

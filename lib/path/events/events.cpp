@@ -9,6 +9,8 @@
 namespace lw::path {
 namespace {
 
+constexpr std::uint32_t kLargestQpn = 0xffffff;
+
 /// The stream of PSNs that a packet is part of; null for one that has no place in any.
 std::uint32_t* stream_of(QpState& qp, PacketKind kind) noexcept {
   switch (kind) {
@@ -96,13 +98,30 @@ QpState* Events::track(const roce::Envelope& envelope, std::uint32_t dest_qp) no
 
 /// QP 1 has work of its own, and is nobody's first QP.
 void Events::number(QpState& qp, std::uint32_t dest_qp) noexcept {
-  if (const auto found = by_qpn_.find(dest_qp); found != by_qpn_.end()) qp.by_qpn = found->second;
-  if (dest_qp <= wire::kGeneralServicesQp) return;
-  qp.number = ++seen_;
-  const auto found = by_number_.find(qp.number);
-  if (found == by_number_.end()) return;
-  qp.by_number = found->second;
-  wanted_.add(dest_qp);
+  if (dest_qp > wire::kGeneralServicesQp) qp.number = ++seen_;
+  find_groups(qp, dest_qp);
+}
+
+void Events::find_groups(QpState& qp, std::uint32_t dest_qp) noexcept {
+  const auto by_qpn = by_qpn_.find(dest_qp);
+  qp.by_qpn = by_qpn == by_qpn_.end() ? EventTargets::kNobody : by_qpn->second;
+  const auto by_number = by_number_.find(qp.number);
+  qp.by_number = by_number == by_number_.end() ? EventTargets::kNobody : by_number->second;
+  if (qp.by_number) wanted_.add(dest_qp);
+}
+
+void Events::inherit(Events& old, bool continues) noexcept {
+  if (continues) targets_.inherit(old.targets_);
+  // Without events there was no room to learn QPs, or there is none now.
+  if (qps_.capacity() != old.qps_.capacity()) return;
+  std::swap(qps_, old.qps_);
+  std::swap(cm_, old.cm_);
+  seen_ = old.seen_;
+  untracked_ = old.untracked_;
+  qps_.for_each([this](const QpKey& key, QpState& qp) {
+    if (qp.number || by_qpn_.contains(key.dest_qp & kLargestQpn))
+      find_groups(qp, key.dest_qp & kLargestQpn);
+  });
 }
 
 void Events::hear(const roce::Envelope& envelope, const wire::Bth& bth) noexcept {

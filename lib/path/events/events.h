@@ -37,6 +37,11 @@ class Events {
   /// a request passes one way and its reply the other. Before the first packet.
   void join(std::shared_ptr<CmExchange> exchange) { exchange_ = std::move(exchange); }
 
+  /// Takes over from the events that these are about to replace: the QPs that were learnt, and,
+  /// where these are those and more behind them (`continues`), all that was counted. Nothing is
+  /// allocated; it looks at each QP once.
+  void inherit(Events& old, bool continues) noexcept;
+
   /// on_packet() has something to do.
   [[nodiscard]] bool listening() const noexcept { return pending() || exchange_; }
   [[nodiscard]] bool pending() const noexcept { return targets_.pending() != 0; }
@@ -58,6 +63,7 @@ class Events {
   void hear_others() noexcept;
   void learn(const CmConnection& connection) noexcept;
   void number(QpState& qp, std::uint32_t dest_qp) noexcept;
+  void find_groups(QpState& qp, std::uint32_t dest_qp) noexcept;
   void hit(Group& group, const PacketPlace& place, Aimed& aimed) noexcept;
 
   EventTargets targets_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "roce/envelope.h"
@@ -47,6 +48,13 @@ class QpTable {
   [[nodiscard]] QpState* find_or_add(const QpKey& key) noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  [[nodiscard]] std::size_t capacity() const noexcept { return entries_.capacity(); }
+
+  /// visit(key, state), in the order of their coming.
+  template <class Visit>
+  void for_each(Visit visit) {
+    for (Entry& entry : entries_) visit(std::as_const(entry.key), entry.state);
+  }
 
  private:
   struct alignas(64) Entry {

@@ -12,10 +12,11 @@ namespace lw::path {
 
 /// What a rule may do to a frame, in the order in which it does it. `none` is no stage: the frame
 /// went by untouched, or the box itself had no room for it. `event` is aimed at one frame, and
-/// comes before what chance does.
+/// comes before what chance does; `outage` is the path being out.
 enum class Stage : std::uint8_t {
   none,
   event,
+  outage,
   police,
   loss,
   corrupt,
@@ -25,11 +26,11 @@ enum class Stage : std::uint8_t {
   delay,
   reorder,
 };
-inline constexpr std::size_t kStages = 10;
+inline constexpr std::size_t kStages = 11;
 
 constexpr std::string_view name_of(Stage stage) noexcept {
-  constexpr std::string_view kNames[kStages] = {"none",      "event", "police", "loss",  "corrupt",
-                                                "duplicate", "mark",  "queue",  "delay", "reorder"};
+  constexpr std::string_view kNames[kStages] = {"none",    "event",     "outage", "police", "loss",   "corrupt",
+                                                "duplicate", "mark", "queue",  "delay",  "reorder"};
   return kNames[static_cast<std::size_t>(stage)];
 }
 
