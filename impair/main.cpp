@@ -9,6 +9,8 @@ constexpr const char* kFooter = R"(Examples:
   roce-impair run profiles/impair/apn-380km.toml --west memif:/tmp/w.sock,server \
       --east memif:/tmp/e.sock,server --duration 60 --ledger ledger.jsonl --json
   roce-impair ctl /tmp/impair.sock set "long haul" delay=1ms loss=0.5%
+  roce-impair ctl /tmp/impair.sock event "cut again"
+  roce-impair ledger ledger.lwl
   roce-impair replay profiles/impair/apn-380km.toml in.pcap out.pcap --seed 7
 
 Exit codes: 0 done, 1 the accounts do not add up or a capture is damaged, 2 wrong usage or profile,
@@ -26,6 +28,7 @@ int main(int argc, char** argv) {
   lw::impair::Command chosen;
   lw::impair::add_check_command(program, chosen);
   lw::impair::add_ctl_command(program, chosen);
+  lw::impair::add_ledger_command(program, chosen);
   lw::impair::add_replay_command(program, chosen);
   lw::impair::add_run_command(program, chosen);
   try {

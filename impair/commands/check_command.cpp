@@ -88,6 +88,7 @@ Json check_json(const ImpairProfile& profile) {
   if (profile.path) json["path"] = path_json(*profile.path);
   json["rules"] = rules_json(profile);
   if (!profile.events.empty()) json["events"] = events_json(profile);
+  if (!profile.acts.empty()) json["scenario"] = scenario_json(profile);
   json["rate_bps"] = rate;
   json["delay_ns"] = delay.count();
   json["bandwidth_delay_bytes"] = path::bandwidth_delay_bytes(rate, delay);
@@ -107,7 +108,7 @@ ExitCode check(const Options& options) {
     fmt::print("{}\n", check_json(*profile).dump());
   } else {
     if (profile->path) print_path(*profile->path);
-    fmt::print("{}{}", rules_text(*profile), events_text(*profile));
+    fmt::print("{}{}{}", rules_text(*profile), events_text(*profile), scenario_text(*profile));
     print_flight(*profile);
     fmt::print("memory: {}\n", arithmetic(*profile));
   }

@@ -15,6 +15,7 @@ using Command = std::function<ExitCode()>;
 /// Each adds its subcommand to `program`, and puts what it does into `chosen` when it is chosen.
 void add_check_command(CLI::App& program, Command& chosen);
 void add_ctl_command(CLI::App& program, Command& chosen);
+void add_ledger_command(CLI::App& program, Command& chosen);
 void add_replay_command(CLI::App& program, Command& chosen);
 void add_run_command(CLI::App& program, Command& chosen);
 

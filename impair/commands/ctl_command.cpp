@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string socket, rule, file;
+  std::string socket, rule, file, event;
   std::vector<std::string> changes;
   bool json = false;
   Json request;
@@ -30,6 +30,22 @@ Json keys_of(const std::vector<std::string>& changes) {
     keys[change.substr(0, equals)] = change.substr(equals + 1);
   }
   return keys;
+}
+
+/// A name, or a JSON object: {"flap": {...}}; without a kind it is an event.
+Json fired(const std::string& what) {
+  Json asked = {{"do", "event"}};
+  if (!what.starts_with('{')) {
+    asked["name"] = what;
+    return asked;
+  }
+  const Json typed = Json::parse(what, nullptr, false);
+  if (!typed.is_object())
+    throw CLI::ValidationError(fmt::format("expected a name or a JSON object, found {}", what));
+  for (const char* kind : {"at", "protection", "flap", "event"})
+    if (typed.size() == 1 && typed.contains(kind)) return asked.update(typed), asked;
+  asked["event"] = typed;
+  return asked;
 }
 
 void print(const Json& answer, bool json) {
@@ -92,6 +108,12 @@ void add_ctl_command(CLI::App& program, Command& chosen) {
                                   return Json{{"do", "load"}, {"file", file.string()}};
                                 });
   load->add_option("PROFILE", options->file, "TOML file")->required();
+  CLI::App* event = add_question(*ctl, "event", "let something happen now", options, chosen,
+                                 [](const Options& typed) { return fired(typed.event); });
+  event->add_option("NAME|{...}", options->event,
+                    "of an [[at]], a [[protection]], a [[flap]] or an [[event]] of the profile; or "
+                    "one as JSON, {\"flap\": {\"port\": \"west\", \"down\": \"1s\"}}")
+      ->required();
   add_question(*ctl, "reset", "undo what `set` changed", options, chosen,
                [](const Options&) { return Json{{"do", "reset"}}; });
 }

@@ -19,9 +19,8 @@ struct Options {
 };
 
 ExitCode run(const Options& options) {
-  auto profile = profile::load_impair_profile(options.profile);
+  const auto profile = LiveProfile::load(options.profile, options.seed);
   if (!profile) return complain(profile.error());
-  if (options.seed) profile->seed = *options.seed;
   ReplayConfig config = options.replay;
   if (options.direction == "east-to-west") config.direction = path::Direction::east_to_west;
   const auto outcome = replay(*profile, config);
@@ -51,7 +50,10 @@ void add_replay_command(CLI::App& program, Command& chosen) {
   command->add_option("--direction", options->direction, "which way the frames go")
       ->check(CLI::IsMember({"west-to-east", "east-to-west"}))
       ->capture_default_str();
-  command->add_option("--ledger", options->replay.ledger, "write the ledger, JSON Lines");
+  command->add_option("--ledger", options->replay.ledger,
+                      "write the ledger: JSON Lines, or FILE.lwl, compact (see ledger)");
+  command->add_option("--capture", options->replay.capture,
+                      "FILE.pcapng: what came in and went out, with what was done to it");
   command->add_flag("--json", options->json, "the report as one JSON object");
   command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }

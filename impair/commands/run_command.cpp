@@ -56,18 +56,11 @@ Result<RunConfig> run_config(const Options& options) {
 }
 
 ExitCode execute(const Options& options) {
-  auto text = profile::read_profile_text(options.profile);
-  if (!text) return complain(text.error());
-  LiveProfile::Version version{.profile = {},
-                               .text = std::move(*text),
-                               .name = options.profile == "-" ? "<stdin>" : options.profile};
-  auto profile = profile::parse_impair_profile(version.text, version.name);
-  if (!profile) return complain(profile.error());
-  if (options.seed) profile->seed = *options.seed;
-  version.profile = std::move(*profile);
+  const auto version = LiveProfile::load(options.profile, options.seed);
+  if (!version) return complain(version.error());
   const auto config = run_config(options);
   if (!config) return complain(config.error());
-  const auto report = run(version, *config);
+  const auto report = run(*version, *config);
   if (!report) return complain(report.error());
   fmt::print("{}", options.json ? to_json(*report).dump() + "\n" : to_text(*report));
   return report->holds() ? ExitCode::done : ExitCode::failed;
@@ -92,8 +85,16 @@ void add_limits(CLI::App& command, Options& options) {
 
 void add_outputs(CLI::App& command, Options& options) {
   command.add_option("--seed", options.seed, "in place of the profile's");
-  command.add_option("--ledger", options.run.ledger, "what happened to which frame, JSON Lines")
+  command
+      .add_option("--ledger", options.run.ledger,
+                  "what happened to which frame: JSON Lines, or FILE.lwl, compact (see ledger)")
       ->type_name("FILE");
+  command
+      .add_option("--capture", options.run.capture,
+                  "what came in and went out, each frame with what was done to it")
+      ->type_name("FILE.pcapng");
+  command.add_option("--capture-bytes", options.run.capture_bytes,
+                     "of each frame in the capture (default: all)");
   command.add_flag("--json", options.json, "the report as one JSON object on standard output");
   command.add_option("--ready-file", options.run.ready_file, "made once both links are up")
       ->type_name("FILE");

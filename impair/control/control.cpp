@@ -24,9 +24,38 @@ Result<std::vector<profile::Edit>> edits_of(const Json& request) {
       keys->empty())
     return fail("set: expected a \"rule\" and its \"keys\"");
   std::vector<profile::Edit> edits;
-  for (const auto& [key, value] : keys->items())
+  for (const auto& [key, value] : keys->items()) {
+    if (key.empty()) return fail("set: expected keys, found one without a name");
     edits.push_back({"rule", rule->get<std::string>(), key, value_text(value)});
+  }
   return edits;
+}
+
+/// What a profile would say; it stands in no line of one. Deeper than `depth` nothing is read.
+std::optional<profile::Value> value_of(const Json& json, int depth = 8) {
+  constexpr profile::Position kNowhere{};
+  if (depth == 0) return std::nullopt;
+  if (json.is_boolean()) return profile::Value{kNowhere, json.get<bool>()};
+  if (json.is_number_integer()) return profile::Value{kNowhere, json.get<std::int64_t>()};
+  if (json.is_number()) return profile::Value{kNowhere, json.get<double>()};
+  if (json.is_string()) return profile::Value{kNowhere, json.get<std::string>()};
+  if (json.is_array()) {
+    profile::Array items;
+    for (const Json& item : json) {
+      auto value = value_of(item, depth - 1);
+      if (!value) return std::nullopt;
+      items.push_back(std::move(*value));
+    }
+    return profile::Value{kNowhere, std::move(items)};
+  }
+  if (!json.is_object()) return std::nullopt;
+  profile::Entries entries;
+  for (const auto& [key, item] : json.items()) {
+    auto value = value_of(item, depth - 1);
+    if (!value) return std::nullopt;
+    entries.push_back({key, kNowhere, std::move(*value)});
+  }
+  return profile::Value{kNowhere, std::move(entries)};
 }
 
 Json refusal(const Error& error) {
@@ -38,39 +67,58 @@ Json refusal(const Error& error) {
 std::string Control::answer(std::string_view request) {
   const Json json = Json::parse(request, nullptr, false);
   if (!json.is_object()) return report::json_line(refusal({"expected a JSON object"}));
-  auto done = act(json);
-  if (!done) return report::json_line(refusal(done.error()));
-  return report::json_line(*done);
+  const auto asked = json.find("do");
+  const bool is_text = asked != json.end() && asked->is_string();
+  const std::string what = is_text ? asked->get<std::string>() : "";
+  if (what == "show") return report::json_line(show());
+  if (auto done = act(what, json); !done) return report::json_line(refusal(done.error()));
+  return report::json_line(Json{{"ok", true}, {"rules", rules_json(run_.profile())}});
 }
 
-Result<Json> Control::act(const Json& request) {
-  const std::string what = request.value("do", Json()).is_string() ? request["do"] : Json("");
-  if (what == "show") return show();
-  if (what == "reset") return change(live_.unedited());
+Result<void> Control::act(const std::string& what, const Json& request) {
+  if (what == "reset") return run_.reset();
   if (what == "load") {
     const auto file = request.find("file");
     if (file == request.end() || !file->is_string()) return fail("load: expected a \"file\"");
-    return change(live_.loaded(file->get<std::string>()));
+    return run_.load(file->get<std::string>());
   }
   if (what == "set") {
     const auto edits = edits_of(request);
     if (!edits) return std::unexpected(edits.error());
-    return change(live_.with(*edits));
+    return run_.set(*edits);
   }
-  return fail(fmt::format("expected \"do\": show, set, load or reset, found \"{}\"", what));
+  if (what == "event") {
+    const auto command = read_command(request);
+    if (!command) return std::unexpected(command.error());
+    return run_.command(*command);
+  }
+  return fail(
+      fmt::format("expected \"do\": show, set, load, reset or event, found \"{}\"", what));
 }
 
-Result<Json> Control::change(Result<LiveProfile::Version> next) {
-  if (!next) return std::unexpected(next.error());
-  if (auto applied = apply_(next->profile); !applied) return std::unexpected(applied.error());
-  live_.keep(std::move(*next));
-  return Json{{"ok", true}, {"rules", rules_json(live_.now().profile)}};
+Result<profile::Command> Control::read_command(const Json& request) {
+  if (const auto name = request.find("name"); name != request.end() && name->is_string())
+    return profile::Command{.name = name->get<std::string>()};
+  for (const std::string kind : {"event", "at", "protection", "flap"}) {
+    const auto table = request.find(kind);
+    if (table == request.end() || !table->is_object()) continue;
+    auto value = value_of(*table);
+    if (!value) return fail(fmt::format("event: expected keys and values in \"{}\"", kind));
+    const auto name = table->find("name");
+    const bool named = name != table->end() && name->is_string();
+    return profile::Command{
+        .name = named ? name->get<std::string>() : fmt::format("command {}", ++commands_),
+        .kind = kind,
+        .table = std::move(value)};
+  }
+  return fail("event: expected a \"name\", or an \"event\", \"at\", \"protection\" or \"flap\" "
+              "with its keys");
 }
 
 Json Control::show() const {
-  const Report report = snapshot_();
+  const Report report = run_.snapshot();
   return {{"ok", true},
-          {"rules", rules_json(live_.now().profile)},
+          {"rules", rules_json(run_.profile())},
           {"report", to_json(report)},
           {"text", to_text(report)}};
 }

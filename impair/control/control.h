@@ -2,13 +2,15 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "impair/control/live_profile.h"
+#include "core/error.h"
 #include "impair/report/report.h"
+#include "profile/impair_profile.h"
 
 namespace lw::impair {
 
@@ -17,29 +19,35 @@ namespace lw::impair {
 ///   {"do":"show"}                                     the report so far, and the rules in force
 ///   {"do":"set","rule":R,"keys":{"loss":"1%",...}}    changes keys of a rule; "" takes one away
 ///   {"do":"load","file":PATH}                         another profile
-///   {"do":"reset"}                                    the loaded profile without what `set`
-///   changed
+///   {"do":"reset"}                                    undoes what `set` changed
+///   {"do":"event","name":N}                           fires what the profile calls N
+///   {"do":"event","flap":{...}}                       or what stands there: an at, a protection,
+///                                                     a flap or an event
 ///
 /// The answer has `ok`; where that is false, `error` and `exit`. One thread.
 class Control {
  public:
-  /// Puts a new configuration in force between two bursts, or says why not.
-  using Apply = std::function<Result<void>(const profile::ImpairProfile&)>;
-  using Snapshot = std::function<Report()>;
+  /// What is asked of the run. Each change is put in force whole, or refused.
+  struct Run {
+    std::function<Result<void>(std::span<const profile::Edit>)> set;
+    std::function<Result<void>(const std::string& file)> load;
+    std::function<Result<void>()> reset;
+    std::function<Result<void>(const profile::Command&)> command;
+    std::function<profile::ImpairProfile()> profile;  // what is in force
+    std::function<Report()> snapshot;
+  };
 
-  Control(LiveProfile live, Apply apply, Snapshot snapshot)
-      : live_(std::move(live)), apply_(std::move(apply)), snapshot_(std::move(snapshot)) {}
+  explicit Control(Run run) : run_(std::move(run)) {}
 
   [[nodiscard]] std::string answer(std::string_view request);
 
  private:
-  Result<nlohmann::ordered_json> act(const nlohmann::ordered_json& request);
-  Result<nlohmann::ordered_json> change(Result<LiveProfile::Version> next);
+  Result<void> act(const std::string& what, const nlohmann::ordered_json& request);
+  Result<profile::Command> read_command(const nlohmann::ordered_json& request);
   [[nodiscard]] nlohmann::ordered_json show() const;
 
-  LiveProfile live_;
-  Apply apply_;
-  Snapshot snapshot_;
+  Run run_;
+  std::uint64_t commands_ = 0;  // that had no name
 };
 
 }  // namespace lw::impair

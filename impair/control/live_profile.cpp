@@ -34,6 +34,19 @@ void add_edits(std::vector<profile::Edit>& edits, std::span<const profile::Edit>
 
 }  // namespace
 
+Result<LiveProfile::Version> LiveProfile::load(const std::string& file,
+                                               std::optional<std::uint64_t> seed) {
+  auto text = profile::read_profile_text(file);
+  if (!text) return std::unexpected(text.error());
+  Version version{
+      .profile = {}, .text = std::move(*text), .name = file == "-" ? "<stdin>" : file};
+  auto profile = profile::parse_impair_profile(version.text, version.name);
+  if (!profile) return std::unexpected(profile.error());
+  version.profile = std::move(*profile);
+  if (seed) version.profile.seed = *seed;
+  return version;
+}
+
 Result<LiveProfile::Version> LiveProfile::with(std::span<const profile::Edit> edits) const {
   Version next = now_;
   add_edits(next.edits, edits);

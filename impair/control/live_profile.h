@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ class LiveProfile {
     std::string text, name;  // what it was read from
     std::vector<profile::Edit> edits = {};  // by the scenario, and by those who asked
   };
+
+  /// From a file, "-" for standard input; `seed` in place of its own.
+  static Result<Version> load(const std::string& file, std::optional<std::uint64_t> seed);
 
   explicit LiveProfile(Version started) : started_(started.profile), now_(std::move(started)) {}
 

@@ -58,35 +58,63 @@ std::string ledger_line(const path::LedgerRecord& record, const RuleNames& rules
   return fmt::to_string(line);
 }
 
-Result<std::unique_ptr<LedgerFile>> LedgerFile::create(const std::string& path, RuleNames rules,
+LedgerFormat ledger_format_for(std::string_view path) noexcept {
+  return path.ends_with(".lwl") ? LedgerFormat::binary : LedgerFormat::json_lines;
+}
+
+Result<std::unique_ptr<LedgerFile>> LedgerFile::create(const std::string& path, LedgerFormat format,
+                                                       RuleNames rules,
                                                        std::int64_t clock_offset_ns) {
   std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
   if (!file) return refuse(path, errno);
-  return std::unique_ptr<LedgerFile>(new LedgerFile(path, file, std::move(rules), clock_offset_ns));
+  return std::unique_ptr<LedgerFile>(
+      new LedgerFile(path, file, format, std::move(rules), clock_offset_ns));
 }
 
-LedgerFile::LedgerFile(std::string path, std::FILE* file, RuleNames rules,
+LedgerFile::LedgerFile(std::string path, std::FILE* file, LedgerFormat format, RuleNames rules,
                        std::int64_t clock_offset_ns)
     : path_(std::move(path)),
       file_(file),
+      format_(format),
       rules_(std::move(rules)),
-      clock_offset_ns_(clock_offset_ns) {}
+      clock_offset_ns_(clock_offset_ns) {
+  if (format_ != LedgerFormat::binary) return;
+  std::string header;
+  binary_ledger::put_header(header);
+  put(header);
+}
+
+void LedgerFile::put(const std::string& text) {
+  failed_ |= std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size();
+}
 
 void LedgerFile::learn(RuleNames rules) {
   const std::lock_guard lock(names_);
+  names_to_write_ = names_to_write_ || rules != rules_;
   rules_ = std::move(rules);
 }
 
 void LedgerFile::write(std::span<const path::LedgerRecord> records) {
   const std::lock_guard lock(names_);
-  for (const auto& record : records) {
-    const std::string line = ledger_line(record, rules_, clock_offset_ns_) + "\n";
-    failed_ |= std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size();
+  std::string text;
+  if (format_ == LedgerFormat::binary) {
+    if (names_to_write_) binary_ledger::put_names(text, rules_);
+    names_to_write_ = false;
+    binary_ledger::put_records(text, records, clock_offset_ns_);
+  } else {
+    for (const auto& record : records)
+      text += ledger_line(record, rules_, clock_offset_ns_) + "\n";
   }
+  put(text);
   records_ += records.size();
 }
 
-Result<void> LedgerFile::close() {
+Result<void> LedgerFile::close(std::uint64_t skipped) {
+  if (format_ == LedgerFormat::binary) {
+    std::string end;
+    binary_ledger::put_end(end, records_, skipped);
+    put(end);
+  }
   if (std::fflush(file_.get()) != 0 || failed_) return refuse(path_, errno);
   return {};
 }

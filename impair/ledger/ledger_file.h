@@ -10,20 +10,23 @@
 #include <vector>
 
 #include "core/error.h"
+#include "impair/ledger/binary_ledger.h"
 #include "path/ledger.h"
 
 namespace lw::impair {
 
-/// The names of each direction's rules; a record's rule indexes them.
-using RuleNames = std::array<std::vector<std::string>, 2>;
+enum class LedgerFormat : std::uint8_t { json_lines, binary };
+/// Binary for a name that ends in .lwl, else JSON Lines.
+LedgerFormat ledger_format_for(std::string_view path) noexcept;
 
-/// A ledger as JSON Lines: one object a frame; impair/README.md lists its keys. One thread, but for
-/// learn().
+/// A ledger as JSON Lines, one object a frame, or in the compact form (binary_ledger.h);
+/// impair/README.md has both. One thread, but for learn().
 class LedgerFile : public path::LedgerSink {
  public:
   /// "-" is standard output. `clock_offset_ns` is added to every time: what turns the engine's
   /// clock into the one that stamps captures. Errors: environment.
-  static Result<std::unique_ptr<LedgerFile>> create(const std::string& path, RuleNames rules,
+  static Result<std::unique_ptr<LedgerFile>> create(const std::string& path, LedgerFormat format,
+                                                    RuleNames rules,
                                                     std::int64_t clock_offset_ns);
 
   /// Rules that a change of configuration brought, before their first record. Any thread.
@@ -31,8 +34,8 @@ class LedgerFile : public path::LedgerSink {
 
   void write(std::span<const path::LedgerRecord> records) override;
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
-  /// Everything is in the file, or why not (environment).
-  Result<void> close();
+  /// Everything is in the file, or why not (environment). `skipped`: records that never came here.
+  Result<void> close(std::uint64_t skipped = 0);
 
  private:
   struct Close {
@@ -40,12 +43,16 @@ class LedgerFile : public path::LedgerSink {
       if (file != stdout) std::fclose(file);
     }
   };
-  LedgerFile(std::string path, std::FILE* file, RuleNames rules, std::int64_t clock_offset_ns);
+  LedgerFile(std::string path, std::FILE* file, LedgerFormat format, RuleNames rules,
+             std::int64_t clock_offset_ns);
+  void put(const std::string& text);
 
   std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
-  std::mutex names_;  // guards the next
+  LedgerFormat format_;
+  std::mutex names_;  // guards the next two
   RuleNames rules_;
+  bool names_to_write_ = true;  // in the compact form
   std::int64_t clock_offset_ns_;
   std::uint64_t records_ = 0;
   bool failed_ = false;

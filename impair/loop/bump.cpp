@@ -20,24 +20,6 @@ constexpr Duration kAnswerPatience = std::chrono::seconds(5);
 
 }  // namespace
 
-path::Pipeline pipeline_of(const profile::ImpairProfile& profile, Direction direction,
-                           std::span<const std::string> known) {
-  return {direction, profile.seed, profile.rules, profile.events, known};
-}
-
-path::Pipeline pipeline_of(const profile::ImpairProfile& profile, Direction direction,
-                           std::span<const std::string> known,
-                           const std::shared_ptr<path::CmExchange>& exchange) {
-  path::Pipeline result = pipeline_of(profile, direction, known);
-  if (!profile.events.empty()) result.events().join(exchange);
-  return result;
-}
-
-Configuration::Configuration(const profile::ImpairProfile& profile, const RuleNames& known)
-    : eastward(pipeline_of(profile, Direction::west_to_east, known[0], exchange)),
-      westward(pipeline_of(profile, Direction::east_to_west, known[1], exchange)),
-      longest_stay(profile.longest_stay()) {}
-
 Bump::Bump(const profile::ImpairProfile& profile, Equipment& equipment, path::LedgerSink* ledger)
     : eastward_(equipment.west, equipment.east,
                 pipeline_of(profile, Direction::west_to_east, {}, exchange_), lane_config(profile),
@@ -106,6 +88,24 @@ bool Bump::snapshot(Report& report) { return snapshots_.lend(report, kAnswerPati
 void Bump::serve_others() {
   configurations_.take([this](Configuration& next) { swap(next); });
   snapshots_.take([this](Report& report) { fill(report, nic::now(), true); });
+}
+
+void Bump::find_zero() noexcept {
+  for (const Way* way : {&eastward_, &westward_}) {
+    if (way->lane().tallies().received.frames.get() == 0) continue;
+    const auto came = way->last_received().time_since_epoch().count();
+    zero_.store(std::min(zero_.load(std::memory_order_relaxed), came), std::memory_order_relaxed);
+  }
+}
+
+void Bump::put_in_force(TimedChange& change) noexcept {
+  if (change.configuration) swap(*change.configuration);
+  if (change.links) {
+    const profile::LinkChange& links = *change.links;
+    if (links.west) eastward_.set_way_in(links.up), westward_.set_way_out(links.up);
+    if (links.east) westward_.set_way_in(links.up), eastward_.set_way_out(links.up);
+  }
+  change.done = nic::now();
 }
 
 void Bump::swap(Configuration& next) noexcept {

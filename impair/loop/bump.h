@@ -10,33 +10,23 @@
 #include "impair/loop/equipment.h"
 #include "impair/loop/idle.h"
 #include "impair/loop/way.h"
+#include "impair/recording/recording.h"
 #include "impair/report/report.h"
+#include "impair/scenario/appointment.h"
+#include "impair/scenario/timed_change.h"
 
 namespace lw::impair {
-
-/// A direction's pipeline, as a profile asks for it; `known`: see path::Pipeline.
-path::Pipeline pipeline_of(const profile::ImpairProfile& profile, path::Direction direction,
-                           std::span<const std::string> known = {});
-/// The same, where the two directions tell each other of connections: only events ask for them.
-path::Pipeline pipeline_of(const profile::ImpairProfile& profile, path::Direction direction,
-                           std::span<const std::string> known,
-                           const std::shared_ptr<path::CmExchange>& exchange);
-
-/// What both directions follow from the next turn on.
-struct Configuration {
-  Configuration(const profile::ImpairProfile& profile, const RuleNames& known);
-  [[nodiscard]] RuleNames names() const {
-    return {eastward.pipeline.rule_names(), westward.pipeline.rule_names()};
-  }
-  std::shared_ptr<path::CmExchange> exchange = std::make_shared<path::CmExchange>();
-  FrameLane::Standby eastward, westward;
-  Duration longest_stay;
-};
 
 /// The bump in the wire: both directions on the calling thread.
 class Bump {
  public:
   Bump(const profile::ImpairProfile& profile, Equipment& equipment, path::LedgerSink* ledger);
+
+  /// Shows all frames to a recording, which must outlive the bump. Before work().
+  void record(Recording& recording) noexcept {
+    eastward_.record(recording.recorder(path::Direction::west_to_east));
+    westward_.record(recording.recorder(path::Direction::east_to_west));
+  }
 
   /// Until a signal, or what `config` says.
   void work(const RunConfig& config, const StopSignal& stop);
@@ -50,6 +40,13 @@ class Bump {
   [[nodiscard]] bool apply(Configuration& next);
   /// From another thread: the same as report(), of the run so far.
   [[nodiscard]] bool snapshot(Report& report);
+  /// Where changes are lent that are to be put in force at an instant.
+  [[nodiscard]] Appointment<TimedChange>& changes() noexcept { return changes_; }
+  /// Time 0 of the scenario: when the first frame came in; nothing as long as none has. Any thread.
+  [[nodiscard]] std::optional<Instant> zero() const noexcept {
+    const Instant zero{Duration{zero_.load(std::memory_order_relaxed)}};
+    return zero == kNever ? std::nullopt : std::optional(zero);
+  }
   /// How many names of rules it may come to know in a direction.
   [[nodiscard]] std::size_t most_rules() const noexcept { return eastward_.lane().most_rules(); }
 
@@ -57,8 +54,14 @@ class Bump {
   bool turn(bool receiving) noexcept {
     const bool east = eastward_.turn(receiving);
     const bool west = westward_.turn(receiving);
+    if (zero_.load(std::memory_order_relaxed) == kNever.time_since_epoch().count()) [[unlikely]]
+      find_zero();
+    changes_.keep(eastward_.looked(), Instant{Duration{zero_.load(std::memory_order_relaxed)}},
+                  [this](TimedChange& change) { put_in_force(change); });
     return east || west;
   }
+  void find_zero() noexcept;
+  void put_in_force(TimedChange& change) noexcept;
   void rest(Idle& idle) noexcept {
     idle.rest(nic::now(),
               std::min(eastward_.lane().next_release(), westward_.lane().next_release()));
@@ -75,6 +78,9 @@ class Bump {
   Instant end_ = start_;
   Handover<Configuration> configurations_;
   Handover<Report> snapshots_;
+  static constexpr Instant kNever = Instant::max();
+  std::atomic<Duration::rep> zero_{kNever.time_since_epoch().count()};
+  Appointment<TimedChange> changes_;
 };
 
 }  // namespace lw::impair

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include <rte_mbuf.h>
 
@@ -27,6 +28,11 @@ struct MbufAccess {
   }
   static void free(rte_mbuf* frame) noexcept { rte_pktmbuf_free(frame); }
 };
+
+/// The first buffer's: all of a frame that isn't spread over several.
+inline std::span<const std::byte> bytes_of(const rte_mbuf* frame) noexcept {
+  return {rte_pktmbuf_mtod(frame, const std::byte*), rte_pktmbuf_data_len(frame)};
+}
 
 inline roce::Envelope envelope_of(rte_mbuf* frame) noexcept {
   const auto* data = rte_pktmbuf_mtod(frame, const std::byte*);

@@ -14,11 +14,10 @@
 #include "impair/loop/bump.h"
 #include "impair/loop/equipment.h"
 #include "impair/loop/sizing.h"
+#include "impair/report/port_report.h"
 
 namespace lw::impair {
 namespace {
-
-using path::Direction;
 
 /// The ledger's file and the thread that writes it; neither where none was asked for.
 struct LedgerOutput {
@@ -28,18 +27,25 @@ struct LedgerOutput {
   [[nodiscard]] path::LedgerSink* sink() const noexcept { return thread.get(); }
 };
 
-Result<LedgerOutput> open_ledger(const profile::ImpairProfile& profile, const RunConfig& config) {
+Result<LedgerOutput> open_ledger(const profile::ImpairProfile& profile, const RunConfig& config,
+                                 std::int64_t offset_ns) {
   LedgerOutput output;
   if (!config.ledger) return output;
-  const RuleNames names = {pipeline_of(profile, Direction::west_to_east).rule_names(),
-                           pipeline_of(profile, Direction::east_to_west).rule_names()};
-  // The loop runs on the steady clock; captures are stamped by the wall clock.
-  const std::int64_t offset_ns = nic::wall_clock_ns() - to_ns(nic::now());
-  auto file = LedgerFile::create(*config.ledger, names, offset_ns);
+  auto file = LedgerFile::create(*config.ledger, ledger_format_for(*config.ledger),
+                                 rule_names_of(profile), offset_ns);
   if (!file) return std::unexpected(file.error());
   output.file = std::move(*file);
   output.thread = std::make_unique<LedgerThread>(*output.file);
   return output;
+}
+
+Result<std::unique_ptr<Recording>> open_recording(const profile::ImpairProfile& profile,
+                                                  const RunConfig& config,
+                                                  std::int64_t offset_ns) {
+  if (!config.capture) return nullptr;
+  auto file = RecordingFile::create(*config.capture, rule_names_of(profile), offset_ns);
+  if (!file) return std::unexpected(file.error());
+  return std::make_unique<Recording>(std::move(*file), config.capture_bytes);
 }
 
 Result<void> wait_links(Equipment& equipment, const RunConfig& config, const StopSignal& stop) {
@@ -62,24 +68,42 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   auto equipment = open_equipment(profile, config);
   if (!equipment) return std::unexpected(equipment.error());
   fmt::print(stderr, "{}\n", equipment->eal.notice());
-  auto ledger = open_ledger(profile, config);
+  // The loop runs on the steady clock; captures are stamped by the wall clock.
+  const std::int64_t offset_ns = nic::wall_clock_ns() - to_ns(nic::now());
+  auto ledger = open_ledger(profile, config, offset_ns);
   if (!ledger) return std::unexpected(ledger.error());
+  auto recording = open_recording(profile, config, offset_ns);
+  if (!recording) return std::unexpected(recording.error());
   const auto bump = std::make_unique<Bump>(profile, *equipment, ledger->sink());
-  auto services = Services::start(config, version, *bump, *equipment, ledger->file.get());
+  if (*recording) bump->record(**recording);
+  const auto learn = [&](const RuleNames& names) {
+    if (ledger->file) ledger->file->learn(names);
+    if (*recording) (*recording)->learn(names);
+  };
+  auto director = std::make_unique<Director>(version, *bump, *equipment, learn);
+  auto services = Services::start(config, *director);
   if (!services) return std::unexpected(services.error());
   if (auto up = wait_links(*equipment, config, stop); !up) return std::unexpected(up.error());
   bump->work(config, stop);
   bump->drain(stop);  // still answering: nobody who asks now may hold up what is in flight
   services->reset();
+  const auto scenario = director->scenario();
+  director.reset();
 
   Report report{.command = "run", .profile = profile.name, .seed = profile.seed};
   bump->report(report);
   report.ports = port_reports(*equipment);
+  report.scenario = scenario;
   if (config.ledger) {
     ledger->thread->finish();
-    if (auto closed = ledger->file->close(); !closed) return std::unexpected(closed.error());
+    if (auto closed = ledger->file->close(ledger->thread->skipped()); !closed) return std::unexpected(closed.error());
     report.ledger =
         LedgerReport{*config.ledger, ledger->file->records(), ledger->thread->skipped()};
+  }
+  if (config.capture) {
+    auto captured = (*recording)->finish(*config.capture);
+    if (!captured) return std::unexpected(captured.error());
+    report.capture = std::move(*captured);
   }
   return report;
 }

@@ -19,6 +19,8 @@ struct RunConfig {
   std::optional<Duration> until_idle;        // stop when nothing has come in for so long
   Duration wait = std::chrono::seconds(30);  // for the links
   std::optional<std::string> ledger;         // a file for the ledger
+  std::optional<std::string> capture;        // a pcapng file for what comes in and goes out
+  std::uint32_t capture_bytes = 0;           // of each frame; 0: all
   std::optional<std::string> ready_file;     // made once both links are up
   IdleMode idle = IdleMode::adaptive;
   std::optional<int> core;             // to pin to

@@ -15,10 +15,15 @@ bool Way::turn(bool receiving) noexcept {
     moved = room ? from_->receive(std::span(burst_).first(room)) : 0;
   }
   const Instant now = nic::now();
+  looked_ = now;
   lane_.release(now, moved);
   if (moved) {
     last_received_ = now;
-    admit(std::span(burst_).first(moved), now);
+    if (way_in_) [[likely]] {
+      admit(std::span(burst_).first(moved), now);
+    } else {
+      turn_away(std::span(burst_).first(moved), now);
+    }
   }
   moved += send();
   if (moved) lane_.flush_ledger();
@@ -29,9 +34,35 @@ void Way::admit(std::span<rte_mbuf*> frames, Instant now) noexcept {
   std::array<rte_mbuf*, kBurst> dropped;
   unsigned drops = 0;
   if (lane_.pipeline().edits()) make_own(frames);
-  for (rte_mbuf* frame : frames)
-    if (!lane_.admit(frame, envelope_of(frame), now)) dropped[drops++] = frame;
+  for (rte_mbuf* frame : frames) {
+    const bool kept = recorder_ ? admit_on_record(frame, now)
+                                : lane_.admit(frame, envelope_of(frame), now);
+    if (!kept) dropped[drops++] = frame;
+  }
   if (drops) rte_pktmbuf_free_bulk(dropped.data(), drops);
+}
+
+/// The record has the frame as it came.
+bool Way::admit_on_record(rte_mbuf* frame, Instant now) noexcept {
+  const roce::Envelope envelope = envelope_of(frame);
+  recorder_->stage(bytes_of(frame), rte_pktmbuf_pkt_len(frame));
+  path::LedgerRecord told;
+  const bool kept = lane_.admit(frame, envelope, now, &told);
+  recorder_->say(0, now, false, told);
+  recorder_->publish(1, false);
+  return kept;
+}
+
+void Way::turn_away(std::span<rte_mbuf*> frames, Instant now) noexcept {
+  for (rte_mbuf* frame : frames) {
+    path::LedgerRecord told;
+    lane_.turn_away(envelope_of(frame), now, &told);
+    if (!recorder_) continue;
+    recorder_->stage(bytes_of(frame), rte_pktmbuf_pkt_len(frame));
+    recorder_->say(0, now, false, told);
+    recorder_->publish(1, false);
+  }
+  rte_pktmbuf_free_bulk(frames.data(), static_cast<unsigned>(frames.size()));
 }
 
 /// Frames that stages may change are nobody else's. Where there is no buffer for a copy the frame
@@ -49,12 +80,26 @@ void Way::make_own(std::span<rte_mbuf*> frames) noexcept {
 
 std::size_t Way::send() noexcept {
   std::size_t total = 0;
+  if (!way_out_) [[unlikely]] {
+    total = lane_.egress_size();
+    lane_.lose_egress([](rte_mbuf* frame) { return envelope_of(frame); },
+                      [](rte_mbuf* frame) { rte_pktmbuf_free(frame); });
+    return total;
+  }
   while (true) {
     auto out = lane_.egress();
     out = out.first(std::min(out.size(), kSendBurst));
     if (out.empty()) return total;
+    if (recorder_) [[unlikely]]
+      for (const rte_mbuf* frame : out) recorder_->stage(bytes_of(frame), frame->pkt_len);
     const std::size_t count = to_->send(out);
-    if (count) lane_.sent(count, nic::now());
+    const Instant now = count || recorder_ ? nic::now() : Instant{};
+    if (recorder_) [[unlikely]] {
+      for (std::size_t i = 0; i < count; ++i)
+        recorder_->say(i, now, true, record_of(lane_.egress_transit(i), recorder_->direction()));
+      recorder_->publish(count, true);
+    }
+    if (count) lane_.sent(count, now);
     total += count;
     if (count < out.size()) return total;
   }

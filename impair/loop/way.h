@@ -5,6 +5,7 @@
 #include <span>
 
 #include "impair/loop/mbuf_access.h"
+#include "impair/recording/recorder.h"
 #include "nic/clock.h"
 #include "nic/port.h"
 #include "path/lane.h"
@@ -30,12 +31,22 @@ class Way {
   /// Swaps the pipeline in force for `next`; what is inside keeps the release it was given.
   void replace(FrameLane::Standby& next) noexcept { lane_.replace(next, nic::now()); }
 
+  /// Shows every frame that comes in or goes out to `recorder`, which must outlive the way.
+  void record(Recorder& recorder) noexcept { recorder_ = &recorder; }
+
+  /// Whether the link of the port that frames come from, or go to, is up: while it isn't, what
+  /// comes in, or is due to leave, is dropped and counted as link_down.
+  void set_way_in(bool up) noexcept { way_in_ = up; }
+  void set_way_out(bool up) noexcept { way_out_ = up; }
+
   /// Frees all that is inside, counted as stopped.
   void abandon() noexcept;
 
   [[nodiscard]] const FrameLane& lane() const noexcept { return lane_; }
   [[nodiscard]] bool source_exhausted() const noexcept { return from_->exhausted(); }
   [[nodiscard]] bool source_finite() const noexcept { return from_->finite(); }
+  /// The clock, when turn() last looked at it.
+  [[nodiscard]] Instant looked() const noexcept { return looked_; }
   /// When a frame was last received.
   [[nodiscard]] Instant last_received() const noexcept { return last_received_; }
 
@@ -44,6 +55,8 @@ class Way {
   static constexpr std::size_t kSendBurst = 64;
 
   void admit(std::span<rte_mbuf*> frames, Instant now) noexcept;
+  bool admit_on_record(rte_mbuf* frame, Instant now) noexcept;
+  void turn_away(std::span<rte_mbuf*> frames, Instant now) noexcept;
   void make_own(std::span<rte_mbuf*> frames) noexcept;
   std::size_t send() noexcept;
 
@@ -51,7 +64,10 @@ class Way {
   nic::Port* to_;
   FrameLane lane_;
   std::array<rte_mbuf*, kBurst> burst_{};
+  Recorder* recorder_ = nullptr;
+  bool way_in_ = true, way_out_ = true;
   Instant last_received_ = nic::now();
+  Instant looked_ = last_received_;
 };
 
 }  // namespace lw::impair

@@ -57,6 +57,18 @@ struct LedgerReport {
   std::uint64_t records = 0, skipped = 0;
 };
 
+/// The recording of what came in and went out.
+struct CaptureReport {
+  std::string file;
+  std::uint64_t frames = 0, skipped = 0;
+};
+
+/// How a run's scenario, and what commands fired, were carried out.
+struct ScenarioReport {
+  std::size_t done = 0, failed = 0, all = 0;  // steps
+  Duration latest{};  // at most so long after its time was a step in force
+};
+
 /// A whole run, at its end.
 struct Report {
   std::string command, profile;
@@ -65,13 +77,19 @@ struct Report {
   std::vector<DirectionReport> directions = {};
   std::vector<PortReport> ports = {};
   std::optional<LedgerReport> ledger = {};
+  std::optional<CaptureReport> capture = {};
+  std::optional<ScenarioReport> scenario = {};
   std::uint64_t stamps_backwards = 0;  // of a capture whose time runs backwards
 
   /// The accounting identity of every direction and rule.
   [[nodiscard]] bool accounts_hold() const noexcept;
   /// Every stage's statistics against its own parameters.
   [[nodiscard]] bool stages_hold() const noexcept;
-  [[nodiscard]] bool holds() const noexcept { return accounts_hold() && stages_hold(); }
+  /// No step of the scenario had to be left out.
+  [[nodiscard]] bool scenario_holds() const noexcept { return !scenario || scenario->failed == 0; }
+  [[nodiscard]] bool holds() const noexcept {
+    return accounts_hold() && stages_hold() && scenario_holds();
+  }
 };
 
 nlohmann::ordered_json to_json(const Report& report);

@@ -94,6 +94,15 @@ nlohmann::ordered_json to_json(const Report& report) {
   for (const auto& direction : report.directions)
     json["directions"].push_back(of_direction(direction));
   for (const auto& port : report.ports) json["ports"].push_back(of_port(port));
+  if (report.scenario)
+    json["scenario"] = {{"done", report.scenario->done},
+                        {"failed", report.scenario->failed},
+                        {"all", report.scenario->all},
+                        {"latest_ns", report.scenario->latest.count()}};
+  if (report.capture)
+    json["capture"] = {{"file", report.capture->file},
+                       {"frames", report.capture->frames},
+                       {"skipped", report.capture->skipped}};
   if (report.ledger)
     json["ledger"] = {{"file", report.ledger->file},
                       {"records", report.ledger->records},

@@ -104,6 +104,14 @@ std::string port_line(const PortReport& port) {
       port.side, port.port, port.missed, port.no_buffer, port.errors);
 }
 
+std::string scenario(const ScenarioReport& report) {
+  std::string text = fmt::format("scenario: {} of {} steps", report.done, report.all);
+  if (report.latest.count() > 0)
+    text += fmt::format(", at most {} late", format_duration(report.latest));
+  if (report.failed) text += fmt::format(", {} LEFT OUT", report.failed);
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string to_text(const Report& report) {
@@ -113,9 +121,13 @@ std::string to_text(const Report& report) {
   if (report.stamps_backwards)
     text += fmt::format("{} stamps ran backwards: taken as the latest before them\n",
                         report.stamps_backwards);
+  if (report.scenario) text += scenario(*report.scenario);
   if (report.ledger)
     text += fmt::format("ledger {}: {} records, {} skipped\n", report.ledger->file,
                         report.ledger->records, report.ledger->skipped);
+  if (report.capture)
+    text += fmt::format("capture {}: {} frames, {} skipped\n", report.capture->file,
+                        report.capture->frames, report.capture->skipped);
   if (!report.stages_hold())
     text += "A STAGE DID NOT DO WHAT IT WAS ASKED: see the lines that do not hold\n";
   return text + (report.accounts_hold()

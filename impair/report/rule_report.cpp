@@ -6,6 +6,7 @@
 
 #include "core/quantity.h"
 #include "impair/report/match_text.h"
+#include "impair/report/stage_text.h"
 
 namespace lw::impair {
 namespace {
@@ -26,6 +27,7 @@ Json rule_json(const path::RuleConfig& rule) {
                {"delay_ns", nullptr},
                {"loss", expected_loss(rule.loss, 1024)}};
   if (rule.delay) json["delay_ns"] = rule.delay->count();
+  for (const auto& [stage, text] : stage_texts(rule)) json["stages"][std::string(stage)] = text;
   return json;
 }
 
@@ -33,10 +35,12 @@ Json rule_json(const path::RuleConfig& rule) {
 
 std::string rules_text(const profile::ImpairProfile& profile) {
   std::string text;
-  for (const auto& rule : profile.rules)
-    text += fmt::format("rule {}: {}, {}: delay {}, loss {}\n", rule.name, to_text(rule.match),
-                        ways_of(rule), rule.delay ? format_duration(*rule.delay) : "none",
-                        describe(rule.loss));
+  for (const auto& rule : profile.rules) {
+    text += fmt::format("rule {}: {}, {}\n", rule.name, to_text(rule.match), ways_of(rule));
+    const auto stages = stage_texts(rule);
+    for (const auto& [stage, what] : stages) text += fmt::format("  {:<28}{}\n", stage, what);
+    if (stages.empty()) text += "  passes at once\n";
+  }
   return text;
 }
 
@@ -57,6 +61,54 @@ Json events_json(const profile::ImpairProfile& profile) {
 Json rules_json(const profile::ImpairProfile& profile) {
   Json json = Json::array();
   for (const auto& rule : profile.rules) json.push_back(rule_json(rule));
+  return json;
+}
+
+namespace {
+
+std::string links_text(const profile::LinkChange& links) {
+  const std::string_view port = links.west && links.east ? "both ports" : links.west ? "west" : "east";
+  return fmt::format("{} {}", port, links.up ? "up" : "down");
+}
+
+std::string edit_text(const profile::Edit& edit) {
+  const std::string whose = edit.table.empty() ? "" : edit.name + " ";
+  return fmt::format("{}{} = {}", whose, edit.key, describe(*edit.parsed));
+}
+
+std::string step_text(const profile::ScenarioStep& step) {
+  std::string text = step.links ? links_text(*step.links) : "";
+  for (const auto& edit : step.edits) text += (text.empty() ? "" : ", ") + edit_text(edit);
+  return text;
+}
+
+}  // namespace
+
+std::string scenario_text(const profile::ImpairProfile& profile) {
+  std::string text;
+  for (const auto& act : profile.acts) {
+    text += fmt::format("{} {}: {}", act.kind, act.name,
+                        act.time ? "at " + format_duration(*act.time) : "on command");
+    if (act.ramp > 0)
+      text += fmt::format(", over {} in {} steps", format_duration(act.over), act.ramp);
+    text += '\n';
+    for (const auto& step : act.steps)
+      text += fmt::format("  + {:<26}{}\n", format_duration(step.at + (act.ramp ? act.over : Duration{})),
+                          step_text(step));
+  }
+  return text;
+}
+
+Json scenario_json(const profile::ImpairProfile& profile) {
+  Json json = Json::array();
+  for (const auto& act : profile.acts) {
+    Json one = {{"kind", act.kind}, {"name", act.name}, {"time_ns", nullptr}};
+    if (act.time) one["time_ns"] = act.time->count();
+    if (act.ramp > 0) one["ramp"] = {{"over_ns", act.over.count()}, {"steps", act.ramp}};
+    for (const auto& step : act.steps)
+      one["steps"].push_back({{"after_ns", step.at.count()}, {"what", step_text(step)}});
+    json.push_back(std::move(one));
+  }
   return json;
 }
 

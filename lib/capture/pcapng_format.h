@@ -15,6 +15,7 @@ inline constexpr std::uint32_t kSectionHeaderBlock = 0x0a0d0d0a;
 inline constexpr std::uint32_t kInterfaceBlock = 1;
 inline constexpr std::uint32_t kPacketBlock = 2;  // obsolete
 inline constexpr std::uint32_t kSimplePacketBlock = 3;
+inline constexpr std::uint32_t kStatisticsBlock = 5;
 inline constexpr std::uint32_t kEnhancedPacketBlock = 6;
 inline constexpr std::uint32_t kByteOrderMagic = 0x1a2b3c4d;
 

@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kFlushSize = 1 << 20;
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint16_t kOptionComment = 1, kOptionName = 2, kOptionResolution = 9;
+constexpr std::uint16_t kOptionReceived = 4, kOptionDropped = 5;  // of a statistics block
 constexpr std::size_t kMaxOption = 0xffff;
 
 template <class T>
@@ -35,6 +36,10 @@ void put_option(std::string& out, std::uint16_t code, std::string_view value) {
   put(out, code);
   put(out, static_cast<std::uint16_t>(value.size()));
   put_padded(out, value);
+}
+
+void put_number_option(std::string& out, std::uint16_t code, std::uint64_t value) {
+  put_option(out, code, {reinterpret_cast<const char*>(&value), sizeof value});
 }
 
 /// Surrounds a body that is already padded.
@@ -153,6 +158,20 @@ void Writer::append_pcapng(std::int64_t ns, Bytes bytes, std::uint32_t wire_leng
   const auto size = static_cast<std::uint32_t>(buffer_.size() - start + 4);
   put(buffer_, size);
   std::memcpy(buffer_.data() + start + 4, &size, sizeof size);
+}
+
+void Writer::write_statistics(std::uint32_t interface, Instant stamp, std::uint64_t received,
+                              std::uint64_t dropped) {
+  if (format_ != Format::pcapng || interface >= interfaces_) return;
+  const auto ns = static_cast<std::uint64_t>(to_ns(stamp));
+  std::string body;
+  put(body, interface);
+  put(body, static_cast<std::uint32_t>(ns >> 32));
+  put(body, static_cast<std::uint32_t>(ns));
+  put_number_option(body, kOptionReceived, received);
+  put_number_option(body, kOptionDropped, dropped);
+  put(body, std::uint32_t{0});  // end of options
+  put_block(buffer_, kStatisticsBlock, body);
 }
 
 Result<void> Writer::write(Instant stamp, Bytes bytes, std::uint32_t wire_length,

@@ -36,6 +36,9 @@ class Writer {
   /// 1970..2106 in a pcap file; the disk is full.
   Result<void> write(Instant stamp, Bytes bytes, std::uint32_t wire_length,
                      std::uint32_t interface = 0, std::string_view comment = {});
+  /// What an interface has seen and dropped so far, by `stamp`; pcap files have no place for it.
+  void write_statistics(std::uint32_t interface, Instant stamp, std::uint64_t received,
+                        std::uint64_t dropped);
   /// Hands everything to the operating system, so that others can read it.
   Result<void> flush();
   Result<void> close();

@@ -16,6 +16,7 @@
 #include "core/quantity.h"
 #include "nic/clock.h"
 #include "nic/device_arguments.h"
+#include "nic/interface_state.h"
 
 namespace lw::nic {
 namespace {
@@ -78,6 +79,7 @@ Port::Port(std::uint16_t id, const PortSpec& spec) : id_(id), name_(spec.text) {
     memif_ = true;
     memif_client_ = !memif->server;
   }
+  if (const auto* linux_port = spec.as<InterfacePort>()) interface_ = linux_port->interface;
   finite_ = spec.as<PcapPort>() || spec.as<NullPort>();
 }
 
@@ -127,7 +129,8 @@ Port::Port(Port&& other) noexcept
       memif_(other.memif_),
       memif_client_(other.memif_client_),
       started_(std::exchange(other.started_, false)),
-      name_(std::move(other.name_)) {}
+      name_(std::move(other.name_)),
+      interface_(std::move(other.interface_)) {}
 
 Port& Port::operator=(Port&& other) noexcept {
   if (this == &other) return *this;
@@ -141,6 +144,7 @@ Port& Port::operator=(Port&& other) noexcept {
   memif_client_ = other.memif_client_;
   started_ = std::exchange(other.started_, false);
   name_ = std::move(other.name_);
+  interface_ = std::move(other.interface_);
   return *this;
 }
 
@@ -159,6 +163,11 @@ void Port::close() noexcept {
 bool Port::link_up() const noexcept {
   rte_eth_link link{};
   return rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+bool Port::set_link(bool up) noexcept {
+  if (!interface_.empty()) return set_interface_up(interface_, up);
+  return (up ? rte_eth_dev_set_link_up(id_) : rte_eth_dev_set_link_down(id_)) == 0;
 }
 
 /// A memif client asks its server once, when it starts. One that asks while the server's device

@@ -63,6 +63,9 @@ class Port {
   [[nodiscard]] bool finite() const noexcept { return finite_; }
 
   [[nodiscard]] bool link_up() const noexcept;
+  /// Takes the link down, or brings it up, so that the other end sees it: the device's, or a Linux
+  /// interface's. A thread of its own may do it while others receive. False: this port can't.
+  bool set_link(bool up) noexcept;
   /// Waits for the link, for a memif client until its server is there (it starts only then).
   /// Gives up after `timeout` (environment), or as soon as `cancelled` is true (failed).
   Result<void> wait_link(Duration timeout, const std::atomic<bool>& cancelled);
@@ -97,6 +100,7 @@ class Port {
   bool memif_ = false, memif_client_ = false;
   bool started_ = false;
   std::string name_;
+  std::string interface_;  // of Linux; empty where it isn't one
 };
 
 }  // namespace lw::nic

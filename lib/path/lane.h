@@ -86,6 +86,7 @@ class Lane {
   /// Records gathered since the last call go to the sink: once a burst.
   void flush_ledger() noexcept { ledger_.flush(); }
 
+  [[nodiscard]] std::size_t egress_size() const noexcept { return egress_.size(); }
   [[nodiscard]] std::size_t egress_room() const noexcept { return egress_.room(); }
   [[nodiscard]] std::size_t queue_room() const noexcept {
     return queue_.capacity() - queue_.size() - held_frames_;

@@ -127,24 +127,15 @@ void check_names(const std::vector<Table>& tables, const std::vector<ReadRule>& 
   }
 }
 
-/// Something is cut, or replaced, that no rule goes by.
-void check_path_is_used(const Table& root, const std::vector<ReadRule>& rules,
-                        const Surroundings& around) {
-  if (std::ranges::any_of(rules, &ReadRule::of_path)) return;
-  constexpr std::string_view kNobody =
-      "expected a rule with delay = \"path\", whose frames go that way; found none";
-  if (around.outage) root.refuse("outage", kNobody);
-  for (const Table& table : root.tables("protection")) table.refuse(kNobody);
-}
-
-std::vector<RuleConfig> read_rules(const Table& root, const Surroundings& around) {
+std::vector<RuleConfig> read_rules(const Table& root, const Surroundings& around, bool& by_path) {
   const std::vector<Table> tables = root.tables("rule");
   if (tables.empty() && !root.has("event"))
     root.refuse("expected at least one [[rule]] or [[event]], found none");
   std::vector<ReadRule> read;
   for (const Table& table : tables) read.push_back(read_rule(table, read.size(), around));
   check_names(tables, read);
-  check_path_is_used(root, read, around);
+  by_path = std::ranges::any_of(read, &ReadRule::of_path);
+  if (around.outage && !by_path) root.refuse("outage", kNobodyGoesByIt);
   std::vector<RuleConfig> rules;
   for (ReadRule& rule : read) add_rule(rules, std::move(rule), around.path);
   return rules;
@@ -219,7 +210,8 @@ Result<ImpairProfile> read_settled(Document& document) {
   profile.path = std::move(*path);
   profile.capacity = read_capacity(root, profile.path);
   profile.log_all = read_log_all(root);
-  profile.rules = read_rules(root, read_surroundings(root, profile.path, document.name()));
+  profile.rules = read_rules(root, read_surroundings(root, profile.path, document.name()),
+                             profile.by_path);
   profile.events = read_events(root);
   profile.acts = read_acts(root);
   root.finish();

@@ -30,6 +30,7 @@ struct ImpairProfile {
   std::string name;
   std::uint64_t seed = 1;
   std::optional<path::Path> path;
+  bool by_path = false;  // some rule's delay is the path's
   Capacity capacity;
   bool log_all = false;                 // every frame goes into the ledger
   std::vector<path::RuleConfig> rules;  // not empty where there are no events

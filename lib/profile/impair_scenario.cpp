@@ -25,6 +25,7 @@ class Course {
     Document next = now_.copy();
     auto profile = read_settled(next);
     if (!profile) return refuse(step, profile.error().message);
+    if (of_path(step) && !profile->by_path) return refuse(step, std::string(kNobodyGoesByIt));
     longest_ = std::max(longest_, profile->longest_delay());
     last_ = std::move(*profile);
     return true;
@@ -40,6 +41,9 @@ class Course {
   }
 
  private:
+  static bool of_path(const ScenarioStep& step) {
+    return std::ranges::any_of(step.edits, [](const Edit& edit) { return edit.table.empty(); });
+  }
   [[nodiscard]] const ImpairProfile& profile() const { return last_ ? *last_ : *settled_; }
 
   /// "path" is a time, too, where both ways take the same.

@@ -5,6 +5,9 @@
 
 namespace lw::profile {
 
+inline constexpr std::string_view kNobodyGoesByIt =
+    "expected a rule with delay = \"path\", whose frames go that way; found none";
+
 /// A document as it stands, without looking ahead at what its acts bring.
 Result<ImpairProfile> read_settled(Document& document);
 

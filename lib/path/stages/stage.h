@@ -49,6 +49,13 @@ class StageSet {
   [[nodiscard]] constexpr Stage last() const noexcept {
     return static_cast<Stage>(bits_ == 0 ? 0 : std::bit_width(bits_) - 1);
   }
+  /// Bit i is the stage of that place in enum Stage: how they are stored.
+  [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }
+  static constexpr StageSet of(std::uint16_t bits) noexcept {
+    StageSet set;
+    set.bits_ = bits;
+    return set;
+  }
   friend constexpr bool operator==(StageSet, StageSet) = default;
 
  private:

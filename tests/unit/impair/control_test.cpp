@@ -28,19 +28,46 @@ class ControlTest : public testing::Test {
     return ask({{"do", "set"}, {"rule", rule}, {"keys", keys}});
   }
 
+  Result<void> change(Result<LiveProfile::Version> next) {
+    if (!next) return std::unexpected(next.error());
+    if (!running_) return fail("the run has ended", ExitCode::failed);
+    applied_.push_back(next->profile);
+    live_.keep(std::move(*next));
+    return {};
+  }
+
   bool running_ = true;
   std::vector<profile::ImpairProfile> applied_;
-  Control control_{
-      LiveProfile({.profile = profile::parse_impair_profile(kProfile, "p.toml").value(),
-                   .text = std::string(kProfile),
-                   .name = "p.toml"}),
-      [this](const profile::ImpairProfile& next) -> Result<void> {
-        if (!running_) return fail("the run has ended", ExitCode::failed);
-        applied_.push_back(next);
-        return {};
-      },
-      [] { return sound_report(); }};
+  std::vector<profile::Command> commands_;
+  LiveProfile live_{{.profile = profile::parse_impair_profile(kProfile, "p.toml").value(),
+                     .text = std::string(kProfile),
+                     .name = "p.toml"}};
+  Control control_{{.set = [this](auto edits) { return change(live_.with(edits)); },
+                    .load = [this](const auto& file) { return change(live_.loaded(file)); },
+                    .reset = [this] { return change(live_.unedited()); },
+                    .command =
+                        [this](const profile::Command& command) -> Result<void> {
+                      if (auto steps = live_.on_command(command); !steps)
+                        return std::unexpected(steps.error());
+                      commands_.push_back(command);
+                      return {};
+                    },
+                    .profile = [this] { return live_.now().profile; },
+                    .snapshot = [] { return sound_report(); }}};
 };
+
+TEST_F(ControlTest, ACommandIsByNameOrSaysAllItself) {
+  EXPECT_THAT(ask({{"do", "event"}, {"name", "detour"}})["error"], HasSubstr("\"detour\""));
+  EXPECT_EQ(ask({{"do", "event"}, {"flap", {{"port", "west"}, {"down", "1s"}}}})["ok"], true);
+  EXPECT_THAT(ask({{"do", "event"}, {"flap", {{"port", "up"}, {"down", "1s"}}}})["error"],
+              HasSubstr("p.toml: port: expected"));
+  EXPECT_EQ(ask({{"do", "event"}, {"event", {{"on", "ack"}, {"action", "drop"}}}})["ok"], true);
+  EXPECT_THAT(ask({{"do", "event"}, {"event", {{"on", "ack"}, {"acton", "drop"}}}})["error"],
+              HasSubstr("did you mean"));
+  EXPECT_EQ(ask({{"do", "event"}, {"at", {{"rule", "long haul"}, {"set", {{"loss", 1}}}}}})["ok"],
+            true);
+  EXPECT_EQ(commands_.size(), 3U);
+}
 
 TEST_F(ControlTest, ShowsTheReportAndTheRules) {
   const Json answer = ask({{"do", "show"}});
@@ -96,7 +123,9 @@ TEST_F(ControlTest, AnotherProfileIsLoadedByItsFile) {
 TEST_F(ControlTest, NonsenseIsAnsweredInOneLine) {
   for (const std::string request :
        {"", "{", "7", "[]", "{}", R"({"do":1})", R"({"do":"jump"})", R"({"do":"set"})",
-        R"({"do":"set","rule":1,"keys":{}})", R"({"do":"load"})", "{\"do\":\"\xff\"}"}) {
+        R"({"do":"set","rule":1,"keys":{}})", R"({"do":"load"})", R"({"do":"event"})",
+        R"({"do":"event","flap":7})", R"({"do":"event","name":7})", R"({"do":"event","at":{}})",
+        R"({"do":"event","event":{"a":null}})", R"({"do":"set","rule":"long haul","keys":{"":1}})", "{\"do\":\"\xff\"}"}) {
     const std::string answer = control_.answer(request);
     EXPECT_EQ(Json::parse(answer)["ok"], false) << request;
     EXPECT_EQ(answer.find('\n'), answer.size() - 1);

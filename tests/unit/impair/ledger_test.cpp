@@ -56,14 +56,14 @@ TEST(LedgerLine, AnUntouchedFrameHasNoRuleAndNoBth) {
 }
 
 TEST(LedgerFile, WhereItCanNotWriteItSaysSo) {
-  const auto file = LedgerFile::create("/no such folder/ledger", kRules, 0);
+  const auto file = LedgerFile::create("/no such folder/ledger", LedgerFormat::json_lines, kRules, 0);
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().exit, ExitCode::environment);
   EXPECT_THAT(file.error().message, testing::HasSubstr("/no such folder/ledger"));
 }
 
 TEST(LedgerFile, AFullDiskIsNoticedAtTheLatestWhenClosed) {
-  auto file = LedgerFile::create("/dev/full", kRules, 0);
+  auto file = LedgerFile::create("/dev/full", LedgerFormat::json_lines, kRules, 0);
   ASSERT_TRUE(file);
   const auto record = dropped();
   (*file)->write(std::span(&record, 1));

@@ -54,5 +54,65 @@ TEST(PipelineEvents, EditedFramesAreSaidToBe) {
   EXPECT_FALSE(decide(pipeline, test::roce_frame()).mark);
 }
 
+EventConfig nth_to_qp(std::uint32_t qp, std::uint64_t occurrence, bool from_now = false) {
+  auto event = first_request(EventAction::drop);
+  event.qp = qp;
+  event.occurrence = occurrence;
+  event.from_now = from_now;
+  return event;
+}
+
+bool drops(Pipeline& pipeline, std::uint32_t qp, std::uint32_t psn = 7) {
+  return decide(pipeline, test::roce_frame(qp, psn)).action == Action::drop;
+}
+
+/// An event more, while the first two wait: QPs stay known, and counts go on.
+TEST(PipelineEvents, MoreOfThemForgetNothing) {
+  std::vector events = {nth_to_qp(1, 4), nth_to_qp(3, 1)};
+  Pipeline pipeline(Direction::west_to_east, 1, {}, events);
+  for (const std::uint32_t qp : {0x100U, 0x200U, 0x100U}) EXPECT_FALSE(drops(pipeline, qp));
+  events.push_back(nth_to_qp(2, 2, true));  // its second packet from now on
+  events.push_back(nth_to_qp(1, 1, true));
+  Pipeline more(Direction::west_to_east, 1, {}, events);
+  more.inherit(pipeline, kNow);
+  EXPECT_EQ(more.events().qps(), 2U);
+  EXPECT_TRUE(drops(more, 0x100)) << "its third, and the first from now on";
+  EXPECT_FALSE(drops(more, 0x200));
+  EXPECT_TRUE(drops(more, 0x100)) << "its fourth";
+  EXPECT_TRUE(drops(more, 0x200)) << "its second from now on";
+  EXPECT_TRUE(drops(more, 0x300)) << "the third QP seen";
+  EXPECT_FALSE(more.events().pending());
+}
+
+TEST(PipelineEvents, WhatHappenedDoesNotHappenAgain) {
+  std::vector events = {nth_to_qp(1, 1)};
+  Pipeline pipeline(Direction::west_to_east, 1, {}, events);
+  EXPECT_TRUE(drops(pipeline, 0x100));
+  events.push_back(nth_to_qp(1, 1, true));
+  Pipeline more(Direction::west_to_east, 1, {}, events);
+  more.inherit(pipeline, kNow);
+  EXPECT_TRUE(drops(more, 0x100));
+  EXPECT_FALSE(drops(more, 0x100));
+  const auto outcomes = more.events().outcomes();
+  ASSERT_EQ(outcomes.size(), 1U) << "of one name";
+  EXPECT_EQ(outcomes[0].happened, 2U);
+}
+
+/// Other events altogether: the streams' first PSNs are known all the same.
+TEST(PipelineEvents, OtherEventsKnowTheQpsThatWereLearnt) {
+  const std::vector before = {nth_to_qp(2, 9)};
+  Pipeline pipeline(Direction::west_to_east, 1, {}, before);
+  EXPECT_FALSE(drops(pipeline, 0x100, 1000));
+  EXPECT_FALSE(drops(pipeline, 0x200, 5000));
+  auto event = nth_to_qp(2, 1);
+  event.psn_from = PsnFrom::start;
+  event.psn = 3;
+  const std::vector after = {event};
+  Pipeline other(Direction::west_to_east, 1, {}, after);
+  other.inherit(pipeline, kNow);
+  EXPECT_FALSE(drops(other, 0x100, 1003));
+  EXPECT_TRUE(drops(other, 0x200, 5003));
+}
+
 }  // namespace
 }  // namespace lw::path

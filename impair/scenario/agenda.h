@@ -25,11 +25,14 @@ class Agenda {
 
   /// A scenario, in place of the one before.
   void begin(std::span<const profile::ScenarioStep> steps);
-  /// A scenario that began at `now`, whenever frames came.
+  /// The same for one that begins at `now`, whenever frames come.
   void begin(std::span<const profile::ScenarioStep> steps, Instant now);
   /// A command's steps, from `now` on.
   void add(std::span<const profile::ScenarioStep> steps, Instant now);
 
+  /// Links are still to go down, or to come back.
+  [[nodiscard]] bool changes_links() const noexcept;
+  [[nodiscard]] std::size_t size() const noexcept { return scenario_.size() + commands_.size(); }
   /// The next one; null where nothing is left. What waits for time 0 comes last.
   [[nodiscard]] const Item* next(std::optional<Instant> zero) const noexcept;
   /// Takes next() away.

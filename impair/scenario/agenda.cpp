@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/agenda.h"
+#include "impair/scenario/agenda.h"
 
 #include <algorithm>
 
@@ -11,8 +11,11 @@ void Agenda::begin(std::span<const profile::ScenarioStep> steps) {
 }
 
 void Agenda::begin(std::span<const profile::ScenarioStep> steps, Instant now) {
-  begin({});
-  add(steps, now);
+  begin(steps);
+  for (Item& item : scenario_) {
+    item.step.at += now.time_since_epoch();
+    item.since_zero = false;
+  }
 }
 
 void Agenda::add(std::span<const profile::ScenarioStep> steps, Instant now) {
@@ -27,6 +30,11 @@ bool Agenda::scenario_first(std::optional<Instant> zero) const noexcept {
   if (scenario_.empty() || commands_.empty()) return commands_.empty();
   const auto due = scenario_.front().due(zero);
   return due && *due <= *commands_.front().due(zero);
+}
+
+bool Agenda::changes_links() const noexcept {
+  const auto changes = [](const Item& item) { return item.step.links.has_value(); };
+  return std::ranges::any_of(scenario_, changes) || std::ranges::any_of(commands_, changes);
 }
 
 const Agenda::Item* Agenda::next(std::optional<Instant> zero) const noexcept {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/recording/sighting.h"
+
+#include <fmt/format.h>
+
+namespace lw::impair {
+
+path::LedgerRecord record_of(const path::Transit& transit, path::Direction direction) noexcept {
+  path::LedgerRecord record;
+  record.number = transit.number;
+  record.in = transit.in;
+  record.rule = transit.rule;
+  record.direction = direction;
+  record.acted = transit.acted;
+  record.stage = transit.acted.last();
+  if (record.stage == path::Stage::none && transit.queued) record.stage = path::Stage::delay;
+  record.copy = transit.copy;
+  record.fate = transit.queued ? path::Fate::delayed : path::Fate::passed;
+  record.aimed = transit.aimed;
+  return record;
+}
+
+std::string comment_of(const path::LedgerRecord& record, const RuleNames& rules) {
+  const auto& names = rules[static_cast<std::size_t>(record.direction)];
+  std::string text = fmt::format("{}; frame {}", record.action(), record.number);
+  if (record.copy > 0) text += fmt::format(", copy {}", record.copy);
+  if (record.rule < names.size()) text += fmt::format("; rule {}", names[record.rule]);
+  if (record.stage != path::Stage::none) text += fmt::format("; stage {}", name_of(record.stage));
+  return text;
+}
+
+}  // namespace lw::impair

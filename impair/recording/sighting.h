@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "impair/ledger/binary_ledger.h"
+#include "path/ledger.h"
+#include "path/transit.h"
+
+namespace lw::impair {
+
+/// A frame as it came in or went out, beside its bytes. Plain data: it goes through a ring.
+struct Sighting {
+  Instant at;
+  std::uint32_t length = 0, wire_length = 0;  // of the bytes that were kept, and of the frame
+  bool out = false;
+  path::LedgerRecord record;  // what was done to it
+};
+
+/// The interfaces of a recording: two a direction.
+inline constexpr std::size_t kRecordedInterfaces = 4;
+inline constexpr std::string_view kInterfaceNames[kRecordedInterfaces] = {
+    "west-to-east in", "west-to-east out", "east-to-west in", "east-to-west out"};
+constexpr std::uint32_t interface_of(path::Direction direction, bool out) noexcept {
+  return 2 * static_cast<std::uint32_t>(direction) + (out ? 1 : 0);
+}
+
+/// What is known of a frame that leaves.
+path::LedgerRecord record_of(const path::Transit& transit, path::Direction direction) noexcept;
+
+/// A packet's comment: "drop; frame 171; rule long haul; stage loss".
+std::string comment_of(const path::LedgerRecord& record, const RuleNames& rules);
+
+}  // namespace lw::impair

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Any text as a request to a run: it is answered in one line of JSON, and what is refused changes
+// nothing.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "impair/control/control.h"
+#include "impair/control/live_profile.h"
+
+namespace {
+
+using lw::Result;
+using lw::impair::LiveProfile;
+
+constexpr std::string_view kProfile =
+    "[[rule]]\nname = \"r\"\ndelay = \"1ms\"\nloss = \"1%\"\n"
+    "[[at]]\nname = \"a\"\nrule = \"r\"\nset = { loss = 0 }\n"
+    "[[flap]]\nname = \"f\"\nport = \"west\"\ndown = \"1s\"\n";
+
+LiveProfile::Version started() {
+  return {.profile = lw::profile::parse_impair_profile(kProfile, "p.toml").value(),
+          .text = std::string(kProfile),
+          .name = "p.toml"};
+}
+
+Result<void> keep(LiveProfile& live, Result<LiveProfile::Version> next) {
+  if (!next) return std::unexpected(next.error());
+  live.keep(std::move(*next));
+  return {};
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const LiveProfile::Version kStarted = started();
+  LiveProfile live(kStarted);
+  lw::impair::Control control(
+      {.set = [&](auto edits) { return keep(live, live.with(edits)); },
+       .load = [](const auto&) -> Result<void> { return lw::fail("no files here"); },
+       .reset = [&] { return keep(live, live.unedited()); },
+       .command = [&](const auto& command) -> Result<void> {
+         const auto steps = live.on_command(command);
+         return steps ? Result<void>{} : std::unexpected(steps.error());
+       },
+       .profile = [&] { return live.now().profile; },
+       .snapshot = [] { return lw::impair::Report{}; }});
+  const std::string answer =
+      control.answer({reinterpret_cast<const char*>(data), size});
+  const auto json = nlohmann::json::parse(answer, nullptr, false);
+  if (!json.is_object() || !json.contains("ok") || answer.find('\n') != answer.size() - 1)
+    std::abort();
+  if (!json["ok"].get<bool>() && json["error"].get<std::string>().empty()) std::abort();
+  return 0;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/ledger/binary_ledger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "impair/ledger/ledger_file.h"
+
+namespace lw::impair {
+namespace {
+
+using testing::HasSubstr;
+
+const RuleNames kRules = {std::vector<std::string>{"first", "a \"quoted\" name\n"},
+                          std::vector<std::string>{"back"}};
+
+/// One of each kind that there is.
+std::vector<path::LedgerRecord> some_records() {
+  path::LedgerRecord dropped;
+  dropped.number = 0x0102030405060708;
+  dropped.in = instant_from_ns(1'700'000'000'000'000'001);
+  dropped.rule = 1;
+  dropped.stage = path::Stage::outage;
+  dropped.acted.add(path::Stage::outage);
+  dropped.fate = path::Fate::dropped;
+  dropped.roce = true;
+  dropped.opcode = 0x81;
+  dropped.qpn = 0xfedcba;
+  dropped.psn = 0xffffff;
+  path::LedgerRecord delayed = dropped;
+  delayed.direction = path::Direction::east_to_west;
+  delayed.rule = 0;
+  delayed.out = instant_from_ns(1'700'000'000'000'000'900);
+  delayed.acted = {};
+  delayed.acted.add(path::Stage::event);
+  delayed.acted.add(path::Stage::reorder);
+  delayed.stage = path::Stage::reorder;
+  delayed.fate = path::Fate::delayed;
+  delayed.copy = 3;
+  path::LedgerRecord marked = delayed;
+  marked.acted = {};
+  marked.acted.add(path::Stage::event);
+  marked.stage = path::Stage::event;
+  marked.aimed = path::EventAction::mark;
+  path::LedgerRecord foreign;
+  foreign.in = foreign.out = instant_from_ns(5);
+  path::LedgerRecord away = foreign;
+  away.fate = path::Fate::link_down;
+  return {dropped, delayed, marked, foreign, away};
+}
+
+std::string file_of(std::span<const path::LedgerRecord> records) {
+  std::string file;
+  binary_ledger::put_header(file);
+  binary_ledger::put_names(file, kRules);
+  binary_ledger::put_records(file, records, 0);
+  binary_ledger::put_end(file, records.size(), 7);
+  return file;
+}
+
+auto lines_of(const std::string& file, std::vector<std::string>& lines) {
+  return binary_ledger::read(std::as_bytes(std::span(file)),
+                             [&](const path::LedgerRecord& record, const RuleNames& names) {
+                               lines.push_back(ledger_line(record, names, 0));
+                             });
+}
+
+TEST(BinaryLedger, SaysWhatJsonLinesWouldHaveSaid) {
+  const auto records = some_records();
+  std::vector<std::string> lines;
+  const auto end = lines_of(file_of(records), lines);
+  ASSERT_TRUE(end) << end.error();
+  ASSERT_TRUE(*end);
+  EXPECT_EQ((*end)->records, 5U);
+  EXPECT_EQ((*end)->skipped, 7U);
+  ASSERT_EQ(lines.size(), records.size());
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    EXPECT_EQ(lines[i], ledger_line(records[i], kRules, 0));
+  EXPECT_THAT(lines[2], HasSubstr(R"("stage":"event","action":"mark")"));
+}
+
+/// The documented layout, byte by byte.
+TEST(BinaryLedger, ARecordIsFortyBytesInTheirPlaces) {
+  const auto records = some_records();
+  std::string block;
+  binary_ledger::put_records(block, std::span(records).first(1), 1);
+  ASSERT_EQ(block.size(), 48U);
+  const std::string_view record = std::string_view(block).substr(8);
+  EXPECT_EQ(record.substr(0, 8), "\x08\x07\x06\x05\x04\x03\x02\x01");
+  EXPECT_EQ(record.substr(16, 8), std::string_view("\0\0\0\0\0\0\0\x80", 8)) << "never left";
+  EXPECT_EQ(record.substr(24, 4), "\xba\xdc\xfe\x81");
+  EXPECT_EQ(record.substr(28, 4), "\xff\xff\xff\x01");
+  EXPECT_EQ(record.substr(32, 8), std::string_view("\x01\x00\x04\x00\x00\x02\x02\x00", 8));
+}
+
+TEST(BinaryLedger, EveryTruncationAndEveryNonsenseIsTold) {
+  const std::string file = file_of(some_records());
+  std::vector<std::string> lines;
+  for (std::size_t length = 0; length < file.size(); ++length) {
+    const auto end = lines_of(file.substr(0, length), lines);
+    if (end) EXPECT_FALSE(*end) << length;
+  }
+  std::string wild = file;
+  wild[8] = 9;
+  EXPECT_THAT(lines_of(wild, lines).error(), HasSubstr("version 9"));
+  wild = file;
+  wild[file.size() - 24 - 40 + 36] = 2;  // the last record's direction
+  EXPECT_THAT(lines_of(wild, lines).error(), HasSubstr("mean nothing"));
+  EXPECT_THAT(lines_of("not a ledger at all", lines).error(), HasSubstr("LWLEDGER"));
+}
+
+}  // namespace
+}  // namespace lw::impair

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/recording/recorder.h"
+
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "core/chance.h"
+
+namespace lw::impair {
+namespace {
+
+std::vector<std::byte> frame_of(std::uint32_t number) {
+  std::vector<std::byte> bytes(20 + number * 7919 % 1400, static_cast<std::byte>(number));
+  for (std::size_t i = 0; i < 4; ++i) bytes[i] = static_cast<std::byte>(number >> 8 * i);
+  return bytes;
+}
+
+std::uint32_t number_of(const std::vector<std::byte>& bytes) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < 4; ++i) number |= std::to_integer<std::uint32_t>(bytes[i]) << 8 * i;
+  return number;
+}
+
+void record(Recorder& recorder, std::uint32_t number, bool out) {
+  const auto bytes = frame_of(number);
+  recorder.stage(bytes, static_cast<std::uint32_t>(bytes.size()));
+  recorder.say(0, instant_from_ns(number), out, {.number = number});
+  recorder.publish(1, out);
+}
+
+TEST(Recorder, FramesComeOutAsTheyWentInAcrossTheRingsEnd) {
+  Recorder recorder(path::Direction::west_to_east, 0, 4096);
+  std::vector<std::byte> bytes;
+  for (std::uint32_t i = 0; i < 5000; ++i) {
+    ASSERT_FALSE(recorder.front());
+    record(recorder, i, i % 2 == 1);
+    ASSERT_EQ(recorder.front(), instant_from_ns(i));
+    const Sighting sighting = recorder.take(bytes);
+    ASSERT_EQ(bytes, frame_of(i));
+    ASSERT_EQ(sighting.record.number, i);
+    ASSERT_EQ(sighting.out, i % 2 == 1);
+    ASSERT_EQ(sighting.wire_length, bytes.size());
+  }
+}
+
+TEST(Recorder, OfWhatWasStagedOnlyThePublishedIsThere) {
+  Recorder recorder(path::Direction::west_to_east, 0, 1 << 16);
+  for (std::uint32_t i = 0; i < 5; ++i) recorder.stage(frame_of(i), 1);
+  for (std::size_t i = 0; i < 5; ++i) recorder.say(i, {}, true, {.number = i});
+  recorder.publish(2, true);
+  record(recorder, 9, true);
+  std::vector<std::byte> bytes;
+  for (const std::uint32_t number : {0U, 1U, 9U}) {
+    ASSERT_TRUE(recorder.front());
+    EXPECT_EQ(recorder.take(bytes).record.number, number);
+    EXPECT_EQ(number_of(bytes), number);
+  }
+  EXPECT_FALSE(recorder.front());
+}
+
+TEST(Recorder, LongFramesAreCutWhereAsked) {
+  Recorder recorder(path::Direction::west_to_east, 64, 1 << 16);
+  record(recorder, 1000, false);
+  std::vector<std::byte> bytes;
+  const Sighting sighting = recorder.take(bytes);
+  EXPECT_EQ(bytes.size(), 64U);
+  EXPECT_EQ(sighting.wire_length, frame_of(1000).size());
+}
+
+TEST(Recorder, WithoutRoomFramesAreSkippedAndCounted) {
+  Recorder recorder(path::Direction::west_to_east, 0, 4096);
+  for (std::uint32_t i = 0; i < 100; ++i) record(recorder, i, i % 2 == 1);
+  std::vector<std::byte> bytes;
+  std::uint64_t there = 0;
+  for (; recorder.front(); ++there) {
+    const Sighting sighting = recorder.take(bytes);
+    EXPECT_EQ(bytes, frame_of(static_cast<std::uint32_t>(sighting.record.number)));
+  }
+  EXPECT_GT(there, 2U);
+  EXPECT_EQ(there + recorder.skipped(false) + recorder.skipped(true), 100U);
+  record(recorder, 7, false);
+  EXPECT_TRUE(recorder.front()) << "there is room again";
+}
+
+TEST(Recorder, AnotherThreadTakesThemInOrder) {
+  Recorder recorder(path::Direction::west_to_east, 0, 1 << 15);
+  constexpr std::uint32_t kFrames = 20'000;
+  std::jthread writer([&] {
+    for (std::uint32_t i = 0; i < kFrames; ++i) record(recorder, i, false);
+    recorder.stage({}, 0);
+    recorder.say(0, instant_from_ns(kFrames), false, {.number = kFrames});
+    recorder.publish(1, false);
+  });
+  std::vector<std::byte> bytes;
+  std::uint64_t seen = 0, next = 0;
+  while (next <= kFrames && (writer.joinable() || recorder.front())) {
+    if (!recorder.front()) {
+      if (seen + recorder.skipped(false) == kFrames + 1) break;
+      std::this_thread::yield();
+      continue;
+    }
+    const Sighting sighting = recorder.take(bytes);
+    ASSERT_GE(sighting.record.number, next);
+    next = sighting.record.number + 1;
+    if (sighting.length > 0) ASSERT_EQ(number_of(bytes), sighting.record.number);
+    ++seen;
+  }
+  EXPECT_EQ(seen + recorder.skipped(false), kFrames + 1);
+}
+
+}  // namespace
+}  // namespace lw::impair
