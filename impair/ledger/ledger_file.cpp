@@ -90,27 +90,36 @@ void LedgerFile::put(const std::string& text) {
 
 void LedgerFile::learn(RuleNames rules) {
   const std::lock_guard lock(names_);
-  names_to_write_ = names_to_write_ || rules != rules_;
+  if (rules == rules_) return;
+  put_block();
+  names_to_write_ = true;
   rules_ = std::move(rules);
+}
+
+void LedgerFile::put_block() {
+  if (block_.empty()) return;
+  std::string text;
+  if (names_to_write_) binary_ledger::put_names(text, rules_);
+  names_to_write_ = false;
+  binary_ledger::put_records(text, block_, clock_offset_ns_);
+  put(text);
+  block_.clear();
 }
 
 void LedgerFile::write(std::span<const path::LedgerRecord> records) {
   const std::lock_guard lock(names_);
-  std::string text;
-  if (format_ == LedgerFormat::binary) {
-    if (names_to_write_) binary_ledger::put_names(text, rules_);
-    names_to_write_ = false;
-    binary_ledger::put_records(text, records, clock_offset_ns_);
-  } else {
-    for (const auto& record : records)
-      text += ledger_line(record, rules_, clock_offset_ns_) + "\n";
-  }
-  put(text);
   records_ += records.size();
+  if (format_ == LedgerFormat::binary) {
+    block_.insert(block_.end(), records.begin(), records.end());
+    if (block_.size() >= kBlock) put_block();
+    return;
+  }
+  for (const auto& record : records) put(ledger_line(record, rules_, clock_offset_ns_) + "\n");
 }
 
 Result<void> LedgerFile::close(std::uint64_t skipped) {
   if (format_ == LedgerFormat::binary) {
+    put_block();
     std::string end;
     binary_ledger::put_end(end, records_, skipped);
     put(end);

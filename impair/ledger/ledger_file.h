@@ -46,13 +46,17 @@ class LedgerFile : public path::LedgerSink {
   LedgerFile(std::string path, std::FILE* file, LedgerFormat format, RuleNames rules,
              std::int64_t clock_offset_ns);
   void put(const std::string& text);
+  void put_block();
 
   std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
   LedgerFormat format_;
-  std::mutex names_;  // guards the next two
+  std::mutex names_;  // guards the next three
   RuleNames rules_;
-  bool names_to_write_ = true;  // in the compact form
+  // Of the compact form: a block is worth its head.
+  static constexpr std::size_t kBlock = 1024;
+  bool names_to_write_ = true;
+  std::vector<path::LedgerRecord> block_;
   std::int64_t clock_offset_ns_;
   std::uint64_t records_ = 0;
   bool failed_ = false;

@@ -136,8 +136,8 @@ path = {{ span = [{{ length = "100km" }}] }}
     def test_a_shorter_path_reorders_only_where_asked(self):
         left, _, _ = self.replay(self.protection('kept', '50us'))
         self.assertEqual(self.order, sorted(self.order))
-        # What came over the new path waits for the last one on the old.
-        self.assertEqual(left[1005], 998 * GAP + DELAY_200)
+        # What came over the new path waits until nothing can be on the old one any more.
+        self.assertEqual(left[1005], 1000 * GAP + DELAY_200)
         left, _, _ = self.replay(self.protection('free', '50us'))
         self.assertNotEqual(self.order, sorted(self.order))
         self.assertEqual(left[1005], 1005 * GAP + DELAY_100)
@@ -347,7 +347,8 @@ signature = true
         self.assertEqual(report['scenario']['done'], 5)
         self.assertEqual(report['capture']['skipped'], 0)
         self.assertEqual(report['capture']['frames'],
-                         east['received']['frames'] + east['sent']['frames'])
+                         sum(d['received']['frames'] + d['sent']['frames']
+                             for d in report['directions']))
         ledger = [json.loads(line) for line in
                   self.impair('ledger', at / 'l.lwl').stdout.splitlines()]
         self.assertEqual(sum(r['stage'] == 'outage' for r in ledger), outage)
