@@ -172,7 +172,7 @@ times = 2
         self.assertEqual((self.folder / 'out.pcap').read_bytes(), first)
 
     def test_a_compact_ledger_says_the_same(self):
-        profile = self.protection('kept').replace('loss = 0', 'loss = "5%"\nmark = "3%"')
+        profile = self.protection('kept').replace('loss = 0', 'loss = "5%"\nreorder = { fraction = "3%", time = "10us" }')
         self.replay(profile)
         lines = (self.folder / 'ledger').read_text()
         self.assertGreater(lines.count('\n'), 200)
@@ -229,21 +229,28 @@ times = 2
 
 class Running(Scenario):
     def start(self, profile, west, east, *options):
-        ready = self.folder / 'ready'
+        process = self.begin(profile, west, east, *options)
+        self.wait_for(process)
+        return process
+
+    def begin(self, profile, west, east, *options):
+        self.ready = self.folder / 'ready'
         process = subprocess.Popen(
             [program('roce-impair'), 'run', str(self.write('p.toml', profile)), '--west', west,
              '--east', east, '--json', '--control', str(self.folder / 'ctl'), '--ready-file',
-             str(ready), *map(str, options)],
+             str(self.ready), *map(str, options)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
         self.addCleanup(lambda: process.poll() is None and process.kill())
+        return process
+
+    def wait_for(self, process):
         end = time.monotonic() + 60
-        while not ready.exists():
+        while not self.ready.exists():
             self.assertIsNone(process.poll(), 'the run ended')
             self.assertLess(time.monotonic(), end, 'never ready')
             time.sleep(0.02)
-        return process
 
     def stop(self, process):
         process.send_signal(signal.SIGTERM)
@@ -299,7 +306,7 @@ set = { loss = "5%" }
         """From the first frame on: an outage, another path, a flap, an event on command; the
         capture and the ledger tell of each."""
         at = self.folder
-        process = self.start(PATHS.replace('loss = 0', '') + '''
+        process = self.begin(PATHS.replace('loss = 0', '') + '''
 [[protection]]
 time = "500ms"
 outage = "300ms"
@@ -331,6 +338,7 @@ signature = true
         near = subprocess.Popen([program('roce-gen'), 'run', str(flow), '--port', f'memif:{at}/w'],
                                 stdout=subprocess.DEVNULL)
         self.addCleanup(lambda: near.poll() is None and near.kill())
+        self.wait_for(process)
         self.until(lambda: self.shown()['report'].get('scenario', {}).get('done') == 4, 'steps')
         self.ctl('event', 'hit')
         near.wait(timeout=60)

@@ -98,7 +98,7 @@ TEST(BinaryLedger, EveryTruncationAndEveryNonsenseIsTold) {
   std::vector<std::string> lines;
   for (std::size_t length = 0; length < file.size(); ++length) {
     const auto end = lines_of(file.substr(0, length), lines);
-    if (end) EXPECT_FALSE(*end) << length;
+    EXPECT_FALSE(end && *end) << length;
   }
   std::string wild = file;
   wild[8] = 9;

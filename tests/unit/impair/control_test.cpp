@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/control/control.h"
+#include "impair/control/live_profile.h"
 
 #include <cstdio>
 #include <fstream>

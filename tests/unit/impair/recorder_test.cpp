@@ -103,7 +103,9 @@ TEST(Recorder, AnotherThreadTakesThemInOrder) {
     const Sighting sighting = recorder.take(bytes);
     ASSERT_GE(sighting.record.number, next);
     next = sighting.record.number + 1;
-    if (sighting.length > 0) ASSERT_EQ(number_of(bytes), sighting.record.number);
+    if (sighting.length > 0) {
+      ASSERT_EQ(number_of(bytes), sighting.record.number);
+    }
     ++seen;
   }
   EXPECT_EQ(seen + recorder.skipped(false), kFrames + 1);

@@ -81,7 +81,7 @@ TEST(Scenario, ARampGoesFromWhatIsThereInEqualSteps) {
   for (std::size_t i = 0; i < 4; ++i) {
     const auto rule = after(text, i + 1).rules[1];
     EXPECT_EQ(rule.delay, Duration(static_cast<std::int64_t>(delays_ms[i] * 1e6)));
-    EXPECT_NEAR(std::get<double>(rule.loss), 0.01 * (i + 2), 1e-15);
+    EXPECT_NEAR(std::get<double>(rule.loss), 0.01 * static_cast<double>(i + 2), 1e-15);
     EXPECT_NEAR(rule.queue->rate_bps, 10e9 - 2e9 * static_cast<double>(i + 1), 1);
   }
 }
