@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/control/control.h"
-#include "impair/control/live_profile.h"
 
 #include <cstdio>
 #include <fstream>
@@ -10,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "impair/control/live_profile.h"
 #include "unit/impair/sound_report.h"
 
 namespace lw::impair {

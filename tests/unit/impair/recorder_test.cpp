@@ -22,10 +22,16 @@ std::uint32_t number_of(const std::vector<std::byte>& bytes) {
   return number;
 }
 
+path::LedgerRecord numbered(std::uint64_t number) {
+  path::LedgerRecord record;
+  record.number = number;
+  return record;
+}
+
 void record(Recorder& recorder, std::uint32_t number, bool out) {
   const auto bytes = frame_of(number);
   recorder.stage(bytes, static_cast<std::uint32_t>(bytes.size()));
-  recorder.say(0, instant_from_ns(number), out, {.number = number});
+  recorder.say(0, instant_from_ns(number), out, numbered(number));
   recorder.publish(1, out);
 }
 
@@ -47,7 +53,7 @@ TEST(Recorder, FramesComeOutAsTheyWentInAcrossTheRingsEnd) {
 TEST(Recorder, OfWhatWasStagedOnlyThePublishedIsThere) {
   Recorder recorder(path::Direction::west_to_east, 0, 1 << 16);
   for (std::uint32_t i = 0; i < 5; ++i) recorder.stage(frame_of(i), 1);
-  for (std::size_t i = 0; i < 5; ++i) recorder.say(i, {}, true, {.number = i});
+  for (std::size_t i = 0; i < 5; ++i) recorder.say(i, {}, true, numbered(i));
   recorder.publish(2, true);
   record(recorder, 9, true);
   std::vector<std::byte> bytes;
@@ -89,7 +95,7 @@ TEST(Recorder, AnotherThreadTakesThemInOrder) {
   std::jthread writer([&] {
     for (std::uint32_t i = 0; i < kFrames; ++i) record(recorder, i, false);
     recorder.stage({}, 0);
-    recorder.say(0, instant_from_ns(kFrames), false, {.number = kFrames});
+    recorder.say(0, instant_from_ns(kFrames), false, numbered(kFrames));
     recorder.publish(1, false);
   });
   std::vector<std::byte> bytes;
