@@ -110,9 +110,10 @@ void add_ctl_command(CLI::App& program, Command& chosen) {
   load->add_option("PROFILE", options->file, "TOML file")->required();
   CLI::App* event = add_question(*ctl, "event", "let something happen now", options, chosen,
                                  [](const Options& typed) { return fired(typed.event); });
-  event->add_option("NAME|{...}", options->event,
-                    "of an [[at]], a [[protection]], a [[flap]] or an [[event]] of the profile; or "
-                    "one as JSON, {\"flap\": {\"port\": \"west\", \"down\": \"1s\"}}")
+  event
+      ->add_option("NAME|{...}", options->event,
+                   "of an [[at]], a [[protection]], a [[flap]] or an [[event]] of the profile; or "
+                   "one as JSON, {\"flap\": {\"port\": \"west\", \"down\": \"1s\"}}")
       ->required();
   add_question(*ctl, "reset", "undo what `set` changed", options, chosen,
                [](const Options&) { return Json{{"do", "reset"}}; });

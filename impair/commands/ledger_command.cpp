@@ -19,10 +19,11 @@ ExitCode print(const std::string& path) {
   if (!file || !(content << file.rdbuf()))
     return complain({fmt::format("can't read {}: {}", path, std::strerror(errno))});
   const std::string bytes = content.str();
-  const auto end = binary_ledger::read(
-      std::as_bytes(std::span(bytes)), [](const path::LedgerRecord& record, const RuleNames& names) {
-        fmt::print("{}\n", ledger_line(record, names, 0));
-      });
+  const auto end =
+      binary_ledger::read(std::as_bytes(std::span(bytes)),
+                          [](const path::LedgerRecord& record, const RuleNames& names) {
+                            fmt::print("{}\n", ledger_line(record, names, 0));
+                          });
   if (!end) return complain({fmt::format("{}: {}", path, end.error()), ExitCode::failed});
   if (!*end)
     return complain({path + ": the ledger has no end: its writer was stopped", ExitCode::failed});

@@ -92,8 +92,7 @@ Result<void> Control::act(const std::string& what, const Json& request) {
     if (!command) return std::unexpected(command.error());
     return run_.command(*command);
   }
-  return fail(
-      fmt::format("expected \"do\": show, set, load, reset or event, found \"{}\"", what));
+  return fail(fmt::format("expected \"do\": show, set, load, reset or event, found \"{}\"", what));
 }
 
 Result<profile::Command> Control::read_command(const Json& request) {
@@ -111,8 +110,9 @@ Result<profile::Command> Control::read_command(const Json& request) {
         .kind = kind,
         .table = std::move(value)};
   }
-  return fail("event: expected a \"name\", or an \"event\", \"at\", \"protection\" or \"flap\" "
-              "with its keys");
+  return fail(
+      "event: expected a \"name\", or an \"event\", \"at\", \"protection\" or \"flap\" "
+      "with its keys");
 }
 
 Json Control::show() const {

@@ -38,8 +38,7 @@ Result<LiveProfile::Version> LiveProfile::load(const std::string& file,
                                                std::optional<std::uint64_t> seed) {
   auto text = profile::read_profile_text(file);
   if (!text) return std::unexpected(text.error());
-  Version version{
-      .profile = {}, .text = std::move(*text), .name = file == "-" ? "<stdin>" : file};
+  Version version{.profile = {}, .text = std::move(*text), .name = file == "-" ? "<stdin>" : file};
   auto profile = profile::parse_impair_profile(version.text, version.name);
   if (!profile) return std::unexpected(profile.error());
   version.profile = std::move(*profile);

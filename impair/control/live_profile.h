@@ -20,7 +20,7 @@ class LiveProfile {
  public:
   struct Version {
     profile::ImpairProfile profile;
-    std::string text, name;  // what it was read from
+    std::string text, name;                 // what it was read from
     std::vector<profile::Edit> edits = {};  // by the scenario, and by those who asked
   };
 

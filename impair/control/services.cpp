@@ -18,10 +18,10 @@ Result<std::unique_ptr<Services>> Services::start(const RunConfig& config, Direc
   if (config.metrics) {
     auto socket = ListeningSocket::tcp(*config.metrics);
     if (!socket) return std::unexpected(socket.error());
-    self->metrics_server_.emplace(
-        std::move(*socket), "\r\n\r\n", [&director](std::string_view request) {
-          return http_answer(request, to_prometheus(director.snapshot()));
-        });
+    self->metrics_server_.emplace(std::move(*socket), "\r\n\r\n",
+                                  [&director](std::string_view request) {
+                                    return http_answer(request, to_prometheus(director.snapshot()));
+                                  });
   }
   if (config.telemetry) self->telemetry_.emplace([&director] { return director.snapshot(); });
   return services;

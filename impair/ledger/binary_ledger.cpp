@@ -50,7 +50,8 @@ bool get_record(std::span<const std::byte> bytes, path::LedgerRecord& record) {
   const auto out = get<std::int64_t>(bytes, 16);
   const auto qp = get<std::uint32_t>(bytes, 24), psn = get<std::uint32_t>(bytes, 28);
   const auto direction = get<std::uint8_t>(bytes, 36), stage = get<std::uint8_t>(bytes, 37);
-  const unsigned fate = get<std::uint8_t>(bytes, 38) & 15U, aimed = get<std::uint8_t>(bytes, 38) >> 4U;
+  const unsigned fate = get<std::uint8_t>(bytes, 38) & 15U,
+                 aimed = get<std::uint8_t>(bytes, 38) >> 4U;
   const auto acted = get<std::uint16_t>(bytes, 34);
   if (direction > 1 || stage >= path::kStages || acted >> path::kStages != 0) return false;
   if (fate > static_cast<unsigned>(path::Fate::link_down) ||
@@ -155,8 +156,8 @@ std::expected<std::optional<End>, std::string> read(
         take(record, names);
       }
     } else {
-      return wrong(at, fmt::format("expected a block of kind 1 to 3, found kind {} of {} B", kind,
-                                   length));
+      return wrong(
+          at, fmt::format("expected a block of kind 1 to 3, found kind {} of {} B", kind, length));
     }
     at = begin + length;
   }

@@ -26,8 +26,7 @@ class LedgerFile : public path::LedgerSink {
   /// "-" is standard output. `clock_offset_ns` is added to every time: what turns the engine's
   /// clock into the one that stamps captures. Errors: environment.
   static Result<std::unique_ptr<LedgerFile>> create(const std::string& path, LedgerFormat format,
-                                                    RuleNames rules,
-                                                    std::int64_t clock_offset_ns);
+                                                    RuleNames rules, std::int64_t clock_offset_ns);
 
   /// Rules that a change of configuration brought, before their first record. Any thread.
   void learn(RuleNames rules);

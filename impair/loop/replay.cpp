@@ -10,8 +10,8 @@
 #include "capture/reader.h"
 #include "capture/writer.h"
 #include "impair/ledger/ledger_file.h"
-#include "impair/loop/frame_store.h"
 #include "impair/loop/configuration.h"
+#include "impair/loop/frame_store.h"
 #include "impair/loop/sizing.h"
 #include "impair/recording/recording_file.h"
 #include "impair/scenario/agenda.h"
@@ -151,9 +151,9 @@ Result<void> Replay::take_step(const profile::ScenarioStep& step, Instant now) {
   if (step.edits.empty()) return {};
   auto next = live_.stepped(step);
   if (!next) return std::unexpected(next.error());
-  if (link_ != roce::Link::ethernet && has_filters(next->profile)) return fail(std::string(kNoFilters));
-  Lane::Standby standby(
-      pipeline_of(next->profile, direction_, lane_.pipeline().rule_names()));
+  if (link_ != roce::Link::ethernet && has_filters(next->profile))
+    return fail(std::string(kNoFilters));
+  Lane::Standby standby(pipeline_of(next->profile, direction_, lane_.pipeline().rule_names()));
   lane_.replace(standby, now);
   names_[static_cast<std::size_t>(direction_)] = lane_.pipeline().rule_names();
   if (ledger_) ledger_->learn(names_);
@@ -264,12 +264,10 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
   if (!interfaces) return std::unexpected(interfaces.error());
   auto recording = open_recording(profile, config, *interfaces);
   if (!recording) return std::unexpected(recording.error());
-  auto writer =
-      capture::Writer::create(config.out, capture::format_for(config.out), *interfaces);
+  auto writer = capture::Writer::create(config.out, capture::format_for(config.out), *interfaces);
   if (!writer) return std::unexpected(writer.error());
-  const auto run =
-      std::make_unique<Replay>(version, config.direction, ledger->get(), recording->get(),
-                               std::move(*writer));
+  const auto run = std::make_unique<Replay>(version, config.direction, ledger->get(),
+                                            recording->get(), std::move(*writer));
   auto damage = feed(*run, *reader, has_filters(profile));
   if (!damage) return std::unexpected(damage.error());
   if (auto finished = run->finish(); !finished) return std::unexpected(finished.error());

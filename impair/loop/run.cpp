@@ -40,8 +40,7 @@ Result<LedgerOutput> open_ledger(const profile::ImpairProfile& profile, const Ru
 }
 
 Result<std::unique_ptr<Recording>> open_recording(const profile::ImpairProfile& profile,
-                                                  const RunConfig& config,
-                                                  std::int64_t offset_ns) {
+                                                  const RunConfig& config, std::int64_t offset_ns) {
   if (!config.capture) return nullptr;
   auto file = RecordingFile::create(*config.capture, rule_names_of(profile), offset_ns);
   if (!file) return std::unexpected(file.error());
@@ -96,7 +95,8 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   report.scenario = scenario;
   if (config.ledger) {
     ledger->thread->finish();
-    if (auto closed = ledger->file->close(ledger->thread->skipped()); !closed) return std::unexpected(closed.error());
+    if (auto closed = ledger->file->close(ledger->thread->skipped()); !closed)
+      return std::unexpected(closed.error());
     report.ledger =
         LedgerReport{*config.ledger, ledger->file->records(), ledger->thread->skipped()};
   }

@@ -35,8 +35,8 @@ void Way::admit(std::span<rte_mbuf*> frames, Instant now) noexcept {
   unsigned drops = 0;
   if (lane_.pipeline().edits()) make_own(frames);
   for (rte_mbuf* frame : frames) {
-    const bool kept = recorder_ ? admit_on_record(frame, now)
-                                : lane_.admit(frame, envelope_of(frame), now);
+    const bool kept =
+        recorder_ ? admit_on_record(frame, now) : lane_.admit(frame, envelope_of(frame), now);
     if (!kept) dropped[drops++] = frame;
   }
   if (drops) rte_pktmbuf_free_bulk(dropped.data(), drops);

@@ -31,8 +31,7 @@ void Recorder::copy_out(std::size_t at, void* to, std::size_t count) const noexc
 
 void Recorder::stage(std::span<const std::byte> bytes, std::uint32_t wire_length) noexcept {
   Staged& staged = staged_[staged_count_++];
-  const auto length =
-      static_cast<std::uint32_t>(std::min<std::size_t>(bytes.size(), most_bytes_));
+  const auto length = static_cast<std::uint32_t>(std::min<std::size_t>(bytes.size(), most_bytes_));
   const std::size_t needed = sizeof(Sighting) + length;
   staged = {end_, length, wire_length,
             end_ + needed - taken_.load(std::memory_order_acquire) <= ring_.size()};

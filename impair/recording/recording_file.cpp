@@ -10,9 +10,10 @@ Result<std::unique_ptr<RecordingFile>> RecordingFile::create(const std::string& 
                                                              std::int64_t clock_offset_ns,
                                                              int link_type) {
   if (capture::format_for(path) != capture::Format::pcapng)
-    return fail(fmt::format("{}: a capture with four interfaces and comments is a pcapng file: "
-                            "name it FILE.pcapng",
-                            path));
+    return fail(
+        fmt::format("{}: a capture with four interfaces and comments is a pcapng file: "
+                    "name it FILE.pcapng",
+                    path));
   std::vector<capture::Interface> interfaces;
   for (const std::string_view name : kInterfaceNames)
     interfaces.push_back({.link_type = link_type, .name = std::string(name)});

@@ -66,7 +66,7 @@ struct CaptureReport {
 /// How a run's scenario, and what commands fired, were carried out.
 struct ScenarioReport {
   std::size_t done = 0, failed = 0, all = 0;  // steps
-  Duration latest{};  // at most so long after its time was a step in force
+  Duration latest{};                          // at most so long after its time was a step in force
 };
 
 /// A whole run, at its end.

@@ -67,7 +67,9 @@ Json rules_json(const profile::ImpairProfile& profile) {
 namespace {
 
 std::string links_text(const profile::LinkChange& links) {
-  const std::string_view port = links.west && links.east ? "both ports" : links.west ? "west" : "east";
+  const std::string_view port = links.west && links.east ? "both ports"
+                                : links.west             ? "west"
+                                                         : "east";
   return fmt::format("{} {}", port, links.up ? "up" : "down");
 }
 
@@ -93,7 +95,8 @@ std::string scenario_text(const profile::ImpairProfile& profile) {
       text += fmt::format(", over {} in {} steps", format_duration(act.over), act.ramp);
     text += '\n';
     for (const auto& step : act.steps)
-      text += fmt::format("  + {:<26}{}\n", format_duration(step.at + (act.ramp ? act.over : Duration{})),
+      text += fmt::format("  + {:<26}{}\n",
+                          format_duration(step.at + (act.ramp ? act.over : Duration{})),
                           step_text(step));
   }
   return text;

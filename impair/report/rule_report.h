@@ -9,7 +9,8 @@
 
 namespace lw::impair {
 
-/// A profile's rules with each of their stages, events, and acts with each of their steps, in words.
+/// A profile's rules with each of their stages, events, and acts with each of their steps, in
+/// words.
 std::string rules_text(const profile::ImpairProfile& profile);
 std::string events_text(const profile::ImpairProfile& profile);
 std::string scenario_text(const profile::ImpairProfile& profile);

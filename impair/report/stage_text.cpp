@@ -18,9 +18,9 @@ std::string text_of(const path::PoliceConfig& police) {
 
 std::string text_of(const path::CorruptConfig& corrupt) {
   const bool packet = corrupt.part == path::CorruptConfig::Part::packet;
-  std::string text = fmt::format("{} of the frames, {} bit{} of the {}", share(corrupt.probability),
-                                 corrupt.bits, corrupt.bits == 1 ? "" : "s",
-                                 packet ? "packet" : "frame");
+  std::string text =
+      fmt::format("{} of the frames, {} bit{} of the {}", share(corrupt.probability), corrupt.bits,
+                  corrupt.bits == 1 ? "" : "s", packet ? "packet" : "frame");
   if (corrupt.offset) text += fmt::format(" from byte {} on", *corrupt.offset);
   return text + (corrupt.recompute_icrc ? ", ICRC recomputed" : ", ICRC left wrong");
 }
@@ -57,13 +57,14 @@ std::string jitter_text(const path::RuleConfig& rule) {
 std::string text_of(const path::TraceConfig& trace) {
   const std::string again =
       trace.period ? fmt::format(", again every {}", format_duration(*trace.period)) : "";
-  return fmt::format("{} rows over {}{}", trace.rows.size(), format_duration(trace.rows.back().time),
-                     again);
+  return fmt::format("{} rows over {}{}", trace.rows.size(),
+                     format_duration(trace.rows.back().time), again);
 }
 
 std::string text_of(const path::ReorderConfig& reorder) {
   std::string text = share(reorder.fraction) + " of the frames ";
-  if (reorder.frames == 0) return text + fmt::format("held back by {}", format_duration(reorder.by));
+  if (reorder.frames == 0)
+    return text + fmt::format("held back by {}", format_duration(reorder.by));
   text += reorder.swap ? "change places with the next"
                        : fmt::format("held back until {} more have gone on", reorder.frames);
   return text + fmt::format(", at most {}", format_duration(reorder.at_most));

@@ -15,8 +15,8 @@ namespace lw::impair {
 template <class Thing>
 class Appointment {
  public:
-  /// Control thread: `thing` is to be used at `at`, since time 0 or by the clock. Only where nothing
-  /// is lent.
+  /// Control thread: `thing` is to be used at `at`, since time 0 or by the clock. Only where
+  /// nothing is lent.
   void lend(Thing& thing, Duration at, bool since_zero) noexcept {
     done_.store(false, std::memory_order_relaxed);
     lent_.store(&thing, std::memory_order_release);

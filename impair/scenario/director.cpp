@@ -205,9 +205,8 @@ std::optional<ScenarioReport> Director::scenario() const {
 
 Report Director::snapshot() {
   const std::lock_guard lock(mutex_);
-  Report report{.command = "run",
-                .profile = live_.now().profile.name,
-                .seed = live_.now().profile.seed};
+  Report report{
+      .command = "run", .profile = live_.now().profile.name, .seed = live_.now().profile.seed};
   // A run that has just ended has nothing more to say than its ports.
   static_cast<void>(bump_->snapshot(report));
   report.ports = port_reports(*equipment_);

@@ -20,7 +20,8 @@ namespace lw::impair {
 /// from any thread, for as long as the bump works.
 class Director {
  public:
-  /// `learn` is told the names of rules before their first frame. Bump and equipment must outlive it.
+  /// `learn` is told the names of rules before their first frame. Bump and equipment must outlive
+  /// it.
   using Learn = std::function<void(const RuleNames&)>;
   Director(const LiveProfile::Version& profile, Bump& bump, Equipment& equipment, Learn learn);
   ~Director();

@@ -38,10 +38,10 @@ struct Decision {
   LineIndex line = 0;       // for Action::queue and hold
   StageSet acted = {};      // what made it more than its rule's nominal delay: the ledger has it
   std::uint8_t copies = 0;  // frames to make of it, once it is corrupted
-  bool corrupt = false, mark = false;  // to be done to its bytes
-  bool overtakes = false;              // counts for a frame that its rule holds back
+  bool corrupt = false, mark = false;     // to be done to its bytes
+  bool overtakes = false;                 // counts for a frame that its rule holds back
   EventAction aimed = EventAction::drop;  // where Stage::event acted: what it did
-  Instant release = {};                // for Action::queue and hold
+  Instant release = {};                   // for Action::queue and hold
 
   void act(Stage by) noexcept {
     stage = by;

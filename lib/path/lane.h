@@ -144,7 +144,7 @@ class Lane {
   Ring<Handle> egress_;
   Ring<Transit> egress_transits_;
   Ledger ledger_;
-  std::uint64_t received_ = 0;  // the next ingress frame number
+  std::uint64_t received_ = 0;   // the next ingress frame number
   Fate refusal_ = Fate::passed;  // why the last frame that found no place did not
   Tallies direction_;
   std::vector<Tallies> rules_;  // the last is the untouched frames'

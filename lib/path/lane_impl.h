@@ -51,8 +51,8 @@ void Lane<Handle, Frames>::replace(Standby& next, Instant now) noexcept {
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-bool Lane<Handle, Frames>::admit(Handle handle, const roce::Envelope& envelope,
-                                 Instant now, LedgerRecord* told) noexcept {
+bool Lane<Handle, Frames>::admit(Handle handle, const roce::Envelope& envelope, Instant now,
+                                 LedgerRecord* told) noexcept {
   const Arrival arrival = arrival_of(envelope, received_++, now);
   const Decision decision = pipeline_.decide(arrival);
   receive(decision, arrival);

@@ -26,7 +26,7 @@ enum class Fate : std::uint8_t {
   link_down,
 };
 constexpr std::string_view name_of(Fate fate) noexcept {
-  constexpr std::string_view kNames[] = {"pass",        "delay",     "drop",   "no_room",
+  constexpr std::string_view kNames[] = {"pass",        "delay",     "drop",    "no_room",
                                          "egress_full", "no_buffer", "stopped", "link_down"};
   return kNames[static_cast<std::size_t>(fate)];
 }
@@ -42,7 +42,7 @@ struct LedgerRecord {
   std::uint8_t copy = 0;      // 0: the frame itself; 1.. a duplicate of it
   Fate fate = Fate::passed;
   EventAction aimed = EventAction::drop;  // where Stage::event acted: what it did
-  bool roce = false;  // whether the following three are there
+  bool roce = false;                      // whether the following three are there
   std::uint8_t opcode = 0;
   std::uint32_t qpn = 0, psn = 0;
 

@@ -57,7 +57,8 @@ RuleIndex Pipeline::index_of(const std::string& name) {
 }
 
 void Pipeline::inherit(Pipeline& old, Instant now) noexcept {
-  // Occurrences go on being counted. Where events changed, those that QPs were learnt for know them.
+  // Occurrences go on being counted. Where events changed, those that QPs were learnt for know
+  // them.
   const auto& olds = old.event_configs_;
   if (event_configs_ == olds) {
     std::swap(events_, old.events_);

@@ -8,7 +8,8 @@ namespace lw::path {
 namespace {
 
 bool is_plain(const RuleConfig& c) noexcept {
-  return !c.outage && !c.police && !c.corrupt && !c.duplicate && !c.mark && !c.varies() && !c.reorder;
+  return !c.outage && !c.police && !c.corrupt && !c.duplicate && !c.mark && !c.varies() &&
+         !c.reorder;
 }
 
 /// What the ledger calls it where events ask for several things at once.

@@ -141,8 +141,8 @@ Result<std::string> read_profile_text(const std::string& path) {
 }
 
 Document Document::copy() const {
-  return Document(
-      std::make_unique<Content>(Content{Diagnostics(content_->diagnostics.name()), content_->root}));
+  return Document(std::make_unique<Content>(
+      Content{Diagnostics(content_->diagnostics.name()), content_->root}));
 }
 
 Result<void> Document::apply(const Edit& edit) {

@@ -210,8 +210,8 @@ Result<ImpairProfile> read_settled(Document& document) {
   profile.path = std::move(*path);
   profile.capacity = read_capacity(root, profile.path);
   profile.log_all = read_log_all(root);
-  profile.rules = read_rules(root, read_surroundings(root, profile.path, document.name()),
-                             profile.by_path);
+  profile.rules =
+      read_rules(root, read_surroundings(root, profile.path, document.name()), profile.by_path);
   profile.events = read_events(root);
   profile.acts = read_acts(root);
   root.finish();

@@ -151,19 +151,23 @@ ScenarioStep event_step(const std::string& name, Value table) {
   set_entry(entries, "name", {table.at, name});
   set_entry(entries, "counted", {table.at, std::string("from-now")});
   const Position place = table.at;
-  return {.at = {}, .act = name, .place = place,
-          .edits = {{.table = "event", .name = name, .key = {}, .value = {},
-                     .parsed = std::move(table), .of_scenario = true}}};
+  return {.at = {},
+          .act = name,
+          .place = place,
+          .edits = {{.table = "event",
+                     .name = name,
+                     .key = {},
+                     .value = {},
+                     .parsed = std::move(table),
+                     .of_scenario = true}}};
 }
 
 /// Validates the command's steps, one after the other.
 Result<std::vector<ScenarioStep>> tried(Course& course, std::vector<ScenarioStep> steps) {
-  if (const auto verdict = course.verdict(); !verdict)
-    return std::unexpected(verdict.error());
+  if (const auto verdict = course.verdict(); !verdict) return std::unexpected(verdict.error());
   for (const ScenarioStep& step : steps)
     if (!course.take(step)) break;
-  if (const auto verdict = course.verdict(); !verdict)
-    return std::unexpected(verdict.error());
+  if (const auto verdict = course.verdict(); !verdict) return std::unexpected(verdict.error());
   return steps;
 }
 
@@ -197,7 +201,10 @@ Result<std::vector<ScenarioStep>> steps_on_command(std::string_view text, std::s
   if (command.table && command.kind != "event") {
     Value table = *command.table;
     set_entry(std::get<Entries>(table.data), "name", {table.at, command.name});
-    if (auto added = document->apply({.table = command.kind, .name = {}, .key = {}, .value = {},
+    if (auto added = document->apply({.table = command.kind,
+                                      .name = {},
+                                      .key = {},
+                                      .value = {},
                                       .parsed = std::move(table)});
         !added)
       return std::unexpected(added.error());
@@ -212,9 +219,10 @@ Result<std::vector<ScenarioStep>> steps_on_command(std::string_view text, std::s
   const Edit of_event{.table = "event", .name = command.name, .key = {}, .value = {}};
   if (const Value* event = document->find(of_event))
     return tried(course, {event_step(command.name, *event)});
-  return fail(fmt::format("{}: nothing is called \"{}\": expected the name of an [[at]], a "
-                          "[[protection]], a [[flap]] or an [[event]]",
-                          document->name(), command.name));
+  return fail(
+      fmt::format("{}: nothing is called \"{}\": expected the name of an [[at]], a "
+                  "[[protection]], a [[flap]] or an [[event]]",
+                  document->name(), command.name));
 }
 
 }  // namespace lw::profile

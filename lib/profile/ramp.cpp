@@ -15,7 +15,9 @@ std::optional<double> plain_number(const Value& value) {
   return std::nullopt;
 }
 
-double part_way(double from, double to, double share) noexcept { return from + (to - from) * share; }
+double part_way(double from, double to, double share) noexcept {
+  return from + (to - from) * share;
+}
 
 Value number_value(Position at, double number) {
   if (std::floor(number) == number && std::abs(number) < 1e15)

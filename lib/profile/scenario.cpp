@@ -24,7 +24,9 @@ Parsed<Duration> read_some_time(std::string_view text) {
 
 /// Name and time; one of them must be there.
 Act read_act(const Table& table, std::string kind, std::size_t index) {
-  Act act{.kind = kind, .name = fmt::format("{}{}", kind, index), .place = table.position(),
+  Act act{.kind = kind,
+          .name = fmt::format("{}{}", kind, index),
+          .place = table.position(),
           .time = table.get("time", read_some_time)};
   const auto name = table.get("name", read_text);
   if (name) act.name = *name;
@@ -97,7 +99,8 @@ void read_ramp(const Table& table, Act& act) {
   const auto wanted = std::max<Duration::rep>(1, *over / every.value_or(kUsualStep));
   if (every && wanted > kMostOfARamp)
     table.refuse("every", fmt::format("expected at most {} steps, found {}", kMostOfARamp, wanted));
-  act.ramp = steps.value_or(static_cast<std::uint32_t>(std::min<Duration::rep>(wanted, kMostOfARamp)));
+  act.ramp =
+      steps.value_or(static_cast<std::uint32_t>(std::min<Duration::rep>(wanted, kMostOfARamp)));
   if (*over / act.ramp < kShortestStep)
     table.refuse("over", fmt::format("expected steps of at least 1 ms, found {}",
                                      format_duration(*over / act.ramp)));
@@ -121,7 +124,11 @@ Act read_at(const Table& table, std::size_t index, const Table& root) {
 }
 
 Edit root_edit(std::string key, Value value) {
-  return {.table = {}, .name = {}, .key = std::move(key), .value = {}, .parsed = std::move(value),
+  return {.table = {},
+          .name = {},
+          .key = std::move(key),
+          .value = {},
+          .parsed = std::move(value),
           .of_scenario = true};
 }
 
@@ -137,8 +144,8 @@ Act read_protection(const Table& table, std::size_t index) {
   if (!outage || !path) return act;
   ScenarioStep over{.at = *outage, .act = act.name, .place = at};
   if (outage->count() > 0) {
-    act.steps.push_back({.at = {}, .act = act.name, .place = at,
-                         .edits = {root_edit("outage", {at, true})}});
+    act.steps.push_back(
+        {.at = {}, .act = act.name, .place = at, .edits = {root_edit("outage", {at, true})}});
     over.edits.push_back(root_edit("outage", {at, false}));
   }
   over.edits.push_back(root_edit("path", *path));
@@ -149,12 +156,11 @@ Act read_protection(const Table& table, std::size_t index) {
 
 /// A link goes down and comes back, once or several times.
 Act read_flap(const Table& table, std::size_t index) {
-  static constexpr Choice<LinkChange> kPorts[] = {{"west", {.west = true}},
-                                                  {"east", {.east = true}},
-                                                  {"both", {.west = true, .east = true}}};
+  static constexpr Choice<LinkChange> kPorts[] = {
+      {"west", {.west = true}}, {"east", {.east = true}}, {"both", {.west = true, .east = true}}};
   Act act = read_act(table, "flap", index);
-  LinkChange links = table.require("port", choice(kPorts), "west, east or both")
-                         .value_or(LinkChange{});
+  LinkChange links =
+      table.require("port", choice(kPorts), "west, east or both").value_or(LinkChange{});
   const auto down = table.require("down", read_some_time, "how long, \"200ms\"");
   const auto times = table.get_or("times", integer<std::uint32_t>(1, kMostFlaps), 1U);
   const auto every = table.get("every", read_some_time);
@@ -166,8 +172,11 @@ Act read_flap(const Table& table, std::size_t index) {
   for (std::uint32_t i = 0; down && i < times; ++i) {
     const Duration begin = every.value_or(Duration{}) * std::int64_t{i};
     for (links.up = false;; links.up = true) {
-      act.steps.push_back({.at = links.up ? begin + *down : begin, .act = act.name,
-                           .place = act.place, .edits = {}, .links = links});
+      act.steps.push_back({.at = links.up ? begin + *down : begin,
+                           .act = act.name,
+                           .place = act.place,
+                           .edits = {},
+                           .links = links});
       if (links.up) break;
     }
   }

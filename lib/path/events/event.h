@@ -32,7 +32,7 @@ struct EventConfig {
   std::uint32_t psn = 0;         // 24 bits
   std::uint64_t occurrence = 1;  // from 1, among the packets that all above holds for
   EventAction action = EventAction::drop;
-  Duration delay{};  // for EventAction::delay
+  Duration delay{};       // for EventAction::delay
   bool from_now = false;  // occurrences count from when this event came into force
 
   [[nodiscard]] bool applies(Direction direction) const noexcept { return covers(ways, direction); }

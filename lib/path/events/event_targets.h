@@ -68,9 +68,9 @@ class EventTargets {
   void happen(Event& event, Group group, Aimed& aimed) noexcept;
 
   std::vector<std::string> names_;
-  std::vector<Event> events_;    // sorted by target, then by occurrence
+  std::vector<Event> events_;          // sorted by target, then by occurrence
   std::vector<std::uint32_t> places_;  // in events_, by their order
-  std::vector<Target> targets_;  // open addressing, at most half full
+  std::vector<Target> targets_;        // open addressing, at most half full
   int shift_ = 0;
   std::vector<std::uint32_t> pending_of_ = {0};
   std::size_t pending_ = 0;

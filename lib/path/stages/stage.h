@@ -29,8 +29,9 @@ enum class Stage : std::uint8_t {
 inline constexpr std::size_t kStages = 11;
 
 constexpr std::string_view name_of(Stage stage) noexcept {
-  constexpr std::string_view kNames[kStages] = {"none",    "event",     "outage", "police", "loss",   "corrupt",
-                                                "duplicate", "mark", "queue",  "delay",  "reorder"};
+  constexpr std::string_view kNames[kStages] = {"none",  "event",   "outage",    "police",
+                                                "loss",  "corrupt", "duplicate", "mark",
+                                                "queue", "delay",   "reorder"};
   return kNames[static_cast<std::size_t>(stage)];
 }
 

@@ -46,8 +46,7 @@ class ControlTest : public testing::Test {
   Control control_{{.set = [this](auto edits) { return change(live_.with(edits)); },
                     .load = [this](const auto& file) { return change(live_.loaded(file)); },
                     .reset = [this] { return change(live_.unedited()); },
-                    .command =
-                        [this](const profile::Command& command) -> Result<void> {
+                    .command = [this](const profile::Command& command) -> Result<void> {
                       if (auto steps = live_.on_command(command); !steps)
                         return std::unexpected(steps.error());
                       commands_.push_back(command);
@@ -126,7 +125,8 @@ TEST_F(ControlTest, NonsenseIsAnsweredInOneLine) {
        {"", "{", "7", "[]", "{}", R"({"do":1})", R"({"do":"jump"})", R"({"do":"set"})",
         R"({"do":"set","rule":1,"keys":{}})", R"({"do":"load"})", R"({"do":"event"})",
         R"({"do":"event","flap":7})", R"({"do":"event","name":7})", R"({"do":"event","at":{}})",
-        R"({"do":"event","event":{"a":null}})", R"({"do":"set","rule":"long haul","keys":{"":1}})", "{\"do\":\"\xff\"}"}) {
+        R"({"do":"event","event":{"a":null}})", R"({"do":"set","rule":"long haul","keys":{"":1}})",
+        "{\"do\":\"\xff\"}"}) {
     const std::string answer = control_.answer(request);
     EXPECT_EQ(Json::parse(answer)["ok"], false) << request;
     EXPECT_EQ(answer.find('\n'), answer.size() - 1);

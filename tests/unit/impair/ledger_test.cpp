@@ -56,7 +56,8 @@ TEST(LedgerLine, AnUntouchedFrameHasNoRuleAndNoBth) {
 }
 
 TEST(LedgerFile, WhereItCanNotWriteItSaysSo) {
-  const auto file = LedgerFile::create("/no such folder/ledger", LedgerFormat::json_lines, kRules, 0);
+  const auto file =
+      LedgerFile::create("/no such folder/ledger", LedgerFormat::json_lines, kRules, 0);
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().exit, ExitCode::environment);
   EXPECT_THAT(file.error().message, testing::HasSubstr("/no such folder/ledger"));

@@ -46,7 +46,8 @@ ImpairProfile after(const std::string& text, std::size_t count) {
 
 TEST(Scenario, AnAtChangesTheKeysItNames) {
   const std::string text =
-      "[[at]]\ntime = \"2s\"\nrule = \"rest\"\nset = { loss = \"5%\", \"queue.rate\" = \"1Gb/s\" }\n"
+      "[[at]]\ntime = \"2s\"\nrule = \"rest\"\nset = { loss = \"5%\", \"queue.rate\" = \"1Gb/s\" "
+      "}\n"
       "[[at]]\ntime = \"1s\"\nrule = \"rest\"\nset.queue.buffer = \"2MB\"\n"
       "[[at]]\ntime = \"3s\"\nrule = \"rest\"\nset = { delay = \"\" }\n";
   const auto steps = parsed(text).scenario;
@@ -89,10 +90,12 @@ TEST(Scenario, ARampGoesFromWhatIsThereInEqualSteps) {
 TEST(Scenario, ARampBeginsWhereEarlierStepsLedAndAtThePathsDelay) {
   const std::string text =
       "[[at]]\ntime = \"1s\"\nrule = \"rest\"\nset = { delay = \"3ms\" }\n"
-      "[[at]]\ntime = \"2s\"\nrule = \"rest\"\nover = \"1s\"\nsteps = 2\nset = { delay = \"5ms\" }\n";
+      "[[at]]\ntime = \"2s\"\nrule = \"rest\"\nover = \"1s\"\nsteps = 2\nset = { delay = \"5ms\" "
+      "}\n";
   EXPECT_EQ(after(text, 2).rules[1].delay, milliseconds(4));
   const std::string of_path =
-      "[[at]]\ntime = \"2s\"\nrule = \"haul\"\nover = \"1s\"\nsteps = 2\nset = { delay = \"1ms\" }\n";
+      "[[at]]\ntime = \"2s\"\nrule = \"haul\"\nover = \"1s\"\nsteps = 2\nset = { delay = \"1ms\" "
+      "}\n";
   // 100 km at 1.4682 take 489739 ns; half way to 1 ms.
   EXPECT_EQ(after(of_path, 1).rules[0].delay, Duration(744'870));
 }
@@ -113,9 +116,10 @@ TEST(Scenario, AProtectionIsAnOutageThenAnotherPath) {
 }
 
 TEST(Scenario, AFlapTakesLinksDownAndBackUp) {
-  const auto steps =
-      parsed("[[flap]]\ntime = \"1s\"\nport = \"both\"\ndown = \"10ms\"\nevery = \"100ms\"\ntimes = 3\n")
-          .scenario;
+  const auto steps = parsed(
+                         "[[flap]]\ntime = \"1s\"\nport = \"both\"\ndown = \"10ms\"\nevery = "
+                         "\"100ms\"\ntimes = 3\n")
+                         .scenario;
   ASSERT_EQ(steps.size(), 6U);
   EXPECT_EQ(steps[4].at, milliseconds(1200));
   EXPECT_EQ(steps[4].links, (LinkChange{.west = true, .east = true, .up = false}));
