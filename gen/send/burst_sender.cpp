@@ -75,6 +75,7 @@ BurstSender::Outcome BurstSender::send(Instant start) noexcept {
     audit_->pacing_error.add(std::max(late, Duration{0}).count());
     const std::size_t sent = hand_over(now);
     outcome.sent = sent;
+    outcome.looked = sent == made_ ? now : nic::now();  // it may have waited for the port
     stuck_ = sent == 0;
     // The port's are gone; what it didn't take goes back, what wasn't used stays at hand.
     rte_pktmbuf_free_bulk(buffers_.data() + sent, static_cast<unsigned>(made_ - sent));

@@ -82,6 +82,7 @@ class BurstSender {
     std::span<const Departure> departures;
     std::size_t sent = 0;            // of their frames the first so many; the others are given up
     std::int64_t wall_clock_ns = 0;  // just before the port got them; with copies only
+    Instant looked{};                // at the clock, for the last time; 0 where nothing was made
   };
   /// Hands the frames to the port, which gets a while to take them all; a port that used up its
   /// while gets none again until it takes a frame. `start` is what due times count from. The

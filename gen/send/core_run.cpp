@@ -22,15 +22,18 @@ CoreRun::CoreRun(const PortRun& run, CoreShare share, FrameBudget& budget)
 
 void CoreRun::go(Instant start, const std::atomic<bool>& cancelled) {
   loop_.start(start);
-  for (Instant now = start; !loop_.ended(now); now = nic::now()) {
+  for (Instant now = start; !loop_.ended(now);) {
     if (limits_.stopped() || cancelled.load(std::memory_order_relaxed)) break;
     publish(now);
     const Duration ahead = loop_.ahead(now);
     if (ahead > Duration{0}) {
       wait_towards(ahead);
-    } else if (!loop_.send_due(now)) {
-      break;  // a copy's error; only the first core, which doesn't run here, keeps one
+      now = nic::now();
+      continue;
     }
+    // A copy's error ends it; only the first core, which doesn't run here, keeps one.
+    if (!loop_.send_due(now)) break;
+    now = loop_.after_sending();
   }
 }
 

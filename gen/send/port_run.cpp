@@ -84,7 +84,7 @@ class MainCore {
   Result<void> go(Instant start) {
     own_.loop().start(start);
     companion_.start(start);
-    for (Instant now = start; !run_.limits.stopped(); now = nic::now()) {
+    for (Instant now = start; !run_.limits.stopped();) {
       const bool through = own_.loop().ended(now);
       if (through && !others_.busy()) break;
       std::optional<Duration> left;
@@ -93,9 +93,11 @@ class MainCore {
       const Duration ahead = through ? kLook : own_.loop().ahead(now);
       if (ahead > Duration{0}) {
         wait_towards(ahead, !companion_.listens());
-      } else if (auto sent = own_.loop().send_due(now); !sent) {
-        return sent;
+        now = nic::now();
+        continue;
       }
+      if (auto sent = own_.loop().send_due(now); !sent) return sent;
+      now = own_.loop().after_sending();
     }
     return {};
   }

@@ -102,9 +102,11 @@ void SendLoop::count(std::span<const Departure> departures, std::size_t sent) no
 
 Result<void> SendLoop::send_due(Instant now) {
   take_due(now);
+  looked_ = {};
   for (BurstSender& sender : senders_) {
     sender.follow_clock(now);
     const auto outcome = sender.send(start_);
+    looked_ = std::max(looked_, outcome.looked);
     count(outcome.departures, outcome.sent);
     if (copy_ == nullptr) continue;
     if (auto kept = keep_copies(sender, outcome); !kept) return kept;

@@ -8,6 +8,7 @@
 #include "gen/run/limits.h"
 #include "gen/send/burst_sender.h"
 #include "gen/send/core_share.h"
+#include "nic/clock.h"
 
 namespace lw::gen {
 
@@ -50,6 +51,11 @@ class SendLoop {
   }
   /// Sends what is due, a burst for each port at most. Errors: the copy's.
   Result<void> send_due(Instant now);
+  /// Behind send_due(): the time as it was when a port was given its burst, which is as good as now
+  /// for one who has more to send, and costs no look at the clock (26 of 22 x 32 ns a burst).
+  [[nodiscard]] Instant after_sending() const noexcept {
+    return looked_ > Instant{} ? looked_ : nic::now();
+  }
 
   /// By the core's own flows.
   [[nodiscard]] const std::vector<FlowTally>& tallies() const noexcept { return tallies_; }
@@ -77,6 +83,7 @@ class SendLoop {
   std::vector<BurstSender> senders_;
   std::vector<FlowTally> tallies_;
   Instant start_{};
+  Instant looked_{};  // at the clock while it sent last; 0 where it didn't
   Duration lead_{0};  // by which ports have frames before they are due
 };
 
