@@ -10,6 +10,18 @@
 
 namespace lw::gen {
 
+/// An option that takes what `read` makes of its text: a size, a rate, a probability.
+template <class Read, class T>
+CLI::Option* add_quantity(CLI::App* command, const std::string& name, Read read, T& into,
+                          const std::string& help) {
+  const auto take = [name, read, &into](const std::string& text) {
+    const auto value = read(text);
+    if (!value) throw CLI::ValidationError(name, value.error());
+    into = static_cast<T>(*value);
+  };
+  return command->add_option_function<std::string>(name, take, help);
+}
+
 /// An option that takes a time such as 500ms; a bare number counts seconds.
 inline CLI::Option* add_time_option(CLI::App* command, const std::string& name,
                                     std::optional<Duration>& into, const std::string& help) {

@@ -6,23 +6,13 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "gen/commands/options.h"
 #include "profile/path_profile.h"
 
 namespace lw::gen {
 namespace {
 
 using wire::Operation;
-
-template <class Read, class T>
-CLI::Option* add_quantity(CLI::App* command, const std::string& name, Read read, T& into,
-                          const std::string& help) {
-  const auto take = [name, read, &into](const std::string& text) {
-    const auto value = read(text);
-    if (!value) throw CLI::ValidationError(name, value.error());
-    into = static_cast<T>(*value);
-  };
-  return command->add_option_function<std::string>(name, take, help);
-}
 
 void add_windows(CLI::App* command, sim::PerfConfig& config) {
   command->add_option("-q,--qps", config.qps, "Queue pairs")

@@ -127,17 +127,6 @@ ExitCode search_and_report(const SearchOptions& options) {
   return ExitCode::done;
 }
 
-template <class Read, class T>
-CLI::Option* add_quantity(CLI::App* command, const std::string& name, Read read, T& into,
-                          const std::string& help) {
-  const auto take = [name, read, &into](const std::string& text) {
-    const auto value = read(text);
-    if (!value) throw CLI::ValidationError(name, value.error());
-    into = *value;
-  };
-  return command->add_option_function<std::string>(name, take, help);
-}
-
 void add_search_options(CLI::App* command, SearchOptions& options) {
   add_quantity(command, "--loss", parse_probability, options.search.loss,
                "What may be lost of the frames sent: 0, 0.1%")
