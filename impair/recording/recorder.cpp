@@ -16,6 +16,7 @@ Recorder::Recorder(path::Direction direction, std::uint32_t most_bytes, std::siz
       ring_(std::bit_ceil(room)) {}
 
 void Recorder::copy_in(std::size_t at, const void* from, std::size_t count) noexcept {
+  if (count == 0) return;  // an empty frame has no bytes to point at
   const std::size_t start = at & (ring_.size() - 1);
   const std::size_t first = std::min(count, ring_.size() - start);
   std::memcpy(ring_.data() + start, from, first);
@@ -23,6 +24,7 @@ void Recorder::copy_in(std::size_t at, const void* from, std::size_t count) noex
 }
 
 void Recorder::copy_out(std::size_t at, void* to, std::size_t count) const noexcept {
+  if (count == 0) return;
   const std::size_t start = at & (ring_.size() - 1);
   const std::size_t first = std::min(count, ring_.size() - start);
   std::memcpy(to, ring_.data() + start, first);

@@ -76,7 +76,9 @@ TEST(TimedSending, PutsTheDevicesTimeAndTheFlagIntoTheFrame) {
   SendClock clock = fake.clock();
   ASSERT_TRUE(clock.start(std::chrono::milliseconds(10)));
   constexpr std::uint64_t kFlag = std::uint64_t{1} << 30;
-  constexpr int kField = offsetof(rte_mbuf, dynfield1);
+  // As DPDK registers it: the first place of dynfield1 that is aligned for a timestamp.
+  constexpr std::size_t kAlign = alignof(rte_mbuf_timestamp_t);
+  constexpr int kField = (offsetof(rte_mbuf, dynfield1) + kAlign - 1) / kAlign * kAlign;
   const TimedSending timed(kField, kFlag, clock);
   rte_mbuf frame{};
   frame.ol_flags = 1;
