@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -70,7 +71,7 @@ void append_transport_fields(FieldList& fields, const roce::Frame& frame);
 void append_mad_fields(FieldList& fields, const roce::Frame& frame);
 
 /// The columns of `list --csv`: every name above but those of the connection manager's messages.
-const std::vector<std::string_view>& csv_columns();
+std::span<const std::string_view> csv_columns();
 
 /// "ok", "bad", "unverifiable", "not_roce".
 std::string_view name_of(roce::IcrcVerdict verdict) noexcept;
