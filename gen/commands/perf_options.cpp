@@ -2,12 +2,14 @@
 #include "gen/commands/perf_options.h"
 
 #include <algorithm>
+#include <memory>
 
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "gen/commands/dcqcn_options.h"
 #include "gen/commands/options.h"
-#include "profile/path_profile.h"
+#include "profile/impair_profile.h"
 
 namespace lw::gen {
 namespace {
@@ -61,6 +63,53 @@ void add_recovery_options(CLI::App* command, PerfOptions& options) {
   command->add_flag("--selective-repeat", options.selective, "Instead of go-back-N");
 }
 
+/// What a packet takes of it that nothing happens to.
+Duration nominal_delay(const profile::ImpairProfile& profile, path::Direction direction) {
+  Duration longest{};
+  for (const path::RuleConfig& rule : profile.rules)
+    if (rule.applies(direction)) longest = std::max(longest, rule.delay.value_or(Duration{}));
+  return longest;
+}
+
+/// What simulated packets can't do.
+Result<void> can_be_simulated(const profile::ImpairProfile& profile) {
+  if (!profile.scenario.empty())
+    return fail("[[at]], [[protection]], [[flap]]: a simulated path stays as it is");
+  for (const path::RuleConfig& rule : profile.rules)
+    if (rule.corrupt && rule.corrupt->recompute_icrc)
+      return fail("icrc = \"recomputed\": simulated payloads have no bits to flip unseen");
+  return {};
+}
+
+/// Of the slowest link there; nothing is slower than the NICs: 0.
+double slowest_link(const profile::ImpairProfile& profile, const sim::PathRules& rules,
+                    double nic_bps) {
+  double rate = nic_bps;
+  // A wavelength counts where nothing else is said of the path, as it does in roce-impair.
+  if (profile.path && rules.plain()) rate = std::min(rate, profile.path->rate_bps);
+  for (const path::RuleConfig& rule : rules.rules)
+    if (rule.queue) rate = std::min(rate, rule.queue->rate_bps);
+  return rate < nic_bps ? rate : 0;
+}
+
+/// A path profile, or an impair profile with all its rules.
+Result<void> take_profile(const std::string& file, sim::PerfConfig& config) {
+  const auto profile = profile::load_impair_profile(file);
+  if (!profile) return std::unexpected(profile.error());
+  if (const auto can = can_be_simulated(*profile); !can) return fail(file + ": " + can.error().message);
+  auto rules = std::make_shared<sim::PathRules>();
+  *rules = {.seed = profile->seed, .rules = profile->rules, .events = profile->events};
+  config.path.one_way = nominal_delay(*profile, path::Direction::west_to_east);
+  config.path.way_back = nominal_delay(*profile, path::Direction::east_to_west);
+  config.path.rate_bps = slowest_link(*profile, *rules, config.nic.rate_bps);
+  if (rules->plain()) return {};
+  config.path.rules = std::move(rules);
+  for (const auto way : {path::Direction::west_to_east, path::Direction::east_to_west})
+    if (config.nic.latency <= Duration{} && config.path.rules->least_delay(way) <= Duration{})
+      return fail(file + ": some packets take no time: --nic-latency must be more than 0");
+  return {};
+}
+
 }  // namespace
 
 void add_perf_options(CLI::App* command, PerfOptions& options) {
@@ -74,7 +123,7 @@ void add_perf_options(CLI::App* command, PerfOptions& options) {
       ->type_name("SIZE")
       ->default_str("64KiB");
   add_windows(command, config);
-  command->add_option("--path", options.path, "A path profile: what lies between")
+  command->add_option("--path", options.path, "A path or impair profile: what lies between")
       ->type_name("PROFILE");
   add_quantity(command, "--delay", parse_duration, options.delay, "One way, instead of a profile")
       ->type_name("TIME");
@@ -118,6 +167,11 @@ void add_run_options(CLI::App* command, PerfOptions& options) {
       ->type_name("N")
       ->capture_default_str();
   add_recovery_options(command, options);
+  add_congestion_options(command, options.config.qp);
+}
+
+bool by_chance(const sim::PerfConfig& config) noexcept {
+  return config.path.mishaps.loss > 0 || (config.path.rules && config.path.rules->by_chance());
 }
 
 namespace {
@@ -172,12 +226,8 @@ Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) 
         options.delay.value_or(one_way_delay(fibre, path::Direction::west_to_east));
     return config;
   }
-  const auto path = profile::load_path_profile(options.path);
-  if (!path) return std::unexpected(path.error());
-  config.path.one_way = one_way_delay(*path, path::Direction::west_to_east);
-  config.path.way_back = one_way_delay(*path, path::Direction::east_to_west);
-  // A wavelength that is no slower than the NIC never makes a packet wait.
-  if (path->rate_bps < config.nic.rate_bps) config.path.bottleneck.rate_bps = path->rate_bps;
+  if (const auto taken = take_profile(options.path, config); !taken)
+    return std::unexpected(taken.error());
   return config;
 }
 

@@ -34,6 +34,9 @@ void add_perf_options(CLI::App* command, PerfOptions& options);
 /// Adds what only a run needs.
 void add_run_options(CLI::App* command, PerfOptions& options);
 
+/// Whether runs of different seeds differ.
+[[nodiscard]] bool by_chance(const sim::PerfConfig& config) noexcept;
+
 /// The run that the options describe, its path loaded. Errors: the path profile's; a size or a
 /// combination that can't be. Without `simulated` there is no path to be said.
 Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated = true);

@@ -39,7 +39,7 @@ Result<Work> PerfKind::work() {
   const auto config = perf_config(options_);
   if (!config) return std::unexpected(config.error());
   const bool latency = options_.pattern == "lat" || options_.pattern == "ping";
-  return Work{.by_chance = config->path.mishaps.loss > 0,
+  return Work{.by_chance = by_chance(*config),
               .run = [config = *config, latency](std::uint64_t seed) {
                 sim::PerfConfig seeded = config;
                 seeded.path.mishaps.seed = seed;

@@ -121,6 +121,22 @@ std::string comparison_summary(const ExperimentScenario& scenario,
   return text;
 }
 
+/// Why there are fewer runs than repeats were asked for.
+std::string unrepeated(const Results& results, const ExperimentScenario& scenario,
+                       const std::vector<std::size_t>& cells) {
+  const auto once = std::ranges::count_if(
+      cells, [&](std::size_t cell) { return results.cells[cell].repeats == 1; });
+  if (scenario.repeats == 1 || once == 0 || results.changes.repeats == 1) return "";
+  if (static_cast<std::size_t>(once) == cells.size())
+    return fmt::format(
+        "  ({} repeats asked for; nothing here is by chance: each would be the same run)\n",
+        scenario.repeats);
+  return fmt::format(
+      "  ({} repeats asked for; in {} of {} cells nothing is by chance: each would be the same "
+      "run)\n",
+      scenario.repeats, once, cells.size());
+}
+
 }  // namespace
 
 std::string to_text(const Outcome& outcome) {
@@ -135,11 +151,7 @@ std::string to_text(const Outcome& outcome) {
     if (cells.empty()) continue;
     text += "\n" + scenario.name + "\n";
     if (!scenario.note.empty()) text += scenario.note + "\n";
-    if (scenario.repeats > 1 && results.cells[cells.front()].repeats == 1)
-      text += fmt::format(
-          "  ({} repeats asked for; nothing here is by chance: each would be the "
-          "same run)\n",
-          scenario.repeats);
+    text += unrepeated(results, scenario, cells);
     text += scenario_table(results, i);
     if (outcome.compared[i].empty()) continue;
     text += comparison_table(results, scenario, outcome.compared[i]);

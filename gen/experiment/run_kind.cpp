@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/experiment/run_kind.h"
 
+#include "gen/experiment/incast_kind.h"
 #include "gen/experiment/perf_kind.h"
 #include "gen/experiment/vm_kind.h"
 
@@ -8,12 +9,13 @@ namespace lw::gen::experiment {
 
 std::unique_ptr<RunKind> make_run_kind(std::string_view name) {
   if (name == "perf") return std::make_unique<PerfKind>();
+  if (name == "incast") return std::make_unique<IncastKind>();
   if (name == "vm-migration") return std::make_unique<VmKind>();
   return nullptr;
 }
 
 const std::vector<std::string_view>& run_kinds() {
-  static const std::vector<std::string_view> kKinds = {"perf", "vm-migration"};
+  static const std::vector<std::string_view> kKinds = {"perf", "incast", "vm-migration"};
   return kKinds;
 }
 

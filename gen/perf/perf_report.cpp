@@ -73,6 +73,10 @@ Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome)
                {"retransmitted", result.retransmitted},
                {"timeouts", result.timeouts},
                {"failed", result.failed},
+               {"cnps", result.cnps},
+               {"lost", result.there.lost + result.back.lost},
+               {"tail_dropped", result.there.tail_dropped + result.back.tail_dropped},
+               {"marked", result.there.marked + result.back.marked},
                {"steady_window_ns", result.steady_window.count()},
                {"steady_change", result.steady_change}});
   return json;

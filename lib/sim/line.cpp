@@ -15,27 +15,64 @@ Instant instant_of(std::int64_t ps) noexcept { return instant_from_ns((ps + 500)
 }  // namespace
 
 Line::Line(const LineConfig& config, transport::PayloadStore& store)
-    : config_(config), store_(store), bottleneck_(config.bottleneck), mishaps_(config.mishaps) {}
+    : config_(config), store_(store), mishaps_(config.mishaps) {
+  if (!config_.rules) return;
+  // Repeats differ by the mishaps' seed, from 1.
+  const std::uint64_t seed = config_.rules->seed + config_.mishaps.seed - 1;
+  ruled_ = std::make_unique<RuledPath>(*config_.rules, config_.direction, seed);
+}
 
 void Line::enter(const Packet& packet, std::int64_t last_byte_ps) {
   if (on_enter) on_enter(instant_of(last_byte_ps), packet);
   const std::uint64_t number = counters_.entered++;
-  if (bottleneck_.exists()) {
-    enter_queue(packet, number, last_byte_ps);
+  if (ruled_) [[unlikely]] {
+    enter_rules(packet, number, last_byte_ps);
   } else {
     travel(packet, number, last_byte_ps);
   }
 }
 
-void Line::enter_queue(Packet packet, std::uint64_t number, std::int64_t ps) {
-  const auto verdict = bottleneck_.enter(line_bytes(packet), ps);
-  if (verdict.dropped) {
-    ++counters_.tail_dropped;
+void Line::enter_rules(const Packet& packet, std::uint64_t number, std::int64_t ps) {
+  if (mishaps_.any() && mishaps_.decide(packet, number) == Fate::drop) {
+    ++counters_.lost;
     return store_.release(packet.data);
   }
-  if (verdict.marked) ++counters_.marked;
-  packet.congestion_experienced = packet.congestion_experienced || verdict.marked;
-  travel(packet, number, verdict.leaves_ps);
+  last_in_ = std::max(last_in_, instant_of(ps));  // two NICs may hand over within a packet's time
+  const std::size_t held_before = ruled_->held();
+  ruled_->enter(packet, number, last_in_);
+  // Of what is on its way now, those that were held before have holders of their own.
+  const std::size_t holders = ruled_->out().size() + ruled_->held() - held_before;
+  if (holders == 0) store_.release(packet.data);
+  for (std::size_t i = 1; i < holders; ++i) store_.retain(packet.data);
+  for (const RuledPath::Out& out : ruled_->out()) place(out.packet, out.at + config_.delay);
+}
+
+void Line::place(const Packet& packet, Instant at) {
+  if (!fifo_.empty() && at < fifo_.back().at) return late_.push({at, placed_++, packet});
+  Flight& flight = fifo_.add();
+  flight.at = at;
+  flight.packet = packet;
+}
+
+void Line::ripen(Instant now) {
+  if (!ruled_) return;
+  while (ruled_->held() > 0 && ruled_->next_deadline() + config_.delay <= now) {
+    const Instant at = ruled_->next_deadline() + config_.delay;
+    late_.push({at, placed_++, ruled_->take_held()});
+  }
+}
+
+LineCounters Line::counters() const noexcept {
+  LineCounters sum = counters_;
+  if (!ruled_) return sum;
+  const RuleCounters& rules = ruled_->counters();
+  sum.lost += rules.lost;
+  sum.tail_dropped += rules.tail_dropped;
+  sum.corrupted += rules.corrupted;
+  sum.marked += rules.marked;
+  sum.duplicated += rules.duplicated;
+  sum.delayed += rules.delayed;
+  return sum;
 }
 
 void Line::travel(const Packet& packet, std::uint64_t number, std::int64_t ps) {

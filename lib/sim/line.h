@@ -2,19 +2,26 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <queue>
 
-#include "sim/bottleneck.h"
 #include "sim/mishaps.h"
+#include "sim/path_rules.h"
 #include "transport/fifo.h"
 #include "transport/payload_store.h"
 
 namespace lw::sim {
 
 struct LineConfig {
-  Duration delay{};
-  BottleneckConfig bottleneck;
+  Duration delay{};  // constant; of NICs and hosts alone where there are rules
   MishapConfig mishaps;
+  std::shared_ptr<const PathRules> rules;  // what lies between; null: nothing but the delay
+  path::Direction direction = path::Direction::west_to_east;  // of the rules
+
+  /// What every packet takes at least.
+  [[nodiscard]] Duration least_delay() const noexcept {
+    return delay + (rules ? rules->least_delay(direction) : Duration{});
+  }
 };
 
 struct LineCounters {
@@ -22,11 +29,11 @@ struct LineCounters {
   std::uint64_t lost = 0, tail_dropped = 0, corrupted = 0, marked = 0, delayed = 0;
 };
 
-/// One direction of a path: packets enter when their last byte has left a NIC, and are delivered
-/// a constant delay later, in order, but for those that the configuration mishandles. A constant
-/// delay makes a queue of a line, so an event costs no search. Every packet that enters, or is
-/// made here, is delivered or dropped: entered + duplicated = delivered + lost + tail_dropped +
-/// in_flight().
+/// One direction of a path: packets enter when their last byte has left a NIC, go through the
+/// path's rules where it has any, and are delivered a constant delay later, in order, but for those
+/// that the configuration mishandles. A constant delay makes a queue of a line, so an event costs
+/// no search. Every packet that enters, or is made here, is delivered or dropped: entered +
+/// duplicated = delivered + lost + tail_dropped + in_flight().
 class Line {
  public:
   /// `store` outlives it; the payloads of dropped packets go back to it.
@@ -36,17 +43,24 @@ class Line {
 
   /// When the next packet is delivered; Instant::max(): none is on the way.
   [[nodiscard]] Instant next_at() const noexcept {
-    const Instant in_order = fifo_.empty() ? Instant::max() : fifo_.front().at;
-    return late_.empty() ? in_order : std::min(in_order, late_.top().at);
+    Instant next = fifo_.empty() ? Instant::max() : fifo_.front().at;
+    if (!late_.empty()) next = std::min(next, late_.top().at);
+    if (ruled_ && ruled_->held() > 0) next = std::min(next, ruled_->next_deadline() + config_.delay);
+    return next;
   }
+  /// Packets that wait for others to overtake them, but not beyond `now`, are on their way now:
+  /// before front(), on a line with rules.
+  void ripen(Instant now);
   /// That packet, until pop(); only when there is one, both. The payload's slot is the caller's.
   [[nodiscard]] const transport::Packet& front() const noexcept {
     return in_order() ? fifo_.front().packet : late_.top().packet;
   }
   void pop();
 
-  [[nodiscard]] std::size_t in_flight() const noexcept { return fifo_.size() + late_.size(); }
-  [[nodiscard]] const LineCounters& counters() const noexcept { return counters_; }
+  [[nodiscard]] std::size_t in_flight() const noexcept {
+    return fifo_.size() + late_.size() + (ruled_ ? ruled_->held() : 0);
+  }
+  [[nodiscard]] LineCounters counters() const noexcept;
   [[nodiscard]] const LineConfig& config() const noexcept { return config_; }
 
   /// Called with each packet that enters, mishaps not yet counted in, and when that is.
@@ -71,16 +85,19 @@ class Line {
   }
   void carry(const transport::Packet& packet, Instant at);
   void mishandle(transport::Packet packet, Instant at, Fate fate);
-  void enter_queue(transport::Packet packet, std::uint64_t number, std::int64_t ps);
+  void enter_rules(const transport::Packet& packet, std::uint64_t number, std::int64_t ps);
+  void place(const transport::Packet& packet, Instant at);
   void travel(const transport::Packet& packet, std::uint64_t number, std::int64_t ps);
 
   LineConfig config_;
   transport::PayloadStore& store_;
-  Bottleneck bottleneck_;
+  std::unique_ptr<RuledPath> ruled_;
   Mishaps mishaps_;
   transport::Fifo<Flight> fifo_;
   std::priority_queue<Late> late_;
   Instant last_;
+  Instant last_in_;           // what entered the rules last
+  std::uint64_t placed_ = 0;  // out of order
   LineCounters counters_;
 };
 

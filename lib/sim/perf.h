@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -15,7 +16,10 @@ namespace lw::sim {
 struct PerfPath {
   Duration one_way{};
   std::optional<Duration> way_back;  // where it differs
-  BottleneckConfig bottleneck;
+  double rate_bps = 0;               // of a wavelength slower than the NICs; 0: none is
+  /// In place of the delays and the rate, which are then only what a packet takes that nothing
+  /// happens to, and what is known of the slowest link.
+  std::shared_ptr<const PathRules> rules;
   MishapConfig mishaps;  // the two directions draw differently
 };
 
@@ -51,7 +55,9 @@ struct BandwidthResult {
   std::uint64_t outstanding = 0;  // packets sent once or more, and not acknowledged at the end
   std::uint64_t failed = 0;       // completions in error
   std::uint64_t events = 0;
+  std::uint64_t cnps = 0;  // sent by either side
   HostCounters client, server;
+  LineCounters there, back;
 
   /// Of the packets whose fate is known, the share that brought something new.
   [[nodiscard]] double efficiency() const noexcept {

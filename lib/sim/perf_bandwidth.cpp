@@ -172,7 +172,9 @@ BandwidthResult BandwidthRun::result() {
                          .failed = blast_.failed,
                          .events = simulation_.events(),
                          .client = pair_.client->counters(),
-                         .server = pair_.server->counters()};
+                         .server = pair_.server->counters(),
+                         .there = simulation_.line(0).counters(),
+                         .back = simulation_.line(1).counters()};
   if (steadily.bps > 0) result.steady_change = 2 * (1 - steadily.first_half_bps / steadily.bps);
   const auto ns = static_cast<double>(result.elapsed.count());
   result.average_bps = ns > 0 ? static_cast<double>(result.bytes) * 8e9 / ns : 0;
@@ -181,6 +183,7 @@ BandwidthResult BandwidthRun::result() {
     result.packets += counters.packets;
     result.retransmitted += counters.retransmitted;
     result.timeouts += counters.timeouts;
+    result.cnps += pair_.client->qp(i).cnps_sent() + pair_.server->qp(i).cnps_sent();
     result.outstanding += pair_.client->qp(i).requester().outstanding_psns();
   }
   return result;

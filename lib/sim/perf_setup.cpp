@@ -9,28 +9,57 @@ using transport::Memory;
 
 namespace {
 
-LineConfig line_of(const PerfConfig& config, const char* name) {
-  LineConfig line{.delay = config.path.one_way + 2 * config.nic.latency,
-                  .bottleneck = config.path.bottleneck,
-                  .mishaps = config.path.mishaps};
-  line.mishaps.name = name;
+using path::Direction;
+
+/// A wavelength slower than the NICs, as rules: its switch holds 64 MB, then it drops.
+std::shared_ptr<const PathRules> slow_wavelength(const PerfPath& path) {
+  auto rules = std::make_shared<PathRules>();
+  for (const auto direction : {Direction::west_to_east, Direction::east_to_west}) {
+    const bool there = direction == Direction::west_to_east;
+    path::RuleConfig rule{.name = there ? "there" : "back"};
+    rule.match = path::Match::rocev2;
+    rule.west_to_east = there;
+    rule.east_to_west = !there;
+    rule.queue = path::BottleneckConfig{.rate_bps = path.rate_bps, .buffer_bytes = 64'000'000};
+    rule.delay = there ? path.one_way : path.way_back.value_or(path.one_way);
+    rules->rules.push_back(rule);
+  }
+  return rules;
+}
+
+LineConfig line_of(const PerfConfig& config, Direction direction,
+                   const std::shared_ptr<const PathRules>& rules) {
+  const bool there = direction == Direction::west_to_east;
+  const Duration constant =
+      there ? config.path.one_way : config.path.way_back.value_or(config.path.one_way);
+  LineConfig line{.delay = 2 * config.nic.latency + (rules ? Duration{} : constant),
+                  .mishaps = config.path.mishaps,
+                  .rules = rules,
+                  .direction = direction};
+  line.mishaps.name = there ? "there" : "back";
   return line;
 }
+
+}  // namespace
 
 Memory memory_of(const PerfConfig& config) {
   return {Memory::Kind::virtual_only, kPerfVa, std::max<std::uint64_t>(config.size, 8), kPerfKey};
 }
 
-}  // namespace
+PerfLines add_lines(Simulation& simulation, const PerfConfig& config) {
+  auto rules = config.path.rules;
+  if (!rules && config.path.rate_bps > 0) rules = slow_wavelength(config.path);
+  const auto add = [&](Direction direction) {
+    return &simulation.add_line(direction, line_of(config, direction, rules));
+  };
+  return {.there = add(Direction::west_to_east), .back = add(Direction::east_to_west)};
+}
 
 PerfPair connect(Simulation& simulation, const PerfConfig& config) {
-  Line& there = simulation.add_line(path::Direction::west_to_east, line_of(config, "there"));
-  LineConfig way_back = line_of(config, "back");
-  way_back.delay += config.path.way_back.value_or(config.path.one_way) - config.path.one_way;
-  Line& back = simulation.add_line(path::Direction::east_to_west, way_back);
+  const auto [there, back] = add_lines(simulation, config);
   PerfPair pair;
-  pair.client = &simulation.add_host(config.nic, memory_of(config), there);
-  pair.server = &simulation.add_host(config.nic, memory_of(config), back);
+  pair.client = &simulation.add_host(config.nic, memory_of(config), *there);
+  pair.server = &simulation.add_host(config.nic, memory_of(config), *back);
   for (std::uint32_t i = 0; i < config.qps; ++i) {
     transport::QpConfig qp = config.qp;
     qp.dest_qpn = Host::qpn_of(i);

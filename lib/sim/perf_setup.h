@@ -11,6 +11,15 @@ struct PerfPair {
   Host* server = nullptr;
 };
 
+struct PerfLines {
+  Line* there = nullptr;
+  Line* back = nullptr;
+};
+/// The path's two directions.
+PerfLines add_lines(Simulation& simulation, const PerfConfig& config);
+/// The memory that every host of a run has.
+transport::Memory memory_of(const PerfConfig& config);
+
 PerfPair connect(Simulation& simulation, const PerfConfig& config);
 
 /// The work request that every iteration posts.

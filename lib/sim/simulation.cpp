@@ -13,8 +13,8 @@ std::uint32_t Simulation::add_source(Side& side, Source source) {
 }
 
 Line& Simulation::add_line(path::Direction direction, const LineConfig& config) {
-  assert(config.delay > Duration{0});
-  shortest_ = std::min(shortest_, config.delay);
+  assert(config.least_delay() > Duration{0});
+  shortest_ = std::min(shortest_, config.least_delay());
   lines_.push_back({std::make_unique<Line>(config, store_), direction});
   add_source(side_to(direction), {.line = lines_.back().line.get()});
   return *lines_.back().line;
@@ -39,6 +39,7 @@ void Simulation::Side::refresh() noexcept {
 }
 
 void Simulation::deliver(Side& side, Line& line, Instant now) {
+  line.ripen(now);
   const transport::Packet& packet = line.front();
   if (packet.to_host < hosts_.size()) {
     const PlacedHost& placed = hosts_[packet.to_host];

@@ -24,8 +24,8 @@ class Simulation {
   Simulation& operator=(Simulation&&) = delete;
   ~Simulation() = default;
 
-  /// A line delivers to the hosts of its far side, as its packets name them. Its delay is at
-  /// least 1 ns. References stay good.
+  /// A line delivers to the hosts of its far side, as its packets name them. Its least delay is at
+  /// least 1 ns; the longer it is, the faster the simulation. References stay good.
   Line& add_line(path::Direction direction, const LineConfig& config);
   /// A host on the side where `out` begins; numbered from 0 in this order.
   Host& add_host(const NicConfig& nic, transport::Memory memory, Line& out);

@@ -31,8 +31,8 @@ void transport_over_380_km(benchmark::State& state) {
 void bare_events_over_380_km(benchmark::State& state) {
   constexpr std::int64_t kPacketPs = 335'520;
   transport::PayloadStore store;
-  Line there({.delay = kOneWay, .bottleneck = {}, .mishaps = {}}, store);
-  Line back({.delay = kOneWay, .bottleneck = {}, .mishaps = {}}, store);
+  Line there({.delay = kOneWay, .mishaps = {}, .rules = {}}, store);
+  Line back({.delay = kOneWay, .mishaps = {}, .rules = {}}, store);
   EventQueue events;
   const std::uint32_t sender = events.add(), arrival = events.add(), answer = events.add();
   transport::Packet packet;

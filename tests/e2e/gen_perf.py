@@ -17,6 +17,7 @@ import longwire_test
 GEN = longwire_test.program('roce-gen')
 DISSECT = longwire_test.program('roce-dissect')
 PATH = str(longwire_test.SOURCE / 'profiles' / 'paths' / 'apn-380km.toml')
+IMPAIR = longwire_test.SOURCE / 'profiles' / 'impair'
 TIMEOUT = 120
 
 
@@ -179,6 +180,34 @@ class Perf(unittest.TestCase):
                                       timeout=TIMEOUT)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_an_impair_profile_lies_between(self):
+        [line] = self.lines('perf', '--sim', '--path', str(IMPAIR / 'apn-380km-marks.toml'),
+                            '-q', '4', '--rate-control', 'dcqcn', '--duration', '40ms')
+        packets = line['packets']
+        self.assertGreater(packets, 50000)
+        self.assertAlmostEqual(line['marked'] / packets, 1e-4, delta=4 * (1e-4 / packets) ** 0.5)
+        self.assertGreater(line['cnps'], 0)
+        self.assertLessEqual(line['cnps'], line['marked'])
+        self.assertEqual(line['lost'], 0)
+        [bare] = self.lines('perf', '--sim', '--path', PATH, '-q', '4', '--duration', '40ms')
+        self.assertEqual(bare['cnps'], 0)
+
+    def test_a_slower_link_on_the_way_is_what_both_go_by(self):
+        with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
+            profile = pathlib.Path(folder) / 'x.toml'
+            profile.write_text('[[rule]]\ndelay = "100us"\n'
+                               'queue = { rate = "10Gb/s", buffer = "8MB" }\n', encoding='utf-8')
+            options = ('--path', str(profile), '-q', '2', '-t', '16')
+            [simulated] = self.lines('perf', '--sim', *options)
+            [planned] = self.lines('plan', *options)
+        self.assertAlmostEqual(simulated['bw_peak_gbps'] / 9.80, 1, delta=0.005)
+        self.assertAlmostEqual(planned['throughput_gbps'] / 9.80, 1, delta=0.005)
+
+    def test_what_cannot_be_simulated_is_refused(self):
+        done = gen('perf', '--sim', '--path', str(IMPAIR / 'protection-switch.toml'))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('protection-switch.toml: [[at]]', done.stderr)
+
     def test_a_path_that_carries_nothing_fails(self):
         done = gen('perf', '--sim', '--delay', '1ms', '--loss', '1', '-n', '3', '--timeout', '4')
         self.assertEqual(done.returncode, 1)
@@ -188,6 +217,8 @@ class Perf(unittest.TestCase):
         for arguments in (('perf', '--sim'), ('perf', '--delay', '1ms'),
                           ('perf', '--sim', '--delay', '1ms', '--op', 'read', '--imm'),
                           ('perf', '--sim', '--delay', '1ms', '--path', PATH),
+                          ('perf', '--sim', '--delay', '1ms', '--rate-control', 'some'),
+                          ('perf', '--sim', '--delay', '1ms', '--rpg-gd', '16'),
                           ('plan', '--delay', 'soon'), ('plan', '--path', 'none.toml')):
             with self.subTest(' '.join(arguments)):
                 self.assertEqual(gen(*arguments).returncode, 2)

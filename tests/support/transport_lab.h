@@ -49,10 +49,10 @@ class Lab : public sim::Application {
     config.back.name = "back";
     auto& there =
         simulation.add_line(path::Direction::west_to_east,
-                            {.delay = config.delay, .bottleneck = {}, .mishaps = config.there});
+                            {.delay = config.delay, .mishaps = config.there, .rules = {}});
     auto& back =
         simulation.add_line(path::Direction::east_to_west,
-                            {.delay = config.delay, .bottleneck = {}, .mishaps = config.back});
+                            {.delay = config.delay, .mishaps = config.back, .rules = {}});
     client = &simulation.add_host(config.nic, memory(config), there);
     server = &simulation.add_host(config.nic, memory(config), back);
     for (std::uint32_t i = 0; i < config.qps; ++i) add_pair(config, i);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/packet_headers.h"
+
+#include <algorithm>
+
+#include "transport/packet_frame.h"
+
+namespace lw::sim {
+
+using transport::Packet;
+
+namespace {
+
+bool alike(const Packet& a, const Packet& b) noexcept {
+  return a.opcode == b.opcode && a.dest_qp == b.dest_qp && a.source_qp == b.source_qp &&
+         a.from_host == b.from_host && a.to_host == b.to_host && a.payload == b.payload &&
+         a.congestion_experienced == b.congestion_experienced;
+}
+
+std::size_t place_of(const Packet& p, std::size_t places) noexcept {
+  const std::uint64_t mixed =
+      (std::uint64_t{p.dest_qp} << 24 ^ std::uint64_t{p.from_host} << 40 ^
+       std::uint64_t{p.opcode} << 16 ^ p.payload) *
+      0x9e3779b97f4a7c15;
+  return static_cast<std::size_t>(mixed >> 40) % places;
+}
+
+bool acknowledges(std::uint8_t opcode) noexcept {
+  constexpr std::uint8_t kRcAck = 0x11;
+  return opcode == kRcAck;
+}
+
+}  // namespace
+
+void PacketHeaders::compose(Headers& headers, const Packet& packet) {
+  headers.like = packet;
+  headers.bytes = transport::to_frame(packet);
+  const std::size_t on_wire = headers.bytes.size();
+  headers.bytes.resize(std::min(on_wire, kHeaderBytes));
+  headers.envelope = roce::open_envelope(headers.bytes, on_wire);
+  std::byte* bth = headers.bytes.data() + headers.envelope.bth_offset();
+  headers.bth = reinterpret_cast<wire::Bth*>(bth);
+  headers.aeth = acknowledges(packet.opcode)
+                     ? reinterpret_cast<wire::Aeth*>(bth + sizeof(wire::Bth))
+                     : nullptr;
+}
+
+const roce::Envelope& PacketHeaders::of(const Packet& packet) {
+  Headers& headers = places_[place_of(packet, kPlaces)];
+  if (headers.bth == nullptr || !alike(headers.like, packet)) compose(headers, packet);
+  headers.bth->set_psn(packet.psn);
+  headers.bth->set_ack_req(packet.ack_req);
+  if (headers.aeth) headers.aeth->set({packet.syndrome, packet.msn});
+  return headers.envelope;
+}
+
+}  // namespace lw::sim
