@@ -34,7 +34,8 @@ void add_reaction_options(CLI::App* command, DcqcnConfig& dcqcn) {
       ->check(CLI::Range(10U, 15U))
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--rpg-min-dec-fac", dcqcn.rpg_min_dec_fac_percent, "% kept in a cut at least")
+  command
+      ->add_option("--rpg-min-dec-fac", dcqcn.rpg_min_dec_fac_percent, "% kept in a cut at least")
       ->check(CLI::Range(0.0, 100.0))
       ->type_name("N")
       ->capture_default_str();

@@ -96,7 +96,8 @@ double slowest_link(const profile::ImpairProfile& profile, const sim::PathRules&
 Result<void> take_profile(const std::string& file, sim::PerfConfig& config) {
   const auto profile = profile::load_impair_profile(file);
   if (!profile) return std::unexpected(profile.error());
-  if (const auto can = can_be_simulated(*profile); !can) return fail(file + ": " + can.error().message);
+  if (const auto can = can_be_simulated(*profile); !can)
+    return fail(file + ": " + can.error().message);
   auto rules = std::make_shared<sim::PathRules>();
   *rules = {.seed = profile->seed, .rules = profile->rules, .events = profile->events};
   config.path.one_way = nominal_delay(*profile, path::Direction::west_to_east);

@@ -58,15 +58,16 @@ void IncastKind::add_options(CLI::App& command) {
 Result<Work> IncastKind::work() {
   auto config = perf_config(options_);
   if (!config) return std::unexpected(config.error());
-  const bool carries = config->operation == wire::Operation::send ||
-                       config->operation == wire::Operation::write;
+  const bool carries =
+      config->operation == wire::Operation::send || config->operation == wire::Operation::write;
   if (!carries) return fail("an incast is of op = write or send");
   incast_.perf = *config;
   if (incast_.sample <= Duration{}) return fail("--sample: expected more than 0");
   if (config->duration < 2 * incast_.sample)
     return fail("an incast needs a duration of two samples at least");
   const bool draws = incast_.start_within > Duration{} || incast_.clock_ppm > 0;
-  return Work{.by_chance = draws || by_chance(*config), .run = [incast = incast_](std::uint64_t seed) {
+  return Work{.by_chance = draws || by_chance(*config),
+              .run = [incast = incast_](std::uint64_t seed) {
                 sim::IncastConfig seeded = incast;
                 seeded.perf.path.mishaps.seed = seed;
                 return values_of(sim::run_incast(seeded));

@@ -80,8 +80,7 @@ std::string_view name_of(Limit limit) noexcept {
 
 Plan plan(const sim::PerfConfig& config) noexcept {
   Plan plan;
-  const double rate =
-      config.path.rate_bps > 0 ? config.path.rate_bps : config.nic.rate_bps;
+  const double rate = config.path.rate_bps > 0 ? config.path.rate_bps : config.nic.rate_bps;
   const double bits = 8.0 * config.size;
   const double message_s = 8 * line_bytes(config) / rate;
   plan.round_trip = round_trip_of(config);

@@ -72,9 +72,7 @@ class IncastRun {
   void run_until(Instant until);
   void sample(Instant at);
   [[nodiscard]] double allowed_bps(std::uint32_t sender) noexcept;
-  [[nodiscard]] Host& sender(std::uint32_t number) noexcept {
-    return simulation_.host(number + 1);
-  }
+  [[nodiscard]] Host& sender(std::uint32_t number) noexcept { return simulation_.host(number + 1); }
 
   const IncastConfig& config_;
   Chance chance_;
@@ -82,7 +80,8 @@ class IncastRun {
   Line* shared_ = nullptr;
   Host* receiver_ = nullptr;
   Senders senders_;
-  std::vector<std::pair<Instant, std::uint32_t>> starts_;  // when which sender begins, the last first
+  std::vector<std::pair<Instant, std::uint32_t>>
+      starts_;                         // when which sender begins, the last first
   std::vector<std::uint64_t> before_;  // of each sender at the last sample
   IncastResult result_;
 };
@@ -140,14 +139,14 @@ double IncastRun::allowed_bps(std::uint32_t number) noexcept {
 void IncastRun::sample(Instant at) {
   for (std::uint32_t i = 0; i < config_.senders; ++i) {
     const std::uint64_t bytes = senders_.of_sender(i);
-    result_.samples.push_back(
-        {at, i, bps(bytes - before_[i], config_.sample), allowed_bps(i)});
+    result_.samples.push_back({at, i, bps(bytes - before_[i], config_.sample), allowed_bps(i)});
     before_[i] = bytes;
   }
 }
 
 IncastResult IncastRun::result() {
-  const Instant end = Instant{} + config_.perf.duration, middle = Instant{} + config_.perf.duration / 2;
+  const Instant end = Instant{} + config_.perf.duration,
+                middle = Instant{} + config_.perf.duration / 2;
   std::vector<std::uint64_t> at_middle;
   for (Instant at = Instant{} + config_.sample; at <= end; at += config_.sample) {
     run_until(at);
@@ -165,8 +164,7 @@ IncastResult IncastRun::result() {
       result_.timeouts += counters.timeouts;
     }
   }
-  for (std::uint32_t i = 0; i < receiver_->qps(); ++i)
-    result_.cnps += receiver_->qp(i).cnps_sent();
+  for (std::uint32_t i = 0; i < receiver_->qps(); ++i) result_.cnps += receiver_->qp(i).cnps_sent();
   result_.failed = senders_.failed;
   result_.line = shared_->counters();
   return std::move(result_);

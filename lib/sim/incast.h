@@ -15,7 +15,8 @@ struct IncastConfig {
   Duration sample = std::chrono::milliseconds(1);
   /// Equal senders in lockstep are nobody's network: of two packets that always meet at a full
   /// queue, the same one always gets in. So each begins at an instant of its own in [0, this), and
-  /// its NIC's clock is off by up to so many ppm (IEEE 802.3 allows 100); both by the mishaps' seed.
+  /// its NIC's clock is off by up to so many ppm (IEEE 802.3 allows 100); both by the mishaps'
+  /// seed.
   Duration start_within = std::chrono::milliseconds(1);
   double clock_ppm = 100;
 };

@@ -45,7 +45,8 @@ class Line {
   [[nodiscard]] Instant next_at() const noexcept {
     Instant next = fifo_.empty() ? Instant::max() : fifo_.front().at;
     if (!late_.empty()) next = std::min(next, late_.top().at);
-    if (ruled_ && ruled_->held() > 0) next = std::min(next, ruled_->next_deadline() + config_.delay);
+    if (ruled_ && ruled_->held() > 0)
+      next = std::min(next, ruled_->next_deadline() + config_.delay);
     return next;
   }
   /// Packets that wait for others to overtake them, but not beyond `now`, are on their way now:

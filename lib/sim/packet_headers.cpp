@@ -18,10 +18,9 @@ bool alike(const Packet& a, const Packet& b) noexcept {
 }
 
 std::size_t place_of(const Packet& p, std::size_t places) noexcept {
-  const std::uint64_t mixed =
-      (std::uint64_t{p.dest_qp} << 24 ^ std::uint64_t{p.from_host} << 40 ^
-       std::uint64_t{p.opcode} << 16 ^ p.payload) *
-      0x9e3779b97f4a7c15;
+  const std::uint64_t mixed = (std::uint64_t{p.dest_qp} << 24 ^ std::uint64_t{p.from_host} << 40 ^
+                               std::uint64_t{p.opcode} << 16 ^ p.payload) *
+                              0x9e3779b97f4a7c15;
   return static_cast<std::size_t>(mixed >> 40) % places;
 }
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "path/release/held.h"
 #include "path/pipeline.h"
+#include "path/release/held.h"
 #include "sim/packet_headers.h"
 
 namespace lw::sim {

@@ -50,9 +50,8 @@ class Lab : public sim::Application {
     auto& there =
         simulation.add_line(path::Direction::west_to_east,
                             {.delay = config.delay, .mishaps = config.there, .rules = {}});
-    auto& back =
-        simulation.add_line(path::Direction::east_to_west,
-                            {.delay = config.delay, .mishaps = config.back, .rules = {}});
+    auto& back = simulation.add_line(path::Direction::east_to_west,
+                                     {.delay = config.delay, .mishaps = config.back, .rules = {}});
     client = &simulation.add_host(config.nic, memory(config), there);
     server = &simulation.add_host(config.nic, memory(config), back);
     for (std::uint32_t i = 0; i < config.qps; ++i) add_pair(config, i);
