@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <charconv>
 #include <memory>
+#include <ranges>
+#include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "core/quantity.h"
 #include "impair/commands/command.h"
 #include "impair/loop/run.h"
+#include "nic/eal.h"
 
 namespace lw::impair {
 namespace {
@@ -19,6 +25,7 @@ struct Options {
   std::optional<std::uint64_t> seed;
   std::string idle = "adaptive";
   bool json = false;
+  std::vector<int> pinned;
   RunConfig run;
 };
 
@@ -40,6 +47,30 @@ CLI::Option* add_time(CLI::App& command, const char* name, Target& target, const
       ->type_name("TIME");
 }
 
+/// "2", or "2,3".
+std::vector<int> read_cpus(const std::string& text) {
+  std::vector<int> cpus;
+  for (const auto piece : std::views::split(text, ',')) {
+    const std::string_view part(piece);
+    int cpu = -1;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), cpu);
+    if (error != std::errc() || end != part.data() + part.size() || cpu < 0)
+      throw CLI::ValidationError("expected CPU numbers, found " + text);
+    cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+/// DPDK sees to the first.
+Result<void> check_second_core(const RunConfig& config) {
+  const auto allowed = nic::allowed_cpus();
+  if (!config.second_core || std::ranges::find(allowed, *config.second_core) != allowed.end())
+    return {};
+  return fail(fmt::format("core {} is not one that this process may use; these are: {}",
+                          *config.second_core, fmt::join(allowed, ", ")),
+              ExitCode::environment);
+}
+
 Result<RunConfig> run_config(const Options& options) {
   RunConfig config = options.run;
   auto west = nic::parse_port_spec(options.west);
@@ -49,6 +80,13 @@ Result<RunConfig> run_config(const Options& options) {
   config.west = std::move(*west);
   config.east = std::move(*east);
   if (options.idle == "spin") config.idle = IdleMode::spin;
+  if (!options.pinned.empty() && options.pinned.size() != config.cores)
+    return fail(fmt::format("--core: expected {} for --cores {}, found {}",
+                            config.cores == 1 ? "one CPU" : "two CPUs", config.cores,
+                            options.pinned.size()));
+  if (!options.pinned.empty()) config.core = options.pinned.front();
+  if (options.pinned.size() == 2) config.second_core = options.pinned.back();
+  if (auto allowed = check_second_core(config); !allowed) return std::unexpected(allowed.error());
   config.duration = options.duration;
   config.until_idle = options.until_idle;
   config.wait = options.wait;
@@ -121,7 +159,16 @@ void add_machine(CLI::App& command, Options& options) {
       .add_option("--idle", options.idle, "with nothing to do: leave the core to others, or spin")
       ->check(CLI::IsMember({"adaptive", "spin"}))
       ->capture_default_str();
-  command.add_option("--core", options.run.core, "CPU to pin to (default: none)");
+  command
+      .add_option("--cores", options.run.cores,
+                  "1: both directions on one core; 2: one a direction")
+      ->check(CLI::Range(1, 2))
+      ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--core", [&](const std::string& text) { options.pinned = read_cpus(text); },
+          "CPU to pin to; with --cores 2 two of them: 2,3 (default: none)")
+      ->type_name("CPU");
   command.add_flag("--verbose", options.run.verbose, "show DPDK's own log");
 }
 

@@ -6,27 +6,36 @@
 
 namespace lw::impair {
 
-LedgerThread::LedgerThread(path::LedgerSink& sink)
-    : sink_(&sink), ring_(kRoom), thread_([this](const std::stop_token& stop) { work(stop); }) {}
-
-void LedgerThread::write(std::span<const path::LedgerRecord> records) {
-  const std::size_t written = written_.load(std::memory_order_relaxed);
-  const std::size_t room = kRoom - (written - taken_.load(std::memory_order_acquire));
-  const std::size_t count = std::min(room, records.size());
-  for (std::size_t i = 0; i < count; ++i) ring_[(written + i) % kRoom] = records[i];
-  written_.store(written + count, std::memory_order_release);
-  if (count < records.size()) skipped_.add(records.size() - count);
+LedgerThread::LedgerThread(path::LedgerSink& sink) : sink_(&sink) {
+  for (Lane& lane : lanes_) lane.ring.resize(kRoom);
+  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
 
-bool LedgerThread::write_some() {
-  const std::size_t taken = taken_.load(std::memory_order_relaxed);
-  const std::size_t waiting = written_.load(std::memory_order_acquire) - taken;
+void LedgerThread::write(std::span<const path::LedgerRecord> records) {
+  if (records.empty()) return;
+  Lane& lane = lanes_[static_cast<std::size_t>(records.front().direction)];
+  const std::size_t written = lane.written.load(std::memory_order_relaxed);
+  const std::size_t room = kRoom - (written - lane.taken.load(std::memory_order_acquire));
+  const std::size_t count = std::min(room, records.size());
+  for (std::size_t i = 0; i < count; ++i) lane.ring[(written + i) % kRoom] = records[i];
+  lane.written.store(written + count, std::memory_order_release);
+  if (count < records.size()) lane.skipped.add(records.size() - count);
+}
+
+bool LedgerThread::write_some_of(Lane& lane) {
+  const std::size_t taken = lane.taken.load(std::memory_order_relaxed);
+  const std::size_t waiting = lane.written.load(std::memory_order_acquire) - taken;
   if (waiting == 0) return false;
   const std::size_t start = taken % kRoom;
   const std::size_t count = std::min(waiting, kRoom - start);
-  sink_->write(std::span(ring_).subspan(start, count));
-  taken_.store(taken + count, std::memory_order_release);
+  sink_->write(std::span(lane.ring).subspan(start, count));
+  lane.taken.store(taken + count, std::memory_order_release);
   return true;
+}
+
+bool LedgerThread::write_some() {
+  const bool first = write_some_of(lanes_[0]);
+  return write_some_of(lanes_[1]) || first;
 }
 
 void LedgerThread::work(const std::stop_token& stop) {

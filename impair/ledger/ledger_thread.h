@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <thread>
@@ -11,28 +12,38 @@
 
 namespace lw::impair {
 
-/// Takes a ledger's writing off the data path: records go through a ring to a thread of their own.
-/// When that can't keep up, records are skipped and counted; the data path never waits.
+/// Takes a ledger's writing off the data path: records go through a ring a direction to a thread of
+/// their own. When that can't keep up, records are skipped and counted; the data path never waits.
 class LedgerThread : public path::LedgerSink {
  public:
   /// `sink` is written to by the thread alone, and must outlive it.
   explicit LedgerThread(path::LedgerSink& sink);
   ~LedgerThread() override { finish(); }
 
+  /// Records of one direction, in whose thread this is called.
   void write(std::span<const path::LedgerRecord> records) override;
   /// Waits until everything that was taken is written. Nothing may be written afterwards.
   void finish();
-  [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_.get(); }
+  [[nodiscard]] std::uint64_t skipped() const noexcept {
+    return lanes_[0].skipped.get() + lanes_[1].skipped.get();
+  }
 
  private:
   static constexpr std::size_t kRoom = std::size_t{1} << 17;
+  struct Lane {
+    std::vector<path::LedgerRecord> ring;
+    // Run freely; masked on use.
+    alignas(64) std::atomic<std::size_t> written{0};
+    alignas(64) std::atomic<std::size_t> taken{0};
+    Counter skipped;
+  };
+
   void work(const std::stop_token& stop);
   bool write_some();
+  bool write_some_of(Lane& lane);
 
   path::LedgerSink* sink_;
-  std::vector<path::LedgerRecord> ring_;
-  std::atomic<std::size_t> written_{0}, taken_{0};  // run freely; masked on use
-  Counter skipped_;
+  std::array<Lane, 2> lanes_;
   std::jthread thread_;
 };
 

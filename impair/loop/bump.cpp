@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "impair/loop/second_core.h"
 #include "impair/loop/sizing.h"
 #include "impair/report/progress.h"
 
@@ -37,6 +38,31 @@ bool Bump::over(Instant now, const RunConfig& config) const noexcept {
 }
 
 void Bump::work(const RunConfig& config, const StopSignal& stop) {
+  if (config.cores < 2) return work_alone(config, stop);
+  on_two_cores_ = true;
+  std::jthread other([&](const std::stop_token& over) { work_westward(config, over); });
+  work_alone(config, stop);
+  other.request_stop();
+  other.join();
+  on_two_cores_ = false;
+}
+
+void Bump::work_westward(const RunConfig& config, const std::stop_token& over) {
+  const SecondCore core(config.second_core);
+  Idle idle(config.idle);
+  westward_gate_.open();
+  while (!over.stop_requested()) {
+    westward_gate_.pass();
+    if (westward_.turn(true)) {
+      idle.busy();
+    } else {
+      idle.rest(nic::now(), westward_.lane().next_release());
+    }
+  }
+  westward_gate_.leave();
+}
+
+void Bump::work_alone(const RunConfig& config, const StopSignal& stop) {
   Idle idle(config.idle);
   Progress progress(start_);
   for (unsigned turns = 1; !stop.asked().load(std::memory_order_relaxed); ++turns) {
@@ -86,8 +112,14 @@ bool Bump::apply(Configuration& next) { return configurations_.lend(next, kAnswe
 bool Bump::snapshot(Report& report) { return snapshots_.lend(report, kAnswerPatience); }
 
 void Bump::serve_others() {
-  configurations_.take([this](Configuration& next) { swap(next); });
-  snapshots_.take([this](Report& report) { fill(report, nic::now(), true); });
+  configurations_.take([this](Configuration& next) {
+    const Gate::Closed closed(westward_gate_);
+    swap(next);
+  });
+  snapshots_.take([this](Report& report) {
+    const Gate::Closed closed(westward_gate_);
+    fill(report, nic::now(), true);
+  });
 }
 
 void Bump::find_zero() noexcept {
@@ -99,6 +131,7 @@ void Bump::find_zero() noexcept {
 }
 
 void Bump::put_in_force(TimedChange& change) noexcept {
+  const Gate::Closed closed(westward_gate_);
   if (change.configuration) swap(*change.configuration);
   if (change.links) {
     const profile::LinkChange& links = *change.links;

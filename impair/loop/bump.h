@@ -3,11 +3,13 @@
 
 #include <array>
 #include <memory>
+#include <thread>
 
 #include "impair/commands/stop_signal.h"
 #include "impair/control/handover.h"
 #include "impair/ledger/ledger_file.h"
 #include "impair/loop/equipment.h"
+#include "impair/loop/gate.h"
 #include "impair/loop/idle.h"
 #include "impair/loop/way.h"
 #include "impair/recording/recording.h"
@@ -17,7 +19,9 @@
 
 namespace lw::impair {
 
-/// The bump in the wire: both directions on the calling thread.
+/// The bump in the wire: both directions on the calling thread, or, on two cores, the way from east
+/// to west on one of its own. Either way the same is decided: a direction knows nothing of the
+/// other but what its connections' set-up tells it.
 class Bump {
  public:
   Bump(const profile::ImpairProfile& profile, Equipment& equipment, path::LedgerSink* ledger);
@@ -53,7 +57,7 @@ class Bump {
  private:
   bool turn(bool receiving) noexcept {
     const bool east = eastward_.turn(receiving);
-    const bool west = westward_.turn(receiving);
+    const bool west = !on_two_cores_ && westward_.turn(receiving);
     if (zero_.load(std::memory_order_relaxed) == kNever.time_since_epoch().count()) [[unlikely]]
       find_zero();
     changes_.keep(eastward_.looked(), Instant{Duration{zero_.load(std::memory_order_relaxed)}},
@@ -63,9 +67,12 @@ class Bump {
   void find_zero() noexcept;
   void put_in_force(TimedChange& change) noexcept;
   void rest(Idle& idle) noexcept {
-    idle.rest(nic::now(),
-              std::min(eastward_.lane().next_release(), westward_.lane().next_release()));
+    Instant next = eastward_.lane().next_release();
+    if (!on_two_cores_) next = std::min(next, westward_.lane().next_release());
+    idle.rest(nic::now(), next);
   }
+  void work_alone(const RunConfig& config, const StopSignal& stop);
+  void work_westward(const RunConfig& config, const std::stop_token& over);
   void serve_others();
   void swap(Configuration& next) noexcept;
   void fill(Report& report, Instant now, bool running) const;
@@ -76,6 +83,8 @@ class Bump {
   Duration longest_stay_;
   Instant start_ = nic::now();
   Instant end_ = start_;
+  bool on_two_cores_ = false;
+  Gate westward_gate_;  // whoever touches the way that works on another core closes it first
   Handover<Configuration> configurations_;
   Handover<Report> snapshots_;
   static constexpr Instant kNever = Instant::max();

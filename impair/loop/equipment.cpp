@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "impair/loop/mbuf_access.h"
 #include "impair/loop/sizing.h"
 
 namespace lw::impair {
@@ -22,6 +23,9 @@ Result<Equipment> open_equipment(const profile::ImpairProfile& profile, const Ru
   if (config.core) eal_config.cores = {*config.core};
   auto eal = nic::Eal::start(eal_config);
   if (!eal) return std::unexpected(eal.error());
+  if (!MbufAccess::make_room())
+    return fail("DPDK has no room left in its buffers for what is known of a frame",
+                ExitCode::environment);
   auto pool = nic::Pool::create("frames", {.buffers = sizing.buffers,
                                            .frame_size = profile.capacity.largest_frame,
                                            .eal_memory = in_eal});

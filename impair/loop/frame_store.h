@@ -72,6 +72,7 @@ class StoreAccess {
     return store_->copy(handle);
   }
   void free(FrameStore::Handle handle) { store_->free(handle); }
+  static void fetch(FrameStore::Handle /*handle*/) noexcept {}
 
  private:
   FrameStore* store_;

@@ -5,7 +5,9 @@
 #include <span>
 
 #include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
 
+#include "path/transit.h"
 #include "roce/envelope.h"
 
 namespace lw::impair {
@@ -15,9 +17,26 @@ inline bool is_shared(const rte_mbuf* frame) noexcept {
   return rte_mbuf_refcnt_read(frame) > 1 || !RTE_MBUF_DIRECT(frame);
 }
 
+inline roce::Envelope envelope_of(rte_mbuf* frame) noexcept {
+  const auto* data = rte_pktmbuf_mtod(frame, const std::byte*);
+  return roce::open_envelope({data, rte_pktmbuf_data_len(frame)}, rte_pktmbuf_pkt_len(frame));
+}
+
+/// Who else holds the frame itself, and so the room for its Transit.
+inline bool is_held_by_others(const rte_mbuf* frame) noexcept {
+  return rte_mbuf_refcnt_read(frame) > 1;
+}
+
 /// A lane's way to DPDK's frames. All headers lie in a frame's first buffer, however many it
 /// takes; what stages change lies there, too.
 struct MbufAccess {
+  /// Makes room in every buffer for a Transit, in the line that a device reads when it frees it.
+  /// Once EAL has started, before the first frame. False: there is none left.
+  static bool make_room() noexcept;
+  static path::Transit& transit(rte_mbuf* frame) noexcept {
+    return *RTE_MBUF_DYNFIELD(frame, room_offset, path::Transit*);
+  }
+
   static wire::MutableBytes writable(rte_mbuf* frame) noexcept {
     if (is_shared(frame)) return {};
     return {rte_pktmbuf_mtod(frame, std::byte*), rte_pktmbuf_data_len(frame)};
@@ -27,16 +46,24 @@ struct MbufAccess {
     return copy ? std::optional(copy) : std::nullopt;
   }
   static void free(rte_mbuf* frame) noexcept { rte_pktmbuf_free(frame); }
+  /// A device reads the first line of a buffer's head, and the second when it frees it.
+  static void fetch(rte_mbuf* frame) noexcept {
+    rte_mbuf_prefetch_part1(frame);
+    rte_mbuf_prefetch_part2(frame);
+  }
+  static wire::Bytes bytes(const rte_mbuf* frame) noexcept {
+    return {rte_pktmbuf_mtod(frame, const std::byte*), rte_pktmbuf_data_len(frame)};
+  }
+  static std::uint32_t length(const rte_mbuf* frame) noexcept { return rte_pktmbuf_pkt_len(frame); }
+  static roce::Envelope open(rte_mbuf* frame) noexcept { return envelope_of(frame); }
+
+ private:
+  static inline int room_offset = 0;
 };
 
 /// The first buffer's: all of a frame that isn't spread over several.
 inline std::span<const std::byte> bytes_of(const rte_mbuf* frame) noexcept {
-  return {rte_pktmbuf_mtod(frame, const std::byte*), rte_pktmbuf_data_len(frame)};
-}
-
-inline roce::Envelope envelope_of(rte_mbuf* frame) noexcept {
-  const auto* data = rte_pktmbuf_mtod(frame, const std::byte*);
-  return roce::open_envelope({data, rte_pktmbuf_data_len(frame)}, rte_pktmbuf_pkt_len(frame));
+  return MbufAccess::bytes(frame);
 }
 
 }  // namespace lw::impair

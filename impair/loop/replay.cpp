@@ -21,7 +21,7 @@ namespace lw::impair {
 namespace {
 
 using Lane = path::Lane<FrameStore::Handle, StoreAccess>;
-using Queue = path::ReleaseQueue<FrameStore::Handle>;
+using Queue = path::ReleaseQueue<FrameStore::Handle, StoreAccess>;
 
 /// A pcapng file may describe an interface anywhere, but the copy describes all of them first.
 /// Standard input can't be read twice: what stands before the first frame must do.
@@ -185,7 +185,7 @@ Result<void> Replay::drain(Instant now) {
       const auto& frame = frames_[handle];
       if (recording_)
         recording_->write({now, static_cast<std::uint32_t>(frame.bytes.size()), frame.wire_length,
-                           true, record_of(lane_.egress_transit(i), direction_)},
+                           true, record_of(lane_.egress_transit(i), lane_.egress_number(i), direction_)},
                           frame.bytes);
       auto written = writer_.write(now, frame.bytes, frame.wire_length, frame.interface);
       if (!written) return written;

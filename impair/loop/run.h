@@ -23,7 +23,9 @@ struct RunConfig {
   std::uint32_t capture_bytes = 0;           // of each frame; 0: all
   std::optional<std::string> ready_file;     // made once both links are up
   IdleMode idle = IdleMode::adaptive;
+  unsigned cores = 1;                  // 2: a direction each
   std::optional<int> core;             // to pin to
+  std::optional<int> second_core;      // and where the second is pinned to
   bool verbose = false;                // DPDK's own log
   std::optional<std::string> control;  // a Unix socket for `roce-impair ctl`
   std::optional<std::string> metrics;  // an address for Prometheus' metrics

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "impair/loop/mbuf_access.h"
 #include "nic/pool.h"
 #include "path/budget.h"
 
@@ -35,8 +36,8 @@ Sizing size_for(const profile::ImpairProfile& profile) {
   sizing.buffers = static_cast<std::uint32_t>(std::min<std::uint64_t>(buffers, UINT32_MAX));
   sizing.buffer_bytes =
       nic::Pool::bytes_needed({.buffers = sizing.buffers, .frame_size = capacity.largest_frame});
-  sizing.queue_bytes = 2 * path::ReleaseQueue<void*>::bytes_needed(path::Pipeline::kMostLines,
-                                                                   sizing.frames_per_direction);
+  sizing.queue_bytes = 2 * path::ReleaseQueue<rte_mbuf*, MbufAccess>::bytes_needed(
+                               path::Pipeline::kMostLines, sizing.frames_per_direction);
   return sizing;
 }
 

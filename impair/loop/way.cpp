@@ -13,12 +13,16 @@ bool Way::turn(bool receiving) noexcept {
     // A file waits, unlike a wire.
     if (from_->finite()) room = std::min(room, lane_.queue_room());
     moved = room ? from_->receive(std::span(burst_).first(room)) : 0;
+    // By the time they are looked at, what is due has left.
+    for (rte_mbuf* frame : std::span(burst_).first(moved))
+      rte_prefetch0(rte_pktmbuf_mtod(frame, const void*));
   }
-  const Instant now = nic::now();
+  if (!moved) exhausted_.store(from_->exhausted(), std::memory_order_relaxed);
+  const Instant now = clock_();
   looked_ = now;
   lane_.release(now, moved);
   if (moved) {
-    last_received_ = now;
+    last_received_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
     if (way_in_) [[likely]] {
       admit(std::span(burst_).first(moved), now);
     } else {
@@ -32,22 +36,23 @@ bool Way::turn(bool receiving) noexcept {
 
 void Way::admit(std::span<rte_mbuf*> frames, Instant now) noexcept {
   std::array<rte_mbuf*, kBurst> dropped;
-  unsigned drops = 0;
-  if (lane_.pipeline().edits()) make_own(frames);
-  for (rte_mbuf* frame : frames) {
-    const bool kept =
-        recorder_ ? admit_on_record(frame, now) : lane_.admit(frame, envelope_of(frame), now);
-    if (!kept) dropped[drops++] = frame;
-  }
-  if (drops) rte_pktmbuf_free_bulk(dropped.data(), drops);
+  make_own(frames);
+  const auto ours =
+      static_cast<std::size_t>(std::ranges::find_if(frames, is_held_by_others) - frames.begin());
+  std::size_t drops = recorder_ ? 0 : lane_.admit(frames.first(ours), now, dropped);
+  for (rte_mbuf* frame : frames.subspan(recorder_ ? 0 : ours))
+    if (!admit_by_itself(frame, now)) dropped[drops++] = frame;
+  if (drops) rte_pktmbuf_free_bulk(dropped.data(), static_cast<unsigned>(drops));
 }
 
 /// The record has the frame as it came.
-bool Way::admit_on_record(rte_mbuf* frame, Instant now) noexcept {
+bool Way::admit_by_itself(rte_mbuf* frame, Instant now) noexcept {
   const roce::Envelope envelope = envelope_of(frame);
-  recorder_->stage(bytes_of(frame), rte_pktmbuf_pkt_len(frame));
   path::LedgerRecord told;
-  const bool kept = lane_.admit(frame, envelope, now, &told);
+  if (recorder_) recorder_->stage(bytes_of(frame), rte_pktmbuf_pkt_len(frame));
+  const bool kept = is_held_by_others(frame) ? lane_.admit_without_buffer(envelope, now, &told)
+                                             : lane_.admit(frame, envelope, now, &told);
+  if (!recorder_) return kept;
   recorder_->say(0, now, false, told);
   recorder_->publish(1, false);
   return kept;
@@ -65,11 +70,13 @@ void Way::turn_away(std::span<rte_mbuf*> frames, Instant now) noexcept {
   rte_pktmbuf_free_bulk(frames.data(), static_cast<unsigned>(frames.size()));
 }
 
-/// Frames that stages may change are nobody else's. Where there is no buffer for a copy the frame
-/// stays as it is, and the lane drops it if it is to be changed.
+/// A frame carries what is known of it while it is inside, so nobody else may hold it; and the
+/// bytes of frames that stages may change are nobody else's. Where there is no buffer for a copy
+/// the frame stays as it is, and is dropped for want of one.
 void Way::make_own(std::span<rte_mbuf*> frames) noexcept {
+  const bool edits = lane_.pipeline().edits();
   for (rte_mbuf*& frame : frames) {
-    if (!is_shared(frame)) [[likely]]
+    if (!is_held_by_others(frame) && !(edits && is_shared(frame))) [[likely]]
       continue;
     if (const auto own = MbufAccess::clone(frame)) {
       rte_pktmbuf_free(frame);
@@ -93,10 +100,11 @@ std::size_t Way::send() noexcept {
     if (recorder_) [[unlikely]]
       for (const rte_mbuf* frame : out) recorder_->stage(bytes_of(frame), frame->pkt_len);
     const std::size_t count = to_->send(out);
-    const Instant now = count || recorder_ ? nic::now() : Instant{};
+    const Instant now = count || recorder_ ? clock_() : Instant{};
     if (recorder_) [[unlikely]] {
       for (std::size_t i = 0; i < count; ++i)
-        recorder_->say(i, now, true, record_of(lane_.egress_transit(i), recorder_->direction()));
+        recorder_->say(i, now, true, record_of(lane_.egress_transit(i), lane_.egress_number(i),
+                                              recorder_->direction()));
       recorder_->publish(count, true);
     }
     if (count) lane_.sent(count, now);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <span>
 
 #include "impair/loop/mbuf_access.h"
@@ -18,9 +19,11 @@ using FrameLane = path::Lane<rte_mbuf*, MbufAccess>;
 /// releases out of the other. One thread.
 class Way {
  public:
+  using Clock = Instant (*)() noexcept;
+  /// `clock` is what stamps frames: a test may tell it a capture's times.
   Way(nic::Port& from, nic::Port& to, path::Pipeline pipeline, const path::LaneConfig& config,
-      path::LedgerSink* ledger)
-      : from_(&from), to_(&to), lane_(std::move(pipeline), config, ledger) {}
+      path::LedgerSink* ledger, Clock clock = nic::now)
+      : from_(&from), to_(&to), clock_(clock), lane_(std::move(pipeline), config, ledger) {}
   Way(const Way&) = delete;
   Way& operator=(const Way&) = delete;
   ~Way() { abandon(); }
@@ -29,7 +32,7 @@ class Way {
   bool turn(bool receiving) noexcept;
 
   /// Swaps the pipeline in force for `next`; what is inside keeps the release it was given.
-  void replace(FrameLane::Standby& next) noexcept { lane_.replace(next, nic::now()); }
+  void replace(FrameLane::Standby& next) noexcept { lane_.replace(next, clock_()); }
 
   /// Shows every frame that comes in or goes out to `recorder`, which must outlive the way.
   void record(Recorder& recorder) noexcept { recorder_ = &recorder; }
@@ -43,31 +46,38 @@ class Way {
   void abandon() noexcept;
 
   [[nodiscard]] const FrameLane& lane() const noexcept { return lane_; }
-  [[nodiscard]] bool source_exhausted() const noexcept { return from_->exhausted(); }
+  [[nodiscard]] bool source_exhausted() const noexcept {
+    return exhausted_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] bool source_finite() const noexcept { return from_->finite(); }
   /// The clock, when turn() last looked at it.
   [[nodiscard]] Instant looked() const noexcept { return looked_; }
   /// When a frame was last received.
-  [[nodiscard]] Instant last_received() const noexcept { return last_received_; }
+  [[nodiscard]] Instant last_received() const noexcept {
+    return Instant{Duration{last_received_.load(std::memory_order_relaxed)}};
+  }
 
  private:
   static constexpr std::size_t kBurst = 32;
   static constexpr std::size_t kSendBurst = 64;
 
   void admit(std::span<rte_mbuf*> frames, Instant now) noexcept;
-  bool admit_on_record(rte_mbuf* frame, Instant now) noexcept;
+  bool admit_by_itself(rte_mbuf* frame, Instant now) noexcept;
   void turn_away(std::span<rte_mbuf*> frames, Instant now) noexcept;
   void make_own(std::span<rte_mbuf*> frames) noexcept;
   std::size_t send() noexcept;
 
   nic::Port* from_;
   nic::Port* to_;
+  Clock clock_;
   FrameLane lane_;
   std::array<rte_mbuf*, kBurst> burst_{};
   Recorder* recorder_ = nullptr;
   bool way_in_ = true, way_out_ = true;
-  Instant last_received_ = nic::now();
-  Instant looked_ = last_received_;
+  Instant looked_ = clock_();
+  // Another thread may ask for these.
+  std::atomic<bool> exhausted_{false};
+  std::atomic<Duration::rep> last_received_{looked_.time_since_epoch().count()};
 };
 
 }  // namespace lw::impair

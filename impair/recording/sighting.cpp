@@ -5,16 +5,17 @@
 
 namespace lw::impair {
 
-path::LedgerRecord record_of(const path::Transit& transit, path::Direction direction) noexcept {
+path::LedgerRecord record_of(const path::Transit& transit, std::uint64_t number,
+                             path::Direction direction) noexcept {
   path::LedgerRecord record;
-  record.number = transit.number;
+  record.number = number;
   record.in = transit.in;
   record.rule = transit.rule;
   record.direction = direction;
-  record.acted = transit.acted;
-  record.stage = transit.acted.last();
+  record.acted = path::StageSet::of(transit.acted);
+  record.stage = record.acted.last();
   if (record.stage == path::Stage::none && transit.queued) record.stage = path::Stage::delay;
-  record.copy = transit.copy;
+  record.copy = static_cast<std::uint8_t>(transit.copy);
   record.fate = transit.queued ? path::Fate::delayed : path::Fate::passed;
   record.aimed = transit.aimed;
   return record;

@@ -27,8 +27,9 @@ constexpr std::uint32_t interface_of(path::Direction direction, bool out) noexce
   return 2 * static_cast<std::uint32_t>(direction) + (out ? 1 : 0);
 }
 
-/// What is known of a frame that leaves.
-path::LedgerRecord record_of(const path::Transit& transit, path::Direction direction) noexcept;
+/// What is known of a frame that leaves, whose ingress frame number is `number`.
+path::LedgerRecord record_of(const path::Transit& transit, std::uint64_t number,
+                             path::Direction direction) noexcept;
 
 /// A packet's comment: "drop; frame 171; rule long haul; stage loss".
 std::string comment_of(const path::LedgerRecord& record, const RuleNames& rules);

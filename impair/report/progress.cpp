@@ -31,7 +31,8 @@ std::string Progress::describe(const Way& way, Seen& seen, double seconds) {
   const double bits = static_cast<double>(sent.bytes - seen.bytes) * 8 / seconds;
   seen = {sent.frames, sent.bytes};
   return fmt::format("{:.0f} frames/s {} ({} inside, {} dropped by rule)", frames,
-                     bits > 0 ? format_bit_rate(bits) : "idle", way.lane().inside(), lost.frames);
+                     bits > 0 ? format_bit_rate(bits) : "idle",
+                     way.lane().tallies().account({}).remainder().frames, lost.frames);
 }
 
 }  // namespace lw::impair

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/quantity.h"
@@ -44,14 +46,31 @@ std::string rule_line(const path::Account& rule) {
                      rule.received.frames, rule.dropped_by_rule.frames, lost * 100);
 }
 
-/// Shares in %, bursts in frames, delays in us.
+/// A check's figure with its unit.
+std::string figure(double value, path::Figure figure) {
+  using path::Figure;
+  switch (figure) {
+    case Figure::share:
+      return fmt::format("{:.6g} %", value * 100);
+    case Figure::frames:
+      return fmt::format("{:.6g} frames", value);
+    case Figure::nanoseconds:
+      return fmt::format("{:.6g} us", value * 1e-3);
+    case Figure::bits_per_second:
+      return format_bit_rate(std::max(0.0, value));
+    case Figure::bytes:
+      return format_bytes(std::max(0.0, value));
+    case Figure::chi_square:
+      return fmt::format("chi-square {:.6g}", value);
+  }
+  return {};
+}
+
 std::string check_line(const std::string& rule, const path::Check& check) {
-  const bool share = check.stage != path::Stage::delay && check.what != "mean burst";
-  const double scale = share ? 100 : check.stage == path::Stage::delay ? 1e-3 : 1;
-  const std::string_view unit = share ? "%" : check.stage == path::Stage::delay ? "us" : "frames";
-  return fmt::format("    {:<20}{} {:.6g} {}, asked {:.6g}, bounds {:.6g} to {:.6g}: {}\n", rule,
-                     check.what, check.seen * scale, unit, check.asked * scale, check.low * scale,
-                     check.high * scale, check.holds() ? "holds" : "DOES NOT HOLD");
+  const auto of = [&](double value) { return figure(value, check.figure); };
+  return fmt::format("    {:<20}{} {}, asked {}, bounds {} to {}: {}\n", rule, check.what,
+                     of(check.seen), of(check.asked), of(check.low), of(check.high),
+                     check.holds() ? "holds" : "DOES NOT HOLD");
 }
 
 std::string stages(const StagesReport& report) {

@@ -10,6 +10,16 @@
 
 namespace lw::path {
 
+/// What a check's figures are.
+enum class Figure : std::uint8_t {
+  share,   // of frames
+  frames,  // in a row
+  nanoseconds,
+  bits_per_second,
+  bytes,
+  chi_square,  // of a distribution's bins; asked: the degrees of freedom
+};
+
 /// What a stage did, held against its own parameters.
 struct Check {
   Stage stage = Stage::none;
@@ -18,13 +28,14 @@ struct Check {
   double asked = 0, seen = 0;
   /// `seen` lies between these but for chance: outside once in 10^5 runs.
   double low = 0, high = 0;
+  Figure figure = Figure::share;
 
   [[nodiscard]] bool holds() const noexcept { return seen >= low && seen <= high; }
 };
 
-/// A rule's stages against what they were asked for: shares of frames, mean burst lengths (frames)
-/// and mean delays (ns). Only what follows from the parameters alone is here: a trace, a queue or
-/// a wandering delay has nothing to be held against.
+/// A rule's stages against what they were asked for: shares of frames, lengths of bursts, delays
+/// and how they are distributed, what a policer and a queue let through. Only what follows from the
+/// parameters alone is here: a trace or a wandering delay has nothing to be held against.
 std::vector<Check> audit(const RuleConfig& config, const RuleStats& stats);
 
 }  // namespace lw::path

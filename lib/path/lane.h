@@ -47,6 +47,19 @@ class Lane {
   void turn_away(const roce::Envelope& envelope, Instant now,
                  LedgerRecord* told = nullptr) noexcept;
 
+  /// The same for frames that came in together. Those that are dropped are put into `dropped`,
+  /// which has room for all; returns how many they are. Frames::bytes(handle) are a frame's bytes,
+  /// Frames::length(handle) what was on the wire, Frames::open(handle) its envelope: frames that
+  /// one rule decides about, whatever stands in them, are not opened.
+  [[nodiscard]] std::size_t admit(std::span<const Handle> frames, Instant now,
+                                  std::span<Handle> dropped) noexcept;
+
+  /// A frame came in for which the caller had no buffer: it is counted and dropped. Always false.
+  bool admit_without_buffer(const roce::Envelope& envelope, Instant now,
+                            LedgerRecord* told = nullptr) noexcept {
+    return refuse_unseen(Want::no_buffer, Fate::no_buffer, envelope, now, told);
+  }
+
   /// Moves what is due at `now` to the egress buffer, as far as it has room beyond `spare` frames:
   /// those of a burst that was taken because there was room for it, and is admitted next.
   void release(Instant now, std::size_t spare = 0) noexcept;
@@ -55,7 +68,7 @@ class Lane {
   struct Standby {
     explicit Standby(Pipeline next);
     Pipeline pipeline;
-    std::vector<Held<typename ReleaseQueue<Handle>::Entry>> held;
+    std::vector<Held<QueueEntry<Handle, Frames>>> held;
   };
   /// Another pipeline of this direction decides from `now` on; its rules were given the names that
   /// this one knows. What is inside keeps the release that it was given, and order is kept where
@@ -69,10 +82,11 @@ class Lane {
   /// The first `count` of egress() went out at `now`.
   void sent(std::size_t count, Instant now) noexcept;
 
-  /// What is known of the i-th of egress(), and its record for a ledger.
+  /// What is known of the i-th of egress(), and its ingress frame number.
   [[nodiscard]] const Transit& egress_transit(std::size_t i) const noexcept {
-    return egress_transits_[i];
+    return leaving_[i].transit;
   }
+  [[nodiscard]] std::uint64_t egress_number(std::size_t i) const noexcept;
   /// The way out is down: gives every frame of egress() back through `drop(handle)`, counted and
   /// logged as such. `view(handle)` is its envelope.
   template <class View, class Drop>
@@ -112,22 +126,34 @@ class Lane {
   [[nodiscard]] const Pipeline& pipeline() const noexcept { return pipeline_; }
 
  private:
-  using Queue = ReleaseQueue<Handle>;
-  using Entry = typename Queue::Entry;
+  using Queue = ReleaseQueue<Handle, Frames>;
+  using Entry = QueueEntry<Handle, Frames>;
+  /// A frame before the way out.
+  struct Leaving {
+    Transit transit;
+    Instant due;
+  };
 
   Tallies& of(RuleIndex rule) noexcept {
     return rules_[rule == kUntouched ? rules_.size() - 1 : rule];
   }
   void receive(const Decision& decision, const Arrival& arrival) noexcept;
+  bool admit_blindly(Rule& rule, Handle handle, std::uint32_t bytes, Instant now,
+                     Amount& queued) noexcept;
+  bool carry_out(Handle handle, const Arrival& arrival, const Decision& decision,
+                 LedgerRecord* told) noexcept;
+  void queue(Handle handle, const Arrival& arrival, const Decision& decision, std::uint8_t copy,
+             std::uint32_t ledger_slot) noexcept;
   bool admit_with_copies(Handle handle, const Arrival& arrival, const Decision& decision) noexcept;
   void admit_copy(Handle handle, const Arrival& arrival, const Decision& original,
                   std::uint8_t copy) noexcept;
   bool settle(Handle handle, const Arrival& arrival, const Decision& decision,
               std::uint8_t copy) noexcept;
+  bool refuse_unseen(Want want, Fate fate, const roce::Envelope& envelope, Instant now,
+                     LedgerRecord* told) noexcept;
   bool refuse(Want want, Fate fate, const Arrival& arrival, const Decision& decision,
               std::uint8_t copy) noexcept;
   void count_want(Want want, RuleIndex rule, std::uint32_t bytes) noexcept;
-  void place(const Entry& entry, const Decision& decision, Instant now) noexcept;
   void place_overtaking(const Entry& entry, const Decision& decision, Instant now) noexcept;
   void let_out(const Entry& entry) noexcept;
   void let_out_held(Instant now, std::size_t spare) noexcept;
@@ -142,7 +168,7 @@ class Lane {
   std::size_t held_frames_ = 0;
   Instant next_deadline_ = Queue::kNever;
   Ring<Handle> egress_;
-  Ring<Transit> egress_transits_;
+  Ring<Leaving> leaving_;  // of the same frames
   Ledger ledger_;
   std::uint64_t received_ = 0;   // the next ingress frame number
   Fate refusal_ = Fate::passed;  // why the last frame that found no place did not

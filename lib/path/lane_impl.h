@@ -2,9 +2,37 @@
 #pragma once
 
 // lane.h's other half: what becomes of a frame.
+#include <utility>
+
 #include "path/lane.h"
+#include "roce/plain_rocev2.h"
 
 namespace lw::path {
+
+inline void add(Tally& tally, const Amount& amount) noexcept {
+  tally.frames.add(amount.frames);
+  tally.bytes.add(amount.bytes);
+}
+
+/// Only of a logged frame.
+inline std::uint32_t slot_of(const Transit& transit) noexcept {
+  return static_cast<std::uint32_t>(transit.number_or_slot);
+}
+
+inline void fill(Transit& transit, const Arrival& arrival, const Decision& decision,
+                 std::uint8_t copy, std::uint32_t ledger_slot) noexcept {
+  constexpr std::uint64_t kNumber = (std::uint64_t{1} << Transit::kNumberBits) - 1;
+  const bool logged = ledger_slot != kNotLogged;
+  transit.in = arrival.now;
+  transit.number_or_slot = (logged ? ledger_slot : arrival.number) & kNumber;
+  transit.logged = logged;
+  transit.copy = copy;
+  transit.bytes = arrival.bytes;
+  transit.rule = decision.rule;
+  transit.acted = decision.acted.bits() & 0xfff;
+  transit.aimed = decision.aimed;
+  transit.queued = decision.action != Action::pass;
+}
 
 template <class Handle, FrameAccess<Handle> Frames>
 Lane<Handle, Frames>::Lane(Pipeline pipeline, const LaneConfig& config, LedgerSink* sink,
@@ -13,7 +41,7 @@ Lane<Handle, Frames>::Lane(Pipeline pipeline, const LaneConfig& config, LedgerSi
       frames_(std::move(frames)),
       queue_(Pipeline::kMostLines, pipeline_.lines(), config.capacity),
       egress_(config.egress_capacity),
-      egress_transits_(config.egress_capacity),
+      leaving_(config.egress_capacity),
       ledger_(sink, config.log_all, pipeline_.direction(),
               config.capacity + std::bit_ceil(config.egress_capacity)),
       rules_(std::max(config.most_rules, pipeline_.rule_names().size()) + 1) {
@@ -41,7 +69,7 @@ void Lane<Handle, Frames>::replace(Standby& next, Instant now) noexcept {
     // Nobody will overtake them any more.
     for (; !held_[i].empty(); held_[i].pop(), --held_frames_) {
       const Entry entry = held_[i].front();
-      (void)queue_.push(kWheel, entry, now);
+      queue_.push(kWheel, entry, now);
     }
   }
   std::swap(pipeline_, next.pipeline);
@@ -54,7 +82,12 @@ template <class Handle, FrameAccess<Handle> Frames>
 bool Lane<Handle, Frames>::admit(Handle handle, const roce::Envelope& envelope, Instant now,
                                  LedgerRecord* told) noexcept {
   const Arrival arrival = arrival_of(envelope, received_++, now);
-  const Decision decision = pipeline_.decide(arrival);
+  return carry_out(handle, arrival, pipeline_.decide(arrival), told);
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+bool Lane<Handle, Frames>::carry_out(Handle handle, const Arrival& arrival,
+                                     const Decision& decision, LedgerRecord* told) noexcept {
   receive(decision, arrival);
   if (told) [[unlikely]]
     *told = ledger_.open(arrival, decision);
@@ -67,6 +100,54 @@ bool Lane<Handle, Frames>::admit(Handle handle, const roce::Envelope& envelope, 
   if (told && !kept) [[unlikely]]
     told->fate = refusal_;
   return kept;
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+std::size_t Lane<Handle, Frames>::admit(std::span<const Handle> frames, Instant now,
+                                        std::span<Handle> dropped) noexcept {
+  std::size_t drops = 0;
+  Rule* const rule = pipeline_.blind_rule();
+  Amount queued;
+  for (const Handle handle : frames) {
+    const bool kept = rule && roce::is_plain_rocev2(Frames::bytes(handle))
+                          ? admit_blindly(*rule, handle, Frames::length(handle), now, queued)
+                          : admit(handle, Frames::open(handle), now);
+    if (!kept) dropped[drops++] = handle;
+  }
+  if (queued.frames > 0) {
+    add(direction_.received, queued);
+    add(of(rule->index()).received, queued);
+  }
+  return drops;
+}
+
+/// Opens the frame only where more is to be done with it than to wait. Adds to `queued` what is
+/// still to be counted as received.
+template <class Handle, FrameAccess<Handle> Frames>
+bool Lane<Handle, Frames>::admit_blindly(Rule& rule, Handle handle, std::uint32_t bytes,
+                                         Instant now, Amount& queued) noexcept {
+  static constexpr roce::Envelope kUnopened{};
+  const Arrival unopened{kUnopened, nullptr, received_++, bytes, now};
+  const Decision decision = rule.decide(unopened);
+  const bool just_waits = decision.action == Action::queue && !decision.corrupt &&
+                          decision.copies == 0 && !decision.overtakes && !ledger_.wants(decision) &&
+                          queue_room() > 0;
+  if (!just_waits) [[unlikely]]
+    return carry_out(handle, arrival_of(Frames::open(handle), unopened.number, now), decision,
+                     nullptr);
+  queue(handle, unopened, decision, 0, kNotLogged);
+  queued += {1, bytes};
+  return true;
+}
+
+/// Only where there is room.
+template <class Handle, FrameAccess<Handle> Frames>
+inline void Lane<Handle, Frames>::queue(Handle handle, const Arrival& arrival,
+                                        const Decision& decision, std::uint8_t copy,
+                                        std::uint32_t ledger_slot) noexcept {
+  Entry entry{decision.release, handle};
+  fill(entry.transit(), arrival, decision, copy, ledger_slot);
+  queue_.push(decision.line, entry, arrival.now);
 }
 
 /// Copies are of the frame as it is corrupted, but not of what the stages behind make of it.
@@ -123,33 +204,25 @@ bool Lane<Handle, Frames>::settle(Handle handle, const Arrival& arrival, const D
     return refuse(Want::egress_full, Fate::egress_full, arrival, decision, copy);
   if ((decision.corrupt || decision.mark) && frames_.writable(handle).empty()) [[unlikely]]
     return refuse(Want::no_buffer, Fate::no_buffer, arrival, decision, copy);
-  Transit transit{.in = arrival.now,
-                  .due = queued ? decision.release : arrival.now,
-                  .number = arrival.number,
-                  .bytes = arrival.bytes,
-                  .rule = decision.rule,
-                  .queued = queued,
-                  .copy = copy,
-                  .acted = decision.acted,
-                  .aimed = decision.aimed};
-  if (ledger_.wants(decision))
-    transit.ledger_slot = ledger_.keep(ledger_.open(arrival, decision, copy));
+  std::uint32_t ledger_slot = kNotLogged;
+  if (ledger_.wants(decision)) ledger_slot = ledger_.keep(ledger_.open(arrival, decision, copy));
   if (decision.corrupt) [[unlikely]]
     pipeline_.rule(decision.rule).corrupt(frames_.writable(handle), arrival);
   if (decision.mark) [[unlikely]]
     set_congestion_experienced(frames_.writable(handle), arrival.envelope);
-  place({transit, handle}, decision, arrival.now);
+  if (decision.overtakes) [[unlikely]] {
+    Entry entry{decision.release, handle};
+    fill(entry.transit(), arrival, decision, copy, ledger_slot);
+    place_overtaking(entry, decision, arrival.now);
+  } else if (queued) {
+    queue(handle, arrival, decision, copy, ledger_slot);
+  } else {
+    egress_.push(handle);
+    Leaving leaving{{}, arrival.now};
+    fill(leaving.transit, arrival, decision, copy, ledger_slot);
+    leaving_.push(leaving);
+  }
   return true;
-}
-
-template <class Handle, FrameAccess<Handle> Frames>
-void Lane<Handle, Frames>::place(const Entry& entry, const Decision& decision,
-                                 Instant now) noexcept {
-  if (decision.overtakes) [[unlikely]]
-    return place_overtaking(entry, decision, now);
-  if (!entry.transit.queued) return let_out(entry);
-  // There is room: settle() looked.
-  (void)queue_.push(decision.line, entry, now);
 }
 
 /// Frames that wait for this one to overtake them leave right behind it.
@@ -162,12 +235,12 @@ void Lane<Handle, Frames>::place_overtaking(const Entry& entry, const Decision& 
     held.hold(entry);
     ++held_frames_;
   } else {
-    (void)queue_.push(decision.line, entry, now);
+    queue_.push(decision.line, entry, now);
   }
   for (; !held.empty() && held.overtaken(); held.pop(), --held_frames_) {
     Entry next = held.front();
-    next.transit.due = std::max(next.transit.due, decision.release);
-    (void)queue_.push(decision.line, next, now);
+    next.due = std::max(next.due, decision.release);
+    queue_.push(decision.line, next, now);
   }
   find_deadline();
 }
@@ -182,7 +255,7 @@ void Lane<Handle, Frames>::find_deadline() noexcept {
 template <class Handle, FrameAccess<Handle> Frames>
 void Lane<Handle, Frames>::let_out(const Entry& entry) noexcept {
   egress_.push(entry.handle);
-  egress_transits_.push(entry.transit);
+  leaving_.push({entry.transit(), entry.due});
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
@@ -201,7 +274,7 @@ void Lane<Handle, Frames>::let_out_held(Instant now, std::size_t spare) noexcept
   for (Held<Entry>& held : held_) {
     for (; !held.empty() && held.deadline() <= now && egress_.room() > spare; held.pop()) {
       Entry entry = held.front();
-      entry.transit.due = held.deadline();
+      entry.due = held.deadline();
       let_out(entry);
       --held_frames_;
     }
@@ -209,17 +282,28 @@ void Lane<Handle, Frames>::let_out_held(Instant now, std::size_t spare) noexcept
   find_deadline();
 }
 
+/// Frames of one rule are counted together, and so are those of one due time.
 template <class Handle, FrameAccess<Handle> Frames>
 void Lane<Handle, Frames>::sent(std::size_t count, Instant now) noexcept {
+  Amount amount;
+  std::uint64_t together = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const Transit& transit = egress_transits_[i];
-    direction_.sent.add(transit.bytes);
-    of(transit.rule).sent.add(transit.bytes);
-    (transit.queued ? release_error_ : pass_latency_).add((now - transit.due).count());
-    if (transit.ledger_slot != kNotLogged) ledger_.close(transit.ledger_slot, now);
+    const auto& [transit, due] = leaving_[i];
+    amount += {1, transit.bytes};
+    ++together;
+    if (transit.logged) ledger_.close(slot_of(transit), now);
+    const Leaving* next = i + 1 < count ? &leaving_[i + 1] : nullptr;
+    if (!next || next->due != due || next->transit.queued != transit.queued) {
+      (transit.queued ? release_error_ : pass_latency_)
+          .add((now - due).count(), std::exchange(together, 0));
+    }
+    if (!next || next->transit.rule != transit.rule) {
+      add(direction_.sent, amount);
+      add(of(transit.rule).sent, std::exchange(amount, {}));
+    }
   }
   egress_.pop(count);
-  egress_transits_.pop(count);
+  leaving_.pop(count);
 }
 
 }  // namespace lw::path

@@ -35,23 +35,35 @@ bool Lane<Handle, Frames>::refuse(Want want, Fate fate, const Arrival& arrival,
   return false;
 }
 
-/// No rule has seen it: it is the untouched frames' account that it goes to.
 template <class Handle, FrameAccess<Handle> Frames>
-void Lane<Handle, Frames>::turn_away(const roce::Envelope& envelope, Instant now,
-                                     LedgerRecord* told) noexcept {
+std::uint64_t Lane<Handle, Frames>::egress_number(std::size_t i) const noexcept {
+  const Transit& transit = leaving_[i].transit;
+  return transit.logged ? ledger_.kept(slot_of(transit)).number : transit.number_or_slot;
+}
+
+/// No rule has seen it: it is the untouched frames' account that it goes to. Always false.
+template <class Handle, FrameAccess<Handle> Frames>
+bool Lane<Handle, Frames>::refuse_unseen(Want want, Fate fate, const roce::Envelope& envelope,
+                                         Instant now, LedgerRecord* told) noexcept {
   const Arrival arrival = arrival_of(envelope, received_++, now);
   const Decision decision;
   receive(decision, arrival);
   if (told) *told = ledger_.open(arrival, decision);
-  if (told) told->fate = Fate::link_down;
-  refuse(Want::link_down, Fate::link_down, arrival, decision, 0);
+  if (told) told->fate = fate;
+  return refuse(want, fate, arrival, decision, 0);
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::turn_away(const roce::Envelope& envelope, Instant now,
+                                     LedgerRecord* told) noexcept {
+  refuse_unseen(Want::link_down, Fate::link_down, envelope, now, told);
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
 template <class View, class Drop>
 void Lane<Handle, Frames>::lose_egress(View view, Drop drop) noexcept {
-  for (; !egress_.empty(); egress_.pop(), egress_transits_.pop()) {
-    const Transit& transit = egress_transits_.front();
+  for (; !egress_.empty(); egress_.pop(), leaving_.pop()) {
+    const Transit& transit = leaving_.front().transit;
     count_want(Want::link_down, transit.rule, transit.bytes);
     log_lost(transit, view(egress_.front()), Fate::link_down);
     drop(egress_.front());
@@ -66,25 +78,25 @@ void Lane<Handle, Frames>::abandon(View view, Drop drop) noexcept {
     log_lost(transit, view(handle), Fate::stopped);
     drop(handle);
   };
-  for (; !egress_.empty(); egress_.pop(), egress_transits_.pop())
-    give_back(egress_transits_.front(), egress_.front());
+  for (; !egress_.empty(); egress_.pop(), leaving_.pop())
+    give_back(leaving_.front().transit, egress_.front());
   for (; queue_.size() > 0; queue_.pop()) {
     const Entry entry = queue_.front();
-    give_back(entry.transit, entry.handle);
+    give_back(entry.transit(), entry.handle);
   }
   for (Held<Entry>& held : held_)
     for (; !held.empty(); held.pop(), --held_frames_)
-      give_back(held.front().transit, held.front().handle);
+      give_back(held.front().transit(), held.front().handle);
   find_deadline();
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
 void Lane<Handle, Frames>::log_lost(const Transit& transit, const roce::Envelope& envelope,
                                     Fate fate) noexcept {
-  if (transit.ledger_slot != kNotLogged) return ledger_.close(transit.ledger_slot, fate);
+  if (transit.logged) return ledger_.close(slot_of(transit), fate);
   Decision decision;
   decision.rule = transit.rule;
-  const Arrival arrival = arrival_of(envelope, transit.number, transit.in);
+  const Arrival arrival = arrival_of(envelope, transit.number_or_slot, transit.in);
   ledger_.log(ledger_.open(arrival, decision, transit.copy), fate);
 }
 
@@ -117,10 +129,10 @@ Books Lane<Handle, Frames>::books() const {
     books.rules[transit.rule == kUntouched ? books.rules.size() - 1 : transit.rule].in_flight +=
         one;
   };
-  queue_.for_each([&](const auto& entry) { count(entry.transit); });
+  queue_.for_each([&](const auto& entry) { count(entry.transit()); });
   for (const auto& held : held_)
-    for (std::size_t i = 0; i < held.size(); ++i) count(held[i].transit);
-  for (std::size_t i = 0; i < egress_transits_.size(); ++i) count(egress_transits_[i]);
+    for (std::size_t i = 0; i < held.size(); ++i) count(held[i].transit());
+  for (std::size_t i = 0; i < leaving_.size(); ++i) count(leaving_[i].transit);
   return books;
 }
 

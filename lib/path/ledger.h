@@ -80,6 +80,9 @@ class Ledger {
   /// Keeps the record of a frame that stays inside; returns its slot. Only where
   /// wants() says so.
   [[nodiscard]] std::uint32_t keep(const LedgerRecord& record) noexcept;
+  [[nodiscard]] const LedgerRecord& kept(std::uint32_t slot) const noexcept {
+    return inside_[slot];
+  }
   /// The frame of this slot has gone, or will never.
   void close(std::uint32_t slot, Instant out) noexcept;
   void close(std::uint32_t slot, Fate fate) noexcept;

@@ -37,6 +37,14 @@ class Pipeline {
     }
     return place == kUntouched ? Decision{} : rules_[place].decide(arrival);
   }
+  /// The rule that decides about each and every RoCEv2 packet just now, by its number, length and
+  /// time alone; null where there is none.
+  [[nodiscard]] Rule* blind_rule() noexcept {
+    const RuleIndex place = classifier_.for_all_rocev2();
+    if (place == kUntouched || events_.listening() || rules_[place].looks_at_headers())
+      return nullptr;
+    return &rules_[place];
+  }
   /// The rule that a decision names; kUntouched is one without stages.
   [[nodiscard]] Rule& rule(RuleIndex index) noexcept {
     return index == kUntouched ? untouched_ : rules_[places_[index]];

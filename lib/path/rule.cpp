@@ -19,6 +19,13 @@ EventAction foremost(const Aimed& aimed) noexcept {
   return aimed.mark ? EventAction::mark : EventAction::delay;
 }
 
+/// How long a bucket that can't pay for a frame takes to fill up, whatever the frame's length.
+Duration time_to_fill(const PoliceConfig& police) noexcept {
+  constexpr double kLargestCost = 16'384;
+  const double bytes = static_cast<double>(police.burst_bytes) - kLargestCost;
+  return Duration{static_cast<Duration::rep>(std::max(0.0, bytes * 8e9 / police.rate_bps))};
+}
+
 }  // namespace
 
 Rule::Rule(const RuleConfig& config, Direction direction, std::uint64_t seed, RuleIndex index,
@@ -34,12 +41,25 @@ Rule::Rule(const RuleConfig& config, Direction direction, std::uint64_t seed, Ru
                  chance_of(seed, direction, config.name, Stage::corrupt)),
       traced_loss_(chance_of(seed, direction, config.name, Stage::loss)) {
   const auto chance = [&](Stage stage) { return chance_of(seed, direction, config.name, stage); };
-  if (config.police) police_.emplace(*config.police);
+  if (config.police) {
+    police_.emplace(*config.police);
+    police_overhead_ = config.police->overhead;
+    police_soon_ = time_to_fill(*config.police);
+  }
   if (loses(config.loss)) loss_.emplace(config.loss, chance(Stage::loss));
   if (config.duplicate) duplicate_.emplace(*config.duplicate, chance(Stage::duplicate));
-  if (config.mark) mark_.emplace(*config.mark, chance(Stage::mark));
-  if (config.queue) queue_.emplace(*config.queue);
-  if (config.jitter) jitter_.emplace(*config.jitter, chance(Stage::delay));
+  if (config.mark) {
+    mark_.emplace(*config.mark, chance(Stage::mark));
+    red_ = config.mark->red;
+  }
+  if (config.queue) {
+    queue_.emplace(*config.queue);
+    queue_overhead_ = config.queue->overhead;
+  }
+  if (config.jitter) {
+    jitter_.emplace(*config.jitter, chance(Stage::delay));
+    fit_.emplace(config.jitter->distribution);
+  }
   if (config.trace) trace_.emplace(*config.trace);
   if (config.reorder) reorder_.emplace(*config.reorder, chance(Stage::reorder));
 }
@@ -71,13 +91,20 @@ bool Rule::is_lost(const Arrival& arrival, const TraceConfig::Row* row) noexcept
   return lost;
 }
 
+bool Rule::is_policed(const Arrival& arrival) noexcept {
+  const bool conforms = police_->conforms(arrival.bytes, arrival.now);
+  stats_.police.add(on_the_line(arrival.bytes, police_overhead_), conforms, arrival.now,
+                    police_soon_);
+  return !conforms;
+}
+
 void Rule::decide_in_full(Decision& decision, const Arrival& arrival, const Aimed& aimed) noexcept {
   const TraceConfig::Row* row = trace_ ? &trace_->at(arrival.now) : nullptr;
   if (aimed.drop) {
     decision.drop(Stage::event);
   } else if (outage_) {
     decision.drop(Stage::outage);
-  } else if (police_ && !police_->conforms(arrival.bytes, arrival.now)) {
+  } else if (police_ && is_policed(arrival)) {
     decision.drop(Stage::police);
   } else if (is_lost(arrival, row)) {
     decision.drop(Stage::loss);
@@ -142,6 +169,7 @@ void Rule::go_on(Decision& decision, const Arrival& arrival, std::uint32_t copy,
       return decision.drop(Stage::queue);
     }
     stats_.peak_queue_bytes = std::max(stats_.peak_queue_bytes, queue_->occupancy(arrival.now));
+    stats_.queue.add(on_the_line(arrival.bytes, queue_overhead_), arrival.now, *departs);
     from = *departs;
     decision.act(Stage::queue);
   }
@@ -153,6 +181,7 @@ void Rule::mark(Decision& decision, const Arrival& arrival, std::uint32_t copy) 
       queue_ && mark_->looks_at_queue() ? queue_->occupancy(arrival.now) : 0;
   const MarkVerdict verdict = mark_->judge(arrival.envelope, arrival.number, copy, queued);
   ++stats_.markable;
+  if (red_) count(*red_, queued);
   if (verdict != MarkVerdict::none) ++stats_.chosen_to_mark;
   switch (verdict) {
     case MarkVerdict::none:
@@ -172,6 +201,15 @@ void Rule::mark(Decision& decision, const Arrival& arrival, std::uint32_t copy) 
   }
 }
 
+void Rule::count(const Red& red, std::uint64_t queued) noexcept {
+  if (queued > red.kmax_bytes) {
+    ++stats_.red.above;
+  } else if (queued > red.kmin_bytes) {
+    ++stats_.red.between;
+    stats_.red.bytes_between += queued;
+  }
+}
+
 void Rule::wait(Decision& decision, const Arrival& arrival, std::uint32_t copy, Instant from,
                 const TraceConfig::Row* row) noexcept {
   Instant release = from + (row && row->delay ? *row->delay : delay_.value_or(Duration{}));
@@ -179,6 +217,7 @@ void Rule::wait(Decision& decision, const Arrival& arrival, std::uint32_t copy, 
   if (jitter_) {
     const double drawn = (*jitter_)(arrival.number, copy, from);
     stats_.jitter.add(drawn);
+    if (arrival.number % 16 == 0) ++stats_.fit[(*fit_)(drawn)];
     release += Duration{static_cast<Duration::rep>(std::floor(drawn + 0.5))};
     decision.act(Stage::delay);
   }

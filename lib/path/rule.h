@@ -8,6 +8,7 @@
 
 #include "path/arrival.h"
 #include "path/decision.h"
+#include "path/fit.h"
 #include "path/rule_config.h"
 #include "path/rule_stats.h"
 #include "path/stages/loss.h"
@@ -47,6 +48,9 @@ class Rule {
     return decision;
   }
 
+  /// Its stages go by more than the frame's number, length and time.
+  [[nodiscard]] bool looks_at_headers() const noexcept { return mark_.has_value(); }
+
   /// The same for copy number `copy`, from 1, of a frame that decide() asked to copy: what the
   /// stages behind the duplicating one do to it.
   [[nodiscard]] Decision decide_copy(const Arrival& arrival, const Decision& original,
@@ -78,13 +82,16 @@ class Rule {
   bool is_lost(const Arrival& arrival) noexcept {
     const bool lost = loss_->drops(arrival.number, arrival.bytes);
     stats_.loss.add(lost);
+    ++stats_.lengths[std::min<std::size_t>(arrival.bytes / 64, RuleStats::kLengths - 1)];
     return lost;
   }
   bool is_lost(const Arrival& arrival, const TraceConfig::Row* row) noexcept;
+  bool is_policed(const Arrival& arrival) noexcept;
   void decide_in_full(Decision& decision, const Arrival& arrival, const Aimed& aimed) noexcept;
   void go_on(Decision& decision, const Arrival& arrival, std::uint32_t copy,
              const TraceConfig::Row* row) noexcept;
   void mark(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept;
+  void count(const Red& red, std::uint64_t queued) noexcept;
   void wait(Decision& decision, const Arrival& arrival, std::uint32_t copy, Instant from,
             const TraceConfig::Row* row) noexcept;
   void hold_back(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept;
@@ -96,11 +103,15 @@ class Rule {
   std::optional<Duration> delay_;
   std::optional<Loss> loss_;
   std::optional<Policer> police_;
+  Duration police_soon_{};  // see PoliceStats
+  std::uint32_t police_overhead_ = 0, queue_overhead_ = 0;
   Corrupter corrupter_;
   std::optional<Duplicator> duplicate_;
   std::optional<Marker> mark_;
+  std::optional<Red> red_;
   std::optional<Bottleneck> queue_;
   std::optional<Jitter> jitter_;
+  std::optional<FitBins> fit_;
   std::optional<Trace> trace_;
   std::optional<Reorderer> reorder_;
   Chance traced_loss_;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "core/time.h"
 #include "path/stages/stage.h"
 
 namespace lw::path {
@@ -35,32 +36,113 @@ struct LossStats {
   }
 };
 
-/// Delays as they were drawn, ns: enough for mean and deviation.
+/// Delays as they were drawn, ns: enough for mean and deviation. Sums are of distances from the
+/// first draw, which is no further from the mean than some deviations: so little is lost to
+/// rounding, and nothing is divided while frames go by.
 struct DrawStats {
   std::uint64_t count = 0;
-  double mean = 0, squares = 0;  // squares: of the distances from the mean, summed (Welford)
+  double first = 0, sum = 0, sum_of_squares = 0;
 
   void add(double value) noexcept {
-    ++count;
-    const double distance = value - mean;
-    mean += distance / static_cast<double>(count);
-    squares += distance * (value - mean);
+    if (count++ == 0) first = value;
+    const double distance = value - first;
+    sum += distance;
+    sum_of_squares += distance * distance;
   }
-  /// Chan's sum of two samples.
+  [[nodiscard]] double mean() const noexcept {
+    return count ? first + sum / static_cast<double>(count) : 0;
+  }
+  /// Of the distances from the mean, summed.
+  [[nodiscard]] double squares() const noexcept {
+    return count ? sum_of_squares - sum * sum / static_cast<double>(count) : 0;
+  }
+  /// Its distances are from another first draw.
   void add(const DrawStats& other) noexcept {
     if (other.count == 0) return;
-    const auto mine = static_cast<double>(count), its = static_cast<double>(other.count);
-    const double distance = other.mean - mean;
+    if (count == 0) {
+      *this = other;
+      return;
+    }
+    const auto its = static_cast<double>(other.count);
+    const double apart = other.first - first;
+    sum_of_squares += other.sum_of_squares + 2 * apart * other.sum + its * apart * apart;
+    sum += other.sum + its * apart;
     count += other.count;
-    mean += distance * its / (mine + its);
-    squares += other.squares + distance * distance * mine * its / (mine + its);
   }
+};
+
+/// A policer's frames. Between two drops that follow each other closely its bucket can't have been
+/// full, so what it let through meanwhile is its rate's worth, but for a frame at each end.
+struct PoliceStats {
+  std::uint64_t frames = 0, dropped = 0;
+  // All stretches from a drop to the next such drop, together.
+  std::uint64_t stretches = 0, passed_bytes = 0, passing_ns = 0;
+  std::uint64_t largest_cost = 0;
+
+  /// `soon`: how long a bucket that couldn't pay for a frame needs at least to fill up.
+  void add(std::uint32_t cost, bool conforms, Instant now, Duration soon) noexcept {
+    ++frames;
+    largest_cost = std::max<std::uint64_t>(largest_cost, cost);
+    if (conforms) {
+      since_drop_ += cost;
+      return;
+    }
+    if (dropped++ > 0 && now - last_drop_ < soon) {
+      if (!in_stretch_) ++stretches;
+      passed_bytes += since_drop_;
+      passing_ns += static_cast<std::uint64_t>((now - last_drop_).count());
+      in_stretch_ = true;
+    } else {
+      in_stretch_ = false;
+    }
+    last_drop_ = now;
+    since_drop_ = 0;
+  }
+
+ private:
+  Instant last_drop_{};
+  std::uint64_t since_drop_ = 0;
+  bool in_stretch_ = false;
+};
+
+/// The emulated queue's departures: those right behind each other are as far apart as the link's
+/// rate makes them.
+struct QueueStats {
+  std::uint64_t frames = 0, busy_frames = 0, busy_bytes = 0, busy_ns = 0, busy_periods = 0;
+
+  void add(std::uint32_t line_bytes, Instant now, Instant departs) noexcept {
+    const bool behind_another = frames++ > 0 && last_ > now;
+    if (behind_another) {
+      if (!busy_) ++busy_periods;
+      ++busy_frames;
+      busy_bytes += line_bytes;
+      busy_ns += static_cast<std::uint64_t>((departs - last_).count());
+    }
+    busy_ = behind_another;
+    last_ = departs;
+  }
+
+ private:
+  Instant last_{};
+  bool busy_ = false;
+};
+
+/// What RED saw: frames that came when the buffer was between its thresholds, with the bytes that
+/// were in it, and frames that came when it was fuller.
+struct RedStats {
+  std::uint64_t between = 0, bytes_between = 0, above = 0;
 };
 
 /// What a rule's stages did: written by the data path's thread, for reports.
 struct RuleStats {
   std::array<std::uint64_t, kStages> acted{};  // frames (and copies) that each stage acted on
   LossStats loss;
+  /// Frames that came to the loss stage by their length, in steps of 64 B; the last has all longer.
+  static constexpr std::size_t kLengths = 160;
+  std::array<std::uint64_t, kLengths> lengths{};
+  PoliceStats police;
+  QueueStats queue;
+  RedStats red;
   std::uint64_t corruptible = 0;  // frames that came to the stages of
   std::uint64_t duplicable = 0;   // these names
   std::uint64_t markable = 0;
@@ -69,8 +151,9 @@ struct RuleStats {
   std::uint64_t tail_dropped = 0;    // found the emulated queue full
   std::uint64_t peak_queue_bytes = 0;
   DrawStats jitter;
-  std::uint64_t moved_for_order = 0;  // releases that were put off to keep the order,
-  std::uint64_t moved_ns = 0;         // by so much in all
+  std::array<std::uint64_t, 16> fit{};  // every 16th draw, by its bin; see FitBins
+  std::uint64_t moved_for_order = 0;    // releases that were put off to keep the order,
+  std::uint64_t moved_ns = 0;           // by so much in all
   std::uint64_t reorderable = 0;
 
   [[nodiscard]] std::uint64_t by(Stage stage) const noexcept {

@@ -53,7 +53,7 @@ struct Look {
 
 double jitter_of(const StagesReport& stages, std::uint64_t received) {
   const auto& stats = stages.stats;
-  return stats.jitter.mean +
+  return stats.jitter.mean() +
          static_cast<double>(stats.moved_ns) / static_cast<double>(std::max(received, 1UL));
 }
 

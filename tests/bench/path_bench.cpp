@@ -75,7 +75,7 @@ void run_queue(benchmark::State& state, LineIndex line, Duration spread) {
     now += kBetween;
     const auto part = static_cast<double>((frame * 0x9e3779b97f4a7c15) >> 11) * 0x1.0p-53;
     const Duration more{static_cast<Duration::rep>(part * static_cast<double>(spread.count()))};
-    static_cast<void>(queue.push(line, {{.in = now, .due = now + delay + more}, 0}, now));
+    queue.push(line, {.due = now + delay + more}, now);
     ++frame;
     for (; queue.next() <= now; queue.pop()) benchmark::DoNotOptimize(queue.front());
   }

@@ -55,22 +55,25 @@ class Stress(unittest.TestCase):
         return report
 
     def test_more_than_there_is_room_for(self):
-        # The delay's room is for 6,000 frames of 1 KiB, and frames of 64 B come at full speed.
-        report = self.finish(self.start(profile(), '--duration', '500ms'))
-        for direction in report['directions']:
-            self.assertGreater(direction['received']['frames'], 100_000)
-            self.assertGreater(direction['dropped_for_want']['no_room']['frames'], 0)
-            self.assertGreater(direction['sent']['frames'], 10_000)
-            self.assertGreaterEqual(direction['release_error_ns']['min'], 0)
+        for cores in ('1', '2'):
+            # The delay's room is for 6,000 frames of 1 KiB, and frames of 64 B come at full speed.
+            report = self.finish(self.start(profile(), '--duration', '500ms', '--cores', cores))
+            for direction in report['directions']:
+                self.assertGreater(direction['received']['frames'], 100_000)
+                self.assertGreater(direction['dropped_for_want']['no_room']['frames'], 0)
+                self.assertGreater(direction['sent']['frames'], 10_000)
+                self.assertGreaterEqual(direction['release_error_ns']['min'], 0)
 
     def test_sigterm_at_full_load(self):
-        process = self.start(profile(rate='200Gb/s'))
-        self.wait_ready(process)
-        time.sleep(0.3)
-        process.send_signal(signal.SIGTERM)
-        for direction in self.finish(process)['directions']:
-            self.assertGreater(direction['received']['frames'], 10_000)
-            self.assertEqual(direction['dropped_for_want']['stopped']['frames'], 0)
+        for cores in ('1', '2'):
+            process = self.start(profile(rate='200Gb/s'), '--cores', cores)
+            self.wait_ready(process)
+            time.sleep(0.3)
+            process.send_signal(signal.SIGTERM)
+            for direction in self.finish(process)['directions']:
+                self.assertGreater(direction['received']['frames'], 10_000)
+                self.assertEqual(direction['dropped_for_want']['stopped']['frames'], 0)
+            os.unlink(self.path('ready'))
 
     def ask(self, request):
         with socket.socket(socket.AF_UNIX) as client:
@@ -80,19 +83,21 @@ class Stress(unittest.TestCase):
 
     @longwire_test.real_time
     def test_a_change_every_millisecond(self):
-        process = self.start(profile(rate='200Gb/s', more='loss = "1%"\n'), '--control',
-                             self.path('ctl'))
-        self.wait_ready(process)
-        for changes in range(100):
-            keys = {'delay': f'{1 + changes % 4}ms', 'loss': f'{changes % 3}%'}
-            answer = self.ask({'do': 'set', 'rule': 'all', 'keys': keys})
-            self.assertTrue(answer['ok'], answer)
-            time.sleep(0.001)
-        process.send_signal(signal.SIGTERM)
-        report = self.finish(process)
-        for direction in report['directions']:
-            self.assertGreater(direction['received']['frames'], 10_000)
-            self.assertEqual(direction['dropped_for_want']['no_room']['frames'], 0)
+        for cores in ('1', '2'):
+            process = self.start(profile(rate='200Gb/s', more='loss = "1%"\n'), '--cores', cores,
+                                 '--control', self.path('ctl'))
+            self.wait_ready(process)
+            for changes in range(100):
+                keys = {'delay': f'{1 + changes % 4}ms', 'loss': f'{changes % 3}%'}
+                answer = self.ask({'do': 'set', 'rule': 'all', 'keys': keys})
+                self.assertTrue(answer['ok'], answer)
+                time.sleep(0.001)
+            process.send_signal(signal.SIGTERM)
+            report = self.finish(process)
+            for direction in report['directions']:
+                self.assertGreater(direction['received']['frames'], 10_000)
+                self.assertEqual(direction['dropped_for_want']['no_room']['frames'], 0)
+            os.unlink(self.path('ready'))
 
     def test_all_is_dropped_at_full_load(self):
         report = self.finish(self.start(profile(more='loss = "100%"\n'), '--duration', '300ms'))

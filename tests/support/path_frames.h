@@ -45,6 +45,7 @@ class SharedBytes {
     return kFirstCopy + --*room_;
   }
   void free(int /*handle*/) noexcept { ++*room_; }
+  static void fetch(int /*handle*/) noexcept {}
 
  private:
   std::vector<std::byte>* bytes_ = nullptr;

@@ -36,6 +36,12 @@ class Classifier {
     return look(envelope, bth);
   }
 
+  /// The rule of every RoCEv2 packet, whatever stands in it; kUntouched where there is none, or
+  /// where it depends on the packet.
+  [[nodiscard]] RuleIndex for_all_rocev2() const noexcept {
+    return looks_ ? kUntouched : first_with_bth_;
+  }
+
  private:
   using Set = const std::uint64_t*;
   /// The sets of one frame, all of which must hold a rule.

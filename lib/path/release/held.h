@@ -31,9 +31,7 @@ class Held {
   /// Enough have overtaken the first. Only when not empty(), as are the next three.
   [[nodiscard]] bool overtaken() const noexcept { return waiting_.front().until <= passed_; }
   /// When the first leaves whoever has overtaken it.
-  [[nodiscard]] Instant deadline() const noexcept {
-    return waiting_.front().entry.transit.due + at_most_;
-  }
+  [[nodiscard]] Instant deadline() const noexcept { return waiting_.front().entry.due + at_most_; }
   [[nodiscard]] const Entry& front() const noexcept { return waiting_.front().entry; }
   void pop() noexcept { waiting_.pop(); }
 

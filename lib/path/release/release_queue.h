@@ -7,66 +7,60 @@
 #include <limits>
 #include <vector>
 
+#include "path/release/queue_entry.h"
 #include "path/release/ring.h"
 #include "path/release/wheel.h"
-#include "path/transit.h"
 
 namespace lw::path {
 
-/// Frames whose releases come in no order: a wheel says who is next, a pool holds them.
-template <class Entry>
+/// Frames whose releases come in no order, and hints to the processor of which it will need soon.
+template <class Entry, class Frames>
 class WheelLine {
  public:
-  explicit WheelLine(std::size_t capacity) : wheel_(capacity), entries_(capacity) {
-    free_.reserve(capacity);
-    for (std::size_t i = capacity; i-- > 0;) free_.push_back(static_cast<std::uint32_t>(i));
-  }
-  void push(const Entry& entry, Instant now) noexcept {
-    const std::uint32_t id = free_.back();
-    free_.pop_back();
-    entries_[id].entry = entry;
-    wheel_.push({entry.transit.due, id}, now);
-  }
+  explicit WheelLine(std::size_t capacity) : wheel_(capacity) {}
+
+  void push(const Entry& entry, Instant now) noexcept { wheel_.push(entry, now); }
   [[nodiscard]] bool empty() const noexcept { return wheel_.empty(); }
   [[nodiscard]] Instant next() const noexcept { return wheel_.next(); }
-  [[nodiscard]] const Entry& front() noexcept { return entries_[wheel_.front()].entry; }
-  void pop() noexcept {
-    free_.push_back(wheel_.front());
-    wheel_.pop();
-    // What waited for milliseconds has left the caches (bench_path, jitter_order_free).
-    if (const auto coming = wheel_.coming(kAhead)) __builtin_prefetch(&entries_[*coming]);
+  [[nodiscard]] const Entry& front() noexcept {
+    if (wheel_.turn()) look_ahead();
+    return wheel_.front();
   }
-  /// Every frame, in no order.
+  void pop() noexcept { wheel_.pop(); }
   template <class Visit>
   void for_each(Visit visit) const {
-    std::vector<bool> inside(entries_.size(), true);
-    for (const std::uint32_t id : free_) inside[id] = false;
-    for (std::size_t id = 0; id < entries_.size(); ++id)
-      if (inside[id]) visit(entries_[id].entry);
+    wheel_.for_each(visit);
   }
 
  private:
-  static constexpr std::size_t kAhead = 12;
-  struct alignas(64) OfALine {
-    Entry entry;
-  };
+  /// What waited for milliseconds has left the caches: of the slots to come first the items are
+  /// fetched, then the frames that they stand for.
+  void look_ahead() noexcept {
+    const std::int64_t tick = wheel_.tick();
+    reach(items_, tick + 2, [&](std::int64_t slot) { wheel_.prefetch(slot); });
+    reach(frames_, tick + 1, [&](std::int64_t slot) {
+      wheel_.for_each_of(slot, [](const Entry& entry) { Frames::fetch(entry.handle); });
+    });
+  }
+  /// Each slot once, from where it had got to or from the present on.
+  template <class Step>
+  void reach(std::int64_t& reached, std::int64_t end, Step step) noexcept {
+    for (reached = std::max(reached, wheel_.tick()); reached < end;) step(++reached);
+  }
 
-  Wheel wheel_;
-  std::vector<OfALine> entries_;
-  std::vector<std::uint32_t> free_;
+  Wheel<Entry> wheel_;
+  std::int64_t items_ = 0, frames_ = 0;  // the last slot that was fetched
 };
 
 /// Frames that wait for their release, in the order of it. Where releases come in the order of
 /// arrivals (a constant delay, or a varying one that keeps the order) a ring is a queue: a line for
 /// each such stream of frames. All others share a timing wheel. The least of the fronts is next;
-/// O(1) a frame. `Handle` is whatever stands for a frame; it isn't owned.
-template <class Handle>
+/// O(1) a frame. `Handle` is whatever stands for a frame; it isn't owned. `Frames` is told of those
+/// that will soon be at the front.
+template <class Handle, class Frames = NoFrameAccess<Handle>>
 class ReleaseQueue {
  public:
-  struct Entry {
-    Transit transit;
-    Handle handle;
-  };
+  using Entry = QueueEntry<Handle, Frames>;
   static constexpr Instant kNever{Duration{std::numeric_limits<Duration::rep>::max()}};
 
   /// `capacity` frames in all, on whichever line. Lines from `used` on are looked at once use() has
@@ -80,28 +74,25 @@ class ReleaseQueue {
   /// What it takes, a little more or less.
   static std::uint64_t bytes_needed(std::size_t lines, std::size_t capacity) noexcept {
     const std::uint64_t in_lines = lines * std::bit_ceil(capacity) * sizeof(Entry);
-    return in_lines + Wheel::bytes_needed(capacity) + capacity * sizeof(Entry);
+    return in_lines + Wheel<Entry>::bytes_needed(capacity);
   }
 
-  /// False, with nothing done, when `capacity` frames wait already. On one line due times rise from
-  /// one push to the next: a frame that would break that waits on the wheel. `now` never falls.
-  [[nodiscard]] bool push(LineIndex line, const Entry& entry, Instant now) noexcept {
-    if (size_ == capacity_) return false;
+  /// Takes a frame in. Only with less than `capacity` frames inside. On one line due times rise
+  /// from one to the next: a frame that would break that waits on the wheel. `now` never falls.
+  void push(LineIndex line, const Entry& entry, Instant now) noexcept {
     // Seen after a change of configuration, for as long as older frames are on the line.
-    if (line != kWheel && !lines_[line].empty() &&
-        entry.transit.due < lines_[line].back().transit.due) [[unlikely]]
+    if (line != kWheel && !lines_[line].empty() && entry.due < lines_[line].back().due) [[unlikely]]
       line = kWheel;
+    ++size_;
+    if (entry.due < next_) {
+      next_ = entry.due;
+      next_line_ = line;
+    }
     if (line == kWheel) {
       wheel_.push(entry, now);
     } else {
       lines_[line].push(entry);
     }
-    ++size_;
-    if (entry.transit.due < next_) {
-      next_ = entry.transit.due;
-      next_line_ = line;
-    }
-    return true;
   }
 
   /// When the next frame is due; kNever when none waits.
@@ -114,7 +105,9 @@ class ReleaseQueue {
     if (next_line_ == kWheel) {
       wheel_.pop();
     } else {
-      lines_[next_line_].pop();
+      Ring<Entry>& line = lines_[next_line_];
+      line.pop();
+      if (line.size() > kAhead) Frames::fetch(line[kAhead].handle);
     }
     --size_;
     find_next();
@@ -132,11 +125,14 @@ class ReleaseQueue {
   }
 
  private:
+  // What waited for milliseconds has left the caches.
+  static constexpr std::size_t kAhead = 16;
+
   void find_next() noexcept {
     next_ = kNever;
     for (std::size_t line = 0; line < used_; ++line) {
-      if (lines_[line].empty() || lines_[line].front().transit.due >= next_) continue;
-      next_ = lines_[line].front().transit.due;
+      if (lines_[line].empty() || lines_[line].front().due >= next_) continue;
+      next_ = lines_[line].front().due;
       next_line_ = static_cast<LineIndex>(line);
     }
     // Of two that are due at once the one that had to leave its line came before those behind.
@@ -149,7 +145,7 @@ class ReleaseQueue {
   std::size_t size_ = 0;
   std::size_t used_;
   std::vector<Ring<Entry>> lines_;
-  WheelLine<Entry> wheel_;
+  WheelLine<Entry, Frames> wheel_;
   Instant next_ = kNever;
   LineIndex next_line_ = 0;
 };

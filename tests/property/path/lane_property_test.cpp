@@ -176,7 +176,7 @@ RC_GTEST_PROP(LaneProperty, OrderIsKeptAndDelayExact, ()) {
   rule.name = "r";
   rule.loss = *rc::gen::element(0.0, 0.3);
   rule.delay = Duration{*rc::gen::inRange(0, 5000)};
-  Lane<int> lane(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {});
+  Lane<int> lane(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {.capacity = 300});
   test::VirtualRun run(lane);
   const auto frame = test::roce_frame();
   std::vector<Instant> came;

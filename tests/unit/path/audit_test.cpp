@@ -2,6 +2,7 @@
 #include "path/audit.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 
@@ -35,7 +36,8 @@ bool all_hold(const std::vector<Check>& checks) {
 TEST(Audit, StagesThatDoWhatTheyWereAskedHold) {
   for (const std::uint64_t seed : {1, 2, 3, 4}) {
     const auto checks = audit(many_stages(), stats_of(many_stages(), 200'000, seed));
-    EXPECT_EQ(checks.size(), 7U);  // lost, bursts, corrupted, duplicated, marked, jitter, held
+    // lost, bursts and their lengths, corrupted, duplicated, marked, jitter and its fit, held
+    EXPECT_EQ(checks.size(), 9U);
     for (const Check& check : checks)
       EXPECT_TRUE(check.holds()) << check.what << ": " << check.seen;
   }
@@ -55,12 +57,16 @@ TEST(Audit, EveryStageThatDoesNotIsFound) {
   };
   EXPECT_EQ(broken([](auto& c) { c.loss = 0.05; }), Found{"lost"});
   EXPECT_EQ(broken([](auto& c) { c.loss = GilbertElliott{.p = 0.02, .r = 0.5}; }),
-            Found{"mean burst"});
+            (Found{"mean burst", "bursts' lengths"}));
   EXPECT_EQ(broken([](auto& c) { c.corrupt->probability = 0.025; }), Found{"corrupted"});
   EXPECT_EQ(broken([](auto& c) { c.duplicate->probability = 0.025; }), Found{"duplicated"});
   EXPECT_EQ(broken([](auto& c) { c.mark->probability = 0.05; }), Found{"chosen to mark"});
   EXPECT_EQ(broken([](auto& c) { c.jitter->distribution = GammaDelay{2, 1020}; }),
             Found{"mean jitter"});
+  // The same mean and deviation, but another form.
+  EXPECT_EQ(
+      broken([](auto& c) { c.jitter->distribution = NormalDelay{2000, 1000 * std::sqrt(2.0)}; }),
+      Found{"jitter's distribution"});
   EXPECT_EQ(broken([](auto& c) { c.reorder->fraction = 0.06; }), Found{"held back"});
 }
 
@@ -99,6 +105,93 @@ TEST(Audit, BurstsHoldTheirShare) {
   RuleStats stats = stats_of(config, 200'000);
   stats.loss.lost *= 3;
   EXPECT_FALSE(all_hold(audit(config, stats)));
+}
+
+/// Only checks of this name.
+std::vector<Check> named(const std::vector<Check>& checks, std::string_view what) {
+  std::vector<Check> result;
+  std::ranges::copy_if(checks, std::back_inserter(result),
+                       [&](const Check& check) { return check.what == what; });
+  return result;
+}
+
+/// Frames of 1000 B that come a microsecond apart: 8.192 Gb/s on the line.
+RuleStats stats_of_load(const RuleConfig& config, std::uint64_t frames = 100'000) {
+  Rule rule = test::rule_of(config);
+  for (std::uint64_t i = 0; i < frames; ++i)
+    (void)rule.decide(
+        test::bare_arrival(i, instant_from_ns(static_cast<std::int64_t>(i) * 1000), 1000));
+  return rule.stats();
+}
+
+TEST(Audit, APolicerIsHeldToItsRate) {
+  auto config = test::stage_rule();
+  config.police = PoliceConfig{.rate_bps = 3e9, .burst_bytes = 100'000};
+  const RuleStats stats = stats_of_load(config);
+  const auto checks = named(audit(config, stats), "policed rate");
+  ASSERT_EQ(checks.size(), 1U);
+  EXPECT_TRUE(checks[0].holds()) << checks[0].seen;
+  EXPECT_NEAR(checks[0].seen, 3e9, 1e6);
+  for (const double other : {2.99e9, 3.01e9}) {
+    config.police->rate_bps = other;
+    EXPECT_FALSE(named(audit(config, stats), "policed rate")[0].holds()) << other;
+  }
+  config.police->rate_bps = 1e10;  // nothing is dropped: nothing to be said
+  EXPECT_TRUE(audit(config, stats_of_load(config)).empty());
+}
+
+TEST(Audit, AQueueIsHeldToItsRateAndItsBuffer) {
+  auto config = test::stage_rule();
+  config.queue = BottleneckConfig{.rate_bps = 5e9, .buffer_bytes = 20'000};
+  const RuleStats stats = stats_of_load(config);
+  EXPECT_TRUE(all_hold(audit(config, stats)));
+  EXPECT_EQ(audit(config, stats).size(), 2U);
+  const auto broken = [&](double rate, std::uint64_t buffer) {
+    RuleConfig other = config;
+    other.queue = BottleneckConfig{.rate_bps = rate, .buffer_bytes = buffer};
+    return audit(other, stats);
+  };
+  for (const double rate : {4.999e9, 5.001e9})
+    EXPECT_FALSE(named(broken(rate, 20'000), "rate while busy")[0].holds()) << rate;
+  EXPECT_FALSE(named(broken(5e9, 19'000), "fullest buffer")[0].holds());
+}
+
+TEST(Audit, RedIsHeldToWhatTheQueueWas) {
+  auto config = test::stage_rule();
+  config.queue = BottleneckConfig{.rate_bps = 8.1e9, .buffer_bytes = 1'000'000};
+  config.mark = MarkConfig{.red = Red{.kmin_bytes = 10'000, .kmax_bytes = 500'000, .pmax = 0.2}};
+  const RuleStats stats = stats_of_load(config);
+  ASSERT_GT(stats.red.between, 10'000U);
+  EXPECT_TRUE(all_hold(audit(config, stats)));
+  for (const double other : {0.17, 0.23}) {
+    config.mark->red->pmax = other;
+    EXPECT_FALSE(named(audit(config, stats), "chosen to mark")[0].holds()) << other;
+  }
+}
+
+TEST(Audit, BitErrorsAreHeldToTheFramesLengths) {
+  auto config = test::stage_rule();
+  config.loss = BitErrors{1e-6};
+  Rule rule = test::rule_of(config);
+  for (std::uint64_t i = 0; i < 400'000; ++i)
+    (void)rule.decide(test::bare_arrival(i, {}, i % 2 ? 4158 : 318));
+  EXPECT_TRUE(all_hold(audit(config, rule.stats())));
+  for (const double other : {0.8e-6, 1.25e-6}) {
+    config.loss = BitErrors{other};
+    EXPECT_FALSE(all_hold(audit(config, rule.stats()))) << other;
+  }
+}
+
+TEST(Audit, SwappedNeighboursAreHeldToTheirShare) {
+  auto config = test::stage_rule();
+  config.reorder = ReorderConfig{.fraction = 0.5, .frames = 1, .swap = true};
+  const RuleStats stats = stats_of(config, 100'000);
+  const auto checks = audit(config, stats);
+  ASSERT_EQ(checks.size(), 1U);
+  EXPECT_TRUE(checks[0].holds());
+  EXPECT_NEAR(checks[0].asked, 1.0 / 3, 1e-12);
+  config.reorder->fraction = 0.45;
+  EXPECT_FALSE(audit(config, stats)[0].holds());
 }
 
 }  // namespace

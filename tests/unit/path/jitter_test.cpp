@@ -48,8 +48,8 @@ void expect_moments(const Distribution& asked, double mean, double deviation, do
   const auto n = static_cast<double>(seen.count);
   EXPECT_NEAR(mean_of(asked), mean, 1e-9 * mean) << describe(asked);
   EXPECT_NEAR(deviation_of(asked), deviation, 1e-9 * deviation) << describe(asked);
-  EXPECT_NEAR(seen.mean, mean, 4.5 * deviation / std::sqrt(n)) << describe(asked);
-  EXPECT_NEAR(std::sqrt(seen.squares / n), deviation,
+  EXPECT_NEAR(seen.mean(), mean, 4.5 * deviation / std::sqrt(n)) << describe(asked);
+  EXPECT_NEAR(std::sqrt(seen.squares() / n), deviation,
               4.5 * deviation * std::sqrt((kurtosis - 1) / (4 * n)))
       << describe(asked);
 }
@@ -136,8 +136,8 @@ TEST(ScoreProcess, HalvesItsCorrelationInAHalfLife) {
   for (const double score : scores) seen.add(score);
   const auto n = static_cast<double>(scores.size());
   const double bound = 4.5 * std::sqrt(3 / (n / 5));
-  EXPECT_NEAR(seen.mean, 0, bound);
-  EXPECT_NEAR(seen.squares / n, 1, bound);
+  EXPECT_NEAR(seen.mean(), 0, bound);
+  EXPECT_NEAR(seen.squares() / n, 1, bound);
   const auto correlation = [&](std::size_t lag) {
     double sum = 0;
     for (std::size_t i = lag; i < scores.size(); ++i) sum += scores[i] * scores[i - lag];
@@ -167,8 +167,8 @@ TEST(CorrelatedJitter, KeepsOrderWithoutBias) {
   EXPECT_EQ(rule.stats().moved_for_order, 0U);
   const auto half_lives = static_cast<double>(kManyFrames) * 5000 / 1e6;
   const double bound = 4.5 * std::sqrt(3 / half_lives);
-  EXPECT_NEAR(rule.stats().jitter.mean, 0, 10'000 * bound);
-  EXPECT_NEAR(std::sqrt(rule.stats().jitter.squares / static_cast<double>(kManyFrames)), 10'000,
+  EXPECT_NEAR(rule.stats().jitter.mean(), 0, 10'000 * bound);
+  EXPECT_NEAR(std::sqrt(rule.stats().jitter.squares() / static_cast<double>(kManyFrames)), 10'000,
               10'000 * bound);
 }
 

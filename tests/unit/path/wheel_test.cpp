@@ -10,29 +10,34 @@
 namespace lw::path {
 namespace {
 
+struct Item {
+  Instant due;
+  std::uint32_t id = 0;
+};
+
 Instant at(std::int64_t ns) { return instant_from_ns(ns); }
 
 TEST(Wheel, EqualReleasesLeaveInTheOrderInWhichTheyCame) {
-  Wheel wheel(100);
+  Wheel<Item> wheel(100);
   for (std::uint32_t id = 0; id < 50; ++id) wheel.push({at(1000 + id % 2), id}, at(0));
-  for (std::uint32_t i = 0; i < 25; ++i, wheel.pop()) EXPECT_EQ(wheel.front(), 2 * i);
-  for (std::uint32_t i = 0; i < 25; ++i, wheel.pop()) EXPECT_EQ(wheel.front(), 2 * i + 1);
+  for (std::uint32_t i = 0; i < 25; ++i, wheel.pop()) EXPECT_EQ(wheel.front().id, 2 * i);
+  for (std::uint32_t i = 0; i < 25; ++i, wheel.pop()) EXPECT_EQ(wheel.front().id, 2 * i + 1);
   EXPECT_TRUE(wheel.empty());
 }
 
 TEST(Wheel, KnowsTheNextReleaseToTheNanosecond) {
-  Wheel wheel(10);
+  Wheel<Item> wheel(10);
   wheel.push({at(70'000'123), 1}, at(0));  // two rounds away
   EXPECT_EQ(wheel.next(), at(70'000'123));
   wheel.push({at(900), 2}, at(0));
   EXPECT_EQ(wheel.next(), at(900));
   wheel.push({at(899), 3}, at(0));
   EXPECT_EQ(wheel.next(), at(899));
-  EXPECT_EQ(wheel.front(), 3U);
+  EXPECT_EQ(wheel.front().id, 3U);
   wheel.pop();
   wheel.pop();
   EXPECT_EQ(wheel.next(), at(70'000'123));
-  EXPECT_EQ(wheel.front(), 1U);
+  EXPECT_EQ(wheel.front().id, 1U);
 }
 
 /// Held against a sorted map over a long run of pushes and pops, with delays from nothing to many
@@ -40,7 +45,7 @@ TEST(Wheel, KnowsTheNextReleaseToTheNanosecond) {
 void run_against_a_map(std::uint64_t seed, std::int64_t most_delay, std::int64_t most_step) {
   const Chance chance(seed, 0);
   constexpr std::size_t kCapacity = 3000;
-  Wheel wheel(kCapacity);
+  Wheel<Item> wheel(kCapacity);
   std::multimap<Instant, std::uint32_t> expected;  // equal keys keep the order of insertion
   Instant now = at(1'700'000'000'000'000'000);
   for (std::uint32_t id = 0; id < 30'000; ++id) {
@@ -50,7 +55,7 @@ void run_against_a_map(std::uint64_t seed, std::int64_t most_delay, std::int64_t
     while (!expected.empty() && (expected.begin()->first <= now || expected.size() == kCapacity)) {
       ASSERT_FALSE(wheel.empty());
       ASSERT_EQ(wheel.next(), expected.begin()->first);
-      ASSERT_EQ(wheel.front(), expected.begin()->second);
+      ASSERT_EQ(wheel.front().id, expected.begin()->second);
       now = std::max(now, expected.begin()->first);
       wheel.pop();
       expected.erase(expected.begin());
@@ -64,7 +69,7 @@ void run_against_a_map(std::uint64_t seed, std::int64_t most_delay, std::int64_t
   }
   for (const auto& [due, id] : expected) {
     ASSERT_EQ(wheel.next(), due);
-    ASSERT_EQ(wheel.front(), id);
+    ASSERT_EQ(wheel.front().id, id);
     wheel.pop();
   }
   EXPECT_TRUE(wheel.empty());

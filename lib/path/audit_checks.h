@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <span>
+
+#include "path/audit.h"
+
+namespace lw::path {
+
+// Of a normal variable 7 in 10^6 lie further out.
+inline constexpr double kDeviations = 4.5;
+
+/// A share of `frames` whose count has this variance, each event counting up to `most`
+/// (Bernstein's bound, which holds for few events, too).
+Check share(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
+            double asked, double variance, double most = 1);
+
+/// Each frame by itself, with this probability.
+Check binomial(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
+               double asked);
+
+/// Each frame by itself, with a probability of its own: their sum, and the sum of p (1 - p).
+Check poisson_binomial(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
+                       double expected, double variance);
+
+/// Counts of a distribution's bins against their probabilities, which sum up to 1 (Pearson). Bins
+/// in which less than five are expected are taken together with their neighbours.
+Check chi_square(Stage stage, std::string_view what, std::span<const std::uint64_t> counts,
+                 std::span<const double> probabilities);
+
+}  // namespace lw::path

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loop of `run`, told the times of a capture, against the virtual time of `replay`.
+#include "impair/loop/way.h"
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "nic/eal.h"
+#include "support/path_frames.h"
+
+namespace lw::impair {
+namespace {
+
+/// The way's clock, which the test sets.
+Instant told;
+Instant tell() noexcept { return told; }
+
+struct Stamped {
+  Instant at;
+  std::vector<std::byte> bytes;
+};
+
+std::vector<Stamped> a_capture() {
+  std::vector<Stamped> frames;
+  const Chance chance(3, 3);
+  Instant at = instant_from_ns(5'000'000);
+  for (std::uint32_t i = 0; i < 3000; ++i) {
+    at += Duration{static_cast<std::int64_t>(chance.bits(i) % 3000)};
+    frames.push_back({at, i % 9 == 8 ? test::other_frame(64 + i % 900)
+                                     : test::roce_frame(i % 5, i, chance.bits(i, 1) % 1024)});
+  }
+  return frames;
+}
+
+std::vector<path::RuleConfig> every_kind_of_stage() {
+  path::RuleConfig timed;
+  timed.name = "timed";
+  timed.match.dest_qp = {{0, 2}};
+  timed.police = path::PoliceConfig{3e9, 20'000};
+  timed.queue = path::BottleneckConfig{2e9, 30'000};
+  timed.delay = Duration{40'000};
+  timed.jitter = path::JitterConfig{path::NormalDelay{20'000, 5'000}, Duration{100'000}};
+  path::RuleConfig drawn;
+  drawn.name = "drawn";
+  drawn.loss = path::GilbertElliott{.p = 0.05, .r = 0.4};
+  drawn.delay = Duration{30'000};
+  drawn.jitter = path::JitterConfig{path::UniformDelay{0, 25'000}, {}};
+  drawn.keep_order = false;
+  return {timed, drawn};
+}
+
+path::Pipeline pipeline() {
+  const auto rules = every_kind_of_stage();
+  return {path::Direction::west_to_east, 9, rules};
+}
+
+constexpr path::LaneConfig kLane{.capacity = 4096, .log_all = true};
+
+std::vector<path::LedgerRecord> in_virtual_time(const std::vector<Stamped>& frames) {
+  test::Recorder recorder;
+  path::Lane<int> lane(pipeline(), kLane, &recorder);
+  test::VirtualRun run(lane);
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    (void)run.admit(static_cast<int>(i), frames[i].bytes, frames[i].at);
+  run.finish();
+  lane.flush_ledger();
+  return recorder.records();
+}
+
+class WayTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    specs_ = {*nic::parse_port_spec("net_ring0"), *nic::parse_port_spec("net_ring1")};
+    auto eal = nic::Eal::start({.ports = specs_, .cores = {}});
+    ASSERT_TRUE(eal) << eal.error().message;
+    eal_.emplace(std::move(*eal));
+    ASSERT_TRUE(MbufAccess::make_room());
+  }
+  static void TearDownTestSuite() { eal_.reset(); }
+  static inline std::vector<nic::PortSpec> specs_;
+  static inline std::optional<nic::Eal> eal_;
+};
+
+void put(rte_mempool* pool, const std::vector<std::byte>& bytes) {
+  rte_mbuf* frame = rte_pktmbuf_alloc(pool);
+  std::memcpy(rte_pktmbuf_append(frame, static_cast<std::uint16_t>(bytes.size())), bytes.data(),
+              bytes.size());
+  ASSERT_EQ(rte_ring_enqueue(rte_ring_lookup("ETH_RXTX0_net_ring0"), frame), 0);
+}
+
+void take_all() {
+  void* frame = nullptr;
+  while (rte_ring_dequeue(rte_ring_lookup("ETH_RXTX0_net_ring1"), &frame) == 0)
+    rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
+}
+
+/// Each frame comes when its stamp says, and what is due before that leaves at its own time.
+void drive(Way& way, rte_mempool* pool, const std::vector<Stamped>& frames) {
+  const auto until = [&](Instant end) {
+    while (way.lane().next_release() <= end) {
+      told = way.lane().next_release();
+      way.turn(false);
+      take_all();
+    }
+  };
+  for (const Stamped& frame : frames) {
+    until(frame.at);
+    told = frame.at;
+    put(pool, frame.bytes);
+    way.turn(true);
+    take_all();
+  }
+  until(frames.back().at + std::chrono::seconds(1));
+}
+
+TEST_F(WayTest, ToldACapturesTimesItDecidesAsReplayDoes) {
+  auto pool = nic::Pool::create("way", {.buffers = 8192, .frame_size = 2048});
+  ASSERT_TRUE(pool) << pool.error().message;
+  auto west = nic::Port::open(*eal_, specs_[0], *pool);
+  auto east = nic::Port::open(*eal_, specs_[1], *pool);
+  ASSERT_TRUE(west && east);
+  const auto frames = a_capture();
+  told = frames.front().at;
+  test::Recorder recorder;
+  {
+    Way way(*west, *east, pipeline(), kLane, &recorder, tell);
+    drive(way, pool->get(), frames);
+    EXPECT_EQ(way.lane().inside(), 0U);
+    EXPECT_TRUE(way.lane().books().holds());
+  }
+  const auto expected = in_virtual_time(frames);
+  ASSERT_EQ(recorder.records().size(), expected.size());
+  EXPECT_GE(expected.size(), frames.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto &a = recorder.records()[i], &b = expected[i];
+    EXPECT_EQ(a.number, b.number);
+    EXPECT_EQ(a.in, b.in);
+    EXPECT_EQ(a.out, b.out) << "frame " << a.number;
+    EXPECT_EQ(a.rule, b.rule);
+    EXPECT_EQ(a.stage, b.stage);
+    EXPECT_EQ(a.fate, b.fate);
+  }
+}
+
+}  // namespace
+}  // namespace lw::impair
