@@ -184,9 +184,10 @@ Result<void> Replay::drain(Instant now) {
       const auto handle = out[i];
       const auto& frame = frames_[handle];
       if (recording_)
-        recording_->write({now, static_cast<std::uint32_t>(frame.bytes.size()), frame.wire_length,
-                           true, record_of(lane_.egress_transit(i), lane_.egress_number(i), direction_)},
-                          frame.bytes);
+        recording_->write(
+            {now, static_cast<std::uint32_t>(frame.bytes.size()), frame.wire_length, true,
+             record_of(lane_.egress_transit(i), lane_.egress_number(i), direction_)},
+            frame.bytes);
       auto written = writer_.write(now, frame.bytes, frame.wire_length, frame.interface);
       if (!written) return written;
       frames_.free(handle);

@@ -103,8 +103,9 @@ std::size_t Way::send() noexcept {
     const Instant now = count || recorder_ ? clock_() : Instant{};
     if (recorder_) [[unlikely]] {
       for (std::size_t i = 0; i < count; ++i)
-        recorder_->say(i, now, true, record_of(lane_.egress_transit(i), lane_.egress_number(i),
-                                              recorder_->direction()));
+        recorder_->say(
+            i, now, true,
+            record_of(lane_.egress_transit(i), lane_.egress_number(i), recorder_->direction()));
       recorder_->publish(count, true);
     }
     if (count) lane_.sent(count, now);

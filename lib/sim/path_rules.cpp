@@ -108,13 +108,13 @@ void RuledPath::overtake(const Packet& packet, const Decision& decision, Instant
   held.gone_on();
   if (decision.action == Action::hold) {
     ++counters_.delayed;
-    held.hold({.transit = {at}, .packet = packet});
+    held.hold({.due = at, .packet = packet});
     ++held_packets_;
   } else {
     out_.push_back({packet, at});
   }
   for (; !held.empty() && held.overtaken(); held.pop(), --held_packets_)
-    out_.push_back({held.front().packet, std::max(held.front().transit.due, at)});
+    out_.push_back({held.front().packet, std::max(held.front().due, at)});
 }
 
 std::size_t RuledPath::first_held() const noexcept {

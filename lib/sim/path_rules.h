@@ -59,9 +59,7 @@ class RuledPath {
 
  private:
   struct Entry {
-    struct {
-      Instant due;
-    } transit;
+    Instant due;
     transport::Packet packet;
   };
 
