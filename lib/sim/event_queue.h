@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -16,8 +17,8 @@ class EventQueue {
  public:
   /// A new source, without an event.
   std::uint32_t add() {
-    const auto source = static_cast<std::uint32_t>(times_.size());
-    times_.push_back(Instant::max());
+    const std::uint32_t source = sources_++;
+    times_.resize(std::max<std::size_t>(sources_, kScanned), Instant::max());
     place_.push_back(source);
     heap_.push_back(source);
     if (scanned()) return source;
@@ -33,19 +34,19 @@ class EventQueue {
   }
   /// The source that is next, and when; only when there is a source, both.
   [[nodiscard]] std::uint32_t next_source() const noexcept {
+    const Instant* at = times_.data();
+    const std::uint32_t low = at[1] < at[0] ? 1 : 0;
+    if (sources_ <= 2) return low;
     if (!scanned()) return heap_.front();
-    std::uint32_t least = 0;
-    for (std::uint32_t i = 1; i < times_.size(); ++i) {
-      if (times_[i] < times_[least]) least = i;
-    }
-    return least;
+    const std::uint32_t high = at[3] < at[2] ? 3 : 2;
+    return at[high] < at[low] ? high : low;
   }
   [[nodiscard]] Instant next_at() const noexcept { return times_[next_source()]; }
   [[nodiscard]] Instant at(std::uint32_t source) const noexcept { return times_[source]; }
 
  private:
   static constexpr std::size_t kScanned = 4;
-  [[nodiscard]] bool scanned() const noexcept { return times_.size() <= kScanned; }
+  [[nodiscard]] bool scanned() const noexcept { return sources_ <= kScanned; }
 
   [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const noexcept {
     return times_[a] != times_[b] ? times_[a] < times_[b] : a < b;
@@ -72,7 +73,8 @@ class EventQueue {
     place_[heap_[b]] = static_cast<std::uint32_t>(b);
   }
 
-  std::vector<Instant> times_;        // of each source
+  std::uint32_t sources_ = 0;
+  std::vector<Instant> times_;        // of each source; places without one have no event
   std::vector<std::uint32_t> heap_;   // sources
   std::vector<std::uint32_t> place_;  // of each source in the heap
 };

@@ -37,20 +37,15 @@ std::uint32_t Host::add_qp(transport::QpConfig config) {
   return index;
 }
 
-bool Host::post(std::uint32_t qp, const transport::WorkRequest& request, Instant now) {
+[[gnu::flatten]] bool Host::post(std::uint32_t qp, const transport::WorkRequest& request,
+                                 Instant now) {
   const bool taken = qps_[qp].pair->post(request, now);
   wake(qp);
   transmit(now);
   return taken;
 }
 
-Instant Host::next_at() const noexcept {
-  Instant next = wants_port() ? not_before(port_free_ps_) : Instant::max();
-  if (!alarms_.empty()) next = std::min(next, alarms_.top().at);
-  return held_.empty() ? next : std::min(next, held_.front().until);
-}
-
-void Host::act(Instant now) {
+[[gnu::flatten]] void Host::act(Instant now) {
   while (!held_.empty() && held_.front().until <= now) {
     const Packet packet = held_.front().packet;
     held_.pop();
@@ -60,13 +55,13 @@ void Host::act(Instant now) {
   transmit(now);
 }
 
-void Host::receive(const Packet& packet, Instant now) {
+[[gnu::flatten]] void Host::receive(const Packet& packet, Instant now) {
   ++counters_.received;
   if (packet.icrc_wrong) {
     ++counters_.icrc_errors;
     return store_.release(packet.data);
   }
-  if (!held_.empty() || is_limited(packet)) {
+  if (!held_.empty() || is_limited(packet)) [[unlikely]] {
     hold(packet, now);
   } else {
     hand_over(packet, now);
@@ -101,36 +96,20 @@ void Host::hand_over(const Packet& packet, Instant now) {
   store_.release(packet.data);
   tell(qp, now);
   set_alarm(qp, pair.deadline());
+  Slot& slot = qps_[qp];
   if (pair.has_control()) {
-    if (!std::exchange(qps_[qp].urgent, true)) urgent_.push(qp);
-  } else if (pair.wants_to_send()) {
+    if (!std::exchange(slot.urgent, true)) urgent_.push(qp);
+  } else if (!slot.waiting && pair.wants_to_send()) {
     wake(qp);
   }
 }
 
-/// Hands completions and arrivals to the application, which may post more meanwhile.
-void Host::tell(std::uint32_t qp, Instant now) {
-  transport::QueuePair& pair = *qps_[qp].pair;
-  for (auto* queue : {&pair.completions(), &pair.arrivals()}) {
-    while (!queue->empty()) {
-      const transport::Completion done = queue->front();
-      queue->pop();
-      if (application_) application_->on_completion(*this, qp, done, now);
-    }
+void Host::tell(std::uint32_t qp, transport::Fifo<transport::Completion>& queue, Instant now) {
+  while (!queue.empty()) {
+    const transport::Completion done = queue.front();
+    queue.pop();
+    if (application_) application_->on_completion(*this, qp, done, now);
   }
-}
-
-void Host::wake(std::uint32_t qp) {
-  if (qps_[qp].waiting) return;
-  qps_[qp].waiting = true;
-  ready_.push(qp);
-}
-
-/// A later alarm than one that is set already is found out when that one rings.
-void Host::set_alarm(std::uint32_t qp, Instant at) {
-  if (at >= qps_[qp].alarm) return;
-  qps_[qp].alarm = at;
-  alarms_.push({at, qp});
 }
 
 void Host::ring_alarms(Instant now) {
@@ -167,11 +146,11 @@ std::uint32_t Host::next_sender() {
   return qp;
 }
 
-void Host::after_sending(std::uint32_t qp, const Packet& packet) {
+void Host::after_sending(std::uint32_t qp, std::uint8_t opcode) {
   Slot& slot = qps_[qp];
   set_alarm(qp, slot.pair->deadline());
   if (slot.waiting || !slot.pair->wants_to_send()) return;
-  const bool ended = transport::ends_message(transport::meaning_of(packet.opcode).position);
+  const bool ended = transport::ends_message(transport::meaning_of(opcode).position);
   if (qp == keeper_ && !keeps_port_ && !ended && ++burst_ < nic_.arbitration_burst) {
     keeps_port_ = slot.waiting = true;
   } else {
@@ -179,34 +158,39 @@ void Host::after_sending(std::uint32_t qp, const Packet& packet) {
   }
 }
 
-void Host::transmit(Instant now) {
-  while (wants_port() && not_before(port_free_ps_) <= now) {
-    const std::uint32_t qp = next_sender();
-    Slot& slot = qps_[qp];
-    Packet packet;
-    if (slot.pair->next(now, packet)) {
-      put_on_line(packet, now);
-      after_sending(qp, packet);
-    } else {
-      set_alarm(qp, slot.pair->paced_until());
-    }
-    if (!slot.pair->completions().empty()) tell(qp, now);
+void Host::send_one(Instant now) {
+  const std::uint32_t qp = next_sender();
+  transport::QueuePair& pair = *qps_[qp].pair;
+  Packet& packet = out_.draft();
+  packet = {};
+  if (pair.next(now, packet)) {
+    const std::uint8_t opcode = packet.opcode;
+    put_on_line(opcode, line_bytes(packet), now);
+    after_sending(qp, opcode);
+  } else {
+    set_alarm(qp, pair.paced_until());
   }
+  tell(qp, pair.completions(), now);
 }
 
-void Host::put_on_line(const Packet& packet, Instant now) {
-  const std::uint32_t bytes = line_bytes(packet);
+/// What is in the line's draft.
+void Host::put_on_line(std::uint8_t opcode, std::uint32_t bytes, Instant now) {
   // A port that got free within this very ns has not been idle.
   const std::int64_t now_ps = to_ps(now);
   const bool idle = now_ps - port_free_ps_ >= kPsPerNs;
   const std::int64_t start = idle ? now_ps : port_free_ps_;
-  const std::int64_t last_byte = start + static_cast<std::int64_t>(bytes * ps_per_byte_);
-  const bool begins = transport::begins_message(transport::meaning_of(packet.opcode).position);
+  if (bytes != same_bytes_) {
+    same_bytes_ = bytes;
+    same_ps_ = static_cast<std::int64_t>(bytes * ps_per_byte_);
+  }
+  const std::int64_t last_byte = start + same_ps_;
+  const bool begins = transport::begins_message(transport::meaning_of(opcode).position);
   const std::int64_t busy = to_ps(nic_.per_packet) + (begins ? to_ps(nic_.per_message) : 0);
   port_free_ps_ = std::max(last_byte, start + busy);
+  port_free_at_ = not_before(port_free_ps_);
   ++counters_.sent;
   counters_.sent_line_bytes += bytes;
-  out_.enter(packet, last_byte);
+  out_.enter_draft(last_byte);
 }
 
 }  // namespace lw::sim

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <queue>
 #include <vector>
@@ -74,7 +75,11 @@ class Host {
   /// A packet arrives; it holds the payload's slot from here.
   void receive(const transport::Packet& packet, Instant now);
   /// When act() has something to do; Instant::max(): never by itself.
-  [[nodiscard]] Instant next_at() const noexcept;
+  [[nodiscard]] Instant next_at() const noexcept {
+    Instant next = wants_port() ? port_free_at_ : Instant::max();
+    if (!alarms_.empty()) next = std::min(next, alarms_.top().at);
+    return held_.empty() ? next : std::min(next, held_.front().until);
+  }
   /// Sends, receives and expires what is due.
   void act(Instant now);
 
@@ -103,21 +108,44 @@ class Host {
   void hand_over(const transport::Packet& packet, Instant now);
   [[nodiscard]] bool is_limited(const transport::Packet& packet) const noexcept;
   void hold(const transport::Packet& packet, Instant now);
-  void wake(std::uint32_t qp);
-  void set_alarm(std::uint32_t qp, Instant at);
+  void wake(std::uint32_t qp) {
+    Slot& slot = qps_[qp];
+    if (slot.waiting) return;
+    slot.waiting = true;
+    ready_.push(qp);
+  }
+  /// A later alarm than one that is set already is found out when that one rings.
+  void set_alarm(std::uint32_t qp, Instant at) {
+    Slot& slot = qps_[qp];
+    if (at >= slot.alarm) [[likely]]
+      return;
+    slot.alarm = at;
+    alarms_.push({at, qp});
+  }
   void ring_alarms(Instant now);
-  void transmit(Instant now);
+  void transmit(Instant now) {
+    while (port_free_at_ <= now && wants_port()) send_one(now);
+  }
+  void send_one(Instant now);
   [[nodiscard]] bool wants_port() const noexcept {
     return keeps_port_ || !urgent_.empty() || !ready_.empty();
   }
   std::uint32_t next_sender();
-  void after_sending(std::uint32_t qp, const transport::Packet& packet);
-  void put_on_line(const transport::Packet& packet, Instant now);
-  void tell(std::uint32_t qp, Instant now);
+  void after_sending(std::uint32_t qp, std::uint8_t opcode);
+  void put_on_line(std::uint8_t opcode, std::uint32_t bytes, Instant now);
+  /// Hands completions and arrivals to the application, which may post more meanwhile.
+  void tell(std::uint32_t qp, Instant now) {
+    transport::QueuePair& pair = *qps_[qp].pair;
+    tell(qp, pair.completions(), now);
+    tell(qp, pair.arrivals(), now);
+  }
+  void tell(std::uint32_t qp, transport::Fifo<transport::Completion>& queue, Instant now);
 
   std::uint16_t number_;
   NicConfig nic_;
   double ps_per_byte_;
+  std::uint32_t same_bytes_ = 0;  // most packets are as long as the one before
+  std::int64_t same_ps_ = 0;
   transport::Memory memory_;
   transport::PayloadStore& store_;
   Line& out_;
@@ -133,6 +161,7 @@ class Host {
   Instant meter_from_ = Instant::max(), meter_to_ = Instant::max();
   std::int64_t put_away_ps_ = 0;
   std::int64_t port_free_ps_ = 0;
+  Instant port_free_at_;  // the same, in whole ns
   HostCounters counters_;
 };
 

@@ -7,13 +7,6 @@ namespace lw::sim {
 
 using transport::Packet;
 
-namespace {
-
-/// ps to the nearest ns.
-Instant instant_of(std::int64_t ps) noexcept { return instant_from_ns((ps + 500) / 1000); }
-
-}  // namespace
-
 Line::Line(const LineConfig& config, transport::PayloadStore& store)
     : config_(config), store_(store), mishaps_(config.mishaps) {
   if (!config_.rules) return;
@@ -22,7 +15,8 @@ Line::Line(const LineConfig& config, transport::PayloadStore& store)
   ruled_ = std::make_unique<RuledPath>(*config_.rules, config_.direction, seed);
 }
 
-void Line::enter(const Packet& packet, std::int64_t last_byte_ps) {
+/// Where more than a delay lies between, or somebody looks on.
+void Line::enter_watched(Packet packet, std::int64_t last_byte_ps) {
   if (on_enter) on_enter(instant_of(last_byte_ps), packet);
   const std::uint64_t number = counters_.entered++;
   if (ruled_) [[unlikely]] {
@@ -54,8 +48,7 @@ void Line::place(const Packet& packet, Instant at) {
   flight.packet = packet;
 }
 
-void Line::ripen(Instant now) {
-  if (!ruled_) return;
+void Line::ripen_ruled(Instant now) {
   while (ruled_->held() > 0 && ruled_->next_deadline() + config_.delay <= now) {
     const Instant at = ruled_->next_deadline() + config_.delay;
     late_.push({at, placed_++, ruled_->take_held()});
@@ -117,11 +110,6 @@ void Line::mishandle(Packet packet, Instant at, Fate fate) {
       break;
   }
   carry(packet, at);
-}
-
-void Line::pop() {
-  ++counters_.delivered;
-  in_order() ? fifo_.pop() : late_.pop();
 }
 
 }  // namespace lw::sim

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <queue>
@@ -39,7 +40,21 @@ class Line {
   /// `store` outlives it; the payloads of dropped packets go back to it.
   Line(const LineConfig& config, transport::PayloadStore& store);
 
-  void enter(const transport::Packet& packet, std::int64_t last_byte_ps);
+  void enter(const transport::Packet& packet, std::int64_t last_byte_ps) {
+    draft() = packet;
+    enter_draft(last_byte_ps);
+  }
+  /// The same without a copy, which would wait for the stores of a packet that was just made:
+  /// a fresh packet, to be filled in place; it enters by enter_draft(), or not at all.
+  transport::Packet& draft() { return fifo_.spare().packet; }
+  void enter_draft(std::int64_t last_byte_ps) {
+    if (on_enter || ruled_ || mishaps_.any()) [[unlikely]]
+      return enter_watched(draft(), last_byte_ps);
+    ++counters_.entered;
+    last_ = std::max(last_, instant_of(last_byte_ps) + config_.delay);
+    fifo_.spare().at = last_;
+    fifo_.commit();
+  }
 
   /// When the next packet is delivered; Instant::max(): none is on the way.
   [[nodiscard]] Instant next_at() const noexcept {
@@ -51,12 +66,18 @@ class Line {
   }
   /// Packets that wait for others to overtake them, but not beyond `now`, are on their way now:
   /// before front(), on a line with rules.
-  void ripen(Instant now);
+  void ripen(Instant now) {
+    if (ruled_) [[unlikely]]
+      ripen_ruled(now);
+  }
   /// That packet, until pop(); only when there is one, both. The payload's slot is the caller's.
   [[nodiscard]] const transport::Packet& front() const noexcept {
     return in_order() ? fifo_.front().packet : late_.top().packet;
   }
-  void pop();
+  void pop() {
+    ++counters_.delivered;
+    in_order() ? fifo_.pop() : late_.pop();
+  }
 
   [[nodiscard]] std::size_t in_flight() const noexcept {
     return fifo_.size() + late_.size() + (ruled_ ? ruled_->held() : 0);
@@ -84,8 +105,14 @@ class Line {
   [[nodiscard]] bool in_order() const noexcept {
     return late_.empty() || (!fifo_.empty() && fifo_.front().at <= late_.top().at);
   }
+  /// ps to the nearest ns.
+  static constexpr Instant instant_of(std::int64_t ps) noexcept {
+    return instant_from_ns((ps + 500) / 1000);
+  }
   void carry(const transport::Packet& packet, Instant at);
+  void enter_watched(transport::Packet packet, std::int64_t last_byte_ps);
   void mishandle(transport::Packet packet, Instant at, Fate fate);
+  void ripen_ruled(Instant now);
   void enter_rules(const transport::Packet& packet, std::uint64_t number, std::int64_t ps);
   void place(const transport::Packet& packet, Instant at);
   void travel(const transport::Packet& packet, std::uint64_t number, std::int64_t ps);

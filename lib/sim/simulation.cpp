@@ -51,7 +51,7 @@ void Simulation::deliver(Side& side, Line& line, Instant now) {
   line.pop();
 }
 
-void Simulation::run_side(Side& side, Instant end) {
+[[gnu::flatten]] void Simulation::run_side(Side& side, Instant end) {
   if (side.sources.empty()) return;
   for (;;) {
     const std::uint32_t number = side.events.next_source();

@@ -5,15 +5,14 @@
 
 namespace lw::transport {
 
-PayloadSlot Memory::snapshot(std::uint64_t va, std::uint32_t length, PayloadStore& store) {
-  if (!real() || length == 0) return 0;
+PayloadSlot Memory::copy_out(std::uint64_t va, std::uint32_t length, PayloadStore& store) {
   const PayloadSlot slot = store.take();
   std::memcpy(store.bytes(slot, length).data(), bytes(va, length).data(), length);
   return slot;
 }
 
-void Memory::store(std::uint64_t va, PayloadSlot slot, std::uint32_t length, PayloadStore& store) {
-  if (!real() || slot == 0 || length == 0) return;
+void Memory::copy_in(std::uint64_t va, PayloadSlot slot, std::uint32_t length,
+                     PayloadStore& store) {
   std::memcpy(bytes(va, length).data(), store.bytes(slot, length).data(), length);
 }
 

@@ -42,15 +42,22 @@ class Memory {
   }
 
   /// Copies [va, va + length) into a fresh slot of `store`; 0 for virtual memory or no length.
-  PayloadSlot snapshot(std::uint64_t va, std::uint32_t length, PayloadStore& store);
+  PayloadSlot snapshot(std::uint64_t va, std::uint32_t length, PayloadStore& store) {
+    return real() && length > 0 ? copy_out(va, length, store) : 0;
+  }
   /// Stores a packet's payload; does nothing unless there are bytes and a place for them.
-  void store(std::uint64_t va, PayloadSlot slot, std::uint32_t length, PayloadStore& store);
+  void store(std::uint64_t va, PayloadSlot slot, std::uint32_t length, PayloadStore& store) {
+    if (real() && slot != 0 && length > 0) copy_in(va, slot, length, store);
+  }
 
   /// The eight bytes at va, in this machine's order, as an atomic sees them; holds() them.
   [[nodiscard]] std::uint64_t load(std::uint64_t va) noexcept;
   void store(std::uint64_t va, std::uint64_t value) noexcept;
 
  private:
+  PayloadSlot copy_out(std::uint64_t va, std::uint32_t length, PayloadStore& store);
+  void copy_in(std::uint64_t va, PayloadSlot slot, std::uint32_t length, PayloadStore& store);
+
   std::uint64_t va_, size_;
   std::uint32_t r_key_;
   std::vector<std::byte> bytes_;

@@ -49,7 +49,8 @@ Refusal MessageSink::begin(const Packet& packet, const OpcodeMeaning& meaning) {
   return Refusal::none;
 }
 
-Refusal MessageSink::take(const Packet& packet, const OpcodeMeaning& meaning, Instant now) {
+[[gnu::flatten]] Refusal MessageSink::take(const Packet& packet, const OpcodeMeaning& meaning,
+                                           Instant now) {
   if (const auto refusal = check_length(packet, meaning.position); refusal != Refusal::none) {
     return refusal;
   }

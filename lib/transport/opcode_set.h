@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "wire/opcode.h"
@@ -62,7 +63,8 @@ constexpr bool begins_message(wire::Position position) noexcept {
 
 /// max(1, ceil(length / mtu)): a message without payload is a packet too.
 constexpr std::uint32_t packets_of(std::uint64_t length, std::uint32_t mtu) noexcept {
-  return length == 0 ? 1 : static_cast<std::uint32_t>((length + mtu - 1) / mtu);
+  // An MTU is a power of two: no division.
+  return length == 0 ? 1 : static_cast<std::uint32_t>((length + mtu - 1) >> std::countr_zero(mtu));
 }
 
 }  // namespace lw::transport

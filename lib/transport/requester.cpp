@@ -36,32 +36,7 @@ bool Requester::post(const WorkRequest& request, Instant now) {
   return true;
 }
 
-/// Whether a request of which nothing was sent yet may be.
-bool Requester::may_begin(const Wqe& wqe) const noexcept {
-  if (!reliable()) return true;
-  if (begun_ >= config_.max_outstanding_wqe) return false;
-  if (wqe.fetches()) return fetching_ < config_.max_rd_atomic;
-  // Without credit, one message may still go alone: its RNR NAK or ACK tells how things are.
-  const bool alone = begun_ == 0;
-  return !config_.end_to_end_credits || !wqe.takes_receive() || wqe.ssn <= credit_limit_ || alone;
-}
-
-/// A READ takes the PSNs of its whole response, so it fits as a whole, or alone.
-bool Requester::fits_window(const Wqe& wqe) const noexcept {
-  if (!reliable() || cursor_ == una_) return true;
-  const Sequence end = wqe.fetches() ? wqe.end() : cursor_ + 1;
-  return end - una_ <= config_.psn_window;
-}
-
-bool Requester::ready() const noexcept {
-  if (broken_ || rnr_until_ != kNever) return false;
-  if (!resend_.empty()) return true;
-  if (cursor_wqe_ >= queue_.size()) return false;
-  const Wqe& wqe = queue_[cursor_wqe_];
-  return (cursor_wqe_ < begun_ || may_begin(wqe)) && fits_window(wqe);
-}
-
-void Requester::next(Instant now, Packet& packet) {
+[[gnu::flatten]] void Requester::next(Instant now, Packet& packet) {
   assert(ready());
   if (!resend_.empty()) return resend(packet);
   const Wqe& wqe = queue_[cursor_wqe_];

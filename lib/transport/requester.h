@@ -35,7 +35,13 @@ class Requester {
   bool post(const WorkRequest& request, Instant now);
 
   /// Whether next() would give a packet now.
-  [[nodiscard]] bool ready() const noexcept;
+  [[nodiscard]] bool ready() const noexcept {
+    if (broken_ || rnr_until_ != kNever) return false;
+    if (!resend_.empty()) return true;
+    if (cursor_wqe_ >= queue_.size()) return false;
+    const Wqe& wqe = queue_[cursor_wqe_];
+    return !reliable() || ((cursor_wqe_ < begun_ || may_begin(wqe)) && fits_window(wqe));
+  }
   /// The next packet, into a fresh one; only when ready(). Its payload's slot is the caller's.
   void next(Instant now, Packet& packet);
 
@@ -80,8 +86,19 @@ class Requester {
     return config_.send_psn + static_cast<std::uint32_t>(s & wire::Psn::kMask);
   }
   [[nodiscard]] bool reliable() const noexcept { return config_.transport == wire::Transport::rc; }
-  [[nodiscard]] bool may_begin(const Wqe& wqe) const noexcept;
-  [[nodiscard]] bool fits_window(const Wqe& wqe) const noexcept;
+  /// Whether a request of which nothing was sent yet may be.
+  [[nodiscard]] bool may_begin(const Wqe& wqe) const noexcept {
+    if (begun_ >= config_.max_outstanding_wqe) return false;
+    if (wqe.fetches()) return fetching_ < config_.max_rd_atomic;
+    // Without credit, one message may still go alone: its RNR NAK or ACK tells how things are.
+    return !config_.end_to_end_credits || !wqe.takes_receive() || wqe.ssn <= credit_limit_ ||
+           begun_ == 0;
+  }
+  /// A READ takes the PSNs of its whole response, so it fits as a whole, or alone.
+  [[nodiscard]] bool fits_window(const Wqe& wqe) const noexcept {
+    const Sequence end = wqe.fetches() ? wqe.end() : cursor_ + 1;
+    return end - una_ <= config_.psn_window || cursor_ == una_;
+  }
 
   void make(Packet& packet, const Wqe& wqe, Sequence at);
   [[nodiscard]] bool asks_in_between(std::uint64_t index) const noexcept;
@@ -100,7 +117,11 @@ class Requester {
   bool take_data(const Packet& packet, Sequence s) noexcept;
   bool acknowledge(Sequence up_to, Instant now);
   void progressed(Instant now);
-  void forget_resends();
+  void forget_resends() {
+    if (!resend_.empty()) [[unlikely]]
+      drop_resends();
+  }
+  void drop_resends();
   void lost_answer(Instant now);
   void go_back(Instant now);
   void complete(Status status, Instant now, std::uint64_t original = 0);

@@ -33,7 +33,7 @@ Status status_of(NakCode code) noexcept {
 
 }  // namespace
 
-void Requester::receive(const Packet& packet, Instant now) {
+[[gnu::flatten]] void Requester::receive(const Packet& packet, Instant now) {
   if (broken_ || !reliable()) return;
   const std::int32_t ahead = wire::Psn::distance(psn_of(una_), packet.psn);
   if (ahead < 0) {
@@ -101,7 +101,7 @@ void Requester::progressed(Instant now) {
 }
 
 /// What was to be sent again has arrived after all.
-void Requester::forget_resends() {
+void Requester::drop_resends() {
   for (std::size_t i = resend_.size(); i > 0; --i) {
     const Sequence s = resend_.front();
     resend_.pop();
@@ -213,13 +213,14 @@ void Requester::expire(Instant now) {
 /// The oldest request ends.
 void Requester::complete(Status status, Instant now, std::uint64_t original) {
   const Wqe& wqe = queue_.front();
-  completions_.push({.id = wqe.request.id,
-                     .at = now,
-                     .posted = wqe.posted,
-                     .length = wqe.request.length,
-                     .original = original,
-                     .operation = wqe.request.operation,
-                     .status = status});
+  Completion& done = completions_.add();  // field by field: a copy would wait for their stores
+  done.id = wqe.request.id;
+  done.at = now;
+  done.posted = wqe.posted;
+  done.length = wqe.request.length;
+  done.original = original;
+  done.operation = wqe.request.operation;
+  done.status = status;
   if (begun_ > 0) {
     --begun_;
     if (wqe.fetches()) --fetching_;

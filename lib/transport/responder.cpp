@@ -33,7 +33,7 @@ Responder::~Responder() {
   for (const auto& [s, packet] : kept_) store_.release(packet.data);
 }
 
-void Responder::receive(const Packet& packet, Instant now) {
+[[gnu::flatten]] void Responder::receive(const Packet& packet, Instant now) {
   if (broken_) return;
   const std::int32_t ahead = wire::Psn::distance(psn_of(expected_), packet.psn);
   if (ahead == 0) {

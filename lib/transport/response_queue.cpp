@@ -19,12 +19,12 @@ bool is_ack(std::uint8_t syndrome) noexcept { return syndrome >> wire::Aeth::kKi
 void ResponseQueue::acknowledge(wire::Psn psn, std::uint8_t syndrome, std::uint32_t msn) {
   const bool merge = config_.coalesce_acks && !items_.empty() && is_ack(syndrome) &&
                      items_.back().kind == Kind::acknowledge && is_ack(items_.back().syndrome);
-  const Item item{.kind = Kind::acknowledge, .syndrome = syndrome, .psn = psn, .msn = msn};
-  if (merge) {
-    items_.back() = item;
-  } else {
-    items_.push(item);
-  }
+  Item& item = merge ? items_.back() : items_.add();
+  item.kind = Kind::acknowledge;
+  item.syndrome = syndrome;
+  item.psn = psn;
+  item.msn = msn;
+  item.sent = 0;
 }
 
 void ResponseQueue::read(wire::Psn psn, std::uint64_t va, std::uint32_t length, std::uint32_t msn) {
