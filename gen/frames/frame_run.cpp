@@ -30,4 +30,23 @@ FrameRun::FrameRun(const FrameTemplate& frame, const Moving& first, const Moving
   for (std::size_t i = 0; i < shape.own_words; ++i) own_[i] = frame.own_word(i);
 }
 
+/// What most frames don't have; returns what it does to the next frame's ICRC.
+std::uint32_t FrameRun::move_rare(const FrameShape& shape, std::byte* payload) noexcept {
+  std::uint32_t next = 0;
+  if (shape.length.patch != nullptr) put<4>(shape.length, dma_length_, payload);
+  if (shape.msn.patch != nullptr) {
+    put<3>(shape.msn, msn_, payload);
+    const std::uint32_t msn = (msn_ + 1) & wire::Psn::kMask;
+    next ^= shape.msn.patch->of_step(msn ^ msn_);
+    msn_ = msn;
+  }
+  if (shape.immediate.patch != nullptr) {
+    put<4>(shape.immediate, immediate_, payload);
+    const std::uint32_t immediate = immediate_ + step_.immediate;
+    next ^= shape.immediate.patch->of_step(immediate ^ immediate_);
+    immediate_ = immediate;
+  }
+  return next;
+}
+
 }  // namespace lw::gen

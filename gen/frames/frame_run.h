@@ -52,7 +52,8 @@ class FrameRun {
   /// say is there already is written: mostly the moving fields and those of the QP, never a payload
   /// of the same pattern and length. Bytes around the frame are spoilt, within
   /// FrameTemplate::kRoomBefore and kRoomBehind.
-  std::byte* make(SendStamp& stamp, std::byte* payload, Imprint& held) noexcept {
+  [[gnu::always_inline]] std::byte* make(SendStamp& stamp, std::byte* payload,
+                                         Imprint& held) noexcept {
     const FrameShape& shape = *shape_;
     if (held.shape != shape.id) [[unlikely]]
       lay_out(shape, payload, held);
@@ -77,7 +78,7 @@ class FrameRun {
     const Bytes bytes(static_cast<typename Bytes::Value>(value));
     std::memcpy(payload + field.offset, &bytes, Width);
   }
-  void step_on(const FrameShape& shape) noexcept;
+  std::uint32_t move_rare(const FrameShape& shape, std::byte* payload) noexcept;
 
   const FrameShape* shape_ = nullptr;
   std::uint32_t icrc_ = 0;  // of the next frame, but for its send time
@@ -88,46 +89,31 @@ class FrameRun {
   std::array<std::array<std::byte, 4>, FrameShape::kMostOwn> own_{};
 };
 
-inline void FrameRun::move(const FrameShape& shape, SendStamp& stamp, std::byte* payload) noexcept {
+/// Each field is written and stepped on at once: its value and tables are looked at once only,
+/// which bytes written between the two would have looked at again.
+[[gnu::always_inline]] inline void FrameRun::move(const FrameShape& shape, SendStamp& stamp,
+                                                  std::byte* payload) noexcept {
   std::uint32_t icrc = icrc_;
-  put<4>(shape.acknowledge, word_, payload);
-  if (shape.va.patch != nullptr) put<8>(shape.va, va_, payload);
-  if (shape.length.patch != nullptr) put<4>(shape.length, dma_length_, payload);
-  if (shape.msn.patch != nullptr) put<3>(shape.msn, msn_, payload);
-  if (shape.immediate.patch != nullptr) put<4>(shape.immediate, immediate_, payload);
-  if (shape.sequence.patch != nullptr) {
-    put<8>(shape.sequence, sequence_, payload);
-    put<8>(shape.send_time, stamp.time_ns, payload);
+  const std::uint32_t word = word_;
+  word_ = (word & ~wire::Psn::kMask) | ((word + step_.psn) & wire::Psn::kMask);
+  std::uint32_t next = icrc ^ shape.acknowledge.patch->of_step(word_ ^ word);
+  put<4>(shape.acknowledge, word, payload);
+  if (const auto* patch = shape.va.patch) {
+    const std::uint64_t va = va_;
+    va_ = va + step_.va;
+    next ^= patch->of_step(va_ ^ va);
+    put<8>(shape.va, va, payload);
+  }
+  if (shape.moves_rare) next ^= move_rare(shape, payload);
+  if (const auto* patch = shape.sequence.patch) {
+    const std::uint64_t sequence = sequence_++;
+    next ^= patch->of_step(sequence ^ (sequence + 1));
+    put<8>(shape.sequence, sequence, payload);
     icrc ^= stamp.change_by(*shape.send_time.patch);
+    put<8>(shape.send_time, stamp.time_ns, payload);
   }
+  icrc_ = next;
   wire::store_icrc({payload + shape.icrc_at, wire::kIcrcSize}, icrc);
-  step_on(shape);
-}
-
-inline void FrameRun::step_on(const FrameShape& shape) noexcept {
-  const std::uint32_t word = (word_ & ~wire::Psn::kMask) | ((word_ + step_.psn) & wire::Psn::kMask);
-  std::uint32_t icrc = icrc_ ^ shape.acknowledge.patch->of_step(word ^ word_);
-  word_ = word;
-  if (shape.va.patch != nullptr) {
-    const std::uint64_t va = va_ + step_.va;
-    icrc ^= shape.va.patch->of_step(va ^ va_);
-    va_ = va;
-  }
-  if (shape.msn.patch != nullptr) {
-    const std::uint32_t msn = (msn_ + 1) & wire::Psn::kMask;
-    icrc ^= shape.msn.patch->of_step(msn ^ msn_);
-    msn_ = msn;
-  }
-  if (shape.immediate.patch != nullptr) {
-    const std::uint32_t immediate = immediate_ + step_.immediate;
-    icrc ^= shape.immediate.patch->of_step(immediate ^ immediate_);
-    immediate_ = immediate;
-  }
-  if (shape.sequence.patch != nullptr) {
-    icrc ^= shape.sequence.patch->of_step(sequence_ ^ (sequence_ + 1));
-    ++sequence_;
-  }
-  icrc_ = icrc;
 }
 
 }  // namespace lw::gen

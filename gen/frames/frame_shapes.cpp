@@ -72,6 +72,8 @@ const FrameShape& FrameShapes::get(const roce::FrameFields& fields, FrameShape w
     wanted.headers = static_cast<std::uint16_t>(wanted.layout.payload);
     wanted.icrc_at = static_cast<std::uint16_t>(wanted.layout.icrc - wanted.layout.payload);
     wanted.payload_id = payload_id_of(wanted);
+    wanted.moves_rare = wanted.length.patch != nullptr || wanted.msn.patch != nullptr ||
+                        wanted.immediate.patch != nullptr;
     known.push_back(std::make_unique<FrameShape>(std::move(wanted)));
   }
   return *known.back();

@@ -42,6 +42,7 @@ struct FrameShape {
   std::uint32_t id = 0;          // of the start's bytes but for the moving and own ones; not 0
   std::uint32_t payload_id = 0;  // the same wherever `rest`, its place and pad are the same; not 0
   bool has_icrc = true;
+  bool moves_rare = false;     // there is a length, MSN or immediate
   std::uint8_t reserved7 = 0;  // the bits beside AckReq
   std::uint8_t own_words = 0;
   std::uint16_t headers = 0, icrc_at = 0;    // bytes before the payload, and from it to the ICRC

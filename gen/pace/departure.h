@@ -8,16 +8,12 @@ namespace lw::gen {
 
 /// Frames in a row of one flow that are counted alike.
 struct Departure {
-  Duration at{};  // when the first was due, from the run's start
   std::uint32_t flow = 0, frames = 0;
   FrameFacts facts;
 };
 
-/// Counts the first `frames` of them as sent, in all but the tally's span.
-inline void count_sent(FlowTally& tally, const Departure& departure,
-                       std::uint64_t frames) noexcept {
-  const FrameFacts& facts = departure.facts;
-  if (tally.frames == 0) tally.begin = departure.at;
+/// Counts so many frames as sent, in all but the tally's times.
+inline void count_sent(FlowTally& tally, const FrameFacts& facts, std::uint64_t frames) noexcept {
   tally.frames += frames;
   tally.bytes += frames * facts.size;
   tally.wire_bytes += frames * wire_bytes(facts.size);
@@ -26,6 +22,13 @@ inline void count_sent(FlowTally& tally, const Departure& departure,
   if (facts.lacks_signature) tally.unsigned_frames += frames;
   if (facts.fault != FrameFacts::kSound) [[unlikely]]
     tally.faults[facts.fault] += frames;
+}
+
+/// Frames that were counted as sent are given up instead.
+inline void count_given_up(FlowTally& tally, const FrameFacts& facts,
+                           std::uint64_t frames) noexcept {
+  count_sent(tally, facts, -frames);  // modulo 2^64, as all counts are
+  tally.not_sent += frames;
 }
 
 }  // namespace lw::gen

@@ -8,12 +8,12 @@ void FlowSource::load(FlowWalk& walk) noexcept {
   const auto even = stream.even_frames(kLongestRun);
   const auto pace = walk.pacer.even_pace(stream.work(), even.frames);
   walk.run = pace.frames;
-  left_ = pace.frames & kLongestRun;
+  left_ = static_cast<std::uint16_t>(pace.frames);
   end_ = pace.end;
   step_ = pace.step;
   due_ = pace.due;
-  together_ = pace.together;
   facts_ = facts_of(stream);
+  facts_.together = pace.together;
   run_ = stream.frame().is_elastic() ? FrameRun{}
                                      : FrameRun(stream.frame(), stream.moving(), even.step);
 }
@@ -23,6 +23,7 @@ bool FlowSource::refill(FlowWalk& walk) noexcept {
   if (more) {
     load(walk);
   } else {
+    walk.run = 0;
     end_ = fine(walk.pacer.span());
   }
   return more;

@@ -15,6 +15,7 @@ struct FrameFacts {
   std::uint8_t fault = kSound;          // profile::FaultKind
   bool ends_message : 1 = false;
   bool lacks_signature : 1 = false;  // that its flow asked for
+  bool together : 1 = false;         // with the next one, if that is counted alike
 };
 
 /// Of a stream's next frame.
@@ -56,6 +57,8 @@ class alignas(128) FlowSource {
   [[nodiscard]] Duration due() const noexcept { return due_; }
   /// Where the last frame's slot ends.
   [[nodiscard]] Duration span() const noexcept { return Duration{whole_ns(end_)}; }
+  /// Of the run so far, how many frames were made.
+  [[nodiscard]] std::uint32_t made(const FlowWalk& walk) const noexcept { return walk.run - left_; }
   /// Of the next frame, and of all of the run.
   [[nodiscard]] const FrameFacts& facts() const noexcept { return facts_; }
 
@@ -65,29 +68,36 @@ class alignas(128) FlowSource {
       return walk.stream.frame().make(walk.stream.moving(), stamp, payload, held);
     return run_.make(stamp, payload, held);
   }
+  /// The next frame comes by itself, and make_single() makes it.
+  [[nodiscard]] bool is_single() const noexcept {
+    return !facts_.together && run_.shape() != nullptr;
+  }
+  /// Of a single one: bytes before the payload.
+  [[nodiscard]] std::size_t headers() const noexcept { return run_.shape()->headers; }
+  std::byte* make_single(SendStamp& stamp, std::byte* payload, Imprint& held) noexcept {
+    return run_.make(stamp, payload, held);
+  }
   /// Behind a frame that was made; false at the run's end: refill() then.
   bool advance() noexcept {
     end_ += step_;
-    if (!together_) due_ = span();
-    left_ = (left_ - 1) & kLongestRun;
-    return left_ > 0;
+    if (!facts_.together) due_ = span();
+    return --left_ > 0;
   }
   /// The frames from the next on that leave together with it, as far as the run goes.
-  [[nodiscard]] std::size_t together() const noexcept { return together_ ? left_ : 1; }
+  [[nodiscard]] std::size_t together() const noexcept { return facts_.together ? left_ : 1; }
   /// The next frame is the run's last one.
   [[nodiscard]] bool runs_out() const noexcept { return left_ == 1; }
-  /// False when the flow is through.
+  /// Behind the run's last frame; false when the flow is through.
   bool refill(FlowWalk& walk) noexcept;
 
  private:
-  static constexpr std::uint16_t kLongestRun = 0x7fff;
+  static constexpr std::uint16_t kLongestRun = 0xffff;
   void load(FlowWalk& walk) noexcept;
 
   FineTime end_ = 0, step_ = 0;
   Duration due_{0};
   FrameFacts facts_;
-  std::uint16_t left_ : 15 = 0;  // of the run
-  bool together_ : 1 = false;
+  std::uint16_t left_ = 0;  // frames of the run
   FrameRun run_;
 };
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/pace/scheduler.h"
 
-#include <numeric>
+#include <utility>
 
 #include "profile/flow_means.h"
 
 namespace lw::gen {
 namespace {
+
+constexpr std::size_t kLine = 64;  // bytes
 
 /// About the time of eight frames, all flows together.
 Duration slot_for(const profile::FlowProfile& profile) {
@@ -26,7 +28,7 @@ Duration slot_for(const profile::FlowProfile& profile) {
 Scheduler::Scheduler(const profile::FlowProfile& profile, std::optional<std::uint64_t> seed)
     : payloads_(seed.value_or(profile.seed)),
       walks_(walks_of(profile)),
-      sources_(sources()),
+      sources_(first_sources()),
       turns_(walks_.size(), slot_for(profile), first_turns()) {}
 
 std::vector<FlowWalk> Scheduler::walks_of(const profile::FlowProfile& profile) {
@@ -39,7 +41,7 @@ std::vector<FlowWalk> Scheduler::walks_of(const profile::FlowProfile& profile) {
 }
 
 /// When all templates are made: only then a shape knows its frames' own words.
-std::vector<FlowSource> Scheduler::sources() noexcept {
+std::vector<FlowSource> Scheduler::first_sources() noexcept {
   std::vector<FlowSource> sources;
   sources.reserve(walks_.size());
   for (FlowWalk& walk : walks_) sources.emplace_back(walk);
@@ -67,20 +69,33 @@ std::optional<DueFrame> Scheduler::next() const noexcept {
                   stream.fault()};
 }
 
-/// The sources of the slot after the one that begins, and the walks of this one's that will have to
-/// be asked; their sources came a slot ago.
-void Scheduler::fetch_ahead() const noexcept {
-  constexpr std::size_t kLine = 64;
-  for (const Turn& turn : turns_.under_way()) {
-    if (!sources_[turn.flow].runs_out()) continue;
-    const auto* walk = reinterpret_cast<const char*>(&walks_[turn.flow]);
-    for (std::size_t i = 0; i < 6 * kLine; i += kLine) __builtin_prefetch(walk + i);
+/// Where it will be asked: a source that came before says whether its run ends.
+inline void Scheduler::fetch_walk(std::uint32_t flow) const noexcept {
+  if (!sources_[flow].runs_out()) return;
+  const auto* walk = reinterpret_cast<const char*>(&walks_[flow]);
+  for (std::size_t i = 0; i < 6 * kLine; i += kLine) __builtin_prefetch(walk + i);
+}
+
+inline void Scheduler::fetch_source(std::uint32_t flow) const noexcept {
+  const auto* source = reinterpret_cast<const char*>(&sources_[flow]);
+  __builtin_prefetch(source, 1);
+  __builtin_prefetch(source + kLine, 1);
+}
+
+/// The sources of the slot after the one that begins, and this one's walks; their sources came a
+/// slot ago.
+void Scheduler::fetch_slot() const noexcept {
+  for (const Turn& turn : turns_.wheel().under_way()) fetch_walk(turn.flow);
+  turns_.wheel().for_next_slot([this](std::uint32_t flow) { fetch_source(flow); });
+}
+
+/// The same of rounds of so many turns. Runs that are long end seldom, and mostly one behind the
+/// other.
+void Scheduler::fetch_round(std::size_t turns) noexcept {
+  if (std::exchange(runs_end_, false)) {
+    turns_.for_belt(0, turns, [this](std::uint32_t flow) { fetch_walk(flow); });
   }
-  turns_.for_next_slot([this](std::uint32_t flow) {
-    const auto* source = reinterpret_cast<const char*>(&sources_[flow]);
-    __builtin_prefetch(source, 1);
-    __builtin_prefetch(source + kLine, 1);
-  });
+  turns_.for_belt(turns, 2 * turns, [this](std::uint32_t flow) { fetch_source(flow); });
 }
 
 }  // namespace lw::gen

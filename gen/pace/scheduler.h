@@ -2,10 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "gen/pace/flow_source.h"
-#include "gen/pace/turn_wheel.h"
+#include "gen/pace/turn_queue.h"
 
 namespace lw::gen {
 
@@ -42,14 +43,32 @@ class Scheduler {
   /// Frames of that flow may be taken as long as they are due before this: no other one's is.
   [[nodiscard]] Duration alone_until() const noexcept { return turns_.others_from(); }
   [[nodiscard]] FlowSource& source(std::size_t flow) noexcept { return sources_[flow]; }
+  /// Of all flows.
+  [[nodiscard]] std::span<FlowSource> sources() noexcept { return sources_; }
   /// What the source's make() and refill() want.
   [[nodiscard]] FlowWalk& walk(std::size_t flow) noexcept { return walks_[flow]; }
+  /// A source's run has ended: its refill().
+  bool refill(std::size_t flow) noexcept {
+    runs_end_ = true;
+    return sources_[flow].refill(walks_[flow]);
+  }
   /// Frames were taken of the flow whose turn it was, and its source refilled where its run ended;
   /// `more`: what it said.
   void resume(bool more) noexcept {
     const bool opened =
         more ? turns_.put_back(source(turns_.first().flow).due()) : turns_.remove_first();
-    if (opened) fetch_ahead();
+    if (opened) fetch_slot();
+  }
+
+  /// Turns of several flows that follow each other, the first one being turn(), if they are before
+  /// row_until(); often none.
+  [[nodiscard]] std::span<const Turn> row() const noexcept { return turns_.row(); }
+  [[nodiscard]] Duration row_until() const noexcept { return turns_.row_until(); }
+  /// resume() for the row's first turns, a frame each, with their flows' next turns or
+  /// TurnQueue::kNever.
+  void resume(std::span<const Duration> next) noexcept {
+    turns_.take_round(next);
+    fetch_round(next.size());
   }
 
   // Frame by frame.
@@ -57,16 +76,20 @@ class Scheduler {
   [[nodiscard]] const Pacer& pacer(std::size_t flow) const { return walks_[flow].pacer; }
 
  private:
-  void fetch_ahead() const noexcept;
+  void fetch_slot() const noexcept;
+  void fetch_round(std::size_t turns) noexcept;
+  void fetch_walk(std::uint32_t flow) const noexcept;
+  void fetch_source(std::uint32_t flow) const noexcept;
   std::vector<FlowWalk> walks_of(const profile::FlowProfile& profile);
-  std::vector<FlowSource> sources() noexcept;
+  std::vector<FlowSource> first_sources() noexcept;
   [[nodiscard]] std::vector<Turn> first_turns() const;
 
   FrameShapes shapes_;
   PayloadPool payloads_;
   std::vector<FlowWalk> walks_;
   std::vector<FlowSource> sources_;
-  TurnWheel turns_;
+  TurnQueue turns_;
+  bool runs_end_ = false;  // lately: some in the last round
 };
 
 }  // namespace lw::gen

@@ -16,14 +16,17 @@ int shift_for(Duration slot) {
 
 }  // namespace
 
-TurnWheel::TurnWheel(std::size_t flows, Duration slot, const std::vector<Turn>& turns)
+TurnWheel::TurnWheel(std::size_t flows, Duration slot)
     : shift_(shift_for(slot)),
-      count_(turns.size()),
       slots_(std::bit_ceil(std::max(kFewestSlots, flows)), kNone),
       occupied_(slots_.size() / kWord),
       links_(flows) {
   under_way_.reserve(flows);
-  for (const Turn& turn : turns) insert(turn);
+}
+
+void TurnWheel::insert(const Turn& turn) noexcept {
+  if (count_++ == 0) now_ = slot_of(turn.at) - 1;
+  place(turn);
   open_if_through();
 }
 

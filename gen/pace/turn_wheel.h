@@ -3,30 +3,25 @@
 
 #include <algorithm>
 #include <bit>
-#include <compare>
 #include <cstdint>
 #include <queue>
 #include <vector>
 
-#include "core/time.h"
+#include "gen/pace/turn.h"
 
 namespace lw::gen {
-
-/// A flow's place in the order of all: by time, then by number.
-struct Turn {
-  Duration at;
-  std::uint32_t flow = 0;
-  friend auto operator<=>(const Turn&, const Turn&) = default;
-};
 
 /// Turns in their order, one a flow: a wheel of slots of time, each a list linked by flow number;
 /// the slot under way is sorted, and what lies beyond the wheel waits in a heap. With a few turns a
 /// slot, taking one and putting it back costs the same for one flow and for ten thousand.
 class TurnWheel {
  public:
-  /// `turns` have each flow at most once, and numbers below `flows`. `slot` is about the time of
-  /// eight turns; any will do, but far off it costs speed.
-  TurnWheel(std::size_t flows, Duration slot, const std::vector<Turn>& turns);
+  /// Empty, for flows with numbers below `flows`. `slot` is about the time of eight turns; any will
+  /// do, but far off it costs speed.
+  TurnWheel(std::size_t flows, Duration slot);
+
+  /// Of a flow that has no turn here.
+  void insert(const Turn& turn) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   // Of one that isn't empty:
@@ -63,7 +58,7 @@ class TurnWheel {
   [[nodiscard]] std::int64_t far_slot() const noexcept {
     return far_.empty() ? kNever : slot_of(far_.top().at);
   }
-  void insert(const Turn& turn) noexcept;
+  void place(const Turn& turn) noexcept;
   void insert_sorted(const Turn& turn) noexcept;
   void open_next() noexcept;
   /// Goes on to the next slot that has turns once that under way has none.
@@ -97,11 +92,11 @@ inline bool TurnWheel::put_back(Duration at) noexcept {
     return false;
   }
   under_way_.pop_back();
-  insert({at, flow});
+  place({at, flow});
   return open_if_through();
 }
 
-inline void TurnWheel::insert(const Turn& turn) noexcept {
+inline void TurnWheel::place(const Turn& turn) noexcept {
   const std::int64_t slot = slot_of(turn.at);
   if (slot <= now_) return insert_sorted(turn);
   if (slot - now_ >= static_cast<std::int64_t>(slots_.size())) return far_.push(turn);

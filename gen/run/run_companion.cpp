@@ -49,7 +49,8 @@ Result<void> RunCompanion::finish(const std::vector<FlowTally>& sent, Duration p
   while (listener_ && !stop.load(std::memory_order_relaxed)) {
     const std::uint64_t before = listener_->frames();
     const Instant now = nic::now();
-    if (auto stepped = step(now, sent, Duration{0}); !stepped) return stepped;
+    if (auto stepped = step(now, [&]() -> auto& { return sent; }, Duration{0}); !stepped)
+      return stepped;
     if (listener_->frames() != before) {
       quiet_since = now;
     } else if (all_came(sent) || now - quiet_since >= patience) {

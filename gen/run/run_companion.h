@@ -25,13 +25,15 @@ class RunCompanion {
 
   void start(Instant now) { watch_.start(now); }
 
+  /// `sent()` is what each flow has sent by now; it is asked only when somebody wants to see it.
   /// `left` is until the run ends, where that is known.
-  Result<void> step(Instant now, const std::vector<FlowTally>& sent, std::optional<Duration> left) {
+  template <class Sent>
+  Result<void> step(Instant now, Sent sent, std::optional<Duration> left) {
     neighbourhood_.step(now);
     if (listener_) {
       if (auto polled = poll(); !polled) return polled;
     }
-    return watch_.due(now) ? show(now, sent, left) : Result<void>{};
+    return watch_.due(now) ? show(now, sent(), left) : Result<void>{};
   }
 
   /// Listens on until all signed frames have come, or none has for `patience`.

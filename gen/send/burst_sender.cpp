@@ -23,6 +23,7 @@ BurstSender::BurstSender(BurstSender&& other) noexcept
       pool_(other.pool_),
       audit_(other.audit_),
       departures_(other.departures_),
+      first_due_(other.first_due_),
       buffers_(other.buffers_),
       rows_(std::exchange(other.rows_, 0)),
       count_(std::exchange(other.count_, 0)),
@@ -71,7 +72,7 @@ BurstSender::Outcome BurstSender::send(Instant start) noexcept {
     audit_->look_at(made_, [this](std::size_t i) { return bytes_of(buffers_[i]); });
     const Instant now = nic::now();
     // A port that keeps the time itself has its frames early.
-    const Duration late = now - (start + departures_.front().at);
+    const Duration late = now - (start + first_due_);
     audit_->pacing_error.add(std::max(late, Duration{0}).count());
     const std::size_t sent = hand_over(now);
     outcome.sent = sent;
@@ -83,6 +84,7 @@ BurstSender::Outcome BurstSender::send(Instant start) noexcept {
               buffers_.begin() + static_cast<std::ptrdiff_t>(have_), buffers_.begin());
     have_ -= made_;
   }
+  outcome.complete = outcome.sent == count_;
   count_ = made_ = rows_ = 0;
   return outcome;
 }

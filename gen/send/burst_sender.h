@@ -39,48 +39,84 @@ class BurstSender {
     if (timed_) timed_->follow(now);
   }
 
-  /// Adds a row of frames of one flow that are counted alike, `at` being when the first is due.
-  /// `due()` is when the next one is, to be asked only where the port is_timed(), and
-  /// `make(payload, held)` makes it in a buffer and returns its start; without a buffer
-  /// for it, it is one that is given up. `goes_on()` is asked behind each. Returns how many there
-  /// are, at most `most`, which is at least 1 and at most room().
-  template <class Due, class Make, class GoesOn>
-  std::uint32_t add_row(std::uint32_t flow, Duration at, const FrameFacts& facts,
-                        std::uint32_t most, Due due, Make make, GoesOn goes_on) noexcept {
-    if (count_ == 0) refill();
-    // Field by field: a whole one put together elsewhere is read back from where its parts were
-    // just written, and waits for the stores (54 of 100 samples of a turn).
-    Departure& row = departures_[rows_++];
-    row.at = at;
-    row.flow = flow;
-    row.facts = facts;
-    std::uint32_t frames = 0;
-    std::size_t made = made_;
-    do {
-      ++frames;
-      if (made == have_) [[unlikely]] {
+  /// The burst while frames are added, its counts at hand: behind every byte that is written into
+  /// a frame they would be read again from the sender. One at a time; close() ends it.
+  class Filling {
+   public:
+    explicit Filling(BurstSender& sender) noexcept
+        : sender_(&sender), imprint_(sender.pool_->imprint_offset()) {
+      if (sender.count_ == 0) sender.refill();
+      made_ = sender.made_;
+      have_ = sender.have_;
+      room_ = sender.room();
+      rows_ = sender.rows_;
+    }
+    void close() noexcept {
+      sender_->made_ = made_;
+      sender_->count_ = kBurst - room_;
+      sender_->rows_ = rows_;
+    }
+    [[nodiscard]] std::size_t room() const noexcept { return room_; }
+
+    /// Adds a frame where there is room(): SendBuffers::fill() by `make`, or without a buffer for
+    /// it one that is given up. Returns the buffer, or null.
+    template <class Make>
+    rte_mbuf* add(Make make) noexcept {
+      --room_;
+      if (made_ == have_) [[unlikely]] {
         Imprint nothing;
-        make(nowhere_.data() + SendBuffers::kPayloadAt, nothing);
-        continue;
+        make(sender_->nowhere_.data() + SendBuffers::kPayloadAt, nothing);
+        return nullptr;
       }
-      rte_mbuf* buffer = buffers_[made++];
-      auto* room = static_cast<std::byte*>(buffer->buf_addr);
-      const std::byte* start = make(room + SendBuffers::kPayloadAt, pool_->imprint(buffer));
-      buffer->data_off = static_cast<std::uint16_t>(start - room);
-      buffer->data_len = facts.size;
-      buffer->pkt_len = facts.size;
-      if (timed_) [[unlikely]]
-        timed_->stamp(buffer, due());
-    } while (goes_on() && frames < most);
-    made_ = made;
-    count_ += frames;
-    row.frames = frames;
-    return frames;
-  }
+      rte_mbuf* buffer = sender_->buffers_[made_++];
+      SendBuffers::fill(buffer, imprint_, make);
+      return buffer;
+    }
+    /// Of an added frame, where the port is_timed().
+    void set_due(rte_mbuf* buffer, Instant due) noexcept { sender_->timed_->stamp(buffer, due); }
+    /// The last so many frames are of this flow, the first of them due `at`.
+    void end_row(std::uint32_t flow, Duration at, const FrameFacts& facts,
+                 std::uint32_t frames) noexcept {
+      if (rows_ == 0) sender_->first_due_ = at;
+      note(sender_->departures_[rows_++], flow, facts, frames);
+    }
+
+    /// For frames that are a row each: buffers for them. Those of the first so many `turns` are
+    /// added when SendBuffers::fill() has made them, one after the other.
+    [[nodiscard]] std::span<rte_mbuf* const> buffers() const noexcept {
+      return std::span(sender_->buffers_).subspan(made_, have_ - made_);
+    }
+    template <class FactsOf>
+    void note_rows(std::span<const Turn> turns, FactsOf facts_of) noexcept {
+      Departure* row = sender_->departures_.data() + rows_;
+      for (const Turn& turn : turns) note(*row++, turn.flow, facts_of(turn.flow), 1);
+    }
+    void add_noted(std::size_t frames, Duration at) noexcept {
+      if (rows_ == 0) sender_->first_due_ = at;
+      made_ += frames;
+      rows_ += frames;
+      room_ -= frames;
+    }
+
+   private:
+    /// Field by field: a whole one put together elsewhere is read back from where its parts were
+    /// just written, and waits for the stores (54 of 100 samples of a turn).
+    static void note(Departure& row, std::uint32_t flow, const FrameFacts& facts,
+                     std::uint32_t frames) noexcept {
+      row.flow = flow;
+      row.frames = frames;
+      row.facts = facts;
+    }
+
+    BurstSender* sender_;
+    int imprint_;
+    std::size_t made_ = 0, have_ = 0, room_ = 0, rows_ = 0;
+  };
 
   struct Outcome {
     std::span<const Departure> departures;
     std::size_t sent = 0;            // of their frames the first so many; the others are given up
+    bool complete = true;            // none are given up
     std::int64_t wall_clock_ns = 0;  // just before the port got them; with copies only
     Instant looked{};                // at the clock, for the last time; 0 where nothing was made
   };
@@ -102,6 +138,7 @@ class BurstSender {
   SendBuffers* pool_;
   SendAudit* audit_;
   std::array<Departure, kBurst> departures_;
+  Duration first_due_{};  // of the burst's frames
   std::array<rte_mbuf*, kBurst> buffers_{};
   std::size_t rows_ = 0;             // departures of the burst
   std::size_t count_ = 0;            // frames of the burst

@@ -28,10 +28,11 @@ Result<RunReport> run_into_capture(const profile::FlowProfile& profile, Schedule
     const auto frame = wire::Bytes(buffer).first(due->size());
     const auto written = writer.write(stamp, frame, static_cast<std::uint32_t>(frame.size()));
     if (!written) return std::unexpected(written.error());
-    const Departure departure{.at = due->at, .facts = facts_of(scheduler.stream(due->flow))};
-    count_sent(report.flows[due->flow], departure, 1);
+    FlowTally& tally = report.flows[due->flow];
+    if (tally.frames == 0) tally.begin = due->at;
+    count_sent(tally, facts_of(scheduler.stream(due->flow)), 1);
     scheduler.advance();
-    report.flows[due->flow].span = scheduler.pacer(due->flow).span();
+    tally.span = scheduler.pacer(due->flow).span();
   }
   report.elapsed = report.total().span;
   return report;

@@ -89,7 +89,10 @@ class MainCore {
       if (through && !others_.busy()) break;
       std::optional<Duration> left;
       if (run_.limits.duration) left = *run_.limits.duration - (now - start);
-      if (auto stepped = companion_.step(now, counted(now), left); !stepped) return stepped;
+      if (auto stepped = companion_.step(
+              now, [this]() -> auto& { return counted(); }, left);
+          !stepped)
+        return stepped;
       const Duration ahead = through ? kLook : own_.loop().ahead(now);
       if (ahead > Duration{0}) {
         wait_towards(ahead, !companion_.listens());
@@ -110,14 +113,10 @@ class MainCore {
  private:
   static constexpr Duration kLook = std::chrono::milliseconds(1);
 
-  /// Of all cores; the others' as they were up to two looks ago.
-  const std::vector<FlowTally>& counted(Instant now) {
-    if (others_.none()) return own_.loop().tallies();
-    if (now >= next_look_) {
-      next_look_ = now + std::chrono::milliseconds(100);
-      own_.put_counted(flows_);
-      others_.put_published(flows_);
-    }
+  /// By all cores; the others' up to a tenth of a second ago.
+  const std::vector<FlowTally>& counted() {
+    own_.put_counted(flows_);
+    others_.put_published(flows_);
     return flows_;
   }
 
@@ -126,7 +125,6 @@ class MainCore {
   OtherCores& others_;
   RunCompanion& companion_;
   std::vector<FlowTally> flows_;
-  Instant next_look_{};
 };
 
 }  // namespace

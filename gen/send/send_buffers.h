@@ -27,8 +27,20 @@ class SendBuffers {
   /// reference and one segment; data offset and lengths are the caller's to set.
   std::size_t take(std::span<rte_mbuf*> out) noexcept;
 
-  [[nodiscard]] Imprint& imprint(rte_mbuf* buffer) const noexcept {
-    return *RTE_MBUF_DYNFIELD(buffer, imprint_offset_, Imprint*);
+  /// Where in a buffer its imprint stands.
+  [[nodiscard]] int imprint_offset() const noexcept { return imprint_offset_; }
+  /// `make(payload, imprint)` makes a frame in the buffer and says of what size.
+  struct MadeFrame {
+    std::size_t headers = 0;  // bytes before the payload
+    std::uint16_t size = 0;
+  };
+  template <class Make>
+  static void fill(rte_mbuf* buffer, int imprint_offset, Make make) noexcept {
+    auto* payload = static_cast<std::byte*>(buffer->buf_addr) + kPayloadAt;
+    const MadeFrame frame = make(payload, *RTE_MBUF_DYNFIELD(buffer, imprint_offset, Imprint*));
+    buffer->data_off = static_cast<std::uint16_t>(kPayloadAt - frame.headers);
+    buffer->data_len = frame.size;
+    buffer->pkt_len = frame.size;
   }
   [[nodiscard]] const nic::Pool& pool() const noexcept { return pool_; }
 

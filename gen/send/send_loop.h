@@ -57,8 +57,9 @@ class SendLoop {
     return looked_ > Instant{} ? looked_ : nic::now();
   }
 
-  /// By the core's own flows.
-  [[nodiscard]] const std::vector<FlowTally>& tallies() const noexcept { return tallies_; }
+  /// By the core's own flows, put together for who asks: a frame is counted with the others of its
+  /// source's run, not by itself.
+  [[nodiscard]] std::vector<FlowTally> tallies() const;
   [[nodiscard]] SendAudit& audit() noexcept { return audit_; }
 
  private:
@@ -69,9 +70,19 @@ class SendLoop {
     return senders_.size() == 1 ? senders_.front() : senders_[share_.flow(flow) % senders_.size()];
   }
   void take_due(Instant now) noexcept;
-  std::uint64_t take_turn(BurstSender& sender, SendStamp& stamp, Duration now,
-                          std::uint64_t most) noexcept;
-  void count(std::span<const Departure> departures, std::size_t sent) noexcept;
+  [[nodiscard]] bool is_due(Duration elapsed) const noexcept {
+    return !scheduler_.done() && scheduler_.turn().at <= elapsed;
+  }
+  std::uint64_t fill(BurstSender& sender, Instant now, Duration elapsed,
+                     std::uint64_t most) noexcept;
+  std::uint64_t take_turn(BurstSender::Filling& filling, bool timed, SendStamp& stamp,
+                          Duration elapsed, std::uint64_t most) noexcept;
+  std::uint64_t take_round(BurstSender::Filling& burst, SendStamp& stamp, Duration elapsed,
+                           std::uint64_t most) noexcept;
+  std::size_t make_round(std::span<const Turn> turns, std::span<rte_mbuf* const> buffers,
+                         SendStamp& stamp, Duration elapsed, std::span<Duration> next) noexcept;
+  bool go_on(std::uint32_t flow) noexcept;
+  void give_up(std::span<const Departure> departures, std::size_t sent) noexcept;
   Result<void> keep_copies(const BurstSender& sender, const BurstSender::Outcome& outcome);
 
   Scheduler& scheduler_;
@@ -79,9 +90,12 @@ class SendLoop {
   const Limits& limits_;
   FrameBudget& budget_;
   capture::Writer* copy_;
+  const SendBuffers& buffers_;
   SendAudit audit_;
   std::vector<BurstSender> senders_;
-  std::vector<FlowTally> tallies_;
+  std::vector<FlowTally> tallies_;  // what their sources' runs before this one sent
+  std::vector<Duration> begins_;    // when each flow's first frame is due
+  std::vector<Duration> late_;      // how late each flow's last frame was
   Instant start_{};
   Instant looked_{};  // at the clock while it sent last; 0 where it didn't
   Duration lead_{0};  // by which ports have frames before they are due

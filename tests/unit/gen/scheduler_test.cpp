@@ -35,35 +35,73 @@ messages = 3
   EXPECT_EQ(scheduler.pacer(0).span(), std::chrono::milliseconds(2));
 }
 
-/// Against a set, which is sorted by definition: near and far turns, ties, and flows that end.
-TEST(TurnWheel, KeepsTheOrderOfASortedSet) {
+/// Mostly soon, sometimes at once, sometimes beyond any wheel.
+Duration any_gap(std::mt19937_64& random) {
+  const std::int64_t reach = std::int64_t{1} << random() % 40;
+  return Duration(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(reach)));
+}
+
+/// What flows of one rate have between their turns, but for rounding and a rare pause.
+Duration even_gap(std::mt19937_64& random) {
+  return random() % 500 == 0 ? any_gap(random)
+                             : Duration(2000 + static_cast<std::int64_t>(random() % 2));
+}
+
+/// The row's first turns, as far as none comes again before the next one, are taken at once.
+template <class Ends, class Gap>
+void take_round(TurnQueue& queue, std::set<Turn>& expected, Ends ends, Gap gap) {
+  std::vector<Duration> next;
+  std::vector<Turn> again;
+  Duration until = queue.row_until();
+  for (const Turn& turn : queue.row()) {
+    if (turn.at >= until) break;
+    ASSERT_EQ(turn, *expected.begin());
+    expected.erase(expected.begin());
+    next.push_back(ends() ? TurnQueue::kNever : turn.at + gap());
+    if (next.back() != TurnQueue::kNever) again.push_back({next.back(), turn.flow});
+    until = std::min(until, next.back());
+  }
+  expected.insert(again.begin(), again.end());
+  if (!next.empty()) queue.take_round(next);
+}
+
+template <class Ends, class Gap>
+void take_one(TurnQueue& queue, std::set<Turn>& expected, Ends ends, Gap gap) {
+  const Turn first = *expected.begin();
+  expected.erase(expected.begin());
+  if (ends()) {
+    queue.remove_first();
+    return;
+  }
+  const Turn again{first.at + gap(), first.flow};
+  queue.put_back(again.at);
+  expected.insert(again);
+}
+
+/// Against a set, which is sorted by definition: near and far turns, ties, flows that end, turns
+/// taken singly and in rounds.
+TEST(TurnQueue, KeepsTheOrderOfASortedSet) {
   std::mt19937_64 random(1);
-  for (const std::int64_t slot : {1, 64, 100'000}) {
-    std::vector<Turn> turns;
-    for (std::uint32_t flow = 0; flow < 300; ++flow) {
-      turns.push_back({Duration(static_cast<std::int64_t>(random() % 2000)), flow});
-    }
-    TurnWheel wheel(turns.size(), Duration(slot), turns);
-    std::set<Turn> expected(turns.begin(), turns.end());
-    for (int i = 0; i < 20'000 && !expected.empty(); ++i) {
-      const Turn first = *expected.begin();
-      ASSERT_EQ(wheel.first(), first);
-      expected.erase(expected.begin());
-      if (!expected.empty()) {
-        ASSERT_LE(wheel.others_from(), expected.begin()->at);
+  for (const bool even : {false, true}) {
+    for (const std::int64_t slot : {1, 64, 100'000}) {
+      const auto gap = [&] { return even ? even_gap(random) : any_gap(random); };
+      const auto ends = [&] { return random() % 500 == 0; };
+      std::vector<Turn> turns;
+      for (std::uint32_t flow = 0; flow < 300; ++flow) {
+        turns.push_back({Duration(static_cast<std::int64_t>(random() % 2000)), flow});
       }
-      if (random() % 100 == 0) {
-        wheel.remove_first();
-        continue;
+      TurnQueue queue(turns.size(), Duration(slot), turns);
+      std::set<Turn> expected(turns.begin(), turns.end());
+      for (int i = 0; i < 20'000 && !expected.empty(); ++i) {
+        ASSERT_EQ(queue.first(), *expected.begin());
+        if (expected.size() > 1) {
+          ASSERT_LE(queue.others_from(), std::next(expected.begin())->at);
+        }
+        random() % 3 == 0 ? take_round(queue, expected, ends, gap)
+                          : take_one(queue, expected, ends, gap);
       }
-      // Mostly soon, sometimes at once, sometimes beyond any wheel.
-      const std::int64_t reach = std::int64_t{1} << random() % 40;
-      const auto gap = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(reach));
-      const Turn again{first.at + Duration(gap), first.flow};
-      wheel.put_back(again.at);
-      expected.insert(again);
+      ASSERT_EQ(queue.empty(), expected.empty());
     }
-    ASSERT_EQ(wheel.empty(), expected.empty());
   }
 }
 

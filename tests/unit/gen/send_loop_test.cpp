@@ -13,15 +13,19 @@
 namespace lw::gen {
 namespace {
 
-/// The destination QPs of a call's frames.
-using Call = std::vector<std::uint32_t>;
+/// A frame's destination QP and PSN.
+struct Seen {
+  std::uint32_t qp = 0, psn = 0;
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+using Call = std::vector<Seen>;
 
 std::uint16_t note_call(std::uint16_t, std::uint16_t, rte_mbuf** frames, std::uint16_t count,
                         void* calls) {
   Call call;
   for (const rte_mbuf* frame : std::span(frames, count)) {
     const auto parsed = roce::parse({rte_pktmbuf_mtod(frame, const std::byte*), frame->data_len});
-    call.push_back(parsed ? parsed->bth->dest_qp.get() : 0);
+    call.push_back(parsed ? Seen{parsed->bth->dest_qp.get(), parsed->bth->psn().value()} : Seen{});
   }
   static_cast<std::vector<Call>*>(calls)->push_back(std::move(call));
   return count;
@@ -36,25 +40,37 @@ class SendLoopTest : public testing::Test {
   }
   static void TearDownTestSuite() { eal_.reset(); }
 
-  /// The calls in which a profile leaves through a null port when the loop looks every `step`.
-  std::vector<Call> calls_of(std::string_view text, Duration step) {
-    auto profile = profile::parse_flow_profile(text, "x.toml");
-    EXPECT_TRUE(profile) << profile.error().message;
+  struct Run {
+    std::vector<Call> calls;
+    std::vector<FlowTally> tallies;
+  };
+  /// A profile through a port when the loop looks every `step`.
+  static Run run(const profile::FlowProfile& profile, Duration step,
+                 std::string_view device = "null") {
     auto pool = nic::Pool::create("receive", {.buffers = 2048, .frame_size = 2000});
     auto buffers = SendBuffers::create("send", SendBuffers::kUsual);
-    auto port = nic::Port::open(*eal_, *nic::parse_port_spec("null"), *pool);
+    auto port = nic::Port::open(*eal_, *nic::parse_port_spec(device), *pool);
     EXPECT_TRUE(port) << port.error().message;
-    std::vector<Call> calls;
-    const auto* callback = rte_eth_add_tx_callback(port->id(), 0, note_call, &calls);
-    Scheduler scheduler(*profile);
+    Run run;
+    const auto* callback = rte_eth_add_tx_callback(port->id(), 0, note_call, &run.calls);
+    Scheduler scheduler(profile);
     Limits limits;
     FrameBudget budget(Limits::kAll);
-    SendLoop loop(scheduler, profile->flows.size(), {}, {&*port, 1}, *buffers, limits, budget);
+    SendLoop loop(scheduler, profile.flows.size(), {}, {&*port, 1}, *buffers, limits, budget);
     Instant now = nic::now();
     loop.start(now);
     for (; !loop.ended(now); now += step) EXPECT_TRUE(loop.send_due(now));
     rte_eth_remove_tx_callback(port->id(), 0, callback);  // it would outlive the port
-    return calls;
+    run.tallies = loop.tallies();
+    return run;
+  }
+  static profile::FlowProfile parsed(std::string_view text) {
+    auto profile = profile::parse_flow_profile(text, "x.toml");
+    EXPECT_TRUE(profile) << profile.error().message;
+    return *profile;
+  }
+  static std::vector<Call> calls_of(std::string_view text, Duration step) {
+    return run(parsed(text), step).calls;
   }
 
   static inline std::optional<nic::Eal> eal_;
@@ -86,11 +102,97 @@ TEST_F(SendLoopTest, ABurstIsOneCallBesideOtherFlows) {
   std::size_t frames = 0;
   for (const Call& call : calls) {
     frames += call.size();
-    const auto of_burst = static_cast<std::size_t>(std::ranges::count(call, 2u));
+    const auto of_burst = static_cast<std::size_t>(std::ranges::count(call, 2u, &Seen::qp));
     if (of_burst > 0) ++bursts[of_burst];
   }
   EXPECT_EQ(frames, 7000u);
   EXPECT_EQ(bursts, (std::map<std::size_t, std::size_t>{{20, 100}}));
+}
+
+/// QPs of one rate in rounds, beside a flow of single frames, one of bursts, one of messages of
+/// several packets and one that ends early: what leaves is what the scheduler says frame by frame.
+constexpr std::string_view kManyFlows = R"([[flow]]
+qps = 100
+dst_qp = 0x100
+messages = 200
+rate = "10 Mframes/s"
+[[flow]]
+dst_qp = 0x50
+messages = 3000
+rate = "3 Mframes/s"
+[[flow]]
+dst_qp = 0x60
+messages = 320
+burst = 20
+rate = "1 Mframes/s"
+[[flow]]
+qps = 7
+dst_qp = 0x70
+messages = 40
+message_size = 5000
+mtu = 1024
+rate = "2 Gb/s"
+signature = true
+fault = [{ kind = "psn_gap", frames = [3, 50] }]
+[[flow]]
+dst_qp = 0x80
+arrival = "poisson"
+messages = 100
+rate = "1 Mframes/s"
+)";
+
+TEST_F(SendLoopTest, ManyFlowsLeaveInTheirOrder) {
+  const profile::FlowProfile profile = parsed(kManyFlows);
+  Call expected;
+  for (Scheduler scheduler(profile); const auto due = scheduler.next(); scheduler.advance()) {
+    expected.push_back({profile.flows[due->flow].frame.bth.dest_qp, due->moving.psn.value()});
+  }
+  for (const Duration step : {std::chrono::nanoseconds(300), std::chrono::nanoseconds(20'000)}) {
+    Call sent;
+    for (const Call& call : run(profile, step).calls) {
+      sent.insert(sent.end(), call.begin(), call.end());
+    }
+    EXPECT_EQ(sent, expected);
+  }
+}
+
+TEST_F(SendLoopTest, CountsEachFlowByItself) {
+  const profile::FlowProfile profile = parsed(kManyFlows);
+  std::vector<FlowTally> expected(profile.flows.size());
+  for (Scheduler scheduler(profile); const auto due = scheduler.next(); scheduler.advance()) {
+    count_sent(expected[due->flow], facts_of(scheduler.stream(due->flow)), 1);
+  }
+  const auto tallies = run(profile, std::chrono::microseconds(1)).tallies;
+  ASSERT_EQ(tallies.size(), expected.size());
+  for (std::size_t i = 0; i < tallies.size(); ++i) {
+    EXPECT_EQ(tallies[i].frames, expected[i].frames);
+    EXPECT_EQ(tallies[i].bytes, expected[i].bytes);
+    EXPECT_EQ(tallies[i].payload_bytes, expected[i].payload_bytes);
+    EXPECT_EQ(tallies[i].messages, expected[i].messages);
+    EXPECT_EQ(tallies[i].faults, expected[i].faults);
+    EXPECT_EQ(tallies[i].not_sent, 0u);
+    const double asked = profile.flows[i].rate.value;
+    if (profile.flows[i].arrival == profile::Arrival::constant) {
+      EXPECT_NEAR(tallies[i].achieved(profile.flows[i].rate.unit), asked, 0.05 * asked) << i;
+    }
+  }
+}
+
+/// A ring that nobody empties takes what it has room for.
+TEST_F(SendLoopTest, WhatAPortDoesNotTakeIsCountedAsNotSent) {
+  const profile::FlowProfile profile =
+      parsed("[[flow]]\nqps = 100\ndst_qp = 0x100\nmessages = 50\nrate = \"10 Mframes/s\"\n");
+  const Run stuck = run(profile, std::chrono::microseconds(5), "net_ring0");
+  std::uint64_t sent = 0, messages = 0;
+  for (const FlowTally& tally : stuck.tallies) {
+    EXPECT_EQ(tally.frames + tally.not_sent, 50u);
+    EXPECT_EQ(tally.messages, tally.frames);
+    sent += tally.frames;
+    messages += tally.messages;
+  }
+  EXPECT_GT(sent, 0u);
+  EXPECT_LT(sent, 5000u);
+  EXPECT_EQ(messages, sent);
 }
 
 }  // namespace
