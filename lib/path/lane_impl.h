@@ -255,15 +255,16 @@ void Lane<Handle, Frames>::find_deadline() noexcept {
 template <class Handle, FrameAccess<Handle> Frames>
 void Lane<Handle, Frames>::let_out(const Entry& entry) noexcept {
   egress_.push(entry.handle);
-  leaving_.push({entry.transit(), entry.due});
+  Leaving& place = leaving_.place();
+  place.transit = entry.transit();
+  place.due = entry.due;
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
 void Lane<Handle, Frames>::release(Instant now, std::size_t spare) noexcept {
-  while (queue_.next() <= now && egress_.room() > spare) {
-    let_out(queue_.front());
-    queue_.pop();
-  }
+  const std::size_t room = egress_.room();
+  if (room > spare)
+    queue_.take_due(now, room - spare, [this](const Entry& entry) { let_out(entry); });
   if (next_deadline_ <= now) [[unlikely]]
     let_out_held(now, spare);
 }

@@ -35,6 +35,7 @@ Rule::Rule(const RuleConfig& config, Direction direction, std::uint64_t seed, Ru
       plain_(is_plain(config)),
       keep_order_(config.keep_order),
       delays_(config.delays()),
+      corrupts_(config.corrupt.has_value()),
       outage_(config.outage),
       delay_(config.delay),
       corrupter_(config.corrupt.value_or(CorruptConfig{}),
@@ -117,7 +118,7 @@ void Rule::decide_in_full(Decision& decision, const Arrival& arrival, const Aime
   }
   ++stats_.corruptible;
   decision.corrupt = aimed.corrupt;
-  if (corrupter_.hits(arrival.number)) {
+  if (corrupts_ && corrupter_.hits(arrival.number)) {
     decision.corrupt = true;
     decision.act(Stage::corrupt);
   }

@@ -99,7 +99,7 @@ class Rule {
   RuleIndex index_;
   RuleLines lines_;
   bool plain_;  // nothing but loss and a constant delay
-  bool keep_order_, delays_, outage_;
+  bool keep_order_, delays_, corrupts_, outage_;
   std::optional<Duration> delay_;
   std::optional<Loss> loss_;
   std::optional<Policer> police_;

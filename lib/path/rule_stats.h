@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "core/time.h"
@@ -161,9 +162,8 @@ struct RuleStats {
   }
   void add(const RuleStats& other) noexcept;
   void count(StageSet stages) noexcept {
-    if (stages.empty()) return;
-    for (std::size_t i = 0; i < kStages; ++i)
-      acted[i] += stages.has(static_cast<Stage>(i)) ? 1U : 0U;
+    for (unsigned left = stages.bits(); left != 0; left &= left - 1)
+      ++acted[static_cast<std::size_t>(std::countr_zero(left))];
   }
 };
 

@@ -19,7 +19,7 @@ class WheelLine {
  public:
   explicit WheelLine(std::size_t capacity) : wheel_(capacity) {}
 
-  void push(const Entry& entry, Instant now) noexcept { wheel_.push(entry, now); }
+  void push(Entry entry, Instant now) noexcept { wheel_.push(entry, now); }
   [[nodiscard]] bool empty() const noexcept { return wheel_.empty(); }
   [[nodiscard]] Instant next() const noexcept { return wheel_.next(); }
   [[nodiscard]] const Entry& front() noexcept {
@@ -79,7 +79,7 @@ class ReleaseQueue {
 
   /// Takes a frame in. Only with less than `capacity` frames inside. On one line due times rise
   /// from one to the next: a frame that would break that waits on the wheel. `now` never falls.
-  void push(LineIndex line, const Entry& entry, Instant now) noexcept {
+  void push(LineIndex line, Entry entry, Instant now) noexcept {
     // Seen after a change of configuration, for as long as older frames are on the line.
     if (line != kWheel && !lines_[line].empty() && entry.due < lines_[line].back().due) [[unlikely]]
       line = kWheel;
@@ -105,12 +105,34 @@ class ReleaseQueue {
     if (next_line_ == kWheel) {
       wheel_.pop();
     } else {
-      Ring<Entry>& line = lines_[next_line_];
-      line.pop();
-      if (line.size() > kAhead) Frames::fetch(line[kAhead].handle);
+      pop_from(lines_[next_line_]);
     }
     --size_;
     find_next();
+  }
+
+  /// Removes the frames that are due by `now`, at most so many, in order; `take(entry)` has each.
+  template <class Take>
+  void take_due(Instant now, std::size_t most, Take take) noexcept {
+    while (next_ <= now && most > 0) {
+      if (next_line_ == kWheel) {
+        take(wheel_.front());
+        pop();
+        --most;
+        continue;
+      }
+      // As long as no other line comes in between it needn't be looked for.
+      Ring<Entry>& line = lines_[next_line_];
+      const Instant rival = first_besides(next_line_);
+      const std::size_t before = most;
+      do {
+        take(line.front());
+        pop_from(line);
+        --most;
+      } while (most > 0 && !line.empty() && line.front().due <= now && line.front().due < rival);
+      size_ -= before - most;
+      find_next();
+    }
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -126,8 +148,19 @@ class ReleaseQueue {
 
  private:
   // What waited for milliseconds has left the caches.
-  static constexpr std::size_t kAhead = 16;
+  static constexpr std::size_t kAhead = 32;
 
+  static void pop_from(Ring<Entry>& line) noexcept {
+    line.pop();
+    if (line.size() > kAhead) Frames::fetch(line[kAhead].handle);
+  }
+  [[nodiscard]] Instant first_besides(LineIndex except) const noexcept {
+    Instant first = wheel_.empty() ? kNever : wheel_.next();
+    for (std::size_t line = 0; line < used_; ++line)
+      if (line != except && !lines_[line].empty())
+        first = std::min(first, lines_[line].front().due);
+    return first;
+  }
   void find_next() noexcept {
     next_ = kNever;
     for (std::size_t line = 0; line < used_; ++line) {

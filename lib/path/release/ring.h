@@ -5,7 +5,8 @@
 #include <bit>
 #include <cstddef>
 #include <span>
-#include <vector>
+
+#include "core/huge_pages.h"
 
 namespace lw::path {
 
@@ -14,33 +15,35 @@ template <class Item>
 class Ring {
  public:
   /// Holds at least `capacity` items (rounded up to a power of two).
-  explicit Ring(std::size_t capacity) : items_(std::bit_ceil(capacity)) {}
+  explicit Ring(std::size_t capacity)
+      : items_(std::bit_ceil(capacity)), mask_(items_.size() - 1) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return tail_ - head_; }
   [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
   [[nodiscard]] std::size_t room() const noexcept { return items_.size() - size(); }
 
   /// Only with room().
-  void push(const Item& item) noexcept { items_[tail_++ & mask()] = item; }
+  void push(Item item) noexcept { place() = item; }
+  /// The place of the next item, which is inside from now on: for whoever fills it bit by bit.
+  [[nodiscard]] Item& place() noexcept { return items_[tail_++ & mask_]; }
   /// Only when not empty(), these three.
-  [[nodiscard]] const Item& front() const noexcept { return items_[head_ & mask()]; }
-  [[nodiscard]] const Item& back() const noexcept { return items_[(tail_ - 1) & mask()]; }
+  [[nodiscard]] const Item& front() const noexcept { return items_[head_ & mask_]; }
+  [[nodiscard]] const Item& back() const noexcept { return items_[(tail_ - 1) & mask_]; }
   void pop(std::size_t count = 1) noexcept { head_ += count; }
 
   /// The i-th from the front, i < size().
   [[nodiscard]] const Item& operator[](std::size_t i) const noexcept {
-    return items_[(head_ + i) & mask()];
+    return items_[(head_ + i) & mask_];
   }
   /// The front items that lie side by side: all, or those before the storage's end.
   [[nodiscard]] std::span<Item> contiguous() noexcept {
-    const std::size_t start = head_ & mask();
+    const std::size_t start = head_ & mask_;
     return {items_.data() + start, std::min(size(), items_.size() - start)};
   }
 
  private:
-  [[nodiscard]] std::size_t mask() const noexcept { return items_.size() - 1; }
-
-  std::vector<Item> items_;
+  HugeVector<Item> items_;
+  std::size_t mask_;
   std::size_t head_ = 0, tail_ = 0;  // run freely; masked on use
 };
 

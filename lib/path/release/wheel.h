@@ -31,7 +31,7 @@ class Wheel {
   }
 
   /// Only with less than `capacity` items inside; due >= now, which never falls.
-  void push(const Item& item, Instant now) noexcept;
+  void push(Item item, Instant now) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   /// When the first item is due, exactly; nothing is due before. Only when not empty(), as the
@@ -114,8 +114,8 @@ class Wheel {
     return slots_[index_of(tick)];
   }
 
-  void put(const Item& item) noexcept;
-  void put_into_current(const Item& item) noexcept;
+  void put(Item item) noexcept;
+  void put_into_current(Item item) noexcept;
   std::uint32_t new_chunk() noexcept;
   /// Empties the slot of `tick` into `current_`, sorted; what is a round too early goes back.
   void load(std::int64_t tick) noexcept;

@@ -16,7 +16,7 @@ Wheel<Item>::Wheel(std::size_t capacity) : slots_(kSlots), chunks_(chunks_for(ca
 }
 
 template <class Item>
-void Wheel<Item>::push(const Item& item, Instant now) noexcept {
+void Wheel<Item>::push(Item item, Instant now) noexcept {
   if (size_ == 0) {
     tick_ = tick_of(now);
     next_ = item.due;
@@ -44,7 +44,7 @@ void Wheel<Item>::pop() noexcept {
 }
 
 template <class Item>
-void Wheel<Item>::put(const Item& item) noexcept {
+void Wheel<Item>::put(Item item) noexcept {
   const std::int64_t tick = tick_of(item.due);
   Slot& slot = slot_of(tick);
   if (slot.first == kNone) {
@@ -71,7 +71,7 @@ std::uint32_t Wheel<Item>::new_chunk() noexcept {
 
 /// Among equal ones it is the last: it came last.
 template <class Item>
-void Wheel<Item>::put_into_current(const Item& item) noexcept {
+void Wheel<Item>::put_into_current(Item item) noexcept {
   if (current_.size() == current_.capacity()) {
     current_.erase(current_.begin(), current_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;
