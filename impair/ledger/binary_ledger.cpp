@@ -54,7 +54,7 @@ bool get_record(std::span<const std::byte> bytes, path::LedgerRecord& record) {
                  aimed = get<std::uint8_t>(bytes, 38) >> 4U;
   const auto acted = get<std::uint16_t>(bytes, 34);
   if (direction > 1 || stage >= path::kStages || acted >> path::kStages != 0) return false;
-  if (fate > static_cast<unsigned>(path::Fate::link_down) ||
+  if (fate > static_cast<unsigned>(path::Fate::consumed) ||
       aimed > static_cast<unsigned>(path::EventAction::duplicate))
     return false;
   record.number = get<std::uint64_t>(bytes, 0);

@@ -28,7 +28,10 @@ Bump::Bump(const profile::ImpairProfile& profile, Equipment& equipment, path::Le
       westward_(equipment.east, equipment.west,
                 pipeline_of(profile, Direction::east_to_west, {}, exchange_), lane_config(profile),
                 ledger),
-      longest_stay_(profile.longest_stay()) {}
+      longest_stay_(profile.longest_stay()) {
+  eastward_.join(pauses_, equipment.pool.get());
+  westward_.join(pauses_, equipment.pool.get());
+}
 
 bool Bump::over(Instant now, const RunConfig& config) const noexcept {
   if (config.duration && now - start_ >= *config.duration) return true;
@@ -56,7 +59,7 @@ void Bump::work_westward(const RunConfig& config, const std::stop_token& over) {
     if (westward_.turn(true)) {
       idle.busy();
     } else {
-      idle.rest(nic::now(), westward_.lane().next_release());
+      idle.rest(nic::now(), westward_.next_work());
     }
   }
   westward_gate_.leave();

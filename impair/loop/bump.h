@@ -67,8 +67,8 @@ class Bump {
   void find_zero() noexcept;
   void put_in_force(TimedChange& change) noexcept;
   void rest(Idle& idle) noexcept {
-    Instant next = eastward_.lane().next_release();
-    if (!on_two_cores_) next = std::min(next, westward_.lane().next_release());
+    Instant next = eastward_.next_work();
+    if (!on_two_cores_) next = std::min(next, westward_.next_work());
     idle.rest(nic::now(), next);
   }
   void work_alone(const RunConfig& config, const StopSignal& stop);
@@ -78,6 +78,7 @@ class Bump {
   void fill(Report& report, Instant now, bool running) const;
   [[nodiscard]] bool over(Instant now, const RunConfig& config) const noexcept;
 
+  PauseExchange pauses_;
   std::shared_ptr<path::CmExchange> exchange_ = std::make_shared<path::CmExchange>();
   Way eastward_, westward_;
   Duration longest_stay_;

@@ -2,6 +2,7 @@
 #include "impair/loop/way.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace lw::impair {
 
@@ -29,6 +30,7 @@ bool Way::turn(bool receiving) noexcept {
       turn_away(std::span(burst_).first(moved), now);
     }
   }
+  if (pauses_) exchange_pauses(now);
   moved += send();
   if (moved) lane_.flush_ledger();
   return moved != 0;
@@ -36,6 +38,8 @@ bool Way::turn(bool receiving) noexcept {
 
 void Way::admit(std::span<rte_mbuf*> frames, Instant now) noexcept {
   std::array<rte_mbuf*, kBurst> dropped;
+  if (lane_.pipeline().takes_pauses() && pauses_) [[unlikely]]
+    frames = take_pauses(frames, now);
   make_own(frames);
   const auto ours =
       static_cast<std::size_t>(std::ranges::find_if(frames, is_held_by_others) - frames.begin());
@@ -43,6 +47,53 @@ void Way::admit(std::span<rte_mbuf*> frames, Instant now) noexcept {
   for (rte_mbuf* frame : frames.subspan(recorder_ ? 0 : ours))
     if (!admit_by_itself(frame, now)) dropped[drops++] = frame;
   if (drops) rte_pktmbuf_free_bulk(dropped.data(), static_cast<unsigned>(drops));
+}
+
+/// They are told to the other direction, and go no further; what is left is returned.
+std::span<rte_mbuf*> Way::take_pauses(std::span<rte_mbuf*> frames, Instant now) noexcept {
+  std::size_t left = 0;
+  for (rte_mbuf* frame : frames) {
+    const auto asked = wire::pfc_of(bytes_of(frame));
+    if (!asked) {
+      frames[left++] = frame;
+      continue;
+    }
+    path::LedgerRecord told;
+    lane_.consume(envelope_of(frame), now, &told);
+    pauses_->from(lane_.pipeline().direction()).put({PauseNote::Kind::heard, *asked});
+    if (recorder_) record_as_lost(frame, now, told);
+    rte_pktmbuf_free(frame);
+  }
+  return frames.first(left);
+}
+
+void Way::record_as_lost(rte_mbuf* frame, Instant now, const path::LedgerRecord& told) noexcept {
+  recorder_->stage(bytes_of(frame), rte_pktmbuf_pkt_len(frame));
+  recorder_->say(0, now, false, told);
+  recorder_->publish(1, false);
+}
+
+void Way::exchange_pauses(Instant now) noexcept {
+  const path::Direction direction = lane_.pipeline().direction();
+  while (const auto note = pauses_->to(direction).take()) {
+    if (note->kind == PauseNote::Kind::heard) {
+      lane_.pause(note->fields, now);
+    } else {
+      send_pause(note->fields, now);
+    }
+  }
+  if (lane_.pipeline().asking().empty()) return;
+  if (const auto asked = lane_.asks_for(now))
+    pauses_->from(direction).put({PauseNote::Kind::send, *asked});
+}
+
+/// Where there is no buffer for it it is as if lost on its way.
+void Way::send_pause(const wire::PfcFields& fields, Instant now) noexcept {
+  const auto bytes = wire::pfc_frame({to_->mac_address()}, fields);
+  rte_mbuf* frame = rte_pktmbuf_alloc(pool_);
+  if (!frame) return;
+  std::memcpy(rte_pktmbuf_append(frame, bytes.size()), bytes.data(), bytes.size());
+  if (!lane_.create(frame, bytes.size(), now)) rte_pktmbuf_free(frame);
 }
 
 /// The record has the frame as it came.
@@ -62,10 +113,7 @@ void Way::turn_away(std::span<rte_mbuf*> frames, Instant now) noexcept {
   for (rte_mbuf* frame : frames) {
     path::LedgerRecord told;
     lane_.turn_away(envelope_of(frame), now, &told);
-    if (!recorder_) continue;
-    recorder_->stage(bytes_of(frame), rte_pktmbuf_pkt_len(frame));
-    recorder_->say(0, now, false, told);
-    recorder_->publish(1, false);
+    if (recorder_) record_as_lost(frame, now, told);
   }
   rte_pktmbuf_free_bulk(frames.data(), static_cast<unsigned>(frames.size()));
 }

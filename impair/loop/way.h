@@ -6,6 +6,7 @@
 #include <span>
 
 #include "impair/loop/mbuf_access.h"
+#include "impair/loop/pause_exchange.h"
 #include "impair/recording/recorder.h"
 #include "nic/clock.h"
 #include "nic/port.h"
@@ -37,6 +38,13 @@ class Way {
   /// Shows every frame that comes in or goes out to `recorder`, which must outlive the way.
   void record(Recorder& recorder) noexcept { recorder_ = &recorder; }
 
+  /// Pause frames that come in are for the other direction's queues, and what its queues ask for
+  /// goes out here, in frames from `pool`. Both must outlive the way.
+  void join(PauseExchange& exchange, rte_mempool* pool) noexcept {
+    pauses_ = &exchange;
+    pool_ = pool;
+  }
+
   /// Whether the link of the port that frames come from, or go to, is up: while it isn't, what
   /// comes in, or is due to leave, is dropped and counted as link_down.
   void set_way_in(bool up) noexcept { way_in_ = up; }
@@ -46,6 +54,10 @@ class Way {
   void abandon() noexcept;
 
   [[nodiscard]] const FrameLane& lane() const noexcept { return lane_; }
+  /// When something will be to do even if nothing comes in.
+  [[nodiscard]] Instant next_work() const noexcept {
+    return std::min(lane_.next_release(), lane_.next_ask());
+  }
   [[nodiscard]] bool source_exhausted() const noexcept {
     return exhausted_.load(std::memory_order_relaxed);
   }
@@ -65,6 +77,10 @@ class Way {
   bool admit_by_itself(rte_mbuf* frame, Instant now) noexcept;
   void turn_away(std::span<rte_mbuf*> frames, Instant now) noexcept;
   void make_own(std::span<rte_mbuf*> frames) noexcept;
+  std::span<rte_mbuf*> take_pauses(std::span<rte_mbuf*> frames, Instant now) noexcept;
+  void exchange_pauses(Instant now) noexcept;
+  void record_as_lost(rte_mbuf* frame, Instant now, const path::LedgerRecord& told) noexcept;
+  void send_pause(const wire::PfcFields& fields, Instant now) noexcept;
   std::size_t send() noexcept;
 
   nic::Port* from_;
@@ -73,6 +89,8 @@ class Way {
   FrameLane lane_;
   std::array<rte_mbuf*, kBurst> burst_{};
   Recorder* recorder_ = nullptr;
+  PauseExchange* pauses_ = nullptr;
+  rte_mempool* pool_ = nullptr;
   bool way_in_ = true, way_out_ = true;
   Instant looked_ = clock_();
   // Another thread may ask for these.

@@ -52,6 +52,11 @@ Json of_stages(const StagesReport& report) {
       {"frames", stats.loss.frames}, {"lost", stats.loss.lost}, {"runs", stats.loss.runs}};
   json["not_ect"] = stats.not_ect;
   json["queue"] = {{"tail_dropped", stats.tail_dropped}, {"peak_bytes", stats.peak_queue_bytes}};
+  if (stats.pauses != path::PauseStats{})
+    json["pauses"] = {{"asked", stats.pauses.asked},
+                      {"ended", stats.pauses.ended},
+                      {"heard", stats.pauses.heard},
+                      {"silent_ns", stats.pauses.silent_ns}};
   json["order"] = {{"releases_put_off", stats.moved_for_order}, {"by_ns", stats.moved_ns}};
   for (const path::Check& check : report.checks) json["checks"].push_back(of_check(check));
   return json;

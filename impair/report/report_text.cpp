@@ -83,6 +83,11 @@ std::string stages(const StagesReport& report) {
   say(stats.by(path::Stage::outage), "lost while the path was out");
   say(stats.by(path::Stage::police), "dropped by the policer");
   say(stats.tail_dropped, "found the queue full");
+  say(stats.pauses.asked, "pause frames asked for silence");
+  say(stats.pauses.ended, "pause frames ended it");
+  if (stats.pauses.heard > 0)
+    text += fmt::format("    {:<20}{} pause frames heard, silent for {}\n", report.rule,
+                        stats.pauses.heard, format_duration(Duration{stats.pauses.silent_ns}));
   say(stats.not_ect, "not marked, because they don't say ECT");
   say(stats.moved_for_order, "releases put off to keep the order");
   return text;

@@ -42,9 +42,19 @@ std::string text_of(const path::MarkConfig& mark) {
   return text + (mark.force ? "any IP frame" : "only what says ECT");
 }
 
+std::string text_of(const path::PauseConfig& pfc) {
+  std::string text = fmt::format(", pauses of priority {}", pfc.priority);
+  if (pfc.emit)
+    text += fmt::format(" sent from {} on down to {}", bytes(pfc.emit->xoff_bytes),
+                        bytes(pfc.emit->xon_bytes));
+  if (pfc.honour) text += pfc.emit ? " and honoured" : " honoured";
+  return text;
+}
+
 std::string text_of(const path::BottleneckConfig& queue) {
-  return fmt::format("{}, buffer {}, {} B a frame beside its own", format_bit_rate(queue.rate_bps),
-                     bytes(queue.buffer_bytes), queue.overhead);
+  return fmt::format("{}, buffer {}, {} B a frame beside its own{}",
+                     format_bit_rate(queue.rate_bps), bytes(queue.buffer_bytes), queue.overhead,
+                     queue.pfc ? text_of(*queue.pfc) : "");
 }
 
 std::string jitter_text(const path::RuleConfig& rule) {

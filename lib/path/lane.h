@@ -60,6 +60,18 @@ class Lane {
     return refuse_unseen(Want::no_buffer, Fate::no_buffer, envelope, now, told);
   }
 
+  /// A pause frame came in for the queues of the other direction: it is counted, and is still the
+  /// caller's. Always false.
+  bool consume(const roce::Envelope& envelope, Instant now, LedgerRecord* told = nullptr) noexcept;
+  /// Those behind ask for silence: see Rule::pause().
+  void pause(const wire::PfcFields& asked, Instant now) noexcept;
+  /// The silence that the queues ask those before them for now; nothing where there is none to ask
+  /// for.
+  [[nodiscard]] std::optional<wire::PfcFields> asks_for(Instant now) noexcept;
+  /// A frame of the box's own goes out with the others. False: the way out is blocked, which is
+  /// counted, and it is still the caller's.
+  [[nodiscard]] bool create(Handle handle, std::uint32_t bytes, Instant now) noexcept;
+
   /// Moves what is due at `now` to the egress buffer, as far as it has room beyond `spare` frames:
   /// those of a burst that was taken because there was room for it, and is admitted next.
   void release(Instant now, std::size_t spare = 0) noexcept;
@@ -109,6 +121,8 @@ class Lane {
   [[nodiscard]] Instant next_release() const noexcept {
     return std::min(queue_.next(), next_deadline_);
   }
+  /// When a queue must be asked again for what it asks for; kNever where none does.
+  [[nodiscard]] Instant next_ask() const noexcept { return next_ask_; }
   [[nodiscard]] std::size_t inside() const noexcept {
     return queue_.size() + held_frames_ + egress_.size();
   }
@@ -167,6 +181,7 @@ class Lane {
   std::vector<Held<Entry>> held_;  // a rule each; empty where no rule holds frames back
   std::size_t held_frames_ = 0;
   Instant next_deadline_ = Queue::kNever;
+  Instant next_ask_ = Queue::kNever;
   Ring<Handle> egress_;
   Ring<Leaving> leaving_;  // of the same frames
   Ledger ledger_;

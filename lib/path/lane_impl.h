@@ -246,6 +246,49 @@ void Lane<Handle, Frames>::place_overtaking(const Entry& entry, const Decision& 
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::pause(const wire::PfcFields& asked, Instant now) noexcept {
+  for (const std::size_t place : pipeline_.listening()) {
+    Rule& rule = pipeline_.rules()[place];
+    if (const auto shift = rule.pause(asked, now); shift && shift->by != Duration{})
+      queue_.shift(rule.line(), shift->after, shift->by);
+  }
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+std::optional<wire::PfcFields> Lane<Handle, Frames>::asks_for(Instant now) noexcept {
+  std::optional<wire::PfcFields> all;
+  next_ask_ = Queue::kNever;
+  for (const std::size_t place : pipeline_.asking()) {
+    Rule& rule = pipeline_.rules()[place];
+    if (const auto quanta = rule.asks_for(now)) {
+      if (!all) all.emplace();
+      auto& of_priority = all->quanta[rule.priority()];
+      of_priority = std::max(of_priority.value_or(0), *quanta);
+    }
+    next_ask_ = std::min(next_ask_, rule.next_ask());
+  }
+  return all;
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+bool Lane<Handle, Frames>::create(Handle handle, std::uint32_t bytes, Instant now) noexcept {
+  direction_.created.add(bytes);
+  of(kUntouched).created.add(bytes);
+  if (egress_.room() == 0) {
+    count_want(Want::egress_full, kUntouched, bytes);
+    return false;
+  }
+  static constexpr roce::Envelope kOfOurOwn{};
+  Decision decision;
+  decision.act(Stage::pause);
+  egress_.push(handle);
+  Leaving& place = leaving_.place();
+  fill(place.transit, {kOfOurOwn, nullptr, received_, bytes, now}, decision, 0, kNotLogged);
+  place.due = now;
+  return true;
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
 void Lane<Handle, Frames>::find_deadline() noexcept {
   next_deadline_ = Queue::kNever;
   for (const Held<Entry>& held : held_)

@@ -60,6 +60,20 @@ void Lane<Handle, Frames>::turn_away(const roce::Envelope& envelope, Instant now
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
+bool Lane<Handle, Frames>::consume(const roce::Envelope& envelope, Instant now,
+                                   LedgerRecord* told) noexcept {
+  const Arrival arrival = arrival_of(envelope, received_++, now);
+  const Decision decision;
+  receive(decision, arrival);
+  direction_.consumed.add(arrival.bytes);
+  of(kUntouched).consumed.add(arrival.bytes);
+  LedgerRecord record = ledger_.open(arrival, decision);
+  ledger_.log(record, Fate::consumed);
+  if (told) (*told = record).fate = Fate::consumed;
+  return false;
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
 template <class View, class Drop>
 void Lane<Handle, Frames>::lose_egress(View view, Drop drop) noexcept {
   for (; !egress_.empty(); egress_.pop(), leaving_.pop()) {

@@ -32,13 +32,20 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
       events_(direction, events),
       names_(known.begin(), known.end()),
       places_(known.size(), kNowhere) {
-  for (const RuleConfig& rule : configs_) {
-    const RuleLines lines = rule.delays() ? lines_for(rule) : RuleLines{};
+  const std::vector<RuleLines> lines = all_lines();
+  for (std::size_t i = 0; i < configs_.size(); ++i) {
+    const RuleConfig& rule = configs_[i];
     const RuleIndex index = index_of(rule.name);
-    places_[index] = rules_.size();
-    rules_.emplace_back(rule, direction, seed, index, lines);
+    places_[index] = i;
+    rules_.emplace_back(rule, direction, seed, index, lines[i]);
     edits_ |= rule.edits();
+    if (rule.asks_for_pauses()) asking_.push_back(i);
+    if (rule.hears_pauses()) listening_.push_back(i);
   }
+  const Direction other =
+      direction == Direction::west_to_east ? Direction::east_to_west : Direction::west_to_east;
+  takes_pauses_ = std::ranges::any_of(
+      rules, [&](const RuleConfig& rule) { return rule.applies(other) && rule.hears_pauses(); });
   for (const EventConfig& event : events) {
     if (!event.applies(direction)) continue;
     edits_ |= event.action == EventAction::mark || event.action == EventAction::corrupt;
@@ -73,6 +80,16 @@ void Pipeline::inherit(Pipeline& old, Instant now) noexcept {
     if (place == kNowhere) continue;
     rules_[i].inherit(old.rules_[place], configs_[i], old.configs_[place], now);
   }
+}
+
+/// Those that pauses put off come first: nothing but a line of its own can be put off.
+std::vector<RuleLines> Pipeline::all_lines() {
+  std::vector<RuleLines> lines(configs_.size());
+  for (const bool listening : {true, false})
+    for (std::size_t i = 0; i < configs_.size(); ++i)
+      if (configs_[i].delays() && configs_[i].hears_pauses() == listening)
+        lines[i] = lines_for(configs_[i]);
+  return lines;
 }
 
 RuleLines Pipeline::lines_for(const RuleConfig& rule) {

@@ -25,7 +25,7 @@ class Pipeline {
   /// Takes over from the pipeline that it is about to replace, rule by rule: see Rule::inherit().
   void inherit(Pipeline& old, Instant now) noexcept;
 
-  // With more lines, looking for the next release would cost more than the wheel does.
+  // Rules whose queues listen to pauses have a line each. With more lines, looking for the next release would cost more than the wheel does.
   static constexpr std::size_t kMostLines = 4;
 
   /// What becomes of a frame; numbers rise by one a frame, and time never runs backwards.
@@ -62,6 +62,13 @@ class Pipeline {
   [[nodiscard]] std::size_t lines() const noexcept { return lines_.size(); }
   /// Some frames' bytes may be changed.
   [[nodiscard]] bool edits() const noexcept { return edits_; }
+  /// The other direction has a queue that listens to pause frames, which come in here; they go no
+  /// further then.
+  [[nodiscard]] bool takes_pauses() const noexcept { return takes_pauses_; }
+  /// Rules, by their place among rules(), whose queues ask for pauses, and that listen to them.
+  [[nodiscard]] const std::vector<std::size_t>& asking() const noexcept { return asking_; }
+  [[nodiscard]] const std::vector<std::size_t>& listening() const noexcept { return listening_; }
+  [[nodiscard]] std::vector<Rule>& rules() noexcept { return rules_; }
   /// Some frames' releases come in no order.
   [[nodiscard]] bool uses_wheel() const noexcept { return uses_wheel_; }
 
@@ -70,6 +77,7 @@ class Pipeline {
   static constexpr std::size_t kNowhere = SIZE_MAX;
 
   RuleIndex index_of(const std::string& name);
+  std::vector<RuleLines> all_lines();
   RuleLines lines_for(const RuleConfig& rule);
   LineIndex shared_line(Duration delay);
   LineIndex own_line();
@@ -84,7 +92,8 @@ class Pipeline {
   std::vector<std::string> names_;
   std::vector<std::size_t> places_;             // of a name's rule among rules_
   std::vector<std::optional<Duration>> lines_;  // the delay of a shared line
-  bool edits_ = false, uses_wheel_ = false;
+  std::vector<std::size_t> asking_, listening_;
+  bool edits_ = false, uses_wheel_ = false, takes_pauses_ = false;
 };
 
 }  // namespace lw::path

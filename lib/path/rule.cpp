@@ -56,6 +56,9 @@ Rule::Rule(const RuleConfig& config, Direction direction, std::uint64_t seed, Ru
   if (config.queue) {
     queue_.emplace(*config.queue);
     queue_overhead_ = config.queue->overhead;
+    queue_bps_ = config.queue->rate_bps;
+    pfc_ = config.queue->pfc;
+    if (pfc_ && pfc_->emit) watch_.emplace(*pfc_);
   }
   if (config.jitter) {
     jitter_.emplace(*config.jitter, chance(Stage::delay));
@@ -69,7 +72,11 @@ void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_co
                    Instant now) noexcept {
   if (config.loss == old_config.loss) std::swap(loss_, old.loss_);
   if (config.police == old_config.police) std::swap(police_, old.police_);
-  if (config.queue == old_config.queue) std::swap(queue_, old.queue_);
+  if (config.queue == old_config.queue) {
+    std::swap(queue_, old.queue_);
+    std::swap(watch_, old.watch_);
+    std::swap(paused_until_, old.paused_until_);
+  }
   if (config.jitter == old_config.jitter) std::swap(jitter_, old.jitter_);
   if (config.trace == old_config.trace) std::swap(trace_, old.trace_);
   // What the stages did is held against their parameters: changed ones begin to count anew.
@@ -175,6 +182,27 @@ void Rule::go_on(Decision& decision, const Arrival& arrival, std::uint32_t copy,
     decision.act(Stage::queue);
   }
   if (delays_) wait(decision, arrival, copy, from, row);
+}
+
+std::optional<QueueShift> Rule::pause(const wire::PfcFields& asked, Instant now) noexcept {
+  if (!pfc_ || !pfc_->honour || !asked.quanta[pfc_->priority]) return std::nullopt;
+  const Instant until = now + time_of_quanta(*asked.quanta[pfc_->priority], queue_bps_);
+  // Pauses don't add up: the last one counts.
+  stats_.pauses.silent_ns += (until - std::max(now, paused_until_)).count();
+  paused_until_ = until;
+  ++stats_.pauses.heard;
+  QueueShift shift = queue_->pause(now, until);
+  stats_.queue.put_off(shift.by);
+  shift.after += delay_.value_or(Duration{});
+  if (last_release_ > shift.after) last_release_ += shift.by;
+  return shift;
+}
+
+std::optional<std::uint16_t> Rule::asks_for(Instant now) noexcept {
+  if (!watch_) return std::nullopt;
+  const auto quanta = watch_->look(queue_->occupancy(now), now);
+  if (quanta) ++(*quanta > 0 ? stats_.pauses.asked : stats_.pauses.ended);
+  return quanta;
 }
 
 void Rule::mark(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept {

@@ -56,6 +56,20 @@ class Rule {
   [[nodiscard]] Decision decide_copy(const Arrival& arrival, const Decision& original,
                                      std::uint32_t copy) noexcept;
 
+  /// Those behind ask for `quanta` of silence: what waits in the queue is put off, and so must be
+  /// what waits for its release on line() and is due after `after`. Nothing where it doesn't listen
+  /// to its priority.
+  [[nodiscard]] std::optional<QueueShift> pause(const wire::PfcFields& asked, Instant now) noexcept;
+  [[nodiscard]] LineIndex line() const noexcept { return lines_.usual; }
+  /// The silence that it asks those before it for now; 0 ends it.
+  [[nodiscard]] std::optional<std::uint16_t> asks_for(Instant now) noexcept;
+  /// When it must be asked again; Instant::max() while there is no pause.
+  [[nodiscard]] Instant next_ask() noexcept {
+    if (!watch_ || !watch_->asked()) return Instant::max();
+    return std::min(watch_->next(), queue_->next_departure());
+  }
+  [[nodiscard]] std::uint8_t priority() const noexcept { return pfc_ ? pfc_->priority : 0; }
+
   /// Flips the bits of a frame for which Decision::corrupt was set.
   void corrupt(wire::MutableBytes frame, const Arrival& arrival) const noexcept {
     corrupter_.apply(frame, arrival.envelope, arrival.number);
@@ -110,6 +124,10 @@ class Rule {
   std::optional<Marker> mark_;
   std::optional<Red> red_;
   std::optional<Bottleneck> queue_;
+  double queue_bps_ = 0;
+  std::optional<PauseConfig> pfc_;
+  std::optional<PauseWatch> watch_;
+  Instant paused_until_{Duration::min()};
   std::optional<Jitter> jitter_;
   std::optional<FitBins> fit_;
   std::optional<Trace> trace_;

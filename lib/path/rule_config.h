@@ -46,6 +46,13 @@ struct RuleConfig {
   }
   /// Frames don't all take the nominal delay.
   [[nodiscard]] bool varies() const noexcept { return queue || jitter || trace; }
+  /// Its queue listens to pause frames, or sends them.
+  [[nodiscard]] bool hears_pauses() const noexcept {
+    return queue && queue->pfc && queue->pfc->honour;
+  }
+  [[nodiscard]] bool asks_for_pauses() const noexcept {
+    return queue && queue->pfc && queue->pfc->emit;
+  }
   /// Frames wait: for time, for the link, or for others.
   [[nodiscard]] bool delays() const noexcept { return delay || varies() || reorder; }
   /// Frames' bytes are changed, so no one else may hold them.

@@ -122,6 +122,9 @@ struct QueueStats {
     busy_ = behind_another;
     last_ = departs;
   }
+  /// A pause came: the waiting frames' departures are moved together, and where none waits the
+  /// next one isn't right behind another.
+  void put_off(Duration by) noexcept { last_ = by == Duration{} ? Instant{} : last_ + by; }
 
  private:
   Instant last_{};
@@ -134,6 +137,21 @@ struct RedStats {
   std::uint64_t between = 0, bytes_between = 0, above = 0;
 };
 
+/// Flow control by priority at the emulated queue.
+struct PauseStats {
+  std::uint64_t asked = 0, ended = 0;  // frames that asked for silence, and for the end of it
+  std::uint64_t heard = 0;             // frames that asked the queue for either
+  std::int64_t silent_ns = 0;          // how long they asked for in all
+
+  void add(const PauseStats& other) noexcept {
+    asked += other.asked;
+    ended += other.ended;
+    heard += other.heard;
+    silent_ns += other.silent_ns;
+  }
+  friend bool operator==(const PauseStats&, const PauseStats&) = default;
+};
+
 /// What a rule's stages did: written by the data path's thread, for reports.
 struct RuleStats {
   std::array<std::uint64_t, kStages> acted{};  // frames (and copies) that each stage acted on
@@ -143,6 +161,7 @@ struct RuleStats {
   std::array<std::uint64_t, kLengths> lengths{};
   PoliceStats police;
   QueueStats queue;
+  PauseStats pauses;
   RedStats red;
   std::uint64_t corruptible = 0;  // frames that came to the stages of
   std::uint64_t duplicable = 0;   // these names
@@ -176,6 +195,7 @@ inline void RuleStats::add(const RuleStats& other) noexcept {
   chosen_to_mark += other.chosen_to_mark;
   not_ect += other.not_ect;
   tail_dropped += other.tail_dropped;
+  pauses.add(other.pauses);
   peak_queue_bytes = std::max(peak_queue_bytes, other.peak_queue_bytes);
   jitter.add(other.jitter);
   moved_for_order += other.moved_for_order;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "path/pipeline.h"
 #include "profile/document.h"
 #include "profile/impair_event.h"
 #include "profile/impair_match.h"
@@ -127,6 +128,19 @@ void check_names(const std::vector<Table>& tables, const std::vector<ReadRule>& 
   }
 }
 
+/// Each needs a line of its own in the release queue.
+void check_pauses(const std::vector<Table>& tables, const std::vector<RuleConfig>& rules) {
+  for (const auto way : {path::Direction::west_to_east, path::Direction::east_to_west}) {
+    const auto listens = [&](const RuleConfig& rule) {
+      return rule.applies(way) && rule.hears_pauses();
+    };
+    const auto count = std::ranges::count_if(rules, listens);
+    if (count > static_cast<std::ptrdiff_t>(path::Pipeline::kMostLines))
+      tables.front().refuse(fmt::format("expected at most {} rules that honour pauses {}, found {}",
+                                        path::Pipeline::kMostLines, name_of(way), count));
+  }
+}
+
 std::vector<RuleConfig> read_rules(const Table& root, const Surroundings& around, bool& by_path) {
   const std::vector<Table> tables = root.tables("rule");
   if (tables.empty() && !root.has("event"))
@@ -138,6 +152,7 @@ std::vector<RuleConfig> read_rules(const Table& root, const Surroundings& around
   if (around.outage && !by_path) root.refuse("outage", kNobodyGoesByIt);
   std::vector<RuleConfig> rules;
   for (ReadRule& rule : read) add_rule(rules, std::move(rule), around.path);
+  check_pauses(tables, rules);
   return rules;
 }
 

@@ -122,6 +122,36 @@ std::optional<path::MarkConfig> read_mark(const Table& rule) {
   return mark;
 }
 
+std::optional<path::PauseConfig::Thresholds> read_thresholds(const Table& table,
+                                                             std::uint64_t buffer) {
+  if (!table.has("xoff") && !table.has("xon")) return std::nullopt;
+  path::PauseConfig::Thresholds thresholds;
+  thresholds.xoff_bytes =
+      table.require("xoff", read_buffer, "bytes in the queue, \"600kB\"").value_or(buffer);
+  thresholds.xon_bytes =
+      table.require("xon", parse_bytes, "bytes in the queue, \"400kB\"").value_or(0);
+  if (thresholds.xoff_bytes > buffer)
+    table.refuse("xoff", "expected at most the buffer, or it is never reached");
+  if (thresholds.xon_bytes >= thresholds.xoff_bytes)
+    table.refuse("xon", "expected less than xoff");
+  return thresholds;
+}
+
+std::optional<path::PauseConfig> read_pfc(const Table& queue, std::uint64_t buffer) {
+  const auto table = queue.table("pfc");
+  if (!table) return std::nullopt;
+  path::PauseConfig pfc;
+  pfc.priority =
+      table->get_or("priority", integer<std::uint8_t>(0, wire::kPriorities - 1), pfc.priority);
+  pfc.emit = read_thresholds(*table, buffer);
+  pfc.link_bps = table->get_or("link", read_rate, pfc.link_bps);
+  pfc.honour = table->get_or("honour", read_boolean, true);
+  if (!pfc.honour && !pfc.emit)
+    table->refuse("honour", "expected true, or xoff and xon; with neither it does nothing");
+  table->finish();
+  return pfc;
+}
+
 std::optional<path::BottleneckConfig> read_queue(const Table& rule) {
   const auto table = rule.table("queue");
   if (!table) return std::nullopt;
@@ -131,6 +161,7 @@ std::optional<path::BottleneckConfig> read_queue(const Table& rule) {
   queue.buffer_bytes =
       table->require("buffer", read_buffer, "how many bytes may wait, \"16MB\"").value_or(1);
   queue.overhead = table->get_or("overhead", read_overhead, queue.overhead);
+  queue.pfc = read_pfc(*table, queue.buffer_bytes);
   table->finish();
   return queue;
 }
@@ -188,6 +219,11 @@ void read_stages(const Table& rule, const std::filesystem::path& folder, path::R
   config.trace = read_trace(rule, folder);
   config.keep_order = rule.get_or("order", choice(kOrders), true);
   config.reorder = read_reorder(rule);
+  // What waits in the queue is put off, and nothing of its release may hang on anything else.
+  if (config.hears_pauses() &&
+      (config.jitter || config.trace || config.reorder || !config.keep_order))
+    rule.refuse("queue", "expected no jitter, trace, reorder or free order beside a pfc that honours "
+                         "pauses (honour = false does without)");
   if (!config.keep_order && !config.varies())
     rule.refuse("order", "expected a jitter, a trace or a queue to make a difference, found none");
 }

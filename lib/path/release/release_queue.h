@@ -135,6 +135,14 @@ class ReleaseQueue {
     }
   }
 
+  /// What waits on a line and is due after `after` is put off, or forward where `by` is negative,
+  /// but not to before what is due until then. O(frames that are).
+  void shift(LineIndex line, Instant after, Duration by) noexcept {
+    Ring<Entry>& frames = lines_[line];
+    for (std::size_t i = frames.size(); i-- > 0 && frames[i].due > after;) frames[i].due += by;
+    if (size_ > 0) find_next();
+  }
+
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 

@@ -35,6 +35,7 @@ class Ring {
   [[nodiscard]] const Item& operator[](std::size_t i) const noexcept {
     return items_[(head_ + i) & mask_];
   }
+  [[nodiscard]] Item& operator[](std::size_t i) noexcept { return items_[(head_ + i) & mask_]; }
   /// The front items that lie side by side: all, or those before the storage's end.
   [[nodiscard]] std::span<Item> contiguous() noexcept {
     const std::size_t start = head_ & mask_;

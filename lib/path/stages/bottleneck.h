@@ -7,6 +7,7 @@
 #include "core/time.h"
 #include "path/release/line.h"
 #include "path/release/ring.h"
+#include "path/stages/pause.h"
 
 namespace lw::path {
 
@@ -15,6 +16,7 @@ struct BottleneckConfig {
   double rate_bps = 0;                     // >= 1 kb/s
   std::uint64_t buffer_bytes = 0;          // frames' bytes without FCS and overhead, > 0
   std::uint32_t overhead = kLineOverhead;  // bytes of line that each frame takes beside its own
+  std::optional<PauseConfig> pfc = {};
   friend bool operator==(const BottleneckConfig&, const BottleneckConfig&) = default;
 };
 
@@ -44,6 +46,7 @@ class Bottleneck {
       free_ = now;
       fraction_ = 0;
     }
+    const Instant starts = free_;
     const double takes = on_the_line(bytes, overhead_) * ns_per_byte_ + fraction_;
     const auto whole = static_cast<Duration::rep>(takes);
     free_ += Duration{whole};
@@ -51,16 +54,42 @@ class Bottleneck {
     // The first nanosecond at which it has left.
     const Instant departs = free_ + Duration{fraction_ > 0 ? 1 : 0};
     occupied_ += held;
-    inside_.push({departs, held});
+    inside_.push({starts, free_, departs, held});
     return departs;
   }
+
+  /// Nothing begins to leave before `until`; what has begun goes on to its end. An `until` in the
+  /// past ends an earlier pause. `now` never falls. O(frames in the buffer).
+  QueueShift pause(Instant now, Instant until) noexcept {
+    static_cast<void>(occupancy(now));
+    const bool sending = !inside_.empty() && inside_.front().starts <= now;
+    const Instant resumes = std::max(until, sending ? inside_.front().ends : now);
+    const std::size_t first = sending ? 1 : 0;
+    if (inside_.size() == first) {
+      if (free_ != resumes) fraction_ = 0;
+      free_ = resumes;
+      return {now, {}};
+    }
+    const QueueShift shift{sending ? inside_.front().departs : now,
+                           resumes - inside_[first].starts};
+    for (std::size_t i = first; i < inside_.size(); ++i) {
+      Inside& waiting = inside_[i];
+      waiting.starts += shift.by;
+      waiting.ends += shift.by;
+      waiting.departs += shift.by;
+    }
+    free_ += shift.by;
+    return shift;
+  }
+  /// When the next frame has left. Only with occupancy().
+  [[nodiscard]] Instant next_departure() const noexcept { return inside_.front().departs; }
 
   /// A new rate, from the next frame on (a trace's).
   void set_rate(double rate_bps) noexcept { ns_per_byte_ = 8e9 / rate_bps; }
 
  private:
   struct Inside {
-    Instant departs;
+    Instant starts, ends, departs;  // to the nanosecond: begun by, ended after, gone at
     std::uint32_t bytes = 0;
   };
 

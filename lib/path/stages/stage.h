@@ -12,7 +12,8 @@ namespace lw::path {
 
 /// What a rule may do to a frame, in the order in which it does it. `none` is no stage: the frame
 /// went by untouched, or the box itself had no room for it. `event` is aimed at one frame, and
-/// comes before what chance does; `outage` is the path being out.
+/// comes before what chance does; `outage` is the path being out; `pause` made a frame of its own,
+/// by which a full queue asks for silence. Ledgers store these numbers: more go to the end.
 enum class Stage : std::uint8_t {
   none,
   event,
@@ -25,13 +26,14 @@ enum class Stage : std::uint8_t {
   queue,
   delay,
   reorder,
+  pause,
 };
-inline constexpr std::size_t kStages = 11;
+inline constexpr std::size_t kStages = 12;
 
 constexpr std::string_view name_of(Stage stage) noexcept {
   constexpr std::string_view kNames[kStages] = {"none",  "event",   "outage",    "police",
                                                 "loss",  "corrupt", "duplicate", "mark",
-                                                "queue", "delay",   "reorder"};
+                                                "queue", "delay",   "reorder",   "pause"};
   return kNames[static_cast<std::size_t>(stage)];
 }
 

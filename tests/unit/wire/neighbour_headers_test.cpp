@@ -7,6 +7,7 @@
 #include "wire/arp.h"
 #include "wire/icmp.h"
 #include "wire/neighbour.h"
+#include "wire/pfc.h"
 
 namespace lw::wire {
 namespace {
@@ -69,6 +70,32 @@ TEST(LinkAddressOption, ReadsAndWritesLinuxs) {
 TEST(SolicitedNode, IsTheGroupThatLinuxAsks) {
   EXPECT_EQ(to_string(solicited_node(v6("fe80::ff:fe00:a02"))), "ff02::1:ff00:a02");
   EXPECT_EQ(to_string(mac_of_group(v6("ff02::1:ff00:a02"))), "33:33:ff:00:0a:02");
+}
+
+// No peer here sends one: the bytes are written by the standard's figure, and what is composed is
+// read by tshark in tests/e2e/impair_pause.py.
+TEST(PfcHeader, SaysWhichPrioritiesAreToBeSilentForHowLong) {
+  PfcFields fields;
+  fields.quanta[3] = 0xffff;
+  fields.quanta[0] = 0;
+  const char* bytes = "01 01 00 09 00 00 00 00 00 00 ff ff 00 00 00 00 00 00 00 00";
+  expect_header_laws<Pfc>(bytes, fields);
+  const auto frame = pfc_frame(*parse_mac("02:00:00:00:00:01"), fields);
+  const auto expected = from_hex(std::string("01 80 c2 00 00 01 02 00 00 00 00 01 88 08 ") + bytes);
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), frame.begin()));
+  EXPECT_EQ(pfc_of(frame), fields);
+}
+
+TEST(PfcHeader, AnythingElseIsNone) {
+  const auto sound = pfc_frame({}, {});
+  ASSERT_TRUE(pfc_of(sound));
+  for (const std::size_t at : {0, 5, 12, 13, 14, 15}) {
+    auto frame = sound;
+    frame[at] ^= std::byte{0x10};
+    EXPECT_FALSE(pfc_of(frame)) << at;
+  }
+  for (std::size_t length = 0; length < sizeof(Ethernet) + sizeof(Pfc); ++length)
+    EXPECT_FALSE(pfc_of(Bytes(sound).first(length)));
 }
 
 }  // namespace

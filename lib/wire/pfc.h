@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "wire/ethernet.h"
+#include "wire/view.h"
+
+namespace lw::wire {
+
+inline constexpr std::uint16_t kEtherTypeMacControl = 0x8808;
+inline constexpr std::uint16_t kOpcodePfc = 0x0101;
+/// Who hears it: the other end of the link, and nobody behind (IEEE 802.1Q, table 8-1).
+inline constexpr MacAddress kPauseAddress{std::byte{0x01}, std::byte{0x80}, std::byte{0xc2},
+                                          std::byte{0x00}, std::byte{0x00}, std::byte{0x01}};
+inline constexpr std::size_t kPriorities = 8;
+/// What a pause is counted in: the time that so many bits take on the link.
+inline constexpr unsigned kQuantumBits = 512;
+
+/// What is asked of each priority that is named: silence for so many quanta, 0 ends it.
+struct PfcFields {
+  std::array<std::optional<std::uint16_t>, kPriorities> quanta;
+  friend bool operator==(const PfcFields&, const PfcFields&) = default;
+};
+
+/// Priority-based flow control behind the Ethernet header. (IEEE 802.1Qbb; 802.3, annex 31D)
+///
+///   | opcode 16 | enabled priorities 16 | time of priority 0 ... 7, 16 each |
+struct Pfc {
+  Be16 opcode, enabled;
+  std::array<Be16, kPriorities> times;
+
+  [[nodiscard]] PfcFields fields() const noexcept {
+    PfcFields f;
+    for (std::size_t i = 0; i < kPriorities; ++i)
+      if (enabled.get() >> i & 1U) f.quanta[i] = times[i].get();
+    return f;
+  }
+  void set(const PfcFields& f) noexcept {
+    opcode.set(kOpcodePfc);
+    unsigned named = 0;
+    for (std::size_t i = 0; i < kPriorities; ++i) {
+      times[i].set(f.quanta[i].value_or(0));
+      if (f.quanta[i]) named |= 1U << i;
+    }
+    enabled.set(static_cast<std::uint16_t>(named));
+  }
+};
+static_assert(sizeof(Pfc) == 20 && alignof(Pfc) == 1);
+
+/// What a frame asks for; nothing where it isn't for flow control by priority.
+[[nodiscard]] inline std::optional<PfcFields> pfc_of(Bytes frame) noexcept {
+  const auto* ethernet = view<Ethernet>(frame);
+  const auto* pfc = view_at<Pfc>(frame, sizeof(Ethernet));
+  if (!pfc || ethernet->type.get() != kEtherTypeMacControl ||
+      ethernet->destination != kPauseAddress || pfc->opcode.get() != kOpcodePfc)
+    return std::nullopt;
+  return pfc->fields();
+}
+
+/// The whole frame, padded, without its FCS.
+[[nodiscard]] inline std::array<std::byte, kEthernetMinimum> pfc_frame(const MacAddress& source,
+                                                                       const PfcFields& fields) {
+  std::array<std::byte, kEthernetMinimum> frame{};
+  view<Ethernet>(MutableBytes(frame))->set({kPauseAddress, source, kEtherTypeMacControl});
+  view_at<Pfc>(MutableBytes(frame), sizeof(Ethernet))->set(fields);
+  return frame;
+}
+
+}  // namespace lw::wire
