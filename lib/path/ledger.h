@@ -27,9 +27,9 @@ enum class Fate : std::uint8_t {
   consumed,  // a pause frame: it was heard, and goes no further
 };
 constexpr std::string_view name_of(Fate fate) noexcept {
-  constexpr std::string_view kNames[] = {"pass",        "delay",     "drop",    "no_room",
-                                         "egress_full", "no_buffer", "stopped", "link_down",
-                                         "consumed"};
+  constexpr std::string_view kNames[] = {"pass",    "delay",       "drop",
+                                         "no_room", "egress_full", "no_buffer",
+                                         "stopped", "link_down",   "consumed"};
   return kNames[static_cast<std::size_t>(fate)];
 }
 

@@ -25,7 +25,8 @@ class Pipeline {
   /// Takes over from the pipeline that it is about to replace, rule by rule: see Rule::inherit().
   void inherit(Pipeline& old, Instant now) noexcept;
 
-  // Rules whose queues listen to pauses have a line each. With more lines, looking for the next release would cost more than the wheel does.
+  // Rules whose queues listen to pauses have a line each. With more lines, looking for the next
+  // release would cost more than the wheel does.
   static constexpr std::size_t kMostLines = 4;
 
   /// What becomes of a frame; numbers rise by one a frame, and time never runs backwards.

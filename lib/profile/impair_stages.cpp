@@ -132,8 +132,7 @@ std::optional<path::PauseConfig::Thresholds> read_thresholds(const Table& table,
       table.require("xon", parse_bytes, "bytes in the queue, \"400kB\"").value_or(0);
   if (thresholds.xoff_bytes > buffer)
     table.refuse("xoff", "expected at most the buffer, or it is never reached");
-  if (thresholds.xon_bytes >= thresholds.xoff_bytes)
-    table.refuse("xon", "expected less than xoff");
+  if (thresholds.xon_bytes >= thresholds.xoff_bytes) table.refuse("xon", "expected less than xoff");
   return thresholds;
 }
 
@@ -222,8 +221,9 @@ void read_stages(const Table& rule, const std::filesystem::path& folder, path::R
   // What waits in the queue is put off, and nothing of its release may hang on anything else.
   if (config.hears_pauses() &&
       (config.jitter || config.trace || config.reorder || !config.keep_order))
-    rule.refuse("queue", "expected no jitter, trace, reorder or free order beside a pfc that honours "
-                         "pauses (honour = false does without)");
+    rule.refuse("queue",
+                "expected no jitter, trace, reorder or free order beside a pfc that honours "
+                "pauses (honour = false does without)");
   if (!config.keep_order && !config.varies())
     rule.refuse("order", "expected a jitter, a trace or a queue to make a difference, found none");
 }

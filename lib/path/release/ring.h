@@ -15,8 +15,7 @@ template <class Item>
 class Ring {
  public:
   /// Holds at least `capacity` items (rounded up to a power of two).
-  explicit Ring(std::size_t capacity)
-      : items_(std::bit_ceil(capacity)), mask_(items_.size() - 1) {}
+  explicit Ring(std::size_t capacity) : items_(std::bit_ceil(capacity)), mask_(items_.size() - 1) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return tail_ - head_; }
   [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }

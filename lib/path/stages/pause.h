@@ -16,9 +16,9 @@ struct PauseConfig {
     std::uint64_t xoff_bytes = 0, xon_bytes = 0;  // xon < xoff <= the buffer
     friend bool operator==(const Thresholds&, const Thresholds&) = default;
   };
-  std::uint8_t priority = 3;              // whose frames wait in the queue, 0..7
-  std::optional<Thresholds> emit = {};    // none: it doesn't ask for silence
-  double link_bps = 400e9;                // of the link that what is emitted goes out by
+  std::uint8_t priority = 3;            // whose frames wait in the queue, 0..7
+  std::optional<Thresholds> emit = {};  // none: it doesn't ask for silence
+  double link_bps = 400e9;              // of the link that what is emitted goes out by
   bool honour = true;
   friend bool operator==(const PauseConfig&, const PauseConfig&) = default;
 };
