@@ -26,6 +26,7 @@ struct PerfCommand {
   EndpointOptions endpoint;
   PeerOptions peer;
   std::string pcap;
+  std::vector<std::string> points;  // of it
   bool sim = false, all_sizes = false, json = false;
 
   std::string study;  // where the study of buffers goes
@@ -107,8 +108,17 @@ Result<void> run_sizes(const PerfCommand& command, sim::PerfConfig config,
   return {};
 }
 
+std::vector<CapturePoint> points_of(const std::vector<std::string>& names) {
+  if (names.empty()) return {CapturePoint::client_out, CapturePoint::server_out};
+  std::vector<CapturePoint> points;
+  for (std::size_t i = 0; i < kCapturePoints.size(); ++i)
+    if (std::ranges::find(names, kCapturePoints[i]) != names.end())
+      points.push_back(static_cast<CapturePoint>(i));
+  return points;
+}
+
 Result<void> run_simulated(const PerfCommand& command, const sim::PerfConfig& config) {
-  PerfCapture capture;
+  PerfCapture capture(points_of(command.points));
   auto series = PerfSeries::open(command.series);
   if (!series) return std::unexpected(series.error());
   const sim::PerfHook hook = [&](sim::Simulation& simulation) {
@@ -159,6 +169,8 @@ void check_usage(const CLI::App* command, const PerfCommand& options) {
   if (!options.study.empty() && options.options.pattern != "blast") {
     throw CLI::ValidationError("--study", "goes with --pattern blast");
   }
+  if (!options.points.empty() && options.pcap.empty())
+    throw CLI::ValidationError("--pcap-at", "goes with --pcap FILE");
   if (options.sim) {
     for (const char* name : {"--peer", "--peer-mac", "--address", "--mac", "--service", "--wait",
                              "--idle", "--verbose"}) {
@@ -171,9 +183,12 @@ void check_usage(const CLI::App* command, const PerfCommand& options) {
     return;
   }
   if (options.peer.ip.empty()) throw CLI::ValidationError("--peer", "who responds there?");
-  for (const char* name :
-       {"--path", "--delay", "--distance", "--duration", "--rate", "--nic-latency",
-        "--receive-limit", "--loss", "--seed", "--selective-repeat", "--study", "--series"}) {
+  if (options.ping() && options.options.operation == "write" && !options.options.immediate)
+    throw CLI::ValidationError("--pattern",
+                               "ping of --op write without --imm goes with --sim only");
+  for (const char* name : {"--path", "--delay", "--distance", "--duration", "--rate",
+                           "--nic-latency", "--receive-limit", "--loss", "--mark", "--seed",
+                           "--selective-repeat", "--study", "--series", "--pcap-at"}) {
     refuse(name, "--sim");
   }
 }
@@ -191,8 +206,15 @@ void add_perf_command(CLI::App& program, Command& chosen) {
   add_run_options(command, options->options);
   command
       ->add_option("--pcap", options->pcap,
-                   "Write down what crosses both simulated ports (with -n), or the real one")
+                   "Write down what leaves both simulated ports (with -n), or crosses the real one")
       ->type_name("FILE");
+  command
+      ->add_option("--pcap-at", options->points,
+                   "Of a simulation: what crosses this point; may be repeated")
+      ->check(CLI::IsMember(kCapturePoints))
+      ->type_name("POINT")
+      ->allow_extra_args(false)
+      ->default_str("client-out, server-out");
   command
       ->add_option("--series", options->series,
                    "Write rate, alpha, outstanding, retransmitted and RTT of each QP over time")

@@ -50,6 +50,10 @@ void add_recovery_options(CLI::App* command, PerfOptions& options) {
                "Of packets, both ways, by chance")
       ->type_name("SHARE")
       ->default_str("0");
+  add_quantity(command, "--mark", parse_probability, options.mark,
+               "Of packets, both ways, that get to be congestion experienced, by chance")
+      ->type_name("SHARE")
+      ->default_str("0");
   command->add_option("--timeout", options.timeout, "Local ACK timeout: 4.096 us x 2^N; 0: never")
       ->check(CLI::Range(0u, 31u))
       ->type_name("N")
@@ -172,7 +176,8 @@ void add_run_options(CLI::App* command, PerfOptions& options) {
 }
 
 bool by_chance(const sim::PerfConfig& config) noexcept {
-  return config.path.mishaps.loss > 0 || (config.path.rules && config.path.rules->by_chance());
+  return config.path.mishaps.loss > 0 || config.path.mishaps.marking > 0 ||
+         (config.path.rules && config.path.rules->by_chance());
 }
 
 namespace {
@@ -183,10 +188,9 @@ Result<void> apply_pattern(const PerfOptions& options, sim::PerfConfig& config) 
   if (options.pattern == "bw") return {};
   if (config.iterations == 0) config.iterations = kIterations;
   const bool write = config.operation == Operation::write;
-  if (options.pattern == "ping" && config.operation != Operation::send &&
-      !(write && config.immediate)) {
-    return fail("--pattern ping goes with --op send, and --op write --imm: its echo must be told");
-  }
+  if (options.pattern == "ping" && !write && config.operation != Operation::send)
+    return fail("--pattern ping goes with --op send and write");
+  config.read_back = options.pattern == "ping" && write && !config.immediate;
   if (options.pattern != "blast") return {};
   if (config.operation == Operation::fetch_add) {
     return fail("--pattern blast goes with --op send, write and read");
@@ -202,6 +206,7 @@ Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) 
   sim::PerfConfig config = options.config;
   config.immediate = options.immediate;
   config.path.mishaps.loss = options.loss.value_or(0);
+  config.path.mishaps.marking = options.mark.value_or(0);
   config.qp.timeout = static_cast<std::uint8_t>(options.timeout);
   config.qp.retry_count = static_cast<std::uint8_t>(options.retries);
   if (options.selective) config.qp.recovery = transport::Recovery::selective_repeat;

@@ -22,7 +22,7 @@ struct PerfOptions {
   std::optional<double> km;
   std::string pattern = "bw";  // or lat, ping, blast
   std::uint32_t buffers = 8;   // of a blast
-  std::optional<double> loss;
+  std::optional<double> loss, mark;
   unsigned timeout = 18;  // 1.07 s, as perftest's own for long paths: no expiry without a loss
   unsigned retries = 7;
   bool selective = false;

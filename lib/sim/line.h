@@ -85,8 +85,9 @@ class Line {
   [[nodiscard]] LineCounters counters() const noexcept;
   [[nodiscard]] const LineConfig& config() const noexcept { return config_; }
 
-  /// Called with each packet that enters, mishaps not yet counted in, and when that is.
-  std::function<void(Instant, const transport::Packet&)> on_enter;
+  /// Called with each packet that enters, mishaps not yet counted in, or is delivered, and when
+  /// that is.
+  std::function<void(Instant, const transport::Packet&)> on_enter, on_leave;
 
  private:
   struct Flight {

@@ -15,8 +15,9 @@ Mishaps::Mishaps(const MishapConfig& config)
       corruption_(stage(config, config.corruption, "corruption")),
       duplication_(stage(config, config.duplication, "duplication")),
       reordering_(stage(config, config.reordering, "reordering")),
+      marking_(stage(config, config.marking, "marking")),
       any_(config.loss > 0 || config.corruption > 0 || config.duplication > 0 ||
-           config.reordering > 0 || !config.targets.empty()) {
+           config.reordering > 0 || config.marking > 0 || !config.targets.empty()) {
   for (const Target& target : config.targets) watches_.push_back({target, 0});
 }
 
@@ -41,6 +42,7 @@ Fate Mishaps::decide(const transport::Packet& packet, std::uint64_t number) noex
   if (corruption_.drops(number, 0)) return Fate::corrupt;
   if (duplication_.drops(number, 0)) return Fate::duplicate;
   if (reordering_.drops(number, 0)) return Fate::delay;
+  if (marking_.drops(number, 0)) return Fate::mark;
   return Fate::pass;
 }
 

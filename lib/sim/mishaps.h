@@ -28,13 +28,15 @@ struct Target {
 /// that line, or aimed at one packet. Probabilities in [0, 1].
 struct MishapConfig {
   double loss = 0, corruption = 0, duplication = 0, reordering = 0;
+  double marking = 0;        // congestion experienced, by no queue
   Duration reorder_delay{};  // what a reordered or a delayed packet waits beyond the others
   std::uint64_t seed = 1;
   std::string name = "line";  // lines with different names draw differently
   std::vector<Target> targets;
 };
 
-/// Decides a packet's fate; the first of target, loss, corruption, duplication, reordering wins.
+/// Decides a packet's fate; the first of target, loss, corruption, duplication, reordering,
+/// marking wins.
 class Mishaps {
  public:
   explicit Mishaps(const MishapConfig& config);
@@ -49,7 +51,7 @@ class Mishaps {
   };
   Fate aimed(const transport::Packet& packet) noexcept;
 
-  path::Loss loss_, corruption_, duplication_, reordering_;
+  path::Loss loss_, corruption_, duplication_, reordering_, marking_;
   std::vector<Watch> watches_;
   bool any_;
 };

@@ -30,6 +30,7 @@ struct PerfConfig {
   std::uint32_t size = 65536;  // bytes of a message
   std::uint32_t qps = 1;
   std::uint64_t iterations = 0;  // messages a QP; bandwidth: 0: as many as a steady state needs
+  bool read_back = false;        // latency of WRITEs: to a passive peer, a READ fetches each again
   Duration duration{};           // bandwidth, in place of iterations: so long; 0: not by time
   transport::QpConfig qp;        // qpn, peers and PSNs are filled in
   NicConfig nic;
@@ -67,7 +68,7 @@ struct BandwidthResult {
 };
 
 /// Latencies as perftest defines them: half of a ping-pong for SEND and WRITE, the whole of a
-/// READ or an atomic. In ns.
+/// READ or an atomic; with `read_back` half of both together. In ns.
 struct LatencyResult {
   Histogram ns;
   double deviation_ns = 0;

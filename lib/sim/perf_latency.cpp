@@ -28,7 +28,7 @@ class PingPong : public Application {
     add((now - sent_at_).count() / 2);
     if (left_ > 0) ping(host, now);
   }
-  void ping(Host& client, Instant now) {
+  virtual void ping(Host& client, Instant now) {
     --left_;
     sent_at_ = now;
     client.post(0, request_, now);
@@ -69,6 +69,25 @@ class Fetching : public PingPong {
   }
 };
 
+/// WRITEs, whose own completion nobody waits for, to a peer that does nothing; the READ behind each
+/// brings it back.
+class ReadBack : public PingPong {
+ public:
+  using PingPong::PingPong;
+  void on_completion(Host& host, std::uint32_t, const Completion& done, Instant now) override {
+    if (done.status != Status::success) ++result.failed;
+    if (done.operation != wire::Operation::read_request || result.failed > 0) return;
+    add((now - sent_at_).count() / 2);
+    if (left_ > 0) ping(host, now);
+  }
+  void ping(Host& client, Instant now) override {
+    PingPong::ping(client, now);
+    transport::WorkRequest back = request_;
+    back.operation = wire::Operation::read_request;
+    client.post(0, back, now);
+  }
+};
+
 template <class Run>
 LatencyResult run(const PerfConfig& config, const PerfHook& hook) {
   Simulation simulation;
@@ -90,7 +109,8 @@ LatencyResult run(const PerfConfig& config, const PerfHook& hook) {
 LatencyResult run_latency(const PerfConfig& config, const PerfHook& hook) {
   PerfConfig one = config;
   one.qps = 1;
-  one.qp.report_writes = true;
+  one.qp.report_writes = !config.read_back;
+  if (config.read_back) return run<ReadBack>(one, hook);
   const bool ping_pong =
       config.operation == wire::Operation::send || config.operation == wire::Operation::write;
   return ping_pong ? run<PingPong>(one, hook) : run<Fetching>(one, hook);

@@ -41,6 +41,8 @@ void Simulation::Side::refresh() noexcept {
 void Simulation::deliver(Side& side, Line& line, Instant now) {
   line.ripen(now);
   const transport::Packet& packet = line.front();
+  if (line.on_leave) [[unlikely]]
+    line.on_leave(now, packet);
   if (packet.to_host < hosts_.size()) {
     const PlacedHost& placed = hosts_[packet.to_host];
     placed.host->receive(packet, now);

@@ -3,7 +3,7 @@
 // an ACK of its own, beside a bare event loop that moves the same packets without a transport.
 #include <benchmark/benchmark.h>
 
-#include "sim/perf.h"
+#include "sim/incast.h"
 
 namespace lw::sim {
 namespace {
@@ -59,8 +59,30 @@ void bare_events_over_380_km(benchmark::State& state) {
   state.SetItemsProcessed(packets);
 }
 
+/// 1,000 QPs on ten hosts send to one through a queue that RED marks, under DCQCN: lib/path decides
+/// on every packet.
+void incast_of_1000_qps(benchmark::State& state) {
+  IncastConfig config{.senders = 10, .perf = long_path(16384)};
+  config.perf.iterations = 0;
+  config.perf.qps = 100;
+  config.perf.qp.tx_depth = 4;
+  config.perf.qp.rate_control = transport::RateControl::dcqcn;
+  config.perf.duration = std::chrono::milliseconds(50);
+  auto rules = std::make_shared<PathRules>();
+  path::RuleConfig rule{.name = "both"};
+  rule.mark = path::MarkConfig{.red = path::Red{400'000, 1'600'000, 0.01}};
+  rule.queue = path::BottleneckConfig{.rate_bps = 100e9, .buffer_bytes = 64'000'000};
+  rule.delay = kOneWay;
+  rules->rules = {rule};
+  config.perf.path.rules = rules;
+  std::uint64_t packets = 0;
+  for (auto _ : state) packets += run_incast(config).packets;
+  state.SetItemsProcessed(static_cast<std::int64_t>(packets));
+}
+
 BENCHMARK(bare_events_over_380_km)->Unit(benchmark::kMillisecond);
 BENCHMARK(transport_over_380_km)->Arg(4096)->Arg(65536)->Unit(benchmark::kMillisecond);
+BENCHMARK(incast_of_1000_qps)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace lw::sim

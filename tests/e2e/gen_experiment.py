@@ -5,6 +5,9 @@ their places; the published 380 km tables are met."""
 import csv
 import json
 import pathlib
+import os
+import pty
+import re
 import subprocess
 import tempfile
 import unittest
@@ -21,6 +24,7 @@ SHORT = {
     'apn-380km-go-back-n': ['--repeats', '2', '--set', 'duration=40ms', '--only', 'loss=0.001',
                             '--only', 'distance=40km', '--only', 'distance=100km',
                             '--only', 'distance=10000km'],
+    'apn-380km-minima': ['--repeats', '2', '--set', 'iterations=200'],
     'apn-380km-throughput': ['--repeats', '2', '--only', 'size=64KiB'],
     'apn-380km-dcqcn': ['--repeats', '2', '--set', 'duration=20ms'],
 }
@@ -111,6 +115,21 @@ class Experiment(unittest.TestCase):
         [cell] = self.results('apn-380km-throughput')['cells']
         self.assertEqual(cell['runs'][0]['iterations'], 4 * 15000)
         self.assertLess(abs(cell['runs'][0]['bw_average_gbps'] / 4.4 - 1), 0.02)
+
+    def test_a_terminal_sees_how_far_it_is(self):
+        file = self.write('[[scenario]]\n[scenario.set]\ndelay = ["1ms", "2ms", "3ms"]\n')
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        done = subprocess.run([GEN, 'experiment', str(file), '--out', str(self.folder / 'out'),
+                               '--jobs', '1'], stdout=subprocess.PIPE, stderr=theirs, timeout=TIMEOUT)
+        os.close(theirs)
+        self.assertEqual(done.returncode, 0)
+        shown = os.read(ours, 1 << 16).decode()
+        self.assertRegex(shown, r'\r\[#{30}\] 3 of 3 runs, \d+ s')
+        for bar in re.findall(r'\[([#-]*)\] (\d) of 3', shown):
+            self.assertEqual(len(bar[0]), 30)
+            self.assertEqual(bar[0].count('#'), 10 * int(bar[1]))
+        self.assertEqual(self.experiment(file).stderr, '')  # nobody looks: nothing is said
 
     def test_parameters_are_perfs_options(self):
         file = self.write('[[scenario]]\n[scenario.set]\ndelay = "1ms"\nop = "read"\n'

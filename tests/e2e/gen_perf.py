@@ -4,6 +4,7 @@ figure: packet by packet, and by closed formulas."""
 
 import csv
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -116,9 +117,38 @@ class Perf(unittest.TestCase):
                 # So many round trips of 2 ms and 2 us in NICs.
                 trips = 640 / ran['buffers']
                 self.assertAlmostEqual(ran['elapsed_usec'] / 2002 / trips, 1, delta=0.04)
-        for wrong in (('ping', 'read'), ('ping', 'write'), ('blast', 'atomic')):
+        for wrong in (('ping', 'read'), ('ping', 'atomic'), ('blast', 'atomic')):
             self.assertEqual(gen('perf', '--sim', '--delay', '1ms', '--pattern', wrong[0], '--op',
                                  wrong[1]).returncode, 2)
+
+    def test_a_write_is_read_back_from_a_passive_peer(self):
+        with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
+            file = str(pathlib.Path(folder) / 'x.pcapng')
+            [ran] = self.lines('perf', '--sim', '--delay', '1ms', '--pattern', 'ping', '--op',
+                               'write', '-s', '4KiB', '-n', '5', '--pcap', file)
+            opcodes = [bytes(data)[42] for data, _ in scapy.utils.RawPcapNgReader(file)]
+        self.assertEqual(ran['messages'], 5)
+        # A round trip of 2 ms, 2 us in NICs, and 4 KiB that go there and come back.
+        self.assertAlmostEqual(2 * ran['one_way_usec'], 2002 + 2 * 0.335, delta=0.1)
+        # WRITE ONLY, READ REQUEST; ACK, READ RESPONSE ONLY.
+        for opcode in (10, 12, 17, 16):
+            self.assertEqual(opcodes.count(opcode), 5)
+
+    def test_memory_does_not_grow_with_time(self):
+        def peak(*arguments):
+            pid = os.posix_spawn(GEN, [GEN, 'perf', '--sim', *arguments], os.environ,
+                                 file_actions=[(os.POSIX_SPAWN_OPEN, 1, '/dev/null',
+                                                os.O_WRONLY, 0)])
+            _, status, used = os.wait4(pid, 0)
+            self.assertEqual(os.waitstatus_to_exitcode(status), 0)
+            return used.ru_maxrss  # KiB
+
+        for options in (('--path', PATH, '-s', '4KiB', '-t', '16384', '--outstanding', '16384'),
+                        ('--path', str(IMPAIR / 'marked-bottleneck-380km.toml'), '-s', '64KiB',
+                         '-q', '4', '--rate-control', 'dcqcn', '--loss', '1e-4', '--timeout', '10')):
+            with self.subTest(options):
+                short, long = (peak(*options, '--duration', time) for time in ('60ms', '600ms'))
+                self.assertLess(long - short, 1024)
 
     def test_how_many_buffers_fill_a_channel(self):
         with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
@@ -179,6 +209,44 @@ class Perf(unittest.TestCase):
                 done = subprocess.run([DISSECT, 'verify', file], capture_output=True, text=True,
                                       timeout=TIMEOUT)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_any_point_of_the_path_can_be_dissected(self):
+        def verify(file):
+            return subprocess.run([DISSECT, 'verify', file], capture_output=True, text=True,
+                                  timeout=TIMEOUT)
+
+        run = ('perf', '--sim', '--path', str(IMPAIR / 'apn-380km-marks.toml'), '-n', '2000', '-s',
+               '64KiB', '--loss', '1e-4', '--mark', '1e-3', '--timeout', '10', '--rate-control',
+               'dcqcn', '--pcap')
+        frames = {}
+        with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
+            for point in ('client-out', 'server-in', 'server-out', 'client-in'):
+                file = str(pathlib.Path(folder) / f'{point}.pcapng')
+                [ran] = self.lines(*run, file, '--pcap-at', point)
+                done = verify(file)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                frames[point] = [bytes(data) for data, _ in scapy.utils.RawPcapNgReader(file)]
+            every = str(pathlib.Path(folder) / 'all.pcapng')
+            points = [word for point in frames for word in ('--pcap-at', point)]
+            self.lines(*run, every, *points)
+            self.assertEqual(verify(every).returncode, 0)
+            self.assertEqual(len(list(scapy.utils.RawPcapNgReader(every))),
+                             sum(len(of) for of in frames.values()))
+
+        def marked(point):
+            return sum(frame[15] & 3 == 3 for frame in frames[point])
+
+        def crossed(point):
+            return len(frames[point])
+
+        self.assertEqual(crossed('client-out'), ran['packets'])
+        lost = sum(crossed(a) - crossed(b) for a, b in (('client-out', 'server-in'),
+                                                       ('server-out', 'client-in')))
+        self.assertEqual(lost, ran['lost'])
+        self.assertGreater(lost, 0)
+        self.assertEqual(marked('client-out') + marked('server-out'), 0)
+        self.assertEqual(marked('server-in') + marked('client-in'), ran['marked'])
+        self.assertGreater(marked('server-in'), 0)
 
     def test_an_impair_profile_lies_between(self):
         [line] = self.lines('perf', '--sim', '--path', str(IMPAIR / 'apn-380km-marks.toml'),

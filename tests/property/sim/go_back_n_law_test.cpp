@@ -20,13 +20,28 @@ struct Efficiency {
   std::uint64_t timeouts = 0;
 };
 
-Efficiency go_back_n(double loss, Duration duration) {
-  constexpr int kSeeds = 12;
+constexpr double kSerialNs = (kMtu + 82 + 16) * 8 / kLine * 1e9;  // WRITE ONLY, with its RETH
+constexpr double kRoundTripPackets = (402'000 + 86 * 8 / kLine * 1e9) / kSerialNs + 1;  // W
+
+PerfConfig over_40_km(std::uint8_t timeout) {
   PerfConfig config;
   config.size = kMtu;
-  config.qp.tx_depth = config.qp.max_outstanding_wqe = 16384;
-  config.qp.timeout = 10;
+  config.qp.tx_depth = config.qp.max_outstanding_wqe = 65536;
+  config.qp.timeout = timeout;
   config.path.one_way = Duration{200'000};
+  return config;
+}
+
+/// How many packets the timer takes.
+double timer_packets(std::uint8_t timeout) {
+  return static_cast<double>(transport::transport_timeout(timeout).count()) / kSerialNs;
+}
+
+double law_of(double loss) { return (1 - loss) / (1 - loss + loss * kRoundTripPackets); }
+
+Efficiency go_back_n(double loss, Duration duration) {
+  constexpr int kSeeds = 12;
+  PerfConfig config = over_40_km(10);
   config.path.mishaps.loss = loss;
   config.duration = duration;
   double sum = 0, squares = 0;
@@ -43,9 +58,7 @@ Efficiency go_back_n(double loss, Duration duration) {
   efficiency.mean = sum / kSeeds;
   const double variance = squares / kSeeds - efficiency.mean * efficiency.mean;
   efficiency.standard_error = std::sqrt(std::max(variance, 0.0) / (kSeeds - 1));
-  const double serial = (kMtu + 82 + 16) * 8 / kLine;  // WRITE ONLY, with its RETH
-  const double w = (402e-6 + 86 * 8 / kLine) / serial + 1;
-  efficiency.law = (1 - loss) / (1 - loss + loss * w);
+  efficiency.law = law_of(loss);
   return efficiency;
 }
 
@@ -66,6 +79,55 @@ TEST(GoBackN, costs_more_than_its_law_where_retransmissions_are_lost) {
   EXPECT_LT(found.mean, found.law);
   EXPECT_GT(found.mean, found.law / 2);
   EXPECT_GT(found.timeouts, 0u);
+}
+
+/// One packet, lost as often as said; what is sent beyond what a run without losses sends.
+std::uint64_t extra_packets(std::uint8_t timeout, std::uint32_t times_lost) {
+  PerfConfig config = over_40_km(timeout);
+  config.iterations = 60'000;
+  for (std::uint32_t nth = 1; nth <= times_lost; ++nth)
+    config.path.mishaps.targets.push_back(
+        {.dest_qp = Host::qpn_of(0), .psn = wire::Psn{1000}, .nth = nth});
+  return run_bandwidth(config).packets - config.iterations;
+}
+
+/// Where the excess over the law comes from: a packet that is lost costs W whatever the timer is;
+/// if its retransmission is lost too, all that is sent until the timer expires comes on top.
+TEST(GoBackN, a_lost_retransmission_waits_for_the_timer) {
+  for (std::uint8_t timeout = 8; timeout <= 11; ++timeout) {
+    const auto once = static_cast<double>(extra_packets(timeout, 1));
+    EXPECT_NEAR(once, kRoundTripPackets, 2) << "timeout " << int{timeout};
+    const auto twice = static_cast<double>(extra_packets(timeout, 2));
+    EXPECT_NEAR(twice - once, timer_packets(timeout), 2) << "timeout " << int{timeout};
+  }
+}
+
+/// The same of chance: of what is sent beyond the law, each expiry of the timer accounts for the
+/// packets of its time. A retransmission's own loss has been counted by the law with W; a NAK's,
+/// which is as likely and waits as long, has not: half of W less on average.
+TEST(GoBackN, the_timer_is_the_excess_over_its_law) {
+  constexpr double kLoss = 1e-2;  // p W: 12
+  constexpr int kSeeds = 10;
+  for (std::uint8_t timeout = 9; timeout <= 11; ++timeout) {
+    double sum = 0, squares = 0;
+    for (int seed = 1; seed <= kSeeds; ++seed) {
+      PerfConfig config = over_40_km(timeout);
+      config.path.mishaps.loss = kLoss;
+      config.path.mishaps.seed = static_cast<std::uint64_t>(seed);
+      config.duration = std::chrono::milliseconds(1000);
+      const BandwidthResult result = run_bandwidth(config);
+      const auto known = static_cast<double>(result.packets - result.outstanding);
+      const double excess = known - known * result.efficiency() / law_of(kLoss);
+      const double each = excess / static_cast<double>(result.timeouts);
+      sum += each;
+      squares += each * each;
+    }
+    const double mean = sum / kSeeds;
+    const double error = std::sqrt(std::max(squares / kSeeds - mean * mean, 0.0) / (kSeeds - 1));
+    const double expected = timer_packets(timeout) - kRoundTripPackets / 2;
+    EXPECT_NEAR(mean, expected, 4 * error) << "timeout " << int{timeout};
+    EXPECT_LT(error, 0.1 * expected);
+  }
 }
 
 }  // namespace
