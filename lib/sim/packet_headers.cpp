@@ -2,6 +2,7 @@
 #include "sim/packet_headers.h"
 
 #include <algorithm>
+#include <span>
 
 #include "transport/packet_frame.h"
 
@@ -33,10 +34,11 @@ bool acknowledges(std::uint8_t opcode) noexcept {
 
 void PacketHeaders::compose(Headers& headers, const Packet& packet) {
   headers.like = packet;
-  headers.bytes = transport::to_frame(packet);
-  const std::size_t on_wire = headers.bytes.size();
-  headers.bytes.resize(std::min(on_wire, kHeaderBytes));
-  headers.envelope = roce::open_envelope(headers.bytes, on_wire);
+  const std::vector<std::byte> frame = transport::to_frame(packet);
+  const std::span<const std::byte> all(frame);
+  const auto kept = all.first(std::min(frame.size(), kHeaderBytes));
+  headers.bytes.assign(kept.begin(), kept.end());
+  headers.envelope = roce::open_envelope(headers.bytes, frame.size());
   std::byte* bth = headers.bytes.data() + headers.envelope.bth_offset();
   headers.bth = reinterpret_cast<wire::Bth*>(bth);
   headers.aeth = acknowledges(packet.opcode)

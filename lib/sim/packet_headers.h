@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -21,7 +20,7 @@ class PacketHeaders {
   const roce::Envelope& of(const transport::Packet& packet);
 
  private:
-  static constexpr std::size_t kPlaces = 256;
+  static constexpr std::size_t kPlaces = 8192;      // 1,000 QPs have four kinds of packets each
   static constexpr std::size_t kHeaderBytes = 128;  // all headers of any packet, and no more
 
   struct Headers {
@@ -33,7 +32,7 @@ class PacketHeaders {
   };
   static void compose(Headers& headers, const transport::Packet& packet);
 
-  std::array<Headers, kPlaces> places_;
+  std::vector<Headers> places_ = std::vector<Headers>(kPlaces);
 };
 
 }  // namespace lw::sim
