@@ -95,8 +95,9 @@ class FrameRun {
                                                   std::byte* payload) noexcept {
   std::uint32_t icrc = icrc_;
   const std::uint32_t word = word_;
-  word_ = (word & ~wire::Psn::kMask) | ((word + step_.psn) & wire::Psn::kMask);
-  std::uint32_t next = icrc ^ shape.acknowledge.patch->of_step(word_ ^ word);
+  const std::uint32_t change = (word ^ (word + step_.psn)) & wire::Psn::kMask;
+  word_ = word ^ change;
+  std::uint32_t next = icrc ^ shape.acknowledge.patch->of_step(change);
   put<4>(shape.acknowledge, word, payload);
   if (const auto* patch = shape.va.patch) {
     const std::uint64_t va = va_;

@@ -16,6 +16,7 @@ void FlowSource::load(FlowWalk& walk) noexcept {
   facts_.together = pace.together;
   run_ = stream.frame().is_elastic() ? FrameRun{}
                                      : FrameRun(stream.frame(), stream.moving(), even.step);
+  facts_.single = !pace.together && run_.shape() != nullptr;
 }
 
 bool FlowSource::refill(FlowWalk& walk) noexcept {

@@ -16,6 +16,7 @@ struct FrameFacts {
   bool ends_message : 1 = false;
   bool lacks_signature : 1 = false;  // that its flow asked for
   bool together : 1 = false;         // with the next one, if that is counted alike
+  bool single : 1 = false;           // it comes by itself, and isn't elastic
 };
 
 /// Of a stream's next frame.
@@ -69,9 +70,7 @@ class alignas(128) FlowSource {
     return run_.make(stamp, payload, held);
   }
   /// The next frame comes by itself, and make_single() makes it.
-  [[nodiscard]] bool is_single() const noexcept {
-    return !facts_.together && run_.shape() != nullptr;
-  }
+  [[nodiscard]] bool is_single() const noexcept { return facts_.single; }
   /// Of a single one: bytes before the payload.
   [[nodiscard]] std::size_t headers() const noexcept { return run_.shape()->headers; }
   std::byte* make_single(SendStamp& stamp, std::byte* payload, Imprint& held) noexcept {

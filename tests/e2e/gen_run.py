@@ -344,6 +344,28 @@ class Ports(InFolder):
         self.assertGreater(report['frames'], 4096)
         self.assertLessEqual(report['frames'], 8192)
 
+    def test_ten_seconds_starved_or_stuck_end_with_a_report(self):
+        text = '[[flow]]\nqps = 9\nrepeat = "forever"\nrate = "1 Mframes/s"\n'
+        rings = {'stuck': 1, 'starved': 9}
+        runs = {name: subprocess.Popen(
+            [GEN, 'run', '-', '--port', *(f'net_ring{i}' for i in range(ports)), '--duration',
+             '10s', '--json', '--quiet'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True) for name, ports in rings.items()}
+        for run in runs.values():
+            run.stdin.write(text)
+            run.stdin.close()
+        for name, run in runs.items():
+            with self.subTest(name), run:
+                self.assertEqual(run.wait(timeout=60), 1)
+                report = json.loads(run.stdout.read())
+                self.assertGreater(report['frames'], 0)
+                self.assertLessEqual(report['frames'], 8192)
+                self.assertGreater(report['not_sent'], 100_000)
+                self.assertEqual(sum(flow['frames'] + flow['not_sent']
+                                     for flow in report['flows'][0]['qps']),
+                                 report['frames'] + report['not_sent'])
+                self.assertLess(report['elapsed_ns'], 15e9)
+
     def test_a_burst_of_32_is_handed_over_as_one(self):
         report = self.report('run', '-', '--port', 'null',
                              text='[[flow]]\nburst = 32\nmessages = 3200\nmessage_size = 64\n'
