@@ -107,7 +107,7 @@ void Bump::fill(Report& report, Instant now, bool running) const {
     report.directions.push_back(
         {running ? way->lane().running_books() : way->lane().books(),
          spread_of(way->lane().release_error()), spread_of(way->lane().pass_latency()),
-         stages_of(way->lane().pipeline()), events_of(way->lane().pipeline().events())});
+         stages_of(way->lane().pipeline()), events_of(way->lane().pipeline())});
 }
 
 bool Bump::apply(Configuration& next) { return configurations_.lend(next, kAnswerPatience); }

@@ -201,7 +201,7 @@ void Replay::report(Report& report) const {
   report.seconds = first_ ? static_cast<double>((now_ - *first_).count()) * 1e-9 : 0;
   report.directions.push_back({lane_.books(), spread_of(lane_.release_error()),
                                spread_of(lane_.pass_latency()), stages_of(lane_.pipeline()),
-                               events_of(lane_.pipeline().events())});
+                               events_of(lane_.pipeline())});
   report.stamps_backwards = stamps_backwards_;
   if (scenario_.all > 0) report.scenario = scenario_;
 }

@@ -10,8 +10,8 @@ Spread spread_of(const Histogram& histogram) {
           histogram.quantile(0.99), histogram.quantile(0.999), histogram.maximum()};
 }
 
-EventsReport events_of(const path::Events& events) {
-  return {events.outcomes(), events.untracked()};
+EventsReport events_of(const path::Pipeline& pipeline) {
+  return {pipeline.events().outcomes(), pipeline.events().untracked(), pipeline.event_hits()};
 }
 
 std::vector<StagesReport> stages_of(const path::Pipeline& pipeline) {
@@ -30,9 +30,11 @@ bool Report::accounts_hold() const noexcept {
 
 bool Report::stages_hold() const noexcept {
   const auto holds = [](const path::Check& check) { return check.holds(); };
-  for (const DirectionReport& direction : directions)
+  for (const DirectionReport& direction : directions) {
+    if (!direction.events.hits.holds()) return false;
     for (const StagesReport& stages : direction.stages)
       if (!std::ranges::all_of(stages.checks, holds)) return false;
+  }
   return true;
 }
 

@@ -35,6 +35,7 @@ std::vector<StagesReport> stages_of(const path::Pipeline& pipeline);
 struct EventsReport {
   std::vector<path::EventOutcome> outcomes;
   std::uint64_t untracked = 0;  // packets to QPs beyond the most that are tracked
+  path::EventHits hits = {};
 };
 
 struct DirectionReport {
@@ -44,7 +45,7 @@ struct DirectionReport {
   std::vector<StagesReport> stages = {};
   EventsReport events = {};
 };
-EventsReport events_of(const path::Events& events);
+EventsReport events_of(const path::Pipeline& pipeline);
 
 /// What a port's device counted.
 struct PortReport {
@@ -83,7 +84,7 @@ struct Report {
 
   /// The accounting identity of every direction and rule.
   [[nodiscard]] bool accounts_hold() const noexcept;
-  /// Every stage's statistics against its own parameters.
+  /// Every stage's statistics against its own parameters, and every event carried out.
   [[nodiscard]] bool stages_hold() const noexcept;
   /// No step of the scenario had to be left out.
   [[nodiscard]] bool scenario_holds() const noexcept { return !scenario || scenario->failed == 0; }

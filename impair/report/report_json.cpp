@@ -76,6 +76,11 @@ Json of_direction(const DirectionReport& report) {
   for (const auto& event : report.events.outcomes)
     json["events"].push_back(
         {{"name", event.name}, {"happened", event.happened}, {"all", event.all}});
+  if (const path::EventHits& hits = report.events.hits; hits.packets > 0)
+    json["event_packets"] = {{"fell_on", hits.packets},
+                             {"carried_out", hits.carried_out},
+                             {"lost_before", hits.lost_before},
+                             {"holds", hits.holds()}};
   if (report.events.untracked) json["untracked"] = report.events.untracked;
   return json;
 }

@@ -75,6 +75,7 @@ void Lane<Handle, Frames>::replace(Standby& next, Instant now) noexcept {
   std::swap(pipeline_, next.pipeline);
   std::swap(held_, next.held);
   queue_.use(pipeline_.lines());
+  next_ask_ = Queue::kNever;
   find_deadline();
 }
 

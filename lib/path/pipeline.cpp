@@ -40,7 +40,7 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
     rules_.emplace_back(rule, direction, seed, index, lines[i]);
     edits_ |= rule.edits();
     if (rule.asks_for_pauses()) asking_.push_back(i);
-    if (rule.hears_pauses()) listening_.push_back(i);
+    if (rule.hears_pauses() && lines[i].usual != kWheel) listening_.push_back(i);
   }
   const Direction other =
       direction == Direction::west_to_east ? Direction::east_to_west : Direction::west_to_east;
@@ -64,6 +64,7 @@ RuleIndex Pipeline::index_of(const std::string& name) {
 }
 
 void Pipeline::inherit(Pipeline& old, Instant now) noexcept {
+  hits_ = old.hits_;
   // Occurrences go on being counted. Where events changed, those that QPs were learnt for know
   // them.
   const auto& olds = old.event_configs_;

@@ -34,7 +34,11 @@ class Pipeline {
     const RuleIndex place = classifier_.classify(arrival.envelope, arrival.bth);
     if (arrival.bth && events_.listening()) {
       Rule& rule = place == kUntouched ? untouched_ : rules_[place];
-      return rule.decide(arrival, events_.on_packet(arrival.envelope, *arrival.bth));
+      const Aimed aimed = events_.on_packet(arrival.envelope, *arrival.bth);
+      const Decision decision = rule.decide(arrival, aimed);
+      if (aimed != Aimed{}) [[unlikely]]
+        count_hit(decision);
+      return decision;
     }
     return place == kUntouched ? Decision{} : rules_[place].decide(arrival);
   }
@@ -52,6 +56,7 @@ class Pipeline {
   }
   [[nodiscard]] Events& events() noexcept { return events_; }
   [[nodiscard]] const Events& events() const noexcept { return events_; }
+  [[nodiscard]] const EventHits& event_hits() const noexcept { return hits_; }
   [[nodiscard]] const std::vector<Rule>& rules() const noexcept { return rules_; }
 
   [[nodiscard]] Direction direction() const noexcept { return direction_; }
@@ -66,7 +71,8 @@ class Pipeline {
   /// The other direction has a queue that listens to pause frames, which come in here; they go no
   /// further then.
   [[nodiscard]] bool takes_pauses() const noexcept { return takes_pauses_; }
-  /// Rules, by their place among rules(), whose queues ask for pauses, and that listen to them.
+  /// Rules, by their place among rules(), whose queues ask for pauses, and that listen to them: for
+  /// kMostLines of them there are lines.
   [[nodiscard]] const std::vector<std::size_t>& asking() const noexcept { return asking_; }
   [[nodiscard]] const std::vector<std::size_t>& listening() const noexcept { return listening_; }
   [[nodiscard]] std::vector<Rule>& rules() noexcept { return rules_; }
@@ -77,6 +83,14 @@ class Pipeline {
   // Of a name without a rule.
   static constexpr std::size_t kNowhere = SIZE_MAX;
 
+  void count_hit(const Decision& decision) noexcept {
+    ++hits_.packets;
+    if (decision.acted.has(Stage::event)) {
+      ++hits_.carried_out;
+    } else if (decision.action == Action::drop) {
+      ++hits_.lost_before;
+    }
+  }
   RuleIndex index_of(const std::string& name);
   std::vector<RuleLines> all_lines();
   RuleLines lines_for(const RuleConfig& rule);
@@ -90,6 +104,7 @@ class Pipeline {
   Classifier classifier_;
   std::vector<EventConfig> event_configs_;
   Events events_;
+  EventHits hits_;
   std::vector<std::string> names_;
   std::vector<std::size_t> places_;             // of a name's rule among rules_
   std::vector<std::optional<Duration>> lines_;  // the delay of a shared line

@@ -39,6 +39,15 @@ struct EventConfig {
   friend bool operator==(const EventConfig&, const EventConfig&) = default;
 };
 
+/// The packets that events fell on, and what became of them.
+struct EventHits {
+  std::uint64_t packets = 0;      // counted where events are found
+  std::uint64_t carried_out = 0;  // and these two where decisions are made
+  std::uint64_t lost_before = 0;  // another stage, or an outage, had dropped it
+
+  [[nodiscard]] bool holds() const noexcept { return packets == carried_out + lost_before; }
+};
+
 /// How the events of one name fared.
 struct EventOutcome {
   std::string name;

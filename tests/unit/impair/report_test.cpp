@@ -49,5 +49,16 @@ TEST(Report, QuantilesOfAHistogram) {
   EXPECT_EQ(spread.maximum, 1000);
 }
 
+TEST(Report, AnEventThatWasNotCarriedOutFailsTheRun) {
+  Report report = sound_report();
+  report.directions[0].events.hits = {.packets = 5, .carried_out = 4, .lost_before = 1};
+  EXPECT_TRUE(report.holds());
+  EXPECT_NE(to_text(report).find("5 packets, 4 carried out, 1 lost before: holds"),
+            std::string::npos);
+  report.directions[0].events.hits.carried_out = 3;
+  EXPECT_FALSE(report.holds());
+  EXPECT_EQ(to_json(report)["directions"][0]["event_packets"]["holds"], false);
+}
+
 }  // namespace
 }  // namespace lw::impair

@@ -157,6 +157,23 @@ TEST(Pause, AQueueAsksAndGoesOnAskingUntilItHasEmptied) {
   EXPECT_EQ(lane.pipeline().rules()[0].stats().pauses.ended, 1U);
 }
 
+TEST(Pause, WhoIsReplacedAsksNoMore) {
+  RuleConfig rule = paused_rule();
+  rule.queue->pfc->emit = PauseConfig::Thresholds{kBytes, 0};
+  Lane<int> lane(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {.capacity = 16});
+  const auto frame = test::roce_frame(1, 1, 918);
+  ASSERT_TRUE(lane.admit(0, roce::open_envelope(frame), at(0)));
+  EXPECT_TRUE(lane.asks_for(at(0)));
+  EXPECT_NE(lane.next_ask(), ReleaseQueue<int>::kNever);
+  rule.queue->pfc.reset();
+  Lane<int>::Standby next(
+      Pipeline(Direction::west_to_east, 1, std::span(&rule, 1), {}, lane.pipeline().rule_names()));
+  lane.replace(next, at(10));
+  EXPECT_EQ(lane.next_ask(), ReleaseQueue<int>::kNever);
+  lane.pause(ask(3, 100), at(20));
+  EXPECT_EQ(lane.next_release(), at(1'008'000));
+}
+
 TEST(Pause, FramesThatAreHeardOrMadeAreAccountedFor) {
   const RuleConfig rule = paused_rule();
   Pipeline pipeline(Direction::east_to_west, 1, std::span(&rule, 1));

@@ -54,6 +54,29 @@ TEST(PipelineEvents, EditedFramesAreSaidToBe) {
   EXPECT_FALSE(decide(pipeline, test::roce_frame()).mark);
 }
 
+TEST(PipelineEvents, EveryPacketThatOneFallsOnIsCarriedOutOrWasLostBefore) {
+  RuleConfig rule;
+  rule.loss = 0.5;
+  std::vector<EventConfig> events;
+  for (std::uint64_t n = 1; n <= 100; ++n) {
+    events.push_back(first_request(n % 2 ? EventAction::mark : EventAction::drop));
+    events.back().occurrence = n;
+  }
+  Pipeline pipeline(Direction::west_to_east, 1, std::span(&rule, 1), events);
+  std::uint64_t carried_out = 0;
+  for (std::uint64_t i = 0; i < 300; ++i)
+    carried_out += decide(pipeline, test::roce_frame(), i).acted.has(Stage::event) ? 1U : 0U;
+  const EventHits hits = pipeline.event_hits();
+  EXPECT_EQ(hits.packets, 100U);
+  EXPECT_EQ(hits.carried_out, carried_out);
+  EXPECT_GT(carried_out, 60U);  // all that drop, and those others that weren't lost
+  EXPECT_LT(carried_out, 90U);
+  EXPECT_TRUE(hits.holds());
+  Pipeline next(Direction::west_to_east, 1, std::span(&rule, 1), events);
+  next.inherit(pipeline, kNow);
+  EXPECT_EQ(next.event_hits().packets, 100U);
+}
+
 EventConfig nth_to_qp(std::uint32_t qp, std::uint64_t occurrence, bool from_now = false) {
   auto event = first_request(EventAction::drop);
   event.qp = qp;
