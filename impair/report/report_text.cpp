@@ -99,8 +99,8 @@ std::string events(const EventsReport& report) {
     text += fmt::format("    event {:<14}{:>12} of {} happened\n", event.name, event.happened,
                         event.all);
   if (const path::EventHits& hits = report.hits; hits.packets > 0)
-    text += fmt::format("    {:<20}{} packets, {} carried out, {} lost before: {}\n", "events fell on",
-                        hits.packets, hits.carried_out, hits.lost_before,
+    text += fmt::format("    {:<20}{} packets, {} carried out, {} lost before: {}\n",
+                        "events fell on", hits.packets, hits.carried_out, hits.lost_before,
                         hits.holds() ? "holds" : "DOES NOT HOLD");
   if (report.untracked)
     text += fmt::format("  {:<22}{:>12} to QPs beyond the {} that are tracked\n", "untracked",
