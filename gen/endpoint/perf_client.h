@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "gen/endpoint/active_side.h"
-#include "sim/perf.h"
+#include "gen/endpoint/client_traffic.h"
 
 namespace lw::gen {
-
-/// What the client of a run saw, and what its responder found.
-struct ClientResult {
-  sim::BandwidthResult bandwidth;
-  sim::LatencyResult latency;
-  std::uint64_t wrong = 0;  // messages or answers that arrived here and weren't what they must be
-  Findings peer;
-  bool peer_answered = false;
-};
 
 /// perftest's client in real time: connects, moves `iterations` messages on each QP, hangs up.
 class PerfClient {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "gen/endpoint/client_lane.h"
+#include "sim/perf.h"
+
+namespace lw::gen {
+
+/// What the client of a run saw, and what its responder found.
+struct ClientResult {
+  sim::BandwidthResult bandwidth;
+  sim::LatencyResult latency;
+  std::uint64_t wrong = 0;  // messages or answers that arrived here and weren't what they must be
+  Findings peer;
+  bool peer_answered = false;
+};
+
+/// What both kinds of run have alike: a lane a connection, and when all is through.
+class ClientTraffic : public Application {
+ public:
+  ClientTraffic(const sim::PerfConfig& config, const std::vector<Dialled>& dialled)
+      : each_(config.iterations) {
+    for (const Dialled& d : dialled) {
+      lanes_.push_back(std::make_unique<ClientLane>(d));
+      d.connection->run(*this);
+      by_qpn_[d.connection->qpn()] = lanes_.back().get();
+    }
+  }
+  /// All messages are through, but for those that a broken QP never posted.
+  [[nodiscard]] bool done() const noexcept {
+    if (result.bandwidth.failed == 0) return completed_ >= each_ * lanes_.size();
+    std::uint64_t all = 0;
+    for (const auto& lane : lanes_) {
+      all += lane->connection().pair().broken() ? lane->posted() : each_;
+    }
+    return completed_ + result.bandwidth.failed >= all;
+  }
+  [[nodiscard]] std::uint64_t completed() const noexcept { return completed_; }
+
+  ClientResult result;
+
+ protected:
+  ClientLane& lane_of(const Connection& connection) { return *by_qpn_.at(connection.qpn()); }
+  std::uint64_t each_;
+  std::uint64_t completed_ = 0;
+  std::vector<std::unique_ptr<ClientLane>> lanes_;
+
+ private:
+  std::map<std::uint32_t, ClientLane*> by_qpn_;
+};
+
+}  // namespace lw::gen

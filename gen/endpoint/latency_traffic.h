@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "gen/endpoint/client_traffic.h"
+
+namespace lw::gen {
+
+/// One message at a time; its latency by the clock when it is posted and when its end is seen.
+class LatencyTraffic : public ClientTraffic {
+ public:
+  using ClientTraffic::ClientTraffic;
+
+  /// Posts the first messages; what follows comes by completions.
+  void start();
+  void on_completion(Connection& /*connection*/, const transport::Completion& done) override;
+  /// Works the result out, when done().
+  void finish();
+
+ private:
+  ClientLane& lane() noexcept { return *lanes_.front(); }
+  void ping();
+  void add(std::int64_t ns);
+
+  Instant posted_at_;
+  double sum_ = 0, squares_ = 0;
+};
+
+}  // namespace lw::gen
