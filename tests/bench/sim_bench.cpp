@@ -67,7 +67,7 @@ void incast_of_1000_qps(benchmark::State& state) {
   config.perf.qps = 100;
   config.perf.qp.tx_depth = 4;
   config.perf.qp.rate_control = transport::RateControl::dcqcn;
-  config.perf.duration = std::chrono::milliseconds(50);
+  config.perf.duration = std::chrono::milliseconds(200);
   auto rules = std::make_shared<PathRules>();
   path::RuleConfig rule{.name = "both"};
   rule.mark = path::MarkConfig{.red = path::Red{400'000, 1'600'000, 0.01}};
