@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from longwire_test import SOURCE, main, program, real_time
+from longwire_test import SOURCE, begin, main, program, real_time
 
 GEN, IMPAIR, DISSECT = program('roce-gen'), program('roce-impair'), program('roce-dissect')
 TIMEOUT = 60
@@ -37,12 +37,7 @@ class Endpoints(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def start(self, *words):
-        process = subprocess.Popen([str(w) for w in words], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(lambda: process.poll() is None and process.kill())
-        return process
+        return begin(self, words)
 
     def finish(self, process, expect=0):
         out, err = process.communicate(timeout=TIMEOUT)

@@ -107,15 +107,8 @@ class Presence(unittest.TestCase):
         ip('-n', THERE, 'addr', 'add', '2001:db8::2/64', 'dev', 'kernel', 'nodad')
 
     def start(self, profile):
-        process = subprocess.Popen(
-            ['ip', 'netns', 'exec', HERE, GEN, 'run', '-', '--port', 'gen', '--json'],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.kill)
-        process.stdin.write(profile)
-        process.stdin.close()
-        process.stdin = None
-        return process
+        return longwire_test.begin(
+            self, ['ip', 'netns', 'exec', HERE, GEN, 'run', '-', '--port', 'gen', '--json'], profile)
 
     def first_frames(self, wanted):
         """RoCE frames that the kernel's side sees, one for each wanted destination: its MAC."""
@@ -147,12 +140,9 @@ class Presence(unittest.TestCase):
 
     @longwire_test.real_time
     def test_a_receiver_answers_too(self):
-        receiver = subprocess.Popen(
-            ['ip', 'netns', 'exec', HERE, GEN, 'receive', '--port', 'gen', '--answer', '192.0.2.9',
-             '--answer', '2001:db8::9', '--mac', OWN_MAC, '--json', '--quiet'],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(receiver.communicate)
-        self.addCleanup(receiver.kill)
+        receiver = longwire_test.begin(
+            self, ['ip', 'netns', 'exec', HERE, GEN, 'receive', '--port', 'gen', '--answer',
+                   '192.0.2.9', '--answer', '2001:db8::9', '--mac', OWN_MAC, '--json', '--quiet'])
         while 'ready' not in receiver.stderr.readline():
             pass
         for address in ('192.0.2.9', '2001:db8::9'):

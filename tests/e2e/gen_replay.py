@@ -213,12 +213,9 @@ class Commands(InFolder):
         wire = f'memif:{self.folder / "wire"}'
         far, near = self.folder / 'far.pcap', self.folder / 'near.pcap'
         frames = [data for _, data in read_pcap(capture)]
-        receiver = subprocess.Popen(
-            [GEN, 'receive', '--port', wire + ',server', '--pcap', str(far), '--json',
-             '--count', str(2 * len(frames)), '--duration', '60s'],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(receiver.communicate)
-        self.addCleanup(receiver.kill)
+        receiver = longwire_test.begin(
+            self, [GEN, 'receive', '--port', wire + ',server', '--pcap', far, '--json', '--count',
+                   2 * len(frames), '--duration', '60s'])
         self.assertEqual(receiver.stderr.readline(), 'ready\n')
         sent = gen('replay', capture, '--port', wire, '--pcap', near, '--rate', '20000frames/s',
                    '--loop', 2, '--json')

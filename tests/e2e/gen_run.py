@@ -193,12 +193,9 @@ class Ports(InFolder):
 
     def receiver(self, *options):
         """A receiver that listens already."""
-        process = subprocess.Popen(
-            [GEN, 'receive', '--port', f'memif:{self.path("wire")},server',
-             '--pcap', self.path('arrived.pcap'), '--json', *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.kill)
+        process = longwire_test.begin(
+            self, [GEN, 'receive', '--port', f'memif:{self.path("wire")},server', '--pcap',
+                   self.path('arrived.pcap'), '--json', *options])
         self.assertEqual(process.stderr.readline(), 'ready\n')
         return process
 
@@ -236,14 +233,7 @@ class Ports(InFolder):
         self.assertEqual(json.loads(out)['frames'], 0)
 
     def start(self, text, *arguments):
-        process = subprocess.Popen([GEN, 'run', '-', *arguments], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.kill)
-        process.stdin.write(text)
-        process.stdin.close()
-        process.stdin = None
-        return process
+        return longwire_test.begin(self, [GEN, 'run', '-', *arguments], text)
 
     @longwire_test.real_time
     def test_a_signal_ends_a_run_with_its_report(self):
@@ -347,17 +337,13 @@ class Ports(InFolder):
     def test_ten_seconds_starved_or_stuck_end_with_a_report(self):
         text = '[[flow]]\nqps = 9\nrepeat = "forever"\nrate = "1 Mframes/s"\n'
         rings = {'stuck': 1, 'starved': 9}
-        runs = {name: subprocess.Popen(
-            [GEN, 'run', '-', '--port', *(f'net_ring{i}' for i in range(ports)), '--duration',
-             '10s', '--json', '--quiet'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True) for name, ports in rings.items()}
-        for run in runs.values():
-            run.stdin.write(text)
-            run.stdin.close()
+        runs = {name: self.start(text, '--port', *(f'net_ring{i}' for i in range(ports)),
+                                 '--duration', '10s', '--json', '--quiet')
+                for name, ports in rings.items()}
         for name, run in runs.items():
-            with self.subTest(name), run:
-                self.assertEqual(run.wait(timeout=60), 1)
-                report = json.loads(run.stdout.read())
+            with self.subTest(name):
+                report = json.loads(run.communicate(timeout=60)[0])
+                self.assertEqual(run.returncode, 1)
                 self.assertGreater(report['frames'], 0)
                 self.assertLessEqual(report['frames'], 8192)
                 self.assertGreater(report['not_sent'], 100_000)

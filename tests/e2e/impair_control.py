@@ -14,7 +14,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from longwire_test import program, real_time
+from longwire_test import begin, program, real_time
 
 PROFILE = '''
 [[rule]]
@@ -55,12 +55,7 @@ class Control(unittest.TestCase):
         return path
 
     def start(self, *words):
-        process = subprocess.Popen([str(w) for w in words], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(lambda: process.poll() is None and process.kill())
-        return process
+        return begin(self, words)
 
     def impair(self, west, east, *options):
         """A run that is ready to be asked."""

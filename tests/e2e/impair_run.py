@@ -32,18 +32,8 @@ class Run(unittest.TestCase):
         profile = self.folder / f'{name}.toml'
         profile.write_text(f'[capacity]\nrate = "{rate}"\nlargest_frame = "9000B"\n'
                            f'[[rule]]\nname = "r"\ndelay = "{delay}"\nloss = {loss}\n')
-        process = subprocess.Popen(
-            [longwire_test.program('roce-impair'), 'run', str(profile), '--west', west, '--east',
-             east, '--json', *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(self.end, process)
-        return process
-
-    @staticmethod
-    def end(process):
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
+        return longwire_test.begin(self, [longwire_test.program('roce-impair'), 'run', profile,
+                                          '--west', west, '--east', east, '--json', *options])
 
     def finish(self, process, expect=0):
         out, err = process.communicate(timeout=TIMEOUT)

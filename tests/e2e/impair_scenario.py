@@ -235,15 +235,10 @@ class Running(Scenario):
 
     def begin(self, profile, west, east, *options):
         self.ready = self.folder / 'ready'
-        process = subprocess.Popen(
-            [program('roce-impair'), 'run', str(self.write('p.toml', profile)), '--west', west,
-             '--east', east, '--json', '--control', str(self.folder / 'ctl'), '--ready-file',
-             str(self.ready), *map(str, options)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(lambda: process.poll() is None and process.kill())
-        return process
+        return longwire_test.begin(
+            self, [program('roce-impair'), 'run', self.write('p.toml', profile), '--west', west,
+                   '--east', east, '--json', '--control', self.folder / 'ctl', '--ready-file',
+                   self.ready, *options])
 
     def wait_for(self, process):
         end = time.monotonic() + 60

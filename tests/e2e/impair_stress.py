@@ -35,12 +35,9 @@ class Stress(unittest.TestCase):
 
     def start(self, text, *options, west=FEED[0], east=FEED[1]):
         (self.folder / 'p.toml').write_text(text)
-        process = subprocess.Popen(
-            [longwire_test.program('roce-impair'), 'run', self.path('p.toml'), '--west', west,
-             '--east', east, '--json', '--ready-file', self.path('ready'), *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(lambda: process.poll() is None and process.kill())
-        return process
+        return longwire_test.begin(
+            self, [longwire_test.program('roce-impair'), 'run', self.path('p.toml'), '--west', west,
+                   '--east', east, '--json', '--ready-file', self.path('ready'), *options])
 
     def wait_ready(self, process):
         while not os.path.exists(self.path('ready')):

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from longwire_test import SOURCE, program, real_time
+from longwire_test import SOURCE, begin, program, real_time
 
 PROFILE = '''
 seed = 5
@@ -68,12 +68,7 @@ class Pipeline(unittest.TestCase):
         (self.folder / 'flows.toml').write_text(FLOWS)
 
     def start(self, *words):
-        process = subprocess.Popen([str(w) for w in words], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(lambda: process.poll() is None and process.kill())
-        return process
+        return begin(self, words)
 
     def finish(self, process):
         out, err = process.communicate(timeout=60)

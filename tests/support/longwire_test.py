@@ -11,6 +11,7 @@ A test file ends with:
 import functools
 import os
 import pathlib
+import subprocess
 import sys
 import unittest
 
@@ -27,6 +28,29 @@ _FOLDERS = {'roce-gen': 'gen', 'roce-impair': 'impair', 'roce-dissect': 'dissect
 def program(name):
     """The absolute path of one of the three programs, as built."""
     return str(BUILD / _FOLDERS[name] / name)
+
+
+def begin(test, words, text=None, **settings):
+    """A program that runs beside a test and ends with it at the latest; `text` is all of its
+    standard input, `settings` are subprocess.Popen's."""
+    process = subprocess.Popen([str(word) for word in words],
+                               stdin=None if text is None else subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               **settings)
+    test.addCleanup(_end, process)
+    if text is not None:
+        process.stdin.write(text)
+        process.stdin.close()
+        process.stdin = None
+    return process
+
+
+def _end(process):
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+    process.stdout.close()
+    process.stderr.close()
 
 
 def real_time(test):
