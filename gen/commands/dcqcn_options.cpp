@@ -39,8 +39,10 @@ void add_reaction_options(CLI::App* command, DcqcnConfig& dcqcn) {
       ->check(CLI::Range(0.0, 100.0))
       ->type_name("N")
       ->capture_default_str();
-  add_number(command, "--rpg-min-rate", dcqcn.rpg_min_rate_mbps, "Mb/s", 0.001);
-  add_number(command, "--rpg-max-rate", dcqcn.rpg_max_rate_mbps, "Mb/s; 0: the line's");
+  add_number(command, "--rpg-min-rate", dcqcn.rpg_min_rate_mbps, "Mb/s that no cut goes below",
+             0.001);
+  add_number(command, "--rpg-max-rate", dcqcn.rpg_max_rate_mbps,
+             "Mb/s that no increase goes beyond; 0: the line's");
   add_number(command, "--rate-to-set-on-first-cnp", dcqcn.rate_to_set_on_first_cnp_mbps,
              "Mb/s; 0: the line's");
   command->add_option("--dce-tcp-g", dcqcn.dce_tcp_g, "1024ths of alpha that are kept")
@@ -50,7 +52,7 @@ void add_reaction_options(CLI::App* command, DcqcnConfig& dcqcn) {
   add_number(command, "--dce-tcp-rtt", dcqcn.dce_tcp_rtt_us, "us between decays of alpha", 1);
   add_number(command, "--rate-reduce-monitor-period", dcqcn.rate_reduce_monitor_period_us,
              "us between cuts at least");
-  command->add_option("--initial-alpha", dcqcn.initial_alpha, "1024ths")
+  command->add_option("--initial-alpha", dcqcn.initial_alpha, "1024ths, what alpha begins with")
       ->check(CLI::Range(0.0, 1024.0))
       ->type_name("N")
       ->capture_default_str();
@@ -82,7 +84,8 @@ void add_congestion_options(CLI::App* command, transport::QpConfig& config) {
       ->type_name("RATE")
       ->default_str("the NIC's");
   add_reaction_options(command, config.dcqcn);
-  add_number(command, "--min-time-between-cnps", config.dcqcn.min_time_between_cnps_us, "us");
+  add_number(command, "--min-time-between-cnps", config.dcqcn.min_time_between_cnps_us,
+             "us between a responder's CNPs at least");
 }
 
 }  // namespace lw::gen

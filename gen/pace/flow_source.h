@@ -7,7 +7,7 @@
 
 namespace lw::gen {
 
-/// What is counted of a frame once it has left.
+/// What is counted of a frame once it has left, and how it leaves.
 struct FrameFacts {
   static constexpr std::uint8_t kSound = 0xff;
 

@@ -17,7 +17,7 @@ class BurstSender {
   static constexpr std::size_t kBurst = 32;
 
   /// `audit` gets each burst's pacing error and looks at some of the frames. With `keep_copies`
-  /// there is one of each frame that was sent, until the next add(). All outlive the sender.
+  /// there is one of each frame that was sent, until the next Filling. All outlive the sender.
   BurstSender(nic::Port& port, std::uint16_t queue, SendBuffers& buffers, SendAudit& audit,
               bool keep_copies)
       : port_(&port),
@@ -122,7 +122,7 @@ class BurstSender {
   };
   /// Hands the frames to the port, which gets a while to take them all; a port that used up its
   /// while gets none again until it takes a frame. `start` is what due times count from. The
-  /// outcome is valid until the next add().
+  /// outcome is valid until the next Filling.
   Outcome send(Instant start) noexcept;
 
   /// Of the outcome's sent ones.
