@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "transport/opcode_set.h"
 #include "transport/packet_frame.h"
 
 namespace lw::sim {
@@ -26,8 +27,7 @@ std::size_t place_of(const Packet& p, std::size_t places) noexcept {
 }
 
 bool acknowledges(std::uint8_t opcode) noexcept {
-  constexpr std::uint8_t kRcAck = 0x11;
-  return opcode == kRcAck;
+  return transport::meaning_of(opcode).operation == wire::Operation::ack;
 }
 
 }  // namespace
