@@ -27,10 +27,12 @@ class EventQueue {
   }
   /// The source's next event; Instant::max(): none.
   void set(std::uint32_t source, Instant at) noexcept {
-    const Instant before = times_[source];
-    times_[source] = at;
-    if (scanned() || at == before) return;
-    at < before ? sift_up(place_[source]) : sift_down(place_[source]);
+    Instant& time = times_[source];
+    if (!scanned() && at != time) {
+      sift(source, at);
+    } else {
+      time = at;
+    }
   }
   /// The source that is next, and when; only when there is a source, both.
   [[nodiscard]] std::uint32_t next_source() const noexcept {
@@ -41,6 +43,10 @@ class EventQueue {
     const std::uint32_t high = at[3] < at[2] ? 3 : 2;
     return at[high] < at[low] ? high : low;
   }
+  /// next_source() and set() of a queue with at most two sources, which simulations run on.
+  [[nodiscard]] bool few() const noexcept { return sources_ <= 2; }
+  [[nodiscard]] std::uint32_t next_of_few() const noexcept { return times_[1] < times_[0] ? 1 : 0; }
+  void set_of_few(std::uint32_t source, Instant at) noexcept { times_[source] = at; }
   [[nodiscard]] Instant next_at() const noexcept { return times_[next_source()]; }
   [[nodiscard]] Instant at(std::uint32_t source) const noexcept { return times_[source]; }
 
@@ -50,6 +56,11 @@ class EventQueue {
 
   [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const noexcept {
     return times_[a] != times_[b] ? times_[a] < times_[b] : a < b;
+  }
+  void sift(std::uint32_t source, Instant at) noexcept {
+    const bool sooner = at < times_[source];
+    times_[source] = at;
+    sooner ? sift_up(place_[source]) : sift_down(place_[source]);
   }
   void sift_up(std::size_t i) noexcept {
     while (i > 0 && before(heap_[i], heap_[(i - 1) / 2])) {

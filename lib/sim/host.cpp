@@ -13,8 +13,10 @@ namespace {
 constexpr std::int64_t kPsPerNs = 1000;
 constexpr std::int64_t to_ps(Duration d) noexcept { return d.count() * kPsPerNs; }
 constexpr std::int64_t to_ps(Instant t) noexcept { return to_ns(t) * kPsPerNs; }
+/// ps >= 0. Unsigned, which divides in half the steps.
 constexpr Instant not_before(std::int64_t ps) noexcept {
-  return instant_from_ns((ps + kPsPerNs - 1) / kPsPerNs);
+  return instant_from_ns(
+      static_cast<std::int64_t>((static_cast<std::uint64_t>(ps) + kPsPerNs - 1) / kPsPerNs));
 }
 
 }  // namespace
@@ -24,6 +26,8 @@ Host::Host(std::uint16_t number, const NicConfig& nic, transport::Memory memory,
     : number_(number),
       nic_(nic),
       ps_per_byte_(8e12 / nic.rate_bps),
+      limits_sends_(nic.receive_send_bps > 0),
+      costs_(nic.per_packet > Duration{} || nic.per_message > Duration{}),
       memory_(std::move(memory)),
       store_(store),
       out_(out) {}
@@ -46,13 +50,17 @@ std::uint32_t Host::add_qp(transport::QpConfig config) {
 }
 
 [[gnu::flatten]] void Host::act(Instant now) {
+  if (limits_sends_) let_go_held(now);
+  if (alarm_at_ <= now) ring_alarms(now);
+  transmit(now);
+}
+
+void Host::let_go_held(Instant now) {
   while (!held_.empty() && held_.front().until <= now) {
     const Packet packet = held_.front().packet;
     held_.pop();
-    hand_over(packet, now);
+    hand_over(packet, now, false);
   }
-  ring_alarms(now);
-  transmit(now);
 }
 
 [[gnu::flatten]] void Host::receive(const Packet& packet, Instant now) {
@@ -61,17 +69,14 @@ std::uint32_t Host::add_qp(transport::QpConfig config) {
     ++counters_.icrc_errors;
     return store_.release(packet.data);
   }
-  if (!held_.empty() || is_limited(packet)) [[unlikely]] {
-    hold(packet, now);
-  } else {
-    hand_over(packet, now);
-    transmit(now);
-  }
+  if (limits_sends_ && (!held_.empty() || is_limited(packet))) [[unlikely]]
+    return hold(packet, now);
+  hand_over(packet, now, true);
+  transmit(now);
 }
 
 bool Host::is_limited(const Packet& packet) const noexcept {
-  return nic_.receive_send_bps > 0 && packet.payload > 0 &&
-         packet.opcode != transport::kCnpOpcode &&
+  return limits_sends_ && packet.payload > 0 && packet.opcode != transport::kCnpOpcode &&
          transport::meaning_of(packet.opcode).operation == wire::Operation::send;
 }
 
@@ -84,7 +89,7 @@ void Host::hold(const Packet& packet, Instant now) {
   held_.push({not_before(put_away_ps_), packet});
 }
 
-void Host::hand_over(const Packet& packet, Instant now) {
+void Host::hand_over(const Packet& packet, Instant now, bool alone) {
   const std::uint32_t qp = packet.dest_qp - kFirstQpn;
   if (qp >= qps_.size()) {
     ++counters_.unknown_qp;
@@ -94,17 +99,24 @@ void Host::hand_over(const Packet& packet, Instant now) {
   transport::QueuePair& pair = *qps_[qp].pair;
   pair.receive(packet, now);
   store_.release(packet.data);
-  tell(qp, now);
+  tell(qp, pair, now);
   set_alarm(qp, pair.deadline());
-  Slot& slot = qps_[qp];
   if (pair.has_control()) {
-    if (!std::exchange(slot.urgent, true)) urgent_.push(qp);
-  } else if (!slot.waiting && pair.wants_to_send()) {
+    answer(qp, now, alone);
+  } else if (!qps_[qp].waiting && pair.wants_to_send()) {
     wake(qp);
   }
 }
 
-void Host::tell(std::uint32_t qp, transport::Fifo<transport::Completion>& queue, Instant now) {
+/// The QP has an ACK or a CNP, which goes at once where nobody else wants the port.
+void Host::answer(std::uint32_t qp, Instant now, bool alone) {
+  if (alone && !wants_port() && port_free_at_ <= now) return send_control(qp, now);
+  if (std::exchange(qps_[qp].urgent, true)) return;
+  ++wanting_;
+  urgent_.push(qp);
+}
+
+void Host::tell_of(std::uint32_t qp, transport::Fifo<transport::Completion>& queue, Instant now) {
   while (!queue.empty()) {
     const transport::Completion done = queue.front();
     queue.pop();
@@ -113,22 +125,30 @@ void Host::tell(std::uint32_t qp, transport::Fifo<transport::Completion>& queue,
 }
 
 void Host::ring_alarms(Instant now) {
-  while (!alarms_.empty() && alarms_.top().at <= now) {
+  while (alarm_at_ <= now) {
     const Alarm alarm = alarms_.top();
     alarms_.pop();
+    alarm_at_ = alarms_.empty() ? Instant::max() : alarms_.top().at;
     Slot& slot = qps_[alarm.qp];
     if (alarm.at == slot.alarm) slot.alarm = Instant::max();
     if (slot.pair->deadline() <= now) {
       slot.pair->expire(now);
-      tell(alarm.qp, now);
+      tell(alarm.qp, *slot.pair, now);
     }
     set_alarm(alarm.qp, slot.pair->deadline());
     wake(alarm.qp);
   }
 }
 
+void Host::transmit_all(Instant now) {
+  do {
+    send_one(now);
+  } while (port_free_at_ <= now && wants_port());
+}
+
 /// Whose turn it is at the port; only when somebody wants_port().
 std::uint32_t Host::next_sender() {
+  --wanting_;
   if (!urgent_.empty()) {
     const std::uint32_t qp = urgent_.front();
     urgent_.pop();
@@ -146,31 +166,51 @@ std::uint32_t Host::next_sender() {
   return qp;
 }
 
-void Host::after_sending(std::uint32_t qp, std::uint8_t opcode) {
+/// The QP has sent: whether it sends again, and when.
+void Host::go_on(std::uint32_t qp, std::uint8_t opcode) {
   Slot& slot = qps_[qp];
-  set_alarm(qp, slot.pair->deadline());
   if (slot.waiting || !slot.pair->wants_to_send()) return;
   const bool ended = transport::ends_message(transport::meaning_of(opcode).position);
   if (qp == keeper_ && !keeps_port_ && !ended && ++burst_ < nic_.arbitration_burst) {
     keeps_port_ = slot.waiting = true;
+    ++wanting_;
   } else {
     wake(qp);
   }
 }
 
-void Host::send_one(Instant now) {
-  const std::uint32_t qp = next_sender();
+/// The QP's next packet, if it gives one.
+[[gnu::flatten]] void Host::send(std::uint32_t qp, Instant now) {
   transport::QueuePair& pair = *qps_[qp].pair;
   Packet& packet = out_.draft();
   packet = {};
   if (pair.next(now, packet)) {
     const std::uint8_t opcode = packet.opcode;
     put_on_line(opcode, line_bytes(packet), now);
-    after_sending(qp, opcode);
+    set_alarm(qp, pair.deadline());
+    go_on(qp, opcode);
   } else {
     set_alarm(qp, pair.paced_until());
   }
-  tell(qp, pair.completions(), now);
+  tell_of(qp, pair.completions(), now);
+}
+
+/// The QP's ACK, NAK or CNP, out of turn.
+void Host::send_control(std::uint32_t qp, Instant now) {
+  transport::QueuePair& pair = *qps_[qp].pair;
+  Packet& packet = out_.draft();
+  packet = {};
+  pair.next_control(packet);
+  const std::uint8_t opcode = packet.opcode;
+  put_on_line(opcode, line_bytes(packet), now);
+  go_on(qp, opcode);
+  tell_of(qp, pair.completions(), now);
+}
+
+/// How long a packet keeps the port at least, whatever its length.
+std::int64_t Host::busy_ps(std::uint8_t opcode) const noexcept {
+  const bool begins = transport::begins_message(transport::meaning_of(opcode).position);
+  return to_ps(nic_.per_packet) + (begins ? to_ps(nic_.per_message) : 0);
 }
 
 /// What is in the line's draft.
@@ -184,9 +224,7 @@ void Host::put_on_line(std::uint8_t opcode, std::uint32_t bytes, Instant now) {
     same_ps_ = static_cast<std::int64_t>(bytes * ps_per_byte_);
   }
   const std::int64_t last_byte = start + same_ps_;
-  const bool begins = transport::begins_message(transport::meaning_of(opcode).position);
-  const std::int64_t busy = to_ps(nic_.per_packet) + (begins ? to_ps(nic_.per_message) : 0);
-  port_free_ps_ = std::max(last_byte, start + busy);
+  port_free_ps_ = costs_ ? std::max(last_byte, start + busy_ps(opcode)) : last_byte;
   port_free_at_ = not_before(port_free_ps_);
   ++counters_.sent;
   counters_.sent_line_bytes += bytes;

@@ -76,9 +76,8 @@ class Host {
   void receive(const transport::Packet& packet, Instant now);
   /// When act() has something to do; Instant::max(): never by itself.
   [[nodiscard]] Instant next_at() const noexcept {
-    Instant next = wants_port() ? port_free_at_ : Instant::max();
-    if (!alarms_.empty()) next = std::min(next, alarms_.top().at);
-    return held_.empty() ? next : std::min(next, held_.front().until);
+    const Instant next = wants_port() ? std::min(port_free_at_, alarm_at_) : alarm_at_;
+    return limits_sends_ && !held_.empty() ? std::min(next, held_.front().until) : next;
   }
   /// Sends, receives and expires what is due.
   void act(Instant now);
@@ -87,7 +86,7 @@ class Host {
   [[nodiscard]] const HostCounters& counters() const noexcept { return counters_; }
 
  private:
-  struct Slot {
+  struct alignas(32) Slot {  // its address is a shift
     std::unique_ptr<transport::QueuePair> pair;
     bool waiting = false;            // in ready_, or keeps the port
     bool urgent = false;             // in urgent_
@@ -105,13 +104,16 @@ class Host {
     transport::Packet packet;
   };
 
-  void hand_over(const transport::Packet& packet, Instant now);
+  /// `alone`: transmit() comes next.
+  void hand_over(const transport::Packet& packet, Instant now, bool alone);
+  void answer(std::uint32_t qp, Instant now, bool alone);
   [[nodiscard]] bool is_limited(const transport::Packet& packet) const noexcept;
   void hold(const transport::Packet& packet, Instant now);
   void wake(std::uint32_t qp) {
     Slot& slot = qps_[qp];
     if (slot.waiting) return;
     slot.waiting = true;
+    ++wanting_;
     ready_.push(qp);
   }
   /// A later alarm than one that is set already is found out when that one rings.
@@ -121,29 +123,33 @@ class Host {
       return;
     slot.alarm = at;
     alarms_.push({at, qp});
+    alarm_at_ = alarms_.top().at;
   }
-  void ring_alarms(Instant now);
+  [[gnu::noinline]] void let_go_held(Instant now);
+  [[gnu::noinline]] void ring_alarms(Instant now);
   void transmit(Instant now) {
-    while (port_free_at_ <= now && wants_port()) send_one(now);
+    if (port_free_at_ <= now && wants_port()) transmit_all(now);
   }
-  void send_one(Instant now);
-  [[nodiscard]] bool wants_port() const noexcept {
-    return keeps_port_ || !urgent_.empty() || !ready_.empty();
-  }
+  [[gnu::noinline]] void transmit_all(Instant now);
+  void send_one(Instant now) { send(next_sender(), now); }
+  [[gnu::noinline]] void send(std::uint32_t qp, Instant now);
+  void send_control(std::uint32_t qp, Instant now);
+  [[nodiscard]] bool wants_port() const noexcept { return wanting_ > 0; }
   std::uint32_t next_sender();
-  void after_sending(std::uint32_t qp, std::uint8_t opcode);
+  void go_on(std::uint32_t qp, std::uint8_t opcode);
   void put_on_line(std::uint8_t opcode, std::uint32_t bytes, Instant now);
+  [[nodiscard]] std::int64_t busy_ps(std::uint8_t opcode) const noexcept;
   /// Hands completions and arrivals to the application, which may post more meanwhile.
-  void tell(std::uint32_t qp, Instant now) {
-    transport::QueuePair& pair = *qps_[qp].pair;
-    tell(qp, pair.completions(), now);
-    tell(qp, pair.arrivals(), now);
+  void tell(std::uint32_t qp, transport::QueuePair& pair, Instant now) {
+    tell_of(qp, pair.completions(), now);
+    tell_of(qp, pair.arrivals(), now);
   }
-  void tell(std::uint32_t qp, transport::Fifo<transport::Completion>& queue, Instant now);
+  void tell_of(std::uint32_t qp, transport::Fifo<transport::Completion>& queue, Instant now);
 
   std::uint16_t number_;
   NicConfig nic_;
   double ps_per_byte_;
+  bool limits_sends_, costs_;     // what the NIC has beside its rate
   std::uint32_t same_bytes_ = 0;  // most packets are as long as the one before
   std::int64_t same_ps_ = 0;
   transport::Memory memory_;
@@ -153,11 +159,13 @@ class Host {
   std::vector<Slot> qps_;
   transport::Fifo<std::uint32_t> ready_;   // QPs that may have a packet, in turn
   transport::Fifo<std::uint32_t> urgent_;  // QPs with ACKs or CNPs
+  std::uint32_t wanting_ = 0;              // entries in both, and the keeper
   bool keeps_port_ = false;                // one is within a message
   std::uint32_t keeper_ = 0;
   std::uint32_t burst_ = 0;  // packets that it has sent
   std::priority_queue<Alarm> alarms_;
-  transport::Fifo<Held> held_;  // by the receive limit
+  Instant alarm_at_ = Instant::max();  // the first of them
+  transport::Fifo<Held> held_;         // by the receive limit
   Instant meter_from_ = Instant::max(), meter_to_ = Instant::max();
   std::int64_t put_away_ps_ = 0;
   std::int64_t port_free_ps_ = 0;

@@ -8,7 +8,10 @@ namespace lw::sim {
 using transport::Packet;
 
 Line::Line(const LineConfig& config, transport::PayloadStore& store)
-    : config_(config), store_(store), mishaps_(config.mishaps) {
+    : config_(config),
+      store_(store),
+      mishaps_(config.mishaps),
+      bare_(!config.rules && !mishaps_.any()) {
   if (!config_.rules) return;
   // Repeats differ by the mishaps' seed, from 1.
   const std::uint64_t seed = config_.rules->seed + config_.mishaps.seed - 1;
@@ -39,6 +42,13 @@ void Line::enter_rules(const Packet& packet, std::uint64_t number, std::int64_t 
   if (holders == 0) store_.release(packet.data);
   for (std::size_t i = 1; i < holders; ++i) store_.retain(packet.data);
   for (const RuledPath::Out& out : ruled_->out()) place(out.packet, out.at + config_.delay);
+}
+
+/// The next of those that aren't in the queue.
+Instant Line::next_unordered() const noexcept {
+  Instant next = late_.empty() ? Instant::max() : late_.top().at;
+  if (ruled_ && ruled_->held() > 0) next = std::min(next, ruled_->next_deadline() + config_.delay);
+  return next;
 }
 
 void Line::place(const Packet& packet, Instant at) {

@@ -47,22 +47,20 @@ class Line {
   /// The same without a copy, which would wait for the stores of a packet that was just made:
   /// a fresh packet, to be filled in place; it enters by enter_draft(), or not at all.
   transport::Packet& draft() { return fifo_.spare().packet; }
-  void enter_draft(std::int64_t last_byte_ps) {
-    if (on_enter || ruled_ || mishaps_.any()) [[unlikely]]
-      return enter_watched(draft(), last_byte_ps);
+  void enter_draft(std::int64_t last_byte_ps) {  // only after draft()
+    Flight& flight = fifo_.spared();
+    if (!bare_ || on_enter) [[unlikely]]
+      return enter_watched(flight.packet, last_byte_ps);
     ++counters_.entered;
     last_ = std::max(last_, instant_of(last_byte_ps) + config_.delay);
-    fifo_.spare().at = last_;
+    flight.at = last_;
     fifo_.commit();
   }
 
   /// When the next packet is delivered; Instant::max(): none is on the way.
   [[nodiscard]] Instant next_at() const noexcept {
-    Instant next = fifo_.empty() ? Instant::max() : fifo_.front().at;
-    if (!late_.empty()) next = std::min(next, late_.top().at);
-    if (ruled_ && ruled_->held() > 0)
-      next = std::min(next, ruled_->next_deadline() + config_.delay);
-    return next;
+    const Instant next = fifo_.empty() ? Instant::max() : fifo_.front().at;
+    return bare_ ? next : std::min(next, next_unordered());
   }
   /// Packets that wait for others to overtake them, but not beyond `now`, are on their way now:
   /// before front(), on a line with rules.
@@ -104,11 +102,13 @@ class Line {
   };
 
   [[nodiscard]] bool in_order() const noexcept {
-    return late_.empty() || (!fifo_.empty() && fifo_.front().at <= late_.top().at);
+    return bare_ || late_.empty() || (!fifo_.empty() && fifo_.front().at <= late_.top().at);
   }
-  /// ps to the nearest ns.
+  [[nodiscard]] Instant next_unordered() const noexcept;
+  /// ps >= 0 to the nearest ns. Unsigned, which divides in half the steps.
   static constexpr Instant instant_of(std::int64_t ps) noexcept {
-    return instant_from_ns((ps + 500) / 1000);
+    return instant_from_ns(
+        static_cast<std::int64_t>((static_cast<std::uint64_t>(ps) + 500) / 1000));
   }
   void carry(const transport::Packet& packet, Instant at);
   void enter_watched(transport::Packet packet, std::int64_t last_byte_ps);
@@ -122,6 +122,7 @@ class Line {
   transport::PayloadStore& store_;
   std::unique_ptr<RuledPath> ruled_;
   Mishaps mishaps_;
+  bool bare_;  // a delay and nothing else: no packet is ever late
   transport::Fifo<Flight> fifo_;
   std::priority_queue<Late> late_;
   Instant last_;

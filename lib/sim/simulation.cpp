@@ -38,6 +38,7 @@ void Simulation::Side::refresh() noexcept {
   }
 }
 
+template <bool kFew>
 void Simulation::deliver(Side& side, Line& line, Instant now) {
   line.ripen(now);
   const transport::Packet& packet = line.front();
@@ -46,27 +47,28 @@ void Simulation::deliver(Side& side, Line& line, Instant now) {
   if (packet.to_host < hosts_.size()) {
     const PlacedHost& placed = hosts_[packet.to_host];
     placed.host->receive(packet, now);
-    side.events.set(placed.source, placed.host->next_at());
+    side.set<kFew>(placed.source, placed.host->next_at());
   } else {
     store_.release(packet.data);
   }
   line.pop();
 }
 
+template <bool kFew>
 [[gnu::flatten]] void Simulation::run_side(Side& side, Instant end) {
-  if (side.sources.empty()) return;
   for (;;) {
-    const std::uint32_t number = side.events.next_source();
+    const std::uint32_t number = side.next<kFew>();
     const Instant now = side.events.at(number);
     if (now >= end) return;
-    const Source source = side.sources[number];
+    const Source& source = side.sources[number];
     ++events_;
-    if (source.line) {
-      deliver(side, *source.line, now);
-      side.events.set(number, source.line->next_at());
+    if (Line* line = source.line) {
+      deliver<kFew>(side, *line, now);
+      side.set<kFew>(number, line->next_at());
     } else {
-      source.host->act(now);
-      side.events.set(number, source.host->next_at());
+      Host& host = *source.host;
+      host.act(now);
+      side.set<kFew>(number, host.next_at());
     }
   }
 }
@@ -79,7 +81,11 @@ bool Simulation::advance(Instant until) {
   }
   if (first == Instant::max() || first > until) return false;
   const Duration stretch = until - first < shortest_ ? until - first + Duration{1} : shortest_;
-  for (Side& side : sides_) run_side(side, first + stretch);
+  for (Side& side : sides_) {
+    if (side.sources.empty()) continue;
+    side.events.few() ? run_side<true>(side, first + stretch)
+                      : run_side<false>(side, first + stretch);
+  }
   now_ = std::max(now_, first + stretch - Duration{1});
   return true;
 }

@@ -55,6 +55,15 @@ class Simulation {
     EventQueue events;
     std::vector<Source> sources;
     void refresh() noexcept;
+    /// kFew: with at most two sources, as most simulations have, nothing is searched.
+    template <bool kFew>
+    [[nodiscard]] std::uint32_t next() const noexcept {
+      return kFew ? events.next_of_few() : events.next_source();
+    }
+    template <bool kFew>
+    void set(std::uint32_t source, Instant at) noexcept {
+      kFew ? events.set_of_few(source, at) : events.set(source, at);
+    }
   };
   struct PlacedLine {
     std::unique_ptr<Line> line;
@@ -72,7 +81,9 @@ class Simulation {
     return sides_[direction == path::Direction::west_to_east ? 1 : 0];
   }
   static std::uint32_t add_source(Side& side, Source source);
+  template <bool kFew>
   void run_side(Side& side, Instant end);
+  template <bool kFew>
   void deliver(Side& side, Line& line, Instant now);
 
   transport::PayloadStore store_;

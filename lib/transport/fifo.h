@@ -35,6 +35,8 @@ class Fifo {
       grow();
     return items_[tail_ & mask_];
   }
+  /// The same place again, which spare() has made sure of.
+  Item& spared() noexcept { return items_[tail_ & mask_]; }
   void commit() noexcept { ++tail_; }
   /// Only when not empty(), all three.
   [[nodiscard]] Item& front() noexcept { return items_[head_ & mask_]; }

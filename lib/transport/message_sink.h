@@ -47,12 +47,13 @@ class MessageSink {
   [[nodiscard]] std::uint64_t payload_bytes() const noexcept { return payload_bytes_; }
 
  private:
-  [[nodiscard]] Refusal check_length(const Packet& packet, wire::Position position) const noexcept;
+  [[nodiscard]] bool right_length(const Packet& packet, wire::Position position) const noexcept;
   Refusal begin(const Packet& packet, const OpcodeMeaning& meaning);
+  Refusal begin_send();
   [[nodiscard]] bool lacks_receive() const noexcept {
     return !config_.endless_receives && receives_.empty();
   }
-  void finish(const Packet& packet, const OpcodeMeaning& meaning, Instant now);
+  void tell(const Packet& packet, const OpcodeMeaning& meaning, Instant now);
 
   QpConfig config_;
   Memory& memory_;
@@ -67,5 +68,52 @@ class MessageSink {
   std::uint64_t got_ = 0;
   std::uint64_t messages_ = 0, payload_bytes_ = 0;
 };
+
+// Here, because each packet that a simulation delivers passes through them.
+
+inline bool MessageSink::in_place(const OpcodeMeaning& meaning) const noexcept {
+  if (begins_message(meaning.position)) return !open_;
+  return open_ && meaning.operation == operation_;
+}
+
+inline bool MessageSink::right_length(const Packet& packet,
+                                      wire::Position position) const noexcept {
+  if (!ends_message(position)) return packet.payload == config_.mtu;
+  const bool empty_last = position == wire::Position::last && packet.payload == 0;
+  return packet.payload <= config_.mtu && !empty_last;
+}
+
+/// The first packet of a message says where it goes.
+inline Refusal MessageSink::begin(const Packet& packet, const OpcodeMeaning& meaning) {
+  operation_ = meaning.operation;
+  got_ = 0;
+  if (meaning.operation != wire::Operation::write) return begin_send();
+  if (!memory_.allows(packet.r_key, packet.va, packet.length)) return Refusal::access_error;
+  va_ = packet.va;
+  room_ = packet.length;
+  return Refusal::none;
+}
+
+inline Refusal MessageSink::take(const Packet& packet, const OpcodeMeaning& meaning, Instant now) {
+  if (!right_length(packet, meaning.position)) return Refusal::invalid_request;
+  if (begins_message(meaning.position)) {
+    if (const auto refusal = begin(packet, meaning); refusal != Refusal::none) return refusal;
+  }
+  const bool ends = ends_message(meaning.position);
+  const bool write = meaning.operation == wire::Operation::write;
+  const std::uint64_t got = got_ + packet.payload;
+  if (got > room_ || (ends && write && got != room_)) return Refusal::invalid_request;
+  if (ends && write && meaning.immediate && lacks_receive()) return Refusal::no_receive;
+  if (write || !config_.endless_receives) {
+    memory_.store(va_ + got_, packet.data, packet.payload, store_);
+  }
+  got_ = got;
+  payload_bytes_ += packet.payload;
+  open_ = !ends;
+  if (!ends) return Refusal::none;
+  ++messages_;
+  if (!write || meaning.immediate || config_.report_writes) tell(packet, meaning, now);
+  return Refusal::none;
+}
 
 }  // namespace lw::transport

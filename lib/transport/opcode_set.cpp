@@ -14,6 +14,7 @@ std::array<OpcodeMeaning, 32> meanings() noexcept {
         .operation = info.operation,
         .position = info.position,
         .known = true,
+        .response = info.role == wire::Role::response,
         .immediate = info.extensions.has(wire::Extension::immdt),
         .invalidate = info.extensions.has(wire::Extension::ieth),
     };

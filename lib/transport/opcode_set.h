@@ -9,11 +9,13 @@
 
 namespace lw::transport {
 
-/// What a packet's opcode means to a responder: found by one look-up.
-struct OpcodeMeaning {
+/// What a packet's opcode means to a responder: found by one look-up. Eight bytes, so that a row's
+/// address is a shift.
+struct alignas(8) OpcodeMeaning {
   wire::Operation operation{};
   wire::Position position{};
   bool known = false;
+  bool response = false;
   bool immediate = false;
   bool invalidate = false;
 };

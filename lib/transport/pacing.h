@@ -54,8 +54,8 @@ class Pacing {
 
  private:
   [[nodiscard]] bool limits() const noexcept {
-    return control_ == RateControl::fixed ||
-           (control_ == RateControl::dcqcn && reaction_.limiting());
+    if (control_ == RateControl::none) return false;
+    return control_ == RateControl::fixed || reaction_.limiting();
   }
 
   RateControl control_;

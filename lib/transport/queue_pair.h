@@ -3,7 +3,7 @@
 
 #include "transport/datagram_responder.h"
 #include "transport/pacing.h"
-#include "transport/requester.h"
+#include "transport/requester_next.h"
 #include "transport/responder.h"
 
 namespace lw::transport {
@@ -24,6 +24,10 @@ class QueuePair {
   /// The next packet to send, into a fresh one, if one may go now. Its payload's slot is the
   /// caller's.
   bool next(Instant now, Packet& packet);
+  /// The one that has_control() tells of, into a fresh packet.
+  void next_control(Packet& packet) {
+    cnp_due_ ? notify(packet) : responder_.responses().next(packet);
+  }
   /// Whether next() is worth asking: something waits, be it for congestion control.
   [[nodiscard]] bool wants_to_send() const noexcept {
     return requester_.ready() || !responder_.responses().empty() || cnp_due_;
@@ -77,7 +81,7 @@ inline void QueuePair::receive(const Packet& packet, Instant now) {
   }
   if (packet.opcode == kCnpOpcode) {
     pacing_.on_cnp(now);
-  } else if (!is_request(packet.opcode)) {
+  } else if (meaning_of(packet.opcode).response) {
     requester_.receive(packet, now);
   } else if (datagrams()) {
     datagram_responder_.receive(packet, now);

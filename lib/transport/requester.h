@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 
 #include "transport/fifo.h"
@@ -36,11 +37,9 @@ class Requester {
 
   /// Whether next() would give a packet now.
   [[nodiscard]] bool ready() const noexcept {
-    if (broken_ || rnr_until_ != kNever) return false;
-    if (!resend_.empty()) return true;
-    if (cursor_wqe_ >= queue_.size()) return false;
-    const Wqe& wqe = queue_[cursor_wqe_];
-    return !reliable() || ((cursor_wqe_ < begun_ || may_begin(wqe)) && fits_window(wqe));
+    assert(!known_ready_ || find_ready());
+    if (!known_ready_) known_ready_ = find_ready();
+    return known_ready_;
   }
   /// The next packet, into a fresh one; only when ready(). Its payload's slot is the caller's.
   void next(Instant now, Packet& packet);
@@ -70,13 +69,9 @@ class Requester {
     std::uint32_t psns = 0;
     std::uint32_t ssn = 0;  // its number among all, from 1 (IBTA vol. 1, 9.7.5.1.1)
     Instant posted;
+    bool fetches = false;  // answered with data, one by one; an ACK can't complete it
 
     [[nodiscard]] Sequence end() const noexcept { return first + psns; }
-    /// It is answered with data, one by one; an ACK can't complete it.
-    [[nodiscard]] bool fetches() const noexcept {
-      return request.operation != wire::Operation::send &&
-             request.operation != wire::Operation::write;
-    }
     [[nodiscard]] bool takes_receive() const noexcept {
       return request.operation == wire::Operation::send || request.immediate;
     }
@@ -89,22 +84,30 @@ class Requester {
   /// Whether a request of which nothing was sent yet may be.
   [[nodiscard]] bool may_begin(const Wqe& wqe) const noexcept {
     if (begun_ >= config_.max_outstanding_wqe) return false;
-    if (wqe.fetches()) return fetching_ < config_.max_rd_atomic;
+    if (wqe.fetches) return fetching_ < config_.max_rd_atomic;
     // Without credit, one message may still go alone: its RNR NAK or ACK tells how things are.
     return !config_.end_to_end_credits || !wqe.takes_receive() || wqe.ssn <= credit_limit_ ||
            begun_ == 0;
   }
+  [[nodiscard]] bool find_ready() const noexcept {
+    if (!usual_) [[unlikely]]
+      return !broken_ && rnr_until_ == kNever;
+    if (cursor_wqe_ >= queue_.size()) return false;
+    const Wqe& wqe = queue_[cursor_wqe_];
+    return !reliable() || ((cursor_wqe_ < begun_ || may_begin(wqe)) && fits_window(wqe));
+  }
   /// A READ takes the PSNs of its whole response, so it fits as a whole, or alone.
   [[nodiscard]] bool fits_window(const Wqe& wqe) const noexcept {
-    const Sequence end = wqe.fetches() ? wqe.end() : cursor_ + 1;
+    const Sequence end = wqe.fetches ? wqe.end() : cursor_ + 1;
     return end - una_ <= config_.psn_window || cursor_ == una_;
   }
 
+  [[gnu::noinline]] void next_unusual(Packet& packet);
   void make(Packet& packet, const Wqe& wqe, Sequence at);
   [[nodiscard]] bool asks_in_between(std::uint64_t index) const noexcept;
   void fill_transfer(Packet& packet, const Wqe& wqe, std::uint64_t index);
-  void fill_fetch(Packet& packet, const Wqe& wqe, std::uint64_t index) const noexcept;
-  void resend(Packet& packet);
+  [[gnu::noinline]] void fill_fetch(Packet& packet, const Wqe& wqe,
+                                    std::uint64_t index) const noexcept;
   void begin(const Wqe& wqe) noexcept;
   void sent(Sequence at, Sequence end, Instant now);
   [[nodiscard]] Wqe& wqe_at(Sequence s) noexcept;
@@ -117,11 +120,11 @@ class Requester {
   bool take_data(const Packet& packet, Sequence s) noexcept;
   bool acknowledge(Sequence up_to, Instant now);
   void progressed(Instant now);
-  void forget_resends() {
-    if (!resend_.empty()) [[unlikely]]
-      drop_resends();
+  void forget_resends();
+  void look_again() noexcept {
+    usual_ = !broken_ && rnr_until_ == kNever && resend_.empty();
+    known_ready_ = false;
   }
-  void drop_resends();
   void lost_answer(Instant now);
   void go_back(Instant now);
   void complete(Status status, Instant now, std::uint64_t original = 0);
@@ -152,6 +155,10 @@ class Requester {
   Sequence timed_ = 0;                  // the PSN whose round trip is being measured
   Instant timed_at_ = kNever;
   bool broken_ = false;
+  bool usual_ = true;  // not broken, no RNR to wait for, nothing in resend_: one look for all
+  /// ready() was true, and nothing happened since that could have changed it: progress and posts
+  /// only widen what may be sent.
+  mutable bool known_ready_ = false;
 
   Fifo<Completion> completions_;
   RequesterCounters counters_;

@@ -69,13 +69,14 @@ void Requester::take_credits(const Packet& packet) noexcept {
   const auto done = static_cast<std::uint32_t>(posted_count_ - queue_.size());
   const auto msn_ahead = wire::Psn::distance(wire::Psn{done}, wire::Psn{packet.msn});
   credit_limit_ = done + static_cast<std::uint32_t>(msn_ahead) + credits_of(code);
+  known_ready_ = false;
 }
 
 /// Moves to `up_to`, but never past a READ or an atomic: only their data completes them. Whether
 /// it got there.
 bool Requester::acknowledge(Sequence up_to, Instant now) {
   const Sequence before = una_;
-  while (una_ < up_to && !queue_.front().fetches()) {
+  while (una_ < up_to && !queue_.front().fetches) {
     const Sequence end = queue_.front().end();
     una_ = std::min(up_to, end);
     if (una_ == end) complete(Status::success, now);
@@ -93,20 +94,22 @@ void Requester::progressed(Instant now) {
   }
   timer_.progressed();
   retry_at_ = una_ < high_ && rnr_until_ == kNever ? timer_.from(now) : kNever;
-  forget_resends();
+  if (!usual_) forget_resends();
   if (cursor_ < una_) {  // what was to be sent again has arrived after all
     cursor_ = una_;
     cursor_wqe_ = 0;
+    known_ready_ = false;
   }
 }
 
 /// What was to be sent again has arrived after all.
-void Requester::drop_resends() {
+void Requester::forget_resends() {
   for (std::size_t i = resend_.size(); i > 0; --i) {
     const Sequence s = resend_.front();
     resend_.pop();
     if (s >= una_) resend_.push(s);
   }
+  look_again();
 }
 
 /// Something newer was answered, so the answer that is missing here got lost. Said once a place:
@@ -122,6 +125,7 @@ void Requester::go_back(Instant now) {
   cursor_ = una_;
   cursor_wqe_ = 0;
   resend_.clear();
+  look_again();
   timed_at_ = kNever;  // a packet sent twice measures nothing
   retry_at_ = timer_.from(now);
 }
@@ -144,9 +148,10 @@ void Requester::on_nak(const Packet& packet, Sequence s, Instant now) {
 /// request is missed once for each PSN of its response; the first one stands for all.
 void Requester::resend_one(Sequence s) {
   const Wqe& wqe = wqe_at(s);
-  if (wqe.fetches() && s != wqe.first) return;
+  if (wqe.fetches && s != wqe.first) return;
   timed_at_ = kNever;
   resend_.push(s);
+  look_again();
 }
 
 void Requester::on_rnr(const Packet& packet, Sequence s, Instant now) {
@@ -158,6 +163,7 @@ void Requester::on_rnr(const Packet& packet, Sequence s, Instant now) {
   go_back(now);
   retry_at_ = kNever;
   rnr_until_ = now + wire::rnr_timer(packet.syndrome & wire::Aeth::kValue);
+  look_again();
 }
 
 void Requester::on_data(const Packet& packet, Sequence s, Instant now) {
@@ -174,7 +180,7 @@ void Requester::on_data(const Packet& packet, Sequence s, Instant now) {
 /// Stores an answer that is the very next one; false when it doesn't fit what was asked for.
 bool Requester::take_data(const Packet& packet, Sequence s) noexcept {
   const Wqe& wqe = queue_.front();
-  if (!wqe.fetches()) return false;
+  if (!wqe.fetches) return false;
   const WorkRequest& request = wqe.request;
   if (request.operation != Operation::read_request) {
     if (meaning_of(packet.opcode).operation != Operation::atomic_ack) return false;
@@ -194,6 +200,7 @@ bool Requester::take_data(const Packet& packet, Sequence s) noexcept {
 void Requester::expire(Instant now) {
   if (rnr_until_ <= now) {
     rnr_until_ = kNever;
+    look_again();
     retry_at_ = timer_.from(now);
   }
   if (retry_at_ > now) return;
@@ -201,12 +208,12 @@ void Requester::expire(Instant now) {
   if (retries_left_ == 0) return fail(Status::retry_exceeded, now);
   --retries_left_;
   timer_.expired();
-  const bool selective =
-      config_.recovery == Recovery::selective_repeat && !queue_.front().fetches();
+  const bool selective = config_.recovery == Recovery::selective_repeat && !queue_.front().fetches;
   if (!selective) return go_back(now);
   timed_at_ = kNever;
   resend_.clear();
   resend_.push(una_);
+  look_again();
   retry_at_ = timer_.from(now);
 }
 
@@ -223,7 +230,7 @@ void Requester::complete(Status status, Instant now, std::uint64_t original) {
   done.status = status;
   if (begun_ > 0) {
     --begun_;
-    if (wqe.fetches()) --fetching_;
+    if (wqe.fetches) --fetching_;
   }
   if (cursor_wqe_ > 0) --cursor_wqe_;
   queue_.pop();
@@ -233,6 +240,7 @@ void Requester::complete(Status status, Instant now, std::uint64_t original) {
 void Requester::fail(Status status, Instant now) {
   broken_ = true;
   retry_at_ = rnr_until_ = kNever;
+  look_again();
   complete(status, now);
   while (!queue_.empty()) complete(Status::flushed, now);
 }

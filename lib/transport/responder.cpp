@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "transport/credits.h"
-
 namespace lw::transport {
 
 using wire::NakCode;
@@ -33,43 +31,17 @@ Responder::~Responder() {
   for (const auto& [s, packet] : kept_) store_.release(packet.data);
 }
 
-[[gnu::flatten]] void Responder::receive(const Packet& packet, Instant now) {
-  if (broken_) return;
+/// Not the one that is expected.
+void Responder::on_other(const Packet& packet) {
   const std::int32_t ahead = wire::Psn::distance(psn_of(expected_), packet.psn);
-  if (ahead == 0) {
-    execute(packet, now);
-    execute_kept(now);
-  } else if (ahead > 0) {
-    on_gap(packet, expected_ + static_cast<std::uint32_t>(ahead));
-  } else if (const auto behind = static_cast<std::uint32_t>(-ahead); behind <= expected_) {
-    on_duplicate(packet, expected_ - behind);
-  }
+  if (ahead > 0) return on_gap(packet, expected_ + static_cast<std::uint32_t>(ahead));
+  const auto behind = static_cast<std::uint32_t>(-ahead);
+  if (behind <= expected_) on_duplicate(packet, expected_ - behind);
 }
 
-void Responder::execute(const Packet& packet, Instant now) {
-  const Refusal refusal = dispatch(packet, now);
-  if (refusal != Refusal::none) return refuse(refusal);
-  ++counters_.packets;
-  nak_pending_ = false;
-  const OpcodeMeaning& meaning = meaning_of(packet.opcode);
-  const bool transfer =
-      meaning.operation == Operation::send || meaning.operation == Operation::write;
-  if (transfer) {
-    ++expected_;
-    if (ends_message(meaning.position)) ++msn_;
-    if (packet.ack_req) ack();
-  }
-}
-
-Refusal Responder::dispatch(const Packet& packet, Instant now) {
-  const OpcodeMeaning& meaning = meaning_of(packet.opcode);
-  if (!meaning.known || !sink_.in_place(meaning)) return Refusal::invalid_request;
-  if (meaning.operation == Operation::read_request) return execute_read(packet);
-  if (is_atomic(meaning.operation)) return execute_atomic(packet, meaning.operation);
-  if (meaning.operation != Operation::send && meaning.operation != Operation::write) {
-    return Refusal::invalid_request;
-  }
-  return sink_.take(packet, meaning, now);
+Refusal Responder::fetch(const Packet& packet, Operation operation) {
+  if (operation == Operation::read_request) return execute_read(packet);
+  return is_atomic(operation) ? execute_atomic(packet, operation) : Refusal::invalid_request;
 }
 
 Refusal Responder::execute_read(const Packet& packet) {
@@ -147,18 +119,9 @@ void Responder::execute_kept(Instant now) {
   }
 }
 
-void Responder::ack() { responses_.acknowledge(psn_of(expected_ - 1), credit_syndrome(), msn_); }
-
 void Responder::nak(Sequence s, NakCode code) {
   responses_.acknowledge(psn_of(s),
                          syndrome_of(wire::AethKind::nak, static_cast<std::uint8_t>(code)), msn_);
-}
-
-std::uint8_t Responder::credit_syndrome() const noexcept {
-  if (!config_.end_to_end_credits || config_.endless_receives) {
-    return wire::Aeth::kUnlimitedCredits;
-  }
-  return credit_code(sink_.receives());
 }
 
 /// Executed before: answered again, with the newest state. (IBTA vol. 1, 9.7.1.1 and 9.7.5.1.5)

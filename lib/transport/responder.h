@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "transport/credits.h"
 #include "transport/message_sink.h"
 #include "transport/response_queue.h"
 
@@ -56,19 +57,24 @@ class Responder {
   void execute(const Packet& packet, Instant now);
   Refusal execute_read(const Packet& packet);
   Refusal execute_atomic(const Packet& packet, wire::Operation operation);
-  Refusal dispatch(const Packet& packet, Instant now);
-  void refuse(Refusal refusal);
+  [[gnu::noinline]] Refusal fetch(const Packet& packet, wire::Operation operation);
+  // Rare: kept out of line, and out of the way of what isn't.
+  [[gnu::noinline]] void refuse(Refusal refusal);
+  [[gnu::noinline]] void on_other(const Packet& packet);
+  [[gnu::noinline]] void execute_kept(Instant now);
 
   void on_duplicate(const Packet& packet, Sequence s);
   void replay_read(const Packet& packet, Sequence s);
   void replay_atomic(const Packet& packet, Sequence s);
   void on_gap(const Packet& packet, Sequence s);
   void keep(const Packet& packet, Sequence s);
-  void execute_kept(Instant now);
 
   void ack();
   void nak(Sequence s, wire::NakCode code);
-  [[nodiscard]] std::uint8_t credit_syndrome() const noexcept;
+  [[nodiscard]] std::uint8_t credit_syndrome() const noexcept {
+    const bool counted = config_.end_to_end_credits && !config_.endless_receives;
+    return counted ? credit_code(sink_.receives()) : wire::Aeth::kUnlimitedCredits;
+  }
 
   QpConfig config_;
   Memory& memory_;
@@ -85,5 +91,35 @@ class Responder {
   Sequence asked_ = 0;               // selective repeat: gaps below it have had their NAKs
   ResponderCounters counters_;
 };
+
+// Here, because each request that a simulation delivers passes through them.
+
+inline void Responder::receive(const Packet& packet, Instant now) {
+  if (broken_) return;
+  if (packet.psn != psn_of(expected_)) [[unlikely]]
+    return on_other(packet);
+  execute(packet, now);
+  if (!kept_.empty()) execute_kept(now);
+}
+
+inline void Responder::execute(const Packet& packet, Instant now) {
+  const OpcodeMeaning& meaning = meaning_of(packet.opcode);
+  if (!meaning.known || !sink_.in_place(meaning)) return refuse(Refusal::invalid_request);
+  const bool transfer =
+      meaning.operation == wire::Operation::send || meaning.operation == wire::Operation::write;
+  const Refusal refusal =
+      transfer ? sink_.take(packet, meaning, now) : fetch(packet, meaning.operation);
+  if (refusal != Refusal::none) return refuse(refusal);
+  ++counters_.packets;
+  nak_pending_ = false;
+  if (!transfer) return;
+  ++expected_;
+  if (ends_message(meaning.position)) ++msn_;
+  if (packet.ack_req) ack();
+}
+
+inline void Responder::ack() {
+  responses_.acknowledge(psn_of(expected_ - 1), credit_syndrome(), msn_);
+}
 
 }  // namespace lw::transport

@@ -6,6 +6,7 @@
 #include "transport/opcode_set.h"
 #include "transport/packet.h"
 #include "transport/qp_config.h"
+#include "wire/aeth.h"
 
 namespace lw::transport {
 
@@ -14,10 +15,22 @@ namespace lw::transport {
 class ResponseQueue {
  public:
   ResponseQueue(const QpConfig& config, Memory& memory, PayloadStore& store)
-      : config_(config), opcodes_(config.transport), memory_(memory), store_(store) {}
+      : config_(config),
+        opcodes_(config.transport),
+        ack_opcode_(opcodes_.of(wire::Operation::ack, wire::Position::only)),
+        memory_(memory),
+        store_(store) {}
 
   /// An ACK or NAK with this syndrome. Newer ACKs replace one that still waits, where allowed.
-  void acknowledge(wire::Psn psn, std::uint8_t syndrome, std::uint32_t msn);
+  void acknowledge(wire::Psn psn, std::uint8_t syndrome, std::uint32_t msn) {
+    const bool merge = !items_.empty() && merges(items_.back(), syndrome);
+    Item& item = merge ? items_.back() : items_.add();
+    item.kind = Kind::acknowledge;
+    item.syndrome = syndrome;
+    item.psn = psn;
+    item.msn = msn;
+    item.sent = 0;
+  }
   /// The response to a READ of `length` bytes at `va`, from its first PSN.
   void read(wire::Psn psn, std::uint64_t va, std::uint32_t length, std::uint32_t msn);
   void atomic(wire::Psn psn, std::uint64_t original, std::uint32_t msn);
@@ -27,7 +40,19 @@ class ResponseQueue {
   [[nodiscard]] bool data_next() const noexcept { return items_.front().kind == Kind::read; }
   /// The next packet, into a fresh one; only when not empty(). Its payload is read from the
   /// memory now.
-  void next(Packet& packet);
+  void next(Packet& packet) {
+    Item& item = items_.front();
+    packet.psn = item.psn + item.sent;
+    packet.dest_qp = config_.dest_qpn;
+    packet.source_qp = config_.qpn;
+    packet.from_host = config_.host;
+    packet.to_host = config_.dest_host;
+    packet.syndrome = item.syndrome;
+    packet.msn = item.msn;
+    if (item.kind != Kind::acknowledge) return fill_data(packet, item);
+    packet.opcode = ack_opcode_;
+    items_.pop();
+  }
 
  private:
   enum class Kind : std::uint8_t { acknowledge, read, atomic };
@@ -40,13 +65,19 @@ class ResponseQueue {
     std::uint32_t length = 0;
     std::uint32_t sent = 0;  // packets of a READ response
   };
-  void fill_read(Packet& packet, Item& item);
-  [[nodiscard]] static bool finished(const Item& item, std::uint32_t mtu) noexcept {
-    return item.kind != Kind::read || item.sent == packets_of(item.length, mtu);
+  static bool is_ack(std::uint8_t syndrome) noexcept {
+    return syndrome >> wire::Aeth::kKindShift == 0;
   }
+  [[nodiscard]] bool merges(const Item& waiting, std::uint8_t syndrome) const noexcept {
+    return config_.coalesce_acks && waiting.kind == Kind::acknowledge && is_ack(syndrome) &&
+           is_ack(waiting.syndrome);
+  }
+  void fill_data(Packet& packet, Item& item);
+  void fill_read(Packet& packet, Item& item);
 
   QpConfig config_;
   OpcodeSet opcodes_;
+  std::uint8_t ack_opcode_;
   Memory& memory_;
   PayloadStore& store_;
   Fifo<Item> items_;
