@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/frames/frame_run.h"
 
+#include <bit>
+
 #include "gen/frames/frame_template.h"
 
 namespace lw::gen {
@@ -8,6 +10,12 @@ namespace {
 
 std::uint32_t change_of(const MovingField& field, std::uint64_t value) noexcept {
   return field.patch != nullptr ? (*field.patch)(value) : 0;
+}
+
+template <std::size_t Width>
+void put(const MovingField& field, std::uint32_t value, std::byte* payload) noexcept {
+  const wire::BigEndian<Width> bytes(value);
+  std::memcpy(payload + field.offset, &bytes, Width);
 }
 
 }  // namespace
@@ -23,11 +31,13 @@ FrameRun::FrameRun(const FrameTemplate& frame, const Moving& first, const Moving
   const FrameShape& shape = *shape_;
   const std::uint32_t changed =
       (first.ack_req ? std::uint32_t{wire::Bth::kAckReq} << 24 : 0u) | first.psn.value();
-  word_ = changed | std::uint32_t{shape.reserved7} << 24;
+  word_ = std::rotl(changed | std::uint32_t{shape.reserved7} << 24, kPsnShift);
   icrc_ = frame.icrc_at_rest() ^ change_of(shape.acknowledge, changed) ^ change_of(shape.va, va_) ^
           change_of(shape.length, dma_length_) ^ change_of(shape.msn, msn_) ^
           change_of(shape.immediate, immediate_) ^ change_of(shape.sequence, sequence_);
-  for (std::size_t i = 0; i < shape.own_words; ++i) own_[i] = frame.own_word(i);
+  for (std::size_t i = 0; i < own_.size(); ++i) {
+    own_[i] = frame.own_word(i < shape.own_words ? i : 0);
+  }
 }
 
 /// What most frames don't have; returns what it does to the next frame's ICRC.

@@ -31,6 +31,7 @@ bool adopt(FrameShape& shape, const FrameStart& start) noexcept {
     if (count == own.size()) return false;
     own[count++] = offset;
   }
+  std::fill(own.begin() + static_cast<std::ptrdiff_t>(count), own.end(), own[0]);
   shape.own = own;
   shape.own_words = static_cast<std::uint8_t>(count);
   return true;

@@ -45,9 +45,10 @@ struct FrameShape {
   bool moves_rare = false;     // there is a length, MSN or immediate
   std::uint8_t reserved7 = 0;  // the bits beside AckReq
   std::uint8_t own_words = 0;
-  std::uint16_t headers = 0, icrc_at = 0;    // bytes before the payload, and from it to the ICRC
-  std::array<std::int16_t, kMostOwn> own{};  // where, in bytes from the payload's start
-  MovingField acknowledge;                   // AckReq and PSN, one field of four bytes
+  std::uint16_t headers = 0, icrc_at = 0;  // bytes before the payload, and from it to the ICRC
+  // Where, in bytes from the payload's start; those behind own_words repeat the first.
+  std::array<std::int16_t, kMostOwn> own{};
+  MovingField acknowledge;  // AckReq and PSN, one field of four bytes
   MovingField va, length, msn, immediate, sequence, send_time;
   roce::FrameLayout layout;
   std::size_t payload_length = 0;

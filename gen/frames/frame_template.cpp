@@ -138,7 +138,9 @@ FrameTemplate::FrameTemplate(const roce::FrameFields& fields, wire::Bytes payloa
 std::byte* FrameTemplate::make(const Moving& moving, SendStamp& stamp, std::byte* payload,
                                Imprint& held) const noexcept {
   if (elastic_) return make_elastic(moving, stamp, payload, held);
-  return FrameRun(*this, moving, {}).make(stamp, payload, held);
+  FrameRun run(*this, moving, {});
+  FrameMaker<Moves::all>(*shape_, stamp).make(run, payload, held);
+  return payload - shape_->headers;
 }
 
 std::byte* FrameTemplate::make_elastic(const Moving& moving, const SendStamp& stamp,
@@ -155,23 +157,24 @@ void FrameTemplate::write(const Moving& moving, wire::MutableBytes out) const no
   if (elastic_) return elastic_->write(moving, out);
   const FrameShape& shape = *shape_;
   FrameRun run(*this, moving, {});
+  SendStamp stamp{.time_ns = moving.send_time_ns};
+  const FrameMaker<Moves::all> maker(shape, stamp);
   FrameStart start = shape.start;
-  run.write_own(shape, start.payload());
+  maker.write_own(run, start.payload());
   const roce::FrameLayout& layout = shape.layout;
   const std::size_t covered = layout.icrc - layout.payload;  // payload and pad
   const std::size_t known = layout.payload + std::min(covered, FrameStart::kPayload);
   std::copy_n(start.payload() - layout.payload, known, out.begin());
   write_rest(shape, out.data() + layout.payload);
-  SendStamp stamp{.time_ns = moving.send_time_ns};
-  if (shape.has_icrc) run.move(shape, stamp, out.data() + layout.payload);
+  maker.move(run, out.data() + layout.payload);
 }
 
 void FrameTemplate::patch(const Moving& moving, wire::MutableBytes out) const noexcept {
   if (elastic_) return elastic_->write(moving, out);
   assert(out.size() >= shape_->layout.size);
-  if (!shape_->has_icrc) return;  // a truncated frame: nothing moves
   SendStamp stamp{.time_ns = moving.send_time_ns};
-  FrameRun(*this, moving, {}).move(*shape_, stamp, out.data() + shape_->layout.payload);
+  FrameRun run(*this, moving, {});
+  FrameMaker<Moves::all>(*shape_, stamp).move(run, out.data() + shape_->layout.payload);
 }
 
 }  // namespace lw::gen

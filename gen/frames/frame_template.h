@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "gen/frames/elastic_frame.h"
-#include "gen/frames/frame_run.h"
+#include "gen/frames/frame_maker.h"
 #include "gen/frames/frame_shapes.h"
 #include "gen/frames/moving.h"
 #include "profile/flow_fault.h"
@@ -64,7 +64,7 @@ class FrameTemplate {
   /// the ICRC, and reads nothing.
   void patch(const Moving& moving, wire::MutableBytes out) const noexcept;
 
-  /// FrameRun::make() of a single frame; also of an elastic template.
+  /// FrameMaker::make() of a single frame; also of an elastic template. Returns where it starts.
   std::byte* make(const Moving& moving, SendStamp& stamp, std::byte* payload,
                   Imprint& held) const noexcept;
 

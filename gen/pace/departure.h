@@ -6,8 +6,10 @@
 
 namespace lw::gen {
 
-/// Frames in a row of one flow that are counted alike.
+/// Frames in a row that are counted alike: all of one flow, or each of another one's.
 struct Departure {
+  static constexpr std::uint32_t kSeveral = UINT32_MAX;  // flows
+
   std::uint32_t flow = 0, frames = 0;
   FrameFacts facts;
 };
@@ -18,10 +20,10 @@ inline void count_sent(FlowTally& tally, const FrameFacts& facts, std::uint64_t 
   tally.bytes += frames * facts.size;
   tally.wire_bytes += frames * wire_bytes(facts.size);
   tally.payload_bytes += frames * facts.payload;
-  if (facts.ends_message) tally.messages += frames;
-  if (facts.lacks_signature) tally.unsigned_frames += frames;
-  if (facts.fault != FrameFacts::kSound) [[unlikely]]
-    tally.faults[facts.fault] += frames;
+  if (facts.has(FrameFacts::kEndsMessage)) tally.messages += frames;
+  if (facts.has(FrameFacts::kLacksSignature)) tally.unsigned_frames += frames;
+  if (facts.fault() != FrameFacts::kSound) [[unlikely]]
+    tally.faults[facts.fault()] += frames;
 }
 
 /// Frames that were counted as sent are given up instead.

@@ -69,33 +69,24 @@ std::optional<DueFrame> Scheduler::next() const noexcept {
                   stream.fault()};
 }
 
-/// Where it will be asked: a source that came before says whether its run ends.
+/// Where it will be asked: a source that came before says whether its run ends. The sources
+/// themselves the hardware fetches as well: they mostly come in their order.
 inline void Scheduler::fetch_walk(std::uint32_t flow) const noexcept {
   if (!sources_[flow].runs_out()) return;
   const auto* walk = reinterpret_cast<const char*>(&walks_[flow]);
   for (std::size_t i = 0; i < 6 * kLine; i += kLine) __builtin_prefetch(walk + i);
 }
 
-inline void Scheduler::fetch_source(std::uint32_t flow) const noexcept {
-  const auto* source = reinterpret_cast<const char*>(&sources_[flow]);
-  __builtin_prefetch(source, 1);
-  __builtin_prefetch(source + kLine, 1);
-}
-
-/// The sources of the slot after the one that begins, and this one's walks; their sources came a
-/// slot ago.
+/// Of the wheel's slot that begins.
 void Scheduler::fetch_slot() const noexcept {
   for (const Turn& turn : turns_.wheel().under_way()) fetch_walk(turn.flow);
-  turns_.wheel().for_next_slot([this](std::uint32_t flow) { fetch_source(flow); });
 }
 
-/// The same of rounds of so many turns. Runs that are long end seldom, and mostly one behind the
-/// other.
+/// Of the next round, if it has as many turns as the one before. Runs that are long end seldom, and
+/// mostly one behind the other.
 void Scheduler::fetch_round(std::size_t turns) noexcept {
-  if (std::exchange(runs_end_, false)) {
-    turns_.for_belt(0, turns, [this](std::uint32_t flow) { fetch_walk(flow); });
-  }
-  turns_.for_belt(turns, 2 * turns, [this](std::uint32_t flow) { fetch_source(flow); });
+  if (!std::exchange(runs_end_, false)) return;
+  turns_.for_belt(0, turns, [this](std::uint32_t flow) { fetch_walk(flow); });
 }
 
 }  // namespace lw::gen

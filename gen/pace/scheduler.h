@@ -79,7 +79,6 @@ class Scheduler {
   void fetch_slot() const noexcept;
   void fetch_round(std::size_t turns) noexcept;
   void fetch_walk(std::uint32_t flow) const noexcept;
-  void fetch_source(std::uint32_t flow) const noexcept;
   std::vector<FlowWalk> walks_of(const profile::FlowProfile& profile);
   std::vector<FlowSource> first_sources() noexcept;
   [[nodiscard]] std::vector<Turn> first_turns() const;

@@ -37,29 +37,33 @@ class TurnBelt {
     --size_;
   }
   /// Takes off as many as `next` has, the i-th of which is when that flow's next turn is. Those
-  /// that it takes() and that are at most `reach` behind are put on; `leave(turn)` gets the others.
+  /// that it takes() and that are at most `reach` behind the first one are put on; `leave(turn)`
+  /// gets the others.
   template <class Leave>
   void take_round(std::span<const Duration> next, Duration reach, Leave leave) noexcept {
-    const std::size_t mask = ring_.size() - 1;
-    std::size_t from = front_, to = front_ + size_;
+    const Turn* before = ring_.data() + front_;  // a row(): in one piece
+    Turn* const begin = ring_.data();
+    Turn* const end = begin + ring_.size();
+    Turn* to = begin + place(size_);
     Duration last_at = last_.at;
     std::uint32_t last_flow = last_.flow;
-    Turn* const ring = ring_.data();
+    std::size_t left = 0;
+    const Duration until = next.empty() ? Duration{0} : before->at + reach;
     for (const Duration at : next) {
-      const Turn& before = ring[from++ & mask];  // read before a full ring's place is used again
-      const std::uint32_t flow = before.flow;
+      const std::uint32_t flow = before++->flow;  // read before a full ring's place is used again
       const bool behind = at > last_at || (at == last_at && flow > last_flow);
-      if (!behind || at - before.at > reach) [[unlikely]] {
+      if (!behind || at > until) [[unlikely]] {
         leave(Turn{at, flow});
+        ++left;
         continue;
       }
-      Turn& place = ring[to++ & mask];
-      place.at = last_at = at;
-      place.flow = last_flow = flow;
+      to->at = last_at = at;
+      to->flow = last_flow = flow;
+      if (++to == end) to = begin;
     }
     last_ = {last_at, last_flow};
-    front_ = from & mask;
-    size_ = to - from;
+    front_ = place(next.size());
+    size_ -= left;
   }
 
  private:

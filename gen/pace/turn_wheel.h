@@ -32,14 +32,8 @@ class TurnWheel {
   bool put_back(Duration at) noexcept;
   bool remove_first() noexcept;
 
-  /// The turns of the slot under way, and of the one that comes next: for who fetches ahead.
+  /// The turns of the slot under way: for who fetches ahead.
   [[nodiscard]] const std::vector<Turn>& under_way() const noexcept { return under_way_; }
-  template <class Use>
-  void for_next_slot(Use use) const noexcept {
-    const std::int64_t slot = next_slot();
-    if (slot == kNever) return;
-    for (auto flow = slots_[index_of(slot)]; flow != kNone; flow = links_[flow].next) use(flow);
-  }
 
  private:
   struct Link {

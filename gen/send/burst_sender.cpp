@@ -23,6 +23,7 @@ BurstSender::BurstSender(BurstSender&& other) noexcept
       pool_(other.pool_),
       audit_(other.audit_),
       departures_(other.departures_),
+      flows_(other.flows_),
       first_due_(other.first_due_),
       buffers_(other.buffers_),
       rows_(std::exchange(other.rows_, 0)),
@@ -63,7 +64,7 @@ std::size_t BurstSender::hand_over(Instant now) noexcept {
 
 BurstSender::Outcome BurstSender::send(Instant start) noexcept {
   if (count_ == 0) return {};
-  Outcome outcome{.departures = std::span(departures_).first(rows_)};
+  Outcome outcome{.departures = std::span(departures_).first(rows_), .flows = flows_};
   if (made_ > 0) {
     if (!copies_.empty()) {
       make_copies();

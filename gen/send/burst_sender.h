@@ -43,8 +43,7 @@ class BurstSender {
   /// a frame they would be read again from the sender. One at a time; close() ends it.
   class Filling {
    public:
-    explicit Filling(BurstSender& sender) noexcept
-        : sender_(&sender), imprint_(sender.pool_->imprint_offset()) {
+    explicit Filling(BurstSender& sender) noexcept : sender_(&sender) {
       if (sender.count_ == 0) sender.refill();
       made_ = sender.made_;
       have_ = sender.have_;
@@ -58,63 +57,45 @@ class BurstSender {
     }
     [[nodiscard]] std::size_t room() const noexcept { return room_; }
 
-    /// Adds a frame where there is room(): SendBuffers::fill() by `make`, or without a buffer for
-    /// it one that is given up. Returns the buffer, or null.
-    template <class Make>
-    rte_mbuf* add(Make make) noexcept {
-      --room_;
-      if (made_ == have_) [[unlikely]] {
-        Imprint nothing;
-        make(sender_->nowhere_.data() + SendBuffers::kPayloadAt, nothing);
-        return nullptr;
-      }
-      rte_mbuf* buffer = sender_->buffers_[made_++];
-      SendBuffers::fill(buffer, imprint_, make);
-      return buffer;
-    }
-    /// Of an added frame, where the port is_timed().
-    void set_due(rte_mbuf* buffer, Instant due) noexcept { sender_->timed_->stamp(buffer, due); }
-    /// The last so many frames are of this flow, the first of them due `at`.
-    void end_row(std::uint32_t flow, Duration at, const FrameFacts& facts,
-                 std::uint32_t frames) noexcept {
-      if (rows_ == 0) sender_->first_due_ = at;
-      note(sender_->departures_[rows_++], flow, facts, frames);
-    }
-
-    /// For frames that are a row each: buffers for them. Those of the first so many `turns` are
-    /// added when SendBuffers::fill() has made them, one after the other.
+    /// Those at hand, for the next frames.
     [[nodiscard]] std::span<rte_mbuf* const> buffers() const noexcept {
       return std::span(sender_->buffers_).subspan(made_, have_ - made_);
     }
-    template <class FactsOf>
-    void note_rows(std::span<const Turn> turns, FactsOf facts_of) noexcept {
-      Departure* row = sender_->departures_.data() + rows_;
-      for (const Turn& turn : turns) note(*row++, turn.flow, facts_of(turn.flow), 1);
-    }
-    void add_noted(std::size_t frames, Duration at) noexcept {
-      if (rows_ == 0) sender_->first_due_ = at;
+    /// The first so many of buffers() hold frames now, of one flow and the first of them due `at`.
+    void add(std::uint32_t flow, std::uint32_t frames, Duration at,
+             const FrameFacts& facts) noexcept {
       made_ += frames;
-      rows_ += frames;
-      room_ -= frames;
+      note({.flow = flow, .frames = frames, .facts = facts}, at);
     }
+    /// The same of Departure::kSeveral flows, once these are each frame's.
+    [[nodiscard]] std::span<std::uint32_t> flows() noexcept {
+      return std::span(sender_->flows_).last(room_);
+    }
+    /// One for which there is no buffer: it is given up.
+    void add_nowhere(std::uint32_t flow, Duration at, const FrameFacts& facts) noexcept {
+      note({.flow = flow, .frames = 1, .facts = facts}, at);
+    }
+    /// Where that frame can be made.
+    [[nodiscard]] std::byte* nowhere() noexcept {
+      return sender_->nowhere_.data() + SendBuffers::kPayloadAt;
+    }
+    /// Of a frame where the port is_timed().
+    void set_due(rte_mbuf* buffer, Instant due) noexcept { sender_->timed_->stamp(buffer, due); }
 
    private:
-    /// Field by field: a whole one put together elsewhere is read back from where its parts were
-    /// just written, and waits for the stores (54 of 100 samples of a turn).
-    static void note(Departure& row, std::uint32_t flow, const FrameFacts& facts,
-                     std::uint32_t frames) noexcept {
-      row.flow = flow;
-      row.frames = frames;
-      row.facts = facts;
+    void note(const Departure& row, Duration at) noexcept {
+      if (rows_ == 0) sender_->first_due_ = at;
+      sender_->departures_[rows_++] = row;
+      room_ -= row.frames;
     }
 
     BurstSender* sender_;
-    int imprint_;
     std::size_t made_ = 0, have_ = 0, room_ = 0, rows_ = 0;
   };
 
   struct Outcome {
     std::span<const Departure> departures;
+    std::span<const std::uint32_t> flows;  // by frame, where a departure is of several
     std::size_t sent = 0;            // of their frames the first so many; the others are given up
     bool complete = true;            // none are given up
     std::int64_t wall_clock_ns = 0;  // just before the port got them; with copies only
@@ -138,7 +119,8 @@ class BurstSender {
   SendBuffers* pool_;
   SendAudit* audit_;
   std::array<Departure, kBurst> departures_;
-  Duration first_due_{};  // of the burst's frames
+  std::array<std::uint32_t, kBurst> flows_{};  // by frame, where a departure is of several
+  Duration first_due_{};                       // of the burst's frames
   std::array<rte_mbuf*, kBurst> buffers_{};
   std::size_t rows_ = 0;             // departures of the burst
   std::size_t count_ = 0;            // frames of the burst

@@ -6,7 +6,7 @@
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
 
-#include "gen/frames/frame_template.h"
+#include "gen/pace/flow_source.h"
 #include "nic/pool.h"
 
 namespace lw::gen {
@@ -29,18 +29,18 @@ class SendBuffers {
 
   /// Where in a buffer its imprint stands.
   [[nodiscard]] int imprint_offset() const noexcept { return imprint_offset_; }
-  /// `make(payload, imprint)` makes a frame in the buffer and says of what size.
-  struct MadeFrame {
-    std::size_t headers = 0;  // bytes before the payload
-    std::uint16_t size = 0;
-  };
-  template <class Make>
-  static void fill(rte_mbuf* buffer, int imprint_offset, Make make) noexcept {
-    auto* payload = static_cast<std::byte*>(buffer->buf_addr) + kPayloadAt;
-    const MadeFrame frame = make(payload, *RTE_MBUF_DYNFIELD(buffer, imprint_offset, Imprint*));
-    buffer->data_off = static_cast<std::uint16_t>(kPayloadAt - frame.headers);
-    buffer->data_len = frame.size;
-    buffer->pkt_len = frame.size;
+  /// Where a frame's payload goes in a buffer, and what the buffer still holds.
+  [[gnu::always_inline]] static FlowSource::Place place_in(rte_mbuf* buffer,
+                                                           int imprint_offset) noexcept {
+    return {static_cast<std::byte*>(buffer->buf_addr) + kPayloadAt,
+            RTE_MBUF_DYNFIELD(buffer, imprint_offset, Imprint*)};
+  }
+  /// The frame in a buffer begins so many bytes before its payload, and is of that size.
+  [[gnu::always_inline]] static void set_lengths(rte_mbuf* buffer, std::size_t headers,
+                                                 std::uint16_t size) noexcept {
+    buffer->data_off = static_cast<std::uint16_t>(kPayloadAt - headers);
+    buffer->data_len = size;
+    buffer->pkt_len = size;
   }
   [[nodiscard]] const nic::Pool& pool() const noexcept { return pool_; }
 

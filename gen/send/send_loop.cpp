@@ -78,82 +78,66 @@ std::uint64_t SendLoop::fill(BurstSender& sender, Instant now, Duration elapsed,
 }
 
 /// Frames of the flow whose turn it is, as long as no other's is; returns how many.
-std::uint64_t SendLoop::take_turn(BurstSender::Filling& filling, bool timed, SendStamp& stamp,
+std::uint64_t SendLoop::take_turn(BurstSender::Filling& burst, bool timed, SendStamp& stamp,
                                   Duration elapsed, std::uint64_t most) noexcept {
-  BurstSender::Filling burst = filling;
   const std::uint32_t flow = scheduler_.turn().flow;
   FlowSource& source = scheduler_.source(flow);
-  FlowWalk& walk = scheduler_.walk(flow);
-  const Duration lead = lead_;
   const Duration until = std::min(scheduler_.alone_until(), elapsed + Duration{1});
   std::uint64_t left = most;
-  Duration at = source.due();
+  Duration last{};
   bool more = true;
   do {
-    const Duration first = source.due();
-    const FrameFacts facts = source.facts();
-    const std::uint64_t before = left;
-    bool in_run = true;
-    do {
-      at = source.due();
-      if (lead > Duration{0}) [[unlikely]]
-        stamp = {.time_ns = static_cast<std::uint64_t>(to_ns(start_ + at))};
-      rte_mbuf* buffer = burst.add([&](std::byte* payload, Imprint& held) {
-        const std::byte* start = source.make(walk, stamp, payload, held);
-        return SendBuffers::MadeFrame{static_cast<std::size_t>(payload - start), facts.size};
-      });
-      if (timed && buffer != nullptr) [[unlikely]]
-        burst.set_due(buffer, start_ + at);
-      in_run = source.advance();
-      --left;
-    } while (in_run && left > 0 && source.due() < until);
-    burst.end_row(flow, first, facts, static_cast<std::uint32_t>(before - left));
-    if (!in_run) more = go_on(flow);
+    const std::size_t frames = source.due_before(until, left);
+    last = source.due_of(frames - 1);
+    const bool alike = lead_ == Duration{0} && !timed && source.shape() != nullptr;
+    if (alike && burst.buffers().size() >= frames) [[likely]] {
+      make_row(burst, flow, stamp, frames);
+    } else {
+      for (std::size_t i = 0; i < frames; ++i) {
+        make_one(burst, flow, timed, stamp, source.due_of(i));
+      }
+    }
+    left -= frames;
+    if (!source.advance(frames)) more = go_on(flow);
   } while (left > 0 && more && source.due() < until);
-  late_[flow] = std::max(elapsed - lead - at, Duration{0});
+  late_[flow] = std::max(elapsed - lead_ - last, Duration{0});
   scheduler_.resume(more);
-  filling = burst;
   return most - left;
 }
 
-/// take_turn() of flow after flow, a frame each, as long as none of them comes again before the
-/// next one: what many QPs do. All turns are given back at once, and what a frame needs not at hand
-/// while it is made is done for all of them before and behind.
-std::uint64_t SendLoop::take_round(BurstSender::Filling& burst, SendStamp& stamp, Duration elapsed,
-                                   std::uint64_t most) noexcept {
-  std::span<const Turn> turns = scheduler_.row();
-  turns = turns.first(std::min({turns.size(), burst.buffers().size(), std::size_t{most}}));
-  std::array<Duration, BurstSender::kBurst> next;
-  burst.note_rows(turns, [this](std::uint32_t flow) { return scheduler_.source(flow).facts(); });
-  const std::size_t taken = make_round(turns, burst.buffers(), stamp, elapsed, next);
-  if (taken == 0) return 0;
-  for (const Turn& turn : turns.first(taken)) late_[turn.flow] = elapsed - turn.at;
-  burst.add_noted(taken, turns.front().at);
-  scheduler_.resume(std::span(next).first(taken));
-  return taken;
+/// Frames of one run that leave at one time, and for which there are buffers.
+void SendLoop::make_row(BurstSender::Filling& burst, std::uint32_t flow, SendStamp& stamp,
+                        std::size_t frames) noexcept {
+  FlowSource& source = scheduler_.source(flow);
+  const std::span<rte_mbuf* const> buffers = burst.buffers();
+  const FrameFacts facts = source.facts();
+  const std::size_t headers = source.shape()->headers;
+  const int imprint = buffers_.imprint_offset();
+  source.make(frames, stamp, [&](std::size_t i) {
+    SendBuffers::set_lengths(buffers[i], headers, facts.size);
+    return SendBuffers::place_in(buffers[i], imprint);
+  });
+  burst.add(flow, static_cast<std::uint32_t>(frames), source.due(), facts);
 }
 
-/// The frames of a round's first turns, and when their flows' next ones are; returns how many.
-std::size_t SendLoop::make_round(std::span<const Turn> turns, std::span<rte_mbuf* const> buffers,
-                                 SendStamp& stamp, Duration elapsed,
-                                 std::span<Duration> next) noexcept {
-  const int imprint = buffers_.imprint_offset();
-  const std::span<FlowSource> sources = scheduler_.sources();
-  Duration until = std::min(scheduler_.row_until(), elapsed + Duration{1});
-  std::size_t made = 0;
-  for (; made < turns.size(); ++made) {
-    FlowSource& source = sources[turns[made].flow];
-    if (turns[made].at >= until || !source.is_single()) break;
-    SendBuffers::fill(buffers[made], imprint, [&](std::byte* payload, Imprint& held) {
-      source.make_single(stamp, payload, held);
-      return SendBuffers::MadeFrame{source.headers(), source.facts().size};
-    });
-    const bool more = source.advance() || go_on(turns[made].flow);
-    const Duration due = more ? source.due() : TurnQueue::kNever;
-    next[made] = due;
-    if (due < until) until = due;
+/// The flow's next frame, whatever it is, which is due `at`.
+void SendLoop::make_one(BurstSender::Filling& burst, std::uint32_t flow, bool timed,
+                        SendStamp& stamp, Duration at) noexcept {
+  FlowSource& source = scheduler_.source(flow);
+  FlowWalk& walk = scheduler_.walk(flow);
+  const FrameFacts facts = source.facts();
+  if (lead_ > Duration{0}) stamp = {.time_ns = static_cast<std::uint64_t>(to_ns(start_ + at))};
+  if (burst.buffers().empty()) {
+    Imprint nothing;
+    source.make(walk, stamp, {burst.nowhere(), &nothing});
+    return burst.add_nowhere(flow, at, facts);
   }
-  return made;
+  rte_mbuf* buffer = burst.buffers().front();
+  const FlowSource::Place place = SendBuffers::place_in(buffer, buffers_.imprint_offset());
+  const std::byte* begin = source.make(walk, stamp, place);
+  SendBuffers::set_lengths(buffer, static_cast<std::size_t>(place.payload - begin), facts.size);
+  if (timed) burst.set_due(buffer, start_ + at);
+  burst.add(flow, 1, at, facts);
 }
 
 /// Behind the last frame of a source's run: it is counted, and the next one begins where the flow
@@ -165,12 +149,21 @@ bool SendLoop::go_on(std::uint32_t flow) noexcept {
   return scheduler_.refill(flow);
 }
 
-/// All frames but the first `sent` of the departures were taken in vain.
-void SendLoop::give_up(std::span<const Departure> departures, std::size_t sent) noexcept {
-  for (const Departure& departure : departures) {
+/// All frames but the first that were sent were taken in vain.
+void SendLoop::give_up(const BurstSender::Outcome& outcome) noexcept {
+  std::size_t sent = outcome.sent, frame = 0;
+  for (const Departure& departure : outcome.departures) {
     const std::size_t kept = std::min<std::size_t>(sent, departure.frames);
-    count_given_up(tallies_[departure.flow], departure.facts, departure.frames - kept);
+    if (departure.flow == Departure::kSeveral) {
+      for (const std::uint32_t flow :
+           outcome.flows.subspan(frame + kept, departure.frames - kept)) {
+        count_given_up(tallies_[flow], departure.facts, 1);
+      }
+    } else {
+      count_given_up(tallies_[departure.flow], departure.facts, departure.frames - kept);
+    }
     sent -= kept;
+    frame += departure.frames;
   }
 }
 
@@ -195,7 +188,7 @@ Result<void> SendLoop::send_due(Instant now) {
     const auto outcome = sender.send(start_);
     looked_ = std::max(looked_, outcome.looked);
     if (!outcome.complete) [[unlikely]]
-      give_up(outcome.departures, outcome.sent);
+      give_up(outcome);
     if (copy_ == nullptr) continue;
     if (auto kept = keep_copies(sender, outcome); !kept) return kept;
   }

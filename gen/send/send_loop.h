@@ -79,10 +79,23 @@ class SendLoop {
                           Duration elapsed, std::uint64_t most) noexcept;
   std::uint64_t take_round(BurstSender::Filling& burst, SendStamp& stamp, Duration elapsed,
                            std::uint64_t most) noexcept;
-  std::size_t make_round(std::span<const Turn> turns, std::span<rte_mbuf* const> buffers,
-                         SendStamp& stamp, Duration elapsed, std::span<Duration> next) noexcept;
+  void make_row(BurstSender::Filling& burst, std::uint32_t flow, SendStamp& stamp,
+                std::size_t frames) noexcept;
+  void make_one(BurstSender::Filling& burst, std::uint32_t flow, bool timed, SendStamp& stamp,
+                Duration at) noexcept;
+  /// Under way in take_round().
+  struct Round {
+    std::span<const Turn> turns;
+    std::span<Duration> next;  // by turn: when the flow's next one is
+    Duration until;            // that are before this
+    Duration elapsed;
+    std::size_t taken = 0;  // turns
+  };
+  template <Moves kMoves>
+  void make_stretch(BurstSender::Filling& burst, Round& round, const FrameShape& shape,
+                    const FrameMaker<kMoves>& shape_maker) noexcept;
   bool go_on(std::uint32_t flow) noexcept;
-  void give_up(std::span<const Departure> departures, std::size_t sent) noexcept;
+  void give_up(const BurstSender::Outcome& outcome) noexcept;
   Result<void> keep_copies(const BurstSender& sender, const BurstSender::Outcome& outcome);
 
   Scheduler& scheduler_;

@@ -59,6 +59,11 @@ IcrcFieldPatch::IcrcFieldPatch(std::size_t width, std::size_t distance) {
       tables_[i][value] = change_under(static_cast<std::uint8_t>(value), shift);
     }
   }
+  std::uint64_t change = 0;
+  for (std::size_t bits = 1; bits <= 8 * width; ++bits) {
+    change = change << 1 | 1;
+    increments_[bits] = (*this)(change);
+  }
 }
 
 }  // namespace lw::wire

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -47,9 +48,16 @@ class IcrcFieldPatch {
     return tables_[0][change & 0xff] ^ tables_[1][change >> 8];
   }
 
+  /// The same where the field, or its lower part, was counted on by one: then `change` is its
+  /// lowest bits, however many, and one look-up is enough. Only how many bits it has matters.
+  [[nodiscard]] std::uint32_t of_increment(std::uint64_t change) const noexcept {
+    return increments_[static_cast<std::size_t>(std::popcount(change))];
+  }
+
  private:
   // The field's last byte first. In place: a pointer to them would be a load more a field.
   std::array<std::array<std::uint32_t, 256>, 8> tables_{};
+  std::array<std::uint32_t, 65> increments_{};  // by how many of the lowest bits change
 };
 
 }  // namespace lw::wire

@@ -73,6 +73,10 @@ RC_GTEST_PROP(Icrc, PatchEqualsWholeForAnyFieldAnywhere, ()) {
   RC_ASSERT(patch.of_step(change) == patch(change));
   RC_ASSERT(patch.of_step(change & 0xffff) == patch(change & 0xffff));
 
+  const auto value = test::wide<std::uint64_t>(~std::uint64_t{0} >> (64 - 8 * width));
+  const auto stepped = (value ^ (value + 1)) & ~std::uint64_t{0} >> (64 - 8 * width);
+  RC_ASSERT(patch.of_increment(stepped) == patch(stepped));
+
   std::uint32_t one_by_one = before;
   for (std::size_t i = 0; i < width; ++i) {
     const auto byte = static_cast<std::uint8_t>(change >> 8 * (width - 1 - i));
