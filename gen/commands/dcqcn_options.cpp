@@ -57,6 +57,11 @@ void add_reaction_options(CLI::App* command, DcqcnConfig& dcqcn) {
       ->type_name("N")
       ->capture_default_str();
   command->add_flag("--clamp-tgt-rate", dcqcn.clamp_tgt_rate, "Every cut lowers the target");
+  command
+      ->add_option("--clamp-tgt-rate-after-time-inc", dcqcn.clamp_tgt_rate_after_time_inc,
+                   "A cut after a timed increase does")
+      ->type_name("true|false")
+      ->default_str("true");
 }
 
 }  // namespace

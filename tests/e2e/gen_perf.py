@@ -262,6 +262,15 @@ class Perf(unittest.TestCase):
         [bare] = self.lines('perf', '--sim', '--path', PATH, '-q', '4', '--duration', '40ms')
         self.assertEqual(bare['cnps'], 0)
 
+    def test_a_target_that_no_cut_lowers_is_soon_reached_again(self):
+        packets = {}
+        for lowers in ('true', 'false'):
+            [line] = self.lines('perf', '--sim', '--delay', '100us', '--mark', '0.001',
+                                '--rate-control', 'dcqcn', '--rpg-byte-reset', '0', '--duration',
+                                '60ms', '--clamp-tgt-rate-after-time-inc', lowers)
+            packets[lowers] = line['packets']
+        self.assertGreater(packets['false'], packets['true'])
+
     def test_a_slower_link_on_the_way_is_what_both_go_by(self):
         with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
             profile = pathlib.Path(folder) / 'x.toml'
@@ -289,6 +298,8 @@ class Perf(unittest.TestCase):
                           ('perf', '--sim', '--delay', '1ms', '--path', PATH),
                           ('perf', '--sim', '--delay', '1ms', '--rate-control', 'some'),
                           ('perf', '--sim', '--delay', '1ms', '--rpg-gd', '16'),
+                          ('perf', '--sim', '--delay', '1ms', '--clamp-tgt-rate-after-time-inc',
+                           'sometimes'),
                           ('plan', '--delay', 'soon'), ('plan', '--path', 'none.toml')):
             with self.subTest(' '.join(arguments)):
                 self.assertEqual(gen(*arguments).returncode, 2)
