@@ -19,11 +19,11 @@ bool alike(const Packet& a, const Packet& b) noexcept {
          a.congestion_experienced == b.congestion_experienced;
 }
 
-std::size_t place_of(const Packet& p, std::size_t places) noexcept {
+std::size_t hash_of(const Packet& p) noexcept {
   const std::uint64_t mixed = (std::uint64_t{p.dest_qp} << 24 ^ std::uint64_t{p.from_host} << 40 ^
                                std::uint64_t{p.opcode} << 16 ^ p.payload) *
                               0x9e3779b97f4a7c15;
-  return static_cast<std::size_t>(mixed >> 40) % places;
+  return static_cast<std::size_t>(mixed >> 40);
 }
 
 bool acknowledges(std::uint8_t opcode) noexcept {
@@ -46,8 +46,16 @@ void PacketHeaders::compose(Headers& headers, const Packet& packet) {
                      : nullptr;
 }
 
+/// The packet's place, or an empty one, or else somebody's: whose doesn't matter.
+PacketHeaders::Headers& PacketHeaders::place_of(const Packet& packet) {
+  const std::span ways = std::span(places_).subspan(hash_of(packet) % kSets * kWays, kWays);
+  const auto place = std::ranges::find_if(
+      ways, [&](const Headers& h) { return h.bth == nullptr || alike(h.like, packet); });
+  return place != ways.end() ? *place : ways[packet.psn.value() % kWays];
+}
+
 const roce::Envelope& PacketHeaders::of(const Packet& packet) {
-  Headers& headers = places_[place_of(packet, kPlaces)];
+  Headers& headers = place_of(packet);
   if (headers.bth == nullptr || !alike(headers.like, packet)) compose(headers, packet);
   headers.bth->set_psn(packet.psn);
   headers.bth->set_ack_req(packet.ack_req);
