@@ -11,6 +11,7 @@ ratios, not at the numbers. Rates against the clock and two cores against one wa
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -105,9 +106,16 @@ class Bench:
         while (spent := sending_time(run.pid)) < self.options.seconds and run.poll() is None and \
                 time.monotonic() < deadline:
             time.sleep(0.05)
-        # Its own readout of packets: it is meant to be ended by a signal.
+        # Its own readout of packets: it is meant to be ended by a signal. It goes on sending until
+        # its main thread, which sleeps a second at a time, has seen that: what counts is the sending
+        # thread's time just before the process is gone.
         run.send_signal(signal.SIGINT)
-        out, _ = run.communicate()
+        with concurrent.futures.ThreadPoolExecutor() as reader:
+            text = reader.submit(run.stdout.read)
+            while run.poll() is None:
+                spent = max(spent, sending_time(run.pid))
+                time.sleep(0.001)
+            out = text.result()
         sent = re.findall(r'TX-packets: (\d+)', out)
         if not sent or spent <= 0:
             raise SystemExit('testpmd reported no packets:\n' + out[-2000:])
