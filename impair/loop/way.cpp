@@ -40,9 +40,7 @@ void Way::admit(std::span<rte_mbuf*> frames, Instant now) noexcept {
   std::array<rte_mbuf*, kBurst> dropped;
   if (lane_.pipeline().takes_pauses() && pauses_) [[unlikely]]
     frames = take_pauses(frames, now);
-  make_own(frames);
-  const auto ours =
-      static_cast<std::size_t>(std::ranges::find_if(frames, is_held_by_others) - frames.begin());
+  const std::size_t ours = make_own(frames);
   std::size_t drops = recorder_ ? 0 : lane_.admit(frames.first(ours), now, dropped);
   for (rte_mbuf* frame : frames.subspan(recorder_ ? 0 : ours))
     if (!admit_by_itself(frame, now)) dropped[drops++] = frame;
@@ -120,17 +118,23 @@ void Way::turn_away(std::span<rte_mbuf*> frames, Instant now) noexcept {
 
 /// A frame carries what is known of it while it is inside, so nobody else may hold it; and the
 /// bytes of frames that stages may change are nobody else's. Where there is no buffer for a copy
-/// the frame stays as it is, and is dropped for want of one.
-void Way::make_own(std::span<rte_mbuf*> frames) noexcept {
+/// the frame stays as it is, and is dropped for want of one. Returns how many there are before the
+/// first such frame.
+std::size_t Way::make_own(std::span<rte_mbuf*> frames) noexcept {
   const bool edits = lane_.pipeline().edits();
+  const auto foreign = [edits](const rte_mbuf* frame) {
+    return is_held_by_others(frame) || (edits && is_shared(frame));
+  };
+  if (std::ranges::none_of(frames, foreign)) [[likely]]
+    return frames.size();
   for (rte_mbuf*& frame : frames) {
-    if (!is_held_by_others(frame) && !(edits && is_shared(frame))) [[likely]]
-      continue;
+    if (!foreign(frame)) continue;
     if (const auto own = MbufAccess::clone(frame)) {
       rte_pktmbuf_free(frame);
       frame = *own;
     }
   }
+  return static_cast<std::size_t>(std::ranges::find_if(frames, is_held_by_others) - frames.begin());
 }
 
 std::size_t Way::send() noexcept {

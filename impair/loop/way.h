@@ -76,7 +76,7 @@ class Way {
   void admit(std::span<rte_mbuf*> frames, Instant now) noexcept;
   bool admit_by_itself(rte_mbuf* frame, Instant now) noexcept;
   void turn_away(std::span<rte_mbuf*> frames, Instant now) noexcept;
-  void make_own(std::span<rte_mbuf*> frames) noexcept;
+  std::size_t make_own(std::span<rte_mbuf*> frames) noexcept;
   std::span<rte_mbuf*> take_pauses(std::span<rte_mbuf*> frames, Instant now) noexcept;
   void exchange_pauses(Instant now) noexcept;
   void record_as_lost(rte_mbuf* frame, Instant now, const path::LedgerRecord& told) noexcept;

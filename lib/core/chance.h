@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "core/philox.h"
@@ -34,6 +35,9 @@ class Chance {
     const auto block = philox4x32({low(index), high(index), low(draw), high(draw)}, key_);
     return (std::uint64_t{block[1]} << 32) | block[0];
   }
+
+  /// The same of consecutive items' draws: out[i] is bits(first + i, draw).
+  void bits(std::uint64_t first, std::uint64_t draw, std::span<std::uint64_t> out) const noexcept;
 
   /// Uniform in [0, 1), 53 bits.
   [[nodiscard]] constexpr double uniform(std::uint64_t index,

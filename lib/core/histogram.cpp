@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/histogram.h"
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace lw {
-
-std::size_t Histogram::index_of(std::uint64_t value) noexcept {
-  if (value < kSub) return value;
-  const int shift = static_cast<int>(std::bit_width(value)) - 1 - kSubBits;
-  return (static_cast<std::size_t>(shift) + 1) * kSub + ((value >> shift) - kSub);
-}
 
 Histogram::Bucket Histogram::bounds_of(std::size_t index) noexcept {
   const auto first = static_cast<std::int64_t>(index);
@@ -22,20 +14,7 @@ Histogram::Bucket Histogram::bounds_of(std::size_t index) noexcept {
           static_cast<std::int64_t>(low + (std::uint64_t{1} << shift) - 1), 0};
 }
 
-std::uint64_t& Histogram::bucket(std::size_t index) {
-  auto& octave = octaves_[index / kSub];
-  if (!octave) octave = std::make_unique<Octave>();
-  return (*octave)[index % kSub];
-}
-
-void Histogram::add(std::int64_t value, std::uint64_t times) noexcept {
-  if (times == 0) return;
-  minimum_ = count_ ? std::min(minimum_, value) : value;
-  maximum_ = count_ ? std::max(maximum_, value) : value;
-  count_ += times;
-  sum_ += static_cast<double>(value) * static_cast<double>(times);
-  bucket(index_of(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)))) += times;
-}
+void Histogram::begin(std::unique_ptr<Octave>& octave) { octave = std::make_unique<Octave>(); }
 
 void Histogram::merge(const Histogram& other) noexcept {
   if (other.count_ == 0) return;

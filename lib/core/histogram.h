@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -16,7 +18,14 @@ namespace lw {
 class Histogram {
  public:
   /// Negative values count as 0 in the buckets; minimum() still tells.
-  void add(std::int64_t value, std::uint64_t times = 1) noexcept;
+  void add(std::int64_t value, std::uint64_t times = 1) noexcept {
+    if (times == 0) return;
+    minimum_ = count_ ? std::min(minimum_, value) : value;
+    maximum_ = count_ ? std::max(maximum_, value) : value;
+    count_ += times;
+    sum_ += static_cast<double>(value) * static_cast<double>(times);
+    bucket(index_of(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)))) += times;
+  }
   void merge(const Histogram& other) noexcept;
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
@@ -41,10 +50,20 @@ class Histogram {
   static constexpr std::size_t kOctaves = 64 - kSubBits;
   using Octave = std::array<std::uint64_t, kSub>;
 
-  static std::size_t index_of(std::uint64_t value) noexcept;
+  static std::size_t index_of(std::uint64_t value) noexcept {
+    if (value < kSub) return value;
+    const int shift = static_cast<int>(std::bit_width(value)) - 1 - kSubBits;
+    return (static_cast<std::size_t>(shift) + 1) * kSub + ((value >> shift) - kSub);
+  }
   static Bucket bounds_of(std::size_t index) noexcept;
 
-  std::uint64_t& bucket(std::size_t index);
+  std::uint64_t& bucket(std::size_t index) {
+    auto& octave = octaves_[index / kSub];
+    if (!octave) [[unlikely]]
+      begin(octave);
+    return (*octave)[index % kSub];
+  }
+  static void begin(std::unique_ptr<Octave>& octave);
 
   std::array<std::unique_ptr<Octave>, kOctaves> octaves_;  // null: nothing in it
   std::uint64_t count_ = 0;

@@ -148,10 +148,16 @@ class Lane {
     Instant due;
   };
 
+  static bool leaves_with(const Leaving& a, const Leaving& b) noexcept {
+    return a.due == b.due && a.transit.rule == b.transit.rule &&
+           a.transit.queued == b.transit.queued;
+  }
   Tallies& of(RuleIndex rule) noexcept {
     return rules_[rule == kUntouched ? rules_.size() - 1 : rule];
   }
   void receive(const Decision& decision, const Arrival& arrival) noexcept;
+  [[nodiscard]] bool wait_together(const Rule& rule, std::span<const Handle> frames) const noexcept;
+  void admit_together(Rule& rule, std::span<const Handle> frames, Instant now) noexcept;
   bool admit_blindly(Rule& rule, Handle handle, std::uint32_t bytes, Instant now,
                      Amount& queued) noexcept;
   bool carry_out(Handle handle, const Arrival& arrival, const Decision& decision,
@@ -169,7 +175,8 @@ class Lane {
               std::uint8_t copy) noexcept;
   void count_want(Want want, RuleIndex rule, std::uint32_t bytes) noexcept;
   void place_overtaking(const Entry& entry, const Decision& decision, Instant now) noexcept;
-  void let_out(const Entry& entry) noexcept;
+  void let_out(std::span<const Entry> entries) noexcept;
+  void close_ledger(std::span<const Leaving> gone, Instant now) noexcept;
   void let_out_held(Instant now, std::size_t spare) noexcept;
   void find_deadline() noexcept;
   [[nodiscard]] Books outside_books() const;
@@ -191,9 +198,14 @@ class Lane {
   std::vector<Tallies> rules_;  // the last is the untouched frames'
   Counter fragments_, truncated_;
   Histogram release_error_, pass_latency_;
+  // A burst's, while it is admitted.
+  std::array<Instant, Rule::kMostTogether> releases_;
+  std::array<Entry, Rule::kMostTogether> entries_;
 };
 
 }  // namespace lw::path
 
+#include "path/lane_admit.h"
 #include "path/lane_impl.h"
+#include "path/lane_release.h"
 #include "path/lane_reports.h"

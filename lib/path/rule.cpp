@@ -12,6 +12,12 @@ bool is_plain(const RuleConfig& c) noexcept {
          !c.reorder;
 }
 
+/// Nothing but a delay, constant or drawn.
+bool only_waits(const RuleConfig& c) noexcept {
+  return c.delays() && !c.outage && !c.police && !loses(c.loss) && !c.corrupt && !c.duplicate &&
+         !c.mark && !c.queue && !c.trace && !c.reorder;
+}
+
 /// What the ledger calls it where events ask for several things at once.
 EventAction foremost(const Aimed& aimed) noexcept {
   if (aimed.corrupt) return EventAction::corrupt;
@@ -33,6 +39,7 @@ Rule::Rule(const RuleConfig& config, Direction direction, std::uint64_t seed, Ru
     : index_(index),
       lines_(lines),
       plain_(is_plain(config)),
+      only_waits_(path::only_waits(config)),
       keep_order_(config.keep_order),
       delays_(config.delays()),
       corrupts_(config.corrupt.has_value()),

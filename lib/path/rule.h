@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "path/arrival.h"
 #include "path/decision.h"
@@ -47,6 +48,15 @@ class Rule {
     decide_in_full(decision, arrival, aimed);
     return decision;
   }
+
+  /// All that it does with a frame is to let it wait: waiting() but for the release, which
+  /// releases() tells for many frames at once.
+  [[nodiscard]] bool only_waits() const noexcept { return only_waits_; }
+  [[nodiscard]] Decision waiting() const noexcept;
+  /// The releases of frames that came in together, kMostTogether at most; `first` is the first
+  /// one's number. What decide() would say of one after the other. Only where only_waits().
+  static constexpr std::size_t kMostTogether = Jitter::kMostTogether;
+  void releases(std::uint64_t first, Instant now, std::span<Instant> out) noexcept;
 
   /// Its stages go by more than the frame's number, length and time.
   [[nodiscard]] bool looks_at_headers() const noexcept { return mark_.has_value(); }
@@ -108,11 +118,13 @@ class Rule {
   void count(const Red& red, std::uint64_t queued) noexcept;
   void wait(Decision& decision, const Arrival& arrival, std::uint32_t copy, Instant from,
             const TraceConfig::Row* row) noexcept;
+  void put_in_order(std::span<Instant> releases) noexcept;
   void hold_back(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept;
 
   RuleIndex index_;
   RuleLines lines_;
   bool plain_;  // nothing but loss and a constant delay
+  bool only_waits_;
   bool keep_order_, delays_, corrupts_, outage_;
   std::optional<Duration> delay_;
   std::optional<Loss> loss_;

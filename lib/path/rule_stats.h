@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
 
 #include "core/time.h"
 #include "path/stages/stage.h"
@@ -49,6 +50,20 @@ struct DrawStats {
     const double distance = value - first;
     sum += distance;
     sum_of_squares += distance * distance;
+  }
+  /// One after the other.
+  void add(std::span<const double> values) noexcept {
+    if (values.empty()) return;
+    if (count == 0) first = values[0];
+    double all = sum, squares = sum_of_squares;
+    for (const double value : values) {
+      const double distance = value - first;
+      all += distance;
+      squares += distance * distance;
+    }
+    count += values.size();
+    sum = all;
+    sum_of_squares = squares;
   }
   [[nodiscard]] double mean() const noexcept {
     return count ? first + sum / static_cast<double>(count) : 0;
@@ -180,6 +195,12 @@ struct RuleStats {
     return acted[static_cast<std::size_t>(stage)];
   }
   void add(const RuleStats& other) noexcept;
+  /// Frames went by all stages, and their delays were drawn.
+  void count_waiting(std::uint64_t frames) noexcept {
+    corruptible += frames;
+    duplicable += frames;
+    acted[static_cast<std::size_t>(Stage::delay)] += frames;
+  }
   void count(StageSet stages) noexcept {
     for (unsigned left = stages.bits(); left != 0; left &= left - 1)
       ++acted[static_cast<std::size_t>(std::countr_zero(left))];

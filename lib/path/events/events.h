@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -33,6 +34,16 @@ class Events {
   /// bth_of(envelope), not null.
   [[nodiscard]] Aimed on_packet(const roce::Envelope& envelope, const wire::Bth& bth) noexcept;
 
+  /// Hints that these frames come to on_packet() next: what is known of their QPs is fetched, all
+  /// at once. `bytes_of(frame)` are a frame's.
+  template <class Frame, class BytesOf>
+  void look_ahead(std::span<const Frame> frames, BytesOf bytes_of) const noexcept {
+    for (const Frame& frame : frames)
+      if (const auto key = key_of_wanted(bytes_of(frame))) qps_.fetch_place(*key);
+    for (const Frame& frame : frames)
+      if (const auto key = key_of_wanted(bytes_of(frame))) qps_.fetch_entry(*key);
+  }
+
   /// From now on connection set-up is told to the other direction's events, and heard from them:
   /// a request passes one way and its reply the other. Before the first packet.
   void join(std::shared_ptr<CmExchange> exchange) { exchange_ = std::move(exchange); }
@@ -57,6 +68,8 @@ class Events {
 
   void add(const EventConfig& event);
   [[nodiscard]] bool is_wanted(std::uint32_t dest_qp) const noexcept;
+  /// Nothing where the QP isn't tracked, or the packet isn't a plain one.
+  [[nodiscard]] std::optional<QpKey> key_of_wanted(wire::Bytes frame) const noexcept;
   [[nodiscard]] QpState* track(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept;
   void hear(const roce::Envelope& envelope, const wire::Bth& bth) noexcept;
   void hear(const CmSighting& sighting) noexcept;

@@ -28,16 +28,19 @@ std::uint64_t hash_of(const QpKey& key) noexcept {
 }  // namespace
 
 QpKey qp_key(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept {
+  if (envelope.ipv4) return qp_key(*envelope.ipv4, dest_qp);
   QpKey key;
-  if (envelope.ipv4) {
-    const std::uint64_t source = load<std::uint32_t>(envelope.ipv4->source.bytes.data());
-    key.addresses[0] = source << 32 | load<std::uint32_t>(envelope.ipv4->destination.bytes.data());
-    key.dest_qp = dest_qp | 4u << kVersionShift;
-    return key;
-  }
   std::memcpy(&key.addresses[0], envelope.ipv6->source.bytes.data(), 16);
   std::memcpy(&key.addresses[2], envelope.ipv6->destination.bytes.data(), 16);
   key.dest_qp = dest_qp | 6u << kVersionShift;
+  return key;
+}
+
+QpKey qp_key(const wire::Ipv4& ipv4, std::uint32_t dest_qp) noexcept {
+  QpKey key;
+  const std::uint64_t source = load<std::uint32_t>(ipv4.source.bytes.data());
+  key.addresses[0] = source << 32 | load<std::uint32_t>(ipv4.destination.bytes.data());
+  key.dest_qp = dest_qp | 4u << kVersionShift;
   return key;
 }
 
@@ -71,6 +74,15 @@ QpState* QpTable::find_or_add(const QpKey& key) noexcept {
   entries_.push_back({key, {}});
   slots_[at] = {tag, static_cast<std::uint32_t>(entries_.size())};
   return &entries_.back().state;
+}
+
+void QpTable::fetch_place(const QpKey& key) const noexcept {
+  __builtin_prefetch(&slots_[hash_of(key) >> shift_]);
+}
+
+void QpTable::fetch_entry(const QpKey& key) const noexcept {
+  const std::uint32_t entry = slots_[hash_of(key) >> shift_].entry;
+  if (entry) __builtin_prefetch(&entries_[entry - 1]);
 }
 
 }  // namespace lw::path

@@ -22,6 +22,9 @@ struct QpKey {
 /// `envelope` has an IPv4 or IPv6 header.
 QpKey qp_key(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept;
 
+/// The same of a packet that is_plain_rocev2().
+QpKey qp_key(const wire::Ipv4& ipv4, std::uint32_t dest_qp) noexcept;
+
 /// The key of what the other end sends to its peer's QP.
 QpKey reversed(const QpKey& key, std::uint32_t dest_qp) noexcept;
 
@@ -46,6 +49,11 @@ class QpTable {
   /// The QP's state, fresh when its key is new; null when there is no room for another. Valid
   /// until the table goes.
   [[nodiscard]] QpState* find_or_add(const QpKey& key) noexcept;
+
+  /// Hints that a key will be asked for: of its place in the index first and, when that has had the
+  /// time to come, of its entry.
+  void fetch_place(const QpKey& key) const noexcept;
+  void fetch_entry(const QpKey& key) const noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   [[nodiscard]] std::size_t capacity() const noexcept { return entries_.capacity(); }

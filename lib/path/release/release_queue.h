@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "path/release/queue_entry.h"
@@ -20,6 +21,7 @@ class WheelLine {
   explicit WheelLine(std::size_t capacity) : wheel_(capacity) {}
 
   void push(Entry entry, Instant now) noexcept { wheel_.push(entry, now); }
+  void push(std::span<const Entry> entries, Instant now) noexcept { wheel_.push(entries, now); }
   [[nodiscard]] bool empty() const noexcept { return wheel_.empty(); }
   [[nodiscard]] Instant next() const noexcept { return wheel_.next(); }
   [[nodiscard]] const Entry& front() noexcept {
@@ -27,6 +29,15 @@ class WheelLine {
     return wheel_.front();
   }
   void pop() noexcept { wheel_.pop(); }
+  /// Those at the front that are due by `last`, `most` at most; how many they were.
+  template <class Take>
+  std::size_t take_due(Instant last, std::size_t most, Take take) noexcept {
+    if (wheel_.turn()) look_ahead();
+    const std::span<const Entry> due = wheel_.due_by(last, most);
+    take(due);
+    wheel_.pop(due.size());
+    return due.size();
+  }
   template <class Visit>
   void for_each(Visit visit) const {
     wheel_.for_each(visit);
@@ -37,8 +48,8 @@ class WheelLine {
   /// fetched, then the frames that they stand for.
   void look_ahead() noexcept {
     const std::int64_t tick = wheel_.tick();
-    reach(items_, tick + 2, [&](std::int64_t slot) { wheel_.prefetch(slot); });
-    reach(frames_, tick + 1, [&](std::int64_t slot) {
+    reach(items_, tick + 3, [&](std::int64_t slot) { wheel_.prefetch(slot); });
+    reach(frames_, tick + 2, [&](std::int64_t slot) {
       wheel_.for_each_of(slot, [](const Entry& entry) { Frames::fetch(entry.handle); });
     });
   }
@@ -95,6 +106,28 @@ class ReleaseQueue {
     }
   }
 
+  /// The same for many, of which there is at least one, and room for all. On a line their due times
+  /// rise.
+  void push(LineIndex line, std::span<const Entry> entries, Instant now) noexcept {
+    if (line != kWheel && !lines_[line].empty() && entries.front().due < lines_[line].back().due)
+        [[unlikely]] {
+      for (const Entry& entry : entries) push(line, entry, now);
+      return;
+    }
+    size_ += entries.size();
+    Instant first = entries.front().due;
+    if (line == kWheel) {
+      wheel_.push(entries, now);
+      first = wheel_.next();
+    } else {
+      lines_[line].push(entries);
+    }
+    if (first < next_) {
+      next_ = first;
+      next_line_ = line;
+    }
+  }
+
   /// When the next frame is due; kNever when none waits.
   [[nodiscard]] Instant next() const noexcept { return next_; }
   /// The frame that is due next, and its removal; only when one waits.
@@ -105,32 +138,25 @@ class ReleaseQueue {
     if (next_line_ == kWheel) {
       wheel_.pop();
     } else {
-      pop_from(lines_[next_line_]);
+      lines_[next_line_].pop();
     }
     --size_;
     find_next();
   }
 
-  /// Removes the frames that are due by `now`, at most so many, in order; `take(entry)` has each.
+  /// Removes the frames that are due by `now`, at most so many, in order; `take(entries)` has them,
+  /// a span at a time.
   template <class Take>
   void take_due(Instant now, std::size_t most, Take take) noexcept {
     while (next_ <= now && most > 0) {
-      if (next_line_ == kWheel) {
-        take(wheel_.front());
-        pop();
-        --most;
-        continue;
-      }
       // As long as no other line comes in between it needn't be looked for.
-      Ring<Entry>& line = lines_[next_line_];
       const Instant rival = first_besides(next_line_);
-      const std::size_t before = most;
-      do {
-        take(line.front());
-        pop_from(line);
-        --most;
-      } while (most > 0 && !line.empty() && line.front().due <= now && line.front().due < rival);
-      size_ -= before - most;
+      const std::size_t taken =
+          next_line_ == kWheel
+              ? wheel_.take_due(std::min(now, rival), most, take)
+              : take_from(lines_[next_line_], std::min(now, rival - Duration{1}), most, take);
+      most -= taken;
+      size_ -= taken;
       find_next();
     }
   }
@@ -155,15 +181,38 @@ class ReleaseQueue {
   }
 
  private:
-  // What waited for milliseconds has left the caches.
+  // What waited for milliseconds has left the caches: so far ahead it is fetched.
   static constexpr std::size_t kAhead = 32;
 
-  static void pop_from(Ring<Entry>& line) noexcept {
-    line.pop();
-    if (line.size() > kAhead) Frames::fetch(line[kAhead].handle);
+  /// As many as leave, `front` being those that lie side by side. (Fetched further ahead, or a
+  /// frame at a time while others are worked on, they cost more.)
+  static void fetch(const Ring<Entry>& line, std::span<const Entry> front,
+                    std::size_t count) noexcept {
+    if (kAhead + count <= front.size()) [[likely]] {
+      for (const Entry& entry : front.subspan(kAhead, count)) Frames::fetch(entry.handle);
+    } else {
+      for (std::size_t i = kAhead; i < std::min(line.size(), kAhead + count); ++i)
+        Frames::fetch(line[i].handle);
+    }
+  }
+
+  /// Those at the front of a line that are due by `last`, `most` at most, and the first one anyway.
+  template <class Take>
+  static std::size_t take_from(Ring<Entry>& line, Instant last, std::size_t most,
+                               Take take) noexcept {
+    const std::span<Entry> front = line.contiguous();
+    const std::size_t end = std::min({front.size(), most, kAhead});
+    std::size_t count = 1;
+    // Due times rise: where the last of some is due, all of them are.
+    if (front[end - 1].due <= last) count = end;
+    while (count < end && front[count].due <= last) ++count;
+    fetch(line, front, count);
+    take(std::span<const Entry>(front.first(count)));
+    line.pop(count);
+    return count;
   }
   [[nodiscard]] Instant first_besides(LineIndex except) const noexcept {
-    Instant first = wheel_.empty() ? kNever : wheel_.next();
+    Instant first = except == kWheel || wheel_.empty() ? kNever : wheel_.next();
     for (std::size_t line = 0; line < used_; ++line)
       if (line != except && !lines_[line].empty())
         first = std::min(first, lines_[line].front().due);

@@ -23,12 +23,33 @@ class Ring {
 
   /// Only with room().
   void push(Item item) noexcept { place() = item; }
+  /// Only with room() for all.
+  void push(std::span<const Item> items) noexcept {
+    while (!items.empty()) {
+      const std::span<Item> side_by_side = places(items.size());
+      std::ranges::copy(items.first(side_by_side.size()), side_by_side.begin());
+      items = items.subspan(side_by_side.size());
+    }
+  }
   /// The place of the next item, which is inside from now on: for whoever fills it bit by bit.
   [[nodiscard]] Item& place() noexcept { return items_[tail_++ & mask_]; }
+  /// The same of the next `count` items, or of those of them that lie side by side. Only with
+  /// room().
+  [[nodiscard]] std::span<Item> places(std::size_t count) noexcept {
+    const std::size_t start = tail_ & mask_;
+    count = std::min(count, items_.size() - start);
+    tail_ += count;
+    return {items_.data() + start, count};
+  }
   /// Only when not empty(), these three.
   [[nodiscard]] const Item& front() const noexcept { return items_[head_ & mask_]; }
   [[nodiscard]] const Item& back() const noexcept { return items_[(tail_ - 1) & mask_]; }
   void pop(std::size_t count = 1) noexcept { head_ += count; }
+  /// An empty one begins at its beginning again: the same few places, which are near, are used over
+  /// and over, and what is put in next lies side by side.
+  void rewind() noexcept {
+    if (empty()) head_ = tail_ = 0;
+  }
 
   /// The i-th from the front, i < size().
   [[nodiscard]] const Item& operator[](std::size_t i) const noexcept {

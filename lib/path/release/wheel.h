@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "core/huge_pages.h"
 #include "core/time.h"
@@ -12,13 +12,13 @@
 
 namespace lw::path {
 
-/// The order of releases that come in no order: a timing wheel of 65536 slots of 2 us, exact
+/// The order of releases that come in no order: a timing wheel of 65536 slots of 4 us, exact
 /// within each slot. An item has a `due` time, and is small. O(1) an item whatever waits; what lies
-/// beyond the wheel's 134 ms goes round with it. Nothing is allocated after construction.
+/// beyond the wheel's 268 ms goes round with it. Nothing is allocated after construction.
 ///
 /// A slot's items lie in chunks of some cache lines, in the order in which they came. When its time
-/// comes they are sorted into `current_`, from which they leave; an item that is due even earlier
-/// is put in there at its place.
+/// comes they are put in order in `current_`, from which they leave; an item that is due even
+/// earlier is put in there at its place.
 template <class Item>
 class Wheel {
  public:
@@ -26,12 +26,14 @@ class Wheel {
   explicit Wheel(std::size_t capacity);
 
   static std::uint64_t bytes_needed(std::size_t capacity) noexcept {
-    return kSlots * sizeof(Slot) + capacity * sizeof(Ordered) +
+    return kSlots * sizeof(Slot) + capacity * (2 * sizeof(Item) + sizeof(Key)) +
            chunks_for(capacity) * sizeof(Chunk);
   }
 
   /// Only with less than `capacity` items inside; due >= now, which never falls.
-  void push(Item item, Instant now) noexcept;
+  void push(Item item, Instant now) noexcept { push(std::span<const Item>(&item, 1), now); }
+  /// The same for many.
+  void push(std::span<const Item> items, Instant now) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   /// When the first item is due, exactly; nothing is due before. Only when not empty(), as the
@@ -46,9 +48,18 @@ class Wheel {
   /// The item that is due at next(): equal ones in the order in which they came.
   [[nodiscard]] Item& front() noexcept {
     turn();
-    return current_[first_].item;
+    return current_[first_];
   }
-  void pop() noexcept;
+  /// Those from front() on that are due by `last`, `most` at most, in order: not all, but one at
+  /// least if next() is. Only after turn().
+  [[nodiscard]] std::span<const Item> due_by(Instant last, std::size_t most) const noexcept {
+    const auto rest = std::span<const Item>(current_).subspan(first_);
+    const auto items = rest.first(std::min(rest.size(), most));
+    return items.first(static_cast<std::size_t>(
+        std::ranges::upper_bound(items, last, {}, &Item::due) - items.begin()));
+  }
+  /// Only what due_by() gave, or front().
+  void pop(std::size_t count = 1) noexcept;
 
   /// The slot that the wheel stands at; slots behind it are given by their distance.
   [[nodiscard]] std::int64_t tick() const noexcept { return tick_; }
@@ -69,17 +80,20 @@ class Wheel {
   /// Every item, in no order.
   template <class Visit>
   void for_each(Visit visit) const {
-    for (std::size_t i = first_; i < current_.size(); ++i) visit(current_[i].item);
+    for (std::size_t i = first_; i < current_.size(); ++i) visit(current_[i]);
     for (std::uint64_t slot = 0; slot < kSlots; ++slot)
       for_each_of(static_cast<std::int64_t>(slot), visit);
   }
 
  private:
-  // Of time: 2048 ns. With finer slots the last chunks of all that lie within some milliseconds are
+  // Of time: 4096 ns. With finer slots the last chunks of all that lie within some milliseconds are
   // more than the second cache holds.
-  static constexpr int kSlotBits = 11;
+  static constexpr int kSlotBits = 12;
   static constexpr std::uint64_t kSlots = std::uint64_t{1} << 16;
   static_assert(kSlots <= BitMap::kBits);
+  /// Where in its slot an item is due, and behind that its place among those that came: no two are
+  /// equal.
+  using Key = std::uint64_t;
   static constexpr std::uint32_t kNone = 0xffffffff;
   static constexpr std::uint32_t kChunkItems = 7;  // of 16 B: two lines
 
@@ -92,10 +106,6 @@ class Wheel {
     Instant earliest{};  // of its items; of several rounds' the nearest one's
     std::uint32_t first = kNone, last = kNone;
     std::uint32_t used = 0;  // of the last chunk; those before are full
-  };
-  struct Ordered {
-    Item item;
-    std::uint32_t order = 0;  // among those that are due together
   };
 
   /// Each slot has one chunk at most that isn't full; one more while a slot is being emptied.
@@ -117,15 +127,22 @@ class Wheel {
   void put(Item item) noexcept;
   void put_into_current(Item item) noexcept;
   std::uint32_t new_chunk() noexcept;
-  /// Empties the slot of `tick` into `current_`, sorted; what is a round too early goes back.
+  /// Empties the slot of `tick` into `current_`, in order; what is a round too early goes back.
   void load(std::int64_t tick) noexcept;
+  void gather(std::int64_t tick) noexcept;
+  void put_in_order(std::int64_t tick) noexcept;
+  static constexpr std::size_t kFew = 128;
+  template <class PlaceInSlot>
+  void put_few_in_order(PlaceInSlot place_in_slot) noexcept;
   void find_next() noexcept;
 
   std::size_t size_ = 0;
   std::int64_t tick_ = 0;  // `current_` is this slot's; all before have left
   Instant next_{};
-  HugeVector<Ordered> current_;  // rising from first_ on
+  HugeVector<Item> current_;  // rising from first_ on
   std::size_t first_ = 0;
+  HugeVector<Item> gathered_;  // of a slot, while it is put in order
+  HugeVector<Key> keys_;
   HugeVector<Slot> slots_;
   HugeVector<Chunk> chunks_;
   std::uint32_t free_chunk_ = kNone;  // chained by `next`

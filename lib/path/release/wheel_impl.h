@@ -9,6 +9,8 @@ namespace lw::path {
 template <class Item>
 Wheel<Item>::Wheel(std::size_t capacity) : slots_(kSlots), chunks_(chunks_for(capacity)) {
   current_.reserve(capacity + 1);
+  gathered_.reserve(capacity);
+  keys_.reserve(capacity);
   for (std::size_t i = chunks_.size(); i-- > 0;) {
     chunks_[i].next = free_chunk_;
     free_chunk_ = static_cast<std::uint32_t>(i);
@@ -16,26 +18,32 @@ Wheel<Item>::Wheel(std::size_t capacity) : slots_(kSlots), chunks_(chunks_for(ca
 }
 
 template <class Item>
-void Wheel<Item>::push(Item item, Instant now) noexcept {
+void Wheel<Item>::push(std::span<const Item> items, Instant now) noexcept {
+  if (items.empty()) return;
   if (size_ == 0) {
     tick_ = tick_of(now);
-    next_ = item.due;
+    next_ = items.front().due;
   }
-  next_ = std::min(next_, item.due);
-  ++size_;
-  if (tick_of(item.due) <= tick_) {
-    put_into_current(item);
-  } else {
-    put(item);
+  Instant next = next_;
+  for (const Item& item : items) {
+    next = std::min(next, item.due);
+    if (tick_of(item.due) <= tick_) [[unlikely]] {
+      put_into_current(item);
+    } else {
+      put(item);
+    }
   }
+  next_ = next;
+  size_ += items.size();
 }
 
 template <class Item>
-void Wheel<Item>::pop() noexcept {
+void Wheel<Item>::pop(std::size_t count) noexcept {
   turn();
-  --size_;
-  if (++first_ < current_.size()) {
-    next_ = current_[first_].item.due;
+  size_ -= count;
+  first_ += count;
+  if (first_ < current_.size()) {
+    next_ = current_[first_].due;
     return;
   }
   current_.clear();
@@ -79,22 +87,29 @@ void Wheel<Item>::put_into_current(Item item) noexcept {
   const auto begin = current_.begin() + static_cast<std::ptrdiff_t>(first_);
   const auto place =
       std::upper_bound(begin, current_.end(), item.due,
-                       [](Instant due, const Ordered& other) { return due < other.item.due; });
-  current_.insert(place, {item, static_cast<std::uint32_t>(current_.size())});
+                       [](Instant due, const Item& other) { return due < other.due; });
+  current_.insert(place, item);
 }
 
 template <class Item>
 void Wheel<Item>::load(std::int64_t tick) noexcept {
+  tick_ = tick;
+  gather(tick);
+  put_in_order(tick);
+}
+
+template <class Item>
+void Wheel<Item>::gather(std::int64_t tick) noexcept {
   const Slot slot = slot_of(tick);
   slot_of(tick) = {};
   busy_.clear(index_of(tick));
-  tick_ = tick;
+  gathered_.clear();
   for (std::uint32_t chunk = slot.first; chunk != kNone;) {
     Chunk& full = chunks_[chunk];
     const std::uint32_t used = used_of(slot, chunk);
     for (std::uint32_t i = 0; i < used; ++i) {
-      if (tick_of(full.items[i].due) == tick) {
-        current_.push_back({full.items[i], static_cast<std::uint32_t>(current_.size())});
+      if (tick_of(full.items[i].due) == tick) [[likely]] {
+        gathered_.push_back(full.items[i]);
       } else {
         put(full.items[i]);
       }
@@ -104,9 +119,47 @@ void Wheel<Item>::load(std::int64_t tick) noexcept {
     free_chunk_ = chunk;
     chunk = next;
   }
-  std::sort(current_.begin(), current_.end(), [](const Ordered& a, const Ordered& b) {
-    return a.item.due != b.item.due ? a.item.due < b.item.due : a.order < b.order;
-  });
+}
+
+template <class Item>
+void Wheel<Item>::put_in_order(std::int64_t tick) noexcept {
+  current_.resize(gathered_.size());
+  const auto place_in_slot = [&](std::size_t i) {
+    return to_ns(gathered_[i].due) - (tick << kSlotBits);
+  };
+  if (std::ranges::is_sorted(gathered_, {}, &Item::due)) {
+    std::ranges::copy(gathered_, current_.begin());
+  } else if (gathered_.size() <= kFew) {
+    put_few_in_order(place_in_slot);
+  } else {
+    keys_.clear();
+    for (std::size_t i = 0; i < gathered_.size(); ++i)
+      keys_.push_back(static_cast<Key>(place_in_slot(i)) << 32 | i);
+    std::ranges::sort(keys_);
+    for (std::size_t i = 0; i < keys_.size(); ++i)
+      current_[i] = gathered_[static_cast<std::uint32_t>(keys_[i])];
+  }
+}
+
+/// Each one's place is how many come before it, counted without a branch and some at a time: a sort
+/// by comparison guesses wrong every other time.
+template <class Item>
+template <class PlaceInSlot>
+void Wheel<Item>::put_few_in_order(PlaceInSlot place_in_slot) noexcept {
+  constexpr std::size_t kTogether = 8;
+  std::array<std::int32_t, kFew> keys;
+  const std::size_t count = gathered_.size();
+  for (std::size_t i = 0; i < count; ++i)
+    keys[i] = static_cast<std::int32_t>(place_in_slot(i)) * static_cast<int>(kFew) +
+              static_cast<std::int32_t>(i);
+  const std::size_t padded = (count + kTogether - 1) / kTogether * kTogether;
+  std::fill(keys.begin() + static_cast<std::ptrdiff_t>(count),
+            keys.begin() + static_cast<std::ptrdiff_t>(padded), INT32_MAX);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::int32_t before = 0;
+    for (std::size_t k = 0; k < padded; ++k) before += keys[k] < keys[i] ? 1 : 0;
+    current_[static_cast<std::size_t>(before)] = gathered_[i];
+  }
 }
 
 /// Slots are looked through in the order of time, round after round: what is further away than a

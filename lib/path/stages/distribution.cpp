@@ -177,10 +177,6 @@ double deviation_of(const Distribution& distribution) noexcept {
   return std::sqrt(std::visit([](const auto& d) { return moments(d).variance; }, distribution));
 }
 
-bool is_binned(const Distribution& distribution) noexcept {
-  return std::holds_alternative<BinnedDelay>(distribution);
-}
-
 std::string describe(const Distribution& distribution) {
   return std::visit([](const auto& d) { return words(d); }, distribution);
 }

@@ -60,8 +60,6 @@ double cumulative(const Distribution& distribution, double delay) noexcept;
 double mean_of(const Distribution& distribution) noexcept;
 /// ns; infinite for a Pareto of shape <= 2.
 double deviation_of(const Distribution& distribution) noexcept;
-/// Whether delays lie in bins, with gaps and steps that no smooth curve follows.
-bool is_binned(const Distribution& distribution) noexcept;
 /// "normal, mean 1 ms, deviation 10 us": for people.
 std::string describe(const Distribution& distribution);
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/chance.h"
@@ -51,6 +53,19 @@ class Jitter {
   [[nodiscard]] double operator()(std::uint64_t number, std::uint32_t copy, Instant t) noexcept {
     if (process_) return (*table_)(process_->at(t));
     return (*sampler_)(chance_.bits(number, copy));
+  }
+  /// The same of as many frames as `out` has room for, kMostTogether at most, that come in at `t`
+  /// together: the first has the number `first`, and none is a copy.
+  static constexpr std::size_t kMostTogether = 32;
+  void together(std::uint64_t first, Instant t, std::span<double> out) noexcept {
+    if (process_) {
+      std::ranges::fill(out, (*table_)(process_->at(t)));
+      return;
+    }
+    std::array<std::uint64_t, kMostTogether> bits;
+    const auto drawn = std::span(bits).first(out.size());
+    chance_.bits(first, 0, drawn);
+    (*sampler_)(drawn, out);
   }
 
  private:

@@ -43,10 +43,13 @@ double BinSampler::operator()(std::uint64_t bits) const noexcept {
   return bins_[bin].low + static_cast<double>(bits - bins_[bin].begin) * bins_[bin].per_bit;
 }
 
-Sampler::Sampler(const Distribution& distribution)
-    : sampler_(is_binned(distribution)
-                   ? std::variant<SmoothSampler, BinSampler>(
-                         BinSampler(std::get<BinnedDelay>(distribution)))
-                   : std::variant<SmoothSampler, BinSampler>(SmoothSampler(distribution))) {}
+Sampler::Any Sampler::sampler_of(const Distribution& distribution) {
+  if (const auto* binned = std::get_if<BinnedDelay>(&distribution)) return BinSampler(*binned);
+  if (const auto* uniform = std::get_if<UniformDelay>(&distribution))
+    return UniformSampler(*uniform);
+  return SmoothSampler(distribution);
+}
+
+Sampler::Sampler(const Distribution& distribution) : sampler_(sampler_of(distribution)) {}
 
 }  // namespace lw::path

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -65,18 +68,38 @@ class BinSampler {
   std::vector<std::uint32_t> guide_;  // the bin in which each 2^-10 of the bits begins
 };
 
+/// A uniform distribution needs no table.
+class UniformSampler {
+ public:
+  explicit UniformSampler(const UniformDelay& distribution) noexcept
+      : low_(distribution.low), per_step_((distribution.high - distribution.low) * 0x1.0p-53) {}
+  [[nodiscard]] double operator()(std::uint64_t bits) const noexcept {
+    return low_ + static_cast<double>(bits >> 11) * per_step_;
+  }
+
+ private:
+  double low_, per_step_;
+};
+
 /// Draws from a distribution: 64 uniform bits in, a delay out.
 class Sampler {
  public:
   explicit Sampler(const Distribution& distribution);
 
   [[nodiscard]] double operator()(std::uint64_t bits) const noexcept {
-    if (const auto* smooth = std::get_if<SmoothSampler>(&sampler_)) return (*smooth)(bits);
-    return std::get<BinSampler>(sampler_)(bits);
+    return std::visit([bits](const auto& sampler) { return sampler(bits); }, sampler_);
+  }
+  /// The same of many; both have as many items.
+  void operator()(std::span<const std::uint64_t> bits, std::span<double> out) const noexcept {
+    std::visit(
+        [&](const auto& sampler) { std::ranges::transform(bits, out.begin(), std::cref(sampler)); },
+        sampler_);
   }
 
  private:
-  std::variant<SmoothSampler, BinSampler> sampler_;
+  using Any = std::variant<SmoothSampler, BinSampler, UniformSampler>;
+  static Any sampler_of(const Distribution& distribution);
+  Any sampler_;
 };
 
 }  // namespace lw::path

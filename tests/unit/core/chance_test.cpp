@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -23,6 +24,19 @@ TEST(Chance, SeedDomainIndexAndDrawAllMatter) {
   EXPECT_NE(Chance(1, 3).bits(3, 4), base);
   EXPECT_NE(Chance(1, 2).bits(4, 4), base);
   EXPECT_NE(Chance(1, 2).bits(3, 5), base);
+}
+
+/// Whatever the processor draws many at a time with.
+TEST(Chance, ManyDrawsAreThoseOneByOne) {
+  const Chance chance(3, 9);
+  for (const std::uint64_t first : {0UL, 0xfffffff0UL, 0x1234567fffffffffUL, ~0UL - 5}) {
+    for (const std::size_t count : {0U, 1U, 15U, 16U, 33U, 100U}) {
+      std::vector<std::uint64_t> many(count);
+      chance.bits(first, 0x100000002, many);
+      for (std::size_t i = 0; i < count; ++i)
+        ASSERT_EQ(many[i], chance.bits(first + i, 0x100000002)) << first << " + " << i;
+    }
+  }
 }
 
 /// Each bit is set half of the time: 5 standard deviations of a binomial of 20,000 draws.

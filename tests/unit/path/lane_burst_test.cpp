@@ -42,6 +42,7 @@ struct Outcome {
   std::vector<std::pair<const Frame*, Instant>> exits;
   std::vector<const Frame*> dropped;
   Books books;
+  RuleStats stats;
 };
 
 Outcome run(const std::vector<Frame>& frames, std::span<const RuleConfig> rules, bool together,
@@ -67,6 +68,7 @@ Outcome run(const std::vector<Frame>& frames, std::span<const RuleConfig> rules,
     drain();
   }
   outcome.books = lane.books();
+  outcome.stats = lane.pipeline().rules()[0].stats();
   for (; lane.inside() > 0; now += Duration{500}) drain();
   return outcome;
 }
@@ -91,6 +93,15 @@ void expect_the_same(const RuleConfig& config, std::size_t capacity = 4096) {
   EXPECT_EQ(apart.books.fragments, together.books.fragments);
   EXPECT_EQ(apart.books.truncated, together.books.truncated);
   EXPECT_GT(together.books.rules[0].received.frames, 1000U);
+  // What its audit goes by.
+  EXPECT_EQ(apart.stats.acted, together.stats.acted);
+  EXPECT_EQ(apart.stats.fit, together.stats.fit);
+  EXPECT_EQ(apart.stats.corruptible, together.stats.corruptible);
+  EXPECT_EQ(apart.stats.moved_for_order, together.stats.moved_for_order);
+  EXPECT_EQ(apart.stats.moved_ns, together.stats.moved_ns);
+  EXPECT_EQ(apart.stats.jitter.count, together.stats.jitter.count);
+  EXPECT_DOUBLE_EQ(apart.stats.jitter.mean(), together.stats.jitter.mean());
+  EXPECT_DOUBLE_EQ(apart.stats.jitter.squares(), together.stats.jitter.squares());
 }
 
 TEST(LaneBurst, ADelay) {
@@ -111,6 +122,10 @@ TEST(LaneBurst, Jitter) {
     c.jitter = JitterConfig{UniformDelay{0, 9000}, {}};
     c.keep_order = false;
   }));
+}
+TEST(LaneBurst, JitterThatWanders) {
+  expect_the_same(
+      rule([](auto& c) { c.jitter = JitterConfig{UniformDelay{0, 9000}, Duration{100'000}}; }));
 }
 TEST(LaneBurst, StagesThatHoldBack) {
   expect_the_same(rule([](auto& c) { c.reorder = ReorderConfig{.fraction = 0.1, .frames = 3}; }));

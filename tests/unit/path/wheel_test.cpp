@@ -76,6 +76,7 @@ void run_against_a_map(std::uint64_t seed, std::int64_t most_delay, std::int64_t
 }
 
 TEST(Wheel, IsAPriorityQueueWithinASlot) { run_against_a_map(1, 400, 60); }
+TEST(Wheel, IsAPriorityQueueWithHundredsInASlot) { run_against_a_map(5, 6000, 2); }
 TEST(Wheel, IsAPriorityQueueWithinARound) { run_against_a_map(2, 3'000'000, 8000); }
 TEST(Wheel, IsAPriorityQueueOverManyRounds) { run_against_a_map(3, 900'000'000, 900'000); }
 TEST(Wheel, IsAPriorityQueueWhenSeldomUsed) { run_against_a_map(4, 1'000'000, 400'000'000); }

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a roce-impair of another process adds to frames, seen from outside: one loop sends a frame a
+// microsecond into one port, to QP 1 and QP 2 in turn, and takes from another what comes out. Each
+// frame carries when it was sent. Where the box delays one QP only, whatever else adds to a frame's
+// time, here or there, adds to both alike.
+//
+//   impair_release PORT-IN PORT-OUT SECONDS DELAY-NS CORE
+//
+// One JSON object on standard output: what the frames of either QP had beyond the delay of theirs.
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include <rte_mbuf.h>
+
+#include "bench/impair_feed.h"
+#include "core/histogram.h"
+#include "nic/clock.h"
+#include "nic/port.h"
+
+namespace lw::bench {
+namespace {
+
+constexpr Duration kBetweenFrames = std::chrono::microseconds(1);
+// Who was kept from its core for longer than this can't say when a frame came: it isn't judged.
+constexpr Duration kBlind = std::chrono::microseconds(2);
+// Behind Ethernet, IPv4 and UDP: the last byte of the QP's number, and what the BTH is in front of.
+constexpr std::size_t kQpEnd = 42 + 8, kStampAt = 42 + 12;
+// Longer than any delay: what hasn't come then doesn't come any more.
+constexpr Duration kPatience = std::chrono::milliseconds(200);
+
+struct Options {
+  nic::PortSpec in, out;
+  Duration lasting, delay;
+  int core;
+};
+
+class Prober {
+ public:
+  Prober(nic::Port& in, nic::Port& out, rte_mempool* pool, Duration delay)
+      : in_(&in), out_(&out), pool_(pool), delay_(delay) {}
+
+  void send(Instant now) noexcept {
+    rte_mbuf* frame = rte_pktmbuf_alloc(pool_);
+    if (!frame) return;
+    const auto& bytes = templates_[sent_ % 2];
+    auto* at = rte_pktmbuf_append(frame, static_cast<std::uint16_t>(bytes.size()));
+    std::memcpy(at, bytes.data(), bytes.size());
+    std::memcpy(at + kStampAt, &now, sizeof now);
+    if (in_->send(std::span(&frame, 1)) == 1) {
+      ++sent_;
+    } else {
+      rte_pktmbuf_free(frame);
+    }
+  }
+
+  /// False: there was nothing.
+  bool take() noexcept {
+    std::array<rte_mbuf*, 32> frames;
+    const std::size_t count = out_->receive(frames);
+    const Instant now = nic::now();
+    const bool blind = now - std::exchange(looked_, now) > kBlind;
+    for (rte_mbuf* frame : std::span(frames).first(count)) {
+      const auto* at = rte_pktmbuf_mtod(frame, const char*);
+      Instant sent;
+      std::memcpy(&sent, at + kStampAt, sizeof sent);
+      const bool delayed = at[kQpEnd - 1] == 1;
+      if (blind) {
+        ++unjudged_;
+      } else {
+        added_[delayed ? 1 : 0].add((now - sent - (delayed ? delay_ : Duration{})).count());
+      }
+      rte_pktmbuf_free(frame);
+    }
+    return count > 0;
+  }
+
+  void print() const {
+    const auto spread = [](const Histogram& added) {
+      return fmt::format(R"({{"count":{},"p50":{},"p99":{},"p99.9":{},"max":{}}})", added.count(),
+                         added.quantile(0.5), added.quantile(0.99), added.quantile(0.999),
+                         added.maximum());
+    };
+    fmt::print(R"({{"sent":{},"unjudged":{},"delay 0":{},"delayed":{}}})"
+               "\n",
+               sent_, unjudged_, spread(added_[0]), spread(added_[1]));
+  }
+
+ private:
+  nic::Port *in_, *out_;
+  rte_mempool* pool_;
+  Duration delay_;
+  std::array<std::vector<std::byte>, 2> templates_{frame_of(128, 1, 0), frame_of(128, 2, 0)};
+  Instant looked_ = nic::now();
+  std::uint64_t sent_ = 0, unjudged_ = 0;
+  std::array<Histogram, 2> added_;
+};
+
+void probe(Prober& prober, Duration lasting) {
+  const Instant start = nic::now();
+  Instant due = start, last = start;
+  while (true) {
+    const Instant now = nic::now();
+    // What can't be sent in time isn't made up for: frames that leave together would tell of that.
+    if (now - start < lasting && now >= due) {
+      prober.send(now);
+      due = std::max(due + kBetweenFrames, now);
+    }
+    if (prober.take()) last = now;
+    if (now - start >= lasting && now - last > kPatience) return;
+  }
+}
+
+int run(const Options& options) {
+  const std::array specs{options.in, options.out};
+  auto eal = nic::Eal::start({.ports = specs, .cores = {options.core}});
+  if (!eal) return fmt::print(stderr, "{}\n", eal.error().message), 3;
+  auto pool = nic::Pool::create("frames", {.buffers = 32'768, .frame_size = 2048});
+  if (!pool) return fmt::print(stderr, "{}\n", pool.error().message), 3;
+  auto in = nic::Port::open(*eal, options.in, *pool);
+  auto out = nic::Port::open(*eal, options.out, *pool);
+  const std::atomic<bool> cancelled{false};
+  for (auto* port : {&in, &out}) {
+    if (!*port) return fmt::print(stderr, "{}\n", port->error().message), 3;
+    if (const auto up = (*port)->wait_link(std::chrono::seconds(20), cancelled); !up)
+      return fmt::print(stderr, "{}\n", up.error().message), 3;
+  }
+  Prober prober(*in, *out, pool->get(), options.delay);
+  probe(prober, options.lasting);
+  prober.print();
+  return 0;
+}
+
+}  // namespace
+}  // namespace lw::bench
+
+int main(int argc, char** argv) {
+  using namespace lw;
+  if (argc != 6) {
+    fmt::print(stderr, "usage: {} PORT-IN PORT-OUT SECONDS DELAY-NS CORE\n", argv[0]);
+    return 2;
+  }
+  const auto in = nic::parse_port_spec(argv[1]), out = nic::parse_port_spec(argv[2]);
+  if (!in || !out) {
+    fmt::print(stderr, "{}\n", (!in ? in : out).error().message);
+    return 2;
+  }
+  return bench::run({*in, *out, std::chrono::seconds(bench::number(argv[3])),
+                     Duration{bench::number(argv[4])}, static_cast<int>(bench::number(argv[5]))});
+}
