@@ -88,9 +88,10 @@ bool Events::is_wanted(std::uint32_t dest_qp) const noexcept {
 }
 
 std::optional<QpKey> Events::key_of_wanted(wire::Bytes frame) const noexcept {
-  if (!roce::is_plain_rocev2(frame)) return std::nullopt;
+  if (frame.size() < roce::kPlainEnd) return std::nullopt;
+  // Most aren't, and need no further look.
   const std::uint32_t dest_qp = roce::plain_bth(frame).dest_qp.get();
-  if (!is_wanted(dest_qp)) return std::nullopt;
+  if (!is_wanted(dest_qp) || !roce::is_plain_rocev2(frame)) return std::nullopt;
   return qp_key(roce::plain_ipv4(frame), dest_qp);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -38,10 +39,16 @@ class Events {
   /// at once. `bytes_of(frame)` are a frame's.
   template <class Frame, class BytesOf>
   void look_ahead(std::span<const Frame> frames, BytesOf bytes_of) const noexcept {
-    for (const Frame& frame : frames)
-      if (const auto key = key_of_wanted(bytes_of(frame))) qps_.fetch_place(*key);
-    for (const Frame& frame : frames)
-      if (const auto key = key_of_wanted(bytes_of(frame))) qps_.fetch_entry(*key);
+    std::array<QpKey, 32> keys;
+    std::size_t count = 0;
+    for (const Frame& frame : frames) {
+      const auto key = key_of_wanted(bytes_of(frame));
+      if (!key) continue;
+      qps_.fetch_place(*key);
+      keys[count++] = *key;
+      if (count == keys.size()) break;
+    }
+    for (std::size_t i = 0; i < count; ++i) qps_.fetch_entry(keys[i]);
   }
 
   /// From now on connection set-up is told to the other direction's events, and heard from them:
