@@ -80,7 +80,8 @@ Result<bool> Endpoint::turn() {
     rest(now);
     return false;
   }
-  idle_.moved(now);
+  moved_ = now;
+  empty_turns_ = 0;
   return true;
 }
 
@@ -157,11 +158,13 @@ std::size_t Endpoint::send_from(Connection& connection, Instant now, std::size_t
 /// Two endpoints and a box between them share as few as two cores, maybe with others. Who naps and
 /// is woken runs at once; who yields to a busy machine is back after a whole time slice (measured:
 /// 2 ms on either side, naps 15 us).
-void Endpoint::rest(Instant now) const noexcept {
+void Endpoint::rest(Instant now) noexcept {
+  constexpr std::uint32_t kPatience = 64;  // turns: some microseconds
+  constexpr Duration kAwake = std::chrono::milliseconds(500);
   constexpr timespec kNap{0, 10'000}, kSleep{0, 200'000};
-  const Idle::Rest rest = spin_ ? Idle::Rest::poll : idle_.rest(now);
-  if (rest == Idle::Rest::poll) return;
-  nanosleep(rest == Idle::Rest::nap ? &kNap : &kSleep, nullptr);
+  if (spin_ || ++empty_turns_ < kPatience) return;
+  const timespec& time = now - moved_ < kAwake ? kNap : kSleep;
+  nanosleep(&time, nullptr);
 }
 
 }  // namespace lw::gen

@@ -7,7 +7,6 @@
 
 #include "gen/endpoint/cm_mad.h"
 #include "gen/endpoint/frame_port.h"
-#include "gen/endpoint/idle.h"
 #include "transport/queue_pair.h"
 
 namespace lw::gen {
@@ -58,8 +57,8 @@ class Connection {
 /// thread; `port` outlives it.
 class Endpoint {
  public:
-  /// With `spin` it polls without pause; without, as Idle says, and the kernel is made to wake the
-  /// calling thread on time.
+  /// With `spin` it polls without pause; without, it sleeps a little where nothing moves, and makes
+  /// the kernel wake the calling thread on time.
   Endpoint(FramePort& port, bool spin);
 
   /// A QP number that no other connection of this process has had, from 0x11 on.
@@ -86,7 +85,7 @@ class Endpoint {
   void expire(Instant now);
   std::size_t send(Instant now);
   std::size_t send_from(Connection& connection, Instant now, std::size_t most);
-  void rest(Instant now) const noexcept;
+  void rest(Instant now) noexcept;
 
   FramePort& port_;
   transport::PayloadStore store_;
@@ -95,7 +94,8 @@ class Endpoint {
   std::uint32_t turn_of_ = 0;  // the QP number that sends first
   std::uint32_t mad_psn_ = 0;
   bool spin_;
-  Idle idle_;
+  std::uint32_t empty_turns_ = 0;
+  Instant moved_;
 };
 
 }  // namespace lw::gen
