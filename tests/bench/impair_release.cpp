@@ -22,7 +22,8 @@ namespace lw::bench {
 namespace {
 
 constexpr Duration kBetweenFrames = std::chrono::microseconds(1);
-// Who was kept from its core for longer than this can't say when a frame came: it isn't judged.
+// Who was kept from its core for longer than this can't say when a frame came, and may have kept it
+// from coming: what should have come before isn't judged.
 constexpr Duration kBlind = std::chrono::microseconds(2);
 // Behind Ethernet, IPv4 and UDP: the last byte of the QP's number, and what the BTH is in front of.
 constexpr std::size_t kQpEnd = 42 + 8, kStampAt = 42 + 12;
@@ -59,16 +60,17 @@ class Prober {
     std::array<rte_mbuf*, 32> frames;
     const std::size_t count = out_->receive(frames);
     const Instant now = nic::now();
-    const bool blind = now - std::exchange(looked_, now) > kBlind;
+    if (now - std::exchange(looked_, now) > kBlind) seeing_since_ = now;
     for (rte_mbuf* frame : std::span(frames).first(count)) {
       const auto* at = rte_pktmbuf_mtod(frame, const char*);
       Instant sent;
       std::memcpy(&sent, at + kStampAt, sizeof sent);
       const bool delayed = at[kQpEnd - 1] == 1;
-      if (blind) {
+      const Instant ideal = sent + (delayed ? delay_ : Duration{});
+      if (ideal < seeing_since_) {
         ++unjudged_;
       } else {
-        added_[delayed ? 1 : 0].add((now - sent - (delayed ? delay_ : Duration{})).count());
+        added_[delayed ? 1 : 0].add((now - ideal).count());
       }
       rte_pktmbuf_free(frame);
     }
@@ -92,6 +94,7 @@ class Prober {
   Duration delay_;
   std::array<std::vector<std::byte>, 2> templates_{frame_of(128, 1, 0), frame_of(128, 2, 0)};
   Instant looked_ = nic::now();
+  Instant seeing_since_;
   std::uint64_t sent_ = 0, unjudged_ = 0;
   std::array<Histogram, 2> added_;
 };
