@@ -81,9 +81,6 @@ class FrameTemplate {
   /// Of the frame whose moving fields are all 0.
   [[nodiscard]] std::uint32_t icrc_at_rest() const noexcept { return icrc_; }
 
-  /// Brings what make() will read nearer.
-  void prefetch() const noexcept { __builtin_prefetch(this); }
-
  private:
   FrameShape describe(const roce::FrameFields& fields, wire::Bytes payload,
                       const std::uint32_t* signed_by, const TemplateOptions& options,

@@ -172,7 +172,9 @@ def release_errors(bench, idle):
          f'{west},server', '--east', f'{east},server', '--idle', idle, '--core',
          str(bench.options.core), '--until-idle', '1', '--json'],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    while not (bench.folder / 'west').exists() or not (bench.folder / 'east').exists():
+    while not all((bench.folder / side).exists() for side in ('west', 'east')):
+        if box.poll() is not None:
+            raise SystemExit(f'{IMPAIR} ended before its ports were there: {box.returncode}')
         time.sleep(0.05)
     probe = json.loads(subprocess.run(
         [RELEASE, west, east, str(bench.options.seconds), '1900000', str(other)], check=True,

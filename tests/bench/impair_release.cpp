@@ -8,6 +8,7 @@
 //
 // One JSON object on standard output: what the frames of either QP had beyond the delay of theirs.
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -25,8 +26,9 @@ constexpr Duration kBetweenFrames = std::chrono::microseconds(1);
 // Who was kept from its core for longer than this can't say when a frame came, and may have kept it
 // from coming: what should have come before isn't judged.
 constexpr Duration kBlind = std::chrono::microseconds(2);
-// Behind Ethernet, IPv4 and UDP: the last byte of the QP's number, and what the BTH is in front of.
-constexpr std::size_t kQpEnd = 42 + 8, kStampAt = 42 + 12;
+// Ethernet 14, IPv4 20 and UDP 8 B are before the BTH; the QP's number ends 8 B into it, and behind
+// its 12 the payload begins, with the stamp.
+constexpr std::size_t kBthAt = 42, kQpEnd = kBthAt + 8, kStampAt = kBthAt + 12;
 // Longer than any delay: what hasn't come then doesn't come any more.
 constexpr Duration kPatience = std::chrono::milliseconds(200);
 
