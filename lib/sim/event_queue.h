@@ -43,10 +43,6 @@ class EventQueue {
     const std::uint32_t high = at[3] < at[2] ? 3 : 2;
     return at[high] < at[low] ? high : low;
   }
-  /// next_source() and set() of a queue with at most two sources, which simulations run on.
-  [[nodiscard]] bool few() const noexcept { return sources_ <= 2; }
-  [[nodiscard]] std::uint32_t next_of_few() const noexcept { return times_[1] < times_[0] ? 1 : 0; }
-  void set_of_few(std::uint32_t source, Instant at) noexcept { times_[source] = at; }
   [[nodiscard]] Instant next_at() const noexcept { return times_[next_source()]; }
   [[nodiscard]] Instant at(std::uint32_t source) const noexcept { return times_[source]; }
 

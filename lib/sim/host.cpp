@@ -43,16 +43,11 @@ std::uint32_t Host::add_qp(transport::QpConfig config) {
 
 [[gnu::flatten]] bool Host::post(std::uint32_t qp, const transport::WorkRequest& request,
                                  Instant now) {
-  const bool taken = qps_[qp].pair->post(request, now);
-  wake(qp);
+  Slot& slot = qps_[qp];
+  const bool taken = slot.pair->post(request, now);
+  wake(qp, slot);
   transmit(now);
   return taken;
-}
-
-[[gnu::flatten]] void Host::act(Instant now) {
-  if (limits_sends_) let_go_held(now);
-  if (alarm_at_ <= now) ring_alarms(now);
-  transmit(now);
 }
 
 void Host::let_go_held(Instant now) {
@@ -63,20 +58,19 @@ void Host::let_go_held(Instant now) {
   }
 }
 
-[[gnu::flatten]] void Host::receive(const Packet& packet, Instant now) {
-  ++counters_.received;
+/// Damaged, or at a host that may have to hold it.
+void Host::receive_unusual(const Packet& packet, Instant now) {
   if (packet.icrc_wrong) {
     ++counters_.icrc_errors;
     return store_.release(packet.data);
   }
-  if (limits_sends_ && (!held_.empty() || is_limited(packet))) [[unlikely]]
-    return hold(packet, now);
+  if (!held_.empty() || is_limited(packet)) return hold(packet, now);
   hand_over(packet, now, true);
   transmit(now);
 }
 
 bool Host::is_limited(const Packet& packet) const noexcept {
-  return limits_sends_ && packet.payload > 0 && packet.opcode != transport::kCnpOpcode &&
+  return packet.payload > 0 && packet.opcode != transport::kCnpOpcode &&
          transport::meaning_of(packet.opcode).operation == wire::Operation::send;
 }
 
@@ -89,29 +83,34 @@ void Host::hold(const Packet& packet, Instant now) {
   held_.push({not_before(put_away_ps_), packet});
 }
 
-void Host::hand_over(const Packet& packet, Instant now, bool alone) {
+[[gnu::flatten]] void Host::hand_over(const Packet& packet, Instant now, bool alone) {
   const std::uint32_t qp = packet.dest_qp - kFirstQpn;
   if (qp >= qps_.size()) {
     ++counters_.unknown_qp;
     return store_.release(packet.data);
   }
   if (now >= meter_from_ && now < meter_to_) counters_.metered_payload += packet.payload;
-  transport::QueuePair& pair = *qps_[qp].pair;
-  pair.receive(packet, now);
+  Slot& slot = qps_[qp];
+  transport::QueuePair& pair = *slot.pair;
+  const bool answered = pair.receive(packet, now);
   store_.release(packet.data);
-  tell(qp, pair, now);
-  set_alarm(qp, pair.deadline());
+  tell_of(qp, pair.completions(), now);
+  if (answered) {  // else no deadline moved
+    set_alarm(qp, slot, pair.deadline());
+  } else {  // else nothing arrived
+    tell_of(qp, pair.arrivals(), now);
+  }
   if (pair.has_control()) {
-    answer(qp, now, alone);
-  } else if (!qps_[qp].waiting && pair.wants_to_send()) {
-    wake(qp);
+    answer(qp, slot, now, alone);
+  } else if (!slot.waiting && pair.wants_to_send()) {
+    wake(qp, slot);
   }
 }
 
 /// The QP has an ACK or a CNP, which goes at once where nobody else wants the port.
-void Host::answer(std::uint32_t qp, Instant now, bool alone) {
-  if (alone && !wants_port() && port_free_at_ <= now) return send_control(qp, now);
-  if (std::exchange(qps_[qp].urgent, true)) return;
+void Host::answer(std::uint32_t qp, Slot& slot, Instant now, bool alone) {
+  if (alone && !wants_port() && port_free_at_ <= now) return send_control(qp, slot, now);
+  if (std::exchange(slot.urgent, true)) return;
   ++wanting_;
   urgent_.push(qp);
 }
@@ -133,16 +132,16 @@ void Host::ring_alarms(Instant now) {
     if (alarm.at == slot.alarm) slot.alarm = Instant::max();
     if (slot.pair->deadline() <= now) {
       slot.pair->expire(now);
-      tell(alarm.qp, *slot.pair, now);
+      tell_of(alarm.qp, slot.pair->completions(), now);
     }
-    set_alarm(alarm.qp, slot.pair->deadline());
-    wake(alarm.qp);
+    set_alarm(alarm.qp, slot, slot.pair->deadline());
+    wake(alarm.qp, slot);
   }
 }
 
-void Host::transmit_all(Instant now) {
+[[gnu::flatten]] void Host::transmit_all(Instant now) {
   do {
-    send_one(now);
+    send(next_sender(), now);
   } while (port_free_at_ <= now && wants_port());
 }
 
@@ -167,44 +166,43 @@ std::uint32_t Host::next_sender() {
 }
 
 /// The QP has sent: whether it sends again, and when.
-void Host::go_on(std::uint32_t qp, std::uint8_t opcode) {
-  Slot& slot = qps_[qp];
+void Host::go_on(std::uint32_t qp, Slot& slot, std::uint8_t opcode) {
   if (slot.waiting || !slot.pair->wants_to_send()) return;
+  if (qp != keeper_ || keeps_port_) return wake(qp, slot);
   const bool ended = transport::ends_message(transport::meaning_of(opcode).position);
-  if (qp == keeper_ && !keeps_port_ && !ended && ++burst_ < nic_.arbitration_burst) {
-    keeps_port_ = slot.waiting = true;
-    ++wanting_;
-  } else {
-    wake(qp);
+  if (ended || ++burst_ >= nic_.arbitration_burst) {
+    if (!ready_.empty()) return wake(qp, slot);
+    burst_ = 0;  // alone: the last in turn is the next, and no queue is needed to say so
   }
+  keeps_port_ = slot.waiting = true;
+  ++wanting_;
 }
 
 /// The QP's next packet, if it gives one.
-[[gnu::flatten]] void Host::send(std::uint32_t qp, Instant now) {
-  transport::QueuePair& pair = *qps_[qp].pair;
-  Packet& packet = out_.draft();
-  packet = {};
-  if (pair.next(now, packet)) {
-    const std::uint8_t opcode = packet.opcode;
-    put_on_line(opcode, line_bytes(packet), now);
-    set_alarm(qp, pair.deadline());
-    go_on(qp, opcode);
+void Host::send(std::uint32_t qp, Instant now) {
+  Slot& slot = qps_[qp];
+  transport::QueuePair& pair = *slot.pair;
+  Line::Flight& draft = out_.draft();
+  draft.packet = {};
+  if (pair.next(now, draft.packet)) {
+    const std::uint8_t opcode = draft.packet.opcode;
+    put_on_line(draft, now);
+    set_alarm(qp, slot, pair.deadline());
+    go_on(qp, slot, opcode);
   } else {
-    set_alarm(qp, pair.paced_until());
+    set_alarm(qp, slot, pair.paced_until());
   }
   tell_of(qp, pair.completions(), now);
 }
 
 /// The QP's ACK, NAK or CNP, out of turn.
-void Host::send_control(std::uint32_t qp, Instant now) {
-  transport::QueuePair& pair = *qps_[qp].pair;
-  Packet& packet = out_.draft();
-  packet = {};
-  pair.next_control(packet);
-  const std::uint8_t opcode = packet.opcode;
-  put_on_line(opcode, line_bytes(packet), now);
-  go_on(qp, opcode);
-  tell_of(qp, pair.completions(), now);
+void Host::send_control(std::uint32_t qp, Slot& slot, Instant now) {
+  Line::Flight& draft = out_.draft();
+  draft.packet = {};
+  slot.pair->next_control(draft.packet);
+  const std::uint8_t opcode = draft.packet.opcode;
+  put_on_line(draft, now);
+  go_on(qp, slot, opcode);
 }
 
 /// How long a packet keeps the port at least, whatever its length.
@@ -213,22 +211,25 @@ std::int64_t Host::busy_ps(std::uint8_t opcode) const noexcept {
   return to_ps(nic_.per_packet) + (begins ? to_ps(nic_.per_message) : 0);
 }
 
-/// What is in the line's draft.
-void Host::put_on_line(std::uint8_t opcode, std::uint32_t bytes, Instant now) {
+/// What a packet takes of the line: reckoned when it isn't like the one before.
+void Host::measure(const Packet& packet) noexcept {
+  if (packet.opcode == same_opcode_ && packet.payload == same_payload_) return;
+  same_opcode_ = packet.opcode;
+  same_payload_ = packet.payload;
+  same_bytes_ = line_bytes(packet);
+  same_ps_ = static_cast<std::int64_t>(same_bytes_ * ps_per_byte_);
+}
+
+void Host::put_on_line(Line::Flight& draft, Instant now) {
+  measure(draft.packet);
   // A port that got free within this very ns has not been idle.
-  const std::int64_t now_ps = to_ps(now);
-  const bool idle = now_ps - port_free_ps_ >= kPsPerNs;
-  const std::int64_t start = idle ? now_ps : port_free_ps_;
-  if (bytes != same_bytes_) {
-    same_bytes_ = bytes;
-    same_ps_ = static_cast<std::int64_t>(bytes * ps_per_byte_);
-  }
+  const std::int64_t start = port_free_at_ < now ? to_ps(now) : port_free_ps_;
   const std::int64_t last_byte = start + same_ps_;
-  port_free_ps_ = costs_ ? std::max(last_byte, start + busy_ps(opcode)) : last_byte;
+  port_free_ps_ = costs_ ? std::max(last_byte, start + busy_ps(draft.packet.opcode)) : last_byte;
   port_free_at_ = not_before(port_free_ps_);
   ++counters_.sent;
-  counters_.sent_line_bytes += bytes;
-  out_.enter_draft(last_byte);
+  counters_.sent_line_bytes += same_bytes_;
+  out_.enter(draft, last_byte);
 }
 
 }  // namespace lw::sim

@@ -72,15 +72,28 @@ class Host {
     meter_to_ = to;
   }
 
+  // receive(), next_at() and act() are here, because each event of a simulation is one of them:
+  // calls cost a packet and its ACK 30 instructions.
+
   /// A packet arrives; it holds the payload's slot from here.
-  void receive(const transport::Packet& packet, Instant now);
+  void receive(const transport::Packet& packet, Instant now) {
+    ++counters_.received;
+    if (packet.icrc_wrong || limits_sends_) [[unlikely]]
+      return receive_unusual(packet, now);
+    hand_over(packet, now, true);
+    transmit(now);
+  }
   /// When act() has something to do; Instant::max(): never by itself.
   [[nodiscard]] Instant next_at() const noexcept {
     const Instant next = wants_port() ? std::min(port_free_at_, alarm_at_) : alarm_at_;
     return limits_sends_ && !held_.empty() ? std::min(next, held_.front().until) : next;
   }
   /// Sends, receives and expires what is due.
-  void act(Instant now);
+  void act(Instant now) {
+    if (limits_sends_) let_go_held(now);
+    if (alarm_at_ <= now) ring_alarms(now);
+    transmit(now);
+  }
 
   [[nodiscard]] Line& out() noexcept { return out_; }
   [[nodiscard]] const HostCounters& counters() const noexcept { return counters_; }
@@ -104,23 +117,24 @@ class Host {
     transport::Packet packet;
   };
 
+  [[gnu::noinline]] void receive_unusual(const transport::Packet& packet, Instant now);
   /// `alone`: transmit() comes next.
-  void hand_over(const transport::Packet& packet, Instant now, bool alone);
-  void answer(std::uint32_t qp, Instant now, bool alone);
+  [[gnu::noinline]] void hand_over(const transport::Packet& packet, Instant now, bool alone);
+  void answer(std::uint32_t qp, Slot& slot, Instant now, bool alone);
   [[nodiscard]] bool is_limited(const transport::Packet& packet) const noexcept;
   void hold(const transport::Packet& packet, Instant now);
-  void wake(std::uint32_t qp) {
-    Slot& slot = qps_[qp];
+  void wake(std::uint32_t qp, Slot& slot) {
     if (slot.waiting) return;
     slot.waiting = true;
     ++wanting_;
     ready_.push(qp);
   }
   /// A later alarm than one that is set already is found out when that one rings.
-  void set_alarm(std::uint32_t qp, Instant at) {
-    Slot& slot = qps_[qp];
-    if (at >= slot.alarm) [[likely]]
-      return;
+  void set_alarm(std::uint32_t qp, Slot& slot, Instant at) {
+    if (at < slot.alarm) [[unlikely]]
+      add_alarm(qp, slot, at);
+  }
+  [[gnu::noinline]] void add_alarm(std::uint32_t qp, Slot& slot, Instant at) {
     slot.alarm = at;
     alarms_.push({at, qp});
     alarm_at_ = alarms_.top().at;
@@ -131,26 +145,24 @@ class Host {
     if (port_free_at_ <= now && wants_port()) transmit_all(now);
   }
   [[gnu::noinline]] void transmit_all(Instant now);
-  void send_one(Instant now) { send(next_sender(), now); }
-  [[gnu::noinline]] void send(std::uint32_t qp, Instant now);
-  void send_control(std::uint32_t qp, Instant now);
+  void send(std::uint32_t qp, Instant now);
+  void send_control(std::uint32_t qp, Slot& slot, Instant now);
   [[nodiscard]] bool wants_port() const noexcept { return wanting_ > 0; }
   std::uint32_t next_sender();
-  void go_on(std::uint32_t qp, std::uint8_t opcode);
-  void put_on_line(std::uint8_t opcode, std::uint32_t bytes, Instant now);
+  void go_on(std::uint32_t qp, Slot& slot, std::uint8_t opcode);
+  void measure(const transport::Packet& packet) noexcept;
+  void put_on_line(Line::Flight& draft, Instant now);
   [[nodiscard]] std::int64_t busy_ps(std::uint8_t opcode) const noexcept;
-  /// Hands completions and arrivals to the application, which may post more meanwhile.
-  void tell(std::uint32_t qp, transport::QueuePair& pair, Instant now) {
-    tell_of(qp, pair.completions(), now);
-    tell_of(qp, pair.arrivals(), now);
-  }
+  /// Hands completions or arrivals to the application, which may post more meanwhile.
   void tell_of(std::uint32_t qp, transport::Fifo<transport::Completion>& queue, Instant now);
 
   std::uint16_t number_;
   NicConfig nic_;
   double ps_per_byte_;
-  bool limits_sends_, costs_;     // what the NIC has beside its rate
-  std::uint32_t same_bytes_ = 0;  // most packets are as long as the one before
+  bool limits_sends_, costs_;  // what the NIC has beside its rate
+  // Most packets are like the one before, so that what it took is known.
+  std::uint8_t same_opcode_ = 0;
+  std::uint32_t same_payload_ = ~0u, same_bytes_ = 0;
   std::int64_t same_ps_ = 0;
   transport::Memory memory_;
   transport::PayloadStore& store_;
@@ -160,7 +172,7 @@ class Host {
   transport::Fifo<std::uint32_t> ready_;   // QPs that may have a packet, in turn
   transport::Fifo<std::uint32_t> urgent_;  // QPs with ACKs or CNPs
   std::uint32_t wanting_ = 0;              // entries in both, and the keeper
-  bool keeps_port_ = false;                // one is within a message
+  bool keeps_port_ = false;                // one is within a message, or alone
   std::uint32_t keeper_ = 0;
   std::uint32_t burst_ = 0;  // packets that it has sent
   std::priority_queue<Alarm> alarms_;

@@ -40,20 +40,26 @@ class Line {
   /// `store` outlives it; the payloads of dropped packets go back to it.
   Line(const LineConfig& config, transport::PayloadStore& store);
 
+  /// A packet on its way, and when it is delivered.
+  struct Flight {
+    Instant at;
+    transport::Packet packet;
+  };
+
   void enter(const transport::Packet& packet, std::int64_t last_byte_ps) {
-    draft() = packet;
-    enter_draft(last_byte_ps);
+    Flight& flight = draft();
+    flight.packet = packet;
+    enter(flight, last_byte_ps);
   }
-  /// The same without a copy, which would wait for the stores of a packet that was just made:
-  /// a fresh packet, to be filled in place; it enters by enter_draft(), or not at all.
-  transport::Packet& draft() { return fifo_.spare().packet; }
-  void enter_draft(std::int64_t last_byte_ps) {  // only after draft()
-    Flight& flight = fifo_.spared();
+  /// The same without a copy, which would wait for the stores of a packet that was just made: its
+  /// place on the line, to be filled there; it enters before anything else does, or not at all.
+  Flight& draft() { return fifo_.spare(); }
+  void enter(Flight& draft, std::int64_t last_byte_ps) {
     if (!bare_ || on_enter) [[unlikely]]
-      return enter_watched(flight.packet, last_byte_ps);
+      return enter_watched(draft.packet, last_byte_ps);
     ++counters_.entered;
     last_ = std::max(last_, instant_of(last_byte_ps) + config_.delay);
-    flight.at = last_;
+    draft.at = last_;
     fifo_.commit();
   }
 
@@ -88,10 +94,6 @@ class Line {
   std::function<void(Instant, const transport::Packet&)> on_enter, on_leave;
 
  private:
-  struct Flight {
-    Instant at;
-    transport::Packet packet;
-  };
   struct Late {
     Instant at;
     std::uint64_t number = 0;  // among equals the first comes first

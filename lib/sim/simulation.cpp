@@ -38,38 +38,55 @@ void Simulation::Side::refresh() noexcept {
   }
 }
 
-template <bool kFew>
-void Simulation::deliver(Side& side, Line& line, Instant now) {
-  line.ripen(now);
-  const transport::Packet& packet = line.front();
+/// The line's front(), which has ripened; `host` null: to nobody.
+void Simulation::deliver(Line& line, const transport::Packet& packet, Host* host, Instant now) {
   if (line.on_leave) [[unlikely]]
     line.on_leave(now, packet);
-  if (packet.to_host < hosts_.size()) {
-    const PlacedHost& placed = hosts_[packet.to_host];
-    placed.host->receive(packet, now);
-    side.set<kFew>(placed.source, placed.host->next_at());
-  } else {
-    store_.release(packet.data);
-  }
+  host ? host->receive(packet, now) : store_.release(packet.data);
   line.pop();
 }
 
-template <bool kFew>
 [[gnu::flatten]] void Simulation::run_side(Side& side, Instant end) {
   for (;;) {
-    const std::uint32_t number = side.next<kFew>();
+    const std::uint32_t number = side.events.next_source();
     const Instant now = side.events.at(number);
     if (now >= end) return;
     const Source& source = side.sources[number];
     ++events_;
     if (Line* line = source.line) {
-      deliver<kFew>(side, *line, now);
-      side.set<kFew>(number, line->next_at());
+      line->ripen(now);
+      const transport::Packet& packet = line->front();
+      const PlacedHost* to = find_placed(packet.to_host);
+      deliver(*line, packet, to ? to->host.get() : nullptr, now);
+      if (to) side.events.set(to->source, to->host->next_at());
+      side.events.set(number, line->next_at());
     } else {
       Host& host = *source.host;
       host.act(now);
-      side.set<kFew>(number, host.next_at());
+      side.events.set(number, host.next_at());
     }
+  }
+}
+
+/// The same for a line and the host behind it. Times stay in registers, and nothing is looked up:
+/// of the 172 instructions that a packet and its ACK took here, 122 are left.
+[[gnu::flatten]] void Simulation::run_pair(Line& line, Host& host, Instant end) {
+  Instant arrives = line.next_at(), acts = host.next_at();
+  for (;;) {
+    const bool arrival = arrives <= acts;  // among equals the line, as it was added first
+    const Instant now = arrival ? arrives : acts;
+    if (now >= end) return;
+    ++events_;
+    if (arrival) {
+      line.ripen(now);
+      const transport::Packet& packet = line.front();
+      deliver(line, packet, packet.to_host == host.number() ? &host : find_host(packet.to_host),
+              now);
+      arrives = line.next_at();
+    } else {
+      host.act(now);
+    }
+    acts = host.next_at();
   }
 }
 
@@ -83,8 +100,8 @@ bool Simulation::advance(Instant until) {
   const Duration stretch = until - first < shortest_ ? until - first + Duration{1} : shortest_;
   for (Side& side : sides_) {
     if (side.sources.empty()) continue;
-    side.events.few() ? run_side<true>(side, first + stretch)
-                      : run_side<false>(side, first + stretch);
+    side.pair() ? run_pair(*side.sources[0].line, *side.sources[1].host, first + stretch)
+                : run_side(side, first + stretch);
   }
   now_ = std::max(now_, first + stretch - Duration{1});
   return true;

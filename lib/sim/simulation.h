@@ -55,14 +55,9 @@ class Simulation {
     EventQueue events;
     std::vector<Source> sources;
     void refresh() noexcept;
-    /// kFew: with at most two sources, as most simulations have, nothing is searched.
-    template <bool kFew>
-    [[nodiscard]] std::uint32_t next() const noexcept {
-      return kFew ? events.next_of_few() : events.next_source();
-    }
-    template <bool kFew>
-    void set(std::uint32_t source, Instant at) noexcept {
-      kFew ? events.set_of_few(source, at) : events.set(source, at);
+    /// One line that arrives, and one host behind it: of most simulations either side is that.
+    [[nodiscard]] bool pair() const noexcept {
+      return sources.size() == 2 && sources[0].line && sources[1].host;
     }
   };
   struct PlacedLine {
@@ -81,10 +76,17 @@ class Simulation {
     return sides_[direction == path::Direction::west_to_east ? 1 : 0];
   }
   static std::uint32_t add_source(Side& side, Source source);
-  template <bool kFew>
   void run_side(Side& side, Instant end);
-  template <bool kFew>
-  void deliver(Side& side, Line& line, Instant now);
+  void run_pair(Line& line, Host& host, Instant end);
+  /// Null where there is no host of this number, both.
+  [[nodiscard]] PlacedHost* find_placed(std::uint16_t number) noexcept {
+    return number < hosts_.size() ? &hosts_[number] : nullptr;
+  }
+  [[nodiscard]] Host* find_host(std::uint16_t number) noexcept {
+    PlacedHost* placed = find_placed(number);
+    return placed ? placed->host.get() : nullptr;
+  }
+  void deliver(Line& line, const transport::Packet& packet, Host* host, Instant now);
 
   transport::PayloadStore store_;
   std::vector<PlacedLine> lines_;

@@ -35,8 +35,6 @@ class Fifo {
       grow();
     return items_[tail_ & mask_];
   }
-  /// The same place again, which spare() has made sure of.
-  Item& spared() noexcept { return items_[tail_ & mask_]; }
   void commit() noexcept { ++tail_; }
   /// Only when not empty(), all three.
   [[nodiscard]] Item& front() noexcept { return items_[head_ & mask_]; }
@@ -55,7 +53,7 @@ class Fifo {
   }
 
  private:
-  void grow() {
+  [[gnu::noinline, gnu::cold]] void grow() {
     std::vector<Item> larger(2 * items_.size());
     const std::size_t count = size();
     for (std::size_t i = 0; i < count; ++i) larger[i] = (*this)[i];

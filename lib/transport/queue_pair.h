@@ -19,7 +19,9 @@ class QueuePair {
   void post(const Receive& receive);
 
   /// A packet that arrived for this QP, its ICRC right. Its payload's slot stays the caller's.
-  void receive(const Packet& packet, Instant now);
+  /// True: an answer, which may have completed requests and moved the deadline; false: a request,
+  /// which may have brought arrivals, or a CNP.
+  bool receive(const Packet& packet, Instant now);
 
   /// The next packet to send, into a fresh one, if one may go now. Its payload's slot is the
   /// caller's.
@@ -75,19 +77,22 @@ class QueuePair {
 
 // Here, because a simulation is little else than these three.
 
-inline void QueuePair::receive(const Packet& packet, Instant now) {
+inline bool QueuePair::receive(const Packet& packet, Instant now) {
   if (packet.congestion_experienced && config_.rate_control == RateControl::dcqcn) {
     cnp_due_ = notification_.on_marked(now) || cnp_due_;
   }
+  if (meaning_of(packet.opcode).response) {
+    requester_.receive(packet, now);
+    return true;
+  }
   if (packet.opcode == kCnpOpcode) {
     pacing_.on_cnp(now);
-  } else if (meaning_of(packet.opcode).response) {
-    requester_.receive(packet, now);
   } else if (datagrams()) {
     datagram_responder_.receive(packet, now);
   } else {
     responder_.receive(packet, now);
   }
+  return false;
 }
 
 /// Data waits for its turn by congestion control; ACKs and CNPs never do.
