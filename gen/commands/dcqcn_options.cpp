@@ -88,9 +88,22 @@ void add_congestion_options(CLI::App* command, transport::QpConfig& config) {
           "Of the line, what a QP may take; DCQCN: what it begins with")
       ->type_name("RATE")
       ->default_str("the NIC's");
-  add_reaction_options(command, config.dcqcn);
-  add_number(command, "--min-time-between-cnps", config.dcqcn.min_time_between_cnps_us,
+  add_dcqcn_options(command, config.dcqcn);
+}
+
+void add_dcqcn_options(CLI::App* command, DcqcnConfig& dcqcn) {
+  CLI::Option_group* reaction = command->add_option_group(kReactionPoint);
+  add_reaction_options(reaction, dcqcn);
+  CLI::Option_group* notification = command->add_option_group(kNotificationPoint);
+  add_number(notification, "--min-time-between-cnps", dcqcn.min_time_between_cnps_us,
              "us between a responder's CNPs at least");
+}
+
+std::string given_of(const CLI::App& command, const std::string& group) {
+  for (const CLI::Option* option : command.get_option_group(group)->get_options()) {
+    if (option->count() > 0) return option->get_name();
+  }
+  return {};
 }
 
 }  // namespace lw::gen

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "gen/commands/commands.h"
+#include "gen/commands/dcqcn_options.h"
 #include "gen/commands/perf_options.h"
 #include "gen/commands/stop_signal.h"
 #include "gen/endpoint/perf_run.h"
@@ -132,6 +133,17 @@ Result<void> run_simulated(const PerfCommand& command, const sim::PerfConfig& co
   return command.pcap.empty() ? ran : capture.write(command.pcap);
 }
 
+Result<void> run_live(const PerfCommand& command, const sim::PerfConfig& config,
+                      const std::atomic<bool>& stop) {
+  auto series = PerfSeries::open(command.series);
+  if (!series) return std::unexpected(series.error());
+  const auto run = [&](const PerfMeasure& measure) { return run_sizes(command, config, measure); };
+  auto ran =
+      run_in_real_time(command.endpoint, command.peer, command.latency(), *series, stop, run);
+  if (auto kept = series->close(); ran && !kept) return kept;
+  return ran;
+}
+
 ExitCode perf(const PerfCommand& command, const std::atomic<bool>& stop) {
   const auto config = config_of(command);
   if (!config) return complain(config.error());
@@ -139,10 +151,7 @@ ExitCode perf(const PerfCommand& command, const std::atomic<bool>& stop) {
     const auto studied = study_buffers(*config, command.study, command.json);
     return studied ? ExitCode::done : complain(studied.error());
   }
-  const auto run = [&](const PerfMeasure& measure) { return run_sizes(command, *config, measure); };
-  const auto ran =
-      command.sim ? run_simulated(command, *config)
-                  : run_in_real_time(command.endpoint, command.peer, command.latency(), stop, run);
+  const auto ran = command.sim ? run_simulated(command, *config) : run_live(command, *config, stop);
   return ran ? ExitCode::done : complain(ran.error());
 }
 
@@ -154,6 +163,22 @@ void add_real_time_options(CLI::App* command, PerfCommand& options) {
       ->type_name("MAC")
       ->default_str("asked for");
   add_endpoint_options(command, options.endpoint);
+}
+
+/// What one side's congestion control has to do with.
+void check_congestion(const CLI::App* command, const PerfCommand& options) {
+  if (command->count("--qp-rate") > 0 &&
+      options.options.config.qp.rate_control == transport::RateControl::none) {
+    throw CLI::ValidationError("--qp-rate", "goes with --rate-control fixed or dcqcn");
+  }
+  if (options.sim) return;
+  const bool read = options.options.operation == "read";
+  const std::string elsewhere = given_of(*command, read ? kReactionPoint : kNotificationPoint);
+  if (elsewhere.empty()) return;
+  throw CLI::ValidationError(
+      elsewhere, read ? "the data of READs is sent by the responder: give it to `roce-gen respond`"
+                      : "CNPs are sent by the responder, where the data arrives: give it to "
+                        "`roce-gen respond`");
 }
 
 /// What goes with virtual or with real time alone.
@@ -171,6 +196,7 @@ void check_usage(const CLI::App* command, const PerfCommand& options) {
   }
   if (!options.points.empty() && options.pcap.empty())
     throw CLI::ValidationError("--pcap-at", "goes with --pcap FILE");
+  check_congestion(command, options);
   if (options.sim) {
     for (const char* name : {"--peer", "--peer-mac", "--address", "--mac", "--service", "--wait",
                              "--idle", "--verbose"}) {
@@ -186,9 +212,9 @@ void check_usage(const CLI::App* command, const PerfCommand& options) {
   if (options.ping() && options.options.operation == "write" && !options.options.immediate)
     throw CLI::ValidationError("--pattern",
                                "ping of --op write without --imm goes with --sim only");
-  for (const char* name : {"--path", "--delay", "--distance", "--duration", "--rate",
-                           "--nic-latency", "--receive-limit", "--loss", "--mark", "--seed",
-                           "--selective-repeat", "--study", "--series", "--pcap-at"}) {
+  for (const char* name :
+       {"--path", "--delay", "--distance", "--duration", "--rate", "--nic-latency",
+        "--receive-limit", "--loss", "--mark", "--seed", "--study", "--pcap-at"}) {
     refuse(name, "--sim");
   }
 }

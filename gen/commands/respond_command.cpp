@@ -5,6 +5,7 @@
 
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
+#include "gen/commands/dcqcn_options.h"
 #include "gen/commands/stop_signal.h"
 #include "gen/endpoint/ground.h"
 #include "gen/endpoint/passive_side.h"
@@ -18,7 +19,8 @@ constexpr const char* kFooter = R"(Examples:
   roce-gen respond --port memif:/tmp/lw.sock,server
   roce-gen respond --port eth1 --address 192.0.2.2 --mac 02:00:00:00:00:02 --sessions 1 --json
 
-Says "ready" on stderr once the port is open. The other side is `roce-gen perf --port`.)";
+Says "ready" on stderr once the port is open. The other side is `roce-gen perf --port`.
+DCQCN's options are those of this side's NIC, where perf asks for --rate-control dcqcn.)";
 
 /// Long enough for a person to start the other side.
 constexpr Duration kLinkPatience = std::chrono::hours(1);
@@ -27,6 +29,7 @@ struct RespondOptions {
   EndpointOptions endpoint;
   std::uint64_t memory = 1u << 30;
   std::uint64_t sessions = 0;  // 0: without end
+  transport::DcqcnConfig dcqcn;
   bool json = false;
 };
 
@@ -51,6 +54,7 @@ std::string json_of(const SessionReport& session, const FramePortCounters& port)
                             {"out_of_sequence", found.out_of_sequence},
                             {"broken", session.broken},
                             {"gone", session.gone},
+                            {"cnps", found.cnps},
                             {"frames_received", port.received},
                             {"frames_sent", port.sent},
                             {"frames_not_sent", port.not_sent},
@@ -83,7 +87,8 @@ Result<std::uint64_t> serve(const RespondOptions& options, Ground& ground,
                             const std::atomic<bool>& stop) {
   PassiveSide side(ground.endpoint(), {.port = options.endpoint.service,
                                        .memory = options.memory,
-                                       .gone = std::chrono::seconds(60)});
+                                       .gone = std::chrono::seconds(60),
+                                       .dcqcn = options.dcqcn});
   std::uint64_t ended = 0, wrong = 0;
   while (!stop.load(std::memory_order_relaxed) &&
          (options.sessions == 0 || ended < options.sessions)) {
@@ -139,6 +144,7 @@ void add_respond_command(CLI::App& program, Command& chosen) {
   command->add_option("--pcap", options->endpoint.pcap, "Write down what crosses the port")
       ->type_name("FILE");
   command->add_flag("--json", options->json, "One line of JSON a session");
+  add_dcqcn_options(command, options->dcqcn);
   command->footer(kFooter);
   command->callback([&chosen, options] {
     const std::atomic<bool>& stop = stop_on_signals();

@@ -41,6 +41,7 @@ void BandwidthTraffic::finish() {
     result.bandwidth.packets += counters.packets;
     result.bandwidth.retransmitted += counters.retransmitted;
     result.bandwidth.timeouts += counters.timeouts;
+    result.bandwidth.cnps += lane->connection().pair().cnps_sent();
   }
 }
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "gen/endpoint/client_lane.h"
+#include "gen/perf/perf_series.h"
+#include "nic/clock.h"
 #include "sim/perf.h"
 
 namespace lw::gen {
@@ -40,6 +42,15 @@ class ClientTraffic : public Application {
     return completed_ + result.bandwidth.failed >= all;
   }
   [[nodiscard]] std::uint64_t completed() const noexcept { return completed_; }
+  /// Notes what each QP is at, when a row of the series is due; its time 0 is when this was made.
+  void sample(PerfSeries& series) const {
+    if (!series.kept()) return;
+    const Instant at = Instant{} + (nic::now() - made_);
+    if (!series.due(at)) return;
+    for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+      series.add(at, i, lanes_[i]->connection().pair());
+    }
+  }
 
   ClientResult result;
 
@@ -47,6 +58,7 @@ class ClientTraffic : public Application {
   ClientLane& lane_of(const Connection& connection) { return *by_qpn_.at(connection.qpn()); }
   std::uint64_t each_;
   std::uint64_t completed_ = 0;
+  Instant made_ = nic::now();
   std::vector<std::unique_ptr<ClientLane>> lanes_;
 
  private:

@@ -20,6 +20,15 @@ bool is_management(const roce::Frame& frame) noexcept {
          frame.deth->q_key.get() == wire::kQKeyGeneralServices;
 }
 
+/// What congestion control let go while the thread was elsewhere is made up for, but not more than
+/// this, and never so much that a retransmission timer, started late, would be over already.
+Duration catch_up_of(const transport::QpConfig& config) noexcept {
+  constexpr Duration kMost = std::chrono::milliseconds(10);
+  if (config.adaptive_retransmission) return {};
+  return config.timeout == 0 ? kMost
+                             : std::min(kMost, transport::transport_timeout(config.timeout) / 4);
+}
+
 /// Whether a QP of ours takes such packets: those of RC, and CNPs.
 bool is_for_rc(const roce::Frame& frame) noexcept {
   return frame.bth->opcode.get() == transport::kCnpOpcode ||
@@ -35,7 +44,8 @@ Connection::Connection(const transport::QpConfig& config, std::uint64_t region,
       pair_(config, memory_, store),
       peer_(peer),
       fields_(fields_between(own, peer)),
-      heard_(nic::now()) {
+      heard_(nic::now()),
+      catch_up_(catch_up_of(config)) {
   fields_.source_port =
       wire::flow_label_to_source_port(wire::flow_label_of_qps(config.qpn, config.dest_qpn));
 }
@@ -142,7 +152,7 @@ std::size_t Endpoint::send_from(Connection& connection, Instant now, std::size_t
   std::size_t sent = 0;
   for (; sent < most; ++sent) {
     Packet packet;
-    if (!connection.pair_.next(now, packet)) break;
+    if (!next_of(connection, now, packet)) break;
     transport::put_packet(packet, connection.fields_);
     if (packet.data != 0) {
       port_.send(connection.fields_, store_.bytes(packet.data, packet.payload));
@@ -153,6 +163,21 @@ std::size_t Endpoint::send_from(Connection& connection, Instant now, std::size_t
   }
   if (!connection.pair_.completions().empty()) tell(connection);
   return sent;
+}
+
+/// The connection's next packet, if one may go. One that congestion control held back is taken as
+/// of the moment when it might go, not as of the one when a thread that naps gets to look: or else
+/// a flow would lose by each nap what it missed, and DCQCN its increases in between.
+bool Endpoint::next_of(Connection& connection, Instant now, Packet& packet) {
+  for (;;) {
+    const Instant at = std::clamp(connection.paced_until_, now - connection.catch_up_, now);
+    if (connection.pair_.next(at, packet)) {
+      connection.paced_until_ = at < now ? at : transport::kNever;
+      return true;
+    }
+    connection.paced_until_ = connection.pair_.paced_until();
+    if (connection.paced_until_ > now) return false;
+  }
 }
 
 /// Two endpoints and a box between them share as few as two cores, maybe with others. Who naps and

@@ -51,6 +51,8 @@ class Connection {
   roce::FrameFields fields_;
   Application* application_ = nullptr;
   Instant heard_;
+  Duration catch_up_;  // how far back next_of() may go
+  Instant paced_until_ = transport::kNever;
 };
 
 /// RDMA connections over one port, in real time: what lib/sim's hosts are in virtual time. One
@@ -85,6 +87,7 @@ class Endpoint {
   void expire(Instant now);
   std::size_t send(Instant now);
   std::size_t send_from(Connection& connection, Instant now, std::size_t most);
+  static bool next_of(Connection& connection, Instant now, transport::Packet& packet);
   void rest(Instant now) noexcept;
 
   FramePort& port_;

@@ -21,6 +21,8 @@ class Ground {
   Result<void> wait_link(Duration patience, const std::atomic<bool>& stop) {
     return ports_.wait_links(patience, stop);
   }
+  /// Bits a second, where the port knows.
+  [[nodiscard]] std::optional<double> link_bps() const { return ports_.all().front().link_bps(); }
   [[nodiscard]] Endpoint& endpoint() noexcept { return *endpoint_; }
   [[nodiscard]] FramePort& port() noexcept { return *port_; }
   /// Everything that was sent gets there, and the copy is complete.

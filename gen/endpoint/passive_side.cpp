@@ -16,7 +16,8 @@ constexpr Duration kBetweenSweeps = std::chrono::seconds(1);
 
 wire::Psn first_psn_of(std::uint32_t qpn) noexcept { return wire::Psn{(qpn * 0x9e3779b1u) >> 8}; }
 
-transport::QpConfig qp_of(const ConnectRequest& request, const Terms& terms, std::uint32_t qpn) {
+transport::QpConfig qp_of(const ConnectRequest& request, const Terms& terms, std::uint32_t qpn,
+                          const transport::DcqcnConfig& dcqcn) {
   transport::QpConfig qp;
   qp.mtu = request.mtu;
   qp.qpn = qpn;
@@ -30,6 +31,10 @@ transport::QpConfig qp_of(const ConnectRequest& request, const Terms& terms, std
   qp.timeout = request.ack_timeout;
   qp.retry_count = request.retry_count;
   qp.rnr_retry = request.qp.rnr_retry;
+  if (terms.selective_repeat) qp.recovery = transport::Recovery::selective_repeat;
+  qp.rate_control = terms.rate_control;
+  qp.rate_bps = static_cast<double>(terms.rate_bps);
+  qp.dcqcn = dcqcn;
   qp.report_writes = true;
   return qp;
 }
@@ -84,7 +89,7 @@ std::string PassiveSide::why_not(const std::optional<ConnectRequest>& request) c
 void PassiveSide::open(const ConnectRequest& request, const Terms& terms, std::uint64_t transaction,
                        const OwnAddress& peer) {
   const std::uint32_t qpn = endpoint_.reserve_qpn();
-  const transport::QpConfig qp = qp_of(request, terms, qpn);
+  const transport::QpConfig qp = qp_of(request, terms, qpn, config_.dcqcn);
   Connection& connection = endpoint_.add(qp, Places::region(terms), peer);
   memory_ += connection.memory().size();
   const Places places(qpn, terms);
@@ -131,6 +136,7 @@ void PassiveSide::close(std::map<Asker, Served>::iterator served, bool gone) {
   report_.findings.wrong += findings.wrong;
   report_.findings.duplicates += findings.duplicates;
   report_.findings.out_of_sequence += findings.out_of_sequence;
+  report_.findings.cnps += findings.cnps;
   report_.broken += connection.pair().broken() ? 1 : 0;
   report_.gone += gone ? 1 : 0;
   memory_ -= connection.memory().size();

@@ -22,8 +22,9 @@ class PassiveSide {
  public:
   struct Config {
     std::uint16_t port = 0;
-    std::uint64_t memory = 0;  // bytes that all connections together may have
-    Duration gone{};           // a connection of which nothing came for so long is over
+    std::uint64_t memory = 0;           // bytes that all connections together may have
+    Duration gone{};                    // a connection of which nothing came for so long is over
+    transport::DcqcnConfig dcqcn = {};  // of the connections whose terms ask for it
   };
   /// Takes the endpoint's management datagrams. It outlives this.
   PassiveSide(Endpoint& endpoint, const Config& config);

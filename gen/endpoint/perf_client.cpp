@@ -19,7 +19,10 @@ Terms terms_of(const sim::PerfConfig& config, bool echo) noexcept {
   Terms terms{.operation = config.operation,
               .immediate = config.immediate,
               .echo = echo,
-              .size = config.operation == Operation::fetch_add ? 8 : config.size};
+              .size = config.operation == Operation::fetch_add ? 8 : config.size,
+              .rate_control = config.qp.rate_control,
+              .rate_bps = static_cast<std::uint64_t>(config.qp.rate_bps),
+              .selective_repeat = config.qp.recovery == transport::Recovery::selective_repeat};
   terms.depth = std::min(config.qp.tx_depth, config.qp.max_outstanding_wqe);
   if (config.operation == Operation::fetch_add) return terms;
   const std::uint64_t fit = std::max<std::uint64_t>(1, kInbox / terms.size);
@@ -35,6 +38,7 @@ Result<void> PerfClient::move(Kind& traffic) {
   while (!traffic.done() && !stop_.load(std::memory_order_relaxed)) {
     const auto turned = endpoint_.turn();
     if (!turned) return std::unexpected(turned.error());
+    traffic.sample(series_);
     if (*turned) continue;
     const Instant now = nic::now();
     if (traffic.completed() != completed) {
@@ -65,6 +69,7 @@ Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const Terms&
     result.peer.wrong += d.findings.wrong;
     result.peer.duplicates += d.findings.duplicates;
     result.peer.out_of_sequence += d.findings.out_of_sequence;
+    result.peer.cnps += d.findings.cnps;
   }
   return result;
 }

@@ -8,9 +8,10 @@ namespace lw::gen {
 /// perftest's client in real time: connects, moves `iterations` messages on each QP, hangs up.
 class PerfClient {
  public:
-  /// `endpoint` and `stop` (ends a run early) outlive it.
-  PerfClient(Endpoint& endpoint, const ActiveSide::Config& peer, const std::atomic<bool>& stop)
-      : endpoint_(endpoint), side_(endpoint, peer, stop), stop_(stop) {}
+  /// `endpoint`, `stop` (ends a run early) and `series` outlive it.
+  PerfClient(Endpoint& endpoint, const ActiveSide::Config& peer, const std::atomic<bool>& stop,
+             PerfSeries& series)
+      : endpoint_(endpoint), side_(endpoint, peer, stop), stop_(stop), series_(series) {}
 
   /// As many on their way as the windows of `config` allow. iterations at least 1.
   Result<ClientResult> bandwidth(const sim::PerfConfig& config);
@@ -26,6 +27,7 @@ class PerfClient {
   Endpoint& endpoint_;
   ActiveSide side_;
   const std::atomic<bool>& stop_;
+  PerfSeries& series_;
 };
 
 /// What a client asks for: slots so that a connection's inbox takes no more than 16 MiB (one at

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/endpoint/perf_run.h"
 
+#include <fmt/format.h>
+
 #include "gen/endpoint/ground.h"
 #include "gen/endpoint/perf_client.h"
 #include "nic/clock.h"
@@ -27,12 +29,31 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
                    {"wrong", result.wrong},
                    {"bad_icrc", port.bad_icrc},
                    {"frames_not_sent", port.not_sent}};
+  outcome.bandwidth.cnps += result.peer.cnps;
   if (!result.peer_answered) return outcome;
   outcome.where["responder"] = {{"checked", result.peer.checked},
                                 {"wrong", result.peer.wrong},
                                 {"duplicates", result.peer.duplicates},
-                                {"out_of_sequence", result.peer.out_of_sequence}};
+                                {"out_of_sequence", result.peer.out_of_sequence},
+                                {"cnps", result.peer.cnps}};
   return outcome;
+}
+
+/// A rate to begin with, where one is wanted and none was given: the link's.
+Result<sim::PerfConfig> with_rate(sim::PerfConfig config, const Ground& ground,
+                                  const std::string& port) {
+  if (config.qp.rate_control == transport::RateControl::none || config.qp.rate_bps > 0) {
+    return config;
+  }
+  const auto link = ground.link_bps();
+  if (!link) {
+    return fail(
+        fmt::format("--rate-control: the port `{}` knows of no rate of its own to begin "
+                    "with: give one, such as --qp-rate 1Gb/s",
+                    port));
+  }
+  config.qp.rate_bps = *link;
+  return config;
 }
 
 /// User's and system's, of this process.
@@ -45,7 +66,7 @@ Duration cpu_time() noexcept {
 }  // namespace
 
 Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions& peer, bool latency,
-                              const std::atomic<bool>& stop,
+                              PerfSeries& series, const std::atomic<bool>& stop,
                               const std::function<Result<void>(const PerfMeasure&)>& run) {
   const auto ip = read_ip("--peer", peer.ip);
   if (!ip) return std::unexpected(ip.error());
@@ -58,11 +79,14 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
   const auto found = find_peer(peer, *ip, port, options.wait, stop);
   if (!found) return std::unexpected(found.error());
   PerfClient client((*ground)->endpoint(),
-                    {.peer = *found, .port = options.service, .patience = options.wait}, stop);
-  const auto measure = [&](const sim::PerfConfig& config) -> Result<PerfOutcome> {
+                    {.peer = *found, .port = options.service, .patience = options.wait}, stop,
+                    series);
+  const auto measure = [&](const sim::PerfConfig& asked) -> Result<PerfOutcome> {
+    const auto config = with_rate(asked, **ground, options.port);
+    if (!config) return std::unexpected(config.error());
     const Duration worked = cpu_time();
     const Instant began = nic::now();
-    auto result = latency ? client.latency(config) : client.bandwidth(config);
+    auto result = latency ? client.latency(*config) : client.bandwidth(*config);
     if (!result) return std::unexpected(result.error());
     const Duration took = nic::now() - began;
     PerfOutcome outcome = outcome_of(std::move(*result), options, peer, port.counters());

@@ -6,6 +6,7 @@
 
 #include "gen/endpoint/options.h"
 #include "gen/perf/perf_report.h"
+#include "gen/perf/perf_series.h"
 
 namespace lw::gen {
 
@@ -19,10 +20,10 @@ struct PeerOptions {
 using PerfMeasure = std::function<Result<PerfOutcome>(const sim::PerfConfig&)>;
 
 /// Opens the port, finds the responder, lets `run` measure as often as it likes, and closes.
-/// `latency`: ping-pongs, else as fast as possible. Errors: the port's, nobody there, what `run`
-/// returns.
+/// `latency`: ping-pongs, else as fast as possible. `series` gets what the QPs are at.
+/// Errors: the port's, nobody there, a rate control without a rate, what `run` returns.
 Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions& peer, bool latency,
-                              const std::atomic<bool>& stop,
+                              PerfSeries& series, const std::atomic<bool>& stop,
                               const std::function<Result<void>(const PerfMeasure&)>& run);
 
 }  // namespace lw::gen

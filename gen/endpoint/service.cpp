@@ -61,7 +61,8 @@ Findings Service::findings() const noexcept {
   Findings findings{.checked = arrived_,
                     .wrong = wrong_,
                     .duplicates = counters.duplicates,
-                    .out_of_sequence = counters.out_of_sequence};
+                    .out_of_sequence = counters.out_of_sequence,
+                    .cnps = connection_.pair().cnps_sent()};
   if (terms_.operation != Operation::fetch_add) return findings;
   // Each atomic added one to what was 0: done once, and no less.
   findings.checked = counters.packets;

@@ -8,11 +8,12 @@
 namespace lw::gen {
 namespace {
 
+using transport::RateControl;
 using wire::Be16, wire::Be32, wire::Be64, wire::Be8;
 using wire::Operation;
 
 constexpr std::uint32_t kMagic = 0x4c575046;  // LWPF
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 enum class Kind : std::uint8_t { terms = 1, offer = 2, findings = 3 };
 
 struct Head {
@@ -26,6 +27,9 @@ struct TermsData {
   Be32 size, slots, depth;
   Be64 va;
   Be32 r_key;
+  Be8 rate_control, reserved;
+  Be16 reserved2;
+  Be64 rate_bps;
 };
 struct OfferData {
   Head head{.kind = Be8{static_cast<std::uint8_t>(Kind::offer)}};
@@ -36,9 +40,9 @@ struct OfferData {
 struct FindingsData {
   Head head{.kind = Be8{static_cast<std::uint8_t>(Kind::findings)}};
   Be16 reserved;
-  Be64 checked, wrong, duplicates, out_of_sequence;
+  Be64 checked, wrong, duplicates, out_of_sequence, cnps;
 };
-constexpr std::uint8_t kImmediate = 1, kEcho = 2;
+constexpr std::uint8_t kImmediate = 1, kEcho = 2, kSelective = 4;
 
 template <class Data>
 PrivateData to_bytes(const Data& data) noexcept {
@@ -63,18 +67,26 @@ bool is_ours(Operation operation) noexcept {
          operation == Operation::read_request || operation == Operation::fetch_add;
 }
 
+bool is_sound_rate(const Terms& terms) noexcept {
+  return terms.rate_control == RateControl::none ||
+         (terms.rate_control <= RateControl::dcqcn && terms.rate_bps > 0);
+}
+
 }  // namespace
 
 PrivateData to_private_data(const Terms& terms) noexcept {
   TermsData data;
   data.operation.set(static_cast<std::uint8_t>(terms.operation));
-  data.flags.set(
-      static_cast<std::uint8_t>((terms.immediate ? kImmediate : 0) | (terms.echo ? kEcho : 0)));
+  data.flags.set(static_cast<std::uint8_t>((terms.immediate ? kImmediate : 0) |
+                                           (terms.echo ? kEcho : 0) |
+                                           (terms.selective_repeat ? kSelective : 0)));
   data.size.set(terms.size);
   data.slots.set(terms.slots);
   data.depth.set(terms.depth);
   data.va.set(terms.va);
   data.r_key.set(terms.r_key);
+  data.rate_control.set(static_cast<std::uint8_t>(terms.rate_control));
+  data.rate_bps.set(terms.rate_bps);
   return to_bytes(data);
 }
 
@@ -91,6 +103,7 @@ PrivateData to_private_data(const Findings& findings) noexcept {
   data.wrong.set(findings.wrong);
   data.duplicates.set(findings.duplicates);
   data.out_of_sequence.set(findings.out_of_sequence);
+  data.cnps.set(findings.cnps);
   return to_bytes(data);
 }
 
@@ -104,9 +117,12 @@ std::optional<Terms> read_terms(wire::Bytes bytes) noexcept {
                     .slots = data->slots.get(),
                     .depth = data->depth.get(),
                     .va = data->va.get(),
-                    .r_key = data->r_key.get()};
-  const bool sound =
-      is_ours(terms.operation) && terms.size > 0 && terms.slots > 0 && terms.depth > 0;
+                    .r_key = data->r_key.get(),
+                    .rate_control = static_cast<RateControl>(data->rate_control.get()),
+                    .rate_bps = data->rate_bps.get(),
+                    .selective_repeat = (data->flags.get() & kSelective) != 0};
+  const bool sound = is_ours(terms.operation) && terms.size > 0 && terms.slots > 0 &&
+                     terms.depth > 0 && is_sound_rate(terms);
   return sound ? std::optional(terms) : std::nullopt;
 }
 
@@ -122,7 +138,8 @@ std::optional<Findings> read_findings(wire::Bytes bytes) noexcept {
   return Findings{.checked = data->checked.get(),
                   .wrong = data->wrong.get(),
                   .duplicates = data->duplicates.get(),
-                  .out_of_sequence = data->out_of_sequence.get()};
+                  .out_of_sequence = data->out_of_sequence.get(),
+                  .cnps = data->cnps.get()};
 }
 
 }  // namespace lw::gen

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "transport/qp_config.h"
 #include "wire/opcode.h"
 #include "wire/view.h"
 
@@ -24,6 +25,10 @@ struct Terms {
   std::uint32_t depth = 1;  // messages that may be on their way at once
   std::uint64_t va = 0;     // the client's memory, as echoes of WRITEs need it
   std::uint32_t r_key = 0;
+  // Of what either side sends.
+  transport::RateControl rate_control = transport::RateControl::none;
+  std::uint64_t rate_bps = 0;     // the limit, or what DCQCN begins with
+  bool selective_repeat = false;  // in place of go-back-N
 
   [[nodiscard]] std::uint64_t region() const noexcept { return std::uint64_t{size} * slots; }
   friend bool operator==(const Terms&, const Terms&) = default;
@@ -41,6 +46,7 @@ struct Findings {
   std::uint64_t checked = 0;  // messages that arrived and were looked at, byte by byte
   std::uint64_t wrong = 0;    // of them, not what was sent
   std::uint64_t duplicates = 0, out_of_sequence = 0;  // request packets
+  std::uint64_t cnps = 0;                             // that it sent
   friend bool operator==(const Findings&, const Findings&) = default;
 };
 
@@ -51,7 +57,8 @@ using PrivateData = std::array<std::byte, 56>;
 PrivateData to_private_data(const Terms& terms) noexcept;
 PrivateData to_private_data(const Offer& offer) noexcept;
 PrivateData to_private_data(const Findings& findings) noexcept;
-/// Also refuses terms that no client has: an operation perf doesn't do, a size or depth of 0.
+/// Also refuses terms that no client has: an operation perf doesn't do, a size or depth of
+/// 0, a rate control without a rate.
 std::optional<Terms> read_terms(wire::Bytes data) noexcept;
 std::optional<Offer> read_offer(wire::Bytes data) noexcept;
 std::optional<Findings> read_findings(wire::Bytes data) noexcept;

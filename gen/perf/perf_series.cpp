@@ -23,28 +23,31 @@ Result<PerfSeries> PerfSeries::open(const std::string& path) {
 }
 
 void PerfSeries::attach(sim::Simulation& simulation, std::uint32_t qps) {
-  if (path_.empty()) return;
-  next_ = Instant{};
+  if (!kept()) return;
   auto others = simulation.line(0).on_enter;
   simulation.line(0).on_enter = [this, &simulation, qps, others](Instant at,
                                                                  const transport::Packet& packet) {
     if (others) others(at, packet);
-    if (at < next_) return;
-    next_ = at + kInterval;
-    sample(at, simulation.host(0), qps);
+    if (!due(at)) return;
+    for (std::uint32_t i = 0; i < qps; ++i) add(at, i, simulation.host(0).qp(i));
   };
 }
 
-void PerfSeries::sample(Instant at, sim::Host& client, std::uint32_t qps) {
-  for (std::uint32_t i = 0; i < qps; ++i) {
-    const transport::QueuePair& pair = client.qp(i);
-    const auto& requester = pair.requester();
-    const bool limits = pair.config().rate_control != transport::RateControl::none;
-    const std::string rate = limits ? fmt::format("{:.4f}", pair.pacing().rate_bps() / 1e9) : "";
-    file_ << fmt::format("{:.3f},{},{},{:.3f},{},{},{:.3f}\n", us(at - Instant{}), i, rate,
-                         pair.pacing().reaction().alpha(), requester.outstanding_psns(),
-                         requester.counters().retransmitted, us(requester.round_trip()));
-  }
+bool PerfSeries::due(Instant at) noexcept {
+  if (at < last_) next_ = Instant{};
+  last_ = at;
+  if (at < next_) return false;
+  next_ = at + kInterval;
+  return true;
+}
+
+void PerfSeries::add(Instant at, std::uint32_t qp, const transport::QueuePair& pair) {
+  const auto& requester = pair.requester();
+  const bool limits = pair.config().rate_control != transport::RateControl::none;
+  const std::string rate = limits ? fmt::format("{:.4f}", pair.pacing().rate_bps() / 1e9) : "";
+  file_ << fmt::format("{:.3f},{},{},{:.3f},{},{},{:.3f}\n", us(at - Instant{}), qp, rate,
+                       pair.pacing().reaction().alpha(), requester.outstanding_psns(),
+                       requester.counters().retransmitted, us(requester.round_trip()));
 }
 
 Result<void> PerfSeries::close() {

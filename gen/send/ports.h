@@ -33,6 +33,7 @@ class Ports {
   void linger() const;
 
   [[nodiscard]] std::vector<nic::Port>& all() noexcept { return ports_; }
+  [[nodiscard]] const std::vector<nic::Port>& all() const noexcept { return ports_; }
   [[nodiscard]] const nic::Pool& pool() const noexcept { return pool_; }
   /// Only where they were configured.
   [[nodiscard]] SendBuffers& send_buffers() noexcept { return *send_buffers_; }

@@ -2,18 +2,14 @@
 """roce-gen respond and perf in real time: three processes joined by memif, roce-impair between
 them. Memory is real and looked at byte by byte, whatever the path does; latency is the path's."""
 
-import contextlib
 import json
-import pathlib
 import signal
 import subprocess
-import tempfile
-import unittest
 
-from longwire_test import SOURCE, begin, main, program, real_time
+from endpoints import GEN, TIMEOUT, Endpoints
+from longwire_test import SOURCE, main, program, real_time
 
-GEN, IMPAIR, DISSECT = program('roce-gen'), program('roce-impair'), program('roce-dissect')
-TIMEOUT = 60
+DISSECT = program('roce-dissect')
 
 PATH = f'path = "{SOURCE}/profiles/paths/apn-380km.toml"\n[[rule]]\nname = "haul"\ndelay = "path"\n'
 NO_PATH = '[[rule]]\nname = "none"\ndelay = "0us"\n'
@@ -26,44 +22,6 @@ corrupt = "0.5%"
 duplicate = "0.5%"
 reorder = { fraction = "0.5%", frames = 3 }
 '''
-SMALL = '[capacity]\nrate = "2Gb/s"\nsmallest_frame = "256B"\nlargest_frame = "4500B"\n'
-
-
-class Endpoints(unittest.TestCase):
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix='longwire-')
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def start(self, *words):
-        return begin(self, words)
-
-    def finish(self, process, expect=0):
-        out, err = process.communicate(timeout=TIMEOUT)
-        self.assertEqual(process.returncode, expect, err + out)
-        return out
-
-    @contextlib.contextmanager
-    def box(self, name, profile):
-        """A roce-impair; yields the sockets of its two sides."""
-        at = self.folder
-        (at / f'{name}.toml').write_text(profile + SMALL)
-        west, east = f'memif:{at}/{name}-west', f'memif:{at}/{name}-east'
-        impair = self.start(IMPAIR, 'run', at / f'{name}.toml', '--west', west + ',server',
-                            '--east', east + ',server', '--json')
-        yield west, east
-        impair.send_signal(signal.SIGTERM)
-        self.report = json.loads(self.finish(impair))
-
-    def perf(self, west, east, *options, expect=0, respond=()):
-        """One session; (what perf says, what respond says)."""
-        there = self.start(GEN, 'respond', '--port', east, '--sessions', '1', '--json', *respond)
-        client = self.start(GEN, 'perf', '--port', west, '--peer', '198.18.0.2', '--json',
-                            *options)
-        out = self.finish(client, expect)
-        said = json.loads(self.finish(there))
-        return [json.loads(line) for line in out.splitlines()], said
 
 
 class ThroughARoughPath(Endpoints):
@@ -85,6 +43,15 @@ class ThroughARoughPath(Endpoints):
         self.assertEqual((said['checked'], said['bytes']), (600, 600 * 20000))
         self.assertGreater(ran['retransmitted'], 0)
         self.assertGreater(said['out_of_sequence'], 0)
+
+    @real_time
+    def test_selective_repeat_sends_less_again(self):
+        """One packet for each that was lost, in place of all behind it too."""
+        again = [self.check('--op', 'write', '-s', '65536', '-n', '200', '-t', '8', *how,
+                            messages=200)[0]['retransmitted']
+                 for how in ((), ('--selective-repeat',))]
+        print(f'# sent again: {again[0]} by go-back-N, {again[1]} by selective repeat')
+        self.assertLess(again[1], again[0] / 2)
 
     @real_time
     def test_sends_with_immediates_find_their_receives(self):
@@ -133,9 +100,6 @@ class Latency(Endpoints):
 
 class OverOneWire(Endpoints):
     """No box between: two processes."""
-
-    def wire(self):
-        return f'memif:{self.folder}/wire', f'memif:{self.folder}/wire,server'
 
     @real_time
     def test_what_crosses_is_what_tshark_knows(self):

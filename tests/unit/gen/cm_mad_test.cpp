@@ -70,7 +70,10 @@ TEST(CmMadRoundTrip, what_is_written_is_read) {
                          .slots = 3,
                          .depth = 9,
                          .va = 0x123456789abc,
-                         .r_key = 0xdeadbeef};
+                         .r_key = 0xdeadbeef,
+                         .rate_control = transport::RateControl::dcqcn,
+                         .rate_bps = 25'000'000'000,
+                         .selective_repeat = true};
   const gen::ConnectRequest request{.comm_id = 0x89abcdef,
                                     .qp = {.qpn = 0x123456, .first_psn = wire::Psn{0xfedcba}},
                                     .port = 18515,
@@ -98,10 +101,13 @@ TEST(CmMadRoundTrip, a_refusal_says_why_and_nothing_is_read_from_less) {
   }
   EXPECT_FALSE(gen::read_terms(wire::Bytes(mad)));
   EXPECT_FALSE(gen::read_terms(gen::to_private_data(gen::Terms{.size = 0})));
+  const gen::Terms no_rate{.size = 1, .rate_control = transport::RateControl::fixed};
+  EXPECT_FALSE(gen::read_terms(gen::to_private_data(no_rate)));
 }
 
 TEST(CmMadRoundTrip, findings_and_offers) {
-  const gen::Findings findings{.checked = 5, .wrong = 1, .duplicates = 2, .out_of_sequence = 3};
+  const gen::Findings findings{
+      .checked = 5, .wrong = 1, .duplicates = 2, .out_of_sequence = 3, .cnps = 4};
   EXPECT_EQ(gen::read_findings(gen::to_private_data(findings)), findings);
   EXPECT_FALSE(gen::read_offer(gen::to_private_data(findings)));
   const MadBytes farewell = gen::to_mad(CmMessage::drep, 1, {1, 2}, gen::to_private_data(findings));

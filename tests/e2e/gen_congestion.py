@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Congestion control of perf and respond in real time: what is marked on the way makes CNPs, CNPs
+slow who sends, and a fixed rate is kept, whoever sends the data."""
+
+import csv
+import subprocess
+
+from endpoints import GEN, TIMEOUT, Endpoints
+from longwire_test import main, real_time
+
+# Three packets are marked on the way, the second when a window that had left before is through.
+CONGESTED = '''[[rule]]
+name = "line"
+delay = "100us"
+[[event]]
+name = "congested"
+direction = "{direction}"
+qp = 1
+psn_offset = [200, 2300, 2600]
+action = "mark"
+'''
+# Slow enough for a machine that looks seldom: each cut halves the rate, and 40 ms bring some back.
+SLOW = ('--rpg-time-reset', '40000', '--rpg-byte-reset', '0', '--dce-tcp-rtt', '100000',
+        '--rpg-ai-rate', '100')
+LINE_BYTES = 4178 / 4096  # of a full packet, per byte of payload
+QP_RATE = 400e6
+
+
+class Dcqcn(Endpoints):
+
+    def fields(self, pcap, shown, *names):
+        """What tshark sees, a row of the named fields a packet."""
+        run = subprocess.run(['tshark', '-r', str(pcap), '-Y', shown, '-T', 'fields'] +
+                             [word for name in names for word in ('-e', name)],
+                             capture_output=True, text=True, check=True)
+        return [line.split('\t') for line in run.stdout.splitlines()]
+
+    def rates(self, pcap, opcodes, first_cut):
+        """Packets of data a second, as they left: in the 150 behind the first cut, and in the last
+        1000."""
+        times = [float(t) for t, opcode in self.fields(
+            pcap, 'infiniband.bth.opcode', 'frame.time_epoch', 'infiniband.bth.opcode')
+            if int(opcode) in opcodes]
+        cut = [t for t in times if t > first_cut][:150]
+        return 149 / (cut[-1] - cut[0]), 999 / (times[-1] - times[-1000])
+
+    def check(self, ran, pcap, series, sender, receiver, opcodes):
+        """`pcap` is of the sender's port."""
+        self.assertEqual((ran['failed'], ran['wrong']), (0, 0))
+        cnps = self.fields(pcap, 'infiniband.bth.opcode == 129', 'ip.src', 'ip.dst',
+                           'ip.dsfield.dscp', 'infiniband.bth.reserved7', 'frame.time_epoch')
+        self.assertEqual({tuple(row[:3]) for row in cnps}, {(receiver, sender, '48')})
+        self.assertEqual(len(cnps), ran['cnps'])
+        self.assertTrue(2 <= len(cnps) <= 3, cnps)  # packets that come together earn one
+        slow, recovered = self.rates(pcap, opcodes, float(cnps[0][4]))
+        print(f'# {len(cnps)} CNPs: {slow:.0f} packets/s behind the first, {recovered:.0f} at last')
+        self.assertGreater(recovered, 1.5 * slow)
+        if series is None:
+            return
+        with open(series, encoding='utf-8') as file:
+            told = [float(row['rate_gbps']) * 1e9 for row in csv.DictReader(file)]
+        self.assertAlmostEqual(told[0], QP_RATE)
+        self.assertLessEqual(min(told), 0.55 * QP_RATE)
+        self.assertGreater(told[-1], 1.5 * min(told))
+
+    @real_time
+    def test_marked_writes_slow_the_sender_and_it_recovers(self):
+        pcap, series = self.folder / 'c.pcapng', self.folder / 's.csv'
+        with self.box('there', CONGESTED.format(direction='west-to-east')) as (west, east):
+            [ran], said = self.perf(west, east, '--op', 'write', '-s', '65536', '-n', '400',
+                                    '--rate-control', 'dcqcn', '--qp-rate', '400Mb/s', *SLOW,
+                                    '--series', series, '--pcap', pcap)
+        self.assertEqual(said['cnps'], ran['cnps'])
+        self.check(ran, pcap, series, '198.18.0.1', '198.18.0.2', (6, 7, 8))
+
+    @real_time
+    def test_marked_answers_to_reads_slow_the_responder(self):
+        pcap = self.folder / 'r.pcapng'
+        with self.box('back', CONGESTED.format(direction='east-to-west')
+                      .replace('qp = 1', 'qp = 1\non = "read_response"')) as (west, east):
+            [ran], said = self.perf(west, east, '--op', 'read', '-s', '65536', '-n', '400',
+                                    '--rate-control', 'dcqcn', '--qp-rate', '400Mb/s',
+                                    respond=(*SLOW, '--pcap', pcap))
+        self.assertEqual(said['cnps'], 0)
+        self.check(ran, pcap, None, '198.18.0.2', '198.18.0.1', (13, 14, 15))
+
+    @real_time
+    def test_without_it_nobody_answers_marks(self):
+        with self.box('there', CONGESTED.format(direction='west-to-east')) as (west, east):
+            [ran], said = self.perf(west, east, '--op', 'write', '-s', '65536', '-n', '50')
+        self.assertEqual((ran['cnps'], said['cnps'], said['checked']), (0, 0, 50))
+
+
+class Fixed(Endpoints):
+
+    @real_time
+    def test_a_rate_is_kept_whoever_sends(self):
+        """What a nap misses is made up for, so the rate is never more than asked and little less:
+        a busy machine costs it what it keeps a process waiting for beyond 10 ms."""
+        west, east = self.wire()
+        for operation in ('write', 'send', 'read'):
+            [ran], _ = self.perf(west, east, '--op', operation, '-s', '65536', '-n', '100', '-q',
+                                 '2', '--rate-control', 'fixed', '--qp-rate', '100Mb/s')
+            self.assertEqual((ran['iterations'], ran['failed'], ran['wrong']), (200, 0, 0))
+            share = ran['bw_average_gbps'] * 1e9 * LINE_BYTES / 200e6
+            print(f'# {operation}: {100 * share:.2f} % of the rate')
+            self.assertLess(share, 1.01)
+            self.assertGreater(share, 0.9)
+
+    def test_what_is_asked_of_the_wrong_side_is_refused(self):
+        for words, why in (
+                (('--qp-rate', '1Gb/s'), 'goes with --rate-control'),
+                (('--op', 'read', '--rate-control', 'dcqcn', '--rpg-gd', '10'), 'roce-gen respond'),
+                (('--rate-control', 'dcqcn', '--min-time-between-cnps', '9'), 'roce-gen respond')):
+            done = subprocess.run([GEN, 'perf', '--port', 'null', '--peer', '198.18.0.2', *words],
+                                  capture_output=True, text=True, timeout=TIMEOUT)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(why, done.stderr)
+
+    @real_time
+    def test_a_port_without_a_rate_wants_one(self):
+        west, east = self.wire()
+        there = self.start(GEN, 'respond', '--port', east)
+        client = self.start(GEN, 'perf', '--port', west, '--peer', '198.18.0.2', '--rate-control',
+                            'dcqcn')
+        _, err = client.communicate(timeout=TIMEOUT)
+        self.assertEqual(client.returncode, 2, err)
+        self.assertIn('--qp-rate', err)
+        there.terminate()
+        self.finish(there)
+
+
+if __name__ == '__main__':
+    main()
