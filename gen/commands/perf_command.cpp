@@ -209,9 +209,6 @@ void check_usage(const CLI::App* command, const PerfCommand& options) {
     return;
   }
   if (options.peer.ip.empty()) throw CLI::ValidationError("--peer", "who responds there?");
-  if (options.ping() && options.options.operation == "write" && !options.options.immediate)
-    throw CLI::ValidationError("--pattern",
-                               "ping of --op write without --imm goes with --sim only");
   for (const char* name :
        {"--path", "--delay", "--distance", "--duration", "--rate", "--nic-latency",
         "--receive-limit", "--loss", "--mark", "--seed", "--study", "--pcap-at"}) {

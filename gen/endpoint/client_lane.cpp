@@ -41,6 +41,18 @@ bool ClientLane::post(Instant now) {
   return taken;
 }
 
+void ClientLane::post_read_back(Instant now) {
+  const std::uint64_t n = posted_ - 1;
+  ours_.number(memory(places_.inbox(n)), ~n);  // an old answer mustn't pass for a new one
+  connection_.pair().post({.id = n,
+                           .operation = Operation::read_request,
+                           .length = terms_.size,
+                           .local_va = places_.inbox(n),
+                           .remote_va = offer_.va + (places_.inbox(n) - places_.inbox()),
+                           .r_key = offer_.r_key},
+                          now);
+}
+
 void ClientLane::post_receive() {
   connection_.pair().post(
       transport::Receive{.id = 0, .va = places_.inbox(), .length = terms_.size});
@@ -50,6 +62,10 @@ bool ClientLane::right(const Completion& done) {
   if (terms_.operation == Operation::fetch_add) return done.original == done.id;
   if (terms_.operation != Operation::read_request) return true;
   return theirs_.holds(memory(places_.inbox(done.id)), done.id % terms_.slots);
+}
+
+bool ClientLane::right_read_back(const Completion& done) {
+  return ours_.holds(memory(places_.inbox(done.id)), done.id);
 }
 
 bool ClientLane::right_echo(const Completion& arrival, std::uint64_t n) {

@@ -14,11 +14,15 @@ class ClientLane {
 
   /// The next message; false when the send queue is full.
   bool post(Instant now);
+  /// Asks for the message posted last, from where it was written. The send queue has room.
+  void post_read_back(Instant now);
   /// A place for the echo of a message.
   void post_receive();
 
   /// Whether what a READ or an atomic brought is what must be there.
   [[nodiscard]] bool right(const transport::Completion& done);
+  /// Whether the message that was written came back.
+  [[nodiscard]] bool right_read_back(const transport::Completion& done);
   /// Whether the echo of message n is right.
   [[nodiscard]] bool right_echo(const transport::Completion& arrival, std::uint64_t n);
 

@@ -17,19 +17,27 @@ void LatencyTraffic::start() {
 }
 
 void LatencyTraffic::on_completion(Connection& /*connection*/, const Completion& done) {
-  if (done.status != Status::success) {
-    ++result.latency.failed;
-    ++result.bandwidth.failed;
-    return;
-  }
+  if (done.status != Status::success) return note_failure();
   if (done.arrival != lane().carries()) return;  // a ping-pong's own completion is no answer
-  const std::int64_t round_trip = (nic::now() - posted_at_).count();
+  const Duration round_trip = since_post();
   const bool right =
       done.arrival ? lane().right_echo(done, lane().posted() - 1) : lane().right(done);
-  if (!right) ++result.wrong;
-  add(done.arrival ? round_trip / 2 : round_trip);
-  ++completed_;
   if (done.arrival && lane().takes_receive()) lane().post_receive();
+  count(right, done.arrival ? round_trip / 2 : round_trip);
+}
+
+void LatencyTraffic::note_failure() noexcept {
+  ++result.latency.failed;
+  ++result.bandwidth.failed;
+}
+
+void LatencyTraffic::count(bool right, Duration latency) {
+  if (!right) ++result.wrong;
+  const std::int64_t ns = latency.count();
+  result.latency.ns.add(ns);
+  sum_ += static_cast<double>(ns);
+  squares_ += static_cast<double>(ns) * static_cast<double>(ns);
+  ++completed_;
   if (completed_ < each_) ping();
 }
 
@@ -44,12 +52,6 @@ void LatencyTraffic::finish() {
 void LatencyTraffic::ping() {
   posted_at_ = nic::now();
   lane().post(posted_at_);
-}
-
-void LatencyTraffic::add(std::int64_t ns) {
-  result.latency.ns.add(ns);
-  sum_ += static_cast<double>(ns);
-  squares_ += static_cast<double>(ns) * static_cast<double>(ns);
 }
 
 }  // namespace lw::gen

@@ -12,15 +12,19 @@ class LatencyTraffic : public ClientTraffic {
 
   /// Posts the first messages; what follows comes by completions.
   void start();
-  void on_completion(Connection& /*connection*/, const transport::Completion& done) override;
+  void on_completion(Connection& connection, const transport::Completion& done) override;
   /// Works the result out, when done().
   void finish();
 
- private:
+ protected:
   ClientLane& lane() noexcept { return *lanes_.front(); }
-  void ping();
-  void add(std::int64_t ns);
+  virtual void ping();
+  [[nodiscard]] Duration since_post() const noexcept { return nic::now() - posted_at_; }
+  void note_failure() noexcept;
+  /// A message is through, as it must be or not; the next one goes.
+  void count(bool right, Duration latency);
 
+ private:
   Instant posted_at_;
   double sum_ = 0, squares_ = 0;
 };

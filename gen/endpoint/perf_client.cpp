@@ -7,7 +7,7 @@
 
 #include "core/quantity.h"
 #include "gen/endpoint/bandwidth_traffic.h"
-#include "gen/endpoint/latency_traffic.h"
+#include "gen/endpoint/read_back_traffic.h"
 #include "nic/clock.h"
 
 namespace lw::gen {
@@ -81,10 +81,12 @@ Result<ClientResult> PerfClient::bandwidth(const sim::PerfConfig& config) {
 Result<ClientResult> PerfClient::latency(const sim::PerfConfig& config) {
   sim::PerfConfig one = config;
   one.qps = 1;
-  const bool echo = config.operation == Operation::send || config.operation == Operation::write;
+  if (config.read_back) one.qp.tx_depth = std::max(one.qp.tx_depth, 2u);
+  const bool carries = config.operation == Operation::send || config.operation == Operation::write;
+  const bool echo = carries && !config.read_back;
   Terms terms = terms_of(one, echo);
   terms.depth = terms.slots = 1;
-  return run<LatencyTraffic>(one, terms);
+  return config.read_back ? run<ReadBackTraffic>(one, terms) : run<LatencyTraffic>(one, terms);
 }
 
 }  // namespace lw::gen

@@ -15,7 +15,8 @@ class PerfClient {
 
   /// As many on their way as the windows of `config` allow. iterations at least 1.
   Result<ClientResult> bandwidth(const sim::PerfConfig& config);
-  /// One at a time on one QP: SEND and WRITE as ping-pongs, READ and atomic as they are.
+  /// One at a time on one QP: SEND and WRITE as ping-pongs, READ and atomic as they are; with
+  /// `read_back` a WRITE and the READ that brings it back.
   Result<ClientResult> latency(const sim::PerfConfig& config);
 
  private:

@@ -132,6 +132,7 @@ class OverOneWire(Endpoints):
     def test_ping_and_blast(self):
         west, east = self.wire()
         for options, checked in ((('ping', '--op', 'send', '-s', '1'), 60),
+                                 (('ping', '--op', 'write', '-s', '5000', '-t', '1'), 60),
                                  (('ping', '--op', 'write', '--imm', '-s', '300'), 60),
                                  (('blast', '--op', 'send', '-s', '1', '--buffers', '1'), 60),
                                  (('blast', '--op', 'write', '-s', '5000', '--buffers', '8'), 60),
@@ -146,6 +147,21 @@ class OverOneWire(Endpoints):
                 self.assertGreater(ran['cpu_percent'], 0)
                 self.assertAlmostEqual(ran['throughput_gbps'], 60 * ran['bytes'] * 8 /
                                        ran['elapsed_usec'] / 1000, delta=1e-6)
+
+    @real_time
+    def test_each_ping_of_a_write_is_a_write_and_a_read(self):
+        """And it takes what the two take: half of the time there and back, and of the READ's."""
+        pcap = self.folder / 'ping.pcapng'
+        with self.box('haul', PATH) as (west, east):
+            [ran], said = self.perf(west, east, '--pattern', 'ping', '--op', 'write', '-s', '64',
+                                    '-n', '40', '--pcap', pcap)
+        self.assertEqual((ran['messages'], ran['wrong'], said['wrong']), (40, 0, 0))
+        self.assertGreaterEqual(ran['one_way_usec'], 1903.5)
+        shown = subprocess.run(['tshark', '-r', str(pcap), '-Y', 'infiniband.bth.opcode in {10,12,16}',
+                                '-T', 'fields', '-e', 'infiniband.bth.opcode'],
+                               capture_output=True, text=True, check=True)
+        # WRITE ONLY, READ REQUEST, READ RESPONSE ONLY
+        self.assertEqual(shown.stdout.split(), ['10', '12', '16'] * 40)
 
     @real_time
     def test_one_responder_serves_one_after_another(self):
