@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include "gen/commands/commands.h"
-#include "gen/commands/dcqcn_options.h"
-#include "gen/commands/perf_options.h"
+#include "gen/commands/perf_usage.h"
 #include "gen/commands/stop_signal.h"
-#include "gen/endpoint/perf_run.h"
+#include "gen/commands/transport_option.h"
 #include "gen/perf/buffer_study.h"
 #include "gen/perf/perf_capture.h"
 #include "gen/perf/perf_series.h"
@@ -21,23 +20,6 @@ constexpr const char* kFooter = R"(Examples:
   roce-gen perf --sim --delay 1ms --pattern lat --op send -s 64
   roce-gen perf --sim --delay 0us --pattern blast --op write --study out
   roce-gen perf --port memif:/tmp/lw.sock --peer 198.18.0.2 --pattern lat --op write -s 64)";
-
-struct PerfCommand {
-  PerfOptions options;
-  EndpointOptions endpoint;
-  PeerOptions peer;
-  std::string pcap;
-  std::vector<std::string> points;  // of it
-  bool sim = false, all_sizes = false, json = false;
-
-  std::string study;  // where the study of buffers goes
-  std::string series;
-
-  [[nodiscard]] bool ping() const noexcept { return options.pattern == "ping"; }
-  [[nodiscard]] bool latency() const noexcept { return options.pattern == "lat" || ping(); }
-  /// Counted as the RDMA programming study does, not as perftest.
-  [[nodiscard]] bool study_pattern() const noexcept { return ping() || options.pattern == "blast"; }
-};
 
 std::vector<std::uint32_t> sizes_of(const PerfCommand& command, const sim::PerfConfig& config) {
   if (!command.all_sizes || config.operation == wire::Operation::fetch_add) return {config.size};
@@ -96,6 +78,10 @@ Result<void> run_sizes(const PerfCommand& command, sim::PerfConfig config,
     const auto outcome = measure(config);
     if (!outcome) return std::unexpected(outcome.error());
     fmt::print("{}", row_of(command, config, *outcome));
+    if (outcome->lost_messages && !command.json) {
+      fmt::print("{} of {} messages didn't arrive\n", *outcome->lost_messages,
+                 outcome->bandwidth.messages);
+    }
     failed += outcome->failed();
     wrong += outcome->wrong;
   }
@@ -165,57 +151,6 @@ void add_real_time_options(CLI::App* command, PerfCommand& options) {
   add_endpoint_options(command, options.endpoint);
 }
 
-/// What one side's congestion control has to do with.
-void check_congestion(const CLI::App* command, const PerfCommand& options) {
-  if (command->count("--qp-rate") > 0 &&
-      options.options.config.qp.rate_control == transport::RateControl::none) {
-    throw CLI::ValidationError("--qp-rate", "goes with --rate-control fixed or dcqcn");
-  }
-  if (options.sim) return;
-  const bool read = options.options.operation == "read";
-  const std::string elsewhere = given_of(*command, read ? kReactionPoint : kNotificationPoint);
-  if (elsewhere.empty()) return;
-  throw CLI::ValidationError(
-      elsewhere, read ? "the data of READs is sent by the responder: give it to `roce-gen respond`"
-                      : "CNPs are sent by the responder, where the data arrives: give it to "
-                        "`roce-gen respond`");
-}
-
-/// What goes with virtual or with real time alone.
-void check_usage(const CLI::App* command, const PerfCommand& options) {
-  if (options.sim == !options.endpoint.port.empty()) {
-    throw CLI::ValidationError("perf", "say where: --sim, or --port and --peer");
-  }
-  const auto refuse = [&](const char* name, const char* with) {
-    if (command->count(name) > 0) {
-      throw CLI::ValidationError(name, fmt::format("goes with {} only", with));
-    }
-  };
-  if (!options.study.empty() && options.options.pattern != "blast") {
-    throw CLI::ValidationError("--study", "goes with --pattern blast");
-  }
-  if (!options.points.empty() && options.pcap.empty())
-    throw CLI::ValidationError("--pcap-at", "goes with --pcap FILE");
-  check_congestion(command, options);
-  if (options.sim) {
-    for (const char* name : {"--peer", "--peer-mac", "--address", "--mac", "--service", "--wait",
-                             "--idle", "--verbose"}) {
-      refuse(name, "--port");
-    }
-    const bool endless = options.options.config.iterations == 0 || options.all_sizes;
-    if (!options.pcap.empty() && endless) {
-      throw CLI::ValidationError("--pcap", "goes with -n and one size: every frame is kept");
-    }
-    return;
-  }
-  if (options.peer.ip.empty()) throw CLI::ValidationError("--peer", "who responds there?");
-  for (const char* name :
-       {"--path", "--delay", "--distance", "--duration", "--rate", "--nic-latency",
-        "--receive-limit", "--loss", "--mark", "--seed", "--study", "--pcap-at"}) {
-    refuse(name, "--sim");
-  }
-}
-
 }  // namespace
 
 void add_perf_command(CLI::App& program, Command& chosen) {
@@ -225,6 +160,7 @@ void add_perf_command(CLI::App& program, Command& chosen) {
   command->add_flag("--sim", options->sim, "In virtual time, on no port");
   add_real_time_options(command, *options);
   add_perf_options(command, options->options);
+  add_transport_option(command, options->options.config.qp);
   command->add_flag("-a,--all", options->all_sizes, "Every power of two, 2 B to 8 MiB");
   add_run_options(command, options->options);
   command
@@ -250,7 +186,7 @@ void add_perf_command(CLI::App& program, Command& chosen) {
   command->add_flag("--json", options->json, "One line of JSON a size");
   command->footer(kFooter);
   command->callback([&chosen, command, options] {
-    check_usage(command, *options);
+    check_usage(*command, *options);
     options->endpoint.pcap = options->pcap;
     // A simulation isn't worth a report when it is cut short: there a signal ends the process.
     static const std::atomic<bool> kNever{false};

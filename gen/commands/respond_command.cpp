@@ -37,9 +37,10 @@ std::string text_of(const SessionReport& session) {
   const Findings& found = session.findings;
   return fmt::format(
       "{} connections: {} messages checked, {} wrong; {} received, {} duplicate and {} packets "
-      "out of sequence{}{}\n",
+      "out of sequence{}{}{}\n",
       session.connections, found.checked, found.wrong,
       format_bytes(static_cast<double>(session.bytes)), found.duplicates, found.out_of_sequence,
+      found.dropped > 0 ? fmt::format("; {} of incomplete messages dropped", found.dropped) : "",
       session.broken > 0 ? fmt::format("; {} broken", session.broken) : "",
       session.gone > 0 ? fmt::format("; {} gone without a word", session.gone) : "");
 }
@@ -55,6 +56,7 @@ std::string json_of(const SessionReport& session, const FramePortCounters& port)
                             {"broken", session.broken},
                             {"gone", session.gone},
                             {"cnps", found.cnps},
+                            {"dropped", found.dropped},
                             {"frames_received", port.received},
                             {"frames_sent", port.sent},
                             {"frames_not_sent", port.not_sent},

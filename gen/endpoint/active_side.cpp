@@ -31,15 +31,18 @@ ActiveSide::ActiveSide(Endpoint& endpoint, const Config& config, const std::atom
 
 ActiveSide::Call ActiveSide::request(const Terms& terms, const transport::QpConfig& qp) {
   Call call{.comm_id = next_comm_id_++, .qpn = endpoint_.reserve_qpn()};
-  ConnectRequest request{.comm_id = call.comm_id,
-                         .qp = {.qpn = call.qpn, .first_psn = qp.receive_psn},
-                         .port = config_.port,
-                         .mtu = qp.mtu,
-                         .ack_timeout = qp.timeout,
-                         .retry_count = qp.retry_count,
-                         .source = endpoint_.port().own().ip,
-                         .destination = config_.peer.ip,
-                         .data = to_private_data(terms_of(terms, call.qpn))};
+  ConnectRequest request{
+      .comm_id = call.comm_id,
+      .qp = {.qpn = call.qpn, .first_psn = qp.receive_psn},
+      // A request can't say UD; the terms do.
+      .transport = qp.transport == wire::Transport::uc ? wire::Transport::uc : wire::Transport::rc,
+      .port = config_.port,
+      .mtu = qp.mtu,
+      .ack_timeout = qp.timeout,
+      .retry_count = qp.retry_count,
+      .source = endpoint_.port().own().ip,
+      .destination = config_.peer.ip,
+      .data = to_private_data(terms_of(terms, call.qpn))};
   const auto reads = static_cast<std::uint8_t>(std::min(qp.max_rd_atomic, 255u));
   request.qp.initiator_depth = request.qp.responder_resources = reads;
   request.qp.rnr_retry = qp.rnr_retry;

@@ -19,8 +19,12 @@ ClientLane::ClientLane(const Dialled& dialled)
 }
 
 bool ClientLane::post(Instant now) {
+  const transport::QueuePair& pair = connection_.pair();
+  // A message that still waits keeps its place as it is.
+  if (pair.requester().posted() >= pair.config().tx_depth) return false;
   const std::uint64_t n = posted_;
-  const std::uint64_t offset = places_.inbox(n) - places_.inbox();
+  // Where messages may be lost, nobody could tell which one a place has: all go to the first.
+  const std::uint64_t offset = terms_.lossy() ? 0 : places_.inbox(n) - places_.inbox();
   const bool atomic = terms_.operation == Operation::fetch_add;
   const bool read = terms_.operation == Operation::read_request;
   if (carries()) ours_.number(memory(places_.outbox(n)), n);
@@ -35,7 +39,8 @@ bool ClientLane::post(Instant now) {
                                .local_va = carries() ? places_.outbox(n) : places_.inbox(n),
                                .remote_va = atomic ? offer_.va : offer_.va + offset,
                                .r_key = offer_.r_key,
-                               .swap_add = 1},
+                               .swap_add = 1,
+                               .dest_qp = connection_.pair().config().dest_qpn},
                               now);
   if (taken) ++posted_;
   return taken;
@@ -53,10 +58,7 @@ void ClientLane::post_read_back(Instant now) {
                           now);
 }
 
-void ClientLane::post_receive() {
-  connection_.pair().post(
-      transport::Receive{.id = 0, .va = places_.inbox(), .length = terms_.size});
-}
+void ClientLane::post_receive() { connection_.pair().post(places_.receive(0)); }
 
 bool ClientLane::right(const Completion& done) {
   if (terms_.operation == Operation::fetch_add) return done.original == done.id;

@@ -19,6 +19,7 @@ struct ClientResult {
   std::uint64_t wrong = 0;  // messages or answers that arrived here and weren't what they must be
   Findings peer;
   bool peer_answered = false;
+  bool lossy = false;  // what was sent needn't have arrived
 };
 
 /// What both kinds of run have alike: a lane a connection, and when all is through.

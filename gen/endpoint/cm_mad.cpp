@@ -101,7 +101,9 @@ MadBytes to_mad(std::uint64_t transaction, const ConnectRequest& request) {
   req.local_qpn.set(request.qp.qpn);
   req.responder_resources.set(request.qp.responder_resources);
   req.initiator_depth.set(request.qp.initiator_depth);
-  req.remote_timeout_transport.set(kResponseTimeout << 3 | 1);  // RC, with end-to-end flow control
+  const bool uc = request.transport == wire::Transport::uc;
+  const std::uint8_t service = uc ? 1 << 1 : 1;  // RC with end-to-end flow control
+  req.remote_timeout_transport.set(static_cast<std::uint8_t>(kResponseTimeout << 3 | service));
   req.starting_psn.set(request.qp.first_psn.value());
   req.local_timeout_retries.set(
       static_cast<std::uint8_t>(kResponseTimeout << 3 | (request.retry_count & 7)));
@@ -165,7 +167,7 @@ std::optional<CmHeading> read_heading(wire::Bytes mad) noexcept {
 
 std::optional<ConnectRequest> read_request(wire::Bytes mad) noexcept {
   const auto* req = body_of<wire::CmReq>(mad);
-  if (req == nullptr || req->transport_service() != 0) return std::nullopt;
+  if (req == nullptr || req->transport_service() > 1) return std::nullopt;
   const std::uint64_t service = req->service_id.get();
   const std::uint8_t code = req->path_mtu_code();
   if ((service & ~std::uint64_t{0xffff}) != kTcpPortSpace || code < 1 || code > 5) {
@@ -180,6 +182,7 @@ std::optional<ConnectRequest> read_request(wire::Bytes mad) noexcept {
              .responder_resources = req->responder_resources.get(),
              .initiator_depth = req->initiator_depth.get(),
              .rnr_retry = req->rnr_retry_count()},
+      .transport = req->transport_service() == 1 ? wire::Transport::uc : wire::Transport::rc,
       .port = static_cast<std::uint16_t>(service),
       .mtu = 128u << code,
       .ack_timeout = static_cast<std::uint8_t>(req->primary_ack_timeout.get() >> 3),

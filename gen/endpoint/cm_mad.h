@@ -33,10 +33,11 @@ struct CmQp {
 struct ConnectRequest {
   std::uint32_t comm_id = 0;
   CmQp qp;
-  std::uint16_t port = 0;         // names the service
-  std::uint32_t mtu = 4096;       // 256 .. 4096
-  std::uint8_t ack_timeout = 18;  // 0..31
-  std::uint8_t retry_count = 7;   // 0..7
+  wire::Transport transport = wire::Transport::rc;  // rc or uc
+  std::uint16_t port = 0;                           // names the service
+  std::uint32_t mtu = 4096;                         // 256 .. 4096
+  std::uint8_t ack_timeout = 18;                    // 0..31
+  std::uint8_t retry_count = 7;                     // 0..7
   wire::IpAddress source, destination;
   PrivateData data{};
 };

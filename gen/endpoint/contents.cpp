@@ -28,11 +28,16 @@ void Contents::write(wire::MutableBytes message, std::uint64_t number) const noe
   std::ranges::copy(pattern_, message.begin() + static_cast<std::ptrdiff_t>(head_));
 }
 
-bool Contents::holds(wire::Bytes message, std::uint64_t number, std::uint64_t step,
-                     std::uint64_t most) const noexcept {
+std::uint64_t Contents::number_of(wire::Bytes message) const noexcept {
   std::uint64_t found = 0;
   for (std::size_t i = 0; i < head_; ++i)
     found = found << 8 | static_cast<std::uint8_t>(message[i]);
+  return found;
+}
+
+bool Contents::holds(wire::Bytes message, std::uint64_t number, std::uint64_t step,
+                     std::uint64_t most) const noexcept {
+  const std::uint64_t found = number_of(message);
   const std::uint64_t mask = head_ == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * head_) - 1;
   const std::uint64_t ahead = (found - number) & mask;
   const bool numbered = ahead == 0 || (step > 0 && ahead <= most && ahead % step == 0);

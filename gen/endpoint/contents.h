@@ -22,6 +22,8 @@ class Contents {
   void write(wire::MutableBytes message, std::uint64_t number) const noexcept;
   /// Its number alone: the pattern is there already.
   void number(wire::MutableBytes message, std::uint64_t number) const noexcept;
+  /// The number that a message says it has.
+  [[nodiscard]] std::uint64_t number_of(wire::Bytes message) const noexcept;
   /// Whether it is that message, or one of a higher number by a multiple of `step` up to `most`:
   /// its sender may have used the place again already.
   [[nodiscard]] bool holds(wire::Bytes message, std::uint64_t number, std::uint64_t step = 0,

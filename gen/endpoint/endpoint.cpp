@@ -29,10 +29,11 @@ Duration catch_up_of(const transport::QpConfig& config) noexcept {
                              : std::min(kMost, transport::transport_timeout(config.timeout) / 4);
 }
 
-/// Whether a QP of ours takes such packets: those of RC, and CNPs.
-bool is_for_rc(const roce::Frame& frame) noexcept {
-  return frame.bth->opcode.get() == transport::kCnpOpcode ||
-         frame.info->transport == wire::Transport::rc;
+/// Whether such a QP takes this packet: those of its transport, UD with its key, and CNPs.
+bool is_for(const transport::QpConfig& qp, const roce::Frame& frame) noexcept {
+  if (frame.bth->opcode.get() == transport::kCnpOpcode) return true;
+  if (frame.info->transport != qp.transport) return false;
+  return qp.transport != wire::Transport::ud || frame.deth->q_key.get() == qp.q_key;
 }
 
 }  // namespace
@@ -101,7 +102,7 @@ void Endpoint::take(const roce::Frame& frame, Instant now) {
     return;
   }
   Connection* connection = find(frame.bth->dest_qp.get());
-  if (connection == nullptr || !is_for_rc(frame)) return;
+  if (connection == nullptr || !is_for(connection->pair_.config(), frame)) return;
   if (sender_of(frame.envelope).ip != connection->peer_.ip) return;
   Packet packet = transport::read_packet(frame);
   if (packet.payload > transport::PayloadStore::kLargest) return;

@@ -20,7 +20,7 @@ class Application {
   virtual void on_completion(Connection& connection, const transport::Completion& done) = 0;
 };
 
-/// One end of a reliable connection: a QP, a region of real memory of its own, and what all its
+/// One end of a connection: a QP, a region of real memory of its own, and what all its
 /// frames have alike.
 class Connection {
  public:

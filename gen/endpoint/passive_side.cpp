@@ -19,6 +19,7 @@ wire::Psn first_psn_of(std::uint32_t qpn) noexcept { return wire::Psn{(qpn * 0x9
 transport::QpConfig qp_of(const ConnectRequest& request, const Terms& terms, std::uint32_t qpn,
                           const transport::DcqcnConfig& dcqcn) {
   transport::QpConfig qp;
+  qp.transport = terms.transport;
   qp.mtu = request.mtu;
   qp.qpn = qpn;
   qp.dest_qpn = request.qp.qpn;
@@ -72,12 +73,16 @@ void PassiveSide::accept(wire::Bytes mad, const CmHeading& heading, const OwnAdd
 
 /// Empty when there is nothing against it; else a sentence for the person over there.
 std::string PassiveSide::why_not(const std::optional<ConnectRequest>& request) const {
-  if (!request) return "only RC with rdma_cm's TCP port space is served here";
+  if (!request) return "only RC and UC with rdma_cm's TCP port space are served here";
   if (request->port != config_.port) {
     return fmt::format("port {} is served here, not {}", config_.port, request->port);
   }
   const auto terms = read_terms(request->data);
   if (!terms) return "only roce-gen perf of the same version is served here";
+  if (terms->transport == wire::Transport::ud && terms->size > request->mtu) {
+    return fmt::format("a UD message of {} B doesn't fit the MTU of {} B", terms->size,
+                       request->mtu);
+  }
   if (memory_ + Places::region(*terms) > config_.memory) {
     return fmt::format("--memory {} doesn't hold another {}",
                        format_bytes(static_cast<double>(config_.memory)),
@@ -137,6 +142,7 @@ void PassiveSide::close(std::map<Asker, Served>::iterator served, bool gone) {
   report_.findings.duplicates += findings.duplicates;
   report_.findings.out_of_sequence += findings.out_of_sequence;
   report_.findings.cnps += findings.cnps;
+  report_.findings.dropped += findings.dropped;
   report_.broken += connection.pair().broken() ? 1 : 0;
   report_.gone += gone ? 1 : 0;
   memory_ -= connection.memory().size();

@@ -16,7 +16,8 @@ using wire::Operation;
 
 Terms terms_of(const sim::PerfConfig& config, bool echo) noexcept {
   constexpr std::uint64_t kInbox = 16u << 20;
-  Terms terms{.operation = config.operation,
+  Terms terms{.transport = config.qp.transport,
+              .operation = config.operation,
               .immediate = config.immediate,
               .echo = echo,
               .size = config.operation == Operation::fetch_add ? 8 : config.size,
@@ -55,7 +56,10 @@ Result<void> PerfClient::move(Kind& traffic) {
 
 template <class Kind>
 Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const Terms& terms) {
-  auto dialled = side_.dial(terms, config.qp, config.qps);
+  transport::QpConfig qp = config.qp;
+  // So that a place isn't written again before what it holds is out.
+  if (terms.lossy()) qp.tx_depth = std::min(qp.tx_depth, terms.slots);
+  auto dialled = side_.dial(terms, qp, config.qps);
   if (!dialled) return std::unexpected(dialled.error());
   Kind traffic(config, *dialled);
   traffic.start();
@@ -64,12 +68,14 @@ Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const Terms&
   if (auto hung_up = side_.hang_up(*dialled); !hung_up) return std::unexpected(hung_up.error());
   ClientResult result = std::move(traffic.result);
   result.peer_answered = std::ranges::all_of(*dialled, &Dialled::answered);
+  result.lossy = terms.lossy();
   for (const Dialled& d : *dialled) {
     result.peer.checked += d.findings.checked;
     result.peer.wrong += d.findings.wrong;
     result.peer.duplicates += d.findings.duplicates;
     result.peer.out_of_sequence += d.findings.out_of_sequence;
     result.peer.cnps += d.findings.cnps;
+    result.peer.dropped += d.findings.dropped;
   }
   return result;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/endpoint/perf_run.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "gen/endpoint/ground.h"
@@ -36,6 +38,10 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
                                 {"duplicates", result.peer.duplicates},
                                 {"out_of_sequence", result.peer.out_of_sequence},
                                 {"cnps", result.peer.cnps}};
+  if (!result.lossy) return outcome;
+  const std::uint64_t sent = outcome.bandwidth.messages;
+  outcome.where["responder"]["dropped"] = result.peer.dropped;
+  outcome.lost_messages = sent - std::min(sent, result.peer.checked - result.peer.duplicates);
   return outcome;
 }
 

@@ -3,6 +3,7 @@
 
 #include "gen/endpoint/contents.h"
 #include "gen/endpoint/places.h"
+#include "gen/receive/sequence_tracker.h"
 
 namespace lw::gen {
 
@@ -23,12 +24,16 @@ class Service : public Application {
  private:
   void post_receive(std::uint64_t number);
   void check(const transport::Completion& arrival);
+  [[nodiscard]] bool is_next();
+  [[nodiscard]] bool is_some(const transport::Completion& arrival);
   void echo();
 
   Connection& connection_;
   Terms terms_;
   Places places_;
   Contents theirs_, ours_;
+  SequenceTracker numbers_;   // of messages that may be lost
+  std::uint64_t copies_ = 0;  // of them, that came before
   std::uint64_t arrived_ = 0, wrong_ = 0, bytes_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 using transport::RateControl;
 using wire::Be16, wire::Be32, wire::Be64, wire::Be8;
-using wire::Operation;
+using wire::Operation, wire::Transport;
 
 constexpr std::uint32_t kMagic = 0x4c575046;  // LWPF
 constexpr std::uint8_t kVersion = 2;
@@ -27,8 +27,8 @@ struct TermsData {
   Be32 size, slots, depth;
   Be64 va;
   Be32 r_key;
-  Be8 rate_control, reserved;
-  Be16 reserved2;
+  Be8 rate_control, transport;
+  Be16 reserved;
   Be64 rate_bps;
 };
 struct OfferData {
@@ -40,7 +40,7 @@ struct OfferData {
 struct FindingsData {
   Head head{.kind = Be8{static_cast<std::uint8_t>(Kind::findings)}};
   Be16 reserved;
-  Be64 checked, wrong, duplicates, out_of_sequence, cnps;
+  Be64 checked, wrong, duplicates, out_of_sequence, cnps, dropped;
 };
 constexpr std::uint8_t kImmediate = 1, kEcho = 2, kSelective = 4;
 
@@ -67,6 +67,16 @@ bool is_ours(Operation operation) noexcept {
          operation == Operation::read_request || operation == Operation::fetch_add;
 }
 
+/// What the transport has; a UD message's size the responder holds against the MTU.
+bool is_carried(const Terms& terms) noexcept {
+  if (terms.transport == Transport::rc) return true;
+  if (terms.echo || terms.size < sizeof(std::uint64_t)) return false;
+  if (terms.operation == Operation::send) {
+    return terms.transport == Transport::uc || terms.transport == Transport::ud;
+  }
+  return terms.transport == Transport::uc && terms.operation == Operation::write;
+}
+
 bool is_sound_rate(const Terms& terms) noexcept {
   return terms.rate_control == RateControl::none ||
          (terms.rate_control <= RateControl::dcqcn && terms.rate_bps > 0);
@@ -86,6 +96,7 @@ PrivateData to_private_data(const Terms& terms) noexcept {
   data.va.set(terms.va);
   data.r_key.set(terms.r_key);
   data.rate_control.set(static_cast<std::uint8_t>(terms.rate_control));
+  data.transport.set(static_cast<std::uint8_t>(terms.transport));
   data.rate_bps.set(terms.rate_bps);
   return to_bytes(data);
 }
@@ -104,13 +115,15 @@ PrivateData to_private_data(const Findings& findings) noexcept {
   data.duplicates.set(findings.duplicates);
   data.out_of_sequence.set(findings.out_of_sequence);
   data.cnps.set(findings.cnps);
+  data.dropped.set(findings.dropped);
   return to_bytes(data);
 }
 
 std::optional<Terms> read_terms(wire::Bytes bytes) noexcept {
   const auto* data = view_of<TermsData>(bytes);
   if (data == nullptr) return std::nullopt;
-  const Terms terms{.operation = static_cast<Operation>(data->operation.get()),
+  const Terms terms{.transport = static_cast<Transport>(data->transport.get()),
+                    .operation = static_cast<Operation>(data->operation.get()),
                     .immediate = (data->flags.get() & kImmediate) != 0,
                     .echo = (data->flags.get() & kEcho) != 0,
                     .size = data->size.get(),
@@ -122,7 +135,7 @@ std::optional<Terms> read_terms(wire::Bytes bytes) noexcept {
                     .rate_bps = data->rate_bps.get(),
                     .selective_repeat = (data->flags.get() & kSelective) != 0};
   const bool sound = is_ours(terms.operation) && terms.size > 0 && terms.slots > 0 &&
-                     terms.depth > 0 && is_sound_rate(terms);
+                     terms.depth > 0 && is_sound_rate(terms) && is_carried(terms);
   return sound ? std::optional(terms) : std::nullopt;
 }
 
@@ -139,7 +152,8 @@ std::optional<Findings> read_findings(wire::Bytes bytes) noexcept {
                   .wrong = data->wrong.get(),
                   .duplicates = data->duplicates.get(),
                   .out_of_sequence = data->out_of_sequence.get(),
-                  .cnps = data->cnps.get()};
+                  .cnps = data->cnps.get(),
+                  .dropped = data->dropped.get()};
 }
 
 }  // namespace lw::gen

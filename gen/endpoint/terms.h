@@ -17,6 +17,7 @@ namespace lw::gen {
 
 /// What the client is going to do on one connection.
 struct Terms {
+  wire::Transport transport = wire::Transport::rc;  // rc, uc or ud
   wire::Operation operation = wire::Operation::write;
   bool immediate = false;
   bool echo = false;        // each arrival is answered by the same: a ping-pong
@@ -30,7 +31,8 @@ struct Terms {
   std::uint64_t rate_bps = 0;     // the limit, or what DCQCN begins with
   bool selective_repeat = false;  // in place of go-back-N
 
-  [[nodiscard]] std::uint64_t region() const noexcept { return std::uint64_t{size} * slots; }
+  /// Whether messages may be lost: then each tells its own number, in eight bytes at least.
+  [[nodiscard]] bool lossy() const noexcept { return transport != wire::Transport::rc; }
   friend bool operator==(const Terms&, const Terms&) = default;
 };
 
@@ -43,10 +45,12 @@ struct Offer {
 
 /// What the responder found, in its answer to the wish to disconnect.
 struct Findings {
-  std::uint64_t checked = 0;  // messages that arrived and were looked at, byte by byte
-  std::uint64_t wrong = 0;    // of them, not what was sent
-  std::uint64_t duplicates = 0, out_of_sequence = 0;  // request packets
-  std::uint64_t cnps = 0;                             // that it sent
+  std::uint64_t checked = 0;          // messages that arrived and were looked at, byte by byte
+  std::uint64_t wrong = 0;            // of them, not what was sent
+  std::uint64_t duplicates = 0;       // request packets; of lossy() terms messages
+  std::uint64_t out_of_sequence = 0;  // request packets
+  std::uint64_t cnps = 0;             // that it sent
+  std::uint64_t dropped = 0;          // request packets of lossy() terms: their message isn't whole
   friend bool operator==(const Findings&, const Findings&) = default;
 };
 
@@ -58,7 +62,7 @@ PrivateData to_private_data(const Terms& terms) noexcept;
 PrivateData to_private_data(const Offer& offer) noexcept;
 PrivateData to_private_data(const Findings& findings) noexcept;
 /// Also refuses terms that no client has: an operation perf doesn't do, a size or depth of
-/// 0, a rate control without a rate.
+/// 0, a rate control without a rate, what the transport doesn't carry.
 std::optional<Terms> read_terms(wire::Bytes data) noexcept;
 std::optional<Offer> read_offer(wire::Bytes data) noexcept;
 std::optional<Findings> read_findings(wire::Bytes data) noexcept;

@@ -79,6 +79,7 @@ Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome)
                {"marked", result.there.marked + result.back.marked},
                {"steady_window_ns", result.steady_window.count()},
                {"steady_change", result.steady_change}});
+  if (outcome.lost_messages) json["lost_messages"] = *outcome.lost_messages;
   return json;
 }
 
@@ -148,6 +149,7 @@ std::string study_json(const sim::PerfConfig& config, bool ping, const PerfOutco
                {"throughput_gbps", figures.gbps},
                {"cpu_percent", 100 * outcome.cpu_share},
                {"failed", outcome.failed()}});
+  if (outcome.lost_messages) json["lost_messages"] = *outcome.lost_messages;
   return report::json_line(json);
 }
 

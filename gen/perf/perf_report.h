@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "report/json_line.h"
@@ -13,8 +14,10 @@ struct PerfOutcome {
   sim::BandwidthResult bandwidth;  // of a bandwidth run, else
   sim::LatencyResult latency;
   std::uint64_t wrong = 0;  // messages whose bytes weren't those that were sent
-  report::Json where;       // what JSON says of the path or the port
-  double cpu_share = 0;     // of one core that this process took; 0: virtual time takes none
+  /// Of UC and UD: messages that were sent and didn't arrive whole.
+  std::optional<std::uint64_t> lost_messages = {};
+  report::Json where;    // what JSON says of the path or the port
+  double cpu_share = 0;  // of one core that this process took; 0: virtual time takes none
 
   [[nodiscard]] std::uint64_t failed() const noexcept { return bandwidth.failed + latency.failed; }
 };

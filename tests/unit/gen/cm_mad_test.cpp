@@ -63,9 +63,9 @@ INSTANTIATE_TEST_SUITE_P(Captures, CmMad,
                                          "ipv6_cm_rping.pcap"));
 
 TEST(CmMadRoundTrip, what_is_written_is_read) {
-  const gen::Terms terms{.operation = wire::Operation::send,
+  const gen::Terms terms{.transport = wire::Transport::uc,
+                         .operation = wire::Operation::send,
                          .immediate = true,
-                         .echo = true,
                          .size = 70'000,
                          .slots = 3,
                          .depth = 9,
@@ -76,6 +76,7 @@ TEST(CmMadRoundTrip, what_is_written_is_read) {
                          .selective_repeat = true};
   const gen::ConnectRequest request{.comm_id = 0x89abcdef,
                                     .qp = {.qpn = 0x123456, .first_psn = wire::Psn{0xfedcba}},
+                                    .transport = wire::Transport::uc,
                                     .port = 18515,
                                     .mtu = 2048,
                                     .source = *wire::parse_ip("192.0.2.1"),
@@ -86,6 +87,7 @@ TEST(CmMadRoundTrip, what_is_written_is_read) {
   ASSERT_TRUE(read);
   EXPECT_EQ(gen::read_terms(read->data), terms);
   EXPECT_EQ(read->mtu, 2048u);
+  EXPECT_EQ(read->transport, wire::Transport::uc);
   EXPECT_EQ(read->qp.first_psn, request.qp.first_psn);
   EXPECT_EQ(read->source, request.source);
   EXPECT_EQ(gen::to_mad(7, *read), mad);
@@ -103,11 +105,21 @@ TEST(CmMadRoundTrip, a_refusal_says_why_and_nothing_is_read_from_less) {
   EXPECT_FALSE(gen::read_terms(gen::to_private_data(gen::Terms{.size = 0})));
   const gen::Terms no_rate{.size = 1, .rate_control = transport::RateControl::fixed};
   EXPECT_FALSE(gen::read_terms(gen::to_private_data(no_rate)));
+  for (const gen::Terms& lacks :
+       {gen::Terms{.transport = wire::Transport::uc, .echo = true, .size = 8},
+        gen::Terms{.transport = wire::Transport::uc, .size = 7},
+        gen::Terms{.transport = wire::Transport::ud, .size = 8},
+        gen::Terms{.transport = wire::Transport::rd, .operation = wire::Operation::send, .size = 8},
+        gen::Terms{.transport = wire::Transport::uc,
+                   .operation = wire::Operation::read_request,
+                   .size = 8}}) {
+    EXPECT_FALSE(gen::read_terms(gen::to_private_data(lacks)));
+  }
 }
 
 TEST(CmMadRoundTrip, findings_and_offers) {
   const gen::Findings findings{
-      .checked = 5, .wrong = 1, .duplicates = 2, .out_of_sequence = 3, .cnps = 4};
+      .checked = 5, .wrong = 1, .duplicates = 2, .out_of_sequence = 3, .cnps = 4, .dropped = 6};
   EXPECT_EQ(gen::read_findings(gen::to_private_data(findings)), findings);
   EXPECT_FALSE(gen::read_offer(gen::to_private_data(findings)));
   const MadBytes farewell = gen::to_mad(CmMessage::drep, 1, {1, 2}, gen::to_private_data(findings));
