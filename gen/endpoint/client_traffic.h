@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gen/endpoint/client_lane.h"
@@ -35,12 +36,15 @@ class ClientTraffic : public Application {
   }
   /// All messages are through, but for those that a broken QP never posted.
   [[nodiscard]] bool done() const noexcept {
-    if (result.bandwidth.failed == 0) return completed_ >= each_ * lanes_.size();
+    if (result.bandwidth.failed == 0 && !until_) return completed_ >= each_ * lanes_.size();
     std::uint64_t all = 0;
+    bool more = until_ && nic::now() < *until_;
     for (const auto& lane : lanes_) {
-      all += lane->connection().pair().broken() ? lane->posted() : each_;
+      const bool broken = lane->connection().pair().broken();
+      all += broken || until_ ? lane->posted() : each_;
+      more = more && !broken;
     }
-    return completed_ + result.bandwidth.failed >= all;
+    return !more && completed_ + result.bandwidth.failed >= all;
   }
   [[nodiscard]] std::uint64_t completed() const noexcept { return completed_; }
   /// Notes what each QP is at, when a row of the series is due; its time 0 is when this was made.
@@ -58,6 +62,7 @@ class ClientTraffic : public Application {
  protected:
   ClientLane& lane_of(const Connection& connection) { return *by_qpn_.at(connection.qpn()); }
   std::uint64_t each_;
+  std::optional<Instant> until_;  // in place of each_: no message is posted from then on
   std::uint64_t completed_ = 0;
   Instant made_ = nic::now();
   std::vector<std::unique_ptr<ClientLane>> lanes_;

@@ -164,6 +164,19 @@ class OverOneWire(Endpoints):
         self.assertEqual(shown.stdout.split(), ['10', '12', '16'] * 40)
 
     @real_time
+    def test_for_so_long(self):
+        """Then what is on its way is waited for: what was posted arrives."""
+        west, east = self.wire()
+        [ran], said = self.perf(west, east, '--op', 'write', '-s', '4096', '-q', '2', '--duration',
+                                '300ms')
+        self.assertEqual((ran['failed'], ran['wrong']), (0, 0))
+        self.assertEqual(said['checked'], ran['iterations'])
+        self.assertGreater(ran['iterations'], 10)
+        self.assertGreaterEqual(ran['elapsed_ns'], 250e6)
+        self.assertLess(ran['elapsed_ns'], 2e9)
+        self.assertGreater(ran['bw_peak_gbps'], 0)
+
+    @real_time
     def test_one_responder_serves_one_after_another(self):
         west, east = self.wire()
         there = self.start(GEN, 'respond', '--port', east, '--sessions', '2', '--json')
@@ -193,6 +206,15 @@ class OverOneWire(Endpoints):
                                '100ms'], capture_output=True, text=True, timeout=TIMEOUT)
         self.assertEqual(done.returncode, 3)
         self.assertIn('198.18.0.2', done.stderr)
+
+    def test_what_is_simulated_says_where_it_is_to_be_had(self):
+        for words, instead in ((('--loss', '0.1'), 'roce-impair'), (('--delay', '1ms'), 'roce-impair'),
+                               (('--rate', '1Gb/s'), '--qp-rate'),
+                               (('--pattern', 'lat', '--duration', '1s'), '-n')):
+            done = subprocess.run([GEN, 'perf', '--port', 'null', '--peer', '198.18.0.2', *words],
+                                  capture_output=True, text=True, timeout=TIMEOUT)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(instead, done.stderr)
 
     def test_wrong_usage(self):
         for words in (('perf', '--port', 'null'), ('perf', '--sim', '--port', 'null'),
