@@ -16,6 +16,24 @@ Histogram::Bucket Histogram::bounds_of(std::size_t index) noexcept {
 
 void Histogram::begin(std::unique_ptr<Octave>& octave) { octave = std::make_unique<Octave>(); }
 
+void Histogram::add(std::span<const Sample> samples) noexcept {
+  std::int64_t lowest = count_ ? minimum_ : INT64_MAX, highest = count_ ? maximum_ : INT64_MIN;
+  std::int64_t sum = 0;
+  std::uint64_t count = 0;
+  for (const auto& [value, times] : samples) {
+    lowest = std::min(lowest, value);
+    highest = std::max(highest, value);
+    count += times;
+    sum += value * static_cast<std::int64_t>(times);
+    bucket(index_of(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)))) += times;
+  }
+  if (count == 0) return;
+  minimum_ = lowest;
+  maximum_ = highest;
+  count_ += count;
+  sum_ += static_cast<double>(sum);
+}
+
 void Histogram::merge(const Histogram& other) noexcept {
   if (other.count_ == 0) return;
   minimum_ = count_ ? std::min(minimum_, other.minimum_) : other.minimum_;

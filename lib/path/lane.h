@@ -94,7 +94,8 @@ class Lane {
   /// The first `count` of egress() went out at `now`.
   void sent(std::size_t count, Instant now) noexcept;
 
-  /// What is known of the i-th of egress(), and its ingress frame number.
+  /// What is known of the i-th of egress(), and its ingress frame number; where each frame was
+  /// admitted by itself.
   [[nodiscard]] const Transit& egress_transit(std::size_t i) const noexcept {
     return leaving_[i].transit;
   }
@@ -142,22 +143,22 @@ class Lane {
  private:
   using Queue = ReleaseQueue<Handle, Frames>;
   using Entry = QueueEntry<Handle, Frames>;
-  /// A frame before the way out.
+  /// A train before the way out.
   struct Leaving {
     Transit transit;
     Instant due;
   };
 
-  static bool leaves_with(const Leaving& a, const Leaving& b) noexcept {
-    return a.due == b.due && a.transit.rule == b.transit.rule &&
-           a.transit.queued == b.transit.queued;
-  }
+  static constexpr std::size_t kCountedTogether = 64;
+
   Tallies& of(RuleIndex rule) noexcept {
     return rules_[rule == kUntouched ? rules_.size() - 1 : rule];
   }
   void receive(const Decision& decision, const Arrival& arrival) noexcept;
   [[nodiscard]] bool wait_together(const Rule& rule, std::span<const Handle> frames) const noexcept;
   void admit_together(Rule& rule, std::span<const Handle> frames, Instant now) noexcept;
+  std::uint64_t enter_in_trains(std::span<const Handle> frames, const Transit& like) noexcept;
+  std::uint64_t enter_singly(std::span<const Handle> frames, const Transit& like) noexcept;
   bool admit_blindly(Rule& rule, Handle handle, std::uint32_t bytes, Instant now,
                      Amount& queued) noexcept;
   bool carry_out(Handle handle, const Arrival& arrival, const Decision& decision,
@@ -175,8 +176,16 @@ class Lane {
               std::uint8_t copy) noexcept;
   void count_want(Want want, RuleIndex rule, std::uint32_t bytes) noexcept;
   void place_overtaking(const Entry& entry, const Decision& decision, Instant now) noexcept;
-  void let_out(std::span<const Entry> entries) noexcept;
-  void close_ledger(std::span<const Leaving> gone, Instant now) noexcept;
+  void let_out(std::span<Entry> entries, Entry* next) noexcept;
+  std::size_t let_out_singles(std::span<const Entry> entries, std::size_t begin) noexcept;
+  static Transit cut_after(Transit& train, std::span<const Entry> frames) noexcept;
+  Transit cut_before(Transit& train, std::size_t begin, std::size_t end) noexcept;
+  std::size_t close_accounts(std::size_t first, std::size_t end, Instant now) noexcept;
+  static std::uint32_t length_of(Handle handle) noexcept;
+  static Transit single(const Transit& train, std::size_t i, Handle handle) noexcept;
+  void part_trains() noexcept;
+  template <class Give>
+  void empty_egress(Give give) noexcept;
   void let_out_held(Instant now, std::size_t spare) noexcept;
   void find_deadline() noexcept;
   [[nodiscard]] Books outside_books() const;
@@ -190,7 +199,7 @@ class Lane {
   Instant next_deadline_ = Queue::kNever;
   Instant next_ask_ = Queue::kNever;
   Ring<Handle> egress_;
-  Ring<Leaving> leaving_;  // of the same frames
+  Ring<Leaving> leaving_;  // the trains that they are
   Ledger ledger_;
   std::uint64_t received_ = 0;   // the next ingress frame number
   Fate refusal_ = Fate::passed;  // why the last frame that found no place did not

@@ -18,16 +18,14 @@ inline std::uint32_t slot_of(const Transit& transit) noexcept {
   return static_cast<std::uint32_t>(transit.number_or_slot);
 }
 
-/// As much of a frame's number as a Transit has room for.
-constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << Transit::kNumberBits) - 1;
-
 inline void fill(Transit& transit, const Arrival& arrival, const Decision& decision,
                  std::uint8_t copy, std::uint32_t ledger_slot) noexcept {
   const bool logged = ledger_slot != kNotLogged;
   transit.in = arrival.now;
-  transit.number_or_slot = (logged ? ledger_slot : arrival.number) & kNumberMask;
+  transit.number_or_slot = (logged ? ledger_slot : arrival.number) & Transit::kNumberMask;
   transit.logged = logged;
   transit.copy = copy;
+  transit.set_frames(1);
   transit.bytes = arrival.bytes;
   transit.rule = decision.rule;
   transit.acted = decision.acted.bits() & 0xfff;

@@ -76,12 +76,11 @@ bool Lane<Handle, Frames>::consume(const roce::Envelope& envelope, Instant now,
 template <class Handle, FrameAccess<Handle> Frames>
 template <class View, class Drop>
 void Lane<Handle, Frames>::lose_egress(View view, Drop drop) noexcept {
-  for (; !egress_.empty(); egress_.pop(), leaving_.pop()) {
-    const Transit& transit = leaving_.front().transit;
+  empty_egress([&](const Transit& transit, Handle handle) {
     count_want(Want::link_down, transit.rule, transit.bytes);
-    log_lost(transit, view(egress_.front()), Fate::link_down);
-    drop(egress_.front());
-  }
+    log_lost(transit, view(handle), Fate::link_down);
+    drop(handle);
+  });
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
@@ -92,8 +91,8 @@ void Lane<Handle, Frames>::abandon(View view, Drop drop) noexcept {
     log_lost(transit, view(handle), Fate::stopped);
     drop(handle);
   };
-  for (; !egress_.empty(); egress_.pop(), leaving_.pop())
-    give_back(leaving_.front().transit, egress_.front());
+  empty_egress(give_back);
+  part_trains();
   for (; queue_.size() > 0; queue_.pop()) {
     const Entry entry = queue_.front();
     give_back(entry.transit(), entry.handle);
@@ -102,6 +101,49 @@ void Lane<Handle, Frames>::abandon(View view, Drop drop) noexcept {
     for (; !held.empty(); held.pop(), --held_frames_)
       give_back(held.front().transit(), held.front().handle);
   find_deadline();
+}
+
+/// Frames of a train were admitted in a burst: by their lengths.
+template <class Handle, FrameAccess<Handle> Frames>
+std::uint32_t Lane<Handle, Frames>::length_of(Handle handle) noexcept {
+  if constexpr (requires { Frames::length(handle); }) return Frames::length(handle);
+  std::unreachable();
+}
+
+/// What is known of the i-th frame of a train by itself.
+template <class Handle, FrameAccess<Handle> Frames>
+Transit Lane<Handle, Frames>::single(const Transit& train, std::size_t i, Handle handle) noexcept {
+  if (train.frames() == 1) return train;
+  Transit one = train;
+  one.skip(i);
+  one.set_frames(1);
+  one.bytes = length_of(handle);
+  return one;
+}
+
+/// Each waiting frame carries its own Transit again.
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::part_trains() noexcept {
+  Transit train;
+  std::size_t seen = train.frames();
+  queue_.for_each_on_lines([&](Entry& entry) {
+    if (seen == train.frames()) {
+      train = entry.transit();
+      seen = 0;
+    }
+    entry.transit() = single(train, seen++, entry.handle);
+  });
+}
+
+/// `give(transit, handle)` has each.
+template <class Handle, FrameAccess<Handle> Frames>
+template <class Give>
+void Lane<Handle, Frames>::empty_egress(Give give) noexcept {
+  for (; !leaving_.empty(); leaving_.pop()) {
+    const Transit train = leaving_.front().transit;
+    for (std::size_t i = 0; i < train.frames(); ++i, egress_.pop())
+      give(single(train, i, egress_.front()), egress_.front());
+  }
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
@@ -138,12 +180,17 @@ template <class Handle, FrameAccess<Handle> Frames>
 Books Lane<Handle, Frames>::books() const {
   Books books = outside_books();
   const auto count = [&](const Transit& transit) {
-    const Amount one{1, transit.bytes};
-    books.direction.in_flight += one;
+    const Amount train{transit.frames(), transit.bytes};
+    books.direction.in_flight += train;
     books.rules[transit.rule == kUntouched ? books.rules.size() - 1 : transit.rule].in_flight +=
-        one;
+        train;
   };
-  queue_.for_each([&](const auto& entry) { count(entry.transit()); });
+  std::size_t followers = 0;
+  queue_.for_each([&](const auto& entry) {
+    if (followers > 0) return void(--followers);
+    count(entry.transit());
+    followers = entry.transit().followers;
+  });
   for (const auto& held : held_)
     for (std::size_t i = 0; i < held.size(); ++i) count(held[i].transit());
   for (std::size_t i = 0; i < leaving_.size(); ++i) count(leaving_[i].transit);

@@ -163,8 +163,9 @@ def through_a_ring(bench):
 
 def release_errors(bench, idle):
     """[(what, p50, p99)] in ns, of one run, as a second process sees it that sends 1 Mpps through the
-    box and stamps what comes out: what frames have beyond 1.9 ms that wait for these, and what those
-    have that don't wait."""
+    box and stamps what comes out: what frames have that don't wait, and what those have beyond 1.9 ms
+    that wait for these; of the latter with witnesses, and what by these they should have had:
+    see impair_release.cpp."""
     west, east = (f'memif:{bench.folder / side}' for side in ('west', 'east'))
     other = min(os.sched_getaffinity(0) - {bench.options.core}, default=bench.options.core)
     box = subprocess.Popen(
@@ -180,8 +181,8 @@ def release_errors(bench, idle):
         [RELEASE, west, east, str(bench.options.seconds), '1900000', str(other)], check=True,
         capture_output=True, text=True).stdout)
     box.communicate()
-    return [(what, probe[key]['p50'], probe[key]['p99'])
-            for what, key in (('delay 1.9 ms', 'delayed'), ('delay 0', 'delay 0'))]
+    return [(what, probe[what]['p50'], probe[what]['p99'])
+            for what in ('delay 0', 'delayed', 'witnessed', 'two passages')]
 
 
 def release_structure():
@@ -234,16 +235,19 @@ def run_release(bench):
     for idle in ('spin', 'adaptive'):
         rows = [release_errors(bench, idle) for _ in range(bench.options.rounds)]
         medians[idle] = [(rows[0][i][0], *(statistics.median(r[i][k] for r in rows)
-                                           for k in (1, 2))) for i in range(2)]
+                                           for k in (1, 2))) for i in range(4)]
         for what, p50, p99 in medians[idle]:
             print(f'release error, seen by a second process at 1 Mpps, --idle {idle}, {what}: '
                   f'p50 {p50} ns, p99 {p99} ns')
-    median, tail = (medians['spin'][0][k] - medians['spin'][1][k] for k in (1, 2))
-    held = median <= 100 and tail <= 1000
-    print(f'  spinning, more than with delay 0: median {median} ns (<= 100), p99 {tail} ns '
-          f'(<= 1000): {verdict(held)}', flush=True)
-    return {'name': 'release error against delay 0', 'rows': medians, 'median_ns': median,
-            'p99_ns': tail, 'held': held}
+    result = {'name': 'release error against delay 0', 'rows': medians}
+    for ours, peer, what in ((1, 0, 'more than one passage with delay 0'),
+                             (2, 3, 'more than two, with witnesses')):
+        median, tail = (medians['spin'][ours][k] - medians['spin'][peer][k] for k in (1, 2))
+        result['held'] = median <= 100 and tail <= 1000
+        result[what] = {'median_ns': median, 'p99_ns': tail, 'held': result['held']}
+        print(f'  spinning, {what}: median {median} ns (<= 100), p99 {tail} ns (<= 1000): '
+              f'{verdict(result["held"])}', flush=True)
+    return result
 
 
 def run_structure():

@@ -33,8 +33,8 @@ class WheelLine {
   template <class Take>
   std::size_t take_due(Instant last, std::size_t most, Take take) noexcept {
     if (wheel_.turn()) look_ahead();
-    const std::span<const Entry> due = wheel_.due_by(last, most);
-    take(due);
+    const std::span<Entry> due = wheel_.due_by(last, most);
+    take(due, nullptr);
     wheel_.pop(due.size());
     return due.size();
   }
@@ -88,12 +88,16 @@ class ReleaseQueue {
     return in_lines + Wheel<Entry>::bytes_needed(capacity);
   }
 
+  /// Whether frames that are due at `due`, and rise, wait on the line. (Seen not to after a change
+  /// of configuration, for as long as older frames are on it.)
+  [[nodiscard]] bool keeps(LineIndex line, Instant due) const noexcept {
+    return line != kWheel && (lines_[line].empty() || due >= lines_[line].back().due);
+  }
+
   /// Takes a frame in. Only with less than `capacity` frames inside. On one line due times rise
   /// from one to the next: a frame that would break that waits on the wheel. `now` never falls.
   void push(LineIndex line, Entry entry, Instant now) noexcept {
-    // Seen after a change of configuration, for as long as older frames are on the line.
-    if (line != kWheel && !lines_[line].empty() && entry.due < lines_[line].back().due) [[unlikely]]
-      line = kWheel;
+    if (!keeps(line, entry.due)) line = kWheel;
     ++size_;
     if (entry.due < next_) {
       next_ = entry.due;
@@ -109,8 +113,7 @@ class ReleaseQueue {
   /// The same for many, of which there is at least one, and room for all. On a line their due times
   /// rise.
   void push(LineIndex line, std::span<const Entry> entries, Instant now) noexcept {
-    if (line != kWheel && !lines_[line].empty() && entries.front().due < lines_[line].back().due)
-        [[unlikely]] {
+    if (line != kWheel && !keeps(line, entries.front().due)) [[unlikely]] {
       for (const Entry& entry : entries) push(line, entry, now);
       return;
     }
@@ -144,8 +147,8 @@ class ReleaseQueue {
     find_next();
   }
 
-  /// Removes the frames that are due by `now`, at most so many, in order; `take(entries)` has them,
-  /// a span at a time.
+  /// Removes the frames that are due by `now`, at most so many, in order; `take(entries, next)` has
+  /// them, a span at a time, and sees the one that is behind them on their line, or nullptr.
   template <class Take>
   void take_due(Instant now, std::size_t most, Take take) noexcept {
     while (next_ <= now && most > 0) {
@@ -172,12 +175,18 @@ class ReleaseQueue {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
-  /// Every waiting frame, for reports.
+  /// Every waiting frame, line by line, for reports.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const auto& line : lines_)
       for (std::size_t i = 0; i < line.size(); ++i) visit(line[i]);
     wheel_.for_each(visit);
+  }
+  /// The same of those on lines, which may be changed but for when they are due.
+  template <class Visit>
+  void for_each_on_lines(Visit visit) {
+    for (auto& line : lines_)
+      for (std::size_t i = 0; i < line.size(); ++i) visit(line[i]);
   }
 
  private:
@@ -207,7 +216,7 @@ class ReleaseQueue {
     if (front[end - 1].due <= last) count = end;
     while (count < end && front[count].due <= last) ++count;
     fetch(line, front, count);
-    take(std::span<const Entry>(front.first(count)));
+    take(front.first(count), count < line.size() ? &line[count] : nullptr);
     line.pop(count);
     return count;
   }

@@ -41,9 +41,12 @@ class Ring {
     tail_ += count;
     return {items_.data() + start, count};
   }
-  /// Only when not empty(), these three.
+  /// The last `count` places are empty again.
+  void withdraw(std::size_t count) noexcept { tail_ -= count; }
+  /// Only when not empty(), these four.
   [[nodiscard]] const Item& front() const noexcept { return items_[head_ & mask_]; }
   [[nodiscard]] const Item& back() const noexcept { return items_[(tail_ - 1) & mask_]; }
+  [[nodiscard]] Item& last() noexcept { return items_[(tail_ - 1) & mask_]; }
   void pop(std::size_t count = 1) noexcept { head_ += count; }
   /// An empty one begins at its beginning again: the same few places, which are near, are used over
   /// and over, and what is put in next lies side by side.

@@ -52,8 +52,8 @@ class Wheel {
   }
   /// Those from front() on that are due by `last`, `most` at most, in order: not all, but one at
   /// least if next() is. Only after turn().
-  [[nodiscard]] std::span<const Item> due_by(Instant last, std::size_t most) const noexcept {
-    const auto rest = std::span<const Item>(current_).subspan(first_);
+  [[nodiscard]] std::span<Item> due_by(Instant last, std::size_t most) noexcept {
+    const auto rest = std::span(current_).subspan(first_);
     const auto items = rest.first(std::min(rest.size(), most));
     return items.first(static_cast<std::size_t>(
         std::ranges::upper_bound(items, last, {}, &Item::due) - items.begin()));

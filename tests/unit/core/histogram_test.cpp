@@ -62,6 +62,21 @@ TEST(Histogram, MergeIsTheSameAsAddingAll) {
   for (const double q : {0.1, 0.5, 0.999}) EXPECT_EQ(a.quantile(q), both.quantile(q));
 }
 
+TEST(Histogram, ManyAtOnceAreTheSameAsEachByItself) {
+  Histogram each, many;
+  std::vector<Histogram::Sample> samples;
+  for (std::int64_t v = -50; v < 5000; v += 7) samples.push_back({v * v * v, v % 5 == 0 ? 3u : 1u});
+  for (const auto& [value, times] : samples) each.add(value, times);
+  many.add(std::span(samples).first(300));
+  many.add(std::span<const Histogram::Sample>());
+  many.add(std::span(samples).subspan(300));
+  EXPECT_EQ(each.count(), many.count());
+  EXPECT_EQ(each.minimum(), many.minimum());
+  EXPECT_EQ(each.maximum(), many.maximum());
+  EXPECT_DOUBLE_EQ(each.mean(), many.mean());
+  for (const double q : {0.01, 0.1, 0.5, 0.999}) EXPECT_EQ(each.quantile(q), many.quantile(q));
+}
+
 TEST(Histogram, TakesTheExtremes) {
   Histogram histogram;
   histogram.add(-5);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames that are admitted together fare as if each had come by itself, whether or not the lane
 // opens them.
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "roce/plain_rocev2.h"
@@ -19,13 +21,17 @@ struct FramesInPlace : NoFrameAccess<const Frame*> {
   }
   static roce::Envelope open(const Frame* frame) noexcept { return roce::open_envelope(*frame); }
 };
-using BurstLane = Lane<const Frame*, FramesInPlace>;
 
-/// RoCE of all kinds and other frames, with a field flipped here and there.
+/// RoCE of all kinds and other frames, with a field flipped here and there; between stretches of
+/// plain RoCEv2, whose bursts are admitted as a whole.
 std::vector<Frame> frames_of_all_kinds() {
   std::vector<Frame> frames;
   const Chance chance(5, 5);
   for (std::uint32_t i = 0; i < 2000; ++i) {
+    if (i / 100 % 2) {
+      frames.push_back(test::roce_frame(i % 7, i, i % 90));
+      continue;
+    }
     Frame frame =
         chance.bits(i) % 8 == 0 ? test::other_frame(64) : test::roce_frame(i % 7, i, i % 90);
     if (chance.bits(i, 1) % 4 == 0) {
@@ -38,6 +44,15 @@ std::vector<Frame> frames_of_all_kinds() {
   return frames;
 }
 
+/// The same where frames carry what a lane knows of them.
+struct FramesWithRoom : FramesInPlace {
+  static inline std::map<const Frame*, Transit> room;
+  static Transit& transit(const Frame* frame) noexcept { return room[frame]; }
+};
+
+using BurstLane = Lane<const Frame*, FramesInPlace>;
+using RoomLane = Lane<const Frame*, FramesWithRoom>;
+
 struct Outcome {
   std::vector<std::pair<const Frame*, Instant>> exits;
   std::vector<const Frame*> dropped;
@@ -45,9 +60,10 @@ struct Outcome {
   RuleStats stats;
 };
 
+template <class Lane>
 Outcome run(const std::vector<Frame>& frames, std::span<const RuleConfig> rules, bool together,
-            std::size_t capacity) {
-  BurstLane lane(Pipeline(Direction::west_to_east, 1, rules), {.capacity = capacity});
+            std::size_t capacity, std::span<const RuleConfig> later = {}) {
+  Lane lane(Pipeline(Direction::west_to_east, 1, rules), {.capacity = capacity});
   Outcome outcome;
   Instant now = instant_from_ns(1'000'000);
   const auto drain = [&] {
@@ -56,6 +72,11 @@ Outcome run(const std::vector<Frame>& frames, std::span<const RuleConfig> rules,
     lane.sent(lane.egress().size(), now);
   };
   for (std::size_t i = 0; i < frames.size(); i += 20, now += Duration{500}) {
+    if (i == frames.size() / 2 + 60 && !later.empty()) {
+      typename Lane::Standby next(
+          Pipeline(Direction::west_to_east, 1, later, {}, lane.pipeline().rule_names()));
+      lane.replace(next, now);
+    }
     std::array<const Frame*, 20> burst, dropped;
     for (std::size_t k = 0; k < burst.size(); ++k) burst[k] = &frames[i + k];
     if (together) {
@@ -81,10 +102,7 @@ RuleConfig rule(auto change) {
   return config;
 }
 
-void expect_the_same(const RuleConfig& config, std::size_t capacity = 4096) {
-  const auto frames = frames_of_all_kinds();
-  const auto apart = run(frames, std::span(&config, 1), false, capacity);
-  const auto together = run(frames, std::span(&config, 1), true, capacity);
+void expect_the_same(const Outcome& apart, const Outcome& together) {
   EXPECT_EQ(apart.exits, together.exits);
   EXPECT_EQ(apart.dropped, together.dropped);
   EXPECT_TRUE(apart.books.holds() && together.books.holds());
@@ -104,8 +122,30 @@ void expect_the_same(const RuleConfig& config, std::size_t capacity = 4096) {
   EXPECT_DOUBLE_EQ(apart.stats.jitter.squares(), together.stats.jitter.squares());
 }
 
+void expect_the_same(const RuleConfig& config, std::size_t capacity = 4096) {
+  const auto frames = frames_of_all_kinds();
+  const auto apart = run<BurstLane>(frames, std::span(&config, 1), false, capacity);
+  expect_the_same(apart, run<BurstLane>(frames, std::span(&config, 1), true, capacity));
+  expect_the_same(apart, run<RoomLane>(frames, std::span(&config, 1), true, capacity));
+}
+
 TEST(LaneBurst, ADelay) {
   expect_the_same(rule([](auto&) {}));
+}
+/// Which are on the line, and what comes then overtakes them.
+TEST(LaneBurst, AShorterDelayMeetsTrains) {
+  const auto frames = frames_of_all_kinds();
+  const RuleConfig first = rule([](auto& c) { c.keep_order = false; });
+  const RuleConfig then = rule([](auto& c) {
+    c.delay = Duration{1000};
+    c.keep_order = false;
+  });
+  const auto of = [&]<class Lane>(bool together) {
+    return run<Lane>(frames, std::span(&first, 1), together, 4096, std::span(&then, 1));
+  };
+  const auto apart = of.template operator()<BurstLane>(false);
+  EXPECT_EQ(apart.exits, of.template operator()<BurstLane>(true).exits);
+  EXPECT_EQ(apart.exits, of.template operator()<RoomLane>(true).exits);
 }
 TEST(LaneBurst, NoDelayAtAll) {
   expect_the_same(rule([](auto& c) { c.delay.reset(); }));
@@ -134,6 +174,82 @@ TEST(LaneBurst, StagesThatHoldBack) {
 }
 TEST(LaneBurst, ARuleThatLooksAtFields) {
   expect_the_same(rule([](auto& c) { c.match.dest_qp = {{0, 5}}; }));
+}
+
+/// A way out that takes some frames now and then, and a buffer before it that holds few: trains are
+/// cut wherever that is. Every frame leaves once, in the order in which it came, and the books hold
+/// all the time.
+template <class Lane>
+void trickle(std::size_t egress, std::uint64_t seed) {
+  const auto frames = frames_of_all_kinds();
+  const RuleConfig config = rule([](auto&) {});
+  Lane lane(Pipeline(Direction::west_to_east, 1, std::span(&config, 1)),
+            {.capacity = 256, .egress_capacity = egress});
+  const Chance chance(seed, seed);
+  Instant now = instant_from_ns(1'000'000);
+  std::vector<const Frame*> left, kept;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0, turn = 0; i < frames.size() || lane.inside() > 0; ++turn) {
+    const std::size_t most = std::min<std::size_t>(lane.egress_room(), 1 + chance.bits(turn) % 24);
+    std::vector<const Frame*> burst, dropped(32);
+    for (; burst.size() < most && i < frames.size(); ++i) burst.push_back(&frames[i]);
+    lane.release(now, burst.size());
+    dropped.resize(lane.admit(burst, now, dropped));
+    for (const Frame* frame : burst)
+      if (roce::is_plain_rocev2(*frame) && !std::ranges::count(dropped, frame))
+        kept.push_back(frame);
+    const auto out =
+        lane.egress().first(std::min<std::size_t>(lane.egress().size(), chance.bits(turn, 1) % 20));
+    for (const Frame* frame : out) {
+      bytes += frame->size();
+      if (roce::is_plain_rocev2(*frame)) left.push_back(frame);
+    }
+    lane.sent(out.size(), now);
+    const Books books = lane.books();
+    ASSERT_TRUE(books.holds()) << turn;
+    ASSERT_EQ(books.direction.in_flight.frames, lane.inside());
+    ASSERT_EQ(books.direction.sent.bytes, bytes);
+    now += Duration{500};
+  }
+  EXPECT_EQ(left, kept);
+  EXPECT_EQ(lane.release_error().count() + lane.pass_latency().count(),
+            lane.books().direction.sent.frames);
+}
+TEST(LaneBurst, TrainsAreCutWhereTheWayOutEnds) {
+  for (const std::size_t egress : {8U, 16U, 64U, 512U})
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      trickle<BurstLane>(egress, seed);
+      trickle<RoomLane>(egress, seed);
+    }
+}
+
+/// Given back with what is known of it: its own number and length.
+TEST(LaneBurst, EachFrameOfATrainIsGivenBack) {
+  std::vector<Frame> frames;
+  for (std::uint32_t i = 0; i < 60; ++i) frames.push_back(test::roce_frame(1, i, i));
+  const RuleConfig config = rule([](auto&) {});
+  test::Recorder ledger;
+  RoomLane lane(Pipeline(Direction::west_to_east, 1, std::span(&config, 1)), {}, &ledger);
+  std::vector<const Frame*> all, dropped(32), given;
+  for (const Frame& frame : frames) all.push_back(&frame);
+  const auto view = [](const Frame* frame) { return roce::open_envelope(*frame); };
+  const auto drop = [&](const Frame* frame) { given.push_back(frame); };
+  for (std::size_t i = 0; i < all.size(); i += 20)
+    ASSERT_EQ(lane.admit(std::span(all).subspan(i, 20), instant_from_ns(1000), dropped), 0U);
+  lane.release(instant_from_ns(5000), 512 - 30);
+  ASSERT_EQ(lane.egress_size(), 30U);
+  lane.sent(5, instant_from_ns(5000));
+  lane.lose_egress(view, drop);
+  EXPECT_EQ(given.size(), 25U);
+  lane.abandon(view, drop);
+  lane.flush_ledger();
+  EXPECT_TRUE(std::ranges::equal(given, std::span(all).subspan(5)));
+  EXPECT_TRUE(lane.books().holds());
+  ASSERT_EQ(ledger.records().size(), 55U);
+  for (std::size_t i = 0; i < ledger.records().size(); ++i) {
+    EXPECT_EQ(ledger.records()[i].number, i + 5);
+    EXPECT_EQ(ledger.records()[i].fate, i < 25 ? Fate::link_down : Fate::stopped);
+  }
 }
 
 TEST(PlainRocev2, IsOnlySaidOfWhatOpeningFinds) {
