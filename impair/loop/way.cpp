@@ -31,7 +31,14 @@ bool Way::turn(bool receiving) noexcept {
     }
   }
   if (pauses_) exchange_pauses(now);
+  const bool busy = moved == kBurst;
   moved += send();
+  // What fell due meanwhile needn't wait until both ways have been looked at; where that is nothing
+  // new under load, larger bursts are worth more.
+  if (!busy && lane_.next_release() <= looked_) {
+    lane_.release(looked_);
+    moved += send();
+  }
   if (moved) lane_.flush_ledger();
   return moved != 0;
 }
@@ -152,7 +159,7 @@ std::size_t Way::send() noexcept {
     if (recorder_) [[unlikely]]
       for (const rte_mbuf* frame : out) recorder_->stage(bytes_of(frame), frame->pkt_len);
     const std::size_t count = to_->send(out);
-    const Instant now = count || recorder_ ? clock_() : Instant{};
+    const Instant now = count || recorder_ ? looked_ = clock_() : Instant{};
     if (recorder_) [[unlikely]] {
       for (std::size_t i = 0; i < count; ++i)
         recorder_->say(
