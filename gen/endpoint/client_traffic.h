@@ -20,7 +20,7 @@ struct ClientResult {
   std::uint64_t wrong = 0;  // messages or answers that arrived here and weren't what they must be
   Findings peer;
   bool peer_answered = false;
-  bool lossy = false;  // what was sent needn't have arrived
+  wire::Transport transport = wire::Transport::rc;  // of any other not all need have arrived
 };
 
 /// What both kinds of run have alike: a lane a connection, and when all is through.

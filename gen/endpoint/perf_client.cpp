@@ -68,7 +68,7 @@ Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const Terms&
   if (auto hung_up = side_.hang_up(*dialled); !hung_up) return std::unexpected(hung_up.error());
   ClientResult result = std::move(traffic.result);
   result.peer_answered = std::ranges::all_of(*dialled, &Dialled::answered);
-  result.lossy = terms.lossy();
+  result.transport = terms.transport;
   for (const Dialled& d : *dialled) {
     result.peer.checked += d.findings.checked;
     result.peer.wrong += d.findings.wrong;

@@ -28,6 +28,7 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
                       .where = {}};
   outcome.where = {{"port", options.port},
                    {"peer", peer.ip},
+                   {"transport", wire::name_of(result.transport)},
                    {"wrong", result.wrong},
                    {"bad_icrc", port.bad_icrc},
                    {"frames_not_sent", port.not_sent}};
@@ -38,7 +39,7 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
                                 {"duplicates", result.peer.duplicates},
                                 {"out_of_sequence", result.peer.out_of_sequence},
                                 {"cnps", result.peer.cnps}};
-  if (!result.lossy) return outcome;
+  if (result.transport == wire::Transport::rc) return outcome;
   const std::uint64_t sent = outcome.bandwidth.messages;
   outcome.where["responder"]["dropped"] = result.peer.dropped;
   outcome.lost_messages = sent - std::min(sent, result.peer.checked - result.peer.duplicates);

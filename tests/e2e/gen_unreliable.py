@@ -52,8 +52,8 @@ class Unreliable(Endpoints):
                 with self.box('holes', HOLES) as (west, east):
                     [ran], said = self.perf(west, east, '--transport', *options, '-s', str(size),
                                             '-n', '60', '-t', '8', *CALM, '--pcap', pcap)
-                self.assertEqual((ran['iterations'], ran['failed'], ran['lost_messages']),
-                                 (60, 0, lost))
+                self.assertEqual((ran['transport'], ran['iterations'], ran['failed'],
+                                  ran['lost_messages']), (options[0].upper(), 60, 0, lost))
                 self.assertEqual((said['checked'], said['bytes']), (60 - lost, (60 - lost) * size))
                 self.assertEqual((said['wrong'], said['dropped'], said['duplicates']),
                                  (0, dropped, 0))

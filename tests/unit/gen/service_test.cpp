@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The responder's look at what arrives, against the client that made it, with something between
+// the two that loses, damages and copies packets.
+#include "gen/endpoint/service.h"
+
+#include <gtest/gtest.h>
+
+#include "gen/endpoint/client_lane.h"
+
+namespace lw::gen {
+namespace {
+
+using transport::Packet;
+using wire::Operation, wire::Transport;
+
+constexpr std::uint32_t kMtu = 1024, kMessages = 20;
+constexpr std::uint32_t kClient = 0x11, kServer = 0x12;
+
+struct Fate {
+  bool lost = false, damaged = false, twice = false;
+};
+
+/// A client and a responder of one connection.
+class Both {
+ public:
+  explicit Both(const Terms& terms)
+      : client_(qp_of(terms, kClient, kServer), Places::region(terms), at(1), at(2), store_),
+        server_(qp_of(terms, kServer, kClient), Places::region(terms), at(2), at(1), store_),
+        lane_({.connection = &client_,
+               .terms = terms,
+               .offer = {.va = Places(kServer, terms).inbox(),
+                         .r_key = Connection::r_key_of(kServer)}}),
+        service_(server_, terms) {}
+
+  /// Moves kMessages; `fate_of` says what happens to the n-th request packet.
+  Findings run(const std::function<Fate(std::uint64_t n)>& fate_of) {
+    const Instant now;
+    std::uint64_t n = 0;
+    for (bool more = true; more;) {
+      while (lane_.posted() < kMessages && lane_.post(now)) {
+      }
+      Packet packet;
+      more = client_.pair().next(now, packet);
+      if (more) cross(packet, fate_of(n++), now);
+      for (Packet answer; server_.pair().next(now, answer); answer = {}) {
+        client_.pair().receive(answer, now);
+      }
+      while (!client_.pair().completions().empty()) client_.pair().completions().pop();
+    }
+    return service_.findings();
+  }
+
+ private:
+  static OwnAddress at(std::uint8_t host) {
+    return {{}, wire::Ipv4Address{{std::byte{198}, std::byte{18}, {}, std::byte{host}}}};
+  }
+  static transport::QpConfig qp_of(const Terms& terms, std::uint32_t own, std::uint32_t peer) {
+    transport::QpConfig qp;
+    qp.transport = terms.transport;
+    qp.mtu = kMtu;
+    qp.qpn = own;
+    qp.dest_qpn = peer;
+    qp.tx_depth = terms.depth;
+    qp.report_writes = true;
+    return qp;
+  }
+  void cross(Packet packet, const Fate& fate, Instant now) {
+    if (fate.damaged) store_.bytes(packet.data, packet.payload).back() ^= std::byte{1};
+    for (int i = fate.lost ? 0 : fate.twice ? 2 : 1; i > 0; --i) {
+      server_.pair().receive(packet, now);
+      auto& arrivals = server_.pair().arrivals();
+      for (; !arrivals.empty(); arrivals.pop()) service_.on_completion(server_, arrivals.front());
+    }
+    store_.release(packet.data);
+  }
+
+  transport::PayloadStore store_;
+  Connection client_, server_;
+  ClientLane lane_;
+  Service service_;
+};
+
+class WhatArrives : public testing::TestWithParam<Terms> {
+ protected:
+  [[nodiscard]] static std::uint64_t packets() {
+    return transport::packets_of(GetParam().size, kMtu);
+  }
+};
+
+TEST_P(WhatArrives, is_right_when_nothing_happened) {
+  const Findings found = Both(GetParam()).run([](std::uint64_t) { return Fate{}; });
+  EXPECT_EQ(found, (Findings{.checked = kMessages}));
+}
+
+TEST_P(WhatArrives, is_wrong_when_a_byte_is) {
+  const Findings found =
+      Both(GetParam()).run([&](std::uint64_t n) { return Fate{.damaged = n == 7 * packets()}; });
+  EXPECT_EQ(found, (Findings{.checked = kMessages, .wrong = 1}));
+}
+
+TEST_P(WhatArrives, is_whole_or_nothing_where_a_packet_is_lost) {
+  const Findings found =
+      Both(GetParam()).run([&](std::uint64_t n) { return Fate{.lost = n == 7 * packets()}; });
+  const bool again = GetParam().transport == Transport::rc;  // is sent again
+  EXPECT_EQ(found.checked, again ? kMessages : kMessages - 1);
+  EXPECT_EQ(found.wrong, 0u);
+  EXPECT_EQ(found.dropped, again ? 0 : packets() - 1);
+}
+
+TEST_P(WhatArrives, is_told_once_though_it_comes_twice) {
+  const Findings found =
+      Both(GetParam()).run([&](std::uint64_t n) { return Fate{.twice = n == 7 * packets()}; });
+  EXPECT_EQ(found.wrong, 0u);
+  if (GetParam().transport == Transport::ud) {
+    EXPECT_EQ(found, (Findings{.checked = kMessages + 1, .duplicates = 1}));
+  } else if (GetParam().transport == Transport::rc) {
+    EXPECT_EQ(found, (Findings{.checked = kMessages, .duplicates = 1}));
+  } else {
+    EXPECT_EQ(found.checked + (found.dropped > 0 ? 1 : 0), kMessages);  // a copy costs its message
+  }
+}
+
+Terms terms(Transport transport, Operation operation, bool immediate, std::uint32_t size) {
+  return {.transport = transport,
+          .operation = operation,
+          .immediate = immediate,
+          .size = size,
+          .slots = 4,
+          .depth = 4};
+}
+
+INSTANTIATE_TEST_SUITE_P(Services, WhatArrives,
+                         testing::Values(terms(Transport::rc, Operation::send, false, 5000),
+                                         terms(Transport::rc, Operation::write, true, 5000),
+                                         terms(Transport::uc, Operation::send, false, 5000),
+                                         terms(Transport::uc, Operation::write, false, 5000),
+                                         terms(Transport::uc, Operation::write, true, 5000),
+                                         terms(Transport::ud, Operation::send, false, kMtu),
+                                         terms(Transport::ud, Operation::send, true, 16)));
+
+}  // namespace
+}  // namespace lw::gen
