@@ -36,11 +36,11 @@ bool ClientLane::post(Instant now) {
                                .immediate = terms_.immediate,
                                .length = terms_.size,
                                .word = static_cast<std::uint32_t>(n),
+                               .dest_qp = connection_.pair().config().dest_qpn,
                                .local_va = carries() ? places_.outbox(n) : places_.inbox(n),
                                .remote_va = atomic ? offer_.va : offer_.va + offset,
                                .r_key = offer_.r_key,
-                               .swap_add = 1,
-                               .dest_qp = connection_.pair().config().dest_qpn},
+                               .swap_add = 1},
                               now);
   if (taken) ++posted_;
   return taken;

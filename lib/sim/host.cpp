@@ -169,7 +169,7 @@ std::uint32_t Host::next_sender() {
 void Host::go_on(std::uint32_t qp, Slot& slot, std::uint8_t opcode) {
   if (slot.waiting || !slot.pair->wants_to_send()) return;
   if (qp != keeper_ || keeps_port_) return wake(qp, slot);
-  const bool ended = transport::ends_message(transport::meaning_of(opcode).position);
+  const bool ended = transport::meaning_of(opcode).ends;
   if (ended || ++burst_ >= nic_.arbitration_burst) {
     if (!ready_.empty()) return wake(qp, slot);
     burst_ = 0;  // alone: the last in turn is the next, and no queue is needed to say so
@@ -183,7 +183,6 @@ void Host::send(std::uint32_t qp, Instant now) {
   Slot& slot = qps_[qp];
   transport::QueuePair& pair = *slot.pair;
   Line::Flight& draft = out_.draft();
-  draft.packet = {};
   if (pair.next(now, draft.packet)) {
     const std::uint8_t opcode = draft.packet.opcode;
     put_on_line(draft, now);
@@ -198,7 +197,6 @@ void Host::send(std::uint32_t qp, Instant now) {
 /// The QP's ACK, NAK or CNP, out of turn.
 void Host::send_control(std::uint32_t qp, Slot& slot, Instant now) {
   Line::Flight& draft = out_.draft();
-  draft.packet = {};
   slot.pair->next_control(draft.packet);
   const std::uint8_t opcode = draft.packet.opcode;
   put_on_line(draft, now);
@@ -207,7 +205,7 @@ void Host::send_control(std::uint32_t qp, Slot& slot, Instant now) {
 
 /// How long a packet keeps the port at least, whatever its length.
 std::int64_t Host::busy_ps(std::uint8_t opcode) const noexcept {
-  const bool begins = transport::begins_message(transport::meaning_of(opcode).position);
+  const bool begins = transport::meaning_of(opcode).begins;
   return to_ps(nic_.per_packet) + (begins ? to_ps(nic_.per_message) : 0);
 }
 

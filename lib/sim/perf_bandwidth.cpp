@@ -33,9 +33,7 @@ class Blast : public Application {
       return;
     }
     last = now;
-    if (++completed == span_.begin) begin_at = now;
-    if (completed == span_.middle()) middle_at = now;
-    if (completed == span_.end) end_at = now;
+    if (++completed <= span_.end) note(now);
     if (left_[qp] > 0 && host.post(qp, request_, now)) --left_[qp];
   }
   /// All that was counted from one completion to another.
@@ -55,6 +53,12 @@ class Blast : public Application {
   Instant last, begin_at, middle_at, end_at;
 
  private:
+  void note(Instant now) noexcept {
+    if (completed == span_.begin) begin_at = now;
+    if (completed == span_.middle()) middle_at = now;
+    if (completed == span_.end) end_at = now;
+  }
+
   transport::WorkRequest request_;
   SteadySpan span_;
   std::vector<std::uint64_t> left_;

@@ -11,7 +11,7 @@ void DatagramResponder::receive(const Packet& packet, Instant now) {
   }
   expected_ = packet.psn + 1;
   // A message that begins ends an unfinished one before it: its last packet never came.
-  if (begins_message(meaning.position)) sink_.abandon();
+  if (meaning.begins) sink_.abandon();
   const bool taken =
       meaning.known && sink_.in_place(meaning) && sink_.take(packet, meaning, now) == Refusal::none;
   if (!taken) sink_.abandon();

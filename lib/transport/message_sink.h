@@ -47,7 +47,8 @@ class MessageSink {
   [[nodiscard]] std::uint64_t payload_bytes() const noexcept { return payload_bytes_; }
 
  private:
-  [[nodiscard]] bool right_length(const Packet& packet, wire::Position position) const noexcept;
+  [[nodiscard]] bool right_length(const Packet& packet,
+                                  const OpcodeMeaning& meaning) const noexcept;
   Refusal begin(const Packet& packet, const OpcodeMeaning& meaning);
   Refusal begin_send();
   [[nodiscard]] bool lacks_receive() const noexcept {
@@ -72,14 +73,14 @@ class MessageSink {
 // Here, because each packet that a simulation delivers passes through them.
 
 inline bool MessageSink::in_place(const OpcodeMeaning& meaning) const noexcept {
-  if (begins_message(meaning.position)) return !open_;
+  if (meaning.begins) return !open_;
   return open_ && meaning.operation == operation_;
 }
 
 inline bool MessageSink::right_length(const Packet& packet,
-                                      wire::Position position) const noexcept {
-  if (!ends_message(position)) return packet.payload == config_.mtu;
-  const bool empty_last = position == wire::Position::last && packet.payload == 0;
+                                      const OpcodeMeaning& meaning) const noexcept {
+  if (!meaning.ends) return packet.payload == config_.mtu;
+  const bool empty_last = !meaning.begins && packet.payload == 0;
   return packet.payload <= config_.mtu && !empty_last;
 }
 
@@ -95,11 +96,11 @@ inline Refusal MessageSink::begin(const Packet& packet, const OpcodeMeaning& mea
 }
 
 inline Refusal MessageSink::take(const Packet& packet, const OpcodeMeaning& meaning, Instant now) {
-  if (!right_length(packet, meaning.position)) return Refusal::invalid_request;
-  if (begins_message(meaning.position)) {
+  if (!right_length(packet, meaning)) return Refusal::invalid_request;
+  if (meaning.begins) {
     if (const auto refusal = begin(packet, meaning); refusal != Refusal::none) return refusal;
   }
-  const bool ends = ends_message(meaning.position);
+  const bool ends = meaning.ends;
   const bool write = meaning.operation == wire::Operation::write;
   const std::uint64_t got = got_ + packet.payload;
   if (got > room_ || (ends && write && got != room_)) return Refusal::invalid_request;

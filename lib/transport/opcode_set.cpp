@@ -17,6 +17,8 @@ std::array<OpcodeMeaning, 32> meanings() noexcept {
         .response = info.role == wire::Role::response,
         .immediate = info.extensions.has(wire::Extension::immdt),
         .invalidate = info.extensions.has(wire::Extension::ieth),
+        .begins = begins_message(info.position),
+        .ends = ends_message(info.position),
     };
   }
   return all;

@@ -18,6 +18,7 @@ struct alignas(8) OpcodeMeaning {
   bool response = false;
   bool immediate = false;
   bool invalidate = false;
+  bool begins = false, ends = false;  // a message, as `position` says
 };
 
 /// A row for each value of the lower five bits, which RC, UC and UD opcodes share.
@@ -65,8 +66,9 @@ constexpr bool begins_message(wire::Position position) noexcept {
 
 /// max(1, ceil(length / mtu)): a message without payload is a packet too.
 constexpr std::uint32_t packets_of(std::uint64_t length, std::uint32_t mtu) noexcept {
+  if (length <= mtu) return 1;
   // An MTU is a power of two: no division.
-  return length == 0 ? 1 : static_cast<std::uint32_t>((length + mtu - 1) >> std::countr_zero(mtu));
+  return static_cast<std::uint32_t>((length + mtu - 1) >> std::countr_zero(mtu));
 }
 
 }  // namespace lw::transport

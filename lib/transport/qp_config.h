@@ -5,6 +5,7 @@
 
 #include "core/time.h"
 #include "transport/dcqcn.h"
+#include "transport/packet.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
@@ -59,6 +60,16 @@ struct QpConfig {
   bool report_writes = false;
   std::uint32_t q_key = 0x11111111;  // UD
 };
+
+/// A packet with what all that this QP sends have in common: where from and where to.
+inline Packet headers_of(const QpConfig& config) noexcept {
+  Packet packet;
+  packet.dest_qp = config.dest_qpn;
+  packet.source_qp = config.qpn;
+  packet.from_host = config.host;
+  packet.to_host = config.dest_host;
+  return packet;
+}
 
 /// 4.096 us x 2^exponent; exponent 0..31.
 constexpr Duration transport_timeout(std::uint8_t exponent) noexcept {

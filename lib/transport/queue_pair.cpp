@@ -27,12 +27,9 @@ void QueuePair::notify(Packet& packet) noexcept {
   constexpr std::uint32_t kCnpPayload = 16;
   cnp_due_ = false;
   ++cnps_sent_;
+  packet = headers_of(config_);
   packet.opcode = kCnpOpcode;
   packet.payload = kCnpPayload;
-  packet.dest_qp = config_.dest_qpn;
-  packet.source_qp = config_.qpn;
-  packet.from_host = config_.host;
-  packet.to_host = config_.dest_host;
 }
 
 }  // namespace lw::transport

@@ -3,6 +3,7 @@
 
 #include "transport/datagram_responder.h"
 #include "transport/pacing.h"
+#include "transport/requester_ack.h"
 #include "transport/requester_next.h"
 #include "transport/responder.h"
 
@@ -23,10 +24,10 @@ class QueuePair {
   /// which may have brought arrivals, or a CNP.
   bool receive(const Packet& packet, Instant now);
 
-  /// The next packet to send, into a fresh one, if one may go now. Its payload's slot is the
-  /// caller's.
+  /// The next packet to send, in place of what `packet` was, if one may go now. Its payload's slot
+  /// is the caller's.
   bool next(Instant now, Packet& packet);
-  /// The one that has_control() tells of, into a fresh packet.
+  /// The one that has_control() tells of, in place of what `packet` was.
   void next_control(Packet& packet) {
     cnp_due_ ? notify(packet) : responder_.responses().next(packet);
   }

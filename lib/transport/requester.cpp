@@ -6,6 +6,7 @@ namespace lw::transport {
 
 Requester::Requester(const QpConfig& config, Memory& memory, PayloadStore& store)
     : config_(config),
+      headers_(headers_of(config)),
       opcodes_(config.transport),
       memory_(memory),
       store_(store),

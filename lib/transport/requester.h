@@ -41,7 +41,8 @@ class Requester {
     if (!known_ready_) known_ready_ = find_ready();
     return known_ready_;
   }
-  /// The next packet, into a fresh one; only when ready(). Its payload's slot is the caller's.
+  /// The next packet, in place of what `packet` was; only when ready(). Its payload's slot is the
+  /// caller's.
   void next(Instant now, Packet& packet);
 
   /// An ACK, NAK, READ response or ATOMIC ACK for this QP. The payload's slot stays the caller's.
@@ -113,6 +114,7 @@ class Requester {
   [[nodiscard]] Wqe& wqe_at(Sequence s) noexcept;
 
   void on_ack(const Packet& packet, Sequence s, Instant now);
+  [[gnu::noinline]] void on_other(const Packet& packet, Sequence s, Instant now);
   void on_nak(const Packet& packet, Sequence s, Instant now);
   void resend_one(Sequence s);
   void on_rnr(const Packet& packet, Sequence s, Instant now);
@@ -120,18 +122,19 @@ class Requester {
   bool take_data(const Packet& packet, Sequence s) noexcept;
   bool acknowledge(Sequence up_to, Instant now);
   void progressed(Instant now);
-  void forget_resends();
+  [[gnu::noinline]] void forget_resends();
   void look_again() noexcept {
     usual_ = !broken_ && rnr_until_ == kNever && resend_.empty();
     known_ready_ = false;
   }
-  void lost_answer(Instant now);
+  [[gnu::noinline]] void lost_answer(Instant now);
   void go_back(Instant now);
   void complete(Status status, Instant now, std::uint64_t original = 0);
   void fail(Status status, Instant now);
-  void take_credits(const Packet& packet) noexcept;
+  [[gnu::noinline]] void take_credits(const Packet& packet) noexcept;
 
   QpConfig config_;
+  Packet headers_;  // what all packets have in common
   OpcodeSet opcodes_;
   Memory& memory_;
   PayloadStore& store_;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receiving side of a requester: what answers, and their absence, mean.
+// The receiving side of a requester: what answers but ACKs, and their absence, mean.
 #include <algorithm>
 
-#include "transport/credits.h"
-#include "transport/requester.h"
-#include "wire/aeth.h"
+#include "transport/requester_ack.h"
 
 namespace lw::transport {
 
@@ -15,10 +13,6 @@ using wire::Operation;
 namespace {
 
 constexpr std::uint8_t kForEver = 7;  // of an RNR retry count
-
-AethKind kind_of(std::uint8_t syndrome) noexcept {
-  return static_cast<AethKind>(syndrome >> wire::Aeth::kKindShift & 3);
-}
 
 Status status_of(NakCode code) noexcept {
   switch (code) {
@@ -33,23 +27,11 @@ Status status_of(NakCode code) noexcept {
 
 }  // namespace
 
-[[gnu::flatten]] void Requester::receive(const Packet& packet, Instant now) {
-  if (broken_ || !reliable()) return;
-  const std::int32_t ahead = wire::Psn::distance(psn_of(una_), packet.psn);
-  if (ahead < 0) {
-    ++counters_.ghosts;
-    return;
-  }
-  const Sequence s = una_ + static_cast<std::uint32_t>(ahead);
-  if (s >= high_) {
-    ++counters_.bad_answers;
-    return;
-  }
+/// Not an ACK.
+void Requester::on_other(const Packet& packet, Sequence s, Instant now) {
   const Operation operation = meaning_of(packet.opcode).operation;
   if (operation == Operation::read_response || operation == Operation::atomic_ack) {
     on_data(packet, s, now);
-  } else if (kind_of(packet.syndrome) == AethKind::ack) {
-    on_ack(packet, s, now);
   } else if (kind_of(packet.syndrome) == AethKind::rnr_nak) {
     on_rnr(packet, s, now);
   } else {
@@ -57,49 +39,14 @@ Status status_of(NakCode code) noexcept {
   }
 }
 
-void Requester::on_ack(const Packet& packet, Sequence s, Instant now) {
-  take_credits(packet);
-  if (!acknowledge(s + 1, now)) lost_answer(now);
-}
-
 void Requester::take_credits(const Packet& packet) noexcept {
   const std::uint8_t code = packet.syndrome & wire::Aeth::kValue;
-  if (!config_.end_to_end_credits || code == wire::Aeth::kUnlimitedCredits) return;
+  if (code == wire::Aeth::kUnlimitedCredits) return;
   // An MSN has 24 bits; it is near the number of messages that are done.
   const auto done = static_cast<std::uint32_t>(posted_count_ - queue_.size());
   const auto msn_ahead = wire::Psn::distance(wire::Psn{done}, wire::Psn{packet.msn});
   credit_limit_ = done + static_cast<std::uint32_t>(msn_ahead) + credits_of(code);
   known_ready_ = false;
-}
-
-/// Moves to `up_to`, but never past a READ or an atomic: only their data completes them. Whether
-/// it got there.
-bool Requester::acknowledge(Sequence up_to, Instant now) {
-  const Sequence before = una_;
-  while (una_ < up_to && !queue_.front().fetches) {
-    const Sequence end = queue_.front().end();
-    una_ = std::min(up_to, end);
-    if (una_ == end) complete(Status::success, now);
-  }
-  if (una_ != before) progressed(now);
-  return una_ >= up_to;
-}
-
-void Requester::progressed(Instant now) {
-  retries_left_ = config_.retry_count;
-  rnr_left_ = config_.rnr_retry;
-  if (timed_at_ != kNever && una_ > timed_) {
-    timer_.measured(now - timed_at_);
-    timed_at_ = kNever;
-  }
-  timer_.progressed();
-  retry_at_ = una_ < high_ && rnr_until_ == kNever ? timer_.from(now) : kNever;
-  if (!usual_) forget_resends();
-  if (cursor_ < una_) {  // what was to be sent again has arrived after all
-    cursor_ = una_;
-    cursor_wqe_ = 0;
-    known_ready_ = false;
-  }
 }
 
 /// What was to be sent again has arrived after all.
@@ -215,25 +162,6 @@ void Requester::expire(Instant now) {
   resend_.push(una_);
   look_again();
   retry_at_ = timer_.from(now);
-}
-
-/// The oldest request ends.
-void Requester::complete(Status status, Instant now, std::uint64_t original) {
-  const Wqe& wqe = queue_.front();
-  Completion& done = completions_.add();  // field by field: a copy would wait for their stores
-  done.id = wqe.request.id;
-  done.at = now;
-  done.posted = wqe.posted;
-  done.length = wqe.request.length;
-  done.original = original;
-  done.operation = wqe.request.operation;
-  done.status = status;
-  if (begun_ > 0) {
-    --begun_;
-    if (wqe.fetches) --fetching_;
-  }
-  if (cursor_wqe_ > 0) --cursor_wqe_;
-  queue_.pop();
 }
 
 /// The oldest request breaks the QP, the rest is flushed.

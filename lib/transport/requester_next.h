@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "transport/requester.h"
+#include "transport/requester_ack.h"
 
 namespace lw::transport {
 
@@ -67,11 +67,8 @@ inline void Requester::sent(Sequence at, Sequence end, Instant now) {
 
 inline void Requester::make(Packet& packet, const Wqe& wqe, Sequence at) {
   const std::uint64_t index = at - wqe.first;
+  packet = headers_;
   packet.psn = psn_of(at);
-  packet.dest_qp = config_.dest_qpn;
-  packet.source_qp = config_.qpn;
-  packet.from_host = config_.host;
-  packet.to_host = config_.dest_host;
   if (wqe.fetches) {
     fill_fetch(packet, wqe, index);
   } else {

@@ -114,7 +114,7 @@ inline void Responder::execute(const Packet& packet, Instant now) {
   nak_pending_ = false;
   if (!transfer) return;
   ++expected_;
-  if (ends_message(meaning.position)) ++msn_;
+  if (meaning.ends) ++msn_;
   if (packet.ack_req) ack();
 }
 

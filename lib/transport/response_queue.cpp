@@ -13,7 +13,7 @@ void ResponseQueue::read(wire::Psn psn, std::uint64_t va, std::uint32_t length, 
                .syndrome = wire::Aeth::kUnlimitedCredits,
                .psn = psn,
                .msn = msn,
-               .va = va,
+               .value = va,
                .length = length});
 }
 
@@ -22,7 +22,7 @@ void ResponseQueue::atomic(wire::Psn psn, std::uint64_t original, std::uint32_t 
                .syndrome = wire::Aeth::kUnlimitedCredits,
                .psn = psn,
                .msn = msn,
-               .original = original});
+               .value = original});
 }
 
 /// What an ACK hasn't.
@@ -32,7 +32,7 @@ void ResponseQueue::fill_data(Packet& packet, Item& item) {
     if (item.sent == packets_of(item.length, config_.mtu)) items_.pop();
   } else {
     packet.opcode = opcodes_.of(Operation::atomic_ack, Position::only);
-    packet.swap_add = item.original;
+    packet.swap_add = item.value;
     items_.pop();
   }
 }
@@ -43,7 +43,7 @@ void ResponseQueue::fill_read(Packet& packet, Item& item) {
   packet.opcode = opcodes_.of(Operation::read_response, position);
   packet.payload =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.mtu, item.length - offset));
-  packet.data = memory_.snapshot(item.va + offset, packet.payload, store_);
+  packet.data = memory_.snapshot(item.value + offset, packet.payload, store_);
   ++item.sent;
 }
 

@@ -17,9 +17,11 @@ class ResponseQueue {
   ResponseQueue(const QpConfig& config, Memory& memory, PayloadStore& store)
       : config_(config),
         opcodes_(config.transport),
-        ack_opcode_(opcodes_.of(wire::Operation::ack, wire::Position::only)),
+        ack_(headers_of(config)),
         memory_(memory),
-        store_(store) {}
+        store_(store) {
+    ack_.opcode = opcodes_.of(wire::Operation::ack, wire::Position::only);
+  }
 
   /// An ACK or NAK with this syndrome. Newer ACKs replace one that still waits, where allowed.
   void acknowledge(wire::Psn psn, std::uint8_t syndrome, std::uint32_t msn) {
@@ -38,19 +40,15 @@ class ResponseQueue {
   [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
   /// Whether what comes next carries data (a READ response), and so competes with requests.
   [[nodiscard]] bool data_next() const noexcept { return items_.front().kind == Kind::read; }
-  /// The next packet, into a fresh one; only when not empty(). Its payload is read from the
-  /// memory now.
+  /// The next packet, in place of what `packet` was; only when not empty(). Its payload is read
+  /// from the memory now.
   void next(Packet& packet) {
     Item& item = items_.front();
+    packet = ack_;
     packet.psn = item.psn + item.sent;
-    packet.dest_qp = config_.dest_qpn;
-    packet.source_qp = config_.qpn;
-    packet.from_host = config_.host;
-    packet.to_host = config_.dest_host;
     packet.syndrome = item.syndrome;
     packet.msn = item.msn;
     if (item.kind != Kind::acknowledge) return fill_data(packet, item);
-    packet.opcode = ack_opcode_;
     items_.pop();
   }
 
@@ -61,7 +59,7 @@ class ResponseQueue {
     std::uint8_t syndrome = 0;
     wire::Psn psn;
     std::uint32_t msn = 0;
-    std::uint64_t va = 0, original = 0;
+    std::uint64_t value = 0;  // a READ's address, or what an atomic found
     std::uint32_t length = 0;
     std::uint32_t sent = 0;  // packets of a READ response
   };
@@ -77,7 +75,7 @@ class ResponseQueue {
 
   QpConfig config_;
   OpcodeSet opcodes_;
-  std::uint8_t ack_opcode_;
+  Packet ack_;  // of every response what is always the same
   Memory& memory_;
   PayloadStore& store_;
   Fifo<Item> items_;

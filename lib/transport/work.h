@@ -19,13 +19,14 @@ struct WorkRequest {
   bool solicited_event = false;
   std::uint32_t length = 0;     // bytes, <= 2^31; a UD message fits the MTU
   std::uint32_t word = 0;       // the immediate, or the R_Key to invalidate
+  std::uint32_t dest_qp = 0;    // UD: 24 bits
   std::uint64_t local_va = 0;   // what is sent, or where what is read goes
   std::uint64_t remote_va = 0;  // WRITE, READ, atomics
   std::uint32_t r_key = 0;
-  std::uint64_t swap_add = 0, compare = 0;
-  std::uint32_t dest_qp = 0;    // UD: 24 bits
   std::uint16_t dest_host = 0;  // UD
+  std::uint64_t swap_add = 0, compare = 0;
 };
+static_assert(sizeof(WorkRequest) == 64);  // a simulation copies one for each message
 
 /// Where a SEND's bytes go. One is used up by each SEND and each immediate.
 struct Receive {

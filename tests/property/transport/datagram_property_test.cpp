@@ -53,8 +53,8 @@ void deliver_whole_or_nothing(Transport transport) {
                         .immediate = true,
                         .length = lengths[m],
                         .word = m,
-                        .local_va = kLabVa + m * kSlot,
                         .dest_qp = sim::Host::qpn_of(0),
+                        .local_va = kLabVa + m * kSlot,
                         .dest_host = lab.server->number()}));
   }
   RC_ASSERT(lab.run());
