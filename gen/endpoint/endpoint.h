@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "core/idle_mode.h"
 #include "gen/endpoint/cm_mad.h"
 #include "gen/endpoint/frame_port.h"
 #include "transport/queue_pair.h"
@@ -59,9 +60,8 @@ class Connection {
 /// thread; `port` outlives it.
 class Endpoint {
  public:
-  /// With `spin` it polls without pause; without, it sleeps a little where nothing moves, and makes
-  /// the kernel wake the calling thread on time.
-  Endpoint(FramePort& port, bool spin);
+  /// `idle` is what it does where nothing moves. The kernel wakes the calling thread on time.
+  Endpoint(FramePort& port, IdleMode idle);
 
   /// A QP number that no other connection of this process has had, from 0x11 on.
   std::uint32_t reserve_qpn() noexcept;
@@ -96,7 +96,7 @@ class Endpoint {
   std::uint32_t last_qpn_ = 0x10;
   std::uint32_t turn_of_ = 0;  // the QP number that sends first
   std::uint32_t mad_psn_ = 0;
-  bool spin_;
+  IdleMode idle_;
   std::uint32_t empty_turns_ = 0;
   Instant moved_;
 };

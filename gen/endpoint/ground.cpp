@@ -17,7 +17,7 @@ Result<std::unique_ptr<Ground>> Ground::open(const EndpointOptions& options,
   }
   capture::Writer* copy = ground->copy_ ? &*ground->copy_ : nullptr;
   ground->port_.emplace(ground->ports_.all().front(), ground->ports_.pool(), own, copy);
-  ground->endpoint_.emplace(*ground->port_, options.spin);
+  ground->endpoint_.emplace(*ground->port_, options.idle);
   return ground;
 }
 

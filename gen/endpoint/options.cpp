@@ -34,9 +34,10 @@ void add_endpoint_options(CLI::App* command, EndpointOptions& options) {
       ->default_str("10s");
   command
       ->add_option_function<std::string>(
-          "--idle", [&options](const std::string& how) { options.spin = how == "spin"; },
-          "With nothing to do: adaptive (naps of 10 us) or spin (poll without pause)")
-      ->check(CLI::IsMember({"adaptive", "spin"}))
+          "--idle", [&options](const std::string& how) { options.idle = idle_mode_of(how); },
+          "With nothing to do: adaptive (naps of 10 us), yield (the core, between two looks) or "
+          "spin")
+      ->check(CLI::IsMember(kIdleModes))
       ->type_name("HOW")
       ->default_str("adaptive");
   command->add_flag("--verbose", options.verbose, "Show what DPDK says");

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/error.h"
+#include "core/idle_mode.h"
 #include "core/time.h"
 #include "gen/presence/presence.h"
 
@@ -19,7 +20,8 @@ struct EndpointOptions {
   std::string pcap;
   std::uint16_t service = 18515;  // perftest's
   Duration wait = std::chrono::seconds(10);
-  bool spin = false, verbose = false;
+  IdleMode idle = IdleMode::adaptive;
+  bool verbose = false;
 };
 
 void add_endpoint_options(CLI::App* command, EndpointOptions& options);

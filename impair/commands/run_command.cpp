@@ -79,7 +79,7 @@ Result<RunConfig> run_config(const Options& options) {
   if (!east) return std::unexpected(east.error());
   config.west = std::move(*west);
   config.east = std::move(*east);
-  if (options.idle == "spin") config.idle = IdleMode::spin;
+  config.idle = idle_mode_of(options.idle);
   if (!options.pinned.empty() && options.pinned.size() != config.cores)
     return fail(fmt::format("--core: expected {} for --cores {}, found {}",
                             config.cores == 1 ? "one CPU" : "two CPUs", config.cores,
@@ -156,8 +156,9 @@ void add_services(CLI::App& command, Options& options) {
 
 void add_machine(CLI::App& command, Options& options) {
   command
-      .add_option("--idle", options.idle, "with nothing to do: leave the core to others, or spin")
-      ->check(CLI::IsMember({"adaptive", "spin"}))
+      .add_option("--idle", options.idle,
+                  "with nothing to do: sleep a little, yield the core between looks, or spin")
+      ->check(CLI::IsMember(kIdleModes))
       ->capture_default_str();
   command
       .add_option("--cores", options.run.cores,

@@ -2,6 +2,7 @@
 #include "impair/loop/idle.h"
 
 #include <algorithm>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -12,7 +13,8 @@ namespace lw::impair {
 Idle::Idle(IdleMode mode) : mode_(mode) { prctl(PR_SET_TIMERSLACK, 1UL); }
 
 void Idle::rest(Instant now, Instant next) noexcept {
-  if (mode_ == IdleMode::spin || ++empty_turns_ < kPatience) return;
+  if (mode_ == IdleMode::yield) sched_yield();
+  if (mode_ != IdleMode::adaptive || ++empty_turns_ < kPatience) return;
   if (next <= now + wake_up_) return;
   const Duration pause = std::min(kLongest, next - now - wake_up_);
   const timespec length{0, pause.count()};

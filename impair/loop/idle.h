@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "core/idle_mode.h"
 #include "core/time.h"
 
 namespace lw::impair {
 
-enum class IdleMode { spin, adaptive };
-
-/// What the loop does when there is nothing to do. `adaptive` lets other programs have the core:
-/// after some empty turns it sleeps, never past the next release less the time to wake up.
+/// What the loop does when there is nothing to do. Adaptive, it sleeps after some empty turns,
+/// never past the next release less the time to wake up.
 class Idle {
  public:
   /// Makes the kernel wake the calling thread on time: the usual slack of 50 us is lifted.

@@ -72,24 +72,30 @@ class ThroughARoughPath(Endpoints):
 
 class Latency(Endpoints):
 
-    def measured(self, samples):
-        """[{what perf says at no distance, at 380 km} for (operation, ways)], in one run."""
-        with self.box('none', NO_PATH) as near, self.box('haul', PATH) as far:
-            for operation, ways in (('write', 1), ('send', 1), ('read', 2)):
-                runs = []
-                for west, east in (near, far):
+    def measured(self, samples, idle):
+        """[{what perf says at no distance, at 380 km} for (operation, ways)], in one run; one box at
+        a time, and all three processes idle in the same way."""
+        how = ('--idle', idle)
+        for operation, ways in (('write', 1), ('send', 1), ('read', 2)):
+            runs = []
+            for name, path in (('none', NO_PATH), ('haul', PATH)):
+                with self.box(name, path, *how) as (west, east):
                     [ran], _ = self.perf(west, east, '--op', operation, '--pattern', 'lat', '-s',
-                                         '64', '-n', str(samples))
-                    self.assertEqual((ran['iterations'], ran['wrong']), (samples, 0))
-                    runs.append(ran)
-                yield operation, ways, runs
+                                         '64', '-n', str(samples), *how, respond=how)
+                self.assertEqual((ran['iterations'], ran['wrong']), (samples, 0))
+                runs.append(ran)
+            yield operation, ways, runs
 
     @real_time
     def test_it_is_the_paths(self):
         """Half a round trip of a SEND or WRITE is one way, a READ both: 1903.5 us each. A machine
         that is busy with something else gives a core back milliseconds late, so a test can hold
         only the fastest of many; ./dev bench endpoint holds the medians."""
-        for operation, ways, (near, far) in self.measured(300):
+        self.hold(self.measured(300, 'adaptive'))
+        self.hold(self.measured(100, 'yield'))
+
+    def hold(self, measured):
+        for operation, ways, (near, far) in measured:
             wanted = near['t_min_usec'] + ways * 1903.5
             print(f"# {operation}: {near['t_min_usec']:.1f} us at no distance, "
                   f"{far['t_min_usec']:.1f} us at 380 km; medians "

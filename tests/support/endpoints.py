@@ -32,13 +32,13 @@ class Endpoints(unittest.TestCase):
         return out
 
     @contextlib.contextmanager
-    def box(self, name, profile):
+    def box(self, name, profile, *options):
         """A roce-impair; yields the sockets of its two sides."""
         at = self.folder
         (at / f'{name}.toml').write_text(profile + SMALL)
         west, east = f'memif:{at}/{name}-west', f'memif:{at}/{name}-east'
         impair = self.start(IMPAIR, 'run', at / f'{name}.toml', '--west', west + ',server',
-                            '--east', east + ',server', '--json')
+                            '--east', east + ',server', '--json', *options)
         yield west, east
         impair.send_signal(signal.SIGTERM)
         self.report = json.loads(self.finish(impair))
