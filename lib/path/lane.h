@@ -218,3 +218,4 @@ class Lane {
 #include "path/lane_impl.h"
 #include "path/lane_release.h"
 #include "path/lane_reports.h"
+#include "path/lane_together.h"

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// lane.h: frames that came in together, under a rule that only lets them wait, are admitted as a
+// whole.
+#include <algorithm>
+#include <cstring>
+
+#include "path/lane.h"
+#include "path/lane_impl.h"
+#include "roce/plain_rocev2.h"
+
+namespace lw::path {
+
+/// Nothing that one of them may meet sets it apart from the others.
+template <class Handle, FrameAccess<Handle> Frames>
+bool Lane<Handle, Frames>::wait_together(const Rule& rule,
+                                         std::span<const Handle> frames) const noexcept {
+  return rule.only_waits() && frames.size() <= Rule::kMostTogether &&
+         queue_room() >= frames.size() && !ledger_.wants(rule.waiting()) &&
+         std::ranges::all_of(
+             frames, [](Handle handle) { return roce::is_plain_rocev2(Frames::bytes(handle)); });
+}
+
+/// How many of these, which rise, are as the first.
+inline std::size_t alike(std::span<const Instant> releases) noexcept {
+  if (releases.back() == releases.front()) return releases.size();
+  return static_cast<std::size_t>(
+      std::ranges::find_if(releases, [&](Instant at) { return at != releases.front(); }) -
+      releases.begin());
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Lane<Handle, Frames>::admit_together(Rule& rule, std::span<const Handle> frames,
+                                          Instant now) noexcept {
+  static constexpr roce::Envelope kUnopened{};
+  const auto releases = std::span(releases_).first(frames.size());
+  rule.releases(received_, now, releases);
+  const Decision decision = rule.waiting();
+  Transit transit;
+  fill(transit, {kUnopened, nullptr, received_, 0, now}, decision, 0, kNotLogged);
+  Amount all{frames.size(), 0};
+  all.bytes = queue_.keeps(decision.line, releases.front()) ? enter_in_trains(frames, transit)
+                                                            : enter_singly(frames, transit);
+  received_ += frames.size();
+  queue_.push(decision.line, std::span<const Entry>(entries_).first(frames.size()), now);
+  add(direction_.received, all);
+  add(of(decision.rule).received, all);
+}
+
+/// `frames` frames of so many bytes from the `ahead`-th behind `like`'s on: the copy is changed, as
+/// what has just been written bit by bit can't be read as a whole for some time.
+inline void assign(Transit& transit, const Transit& like, std::size_t ahead, std::size_t frames,
+                   std::uint32_t bytes) noexcept {
+  std::memcpy(&transit, &like, sizeof transit);
+  transit.skip(ahead);
+  transit.set_frames(frames);
+  transit.bytes = bytes;
+}
+
+/// Frames whose releases_ rise, into entries_: those that leave alike are a train. Their bytes.
+template <class Handle, FrameAccess<Handle> Frames>
+std::uint64_t Lane<Handle, Frames>::enter_in_trains(std::span<const Handle> frames,
+                                                    const Transit& like) noexcept {
+  const auto releases = std::span(releases_).first(frames.size());
+  std::uint64_t all = 0;
+  for (std::size_t i = 0; i < frames.size();) {
+    const std::size_t start = i, end = i + alike(releases.subspan(i));
+    const Instant due = releases[start];
+    std::uint32_t bytes = 0;
+    for (; i < end; ++i) {
+      const Handle handle = frames[i];
+      entries_[i] = {due, handle};
+      bytes += Frames::length(handle);
+    }
+    assign(entries_[start].transit(), like, start, end - start, bytes);
+    all += bytes;
+  }
+  return all;
+}
+
+/// The same of frames that leave in any order.
+template <class Handle, FrameAccess<Handle> Frames>
+std::uint64_t Lane<Handle, Frames>::enter_singly(std::span<const Handle> frames,
+                                                 const Transit& like) noexcept {
+  std::uint64_t all = 0;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const std::uint32_t bytes = Frames::length(frames[i]);
+    entries_[i] = {releases_[i], frames[i]};
+    assign(entries_[i].transit(), like, i, 1, bytes);
+    all += bytes;
+  }
+  return all;
+}
+
+}  // namespace lw::path
