@@ -20,7 +20,7 @@ class WheelLine {
  public:
   explicit WheelLine(std::size_t capacity) : wheel_(capacity) {}
 
-  void push(Entry entry, Instant now) noexcept { wheel_.push(entry, now); }
+  void push(const Entry& entry, Instant now) noexcept { wheel_.push(entry, now); }
   void push(std::span<const Entry> entries, Instant now) noexcept { wheel_.push(entries, now); }
   [[nodiscard]] bool empty() const noexcept { return wheel_.empty(); }
   [[nodiscard]] Instant next() const noexcept { return wheel_.next(); }
@@ -96,7 +96,7 @@ class ReleaseQueue {
 
   /// Takes a frame in. Only with less than `capacity` frames inside. On one line due times rise
   /// from one to the next: a frame that would break that waits on the wheel. `now` never falls.
-  void push(LineIndex line, Entry entry, Instant now) noexcept {
+  void push(LineIndex line, const Entry& entry, Instant now) noexcept {
     if (!keeps(line, entry.due)) line = kWheel;
     ++size_;
     if (entry.due < next_) {

@@ -22,7 +22,7 @@ class Ring {
   [[nodiscard]] std::size_t room() const noexcept { return items_.size() - size(); }
 
   /// Only with room().
-  void push(Item item) noexcept { place() = item; }
+  void push(const Item& item) noexcept { place() = item; }
   /// Only with room() for all.
   void push(std::span<const Item> items) noexcept {
     while (!items.empty()) {

@@ -31,7 +31,7 @@ class Wheel {
   }
 
   /// Only with less than `capacity` items inside; due >= now, which never falls.
-  void push(Item item, Instant now) noexcept { push(std::span<const Item>(&item, 1), now); }
+  void push(const Item& item, Instant now) noexcept { push(std::span<const Item>(&item, 1), now); }
   /// The same for many.
   void push(std::span<const Item> items, Instant now) noexcept;
 
