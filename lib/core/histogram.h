@@ -31,8 +31,8 @@ class Histogram {
     std::int64_t value;
     std::uint64_t times;
   };
-  /// The same of many: what is told of all is written once (14 instructions a value for 40). Their
-  /// sum, each as often as it is to be counted, fits into 63 bits; none is counted 0 times.
+  /// The same of many: what is told of all is written once. Their sum, each as often as it is to be
+  /// counted, fits into 63 bits; none is counted 0 times.
   void add(std::span<const Sample> samples) noexcept;
   void merge(const Histogram& other) noexcept;
 

@@ -31,7 +31,7 @@ void Lane<Handle, Frames>::let_out(std::span<Entry> entries, Entry* next) noexce
 
 /// Trains of one from the `begin`-th on, up to a longer one; where that is. What they carry is far
 /// away, and the processor fetches it for many at once, as long as none has to be read to know
-/// which is next: with a step that is read from it a jitter's rate is a quarter lower.
+/// which is next.
 template <class Handle, FrameAccess<Handle> Frames>
 std::size_t Lane<Handle, Frames>::let_out_singles(std::span<const Entry> entries,
                                                   std::size_t begin) noexcept {
