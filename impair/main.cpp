@@ -12,6 +12,8 @@ constexpr const char* kFooter = R"(Examples:
   roce-impair ctl /tmp/impair.sock event "cut again"
   roce-impair ledger ledger.lwl
   roce-impair replay profiles/impair/apn-380km.toml in.pcap out.pcap --seed 7
+  roce-impair replay profiles/impair/apn-380km.toml west.pcap out.pcapng --back east.pcap
+  roce-impair replay profiles/impair/apn-380km.toml recorded.pcapng out.pcapng --both
 
 Exit codes: 0 done, 1 the accounts do not add up or a capture is damaged, 2 wrong usage or profile,
 3 the machine lacks something (a port, permission, memory).)";

@@ -22,7 +22,7 @@ ExitCode run(const Options& options) {
   const auto profile = LiveProfile::load(options.profile, options.seed);
   if (!profile) return complain(profile.error());
   ReplayConfig config = options.replay;
-  if (options.direction == "east-to-west") config.direction = path::Direction::east_to_west;
+  if (options.direction == "east-to-west") config.input.direction = path::Direction::east_to_west;
   const auto outcome = replay(*profile, config);
   if (!outcome) return complain(outcome.error());
   // The capture itself may be on standard output.
@@ -40,16 +40,27 @@ void add_replay_command(CLI::App& program, Command& chosen) {
   CLI::App* command = program.add_subcommand(
       "replay", "Put a capture through a profile in virtual time, exactly and repeatably");
   command->add_option("PROFILE", options->profile, "TOML file")->required();
-  command->add_option("IN", options->replay.in, "capture to read, - for standard input")
+  command->add_option("IN", options->replay.input.in, "capture to read, - for standard input")
       ->required();
   command
       ->add_option("OUT", options->replay.out,
                    "capture to write (.pcapng keeps interfaces), - for standard output")
       ->required();
   command->add_option("--seed", options->seed, "in place of the profile's");
-  command->add_option("--direction", options->direction, "which way the frames go")
-      ->check(CLI::IsMember({"west-to-east", "east-to-west"}))
-      ->capture_default_str();
+  auto* direction =
+      command->add_option("--direction", options->direction, "which way IN's frames go")
+          ->check(CLI::IsMember({"west-to-east", "east-to-west"}))
+          ->capture_default_str();
+  auto* back = command
+                   ->add_option("--back", options->replay.input.back,
+                                "what came in at the other side meanwhile: both ways at once")
+                   ->type_name("IN2");
+  command
+      ->add_flag("--both", options->replay.input.by_name,
+                 "both ways at once, from a recording that --capture made: what came in by its "
+                 "interfaces")
+      ->excludes(direction)
+      ->excludes(back);
   command->add_option("--ledger", options->replay.ledger,
                       "write the ledger: JSON Lines, or FILE.lwl, compact (see ledger)");
   command->add_option("--capture", options->replay.capture,

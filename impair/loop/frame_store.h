@@ -36,6 +36,12 @@ class FrameStore {
     frame.link = link;
     return handle;
   }
+  /// An Ethernet frame that was never captured.
+  Handle put(std::span<const std::byte> bytes, std::uint32_t interface) {
+    const auto length = static_cast<std::uint32_t>(bytes.size());
+    return put({.bytes = bytes, .wire_length = length, .stamp = {}, .interface = interface},
+               roce::Link::ethernet);
+  }
   /// A frame of its own with the same bytes.
   Handle copy(Handle handle) {
     const Handle twin = take();

@@ -1,64 +1,72 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <limits>
-#include <optional>
 #include <vector>
 
-#include "capture/reader.h"
 #include "capture/writer.h"
-#include "impair/control/live_profile.h"
 #include "impair/ledger/ledger_file.h"
 #include "impair/loop/frame_store.h"
+#include "impair/loop/pause_exchange.h"
 #include "impair/recording/recording_file.h"
 #include "impair/report/report.h"
-#include "impair/scenario/agenda.h"
 #include "path/lane.h"
+#include "profile/scenario.h"
 
 namespace lw::impair {
 
-/// One direction in virtual time: a capture in, a capture out.
+/// One direction in virtual time: what a Way is between two ports. Frames come when they are
+/// admitted, and leave into a capture at the very instant at which they are due.
 class VirtualWay {
  public:
-  /// `ledger` and `recording` may be null, and outlive it.
-  VirtualWay(const LiveProfile::Version& version, path::Direction direction, LedgerFile* ledger,
-             RecordingFile* recording, capture::Writer writer);
+  using Lane = path::Lane<FrameStore::Handle, StoreAccess>;
+  /// Where frames live, and what is written; recording and ledger may be null. All outlive the way.
+  struct Surroundings {
+    FrameStore* frames;
+    capture::Writer* writer;
+    LedgerFile* ledger;
+    RecordingFile* recording;
+  };
 
-  /// A frame comes in when its stamp says, or with the one before it where that was later. Errors:
-  /// a filter that is for other frames than these, the copy's, a scenario step's.
-  Result<void> take(const capture::Record& record, roce::Link link);
-  /// Nothing more comes in: lets out all that is inside.
-  Result<void> finish();
-  /// Adds what became of the frames.
-  void report(Report& report) const;
+  VirtualWay(path::Pipeline pipeline, const path::LaneConfig& config, const Surroundings& around);
+
+  /// Pause frames that come in are for the other direction's queues, and what its queues ask for
+  /// goes out here, by the interface of this direction's number. The exchange outlives the way.
+  void join(PauseExchange& exchange) noexcept { pauses_ = &exchange; }
+
+  /// A frame of the store's comes in; it is the way's from now on. Time never runs backwards.
+  void admit(FrameStore::Handle frame, Instant now);
+  /// What is due at `now` goes on to where write() takes it from.
+  void release(Instant now) noexcept { lane_.release(now); }
+  /// Hears the other direction and tells it what there is to tell; nothing without join().
+  void exchange_pauses(Instant now);
+  /// What is on the way out leaves. Errors are the capture's.
+  Result<void> write(Instant now);
+
+  /// Another pipeline of this direction decides from `now` on.
+  void replace(path::Pipeline next, Instant now);
+  /// Links at either end go down or come back.
+  void set_links(const profile::LinkChange& change) noexcept;
+  void flush_ledger() noexcept { lane_.flush_ledger(); }
+
+  [[nodiscard]] path::Direction direction() const noexcept { return lane_.pipeline().direction(); }
+  [[nodiscard]] const Lane& lane() const noexcept { return lane_; }
+  /// When something will be to do even if nothing comes in; Instant::max() where nothing will.
+  [[nodiscard]] Instant next_work() const noexcept {
+    return std::min(lane_.next_release(), lane_.next_ask());
+  }
+  [[nodiscard]] DirectionReport report() const;
 
  private:
-  using Lane = path::Lane<FrameStore::Handle, StoreAccess>;
+  bool admit_as_it_is(FrameStore::Handle handle, Instant now, path::LedgerRecord* told);
+  void send_pause(const wire::PfcFields& fields, Instant now);
 
-  [[nodiscard]] Result<void> fits(const profile::ImpairProfile& profile) const;
-  void admit(FrameStore::Handle handle, Instant now);
-  Result<void> advance(Instant now);
-  Result<void> take_step(const profile::ScenarioStep& step, Instant now);
-  void set_links(const profile::LinkChange& change);
-  [[nodiscard]] std::optional<Instant> next_step() const;
-  Result<void> drain(Instant now);
-
-  LiveProfile live_;
-  path::Direction direction_;
-  LedgerFile* ledger_;
+  FrameStore* frames_;
+  capture::Writer* writer_;
   RecordingFile* recording_;
+  PauseExchange* pauses_ = nullptr;
   std::vector<std::byte> as_it_came_;
-  Agenda agenda_;
-  ScenarioReport scenario_;
   bool way_in_ = true, way_out_ = true;  // whether the links are up
-  roce::Link link_ = roce::Link::ethernet;
-  FrameStore frames_;
   Lane lane_;
-  capture::Writer writer_;
-  std::optional<Instant> first_;
-  Instant now_{Duration{std::numeric_limits<Duration::rep>::min()}};
-  RuleNames names_;
-  std::uint64_t stamps_backwards_ = 0;
 };
 
 }  // namespace lw::impair

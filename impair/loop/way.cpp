@@ -30,7 +30,9 @@ bool Way::turn(bool receiving) noexcept {
       turn_away(std::span(burst_).first(moved), now);
     }
   }
-  if (pauses_) exchange_pauses(now);
+  if (pauses_)
+    exchange_pauses(*pauses_, lane_, now,
+                    [&](const wire::PfcFields& fields) { send_pause(fields, now); });
   const bool busy = moved == kBurst;
   moved += send();
   // What fell due meanwhile needn't wait until both ways have been looked at; where that is nothing
@@ -64,8 +66,7 @@ std::span<rte_mbuf*> Way::take_pauses(std::span<rte_mbuf*> frames, Instant now) 
       continue;
     }
     path::LedgerRecord told;
-    lane_.consume(envelope_of(frame), now, &told);
-    pauses_->from(lane_.pipeline().direction()).put({PauseNote::Kind::heard, *asked});
+    take_pause(*pauses_, lane_, *asked, envelope_of(frame), now, &told);
     if (recorder_) record_as_lost(frame, now, told);
     rte_pktmbuf_free(frame);
   }
@@ -76,20 +77,6 @@ void Way::record_as_lost(rte_mbuf* frame, Instant now, const path::LedgerRecord&
   recorder_->stage(bytes_of(frame), rte_pktmbuf_pkt_len(frame));
   recorder_->say(0, now, false, told);
   recorder_->publish(1, false);
-}
-
-void Way::exchange_pauses(Instant now) noexcept {
-  const path::Direction direction = lane_.pipeline().direction();
-  while (const auto note = pauses_->to(direction).take()) {
-    if (note->kind == PauseNote::Kind::heard) {
-      lane_.pause(note->fields, now);
-    } else {
-      send_pause(note->fields, now);
-    }
-  }
-  if (lane_.pipeline().asking().empty()) return;
-  if (const auto asked = lane_.asks_for(now))
-    pauses_->from(direction).put({PauseNote::Kind::send, *asked});
 }
 
 /// Where there is no buffer for it it is as if lost on its way.

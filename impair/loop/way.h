@@ -78,7 +78,6 @@ class Way {
   void turn_away(std::span<rte_mbuf*> frames, Instant now) noexcept;
   std::size_t make_own(std::span<rte_mbuf*> frames) noexcept;
   std::span<rte_mbuf*> take_pauses(std::span<rte_mbuf*> frames, Instant now) noexcept;
-  void exchange_pauses(Instant now) noexcept;
   void record_as_lost(rte_mbuf* frame, Instant now, const path::LedgerRecord& told) noexcept;
   void send_pause(const wire::PfcFields& fields, Instant now) noexcept;
   std::size_t send() noexcept;

@@ -13,6 +13,7 @@ using path::CorruptConfig;
 using path::NotEct;
 
 constexpr double kSlowestRate = 1e3;
+constexpr double kFastestLink = 1e14;
 constexpr std::uint64_t kLargestBuffer = std::uint64_t{4} << 30;
 
 constexpr Choice<CorruptConfig::Part> kParts[] = {{"packet", CorruptConfig::Part::packet},
@@ -25,6 +26,14 @@ Parsed<double> read_rate(std::string_view text) {
   const auto rate = parse_bit_rate(text);
   if (rate && *rate < kSlowestRate)
     return std::unexpected(fmt::format("expected at least 1 kb/s, found \"{}\"", text));
+  return rate;
+}
+
+/// Of a link that pause frames go out by: half of the longest pause is when they are sent again.
+Parsed<double> read_link(std::string_view text) {
+  const auto rate = read_rate(text);
+  if (rate && *rate > kFastestLink)
+    return std::unexpected(fmt::format("expected at most 100 Tb/s, found \"{}\"", text));
   return rate;
 }
 
@@ -143,7 +152,7 @@ std::optional<path::PauseConfig> read_pfc(const Table& queue, std::uint64_t buff
   pfc.priority =
       table->get_or("priority", integer<std::uint8_t>(0, wire::kPriorities - 1), pfc.priority);
   pfc.emit = read_thresholds(*table, buffer);
-  pfc.link_bps = table->get_or("link", read_rate, pfc.link_bps);
+  pfc.link_bps = table->get_or("link", read_link, pfc.link_bps);
   pfc.honour = table->get_or("honour", read_boolean, true);
   if (!pfc.honour && !pfc.emit)
     table->refuse("honour", "expected true, or xoff and xon; with neither it does nothing");

@@ -5,24 +5,16 @@ that listens to them."""
 import json
 import pathlib
 import shutil
-import struct
 import subprocess
 import tempfile
 import unittest
 
 import longwire_test
+from both_ways import pause_frame
 from pcap_file import is_roce, read_pcap, roce_frame, write_pcap
 
 FRAMES = 200
 TIMEOUT = 100
-
-
-def pause_frame(times):
-    """By hand, from the standard's figure: {priority: quanta}."""
-    vector = sum(1 << priority for priority in times)
-    quanta = [times.get(priority, 0) for priority in range(8)]
-    return (bytes.fromhex('0180c2000001 020000000001 8808 0101') + struct.pack('>9H', vector, *quanta)
-            ).ljust(60, b'\0')
 
 
 class Pause(unittest.TestCase):
@@ -116,7 +108,9 @@ queue = {{ rate = "100Mb/s", buffer = "1MB", pfc = {pfc} }}
     def test_mistakes_are_named(self):
         for pfc, word in (('{ xoff = "2MB", xon = "1kB" }', 'xoff: expected at most the buffer'),
                           ('{ xoff = "2kB", xon = "2kB" }', 'xon: expected less than xoff'),
-                          ('{ xon = "2kB" }', 'xoff'), ('{ priority = 8 }', 'priority'),
+                          ('{ xon = "2kB" }', 'xoff'),
+                          ('{ link = "101Tb/s" }', 'link: expected at most 100 Tb/s'),
+                          ('{ priority = 8 }', 'priority'),
                           ('{ honour = false }', 'honour: expected true')):
             (self.folder / 'p.toml').write_text(
                 f'[[rule]]\nqueue = {{ rate = "1Gb/s", buffer = "1MB", pfc = {pfc} }}\n')
