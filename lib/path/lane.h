@@ -159,6 +159,9 @@ class Lane {
   void admit_together(Rule& rule, std::span<const Handle> frames, Instant now) noexcept;
   std::uint64_t enter_in_trains(std::span<const Handle> frames, const Transit& like) noexcept;
   std::uint64_t enter_singly(std::span<const Handle> frames, const Transit& like) noexcept;
+  [[nodiscard]] std::uint64_t concerned_of(std::span<const Handle> frames) noexcept;
+  bool admit_open(Handle handle, const roce::Envelope& envelope, Instant now,
+                  bool may_concern) noexcept;
   bool admit_blindly(Rule& rule, Handle handle, std::uint32_t bytes, Instant now,
                      Amount& queued) noexcept;
   bool carry_out(Handle handle, const Arrival& arrival, const Decision& decision,

@@ -36,18 +36,22 @@ template <class Handle, FrameAccess<Handle> Frames>
 std::size_t Lane<Handle, Frames>::admit(std::span<const Handle> frames, Instant now,
                                         std::span<Handle> dropped) noexcept {
   std::size_t drops = 0;
+  for (std::size_t most = Events::kMostTogether; frames.size() > most;
+       frames = frames.subspan(most))
+    drops += admit(frames.first(most), now, dropped.subspan(drops));
+  const std::uint64_t concerned = concerned_of(frames);
   Rule* const rule = pipeline_.blind_rule();
-  if (rule && wait_together(*rule, frames)) {
+  if (rule && !concerned && wait_together(*rule, frames)) {
     admit_together(*rule, frames, now);
-    return 0;
+    return drops;
   }
-  if (pipeline_.events().pending())
-    pipeline_.events().look_ahead(frames, [](Handle handle) { return Frames::bytes(handle); });
   Amount queued;
-  for (const Handle handle : frames) {
-    const bool kept = rule && roce::is_plain_rocev2(Frames::bytes(handle))
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const Handle handle = frames[i];
+    const bool concerns = concerned >> i & 1;
+    const bool kept = rule && !concerns && roce::is_plain_rocev2(Frames::bytes(handle))
                           ? admit_blindly(*rule, handle, Frames::length(handle), now, queued)
-                          : admit(handle, Frames::open(handle), now);
+                          : admit_open(handle, Frames::open(handle), now, concerns);
     if (!kept) dropped[drops++] = handle;
   }
   if (queued.frames > 0) {
@@ -55,6 +59,20 @@ std::size_t Lane<Handle, Frames>::admit(std::span<const Handle> frames, Instant 
     add(of(rule->index()).received, queued);
   }
   return drops;
+}
+
+/// Of these frames those that an event may be aimed at, a bit each.
+template <class Handle, FrameAccess<Handle> Frames>
+std::uint64_t Lane<Handle, Frames>::concerned_of(std::span<const Handle> frames) noexcept {
+  if (!pipeline_.events().listening()) return 0;
+  return pipeline_.events().look_ahead(frames, [](Handle handle) { return Frames::bytes(handle); });
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+bool Lane<Handle, Frames>::admit_open(Handle handle, const roce::Envelope& envelope, Instant now,
+                                      bool may_concern) noexcept {
+  const Arrival arrival = arrival_of(envelope, received_++, now);
+  return carry_out(handle, arrival, pipeline_.decide(arrival, may_concern), nullptr);
 }
 
 /// Opens the frame only where more is to be done with it than to wait. Adds to `queued` what is

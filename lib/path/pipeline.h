@@ -29,10 +29,11 @@ class Pipeline {
   // release would cost more than the wheel does.
   static constexpr std::size_t kMostLines = 4;
 
-  /// What becomes of a frame; numbers rise by one a frame, and time never runs backwards.
-  [[nodiscard]] Decision decide(const Arrival& arrival) noexcept {
+  /// What becomes of a frame; numbers rise by one a frame, and time never runs backwards. Events
+  /// needn't see it where it `may_concern` none: see Events::look_ahead().
+  [[nodiscard]] Decision decide(const Arrival& arrival, bool may_concern = true) noexcept {
     const RuleIndex place = classifier_.classify(arrival.envelope, arrival.bth);
-    if (arrival.bth && events_.listening()) {
+    if (may_concern && arrival.bth && events_.listening()) {
       Rule& rule = place == kUntouched ? untouched_ : rules_[place];
       const Aimed aimed = events_.on_packet(arrival.envelope, *arrival.bth);
       const Decision decision = rule.decide(arrival, aimed);
@@ -42,12 +43,11 @@ class Pipeline {
     }
     return place == kUntouched ? Decision{} : rules_[place].decide(arrival);
   }
-  /// The rule that decides about each and every RoCEv2 packet just now, by its number, length and
-  /// time alone; null where there is none.
+  /// The rule that decides about each and every RoCEv2 packet just now, events apart, by its
+  /// number, length and time alone; null where there is none.
   [[nodiscard]] Rule* blind_rule() noexcept {
     const RuleIndex place = classifier_.for_all_rocev2();
-    if (place == kUntouched || events_.listening() || rules_[place].looks_at_headers())
-      return nullptr;
+    if (place == kUntouched || rules_[place].looks_at_headers()) return nullptr;
     return &rules_[place];
   }
   /// The rule that a decision names; kUntouched is one without stages.

@@ -18,6 +18,10 @@ constexpr std::uint64_t key_of(EventTargets::Group group, PacketKind kind, PsnFr
   return key << kPsnBits | psn;
 }
 
+constexpr std::uint8_t bit_of(PsnFrom from) noexcept {
+  return static_cast<std::uint8_t>(1U << static_cast<unsigned>(from));
+}
+
 constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
 
 void apply(EventAction action, Duration delay, Aimed& aimed) noexcept {
@@ -49,6 +53,7 @@ std::string_view name_of(EventAction action) noexcept {
 
 EventTargets::Group EventTargets::add_group() {
   pending_of_.push_back(0);
+  forms_of_.push_back(0);
   return static_cast<Group>(pending_of_.size() - 1);
 }
 
@@ -67,6 +72,7 @@ void EventTargets::add(Group group, const EventConfig& event) {
                      .group = group,
                      .delay = event.delay,
                      .from_now = event.from_now});
+  forms_of_[group] |= bit_of(event.psn_from);
   ++pending_of_[group];
   ++pending_;
 }
@@ -132,9 +138,12 @@ std::size_t EventTargets::place_of(std::uint64_t key) const noexcept {
 }
 
 void EventTargets::meet(Group group, const PacketPlace& place, Aimed& aimed) noexcept {
-  meet(key_of(group, place.kind, PsnFrom::any, 0), group, aimed);
-  meet(key_of(group, place.kind, PsnFrom::absolute, place.psn), group, aimed);
-  meet(key_of(group, place.kind, PsnFrom::start, place.offset), group, aimed);
+  const auto meet_as = [&](PsnFrom from, std::uint32_t psn) {
+    if (forms_of_[group] & bit_of(from)) meet(key_of(group, place.kind, from, psn), group, aimed);
+  };
+  meet_as(PsnFrom::any, 0);
+  meet_as(PsnFrom::absolute, place.psn);
+  meet_as(PsnFrom::start, place.offset);
 }
 
 void EventTargets::meet(std::uint64_t key, Group group, Aimed& aimed) noexcept {

@@ -73,6 +73,7 @@ class EventTargets {
   std::vector<Target> targets_;        // open addressing, at most half full
   int shift_ = 0;
   std::vector<std::uint32_t> pending_of_ = {0};
+  std::vector<std::uint8_t> forms_of_ = {0};  // which PsnFrom a group's events have, a bit each
   std::size_t pending_ = 0;
 };
 

@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "roce/plain_rocev2.h"
-#include "wire/mad.h"
-
 namespace lw::path {
 namespace {
 
@@ -80,19 +77,6 @@ Aimed Events::on_packet(const roce::Envelope& envelope, const wire::Bth& bth) no
   if (qp->by_qpn) hit(qp->by_qpn, place, aimed);
   if (all_) hit(all_, place, aimed);
   return aimed;
-}
-
-/// QP 1 tells of connections.
-bool Events::is_wanted(std::uint32_t dest_qp) const noexcept {
-  return seen_ < last_number_ || dest_qp == wire::kGeneralServicesQp || wanted_.may_hold(dest_qp);
-}
-
-std::optional<QpKey> Events::key_of_wanted(wire::Bytes frame) const noexcept {
-  if (frame.size() < roce::kPlainEnd) return std::nullopt;
-  // Most aren't, and need no further look.
-  const std::uint32_t dest_qp = roce::plain_bth(frame).dest_qp.get();
-  if (!is_wanted(dest_qp) || !roce::is_plain_rocev2(frame)) return std::nullopt;
-  return qp_key(roce::plain_ipv4(frame), dest_qp);
 }
 
 QpState* Events::track(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,8 @@
 #include "path/events/event_targets.h"
 #include "path/events/qp_table.h"
 #include "path/match/qp_filter.h"
+#include "roce/plain_rocev2.h"
+#include "wire/mad.h"
 
 namespace lw::path {
 
@@ -35,20 +38,19 @@ class Events {
   /// bth_of(envelope), not null.
   [[nodiscard]] Aimed on_packet(const roce::Envelope& envelope, const wire::Bth& bth) noexcept;
 
-  /// Hints that these frames come to on_packet() next: what is known of their QPs is fetched, all
-  /// at once. `bytes_of(frame)` are a frame's.
+  /// Frames that are looked through together.
+  static constexpr std::size_t kMostTogether = 64;
+  /// Which of these frames, kMostTogether at most, on_packet() must see: bit i is that of
+  /// frames[i]. All others it needn't. What is known of these ones' QPs is fetched, all at once.
+  /// `bytes_of(frame)` are a frame's. Only when listening().
   template <class Frame, class BytesOf>
-  void look_ahead(std::span<const Frame> frames, BytesOf bytes_of) const noexcept {
-    std::array<QpKey, 32> keys;
-    std::size_t count = 0;
-    for (const Frame& frame : frames) {
-      const auto key = key_of_wanted(bytes_of(frame));
-      if (!key) continue;
-      qps_.fetch_place(*key);
-      keys[count++] = *key;
-      if (count == keys.size()) break;
-    }
-    for (std::size_t i = 0; i < count; ++i) qps_.fetch_entry(keys[i]);
+  [[nodiscard]] std::uint64_t look_ahead(std::span<const Frame> frames, BytesOf bytes_of) noexcept {
+    if (pending() && exchange_) hear_others();
+    std::uint64_t concerned = 0;
+    for (std::size_t i = 0; i < frames.size(); ++i)
+      concerned |= std::uint64_t{may_concern(bytes_of(frames[i]))} << i;
+    if (pending()) fetch(concerned, [&](int i) { return bytes_of(frames[i]); });
+    return concerned;
   }
 
   /// From now on connection set-up is told to the other direction's events, and heard from them:
@@ -74,9 +76,29 @@ class Events {
   using Groups = std::unordered_map<std::uint32_t, Group>;
 
   void add(const EventConfig& event);
-  [[nodiscard]] bool is_wanted(std::uint32_t dest_qp) const noexcept;
-  /// Nothing where the QP isn't tracked, or the packet isn't a plain one.
-  [[nodiscard]] std::optional<QpKey> key_of_wanted(wire::Bytes frame) const noexcept;
+  /// QP 1 tells of connections.
+  [[nodiscard]] bool is_wanted(std::uint32_t dest_qp) const noexcept {
+    return dest_qp == wire::kGeneralServicesQp ||
+           (pending() && (seen_ < last_number_ || wanted_.may_hold(dest_qp)));
+  }
+  /// Of a packet that isn't a plain one nothing is known without opening it.
+  [[nodiscard]] bool may_concern(wire::Bytes frame) const noexcept {
+    return !roce::is_plain_rocev2(frame) || all_ != EventTargets::kNobody ||
+           is_wanted(roce::plain_bth(frame).dest_qp.get());
+  }
+  /// Hints that the QPs of the plain ones among these are asked for next.
+  template <class BytesOf>
+  void fetch(std::uint64_t concerned, BytesOf bytes_of) const noexcept {
+    std::array<std::size_t, kMostTogether> places;
+    std::size_t count = 0;
+    for (; concerned; concerned &= concerned - 1) {
+      const wire::Bytes frame = bytes_of(std::countr_zero(concerned));
+      if (!roce::is_plain_rocev2(frame)) continue;
+      const std::uint32_t dest_qp = roce::plain_bth(frame).dest_qp.get();
+      places[count++] = qps_.fetch_place(qp_key(roce::plain_ipv4(frame), dest_qp));
+    }
+    for (std::size_t i = 0; i < count; ++i) qps_.fetch_entry(places[i]);
+  }
   [[nodiscard]] QpState* track(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept;
   void hear(const roce::Envelope& envelope, const wire::Bth& bth) noexcept;
   void hear(const CmSighting& sighting) noexcept;

@@ -76,13 +76,14 @@ QpState* QpTable::find_or_add(const QpKey& key) noexcept {
   return &entries_.back().state;
 }
 
-void QpTable::fetch_place(const QpKey& key) const noexcept {
-  __builtin_prefetch(&slots_[hash_of(key) >> shift_]);
+std::size_t QpTable::fetch_place(const QpKey& key) const noexcept {
+  const std::size_t place = hash_of(key) >> shift_;
+  __builtin_prefetch(&slots_[place]);
+  return place;
 }
 
-void QpTable::fetch_entry(const QpKey& key) const noexcept {
-  const std::uint32_t entry = slots_[hash_of(key) >> shift_].entry;
-  if (entry) __builtin_prefetch(&entries_[entry - 1]);
+void QpTable::fetch_entry(std::size_t place) const noexcept {
+  if (const std::uint32_t entry = slots_[place].entry) __builtin_prefetch(&entries_[entry - 1]);
 }
 
 }  // namespace lw::path

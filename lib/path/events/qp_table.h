@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
+#include "core/huge_pages.h"
 #include "roce/envelope.h"
 #include "wire/bth.h"
 
@@ -50,10 +50,10 @@ class QpTable {
   /// until the table goes.
   [[nodiscard]] QpState* find_or_add(const QpKey& key) noexcept;
 
-  /// Hints that a key will be asked for: of its place in the index first and, when that has had the
-  /// time to come, of its entry.
-  void fetch_place(const QpKey& key) const noexcept;
-  void fetch_entry(const QpKey& key) const noexcept;
+  /// Hints that a key will be asked for: of its place in the index first, which is returned, and of
+  /// the entry there when that has had the time to come.
+  std::size_t fetch_place(const QpKey& key) const noexcept;
+  void fetch_entry(std::size_t place) const noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   [[nodiscard]] std::size_t capacity() const noexcept { return entries_.capacity(); }
@@ -75,8 +75,8 @@ class QpTable {
     std::uint32_t tag = 0, entry = 0;
   };
 
-  std::vector<Entry> entries_;
-  std::vector<Slot> slots_;
+  HugeVector<Entry> entries_;
+  HugeVector<Slot> slots_;
   int shift_;
 };
 

@@ -58,12 +58,15 @@ struct Outcome {
   std::vector<const Frame*> dropped;
   Books books;
   RuleStats stats;
+  EventHits hits;
+  std::vector<std::uint64_t> happened;
 };
 
 template <class Lane>
 Outcome run(const std::vector<Frame>& frames, std::span<const RuleConfig> rules, bool together,
-            std::size_t capacity, std::span<const RuleConfig> later = {}) {
-  Lane lane(Pipeline(Direction::west_to_east, 1, rules), {.capacity = capacity});
+            std::size_t capacity, std::span<const RuleConfig> later = {},
+            std::span<const EventConfig> events = {}) {
+  Lane lane(Pipeline(Direction::west_to_east, 1, rules, events), {.capacity = capacity});
   Outcome outcome;
   Instant now = instant_from_ns(1'000'000);
   const auto drain = [&] {
@@ -90,6 +93,9 @@ Outcome run(const std::vector<Frame>& frames, std::span<const RuleConfig> rules,
   }
   outcome.books = lane.books();
   outcome.stats = lane.pipeline().rules()[0].stats();
+  outcome.hits = lane.pipeline().event_hits();
+  for (const EventOutcome& event : lane.pipeline().events().outcomes())
+    outcome.happened.push_back(event.happened);
   for (; lane.inside() > 0; now += Duration{500}) drain();
   return outcome;
 }
@@ -172,6 +178,66 @@ TEST(LaneBurst, StagesThatHoldBack) {
   expect_the_same(
       rule([](auto& c) { c.reorder = ReorderConfig{.fraction = 0.1, .by = Duration{2000}}; }));
 }
+
+/// Of a burst only the frames that an event may be aimed at are opened; all others fare as without.
+void expect_the_same(const RuleConfig& config, std::span<const EventConfig> events) {
+  const auto frames = frames_of_all_kinds();
+  const auto of = [&]<class Lane>(bool together) {
+    return run<Lane>(frames, std::span(&config, 1), together, 4096, {}, events);
+  };
+  const auto apart = of.template operator()<BurstLane>(false);
+  EXPECT_EQ(apart.happened, std::vector<std::uint64_t>(events.size(), 1));
+  for (const auto& bursts :
+       {of.template operator()<BurstLane>(true), of.template operator()<RoomLane>(true)}) {
+    expect_the_same(apart, bursts);
+    EXPECT_EQ(apart.happened, bursts.happened);
+    EXPECT_EQ(apart.hits.packets, bursts.hits.packets);
+    EXPECT_EQ(apart.hits.carried_out, bursts.hits.carried_out);
+    EXPECT_EQ(apart.hits.lost_before, bursts.hits.lost_before);
+  }
+}
+
+EventConfig event(std::string name, EventAction action, auto change) {
+  EventConfig config;
+  config.name = std::move(name);
+  config.action = action;
+  change(config);
+  return config;
+}
+
+const std::array kEvents{
+    // The first QP seen, which is 3, and a QP number; both late in the stream.
+    event("late", EventAction::drop,
+          [](auto& e) {
+            e.qp = 1;
+            e.psn_from = PsnFrom::absolute;
+            e.psn = 1515;
+          }),
+    event("from the first", EventAction::delay,
+          [](auto& e) {
+            e.qpn = 4;
+            e.psn_from = PsnFrom::start;
+            e.psn = 1505;
+            e.delay = Duration{3000};
+          }),
+    event("tenth of all", EventAction::drop, [](auto& e) { e.occurrence = 10; }),
+};
+
+TEST(LaneBurst, EventsUnderARuleThatOnlyWaits) {
+  expect_the_same(rule([](auto&) {}), std::span(kEvents));
+  expect_the_same(rule([](auto&) {}), std::span(kEvents).first(2));
+}
+TEST(LaneBurst, EventsUnderARuleThatLosesAndVaries) {
+  expect_the_same(rule([](auto& c) {
+                    c.loss = 0.1;
+                    c.jitter = JitterConfig{UniformDelay{0, 9000}, {}};
+                  }),
+                  std::span(kEvents));
+}
+TEST(LaneBurst, EventsUnderARuleThatLooksAtFields) {
+  expect_the_same(rule([](auto& c) { c.match.dest_qp = {{0, 5}}; }), std::span(kEvents));
+}
+
 TEST(LaneBurst, ARuleThatLooksAtFields) {
   expect_the_same(rule([](auto& c) { c.match.dest_qp = {{0, 5}}; }));
 }
