@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""roce-impair between two Linux interfaces: frames of every size cross as they are. Needs root,
-for two network namespaces of its own."""
+"""roce-impair between two Linux interfaces: frames of every size cross as they are, and pause frames
+go and are heard in real time. Needs root, for two network namespaces of its own."""
 
 import ctypes
 import json
@@ -12,10 +12,12 @@ import socket
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 
 import longwire_test
-from pcap_file import roce_frame
+from both_ways import pause_frame
+from pcap_file import is_roce, roce_frame
 
 SOL_PACKET, PACKET_AUXDATA = 263, 8
 VLAN_VALID = 0x10
@@ -82,22 +84,38 @@ class Linux(unittest.TestCase):
             self.addCleanup(ip, 'netns', 'del', name)
         for name in (WEST, EAST):
             ip('link', 'add', f'{name}m', 'type', 'veth', 'peer', 'name', 'far', 'netns', name)
+            # By itself it would go some time after its namespace, and be in the next test's way.
+            self.addCleanup(ip, 'link', 'del', f'{name}m')
             ip('link', 'set', f'{name}m', 'mtu', '9500', 'up')
             ip('-n', name, 'link', 'set', 'far', 'mtu', '9500', 'up')
 
-    @longwire_test.real_time
-    def test_every_frame_crosses_as_it_is(self):
-        self.profile.write_text('[[rule]]\nname = "r"\ndelay = "1ms"\n')
+    def start(self, profile, *options):
+        """The box, and the far ends of its two wires."""
+        self.profile.write_text(profile)
         west, east = open_socket(WEST, 'far'), open_socket(EAST, 'far')
         self.addCleanup(west.close)
         self.addCleanup(east.close)
-        box = subprocess.Popen(
-            [longwire_test.program('roce-impair'), 'run', str(self.profile), '--west', f'{WEST}m',
-             '--east', f'{EAST}m', '--json'],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(box.kill)
-        while 'ready' not in (line := box.stderr.readline()):
-            self.assertTrue(line, 'the box ended early')
+        box = longwire_test.begin(
+            self, [longwire_test.program('roce-impair'), 'run', self.profile, '--west', f'{WEST}m',
+                   '--east', f'{EAST}m', '--json', *options])
+        said = ''
+        while 'ready' not in said:
+            line = box.stderr.readline()
+            self.assertTrue(line, f'the box ended early: {said}')
+            said += line
+        return box, west, east
+
+    def finish(self, box):
+        box.send_signal(signal.SIGTERM)
+        out, err = box.communicate(timeout=TIMEOUT)
+        self.assertEqual(box.returncode, 0, err)
+        report = json.loads(out)
+        self.assertTrue(report['identity_holds'])
+        return report
+
+    @longwire_test.real_time
+    def test_every_frame_crosses_as_it_is(self):
+        box, west, east = self.start('[[rule]]\nname = "r"\ndelay = "1ms"\n')
         for there, here in ((west, east), (east, west)):
             frames = test_frames()
             for frame in frames:
@@ -108,13 +126,62 @@ class Linux(unittest.TestCase):
                 if frame in missing:
                     missing.remove(frame)
             self.assertEqual([len(frame) for frame in missing], [])
-        box.send_signal(signal.SIGTERM)
-        out, err = box.communicate(timeout=TIMEOUT)
-        self.assertEqual(box.returncode, 0, err)
-        report = json.loads(out)
-        self.assertTrue(report['identity_holds'])
-        for direction in report['directions']:
+        for direction in self.finish(box)['directions']:
             self.assertEqual(direction['received'], direction['sent'])
+
+    def receive_until(self, opened, kind, last):
+        """Frames that kind() is true of, up to one that last() is true of."""
+        frames = []
+        while not frames or not last(frames[-1]):
+            self.assertTrue(select.select([opened], [], [], 10)[0], f'only {len(frames)} came')
+            frame = receive(opened)
+            if kind(frame):
+                frames.append(frame)
+        return frames
+
+    @longwire_test.real_time
+    def test_pause_frames_cross_and_are_heard(self):
+        control = str(self.profile.with_name('ctl'))
+        # A quantum is 25.6 us at the queue, and 0.5 us on the link that it asks by.
+        box, west, east = self.start('''[capacity]
+rate = "100Mb/s"
+[[rule]]
+direction = "west-to-east"
+queue = { rate = "20Mb/s", buffer = "100kB", pfc = { xoff = "20kB", xon = "5kB", link = "1Gb/s" } }
+''', '--control', control)
+        sent = [roce_frame(i, 960) for i in range(60)]
+        for frame in sent:
+            west.send(frame)
+        pauses = self.receive_until(west, lambda f: f[12:14] == b'\x88\x08',
+                                    lambda f: f[16:] == pause_frame({3: 0})[16:])
+        # From the box's own address: silence, as often as it takes, and the end of it.
+        self.assertEqual({frame[6:12] for frame in pauses}, {pauses[0][6:12]})
+        self.assertEqual([frame[:6] + frame[12:] for frame in pauses],
+                         [frame[:6] + frame[12:] for frame in
+                          [pause_frame({3: 65_535})] * (len(pauses) - 1) + [pause_frame({3: 0})]])
+        self.assertGreater(len(pauses), 1)
+        self.assertEqual(self.receive_until(east, is_roce, lambda f: f == sent[-1]), sent)
+
+        def heard():
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(control)
+                client.sendall(b'{"do":"show"}\n')
+                report = json.loads(client.makefile().read())
+            self.assertTrue(report['ok'], report)
+            return report['report']['directions'][0]['stages'][0]['pauses']['heard']
+
+        began = time.monotonic()
+        east.send(pause_frame({3: 20_000}))
+        while heard() == 0:
+            self.assertLess(time.monotonic() - began, TIMEOUT)
+        west.send(sent[0])
+        self.receive_until(east, is_roce, is_roce)
+        self.assertGreaterEqual(time.monotonic() - began, 20_000 * 512 / 20e6)
+        there, back = self.finish(box)['directions']
+        said = there['stages'][0]['pauses']
+        self.assertEqual((said['asked'], said['ended'], said['heard'], said['silent_ns']),
+                         (len(pauses) - 1, 1, 1, 20_000 * 25_600))
+        self.assertEqual((back['created']['frames'], back['consumed']['frames']), (len(pauses), 1))
 
 
 if __name__ == '__main__':

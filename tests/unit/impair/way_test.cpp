@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The loop of `run`, told the times of a capture, against the virtual time of `replay`.
-#include "impair/loop/way.h"
-
-#include <cstring>
-
-#include <gtest/gtest.h>
-#include <rte_mbuf.h>
-#include <rte_ring.h>
-
-#include "nic/eal.h"
 #include "support/path_frames.h"
+#include "unit/impair/way_lab.h"
 
 namespace lw::impair {
 namespace {
-
-/// The way's clock, which the test sets.
-Instant told;
-Instant tell() noexcept { return told; }
 
 struct Stamped {
   Instant at;
@@ -70,64 +58,33 @@ std::vector<path::LedgerRecord> in_virtual_time(const std::vector<Stamped>& fram
   return recorder.records();
 }
 
-class WayTest : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    specs_ = {*nic::parse_port_spec("net_ring0"), *nic::parse_port_spec("net_ring1")};
-    auto eal = nic::Eal::start({.ports = specs_, .cores = {}});
-    ASSERT_TRUE(eal) << eal.error().message;
-    eal_.emplace(std::move(*eal));
-    ASSERT_TRUE(MbufAccess::make_room());
-  }
-  static void TearDownTestSuite() { eal_.reset(); }
-  static inline std::vector<nic::PortSpec> specs_;
-  static inline std::optional<nic::Eal> eal_;
-};
-
-void put(rte_mempool* pool, const std::vector<std::byte>& bytes) {
-  rte_mbuf* frame = rte_pktmbuf_alloc(pool);
-  std::memcpy(rte_pktmbuf_append(frame, static_cast<std::uint16_t>(bytes.size())), bytes.data(),
-              bytes.size());
-  ASSERT_EQ(rte_ring_enqueue(rte_ring_lookup("ETH_RXTX0_net_ring0"), frame), 0);
-}
-
-void take_all() {
-  void* frame = nullptr;
-  while (rte_ring_dequeue(rte_ring_lookup("ETH_RXTX0_net_ring1"), &frame) == 0)
-    rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
-}
-
 /// Each frame comes when its stamp says, and what is due before that leaves at its own time.
-void drive(Way& way, rte_mempool* pool, const std::vector<Stamped>& frames) {
+void drive(Way& way, RingPorts& ports, const std::vector<Stamped>& frames) {
   const auto until = [&](Instant end) {
     while (way.lane().next_release() <= end) {
       told = way.lane().next_release();
       way.turn(false);
-      take_all();
+      ports.take_all(1);
     }
   };
   for (const Stamped& frame : frames) {
     until(frame.at);
     told = frame.at;
-    put(pool, frame.bytes);
+    ports.put(0, frame.bytes);
     way.turn(true);
-    take_all();
+    ports.take_all(1);
   }
   until(frames.back().at + std::chrono::seconds(1));
 }
 
 TEST_F(WayTest, ToldACapturesTimesItDecidesAsReplayDoes) {
-  auto pool = nic::Pool::create("way", {.buffers = 8192, .frame_size = 2048});
-  ASSERT_TRUE(pool) << pool.error().message;
-  auto west = nic::Port::open(*eal_, specs_[0], *pool);
-  auto east = nic::Port::open(*eal_, specs_[1], *pool);
-  ASSERT_TRUE(west && east);
+  RingPorts ports(*eal_, {0, 1});
   const auto frames = a_capture();
   told = frames.front().at;
   test::Recorder recorder;
   {
-    Way way(*west, *east, pipeline(), kLane, &recorder, tell);
-    drive(way, pool->get(), frames);
+    Way way(ports[0], ports[1], pipeline(), kLane, &recorder, tell);
+    drive(way, ports, frames);
     EXPECT_EQ(way.lane().inside(), 0U);
     EXPECT_TRUE(way.lane().books().holds());
   }
