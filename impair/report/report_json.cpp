@@ -48,8 +48,9 @@ Json of_stages(const StagesReport& report) {
   Json json = {{"rule", report.rule}, {"acted", Json::object()}, {"checks", Json::array()}};
   for (std::size_t i = 1; i < path::kStages; ++i)
     if (stats.acted[i] > 0) json["acted"][name_of(static_cast<path::Stage>(i))] = stats.acted[i];
-  json["loss"] = {
-      {"frames", stats.loss.frames}, {"lost", stats.loss.lost}, {"runs", stats.loss.runs}};
+  path::LossStats loss = stats.loss;
+  loss.add(stats.traced);
+  json["loss"] = {{"frames", loss.frames}, {"lost", loss.lost}, {"runs", loss.runs}};
   json["not_ect"] = stats.not_ect;
   json["queue"] = {{"tail_dropped", stats.tail_dropped}, {"peak_bytes", stats.peak_queue_bytes}};
   if (stats.pauses != path::PauseStats{})

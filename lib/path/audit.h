@@ -34,8 +34,9 @@ struct Check {
 };
 
 /// A rule's stages against what they were asked for: shares of frames, lengths of bursts, delays
-/// and how they are distributed, what a policer and a queue let through. Only what follows from the
-/// parameters alone is here: a trace or a wandering delay has nothing to be held against.
+/// and how they are distributed, what a policer and a queue let through. `stats` are those of a
+/// rule of this configuration. A trace's delays are added, not drawn: there is nothing to be held
+/// against.
 std::vector<Check> audit(const RuleConfig& config, const RuleStats& stats);
 
 }  // namespace lw::path

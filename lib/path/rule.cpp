@@ -70,39 +70,20 @@ Rule::Rule(const RuleConfig& config, Direction direction, std::uint64_t seed, Ru
   if (config.jitter) {
     jitter_.emplace(*config.jitter, chance(Stage::delay));
     fit_.emplace(config.jitter->distribution);
+    if (config.jitter->half_life) stats_.wander = WanderStats(*config.jitter->half_life);
   }
-  if (config.trace) trace_.emplace(*config.trace);
+  if (config.trace) {
+    trace_.emplace(*config.trace);
+    stats_.rows.resize(config.trace->rows.size());
+  }
   if (config.reorder) reorder_.emplace(*config.reorder, chance(Stage::reorder));
-}
-
-void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_config,
-                   Instant now) noexcept {
-  if (config.loss == old_config.loss) std::swap(loss_, old.loss_);
-  if (config.police == old_config.police) std::swap(police_, old.police_);
-  if (config.queue == old_config.queue) {
-    std::swap(queue_, old.queue_);
-    std::swap(watch_, old.watch_);
-    std::swap(paused_until_, old.paused_until_);
-  }
-  if (config.jitter == old_config.jitter) std::swap(jitter_, old.jitter_);
-  if (config.trace == old_config.trace) std::swap(trace_, old.trace_);
-  // What the stages did is held against their parameters: changed ones begin to count anew.
-  earlier_ = old.earlier_;
-  if (config == old_config) {
-    stats_ = old.stats_;
-  } else {
-    earlier_.add(old.stats_);
-  }
-  if (!keep_order_ || !old.delays_) return;
-  if (config.overtakes && config.delay != old_config.delay) return;
-  last_release_ = old.last_release_;
-  if (old.plain_ && old.delay_) last_release_ = std::max(last_release_, now + *old.delay_);
 }
 
 bool Rule::is_lost(const Arrival& arrival, const TraceConfig::Row* row) noexcept {
   if (!row || !row->loss) return loss_ && is_lost(arrival);
   const bool lost = Threshold(*row->loss).hit(traced_loss_.bits(arrival.number));
-  stats_.loss.add(lost);
+  stats_.traced.add(lost);
+  ++stats_.rows[trace_->place()].frames;
   return lost;
 }
 
@@ -177,14 +158,16 @@ void Rule::go_on(Decision& decision, const Arrival& arrival, std::uint32_t copy,
   if (decision.action == Action::drop) return;
   Instant from = arrival.now;
   if (queue_) {
-    if (row && row->rate_bps) queue_->set_rate(*row->rate_bps);
+    if (row) queue_->set_rate(row->rate_bps.value_or(queue_bps_));
     const auto departs = queue_->enqueue(arrival.bytes, arrival.now);
     if (!departs) {
       ++stats_.tail_dropped;
       return decision.drop(Stage::queue);
     }
     stats_.peak_queue_bytes = std::max(stats_.peak_queue_bytes, queue_->occupancy(arrival.now));
-    stats_.queue.add(on_the_line(arrival.bytes, queue_overhead_), arrival.now, *departs);
+    const std::uint32_t on_line = on_the_line(arrival.bytes, queue_overhead_);
+    const bool busy = stats_.queue.add(on_line, arrival.now, *departs);
+    if (row && busy) stats_.rows[trace_->place()].busy_bytes += on_line;
     from = *departs;
     decision.act(Stage::queue);
   }
@@ -253,7 +236,11 @@ void Rule::wait(Decision& decision, const Arrival& arrival, std::uint32_t copy, 
   if (jitter_) {
     const double drawn = (*jitter_)(arrival.number, copy, from);
     stats_.jitter.add(drawn);
-    if (arrival.number % 16 == 0) ++stats_.fit[(*fit_)(drawn)];
+    if (jitter_->wanders()) {
+      if (from >= stats_.wander.due()) look_at_wandering(from, drawn);
+    } else if (arrival.number % 16 == 0) {
+      ++stats_.fit[(*fit_)(drawn)];
+    }
     release += Duration{static_cast<Duration::rep>(std::floor(drawn + 0.5))};
     decision.act(Stage::delay);
   }
@@ -270,6 +257,12 @@ void Rule::wait(Decision& decision, const Arrival& arrival, std::uint32_t copy, 
   decision.line = lines_.usual;
   decision.release = release;
   if (reorder_) hold_back(decision, arrival, copy);
+}
+
+void Rule::look_at_wandering(Instant t, double delay) noexcept {
+  if (!stats_.wander.look(t, jitter_->score(t))) return;
+  stats_.wander.delays.add(delay);
+  ++stats_.fit[(*fit_)(delay)];
 }
 
 void Rule::hold_back(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept {

@@ -92,7 +92,7 @@ class Rule {
                Instant now) noexcept;
 
   [[nodiscard]] RuleIndex index() const noexcept { return index_; }
-  /// What its stages did since its configuration last changed: to be held against it.
+  /// Since its configuration, or its model of losses, last changed: to be held against these.
   [[nodiscard]] const RuleStats& stats() const noexcept { return stats_; }
   /// The same since the rule of this name was first there.
   [[nodiscard]] RuleStats totals() const noexcept {
@@ -119,6 +119,8 @@ class Rule {
   void wait(Decision& decision, const Arrival& arrival, std::uint32_t copy, Instant from,
             const TraceConfig::Row* row) noexcept;
   void put_in_order(std::span<Instant> releases) noexcept;
+  [[gnu::cold, gnu::noinline]] void look_at_wandering(Instant t, double delay) noexcept;
+  void inherit_counts(Rule& old, const RuleConfig& config, const RuleConfig& old_config) noexcept;
   void hold_back(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept;
 
   RuleIndex index_;

@@ -5,10 +5,12 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <span>
+#include <vector>
 
 #include "core/time.h"
+#include "path/draw_stats.h"
 #include "path/stages/stage.h"
+#include "path/wander_stats.h"
 
 namespace lw::path {
 
@@ -35,55 +37,6 @@ struct LossStats {
     frames += other.frames;
     lost += other.lost;
     for (std::size_t i = 0; i < kRuns; ++i) runs[i] += other.runs[i];
-  }
-};
-
-/// Delays as they were drawn, ns: enough for mean and deviation. Sums are of distances from the
-/// first draw, which is no further from the mean than some deviations: so little is lost to
-/// rounding, and nothing is divided while frames go by.
-struct DrawStats {
-  std::uint64_t count = 0;
-  double first = 0, sum = 0, sum_of_squares = 0;
-
-  void add(double value) noexcept {
-    if (count++ == 0) first = value;
-    const double distance = value - first;
-    sum += distance;
-    sum_of_squares += distance * distance;
-  }
-  /// One after the other.
-  void add(std::span<const double> values) noexcept {
-    if (values.empty()) return;
-    if (count == 0) first = values[0];
-    double all = sum, squares = sum_of_squares;
-    for (const double value : values) {
-      const double distance = value - first;
-      all += distance;
-      squares += distance * distance;
-    }
-    count += values.size();
-    sum = all;
-    sum_of_squares = squares;
-  }
-  [[nodiscard]] double mean() const noexcept {
-    return count ? first + sum / static_cast<double>(count) : 0;
-  }
-  /// Of the distances from the mean, summed.
-  [[nodiscard]] double squares() const noexcept {
-    return count ? sum_of_squares - sum * sum / static_cast<double>(count) : 0;
-  }
-  /// Its distances are from another first draw.
-  void add(const DrawStats& other) noexcept {
-    if (other.count == 0) return;
-    if (count == 0) {
-      *this = other;
-      return;
-    }
-    const auto its = static_cast<double>(other.count);
-    const double apart = other.first - first;
-    sum_of_squares += other.sum_of_squares + 2 * apart * other.sum + its * apart * apart;
-    sum += other.sum + its * apart;
-    count += other.count;
   }
 };
 
@@ -126,7 +79,8 @@ struct PoliceStats {
 struct QueueStats {
   std::uint64_t frames = 0, busy_frames = 0, busy_bytes = 0, busy_ns = 0, busy_periods = 0;
 
-  void add(std::uint32_t line_bytes, Instant now, Instant departs) noexcept {
+  /// Whether it left right behind another.
+  bool add(std::uint32_t line_bytes, Instant now, Instant departs) noexcept {
     const bool behind_another = frames++ > 0 && last_ > now;
     if (behind_another) {
       if (!busy_) ++busy_periods;
@@ -136,6 +90,7 @@ struct QueueStats {
     }
     busy_ = behind_another;
     last_ = departs;
+    return busy_;
   }
   /// A pause came: the waiting frames' departures are moved together, and where none waits the
   /// next one isn't right behind another.
@@ -167,11 +122,20 @@ struct PauseStats {
   friend bool operator==(const PauseStats&, const PauseStats&) = default;
 };
 
+/// What happened while a trace's row held.
+struct RowStats {
+  std::uint64_t frames = 0;      // whose loss was the row's
+  std::uint64_t busy_bytes = 0;  // of line, by which the queue's frames left right behind others
+};
+
 /// What a rule's stages did: written by the data path's thread, for reports.
 struct RuleStats {
   std::array<std::uint64_t, kStages> acted{};  // frames (and copies) that each stage acted on
-  LossStats loss;
-  /// Frames that came to the loss stage by their length, in steps of 64 B; the last has all longer.
+  LossStats loss;                              // by the rule's own model,
+  LossStats traced;                            // and by its trace
+  std::vector<RowStats> rows;                  // of the trace
+  /// Frames that came to the rule's own model of losses by their length, in steps of 64 B; the last
+  /// has all longer.
   static constexpr std::size_t kLengths = 160;
   std::array<std::uint64_t, kLengths> lengths{};
   PoliceStats police;
@@ -186,7 +150,8 @@ struct RuleStats {
   std::uint64_t tail_dropped = 0;    // found the emulated queue full
   std::uint64_t peak_queue_bytes = 0;
   DrawStats jitter;
-  std::array<std::uint64_t, 16> fit{};  // every 16th draw, by its bin; see FitBins
+  WanderStats wander;
+  std::array<std::uint64_t, 16> fit{};  // of every 16th draw, or the samples, by bin; see FitBins
   std::uint64_t moved_for_order = 0;    // releases that were put off to keep the order,
   std::uint64_t moved_ns = 0;           // by so much in all
   std::uint64_t reorderable = 0;
@@ -210,6 +175,7 @@ struct RuleStats {
 inline void RuleStats::add(const RuleStats& other) noexcept {
   for (std::size_t i = 0; i < kStages; ++i) acted[i] += other.acted[i];
   loss.add(other.loss);
+  traced.add(other.traced);
   corruptible += other.corruptible;
   duplicable += other.duplicable;
   markable += other.markable;

@@ -29,8 +29,12 @@ void Rule::releases(std::uint64_t first, Instant now, std::span<Instant> out) no
   const auto drawn = std::span(space).first(out.size());
   jitter_->together(first, now, drawn);
   stats_.jitter.add(drawn);
-  for (std::size_t i = (16 - first % 16) % 16; i < drawn.size(); i += 16)
-    ++stats_.fit[(*fit_)(drawn[i])];
+  if (jitter_->wanders()) {
+    if (now >= stats_.wander.due()) look_at_wandering(now, drawn[0]);
+  } else {
+    for (std::size_t i = (16 - first % 16) % 16; i < drawn.size(); i += 16)
+      ++stats_.fit[(*fit_)(drawn[i])];
+  }
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] =
         std::max(nominal + Duration{static_cast<Duration::rep>(std::floor(drawn[i] + 0.5))}, now);

@@ -195,6 +195,51 @@ class Stages(Feed):
         self.assertEqual(late, sorted(r['frame'] for r in records))
         self.assertGreater(len(late), 500)
 
+    def checks(self, keys):
+        direction, _, _ = self.stages(keys)
+        return {check['what']: check for check in direction['stages'][0]['checks']}
+
+    def test_four_states_are_held_to_their_equilibrium(self):
+        p13, p31, p32, p23, p14 = 0.12, 0.25, 0.1, 0.4, 0.02
+        checks = self.checks(
+            f'loss = {{ model = "four-state", p13 = {p13}, p31 = {p31}, p32 = {p32}, p23 = {p23}, '
+            f'p14 = {p14} }}')
+        # Worked out here by itself: from frame to frame until nothing changes.
+        arrives, arrives_in_burst, lost_in_burst, lost_alone = 1, 0, 0, 0
+        for _ in range(10_000):
+            begun = arrives * (p13 + p14) + arrives_in_burst * p23
+            arrives, arrives_in_burst, lost_in_burst, lost_alone = (
+                arrives * (1 - p13 - p14) + lost_in_burst * p31 + lost_alone,
+                arrives_in_burst * (1 - p23) + lost_in_burst * p32,
+                arrives * p13 + arrives_in_burst * p23 + lost_in_burst * (1 - p31 - p32),
+                arrives * p14)
+        lost = lost_in_burst + lost_alone
+        self.assertAlmostEqual(checks['lost']['asked'], lost, places=9)
+        self.assertAlmostEqual(checks['mean burst']['asked'], lost / begun, places=6)
+        self.assertIn("bursts' lengths", checks)
+        for check in checks.values():
+            self.assertLess(check['low'], check['high'])
+
+    def test_a_trace_is_held_to_its_rows(self):
+        (self.folder / 'course.csv').write_text(
+            'time,loss,rate\n0us,10%,0.5Gb/s\n100us,,\n300us,1%,4Gb/s\n')
+        checks = self.checks('loss = "2%"\nqueue = { rate = "10Gb/s", buffer = "10MB" }\n'
+                             'trace = { file = "course.csv", period = "500us" }')
+        # Two fifths of the time its own loss, of the rest a third 10 % and two thirds 1 %.
+        self.assertAlmostEqual(checks['lost by the trace']['asked'], 0.04, places=3)
+        self.assertAlmostEqual(checks['lost by the trace']['frames'] / (FRAMES * 0.9), 0.6,
+                               places=2)
+        self.assertEqual(checks['lost']['asked'], 0.02)
+        self.assertIn('rate while busy', checks)
+
+    def test_a_wandering_delay_is_held_to_its_half_life(self):
+        checks = self.checks('jitter = { distribution = "normal", mean = "50us", '
+                             'deviation = "200ns", half_life = "3us" }')
+        self.assertEqual(checks['half-life']['asked'], 3000)
+        self.assertGreater(checks['half-life']['frames'], 500)
+        self.assertEqual(checks['mean jitter']['asked'], 50_000)
+        self.assertIn("jitter's distribution", checks)
+
     def test_every_stage_of_the_shipped_profile_runs(self):
         shipped = longwire_test.SOURCE / 'profiles' / 'impair' / 'every-stage.toml'
         for direction in ('west-to-east', 'east-to-west'):

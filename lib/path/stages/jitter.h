@@ -54,7 +54,10 @@ class Jitter {
     if (process_) return (*table_)(process_->at(t));
     return (*sampler_)(chance_.bits(number, copy));
   }
-  /// The same of as many frames as `out` has room for, kMostTogether at most, that come in at `t`
+  [[nodiscard]] bool wanders() const noexcept { return process_.has_value(); }
+  /// The normal score that the delay at `t` follows. Only where it wanders.
+  [[nodiscard]] double score(Instant t) noexcept { return process_->at(t); }
+  /// Delays of as many frames as `out` has room for, kMostTogether at most, that come in at `t`
   /// together: the first has the number `first`, and none is a copy.
   static constexpr std::size_t kMostTogether = 32;
   void together(std::uint64_t first, Instant t, std::span<double> out) noexcept {

@@ -41,6 +41,8 @@ class Trace {
     while (row_ + 1 < rows.size() && rows[row_ + 1].time <= now - *begin_) ++row_;
     return rows[row_];
   }
+  /// Which of the rows that is.
+  [[nodiscard]] std::size_t place() const noexcept { return row_; }
 
  private:
   TraceConfig config_;
