@@ -88,8 +88,15 @@ class Bench:
         path.write_text(text)
         return str(path)
 
-    def loop(self, text, qps=64):
-        return self.run_loop(LOOP, text, qps, self.options.core)
+    def loop(self, text, qps=64, *written):
+        return self.run_loop(LOOP, text, qps, self.options.core, *written)
+
+    def sink(self, name):
+        """A file of this name that is never full, and no disk's matter."""
+        path = self.folder / name
+        if not path.is_symlink():
+            path.symlink_to(os.devnull)
+        return path
 
     def ring(self, text):
         others = os.sched_getaffinity(0) - {self.options.core}
@@ -222,6 +229,24 @@ def run_comparisons(bench, only):
                'target': target, 'held': held, 'runs': bench.proofs}
 
 
+def run_writing(bench):
+    """What it costs the loop that a ledger of all frames, or a capture, is written by another
+    thread; at this rate much of it is skipped, and counted."""
+    result = {'name': 'ledger and capture', 'held': True, 'rows': {}}
+    for name, text, file in (('a ledger of all', f'{CONSTANT}[ledger]\nall = true\n', 'all.lwl'),
+                             ('a capture', CONSTANT, 'all.pcapng')):
+        bench.proofs = []
+        a, b = bench.alternate(lambda text=text, file=file: bench.loop(text, 64, bench.sink(file)),
+                               lambda: bench.loop(CONSTANT))
+        proofs = [p for p in bench.proofs if 'written' in p]
+        share = statistics.median(p['written'] / (p['written'] + p['skipped']) for p in proofs)
+        print(f'1.9 ms with {name} : without {"":>16} {a / 1e6:7.2f} M/s {b / 1e6:7.2f} M/s  '
+              f'{a / b:5.2f} x, {share:.1%} written, the rest skipped and counted', flush=True)
+        result['rows'][name] = {'frames_per_core_s': a, 'peer_frames_per_core_s': b,
+                                'ratio': a / b, 'share_written': share, 'runs': proofs}
+    return result
+
+
 def run_ring(bench):
     rate, checked = through_a_ring(bench)
     print(f'through a ring, every byte written and read: {rate:.1f} Gb/s through one core (>= 100: '
@@ -270,7 +295,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
         bench = Bench(options, folder)
         results = list(run_comparisons(bench, options.only))
-        others = {'ring': lambda: run_ring(bench), 'release error': lambda: run_release(bench),
+        others = {'ledger and capture': lambda: run_writing(bench),
+                  'ring': lambda: run_ring(bench), 'release error': lambda: run_release(bench),
                   'release structure': run_structure}
         results += [run() for name, run in others.items() if options.only in name]
     pathlib.Path(options.json).write_text(json.dumps(

@@ -3,17 +3,21 @@
 // RoCE frames: net_null hands a buffer out with its length set and its bytes as they were, so
 // every buffer of the pool is filled once, before the start, and is a frame for ever after.
 //
-//   impair_loop PROFILE SECONDS FRAME_BYTES QPS CORE
+//   impair_loop PROFILE SECONDS FRAME_BYTES QPS CORE [LEDGER.lwl | CAPTURE.pcapng]
 //
 // One JSON object on standard output: the rate over both directions, and what shows that it was
 // the engine that ran: frames that a rule matched, and the frames in flight against rate x delay.
+// With a ledger or a capture also how many records, or sights of a frame, went into it and how many
+// were skipped because its thread couldn't keep up.
 #include <cstring>
 #include <thread>
 
 #include <rte_mbuf.h>
 
 #include "bench/impair_feed.h"
+#include "impair/ledger/ledger_thread.h"
 #include "impair/loop/bump.h"
+#include "impair/loop/configuration.h"
 
 namespace lw::impair {
 namespace {
@@ -25,6 +29,7 @@ struct Options {
   std::string profile;
   unsigned seconds = 1, frame_bytes = 64, qps = 1;
   int core = 0;
+  std::string written;  // a ledger or a capture; empty: neither
 };
 
 /// Every buffer becomes a frame of one of the QPs.
@@ -42,6 +47,46 @@ void fill(const nic::Pool& pool, const Options& options) {
                     frame.size());
       },
       &frames);
+}
+
+/// What is written about the frames by a thread of its own, as in a run.
+struct Writing {
+  std::unique_ptr<LedgerFile> ledger;
+  std::unique_ptr<LedgerThread> thread;
+  std::unique_ptr<Recording> recording;
+};
+
+Result<Writing> open_writing(const profile::ImpairProfile& profile, const Options& options) {
+  Writing writing;
+  if (options.written.ends_with(".lwl")) {
+    auto file =
+        LedgerFile::create(options.written, LedgerFormat::binary, rule_names_of(profile), 0);
+    if (!file) return std::unexpected(file.error());
+    writing.ledger = std::move(*file);
+    writing.thread = std::make_unique<LedgerThread>(*writing.ledger);
+  } else if (!options.written.empty()) {
+    auto file = RecordingFile::create(options.written, rule_names_of(profile), 0);
+    if (!file) return std::unexpected(file.error());
+    writing.recording = std::make_unique<Recording>(std::move(*file), 0);
+  }
+  return writing;
+}
+
+/// After the run: `,"written":N,"skipped":N`.
+Result<std::string> finish(Writing& writing) {
+  const auto words = [](std::uint64_t written, std::uint64_t skipped) {
+    return fmt::format(R"(,"written":{},"skipped":{})", written, skipped);
+  };
+  if (writing.thread) {
+    writing.thread->finish();
+    if (auto closed = writing.ledger->close(writing.thread->skipped()); !closed)
+      return std::unexpected(closed.error());
+    return words(writing.ledger->records(), writing.thread->skipped());
+  }
+  if (!writing.recording) return "";
+  const auto captured = writing.recording->finish("");
+  if (!captured) return std::unexpected(captured.error());
+  return words(captured->frames, captured->skipped);
 }
 
 /// What a look at the running loop sees, both directions together.
@@ -88,7 +133,8 @@ std::vector<Look> watch(Bump& bump, Duration nominal, const std::stop_token& sto
   return looks;
 }
 
-void print(const std::vector<Look>& looks, const Report& end, double core_seconds) {
+void print(const std::vector<Look>& looks, const Report& end, double core_seconds,
+           const std::string& written) {
   const Look &first = looks.front(), &last = looks.back();
   const double seconds = static_cast<double>((last.at - first.at).count()) * 1e-9;
   const auto frames = static_cast<double>(last.received - first.received);
@@ -101,12 +147,12 @@ void print(const std::vector<Look>& looks, const Report& end, double core_second
   fmt::print(
       R"({{"frames_per_core_s":{:.0f},"frames_per_s":{:.0f},"received":{},"matched":{},"dropped_for_want":{},)"
       R"("in_flight":{:.0f},"rate_x_delay":{:.0f},"release_error_p50_ns":{},)"
-      R"("release_error_p99_ns":{},"holds":{}}})"
+      R"("release_error_p99_ns":{},"holds":{}{}}})"
       "\n",
       static_cast<double>(all) / core_seconds, frames / seconds, last.received,
       last.received - last.untouched, last.no_room, in_flight,
       frames / seconds * last.delay_ns * 1e-9, end.directions[0].release_error.p50,
-      end.directions[0].release_error.p99, end.holds());
+      end.directions[0].release_error.p99, end.holds(), written);
 }
 
 int run(const Options& options) {
@@ -123,7 +169,10 @@ int run(const Options& options) {
   auto equipment = open_equipment(*profile, config);
   if (!equipment) return fmt::print(stderr, "{}\n", equipment.error().message), 3;
   fill(equipment->pool, options);
-  const auto bump = std::make_unique<Bump>(*profile, *equipment, nullptr);
+  auto writing = open_writing(*profile, options);
+  if (!writing) return fmt::print(stderr, "{}\n", writing.error().message), 3;
+  const auto bump = std::make_unique<Bump>(*profile, *equipment, writing->thread.get());
+  if (writing->recording) bump->record(*writing->recording);
   const Duration nominal = profile->rules.back().delay.value_or(Duration{});
   std::vector<Look> looks;
   std::jthread watcher([&](const std::stop_token& token) { looks = watch(*bump, nominal, token); });
@@ -136,7 +185,9 @@ int run(const Options& options) {
   Report end;
   bump->report(end);
   if (looks.size() < 2) return fmt::print(stderr, "too short a run\n"), 1;
-  print(looks, end, worked);
+  const auto written = finish(*writing);
+  if (!written) return fmt::print(stderr, "{}\n", written.error().message), 3;
+  print(looks, end, worked, *written);
   return end.holds() ? 0 : 1;
 }
 
@@ -145,11 +196,13 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace lw::impair;
-  if (argc != 6) {
-    fmt::print(stderr, "usage: {} PROFILE SECONDS FRAME_BYTES QPS CORE\n", argv[0]);
+  if (argc != 6 && argc != 7) {
+    fmt::print(stderr,
+               "usage: {} PROFILE SECONDS FRAME_BYTES QPS CORE [LEDGER.lwl | CAPTURE.pcapng]\n",
+               argv[0]);
     return 2;
   }
   using lw::bench::number;
   return run({argv[1], number(argv[2]), number(argv[3]), number(argv[4]),
-              static_cast<int>(number(argv[5]))});
+              static_cast<int>(number(argv[5])), argc == 7 ? argv[6] : ""});
 }
