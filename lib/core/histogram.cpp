@@ -2,6 +2,7 @@
 #include "core/histogram.h"
 
 #include <cmath>
+#include <numeric>
 
 namespace lw {
 
@@ -49,14 +50,24 @@ double Histogram::mean() const noexcept {
   return count_ ? sum_ / static_cast<double>(count_) : 0.0;
 }
 
+/// Octave by octave, then bucket by bucket in the one that has it: whoever asks may be in a hurry.
 std::int64_t Histogram::quantile(double q) const noexcept {
   if (count_ == 0) return 0;
   const auto wanted = std::max<std::uint64_t>(
       1, static_cast<std::uint64_t>(std::ceil(q * static_cast<double>(count_))));
   std::uint64_t seen = 0;
-  for (const Bucket& b : occupied()) {
-    seen += b.count;
-    if (seen >= wanted) return std::clamp(b.first + (b.last - b.first) / 2, minimum_, maximum_);
+  for (std::size_t octave = 0; octave < kOctaves; ++octave) {
+    if (!octaves_[octave]) continue;
+    const Octave& counts = *octaves_[octave];
+    const std::uint64_t here = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+    if (seen + here < wanted) {
+      seen += here;
+      continue;
+    }
+    std::size_t i = 0;
+    while ((seen += counts[i]) < wanted) ++i;
+    const Bucket bucket = bounds_of(octave * kSub + i);
+    return std::clamp(bucket.first + (bucket.last - bucket.first) / 2, minimum_, maximum_);
   }
   return maximum_;
 }
