@@ -121,7 +121,9 @@ void Bump::serve_others() {
   });
   snapshots_.take([this](Report& report) {
     const Gate::Closed closed(westward_gate_);
-    fill(report, nic::now(), true);
+    const Instant begin = nic::now();
+    fill(report, begin, true);
+    report.held_up = nic::now() - begin;
   });
 }
 

@@ -80,6 +80,8 @@ struct Report {
   std::optional<LedgerReport> ledger = {};
   std::optional<CaptureReport> capture = {};
   std::optional<ScenarioReport> scenario = {};
+  /// While this was gathered from a running loop its frames had to wait so long.
+  std::optional<Duration> held_up = {};
   std::uint64_t stamps_backwards = 0;  // of a capture whose time runs backwards
 
   /// The accounting identity of every direction and rule.

@@ -118,6 +118,7 @@ nlohmann::ordered_json to_json(const Report& report) {
     json["ledger"] = {{"file", report.ledger->file},
                       {"records", report.ledger->records},
                       {"skipped", report.ledger->skipped}};
+  if (report.held_up) json["held_up_ns"] = report.held_up->count();
   if (report.stamps_backwards) json["stamps_backwards"] = report.stamps_backwards;
   return json;
 }

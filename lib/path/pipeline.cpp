@@ -100,7 +100,9 @@ RuleLines Pipeline::lines_for(const RuleConfig& rule) {
     uses_wheel_ = true;
     return {kWheel, kWheel};
   }
-  lines.usual = rule.varies() ? own_line() : shared_line(rule.delay.value_or(Duration{}));
+  lines.usual = rule.hears_pauses() ? own_line(kMostLines)
+                : rule.varies()     ? own_line()
+                                    : shared_line(rule.delay.value_or(Duration{}));
   // Held back by a constant time, frames keep their order among themselves.
   if (rule.reorder && rule.reorder->frames == 0) lines.late = own_line();
   return lines;
@@ -115,8 +117,8 @@ LineIndex Pipeline::shared_line(Duration delay) {
   return line;
 }
 
-LineIndex Pipeline::own_line() {
-  if (lines_.size() == kMostLines) {
+LineIndex Pipeline::own_line(std::size_t most) {
+  if (lines_.size() >= most) {
     uses_wheel_ = true;
     return kWheel;
   }

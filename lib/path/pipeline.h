@@ -9,6 +9,7 @@
 #include "path/events/events.h"
 #include "path/match/classifier.h"
 #include "path/rule.h"
+#include "wire/pfc.h"
 
 namespace lw::path {
 
@@ -25,9 +26,9 @@ class Pipeline {
   /// Takes over from the pipeline that it is about to replace, rule by rule: see Rule::inherit().
   void inherit(Pipeline& old, Instant now) noexcept;
 
-  // Rules whose queues listen to pauses have a line each. With more lines, looking for the next
-  // release would cost more than the wheel does.
-  static constexpr std::size_t kMostLines = 4;
+  // Rules whose queues listen to pauses have a line each, as many as there are priorities. With
+  // more lines for others, looking for the next release would cost more than the wheel does.
+  static constexpr std::size_t kMostLines = wire::kPriorities, kUsualLines = 4;
 
   /// What becomes of a frame; numbers rise by one a frame, and time never runs backwards. Events
   /// needn't see it where it `may_concern` none: see Events::look_ahead().
@@ -95,7 +96,7 @@ class Pipeline {
   std::vector<RuleLines> all_lines();
   RuleLines lines_for(const RuleConfig& rule);
   LineIndex shared_line(Duration delay);
-  LineIndex own_line();
+  LineIndex own_line(std::size_t most = kUsualLines);
 
   Direction direction_;
   std::vector<RuleConfig> configs_;

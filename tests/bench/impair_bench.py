@@ -224,7 +224,8 @@ def run_comparisons(bench, only):
         held = a / b >= target and all(map(waited_as_asked, bench.proofs))
         print(f'{name:44} {a / 1e6:7.2f} M/s {b / 1e6:7.2f} M/s  {a / b:5.2f} x (>= {target}: '
               f'{verdict(held)})  {proof["matched"]} of {proof["received"]} matched, '
-              f'{proof["in_flight"]} in flight, rate x delay {proof["rate_x_delay"]}', flush=True)
+              f'{proof["in_flight"]} in flight, rate x delay {proof["rate_x_delay"]}; '
+              f'a look takes {proof["look_holds_up_ns"] / 1000:.0f} us', flush=True)
         yield {'name': name, 'frames_per_core_s': a, 'peer_frames_per_core_s': b, 'ratio': a / b,
                'target': target, 'held': held, 'runs': bench.proofs}
 

@@ -9,6 +9,7 @@
 // the engine that ran: frames that a rule matched, and the frames in flight against rate x delay.
 // With a ledger or a capture also how many records, or sights of a frame, went into it and how many
 // were skipped because its thread couldn't keep up.
+#include <algorithm>
 #include <cstring>
 #include <thread>
 
@@ -94,6 +95,7 @@ struct Look {
   Instant at;
   std::uint64_t received = 0, untouched = 0, in_flight = 0, no_room = 0;
   double delay_ns = 0;  // that a rule's frames have had on average
+  Duration held_up{};   // by this look
 };
 
 double jitter_of(const StagesReport& stages, std::uint64_t received) {
@@ -103,7 +105,7 @@ double jitter_of(const StagesReport& stages, std::uint64_t received) {
 }
 
 Look look_at(const Report& report, Instant at, Duration nominal) {
-  Look look{.at = at};
+  Look look{.at = at, .held_up = report.held_up.value_or(Duration{})};
   double weighed = 0;
   for (const DirectionReport& direction : report.directions) {
     const path::Account& all = direction.books.direction;
@@ -133,6 +135,14 @@ std::vector<Look> watch(Bump& bump, Duration nominal, const std::stop_token& sto
   return looks;
 }
 
+Duration median_held_up(const std::vector<Look>& looks) {
+  std::vector<Duration> all;
+  for (const Look& look : looks) all.push_back(look.held_up);
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::ranges::nth_element(all, middle);
+  return *middle;
+}
+
 void print(const std::vector<Look>& looks, const Report& end, double core_seconds,
            const std::string& written) {
   const Look &first = looks.front(), &last = looks.back();
@@ -147,12 +157,12 @@ void print(const std::vector<Look>& looks, const Report& end, double core_second
   fmt::print(
       R"({{"frames_per_core_s":{:.0f},"frames_per_s":{:.0f},"received":{},"matched":{},"dropped_for_want":{},)"
       R"("in_flight":{:.0f},"rate_x_delay":{:.0f},"release_error_p50_ns":{},)"
-      R"("release_error_p99_ns":{},"holds":{}{}}})"
+      R"("release_error_p99_ns":{},"look_holds_up_ns":{},"holds":{}{}}})"
       "\n",
       static_cast<double>(all) / core_seconds, frames / seconds, last.received,
       last.received - last.untouched, last.no_room, in_flight,
       frames / seconds * last.delay_ns * 1e-9, end.directions[0].release_error.p50,
-      end.directions[0].release_error.p99, end.holds(), written);
+      end.directions[0].release_error.p99, median_held_up(looks).count(), end.holds(), written);
 }
 
 int run(const Options& options) {

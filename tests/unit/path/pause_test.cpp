@@ -157,6 +157,29 @@ TEST(Pause, AQueueAsksAndGoesOnAskingUntilItHasEmptied) {
   EXPECT_EQ(lane.pipeline().rules()[0].stats().pauses.ended, 1U);
 }
 
+/// As many as there are priorities: each has a line, which the others' pauses don't touch.
+TEST(Pause, EachPriorityIsSilentByItself) {
+  std::vector<RuleConfig> rules;
+  for (std::uint8_t i = 0; i < wire::kPriorities; ++i) {
+    rules.push_back(paused_rule());
+    rules.back().name = std::to_string(i);
+    rules.back().match.dest_qp = {{i + 2U, i + 2U}};
+    rules.back().queue->pfc->priority = i;
+  }
+  for (std::uint8_t silent = 0; silent < wire::kPriorities; ++silent) {
+    Lane<int> lane(Pipeline(Direction::west_to_east, 1, rules), {.capacity = 64});
+    test::VirtualRun run(lane);
+    lane.pause(ask(silent, 1000), at(0));
+    for (int i = 0; i < int{wire::kPriorities}; ++i)
+      ASSERT_TRUE(run.admit(i, test::roce_frame(static_cast<std::uint32_t>(i) + 2, 0, 918), at(1)));
+    run.finish();
+    ASSERT_EQ(run.exits().size(), std::size_t{wire::kPriorities});
+    for (const auto& exit : run.exits())
+      EXPECT_EQ(to_ns(exit.at), (exit.handle == silent ? 512'000 : 1) + 8000 + 1'000'000);
+    EXPECT_EQ(run.exits().back().handle, silent);
+  }
+}
+
 TEST(Pause, WhoIsReplacedAsksNoMore) {
   RuleConfig rule = paused_rule();
   rule.queue->pfc->emit = PauseConfig::Thresholds{kBytes, 0};

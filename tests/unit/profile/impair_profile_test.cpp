@@ -213,5 +213,16 @@ TEST(ImpairProfile, RefusalsNameThePlaceAndTheNearestKey) {
   EXPECT_THAT(refusal("path = 5\n[[rule]]"), HasSubstr("x.toml:1:8"));
 }
 
+TEST(ImpairProfile, HasALineForEachOfEightRulesThatHonourPauses) {
+  std::string text;
+  for (int i = 0; i < 8; ++i)
+    text += "[[rule]]\nname = \"" + std::to_string(i) +
+            "\"\nqueue = { rate = \"1Gb/s\", buffer = \"1MB\", pfc = {} }\n";
+  EXPECT_TRUE(parse_impair_profile(text, "x.toml"));
+  EXPECT_THAT(
+      refusal(text + "[[rule]]\nqueue = { rate = \"1Gb/s\", buffer = \"1MB\", pfc = {} }\n"),
+      HasSubstr("expected at most 8 rules that honour pauses west-to-east, found 9"));
+}
+
 }  // namespace
 }  // namespace lw::profile
