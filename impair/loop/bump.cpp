@@ -99,7 +99,10 @@ void Bump::drain(const StopSignal& stop) {
   end_ = nic::now();
 }
 
-void Bump::report(Report& report) const { fill(report, end_, false); }
+void Bump::report(Report& report) const {
+  fill(report, end_, false);
+  std::ranges::for_each(report.directions, judge);
+}
 
 void Bump::fill(Report& report, Instant now, bool running) const {
   report.seconds = static_cast<double>((now - start_).count()) * 1e-9;
@@ -112,7 +115,11 @@ void Bump::fill(Report& report, Instant now, bool running) const {
 
 bool Bump::apply(Configuration& next) { return configurations_.lend(next, kAnswerPatience); }
 
-bool Bump::snapshot(Report& report) { return snapshots_.lend(report, kAnswerPatience); }
+bool Bump::snapshot(Report& report) {
+  if (!snapshots_.lend(report, kAnswerPatience)) return false;
+  std::ranges::for_each(report.directions, judge);
+  return true;
+}
 
 void Bump::serve_others() {
   configurations_.take([this](Configuration& next) {

@@ -95,8 +95,11 @@ void VirtualWay::set_links(const profile::LinkChange& change) noexcept {
 }
 
 DirectionReport VirtualWay::report() const {
-  return {lane_.books(), spread_of(lane_.release_error()), spread_of(lane_.pass_latency()),
-          stages_of(lane_.pipeline()), events_of(lane_.pipeline())};
+  DirectionReport report{lane_.books(), spread_of(lane_.release_error()),
+                         spread_of(lane_.pass_latency()), stages_of(lane_.pipeline()),
+                         events_of(lane_.pipeline())};
+  judge(report);
+  return report;
 }
 
 }  // namespace lw::impair

@@ -18,10 +18,19 @@ std::vector<StagesReport> stages_of(const path::Pipeline& pipeline) {
   std::vector<StagesReport> reports;
   for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
     const path::Rule& rule = pipeline.rules()[i];
-    reports.push_back({pipeline.rule_names()[rule.index()], rule.totals(),
-                       audit(pipeline.configs()[i], rule.stats())});
+    reports.push_back({pipeline.rule_names()[rule.index()],
+                       rule.totals(),
+                       {},
+                       rule.stats(),
+                       pipeline.shared_configs(),
+                       i});
   }
   return reports;
+}
+
+void judge(DirectionReport& direction) {
+  for (StagesReport& stages : direction.stages)
+    stages.checks = audit((*stages.configs)[stages.place], stages.since_change);
 }
 
 bool Report::accounts_hold() const noexcept {

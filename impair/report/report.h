@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,8 +28,13 @@ Spread spread_of(const Histogram& histogram);
 struct StagesReport {
   std::string rule;
   path::RuleStats stats;
-  std::vector<path::Check> checks;
+  std::vector<path::Check> checks = {};
+  // What checks are made of: a running loop's are copied in a moment, and judged elsewhere.
+  path::RuleStats since_change = {};
+  std::shared_ptr<const std::vector<path::RuleConfig>> configs = {};
+  std::size_t place = 0;  // the rule's, among `configs`
 };
+/// Not judged yet.
 std::vector<StagesReport> stages_of(const path::Pipeline& pipeline);
 
 /// How the targeted events of a direction fared.
@@ -45,6 +51,8 @@ struct DirectionReport {
   std::vector<StagesReport> stages = {};
   EventsReport events = {};
 };
+/// Holds what was seen against the rules' parameters.
+void judge(DirectionReport& direction);
 EventsReport events_of(const path::Pipeline& pipeline);
 
 /// What a port's device counted.

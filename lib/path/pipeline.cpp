@@ -25,16 +25,16 @@ Classifier classifier_of(std::span<const RuleConfig> rules) {
 Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const RuleConfig> rules,
                    std::span<const EventConfig> events, std::span<const std::string> known)
     : direction_(direction),
-      configs_(those_for(direction, rules)),
+      configs_(std::make_shared<const std::vector<RuleConfig>>(those_for(direction, rules))),
       untouched_({.name = "untouched"}, direction, seed, kUntouched, {}),
-      classifier_(classifier_of(configs_)),
+      classifier_(classifier_of(*configs_)),
       event_configs_(events.begin(), events.end()),
       events_(direction, events),
       names_(known.begin(), known.end()),
       places_(known.size(), kNowhere) {
   const std::vector<RuleLines> lines = all_lines();
-  for (std::size_t i = 0; i < configs_.size(); ++i) {
-    const RuleConfig& rule = configs_[i];
+  for (std::size_t i = 0; i < configs().size(); ++i) {
+    const RuleConfig& rule = configs()[i];
     const RuleIndex index = index_of(rule.name);
     places_[index] = i;
     rules_.emplace_back(rule, direction, seed, index, lines[i]);
@@ -79,17 +79,17 @@ void Pipeline::inherit(Pipeline& old, Instant now) noexcept {
     const RuleIndex index = rules_[i].index();
     const std::size_t place = index < old.places_.size() ? old.places_[index] : kNowhere;
     if (place == kNowhere) continue;
-    rules_[i].inherit(old.rules_[place], configs_[i], old.configs_[place], now);
+    rules_[i].inherit(old.rules_[place], configs()[i], old.configs()[place], now);
   }
 }
 
 /// Those that pauses put off come first: nothing but a line of its own can be put off.
 std::vector<RuleLines> Pipeline::all_lines() {
-  std::vector<RuleLines> lines(configs_.size());
+  std::vector<RuleLines> lines(configs().size());
   for (const bool listening : {true, false})
-    for (std::size_t i = 0; i < configs_.size(); ++i)
-      if (configs_[i].delays() && configs_[i].hears_pauses() == listening)
-        lines[i] = lines_for(configs_[i]);
+    for (std::size_t i = 0; i < configs().size(); ++i)
+      if (configs()[i].delays() && configs()[i].hears_pauses() == listening)
+        lines[i] = lines_for(configs()[i]);
   return lines;
 }
 

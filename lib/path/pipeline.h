@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,7 +63,11 @@ class Pipeline {
 
   [[nodiscard]] Direction direction() const noexcept { return direction_; }
   /// The configurations of rules(), in the same order.
-  [[nodiscard]] const std::vector<RuleConfig>& configs() const noexcept { return configs_; }
+  [[nodiscard]] const std::vector<RuleConfig>& configs() const noexcept { return *configs_; }
+  /// The same for whoever looks at them when this pipeline may have gone.
+  [[nodiscard]] std::shared_ptr<const std::vector<RuleConfig>> shared_configs() const noexcept {
+    return configs_;
+  }
   /// A Decision's rule indexes them; names that were known and have no rule any more are there too.
   [[nodiscard]] const std::vector<std::string>& rule_names() const noexcept { return names_; }
   /// How many lines frames wait on; those of rules with the same constant delay share one.
@@ -99,7 +104,7 @@ class Pipeline {
   LineIndex own_line(std::size_t most = kUsualLines);
 
   Direction direction_;
-  std::vector<RuleConfig> configs_;
+  std::shared_ptr<const std::vector<RuleConfig>> configs_;
   std::vector<Rule> rules_;
   Rule untouched_;
   Classifier classifier_;

@@ -50,8 +50,7 @@ void expect_the_others_unharmed(const RuleConfig& rule) {
 }
 
 RuleConfig delayed() {
-  RuleConfig rule;
-  rule.name = "r";
+  RuleConfig rule{.name = "r"};
   rule.delay = Duration{30'000};
   return rule;
 }
