@@ -14,10 +14,6 @@ namespace {
 
 using path::Direction;
 
-constexpr Direction other(Direction direction) noexcept {
-  return direction == Direction::west_to_east ? Direction::east_to_west : Direction::west_to_east;
-}
-
 /// A pcapng file may describe an interface anywhere, but the copy describes all of them first.
 /// Standard input can't be read twice: what stands up to the first frame must do. At least one.
 Result<std::vector<capture::Interface>> all_interfaces(const std::string& path,
@@ -85,7 +81,7 @@ Result<ReplaySource> ReplaySource::open(const ReplayInput& input) {
     if (input.back && *input.back == "-" && input.in == "-")
       return fail("IN and --back are both standard input: name a file for one of them");
     added = source.add(input.in, input.direction);
-    if (added && input.back) added = source.add(*input.back, other(input.direction));
+    if (added && input.back) added = source.add(*input.back, opposite(input.direction));
   }
   if (added) added = source.settle_interfaces();
   if (!added) return std::unexpected(added.error());

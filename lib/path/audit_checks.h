@@ -9,6 +9,8 @@ namespace lw::path {
 
 // Of a normal variable 7 in 10^6 lie further out.
 inline constexpr double kDeviations = 4.5;
+// -ln of half of 10^-5: what either end of a bound by exponential moments may be exceeded with.
+inline constexpr double kUnlikely = 12.2061;
 
 /// A share of `frames` whose count has this variance, each event counting up to `most`
 /// (Bernstein's bound, which holds for few events, too).

@@ -47,8 +47,8 @@ std::optional<Check> half_life(Duration asked, const WanderStats& seen) {
   constexpr double kUneven = 0.016;
   const auto pairs = static_cast<double>(seen.pairs()), half = static_cast<double>(asked.count());
   const double lost = 1 - std::exp2(-seen.mean_lag() / half);
-  // Laurent and Massart, 2000, with ln(2 x 10^5): outside once in 10^5 runs.
-  const double part = 12.2061 / pairs;
+  // Laurent and Massart, 2000: outside once in 10^5 runs.
+  const double part = kUnlikely / pairs;
   const double most = lost * (1 + 2 * std::sqrt(part) + 2 * part) + kUneven;
   const double least = lost * (1 - 2 * std::sqrt(part)) - kUneven;
   const auto time_to_halve = [&](double lost_by_then) {

@@ -13,6 +13,10 @@ constexpr std::string_view name_of(Direction direction) noexcept {
   return direction == Direction::west_to_east ? "west-to-east" : "east-to-west";
 }
 
+constexpr Direction opposite(Direction direction) noexcept {
+  return direction == Direction::west_to_east ? Direction::east_to_west : Direction::west_to_east;
+}
+
 /// Which of the two ways something stands in.
 enum class Ways : std::uint8_t { both, west_to_east, east_to_west };
 

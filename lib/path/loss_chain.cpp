@@ -6,15 +6,14 @@
 #include <limits>
 #include <numbers>
 
+#include "path/audit_checks.h"
+
 namespace lw::path {
 namespace {
 
 constexpr std::size_t kStates = LossChain::kStates;
 using Matrix = LossChain::Matrix;
 using Vector = LossChain::EachState<double>;
-
-// -ln of half of 10^-5: for either end.
-constexpr double kUnlikely = 12.2061;
 
 void find_reached(LossChain& chain) noexcept {
   chain.reached = {true};

@@ -42,8 +42,7 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
     if (rule.asks_for_pauses()) asking_.push_back(i);
     if (rule.hears_pauses() && lines[i].usual != kWheel) listening_.push_back(i);
   }
-  const Direction other =
-      direction == Direction::west_to_east ? Direction::east_to_west : Direction::west_to_east;
+  const Direction other = opposite(direction);
   takes_pauses_ = std::ranges::any_of(
       rules, [&](const RuleConfig& rule) { return rule.applies(other) && rule.hears_pauses(); });
   for (const EventConfig& event : events) {

@@ -41,9 +41,8 @@ class WanderStats {
   [[nodiscard]] double mean_half_square() const noexcept {
     return half_squares_ / static_cast<double>(pairs_);
   }
-  [[nodiscard]] double mean_lag() const noexcept {
-    return lags_ / static_cast<double>(pairs_);
-  }  // ns
+  /// Between the two looks of a pair, ns.
+  [[nodiscard]] double mean_lag() const noexcept { return lags_ / static_cast<double>(pairs_); }
 
   DrawStats delays;  // at the samples, ns
 

@@ -6,36 +6,11 @@ import json
 import unittest
 
 import longwire_test
-from both_ways import INTERFACES, START, WAYS, Box, crossing
+from both_ways import DRAWN, INTERFACES, START, WAYS, Box, crossing
 from pcap_file import other_frame, read_pcap, roce_frame, write_pcap
 from pcapng_file import read_pcapng, write_pcapng
 
-DRAWN = '''seed = 11
-[capacity]
-rate = "10Gb/s"
-largest_frame = "9000B"
-[ledger]
-all = true
-[[rule]]
-name = "east"
-direction = "west-to-east"
-delay = "2ms"
-loss = "2%"
-duplicate = "3%"
-corrupt = { probability = "1%", icrc = "recomputed" }
-jitter = { distribution = "uniform", low = "0us", high = "500us" }
-order = "free"
-[[rule]]
-name = "west"
-direction = "east-to-west"
-delay = "1ms"
-loss = { model = "gilbert-elliott", p = "1%", r = "30%" }
-[[event]]
-name = "the hundredth"
-qp = 1
-occurrence = 100
-action = "drop"
-'''
+LOGGED = DRAWN.replace('[capacity]', '[ledger]\nall = true\n[capacity]')
 
 # Stages that go by the time, queues that talk and listen, and a course of events.
 TIMED = '''seed = 5
@@ -85,14 +60,14 @@ class Recorded(Box):
         for side, step in (('west', 7), ('east', 11)):
             write_pcap(self.folder / f'{side}.pcap',
                        [(stamp, data) for stamp, data in crossing(3000, step)])
-        (self.folder / 'p.toml').write_text(DRAWN)
+        (self.folder / 'p.toml').write_text(LOGGED)
         for cores in '1', '2':
             run = self.run_program(
                 'run', self.folder / 'p.toml', '--west', f'pcap:{self.folder}/west.pcap', '--east',
                 f'pcap:{self.folder}/east.pcap', '--json', '--cores', cores, '--capture',
                 self.folder / 'c.pcapng', '--ledger', self.folder / 'run')
             self.assertEqual(json.loads(run.stdout)['capture']['skipped'], 0)
-            report = self.replay(DRAWN, self.folder / 'c.pcapng', 'out.pcapng', '--both',
+            report = self.replay(LOGGED, self.folder / 'c.pcapng', 'out.pcapng', '--both',
                                  '--ledger', self.folder / 'replayed')
             again = self.decisions('replayed')
             self.assertEqual(again, self.decisions('run'))
@@ -129,7 +104,7 @@ class Recorded(Box):
         self.assertEqual([stamp for _, stamp, _ in frames], sorted(s for _, s, _ in frames))
 
     def test_directions_draw_as_each_by_itself(self):
-        profile = DRAWN[:DRAWN.index('[[event]]')]
+        profile = LOGGED[:LOGGED.index('[[event]]')]
         _, frames = self.both_ways(profile, crossing(), crossing(step=11))
         for way, side in zip(WAYS, ('west', 'east')):
             self.replay(profile, self.folder / f'{side}.pcap', 'one.pcap', '--direction', way)

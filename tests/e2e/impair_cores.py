@@ -9,34 +9,11 @@ import tempfile
 import unittest
 
 import longwire_test
+from both_ways import DRAWN
 from pcap_file import other_frame, read_pcap, roce_frame, write_pcap
 
 FRAMES = 4000
 TIMEOUT = 100
-PROFILE = '''seed = 11
-[capacity]
-rate = "10Gb/s"
-largest_frame = "9000B"
-[[rule]]
-name = "east"
-direction = "west-to-east"
-delay = "2ms"
-loss = "2%"
-duplicate = { probability = "3%" }
-corrupt = { probability = "1%", icrc = "recomputed" }
-jitter = { distribution = "uniform", low = "0us", high = "500us" }
-order = "free"
-[[rule]]
-name = "west"
-direction = "east-to-west"
-delay = "1ms"
-loss = { model = "gilbert-elliott", p = "1%", r = "30%" }
-[[event]]
-name = "the hundredth"
-qp = 1
-occurrence = 100
-action = "drop"
-'''
 SCENARIO = '''
 [capacity]
 rate = "10Gb/s"
@@ -66,7 +43,7 @@ class Cores(unittest.TestCase):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         self.folder = pathlib.Path(holder.name)
-        (self.folder / 'p.toml').write_text(PROFILE)
+        (self.folder / 'p.toml').write_text(DRAWN)
         for name, step in (('west', 7), ('east', 11)):
             frames = [other_frame(i, 60 + i % 1400) if i % 10 == 9 else
                       roce_frame(i, 8 + i * step % 4096) for i in range(FRAMES)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests of roce-impair replay's two directions share: feeds, and running it."""
+"""What tests of roce-impair's two directions share: a profile, feeds, and running replay."""
 
 import json
 import pathlib
@@ -16,6 +16,32 @@ START = 1_700_000_000 * 10**9
 WAYS = ('west-to-east', 'east-to-west')
 INTERFACES = [f'{way} {end}' for way in WAYS for end in ('in', 'out')]
 TIMEOUT = 100
+
+# Stages that draw, and don't go by the time.
+DRAWN = '''seed = 11
+[capacity]
+rate = "10Gb/s"
+largest_frame = "9000B"
+[[rule]]
+name = "east"
+direction = "west-to-east"
+delay = "2ms"
+loss = "2%"
+duplicate = { probability = "3%" }
+corrupt = { probability = "1%", icrc = "recomputed" }
+jitter = { distribution = "uniform", low = "0us", high = "500us" }
+order = "free"
+[[rule]]
+name = "west"
+direction = "east-to-west"
+delay = "1ms"
+loss = { model = "gilbert-elliott", p = "1%", r = "30%" }
+[[event]]
+name = "the hundredth"
+qp = 1
+occurrence = 100
+action = "drop"
+'''
 
 
 def pause_frame(times):
