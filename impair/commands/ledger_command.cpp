@@ -2,8 +2,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <memory>
-#include <sstream>
 
 #include <fmt/core.h>
 
@@ -15,10 +15,11 @@ namespace {
 
 ExitCode print(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  if (!file || !(content << file.rdbuf()))
+  // A folder opens, but has nothing to be read.
+  if (!file || (file.peek(), file.bad()))
     return complain({fmt::format("can't read {}: {}", path, std::strerror(errno))});
-  const std::string bytes = content.str();
+  file.clear();
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   const auto end =
       binary_ledger::read(std::as_bytes(std::span(bytes)),
                           [](const path::LedgerRecord& record, const RuleNames& names) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/ledger/binary_ledger.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -129,9 +130,12 @@ void put_end(std::string& out, std::uint64_t records, std::uint64_t skipped) {
 std::expected<std::optional<End>, std::string> read(
     std::span<const std::byte> file,
     const std::function<void(const path::LedgerRecord&, const RuleNames&)>& take) {
-  const bool known = file.size() >= kHeaderSize &&
-                     std::string_view(reinterpret_cast<const char*>(file.data()), 8) == kMagic;
-  if (!known) return wrong(0, "expected a ledger (LWLEDGER), found something else");
+  const std::string_view begins(reinterpret_cast<const char*>(file.data()),
+                                std::min(file.size(), kMagic.size()));
+  if (begins != kMagic)
+    return wrong(0, fmt::format("expected a ledger (LWLEDGER), found {}",
+                                file.empty() ? "an empty file" : "something else"));
+  if (file.size() < kHeaderSize) return wrong(file.size(), "the file ends within its head");
   if (get<std::uint16_t>(file, 8) != kVersion || get<std::uint16_t>(file, 10) != kRecordSize)
     return wrong(8, fmt::format("expected version 1 with records of 40 B, found version {} of {} B",
                                 get<std::uint16_t>(file, 8), get<std::uint16_t>(file, 10)));
@@ -142,8 +146,12 @@ std::expected<std::optional<End>, std::string> read(
     const std::size_t begin = at + kBlockHead;
     if (file.size() - begin < length) return wrong(at, "the file ends within a block");
     const auto body = file.subspan(begin, length);
-    if (kind == kEnd && length == kEndSize)
+    if (kind == kEnd && length == kEndSize) {
+      const std::size_t behind = file.size() - begin - length;
+      if (behind > 0)
+        return wrong(begin + length, fmt::format("expected the ledger's end, found {} B", behind));
       return End{get<std::uint64_t>(body, 0), get<std::uint64_t>(body, 8)};
+    }
     if (kind == kNames) {
       const auto read = get_names(body);
       if (!read) return wrong(begin, "expected two lists of rules' names");

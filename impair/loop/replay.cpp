@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "impair/loop/configuration.h"
+#include "impair/loop/sizing.h"
 #include "impair/loop/virtual_bump.h"
 
 namespace lw::impair {
@@ -40,6 +43,18 @@ Result<std::unique_ptr<RecordingFile>> open_recording(
   return RecordingFile::create(*config.capture, rule_names_of(profile), 0, type);
 }
 
+/// What a frame takes is asked for as it comes, but room to note each in at the start.
+Result<std::unique_ptr<VirtualBump>> make_bump(const LiveProfile::Version& version,
+                                               std::span<const path::Direction> directions,
+                                               LedgerFile* ledger, RecordingFile* recording,
+                                               capture::Writer writer) try {
+  return std::make_unique<VirtualBump>(version, directions, ledger, recording, std::move(writer));
+} catch (const std::bad_alloc&) {
+  return not_enough_memory(version.profile, available_memory());
+} catch (const std::length_error&) {
+  return not_enough_memory(version.profile, available_memory());
+}
+
 }  // namespace
 
 Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayConfig& config) {
@@ -53,8 +68,10 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
   auto writer =
       capture::Writer::create(config.out, capture::format_for(config.out), source->interfaces());
   if (!writer) return std::unexpected(writer.error());
-  const auto bump = std::make_unique<VirtualBump>(version, source->directions(), ledger->get(),
-                                                  recording->get(), std::move(*writer));
+  auto made =
+      make_bump(version, source->directions(), ledger->get(), recording->get(), std::move(*writer));
+  if (!made) return std::unexpected(made.error());
+  const auto bump = std::move(*made);
   if (auto fed = feed(*bump, *source); !fed) return std::unexpected(fed.error());
   if (auto finished = bump->finish(); !finished) return std::unexpected(finished.error());
 

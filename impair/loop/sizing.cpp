@@ -60,13 +60,18 @@ std::string arithmetic(const profile::ImpairProfile& profile) {
       format_bytes(static_cast<double>(sizing.memory())));
 }
 
-Result<void> check_memory(const profile::ImpairProfile& profile, std::uint64_t available_bytes) {
-  if (available_bytes == 0 || size_for(profile).memory() <= available_bytes) return {};
+std::unexpected<Error> not_enough_memory(const profile::ImpairProfile& profile,
+                                         std::uint64_t available_bytes) {
   return fail(fmt::format("not enough memory: {}; {} is available. Ask for less in the profile's "
                           "[capacity]: a lower rate, a larger smallest_frame or a smaller "
                           "largest_frame",
                           arithmetic(profile), format_bytes(static_cast<double>(available_bytes))),
               ExitCode::environment);
+}
+
+Result<void> check_memory(const profile::ImpairProfile& profile, std::uint64_t available_bytes) {
+  if (available_bytes == 0 || size_for(profile).memory() <= available_bytes) return {};
+  return not_enough_memory(profile, available_bytes);
 }
 
 std::uint64_t available_memory() {

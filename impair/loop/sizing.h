@@ -22,7 +22,10 @@ struct Sizing {
 Sizing size_for(const profile::ImpairProfile& profile);
 path::LaneConfig lane_config(const profile::ImpairProfile& profile);
 
-/// An error (environment) with the arithmetic where the machine has less memory available.
+/// The error (environment), with the arithmetic.
+std::unexpected<Error> not_enough_memory(const profile::ImpairProfile& profile,
+                                         std::uint64_t available_bytes);
+/// The same where the machine has less memory available.
 Result<void> check_memory(const profile::ImpairProfile& profile, std::uint64_t available_bytes);
 /// What /proc/meminfo says is available; 0 where it says nothing.
 std::uint64_t available_memory();

@@ -17,7 +17,8 @@ inline constexpr double kUnlikely = 12.2061;
 Check share(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
             double asked, double variance, double most = 1);
 
-/// Each frame by itself, with this probability.
+/// Each frame by itself, with this probability. Few of them, or ends of the scale, have Chernoff's
+/// bound, which is narrower there: what is asked always, or never, must be so.
 Check binomial(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
                double asked);
 

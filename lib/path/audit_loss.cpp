@@ -49,6 +49,7 @@ struct LossAudit {
     const double bursts = static_cast<double>(seen.frames) * m.probability;
     checks.push_back(
         share(Stage::loss, "lost", seen.frames, seen.lost, asked, bursts * most * most, most));
+    burst_lengths(m);
   }
   void operator()(const EveryNth& m) const {
     checks.push_back(exact(seen.frames, seen.lost, seen.frames / m.n));
@@ -94,6 +95,28 @@ struct LossAudit {
     checks.push_back({Stage::loss, "mean burst", begun, *mean,
                       static_cast<double>(seen.lost) / bursts, *mean + excess.low / bursts,
                       *mean + excess.high / bursts, Figure::frames});
+  }
+
+  /// A run is a burst, and with the model's probability another one right behind it, and so on.
+  void burst_lengths(const Bursts& m) const {
+    const std::uint64_t runs = runs_of(seen, 1);
+    if (runs < kFewestDraws) return;
+    const double each = 1.0 / (m.longest - m.shortest + 1);
+    std::array<double, LossStats::kRuns> shares{};
+    double longer = 1;
+    for (std::size_t length = 1; length < LossStats::kRuns; ++length) {
+      double& share = shares[length - 1];
+      for (std::size_t last = m.shortest; last <= std::min<std::size_t>(length, m.longest); ++last)
+        share +=
+            each * (last == length ? 1 - m.probability : m.probability * shares[length - last - 1]);
+      longer -= share;
+    }
+    shares.back() = std::max(0.0, longer);
+    Check check = chi_square(Stage::loss, "bursts' lengths", seen.runs, shares);
+    // Pearson's sum takes unlikely lengths together with their neighbours; these can't be at all.
+    const std::size_t shortest = std::min<std::size_t>(m.shortest, LossStats::kRuns);
+    check.seen += static_cast<double>((runs - runs_of(seen, shortest)) * runs);
+    checks.push_back(check);
   }
 
   /// Runs of `from` frames and more end with this probability at each further step.

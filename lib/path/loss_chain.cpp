@@ -110,14 +110,15 @@ class Moments {
         first[i][j] *= begins;
       }
     }
+    // What is never reached must not outgrow what is.
+    for (std::size_t i = 0; i < kStates; ++i)
+      if (!chain_.reached[i]) first[i] = tilted[i] = {};
     Scaled<Vector> result{{1, 1, 1, 1}};
     Scaled<Matrix> power{tilted};
     for (std::uint64_t left = frames_ - 1; left > 0; left >>= 1) {
       if (left & 1) multiply(power, result);
       if (left > 1) square(power);
     }
-    for (std::size_t i = 0; i < kStates; ++i)
-      if (!chain_.reached[i]) first[i] = {};
     multiply({first}, result);
     return std::log(largest_of(result.numbers)) + result.exponent * std::numbers::ln2;
   }

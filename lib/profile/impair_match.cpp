@@ -92,10 +92,26 @@ void narrow_by(const Table& table, std::string_view key, std::span<const Choice<
   });
 }
 
+/// A name, a number, or a range of numbers.
+Parsed<path::NumberRange> read_opcode_range(const Value& value) {
+  const auto* text = std::get_if<std::string>(&value.data);
+  const bool is_number = text && !text->empty() && text->front() >= '0' && text->front() <= '9';
+  if (is_number && text->find('-') != std::string::npos) {
+    const auto range = read_ranges(value, 255, false);
+    if (!range) return std::unexpected(range.error());
+    return range->front();
+  }
+  const auto opcode = read_opcode(value);
+  if (!opcode) return std::unexpected(opcode.error());
+  return path::NumberRange{*opcode, *opcode};
+}
+
 void read_opcodes(const Table& table, MatchConfig& match) {
-  if (const auto opcodes = table.get("opcode", some_of(read_opcode))) {
+  if (const auto ranges = table.get("opcode", some_of(read_opcode_range))) {
     match.opcodes.emplace();
-    for (const std::uint8_t opcode : *opcodes) match.opcodes->set(opcode);
+    for (const path::NumberRange& range : *ranges)
+      for (std::uint32_t opcode = range.first; opcode <= range.last; ++opcode)
+        match.opcodes->set(opcode);
   }
   narrow_by<Transport>(table, "transport", kTransports, &wire::OpcodeInfo::transport, match);
   narrow_by<Operation>(table, "operation", kOperations, &wire::OpcodeInfo::operation, match);

@@ -2,7 +2,7 @@
 #include "profile/impair_stages.h"
 
 #include <fstream>
-#include <sstream>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -126,6 +126,8 @@ std::optional<path::MarkConfig> read_mark(const Table& rule) {
   if (!table->has("probability") && !mark.red)
     table->refuse("expected a probability, or kmin and kmax; found neither");
   mark.not_ect = table->get_or("not_ect", choice(kNotEct), mark.not_ect);
+  if (mark.not_ect == NotEct::drop && !mark.red)
+    table->refuse("not_ect", "expected kmin and kmax beside \"drop\", which is RED's; found none");
   mark.force = table->get_or("force", read_boolean, false);
   table->finish();
   return mark;
@@ -191,12 +193,14 @@ std::optional<path::ReorderConfig> read_reorder(const Table& rule) {
   reorder.frames =
       table->get_or("frames", integer<std::uint32_t>(1, path::ReorderConfig::kMostOvertaking), 0U);
   reorder.by = table->get_or("time", read_some_time, Duration{});
-  const int ways = int{table->has("swap")} + int{table->has("frames")} + int{table->has("time")};
+  const int ways = int{reorder.swap} + int{table->has("frames")} + int{table->has("time")};
   if (ways != 1)
     table->refuse("expected one of frames = 3, time = \"10us\" and swap = true, found " +
                   std::to_string(ways));
   if (reorder.swap) reorder.frames = 1;
   reorder.at_most = table->get_or("at_most", read_some_time, reorder.at_most);
+  if (table->has("at_most") && table->has("time"))
+    table->refuse("at_most", "expected beside frames or swap, found beside time, which says it");
   table->finish();
   return reorder;
 }
@@ -210,10 +214,9 @@ Parsed<std::string> read_whole_file(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file, ignored))
     return std::unexpected(fmt::format("expected a file, found none at {}", file.string()));
   std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf()))
+  if (!in)
     return std::unexpected(fmt::format("expected a file that can be read: {}", file.string()));
-  return text.str();
+  return std::string{std::istreambuf_iterator<char>(in), {}};
 }
 
 void read_stages(const Table& rule, const std::filesystem::path& folder, path::RuleConfig& config) {

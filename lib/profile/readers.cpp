@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "profile/readers.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -35,6 +37,12 @@ std::optional<std::uint64_t> as_unsigned(const Value& value) {
   const auto* signed_number = std::get_if<std::int64_t>(&value.data);
   if (signed_number == nullptr || *signed_number < 0) return std::nullopt;
   return static_cast<std::uint64_t>(*signed_number);
+}
+
+/// FIRST is first, and "READ response" is read_response.
+char canonical(char c) {
+  if (c == ' ' || c == '-') return '_';
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
 }
 
 }  // namespace
@@ -87,7 +95,7 @@ Parsed<double> read_number(const Value& value, double minimum, double maximum) {
 Parsed<std::size_t> read_choice(const Value& value, std::span<const std::string_view> names) {
   const auto* text = std::get_if<std::string>(&value.data);
   for (std::size_t i = 0; text != nullptr && i < names.size(); ++i) {
-    if (names[i] == *text) return i;
+    if (std::ranges::equal(names[i], *text, {}, canonical, canonical)) return i;
   }
   std::string sentence =
       fmt::format("expected one of {}, found {}", fmt::join(names, ", "), describe(value));

@@ -157,6 +157,12 @@ class Stages(Feed):
         self.assertTrue(report['identity_holds'] and report['stages_hold'])
         return report['directions'][0], read_pcap(self.folder / 'out.pcap'), self.ledger('ledger')
 
+    def test_a_queue_beyond_all_memory_is_refused_with_the_arithmetic(self):
+        slow = self.folder / 'slow.toml'
+        slow.write_text('[[rule]]\nqueue = { rate = "1kb/s", buffer = "4GiB" }\n')
+        done = self.replay('out.pcap', profile=slow, expect=3)
+        self.assertIn('not enough memory: 100.00 Gb/s x ', done.stderr)
+
     def test_listed_frames_are_lost_and_no_others(self):
         # Nine frames in ten are RoCE: number i of them is frame i + i // 9.
         listed = [0, 8, 9, 500, 17_999]

@@ -15,14 +15,23 @@ void flip(wire::MutableBytes part, std::uint64_t bit) noexcept {
   part[bit / 8] ^= std::byte{0x80} >> static_cast<int>(bit % 8);
 }
 
-wire::MutableBytes part_of(wire::MutableBytes frame, const roce::Envelope& envelope,
-                           CorruptConfig::Part part) noexcept {
-  if (part == CorruptConfig::Part::frame) return frame;
+// FECN, BECN and reserved bits, which the ICRC doesn't cover.
+constexpr std::ptrdiff_t kUncoveredByte = 4;
+
+/// Bytes in which bits may be flipped.
+struct Room {
+  wire::MutableBytes part;
+  bool is_packet = false;  // from the BTH to before the ICRC
+};
+
+Room room_of(wire::MutableBytes frame, const roce::Envelope& envelope,
+             CorruptConfig::Part part) noexcept {
+  if (part == CorruptConfig::Part::frame) return {frame};
   if (const auto icrc = roce::icrc_offset(envelope)) {
     const std::size_t begin = envelope.bth_offset();
-    return frame.subspan(begin, *icrc - begin);
+    return {frame.subspan(begin, *icrc - begin), true};
   }
-  return frame.subspan(std::min(envelope.network_offset, frame.size()));
+  return {frame.subspan(std::min(envelope.network_offset, frame.size()))};
 }
 
 }  // namespace
@@ -30,9 +39,15 @@ wire::MutableBytes part_of(wire::MutableBytes frame, const roce::Envelope& envel
 void Corrupter::apply(wire::MutableBytes frame, const roce::Envelope& envelope,
                       std::uint64_t number) const noexcept {
   if (frame.size() < envelope.bytes.size()) return;  // not given
-  const wire::MutableBytes part = part_of(frame, envelope, config_.part);
+  const auto [part, is_packet] = room_of(frame, envelope, config_.part);
   if (config_.offset) {
     flip_in_a_row(part);
+  } else if (is_packet) {
+    // A flip that the ICRC can't tell would pass for a whole packet: that byte steps aside.
+    const auto begin = part.begin();
+    std::rotate(begin, begin + kUncoveredByte, begin + kUncoveredByte + 1);
+    flip_at_random(part.subspan(1), number);
+    std::rotate(begin, begin + 1, begin + kUncoveredByte + 1);
   } else {
     flip_at_random(part, number);
   }

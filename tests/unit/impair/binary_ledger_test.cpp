@@ -107,6 +107,9 @@ TEST(BinaryLedger, EveryTruncationAndEveryNonsenseIsTold) {
   wild[file.size() - 24 - 40 + 36] = 2;  // the last record's direction
   EXPECT_THAT(lines_of(wild, lines).error(), HasSubstr("mean nothing"));
   EXPECT_THAT(lines_of("not a ledger at all", lines).error(), HasSubstr("LWLEDGER"));
+  EXPECT_THAT(lines_of("", lines).error(), HasSubstr("empty file"));
+  EXPECT_THAT(lines_of(file.substr(0, 9), lines).error(), HasSubstr("byte 9: the file ends"));
+  EXPECT_THAT(lines_of(file + "abc", lines).error(), HasSubstr("found 3 B"));
 }
 
 }  // namespace

@@ -200,6 +200,49 @@ TEST(Audit, BitErrorsAreHeldToTheFramesLengths) {
   }
 }
 
+std::string_view verdict(double asked, std::uint64_t frames, std::uint64_t hits) {
+  return binomial(Stage::loss, "lost", frames, hits, asked).holds() ? "holds" : "broken";
+}
+
+/// By the binomial's own tails: P(X > 0) = 5e-5, P(X > 1) = 1e-9; P(X = 0) = e^-50, e^-5.
+TEST(Audit, SmallAndWholeSharesAreHeldToTheBinomialsTails) {
+  EXPECT_EQ(verdict(1e-9, 50'000, 1), "holds");
+  EXPECT_EQ(verdict(1e-9, 50'000, 2), "broken");
+  EXPECT_EQ(verdict(1e-3, 50'000, 0), "broken");
+  EXPECT_EQ(verdict(1e-4, 50'000, 0), "holds");
+  EXPECT_EQ(verdict(1, 50'000, 50'000), "holds");
+  EXPECT_EQ(verdict(1, 50'000, 49'999), "broken");
+  EXPECT_EQ(verdict(0, 50'000, 0), "holds");
+  EXPECT_EQ(verdict(0, 50'000, 1), "broken");
+  EXPECT_EQ(verdict(0.5, 10, 10), "holds");
+}
+
+/// Neither state is ever left: every frame is lost by itself.
+TEST(Audit, AModelThatStaysInItsGoodStateHolds) {
+  auto config = test::stage_rule();
+  config.loss = GilbertElliott{.p = 0, .r = 0, .good_loss = 0.01};
+  EXPECT_TRUE(all_hold(audit(config, stats_of(config, 50'000))));
+  const RuleStats stats = stats_of(config, 50'000);
+  config.loss = GilbertElliott{.p = 0, .r = 0, .good_loss = 0.015};
+  EXPECT_FALSE(all_hold(audit(config, stats)));
+}
+
+/// The same share in bursts of other lengths.
+TEST(Audit, BurstsAreHeldToTheirLengths) {
+  const auto lossy = [](double begins, std::uint32_t shortest, std::uint32_t longest) {
+    auto config = test::stage_rule();
+    config.loss = Bursts{begins, shortest, longest};
+    return config;
+  };
+  for (const auto& [config, other] : {std::pair{lossy(0.01, 5, 5), lossy(0.01255, 4, 4)},
+                                      std::pair{lossy(0.01, 3, 8), lossy(0.01, 5, 6)},
+                                      std::pair{lossy(0.3, 2, 2), lossy(0.225, 3, 3)},
+                                      std::pair{lossy(0.01, 70, 90), lossy(0.01, 60, 100)}}) {
+    EXPECT_TRUE(all_hold(audit(config, stats_of(config, 400'000))));
+    EXPECT_FALSE(all_hold(audit(config, stats_of(other, 400'000))));
+  }
+}
+
 TEST(Audit, SwappedNeighboursAreHeldToTheirShare) {
   auto config = test::stage_rule();
   config.reorder = ReorderConfig{.fraction = 0.5, .frames = 1, .swap = true};

@@ -52,6 +52,20 @@ TEST(ImpairMatch, AWordSaysAllThereIsToSay) {
   EXPECT_EQ(parsed("match = \"all\""), MatchConfig{Match::everything});
 }
 
+TEST(ImpairMatch, WordsMayBeWrittenAsTheStandardWritesThem) {
+  EXPECT_EQ(parsed("match = { position = [\"FIRST\", \"Last\"], transport = \"RC\" }"),
+            parsed("match = { position = [\"first\", \"last\"], transport = \"rc\" }"));
+  EXPECT_EQ(parsed("match = { kind = [\"NAK\", \"CNP\", \"READ response\"] }"),
+            parsed("match = { kind = [\"nak\", \"cnp\", \"read_response\"] }"));
+}
+
+TEST(ImpairMatch, OpcodesMayBeRanges) {
+  EXPECT_EQ(parsed("match = { opcode = \"0x06-0x08\" }"), parsed("match = { opcode = [6, 7, 8] }"));
+  EXPECT_EQ(parsed("match = { opcode = [\"0-255\", \"RC-SEND-FIRST\"] }").opcodes->count(), 256U);
+  EXPECT_THAT(refusal("match = { opcode = \"8-6\" }"), HasSubstr("0-255"));
+  EXPECT_THAT(refusal("match = { opcode = \"8-256\" }"), HasSubstr("0-255"));
+}
+
 TEST(ImpairMatch, EveryKey) {
   const auto match = parsed(R"(
     [match]

@@ -128,6 +128,8 @@ TEST(ImpairStages, CorruptDuplicateAndMark) {
   EXPECT_TRUE(mark->force);
   EXPECT_THAT(refusal("mark = { kmin = \"1kB\", kmax = \"2kB\" }"), HasSubstr("queue"));
   EXPECT_THAT(refusal("mark = { force = true }"), HasSubstr("probability"));
+  EXPECT_THAT(refusal("mark = { probability = 1, not_ect = \"drop\" }"),
+              HasSubstr("not_ect: expected kmin and kmax"));
 }
 
 TEST(ImpairStages, QueueDelayAndReorder) {
@@ -151,6 +153,10 @@ TEST(ImpairStages, QueueDelayAndReorder) {
   EXPECT_THAT(refusal("reorder = { fraction = 0.1 }"), HasSubstr("one of"));
   EXPECT_THAT(refusal("reorder = { fraction = 0.1, frames = 2, swap = true }"),
               HasSubstr("one of"));
+  EXPECT_THAT(refusal("reorder = { fraction = 0.1, swap = false }"), HasSubstr("one of"));
+  EXPECT_EQ(rule("reorder = { fraction = 0.1, frames = 2, swap = false }").reorder->frames, 2U);
+  EXPECT_THAT(refusal("reorder = { fraction = 0.1, time = \"9us\", at_most = \"1s\" }"),
+              HasSubstr("at_most"));
 }
 
 TEST(DelayFiles, AHistogramIsReadAsItStands) {
