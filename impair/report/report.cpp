@@ -37,6 +37,10 @@ bool Report::accounts_hold() const noexcept {
   return std::ranges::all_of(directions, [](const DirectionReport& d) { return d.books.holds(); });
 }
 
+bool Report::releases_hold() const noexcept {
+  return std::ranges::all_of(directions, &DirectionReport::none_left_early);
+}
+
 bool Report::stages_hold() const noexcept {
   const auto holds = [](const path::Check& check) { return check.holds(); };
   for (const DirectionReport& direction : directions) {

@@ -50,6 +50,11 @@ struct DirectionReport {
   Spread pass_latency;   // of frames that no rule delays
   std::vector<StagesReport> stages = {};
   EventsReport events = {};
+
+  /// Nothing left before it was due, or before it had come in.
+  [[nodiscard]] bool none_left_early() const noexcept {
+    return release_error.minimum >= 0 && pass_latency.minimum >= 0;
+  }
 };
 /// Holds what was seen against the rules' parameters.
 void judge(DirectionReport& direction);
@@ -96,10 +101,12 @@ struct Report {
   [[nodiscard]] bool accounts_hold() const noexcept;
   /// Every stage's statistics against its own parameters, and every event carried out.
   [[nodiscard]] bool stages_hold() const noexcept;
+  /// No frame left too early; how late they left is the machine's, and is shown.
+  [[nodiscard]] bool releases_hold() const noexcept;
   /// No step of the scenario had to be left out.
   [[nodiscard]] bool scenario_holds() const noexcept { return !scenario || scenario->failed == 0; }
   [[nodiscard]] bool holds() const noexcept {
-    return accounts_hold() && stages_hold() && scenario_holds();
+    return accounts_hold() && stages_hold() && releases_hold() && scenario_holds();
   }
 };
 

@@ -101,6 +101,7 @@ nlohmann::ordered_json to_json(const Report& report) {
                {"seconds", report.seconds},
                {"identity_holds", report.accounts_hold()},
                {"stages_hold", report.stages_hold()},
+               {"releases_hold", report.releases_hold()},
                {"directions", Json::array()}};
   for (const auto& direction : report.directions)
     json["directions"].push_back(of_direction(direction));

@@ -158,6 +158,8 @@ std::string to_text(const Report& report) {
                         report.capture->frames, report.capture->skipped);
   if (!report.stages_hold())
     text += "A STAGE DID NOT DO WHAT IT WAS ASKED: see the lines that do not hold\n";
+  if (!report.releases_hold())
+    text += "FRAMES LEFT BEFORE THEY WERE DUE: see the smallest release error in --json\n";
   return text + (report.accounts_hold()
                      ? "every frame is accounted for\n"
                      : "THE ACCOUNTS DO NOT ADD UP: see --json for every figure\n");

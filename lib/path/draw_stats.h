@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -13,11 +14,12 @@ struct DrawStats {
   std::uint64_t count = 0;
   double first = 0, sum = 0, sum_of_squares = 0;
 
-  void add(double value) noexcept {
-    if (count++ == 0) first = value;
+  void add(double value, std::size_t times = 1) noexcept {
+    if (count == 0) first = value;
     const double distance = value - first;
-    sum += distance;
-    sum_of_squares += distance * distance;
+    count += times;
+    sum += static_cast<double>(times) * distance;
+    sum_of_squares += static_cast<double>(times) * distance * distance;
   }
   /// One after the other.
   void add(std::span<const double> values) noexcept {

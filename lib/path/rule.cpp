@@ -241,7 +241,7 @@ void Rule::wait(Decision& decision, const Arrival& arrival, std::uint32_t copy, 
     } else if (arrival.number % 16 == 0) {
       ++stats_.fit[(*fit_)(drawn)];
     }
-    release += Duration{static_cast<Duration::rep>(std::floor(drawn + 0.5))};
+    release += whole_ns(drawn);
     decision.act(Stage::delay);
   }
   if (row && row->delay) decision.act(Stage::delay);

@@ -118,6 +118,9 @@ class Rule {
   void count(const Red& red, std::uint64_t queued) noexcept;
   void wait(Decision& decision, const Arrival& arrival, std::uint32_t copy, Instant from,
             const TraceConfig::Row* row) noexcept;
+  Instant wander_together(Instant nominal, Instant now, std::size_t frames) noexcept;
+  void draw_together(std::uint64_t first, Instant nominal, Instant now,
+                     std::span<Instant> out) noexcept;
   void put_in_order(std::span<Instant> releases) noexcept;
   [[gnu::cold, gnu::noinline]] void look_at_wandering(Instant t, double delay) noexcept;
   void inherit_counts(Rule& old, const RuleConfig& config, const RuleConfig& old_config) noexcept;

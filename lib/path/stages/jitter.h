@@ -51,20 +51,18 @@ class Jitter {
   /// ns, of the frame with this number that is at `t`; `copy` 0 for the frame itself. May be
   /// negative where the distribution is.
   [[nodiscard]] double operator()(std::uint64_t number, std::uint32_t copy, Instant t) noexcept {
-    if (process_) return (*table_)(process_->at(t));
+    if (process_) return at(t);
     return (*sampler_)(chance_.bits(number, copy));
   }
   [[nodiscard]] bool wanders() const noexcept { return process_.has_value(); }
   /// The normal score that the delay at `t` follows. Only where it wanders.
   [[nodiscard]] double score(Instant t) noexcept { return process_->at(t); }
-  /// Delays of as many frames as `out` has room for, kMostTogether at most, that come in at `t`
-  /// together: the first has the number `first`, and none is a copy.
+  /// The delay at `t`. Only where it wanders.
+  [[nodiscard]] double at(Instant t) noexcept { return (*table_)(process_->at(t)); }
+  /// The delays of as many frames as `out` has room for, kMostTogether at most; the first has the
+  /// number `first`, and none is a copy. Only where it doesn't wander.
   static constexpr std::size_t kMostTogether = 32;
-  void together(std::uint64_t first, Instant t, std::span<double> out) noexcept {
-    if (process_) {
-      std::ranges::fill(out, (*table_)(process_->at(t)));
-      return;
-    }
+  void draw(std::uint64_t first, std::span<double> out) const noexcept {
     std::array<std::uint64_t, kMostTogether> bits;
     const auto drawn = std::span(bits).first(out.size());
     chance_.bits(first, 0, drawn);
@@ -77,6 +75,11 @@ class Jitter {
   std::optional<ScoreProcess> process_;
   std::optional<ScoreTable> table_;  // these two for correlated ones
 };
+
+/// To the nearest.
+inline Duration whole_ns(double delay) noexcept {
+  return Duration{static_cast<Duration::rep>(std::floor(delay + 0.5))};
+}
 
 /// A delay that hardly any frame exceeds (one in a thousand), ns: what room is made for.
 double ample(const JitterConfig& jitter) noexcept;

@@ -49,6 +49,18 @@ TEST(Report, QuantilesOfAHistogram) {
   EXPECT_EQ(spread.maximum, 1000);
 }
 
+TEST(Report, AFrameThatLeftTooEarlyFailsTheRun) {
+  Report report = sound_report();
+  EXPECT_EQ(to_json(report)["releases_hold"], true);
+  report.directions[0].release_error.minimum = -1;
+  EXPECT_FALSE(report.holds());
+  EXPECT_EQ(to_json(report)["releases_hold"], false);
+  EXPECT_THAT(to_text(report), HasSubstr("BEFORE THEY WERE DUE"));
+  report = sound_report();
+  report.directions[0].pass_latency = {.count = 1, .minimum = -1};
+  EXPECT_FALSE(report.holds());
+}
+
 TEST(Report, AnEventThatWasNotCarriedOutFailsTheRun) {
   Report report = sound_report();
   report.directions[0].events.hits = {.packets = 5, .carried_out = 4, .lost_before = 1};
