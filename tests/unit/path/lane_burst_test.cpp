@@ -210,18 +210,18 @@ EventConfig event(std::string name, EventAction action, auto change) {
 }
 
 const std::array kEvents{
-    // The first QP seen, which is 3, and a QP number; both late in the stream.
+    // The first QP seen, which is 0, and a QP number; both late in the stream.
     event("late", EventAction::drop,
           [](auto& e) {
             e.qp = 1;
             e.psn_from = PsnFrom::absolute;
-            e.psn = 1515;
+            e.psn = 1414;
           }),
     event("from the first", EventAction::delay,
           [](auto& e) {
             e.qpn = 4;
             e.psn_from = PsnFrom::start;
-            e.psn = 1505;
+            e.psn = 1400;
             e.delay = Duration{3000};
           }),
     event("tenth of all", EventAction::drop, [](auto& e) { e.occurrence = 10; }),
