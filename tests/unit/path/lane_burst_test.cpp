@@ -210,12 +210,12 @@ EventConfig event(std::string name, EventAction action, auto change) {
 }
 
 const std::array kEvents{
-    // The first QP seen, which is 0, and a QP number; both late in the stream.
+    // The first QP seen, which is 2, and a QP number; both late in the stream.
     event("late", EventAction::drop,
           [](auto& e) {
             e.qp = 1;
             e.psn_from = PsnFrom::absolute;
-            e.psn = 1414;
+            e.psn = 1402;
           }),
     event("from the first", EventAction::delay,
           [](auto& e) {
