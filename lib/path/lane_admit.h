@@ -40,23 +40,35 @@ std::size_t Lane<Handle, Frames>::admit(std::span<const Handle> frames, Instant 
        frames = frames.subspan(most))
     drops += admit(frames.first(most), now, dropped.subspan(drops));
   const std::uint64_t concerned = concerned_of(frames);
-  Rule* const rule = pipeline_.blind_rule();
-  if (rule && !concerned && wait_together(*rule, frames)) {
-    admit_together(*rule, frames, now);
+  Rule* const blind = pipeline_.blind_rule();
+  if (blind && !concerned && wait_together(*blind, frames)) {
+    admit_together(*blind, frames, now);
     return drops;
   }
+  dropped = dropped.subspan(drops);
+  return drops + (blind && !blind->only_waits()
+                      ? admit_one_by_one(*blind, frames, concerned, now, dropped)
+                      : admit_in_runs(blind, frames, concerned, now, dropped));
+}
+
+/// Under a rule that decides about all RoCEv2 packets, but not about all alike.
+template <class Handle, FrameAccess<Handle> Frames>
+std::size_t Lane<Handle, Frames>::admit_one_by_one(Rule& blind, std::span<const Handle> frames,
+                                                   std::uint64_t concerned, Instant now,
+                                                   std::span<Handle> dropped) noexcept {
+  std::size_t drops = 0;
   Amount queued;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const Handle handle = frames[i];
     const bool concerns = concerned >> i & 1;
-    const bool kept = rule && !concerns && roce::is_plain_rocev2(Frames::bytes(handle))
-                          ? admit_blindly(*rule, handle, Frames::length(handle), now, queued)
-                          : admit_open(handle, Frames::open(handle), now, concerns);
+    const bool kept = !concerns && roce::is_plain_rocev2(Frames::bytes(handle))
+                          ? admit_blindly(blind, handle, Frames::length(handle), now, queued)
+                          : admit_open(handle, now, concerns);
     if (!kept) dropped[drops++] = handle;
   }
   if (queued.frames > 0) {
     add(direction_.received, queued);
-    add(of(rule->index()).received, queued);
+    add(of(blind.index()).received, queued);
   }
   return drops;
 }
@@ -69,10 +81,11 @@ std::uint64_t Lane<Handle, Frames>::concerned_of(std::span<const Handle> frames)
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-bool Lane<Handle, Frames>::admit_open(Handle handle, const roce::Envelope& envelope, Instant now,
-                                      bool may_concern) noexcept {
+bool Lane<Handle, Frames>::admit_open(Handle handle, Instant now, bool may_concern) noexcept {
+  const roce::Envelope envelope = Frames::open(handle);
   const Arrival arrival = arrival_of(envelope, received_++, now);
-  return carry_out(handle, arrival, pipeline_.decide(arrival, may_concern), nullptr);
+  const auto claim = pipeline_.claim(envelope, arrival.bth, may_concern);
+  return carry_out(handle, arrival, pipeline_.decide(arrival, claim), nullptr);
 }
 
 /// Opens the frame only where more is to be done with it than to wait. Adds to `queued` what is

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// lane.h: frames that came in together, under a rule that only lets them wait, are admitted as a
-// whole.
+// lane.h: frames that came in together, one behind the other, under a rule that only lets them
+// wait, are admitted as a whole.
 #include <algorithm>
 #include <cstring>
 
@@ -20,6 +20,66 @@ bool Lane<Handle, Frames>::wait_together(const Rule& rule,
          queue_room() >= frames.size() && !ledger_.wants(rule.waiting()) &&
          std::ranges::all_of(
              frames, [](Handle handle) { return roce::is_plain_rocev2(Frames::bytes(handle)); });
+}
+
+/// Frames side by side that wait under the same rule are a run. `blind` has all plain ones that
+/// concern no event; null: there is none such.
+template <class Handle, FrameAccess<Handle> Frames>
+std::size_t Lane<Handle, Frames>::admit_in_runs(Rule* blind, std::span<const Handle> frames,
+                                                std::uint64_t concerned, Instant now,
+                                                std::span<Handle> dropped) noexcept {
+  std::size_t drops = 0, begin = 0;
+  Rule* waits = nullptr;  // the run's
+  const auto end_run = [&](std::size_t end) {
+    if (waits)
+      drops += admit_run(*waits, frames.subspan(begin, end - begin), now, dropped.subspan(drops));
+    waits = nullptr;
+    begin = end;
+  };
+  const auto joins = [&](Rule* rule, std::size_t i) {
+    if (!rule || rule == waits) return rule != nullptr;
+    if (ledger_.wants(rule->waiting())) return false;
+    end_run(i);
+    waits = rule;
+    return true;
+  };
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const Handle handle = frames[i];
+    const bool concerns = concerned >> i & 1;
+    if (blind && !concerns && roce::is_plain_rocev2(Frames::bytes(handle)) && joins(blind, i))
+      continue;
+    const roce::Envelope envelope = Frames::open(handle);
+    const wire::Bth* bth = bth_of(envelope);
+    const auto claim = pipeline_.claim(envelope, bth, concerns);
+    if (bth && joins(pipeline_.waiting_rule(claim), i)) continue;
+    end_run(i);
+    begin = i + 1;
+    const Arrival arrival = arrival_of(envelope, received_++, now);
+    if (!carry_out(handle, arrival, pipeline_.decide(arrival, claim), nullptr))
+      dropped[drops++] = handle;
+  }
+  end_run(frames.size());
+  return drops;
+}
+
+/// No event is aimed at any of them.
+template <class Handle, FrameAccess<Handle> Frames>
+std::size_t Lane<Handle, Frames>::admit_run(Rule& rule, std::span<const Handle> run, Instant now,
+                                            std::span<Handle> dropped) noexcept {
+  std::size_t drops = 0;
+  for (; !run.empty(); run = run.subspan(std::min(run.size(), Rule::kMostTogether))) {
+    const auto frames = run.first(std::min(run.size(), Rule::kMostTogether));
+    if (queue_room() >= frames.size()) [[likely]] {
+      admit_together(rule, frames, now);
+      continue;
+    }
+    for (const Handle handle : frames) {
+      const roce::Envelope envelope = Frames::open(handle);
+      const Arrival arrival = arrival_of(envelope, received_++, now);
+      if (!carry_out(handle, arrival, rule.decide(arrival), nullptr)) dropped[drops++] = handle;
+    }
+  }
+  return drops;
 }
 
 /// How many of these, which rise, are as the first.

@@ -31,19 +31,36 @@ class Pipeline {
   // more lines for others, looking for the next release would cost more than the wheel does.
   static constexpr std::size_t kMostLines = wire::kPriorities, kUsualLines = 4;
 
-  /// What becomes of a frame; numbers rise by one a frame, and time never runs backwards. Events
-  /// needn't see it where it `may_concern` none: see Events::look_ahead().
-  [[nodiscard]] Decision decide(const Arrival& arrival, bool may_concern = true) noexcept {
-    const RuleIndex place = classifier_.classify(arrival.envelope, arrival.bth);
-    if (may_concern && arrival.bth && events_.listening()) {
-      Rule& rule = place == kUntouched ? untouched_ : rules_[place];
-      const Aimed aimed = events_.on_packet(arrival.envelope, *arrival.bth);
-      const Decision decision = rule.decide(arrival, aimed);
-      if (aimed != Aimed{}) [[unlikely]]
-        count_hit(decision);
-      return decision;
-    }
-    return place == kUntouched ? Decision{} : rules_[place].decide(arrival);
+  /// Whose a frame is: the place of its rule among rules(), and what events ask for.
+  struct Claim {
+    RuleIndex place = kUntouched;
+    Aimed aimed = {};
+  };
+  /// Frames come in order. Events needn't see this one where it `may_concern` none: see
+  /// Events::look_ahead(). `bth` is bth_of(envelope).
+  [[nodiscard]] Claim claim(const roce::Envelope& envelope, const wire::Bth* bth,
+                            bool may_concern = true) noexcept {
+    Claim claim{classifier_.classify(envelope, bth)};
+    if (may_concern && bth && events_.listening()) claim.aimed = events_.on_packet(envelope, *bth);
+    return claim;
+  }
+  /// What becomes of a frame; numbers rise by one a frame, and time never runs backwards.
+  [[nodiscard]] Decision decide(const Arrival& arrival, const Claim& claim) noexcept {
+    if (claim.aimed == Aimed{}) [[likely]]
+      return claim.place == kUntouched ? Decision{} : rules_[claim.place].decide(arrival);
+    Rule& rule = claim.place == kUntouched ? untouched_ : rules_[claim.place];
+    const Decision decision = rule.decide(arrival, claim.aimed);
+    count_hit(decision);
+    return decision;
+  }
+  [[nodiscard]] Decision decide(const Arrival& arrival) noexcept {
+    return decide(arrival, claim(arrival.envelope, arrival.bth));
+  }
+  /// The rule of frames that it just lets wait; null where more is to be done with them.
+  [[nodiscard]] Rule* waiting_rule(const Claim& claim) noexcept {
+    if (claim.place == kUntouched || claim.aimed != Aimed{}) return nullptr;
+    Rule& rule = rules_[claim.place];
+    return rule.only_waits() ? &rule : nullptr;
   }
   /// The rule that decides about each and every RoCEv2 packet just now, events apart, by its
   /// number, length and time alone; null where there is none.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "roce/plain_rocev2.h"
+
 namespace lw::roce {
 namespace {
 
@@ -109,12 +111,30 @@ void open_grh(Envelope& envelope) noexcept {
   envelope.transport_offset = envelope.network_offset + sizeof(wire::Grh);
 }
 
+/// What the layers say of a frame that is_plain_rocev2(): a fifth of the instructions.
+void open_plain(Envelope& envelope) noexcept {
+  const std::byte* at = envelope.bytes.data();
+  envelope.ethernet = reinterpret_cast<const wire::Ethernet*>(at);
+  envelope.ether_type = wire::kEtherTypeIpv4;
+  envelope.ipv4 = &plain_ipv4(envelope.bytes);
+  envelope.network_offset = kPlainIp;
+  envelope.network_end = kPlainIp + envelope.ipv4->total_length.get();
+  envelope.protocol = wire::kProtocolUdp;
+  envelope.transport_offset = kPlainUdp;
+  envelope.fragment_id = envelope.ipv4->id.get();
+  envelope.udp = reinterpret_cast<const wire::Udp*>(at + kPlainUdp);
+}
+
 }  // namespace
 
 Envelope open_envelope(Bytes bytes, std::size_t wire_length, Link link) noexcept {
   Envelope envelope;
   envelope.bytes = bytes;
   envelope.wire_length = std::max(wire_length, bytes.size());
+  if (link == Link::ethernet && is_plain_rocev2(bytes)) {
+    open_plain(envelope);
+    return envelope;
+  }
   const LinkEnd end = pass_link(envelope, link);
   if (!end.complete) return envelope;
   envelope.ether_type = end.type;

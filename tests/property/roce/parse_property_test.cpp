@@ -86,5 +86,34 @@ RC_GTEST_PROP(Parse, RandomDamageNeverReadsOutside, ()) {
   check_icrc(open_envelope(bytes));
 }
 
+// Most frames are opened by a short cut, which is for Ethernet alone: without it a packet must be
+// the same.
+RC_GTEST_PROP(OpenEnvelope, FindsTheSameByTheShortCut, ()) {
+  constexpr std::size_t kLink = sizeof(wire::Ethernet);
+  auto bytes = compose(test::random_frame(), test::random_payload(200));
+  if (*rc::gen::arbitrary<bool>())
+    bytes[kLink + *rc::gen::inRange<std::size_t>(0, 40)] ^=
+        static_cast<std::byte>(1U << *rc::gen::inRange(0, 8));
+  if (*rc::gen::inRange(0, 4) == 0) bytes.resize(*rc::gen::inRange(kLink + 1, bytes.size()));
+  const Envelope whole = open_envelope(bytes);
+  RC_PRE(whole.ether_type == wire::kEtherTypeIpv4 && whole.vlan_count == 0);
+  RC_PRE(std::to_integer<int>(bytes[kLink]) >> 4 == 4);
+  const auto packet = std::span<const std::byte>(bytes).subspan(kLink);
+  const Envelope bare = open_envelope(packet, packet.size(), Link::raw_ip);
+  RC_ASSERT(whole.ipv4 == bare.ipv4);
+  RC_ASSERT(whole.ipv6 == bare.ipv6);
+  RC_ASSERT(whole.udp == bare.udp);
+  RC_ASSERT(whole.protocol == bare.protocol);
+  RC_ASSERT(whole.fragment == bare.fragment);
+  RC_ASSERT(whole.first_fragment == bare.first_fragment);
+  RC_ASSERT(whole.fragment_id == bare.fragment_id);
+  RC_ASSERT(whole.wire_length == bare.wire_length + kLink);
+  if (!whole.ipv4) return;
+  RC_ASSERT(whole.network_end == bare.network_end + kLink);
+  RC_ASSERT(whole.transport_offset == bare.transport_offset + kLink);
+  RC_ASSERT(whole.network_offset == kLink);
+  RC_ASSERT(whole.ethernet != nullptr);
+}
+
 }  // namespace
 }  // namespace lw::roce

@@ -113,7 +113,8 @@ void expect_the_same(const Outcome& apart, const Outcome& together) {
   EXPECT_EQ(apart.dropped, together.dropped);
   EXPECT_TRUE(apart.books.holds() && together.books.holds());
   EXPECT_EQ(apart.books.direction.received, together.books.direction.received);
-  EXPECT_EQ(apart.books.rules[0].received, together.books.rules[0].received);
+  for (std::size_t i = 0; i < apart.books.rules.size(); ++i)
+    EXPECT_EQ(apart.books.rules[i].received, together.books.rules[i].received) << "rule " << i;
   EXPECT_EQ(apart.books.fragments, together.books.fragments);
   EXPECT_EQ(apart.books.truncated, together.books.truncated);
   EXPECT_GT(together.books.rules[0].received.frames, 1000U);
@@ -244,6 +245,28 @@ TEST(LaneBurst, EventsUnderARuleThatLooksAtFields) {
 
 TEST(LaneBurst, ARuleThatLooksAtFields) {
   expect_the_same(rule([](auto& c) { c.match.dest_qp = {{0, 5}}; }));
+}
+
+/// Frames that wait under the same rule side by side are admitted as a whole, and none too many.
+TEST(LaneBurst, RunsOfSeveralRules) {
+  const auto frames = frames_of_all_kinds();
+  const std::array rules{rule([](auto& c) { c.match.dest_qp = {{0, 4}}; }), rule([](auto& c) {
+                           c.name = "other";
+                           c.match.dest_qp = {{5, 5}};
+                           c.jitter = JitterConfig{UniformDelay{0, 9000}, {}};
+                         })};
+  const std::array<EventConfig, 1> events{
+      event("tenth of all", EventAction::drop, [](auto& e) { e.occurrence = 10; })};
+  for (const std::size_t capacity : {4096, 40, 1})
+    for (const std::size_t some : {0, 1}) {
+      const auto of = [&]<class Lane>(bool together) {
+        return run<Lane>(frames, rules, together, capacity, {}, std::span(events).first(some));
+      };
+      const auto apart = of.template operator()<BurstLane>(false);
+      expect_the_same(apart, of.template operator()<BurstLane>(true));
+      expect_the_same(apart, of.template operator()<RoomLane>(true));
+      EXPECT_EQ(apart.dropped.size() > 100, capacity < 100);
+    }
 }
 
 /// A way out that takes some frames now and then, and a buffer before it that holds few: trains are
