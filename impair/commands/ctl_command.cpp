@@ -48,9 +48,12 @@ Json fired(const std::string& what) {
   return asked;
 }
 
-void print(const Json& answer, bool json) {
-  if (json) {
+void print(const Json& answer, const Options& options) {
+  if (options.json) {
     fmt::print("{}\n", answer.dump());
+  } else if (!options.event.empty()) {
+    // It is put in force between two bursts, or within a millisecond; the answer doesn't wait.
+    fmt::print("on its way: `show` counts the scenario's steps\n");
   } else if (answer.contains("text")) {
     fmt::print("{}", answer["text"].get<std::string>());
   } else {
@@ -67,7 +70,7 @@ ExitCode ask(const Options& options) {
         {fmt::format("{}: not a roce-impair's socket", options.socket), ExitCode::environment});
   if (!answer["ok"].get<bool>())
     return complain({answer.value("error", ""), ExitCode{answer.value("exit", 1)}});
-  print(answer, options.json);
+  print(answer, options);
   return ExitCode::done;
 }
 
@@ -76,6 +79,7 @@ template <class Prepare>
 CLI::App* add_question(CLI::App& ctl, const char* name, const char* help,
                        const std::shared_ptr<Options>& options, Command& chosen, Prepare prepare) {
   CLI::App* command = ctl.add_subcommand(name, help);
+  command->fallthrough();  // --json may stand behind it, too
   command->callback([options, &chosen, prepare] {
     options->request = prepare(*options);
     chosen = [options] { return ask(*options); };

@@ -27,8 +27,18 @@ ExitCode run(const Options& options) {
   if (!outcome) return complain(outcome.error());
   // The capture itself may be on standard output.
   std::FILE* out = options.replay.out == "-" ? stderr : stdout;
-  fmt::print(out, "{}",
-             options.json ? to_json(outcome->report).dump() + "\n" : to_text(outcome->report));
+  if (options.json) {
+    auto json = to_json(outcome->report);
+    if (outcome->not_captured) json["not_captured"] = outcome->not_captured;
+    fmt::print(out, "{}\n", json.dump());
+  } else {
+    fmt::print(out, "{}", to_text(outcome->report));
+  }
+  if (outcome->not_captured)
+    fmt::print(stderr,
+               "roce-impair: {}: {} frames came in that aren't in it, by the numbers of those that "
+               "are: from there on draws and counts of frames aren't the run's\n",
+               config.input.in, outcome->not_captured);
   if (outcome->damage) return complain(*outcome->damage);
   return outcome->report.holds() ? ExitCode::done : ExitCode::failed;
 }

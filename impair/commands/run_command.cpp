@@ -30,11 +30,12 @@ struct Options {
 };
 
 /// "10s", "500ms"; a number alone is seconds.
-Duration read_time(const std::string& text) {
+Duration read_time(const std::string& option, const std::string& text) {
   const bool bare = text.find_first_not_of("0123456789.") == std::string::npos;
   const auto time = parse_duration(bare ? text + "s" : text);
-  if (!time) throw CLI::ValidationError(time.error());
-  if (time->count() == 0) throw CLI::ValidationError("expected more than no time, found " + text);
+  if (!time) throw CLI::ValidationError(option, time.error());
+  if (time->count() == 0)
+    throw CLI::ValidationError(option, "expected more than no time, found " + text);
   return *time;
 }
 
@@ -43,7 +44,7 @@ template <class Target>
 CLI::Option* add_time(CLI::App& command, const char* name, Target& target, const char* what) {
   return command
       .add_option_function<std::string>(
-          name, [&target](const std::string& text) { target = read_time(text); }, what)
+          name, [&target, name](const std::string& text) { target = read_time(name, text); }, what)
       ->type_name("TIME");
 }
 
@@ -55,7 +56,7 @@ std::vector<int> read_cpus(const std::string& text) {
     int cpu = -1;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), cpu);
     if (error != std::errc() || end != part.data() + part.size() || cpu < 0)
-      throw CLI::ValidationError("expected CPU numbers, found " + text);
+      throw CLI::ValidationError("--core", "expected CPU numbers, found " + text);
     cpus.push_back(cpu);
   }
   return cpus;

@@ -2,6 +2,8 @@
 #include "impair/control/listening_socket.h"
 
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -44,6 +46,13 @@ std::pair<std::string, std::string> host_and_port(const std::string& address) {
   return {host, address.substr(colon + 1)};
 }
 
+/// The resolver takes any number, and wraps it.
+bool is_port(std::string_view text) noexcept {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
 }  // namespace
 
 Result<ListeningSocket> ListeningSocket::unix_socket(const std::string& path) {
@@ -71,7 +80,8 @@ Result<ListeningSocket> ListeningSocket::tcp(const std::string& address) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
-  if (host.empty() || port.empty() || getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0)
+  if (host.empty() || !is_port(port) ||
+      getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0)
     return fail(
         fmt::format("expected ADDRESS:PORT in numbers, \"127.0.0.1:9091\", found \"{}\"", address));
   const int descriptor = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -94,6 +94,9 @@ Result<LiveProfile::Version> LiveProfile::settle(Version version,
   if (!profile) return std::unexpected(profile.error());
   profile->seed = started_.seed;  // draws go on; --seed stays in force
   profile->log_all = started_.log_all;
+  // What there is room for was settled then; another path's own rate brings no more frames in.
+  profile->capacity.rate_bps = started_.capacity.rate_bps;
+  profile->capacity.smallest_frame = started_.capacity.smallest_frame;
   if (auto fits = check_fits(started_, *profile); !fits) return std::unexpected(fits.error());
   version.profile = std::move(*profile);
   return version;

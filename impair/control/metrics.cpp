@@ -74,15 +74,16 @@ void add_ports(Prometheus& out, const Report& report) {
 
 void add_spread(Prometheus& out, const Report& report, std::string_view name, std::string_view help,
                 Spread DirectionReport::* spread) {
-  out.family(name, Type::gauge, help);
+  out.family(name, Type::summary, help);
   for (const auto& direction : report.directions) {
     const Spread& found = direction.*spread;
     const std::pair<std::string_view, std::int64_t> points[] = {
         {"0.5", found.p50}, {"0.99", found.p99}, {"0.999", found.p999}, {"1", found.maximum}};
+    const Labels labels = {{"direction", direction.books.direction.name}};
     for (const auto& [quantile, ns] : points)
-      out.sample(
-          {{"direction", direction.books.direction.name}, {"quantile", std::string(quantile)}},
-          static_cast<double>(ns) * 1e-9);
+      out.sample({labels.front(), {"quantile", std::string(quantile)}},
+                 static_cast<double>(ns) * 1e-9);
+    out.count(labels, found.count);
   }
 }
 

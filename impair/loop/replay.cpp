@@ -2,9 +2,12 @@
 #include "impair/loop/replay.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,6 +18,16 @@
 namespace lw::impair {
 namespace {
 
+bool same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
+  if (one == "-" || other == "-") return false;
+  std::error_code unknown;
+  if (std::filesystem::equivalent(one, other, unknown))
+    return std::filesystem::is_regular_file(one, unknown);
+  return std::filesystem::weakly_canonical(one, unknown) ==
+             std::filesystem::weakly_canonical(other, unknown) &&
+         !std::filesystem::exists(one, unknown);
+}
+
 Result<void> feed(VirtualBump& bump, ReplaySource& source) {
   while (true) {
     const auto frame = source.next();
@@ -22,6 +35,24 @@ Result<void> feed(VirtualBump& bump, ReplaySource& source) {
     if (!*frame) return {};
     if (auto taken = bump.take(**frame); !taken) return taken;
   }
+}
+
+/// No file is written over another one of the same replay, by whatever name: pairs of what it is
+/// and its name. Devices and pipes may be shared.
+Result<void> check_apart(const ReplayConfig& config) {
+  namespace fs = std::filesystem;
+  std::vector<std::pair<std::string_view, fs::path>> files = {{"IN", config.input.in}};
+  if (config.input.back) files.emplace_back("--back", *config.input.back);
+  const std::size_t inputs = files.size();
+  files.emplace_back("OUT", config.out);
+  if (config.ledger) files.emplace_back("--ledger", *config.ledger);
+  if (config.capture) files.emplace_back("--capture", *config.capture);
+  for (std::size_t i = inputs; i < files.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (same_file(files[i].second, files[j].second))
+        return fail(fmt::format("{}: expected a file of its own for {}, found that {} is the same",
+                                files[i].second.string(), files[i].first, files[j].first));
+  return {};
 }
 
 Result<std::unique_ptr<LedgerFile>> open_ledger(const profile::ImpairProfile& profile,
@@ -59,6 +90,7 @@ Result<std::unique_ptr<VirtualBump>> make_bump(const LiveProfile::Version& versi
 
 Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayConfig& config) {
   const profile::ImpairProfile& profile = version.profile;
+  if (auto apart = check_apart(config); !apart) return std::unexpected(apart.error());
   auto source = ReplaySource::open(config.input);
   if (!source) return std::unexpected(source.error());
   auto ledger = open_ledger(profile, config);
@@ -79,6 +111,7 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
       .report = {.command = "replay", .profile = profile.name, .seed = profile.seed},
       .damage = source->damage()};
   bump->report(outcome.report);
+  outcome.not_captured = source->missing();
   if (*ledger) {
     if (auto closed = (*ledger)->close(); !closed) return std::unexpected(closed.error());
     outcome.report.ledger = LedgerReport{*config.ledger, (*ledger)->records(), 0};

@@ -22,6 +22,7 @@ struct ReplayConfig {
 struct ReplayOutcome {
   Report report;
   std::optional<Error> damage;
+  std::uint64_t not_captured = 0;  // frames that a recording's numbers say it skipped
 };
 
 /// Puts a capture, or one of each direction, through a profile's stages in virtual time: each frame

@@ -2,6 +2,7 @@
 #include "impair/loop/replay_source.h"
 
 #include <algorithm>
+#include <charconv>
 #include <span>
 
 #include <fmt/format.h>
@@ -13,6 +14,8 @@ namespace lw::impair {
 namespace {
 
 using path::Direction;
+
+constexpr std::uint64_t kMostNumber = std::uint64_t{1} << 50;
 
 /// A pcapng file may describe an interface anywhere, but the copy describes all of them first.
 /// Standard input can't be read twice: what stands up to the first frame must do. At least one.
@@ -30,6 +33,19 @@ Result<std::vector<capture::Interface>> all_interfaces(const std::string& path,
   }
   if (interfaces.empty()) interfaces.emplace_back();
   return interfaces;
+}
+
+/// The ingress frame number that comment_of() put into a recorded frame's comment.
+std::optional<std::uint64_t> number_in(std::string_view comment) noexcept {
+  constexpr std::string_view kBefore = "; frame ";
+  const auto place = comment.find(kBefore);
+  if (place == std::string_view::npos) return std::nullopt;
+  comment.remove_prefix(place + kBefore.size());
+  std::uint64_t number = 0;
+  const auto [end, error] =
+      std::from_chars(comment.data(), comment.data() + comment.size(), number);
+  if (error != std::errc{} || number > kMostNumber) return std::nullopt;
+  return number;
 }
 
 bool comes_in(const capture::Interface& interface) {
@@ -100,8 +116,14 @@ Result<void> ReplaySource::add(const std::string& path, Direction direction,
 Result<void> ReplaySource::settle_interfaces() {
   for (Feed& feed : feeds_) advance(feed);
   if (both()) return join_interfaces();
-  auto interfaces = all_interfaces(feeds_.front().path, feeds_.front().reader);
+  const Feed& feed = feeds_.front();
+  auto interfaces = all_interfaces(feed.path, feed.reader);
   if (!interfaces) return std::unexpected(interfaces.error());
+  if (std::ranges::any_of(*interfaces, comes_in))
+    return fail(
+        fmt::format("{}: a recording of roce-impair's, of both directions, with what came "
+                    "in and the same again as it went out: replay it with --both",
+                    feed.path));
   interfaces_ = std::move(*interfaces);
   return {};
 }
@@ -141,6 +163,20 @@ void ReplaySource::advance(Feed& feed) {
   }
 }
 
+/// Frames without numbers are taken to follow the ones before them.
+void ReplaySource::count_missing(Feed& feed) {
+  const std::uint64_t number = number_in(feed.front->comment).value_or(feed.next_number);
+  if (number < feed.next_number) return;
+  feed.missing += number - feed.next_number;
+  feed.next_number = number + 1;
+}
+
+std::uint64_t ReplaySource::missing() const noexcept {
+  std::uint64_t missing = 0;
+  for (const Feed& feed : feeds_) missing += feed.missing;
+  return missing;
+}
+
 Result<std::optional<Arriving>> ReplaySource::next() {
   Feed* first = nullptr;
   for (Feed& feed : feeds_) {
@@ -149,11 +185,14 @@ Result<std::optional<Arriving>> ReplaySource::next() {
   }
   if (!first) return std::nullopt;
   Arriving frame{.record = *first->front, .link = {}, .direction = first->direction};
+  if (!first->only.empty()) count_missing(*first);
   first->front.reset();
   const int type = first->reader.interfaces()[frame.record.interface].link_type;
   const auto link = roce::link_of(type);
   if (!link)
-    return fail(fmt::format("frames of link type {} can't be read", type), ExitCode::failed);
+    return fail(fmt::format("{}: offset {}: a frame of link type {}, which can't be read",
+                            first->path, frame.record.offset, type),
+                ExitCode::failed);
   frame.link = *link;
   if (both()) {
     // Standard input may come up with another one at any time.

@@ -46,6 +46,8 @@ class ReplaySource {
   /// What was wrong with a capture behind what could be read of it; after the end. The other one
   /// was read to its own end.
   [[nodiscard]] const std::optional<Error>& damage() const noexcept { return damage_; }
+  /// How many frames a recording's numbers say came in before the last one, but aren't in it.
+  [[nodiscard]] std::uint64_t missing() const noexcept;
   /// One, or both.
   [[nodiscard]] const std::vector<path::Direction>& directions() const noexcept {
     return directions_;
@@ -63,7 +65,9 @@ class ReplaySource {
     std::string_view only = {};  // the interface whose frames count; empty: all
     std::optional<capture::Record> front = {};
     bool ended = false;
+    std::uint64_t next_number = 0, missing = 0;  // of a recording: by what its comments say
   };
+  static void count_missing(Feed& feed);
 
   Result<void> add(const std::string& path, path::Direction direction, std::string_view only = {});
   void advance(Feed& feed);

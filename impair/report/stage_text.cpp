@@ -97,7 +97,8 @@ std::vector<std::pair<std::string_view, std::string>> stage_texts(const path::Ru
   if (rule.delay) texts.emplace_back("delay", format_duration(*rule.delay));
   if (rule.jitter) texts.emplace_back("jitter", jitter_text(rule));
   add("trace", rule.trace);
-  if (rule.varies()) texts.emplace_back("order", rule.keep_order ? "kept" : "free");
+  if (rule.varies() || !rule.keep_order)
+    texts.emplace_back("order", rule.keep_order ? "kept" : "free");
   add("reorder", rule.reorder);
   return texts;
 }

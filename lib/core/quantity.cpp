@@ -88,7 +88,10 @@ Parsed<Duration> parse_duration(std::string_view text) {
   const auto ns = scaled(text, kTimeUnits, kExpected);
   if (!ns) return std::unexpected(ns.error());
   if (*ns < 0 || *ns > 9.2e18) return std::unexpected(refusal("a time from 0 to 292 years", text));
-  return Duration{std::llround(*ns)};
+  const Duration time{std::llround(*ns)};
+  if (*ns > 0 && time.count() == 0)
+    return std::unexpected(refusal("a time of a nanosecond or more, or none", text));
+  return time;
 }
 
 Parsed<double> parse_bit_rate(std::string_view text) {

@@ -46,17 +46,19 @@ std::unexpected<std::string> at_line(std::size_t line, std::string_view what) {
   return std::unexpected(fmt::format("line {}: {}", line, what));
 }
 
-/// A heading says what its columns are, in words.
+/// A heading says what its columns are, in words: what has a number anywhere is none.
 bool is_heading(const Row& row) {
-  const char first = row.fields.front().empty() ? ' ' : row.fields.front().front();
-  return (first < '0' || first > '9') && first != '.';
+  return std::ranges::none_of(row.fields, [](std::string_view field) {
+    return field.find_first_of("0123456789") != std::string_view::npos;
+  });
 }
 
 Parsed<double> positive_number(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || value > 1e300)
-    return std::unexpected(fmt::format("expected a weight above 0, found \"{}\"", text));
+    return std::unexpected(
+        fmt::format("expected a weight above 0, 1e300 at most, found \"{}\"", text));
   return value;
 }
 
@@ -70,10 +72,16 @@ Parsed<std::vector<Column>> columns_of(const Row& heading) {
     if (found == kColumns.end())
       return at_line(heading.line,
                      fmt::format("expected time, delay, loss or rate, found \"{}\"", name));
-    columns.push_back(static_cast<Column>(found - kColumns.begin()));
+    const auto column = static_cast<Column>(found - kColumns.begin());
+    if (std::ranges::find(columns, column) != columns.end())
+      return at_line(heading.line, fmt::format("expected each column once, found {} again", name));
+    columns.push_back(column);
   }
-  if (columns.empty() || columns.front() != Column::time)
-    return at_line(heading.line, "expected a heading that begins with time");
+  if (columns.front() != Column::time)
+    return at_line(heading.line, fmt::format("expected a heading that begins with time, found {}",
+                                             heading.fields.front()));
+  if (columns.size() < 2)
+    return at_line(heading.line, "expected delay, loss or rate beside time, found none");
   return columns;
 }
 
@@ -111,7 +119,9 @@ Parsed<path::BinnedDelay> parse_delay_histogram(std::string_view csv) {
   bool first = true;
   for (const Row& row : rows_of(csv)) {
     if (std::exchange(first, false) && is_heading(row)) continue;
-    if (row.fields.size() != 3) return at_line(row.line, "expected low,high,weight");
+    if (row.fields.size() != 3)
+      return at_line(row.line,
+                     fmt::format("expected low,high,weight, found {} fields", row.fields.size()));
     const auto low = parse_duration(row.fields[0]), high = parse_duration(row.fields[1]);
     const auto weight = positive_number(row.fields[2]);
     if (!low) return at_line(row.line, low.error());
@@ -120,7 +130,9 @@ Parsed<path::BinnedDelay> parse_delay_histogram(std::string_view csv) {
     const path::BinnedDelay::Bin bin{static_cast<double>(low->count()),
                                      static_cast<double>(high->count()), *weight};
     if (bin.low > bin.high || (!delay.bins.empty() && bin.low < delay.bins.back().high))
-      return at_line(row.line, "expected bins that rise and don't overlap");
+      return at_line(row.line,
+                     fmt::format("expected bins that rise and don't overlap, found {} to {}",
+                                 row.fields[0], row.fields[1]));
     delay.bins.push_back(bin);
   }
   if (delay.bins.empty()) return std::unexpected("expected lines of low,high,weight, found none");
@@ -165,7 +177,10 @@ Parsed<path::TraceConfig> parse_trace(std::string_view csv) {
     if (!row) return std::unexpected(row.error());
     const bool in_place =
         trace.rows.empty() ? row->time.count() == 0 : row->time > trace.rows.back().time;
-    if (!in_place) return at_line(rows[i].line, "expected times that rise, from 0");
+    if (!in_place)
+      return at_line(rows[i].line, fmt::format("expected times that rise, the first of them 0, "
+                                               "found \"{}\"",
+                                               rows[i].fields.front()));
     trace.rows.push_back(*row);
   }
   return trace;

@@ -52,7 +52,8 @@ path::UniformDelay read_uniform(const Table& table) {
   path::UniformDelay d;
   d.low = table.get_or("low", read_ns, 0.0);
   d.high = table.require("high", read_ns, "a time, \"10us\"").value_or(d.low);
-  if (d.low > d.high) table.refuse("low", "expected at most high");
+  if (d.low > d.high)
+    table.refuse("low", fmt::format("expected at most high, {} ns, found {} ns", d.high, d.low));
   return d;
 }
 

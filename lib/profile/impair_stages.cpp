@@ -61,6 +61,11 @@ std::optional<path::PoliceConfig> read_police(const Table& rule) {
   police.burst_bytes =
       table->require("burst", read_buffer, "what may come at once, \"1MB\"").value_or(1);
   police.overhead = table->get_or("overhead", read_overhead, police.overhead);
+  const std::uint64_t cheapest = path::on_the_line(0, police.overhead);
+  if (table->has("burst") && police.burst_bytes < cheapest)
+    table->refuse("burst", fmt::format("expected at least the {} B that the smallest frame costs, "
+                                       "or none ever passes; found {} B",
+                                       cheapest, police.burst_bytes));
   table->finish();
   return police;
 }
@@ -109,7 +114,9 @@ std::optional<path::Red> read_red(const Table& table, bool has_queue) {
   red.kmax_bytes =
       table.require("kmax", parse_bytes, "bytes in the queue, \"1.5MB\"").value_or(red.kmin_bytes);
   red.pmax = table.get_or("pmax", parse_probability, 1.0);
-  if (red.kmin_bytes > red.kmax_bytes) table.refuse("kmin", "expected at most kmax");
+  if (red.kmin_bytes > red.kmax_bytes)
+    table.refuse("kmin", fmt::format("expected at most kmax, {} B, found {} B", red.kmax_bytes,
+                                     red.kmin_bytes));
   return red;
 }
 
@@ -142,8 +149,12 @@ std::optional<path::PauseConfig::Thresholds> read_thresholds(const Table& table,
   thresholds.xon_bytes =
       table.require("xon", parse_bytes, "bytes in the queue, \"400kB\"").value_or(0);
   if (thresholds.xoff_bytes > buffer)
-    table.refuse("xoff", "expected at most the buffer, or it is never reached");
-  if (thresholds.xon_bytes >= thresholds.xoff_bytes) table.refuse("xon", "expected less than xoff");
+    table.refuse("xoff", fmt::format("expected at most the buffer, {} B, or it is never reached; "
+                                     "found {} B",
+                                     buffer, thresholds.xoff_bytes));
+  if (thresholds.xon_bytes >= thresholds.xoff_bytes)
+    table.refuse("xon", fmt::format("expected less than xoff, {} B, found {} B",
+                                    thresholds.xoff_bytes, thresholds.xon_bytes));
   return thresholds;
 }
 
@@ -216,7 +227,10 @@ Parsed<std::string> read_whole_file(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in)
     return std::unexpected(fmt::format("expected a file that can be read: {}", file.string()));
-  return std::string{std::istreambuf_iterator<char>(in), {}};
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // spreadsheets begin UTF-8 with it
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  return text;
 }
 
 void read_stages(const Table& rule, const std::filesystem::path& folder, path::RuleConfig& config) {
@@ -236,8 +250,9 @@ void read_stages(const Table& rule, const std::filesystem::path& folder, path::R
     rule.refuse("queue",
                 "expected no jitter, trace, reorder or free order beside a pfc that honours "
                 "pauses (honour = false does without)");
-  if (!config.keep_order && !config.varies())
-    rule.refuse("order", "expected a jitter, a trace or a queue to make a difference, found none");
+  if (!config.keep_order && !config.varies() && !rule.has("delay"))
+    rule.refuse("order",
+                "expected a delay, a jitter, a trace or a queue to make a difference, found none");
 }
 
 }  // namespace lw::profile

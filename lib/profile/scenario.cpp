@@ -183,11 +183,22 @@ Act read_flap(const Table& table, std::size_t index) {
   return act;
 }
 
-void add_ramp(std::vector<ScenarioStep>& steps, const Edit& target,
-              const std::optional<Value>& from, Document& mistakes) {
+/// Where a rule doesn't name a stage at all, a ramp begins with nothing.
+std::optional<Value> nothing_of(const Edit& target) {
+  if (target.table != "rule" || std::holds_alternative<Entries>(target.parsed->data))
+    return std::nullopt;
+  if (target.key == "delay") return Value{target.parsed->at, std::string("0ns")};
+  constexpr std::string_view kShares[] = {"loss", "corrupt", "duplicate", "mark"};
+  if (std::ranges::find(kShares, target.key) == std::end(kShares)) return std::nullopt;
+  return Value{target.parsed->at, std::int64_t{0}};
+}
+
+void add_ramp(std::vector<ScenarioStep>& steps, const Edit& target, std::optional<Value> from,
+              Document& mistakes) {
   const auto refuse = [&](std::string_view why) {
     mistakes.refuse(target.parsed->at, fmt::format("{}: {}", target.key, why));
   };
+  if (!from) from = nothing_of(target);
   if (!from) return refuse("expected a value to go from, found none: set one before");
   for (std::size_t i = 1; i <= steps.size(); ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(steps.size());

@@ -20,16 +20,21 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+std::string_view name_of(Prometheus::Type type) noexcept {
+  using enum Prometheus::Type;
+  return type == counter ? "counter" : type == gauge ? "gauge" : "summary";
+}
+
 }  // namespace
 
 void Prometheus::family(std::string_view name, Type type, std::string_view help) {
   family_ = name;
-  text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name,
-                       type == Type::counter ? "counter" : "gauge");
+  text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, name_of(type));
 }
 
-void Prometheus::begin_sample(const Labels& labels) {
+void Prometheus::begin_sample(const Labels& labels, std::string_view suffix) {
   text_ += family_;
+  text_ += suffix;
   if (labels.empty()) return;
   char before = '{';
   for (const auto& [name, value] : labels) {
@@ -47,6 +52,11 @@ void Prometheus::sample(const Labels& labels, std::uint64_t value) {
 void Prometheus::sample(const Labels& labels, double value) {
   begin_sample(labels);
   text_ += fmt::format(" {}\n", value);
+}
+
+void Prometheus::count(const Labels& labels, std::uint64_t values) {
+  begin_sample(labels, "_count");
+  text_ += fmt::format(" {}\n", values);
 }
 
 }  // namespace lw::report

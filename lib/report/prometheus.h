@@ -16,18 +16,21 @@ namespace lw::report {
 ///   longwire_frames_total{direction="west-to-east"} 120000
 class Prometheus {
  public:
-  enum class Type : std::uint8_t { counter, gauge };
+  enum class Type : std::uint8_t { counter, gauge, summary };
   using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
-  /// Samples that follow belong to this family. A counter's name ends in `_total`.
+  /// Samples that follow belong to this family. A counter's name ends in `_total`. A summary's
+  /// samples have a label `quantile`, which nothing else may have, and beside them is its count.
   void family(std::string_view name, Type type, std::string_view help);
   void sample(const Labels& labels, std::uint64_t value);
   void sample(const Labels& labels, double value);
+  /// How many values a summary is of.
+  void count(const Labels& labels, std::uint64_t values);
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
  private:
-  void begin_sample(const Labels& labels);
+  void begin_sample(const Labels& labels, std::string_view suffix = {});
 
   std::string text_, family_;
 };

@@ -3,12 +3,14 @@
 run, or replay, is decided again as it was."""
 
 import json
+import shutil
+import struct
 import unittest
 
 import longwire_test
 from both_ways import DRAWN, INTERFACES, START, WAYS, Box, crossing
 from pcap_file import other_frame, read_pcap, roce_frame, write_pcap
-from pcapng_file import read_pcapng, write_pcapng
+from pcapng_file import PACKET, blocks, read_pcapng, write_pcapng
 
 LOGGED = DRAWN.replace('[capacity]', '[ledger]\nall = true\n[capacity]')
 
@@ -42,6 +44,9 @@ time = "8ms"
 down = "1ms"
 '''
 PAUSES = '[[rule]]\nqueue = { rate = "1Gb/s", buffer = "1MB", pfc = { priority = 3 } }\n'
+
+
+PASS = '[[rule]]\nmatch = "all"\n'
 
 
 class Recorded(Box):
@@ -103,6 +108,22 @@ class Recorded(Box):
         self.assertEqual([d['consumed']['frames'] for d in report['directions']], [8, 7])
         self.assertEqual([stamp for _, stamp, _ in frames], sorted(s for _, s, _ in frames))
 
+    def test_frames_that_a_recording_skipped_are_missed(self):
+        whole, gappy = self.folder / 'whole.pcapng', self.folder / 'gappy.pcapng'
+        self.both_ways(LOGGED, crossing(), crossing(step=11), '--capture', whole)
+        self.assertNotIn('not_captured', self.replay(LOGGED, whole, 'out2.pcapng', '--both'))
+        kept, number = [], 0
+        for kind, body, block in blocks(whole.read_bytes()):
+            if kind == PACKET and struct.unpack_from('<I', body)[0] == 0:
+                number += 1
+                if 300 <= number % 1000 < 500:
+                    continue
+            kept.append(block)
+        gappy.write_bytes(b''.join(kept))
+        report = self.replay(LOGGED, gappy, 'out2.pcapng', '--both')
+        self.assertEqual(report['directions'][0]['received']['frames'], 1600)
+        self.assertEqual(report['not_captured'], 400)
+
     def test_directions_draw_as_each_by_itself(self):
         profile = LOGGED[:LOGGED.index('[[event]]')]
         _, frames = self.both_ways(profile, crossing(), crossing(step=11))
@@ -113,7 +134,6 @@ class Recorded(Box):
 
 
 class Inputs(Box):
-    PASS = '[[rule]]\nmatch = "all"\n'
 
     def refused(self, word, source, *options, expect=2, profile=PASS):
         (self.folder / 'p.toml').write_text(profile)
@@ -126,7 +146,7 @@ class Inputs(Box):
         frames = [(interface, START + at, other_frame(interface * 10 + at))
                   for interface, at in zip((0, 2, 1, 2), stamps)]
         write_pcapng(self.folder / 'in.pcapng', INTERFACES, frames)
-        report = self.replay(self.PASS, self.folder / 'in.pcapng', 'out.pcapng', '--both')
+        report = self.replay(PASS, self.folder / 'in.pcapng', 'out.pcapng', '--both')
         _, out = read_pcapng(self.folder / 'out.pcapng')
         # Each direction is in order by itself; of equal stamps west to east's is first.
         self.assertEqual(out, [('east-to-west out', START + 1, other_frame(21)),
@@ -134,13 +154,13 @@ class Inputs(Box):
                                ('east-to-west out', START + 5, other_frame(25))])
         self.assertNotIn('stamps_backwards', report)
         # A pcap file has them in the order of time, too.
-        self.replay(self.PASS, self.folder / 'in.pcapng', 'out.pcap', '--both')
+        self.replay(PASS, self.folder / 'in.pcapng', 'out.pcap', '--both')
         self.assertEqual(read_pcap(self.folder / 'out.pcap'), [frame[1:] for frame in out])
 
     def test_in_may_be_easts(self):
         write_pcap(self.folder / 'a.pcap', [(START, other_frame(1))])
         write_pcap(self.folder / 'b.pcap', [(START, other_frame(2))])
-        self.replay(self.PASS, self.folder / 'a.pcap', 'out.pcapng', '--direction', 'east-to-west',
+        self.replay(PASS, self.folder / 'a.pcap', 'out.pcapng', '--direction', 'east-to-west',
                     '--back', self.folder / 'b.pcap')
         self.assertEqual(read_pcapng(self.folder / 'out.pcapng')[1],
                          [('east-to-west out', START, other_frame(1)),
@@ -163,6 +183,29 @@ class Inputs(Box):
         self.refused('excludes', source, '--both', '--direction', 'east-to-west')
         self.refused('none.pcap', source, '--back', self.folder / 'none.pcap')
 
+    def test_a_recording_without_both_is_refused(self):
+        source = self.folder / 'x.pcapng'
+        write_pcapng(source, INTERFACES, [(0, START, other_frame(0)), (1, START, other_frame(0))])
+        self.refused('x.pcapng: a recording of roce-impair', source)
+        # What a replay of both directions left can be one direction's again.
+        write_pcapng(source, INTERFACES[1::2], [(0, START, other_frame(0))])
+        self.replay(PASS, source, 'out.pcapng')
+
+    def test_no_file_is_written_over_another(self):
+        source, out = self.folder / 'a.pcapng', self.folder / 'out.pcapng'
+        write_pcapng(source, ['a'], [(0, START, other_frame(0))])
+        content = source.read_bytes()
+        (self.folder / 'link').symlink_to(source)
+        self.refused('--back', self.folder / 'b.pcap', '--back', out)
+        self.refused('--ledger', source, '--ledger', self.folder / 'link')
+        self.refused('--capture', source, '--capture', source)
+        self.refused('--capture', source, '--capture', out)
+        self.refused('--capture', source, '--ledger', self.folder / 'new.pcapng', '--capture',
+                     self.folder / '..' / self.folder.name / 'new.pcapng')
+        self.assertEqual(source.read_bytes(), content)
+        shutil.copy(source, out)
+        self.refused('OUT', out)
+
     def test_several_link_types_are_refused(self):
         ethernet, raw = self.folder / 'e.pcapng', self.folder / 'r.pcapng'
         packet = roce_frame(1)[14:]
@@ -183,7 +226,7 @@ class Inputs(Box):
         write_pcap(self.folder / 'east.pcap', crossing(100))
         content = (self.folder / 'east.pcap').read_bytes()
         (self.folder / 'cut.pcap').write_bytes(content[:-5])
-        (self.folder / 'p.toml').write_text(self.PASS)
+        (self.folder / 'p.toml').write_text(PASS)
         done = self.run_program('replay', self.folder / 'p.toml', self.folder / 'west.pcap',
                                 self.folder / 'out.pcap', '--json', '--back',
                                 self.folder / 'cut.pcap', expect=1)
@@ -194,7 +237,7 @@ class Inputs(Box):
     def test_standard_input_is_read_with_its_interfaces(self):
         frames = [(i % 2, START + i, other_frame(i)) for i in range(5)]
         write_pcapng(self.folder / 'in.pcapng', ['one', 'two'], frames)
-        (self.folder / 'p.toml').write_text(self.PASS)
+        (self.folder / 'p.toml').write_text(PASS)
         with open(self.folder / 'in.pcapng', 'rb') as source:
             self.run_program('replay', self.folder / 'p.toml', '-', self.folder / 'out.pcapng',
                              stdin=source)

@@ -215,6 +215,17 @@ times = 2
         self.impair('replay', self.folder / 'p.toml', self.folder / 'in.pcap',
                     self.folder / 'out.pcap', '--capture', self.folder / 'c.pcap', expect=2)
 
+    def test_the_path_that_takes_over_may_be_longer_and_of_a_higher_rate(self):
+        profile = PATHS + '''
+[[protection]]
+time = "10ms"
+outage = "1ms"
+path = { rate = "400Gb/s", span = [ { length = "1000km" } ] }
+'''
+        left, _, report = self.replay(profile)
+        self.assertEqual(report['scenario']['failed'], 0)
+        self.assertEqual(left[1200], 1200 * GAP + 4_897_388)  # km x 1.4682 / c
+
     def test_the_shipped_scenarios_run(self):
         for name in ('protection-switch', 'degrading-path'):
             profile = longwire_test.SOURCE / 'profiles' / 'impair' / f'{name}.toml'

@@ -31,6 +31,15 @@ def write_pcapng(path, names, frames, link_types=None):
             out.write(_block(PACKET, head + _padded(data)))
 
 
+def blocks(content):
+    """A file's blocks: (kind, body, all of it)."""
+    at = 0
+    while at < len(content):
+        kind, size = struct.unpack_from('<II', content, at)
+        yield kind, content[at + 8:at + size - 4], content[at:at + size]
+        at += size
+
+
 def _name_and_unit(options):
     name, unit, at = '', 1000, 0
     while at + 4 <= len(options):
@@ -48,11 +57,8 @@ def read_pcapng(path):
     """The names of the interfaces, and the frames (name, time in ns, bytes) in order."""
     with open(path, 'rb') as file:
         content = file.read()
-    interfaces, frames, at = [], [], 0
-    while at < len(content):
-        kind, size = struct.unpack_from('<II', content, at)
-        body = content[at + 8:at + size - 4]
-        at += size
+    interfaces, frames = [], []
+    for kind, body, _ in blocks(content):
         if kind == INTERFACE:
             interfaces.append(_name_and_unit(body[8:]))
         elif kind == PACKET:

@@ -26,6 +26,10 @@ TEST(Metrics, EveryWayOfBeingCountedIsASample) {
   expect("dropped_by_rule_frames_total", "", 1);
   expect("dropped_for_want_frames_total", ",want=\"no_room\"", 1);
   expect("in_flight_frames", "", 2);
+  EXPECT_THAT(text, HasSubstr("# TYPE longwire_impair_release_error_seconds summary\n"));
+  EXPECT_THAT(text, HasSubstr("release_error_seconds{direction=\"west-to-east\","
+                              "quantile=\"0.5\"} 2e-09\n"));
+  EXPECT_THAT(text, HasSubstr("release_error_seconds_count{direction=\"west-to-east\"} 6\n"));
 }
 
 TEST(Metrics, HttpAnswersGetOfMetricsOnly) {

@@ -109,7 +109,8 @@ TEST(ListeningSocket, AddressesAreNumbers) {
   const auto loopback = ListeningSocket::tcp("127.0.0.1:0");
   ASSERT_TRUE(loopback);
   EXPECT_NE(loopback->port(), 0);
-  for (const auto* wrong : {"", "9091", "127.0.0.1", "localhost:9091", ":9091", "127.0.0.1:"}) {
+  for (const auto* wrong : {"", "9091", "127.0.0.1", "localhost:9091", ":9091",
+                            "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1"}) {
     const auto refused = ListeningSocket::tcp(wrong);
     ASSERT_FALSE(refused) << wrong;
     EXPECT_THAT(refused.error().message, HasSubstr("ADDRESS:PORT"));

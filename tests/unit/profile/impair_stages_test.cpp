@@ -2,6 +2,8 @@
 #include "profile/impair_stages.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,6 +58,8 @@ TEST(ImpairStages, Police) {
   EXPECT_EQ(police->burst_bytes, 65536U);
   EXPECT_EQ(police->overhead, 4U);
   EXPECT_THAT(refusal("police = { rate = \"10Gb/s\" }"), HasSubstr("burst"));
+  EXPECT_THAT(refusal("police = { rate = \"10Gb/s\", burst = \"83B\" }"),
+              HasSubstr("x.toml:2:31: burst: expected at least the 84 B"));
   EXPECT_THAT(refusal("police = { rate = \"5b/s\", burst = \"1MB\" }"), HasSubstr("x.toml:2:19"));
 }
 
@@ -168,6 +172,19 @@ TEST(DelayFiles, AHistogramIsReadAsItStands) {
   EXPECT_THAT(parse_delay_histogram("0us,2us,1\n1us,3us,1").error(), HasSubstr("line 2"));
   EXPECT_THAT(parse_delay_histogram("0us,2us,0").error(), HasSubstr("weight"));
   EXPECT_THAT(parse_delay_histogram("# nothing\n").error(), HasSubstr("none"));
+  EXPECT_THAT(parse_delay_histogram("-1us,2us,1\n2us,3us,1").error(), HasSubstr("line 1"))
+      << "no heading";
+}
+
+TEST(DelayFiles, ASpreadsheetsByteOrderMarkIsNoPartOfTheFirstLine) {
+  const auto file = std::filesystem::path(testing::TempDir()) / "marked.csv";
+  std::ofstream(file) << "\xef\xbb\xbf" << "1us,2us,1\n";
+  EXPECT_EQ(read_whole_file(file), "1us,2us,1\n");
+}
+
+TEST(ImpairStages, OrderMayBeFreeWhereADelayMayChange) {
+  EXPECT_FALSE(rule("delay = \"1ms\"\norder = \"free\"").keep_order);
+  EXPECT_THAT(refusal("order = \"free\""), HasSubstr("x.toml:2:9: order: expected a delay"));
 }
 
 /// netem's own tables are in 8192ths of a standard deviation.
@@ -188,7 +205,9 @@ TEST(DelayFiles, ATraceHasTheColumnsItsHeadingNames) {
   EXPECT_FALSE(trace->rows[1].rate_bps);
   EXPECT_EQ(trace->rows[1].delay, milliseconds(3));
   EXPECT_FALSE(trace->rows[1].loss);
-  EXPECT_THAT(parse_trace("time,delay\n1s,1ms").error(), HasSubstr("from 0"));
+  EXPECT_THAT(parse_trace("time,delay\n1s,1ms").error(), HasSubstr("first of them 0"));
+  EXPECT_THAT(parse_trace("time,loss,loss\n0s,1,1").error(), HasSubstr("loss again"));
+  EXPECT_THAT(parse_trace("time\n0s").error(), HasSubstr("beside time"));
   EXPECT_THAT(parse_trace("time,delay\n0s,1ms,2").error(), HasSubstr("expected 2 fields"));
   EXPECT_THAT(parse_trace("time,dealy\n0s,1ms").error(), HasSubstr("dealy"));
 }

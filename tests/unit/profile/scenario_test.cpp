@@ -100,6 +100,19 @@ TEST(Scenario, ARampBeginsWhereEarlierStepsLedAndAtThePathsDelay) {
   EXPECT_EQ(after(of_path, 1).rules[0].delay, Duration(744'870));
 }
 
+TEST(Scenario, ARampOfAStageThatIsNotThereBeginsWithNothing) {
+  const auto course = [](const std::string& keys) {
+    return "[[at]]\ntime = \"1s\"\nrule = \"bare\"\nover = \"1s\"\nsteps = 2\nset = " + keys +
+           "\n[[rule]]\nname = \"bare\"\n";
+  };
+  const auto rule =
+      after(course("{ loss = \"4%\", delay = \"1ms\", duplicate = 0.2 }"), 1).rules.back();
+  EXPECT_EQ(rule.loss, path::LossConfig{0.02});
+  EXPECT_EQ(rule.delay, microseconds(500));
+  EXPECT_DOUBLE_EQ(rule.duplicate->probability, 0.1);
+  EXPECT_THAT(refusal(course("{ order = \"free\" }")), HasSubstr("a value to go from"));
+}
+
 TEST(Scenario, AProtectionIsAnOutageThenAnotherPath) {
   const std::string text =
       "[[protection]]\ntime = \"1s\"\noutage = \"50ms\"\n"
