@@ -163,8 +163,9 @@ TEST(Scenario, MistakesAreAtTheirOwnPlaces) {
               HasSubstr("set: expected path, path_order or outage"));
   EXPECT_THAT(refusal(at("time = \"1s\"\nrule = \"rest\"\nset = { name = \"x\" }\n")),
               HasSubstr("draws follow it"));
-  EXPECT_THAT(refusal(at("time = \"1s\"\nrule = \"haul\"\nover = \"1s\"\nset = { loss = 1 }\n")),
-              HasSubstr("x.toml:18:9: loss: expected a value to go from"));
+  EXPECT_THAT(
+      refusal(at("time = \"1s\"\nrule = \"haul\"\nover = \"1s\"\nset = { match = \"all\" }\n")),
+      HasSubstr("x.toml:18:9: match: expected a value to go from"));
   EXPECT_THAT(
       refusal(at("time = \"1s\"\nrule = \"rest\"\nover = \"1s\"\nset = { delay = \"9Gb/s\" }\n")),
       HasSubstr("two values of a kind"));
