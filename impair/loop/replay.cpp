@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <new>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -17,6 +15,8 @@
 
 namespace lw::impair {
 namespace {
+
+constexpr std::uint64_t kLeastRoom = 1024, kBeyondAllMemory = std::uint64_t{1} << 40;  // frames
 
 bool same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
   if (one == "-" || other == "-") return false;
@@ -55,6 +55,31 @@ Result<void> check_apart(const ReplayConfig& config) {
   return {};
 }
 
+/// How many copies can be made of a frame.
+std::uint64_t most_copies(const profile::ImpairProfile& profile) {
+  std::uint64_t copies = profile.scenario.empty() ? 0 : path::Duplicator::kMostCopies;
+  for (const auto& rule : profile.rules)
+    if (rule.duplicate) copies = path::Duplicator::kMostCopies;
+  return copies + profile.events.size();
+}
+
+/// The room that the profile asks for, or less where there are too few frames to fill it: what is
+/// refused for want of room is the same. An error: more memory than there is.
+Result<path::LaneConfig> lane_for(const profile::ImpairProfile& profile,
+                                  const ReplaySource& source) {
+  path::LaneConfig lane = lane_config(profile);
+  if (const auto frames = source.most_frames())
+    lane.capacity = std::min<std::size_t>(
+        lane.capacity, std::max(kLeastRoom, *frames * (1 + most_copies(profile))));
+  const std::uint64_t available = available_memory();
+  if (lane.capacity > kBeyondAllMemory) return not_enough_memory(profile, available);
+  const std::uint64_t needed = source.directions().size() *
+                               path::ReleaseQueue<FrameStore::Handle, StoreAccess>::bytes_needed(
+                                   path::Pipeline::kMostLines, lane.capacity);
+  if (available == 0 || needed <= available) return lane;
+  return not_enough_memory(profile, available);
+}
+
 Result<std::unique_ptr<LedgerFile>> open_ledger(const profile::ImpairProfile& profile,
                                                 const ReplayConfig& config) {
   if (!config.ledger) return nullptr;
@@ -74,18 +99,6 @@ Result<std::unique_ptr<RecordingFile>> open_recording(
   return RecordingFile::create(*config.capture, rule_names_of(profile), 0, type);
 }
 
-/// What a frame takes is asked for as it comes, but room to note each in at the start.
-Result<std::unique_ptr<VirtualBump>> make_bump(const LiveProfile::Version& version,
-                                               std::span<const path::Direction> directions,
-                                               LedgerFile* ledger, RecordingFile* recording,
-                                               capture::Writer writer) try {
-  return std::make_unique<VirtualBump>(version, directions, ledger, recording, std::move(writer));
-} catch (const std::bad_alloc&) {
-  return not_enough_memory(version.profile, available_memory());
-} catch (const std::length_error&) {
-  return not_enough_memory(version.profile, available_memory());
-}
-
 }  // namespace
 
 Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayConfig& config) {
@@ -93,6 +106,8 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
   if (auto apart = check_apart(config); !apart) return std::unexpected(apart.error());
   auto source = ReplaySource::open(config.input);
   if (!source) return std::unexpected(source.error());
+  const auto lane = lane_for(profile, *source);
+  if (!lane) return std::unexpected(lane.error());
   auto ledger = open_ledger(profile, config);
   if (!ledger) return std::unexpected(ledger.error());
   auto recording = open_recording(profile, config, source->interfaces());
@@ -100,10 +115,8 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
   auto writer =
       capture::Writer::create(config.out, capture::format_for(config.out), source->interfaces());
   if (!writer) return std::unexpected(writer.error());
-  auto made =
-      make_bump(version, source->directions(), ledger->get(), recording->get(), std::move(*writer));
-  if (!made) return std::unexpected(made.error());
-  const auto bump = std::move(*made);
+  const auto bump = std::make_unique<VirtualBump>(
+      version, *lane, source->directions(), ledger->get(), recording->get(), std::move(*writer));
   if (auto fed = feed(*bump, *source); !fed) return std::unexpected(fed.error());
   if (auto finished = bump->finish(); !finished) return std::unexpected(finished.error());
 

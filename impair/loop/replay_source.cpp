@@ -17,22 +17,27 @@ using path::Direction;
 
 constexpr std::uint64_t kMostNumber = std::uint64_t{1} << 50;
 
+/// What is in a capture.
+struct Survey {
+  std::vector<capture::Interface> interfaces;
+  std::optional<std::uint64_t> frames = {};  // unknown of standard input
+};
+
 /// A pcapng file may describe an interface anywhere, but the copy describes all of them first.
 /// Standard input can't be read twice: what stands up to the first frame must do. At least one.
-Result<std::vector<capture::Interface>> all_interfaces(const std::string& path,
-                                                       const capture::Reader& begun) {
-  std::vector<capture::Interface> interfaces = begun.interfaces();
+Result<Survey> survey(const std::string& path, const capture::Reader& begun) {
+  Survey survey{begun.interfaces()};
   if (path != "-") {
     auto reader = capture::Reader::open(path);
     if (!reader) return std::unexpected(reader.error());
-    while (true) {
+    for (survey.frames = 0;; ++*survey.frames) {
       const auto record = reader->next();
       if (!record || !*record) break;
     }
-    interfaces = reader->interfaces();
+    survey.interfaces = reader->interfaces();
   }
-  if (interfaces.empty()) interfaces.emplace_back();
-  return interfaces;
+  if (survey.interfaces.empty()) survey.interfaces.emplace_back();
+  return survey;
 }
 
 /// The ingress frame number that comment_of() put into a recorded frame's comment.
@@ -117,26 +122,30 @@ Result<void> ReplaySource::settle_interfaces() {
   for (Feed& feed : feeds_) advance(feed);
   if (both()) return join_interfaces();
   const Feed& feed = feeds_.front();
-  auto interfaces = all_interfaces(feed.path, feed.reader);
-  if (!interfaces) return std::unexpected(interfaces.error());
-  if (std::ranges::any_of(*interfaces, comes_in))
+  auto surveyed = survey(feed.path, feed.reader);
+  if (!surveyed) return std::unexpected(surveyed.error());
+  frames_ = surveyed->frames;
+  if (std::ranges::any_of(surveyed->interfaces, comes_in))
     return fail(
         fmt::format("{}: a recording of roce-impair's, of both directions, with what came "
                     "in and the same again as it went out: replay it with --both",
                     feed.path));
-  interfaces_ = std::move(*interfaces);
+  interfaces_ = std::move(surveyed->interfaces);
   return {};
 }
 
 /// An interface a direction, all of one link type.
 Result<void> ReplaySource::join_interfaces() {
   std::optional<int> type;
+  frames_ = 0;
   for (const Feed& feed : feeds_) {
-    const auto interfaces = all_interfaces(feed.path, feed.reader);
-    if (!interfaces) return std::unexpected(interfaces.error());
+    const auto surveyed = survey(feed.path, feed.reader);
+    if (!surveyed) return std::unexpected(surveyed.error());
+    if (!surveyed->frames) frames_.reset();
+    if (frames_) frames_ = std::max(*frames_, *surveyed->frames);
     if (!feed.only.empty())
-      if (auto named = check_names(feed.path, *interfaces); !named) return named;
-    for (const capture::Interface& interface : *interfaces) {
+      if (auto named = check_names(feed.path, surveyed->interfaces); !named) return named;
+    for (const capture::Interface& interface : surveyed->interfaces) {
       if (!feed.only.empty() && interface.name != feed.only) continue;
       if (!type) type = interface.link_type;
       if (interface.link_type != *type)

@@ -43,6 +43,8 @@ class ReplaySource {
   /// read.
   Result<std::optional<Arriving>> next();
 
+  /// No direction has more frames than this; nothing where that can't be known before the end.
+  [[nodiscard]] std::optional<std::uint64_t> most_frames() const noexcept { return frames_; }
   /// What was wrong with a capture behind what could be read of it; after the end. The other one
   /// was read to its own end.
   [[nodiscard]] const std::optional<Error>& damage() const noexcept { return damage_; }
@@ -78,6 +80,7 @@ class ReplaySource {
   std::deque<Feed> feeds_;
   std::vector<path::Direction> directions_;
   std::vector<capture::Interface> interfaces_;
+  std::optional<std::uint64_t> frames_;
   std::optional<Error> damage_;
 };
 

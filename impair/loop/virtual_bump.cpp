@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "impair/loop/configuration.h"
-#include "impair/loop/sizing.h"
 
 namespace lw::impair {
 namespace {
@@ -19,7 +18,7 @@ std::shared_ptr<path::CmExchange> exchange_for(std::size_t ways) {
 
 }  // namespace
 
-VirtualBump::VirtualBump(const LiveProfile::Version& version,
+VirtualBump::VirtualBump(const LiveProfile::Version& version, const path::LaneConfig& lane,
                          std::span<const path::Direction> directions, LedgerFile* ledger,
                          RecordingFile* recording, capture::Writer writer)
     : live_(version),
@@ -29,8 +28,7 @@ VirtualBump::VirtualBump(const LiveProfile::Version& version,
       names_(rule_names_of(version.profile)) {
   const auto exchange = exchange_for(directions.size());
   for (const path::Direction direction : directions)
-    ways_.emplace_back(pipeline_of(version.profile, direction, {}, exchange),
-                       lane_config(version.profile),
+    ways_.emplace_back(pipeline_of(version.profile, direction, {}, exchange), lane,
                        VirtualWay::Surroundings{&frames_, &writer_, ledger, recording});
   if (both())
     for (VirtualWay& way : ways_) way.join(pauses_);

@@ -19,11 +19,12 @@ namespace lw::impair {
 /// step, and then frames come in.
 class VirtualBump {
  public:
-  /// `directions`: one, or both. The copy has an interface for whatever a frame's interface says,
-  /// and for a direction's number where there are both. `ledger` and `recording` may be null, and
-  /// outlive it.
-  VirtualBump(const LiveProfile::Version& version, std::span<const path::Direction> directions,
-              LedgerFile* ledger, RecordingFile* recording, capture::Writer writer);
+  /// `lane`: of each direction. `directions`: one, or both. The copy has an interface for whatever
+  /// a frame's interface says, and for a direction's number where there are both. `ledger` and
+  /// `recording` may be null, and outlive it.
+  VirtualBump(const LiveProfile::Version& version, const path::LaneConfig& lane,
+              std::span<const path::Direction> directions, LedgerFile* ledger,
+              RecordingFile* recording, capture::Writer writer);
   // Its ways know where it is.
   VirtualBump(const VirtualBump&) = delete;
   VirtualBump& operator=(const VirtualBump&) = delete;

@@ -18,6 +18,8 @@
 namespace lw::profile {
 namespace {
 
+constexpr std::string_view kUntouchedName = "untouched";  // of reports, for what no rule matches
+
 using path::RuleConfig;
 using path::Ways;
 
@@ -80,6 +82,8 @@ ReadRule read_rule(const Table& table, std::size_t index, const Surroundings& ar
   ReadRule read;
   RuleConfig& rule = read.config;
   rule.name = table.get_or("name", read_text, fmt::format("rule{}", index));
+  if (rule.name == kUntouchedName)
+    table.refuse("name", "expected another one: \"untouched\" are the frames that no rule matches");
   rule.match = read_match(table);
   const Ways ways = read_direction(table);
   rule.west_to_east = ways != Ways::east_to_west;

@@ -29,11 +29,12 @@ class Feed(unittest.TestCase):
         write_pcap(self.folder / 'in.pcap', self.sent)
         (self.folder / 'profile.toml').write_text(profile_text())
 
-    def replay(self, out, *options, profile=None, source=None, expect=0):
+    def replay(self, out, *options, profile=None, source=None, expect=0, stdin=None):
         command = [longwire_test.program('roce-impair'), 'replay',
                    str(profile or self.folder / 'profile.toml'),
                    str(source or self.folder / 'in.pcap'), str(self.folder / out), *options]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False,
+                              stdin=stdin)
         self.assertEqual(done.returncode, expect, done.stderr)
         return done
 
@@ -58,6 +59,15 @@ class Replay(Feed):
         place = {data: i for i, (_, data) in enumerate(self.sent)}
         order = [place[data] for _, data in roce]
         self.assertEqual(order, sorted(order))
+
+    def test_a_delay_for_which_no_wire_would_have_room_is_replayed(self):
+        # 10 min at 100 Gb/s are 9e9 frames; this capture has fewer.
+        profile = self.folder / 'long.toml'
+        profile.write_text('[[rule]]\nmatch = "all"\ndelay = "10min"\nduplicate = 1\n')
+        self.replay('out.pcap', profile=profile)
+        received = read_pcap(self.folder / 'out.pcap')
+        self.assertEqual(received, [(stamp + 600 * 10**9, data) for stamp, data in self.sent
+                                    for _ in range(2)])
 
     def test_ledger_names_exactly_the_missing_frames(self):
         done = self.replay('out.pcap', '--ledger', str(self.folder / 'ledger'), '--json')
@@ -160,7 +170,9 @@ class Stages(Feed):
     def test_a_queue_beyond_all_memory_is_refused_with_the_arithmetic(self):
         slow = self.folder / 'slow.toml'
         slow.write_text('[[rule]]\nqueue = { rate = "1kb/s", buffer = "4GiB" }\n')
-        done = self.replay('out.pcap', profile=slow, expect=3)
+        # A file's frames could be counted.
+        with open(self.folder / 'in.pcap', 'rb') as source:
+            done = self.replay('out.pcap', profile=slow, source='-', expect=3, stdin=source)
         self.assertIn('not enough memory: 100.00 Gb/s x ', done.stderr)
 
     def test_listed_frames_are_lost_and_no_others(self):

@@ -181,6 +181,10 @@ TEST(DelayFiles, ASpreadsheetsByteOrderMarkIsNoPartOfTheFirstLine) {
   EXPECT_EQ(read_whole_file(file), "1us,2us,1\n");
 }
 
+TEST(ImpairStages, ARuleIsNotCalledAsReportsCallWhatNoneMatches) {
+  EXPECT_THAT(refusal("name = \"untouched\""), HasSubstr("x.toml:2:8: name: expected another"));
+}
+
 TEST(ImpairStages, OrderMayBeFreeWhereADelayMayChange) {
   EXPECT_FALSE(rule("delay = \"1ms\"\norder = \"free\"").keep_order);
   EXPECT_THAT(refusal("order = \"free\""), HasSubstr("x.toml:2:9: order: expected a delay"));
