@@ -58,7 +58,7 @@ Lane<Handle, Frames>::Standby::Standby(Pipeline next) : pipeline(std::move(next)
 
 template <class Handle, FrameAccess<Handle> Frames>
 void Lane<Handle, Frames>::replace(Standby& next, Instant now) noexcept {
-  next.pipeline.inherit(pipeline_, now);
+  next.pipeline.inherit(pipeline_);
   for (std::size_t i = 0; i < held_.size(); ++i) {
     if (held_[i].empty()) continue;
     if (held_[i].same_as(next.held[i])) {

@@ -62,7 +62,7 @@ RuleIndex Pipeline::index_of(const std::string& name) {
   return index;
 }
 
-void Pipeline::inherit(Pipeline& old, Instant now) noexcept {
+void Pipeline::inherit(Pipeline& old) noexcept {
   hits_ = old.hits_;
   // Occurrences go on being counted. Where events changed, those that QPs were learnt for know
   // them.
@@ -78,7 +78,7 @@ void Pipeline::inherit(Pipeline& old, Instant now) noexcept {
     const RuleIndex index = rules_[i].index();
     const std::size_t place = index < old.places_.size() ? old.places_[index] : kNowhere;
     if (place == kNowhere) continue;
-    rules_[i].inherit(old.rules_[place], configs()[i], old.configs()[place], now);
+    rules_[i].inherit(old.rules_[place], configs()[i], old.configs()[place]);
   }
 }
 

@@ -25,7 +25,7 @@ class Pipeline {
            std::span<const EventConfig> events = {}, std::span<const std::string> known = {});
 
   /// Takes over from the pipeline that it is about to replace, rule by rule: see Rule::inherit().
-  void inherit(Pipeline& old, Instant now) noexcept;
+  void inherit(Pipeline& old) noexcept;
 
   // Rules whose queues listen to pauses have a line each, as many as there are priorities. With
   // more lines for others, looking for the next release would cost more than the wheel does.

@@ -171,7 +171,11 @@ void Rule::go_on(Decision& decision, const Arrival& arrival, std::uint32_t copy,
     from = *departs;
     decision.act(Stage::queue);
   }
-  if (delays_) wait(decision, arrival, copy, from, row);
+  if (delays_) {
+    wait(decision, arrival, copy, from, row);
+  } else if (last_release_ > from) [[unlikely]] {
+    follow(decision);
+  }
 }
 
 std::optional<QueueShift> Rule::pause(const wire::PfcFields& asked, Instant now) noexcept {

@@ -41,7 +41,9 @@ class Rule {
         decision.action = Action::queue;
         decision.stage = Stage::delay;
         decision.line = lines_.usual;
-        decision.release = std::max(arrival.now + *delay_, last_release_);
+        decision.release = last_release_ = std::max(arrival.now + *delay_, last_release_);
+      } else if (last_release_ > arrival.now) [[unlikely]] {
+        follow(decision);
       }
       return decision;
     }
@@ -85,11 +87,10 @@ class Rule {
     corrupter_.apply(frame, arrival.envelope, arrival.number);
   }
 
-  /// Takes over from the rule of the same name that it is about to replace at `now`: what stages
+  /// Takes over from the rule of the same name that it is about to replace: what stages
   /// of unchanged configuration remember, and the promise that frames keep their order. Stages
   /// swap places and nothing is allocated, so `old` is fit for nothing but its end.
-  void inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_config,
-               Instant now) noexcept;
+  void inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_config) noexcept;
 
   [[nodiscard]] RuleIndex index() const noexcept { return index_; }
   /// Since its configuration, or its model of losses, last changed: to be held against these.
@@ -122,6 +123,13 @@ class Rule {
   void draw_together(std::uint64_t first, Instant nominal, Instant now,
                      std::span<Instant> out) noexcept;
   void put_in_order(std::span<Instant> releases) noexcept;
+  /// Nothing delays any more, but what still waits from when something did goes before.
+  void follow(Decision& decision) const noexcept {
+    decision.action = Action::queue;
+    decision.stage = Stage::delay;
+    decision.line = kWheel;
+    decision.release = last_release_;
+  }
   [[gnu::cold, gnu::noinline]] void look_at_wandering(Instant t, double delay) noexcept;
   void inherit_counts(Rule& old, const RuleConfig& config, const RuleConfig& old_config) noexcept;
   void hold_back(Decision& decision, const Arrival& arrival, std::uint32_t copy) noexcept;
@@ -150,8 +158,7 @@ class Rule {
   std::optional<Trace> trace_;
   std::optional<Reorderer> reorder_;
   Chance traced_loss_;
-  // No frame that keeps its order leaves before this. A constant delay keeps order by itself, but
-  // for what it inherited from a longer one.
+  // No frame that keeps its order leaves before this: when the last one does.
   Instant last_release_{Duration::min()};
   RuleStats stats_, earlier_;
 };

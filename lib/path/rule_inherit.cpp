@@ -20,8 +20,7 @@ void Rule::inherit_counts(Rule& old, const RuleConfig& config,
   earlier_.add(old.stats_);
 }
 
-void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_config,
-                   Instant now) noexcept {
+void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_config) noexcept {
   inherit_counts(old, config, old_config);
   if (config.loss == old_config.loss) std::swap(loss_, old.loss_);
   if (config.police == old_config.police) std::swap(police_, old.police_);
@@ -33,10 +32,11 @@ void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_co
   }
   if (config.jitter == old_config.jitter) std::swap(jitter_, old.jitter_);
   if (config.trace == old_config.trace) std::swap(trace_, old.trace_);
-  if (!keep_order_ || !old.delays_) return;
+  if (!keep_order_) return;
   if (config.overtakes && config.delay != old_config.delay) return;
-  last_release_ = old.last_release_;
-  if (old.plain_ && old.delay_) last_release_ = std::max(last_release_, now + *old.delay_);
+  // Right behind those that may wait on another line: which line goes first at one instant isn't
+  // said.
+  last_release_ = old.last_release_ + Duration{config == old_config ? 0 : 1};
 }
 
 }  // namespace lw::path

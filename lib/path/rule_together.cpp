@@ -21,7 +21,8 @@ Decision Rule::waiting() const noexcept {
 void Rule::releases(std::uint64_t first, Instant now, std::span<Instant> out) noexcept {
   const Instant nominal = now + delay_.value_or(Duration{});
   if (!jitter_) {
-    std::ranges::fill(out, std::max(nominal, last_release_));
+    last_release_ = std::max(nominal, last_release_);
+    std::ranges::fill(out, last_release_);
     return;
   }
   if (jitter_->wanders()) {

@@ -107,7 +107,7 @@ TEST(Trace, ThatIsTakenAwayLeavesTheQueuesRate) {
   Rule old = test::rule_of(before);
   EXPECT_EQ(old.decide(test::bare_arrival(0, at(0), 9'976)).release, at(10'000 + 1000));
   Rule rule = test::rule_of(after);
-  rule.inherit(old, after, before, at(5'000'000));
+  rule.inherit(old, after, before);
   EXPECT_EQ(rule.decide(test::bare_arrival(1, at(5'000'000), 9'976)).release,
             at(5'000'000 + 8'889 + 1000));
 }
@@ -122,7 +122,7 @@ TEST(Audit, LossesAreCountedAsLongAsTheirModelLasts) {
   Rule old = test::rule_of(config), rule = test::rule_of(later);
   std::uint64_t number = 0;
   for (; number < 5; ++number) (void)old.decide(test::bare_arrival(number));
-  rule.inherit(old, later, config, at(0));
+  rule.inherit(old, later, config);
   (void)rule.decide(test::bare_arrival(number));
   const auto lost = named(later, rule.stats(), "lost");
   ASSERT_TRUE(lost);

@@ -64,13 +64,59 @@ TEST(LaneReplace, AShorterDelayKeepsTheOrderThatWasAskedFor) {
     EXPECT_TRUE(run.admit(5, kRoce, at(2000)));
     run.finish();
     if (keep) {
-      EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(1000)}, Exit{2, at(1010)}, Exit{3, at(1020)},
-                                           Exit{4, at(1020)}, Exit{5, at(2100)}));
+      EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(1000)}, Exit{2, at(1010)}, Exit{3, at(1011)},
+                                           Exit{4, at(1011)}, Exit{5, at(2100)}));
     } else {
       EXPECT_THAT(run.exits(), ElementsAre(Exit{3, at(130)}, Exit{4, at(140)}, Exit{1, at(1000)},
                                            Exit{2, at(1010)}, Exit{5, at(2100)}));
     }
   }
+}
+
+/// Order is kept with those that are before a frame, not with those that might have been.
+TEST(LaneReplace, AShorterDelayHoldsWhereNobodyIsBefore) {
+  Lane<int> lane(pipeline({rule("r", 1000)}), {});
+  test::VirtualRun run(lane);
+  EXPECT_TRUE(run.admit(1, kRoce, at(0)));
+  replace(run, lane, {rule("r", 100)}, 800);
+  EXPECT_TRUE(run.admit(2, kRoce, at(850)));
+  EXPECT_TRUE(run.admit(3, kRoce, at(950)));
+  run.finish();
+  EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(1000)}, Exit{2, at(1001)}, Exit{3, at(1050)}));
+}
+
+TEST(LaneReplace, WithoutADelayAnyMoreNobodyIsOvertaken) {
+  auto bare = rule("r", 0);
+  bare.delay.reset();
+  auto corrupting = bare;
+  corrupting.corrupt = CorruptConfig{.probability = 1e-9};
+  for (const RuleConfig& second : {bare, corrupting}) {
+    Lane<int> lane(pipeline({rule("r", 1000)}), {});
+    test::VirtualRun run(lane);
+    EXPECT_TRUE(run.admit(1, kRoce, at(0)));
+    EXPECT_TRUE(run.admit(2, kRoce, at(10)));
+    replace(run, lane, {second}, 20);
+    EXPECT_TRUE(run.admit(3, kRoce, at(30)));
+    EXPECT_TRUE(run.admit(4, kRoce, at(1005)));
+    EXPECT_TRUE(run.admit(5, kRoce, at(1020)));
+    run.finish();
+    EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(1000)}, Exit{2, at(1010)}, Exit{3, at(1011)},
+                                         Exit{4, at(1011)}, Exit{5, at(1020)}));
+  }
+}
+
+/// Each change puts frames a nanosecond behind the last one.
+TEST(LaneReplace, ADelayThatGoesAndComesOvertakesNobody) {
+  auto bare = rule("r", 0);
+  bare.delay.reset();
+  Lane<int> lane(pipeline({rule("r", 1000)}), {});
+  test::VirtualRun run(lane);
+  EXPECT_TRUE(run.admit(1, kRoce, at(0)));
+  replace(run, lane, {bare}, 20);
+  replace(run, lane, {rule("r", 10)}, 30);
+  EXPECT_TRUE(run.admit(2, kRoce, at(40)));
+  run.finish();
+  EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(1000)}, Exit{2, at(1002)}));
 }
 
 TEST(LaneReplace, RulesComeAndGoAndAreAccountedForByName) {
