@@ -68,17 +68,10 @@ struct LossAudit {
     for (const std::uint64_t frame : m.frames) asked += frame < seen.frames ? 1U : 0U;
     checks.push_back(exact(seen.frames, seen.lost, asked));
   }
-  /// Each frame has its length's own probability, known as well as the lengths are.
-  void operator()(const BitErrors& m) const {
-    double least = 0, most = 0;
-    for (std::uint32_t i = 0; i < RuleStats::kLengths; ++i) {
-      const auto frames = static_cast<double>(stats.lengths[i]);
-      least += frames * expected_loss(m, 64 * i);
-      most += frames * (i + 1 < RuleStats::kLengths ? expected_loss(m, 64 * i + 63) : 1);
-    }
-    Check check = poisson_binomial(Stage::loss, "lost", seen.frames, seen.lost, most, most);
-    check.low -= (most - least) / static_cast<double>(seen.frames);
-    checks.push_back(check);
+  /// Each frame has its length's own probability.
+  void operator()(const BitErrors& /*m*/) const {
+    checks.push_back(poisson_binomial(Stage::loss, "lost", seen.frames, seen.lost,
+                                      stats.by_length.expected, stats.by_length.variance));
   }
   void states(const LossChain& chain, double asked) const {
     const auto frames = static_cast<double>(seen.frames);

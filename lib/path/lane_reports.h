@@ -6,6 +6,14 @@
 
 namespace lw::path {
 
+/// The frame, or what its IP header says of it, ends within an IP or a UDP header.
+inline bool is_cut(const roce::Envelope& e) noexcept {
+  const std::size_t left = e.bytes.size() - std::min(e.bytes.size(), e.network_offset);
+  if (e.ether_type == wire::kEtherTypeIpv4 && left < sizeof(wire::Ipv4)) return true;
+  if (e.ether_type == wire::kEtherTypeIpv6 && left < sizeof(wire::Ipv6)) return true;
+  return (e.ipv4 || e.ipv6) && e.protocol == wire::kProtocolUdp && !e.udp;
+}
+
 template <class Handle, FrameAccess<Handle> Frames>
 void Lane<Handle, Frames>::receive(const Decision& decision, const Arrival& arrival) noexcept {
   direction_.received.add(arrival.bytes);
@@ -13,7 +21,7 @@ void Lane<Handle, Frames>::receive(const Decision& decision, const Arrival& arri
   if (arrival.bth) return;
   if (arrival.envelope.fragment) {
     fragments_.add();
-  } else if (arrival.envelope.udp && arrival.envelope.is_roce()) {
+  } else if (is_cut(arrival.envelope) || (arrival.envelope.udp && arrival.envelope.is_roce())) {
     truncated_.add();
   }
 }

@@ -111,9 +111,10 @@ void Rule::decide_in_full(Decision& decision, const Arrival& arrival, const Aime
     decision.act(Stage::event);
     decision.aimed = foremost(aimed);
   }
-  ++stats_.corruptible;
+  const bool corruptible = !corrupts_ || corrupter_.reaches(arrival.envelope);
+  stats_.corruptible += corruptible ? 1U : 0U;
   decision.corrupt = aimed.corrupt;
-  if (corrupts_ && corrupter_.hits(arrival.number)) {
+  if (corrupts_ && corruptible && corrupter_.hits(arrival.number)) {
     decision.corrupt = true;
     decision.act(Stage::corrupt);
   }

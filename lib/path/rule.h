@@ -107,7 +107,9 @@ class Rule {
   bool is_lost(const Arrival& arrival) noexcept {
     const bool lost = loss_->drops(arrival.number, arrival.bytes);
     stats_.loss.add(lost);
-    ++stats_.lengths[std::min<std::size_t>(arrival.bytes / 64, RuleStats::kLengths - 1)];
+    if (const BitErrorLoss* bits = loss_->by_length()) {
+      stats_.by_length.add(bits->probability(arrival.bytes));
+    }
     return lost;
   }
   bool is_lost(const Arrival& arrival, const TraceConfig::Row* row) noexcept;

@@ -40,6 +40,16 @@ struct LossStats {
   }
 };
 
+/// What frames' lengths make of their losses: the sums of p and of p (1 - p).
+struct LengthStats {
+  double expected = 0, variance = 0;
+
+  void add(double probability) noexcept {
+    expected += probability;
+    variance += probability * (1 - probability);
+  }
+};
+
 /// A policer's frames. Between two drops that follow each other closely its bucket can't have been
 /// full, so what it let through meanwhile is its rate's worth, but for a frame at each end.
 struct PoliceStats {
@@ -134,10 +144,8 @@ struct RuleStats {
   LossStats loss;                              // by the rule's own model,
   LossStats traced;                            // and by its trace
   std::vector<RowStats> rows;                  // of the trace
-  /// Frames that came to the rule's own model of losses by their length, in steps of 64 B; the last
-  /// has all longer.
-  static constexpr std::size_t kLengths = 160;
-  std::array<std::uint64_t, kLengths> lengths{};
+  /// Of a model of losses that goes by the frames' lengths.
+  LengthStats by_length;
   PoliceStats police;
   QueueStats queue;
   PauseStats pauses;

@@ -18,31 +18,37 @@ void flip(wire::MutableBytes part, std::uint64_t bit) noexcept {
 // FECN, BECN and reserved bits, which the ICRC doesn't cover.
 constexpr std::ptrdiff_t kUncoveredByte = 4;
 
-/// Bytes in which bits may be flipped.
+/// Where in a frame bits may be flipped.
 struct Room {
-  wire::MutableBytes part;
+  std::size_t begin = 0, size = 0;
   bool is_packet = false;  // from the BTH to before the ICRC
 };
 
-Room room_of(wire::MutableBytes frame, const roce::Envelope& envelope,
-             CorruptConfig::Part part) noexcept {
-  if (part == CorruptConfig::Part::frame) return {frame};
+Room room_of(const roce::Envelope& envelope, CorruptConfig::Part part) noexcept {
+  const std::size_t all = envelope.bytes.size();
+  if (part == CorruptConfig::Part::frame) return {0, all};
   if (const auto icrc = roce::icrc_offset(envelope)) {
     const std::size_t begin = envelope.bth_offset();
-    return {frame.subspan(begin, *icrc - begin), true};
+    return {begin, *icrc - begin, true};
   }
-  return {frame.subspan(std::min(envelope.network_offset, frame.size()))};
+  const std::size_t begin = std::min(envelope.network_offset, all);
+  return {begin, all - begin};
 }
 
 }  // namespace
 
+bool Corrupter::reaches(const roce::Envelope& envelope) const noexcept {
+  return !config_.offset || *config_.offset < room_of(envelope, config_.part).size;
+}
+
 void Corrupter::apply(wire::MutableBytes frame, const roce::Envelope& envelope,
                       std::uint64_t number) const noexcept {
   if (frame.size() < envelope.bytes.size()) return;  // not given
-  const auto [part, is_packet] = room_of(frame, envelope, config_.part);
-  if (config_.offset) {
+  const Room room = room_of(envelope, config_.part);
+  const wire::MutableBytes part = frame.subspan(room.begin, room.size);
+  if (config_.offset && *config_.offset < room.size) {
     flip_in_a_row(part);
-  } else if (is_packet) {
+  } else if (room.is_packet) {
     // A flip that the ICRC can't tell would pass for a whole packet: that byte steps aside.
     const auto begin = part.begin();
     std::rotate(begin, begin + kUncoveredByte, begin + kUncoveredByte + 1);

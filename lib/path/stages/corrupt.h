@@ -36,8 +36,12 @@ class Corrupter {
     return probability_.hit(chance_.bits(number));
   }
 
+  /// Whether the frame is long enough to have the byte at which bits are to be flipped.
+  [[nodiscard]] bool reaches(const roce::Envelope& envelope) const noexcept;
+
   /// Flips a hit frame's bits. `frame` holds the envelope's bytes; as many bits are flipped as the
-  /// part has room for. Where the ICRC is to be recomputed but can't be found, it stays.
+  /// part has room for, and anywhere in it where it ends before the offset. Where the ICRC is to be
+  /// recomputed but can't be found, it stays.
   void apply(wire::MutableBytes frame, const roce::Envelope& envelope,
              std::uint64_t number) const noexcept;
 

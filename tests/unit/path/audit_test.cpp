@@ -200,6 +200,26 @@ TEST(Audit, BitErrorsAreHeldToTheFramesLengths) {
   }
 }
 
+/// A frame of 138 B is lost with 1 - (1 - rate)^1136, not with what its neighbours in length have.
+TEST(Audit, BitErrorsAThirdOffAreFound) {
+  auto config = test::stage_rule();
+  config.loss = BitErrors{1e-5};
+  Rule rule = test::rule_of(config);
+  for (std::uint64_t i = 0; i < 50'000; ++i) {
+    Arrival arrival = test::bare_arrival(i, instant_from_ns(static_cast<std::int64_t>(i)));
+    arrival.bytes = 138;
+    (void)rule.decide(arrival);
+  }
+  RuleStats stats = rule.stats();
+  EXPECT_TRUE(all_hold(audit(config, stats)));
+  EXPECT_NEAR(audit(config, stats)[0].asked, 1 - std::pow(1 - 1e-5, 142 * 8), 1e-9);
+  for (const double wrong : {2 / 3.0, 4 / 3.0}) {
+    stats.loss.lost =
+        static_cast<std::uint64_t>(static_cast<double>(rule.stats().loss.lost) * wrong);
+    EXPECT_FALSE(all_hold(audit(config, stats))) << wrong;
+  }
+}
+
 std::string_view verdict(double asked, std::uint64_t frames, std::uint64_t hits) {
   return binomial(Stage::loss, "lost", frames, hits, asked).holds() ? "holds" : "broken";
 }

@@ -69,6 +69,18 @@ TEST(Corrupt, OfOneBitAtRandomTheIcrcAlwaysTells) {
   }
 }
 
+TEST(Corrupt, AFrameThatEndsBeforeTheOffsetIsNotForIt) {
+  const Frame frame = roce_frame(2);
+  const auto reaches = [&](CorruptConfig::Part part, std::uint32_t offset) {
+    const CorruptConfig config{.probability = 1, .part = part, .offset = offset};
+    return Corrupter(config, Chance(1, 2)).reaches(roce::open_envelope(frame));
+  };
+  EXPECT_TRUE(reaches(CorruptConfig::Part::packet, 12 + 255));
+  EXPECT_FALSE(reaches(CorruptConfig::Part::packet, 12 + 256));  // the ICRC
+  EXPECT_TRUE(reaches(CorruptConfig::Part::frame, static_cast<std::uint32_t>(frame.size()) - 1));
+  EXPECT_FALSE(reaches(CorruptConfig::Part::frame, static_cast<std::uint32_t>(frame.size())));
+}
+
 TEST(Corrupt, RecomputedTheIcrcIsRightAgain) {
   const Frame frame = roce_frame(2);
   for (std::uint64_t number = 0; number < 50; ++number) {
@@ -84,8 +96,9 @@ TEST(Corrupt, AtAnOffsetBitsStandInARow) {
   const Frame after = corrupted(
       {.probability = 1, .bits = 3, .part = CorruptConfig::Part::frame, .offset = 50}, frame);
   EXPECT_THAT(differing_bits(frame, after), testing::ElementsAre(400, 401, 402));
-  // Past the end there is nothing to flip.
-  EXPECT_EQ(corrupted({.probability = 1, .offset = 9000}, frame), frame);
+  // An event may ask it of a frame that ends before: then they fall anywhere.
+  const Frame shorter = corrupted({.probability = 1, .bits = 3, .offset = 9000}, frame);
+  EXPECT_EQ(differing_bits(frame, shorter).size(), 3U);
 }
 
 /// Each of 8 x 60 bits about as often: chi-square with 479 degrees of freedom is below 606 but

@@ -134,6 +134,12 @@ TEST(Lane, FragmentsAndTruncatedHeadersPassAndAreCounted) {
   EXPECT_TRUE(lane.admit(2, roce::open_envelope(cut), at(0)));
   EXPECT_EQ(lane.books().fragments, 1U);
   EXPECT_EQ(lane.books().truncated, 1U);
+  for (const std::size_t within_ip_or_udp : {14U, 14U + 19, 14U + 20, 14U + 20 + 7})
+    EXPECT_TRUE(
+        lane.admit(3, roce::open_envelope(std::span(kRoce).first(within_ip_or_udp)), at(0)));
+  EXPECT_EQ(lane.books().truncated, 5U);
+  EXPECT_TRUE(lane.admit(4, roce::open_envelope(kOther), at(0)));
+  EXPECT_EQ(lane.books().truncated, 5U);
 }
 
 TEST(Lane, AbandonedFramesComeBackCounted) {
