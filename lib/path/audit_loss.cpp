@@ -68,10 +68,26 @@ struct LossAudit {
     for (const std::uint64_t frame : m.frames) asked += frame < seen.frames ? 1U : 0U;
     checks.push_back(exact(seen.frames, seen.lost, asked));
   }
-  /// Each frame has its length's own probability.
-  void operator()(const BitErrors& /*m*/) const {
-    checks.push_back(poisson_binomial(Stage::loss, "lost", seen.frames, seen.lost,
-                                      stats.by_length.expected, stats.by_length.variance));
+  /// Each frame has its length's own probability, which rises ever less with the length: that of
+  /// the mean of like lengths is too much, if anything, and what lies on the line from the shortest
+  /// to the longest of them too little.
+  void operator()(const BitErrors& m) const {
+    constexpr std::uint32_t kStep = RuleStats::kLengthStep;
+    double least = 0, most = 0;
+    for (std::uint32_t i = 0; i < RuleStats::kLengths; ++i) {
+      const LengthStats& alike = stats.lengths[i];
+      if (alike.frames == 0) continue;
+      const auto frames = static_cast<double>(alike.frames);
+      const double mean = static_cast<double>(alike.bytes) / frames;
+      const double shortest = expected_loss(m, kStep * i);
+      const double rise =
+          i + 1 < RuleStats::kLengths ? expected_loss(m, kStep * i + kStep - 1) - shortest : 0;
+      most += frames * expected_loss(m, static_cast<std::uint32_t>(std::ceil(mean)));
+      least += frames * (shortest + rise * (mean - kStep * i) / (kStep - 1));
+    }
+    Check check = poisson_binomial(Stage::loss, "lost", seen.frames, seen.lost, most, most);
+    check.low -= (most - least) / static_cast<double>(seen.frames);
+    checks.push_back(check);
   }
   void states(const LossChain& chain, double asked) const {
     const auto frames = static_cast<double>(seen.frames);

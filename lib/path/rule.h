@@ -107,9 +107,8 @@ class Rule {
   bool is_lost(const Arrival& arrival) noexcept {
     const bool lost = loss_->drops(arrival.number, arrival.bytes);
     stats_.loss.add(lost);
-    if (const BitErrorLoss* bits = loss_->by_length()) {
-      stats_.by_length.add(bits->probability(arrival.bytes));
-    }
+    const std::uint32_t step = arrival.bytes / RuleStats::kLengthStep;
+    stats_.lengths[std::min(step, RuleStats::kLengths - 1)].add(arrival.bytes);
     return lost;
   }
   bool is_lost(const Arrival& arrival, const TraceConfig::Row* row) noexcept;

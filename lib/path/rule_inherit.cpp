@@ -15,7 +15,7 @@ void Rule::inherit_counts(Rule& old, const RuleConfig& config,
   if (config == old_config) return std::swap(stats_, old.stats_);
   if (config.loss == old_config.loss) {
     std::swap(stats_.loss, old.stats_.loss);
-    std::swap(stats_.by_length, old.stats_.by_length);
+    std::swap(stats_.lengths, old.stats_.lengths);
   }
   earlier_.add(old.stats_);
 }

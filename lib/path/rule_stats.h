@@ -40,13 +40,13 @@ struct LossStats {
   }
 };
 
-/// What frames' lengths make of their losses: the sums of p and of p (1 - p).
+/// Frames of like lengths.
 struct LengthStats {
-  double expected = 0, variance = 0;
+  std::uint64_t frames = 0, bytes = 0;
 
-  void add(double probability) noexcept {
-    expected += probability;
-    variance += probability * (1 - probability);
+  void add(std::uint32_t length) noexcept {
+    ++frames;
+    bytes += length;
   }
 };
 
@@ -144,8 +144,10 @@ struct RuleStats {
   LossStats loss;                              // by the rule's own model,
   LossStats traced;                            // and by its trace
   std::vector<RowStats> rows;                  // of the trace
-  /// Of a model of losses that goes by the frames' lengths.
-  LengthStats by_length;
+  /// Frames that came to the rule's own model of losses by their length, in steps of 64 B; the last
+  /// has all longer.
+  static constexpr std::uint32_t kLengthStep = 64, kLengths = 160;
+  std::array<LengthStats, kLengths> lengths{};
   PoliceStats police;
   QueueStats queue;
   PauseStats pauses;

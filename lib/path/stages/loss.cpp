@@ -38,10 +38,8 @@ bool FourStateLoss::operator()(const LossInput& in, const Chance& chance) noexce
 
 BitErrorLoss::BitErrorLoss(const BitErrors& m) {
   of_length_.reserve(kLongestFrame + 1);
-  for (std::uint32_t bytes = 0; bytes <= kLongestFrame; ++bytes) {
-    const double probability = expected_loss(m, bytes);
-    of_length_.push_back({Threshold(probability), probability});
-  }
+  for (std::uint32_t bytes = 0; bytes <= kLongestFrame; ++bytes)
+    of_length_.emplace_back(expected_loss(m, bytes));
 }
 
 Loss::Loss(const LossConfig& config, Chance chance) : model_(model_of(config)), chance_(chance) {}

@@ -106,23 +106,12 @@ class BitErrorLoss {
  public:
   explicit BitErrorLoss(const BitErrors& m);
   bool operator()(const LossInput& in, const Chance& chance) const noexcept {
-    return of_length_[row(in.bytes)].loses.hit(chance.bits(in.number));
-  }
-  /// Of losing a frame of so many bytes without FCS.
-  [[nodiscard]] double probability(std::uint32_t bytes) const noexcept {
-    return of_length_[row(bytes)].probability;
+    const std::size_t row = in.bytes < of_length_.size() ? in.bytes : of_length_.size() - 1;
+    return of_length_[row].hit(chance.bits(in.number));
   }
 
  private:
-  struct Row {
-    Threshold loses;
-    double probability;
-  };
-  [[nodiscard]] std::size_t row(std::uint32_t bytes) const noexcept {
-    return bytes < of_length_.size() ? bytes : of_length_.size() - 1;
-  }
-
-  std::vector<Row> of_length_;
+  std::vector<Threshold> of_length_;
 };
 
 class ListedLoss {
@@ -148,10 +137,6 @@ class Loss {
   [[nodiscard]] bool drops(std::uint64_t ingress_number, std::uint32_t bytes) noexcept {
     const LossInput in{ingress_number, frames_++, bytes};
     return std::visit([&](auto& model) { return model(in, chance_); }, model_);
-  }
-  /// The model where it goes by the frames' lengths; null where not.
-  [[nodiscard]] const BitErrorLoss* by_length() const noexcept {
-    return std::get_if<BitErrorLoss>(&model_);
   }
 
  private:

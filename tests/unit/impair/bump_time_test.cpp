@@ -98,7 +98,8 @@ Outcome in_virtual_time(const std::vector<Coming>& frames) {
     auto ledger = LedgerFile::create(file, LedgerFormat::binary, rule_names_of(profile.profile), 0);
     auto writer = capture::Writer::create("/dev/null", capture::Format::pcapng, {{}, {}});
     constexpr std::array kBoth = {Direction::west_to_east, Direction::east_to_west};
-    VirtualBump bump(profile, lane_config(profile.profile), kBoth, ledger->get(), nullptr, std::move(*writer));
+    VirtualBump bump(profile, lane_config(profile.profile), kBoth, ledger->get(), nullptr,
+                     std::move(*writer));
     for (const Coming& frame : frames) {
       const auto length = static_cast<std::uint32_t>(frame.bytes.size());
       const capture::Record record{.bytes = frame.bytes, .wire_length = length, .stamp = frame.at};

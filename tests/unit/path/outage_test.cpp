@@ -63,7 +63,7 @@ TEST(Outage, FramesAreLostAndThenTheNewPathsDelayHolds) {
 /// The fibre's light would be there first: order is what the profile says.
 TEST(Outage, AShorterPathOvertakesOnlyWhereAsked) {
   EXPECT_THAT(switched(false, 150), ElementsAre(Exit{4, at(100)}, Exit{1, at(1000)},
-                                                Exit{2, at(1090)}, Exit{5, at(1100)}));
+                                                Exit{2, at(1090)}, Exit{5, at(1092)}));
   EXPECT_THAT(switched(true, 150), ElementsAre(Exit{4, at(100)}, Exit{5, at(350)},
                                                Exit{1, at(1000)}, Exit{2, at(1090)}));
 }
