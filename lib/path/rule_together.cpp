@@ -64,8 +64,7 @@ void Rule::draw_together(std::uint64_t first, Instant nominal, Instant now,
   }
 }
 
-/// None leaves before those that came before it. (No branches: which frames have to wait for
-/// others is as good as random.)
+/// None leaves before those that came before it.
 void Rule::put_in_order(std::span<Instant> releases) noexcept {
   Instant last = last_release_;
   std::uint64_t moved = 0;

@@ -111,7 +111,7 @@ void open_grh(Envelope& envelope) noexcept {
   envelope.transport_offset = envelope.network_offset + sizeof(wire::Grh);
 }
 
-/// What the layers say of a frame that is_plain_rocev2(): a fifth of the instructions.
+/// What the layers say of a frame that is_plain_rocev2(): 92 instructions in all, for 147 by them.
 void open_plain(Envelope& envelope) noexcept {
   const std::byte* at = envelope.bytes.data();
   envelope.ethernet = reinterpret_cast<const wire::Ethernet*>(at);

@@ -134,7 +134,6 @@ class Recorded(Box):
 
 
 class Inputs(Box):
-
     def refused(self, word, source, *options, expect=2, profile=PASS):
         (self.folder / 'p.toml').write_text(profile)
         done = self.run_program('replay', self.folder / 'p.toml', source,
