@@ -26,6 +26,7 @@ import time
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get('LONGWIRE_BUILD', SOURCE / 'build'))
 IMPAIR = str(BUILD / 'impair' / 'roce-impair')
+BARE = str(BUILD / 'tests' / 'bench' / 'impair_bare')
 LOOP = str(BUILD / 'tests' / 'bench' / 'impair_loop')
 RELEASE = str(BUILD / 'tests' / 'bench' / 'impair_release')
 RING = str(BUILD / 'tests' / 'bench' / 'impair_ring')
@@ -91,6 +92,10 @@ class Bench:
     def loop(self, text, qps=64, *written):
         return self.run_loop(LOOP, text, qps, self.options.core, *written)
 
+    def bare(self, text):
+        """The same of a loop that does nothing but delay, see impair_bare.cpp."""
+        return self.run_loop(BARE, text, 64, self.options.core)
+
     def sink(self, name):
         """A file of this name that is never full, and no disk's matter."""
         path = self.folder / name
@@ -143,7 +148,8 @@ class Bench:
 
 
 def comparisons(bench):
-    """(name, target, ours, peer)."""
+    """(name, target, ours, peer). The targets against a bare delay aren't asked for: they say how much
+    of what this machine's memory allows is lost to rules, counts, audit and order."""
     as_it_comes = bench.testpmd
     packed = lambda: bench.testpmd('--mbuf-size=1600')
     of = lambda text, qps=64: lambda: bench.loop(text, qps)
@@ -153,6 +159,12 @@ def comparisons(bench):
         yield f'3 ms jitter, {name}, constant : testpmd', 0.4, of(jitter(order)), as_it_comes
         yield (f'3 ms jitter, {name}, varying : testpmd', 0.4, of(jitter(order, '100ms')),
                as_it_comes)
+    bare = lambda text: lambda: bench.bare(text)
+    yield '1.9 ms : a bare delay', 0.7, of(CONSTANT), bare(CONSTANT)
+    yield ('3 ms jitter, order kept, constant : a bare delay', 0.7, of(jitter('kept')),
+           bare(jitter('kept')))
+    yield ('3 ms jitter, reordering, constant : a bare delay', 0.5, of(jitter('free')),
+           bare(jitter('free')))
     yield '64 rules, the last matches : 1 rule', 0.7, of(rules(64)), of(rules(1))
     yield ('10,000 QPs, 1,000 pending events : none', 0.8, of(events(1000), 10_000),
            of(rules(1), 10_000))

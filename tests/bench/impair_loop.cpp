@@ -10,12 +10,9 @@
 // With a ledger or a capture also how many records, or sights of a frame, went into it and how many
 // were skipped because its thread couldn't keep up.
 #include <algorithm>
-#include <cstring>
 #include <thread>
 
-#include <rte_mbuf.h>
-
-#include "bench/impair_feed.h"
+#include "bench/null_feed.h"
 #include "impair/ledger/ledger_thread.h"
 #include "impair/loop/bump.h"
 #include "impair/loop/configuration.h"
@@ -32,23 +29,6 @@ struct Options {
   int core = 0;
   std::string written;  // a ledger or a capture; empty: neither
 };
-
-/// Every buffer becomes a frame of one of the QPs.
-void fill(const nic::Pool& pool, const Options& options) {
-  std::vector<std::vector<std::byte>> frames;
-  for (std::uint32_t qp = 0; qp < options.qps; ++qp)
-    frames.push_back(bench::frame_of(options.frame_bytes, 0x100 + qp, qp));
-  rte_mempool_obj_iter(
-      pool.get(),
-      [](rte_mempool*, void* given, void* object, unsigned index) {
-        const auto& all = *static_cast<const std::vector<std::vector<std::byte>>*>(given);
-        const auto* buffer = static_cast<const rte_mbuf*>(object);
-        const auto& frame = all[index % all.size()];
-        std::memcpy(static_cast<char*>(buffer->buf_addr) + RTE_PKTMBUF_HEADROOM, frame.data(),
-                    frame.size());
-      },
-      &frames);
-}
 
 /// What is written about the frames by a thread of its own, as in a run.
 struct Writing {
@@ -168,17 +148,13 @@ void print(const std::vector<Look>& looks, const Report& end, double core_second
 int run(const Options& options) {
   auto profile = profile::load_impair_profile(options.profile);
   if (!profile) return fmt::print(stderr, "{}\n", profile.error().message), 2;
-  const std::string null = fmt::format("size={}", options.frame_bytes);
   RunConfig config;
-  config.west = *nic::parse_port_spec("net_null0," + null);
-  config.east = *nic::parse_port_spec("net_null1," + null);
   config.duration = std::chrono::seconds(options.seconds);
   config.idle = IdleMode::spin;
   config.core = options.core;
   const StopSignal stop;
-  auto equipment = open_equipment(*profile, config);
+  auto equipment = bench::null_feed(*profile, config, options.frame_bytes, options.qps);
   if (!equipment) return fmt::print(stderr, "{}\n", equipment.error().message), 3;
-  fill(equipment->pool, options);
   auto writing = open_writing(*profile, options);
   if (!writing) return fmt::print(stderr, "{}\n", writing.error().message), 3;
   const auto bump = std::make_unique<Bump>(*profile, *equipment, writing->thread.get());

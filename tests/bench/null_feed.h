@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include <rte_mbuf.h>
+
+#include "bench/impair_feed.h"
+#include "impair/loop/equipment.h"
+
+namespace lw::bench {
+
+/// Null ports on both sides whose buffers, sized for `profile`, hold real RoCE frames of `bytes`,
+/// each of one of `qps` queue pairs: net_null hands a buffer out with its length set and its bytes
+/// as they were, so every buffer of the pool is filled once, and is a frame for ever after.
+inline Result<impair::Equipment> null_feed(const profile::ImpairProfile& profile,
+                                           impair::RunConfig& config, unsigned bytes,
+                                           unsigned qps) {
+  const std::string null = fmt::format("size={}", bytes);
+  config.west = *nic::parse_port_spec("net_null0," + null);
+  config.east = *nic::parse_port_spec("net_null1," + null);
+  auto equipment = impair::open_equipment(profile, config);
+  if (!equipment) return equipment;
+  std::vector<std::vector<std::byte>> frames;
+  for (std::uint32_t qp = 0; qp < qps; ++qp) frames.push_back(frame_of(bytes, 0x100 + qp, qp));
+  rte_mempool_obj_iter(
+      equipment->pool.get(),
+      [](rte_mempool*, void* given, void* object, unsigned index) {
+        const auto& all = *static_cast<const std::vector<std::vector<std::byte>>*>(given);
+        const auto* buffer = static_cast<const rte_mbuf*>(object);
+        const auto& frame = all[index % all.size()];
+        std::memcpy(static_cast<char*>(buffer->buf_addr) + RTE_PKTMBUF_HEADROOM, frame.data(),
+                    frame.size());
+      },
+      &frames);
+  return equipment;
+}
+
+}  // namespace lw::bench
