@@ -159,14 +159,15 @@ class Lane {
   void admit_together(Rule& rule, std::span<const Handle> frames, Instant now) noexcept;
   std::uint64_t enter_in_trains(std::span<const Handle> frames, const Transit& like) noexcept;
   std::uint64_t enter_singly(std::span<const Handle> frames, const Transit& like) noexcept;
-  [[nodiscard]] std::uint64_t concerned_of(std::span<const Handle> frames) noexcept;
+  [[nodiscard]] std::uint64_t concerned_of(std::span<const Handle> frames,
+                                           const Rule* blind) noexcept;
   std::size_t admit_one_by_one(Rule& blind, std::span<const Handle> frames, std::uint64_t concerned,
                                Instant now, std::span<Handle> dropped) noexcept;
   std::size_t admit_in_runs(Rule* blind, std::span<const Handle> frames, std::uint64_t concerned,
                             Instant now, std::span<Handle> dropped) noexcept;
   std::size_t admit_run(Rule& rule, std::span<const Handle> run, Instant now,
                         std::span<Handle> dropped) noexcept;
-  bool admit_open(Handle handle, Instant now, bool may_concern) noexcept;
+  bool admit_open(Handle handle, Instant now) noexcept;
   bool admit_blindly(Rule& rule, Handle handle, std::uint32_t bytes, Instant now,
                      Amount& queued) noexcept;
   bool carry_out(Handle handle, const Arrival& arrival, const Decision& decision,

@@ -39,8 +39,8 @@ std::size_t Lane<Handle, Frames>::admit(std::span<const Handle> frames, Instant 
   for (std::size_t most = Events::kMostTogether; frames.size() > most;
        frames = frames.subspan(most))
     drops += admit(frames.first(most), now, dropped.subspan(drops));
-  const std::uint64_t concerned = concerned_of(frames);
   Rule* const blind = pipeline_.blind_rule();
+  const std::uint64_t concerned = concerned_of(frames, blind);
   if (blind && !concerned && wait_together(*blind, frames)) {
     admit_together(*blind, frames, now);
     return drops;
@@ -60,10 +60,9 @@ std::size_t Lane<Handle, Frames>::admit_one_by_one(Rule& blind, std::span<const 
   Amount queued;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const Handle handle = frames[i];
-    const bool concerns = concerned >> i & 1;
-    const bool kept = !concerns && roce::is_plain_rocev2(Frames::bytes(handle))
+    const bool kept = !(concerned >> i & 1) && roce::is_plain_rocev2(Frames::bytes(handle))
                           ? admit_blindly(blind, handle, Frames::length(handle), now, queued)
-                          : admit_open(handle, now, concerns);
+                          : admit_open(handle, now);
     if (!kept) dropped[drops++] = handle;
   }
   if (queued.frames > 0) {
@@ -73,18 +72,25 @@ std::size_t Lane<Handle, Frames>::admit_one_by_one(Rule& blind, std::span<const 
   return drops;
 }
 
-/// Of these frames those that an event may be aimed at, a bit each.
+/// Of these frames those that an event may be aimed at, a bit each, where that decides whether they
+/// have to be opened.
 template <class Handle, FrameAccess<Handle> Frames>
-std::uint64_t Lane<Handle, Frames>::concerned_of(std::span<const Handle> frames) noexcept {
+std::uint64_t Lane<Handle, Frames>::concerned_of(std::span<const Handle> frames,
+                                                 const Rule* blind) noexcept {
   if (!pipeline_.events().listening()) return 0;
-  return pipeline_.events().look_ahead(frames, [](Handle handle) { return Frames::bytes(handle); });
+  Events& events = pipeline_.events();
+  const auto bytes_of = [](Handle handle) { return Frames::bytes(handle); };
+  if (blind) return events.look_ahead(frames, bytes_of);
+  events.keep_up();
+  events.fetch(frames, bytes_of);
+  return 0;
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-bool Lane<Handle, Frames>::admit_open(Handle handle, Instant now, bool may_concern) noexcept {
+bool Lane<Handle, Frames>::admit_open(Handle handle, Instant now) noexcept {
   const roce::Envelope envelope = Frames::open(handle);
   const Arrival arrival = arrival_of(envelope, received_++, now);
-  const auto claim = pipeline_.claim(envelope, arrival.bth, may_concern);
+  const auto claim = pipeline_.claim(envelope, arrival.bth);
   return carry_out(handle, arrival, pipeline_.decide(arrival, claim), nullptr);
 }
 

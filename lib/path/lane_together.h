@@ -45,12 +45,12 @@ std::size_t Lane<Handle, Frames>::admit_in_runs(Rule* blind, std::span<const Han
   };
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const Handle handle = frames[i];
-    const bool concerns = concerned >> i & 1;
-    if (blind && !concerns && roce::is_plain_rocev2(Frames::bytes(handle)) && joins(blind, i))
+    if (blind && !(concerned >> i & 1) && roce::is_plain_rocev2(Frames::bytes(handle)) &&
+        joins(blind, i))
       continue;
     const roce::Envelope envelope = Frames::open(handle);
     const wire::Bth* bth = bth_of(envelope);
-    const auto claim = pipeline_.claim(envelope, bth, concerns);
+    const auto claim = pipeline_.claim(envelope, bth);
     if (bth && joins(pipeline_.waiting_rule(claim), i)) continue;
     end_run(i);
     begin = i + 1;

@@ -36,12 +36,11 @@ class Pipeline {
     RuleIndex place = kUntouched;
     Aimed aimed = {};
   };
-  /// Frames come in order. Events needn't see this one where it `may_concern` none: see
-  /// Events::look_ahead(). `bth` is bth_of(envelope).
-  [[nodiscard]] Claim claim(const roce::Envelope& envelope, const wire::Bth* bth,
-                            bool may_concern = true) noexcept {
+  /// Frames come in order. `bth` is bth_of(envelope).
+  [[nodiscard]] Claim claim(const roce::Envelope& envelope, const wire::Bth* bth) noexcept {
     Claim claim{classifier_.classify(envelope, bth)};
-    if (may_concern && bth && events_.listening()) claim.aimed = events_.on_packet(envelope, *bth);
+    if (bth && events_.listening() && events_.concerns(bth->dest_qp.get())) [[unlikely]]
+      claim.aimed = events_.on_packet(envelope, *bth);
     return claim;
   }
   /// What becomes of a frame; numbers rise by one a frame, and time never runs backwards.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
 #include <bit>
 #include <memory>
 #include <optional>
@@ -38,19 +37,45 @@ class Events {
   /// bth_of(envelope), not null.
   [[nodiscard]] Aimed on_packet(const roce::Envelope& envelope, const wire::Bth& bth) noexcept;
 
+  /// Hints that these frames come next: what is known of their QPs is fetched, all at once.
+  /// `bytes_of(frame)` are a frame's. Only when listening(). Most are told by the place where a
+  /// plain one has its QP; whether it is one is looked at later.
+  template <class Frame, class BytesOf>
+  void fetch(std::span<const Frame> frames, BytesOf bytes_of) const noexcept {
+    if (!pending()) return;
+    for (const Frame frame : frames) {
+      const wire::Bytes bytes = bytes_of(frame);
+      if (bytes.size() >= roce::kPlainEnd && is_wanted(roce::plain_bth(bytes).dest_qp.get()))
+        fetch(bytes);
+    }
+  }
+
   /// Frames that are looked through together.
   static constexpr std::size_t kMostTogether = 64;
   /// Which of these frames, kMostTogether at most, on_packet() must see: bit i is that of
-  /// frames[i]. All others it needn't. What is known of these ones' QPs is fetched, all at once.
-  /// `bytes_of(frame)` are a frame's. Only when listening().
+  /// frames[i]. All others it needn't. What is known of these ones' QPs is fetched. `bytes_of` and
+  /// when: as above.
   template <class Frame, class BytesOf>
   [[nodiscard]] std::uint64_t look_ahead(std::span<const Frame> frames, BytesOf bytes_of) noexcept {
-    if (pending() && exchange_) hear_others();
+    keep_up();
     std::uint64_t concerned = 0;
     for (std::size_t i = 0; i < frames.size(); ++i)
       concerned |= std::uint64_t{may_concern(bytes_of(frames[i]))} << i;
-    if (pending()) fetch(concerned, [&](int i) { return bytes_of(frames[i]); });
+    if (pending())
+      for (std::uint64_t rest = concerned; rest; rest &= rest - 1)
+        fetch(bytes_of(frames[static_cast<std::size_t>(std::countr_zero(rest))]));
     return concerned;
+  }
+
+  /// Whether on_packet() has anything to do with a packet to this QP. Only when listening().
+  [[nodiscard]] bool concerns(std::uint32_t dest_qp) const noexcept {
+    return dest_qp == wire::kGeneralServicesQp ||
+           (pending() && (all_ != EventTargets::kNobody || is_wanted(dest_qp)));
+  }
+
+  /// Hears what the other direction has said meanwhile; it has room for some bursts' worth.
+  void keep_up() noexcept {
+    if (pending() && exchange_) hear_others();
   }
 
   /// From now on connection set-up is told to the other direction's events, and heard from them:
@@ -76,28 +101,18 @@ class Events {
   using Groups = std::unordered_map<std::uint32_t, Group>;
 
   void add(const EventConfig& event);
-  /// QP 1 tells of connections.
+  /// Only when pending(). QP 1 tells of connections.
   [[nodiscard]] bool is_wanted(std::uint32_t dest_qp) const noexcept {
-    return dest_qp == wire::kGeneralServicesQp ||
-           (pending() && (seen_ < last_number_ || wanted_.may_hold(dest_qp)));
+    return dest_qp == wire::kGeneralServicesQp || seen_ < last_number_ || wanted_.may_hold(dest_qp);
   }
   /// Of a packet that isn't a plain one nothing is known without opening it.
   [[nodiscard]] bool may_concern(wire::Bytes frame) const noexcept {
-    return !roce::is_plain_rocev2(frame) || all_ != EventTargets::kNobody ||
-           is_wanted(roce::plain_bth(frame).dest_qp.get());
+    return !roce::is_plain_rocev2(frame) || concerns(roce::plain_bth(frame).dest_qp.get());
   }
-  /// Hints that the QPs of the plain ones among these are asked for next.
-  template <class BytesOf>
-  void fetch(std::uint64_t concerned, BytesOf bytes_of) const noexcept {
-    std::array<std::size_t, kMostTogether> places;
-    std::size_t count = 0;
-    for (; concerned; concerned &= concerned - 1) {
-      const wire::Bytes frame = bytes_of(std::countr_zero(concerned));
-      if (!roce::is_plain_rocev2(frame)) continue;
-      const std::uint32_t dest_qp = roce::plain_bth(frame).dest_qp.get();
-      places[count++] = qps_.fetch_place(qp_key(roce::plain_ipv4(frame), dest_qp));
-    }
-    for (std::size_t i = 0; i < count; ++i) qps_.fetch_entry(places[i]);
+  /// Hints that its QP is asked for next; nothing for one that isn't a plain one.
+  void fetch(wire::Bytes frame) const noexcept {
+    if (roce::is_plain_rocev2(frame))
+      qps_.fetch(qp_key(roce::plain_ipv4(frame), roce::plain_bth(frame).dest_qp.get()));
   }
   [[nodiscard]] QpState* track(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept;
   void hear(const roce::Envelope& envelope, const wire::Bth& bth) noexcept;

@@ -57,33 +57,22 @@ QpKey reversed(const QpKey& key, std::uint32_t dest_qp) noexcept {
 }
 
 QpTable::QpTable(std::size_t capacity)
-    : slots_(std::bit_ceil(capacity * 2)), shift_(64 - std::countr_zero(slots_.size())) {
-  entries_.reserve(capacity);
+    : entries_(std::bit_ceil(capacity * 2)), shift_(64 - std::countr_zero(entries_.size())) {
+  used_.reserve(capacity);
 }
 
 QpState* QpTable::find_or_add(const QpKey& key) noexcept {
-  const std::uint64_t hash = hash_of(key);
-  const auto tag = static_cast<std::uint32_t>(hash);
-  std::size_t at = hash >> shift_;
-  for (; slots_[at].entry; at = (at + 1) & (slots_.size() - 1)) {
-    if (slots_[at].tag != tag) continue;
-    Entry& entry = entries_[slots_[at].entry - 1];
-    if (entry.key == key) return &entry.state;
-  }
-  if (entries_.size() == entries_.capacity()) return nullptr;
-  entries_.push_back({key, {}});
-  slots_[at] = {tag, static_cast<std::uint32_t>(entries_.size())};
-  return &entries_.back().state;
+  std::size_t at = hash_of(key) >> shift_;
+  for (; !entries_[at].empty(); at = (at + 1) & (entries_.size() - 1))
+    if (entries_[at].key == key) return &entries_[at].state;
+  if (size() == capacity()) return nullptr;
+  used_.push_back(static_cast<std::uint32_t>(at));
+  entries_[at].key = key;
+  return &entries_[at].state;
 }
 
-std::size_t QpTable::fetch_place(const QpKey& key) const noexcept {
-  const std::size_t place = hash_of(key) >> shift_;
-  __builtin_prefetch(&slots_[place]);
-  return place;
-}
-
-void QpTable::fetch_entry(std::size_t place) const noexcept {
-  if (const std::uint32_t entry = slots_[place].entry) __builtin_prefetch(&entries_[entry - 1]);
+void QpTable::fetch(const QpKey& key) const noexcept {
+  __builtin_prefetch(&entries_[hash_of(key) >> shift_]);
 }
 
 }  // namespace lw::path

@@ -38,9 +38,9 @@ struct QpState {
   std::uint32_t by_number = 0, by_qpn = 0;  // what waits for it; see events.h
 };
 
-/// The QPs of one direction, by key, in the order of their coming: an index with open addressing,
-/// at most half full, beside a line of the cache for each. Nothing is allocated after construction
-/// and nothing is forgotten.
+/// The QPs of one direction, by key: open addressing, at most half full, a line of the cache for
+/// each, so that to find one takes one look at memory. Nothing is allocated after construction and
+/// nothing is forgotten.
 class QpTable {
  public:
   /// Room for `capacity` QPs.
@@ -50,33 +50,31 @@ class QpTable {
   /// until the table goes.
   [[nodiscard]] QpState* find_or_add(const QpKey& key) noexcept;
 
-  /// Hints that a key will be asked for: of its place in the index first, which is returned, and of
-  /// the entry there when that has had the time to come.
-  std::size_t fetch_place(const QpKey& key) const noexcept;
-  void fetch_entry(std::size_t place) const noexcept;
+  /// Hints that a key will be asked for.
+  void fetch(const QpKey& key) const noexcept;
 
-  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-  [[nodiscard]] std::size_t capacity() const noexcept { return entries_.capacity(); }
+  [[nodiscard]] std::size_t size() const noexcept { return used_.size(); }
+  [[nodiscard]] std::size_t capacity() const noexcept { return used_.capacity(); }
 
   /// visit(key, state), in the order of their coming.
   template <class Visit>
   void for_each(Visit visit) {
-    for (Entry& entry : entries_) visit(std::as_const(entry.key), entry.state);
+    for (const std::uint32_t place : used_)
+      visit(std::as_const(entries_[place].key), entries_[place].state);
   }
 
  private:
+  /// Empty with a key without an IP version.
   struct alignas(64) Entry {
     QpKey key;
     QpState state;
+
+    [[nodiscard]] bool empty() const noexcept { return key.dest_qp == 0; }
   };
   static_assert(sizeof(Entry) == 64);
-  /// `entry` from 1, 0: empty; `tag`: bits of the hash, so that most strangers are seen from here.
-  struct Slot {
-    std::uint32_t tag = 0, entry = 0;
-  };
 
   HugeVector<Entry> entries_;
-  HugeVector<Slot> slots_;
+  HugeVector<std::uint32_t> used_;  // places in entries_, in the order of their coming
   int shift_;
 };
 
