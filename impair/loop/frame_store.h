@@ -79,6 +79,7 @@ class StoreAccess {
   }
   void free(FrameStore::Handle handle) { store_->free(handle); }
   static void fetch(FrameStore::Handle /*handle*/) noexcept {}
+  static void fetch_all(FrameStore::Handle /*handle*/) noexcept {}
 
  private:
   FrameStore* store_;

@@ -72,6 +72,9 @@ class Way {
  private:
   static constexpr std::size_t kBurst = 32;
   static constexpr std::size_t kSendBurst = 64;
+  // About as long as both ways take to be looked at when little comes.
+  static constexpr Duration kAboutToBeDue{300};
+  static constexpr int kMostLooks = 64;
 
   void admit(std::span<rte_mbuf*> frames, Instant now) noexcept;
   bool admit_by_itself(rte_mbuf* frame, Instant now) noexcept;
@@ -81,6 +84,7 @@ class Way {
   void record_as_lost(rte_mbuf* frame, Instant now, const path::LedgerRecord& told) noexcept;
   void send_pause(const wire::PfcFields& fields, Instant now) noexcept;
   std::size_t send() noexcept;
+  std::size_t send_on_time() noexcept;
 
   nic::Port* from_;
   nic::Port* to_;

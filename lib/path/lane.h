@@ -122,6 +122,9 @@ class Lane {
   [[nodiscard]] Instant next_release() const noexcept {
     return std::min(queue_.next(), next_deadline_);
   }
+  /// A hint that there is time to fetch what will be due next: to send a frame some devices read
+  /// it.
+  void fetch_next() const noexcept { queue_.fetch_next(); }
   /// When a queue must be asked again for what it asks for; kNever where none does.
   [[nodiscard]] Instant next_ask() const noexcept { return next_ask_; }
   [[nodiscard]] std::size_t inside() const noexcept {

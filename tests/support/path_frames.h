@@ -46,6 +46,7 @@ class SharedBytes {
   }
   void free(int /*handle*/) noexcept { ++*room_; }
   static void fetch(int /*handle*/) noexcept {}
+  static void fetch_all(int /*handle*/) noexcept {}
 
  private:
   std::vector<std::byte>* bytes_ = nullptr;

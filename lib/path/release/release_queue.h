@@ -164,6 +164,12 @@ class ReleaseQueue {
     }
   }
 
+  /// Fetches the frame that is due next, all that a device may read of it, where it is on a line.
+  void fetch_next() const noexcept {
+    if (next_ != kNever && next_line_ != kWheel)
+      Frames::fetch_all(lines_[next_line_].front().handle);
+  }
+
   /// What waits on a line and is due after `after` is put off, or forward where `by` is negative,
   /// but not to before what is due until then. O(frames that are).
   void shift(LineIndex line, Instant after, Duration by) noexcept {

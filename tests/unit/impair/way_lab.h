@@ -62,7 +62,7 @@ class WayTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     std::vector<nic::PortSpec> specs;
-    for (std::size_t i = 0; i < 4; ++i) specs.push_back(*nic::parse_port_spec(RingPorts::name(i)));
+    for (std::size_t i = 0; i < 6; ++i) specs.push_back(*nic::parse_port_spec(RingPorts::name(i)));
     auto eal = nic::Eal::start({.ports = specs, .cores = {}});
     ASSERT_TRUE(eal) << eal.error().message;
     eal_.emplace(std::move(*eal));

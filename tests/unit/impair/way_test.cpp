@@ -102,5 +102,33 @@ TEST_F(WayTest, ToldACapturesTimesItDecidesAsReplayDoes) {
   }
 }
 
+/// A clock on which each look takes as long as one does.
+Instant step() noexcept { return told += Duration{20}; }
+
+/// Rings keep what was sent, so what leaves in a turn is what it has counted as sent.
+TEST_F(WayTest, WaitsForWhatIsAboutToBeDueAndForNothingElse) {
+  RingPorts ports(*eal_, {4, 5});
+  path::RuleConfig late;
+  late.delay = Duration{10'000};
+  const auto sent = [](const Way& way) { return way.lane().tallies().sent.frames.get(); };
+  for (const Duration before : {Duration{200}, Duration{2'000}}) {
+    told = instant_from_ns(5'000'000);
+    Way way(ports[0], ports[1], {path::Direction::west_to_east, 9, std::span(&late, 1)}, kLane,
+            nullptr, step);
+    ports.put(0, test::roce_frame(1, 1, 100));
+    ASSERT_TRUE(way.turn(true));
+    const Instant due = way.lane().next_release();
+    told = due - before;
+    way.turn(true);
+    const bool waited = before == Duration{200};
+    EXPECT_EQ(sent(way), waited ? 1U : 0U);
+    // Whether it waited or not: never before its time, and no longer than that takes.
+    EXPECT_EQ(told >= due, waited);
+    EXPECT_LT(told, waited ? due + Duration{100} : due - before + Duration{100});
+    EXPECT_GE(way.lane().release_error().minimum(), 0);
+    ports.take_all(1);
+  }
+}
+
 }  // namespace
 }  // namespace lw::impair
