@@ -10,18 +10,20 @@
 #include "core/bpf.h"
 #include "path/match/packet_kind.h"
 #include "roce/envelope.h"
+#include "roce/plain_rocev2.h"
 #include "wire/address.h"
 #include "wire/bth.h"
 
 namespace lw::path {
 
 /// The BTH of a RoCEv2 packet that is whole enough to be impaired as one: UDP to port 4791 over
-/// IPv4 or IPv6, tagged or not, not a fragment, with all of its BTH. Null for anything else.
+/// IPv4 or IPv6, tagged or not, not a fragment, with all of its BTH, and room for an ICRC by IP's
+/// length and by UDP's. Null for anything else.
 inline const wire::Bth* bth_of(const roce::Envelope& envelope) noexcept {
   if (!envelope.udp || envelope.fragment || !envelope.is_roce()) return nullptr;
-  const std::size_t offset = envelope.bth_offset();
-  if (offset + sizeof(wire::Bth) > envelope.network_end) return nullptr;
-  return wire::view_at<wire::Bth>(envelope.bytes, offset);
+  if (envelope.transport_offset + roce::kLeastDatagram > envelope.network_end) return nullptr;
+  if (envelope.udp->length.get() < roce::kLeastDatagram) return nullptr;
+  return wire::view_at<wire::Bth>(envelope.bytes, envelope.bth_offset());
 }
 
 /// Which frames a rule looks at in the first place.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "roce/frame.h"
 #include "roce/icrc_check.h"
+#include "roce/plain_rocev2.h"
 #include "support/property.h"
 #include "support/random_frame.h"
 
@@ -94,6 +95,12 @@ RC_GTEST_PROP(OpenEnvelope, FindsTheSameByTheShortCut, ()) {
   if (*rc::gen::arbitrary<bool>())
     bytes[kLink + *rc::gen::inRange<std::size_t>(0, 40)] ^=
         static_cast<std::byte>(1U << *rc::gen::inRange(0, 8));
+  constexpr std::size_t kIpLength = kLink + 2, kUdpLength = kLink + sizeof(wire::Ipv4) + 4;
+  if (*rc::gen::inRange(0, 3) == 0) {
+    const std::size_t length = *rc::gen::element(kIpLength, kUdpLength);
+    bytes[length] = std::byte{0};
+    bytes[length + 1] = static_cast<std::byte>(*rc::gen::inRange(0, 60));
+  }
   if (*rc::gen::inRange(0, 4) == 0) bytes.resize(*rc::gen::inRange(kLink + 1, bytes.size()));
   const Envelope whole = open_envelope(bytes);
   RC_PRE(whole.ether_type == wire::kEtherTypeIpv4 && whole.vlan_count == 0);
@@ -113,6 +120,11 @@ RC_GTEST_PROP(OpenEnvelope, FindsTheSameByTheShortCut, ()) {
   RC_ASSERT(whole.transport_offset == bare.transport_offset + kLink);
   RC_ASSERT(whole.network_offset == kLink);
   RC_ASSERT(whole.ethernet != nullptr);
+  const bool plain = bare.is_roce() && !bare.fragment && bare.ipv4->header_length() == 20 &&
+                     packet.size() >= 20 + 8 + 12 && bare.network_end >= 20 + 8 + 12 + 4 &&
+                     bare.udp->length.get() >= 8 + 12 + 4;
+  RC_CLASSIFY(plain, "plain");
+  RC_ASSERT(is_plain_rocev2(bytes) == plain);
 }
 
 }  // namespace

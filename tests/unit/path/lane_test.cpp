@@ -140,6 +140,12 @@ TEST(Lane, FragmentsAndTruncatedHeadersPassAndAreCounted) {
   EXPECT_EQ(lane.books().truncated, 5U);
   EXPECT_TRUE(lane.admit(4, roce::open_envelope(kOther), at(0)));
   EXPECT_EQ(lane.books().truncated, 5U);
+  auto ends_too_soon = kRoce;  // by the UDP length
+  ends_too_soon[14 + 20 + 4] = std::byte{0};
+  ends_too_soon[14 + 20 + 5] = std::byte{8 + 12 + 3};
+  EXPECT_TRUE(lane.admit(5, roce::open_envelope(ends_too_soon), at(0)));
+  EXPECT_EQ(lane.books().truncated, 6U);
+  EXPECT_EQ(lane.books().rules[0].received.frames, 0U);
 }
 
 TEST(Lane, AbandonedFramesComeBackCounted) {
