@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/output_name.h"
 #include "gen/commands/dcqcn_options.h"
 #include "gen/commands/transport_option.h"
 
@@ -62,6 +63,8 @@ void check_usage(const CLI::App& command, const PerfCommand& options) {
     throw CLI::ValidationError("--duration", "goes with --pattern bw and blast: give -n");
   if (!options.points.empty() && options.pcap.empty())
     throw CLI::ValidationError("--pcap-at", "goes with --pcap FILE");
+  if (const auto plain = check_plain_name(options.pcap); !plain)
+    throw CLI::ValidationError("--pcap", plain.error().message);
   check_congestion(command, options);
   if (options.sim) {
     for (const char* name : {"--peer", "--peer-mac", "--address", "--mac", "--service", "--wait",

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/output_name.h"
+
 namespace lw::impair {
 namespace {
 
@@ -65,6 +67,7 @@ LedgerFormat ledger_format_for(std::string_view path) noexcept {
 Result<std::unique_ptr<LedgerFile>> LedgerFile::create(const std::string& path, LedgerFormat format,
                                                        RuleNames rules,
                                                        std::int64_t clock_offset_ns) {
+  if (auto plain = check_plain_name(path); !plain) return std::unexpected(plain.error());
   std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
   if (!file) return refuse(path, errno);
   return std::unique_ptr<LedgerFile>(

@@ -12,6 +12,7 @@
 
 #include "capture/pcap_format.h"
 #include "capture/pcapng_format.h"
+#include "core/output_name.h"
 
 namespace lw::capture {
 namespace {
@@ -82,6 +83,7 @@ Result<Writer> Writer::create(const std::string& path, Format format,
   const auto other_link = [&](const Interface& i) {
     return i.link_type != interfaces.front().link_type;
   };
+  if (auto plain = check_plain_name(path); !plain) return std::unexpected(plain.error());
   if (interfaces.empty()) return fail(fmt::format("{}: a capture needs an interface", path));
   if (format != Format::pcapng && std::ranges::any_of(interfaces, other_link)) {
     return fail(

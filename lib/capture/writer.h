@@ -24,7 +24,8 @@ Format format_for(std::string_view path) noexcept;
 /// written out at destruction, without a word if that fails: close() tells. One thread.
 class Writer {
  public:
-  /// "-" is standard output. A pcap file has one link type, so all `interfaces` share it.
+  /// "-" is standard output. A pcap file has one link type, so all `interfaces` share it. Nothing
+  /// is written compressed: such a name is refused (usage).
   static Result<Writer> create(const std::string& path, Format format,
                                std::vector<Interface> interfaces = {Interface{}});
   Writer(Writer&&) noexcept;

@@ -8,6 +8,8 @@
 
 #include <fmt/core.h>
 
+#include "core/output_name.h"
+
 namespace lw::nic {
 namespace {
 
@@ -74,6 +76,7 @@ Result<PortSpec> parse_pcap(std::string_view text, std::string_view rest) {
   if (out.find(',') != std::string_view::npos ||
       rest.find_first_of("=[]") != std::string_view::npos)
     return refuse(text, "a capture's name can't hold `,`, `=`, `[` or `]`");
+  if (auto plain = check_plain_name(out); !plain) return std::unexpected(plain.error());
   return PortSpec{std::string(text), PcapPort{std::string(in), std::string(out)}};
 }
 

@@ -154,6 +154,11 @@ class Replay(Feed):
         self.assertIn('bad.toml:2:1', done.stderr)
         self.replay('out.pcap', '--direction', 'up', expect=2)
         self.replay('out.pcap', source=self.folder / 'none.pcap', expect=2)
+        for out, options in (('out.pcap.gz', ()), ('out.pcap', ('--ledger', 'ledger.gz')),
+                             ('out.pcap', ('--capture', 'c.pcapng.gz'))):
+            done = self.replay(out, *options, expect=2)
+            self.assertIn('.gz', done.stderr)
+            self.assertFalse((self.folder / 'out.pcap.gz').exists())
 
 
 class Stages(Feed):

@@ -2,6 +2,7 @@
 #include "capture/writer.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -111,6 +112,9 @@ TEST(Writer, OtherProgramsReadWhatItWrites) {
 TEST(Writer, RefusesWhatTheFormatCannotHold) {
   EXPECT_FALSE(Writer::create(path_of("no.pcap"), Format::pcap, {{1, 0, ""}, {101, 0, ""}}));
   EXPECT_FALSE(Writer::create(path_of("no.pcap"), Format::pcap, {}));
+  const std::string compressed = path_of("no.pcap.gz");
+  EXPECT_FALSE(Writer::create(compressed, Format::pcap));
+  EXPECT_FALSE(std::filesystem::exists(compressed));
   auto writer = Writer::create(path_of("stamps.pcap"), Format::pcap);
   ASSERT_TRUE(writer);
   EXPECT_FALSE(writer->write(instant_from_ns(-1), bytes_of("a"), 1));

@@ -82,6 +82,7 @@ TEST(PortSpec, RefusalsSayWhatWasExpected) {
   EXPECT_THAT(refusal("pcap:,"), HasSubstr("pcap:,OUT"));
   EXPECT_THAT(refusal("pcap:a,b,c"), HasSubstr("can't hold `,`"));
   EXPECT_THAT(refusal("pcap:a=b"), HasSubstr("`=`"));
+  EXPECT_THAT(refusal("pcap:a,b.pcap.gz"), HasSubstr("name it b.pcap"));
   EXPECT_THAT(refusal("3b:00.8"), HasSubstr("0000:3b:00.0"));
   EXPECT_THAT(refusal("eth1/x"), HasSubstr("eth1/x"));
   EXPECT_THAT(refusal("an_interface_name_too_long"), HasSubstr("memif:PATH[,server]"));
