@@ -35,7 +35,9 @@ Bump::Bump(const profile::ImpairProfile& profile, Equipment& equipment, path::Le
 
 bool Bump::over(Instant now, const RunConfig& config) const noexcept {
   if (config.duration && now - start_ >= *config.duration) return true;
-  if (eastward_.source_exhausted() && westward_.source_exhausted()) return true;
+  // Null ports never bring a frame, but there is no end that one could wait for.
+  const bool ends = nic::reads_file(config.west) || nic::reads_file(config.east);
+  if (ends && eastward_.source_exhausted() && westward_.source_exhausted()) return true;
   const Instant last = std::max(eastward_.last_received(), westward_.last_received());
   return config.until_idle && now - last >= *config.until_idle;
 }

@@ -57,7 +57,7 @@ class Port {
     return rte_eth_tx_burst(id_, queue, frames.data(), static_cast<std::uint16_t>(frames.size()));
   }
 
-  /// True once a file has been read to its end; never for anything that isn't a file.
+  /// True once a file has been read to its end, and of a port that has none to read.
   [[nodiscard]] bool exhausted() const noexcept { return finite_ && idle_; }
   /// True where frames come from a file or nowhere: nothing new will ever arrive once exhausted.
   [[nodiscard]] bool finite() const noexcept { return finite_; }

@@ -121,6 +121,11 @@ Result<PortSpec> parse_port_spec(std::string_view text) {
   return parse_interface(text, text, false);
 }
 
+bool reads_file(const PortSpec& spec) {
+  const auto* port = spec.as<PcapPort>();
+  return port && !port->in.empty();
+}
+
 bool needs_eal_memory(const PortSpec& spec) {
   if (spec.as<PciPort>()) return true;
   if (const auto* port = spec.as<InterfacePort>()) return port->af_xdp;

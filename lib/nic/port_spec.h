@@ -57,6 +57,9 @@ struct PortSpec {
 /// The error (usage) says what was expected and what was found.
 Result<PortSpec> parse_port_spec(std::string_view text);
 
+/// True where frames come from a file, which ends.
+bool reads_file(const PortSpec& spec);
+
 /// True where the device reads and writes buffers by itself (DMA, or another process's mapping),
 /// so that they must lie in EAL's memory.
 bool needs_eal_memory(const PortSpec& spec);

@@ -135,6 +135,16 @@ class Run(unittest.TestCase):
         self.assertTrue(self.finish(server)['identity_holds'])
         self.assertTrue(os.path.exists(self.path('ready')))
 
+    def test_ports_that_bring_nothing_are_no_reason_to_end(self):
+        for options in (('--duration', '300ms'), ('--duration', '300ms', '--cores', '2')):
+            report = self.finish(self.start('null', 'pcap:,' + self.path('out.pcap'), *options))
+            self.assertGreaterEqual(report['seconds'], 0.3)
+        endless = self.start('null', 'null', '--ready-file', self.path('ready'))
+        while not os.path.exists(self.path('ready')):
+            self.assertIsNone(endless.poll())
+        endless.send_signal(signal.SIGTERM)
+        self.assertTrue(self.finish(endless)['identity_holds'])
+
     def test_what_is_not_there_is_the_environment(self):
         missing = self.finish(self.start('noeth99', 'null'), expect=3)
         self.assertIn('lo', missing)

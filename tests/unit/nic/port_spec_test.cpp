@@ -90,6 +90,12 @@ TEST(PortSpec, RefusalsSayWhatWasExpected) {
   EXPECT_THAT(refusal(std::string_view("eth\0", 4)), HasSubstr("control character"));
 }
 
+TEST(PortSpec, OnlyFilesEnd) {
+  for (const auto* text : {"pcap:a", "pcap:a,b"}) EXPECT_TRUE(reads_file(*parse_port_spec(text)));
+  for (const auto* text : {"pcap:,b", "null", "net_null0", "memif:x", "eth1"})
+    EXPECT_FALSE(reads_file(*parse_port_spec(text))) << text;
+}
+
 TEST(PortSpec, OnlyDriversThatCopyTakePackedBuffers) {
   for (const auto* text : {"eth1", "memif:x", "pcap:x", "null", "net_tap0,iface=x", "net_null3"})
     EXPECT_FALSE(needs_eal_memory(*parse_port_spec(text))) << text;
