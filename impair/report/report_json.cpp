@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <span>
+
 #include <nlohmann/json.hpp>
 
 #include "impair/report/report.h"
@@ -43,6 +46,14 @@ Json of_check(const path::Check& check) {
           {"holds", check.holds()}};
 }
 
+/// How many runs of 1, 2, ... lost frames ended, as far as there were any.
+std::span<const std::uint64_t> ended_runs(const path::LossStats& loss) {
+  const std::span all(loss.runs);
+  const auto longest = std::ranges::find_if(all.rbegin(), all.rend(),
+                                            [](std::uint64_t count) { return count > 0; });
+  return all.first(static_cast<std::size_t>(all.rend() - longest));
+}
+
 Json of_stages(const StagesReport& report) {
   const path::RuleStats& stats = report.stats;
   Json json = {{"rule", report.rule}, {"acted", Json::object()}, {"checks", Json::array()}};
@@ -50,7 +61,7 @@ Json of_stages(const StagesReport& report) {
     if (stats.acted[i] > 0) json["acted"][name_of(static_cast<path::Stage>(i))] = stats.acted[i];
   path::LossStats loss = stats.loss;
   loss.add(stats.traced);
-  json["loss"] = {{"frames", loss.frames}, {"lost", loss.lost}, {"runs", loss.runs}};
+  json["loss"] = {{"frames", loss.frames}, {"lost", loss.lost}, {"runs", ended_runs(loss)}};
   json["not_ect"] = stats.not_ect;
   json["queue"] = {{"tail_dropped", stats.tail_dropped}, {"peak_bytes", stats.peak_queue_bytes}};
   if (stats.pauses != path::PauseStats{})

@@ -25,6 +25,17 @@ TEST(Report, JsonHoldsTheBooksAndTheVerdict) {
   EXPECT_EQ(east["rules"][0]["name"], "haul");
 }
 
+TEST(Report, RunsOfLossesGoAsFarAsThereWereAny) {
+  Report report = sound_report();
+  path::RuleStats& stats = report.directions[0].stages.emplace_back().stats;
+  const auto runs = [&] { return to_json(report)["directions"][0]["stages"][0]["loss"]["runs"]; };
+  EXPECT_EQ(runs().dump(), "[]");
+  stats.loss.runs[2] = 5;
+  EXPECT_EQ(runs().dump(), "[0,0,5]");
+  stats.traced.runs.back() = 1;
+  EXPECT_EQ(runs().size(), path::LossStats::kRuns);
+}
+
 TEST(Report, BooksThatDoNotAddUpAreNotHidden) {
   Report report = sound_report();
   report.directions[0].books.rules[0].sent.frames = 7;
