@@ -53,7 +53,6 @@ std::size_t Lane<Handle, Frames>::admit_in_runs(Rule* blind, std::span<const Han
     const auto claim = pipeline_.claim(envelope, bth);
     if (bth && joins(pipeline_.waiting_rule(claim), i)) continue;
     end_run(i);
-    begin = i + 1;
     const Arrival arrival = arrival_of(envelope, received_++, now);
     if (!carry_out(handle, arrival, pipeline_.decide(arrival, claim), nullptr))
       dropped[drops++] = handle;
