@@ -49,8 +49,8 @@ Json of_check(const path::Check& check) {
 /// How many runs of 1, 2, ... lost frames ended, as far as there were any.
 std::span<const std::uint64_t> ended_runs(const path::LossStats& loss) {
   const std::span all(loss.runs);
-  const auto longest = std::ranges::find_if(all.rbegin(), all.rend(),
-                                            [](std::uint64_t count) { return count > 0; });
+  const auto longest =
+      std::ranges::find_if(all.rbegin(), all.rend(), [](std::uint64_t count) { return count > 0; });
   return all.first(static_cast<std::size_t>(all.rend() - longest));
 }
 
