@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "core/output_name.h"
@@ -20,17 +21,6 @@ std::unexpected<Error> refuse(const std::string& path, int error) {
 /// Quoted and escaped; names come from a profile and may hold anything.
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-void add_stages(fmt::appender out, path::StageSet stages) {
-  std::string_view before = R"(,"stages":[")";
-  for (std::size_t i = 0; i < path::kStages; ++i) {
-    const auto stage = static_cast<path::Stage>(i);
-    if (!stages.has(stage)) continue;
-    fmt::format_to(out, "{}{}", before, name_of(stage));
-    before = R"(",")";
-  }
-  fmt::format_to(out, R"("])");
 }
 
 }  // namespace
@@ -50,7 +40,8 @@ std::string ledger_line(const path::LedgerRecord& record, const RuleNames& rules
   fmt::format_to(out, R"(,"rule":{},"stage":"{}","action":"{}")",
                  record.rule < names.size() ? quoted(names[record.rule]) : "null",
                  name_of(record.stage), record.action());
-  if (record.acted.several()) add_stages(out, record.acted);
+  if (record.acted.several())
+    fmt::format_to(out, R"(,"stages":["{}"])", fmt::join(names_of(record.acted), R"(",")"));
   if (record.copy > 0) fmt::format_to(out, R"(,"copy":{})", record.copy);
   if (record.roce)
     fmt::format_to(

@@ -2,6 +2,7 @@
 #include "impair/recording/sighting.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace lw::impair {
 
@@ -26,7 +27,11 @@ std::string comment_of(const path::LedgerRecord& record, const RuleNames& rules)
   std::string text = fmt::format("{}; frame {}", record.action(), record.number);
   if (record.copy > 0) text += fmt::format(", copy {}", record.copy);
   if (record.rule < names.size()) text += fmt::format("; rule {}", names[record.rule]);
-  if (record.stage != path::Stage::none) text += fmt::format("; stage {}", name_of(record.stage));
+  if (record.acted.several()) {
+    text += fmt::format("; stages {}", fmt::join(names_of(record.acted), ", "));
+  } else if (record.stage != path::Stage::none) {
+    text += fmt::format("; stage {}", name_of(record.stage));
+  }
   return text;
 }
 

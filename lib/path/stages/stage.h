@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "core/chance.h"
 #include "path/direction.h"
@@ -64,6 +65,15 @@ class StageSet {
  private:
   std::uint16_t bits_ = 0;
 };
+
+/// In the order in which they act.
+inline std::vector<std::string_view> names_of(StageSet stages) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < kStages; ++i)
+    if (const auto stage = static_cast<Stage>(i); stages.has(stage))
+      names.push_back(name_of(stage));
+  return names;
+}
 
 /// The draws of one stage of one rule in one direction (DESIGN 2.5): they depend on nothing else
 /// but the seed and the ingress frame number, so that changing a rule leaves all others alone.

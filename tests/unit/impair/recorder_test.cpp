@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/chance.h"
+#include "impair/recording/sighting.h"
 
 namespace lw::impair {
 namespace {
@@ -115,6 +116,22 @@ TEST(Recorder, AnotherThreadTakesThemInOrder) {
     ++seen;
   }
   EXPECT_EQ(seen + recorder.skipped(false), kFrames + 1);
+}
+
+TEST(Sighting, ACommentNamesAllStagesThatActed) {
+  const RuleNames rules{{{"long haul"}, {"back"}}};
+  path::LedgerRecord record;
+  record.number = 7;
+  record.rule = 0;
+  record.acted.add(path::Stage::delay);
+  record.stage = path::Stage::delay;
+  record.fate = path::Fate::delayed;
+  EXPECT_EQ(comment_of(record, rules), "delay; frame 7; rule long haul; stage delay");
+  record.acted.add(path::Stage::corrupt);
+  record.acted.add(path::Stage::mark);
+  record.copy = 2;
+  EXPECT_EQ(comment_of(record, rules),
+            "delay; frame 7, copy 2; rule long haul; stages corrupt, mark, delay");
 }
 
 }  // namespace
