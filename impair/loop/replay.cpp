@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/output_name.h"
 #include "impair/loop/configuration.h"
 #include "impair/loop/sizing.h"
 #include "impair/loop/virtual_bump.h"
@@ -37,10 +38,15 @@ Result<void> feed(VirtualBump& bump, ReplaySource& source) {
   }
 }
 
-/// No file is written over another one of the same replay, by whatever name: pairs of what it is
-/// and its name. Devices and pipes may be shared.
-Result<void> check_apart(const ReplayConfig& config) {
+/// Before any file is opened, as that empties it: outputs have names that they can be written by,
+/// and none is written over another file of the same replay, by whatever name. Devices and pipes
+/// may be shared.
+Result<void> check_files(const ReplayConfig& config) {
   namespace fs = std::filesystem;
+  if (auto plain = check_plain_name(config.out); !plain) return plain;
+  if (auto plain = check_plain_name(config.ledger.value_or("-")); !plain) return plain;
+  if (config.capture)
+    if (auto named = RecordingFile::check_name(*config.capture); !named) return named;
   std::vector<std::pair<std::string_view, fs::path>> files = {{"IN", config.input.in}};
   if (config.input.back) files.emplace_back("--back", *config.input.back);
   const std::size_t inputs = files.size();
@@ -103,7 +109,7 @@ Result<std::unique_ptr<RecordingFile>> open_recording(
 
 Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayConfig& config) {
   const profile::ImpairProfile& profile = version.profile;
-  if (auto apart = check_apart(config); !apart) return std::unexpected(apart.error());
+  if (auto sound = check_files(config); !sound) return std::unexpected(sound.error());
   auto source = ReplaySource::open(config.input);
   if (!source) return std::unexpected(source.error());
   const auto lane = lane_for(profile, *source);

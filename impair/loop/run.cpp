@@ -61,6 +61,10 @@ Result<void> wait_links(Equipment& equipment, const RunConfig& config, const Sto
 
 Result<Report> run(const LiveProfile::Version& version, const RunConfig& config) {
   const profile::ImpairProfile& profile = version.profile;
+  // Before the ledger is opened, which empties it.
+  if (config.capture)
+    if (auto named = RecordingFile::check_name(*config.capture); !named)
+      return std::unexpected(named.error());
   if (auto fits = check_memory(profile, available_memory()); !fits)
     return std::unexpected(fits.error());
   const StopSignal stop;

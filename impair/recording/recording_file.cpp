@@ -5,15 +5,19 @@
 
 namespace lw::impair {
 
+Result<void> RecordingFile::check_name(const std::string& path) {
+  if (capture::format_for(path) == capture::Format::pcapng) return {};
+  return fail(
+      fmt::format("{}: a capture with four interfaces and comments is a pcapng file: "
+                  "name it FILE.pcapng",
+                  path));
+}
+
 Result<std::unique_ptr<RecordingFile>> RecordingFile::create(const std::string& path,
                                                              RuleNames rules,
                                                              std::int64_t clock_offset_ns,
                                                              int link_type) {
-  if (capture::format_for(path) != capture::Format::pcapng)
-    return fail(
-        fmt::format("{}: a capture with four interfaces and comments is a pcapng file: "
-                    "name it FILE.pcapng",
-                    path));
+  if (auto named = check_name(path); !named) return std::unexpected(named.error());
   std::vector<capture::Interface> interfaces;
   for (const std::string_view name : kInterfaceNames)
     interfaces.push_back({.link_type = link_type, .name = std::string(name)});

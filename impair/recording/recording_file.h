@@ -17,7 +17,10 @@ namespace lw::impair {
 /// to a frame as its comment. One thread, but for learn().
 class RecordingFile {
  public:
-  /// The name must end in .pcapng (usage). `clock_offset_ns` is added to every stamp.
+  /// An error (usage) where the name doesn't end in .pcapng.
+  static Result<void> check_name(const std::string& path);
+  /// The same error, or that it can't be written (environment). `clock_offset_ns` is added to every
+  /// stamp.
   static Result<std::unique_ptr<RecordingFile>> create(const std::string& path, RuleNames rules,
                                                        std::int64_t clock_offset_ns,
                                                        int link_type = capture::kLinkTypeEthernet);

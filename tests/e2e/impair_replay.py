@@ -154,11 +154,17 @@ class Replay(Feed):
         self.assertIn('bad.toml:2:1', done.stderr)
         self.replay('out.pcap', '--direction', 'up', expect=2)
         self.replay('out.pcap', source=self.folder / 'none.pcap', expect=2)
-        for out, options in (('out.pcap.gz', ()), ('out.pcap', ('--ledger', 'ledger.gz')),
-                             ('out.pcap', ('--capture', 'c.pcapng.gz'))):
+
+    def test_a_name_that_is_refused_leaves_other_files_alone(self):
+        old = self.folder / 'old.jsonl'
+        for out, options in (('out.pcap.gz', ('--ledger', old)),
+                             ('out.pcap', ('--ledger', 'ledger.gz')),
+                             ('out.pcap', ('--ledger', old, '--capture', 'c.pcapng.gz'))):
+            old.write_text('of another run\n')
             done = self.replay(out, *options, expect=2)
             self.assertIn('.gz', done.stderr)
-            self.assertFalse((self.folder / 'out.pcap.gz').exists())
+            self.assertEqual(old.read_text(), 'of another run\n')
+            self.assertFalse((self.folder / out).exists())
 
 
 class Stages(Feed):
