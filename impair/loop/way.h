@@ -72,7 +72,7 @@ class Way {
  private:
   static constexpr std::size_t kBurst = 32;
   static constexpr std::size_t kSendBurst = 64;
-  // About as long as both ways take to be looked at when little comes.
+  // What comes in meanwhile is seen this much later, at most.
   static constexpr Duration kAboutToBeDue{300};
   static constexpr int kMostLooks = 64;
 

@@ -77,8 +77,8 @@ std::size_t Lane<Handle, Frames>::admit_one_by_one(Rule& blind, std::span<const 
 template <class Handle, FrameAccess<Handle> Frames>
 std::uint64_t Lane<Handle, Frames>::concerned_of(std::span<const Handle> frames,
                                                  const Rule* blind) noexcept {
-  if (!pipeline_.events().listening()) return 0;
   Events& events = pipeline_.events();
+  if (!events.listening()) return 0;
   const auto bytes_of = [](Handle handle) { return Frames::bytes(handle); };
   if (blind) return events.look_ahead(frames, bytes_of);
   events.keep_up();

@@ -11,7 +11,6 @@
 // output.
 #include <algorithm>
 #include <array>
-#include <sched.h>
 
 #include "bench/null_feed.h"
 #include "impair/loop/mbuf_access.h"
@@ -159,7 +158,7 @@ void measure(Equipment& equipment, const Delays& delays, unsigned seconds) {
   const double rate = static_cast<double>(received) / (bench::core_seconds() - before);
   const double mean = static_cast<double>(delays.least + delays.range / 2) * 1e-9;
   fmt::print(R"({{"frames_per_core_s":{:.0f},"received":{},"matched":{},"in_flight":{},)"
-             R"("rate_x_delay":{:.0f},"look_holds_up_ns":0,"holds":true}})"
+             R"("rate_x_delay":{:.0f}}})"
              "\n",
              rate, received, there.matched + back.matched, there.queue.size() + back.queue.size(),
              rate * mean);
@@ -178,10 +177,7 @@ int run_bare(const std::string& path, unsigned seconds, unsigned bytes, unsigned
   RunConfig config;
   auto equipment = bench::null_feed(*profile, config, bytes, qps);
   if (!equipment) return fmt::print(stderr, "{}\n", equipment.error().message), 3;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(core), &set);
-  sched_setaffinity(0, sizeof set, &set);
+  bench::pin(core);
   if (delays.range > 0 && !rule.keep_order) {
     measure<BareWheel>(*equipment, delays, seconds);
   } else {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <sched.h>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,14 @@ inline std::vector<std::byte> frame_of(std::size_t bytes, std::uint32_t qp, std:
   std::vector<std::byte> payload(bytes - roce::layout_of(fields, 0).size);
   for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<std::byte>(i * psn);
   return roce::compose(fields, payload);
+}
+
+/// Keeps the calling thread on this core.
+inline void pin(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(core), &set);
+  sched_setaffinity(0, sizeof set, &set);
 }
 
 /// What the calling thread has had of its core so far: what others took meanwhile doesn't count.

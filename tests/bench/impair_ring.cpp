@@ -9,7 +9,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <sched.h>
 #include <thread>
 
 #include <rte_mbuf.h>
@@ -28,13 +27,6 @@ struct Options {
   unsigned seconds = 1, frame_bytes = 64;
   int core = 0, senders_core = 0;
 };
-
-void pin(int core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(core), &set);
-  sched_setaffinity(0, sizeof set, &set);
-}
 
 /// What stands on both sides of the way.
 class Peer {
@@ -126,7 +118,7 @@ int run(const Options& options) {
   Peer peer(equipment->pool, options);
   std::atomic<bool> over{false};
   std::jthread sender([&] {
-    pin(options.senders_core);
+    bench::pin(options.senders_core);
     send_and_check(peer, options.seconds);
     over = true;
   });

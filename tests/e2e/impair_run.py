@@ -7,6 +7,7 @@ import pathlib
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 import longwire_test
@@ -142,6 +143,7 @@ class Run(unittest.TestCase):
         endless = self.start('null', 'null', '--ready-file', self.path('ready'))
         while not os.path.exists(self.path('ready')):
             self.assertIsNone(endless.poll())
+            time.sleep(0.01)
         endless.send_signal(signal.SIGTERM)
         self.assertTrue(self.finish(endless)['identity_holds'])
 

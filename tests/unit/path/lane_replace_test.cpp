@@ -38,6 +38,21 @@ void replace(Run& run, Lane<int>& lane, const std::vector<RuleConfig>& rules, st
   lane.replace(next, at(ns));
 }
 
+/// Frames 1 and 2 come at 0 and 10 under the first rule, those behind them when `later` says, under
+/// the second one, which is in force from 20 on.
+std::vector<Exit> across_a_change(const RuleConfig& first, const RuleConfig& second,
+                                  const std::vector<std::int64_t>& later) {
+  Lane<int> lane(pipeline({first}), {});
+  test::VirtualRun run(lane);
+  EXPECT_TRUE(run.admit(1, kRoce, at(0)));
+  EXPECT_TRUE(run.admit(2, kRoce, at(10)));
+  replace(run, lane, {second}, 20);
+  int frame = 2;
+  for (const std::int64_t ns : later) EXPECT_TRUE(run.admit(++frame, kRoce, at(ns)));
+  run.finish();
+  return run.exits();
+}
+
 TEST(LaneReplace, WhatIsInsideKeepsItsRelease) {
   Lane<int> lane(pipeline({rule("r", 1000)}), {});
   test::VirtualRun run(lane);
@@ -54,21 +69,13 @@ TEST(LaneReplace, AShorterDelayKeepsTheOrderThatWasAskedFor) {
   for (const bool keep : {true, false}) {
     auto first = rule("r", 1000), second = rule("r", 100);
     first.keep_order = second.keep_order = keep;
-    Lane<int> lane(pipeline({first}), {});
-    test::VirtualRun run(lane);
-    EXPECT_TRUE(run.admit(1, kRoce, at(0)));
-    EXPECT_TRUE(run.admit(2, kRoce, at(10)));
-    replace(run, lane, {second}, 20);
-    EXPECT_TRUE(run.admit(3, kRoce, at(30)));
-    EXPECT_TRUE(run.admit(4, kRoce, at(40)));
-    EXPECT_TRUE(run.admit(5, kRoce, at(2000)));
-    run.finish();
+    const auto exits = across_a_change(first, second, {30, 40, 2000});
     if (keep) {
-      EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(1000)}, Exit{2, at(1010)}, Exit{3, at(1011)},
-                                           Exit{4, at(1011)}, Exit{5, at(2100)}));
+      EXPECT_THAT(exits, ElementsAre(Exit{1, at(1000)}, Exit{2, at(1010)}, Exit{3, at(1011)},
+                                     Exit{4, at(1011)}, Exit{5, at(2100)}));
     } else {
-      EXPECT_THAT(run.exits(), ElementsAre(Exit{3, at(130)}, Exit{4, at(140)}, Exit{1, at(1000)},
-                                           Exit{2, at(1010)}, Exit{5, at(2100)}));
+      EXPECT_THAT(exits, ElementsAre(Exit{3, at(130)}, Exit{4, at(140)}, Exit{1, at(1000)},
+                                     Exit{2, at(1010)}, Exit{5, at(2100)}));
     }
   }
 }
@@ -90,19 +97,10 @@ TEST(LaneReplace, WithoutADelayAnyMoreNobodyIsOvertaken) {
   bare.delay.reset();
   auto corrupting = bare;
   corrupting.corrupt = CorruptConfig{.probability = 1e-9};
-  for (const RuleConfig& second : {bare, corrupting}) {
-    Lane<int> lane(pipeline({rule("r", 1000)}), {});
-    test::VirtualRun run(lane);
-    EXPECT_TRUE(run.admit(1, kRoce, at(0)));
-    EXPECT_TRUE(run.admit(2, kRoce, at(10)));
-    replace(run, lane, {second}, 20);
-    EXPECT_TRUE(run.admit(3, kRoce, at(30)));
-    EXPECT_TRUE(run.admit(4, kRoce, at(1005)));
-    EXPECT_TRUE(run.admit(5, kRoce, at(1020)));
-    run.finish();
-    EXPECT_THAT(run.exits(), ElementsAre(Exit{1, at(1000)}, Exit{2, at(1010)}, Exit{3, at(1011)},
-                                         Exit{4, at(1011)}, Exit{5, at(1020)}));
-  }
+  for (const RuleConfig& second : {bare, corrupting})
+    EXPECT_THAT(across_a_change(rule("r", 1000), second, {30, 1005, 1020}),
+                ElementsAre(Exit{1, at(1000)}, Exit{2, at(1010)}, Exit{3, at(1011)},
+                            Exit{4, at(1011)}, Exit{5, at(1020)}));
 }
 
 /// Each change puts frames a nanosecond behind the last one.
