@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/commands/command.h"
+#include "impair/cli/command.h"
 
 namespace {
 

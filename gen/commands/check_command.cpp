@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "gen/commands/commands.h"
-#include "gen/run/preview.h"
-#include "gen/send/ports.h"
+#include "gen/report/preview.h"
+#include "gen/tx/ports.h"
 
 namespace lw::gen {
 namespace {
@@ -32,7 +32,7 @@ Result<PortPacings> pacings_of(const std::vector<std::string>& names) {
 }
 
 ExitCode check(const CheckOptions& options) {
-  const auto profile = profile::load_flow_profile(options.profile);
+  const auto profile = config::load_flow_profile(options.profile);
   if (!profile) return complain(profile.error());
   const auto pacings = pacings_of(options.ports);
   if (!pacings) return complain(pacings.error());

@@ -7,9 +7,9 @@
 #include "gen/commands/perf_usage.h"
 #include "gen/commands/stop_signal.h"
 #include "gen/commands/transport_option.h"
-#include "gen/perf/buffer_study.h"
-#include "gen/perf/perf_capture.h"
-#include "gen/perf/perf_series.h"
+#include "gen/perf/report/buffer_study.h"
+#include "gen/perf/report/perf_capture.h"
+#include "gen/perf/report/perf_series.h"
 
 namespace lw::gen {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "config/impair/impair_profile.h"
 #include "core/quantity.h"
 #include "gen/commands/dcqcn_options.h"
 #include "gen/commands/options.h"
-#include "profile/impair_profile.h"
 
 namespace lw::gen {
 namespace {
@@ -68,48 +68,48 @@ void add_recovery_options(CLI::App* command, PerfOptions& options) {
 }
 
 /// What a packet takes of it that nothing happens to.
-Duration nominal_delay(const profile::ImpairProfile& profile, path::Direction direction) {
+Duration nominal_delay(const config::ImpairProfile& profile, emulator::Direction direction) {
   Duration longest{};
-  for (const path::RuleConfig& rule : profile.rules)
+  for (const emulator::RuleConfig& rule : profile.rules)
     if (rule.applies(direction)) longest = std::max(longest, rule.delay.value_or(Duration{}));
   return longest;
 }
 
 /// What simulated packets can't do.
-Result<void> can_be_simulated(const profile::ImpairProfile& profile) {
+Result<void> can_be_simulated(const config::ImpairProfile& profile) {
   if (!profile.scenario.empty())
     return fail("[[at]], [[protection]], [[flap]]: a simulated path stays as it is");
-  for (const path::RuleConfig& rule : profile.rules)
+  for (const emulator::RuleConfig& rule : profile.rules)
     if (rule.corrupt && rule.corrupt->recompute_icrc)
       return fail("icrc = \"recomputed\": simulated payloads have no bits to flip unseen");
   return {};
 }
 
 /// Of the slowest link there; nothing is slower than the NICs: 0.
-double slowest_link(const profile::ImpairProfile& profile, const sim::PathRules& rules,
+double slowest_link(const config::ImpairProfile& profile, const sim::PathRules& rules,
                     double nic_bps) {
   double rate = nic_bps;
   // A wavelength counts where nothing else is said of the path, as it does in roce-impair.
   if (profile.path && rules.plain()) rate = std::min(rate, profile.path->rate_bps);
-  for (const path::RuleConfig& rule : rules.rules)
+  for (const emulator::RuleConfig& rule : rules.rules)
     if (rule.queue) rate = std::min(rate, rule.queue->rate_bps);
   return rate < nic_bps ? rate : 0;
 }
 
 /// A path profile, or an impair profile with all its rules.
 Result<void> take_profile(const std::string& file, sim::PerfConfig& config) {
-  const auto profile = profile::load_impair_profile(file);
+  const auto profile = config::load_impair_profile(file);
   if (!profile) return std::unexpected(profile.error());
   if (const auto can = can_be_simulated(*profile); !can)
     return fail(file + ": " + can.error().message);
   auto rules = std::make_shared<sim::PathRules>();
   *rules = {.seed = profile->seed, .rules = profile->rules, .events = profile->events};
-  config.path.one_way = nominal_delay(*profile, path::Direction::west_to_east);
-  config.path.way_back = nominal_delay(*profile, path::Direction::east_to_west);
+  config.path.one_way = nominal_delay(*profile, emulator::Direction::west_to_east);
+  config.path.way_back = nominal_delay(*profile, emulator::Direction::east_to_west);
   config.path.rate_bps = slowest_link(*profile, *rules, config.nic.rate_bps);
   if (rules->plain()) return {};
   config.path.rules = std::move(rules);
-  for (const auto way : {path::Direction::west_to_east, path::Direction::east_to_west})
+  for (const auto way : {emulator::Direction::west_to_east, emulator::Direction::east_to_west})
     if (config.nic.latency <= Duration{} && config.path.rules->least_delay(way) <= Duration{})
       return fail(file + ": some packets take no time: --nic-latency must be more than 0");
   return {};
@@ -227,9 +227,9 @@ Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) 
   if (given > 1) return fail("--path, --delay and --distance exclude each other");
   if (given == 0) return fail("say what lies between: --path, --delay or --distance");
   if (options.path.empty()) {
-    const path::Path fibre{.spans = {{.km = options.km.value_or(0)}}};
+    const emulator::Path fibre{.spans = {{.km = options.km.value_or(0)}}};
     config.path.one_way =
-        options.delay.value_or(one_way_delay(fibre, path::Direction::west_to_east));
+        options.delay.value_or(one_way_delay(fibre, emulator::Direction::west_to_east));
     return config;
   }
   if (const auto taken = take_profile(options.path, config); !taken)

@@ -5,7 +5,7 @@
 
 #include "gen/commands/commands.h"
 #include "gen/commands/perf_options.h"
-#include "gen/perf/plan.h"
+#include "gen/perf/report/plan.h"
 
 namespace lw::gen {
 

@@ -10,7 +10,7 @@
 #include "gen/commands/stop_signal.h"
 #include "gen/receive/measure_options.h"
 #include "gen/receive/receiver.h"
-#include "gen/send/ports.h"
+#include "gen/tx/ports.h"
 
 namespace lw::gen {
 namespace {
@@ -44,9 +44,9 @@ Result<std::optional<capture::Writer>> open_copy(const std::string& path) {
   return std::optional(std::move(*writer));
 }
 
-Result<std::optional<profile::FlowProfile>> load_expected(const std::string& path) {
+Result<std::optional<config::FlowProfile>> load_expected(const std::string& path) {
   if (path.empty()) return std::nullopt;
-  auto profile = profile::load_flow_profile(path);
+  auto profile = config::load_flow_profile(path);
   if (!profile) return std::unexpected(profile.error());
   return std::optional(std::move(*profile));
 }

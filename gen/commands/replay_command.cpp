@@ -147,8 +147,7 @@ void add_pace_options(CLI::App* command, ReplayOptions& options) {
                            "A multiple of the capture's pace, or max")
                            ->type_name("2x|0.5x|max");
   add_parsed(
-      command, "--rate", profile::parse_rate,
-      [&](const profile::Rate& rate) { options.pace = rate; },
+      command, "--rate", config::parse_rate, [&](const config::Rate& rate) { options.pace = rate; },
       "In place of the capture's pace: 10Gb/s on the wire, or 100000frames/s")
       ->type_name("RATE")
       ->excludes(speed);

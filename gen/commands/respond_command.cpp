@@ -7,8 +7,8 @@
 #include "gen/commands/commands.h"
 #include "gen/commands/dcqcn_options.h"
 #include "gen/commands/stop_signal.h"
-#include "gen/endpoint/ground.h"
-#include "gen/endpoint/passive_side.h"
+#include "gen/perf/cm/passive_side.h"
+#include "gen/perf/session/ground.h"
 #include "nic/clock.h"
 #include "report/json_line.h"
 

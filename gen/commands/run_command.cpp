@@ -9,7 +9,7 @@
 #include "gen/commands/commands.h"
 #include "gen/commands/stop_signal.h"
 #include "gen/receive/measure_options.h"
-#include "gen/run/run_summary.h"
+#include "gen/report/run_summary.h"
 
 namespace lw::gen {
 namespace {
@@ -32,7 +32,7 @@ ExitCode keep_histogram(const RunOptions& options, const Measurement& measuremen
 }
 
 ExitCode run(const RunOptions& options) {
-  auto profile = profile::load_flow_profile(options.profile);
+  auto profile = config::load_flow_profile(options.profile);
   if (!profile) return complain(profile.error());
   Measurement measurement(options.choices.measure);
   Measurement* receives = options.receive.empty() ? nullptr : &measurement;

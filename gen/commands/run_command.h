@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "gen/receive/measure_choices.h"
-#include "gen/run/limits.h"
-#include "gen/run/run_report.h"
+#include "gen/report/run_report.h"
+#include "gen/stats/limits.h"
 
 namespace lw::gen {
 
@@ -26,11 +26,11 @@ struct RunOptions {
 };
 
 /// Runs a profile whose frames only go into a file, in virtual time.
-Result<RunReport> run_to_file(const profile::FlowProfile& profile, const RunOptions& options);
+Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptions& options);
 
 /// Runs a profile through ports, in real time, and into a file beside them if one is named.
 /// `measurement`, where it isn't null, gets what arrives at the ports to receive from.
-Result<RunReport> run_to_ports(const profile::FlowProfile& profile, const RunOptions& options,
+Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOptions& options,
                                Measurement* measurement);
 
 }  // namespace lw::gen

@@ -4,16 +4,16 @@
 #include <fmt/format.h>
 
 #include "gen/commands/run_command.h"
-#include "gen/send/capture_run.h"
+#include "gen/tx/capture_run.h"
 
 namespace lw::gen {
 namespace {
 
 /// A file doesn't stop by itself: a flow without an end needs a limit.
-Result<void> check_it_ends(const profile::FlowProfile& profile, const RunOptions& options) {
+Result<void> check_it_ends(const config::FlowProfile& profile, const RunOptions& options) {
   const bool limited = options.limits.duration || options.limits.count != Limits{}.count;
   const auto endless = std::ranges::find_if(
-      profile.flows, [](const profile::Flow& flow) { return !flow.repeat && !flow.stop_after; });
+      profile.flows, [](const config::Flow& flow) { return !flow.repeat && !flow.stop_after; });
   if (limited || endless == profile.flows.end()) return {};
   return fail(
       fmt::format("flow \"{}\" repeats forever: a run into a file needs its stop_after, --count or "
@@ -22,8 +22,8 @@ Result<void> check_it_ends(const profile::FlowProfile& profile, const RunOptions
 }
 
 /// A file has nobody to ask.
-Result<void> check_next_hops(const profile::FlowProfile& profile) {
-  const auto asks = std::ranges::find_if(profile.flows, &profile::Flow::resolve_mac);
+Result<void> check_next_hops(const config::FlowProfile& profile) {
+  const auto asks = std::ranges::find_if(profile.flows, &config::Flow::resolve_mac);
   if (asks == profile.flows.end()) return {};
   return fail(
       fmt::format("flow \"{}\" asks the network for its destination_mac (\"arp\"): a run "
@@ -33,7 +33,7 @@ Result<void> check_next_hops(const profile::FlowProfile& profile) {
 
 }  // namespace
 
-Result<RunReport> run_to_file(const profile::FlowProfile& profile, const RunOptions& options) {
+Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptions& options) {
   if (const auto ends = check_it_ends(profile, options); !ends) {
     return std::unexpected(ends.error());
   }

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "config/flow/flow_means.h"
 #include "core/quantity.h"
+#include "gen/arp/neighbourhood.h"
 #include "gen/commands/run_command.h"
-#include "gen/presence/neighbourhood.h"
-#include "gen/send/port_run.h"
-#include "profile/flow_means.h"
+#include "gen/tx/port_run.h"
 
 namespace lw::gen {
 namespace {
@@ -44,12 +44,12 @@ Result<void> wait_links(Ports& ports, const RunOptions& options) {
 }
 
 /// What can't fit a port's link isn't begun.
-Result<void> check_links(const profile::FlowProfile& profile, std::span<const nic::Port> senders) {
+Result<void> check_links(const config::FlowProfile& profile, std::span<const nic::Port> senders) {
   for (std::size_t i = 0; i < senders.size(); ++i) {
     const auto link_bps = senders[i].link_bps();
     if (!link_bps) continue;
-    const auto demand = profile::link_demand(profile.flows, i, senders.size());
-    if (!profile::exceeds(demand, *link_bps)) continue;
+    const auto demand = config::link_demand(profile.flows, i, senders.size());
+    if (!config::exceeds(demand, *link_bps)) continue;
     return fail(fmt::format("port `{}` has a link of {}, and its flows want {} = {} on the wire",
                             senders[i].name(), format_bit_rate(*link_bps), demand.parts,
                             format_bit_rate(demand.wire_bits)));
@@ -59,7 +59,7 @@ Result<void> check_links(const profile::FlowProfile& profile, std::span<const ni
 
 }  // namespace
 
-Result<RunReport> run_to_ports(const profile::FlowProfile& profile, const RunOptions& options,
+Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOptions& options,
                                Measurement* measurement) {
   std::optional<capture::Writer> copy;
   if (!options.pcap.empty()) {
@@ -75,7 +75,7 @@ Result<RunReport> run_to_ports(const profile::FlowProfile& profile, const RunOpt
   if (auto up = wait_links(*ports, options); !up) return std::unexpected(up.error());
   const std::span<nic::Port> senders = std::span(ports->all()).first(options.ports.size());
   if (auto fits = check_links(profile, senders); !fits) return std::unexpected(fits.error());
-  profile::FlowProfile resolved = profile;
+  config::FlowProfile resolved = profile;
   Neighbourhood neighbourhood(resolved, senders, ports->pool());
   if (auto found = neighbourhood.resolve(resolved, options.limits); !found) {
     return std::unexpected(found.error());

@@ -9,8 +9,8 @@
 #include "gen/commands/commands.h"
 #include "gen/commands/options.h"
 #include "gen/commands/stop_signal.h"
-#include "gen/search/search_report.h"
-#include "gen/search/trial_run.h"
+#include "gen/study/search_report.h"
+#include "gen/study/trial_run.h"
 
 namespace lw::gen {
 namespace {
@@ -34,7 +34,7 @@ struct SearchOptions {
   bool json = false, verbose = false;
 };
 
-Result<std::vector<SizeSearch>> search_sizes(const profile::FlowProfile& profile,
+Result<std::vector<SizeSearch>> search_sizes(const config::FlowProfile& profile,
                                              const SearchOptions& options, const TrialEnds& ends) {
   const Duration settle = options.settle.value_or(std::chrono::milliseconds(500));
   std::vector<SizeSearch> searches;
@@ -56,12 +56,11 @@ Result<std::vector<SizeSearch>> search_sizes(const profile::FlowProfile& profile
   return searches;
 }
 
-Result<std::vector<SizeSearch>> search(profile::FlowProfile& profile,
-                                       const SearchOptions& options) {
+Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const SearchOptions& options) {
   if (options.max_rate) {
     const double share = *options.max_rate / static_cast<double>(profile.flows.size());
-    for (profile::Flow& flow : profile.flows) {
-      flow.rate = {profile::Rate::Unit::wire_bits, share};
+    for (config::Flow& flow : profile.flows) {
+      flow.rate = {config::Rate::Unit::wire_bits, share};
     }
   }
   const bool loop = options.port == options.receive;
@@ -114,7 +113,7 @@ Result<void> write_files(const std::vector<SizeSearch>& searches, const SearchOp
 }
 
 ExitCode search_and_report(const SearchOptions& options) {
-  auto profile = profile::load_flow_profile(options.profile);
+  auto profile = config::load_flow_profile(options.profile);
   if (!profile) return complain(profile.error());
   const auto searches = search(*profile, options);
   if (!searches) return complain(searches.error());

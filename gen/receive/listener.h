@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "capture/writer.h"
-#include "gen/presence/neighbourhood.h"
+#include "gen/arp/neighbourhood.h"
 #include "gen/receive/measurement.h"
 #include "nic/port.h"
 

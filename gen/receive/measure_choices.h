@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gen/receive/measurement.h"
-#include "gen/run/watch.h"
+#include "gen/stats/watch.h"
 
 namespace lw::gen {
 

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "gen/receive/listener.h"
-#include "gen/run/flow_report.h"
-#include "gen/run/limits.h"
-#include "gen/run/verdict.h"
-#include "gen/run/watch.h"
+#include "gen/report/flow_report.h"
+#include "gen/report/verdict.h"
+#include "gen/stats/limits.h"
+#include "gen/stats/watch.h"
 
 namespace lw::gen {
 

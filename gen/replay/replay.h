@@ -3,7 +3,7 @@
 
 #include "capture/writer.h"
 #include "gen/replay/replay_report.h"
-#include "gen/send/ports.h"
+#include "gen/tx/ports.h"
 
 namespace lw::gen {
 

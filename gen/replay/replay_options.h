@@ -6,9 +6,9 @@
 #include <variant>
 #include <vector>
 
+#include "config/toml/rate.h"
 #include "core/quantity.h"
-#include "gen/run/limits.h"
-#include "profile/rate.h"
+#include "gen/stats/limits.h"
 #include "roce/rewrite.h"
 #include "wire/psn.h"
 
@@ -20,7 +20,7 @@ struct Speed {
 };
 
 /// When a replay's frames are due: by their stamps, or by a rate that knows nothing of them.
-using Pace = std::variant<Speed, profile::Rate>;
+using Pace = std::variant<Speed, config::Rate>;
 
 /// What `roce-gen replay` was told.
 struct ReplayOptions {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
-#include "gen/frames/flow_stream.h"
+#include "gen/traffic/flow_stream.h"
 #include "report/json_line.h"
 
 namespace lw::gen {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "gen/frames/flow_stream.h"
+#include "gen/traffic/flow_stream.h"
 
 namespace lw::gen {
 namespace {
@@ -31,7 +31,7 @@ Result<ReplaySource> ReplaySource::open(const ReplayOptions& options, std::size_
 ReplaySource::ReplaySource(const ReplayOptions& options, capture::Reader reader,
                            std::size_t longest)
     : options_(&options), reader_(std::move(reader)), longest_(longest) {
-  if (const auto* rate = std::get_if<profile::Rate>(&options.pace)) pacer_.emplace(*rate, 1);
+  if (const auto* rate = std::get_if<config::Rate>(&options.pace)) pacer_.emplace(*rate, 1);
 }
 
 bool ReplaySource::paced() const noexcept {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "capture/reader.h"
-#include "gen/pace/pacer.h"
 #include "gen/replay/replay_options.h"
+#include "gen/traffic/pacer.h"
 
 namespace lw::gen {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "gen/replay/replay.h"
-#include "gen/send/raw_sender.h"
-#include "gen/send/waiting.h"
+#include "gen/tx/raw_sender.h"
+#include "gen/tx/waiting.h"
 #include "nic/clock.h"
 
 namespace lw::gen {

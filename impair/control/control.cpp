@@ -17,13 +17,13 @@ std::string value_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-Result<std::vector<profile::Edit>> edits_of(const Json& request) {
+Result<std::vector<config::Edit>> edits_of(const Json& request) {
   const auto rule = request.find("rule");
   const auto keys = request.find("keys");
   if (rule == request.end() || !rule->is_string() || keys == request.end() || !keys->is_object() ||
       keys->empty())
     return fail("set: expected a \"rule\" and its \"keys\"");
-  std::vector<profile::Edit> edits;
+  std::vector<config::Edit> edits;
   for (const auto& [key, value] : keys->items()) {
     if (key.empty()) return fail("set: expected keys, found one without a name");
     edits.push_back({"rule", rule->get<std::string>(), key, value_text(value)});
@@ -32,30 +32,30 @@ Result<std::vector<profile::Edit>> edits_of(const Json& request) {
 }
 
 /// What a profile would say; it stands in no line of one. Deeper than `depth` nothing is read.
-std::optional<profile::Value> value_of(const Json& json, int depth = 8) {
-  constexpr profile::Position kNowhere{};
+std::optional<config::Value> value_of(const Json& json, int depth = 8) {
+  constexpr config::Position kNowhere{};
   if (depth == 0) return std::nullopt;
-  if (json.is_boolean()) return profile::Value{kNowhere, json.get<bool>()};
-  if (json.is_number_integer()) return profile::Value{kNowhere, json.get<std::int64_t>()};
-  if (json.is_number()) return profile::Value{kNowhere, json.get<double>()};
-  if (json.is_string()) return profile::Value{kNowhere, json.get<std::string>()};
+  if (json.is_boolean()) return config::Value{kNowhere, json.get<bool>()};
+  if (json.is_number_integer()) return config::Value{kNowhere, json.get<std::int64_t>()};
+  if (json.is_number()) return config::Value{kNowhere, json.get<double>()};
+  if (json.is_string()) return config::Value{kNowhere, json.get<std::string>()};
   if (json.is_array()) {
-    profile::Array items;
+    config::Array items;
     for (const Json& item : json) {
       auto value = value_of(item, depth - 1);
       if (!value) return std::nullopt;
       items.push_back(std::move(*value));
     }
-    return profile::Value{kNowhere, std::move(items)};
+    return config::Value{kNowhere, std::move(items)};
   }
   if (!json.is_object()) return std::nullopt;
-  profile::Entries entries;
+  config::Entries entries;
   for (const auto& [key, item] : json.items()) {
     auto value = value_of(item, depth - 1);
     if (!value) return std::nullopt;
     entries.push_back({key, kNowhere, std::move(*value)});
   }
-  return profile::Value{kNowhere, std::move(entries)};
+  return config::Value{kNowhere, std::move(entries)};
 }
 
 Json refusal(const Error& error) {
@@ -95,9 +95,9 @@ Result<void> Control::act(const std::string& what, const Json& request) {
   return fail(fmt::format("expected \"do\": show, set, load, reset or event, found \"{}\"", what));
 }
 
-Result<profile::Command> Control::read_command(const Json& request) {
+Result<config::Command> Control::read_command(const Json& request) {
   if (const auto name = request.find("name"); name != request.end() && name->is_string())
-    return profile::Command{.name = name->get<std::string>()};
+    return config::Command{.name = name->get<std::string>()};
   for (const std::string kind : {"event", "at", "protection", "flap"}) {
     const auto table = request.find(kind);
     if (table == request.end() || !table->is_object()) continue;
@@ -105,7 +105,7 @@ Result<profile::Command> Control::read_command(const Json& request) {
     if (!value) return fail(fmt::format("event: expected keys and values in \"{}\"", kind));
     const auto name = table->find("name");
     const bool named = name != table->end() && name->is_string();
-    return profile::Command{
+    return config::Command{
         .name = named ? name->get<std::string>() : fmt::format("command {}", ++commands_),
         .kind = kind,
         .table = std::move(value)};

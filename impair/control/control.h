@@ -8,9 +8,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "config/impair/impair_profile.h"
 #include "core/error.h"
 #include "impair/report/report.h"
-#include "profile/impair_profile.h"
 
 namespace lw::impair {
 
@@ -29,11 +29,11 @@ class Control {
  public:
   /// What is asked of the run. Each change is put in force whole, or refused.
   struct Run {
-    std::function<Result<void>(std::span<const profile::Edit>)> set;
+    std::function<Result<void>(std::span<const config::Edit>)> set;
     std::function<Result<void>(const std::string& file)> load;
     std::function<Result<void>()> reset;
-    std::function<Result<void>(const profile::Command&)> command;
-    std::function<profile::ImpairProfile()> profile;  // what is in force
+    std::function<Result<void>(const config::Command&)> command;
+    std::function<config::ImpairProfile()> profile;  // what is in force
     std::function<Report()> snapshot;
   };
 
@@ -43,7 +43,7 @@ class Control {
 
  private:
   Result<void> act(const std::string& what, const nlohmann::ordered_json& request);
-  Result<profile::Command> read_command(const nlohmann::ordered_json& request);
+  Result<config::Command> read_command(const nlohmann::ordered_json& request);
   [[nodiscard]] nlohmann::ordered_json show() const;
 
   Run run_;

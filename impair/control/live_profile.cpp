@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "impair/loop/sizing.h"
+#include "impair/datapath/sizing.h"
 
 namespace lw::impair {
 namespace {
 
 /// Queues and buffers were made for `started`.
-Result<void> check_fits(const profile::ImpairProfile& started, const profile::ImpairProfile& next) {
+Result<void> check_fits(const config::ImpairProfile& started, const config::ImpairProfile& next) {
   const auto room = size_for(started).frames_per_direction;
   const auto needed = size_for(next).frames_per_direction;
   if (needed > room)
@@ -23,9 +23,9 @@ Result<void> check_fits(const profile::ImpairProfile& started, const profile::Im
 }
 
 /// An edit takes the place of an older one of the same key and the same origin.
-void add_edits(std::vector<profile::Edit>& edits, std::span<const profile::Edit> more) {
-  for (const profile::Edit& edit : more) {
-    std::erase_if(edits, [&](const profile::Edit& old) {
+void add_edits(std::vector<config::Edit>& edits, std::span<const config::Edit> more) {
+  for (const config::Edit& edit : more) {
+    std::erase_if(edits, [&](const config::Edit& old) {
       return old.same_target(edit) && old.of_scenario == edit.of_scenario;
     });
     edits.push_back(edit);
@@ -36,35 +36,35 @@ void add_edits(std::vector<profile::Edit>& edits, std::span<const profile::Edit>
 
 Result<LiveProfile::Version> LiveProfile::load(const std::string& file,
                                                std::optional<std::uint64_t> seed) {
-  auto text = profile::read_profile_text(file);
+  auto text = config::read_profile_text(file);
   if (!text) return std::unexpected(text.error());
   Version version{.profile = {}, .text = std::move(*text), .name = file == "-" ? "<stdin>" : file};
-  auto profile = profile::parse_impair_profile(version.text, version.name);
+  auto profile = config::parse_impair_profile(version.text, version.name);
   if (!profile) return std::unexpected(profile.error());
   version.profile = std::move(*profile);
   if (seed) version.profile.seed = *seed;
   return version;
 }
 
-Result<LiveProfile::Version> LiveProfile::with(std::span<const profile::Edit> edits) const {
+Result<LiveProfile::Version> LiveProfile::with(std::span<const config::Edit> edits) const {
   Version next = now_;
   add_edits(next.edits, edits);
   return read(std::move(next));
 }
 
-Result<LiveProfile::Version> LiveProfile::stepped(const profile::ScenarioStep& step) const {
+Result<LiveProfile::Version> LiveProfile::stepped(const config::ScenarioStep& step) const {
   Version next = now_;
   add_edits(next.edits, step.edits);
-  auto profile = profile::parse_settled_profile(next.text, next.name, next.edits);
+  auto profile = config::parse_settled_profile(next.text, next.name, next.edits);
   return settle(std::move(next), std::move(profile));
 }
 
-Result<std::vector<profile::ScenarioStep>> LiveProfile::on_command(
-    const profile::Command& command) const {
-  auto steps = profile::steps_on_command(now_.text, now_.name, now_.edits, command);
+Result<std::vector<config::ScenarioStep>> LiveProfile::on_command(
+    const config::Command& command) const {
+  auto steps = config::steps_on_command(now_.text, now_.name, now_.edits, command);
   if (!steps) return steps;
   LiveProfile ahead = *this;
-  for (const profile::ScenarioStep& step : *steps) {
+  for (const config::ScenarioStep& step : *steps) {
     auto next = ahead.stepped(step);
     if (!next) return std::unexpected(next.error());
     ahead.keep(std::move(*next));
@@ -73,24 +73,24 @@ Result<std::vector<profile::ScenarioStep>> LiveProfile::on_command(
 }
 
 Result<LiveProfile::Version> LiveProfile::loaded(const std::string& file) const {
-  auto text = profile::read_profile_text(file);
+  auto text = config::read_profile_text(file);
   if (!text) return std::unexpected(text.error());
   return read({.profile = {}, .text = std::move(*text), .name = file});
 }
 
 Result<LiveProfile::Version> LiveProfile::unedited() const {
   Version next{.profile = {}, .text = now_.text, .name = now_.name, .edits = now_.edits};
-  std::erase_if(next.edits, [](const profile::Edit& edit) { return !edit.of_scenario; });
+  std::erase_if(next.edits, [](const config::Edit& edit) { return !edit.of_scenario; });
   return read(std::move(next));
 }
 
 Result<LiveProfile::Version> LiveProfile::read(Version version) const {
-  auto profile = profile::parse_impair_profile(version.text, version.name, version.edits);
+  auto profile = config::parse_impair_profile(version.text, version.name, version.edits);
   return settle(std::move(version), std::move(profile));
 }
 
 Result<LiveProfile::Version> LiveProfile::settle(Version version,
-                                                 Result<profile::ImpairProfile> profile) const {
+                                                 Result<config::ImpairProfile> profile) const {
   if (!profile) return std::unexpected(profile.error());
   profile->seed = started_.seed;  // draws go on; --seed stays in force
   profile->log_all = started_.log_all;

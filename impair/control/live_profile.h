@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "config/impair/impair_profile.h"
 #include "core/error.h"
-#include "profile/impair_profile.h"
 
 namespace lw::impair {
 
@@ -19,9 +19,9 @@ namespace lw::impair {
 class LiveProfile {
  public:
   struct Version {
-    profile::ImpairProfile profile;
-    std::string text, name;                 // what it was read from
-    std::vector<profile::Edit> edits = {};  // by the scenario, and by those who asked
+    config::ImpairProfile profile;
+    std::string text, name;                // what it was read from
+    std::vector<config::Edit> edits = {};  // by the scenario, and by those who asked
   };
 
   /// From a file, "-" for standard input; `seed` in place of its own.
@@ -30,15 +30,15 @@ class LiveProfile {
   explicit LiveProfile(Version started) : started_(started.profile), now_(std::move(started)) {}
 
   /// Versions that may take the present one's place: keep() says that one did.
-  [[nodiscard]] Result<Version> with(std::span<const profile::Edit> edits) const;
+  [[nodiscard]] Result<Version> with(std::span<const config::Edit> edits) const;
   [[nodiscard]] Result<Version> loaded(const std::string& file) const;
   /// Without the edits that were asked for since it was loaded; what its scenario did stays.
   [[nodiscard]] Result<Version> unedited() const;
   /// With a step of its scenario, or of a command: their course was validated before.
-  [[nodiscard]] Result<Version> stepped(const profile::ScenarioStep& step) const;
+  [[nodiscard]] Result<Version> stepped(const config::ScenarioStep& step) const;
   /// What a command brings from now on.
-  [[nodiscard]] Result<std::vector<profile::ScenarioStep>> on_command(
-      const profile::Command& command) const;
+  [[nodiscard]] Result<std::vector<config::ScenarioStep>> on_command(
+      const config::Command& command) const;
   void keep(Version version) { now_ = std::move(version); }
 
   [[nodiscard]] const Version& now() const noexcept { return now_; }
@@ -46,9 +46,9 @@ class LiveProfile {
  private:
   [[nodiscard]] Result<Version> read(Version version) const;
   [[nodiscard]] Result<Version> settle(Version version,
-                                       Result<profile::ImpairProfile> profile) const;
+                                       Result<config::ImpairProfile> profile) const;
 
-  profile::ImpairProfile started_;
+  config::ImpairProfile started_;
   Version now_;
 };
 

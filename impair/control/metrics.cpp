@@ -15,33 +15,34 @@ using Type = Prometheus::Type;
 /// One way for a frame to be counted, as a family of its own.
 struct Figure {
   std::string_view name, help;
-  path::Amount path::Account::* amount;
+  emulator::Amount emulator::Account::* amount;
 };
 constexpr Figure kFigures[] = {
-    {"received", "Frames that came in", &path::Account::received},
-    {"created", "Frames that the box made: duplicates, pause frames", &path::Account::created},
-    {"sent", "Frames that went out", &path::Account::sent},
-    {"consumed", "Frames that ended in the box: pause frames honoured", &path::Account::consumed},
-    {"dropped_by_rule", "Frames that a rule dropped", &path::Account::dropped_by_rule},
+    {"received", "Frames that came in", &emulator::Account::received},
+    {"created", "Frames that the box made: duplicates, pause frames", &emulator::Account::created},
+    {"sent", "Frames that went out", &emulator::Account::sent},
+    {"consumed", "Frames that ended in the box: pause frames honoured",
+     &emulator::Account::consumed},
+    {"dropped_by_rule", "Frames that a rule dropped", &emulator::Account::dropped_by_rule},
 };
 
 /// Calls visit(labels, account) for every direction's every rule.
 template <class Visit>
 void for_each_rule(const Report& report, Visit visit) {
   for (const auto& direction : report.directions)
-    for (const auto& rule : direction.books.rules)
-      visit(Labels{{"direction", direction.books.direction.name}, {"rule", rule.name}}, rule);
+    for (const auto& rule : direction.accounting.rules)
+      visit(Labels{{"direction", direction.accounting.direction.name}, {"rule", rule.name}}, rule);
 }
 
 void add_figure(Prometheus& out, const Report& report, const Figure& figure) {
   out.family(fmt::format("longwire_impair_{}_frames_total", figure.name), Type::counter,
              fmt::format("{}.", figure.help));
-  for_each_rule(report, [&](const Labels& labels, const path::Account& rule) {
+  for_each_rule(report, [&](const Labels& labels, const emulator::Account& rule) {
     out.sample(labels, (rule.*figure.amount).frames);
   });
   out.family(fmt::format("longwire_impair_{}_bytes_total", figure.name), Type::counter,
              fmt::format("{}: their bytes, without FCS.", figure.help));
-  for_each_rule(report, [&](const Labels& labels, const path::Account& rule) {
+  for_each_rule(report, [&](const Labels& labels, const emulator::Account& rule) {
     out.sample(labels, (rule.*figure.amount).bytes);
   });
 }
@@ -49,18 +50,18 @@ void add_figure(Prometheus& out, const Report& report, const Figure& figure) {
 void add_wants(Prometheus& out, const Report& report) {
   out.family("longwire_impair_dropped_for_want_frames_total", Type::counter,
              "Frames dropped because the box lacked something.");
-  for_each_rule(report, [&](Labels labels, const path::Account& rule) {
+  for_each_rule(report, [&](Labels labels, const emulator::Account& rule) {
     labels.emplace_back("want", "");
-    for (std::size_t i = 0; i < path::kWants; ++i) {
-      labels.back().second = name_of(static_cast<path::Want>(i));
-      out.sample(labels, rule.dropped_for_want[i].frames);
+    for (std::size_t i = 0; i < emulator::kResourceDrops; ++i) {
+      labels.back().second = name_of(static_cast<emulator::ResourceDrop>(i));
+      out.sample(labels, rule.dropped_for_resource[i].frames);
     }
   });
 }
 
 void add_in_flight(Prometheus& out, const Report& report) {
   out.family("longwire_impair_in_flight_frames", Type::gauge, "Frames inside the box.");
-  for_each_rule(report, [&](const Labels& labels, const path::Account& rule) {
+  for_each_rule(report, [&](const Labels& labels, const emulator::Account& rule) {
     out.sample(labels, rule.in_flight.frames);
   });
 }
@@ -79,7 +80,7 @@ void add_spread(Prometheus& out, const Report& report, std::string_view name, st
     const Spread& found = direction.*spread;
     const std::pair<std::string_view, std::int64_t> points[] = {
         {"0.5", found.p50}, {"0.99", found.p99}, {"0.999", found.p999}, {"1", found.maximum}};
-    const Labels labels = {{"direction", direction.books.direction.name}};
+    const Labels labels = {{"direction", direction.accounting.direction.name}};
     for (const auto& [quantile, ns] : points)
       out.sample({labels.front(), {"quantile", std::string(quantile)}},
                  static_cast<double>(ns) * 1e-9);

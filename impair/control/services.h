@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "impair/control/control.h"
+#include "impair/control/director.h"
 #include "impair/control/request_server.h"
 #include "impair/control/telemetry.h"
-#include "impair/scenario/director.h"
 
 namespace lw::impair {
 

@@ -37,21 +37,22 @@ void add(rte_tel_data* out, std::string_view direction, std::string_view figure,
 }
 
 void add_amount(rte_tel_data* out, std::string_view direction, std::string_view figure,
-                const path::Amount& amount) {
+                const emulator::Amount& amount) {
   add(out, direction, fmt::format("{}_frames", figure), amount.frames);
   add(out, direction, fmt::format("{}_bytes", figure), amount.bytes);
 }
 
-void add_account(rte_tel_data* out, std::string_view direction, const path::Account& account) {
+void add_account(rte_tel_data* out, std::string_view direction, const emulator::Account& account) {
   add_amount(out, direction, "received", account.received);
   add_amount(out, direction, "created", account.created);
   add_amount(out, direction, "sent", account.sent);
   add_amount(out, direction, "consumed", account.consumed);
   add_amount(out, direction, "dropped_by_rule", account.dropped_by_rule);
   add_amount(out, direction, "in_flight", account.in_flight);
-  for (std::size_t i = 0; i < path::kWants; ++i)
-    add_amount(out, direction, fmt::format("dropped_{}", name_of(static_cast<path::Want>(i))),
-               account.dropped_for_want[i]);
+  for (std::size_t i = 0; i < emulator::kResourceDrops; ++i)
+    add_amount(out, direction,
+               fmt::format("dropped_{}", name_of(static_cast<emulator::ResourceDrop>(i))),
+               account.dropped_for_resource[i]);
 }
 
 void add_spread(rte_tel_data* out, std::string_view direction, std::string_view figure,
@@ -67,8 +68,8 @@ int give_stats(const char*, const char*, rte_tel_data* out) {
   const Report report = take_snapshot();
   rte_tel_data_start_dict(out);
   for (const auto& each : report.directions) {
-    const auto& name = each.books.direction.name;
-    add_account(out, name, each.books.direction);
+    const auto& name = each.accounting.direction.name;
+    add_account(out, name, each.accounting.direction);
     add_spread(out, name, "release_error", each.release_error);
     add_spread(out, name, "pass_latency", each.pass_latency);
   }
@@ -79,9 +80,9 @@ int give_stats(const char*, const char*, rte_tel_data* out) {
 int give_rule_names(const Report& report, rte_tel_data* out) {
   rte_tel_data_start_array(out, RTE_TEL_STRING_VAL);
   for (const auto& each : report.directions)
-    for (const auto& rule : each.books.rules)
+    for (const auto& rule : each.accounting.rules)
       rte_tel_data_add_array_string(
-          out, fmt::format("{}: {}", each.books.direction.name, rule.name).c_str());
+          out, fmt::format("{}: {}", each.accounting.direction.name, rule.name).c_str());
   return 0;
 }
 
@@ -93,13 +94,13 @@ int give_rules(const char*, const char* parameters, rte_tel_data* out) {
   const auto [end, error] = std::from_chars(asked.data(), asked.data() + asked.size(), place);
   if (error != std::errc() || end != asked.data() + asked.size()) return -EINVAL;
   for (const auto& each : report.directions) {
-    if (place < each.books.rules.size()) {
+    if (place < each.accounting.rules.size()) {
       rte_tel_data_start_dict(out);
-      rte_tel_data_add_dict_string(out, "name", each.books.rules[place].name.c_str());
-      add_account(out, each.books.direction.name, each.books.rules[place]);
+      rte_tel_data_add_dict_string(out, "name", each.accounting.rules[place].name.c_str());
+      add_account(out, each.accounting.direction.name, each.accounting.rules[place]);
       return 0;
     }
-    place -= each.books.rules.size();
+    place -= each.accounting.rules.size();
   }
   return -ENOENT;
 }

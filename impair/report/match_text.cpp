@@ -12,15 +12,15 @@
 namespace lw::impair {
 namespace {
 
-using path::EventConfig;
-using path::MatchConfig;
+using emulator::EventConfig;
+using emulator::MatchConfig;
 using Texts = std::vector<std::string>;
 
 void add(Texts& parts, std::string_view key, const Texts& values) {
   if (!values.empty()) parts.push_back(fmt::format("{} {}", key, fmt::join(values, " or ")));
 }
 
-Texts texts_of(const std::vector<path::NumberRange>& ranges) {
+Texts texts_of(const std::vector<emulator::NumberRange>& ranges) {
   Texts texts;
   for (const auto& range : ranges)
     texts.push_back(range.first == range.last ? fmt::format("{}", range.first)
@@ -28,7 +28,7 @@ Texts texts_of(const std::vector<path::NumberRange>& ranges) {
   return texts;
 }
 
-Texts texts_of(const std::vector<path::AddressPrefix>& prefixes) {
+Texts texts_of(const std::vector<emulator::AddressPrefix>& prefixes) {
   Texts texts;
   for (const auto& prefix : prefixes)
     texts.push_back(fmt::format("{}/{}", to_string(prefix.address), prefix.length));
@@ -47,18 +47,19 @@ Texts opcodes_of(const MatchConfig& match) {
 
 Texts kinds_of(const MatchConfig& match) {
   Texts texts;
-  for (std::size_t kind = 0; match.kinds && kind < path::kPacketKinds; ++kind)
-    if (match.kinds->test(kind)) texts.emplace_back(name_of(static_cast<path::PacketKind>(kind)));
+  for (std::size_t kind = 0; match.kinds && kind < emulator::kPacketKinds; ++kind)
+    if (match.kinds->test(kind))
+      texts.emplace_back(name_of(static_cast<emulator::PacketKind>(kind)));
   return texts;
 }
 
 std::string psn_of(const EventConfig& event) {
   switch (event.psn_from) {
-    case path::PsnFrom::absolute:
+    case emulator::PsnFrom::absolute:
       return fmt::format(" with psn {}", event.psn);
-    case path::PsnFrom::start:
+    case emulator::PsnFrom::start:
       return fmt::format(" with psn_offset {}", event.psn);
-    case path::PsnFrom::any:
+    case emulator::PsnFrom::any:
       break;
   }
   return "";
@@ -72,7 +73,7 @@ std::string qp_of(const EventConfig& event) {
 }  // namespace
 
 std::string to_text(const MatchConfig& match) {
-  Texts parts = {match.frames == path::Match::rocev2 ? "rocev2" : "all"};
+  Texts parts = {match.frames == emulator::Match::rocev2 ? "rocev2" : "all"};
   add(parts, "source", texts_of(match.source));
   add(parts, "destination", texts_of(match.destination));
   add(parts, "vlan", texts_of(match.vlan));
@@ -88,7 +89,7 @@ std::string to_text(const MatchConfig& match) {
 std::string to_text(const EventConfig& event) {
   std::string text = fmt::format("{} {}{}{}: {}", name_of(event.on), event.occurrence,
                                  psn_of(event), qp_of(event), name_of(event.action));
-  if (event.action == path::EventAction::delay)
+  if (event.action == emulator::EventAction::delay)
     text += fmt::format(" {}", format_duration(event.delay));
   return text;
 }

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "impair/loop/equipment.h"
+#include "impair/datapath/equipment.h"
 #include "impair/report/report.h"
 
 namespace lw::impair {

@@ -25,14 +25,14 @@ void Progress::tick(Instant now, const Way& eastward, const Way& westward) {
 }
 
 std::string Progress::describe(const Way& way, Seen& seen, double seconds) {
-  const path::Amount sent = way.lane().tallies().sent.get();
-  const path::Amount lost = way.lane().tallies().dropped_by_rule.get();
+  const emulator::Amount sent = way.link().tallies().sent.get();
+  const emulator::Amount lost = way.link().tallies().dropped_by_rule.get();
   const double frames = static_cast<double>(sent.frames - seen.frames) / seconds;
   const double bits = static_cast<double>(sent.bytes - seen.bytes) * 8 / seconds;
   seen = {sent.frames, sent.bytes};
   return fmt::format("{:.0f} frames/s {} ({} inside, {} dropped by rule)", frames,
                      bits > 0 ? format_bit_rate(bits) : "idle",
-                     way.lane().tallies().account({}).remainder().frames, lost.frames);
+                     way.link().tallies().account({}).remainder().frames, lost.frames);
 }
 
 }  // namespace lw::impair

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/time.h"
-#include "impair/loop/way.h"
+#include "impair/datapath/way.h"
 
 namespace lw::impair {
 

@@ -10,14 +10,14 @@ Spread spread_of(const Histogram& histogram) {
           histogram.quantile(0.99), histogram.quantile(0.999), histogram.maximum()};
 }
 
-EventsReport events_of(const path::Pipeline& pipeline) {
+EventsReport events_of(const emulator::Pipeline& pipeline) {
   return {pipeline.events().outcomes(), pipeline.events().untracked(), pipeline.event_hits()};
 }
 
-std::vector<StagesReport> stages_of(const path::Pipeline& pipeline) {
+std::vector<StagesReport> stages_of(const emulator::Pipeline& pipeline) {
   std::vector<StagesReport> reports;
   for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
-    const path::Rule& rule = pipeline.rules()[i];
+    const emulator::Rule& rule = pipeline.rules()[i];
     reports.push_back({pipeline.rule_names()[rule.index()],
                        rule.totals(),
                        {},
@@ -34,7 +34,8 @@ void judge(DirectionReport& direction) {
 }
 
 bool Report::accounts_hold() const noexcept {
-  return std::ranges::all_of(directions, [](const DirectionReport& d) { return d.books.holds(); });
+  return std::ranges::all_of(directions,
+                             [](const DirectionReport& d) { return d.accounting.holds(); });
 }
 
 bool Report::releases_hold() const noexcept {
@@ -42,7 +43,7 @@ bool Report::releases_hold() const noexcept {
 }
 
 bool Report::stages_hold() const noexcept {
-  const auto holds = [](const path::Check& check) { return check.holds(); };
+  const auto holds = [](const emulator::Check& check) { return check.holds(); };
   for (const DirectionReport& direction : directions) {
     if (!direction.events.hits.holds()) return false;
     for (const StagesReport& stages : direction.stages)

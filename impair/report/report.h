@@ -10,10 +10,10 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/histogram.h"
-#include "path/accounting.h"
-#include "path/audit.h"
-#include "path/events/events.h"
-#include "path/pipeline.h"
+#include "emulator/events/events.h"
+#include "emulator/pipeline.h"
+#include "emulator/stats/accounting.h"
+#include "emulator/stats/audit.h"
 
 namespace lw::impair {
 
@@ -27,25 +27,25 @@ Spread spread_of(const Histogram& histogram);
 /// A rule's stages: what they were seen to do, and what happened beside.
 struct StagesReport {
   std::string rule;
-  path::RuleStats stats;
-  std::vector<path::Check> checks = {};
+  emulator::RuleStats stats;
+  std::vector<emulator::Check> checks = {};
   // What checks are made of: a running loop's are copied in a moment, and judged elsewhere.
-  path::RuleStats since_change = {};
-  std::shared_ptr<const std::vector<path::RuleConfig>> configs = {};
+  emulator::RuleStats since_change = {};
+  std::shared_ptr<const std::vector<emulator::RuleConfig>> configs = {};
   std::size_t place = 0;  // the rule's, among `configs`
 };
 /// Not judged yet.
-std::vector<StagesReport> stages_of(const path::Pipeline& pipeline);
+std::vector<StagesReport> stages_of(const emulator::Pipeline& pipeline);
 
 /// How the targeted events of a direction fared.
 struct EventsReport {
-  std::vector<path::EventOutcome> outcomes;
+  std::vector<emulator::EventOutcome> outcomes;
   std::uint64_t untracked = 0;  // packets to QPs beyond the most that are tracked
-  path::EventHits hits = {};
+  emulator::EventHits hits = {};
 };
 
 struct DirectionReport {
-  path::Books books;
+  emulator::Accounting accounting;
   Spread release_error;  // achieved minus asked
   Spread pass_latency;   // of frames that no rule delays
   std::vector<StagesReport> stages = {};
@@ -58,7 +58,7 @@ struct DirectionReport {
 };
 /// Holds what was seen against the rules' parameters.
 void judge(DirectionReport& direction);
-EventsReport events_of(const path::Pipeline& pipeline);
+EventsReport events_of(const emulator::Pipeline& pipeline);
 
 /// What a port's device counted.
 struct PortReport {

@@ -11,21 +11,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json of_amount(const path::Amount& amount) {
+Json of_amount(const emulator::Amount& amount) {
   return {{"frames", amount.frames}, {"bytes", amount.bytes}};
 }
 
-Json of_account(const path::Account& account) {
+Json of_account(const emulator::Account& account) {
   Json want;
-  for (std::size_t i = 0; i < path::kWants; ++i)
-    want[std::string(name_of(static_cast<path::Want>(i)))] = of_amount(account.dropped_for_want[i]);
+  for (std::size_t i = 0; i < emulator::kResourceDrops; ++i)
+    want[std::string(name_of(static_cast<emulator::ResourceDrop>(i)))] =
+        of_amount(account.dropped_for_resource[i]);
   return {{"name", account.name},
           {"received", of_amount(account.received)},
           {"created", of_amount(account.created)},
           {"sent", of_amount(account.sent)},
           {"consumed", of_amount(account.consumed)},
           {"dropped_by_rule", of_amount(account.dropped_by_rule)},
-          {"dropped_for_want", std::move(want)},
+          {"dropped_for_resource", std::move(want)},
           {"in_flight", of_amount(account.in_flight)},
           {"holds", account.holds()}};
 }
@@ -35,7 +36,7 @@ Json of_spread(const Spread& spread) {
           {"p99", spread.p99},     {"p99.9", spread.p999},  {"max", spread.maximum}};
 }
 
-Json of_check(const path::Check& check) {
+Json of_check(const emulator::Check& check) {
   return {{"stage", name_of(check.stage)},
           {"what", check.what},
           {"frames", check.frames},
@@ -47,7 +48,7 @@ Json of_check(const path::Check& check) {
 }
 
 /// How many runs of 1, 2, ... lost frames ended, as far as there were any.
-std::span<const std::uint64_t> ended_runs(const path::LossStats& loss) {
+std::span<const std::uint64_t> ended_runs(const emulator::LossStats& loss) {
   const std::span all(loss.runs);
   const auto longest =
       std::ranges::find_if(all.rbegin(), all.rend(), [](std::uint64_t count) { return count > 0; });
@@ -55,40 +56,41 @@ std::span<const std::uint64_t> ended_runs(const path::LossStats& loss) {
 }
 
 Json of_stages(const StagesReport& report) {
-  const path::RuleStats& stats = report.stats;
+  const emulator::RuleStats& stats = report.stats;
   Json json = {{"rule", report.rule}, {"acted", Json::object()}, {"checks", Json::array()}};
-  for (std::size_t i = 1; i < path::kStages; ++i)
-    if (stats.acted[i] > 0) json["acted"][name_of(static_cast<path::Stage>(i))] = stats.acted[i];
-  path::LossStats loss = stats.loss;
+  for (std::size_t i = 1; i < emulator::kStages; ++i)
+    if (stats.acted[i] > 0)
+      json["acted"][name_of(static_cast<emulator::Stage>(i))] = stats.acted[i];
+  emulator::LossStats loss = stats.loss;
   loss.add(stats.traced);
   json["loss"] = {{"frames", loss.frames}, {"lost", loss.lost}, {"runs", ended_runs(loss)}};
   json["not_ect"] = stats.not_ect;
   json["queue"] = {{"tail_dropped", stats.tail_dropped}, {"peak_bytes", stats.peak_queue_bytes}};
-  if (stats.pauses != path::PauseStats{})
+  if (stats.pauses != emulator::PauseStats{})
     json["pauses"] = {{"asked", stats.pauses.asked},
                       {"ended", stats.pauses.ended},
                       {"heard", stats.pauses.heard},
                       {"silent_ns", stats.pauses.silent_ns}};
   json["order"] = {{"releases_put_off", stats.moved_for_order}, {"by_ns", stats.moved_ns}};
-  for (const path::Check& check : report.checks) json["checks"].push_back(of_check(check));
+  for (const emulator::Check& check : report.checks) json["checks"].push_back(of_check(check));
   return json;
 }
 
 Json of_direction(const DirectionReport& report) {
-  Json json = of_account(report.books.direction);
-  json["holds"] = report.books.holds();
-  json["fragments"] = report.books.fragments;
-  json["truncated"] = report.books.truncated;
+  Json json = of_account(report.accounting.direction);
+  json["holds"] = report.accounting.holds();
+  json["fragments"] = report.accounting.fragments;
+  json["truncated"] = report.accounting.truncated;
   json["release_error_ns"] = of_spread(report.release_error);
   json["pass_latency_ns"] = of_spread(report.pass_latency);
   json["rules"] = Json::array();
-  for (const auto& rule : report.books.rules) json["rules"].push_back(of_account(rule));
+  for (const auto& rule : report.accounting.rules) json["rules"].push_back(of_account(rule));
   json["stages"] = Json::array();
   for (const auto& stages : report.stages) json["stages"].push_back(of_stages(stages));
   for (const auto& event : report.events.outcomes)
     json["events"].push_back(
         {{"name", event.name}, {"happened", event.happened}, {"all", event.all}});
-  if (const path::EventHits& hits = report.events.hits; hits.packets > 0)
+  if (const emulator::EventHits& hits = report.events.hits; hits.packets > 0)
     json["event_packets"] = {{"fell_on", hits.packets},
                              {"carried_out", hits.carried_out},
                              {"lost_before", hits.lost_before},

@@ -9,13 +9,13 @@
 namespace lw::impair {
 namespace {
 
-std::string frames(const path::Amount& amount) {
+std::string frames(const emulator::Amount& amount) {
   return fmt::format("{:>12} frames  {:>12}", amount.frames,
                      format_bytes(static_cast<double>(amount.bytes)));
 }
 
 /// A line only where there is something to say.
-std::string line(std::string_view what, const path::Amount& amount) {
+std::string line(std::string_view what, const emulator::Amount& amount) {
   return amount.frames == 0 ? "" : fmt::format("  {:<22}{}\n", what, frames(amount));
 }
 
@@ -26,19 +26,19 @@ std::string spread(std::string_view what, const Spread& spread) {
                      us(spread.p50), us(spread.p99), us(spread.p999), us(spread.maximum));
 }
 
-std::string account(const path::Account& account) {
+std::string account(const emulator::Account& account) {
   std::string text = fmt::format("  {:<22}{}\n", "received", frames(account.received));
   text += line("created", account.created);
   text += fmt::format("  {:<22}{}\n", "sent", frames(account.sent));
   text += line("consumed", account.consumed);
   text += line("dropped by rule", account.dropped_by_rule);
-  for (std::size_t i = 0; i < path::kWants; ++i)
-    text += line(fmt::format("dropped: {}", name_of(static_cast<path::Want>(i))),
-                 account.dropped_for_want[i]);
+  for (std::size_t i = 0; i < emulator::kResourceDrops; ++i)
+    text += line(fmt::format("dropped: {}", name_of(static_cast<emulator::ResourceDrop>(i))),
+                 account.dropped_for_resource[i]);
   return text + line("in flight", account.in_flight);
 }
 
-std::string rule_line(const path::Account& rule) {
+std::string rule_line(const emulator::Account& rule) {
   if (rule.received.frames == 0) return "";
   const double lost =
       static_cast<double>(rule.dropped_by_rule.frames) / static_cast<double>(rule.received.frames);
@@ -47,8 +47,8 @@ std::string rule_line(const path::Account& rule) {
 }
 
 /// A check's figure with its unit.
-std::string figure(double value, path::Figure figure) {
-  using path::Figure;
+std::string figure(double value, emulator::Figure figure) {
+  using emulator::Figure;
   switch (figure) {
     case Figure::share:
       return fmt::format("{:.6g} %", value * 100);
@@ -66,7 +66,7 @@ std::string figure(double value, path::Figure figure) {
   return {};
 }
 
-std::string check_line(const std::string& rule, const path::Check& check) {
+std::string check_line(const std::string& rule, const emulator::Check& check) {
   const auto of = [&](double value) { return figure(value, check.figure); };
   return fmt::format("    {:<20}{} {}, asked {}, bounds {} to {}: {}\n", rule, check.what,
                      of(check.seen), of(check.asked), of(check.low), of(check.high),
@@ -74,14 +74,14 @@ std::string check_line(const std::string& rule, const path::Check& check) {
 }
 
 std::string stages(const StagesReport& report) {
-  const path::RuleStats& stats = report.stats;
+  const emulator::RuleStats& stats = report.stats;
   std::string text;
   for (const auto& check : report.checks) text += check_line(report.rule, check);
   const auto say = [&](std::uint64_t count, std::string_view what) {
     if (count > 0) text += fmt::format("    {:<20}{} {}\n", report.rule, count, what);
   };
-  say(stats.by(path::Stage::outage), "lost while the path was out");
-  say(stats.by(path::Stage::police), "dropped by the policer");
+  say(stats.by(emulator::Stage::outage), "lost while the path was out");
+  say(stats.by(emulator::Stage::police), "dropped by the policer");
   say(stats.tail_dropped, "found the queue full");
   say(stats.pauses.asked, "pause frames asked for silence");
   say(stats.pauses.ended, "pause frames ended it");
@@ -98,28 +98,28 @@ std::string events(const EventsReport& report) {
   for (const auto& event : report.outcomes)
     text += fmt::format("    event {:<14}{:>12} of {} happened\n", event.name, event.happened,
                         event.all);
-  if (const path::EventHits& hits = report.hits; hits.packets > 0)
+  if (const emulator::EventHits& hits = report.hits; hits.packets > 0)
     text += fmt::format("    {:<20}{} packets, {} carried out, {} lost before: {}\n",
                         "events fell on", hits.packets, hits.carried_out, hits.lost_before,
                         hits.holds() ? "holds" : "DOES NOT HOLD");
   if (report.untracked)
     text += fmt::format("  {:<22}{:>12} to QPs beyond the {} that are tracked\n", "untracked",
-                        report.untracked, path::Events::kTrackedQps);
+                        report.untracked, emulator::Events::kTrackedQps);
   return text;
 }
 
 std::string direction(const DirectionReport& report) {
   std::string text =
-      fmt::format("{}\n{}", report.books.direction.name, account(report.books.direction));
-  for (const auto& rule : report.books.rules) text += rule_line(rule);
+      fmt::format("{}\n{}", report.accounting.direction.name, account(report.accounting.direction));
+  for (const auto& rule : report.accounting.rules) text += rule_line(rule);
   for (const auto& each : report.stages) text += stages(each);
   text += events(report.events);
-  if (report.books.fragments)
-    text +=
-        fmt::format("  {:<22}{:>12} passed untouched\n", "IP fragments", report.books.fragments);
-  if (report.books.truncated)
+  if (report.accounting.fragments)
+    text += fmt::format("  {:<22}{:>12} passed untouched\n", "IP fragments",
+                        report.accounting.fragments);
+  if (report.accounting.truncated)
     text += fmt::format("  {:<22}{:>12} passed untouched\n", "without a whole BTH",
-                        report.books.truncated);
+                        report.accounting.truncated);
   text += spread("release error", report.release_error);
   return text + spread("passing through took", report.pass_latency);
 }

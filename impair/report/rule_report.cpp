@@ -15,12 +15,12 @@ using Json = nlohmann::ordered_json;
 
 template <class Config>
 std::string_view ways_of(const Config& config) {
-  using enum path::Direction;
+  using enum emulator::Direction;
   if (config.applies(west_to_east) && config.applies(east_to_west)) return "both ways";
   return name_of(config.applies(west_to_east) ? west_to_east : east_to_west);
 }
 
-Json rule_json(const path::RuleConfig& rule) {
+Json rule_json(const emulator::RuleConfig& rule) {
   Json json = {{"name", rule.name},
                {"match", to_text(rule.match)},
                {"direction", ways_of(rule)},
@@ -33,7 +33,7 @@ Json rule_json(const path::RuleConfig& rule) {
 
 }  // namespace
 
-std::string rules_text(const profile::ImpairProfile& profile) {
+std::string rules_text(const config::ImpairProfile& profile) {
   std::string text;
   for (const auto& rule : profile.rules) {
     text += fmt::format("rule {}: {}, {}\n", rule.name, to_text(rule.match), ways_of(rule));
@@ -44,21 +44,21 @@ std::string rules_text(const profile::ImpairProfile& profile) {
   return text;
 }
 
-std::string events_text(const profile::ImpairProfile& profile) {
+std::string events_text(const config::ImpairProfile& profile) {
   std::string text;
   for (const auto& event : profile.events)
     text += fmt::format("event {}: {}, {}\n", event.name, ways_of(event), to_text(event));
   return text;
 }
 
-Json events_json(const profile::ImpairProfile& profile) {
+Json events_json(const config::ImpairProfile& profile) {
   Json json = Json::array();
   for (const auto& event : profile.events)
     json.push_back({{"name", event.name}, {"direction", ways_of(event)}, {"what", to_text(event)}});
   return json;
 }
 
-Json rules_json(const profile::ImpairProfile& profile) {
+Json rules_json(const config::ImpairProfile& profile) {
   Json json = Json::array();
   for (const auto& rule : profile.rules) json.push_back(rule_json(rule));
   return json;
@@ -66,19 +66,19 @@ Json rules_json(const profile::ImpairProfile& profile) {
 
 namespace {
 
-std::string links_text(const profile::LinkChange& links) {
+std::string links_text(const config::LinkChange& links) {
   const std::string_view port = links.west && links.east ? "both ports"
                                 : links.west             ? "west"
                                                          : "east";
   return fmt::format("{} {}", port, links.up ? "up" : "down");
 }
 
-std::string edit_text(const profile::Edit& edit) {
+std::string edit_text(const config::Edit& edit) {
   const std::string whose = edit.table.empty() ? "" : edit.name + " ";
   return fmt::format("{}{} = {}", whose, edit.key, describe(*edit.parsed));
 }
 
-std::string step_text(const profile::ScenarioStep& step) {
+std::string step_text(const config::ScenarioStep& step) {
   std::string text = step.links ? links_text(*step.links) : "";
   for (const auto& edit : step.edits) text += (text.empty() ? "" : ", ") + edit_text(edit);
   return text;
@@ -86,7 +86,7 @@ std::string step_text(const profile::ScenarioStep& step) {
 
 }  // namespace
 
-std::string scenario_text(const profile::ImpairProfile& profile) {
+std::string scenario_text(const config::ImpairProfile& profile) {
   std::string text;
   for (const auto& act : profile.acts) {
     text += fmt::format("{} {}: {}", act.kind, act.name,
@@ -102,7 +102,7 @@ std::string scenario_text(const profile::ImpairProfile& profile) {
   return text;
 }
 
-Json scenario_json(const profile::ImpairProfile& profile) {
+Json scenario_json(const config::ImpairProfile& profile) {
   Json json = Json::array();
   for (const auto& act : profile.acts) {
     Json one = {{"kind", act.kind}, {"name", act.name}, {"time_ns", nullptr}};

@@ -5,18 +5,18 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "profile/impair_profile.h"
+#include "config/impair/impair_profile.h"
 
 namespace lw::impair {
 
 /// A profile's rules with each of their stages, events, and acts with each of their steps, in
 /// words.
-std::string rules_text(const profile::ImpairProfile& profile);
-std::string events_text(const profile::ImpairProfile& profile);
-std::string scenario_text(const profile::ImpairProfile& profile);
+std::string rules_text(const config::ImpairProfile& profile);
+std::string events_text(const config::ImpairProfile& profile);
+std::string scenario_text(const config::ImpairProfile& profile);
 /// The same as JSON arrays of objects.
-nlohmann::ordered_json rules_json(const profile::ImpairProfile& profile);
-nlohmann::ordered_json events_json(const profile::ImpairProfile& profile);
-nlohmann::ordered_json scenario_json(const profile::ImpairProfile& profile);
+nlohmann::ordered_json rules_json(const config::ImpairProfile& profile);
+nlohmann::ordered_json events_json(const config::ImpairProfile& profile);
+nlohmann::ordered_json scenario_json(const config::ImpairProfile& profile);
 
 }  // namespace lw::impair

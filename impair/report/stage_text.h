@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "path/rule_config.h"
+#include "emulator/rule_config.h"
 
 namespace lw::impair {
 
 /// A rule's stages with their parameters, for people, in the order in which a frame meets them:
 /// {"police", "20.00 Gb/s, bursts of 1.00 MB"}. Stages that aren't there are left out.
-std::vector<std::pair<std::string_view, std::string>> stage_texts(const path::RuleConfig& rule);
+std::vector<std::pair<std::string_view, std::string>> stage_texts(const emulator::RuleConfig& rule);
 
 }  // namespace lw::impair

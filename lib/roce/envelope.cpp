@@ -47,16 +47,16 @@ LinkEnd pass_cooked(Envelope& envelope, std::size_t size, std::size_t type_offse
   return pass_tags(envelope, size, type->get());
 }
 
-LinkEnd pass_link(Envelope& envelope, Link link) noexcept {
+LinkEnd pass_link(Envelope& envelope, LinkType link) noexcept {
   constexpr std::size_t kSllSize = 16, kSllType = 14, kSll2Size = 20, kSll2Type = 0;
   switch (link) {
-    case Link::ethernet:
+    case LinkType::ethernet:
       return pass_ethernet(envelope);
-    case Link::linux_sll:
+    case LinkType::linux_sll:
       return pass_cooked(envelope, kSllSize, kSllType);
-    case Link::linux_sll2:
+    case LinkType::linux_sll2:
       return pass_cooked(envelope, kSll2Size, kSll2Type);
-    case Link::raw_ip:
+    case LinkType::raw_ip:
       break;
   }
   if (envelope.bytes.empty()) return {};
@@ -127,11 +127,11 @@ void open_plain(Envelope& envelope) noexcept {
 
 }  // namespace
 
-Envelope open_envelope(Bytes bytes, std::size_t wire_length, Link link) noexcept {
+Envelope open_envelope(Bytes bytes, std::size_t wire_length, LinkType link) noexcept {
   Envelope envelope;
   envelope.bytes = bytes;
   envelope.wire_length = std::max(wire_length, bytes.size());
-  if (link == Link::ethernet && is_plain_rocev2(bytes)) {
+  if (link == LinkType::ethernet && is_plain_rocev2(bytes)) {
     open_plain(envelope);
     return envelope;
   }

@@ -57,7 +57,8 @@ struct Envelope {
 
 /// Opens any frame as far as it goes; never fails, reads nothing outside `bytes`.
 /// wire_length >= bytes.size().
-Envelope open_envelope(Bytes bytes, std::size_t wire_length, Link link = Link::ethernet) noexcept;
+Envelope open_envelope(Bytes bytes, std::size_t wire_length,
+                       LinkType link = LinkType::ethernet) noexcept;
 inline Envelope open_envelope(Bytes bytes) noexcept { return open_envelope(bytes, bytes.size()); }
 
 }  // namespace lw::roce

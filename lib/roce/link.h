@@ -7,22 +7,22 @@
 namespace lw::roce {
 
 /// What a capture's frames begin with.
-enum class Link : std::uint8_t { ethernet, raw_ip, linux_sll, linux_sll2 };
+enum class LinkType : std::uint8_t { ethernet, raw_ip, linux_sll, linux_sll2 };
 
 /// The link of a capture file's link type; nothing for one that we can't open. The numbers are
 /// those of tcpdump.org's registry (LINKTYPE_ETHERNET, _RAW, _LINUX_SLL, _IPV4, _IPV6, _SLL2).
-constexpr std::optional<Link> link_of(int link_type) noexcept {
+constexpr std::optional<LinkType> link_of(int link_type) noexcept {
   switch (link_type) {
     case 1:
-      return Link::ethernet;
+      return LinkType::ethernet;
     case 101:
     case 228:
     case 229:
-      return Link::raw_ip;
+      return LinkType::raw_ip;
     case 113:
-      return Link::linux_sll;
+      return LinkType::linux_sll;
     case 276:
-      return Link::linux_sll2;
+      return LinkType::linux_sll2;
     default:
       return std::nullopt;
   }

@@ -30,7 +30,7 @@ void Line::enter_watched(Packet packet, std::int64_t last_byte_ps) {
 }
 
 void Line::enter_rules(const Packet& packet, std::uint64_t number, std::int64_t ps) {
-  if (mishaps_.any() && mishaps_.decide(packet, number) == Fate::drop) {
+  if (mishaps_.any() && mishaps_.decide(packet, number) == Disposition::drop) {
     ++counters_.lost;
     return store_.release(packet.data);
   }
@@ -80,8 +80,8 @@ LineCounters Line::counters() const noexcept {
 
 void Line::travel(const Packet& packet, std::uint64_t number, std::int64_t ps) {
   const Instant at = instant_of(ps) + config_.delay;
-  const Fate fate = mishaps_.any() ? mishaps_.decide(packet, number) : Fate::pass;
-  if (fate == Fate::pass) {
+  const Disposition fate = mishaps_.any() ? mishaps_.decide(packet, number) : Disposition::pass;
+  if (fate == Disposition::pass) {
     carry(packet, at);
   } else {
     mishandle(packet, at, fate);
@@ -95,28 +95,28 @@ void Line::carry(const Packet& packet, Instant at) {
   flight.packet = packet;
 }
 
-void Line::mishandle(Packet packet, Instant at, Fate fate) {
+void Line::mishandle(Packet packet, Instant at, Disposition fate) {
   switch (fate) {
-    case Fate::drop:
+    case Disposition::drop:
       ++counters_.lost;
       return store_.release(packet.data);
-    case Fate::delay:
+    case Disposition::delay:
       ++counters_.delayed;
       return late_.push({at + config_.mishaps.reorder_delay, counters_.entered, packet});
-    case Fate::duplicate:
+    case Disposition::duplicate:
       ++counters_.duplicated;
       store_.retain(packet.data);
       carry(packet, at);
       break;
-    case Fate::corrupt:
+    case Disposition::corrupt:
       ++counters_.corrupted;
       packet.icrc_wrong = true;
       break;
-    case Fate::mark:
+    case Disposition::mark:
       ++counters_.marked;
       packet.congestion_experienced = true;
       break;
-    case Fate::pass:
+    case Disposition::pass:
       break;
   }
   carry(packet, at);

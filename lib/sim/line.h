@@ -17,7 +17,7 @@ struct LineConfig {
   Duration delay{};  // constant; of NICs and hosts alone where there are rules
   MishapConfig mishaps;
   std::shared_ptr<const PathRules> rules;  // what lies between; null: nothing but the delay
-  path::Direction direction = path::Direction::west_to_east;  // of the rules
+  emulator::Direction direction = emulator::Direction::west_to_east;  // of the rules
 
   /// What every packet takes at least.
   [[nodiscard]] Duration least_delay() const noexcept {
@@ -114,7 +114,7 @@ class Line {
   }
   void carry(const transport::Packet& packet, Instant at);
   void enter_watched(transport::Packet packet, std::int64_t last_byte_ps);
-  void mishandle(transport::Packet packet, Instant at, Fate fate);
+  void mishandle(transport::Packet packet, Instant at, Disposition fate);
   void ripen_ruled(Instant now);
   void enter_rules(const transport::Packet& packet, std::uint64_t number, std::int64_t ps);
   void place(const transport::Packet& packet, Instant at);

@@ -4,7 +4,7 @@
 namespace lw::sim {
 namespace {
 
-path::Loss stage(const MishapConfig& config, double probability, const char* name) {
+emulator::Loss stage(const MishapConfig& config, double probability, const char* name) {
   return {probability, Chance(config.seed, hash_name(config.name + "/" + name))};
 }
 
@@ -21,8 +21,8 @@ Mishaps::Mishaps(const MishapConfig& config)
   for (const Target& target : config.targets) watches_.push_back({target, 0});
 }
 
-Fate Mishaps::aimed(const transport::Packet& packet) noexcept {
-  Fate fate = Fate::pass;
+Disposition Mishaps::aimed(const transport::Packet& packet) noexcept {
+  Disposition fate = Disposition::pass;
   for (Watch& watch : watches_) {  // all of them count, whichever acts
     const Target& target = watch.target;
     if (packet.dest_qp != target.dest_qp || packet.psn != target.psn ||
@@ -35,15 +35,15 @@ Fate Mishaps::aimed(const transport::Packet& packet) noexcept {
   return fate;
 }
 
-Fate Mishaps::decide(const transport::Packet& packet, std::uint64_t number) noexcept {
-  if (const Fate fate = aimed(packet); fate != Fate::pass) return fate;
+Disposition Mishaps::decide(const transport::Packet& packet, std::uint64_t number) noexcept {
+  if (const Disposition fate = aimed(packet); fate != Disposition::pass) return fate;
   // Independent draws: a packet's length doesn't matter.
-  if (loss_.drops(number, 0)) return Fate::drop;
-  if (corruption_.drops(number, 0)) return Fate::corrupt;
-  if (duplication_.drops(number, 0)) return Fate::duplicate;
-  if (reordering_.drops(number, 0)) return Fate::delay;
-  if (marking_.drops(number, 0)) return Fate::mark;
-  return Fate::pass;
+  if (loss_.drops(number, 0)) return Disposition::drop;
+  if (corruption_.drops(number, 0)) return Disposition::corrupt;
+  if (duplication_.drops(number, 0)) return Disposition::duplicate;
+  if (reordering_.drops(number, 0)) return Disposition::delay;
+  if (marking_.drops(number, 0)) return Disposition::mark;
+  return Disposition::pass;
 }
 
 }  // namespace lw::sim

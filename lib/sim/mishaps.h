@@ -7,12 +7,12 @@
 
 #include "core/chance.h"
 #include "core/time.h"
-#include "path/stages/loss.h"
+#include "emulator/stages/loss.h"
 #include "transport/packet.h"
 
 namespace lw::sim {
 
-enum class Fate : std::uint8_t { pass, drop, corrupt, mark, duplicate, delay };
+enum class Disposition : std::uint8_t { pass, drop, corrupt, mark, duplicate, delay };
 
 /// One packet singled out: the n-th on this line to this QP with this PSN, as the peer counts
 /// them: 1 is its first transmission.
@@ -21,7 +21,7 @@ struct Target {
   wire::Psn psn;
   bool response = false;  // else a request
   std::uint32_t nth = 1;
-  Fate fate = Fate::drop;
+  Disposition fate = Disposition::drop;
 };
 
 /// What may happen to a packet on one line: each by chance, addressed by the packet's number on
@@ -42,16 +42,16 @@ class Mishaps {
   explicit Mishaps(const MishapConfig& config);
 
   [[nodiscard]] bool any() const noexcept { return any_; }
-  Fate decide(const transport::Packet& packet, std::uint64_t number) noexcept;
+  Disposition decide(const transport::Packet& packet, std::uint64_t number) noexcept;
 
  private:
   struct Watch {
     Target target;
     std::uint32_t seen = 0;
   };
-  Fate aimed(const transport::Packet& packet) noexcept;
+  Disposition aimed(const transport::Packet& packet) noexcept;
 
-  path::Loss loss_, corruption_, duplication_, reordering_, marking_;
+  emulator::Loss loss_, corruption_, duplication_, reordering_, marking_;
   std::vector<Watch> watches_;
   bool any_;
 };

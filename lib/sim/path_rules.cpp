@@ -5,17 +5,17 @@
 
 namespace lw::sim {
 
-using path::Action;
-using path::Decision;
-using path::RuleConfig;
-using path::Stage;
+using emulator::Action;
+using emulator::Decision;
+using emulator::RuleConfig;
+using emulator::Stage;
 using transport::Packet;
 
 namespace {
 
 bool takes_all(const RuleConfig& rule) noexcept {
-  return rule.match == path::MatchConfig(path::Match::rocev2) ||
-         rule.match == path::MatchConfig(path::Match::everything);
+  return rule.match == emulator::MatchConfig(emulator::Match::rocev2) ||
+         rule.match == emulator::MatchConfig(emulator::Match::everything);
 }
 
 bool only_delays(const RuleConfig& rule) {
@@ -30,13 +30,13 @@ bool only_delays(const RuleConfig& rule) {
 }
 
 bool draws(const RuleConfig& rule) noexcept {
-  return path::loses(rule.loss) || rule.corrupt || rule.duplicate || rule.mark || rule.jitter ||
+  return emulator::loses(rule.loss) || rule.corrupt || rule.duplicate || rule.mark || rule.jitter ||
          rule.trace || rule.reorder;
 }
 
 }  // namespace
 
-Duration PathRules::least_delay(path::Direction direction) const noexcept {
+Duration PathRules::least_delay(emulator::Direction direction) const noexcept {
   Duration least = Duration::max();
   for (const RuleConfig& rule : rules) {
     if (!rule.applies(direction)) continue;
@@ -50,10 +50,11 @@ Duration PathRules::least_delay(path::Direction direction) const noexcept {
 bool PathRules::by_chance() const noexcept { return std::ranges::any_of(rules, draws); }
 
 bool PathRules::plain() const noexcept {
-  const auto first_of = [&](path::Direction direction) {
+  const auto first_of = [&](emulator::Direction direction) {
     return std::ranges::find_if(rules, [&](const RuleConfig& r) { return r.applies(direction); });
   };
-  for (const auto direction : {path::Direction::west_to_east, path::Direction::east_to_west}) {
+  for (const auto direction :
+       {emulator::Direction::west_to_east, emulator::Direction::east_to_west}) {
     const auto rule = first_of(direction);
     if (rule == rules.end() || !takes_all(*rule) || !only_delays(*rule) || !rule->delay)
       return false;
@@ -61,18 +62,18 @@ bool PathRules::plain() const noexcept {
   return events.empty();
 }
 
-RuledPath::RuledPath(const PathRules& rules, path::Direction direction, std::uint64_t seed)
+RuledPath::RuledPath(const PathRules& rules, emulator::Direction direction, std::uint64_t seed)
     : pipeline_(direction, seed, rules.rules, rules.events) {
-  held_.assign(pipeline_.rule_names().size(), path::Held<Entry>(0, Duration{}));
+  held_.assign(pipeline_.rule_names().size(), emulator::Held<Entry>(0, Duration{}));
   for (std::size_t i = 0; i < pipeline_.rules().size(); ++i) {
-    const auto reorder = pipeline_.configs()[i].reorder.value_or(path::ReorderConfig{});
-    held_[pipeline_.rules()[i].index()] = path::Held<Entry>(reorder.frames, reorder.at_most);
+    const auto reorder = pipeline_.configs()[i].reorder.value_or(emulator::ReorderConfig{});
+    held_[pipeline_.rules()[i].index()] = emulator::Held<Entry>(reorder.frames, reorder.at_most);
   }
 }
 
 void RuledPath::enter(const Packet& packet, std::uint64_t number, Instant now) {
   out_.clear();
-  const path::Arrival arrival = path::arrival_of(headers_.of(packet), number, now);
+  const emulator::Arrival arrival = emulator::arrival_of(headers_.of(packet), number, now);
   const Decision decision = pipeline_.decide(arrival);
   settle(packet, decision, now);
   for (unsigned copy = 1; copy <= decision.copies; ++copy) {
@@ -104,7 +105,7 @@ void RuledPath::settle(Packet packet, const Decision& decision, Instant now) {
 
 /// Packets that waited for this one to overtake them leave right behind it.
 void RuledPath::overtake(const Packet& packet, const Decision& decision, Instant at) {
-  path::Held<Entry>& held = held_[decision.rule];
+  emulator::Held<Entry>& held = held_[decision.rule];
   held.gone_on();
   if (decision.action == Action::hold) {
     ++counters_.delayed;
@@ -131,7 +132,7 @@ Instant RuledPath::next_deadline() const noexcept {
 }
 
 Packet RuledPath::take_held() {
-  path::Held<Entry>& held = held_[first_held()];
+  emulator::Held<Entry>& held = held_[first_held()];
   const Packet packet = held.front().packet;
   held.pop();
   --held_packets_;

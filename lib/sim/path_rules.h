@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "path/pipeline.h"
-#include "path/release/held.h"
+#include "emulator/pipeline.h"
+#include "emulator/queue/held.h"
 #include "sim/packet_headers.h"
 
 namespace lw::sim {
@@ -15,11 +15,11 @@ namespace lw::sim {
 /// What lies between two hosts, as an impair profile says it.
 struct PathRules {
   std::uint64_t seed = 1;
-  std::vector<path::RuleConfig> rules;
-  std::vector<path::EventConfig> events;
+  std::vector<emulator::RuleConfig> rules;
+  std::vector<emulator::EventConfig> events;
 
   /// What every RoCE packet takes at least in this direction.
-  [[nodiscard]] Duration least_delay(path::Direction direction) const noexcept;
+  [[nodiscard]] Duration least_delay(emulator::Direction direction) const noexcept;
   /// Something in it is by chance.
   [[nodiscard]] bool by_chance() const noexcept;
   /// Nothing but a constant delay, the same for every RoCE packet of a direction.
@@ -36,7 +36,7 @@ struct RuleCounters {
 class RuledPath {
  public:
   /// `seed` is the one that chance goes by, in place of the rules' own.
-  RuledPath(const PathRules& rules, path::Direction direction, std::uint64_t seed);
+  RuledPath(const PathRules& rules, emulator::Direction direction, std::uint64_t seed);
 
   /// A packet, or a copy of it, that comes out at `at`.
   struct Out {
@@ -55,7 +55,7 @@ class RuledPath {
   [[nodiscard]] std::size_t held() const noexcept { return held_packets_; }
 
   [[nodiscard]] const RuleCounters& counters() const noexcept { return counters_; }
-  [[nodiscard]] const path::Pipeline& pipeline() const noexcept { return pipeline_; }
+  [[nodiscard]] const emulator::Pipeline& pipeline() const noexcept { return pipeline_; }
 
  private:
   struct Entry {
@@ -63,14 +63,14 @@ class RuledPath {
     transport::Packet packet;
   };
 
-  void settle(transport::Packet packet, const path::Decision& decision, Instant now);
-  void count_drop(path::Stage stage) noexcept;
-  void overtake(const transport::Packet& packet, const path::Decision& decision, Instant at);
+  void settle(transport::Packet packet, const emulator::Decision& decision, Instant now);
+  void count_drop(emulator::Stage stage) noexcept;
+  void overtake(const transport::Packet& packet, const emulator::Decision& decision, Instant at);
   [[nodiscard]] std::size_t first_held() const noexcept;
 
-  path::Pipeline pipeline_;
+  emulator::Pipeline pipeline_;
   PacketHeaders headers_;
-  std::vector<path::Held<Entry>> held_;  // a rule each
+  std::vector<emulator::Held<Entry>> held_;  // a rule each
   std::size_t held_packets_ = 0;
   std::vector<Out> out_;
   RuleCounters counters_;

@@ -9,18 +9,18 @@ using transport::Memory;
 
 namespace {
 
-using path::Direction;
+using emulator::Direction;
 
 /// A wavelength slower than the NICs, as rules: its switch holds 64 MB, then it drops.
 std::shared_ptr<const PathRules> slow_wavelength(const PerfPath& path) {
   auto rules = std::make_shared<PathRules>();
   for (const auto direction : {Direction::west_to_east, Direction::east_to_west}) {
     const bool there = direction == Direction::west_to_east;
-    path::RuleConfig rule{.name = there ? "there" : "back"};
-    rule.match = path::Match::rocev2;
+    emulator::RuleConfig rule{.name = there ? "there" : "back"};
+    rule.match = emulator::Match::rocev2;
     rule.west_to_east = there;
     rule.east_to_west = !there;
-    rule.queue = path::BottleneckConfig{.rate_bps = path.rate_bps, .buffer_bytes = 64'000'000};
+    rule.queue = emulator::BottleneckConfig{.rate_bps = path.rate_bps, .buffer_bytes = 64'000'000};
     rule.delay = there ? path.one_way : path.way_back.value_or(path.one_way);
     rules->rules.push_back(rule);
   }

@@ -12,7 +12,7 @@ std::uint32_t Simulation::add_source(Side& side, Source source) {
   return side.events.add();
 }
 
-Line& Simulation::add_line(path::Direction direction, const LineConfig& config) {
+Line& Simulation::add_line(emulator::Direction direction, const LineConfig& config) {
   assert(config.least_delay() > Duration{0});
   shortest_ = std::min(shortest_, config.least_delay());
   lines_.push_back({std::make_unique<Line>(config, store_), direction});

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "path/direction.h"
+#include "emulator/direction.h"
 #include "sim/event_queue.h"
 #include "sim/host.h"
 
@@ -26,7 +26,7 @@ class Simulation {
 
   /// A line delivers to the hosts of its far side, as its packets name them. Its least delay is at
   /// least 1 ns; the longer it is, the faster the simulation. References stay good.
-  Line& add_line(path::Direction direction, const LineConfig& config);
+  Line& add_line(emulator::Direction direction, const LineConfig& config);
   /// A host on the side where `out` begins; numbered from 0 in this order.
   Host& add_host(const NicConfig& nic, transport::Memory memory, Line& out);
 
@@ -62,18 +62,18 @@ class Simulation {
   };
   struct PlacedLine {
     std::unique_ptr<Line> line;
-    path::Direction direction{};
+    emulator::Direction direction{};
   };
   struct PlacedHost {
     std::unique_ptr<Host> host;
     std::uint32_t source = 0;  // in its side's events
   };
 
-  [[nodiscard]] Side& side_from(path::Direction direction) noexcept {
-    return sides_[direction == path::Direction::west_to_east ? 0 : 1];
+  [[nodiscard]] Side& side_from(emulator::Direction direction) noexcept {
+    return sides_[direction == emulator::Direction::west_to_east ? 0 : 1];
   }
-  [[nodiscard]] Side& side_to(path::Direction direction) noexcept {
-    return sides_[direction == path::Direction::west_to_east ? 1 : 0];
+  [[nodiscard]] Side& side_to(emulator::Direction direction) noexcept {
+    return sides_[direction == emulator::Direction::west_to_east ? 1 : 0];
   }
   static std::uint32_t add_source(Side& side, Source source);
   void run_side(Side& side, Instant end);

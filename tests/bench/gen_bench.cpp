@@ -5,7 +5,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "gen/pace/scheduler.h"
+#include "gen/traffic/scheduler.h"
 
 namespace {
 
@@ -60,7 +60,7 @@ void from_template(benchmark::State& state) {
 
 /// Scheduling and patching together; the argument is the number of flows.
 void schedule(benchmark::State& state) {
-  profile::FlowProfile profile;
+  config::FlowProfile profile;
   profile.flows.resize(static_cast<std::size_t>(state.range(0)));
   for (std::size_t i = 0; i < profile.flows.size(); ++i) {
     profile.flows[i].id = static_cast<std::uint32_t>(i);

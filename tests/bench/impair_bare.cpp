@@ -13,7 +13,7 @@
 #include <array>
 
 #include "bench/null_feed.h"
-#include "impair/loop/mbuf_access.h"
+#include "impair/datapath/mbuf_access.h"
 #include "nic/clock.h"
 
 namespace lw::impair {
@@ -165,12 +165,12 @@ void measure(Equipment& equipment, const Delays& delays, unsigned seconds) {
 }
 
 int run_bare(const std::string& path, unsigned seconds, unsigned bytes, unsigned qps, int core) {
-  const auto profile = profile::load_impair_profile(path);
+  const auto profile = config::load_impair_profile(path);
   if (!profile) return fmt::print(stderr, "{}\n", profile.error().message), 2;
-  const path::RuleConfig& rule = profile->rules.back();
+  const emulator::RuleConfig& rule = profile->rules.back();
   Delays delays{.least = rule.delay.value_or(Duration{}).count()};
   if (rule.jitter) {
-    const auto& uniform = std::get<path::UniformDelay>(rule.jitter->distribution);
+    const auto& uniform = std::get<emulator::UniformDelay>(rule.jitter->distribution);
     delays.least += static_cast<Duration::rep>(uniform.low);
     delays.range = static_cast<Duration::rep>(uniform.high - uniform.low);
   }

@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "bench/null_feed.h"
-#include "impair/ledger/ledger_thread.h"
-#include "impair/loop/bump.h"
-#include "impair/loop/configuration.h"
+#include "impair/datapath/bump.h"
+#include "impair/datapath/configuration.h"
+#include "impair/record/ledger_thread.h"
 
 namespace lw::impair {
 namespace {
@@ -37,7 +37,7 @@ struct Writing {
   std::unique_ptr<Recording> recording;
 };
 
-Result<Writing> open_writing(const profile::ImpairProfile& profile, const Options& options) {
+Result<Writing> open_writing(const config::ImpairProfile& profile, const Options& options) {
   Writing writing;
   if (options.written.ends_with(".lwl")) {
     auto file =
@@ -88,11 +88,11 @@ Look look_at(const Report& report, Instant at, Duration nominal) {
   Look look{.at = at, .held_up = report.held_up.value_or(Duration{})};
   double weighed = 0;
   for (const DirectionReport& direction : report.directions) {
-    const path::Account& all = direction.books.direction;
+    const emulator::Account& all = direction.accounting.direction;
     look.received += all.received.frames;
     look.in_flight += all.in_flight.frames;
     look.no_room += all.wanting().frames;
-    look.untouched += direction.books.rules.back().received.frames;
+    look.untouched += direction.accounting.rules.back().received.frames;
     // The last rule is the one that matches, in all of the benchmark's profiles.
     const StagesReport& stages = direction.stages.back();
     weighed += (static_cast<double>(nominal.count()) + jitter_of(stages, all.received.frames)) *
@@ -132,10 +132,10 @@ void print(const std::vector<Look>& looks, const Report& end, double core_second
   for (const Look& look : looks) in_flight += static_cast<double>(look.in_flight);
   std::uint64_t all = 0;
   for (const DirectionReport& direction : end.directions)
-    all += direction.books.direction.received.frames;
+    all += direction.accounting.direction.received.frames;
   in_flight /= static_cast<double>(looks.size());
   fmt::print(
-      R"({{"frames_per_core_s":{:.0f},"frames_per_s":{:.0f},"received":{},"matched":{},"dropped_for_want":{},)"
+      R"({{"frames_per_core_s":{:.0f},"frames_per_s":{:.0f},"received":{},"matched":{},"dropped_for_resource":{},)"
       R"("in_flight":{:.0f},"rate_x_delay":{:.0f},"release_error_p50_ns":{},)"
       R"("release_error_p99_ns":{},"look_holds_up_ns":{},"holds":{}{}}})"
       "\n",
@@ -146,7 +146,7 @@ void print(const std::vector<Look>& looks, const Report& end, double core_second
 }
 
 int run(const Options& options) {
-  auto profile = profile::load_impair_profile(options.profile);
+  auto profile = config::load_impair_profile(options.profile);
   if (!profile) return fmt::print(stderr, "{}\n", profile.error().message), 2;
   RunConfig config;
   config.duration = std::chrono::seconds(options.seconds);

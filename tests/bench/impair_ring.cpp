@@ -15,8 +15,8 @@
 #include <rte_ring.h>
 
 #include "bench/impair_feed.h"
-#include "impair/loop/bump.h"
-#include "impair/loop/sizing.h"
+#include "impair/datapath/bump.h"
+#include "impair/datapath/sizing.h"
 #include "roce/icrc_check.h"
 
 namespace lw::impair {
@@ -105,7 +105,7 @@ void send_and_check(Peer& peer, unsigned seconds) {
 }
 
 int run(const Options& options) {
-  auto profile = profile::load_impair_profile(options.profile);
+  auto profile = config::load_impair_profile(options.profile);
   if (!profile) return fmt::print(stderr, "{}\n", profile.error().message), 2;
   RunConfig config;
   config.west = *nic::parse_port_spec("net_ring0");
@@ -113,8 +113,8 @@ int run(const Options& options) {
   config.core = options.core;
   auto equipment = open_equipment(*profile, config);
   if (!equipment) return fmt::print(stderr, "{}\n", equipment.error().message), 3;
-  Way way(equipment->west, equipment->east, pipeline_of(*profile, path::Direction::west_to_east),
-          lane_config(*profile), nullptr);
+  Way way(equipment->west, equipment->east,
+          pipeline_of(*profile, emulator::Direction::west_to_east), link_config(*profile), nullptr);
   Peer peer(equipment->pool, options);
   std::atomic<bool> over{false};
   std::jthread sender([&] {
@@ -124,15 +124,15 @@ int run(const Options& options) {
   });
   const double worked = drive(way, over);
   sender.join();
-  const path::Books books = way.lane().books();
-  const std::uint64_t received = books.direction.received.frames;
-  const std::uint64_t matched = received - books.rules.back().received.frames;
+  const emulator::Accounting accounting = way.link().accounting();
+  const std::uint64_t received = accounting.direction.received.frames;
+  const std::uint64_t matched = received - accounting.rules.back().received.frames;
   fmt::print(R"({{"frames_per_core_s":{:.0f},"received":{},"matched":{},"sent":{},"checked":{},)"
              R"("bad_icrc":{},"holds":{}}})"
              "\n",
              static_cast<double>(received) / worked, received, matched, peer.sent(), peer.checked(),
-             peer.bad(), books.holds());
-  return books.holds() ? 0 : 1;
+             peer.bad(), accounting.holds());
+  return accounting.holds() ? 0 : 1;
 }
 
 }  // namespace

@@ -3,11 +3,11 @@
 // matches, 1 of them, 64 and 256; and what learning 10,000 QPs and waiting for 1,000 events adds.
 #include <benchmark/benchmark.h>
 
-#include "path/events/events.h"
-#include "path/match/classifier.h"
+#include "emulator/events/events.h"
+#include "emulator/match/classifier.h"
 #include "support/path_frames.h"
 
-namespace lw::path {
+namespace lw::emulator {
 namespace {
 
 constexpr std::uint32_t kQp = 0x4711;
@@ -82,6 +82,6 @@ BENCHMARK(track)->Arg(0)->Arg(1)->Arg(1000);
 BENCHMARK(classify)->Arg(1)->Arg(64)->Arg(256);
 
 }  // namespace
-}  // namespace lw::path
+}  // namespace lw::emulator
 
 BENCHMARK_MAIN();

@@ -7,14 +7,14 @@
 #include <rte_mbuf.h>
 
 #include "bench/impair_feed.h"
-#include "impair/loop/equipment.h"
+#include "impair/datapath/equipment.h"
 
 namespace lw::bench {
 
 /// Null ports on both sides whose buffers, sized for `profile`, hold real RoCE frames of `bytes`,
 /// each of one of `qps` queue pairs: net_null hands a buffer out with its length set and its bytes
 /// as they were, so every buffer of the pool is filled once, and is a frame for ever after.
-inline Result<impair::Equipment> null_feed(const profile::ImpairProfile& profile,
+inline Result<impair::Equipment> null_feed(const config::ImpairProfile& profile,
                                            impair::RunConfig& config, unsigned bytes,
                                            unsigned qps) {
   const std::string null = fmt::format("size={}", bytes);

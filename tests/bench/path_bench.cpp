@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one frame costs a lane: admitted, delayed, released and sent, in bursts as a port gives
+// What one frame costs a link: admitted, delayed, released and sent, in bursts as a port gives
 // them. The frames are real ones; their bytes stay in the cache, so this is the engine alone.
 #include <array>
 
@@ -7,7 +7,7 @@
 
 #include "support/path_frames.h"
 
-namespace lw::path {
+namespace lw::emulator {
 namespace {
 
 constexpr int kBurst = 32;
@@ -21,22 +21,22 @@ Pipeline pipeline_of(Duration delay, double loss) {
   return Pipeline(Direction::west_to_east, 1, std::span(&rule, 1));
 }
 
-void burst(Lane<int>& lane, std::span<const std::byte> frame, Instant now) {
-  lane.release(now);
+void burst(Link<int>& link, std::span<const std::byte> frame, Instant now) {
+  link.release(now);
   for (int i = 0; i < kBurst; ++i)
-    benchmark::DoNotOptimize(lane.admit(i, roce::open_envelope(frame), now));
-  while (!lane.egress().empty()) lane.sent(lane.egress().size(), now);
+    benchmark::DoNotOptimize(link.admit(i, roce::open_envelope(frame), now));
+  while (!link.egress().empty()) link.sent(link.egress().size(), now);
 }
 
 /// Argument: frames in flight; 0: no delay.
 void run(benchmark::State& state, std::span<const std::byte> frame, double loss) {
   const Duration delay = kBetweenBursts * (state.range(0) / kBurst);
-  Lane<int> lane(pipeline_of(delay, loss),
+  Link<int> link(pipeline_of(delay, loss),
                  {.capacity = static_cast<std::size_t>(state.range(0)) + 4096});
   Instant now;
-  for (auto _ : state) burst(lane, frame, now += kBetweenBursts);
+  for (auto _ : state) burst(link, frame, now += kBetweenBursts);
   state.SetItemsProcessed(state.iterations() * kBurst);
-  state.counters["in_flight"] = static_cast<double>(lane.inside());
+  state.counters["in_flight"] = static_cast<double>(link.inside());
 }
 
 /// 1.9 ms and up to 3 ms more, as many frames in flight as that makes.
@@ -47,11 +47,11 @@ void run_jittered(benchmark::State& state, bool keep_order, std::optional<Durati
   rule.jitter = JitterConfig{UniformDelay{0, 3e6}, half_life};
   rule.keep_order = keep_order;
   const std::vector<std::byte> frame = test::roce_frame();
-  Lane<int> lane(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {.capacity = 200'000});
+  Link<int> link(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {.capacity = 200'000});
   Instant now;
-  for (auto _ : state) burst(lane, frame, now += kBetweenBursts);
+  for (auto _ : state) burst(link, frame, now += kBetweenBursts);
   state.SetItemsProcessed(state.iterations() * kBurst);
-  state.counters["in_flight"] = static_cast<double>(lane.inside());
+  state.counters["in_flight"] = static_cast<double>(link.inside());
 }
 
 void jitter_order_kept(benchmark::State& state) { run_jittered(state, true, std::nullopt); }
@@ -101,6 +101,6 @@ BENCHMARK(jitter_wandering);
 BENCHMARK(jitter_order_free);
 
 }  // namespace
-}  // namespace lw::path
+}  // namespace lw::emulator
 
 BENCHMARK_MAIN();

@@ -7,8 +7,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "gen/pace/scheduler.h"
 #include "gen/receive/measurement.h"
+#include "gen/traffic/scheduler.h"
 
 namespace {
 
@@ -54,7 +54,7 @@ class Arrivals {
   }
 
  private:
-  profile::FlowProfile profile_;
+  config::FlowProfile profile_;
   std::unique_ptr<gen::Scheduler> scheduler_;
   std::vector<std::vector<std::byte>> buffers_;
   std::size_t size_ = 0;

@@ -21,7 +21,7 @@ constexpr std::string_view kProfile =
     "[[flap]]\nname = \"f\"\nport = \"west\"\ndown = \"1s\"\n";
 
 LiveProfile::Version started() {
-  return {.profile = lw::profile::parse_impair_profile(kProfile, "p.toml").value(),
+  return {.profile = lw::config::parse_impair_profile(kProfile, "p.toml").value(),
           .text = std::string(kProfile),
           .name = "p.toml"};
 }

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <span>
 
+#include "dissect/compare/sighting.h"
 #include "dissect/fragment_tracker.h"
-#include "dissect/list_format.h"
-#include "dissect/overview.h"
-#include "dissect/sighting.h"
+#include "dissect/list/list_format.h"
+#include "dissect/summary/overview.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lw;
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   captured.record.bytes = {reinterpret_cast<const std::byte*>(data + 2), size - 2};
   captured.record.wire_length = static_cast<std::uint32_t>(size - 2 + data[1]);
   captured.envelope = roce::open_envelope(captured.record.bytes, captured.record.wire_length,
-                                          static_cast<roce::Link>(data[0] & 3));
+                                          static_cast<roce::LinkType>(data[0] & 3));
   const dissect::Dissection dissection = dissect::dissect_frame(captured);
   fmt::memory_buffer out;
   dissect::TextList().frame(out, dissection);

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gen/run/preview.h"
+#include "gen/report/preview.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text{reinterpret_cast<const char*>(data), size};
-  const auto profile = lw::profile::parse_flow_profile(text, "fuzz.toml");
+  const auto profile = lw::config::parse_flow_profile(text, "fuzz.toml");
   if (profile) static_cast<void>(lw::gen::preview_text(*profile, 8));
   return 0;
 }

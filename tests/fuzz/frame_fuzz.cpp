@@ -22,7 +22,7 @@ void read_all(const roce::Frame& frame) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
-  const auto link = static_cast<roce::Link>(data[0] & 3);
+  const auto link = static_cast<roce::LinkType>(data[0] & 3);
   const std::size_t cut_off = data[1];
   const std::span bytes{reinterpret_cast<const std::byte*>(data + 2), size - 2};
   const auto envelope = roce::open_envelope(bytes, bytes.size() + cut_off, link);

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "profile/impair_profile.h"
-#include "profile/path_profile.h"
+#include "config/impair/impair_profile.h"
+#include "config/impair/path_profile.h"
 
 namespace {
 
@@ -18,7 +18,7 @@ void expect_words(const lw::Result<Profile>& profile) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text{reinterpret_cast<const char*>(data), size};
-  expect_words(lw::profile::parse_impair_profile(text, "fuzz.toml"));
-  expect_words(lw::profile::parse_path_profile(text, "fuzz.toml"));
+  expect_words(lw::config::parse_impair_profile(text, "fuzz.toml"));
+  expect_words(lw::config::parse_path_profile(text, "fuzz.toml"));
   return 0;
 }

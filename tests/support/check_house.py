@@ -12,13 +12,13 @@ ROOMS = {
     'wire': {'core'},
     'roce': {'core', 'wire'},
     'transport': {'core', 'wire', 'roce'},
-    'path': {'core', 'wire', 'roce'},
-    'sim': {'core', 'wire', 'roce', 'transport', 'path'},
+    'emulator': {'core', 'wire', 'roce'},
+    'sim': {'core', 'wire', 'roce', 'transport', 'emulator'},
     'capture': {'core'},
     'nic': {'core'},
     'report': {'core'},
     # A profile fills the config types of the rooms it describes, so it stands above them.
-    'profile': {'core', 'wire', 'roce', 'path', 'capture'},
+    'config': {'core', 'wire', 'roce', 'emulator', 'capture'},
 }
 PROGRAMS = ('gen', 'impair', 'dissect')
 
@@ -27,13 +27,13 @@ LIBRARIES = {
     r'rte_': {'lib/nic', 'gen', 'impair'},
     r'pcap': {'lib/capture'},
     r'isa-l|isa-l\.h': {'lib/wire'},
-    r'toml\+\+|toml\.hpp': {'lib/profile'},
+    r'toml\+\+|toml\.hpp': {'lib/config'},
     r'nlohmann/': {'lib/report', 'gen', 'impair', 'dissect'},
     r'CLI/': {'gen', 'impair', 'dissect'},
     r'infiniband/|rdma/': {'gen'},
 }
 # No clock and no device below these: they are told the time (DESIGN 2.1).
-TIMELESS = {'lib/core', 'lib/wire', 'lib/roce', 'lib/path', 'lib/transport', 'lib/sim'}
+TIMELESS = {'lib/core', 'lib/wire', 'lib/roce', 'lib/emulator', 'lib/transport', 'lib/sim'}
 CLOCKS = re.compile(r'\b(steady_clock|system_clock|clock_gettime|gettimeofday|rte_rdtsc)\b')
 
 TOP_LEVEL = {

@@ -30,15 +30,15 @@ class Arrows(unittest.TestCase):
         for place, line in [
                 ('lib/wire/x.h', '#include "roce/frame.h"'),
                 ('lib/wire/x.h', '#include <pcap.h>'),
-                ('lib/path/x.cpp', '#include <rte_mbuf.h>'),
+                ('lib/emulator/x.cpp', '#include <rte_mbuf.h>'),
                 ('lib/nic/x.cpp', '#include "capture/reader.h"'),
-                ('lib/path/x.cpp', 'auto t = std::chrono::steady_clock::now();'),
+                ('lib/emulator/x.cpp', 'auto t = std::chrono::steady_clock::now();'),
                 ('gen/x.cpp', '#include "impair/loop.h"'),
                 ('lib/roce/x.cpp', '#include "gen/engine.h"'),
                 ('dissect/x.cpp', '#include <rte_ethdev.h>')]:
             with self.subTest(place=place, line=line):
                 self.assertEqual(len(self.found_in(place, spdx + line + '\n')), 1)
-        self.assertEqual(self.found_in('lib/path/x.cpp', spdx + '#include "wire/bth.h"\n'), [])
+        self.assertEqual(self.found_in('lib/emulator/x.cpp', spdx + '#include "wire/bth.h"\n'), [])
         self.assertEqual(len(self.found_in('lib/wire/x.h', '#pragma once\n')), 1)
 
 
@@ -66,7 +66,7 @@ class Compiler(unittest.TestCase):
     def test_dpdk_is_out_of_reach_below_nic(self):
         stray = '#include <rte_ethdev.h>\nint main() { return 0; }\n'
         for like in ('lib/core/histogram.cpp', 'lib/wire/icrc.cpp', 'lib/roce/frame.cpp',
-                     'lib/path/pipeline.cpp', 'lib/capture/reader.cpp', 'lib/profile/table.cpp'):
+                     'lib/emulator/pipeline.cpp', 'lib/capture/reader.cpp', 'lib/config/table.cpp'):
             with self.subTest(like=like):
                 compiled, words = self.compiles(like, stray)
                 self.assertFalse(compiled)

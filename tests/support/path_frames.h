@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "path/lane.h"
+#include "emulator/link.h"
 #include "roce/compose.h"
 
 namespace lw::test {
@@ -53,60 +53,60 @@ class SharedBytes {
   int* room_ = nullptr;
 };
 
-/// What a lane let out, in order.
+/// What a link let out, in order.
 struct Exit {
   int handle;
   Instant at;
   friend bool operator==(const Exit&, const Exit&) = default;
 };
 
-/// Drives a lane in virtual time: each frame leaves at the very instant of its release.
-template <class Frames = path::NoFrameAccess<int>>
+/// Drives a link in virtual time: each frame leaves at the very instant of its release.
+template <class Frames = emulator::NoFrameAccess<int>>
 class VirtualRun {
  public:
-  explicit VirtualRun(path::Lane<int, Frames>& lane) : lane_(&lane) {}
+  explicit VirtualRun(emulator::Link<int, Frames>& link) : link_(&link) {}
 
   bool admit(int handle, std::span<const std::byte> frame, Instant now) {
     advance(now);
-    const bool kept = lane_->admit(handle, roce::open_envelope(frame), now);
+    const bool kept = link_->admit(handle, roce::open_envelope(frame), now);
     drain(now);
     return kept;
   }
   void advance(Instant now) {
-    while (lane_->next_release() <= now) {
-      const Instant due = lane_->next_release();
-      lane_->release(due);
+    while (link_->next_release() <= now) {
+      const Instant due = link_->next_release();
+      link_->release(due);
       drain(due);
     }
   }
-  void finish() { advance(path::ReleaseQueue<int>::kNever - Duration{1}); }
+  void finish() { advance(emulator::ReleaseQueue<int>::kNever - Duration{1}); }
   [[nodiscard]] const std::vector<Exit>& exits() const { return exits_; }
 
  private:
   void drain(Instant now) {
-    while (!lane_->egress().empty()) {
-      const auto out = lane_->egress();
+    while (!link_->egress().empty()) {
+      const auto out = link_->egress();
       for (const int handle : out) exits_.push_back({handle, now});
-      lane_->sent(out.size(), now);
+      link_->sent(out.size(), now);
     }
   }
 
-  path::Lane<int, Frames>* lane_;
+  emulator::Link<int, Frames>* link_;
   std::vector<Exit> exits_;
 };
 template <class Frames>
-VirtualRun(path::Lane<int, Frames>&) -> VirtualRun<Frames>;
+VirtualRun(emulator::Link<int, Frames>&) -> VirtualRun<Frames>;
 
 /// Keeps all records.
-class Recorder : public path::LedgerSink {
+class Recorder : public emulator::LedgerSink {
  public:
-  void write(std::span<const path::LedgerRecord> records) override {
+  void write(std::span<const emulator::LedgerRecord> records) override {
     records_.insert(records_.end(), records.begin(), records.end());
   }
-  [[nodiscard]] const std::vector<path::LedgerRecord>& records() const { return records_; }
+  [[nodiscard]] const std::vector<emulator::LedgerRecord>& records() const { return records_; }
 
  private:
-  std::vector<path::LedgerRecord> records_;
+  std::vector<emulator::LedgerRecord> records_;
 };
 
 }  // namespace lw::test

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "path/rule.h"
+#include "emulator/rule.h"
 
 namespace lw::test {
 
@@ -15,30 +15,30 @@ inline constexpr std::uint64_t kManyFrames = 100'000;
 inline constexpr std::uint64_t kManyFrames = 1'000'000;
 #endif
 
-inline path::RuleConfig stage_rule() {
-  path::RuleConfig config;
+inline emulator::RuleConfig stage_rule() {
+  emulator::RuleConfig config;
   config.name = std::string("r");
   return config;
 }
 
-inline path::Rule rule_of(const path::RuleConfig& config, std::uint64_t seed = 1) {
-  return {config, path::Direction::west_to_east, seed, 0, {}};
+inline emulator::Rule rule_of(const emulator::RuleConfig& config, std::uint64_t seed = 1) {
+  return {config, emulator::Direction::west_to_east, seed, 0, {}};
 }
 
 /// A frame of which only its number, length and time matter.
-inline path::Arrival bare_arrival(std::uint64_t number, Instant now = {},
-                                  std::uint32_t bytes = 1024) {
+inline emulator::Arrival bare_arrival(std::uint64_t number, Instant now = {},
+                                      std::uint32_t bytes = 1024) {
   static const roce::Envelope kEnvelope;
   return {kEnvelope, nullptr, number, bytes, now};
 }
 
 /// Which of `count` frames a rule drops, a microsecond apart.
-inline std::vector<bool> dropped_by(path::Rule rule, std::uint64_t count,
+inline std::vector<bool> dropped_by(emulator::Rule rule, std::uint64_t count,
                                     std::uint32_t bytes = 1024) {
   std::vector<bool> dropped(count);
   for (std::uint64_t i = 0; i < count; ++i) {
     const Instant now = instant_from_ns(static_cast<std::int64_t>(i) * 1000);
-    dropped[i] = rule.decide(bare_arrival(i, now, bytes)).action == path::Action::drop;
+    dropped[i] = rule.decide(bare_arrival(i, now, bytes)).action == emulator::Action::drop;
   }
   return dropped;
 }

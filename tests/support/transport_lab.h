@@ -48,9 +48,9 @@ class Lab : public sim::Application {
     config.there.name = "there";
     config.back.name = "back";
     auto& there =
-        simulation.add_line(path::Direction::west_to_east,
+        simulation.add_line(emulator::Direction::west_to_east,
                             {.delay = config.delay, .mishaps = config.there, .rules = {}});
-    auto& back = simulation.add_line(path::Direction::east_to_west,
+    auto& back = simulation.add_line(emulator::Direction::east_to_west,
                                      {.delay = config.delay, .mishaps = config.back, .rules = {}});
     client = &simulation.add_host(config.nic, memory(config), there);
     server = &simulation.add_host(config.nic, memory(config), back);

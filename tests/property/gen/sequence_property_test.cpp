@@ -3,9 +3,9 @@
 #include <set>
 #include <vector>
 
-#include "gen/frames/frame_template.h"
 #include "gen/receive/measurement.h"
 #include "gen/receive/sequence_tracker.h"
+#include "gen/traffic/frame_template.h"
 #include "support/property.h"
 
 namespace lw::gen {

@@ -3,8 +3,8 @@
 // send the same frames at the same times as frame by frame, each written into a new buffer.
 #include <fmt/format.h>
 
-#include "gen/pace/departure.h"
-#include "gen/pace/scheduler.h"
+#include "gen/traffic/departure.h"
+#include "gen/traffic/scheduler.h"
 #include "support/property.h"
 
 namespace lw::gen {
@@ -36,7 +36,7 @@ Sent sent(std::uint32_t flow, Duration at, const FrameFacts& facts) {
 constexpr std::size_t kFrames = 700;
 constexpr std::uint64_t kSendTime = 0x1122334455667788;
 
-std::vector<Sent> frame_by_frame(const profile::FlowProfile& profile) {
+std::vector<Sent> frame_by_frame(const config::FlowProfile& profile) {
   Scheduler scheduler(profile);
   std::vector<Sent> frames;
   while (frames.size() < kFrames) {
@@ -54,7 +54,7 @@ std::vector<Sent> frame_by_frame(const profile::FlowProfile& profile) {
   return frames;
 }
 
-std::vector<Sent> run_by_run(const profile::FlowProfile& profile) {
+std::vector<Sent> run_by_run(const config::FlowProfile& profile) {
   Scheduler scheduler(profile);
   std::vector<Sent> frames;
   std::vector<std::byte> room(FrameTemplate::kRoomBefore + FrameTemplate::kRoomBehind,
@@ -81,7 +81,7 @@ std::vector<Sent> run_by_run(const profile::FlowProfile& profile) {
 }
 
 /// As many frames of a flow at once as may be, at most so many; 0 in the span of all but the last.
-std::vector<Sent> row_by_row(const profile::FlowProfile& profile, std::size_t most) {
+std::vector<Sent> row_by_row(const config::FlowProfile& profile, std::size_t most) {
   Scheduler scheduler(profile);
   std::vector<Sent> frames;
   struct Room {
@@ -162,7 +162,7 @@ std::string random_flow() {
 RC_GTEST_PROP(FlowSource, SendsRunByRunWhatTheFlowsSendFrameByFrame, ()) {
   std::string text;
   for (int flows = *rc::gen::inRange(1, 4); flows > 0; --flows) text += random_flow();
-  const auto profile = profile::parse_flow_profile(text, "x.toml");
+  const auto profile = config::parse_flow_profile(text, "x.toml");
   RC_PRE(profile.has_value());  // not everything goes with everything
   const auto expected = frame_by_frame(*profile);
   const auto found = run_by_run(*profile);

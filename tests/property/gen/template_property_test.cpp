@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/frames/flow_stream.h"
-#include "gen/frames/frame_template.h"
+#include "gen/traffic/flow_stream.h"
+#include "gen/traffic/frame_template.h"
 #include "support/property.h"
 #include "support/random_frame.h"
 #include "wire/signature.h"
@@ -112,9 +112,8 @@ RC_GTEST_PROP(FrameTemplate, MakesInAUsedBufferWhatItWritesIntoANewOne, ()) {
     TemplateOptions options;
     options.elastic = *rc::gen::inRange(0, 4) == 0;
     if (*rc::gen::inRange(0, 4) == 0) {
-      options.fault =
-          *rc::gen::element(profile::FaultKind::bad_icrc, profile::FaultKind::wrong_tver,
-                            profile::FaultKind::truncated_bth);
+      options.fault = *rc::gen::element(config::FaultKind::bad_icrc, config::FaultKind::wrong_tver,
+                                        config::FaultKind::truncated_bth);
     }
     templates.push_back(std::make_unique<FrameTemplate>(
         fields, payload, is_signed ? &flow : nullptr, shapes, options));
@@ -133,8 +132,8 @@ RC_GTEST_PROP(FrameTemplate, MakesInAUsedBufferWhatItWritesIntoANewOne, ()) {
   }
 }
 
-profile::Flow random_flow() {
-  profile::Flow flow;
+config::Flow random_flow() {
+  config::Flow flow;
   flow.id = test::wide<std::uint32_t>();
   flow.frame = test::random_frame();
   roce::Message& m = flow.message;
@@ -155,8 +154,8 @@ profile::Flow random_flow() {
   flow.va_slots = *rc::gen::inRange<std::uint64_t>(1, 4);
   flow.va_step = m.length;
   flow.immediate_step = *rc::gen::element(0u, 1u, 0xfffffff0u);
-  flow.payload.pattern = *rc::gen::element(profile::Pattern::zeros, profile::Pattern::counter,
-                                           profile::Pattern::prbs31);
+  flow.payload.pattern =
+      *rc::gen::element(config::Pattern::zeros, config::Pattern::counter, config::Pattern::prbs31);
   flow.signature = *rc::gen::arbitrary<bool>();
   return flow;
 }
@@ -164,7 +163,7 @@ profile::Flow random_flow() {
 /// A flow's frames, each cut from its message by packet_of() and composed whole.
 class Expected {
  public:
-  Expected(const profile::Flow& flow, PayloadPool& payloads) : flow_(flow), payloads_(payloads) {}
+  Expected(const config::Flow& flow, PayloadPool& payloads) : flow_(flow), payloads_(payloads) {}
 
   std::vector<std::byte> frame(std::uint64_t message_number, std::uint32_t index) {
     roce::Message message = flow_.message;
@@ -189,7 +188,7 @@ class Expected {
   }
 
  private:
-  const profile::Flow& flow_;
+  const config::Flow& flow_;
   PayloadPool& payloads_;
   std::uint64_t sequence_ = 0;
 };

@@ -106,7 +106,7 @@ RC_GTEST_PROP(OpenEnvelope, FindsTheSameByTheShortCut, ()) {
   RC_PRE(whole.ether_type == wire::kEtherTypeIpv4 && whole.vlan_count == 0);
   RC_PRE(std::to_integer<int>(bytes[kLink]) >> 4 == 4);
   const auto packet = std::span<const std::byte>(bytes).subspan(kLink);
-  const Envelope bare = open_envelope(packet, packet.size(), Link::raw_ip);
+  const Envelope bare = open_envelope(packet, packet.size(), LinkType::raw_ip);
   RC_ASSERT(whole.ipv4 == bare.ipv4);
   RC_ASSERT(whole.ipv6 == bare.ipv6);
   RC_ASSERT(whole.udp == bare.udp);

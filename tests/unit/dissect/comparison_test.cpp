@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/comparison.h"
+#include "dissect/compare/comparison.h"
 
 #include <gtest/gtest.h>
 

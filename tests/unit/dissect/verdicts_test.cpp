@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/verdicts.h"
+#include "dissect/verify/verdicts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

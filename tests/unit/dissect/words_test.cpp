@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/words.h"
+#include "dissect/list/words.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dissect/list_format.h"
+#include "dissect/list/list_format.h"
 #include "unit/dissect/capture_file.h"
 
 namespace lw::dissect::test {

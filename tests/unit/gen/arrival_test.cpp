@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gen/pace/scheduler.h"
+#include "gen/traffic/scheduler.h"
 
 namespace lw::gen {
 namespace {
@@ -19,7 +19,7 @@ struct Sent {
 };
 
 std::vector<Sent> run(std::string_view text, std::size_t most = 1'000'000) {
-  const auto profile = profile::parse_flow_profile(text, "x.toml");
+  const auto profile = config::parse_flow_profile(text, "x.toml");
   if (!profile) {
     ADD_FAILURE() << profile.error().message;
     return {};
@@ -167,7 +167,7 @@ start_after = "1s"
 }
 
 TEST(FlowStream, TenThousandQpsAreMadeWithoutMuchAdo) {
-  const auto profile = profile::parse_flow_profile(
+  const auto profile = config::parse_flow_profile(
       "[[flow]]\nqps = 10000\noperation = \"write\"\nmessage_size = 3000\n", "x.toml");
   ASSERT_TRUE(profile);
   Scheduler scheduler(*profile);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connection management as Linux' rdma_cm speaks it: real requests and replies are understood, and
 // written again they are the same bytes where they say the same.
-#include "gen/endpoint/cm_mad.h"
+#include "gen/perf/cm/cm_mad.h"
 
 #include <gtest/gtest.h>
 

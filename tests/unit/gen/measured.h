@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "gen/pace/scheduler.h"
 #include "gen/receive/measurement.h"
+#include "gen/traffic/scheduler.h"
 #include "roce/icrc_check.h"
 #include "wire/signature.h"
 
@@ -19,7 +19,7 @@ struct StampedFrame {
 
 /// All frames of a profile, as they leave: at their due times, from a clock that starts at 1 s.
 inline std::vector<StampedFrame> frames_of_profile(const std::string& text) {
-  const auto profile = profile::parse_flow_profile(text, "test");
+  const auto profile = config::parse_flow_profile(text, "test");
   if (!profile) throw std::runtime_error(profile.error().message);
   gen::Scheduler scheduler(*profile);
   std::vector<StampedFrame> frames;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/pace/pacer.h"
+#include "gen/traffic/pacer.h"
 
 #include <gtest/gtest.h>
 
 namespace lw::gen {
 namespace {
 
-using profile::Rate;
+using config::Rate;
 
 TEST(Pacer, RoundingNeverAddsUp) {
   Pacer pacer({Rate::Unit::frames, 3000}, 1);

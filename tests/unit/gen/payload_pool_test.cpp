@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/frames/payload_pool.h"
+#include "gen/traffic/payload_pool.h"
 
 #include <algorithm>
 
@@ -8,8 +8,8 @@
 namespace lw::gen {
 namespace {
 
-using profile::Pattern;
-using profile::Payload;
+using config::Pattern;
+using config::Payload;
 
 std::string text_of(wire::Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

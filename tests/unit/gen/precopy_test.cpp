@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/experiment/precopy.h"
+#include "gen/study/precopy.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // Questions and answers are Linux's: two network namespaces joined by a veth pair,
 // 02:00:00:00:0a:01 (192.0.2.1, 2001:db8::1) asks ...:02, seen by `tcpdump -xx`. Standing in for
 // the second, we must say what its kernel said.
-#include "gen/presence/presence.h"
+#include "gen/arp/presence.h"
 
 #include <gtest/gtest.h>
 

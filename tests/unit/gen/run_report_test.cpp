@@ -2,23 +2,23 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "gen/run/run_summary.h"
+#include "gen/report/run_summary.h"
 
 namespace lw::gen {
 namespace {
 
 TEST(FlowTally, AchievedIsWorkOverTime) {
   FlowTally tally;
-  EXPECT_EQ(tally.achieved(profile::Rate::Unit::frames), 0);
+  EXPECT_EQ(tally.achieved(config::Rate::Unit::frames), 0);
   tally.frames = 500;
   tally.wire_bytes = 125'000;
   tally.span = std::chrono::milliseconds(250);
-  EXPECT_DOUBLE_EQ(tally.achieved(profile::Rate::Unit::frames), 2000);
-  EXPECT_DOUBLE_EQ(tally.achieved(profile::Rate::Unit::wire_bits), 4e6);
+  EXPECT_DOUBLE_EQ(tally.achieved(config::Rate::Unit::frames), 2000);
+  EXPECT_DOUBLE_EQ(tally.achieved(config::Rate::Unit::wire_bits), 4e6);
 }
 
 TEST(RunReport, JsonIsOneLineThatAddsUp) {
-  profile::FlowProfile profile;
+  config::FlowProfile profile;
   profile.flows.resize(2);
   profile.flows[0].name = "a";
   profile.flows[1].name = "b\xff";  // not UTF-8: still a line of JSON

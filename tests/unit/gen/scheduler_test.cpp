@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/pace/scheduler.h"
+#include "gen/traffic/scheduler.h"
 
 #include <random>
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "gen/send/core_share.h"
+#include "gen/tx/core_share.h"
 
 namespace lw::gen {
 namespace {
 
-profile::FlowProfile parsed(std::string_view text) {
-  auto profile = profile::parse_flow_profile(text, "x.toml");
+config::FlowProfile parsed(std::string_view text) {
+  auto profile = config::parse_flow_profile(text, "x.toml");
   EXPECT_TRUE(profile) << profile.error().message;
   return *profile;
 }

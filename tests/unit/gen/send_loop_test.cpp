@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a device sees: each rte_eth_tx_burst() call, by a callback that DPDK makes on each.
-#include "gen/send/send_loop.h"
+#include "gen/tx/send_loop.h"
 
 #include <map>
 #include <vector>
@@ -50,7 +50,7 @@ class SendLoopTest : public testing::Test {
     std::vector<FlowTally> tallies;
   };
   /// A profile through a port when the loop looks every `step`.
-  static Run run(const profile::FlowProfile& profile, Duration step,
+  static Run run(const config::FlowProfile& profile, Duration step,
                  std::string_view device = "null") {
     auto pool = nic::Pool::create("receive", {.buffers = 2048, .frame_size = 2000});
     auto buffers = SendBuffers::create("send", SendBuffers::kUsual);
@@ -69,8 +69,8 @@ class SendLoopTest : public testing::Test {
     run.tallies = loop.tallies();
     return run;
   }
-  static profile::FlowProfile parsed(std::string_view text) {
-    auto profile = profile::parse_flow_profile(text, "x.toml");
+  static config::FlowProfile parsed(std::string_view text) {
+    auto profile = config::parse_flow_profile(text, "x.toml");
     EXPECT_TRUE(profile) << profile.error().message;
     return *profile;
   }
@@ -147,7 +147,7 @@ rate = "1 Mframes/s"
 )";
 
 TEST_F(SendLoopTest, ManyFlowsLeaveInTheirOrder) {
-  const profile::FlowProfile profile = parsed(kManyFlows);
+  const config::FlowProfile profile = parsed(kManyFlows);
   Call expected;
   for (Scheduler scheduler(profile); const auto due = scheduler.next(); scheduler.advance()) {
     expected.push_back({profile.flows[due->flow].frame.bth.dest_qp, due->moving.psn.value()});
@@ -162,7 +162,7 @@ TEST_F(SendLoopTest, ManyFlowsLeaveInTheirOrder) {
 }
 
 TEST_F(SendLoopTest, CountsEachFlowByItself) {
-  const profile::FlowProfile profile = parsed(kManyFlows);
+  const config::FlowProfile profile = parsed(kManyFlows);
   std::vector<FlowTally> expected(profile.flows.size());
   for (Scheduler scheduler(profile); const auto due = scheduler.next(); scheduler.advance()) {
     count_sent(expected[due->flow], facts_of(scheduler.stream(due->flow)), 1);
@@ -177,7 +177,7 @@ TEST_F(SendLoopTest, CountsEachFlowByItself) {
     EXPECT_EQ(tallies[i].faults, expected[i].faults);
     EXPECT_EQ(tallies[i].not_sent, 0u);
     const double asked = profile.flows[i].rate.value;
-    if (profile.flows[i].arrival == profile::Arrival::constant) {
+    if (profile.flows[i].arrival == config::Arrival::constant) {
       EXPECT_NEAR(tallies[i].achieved(profile.flows[i].rate.unit), asked, 0.05 * asked) << i;
     }
   }
@@ -185,7 +185,7 @@ TEST_F(SendLoopTest, CountsEachFlowByItself) {
 
 /// A ring that nobody empties takes what it has room for.
 TEST_F(SendLoopTest, WhatAPortDoesNotTakeIsCountedAsNotSent) {
-  const profile::FlowProfile profile =
+  const config::FlowProfile profile =
       parsed("[[flow]]\nqps = 100\ndst_qp = 0x100\nmessages = 50\nrate = \"10 Mframes/s\"\n");
   const Run stuck = run(profile, std::chrono::microseconds(5), "net_ring0");
   std::uint64_t sent = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The responder's look at what arrives, against the client that made it, with something between
 // the two that loses, damages and copies packets.
-#include "gen/endpoint/service.h"
+#include "gen/perf/session/service.h"
 
 #include <gtest/gtest.h>
 
-#include "gen/endpoint/client_lane.h"
+#include "gen/perf/traffic/client_lane.h"
 
 namespace lw::gen {
 namespace {
@@ -16,7 +16,7 @@ using wire::Operation, wire::Transport;
 constexpr std::uint32_t kMtu = 1024, kMessages = 20;
 constexpr std::uint32_t kClient = 0x11, kServer = 0x12;
 
-struct Fate {
+struct Disposition {
   bool lost = false, damaged = false, twice = false;
 };
 
@@ -33,7 +33,7 @@ class Both {
         service_(server_, terms) {}
 
   /// Moves kMessages; `fate_of` says what happens to the n-th request packet.
-  Findings run(const std::function<Fate(std::uint64_t n)>& fate_of) {
+  Findings run(const std::function<Disposition(std::uint64_t n)>& fate_of) {
     const Instant now;
     std::uint64_t n = 0;
     for (bool more = true; more;) {
@@ -64,7 +64,7 @@ class Both {
     qp.report_writes = true;
     return qp;
   }
-  void cross(Packet packet, const Fate& fate, Instant now) {
+  void cross(Packet packet, const Disposition& fate, Instant now) {
     if (fate.damaged) store_.bytes(packet.data, packet.payload).back() ^= std::byte{1};
     for (int i = fate.lost ? 0 : fate.twice ? 2 : 1; i > 0; --i) {
       server_.pair().receive(packet, now);
@@ -88,19 +88,21 @@ class WhatArrives : public testing::TestWithParam<Terms> {
 };
 
 TEST_P(WhatArrives, is_right_when_nothing_happened) {
-  const Findings found = Both(GetParam()).run([](std::uint64_t) { return Fate{}; });
+  const Findings found = Both(GetParam()).run([](std::uint64_t) { return Disposition{}; });
   EXPECT_EQ(found, (Findings{.checked = kMessages}));
 }
 
 TEST_P(WhatArrives, is_wrong_when_a_byte_is) {
-  const Findings found =
-      Both(GetParam()).run([&](std::uint64_t n) { return Fate{.damaged = n == 7 * packets()}; });
+  const Findings found = Both(GetParam()).run([&](std::uint64_t n) {
+    return Disposition{.damaged = n == 7 * packets()};
+  });
   EXPECT_EQ(found, (Findings{.checked = kMessages, .wrong = 1}));
 }
 
 TEST_P(WhatArrives, is_whole_or_nothing_where_a_packet_is_lost) {
-  const Findings found =
-      Both(GetParam()).run([&](std::uint64_t n) { return Fate{.lost = n == 7 * packets()}; });
+  const Findings found = Both(GetParam()).run([&](std::uint64_t n) {
+    return Disposition{.lost = n == 7 * packets()};
+  });
   const bool again = GetParam().transport == Transport::rc;  // is sent again
   EXPECT_EQ(found.checked, again ? kMessages : kMessages - 1);
   EXPECT_EQ(found.wrong, 0u);
@@ -108,8 +110,9 @@ TEST_P(WhatArrives, is_whole_or_nothing_where_a_packet_is_lost) {
 }
 
 TEST_P(WhatArrives, is_told_once_though_it_comes_twice) {
-  const Findings found =
-      Both(GetParam()).run([&](std::uint64_t n) { return Fate{.twice = n == 7 * packets()}; });
+  const Findings found = Both(GetParam()).run([&](std::uint64_t n) {
+    return Disposition{.twice = n == 7 * packets()};
+  });
   EXPECT_EQ(found.wrong, 0u);
   if (GetParam().transport == Transport::ud) {
     EXPECT_EQ(found, (Findings{.checked = kMessages + 1, .duplicates = 1}));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/run/verdict.h"
+#include "gen/report/verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gen/send/capture_run.h"
+#include "gen/tx/capture_run.h"
 #include "measured.h"
 
 namespace lw::gen {
@@ -15,8 +15,8 @@ using testing::IsEmpty;
 
 constexpr const char* kFlow = "[[flow]]\nname = \"f\"\nsignature = true\nmessages = 100\n";
 
-profile::FlowProfile profile_of(const std::string& expect) {
-  auto profile = profile::parse_flow_profile(kFlow + ("[expect]\n" + expect), "test");
+config::FlowProfile profile_of(const std::string& expect) {
+  auto profile = config::parse_flow_profile(kFlow + ("[expect]\n" + expect), "test");
   EXPECT_TRUE(profile) << profile.error().message;
   return std::move(*profile);
 }
@@ -92,7 +92,7 @@ TEST(Expect, MistakesHaveTheirPlaces) {
   for (const char* wrong : {"loss = 1.5", "loss = \"< 0\"", "p99 = 5", "p99 = \"> 5ms\"",
                             "p999 = \"1ms\"", "rate_error = \"x\""}) {
     const auto profile =
-        profile::parse_flow_profile(std::string("[[flow]]\n[expect]\n") + wrong, "test");
+        config::parse_flow_profile(std::string("[[flow]]\n[expect]\n") + wrong, "test");
     ASSERT_FALSE(profile) << wrong;
     EXPECT_TRUE(profile.error().message.starts_with("test:3:")) << profile.error().message;
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/run/watch.h"
+#include "gen/stats/watch.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "gen/run/csv.h"
+#include "gen/report/csv.h"
 #include "measured.h"
 
 namespace lw::gen {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/ledger/binary_ledger.h"
+#include "impair/record/binary_ledger.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "impair/ledger/ledger_file.h"
+#include "impair/record/ledger_file.h"
 
 namespace lw::impair {
 namespace {
@@ -15,41 +15,41 @@ const RuleNames kRules = {std::vector<std::string>{"first", "a \"quoted\" name\n
                           std::vector<std::string>{"back"}};
 
 /// One of each kind that there is.
-std::vector<path::LedgerRecord> some_records() {
-  path::LedgerRecord dropped;
+std::vector<emulator::LedgerRecord> some_records() {
+  emulator::LedgerRecord dropped;
   dropped.number = 0x0102030405060708;
   dropped.in = instant_from_ns(1'700'000'000'000'000'001);
   dropped.rule = 1;
-  dropped.stage = path::Stage::outage;
-  dropped.acted.add(path::Stage::outage);
-  dropped.fate = path::Fate::dropped;
+  dropped.stage = emulator::Stage::outage;
+  dropped.acted.add(emulator::Stage::outage);
+  dropped.fate = emulator::Disposition::dropped;
   dropped.roce = true;
   dropped.opcode = 0x81;
   dropped.qpn = 0xfedcba;
   dropped.psn = 0xffffff;
-  path::LedgerRecord delayed = dropped;
-  delayed.direction = path::Direction::east_to_west;
+  emulator::LedgerRecord delayed = dropped;
+  delayed.direction = emulator::Direction::east_to_west;
   delayed.rule = 0;
   delayed.out = instant_from_ns(1'700'000'000'000'000'900);
   delayed.acted = {};
-  delayed.acted.add(path::Stage::event);
-  delayed.acted.add(path::Stage::reorder);
-  delayed.stage = path::Stage::reorder;
-  delayed.fate = path::Fate::delayed;
+  delayed.acted.add(emulator::Stage::event);
+  delayed.acted.add(emulator::Stage::reorder);
+  delayed.stage = emulator::Stage::reorder;
+  delayed.fate = emulator::Disposition::delayed;
   delayed.copy = 3;
-  path::LedgerRecord marked = delayed;
+  emulator::LedgerRecord marked = delayed;
   marked.acted = {};
-  marked.acted.add(path::Stage::event);
-  marked.stage = path::Stage::event;
-  marked.aimed = path::EventAction::mark;
-  path::LedgerRecord foreign;
+  marked.acted.add(emulator::Stage::event);
+  marked.stage = emulator::Stage::event;
+  marked.aimed = emulator::EventAction::mark;
+  emulator::LedgerRecord foreign;
   foreign.in = foreign.out = instant_from_ns(5);
-  path::LedgerRecord away = foreign;
-  away.fate = path::Fate::link_down;
+  emulator::LedgerRecord away = foreign;
+  away.fate = emulator::Disposition::link_down;
   return {dropped, delayed, marked, foreign, away};
 }
 
-std::string file_of(std::span<const path::LedgerRecord> records) {
+std::string file_of(std::span<const emulator::LedgerRecord> records) {
   std::string file;
   binary_ledger::put_header(file);
   binary_ledger::put_names(file, kRules);
@@ -60,7 +60,7 @@ std::string file_of(std::span<const path::LedgerRecord> records) {
 
 auto lines_of(const std::string& file, std::vector<std::string>& lines) {
   return binary_ledger::read(std::as_bytes(std::span(file)),
-                             [&](const path::LedgerRecord& record, const RuleNames& names) {
+                             [&](const emulator::LedgerRecord& record, const RuleNames& names) {
                                lines.push_back(ledger_line(record, names, 0));
                              });
 }

@@ -4,16 +4,16 @@
 #include <filesystem>
 #include <fstream>
 
-#include "impair/loop/configuration.h"
-#include "impair/loop/sizing.h"
-#include "impair/loop/virtual_bump.h"
+#include "impair/datapath/configuration.h"
+#include "impair/datapath/sizing.h"
+#include "impair/datapath/virtual_bump.h"
 #include "support/path_frames.h"
 #include "unit/impair/way_lab.h"
 
 namespace lw::impair {
 namespace {
 
-using path::Direction;
+using emulator::Direction;
 
 constexpr std::string_view kProfile = R"(
 seed = 7
@@ -71,21 +71,21 @@ std::vector<Coming> two_captures() {
 }
 
 LiveProfile::Version version() {
-  auto profile = profile::parse_impair_profile(kProfile, "test");
+  auto profile = config::parse_impair_profile(kProfile, "test");
   EXPECT_TRUE(profile) << profile.error().message;
   return {.profile = std::move(*profile), .text = std::string(kProfile), .name = "test"};
 }
 
 /// All that a record says which can be compared as one: times in ns.
-auto key_of(const path::LedgerRecord& r) {
+auto key_of(const emulator::LedgerRecord& r) {
   return std::tuple(r.direction, r.number, r.copy, to_ns(r.in), r.went_out() ? to_ns(r.out) : 0,
                     r.rule, r.stage, r.acted.bits(), r.fate, r.psn);
 }
 
 /// What was decided, and what both directions' first rules said and heard of pauses.
 struct Outcome {
-  std::vector<path::LedgerRecord> records;
-  std::vector<path::PauseStats> pauses;
+  std::vector<emulator::LedgerRecord> records;
+  std::vector<emulator::PauseStats> pauses;
 
   void sort() { std::ranges::sort(records, {}, key_of); }
 };
@@ -98,12 +98,12 @@ Outcome in_virtual_time(const std::vector<Coming>& frames) {
     auto ledger = LedgerFile::create(file, LedgerFormat::binary, rule_names_of(profile.profile), 0);
     auto writer = capture::Writer::create("/dev/null", capture::Format::pcapng, {{}, {}});
     constexpr std::array kBoth = {Direction::west_to_east, Direction::east_to_west};
-    VirtualBump bump(profile, lane_config(profile.profile), kBoth, ledger->get(), nullptr,
+    VirtualBump bump(profile, link_config(profile.profile), kBoth, ledger->get(), nullptr,
                      std::move(*writer));
     for (const Coming& frame : frames) {
       const auto length = static_cast<std::uint32_t>(frame.bytes.size());
       const capture::Record record{.bytes = frame.bytes, .wire_length = length, .stamp = frame.at};
-      EXPECT_TRUE(bump.take({record, roce::Link::ethernet, frame.direction}));
+      EXPECT_TRUE(bump.take({record, roce::LinkType::ethernet, frame.direction}));
     }
     EXPECT_TRUE(bump.finish());
     Report report;
@@ -116,7 +116,7 @@ Outcome in_virtual_time(const std::vector<Coming>& frames) {
   std::ifstream stream(file, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(stream)), {});
   const auto end = binary_ledger::read(std::as_bytes(std::span(text)),
-                                       [&](const path::LedgerRecord& record, const RuleNames&) {
+                                       [&](const emulator::LedgerRecord& record, const RuleNames&) {
                                          outcome.records.push_back(record);
                                        });
   EXPECT_TRUE(end && *end);
@@ -129,12 +129,12 @@ Outcome in_virtual_time(const std::vector<Coming>& frames) {
 /// which the first hears what the second had to say.
 class ToldBump {
  public:
-  ToldBump(RingPorts& ports, const profile::ImpairProfile& profile, path::LedgerSink& sink)
+  ToldBump(RingPorts& ports, const config::ImpairProfile& profile, emulator::LedgerSink& sink)
       : ports_(&ports),
         eastward_(ports[0], ports[1], pipeline_of(profile, Direction::west_to_east, {}, exchange_),
-                  lane_config(profile), &sink, tell),
+                  link_config(profile), &sink, tell),
         westward_(ports[1], ports[0], pipeline_of(profile, Direction::east_to_west, {}, exchange_),
-                  lane_config(profile), &sink, tell) {
+                  link_config(profile), &sink, tell) {
     eastward_.join(pauses_, ports.pool());
     westward_.join(pauses_, ports.pool());
   }
@@ -146,8 +146,8 @@ class ToldBump {
     }
     until(frames.back().at + std::chrono::seconds(10));
   }
-  [[nodiscard]] std::array<const FrameLane*, 2> lanes() const {
-    return {&eastward_.lane(), &westward_.lane()};
+  [[nodiscard]] std::array<const FrameLink*, 2> links() const {
+    return {&eastward_.link(), &westward_.link()};
   }
 
  private:
@@ -172,7 +172,7 @@ class ToldBump {
   }
 
   RingPorts* ports_;
-  std::shared_ptr<path::CmExchange> exchange_ = std::make_shared<path::CmExchange>();
+  std::shared_ptr<emulator::CmExchange> exchange_ = std::make_shared<emulator::CmExchange>();
   PauseExchange pauses_;
   Way eastward_, westward_;
 };
@@ -186,10 +186,10 @@ TEST_F(WayTest, BothToldTwoCapturesTimesDecideAsReplayDoes) {
   {
     ToldBump bump(ports, version().profile, recorder);
     bump.drive(frames);
-    for (const FrameLane* lane : bump.lanes()) {
-      EXPECT_EQ(lane->inside(), 0U);
-      EXPECT_TRUE(lane->books().holds());
-      const path::PauseStats& pauses = lane->pipeline().rules()[0].stats().pauses;
+    for (const FrameLink* link : bump.links()) {
+      EXPECT_EQ(link->inside(), 0U);
+      EXPECT_TRUE(link->accounting().holds());
+      const emulator::PauseStats& pauses = link->pipeline().rules()[0].stats().pauses;
       EXPECT_GT(std::min({pauses.asked, pauses.ended, pauses.heard}), 5U) << "too tame a test";
       looped.pauses.push_back(pauses);
     }

@@ -38,15 +38,15 @@ class ControlTest : public testing::Test {
   }
 
   bool running_ = true;
-  std::vector<profile::ImpairProfile> applied_;
-  std::vector<profile::Command> commands_;
-  LiveProfile live_{{.profile = profile::parse_impair_profile(kProfile, "p.toml").value(),
+  std::vector<config::ImpairProfile> applied_;
+  std::vector<config::Command> commands_;
+  LiveProfile live_{{.profile = config::parse_impair_profile(kProfile, "p.toml").value(),
                      .text = std::string(kProfile),
                      .name = "p.toml"}};
   Control control_{{.set = [this](auto edits) { return change(live_.with(edits)); },
                     .load = [this](const auto& file) { return change(live_.loaded(file)); },
                     .reset = [this] { return change(live_.unedited()); },
-                    .command = [this](const profile::Command& command) -> Result<void> {
+                    .command = [this](const config::Command& command) -> Result<void> {
                       if (auto steps = live_.on_command(command); !steps)
                         return std::unexpected(steps.error());
                       commands_.push_back(command);
@@ -81,11 +81,11 @@ TEST_F(ControlTest, SetChangesWhatItNamesAndEditsAddUp) {
   EXPECT_EQ(set("long haul", {{"loss", "5%"}})["ok"], true);
   EXPECT_EQ(set("long haul", {{"delay", "1ms"}})["ok"], true);
   ASSERT_EQ(applied_.size(), 2U);
-  EXPECT_EQ(applied_[1].rules[0].loss, path::LossConfig{0.05});
+  EXPECT_EQ(applied_[1].rules[0].loss, emulator::LossConfig{0.05});
   EXPECT_EQ(applied_[1].rules[0].delay, std::chrono::milliseconds(1));
   EXPECT_EQ(applied_[1].seed, 9U);
   EXPECT_EQ(ask({{"do", "reset"}})["rules"][0]["delay_ns"], 2'000'000);
-  EXPECT_EQ(applied_[2].rules[0].loss, path::LossConfig{0.01});
+  EXPECT_EQ(applied_[2].rules[0].loss, emulator::LossConfig{0.01});
 }
 
 TEST_F(ControlTest, WhatIsWrongChangesNothing) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/loop/gate.h"
+#include "impair/datapath/gate.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "impair/ledger/ledger_file.h"
-#include "impair/ledger/ledger_thread.h"
+#include "impair/record/ledger_file.h"
+#include "impair/record/ledger_thread.h"
 
 namespace lw::impair {
 namespace {
@@ -15,13 +15,13 @@ namespace {
 const RuleNames kRules = {std::vector<std::string>{"first", "a \"quoted\" name\n"},
                           std::vector<std::string>{"back"}};
 
-path::LedgerRecord dropped() {
-  path::LedgerRecord record;
+emulator::LedgerRecord dropped() {
+  emulator::LedgerRecord record;
   record.number = 12;
   record.in = instant_from_ns(1000);
   record.rule = 1;
-  record.stage = path::Stage::loss;
-  record.fate = path::Fate::dropped;
+  record.stage = emulator::Stage::loss;
+  record.fate = emulator::Disposition::dropped;
   record.roce = true;
   record.opcode = 4;
   record.qpn = 0x123456;
@@ -44,9 +44,9 @@ TEST(LedgerLine, HoldsEveryFieldUnderItsName) {
 }
 
 TEST(LedgerLine, AnUntouchedFrameHasNoRuleAndNoBth) {
-  path::LedgerRecord record;
+  emulator::LedgerRecord record;
   record.in = record.out = instant_from_ns(7);
-  record.direction = path::Direction::east_to_west;
+  record.direction = emulator::Direction::east_to_west;
   const auto line = nlohmann::json::parse(ledger_line(record, kRules, 0));
   EXPECT_EQ(line["direction"], "east-to-west");
   EXPECT_TRUE(line["rule"].is_null());
@@ -72,9 +72,9 @@ TEST(LedgerFile, AFullDiskIsNoticedAtTheLatestWhenClosed) {
 }
 
 /// Lets the writing thread through only when told to.
-class Gate : public path::LedgerSink {
+class Gate : public emulator::LedgerSink {
  public:
-  void write(std::span<const path::LedgerRecord> records) override {
+  void write(std::span<const emulator::LedgerRecord> records) override {
     std::unique_lock lock(mutex_);
     opened_.wait(lock, [this] { return open_; });
     for (const auto& record : records) numbers_.push_back(record.number);
@@ -94,7 +94,7 @@ class Gate : public path::LedgerSink {
 };
 
 void write_numbered(LedgerThread& thread, std::uint64_t first, std::uint64_t count) {
-  path::LedgerRecord record;
+  emulator::LedgerRecord record;
   for (std::uint64_t i = 0; i < count; ++i) {
     record.number = first + i;
     thread.write(std::span(&record, 1));

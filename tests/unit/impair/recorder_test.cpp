@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/recording/recorder.h"
+#include "impair/record/recorder.h"
 
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "core/chance.h"
-#include "impair/recording/sighting.h"
+#include "impair/record/sighting.h"
 
 namespace lw::impair {
 namespace {
@@ -23,8 +23,8 @@ std::uint32_t number_of(const std::vector<std::byte>& bytes) {
   return number;
 }
 
-path::LedgerRecord numbered(std::uint64_t number) {
-  path::LedgerRecord record;
+emulator::LedgerRecord numbered(std::uint64_t number) {
+  emulator::LedgerRecord record;
   record.number = number;
   return record;
 }
@@ -37,7 +37,7 @@ void record(Recorder& recorder, std::uint32_t number, bool out) {
 }
 
 TEST(Recorder, FramesComeOutAsTheyWentInAcrossTheRingsEnd) {
-  Recorder recorder(path::Direction::west_to_east, 0, 4096);
+  Recorder recorder(emulator::Direction::west_to_east, 0, 4096);
   std::vector<std::byte> bytes;
   for (std::uint32_t i = 0; i < 5000; ++i) {
     ASSERT_FALSE(recorder.front());
@@ -52,7 +52,7 @@ TEST(Recorder, FramesComeOutAsTheyWentInAcrossTheRingsEnd) {
 }
 
 TEST(Recorder, OfWhatWasStagedOnlyThePublishedIsThere) {
-  Recorder recorder(path::Direction::west_to_east, 0, 1 << 16);
+  Recorder recorder(emulator::Direction::west_to_east, 0, 1 << 16);
   for (std::uint32_t i = 0; i < 5; ++i) recorder.stage(frame_of(i), 1);
   for (std::size_t i = 0; i < 5; ++i) recorder.say(i, {}, true, numbered(i));
   recorder.publish(2, true);
@@ -67,7 +67,7 @@ TEST(Recorder, OfWhatWasStagedOnlyThePublishedIsThere) {
 }
 
 TEST(Recorder, LongFramesAreCutWhereAsked) {
-  Recorder recorder(path::Direction::west_to_east, 64, 1 << 16);
+  Recorder recorder(emulator::Direction::west_to_east, 64, 1 << 16);
   record(recorder, 1000, false);
   std::vector<std::byte> bytes;
   const Sighting sighting = recorder.take(bytes);
@@ -76,7 +76,7 @@ TEST(Recorder, LongFramesAreCutWhereAsked) {
 }
 
 TEST(Recorder, WithoutRoomFramesAreSkippedAndCounted) {
-  Recorder recorder(path::Direction::west_to_east, 0, 4096);
+  Recorder recorder(emulator::Direction::west_to_east, 0, 4096);
   for (std::uint32_t i = 0; i < 100; ++i) record(recorder, i, i % 2 == 1);
   std::vector<std::byte> bytes;
   std::uint64_t there = 0;
@@ -91,7 +91,7 @@ TEST(Recorder, WithoutRoomFramesAreSkippedAndCounted) {
 }
 
 TEST(Recorder, AnotherThreadTakesThemInOrder) {
-  Recorder recorder(path::Direction::west_to_east, 0, 1 << 15);
+  Recorder recorder(emulator::Direction::west_to_east, 0, 1 << 15);
   constexpr std::uint32_t kFrames = 20'000;
   std::jthread writer([&] {
     for (std::uint32_t i = 0; i < kFrames; ++i) record(recorder, i, false);
@@ -120,15 +120,15 @@ TEST(Recorder, AnotherThreadTakesThemInOrder) {
 
 TEST(Sighting, ACommentNamesAllStagesThatActed) {
   const RuleNames rules{{{"long haul"}, {"back"}}};
-  path::LedgerRecord record;
+  emulator::LedgerRecord record;
   record.number = 7;
   record.rule = 0;
-  record.acted.add(path::Stage::delay);
-  record.stage = path::Stage::delay;
-  record.fate = path::Fate::delayed;
+  record.acted.add(emulator::Stage::delay);
+  record.stage = emulator::Stage::delay;
+  record.fate = emulator::Disposition::delayed;
   EXPECT_EQ(comment_of(record, rules), "delay; frame 7; rule long haul; stage delay");
-  record.acted.add(path::Stage::corrupt);
-  record.acted.add(path::Stage::mark);
+  record.acted.add(emulator::Stage::corrupt);
+  record.acted.add(emulator::Stage::mark);
   record.copy = 2;
   EXPECT_EQ(comment_of(record, rules),
             "delay; frame 7, copy 2; rule long haul; stages corrupt, mark, delay");

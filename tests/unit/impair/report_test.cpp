@@ -19,7 +19,7 @@ TEST(Report, JsonHoldsTheBooksAndTheVerdict) {
   const auto& east = json["directions"][0];
   EXPECT_EQ(east["name"], "west-to-east");
   EXPECT_EQ(east["received"]["frames"], 10);
-  EXPECT_EQ(east["dropped_for_want"]["no_room"]["bytes"], 100);
+  EXPECT_EQ(east["dropped_for_resource"]["no_room"]["bytes"], 100);
   EXPECT_EQ(east["in_flight"]["frames"], 2);
   EXPECT_EQ(east["release_error_ns"]["p99.9"], 4);
   EXPECT_EQ(east["rules"][0]["name"], "haul");
@@ -27,18 +27,18 @@ TEST(Report, JsonHoldsTheBooksAndTheVerdict) {
 
 TEST(Report, RunsOfLossesGoAsFarAsThereWereAny) {
   Report report = sound_report();
-  path::RuleStats& stats = report.directions[0].stages.emplace_back().stats;
+  emulator::RuleStats& stats = report.directions[0].stages.emplace_back().stats;
   const auto runs = [&] { return to_json(report)["directions"][0]["stages"][0]["loss"]["runs"]; };
   EXPECT_EQ(runs().dump(), "[]");
   stats.loss.runs[2] = 5;
   EXPECT_EQ(runs().dump(), "[0,0,5]");
   stats.traced.runs.back() = 1;
-  EXPECT_EQ(runs().size(), path::LossStats::kRuns);
+  EXPECT_EQ(runs().size(), emulator::LossStats::kRuns);
 }
 
 TEST(Report, BooksThatDoNotAddUpAreNotHidden) {
   Report report = sound_report();
-  report.directions[0].books.rules[0].sent.frames = 7;
+  report.directions[0].accounting.rules[0].sent.frames = 7;
   EXPECT_FALSE(report.holds());
   EXPECT_EQ(to_json(report)["identity_holds"], false);
   EXPECT_NE(to_text(report), to_text(sound_report()));

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "impair/scenario/agenda.h"
-#include "impair/scenario/appointment.h"
+#include "impair/control/agenda.h"
+#include "impair/control/appointment.h"
 
 namespace lw::impair {
 namespace {
 
-profile::ScenarioStep step(int at, const char* act) {
+config::ScenarioStep step(int at, const char* act) {
   return {.at = Duration{at}, .act = act, .place = {}};
 }
 

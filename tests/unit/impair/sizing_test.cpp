@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/loop/sizing.h"
+#include "impair/datapath/sizing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@ namespace {
 
 using testing::HasSubstr;
 
-profile::ImpairProfile profile_of(Duration delay) {
-  profile::ImpairProfile profile;
-  path::RuleConfig rule;
+config::ImpairProfile profile_of(Duration delay) {
+  config::ImpairProfile profile;
+  emulator::RuleConfig rule;
   rule.name = "r";
   rule.delay = delay;
   profile.rules = {rule};

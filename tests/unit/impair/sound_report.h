@@ -7,17 +7,17 @@ namespace lw::impair {
 
 /// Ten frames in: six out, one dropped by the rule, one for want of room, two inside.
 inline Report sound_report() {
-  path::Account rule;
+  emulator::Account rule;
   rule.name = "haul";
   rule.received = {10, 1000};
   rule.sent = {6, 600};
   rule.dropped_by_rule = {1, 100};
-  rule.dropped_for_want[std::size_t(path::Want::no_room)] = {1, 100};
+  rule.dropped_for_resource[std::size_t(emulator::ResourceDrop::no_room)] = {1, 100};
   rule.in_flight = {2, 200};
   DirectionReport direction;
-  direction.books.direction = rule;
-  direction.books.direction.name = "west-to-east";
-  direction.books.rules = {rule};
+  direction.accounting.direction = rule;
+  direction.accounting.direction.name = "west-to-east";
+  direction.accounting.rules = {rule};
   direction.release_error = {6, 1, 2, 3, 4, 5};
   return {.command = "run", .profile = "p", .directions = {direction}};
 }

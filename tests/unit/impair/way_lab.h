@@ -11,7 +11,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
-#include "impair/loop/way.h"
+#include "impair/datapath/way.h"
 #include "nic/eal.h"
 
 namespace lw::impair {

@@ -23,46 +23,46 @@ std::vector<Stamped> a_capture() {
   return frames;
 }
 
-std::vector<path::RuleConfig> every_kind_of_stage() {
-  path::RuleConfig timed;
+std::vector<emulator::RuleConfig> every_kind_of_stage() {
+  emulator::RuleConfig timed;
   timed.name = "timed";
   timed.match.dest_qp = {{0, 2}};
-  timed.police = path::PoliceConfig{3e9, 20'000};
-  timed.queue = path::BottleneckConfig{2e9, 30'000};
+  timed.police = emulator::PoliceConfig{3e9, 20'000};
+  timed.queue = emulator::BottleneckConfig{2e9, 30'000};
   timed.delay = Duration{40'000};
-  timed.jitter = path::JitterConfig{path::NormalDelay{20'000, 5'000}, Duration{100'000}};
-  path::RuleConfig drawn;
+  timed.jitter = emulator::JitterConfig{emulator::NormalDelay{20'000, 5'000}, Duration{100'000}};
+  emulator::RuleConfig drawn;
   drawn.name = "drawn";
-  drawn.loss = path::GilbertElliott{.p = 0.05, .r = 0.4};
+  drawn.loss = emulator::GilbertElliott{.p = 0.05, .r = 0.4};
   drawn.delay = Duration{30'000};
-  drawn.jitter = path::JitterConfig{path::UniformDelay{0, 25'000}, {}};
+  drawn.jitter = emulator::JitterConfig{emulator::UniformDelay{0, 25'000}, {}};
   drawn.keep_order = false;
   return {timed, drawn};
 }
 
-path::Pipeline pipeline() {
+emulator::Pipeline pipeline() {
   const auto rules = every_kind_of_stage();
-  return {path::Direction::west_to_east, 9, rules};
+  return {emulator::Direction::west_to_east, 9, rules};
 }
 
-constexpr path::LaneConfig kLane{.capacity = 4096, .log_all = true};
+constexpr emulator::LinkConfig kLane{.capacity = 4096, .log_all = true};
 
-std::vector<path::LedgerRecord> in_virtual_time(const std::vector<Stamped>& frames) {
+std::vector<emulator::LedgerRecord> in_virtual_time(const std::vector<Stamped>& frames) {
   test::Recorder recorder;
-  path::Lane<int> lane(pipeline(), kLane, &recorder);
-  test::VirtualRun run(lane);
+  emulator::Link<int> link(pipeline(), kLane, &recorder);
+  test::VirtualRun run(link);
   for (std::size_t i = 0; i < frames.size(); ++i)
     (void)run.admit(static_cast<int>(i), frames[i].bytes, frames[i].at);
   run.finish();
-  lane.flush_ledger();
+  link.flush_ledger();
   return recorder.records();
 }
 
 /// Each frame comes when its stamp says, and what is due before that leaves at its own time.
 void drive(Way& way, RingPorts& ports, const std::vector<Stamped>& frames) {
   const auto until = [&](Instant end) {
-    while (way.lane().next_release() <= end) {
-      told = way.lane().next_release();
+    while (way.link().next_release() <= end) {
+      told = way.link().next_release();
       way.turn(false);
       ports.take_all(1);
     }
@@ -85,8 +85,8 @@ TEST_F(WayTest, ToldACapturesTimesItDecidesAsReplayDoes) {
   {
     Way way(ports[0], ports[1], pipeline(), kLane, &recorder, tell);
     drive(way, ports, frames);
-    EXPECT_EQ(way.lane().inside(), 0U);
-    EXPECT_TRUE(way.lane().books().holds());
+    EXPECT_EQ(way.link().inside(), 0U);
+    EXPECT_TRUE(way.link().accounting().holds());
   }
   const auto expected = in_virtual_time(frames);
   ASSERT_EQ(recorder.records().size(), expected.size());
@@ -108,16 +108,16 @@ Instant step() noexcept { return told += Duration{20}; }
 /// Rings keep what was sent, so what leaves in a turn is what it has counted as sent.
 TEST_F(WayTest, WaitsForWhatIsAboutToBeDueAndForNothingElse) {
   RingPorts ports(*eal_, {4, 5});
-  path::RuleConfig late;
+  emulator::RuleConfig late;
   late.delay = Duration{10'000};
-  const auto sent = [](const Way& way) { return way.lane().tallies().sent.frames.get(); };
+  const auto sent = [](const Way& way) { return way.link().tallies().sent.frames.get(); };
   for (const Duration before : {Duration{200}, Duration{2'000}}) {
     told = instant_from_ns(5'000'000);
-    Way way(ports[0], ports[1], {path::Direction::west_to_east, 9, std::span(&late, 1)}, kLane,
+    Way way(ports[0], ports[1], {emulator::Direction::west_to_east, 9, std::span(&late, 1)}, kLane,
             nullptr, step);
     ports.put(0, test::roce_frame(1, 1, 100));
     ASSERT_TRUE(way.turn(true));
-    const Instant due = way.lane().next_release();
+    const Instant due = way.link().next_release();
     told = due - before;
     way.turn(true);
     const bool waited = before == Duration{200};
@@ -125,7 +125,7 @@ TEST_F(WayTest, WaitsForWhatIsAboutToBeDueAndForNothingElse) {
     // Whether it waited or not: never before its time, and no longer than that takes.
     EXPECT_EQ(told >= due, waited);
     EXPECT_LT(told, waited ? due + Duration{100} : due - before + Duration{100});
-    EXPECT_GE(way.lane().release_error().minimum(), 0);
+    EXPECT_GE(way.link().release_error().minimum(), 0);
     ports.take_all(1);
   }
 }

@@ -36,7 +36,7 @@ std::vector<std::byte> join(std::initializer_list<const char*> parts) {
   return all;
 }
 
-IcrcVerdict verdict(const std::vector<std::byte>& frame, Link link = Link::ethernet) {
+IcrcVerdict verdict(const std::vector<std::byte>& frame, LinkType link = LinkType::ethernet) {
   return check_icrc(open_envelope(frame, frame.size(), link));
 }
 
@@ -67,13 +67,13 @@ TEST(EnvelopeOf, OneTwoAndThreeTags) {
 }
 
 TEST(EnvelopeOf, LinuxCookedAndRawLinks) {
-  EXPECT_EQ(verdict(join({kIpPacket}), Link::raw_ip), IcrcVerdict::ok);
+  EXPECT_EQ(verdict(join({kIpPacket}), LinkType::raw_ip), IcrcVerdict::ok);
   EXPECT_EQ(verdict(join({"00 00 00 01 00 06 52 54 00 77 00 01 00 00 08 00", kIpPacket}),
-                    Link::linux_sll),
+                    LinkType::linux_sll),
             IcrcVerdict::ok);
   EXPECT_EQ(
       verdict(join({"08 00 00 00 00 00 00 02 00 01 00 06 52 54 00 77 00 01 00 00", kIpPacket}),
-              Link::linux_sll2),
+              LinkType::linux_sll2),
       IcrcVerdict::ok);
 }
 

@@ -10,8 +10,8 @@
 namespace lw::sim {
 namespace {
 
-using path::Direction;
-using path::RuleConfig;
+using emulator::Direction;
+using emulator::RuleConfig;
 
 constexpr Duration kOneWay = std::chrono::microseconds(100);
 
@@ -47,7 +47,7 @@ TEST(Rules, ADelayIsTheSameAsALinesOwn) {
 
 TEST(Rules, ASlowerLinkIsWhatGoesThrough) {
   auto rules = delays();
-  rules->rules[0].queue = path::BottleneckConfig{.rate_bps = 10e9, .buffer_bytes = 16'000'000};
+  rules->rules[0].queue = emulator::BottleneckConfig{.rate_bps = 10e9, .buffer_bytes = 16'000'000};
   PerfConfig config = over(rules);
   const BandwidthResult result = run_bandwidth(config);
   // 4096 B of payload take 4178 of line, and once a message 16 of RETH.
@@ -58,7 +58,7 @@ TEST(Rules, ASlowerLinkIsWhatGoesThrough) {
 
 TEST(Rules, AFullBufferDrops) {
   auto rules = delays();
-  rules->rules[0].queue = path::BottleneckConfig{.rate_bps = 10e9, .buffer_bytes = 100'000};
+  rules->rules[0].queue = emulator::BottleneckConfig{.rate_bps = 10e9, .buffer_bytes = 100'000};
   PerfConfig config = over(rules);
   config.duration = std::chrono::milliseconds(20);
   const BandwidthResult result = run_bandwidth(config);
@@ -79,11 +79,11 @@ TEST(Rules, LossesAreAsMany) {
 
 TEST(Rules, AnEventHitsItsPacket) {
   auto rules = delays();
-  path::EventConfig event;
+  emulator::EventConfig event;
   event.name = "fifth";
-  event.ways = path::Ways::west_to_east;
+  event.ways = emulator::Ways::west_to_east;
   event.qp = 1;
-  event.psn_from = path::PsnFrom::start;
+  event.psn_from = emulator::PsnFrom::start;
   event.psn = 4;
   rules->events.push_back(event);
   PerfConfig config = over(rules);
@@ -95,8 +95,8 @@ TEST(Rules, AnEventHitsItsPacket) {
 
 TEST(Rules, MarksBringNotifications) {
   auto rules = delays();
-  rules->rules[0].queue = path::BottleneckConfig{.rate_bps = 10e9, .buffer_bytes = 16'000'000};
-  rules->rules[0].mark = path::MarkConfig{.red = path::Red{50'000, 200'000, 0.1}};
+  rules->rules[0].queue = emulator::BottleneckConfig{.rate_bps = 10e9, .buffer_bytes = 16'000'000};
+  rules->rules[0].mark = emulator::MarkConfig{.red = emulator::Red{50'000, 200'000, 0.1}};
   PerfConfig config = over(rules);
   config.qp.rate_control = transport::RateControl::dcqcn;
   config.duration = std::chrono::milliseconds(20);
@@ -109,8 +109,8 @@ TEST(Rules, MarksBringNotifications) {
 
 IncastConfig incast(std::uint32_t senders, std::uint32_t qps) {
   auto rules = delays();
-  rules->rules[0].queue = path::BottleneckConfig{.rate_bps = 100e9, .buffer_bytes = 64'000'000};
-  rules->rules[0].mark = path::MarkConfig{.red = path::Red{400'000, 1'600'000, 0.01}};
+  rules->rules[0].queue = emulator::BottleneckConfig{.rate_bps = 100e9, .buffer_bytes = 64'000'000};
+  rules->rules[0].mark = emulator::MarkConfig{.red = emulator::Red{400'000, 1'600'000, 0.01}};
   IncastConfig config{.senders = senders, .perf = over(rules)};
   config.perf.qps = qps;
   config.perf.size = 16384;
@@ -151,7 +151,8 @@ TEST(Incast, SendersAreNotInLockstep) {
   config.perf.qp.rate_control = transport::RateControl::none;
   config.perf.path.rules = [] {
     auto rules = delays();
-    rules->rules[0].queue = path::BottleneckConfig{.rate_bps = 100e9, .buffer_bytes = 1'000'000};
+    rules->rules[0].queue =
+        emulator::BottleneckConfig{.rate_bps = 100e9, .buffer_bytes = 1'000'000};
     return rules;
   }();
   const auto of_seed = [&config](std::uint64_t seed) {

@@ -14,7 +14,7 @@
 namespace lw::test {
 namespace {
 
-using sim::Fate;
+using sim::Disposition;
 using sim::Target;
 using transport::WorkRequest;
 using wire::Operation;
@@ -43,10 +43,10 @@ LabConfig lab(std::vector<Target> there = {}, std::vector<Target> back = {}) {
   config.there.reorder_delay = config.back.reorder_delay = Duration{3'000};
   return config;
 }
-Target request(std::uint32_t psn, Fate fate = Fate::drop, std::uint32_t nth = 1) {
+Target request(std::uint32_t psn, Disposition fate = Disposition::drop, std::uint32_t nth = 1) {
   return {.dest_qp = kQp, .psn = Psn{psn}, .response = false, .nth = nth, .fate = fate};
 }
-Target response(std::uint32_t psn, Fate fate = Fate::drop, std::uint32_t nth = 1) {
+Target response(std::uint32_t psn, Disposition fate = Disposition::drop, std::uint32_t nth = 1) {
   return {.dest_qp = kQp, .psn = Psn{psn}, .response = true, .nth = nth, .fate = fate};
 }
 
@@ -89,22 +89,24 @@ std::vector<Scenario> scenarios() {
       {"lost_read_response", lab({}, {response(101)}), {read}},
       {"lost_read_last_response", lab({}, {response(103)}), {read}},
       {"lost_read_behind_write", lab({}, {response(101)}), {of(Operation::write, 8), read}},
-      {"corrupt", lab({request(101, Fate::corrupt)}), {write}},
-      {"duplicate_write", lab({request(102, Fate::duplicate)}), {write}},
-      {"duplicate_last", lab({request(103, Fate::duplicate)}), {write}},
-      {"duplicate_read", lab({request(100, Fate::duplicate)}), {of(Operation::read_request, 2048)}},
-      {"reordered_write", lab({request(101, Fate::delay)}), {write}},
-      {"reordered_read_response", lab({}, {response(101, Fate::delay)}), {read}},
+      {"corrupt", lab({request(101, Disposition::corrupt)}), {write}},
+      {"duplicate_write", lab({request(102, Disposition::duplicate)}), {write}},
+      {"duplicate_last", lab({request(103, Disposition::duplicate)}), {write}},
+      {"duplicate_read",
+       lab({request(100, Disposition::duplicate)}),
+       {of(Operation::read_request, 2048)}},
+      {"reordered_write", lab({request(101, Disposition::delay)}), {write}},
+      {"reordered_read_response", lab({}, {response(101, Disposition::delay)}), {read}},
       {"two_gaps", lab({request(100), request(102)}), {write}},
       {"lost_atomic_ack", lab({}, {response(100)}), {add, of(Operation::fetch_add, 8, 2)}},
-      {"duplicate_atomic", lab({request(100, Fate::duplicate)}), {add}},
+      {"duplicate_atomic", lab({request(100, Disposition::duplicate)}), {add}},
       {"rnr", lab(), {of(Operation::send, 2000)}, 0, 1},
       {"rnr_immediate_write", lab(), {immediate(Operation::write, 2000, 9)}, 0, 1},
       {"rnr_exhausted",
        with(lab(), [](LabConfig& c) { c.qp.rnr_retry = 2; }),
        {of(Operation::send, 10), of(Operation::send, 10, 2)}},
       {"retry_exhausted",
-       lab({request(100), request(100, Fate::drop, 2), request(100, Fate::drop, 3)}),
+       lab({request(100), request(100, Disposition::drop, 2), request(100, Disposition::drop, 3)}),
        {of(Operation::write, 10), of(Operation::write, 10, 2)}},
       {"psn_wrap",
        with(lab({request(0)}),
@@ -123,7 +125,8 @@ std::vector<Scenario> scenarios() {
         }(),
         of(Operation::write, 8, 2)}},
       {"marked_burst",
-       with(lab({request(100, Fate::mark), request(101, Fate::mark), request(103, Fate::mark)}),
+       with(lab({request(100, Disposition::mark), request(101, Disposition::mark),
+                 request(103, Disposition::mark)}),
             [](LabConfig& c) {
               c.qp.rate_control = transport::RateControl::dcqcn;
               c.qp.dcqcn.min_time_between_cnps_us = 2;

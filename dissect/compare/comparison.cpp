@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/compare/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <tuple>
+
+namespace lw::dissect {
+namespace {
+
+using Sightings = std::span<const Sighting>;
+
+std::vector<Sighting> by_identity(const CapturePoint& point) {
+  std::vector<Sighting> sorted = point.sightings;
+  std::ranges::sort(sorted, {}, [](const Sighting& s) { return std::tuple(s.identity, s.order); });
+  return sorted;
+}
+
+/// One flow's frames that found no partner: of a frame that the other point never saw, and copies
+/// beyond those that the other point saw.
+struct Unmatched {
+  std::uint64_t alone = 0, alone_bad = 0, excess = 0;
+};
+
+/// A frame that both points saw.
+struct Match {
+  std::uint32_t near_order, far_order;
+  std::uint32_t flow;
+  bool usable;  // its delay is certain
+  std::int64_t far_minus_near_ns;
+};
+
+struct FlowTally {
+  std::uint64_t near = 0, far = 0;
+  Unmatched near_only, far_only;
+  std::int64_t later_at_far = 0;  // matches that were, less those that weren't
+};
+
+class Matcher {
+ public:
+  explicit Matcher(std::size_t flows) : tallies_(flows) {}
+
+  void run(Sightings near, Sightings far) {
+    while (!near.empty() || !far.empty()) {
+      const bool take_near = far.empty() || (!near.empty() && near[0].identity <= far[0].identity);
+      const Identity& identity = take_near ? near[0].identity : far[0].identity;
+      match_group(split(near, identity), split(far, identity));
+    }
+  }
+
+  std::vector<FlowTally> tallies_;
+  std::vector<Match> matches_;
+
+ private:
+  /// Cuts the sightings of `identity` off the front.
+  static Sightings split(Sightings& rest, const Identity& identity) {
+    std::size_t count = 0;
+    while (count < rest.size() && rest[count].identity == identity) ++count;
+    const Sightings group = rest.first(count);
+    rest = rest.subspan(count);
+    return group;
+  }
+
+  void match_group(Sightings near, Sightings far) {
+    FlowTally& tally = tallies_[near.empty() ? far[0].flow : near[0].flow];
+    tally.near += near.size();
+    tally.far += far.size();
+    if (far.empty()) return add_alone(tally.near_only, near);
+    if (near.empty()) return add_alone(tally.far_only, far);
+    const std::size_t both = std::min(near.size(), far.size());
+    tally.near_only.excess += near.size() - both;
+    tally.far_only.excess += far.size() - both;
+    // Of two equal frames of which one was lost there is no telling which one arrived.
+    const bool usable = near.size() == far.size();
+    for (std::size_t k = 0; k < both; ++k) {
+      const std::int64_t delta = far[k].stamp_ns - near[k].stamp_ns;
+      tally.later_at_far += delta >= 0 ? 1 : -1;
+      matches_.push_back({near[k].order, far[k].order, near[k].flow, usable, delta});
+    }
+  }
+
+  static void add_alone(Unmatched& unmatched, Sightings frames) {
+    unmatched.alone += frames.size();
+    unmatched.alone_bad += static_cast<std::uint64_t>(
+        std::ranges::count_if(frames, [](const Sighting& s) { return s.bad_icrc; }));
+  }
+};
+
+void add_flow(DirectionResult& result, std::uint64_t sent, std::uint64_t received,
+              const Unmatched& at_sender, const Unmatched& at_receiver) {
+  result.sent += sent;
+  result.received += received;
+  result.lost += at_sender.alone + at_sender.excess;
+  result.invented += at_receiver.alone;
+  result.damaged += at_receiver.alone_bad;
+  result.duplicated += at_receiver.excess;
+}
+
+bool goes_far(const FlowTally& tally) noexcept { return tally.later_at_far >= 0; }
+
+/// Delays and order of one direction's matches, which are in the order of arrival.
+class Arrivals {
+ public:
+  explicit Arrivals(DirectionResult& result) : result_(result) {}
+
+  void add(std::uint32_t sent_order, std::int64_t delay_ns, bool usable) {
+    if (any_ && sent_order < latest_) ++result_.reordered;
+    latest_ = any_ ? std::max(latest_, sent_order) : sent_order;
+    any_ = true;
+    usable ? result_.delays.add(delay_ns) : void(++result_.ambiguous);
+  }
+
+ private:
+  DirectionResult& result_;
+  std::uint32_t latest_ = 0;
+  bool any_ = false;
+};
+
+}  // namespace
+
+Proportion wilson95(std::uint64_t hits, std::uint64_t trials) noexcept {
+  if (trials == 0) return {};
+  constexpr double kZ = 1.959963984540054;  // the normal distribution's 97.5 % quantile
+  const auto n = static_cast<double>(trials);
+  const double share = static_cast<double>(hits) / n;
+  const double shrink = 1 / (1 + kZ * kZ / n);
+  const double centre = (share + kZ * kZ / (2 * n)) * shrink;
+  const double half = kZ * shrink * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n));
+  return {share, hits == 0 ? 0 : std::max(0.0, centre - half),
+          hits == trials ? 1 : std::min(1.0, centre + half)};
+}
+
+void Delays::sort() { std::ranges::sort(sorted_); }
+
+double Delays::mean() const noexcept {
+  if (sorted_.empty()) return 0;
+  // From the shortest, so that a double's digits go to what differs.
+  double sum = 0;
+  for (const std::int64_t ns : sorted_) sum += static_cast<double>(ns - sorted_.front());
+  return static_cast<double>(sorted_.front()) + sum / static_cast<double>(sorted_.size());
+}
+
+std::int64_t Delays::quantile(double q) const noexcept {
+  const double rank = std::ceil(q * static_cast<double>(sorted_.size()));
+  const auto index = static_cast<std::size_t>(std::max(rank, 1.0)) - 1;
+  return sorted_[std::min(index, sorted_.size() - 1)];
+}
+
+Comparison compare_points(const CapturePoint& near, const CapturePoint& far, std::size_t flows) {
+  Matcher matcher(flows);
+  matcher.run(by_identity(near), by_identity(far));
+  Comparison comparison;
+  for (const FlowTally& t : matcher.tallies_) {
+    if (goes_far(t)) {
+      add_flow(comparison.near_to_far, t.near, t.far, t.near_only, t.far_only);
+    } else {
+      add_flow(comparison.far_to_near, t.far, t.near, t.far_only, t.near_only);
+    }
+  }
+  Arrivals at_far(comparison.near_to_far), at_near(comparison.far_to_near);
+  std::ranges::sort(matcher.matches_, {}, &Match::far_order);
+  for (const Match& m : matcher.matches_) {
+    if (goes_far(matcher.tallies_[m.flow])) at_far.add(m.near_order, m.far_minus_near_ns, m.usable);
+  }
+  std::ranges::sort(matcher.matches_, {}, &Match::near_order);
+  for (const Match& m : matcher.matches_) {
+    if (!goes_far(matcher.tallies_[m.flow])) {
+      at_near.add(m.far_order, -m.far_minus_near_ns, m.usable);
+    }
+  }
+  comparison.near_to_far.delays.sort();
+  comparison.far_to_near.delays.sort();
+  return comparison;
+}
+
+}  // namespace lw::dissect

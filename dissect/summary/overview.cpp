@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/summary/overview.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "dissect/list/words.h"
+
+namespace lw::dissect {
+namespace {
+
+void grow(Count& count, std::uint64_t bytes) {
+  ++count.frames;
+  count.bytes += bytes;
+}
+
+std::string vlan_text(const roce::Envelope& envelope) {
+  std::string text = fmt::format("{}", envelope.vlans[0]->id());
+  if (envelope.vlan_count > 1) text += fmt::format(".{}", envelope.vlans[1]->id());
+  return text;
+}
+
+/// Ports would make a row of every connection.
+std::string other_name(const Dissection& dissection) {
+  const std::string kind = kind_of(dissection);
+  return kind.starts_with("UDP") ? "UDP" : kind;
+}
+
+}  // namespace
+
+std::string_view ecn_name(std::uint8_t codepoint) noexcept {
+  constexpr std::string_view kNames[] = {"Not-ECT", "ECT(1)", "ECT(0)", "CE"};
+  return kNames[codepoint & 3];
+}
+
+void Overview::add_roce(const roce::Envelope& envelope, const Dissection& dissection) {
+  const std::uint64_t bytes = dissection.captured.record.wire_length;
+  grow(roce, bytes);
+  grow(ecn[envelope.ecn()], bytes);
+  if (envelope.fragment) ++fragments;
+  if (envelope.bytes.size() < envelope.wire_length) ++cut;
+  AddressPair pair{envelope.source(), envelope.destination()};
+  grow(pairs[pair], bytes);
+  if (!dissection.frame) return;
+  const wire::Bth& bth = *dissection.frame->bth;
+  grow(opcodes[bth.opcode.get()], bytes);
+  QpTraffic& qp = qps[{std::move(pair.first), std::move(pair.second), bth.dest_qp.get()}];
+  if (qp.frames == 0) qp.first_psn = bth.psn().value();
+  qp.last_psn = bth.psn().value();
+  grow(qp, bytes);
+}
+
+void Overview::add(const Dissection& dissection) {
+  const capture::Record& record = dissection.captured.record;
+  const roce::Envelope& envelope = dissection.captured.envelope;
+  grow(all, record.wire_length);
+  first = first ? std::min(*first, record.stamp) : record.stamp;
+  last = last ? std::max(*last, record.stamp) : record.stamp;
+  if (envelope.vlan_count > 0) grow(vlans[vlan_text(envelope)], record.wire_length);
+  if (dissection.icrc == roce::IcrcVerdict::not_roce) {
+    grow(others[other_name(dissection)], record.wire_length);
+  } else {
+    add_roce(envelope, dissection);
+  }
+}
+
+}  // namespace lw::dissect

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/verify/verdicts.h"
+
+#include "dissect/fragment_tracker.h"
+#include "dissect/frame_source.h"
+#include "roce/icrc_check.h"
+
+namespace lw::dissect {
+namespace {
+
+constexpr std::size_t kShownBad = 10;
+
+void note_bad(Verdicts& verdicts, const CapturedFrame& frame) {
+  ++verdicts.icrc_bad;
+  if (verdicts.first_bad.size() == kShownBad) return;
+  const auto place = roce::expected_icrc(frame.envelope);
+  const auto* found = wire::view_at<wire::Be32>(frame.record.bytes, place->offset);
+  verdicts.first_bad.push_back(
+      {frame.number, frame.record.offset, __builtin_bswap32(place->expected), found->get()});
+}
+
+void count(Verdicts& verdicts, FragmentTracker& fragments, const CapturedFrame& frame) {
+  ++verdicts.frames;
+  if (frame.envelope.fragment) {
+    verdicts.icrc_unverifiable += fragments.roce_frames(frame.envelope);
+    return;
+  }
+  switch (roce::check_icrc(frame.envelope)) {
+    case roce::IcrcVerdict::not_roce:
+      break;
+    case roce::IcrcVerdict::ok:
+      ++verdicts.icrc_ok;
+      break;
+    case roce::IcrcVerdict::bad:
+      note_bad(verdicts, frame);
+      break;
+    case roce::IcrcVerdict::unverifiable:
+      ++verdicts.icrc_unverifiable;
+      break;
+  }
+}
+
+}  // namespace
+
+Verdicts verify_file(const std::string& path) {
+  Verdicts verdicts;
+  verdicts.file = path;
+  auto source = FrameSource::open(path);
+  if (!source) {
+    verdicts.damage = source.error();
+    verdicts.opened = source.error().exit == ExitCode::failed;
+    return verdicts;
+  }
+  verdicts.opened = true;
+  FragmentTracker fragments;
+  for (;;) {
+    const auto frame = source->next();
+    if (!frame) verdicts.damage = frame.error();
+    if (!frame || !*frame) break;
+    count(verdicts, fragments, **frame);
+  }
+  verdicts.unopened = source->unopened();
+  verdicts.roce = verdicts.icrc_ok + verdicts.icrc_bad + verdicts.icrc_unverifiable;
+  return verdicts;
+}
+
+int exit_of(const Verdicts& verdicts) noexcept {
+  if (verdicts.damage) return to_int(verdicts.damage->exit);
+  return to_int(verdicts.icrc_bad > 0 ? ExitCode::failed : ExitCode::done);
+}
+
+}  // namespace lw::dissect

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/perf/report/buffer_study.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "gen/perf/report/plan.h"
+#include "report/json_line.h"
+
+namespace lw::gen {
+namespace {
+
+constexpr double kGroupIndex = 1.4682, kLightKmPerS = 299'792.458;
+
+sim::PerfConfig over(const sim::PerfConfig& config, double kilometres, std::uint32_t size) {
+  sim::PerfConfig there = config;
+  there.size = size;
+  there.qps = 1;
+  there.iterations = 0;  // as many as a steady rate needs
+  there.path.one_way = Duration{std::llround(kilometres * kGroupIndex / kLightKmPerS * 1e9)};
+  there.path.way_back.reset();
+  return there;
+}
+
+double rate_with(sim::PerfConfig config, std::uint32_t buffers) {
+  config.qp.tx_depth = config.qp.max_outstanding_wqe = config.qp.max_rd_atomic = buffers;
+  return sim::run_bandwidth(config).steady_bps;
+}
+
+/// By bisection around what the formula says, to one buffer in a hundred.
+BufferNeed need_of(const sim::PerfConfig& config, double kilometres) {
+  const Plan by_formula = plan(config);
+  const double full = kFull * by_formula.goodput_bps;
+  const auto guess = std::max(1.0, std::ceil(kFull * static_cast<double>(by_formula.needed)));
+  auto fails = static_cast<std::uint32_t>(guess * 0.9) - (guess > 1 ? 1 : 0);
+  auto passes = static_cast<std::uint32_t>(std::ceil(guess * 1.05)) + 1;
+  double gbps = rate_with(config, passes);
+  while (gbps < full && passes < 1u << 20) {
+    fails = passes;
+    passes *= 2;
+    gbps = rate_with(config, passes);
+  }
+  while (passes - fails > std::max(1u, passes / 100)) {
+    const std::uint32_t middle = fails + (passes - fails) / 2;
+    const double rate = rate_with(config, middle);
+    if (rate >= full) gbps = rate;
+    (rate >= full ? passes : fails) = middle;
+  }
+  return {.kilometres = kilometres,
+          .size = config.size,
+          .buffers = passes,
+          .formula = static_cast<std::uint32_t>(guess),
+          .gbps = gbps / 1e9};
+}
+
+void print(const BufferNeed& need, bool json) {
+  if (json) {
+    fmt::print("{}", report::json_line({{"km", need.kilometres},
+                                        {"bytes", need.size},
+                                        {"buffers", need.buffers},
+                                        {"formula", need.formula},
+                                        {"gbps", need.gbps}}));
+  } else {
+    fmt::print("{:>8} {:>9} {:>9} {:>9} {:>12.2f}\n", need.kilometres, need.size, need.buffers,
+               need.formula, need.gbps);
+  }
+  std::fflush(stdout);
+}
+
+Result<void> write(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream out(file);
+  out << text;
+  out.close();
+  if (!out) {
+    return fail(fmt::format("{}: can't be written", file.string()), ExitCode::environment);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> study_buffers(const sim::PerfConfig& config, const std::string& folder, bool json) {
+  std::error_code trouble;
+  std::filesystem::create_directories(folder, trouble);
+  if (trouble) {
+    return fail(fmt::format("{}: {}", folder, trouble.message()), ExitCode::environment);
+  }
+  if (!json) {
+    fmt::print("{:>8} {:>9} {:>9} {:>9} {:>12}\n", "km", "#bytes", "#buffers", "formula",
+               "BW[Gb/sec]");
+  }
+  std::vector<BufferNeed> needs;
+  std::string csv = "km,bytes,buffers,formula,gbps\n";
+  for (const std::uint32_t size : {4096u, 65536u, 1u << 20}) {
+    for (const double km : {1.0, 10.0, 40.0, 100.0, 380.0, 1000.0, 3000.0, 10'000.0}) {
+      needs.push_back(need_of(over(config, km, size), km));
+      const BufferNeed& need = needs.back();
+      print(need, json);
+      csv += fmt::format("{},{},{},{},{:.3f}\n", need.kilometres, need.size, need.buffers,
+                         need.formula, need.gbps);
+    }
+  }
+  const std::filesystem::path into(folder);
+  if (auto wrote = write(into / "buffers.csv", csv); !wrote) return wrote;
+  return write(into / "buffers.svg",
+               buffers_svg(needs, fmt::format("Buffers that fill {:g} Gb/s to {:g} %, {}",
+                                              config.nic.rate_bps / 1e9, 100 * kFull,
+                                              wire::name_of(config.operation))));
+}
+
+}  // namespace lw::gen

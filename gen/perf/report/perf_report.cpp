@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/perf/report/perf_report.h"
+
+#include <fmt/format.h>
+
+namespace lw::gen {
+namespace {
+
+using report::Json;
+
+double us(double ns) { return ns / 1000; }
+
+Json settings_of(const sim::PerfConfig& config) {
+  return {{"operation", wire::name_of(config.operation)},
+          {"immediate", config.immediate},
+          {"bytes", config.size},
+          {"qps", config.qps},
+          {"tx_depth", config.qp.tx_depth},
+          {"outstanding", config.qp.max_outstanding_wqe},
+          {"reads", config.qp.max_rd_atomic},
+          {"mtu", config.qp.mtu}};
+}
+
+/// What the study counts of a run.
+struct StudyFigures {
+  double buffers = 1, messages = 0, elapsed_us = 0, one_way_us = 0, gbps = 0;
+};
+
+StudyFigures study_of(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
+  StudyFigures figures;
+  if (ping) {
+    const Histogram& halves = outcome.latency.ns;
+    figures.messages = static_cast<double>(halves.count());
+    figures.elapsed_us = 2 * us(halves.mean()) * figures.messages;
+  } else {
+    figures.buffers = config.qp.tx_depth;
+    figures.messages = static_cast<double>(outcome.bandwidth.messages);
+    figures.elapsed_us = us(static_cast<double>(outcome.bandwidth.elapsed.count()));
+  }
+  if (figures.messages == 0 || figures.elapsed_us <= 0) return figures;
+  figures.one_way_us = figures.elapsed_us / figures.messages / (ping ? 2 : 1);
+  figures.gbps = figures.messages * config.size * 8 / figures.elapsed_us / 1000;
+  return figures;
+}
+
+double messages_per_us(const sim::BandwidthResult& result) {
+  const auto ns = static_cast<double>(result.elapsed.count());
+  return ns > 0 ? static_cast<double>(result.messages) * 1000 / ns : 0;
+}
+
+}  // namespace
+
+std::string bandwidth_header() {
+  return " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n";
+}
+
+std::string bandwidth_line(std::uint32_t size, const sim::BandwidthResult& result) {
+  return fmt::format(" {:<7}    {:<10}       {:<7.2f}            {:<7.2f}\t\t   {:<7.6f}\n", size,
+                     result.messages, result.steady_bps / 1e9, result.average_bps / 1e9,
+                     messages_per_us(result));
+}
+
+Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome) {
+  const sim::BandwidthResult& result = outcome.bandwidth;
+  Json json = settings_of(config);
+  json.update(outcome.where);
+  json.update({{"iterations", result.messages},
+               {"bw_peak_gbps", result.steady_bps / 1e9},
+               {"bw_average_gbps", result.average_bps / 1e9},
+               {"msg_rate_mpps", messages_per_us(result)},
+               {"elapsed_ns", result.elapsed.count()},
+               {"packets", result.packets},
+               {"retransmitted", result.retransmitted},
+               {"timeouts", result.timeouts},
+               {"failed", result.failed},
+               {"cnps", result.cnps},
+               {"lost", result.there.lost + result.back.lost},
+               {"tail_dropped", result.there.tail_dropped + result.back.tail_dropped},
+               {"marked", result.there.marked + result.back.marked},
+               {"steady_window_ns", result.steady_window.count()},
+               {"steady_change", result.steady_change}});
+  if (outcome.lost_messages) json["lost_messages"] = *outcome.lost_messages;
+  return json;
+}
+
+std::string bandwidth_json(const sim::PerfConfig& config, const PerfOutcome& outcome) {
+  return report::json_line(bandwidth_values(config, outcome));
+}
+
+std::string latency_header() {
+  return " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "
+         "t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] \n";
+}
+
+std::string latency_line(std::uint32_t size, const sim::LatencyResult& result) {
+  const auto quantile = [&](double q) { return us(static_cast<double>(result.ns.quantile(q))); };
+  return fmt::format(
+      " {:<7} {:<7}        {:<7.2f}        {:<7.2f}      {:<7.2f}  \t       {:<7.2f}     \t"
+      "{:<7.2f}\t\t{:<7.2f} \t\t{:<7.2f}\n",
+      size, result.ns.count(), us(static_cast<double>(result.ns.minimum())),
+      us(static_cast<double>(result.ns.maximum())), quantile(0.5), us(result.ns.mean()),
+      us(result.deviation_ns), quantile(0.99), quantile(0.999));
+}
+
+Json latency_values(const sim::PerfConfig& config, const PerfOutcome& outcome) {
+  const sim::LatencyResult& result = outcome.latency;
+  const auto quantile = [&](double q) { return us(static_cast<double>(result.ns.quantile(q))); };
+  Json json = settings_of(config);
+  json.update(outcome.where);
+  json.update({{"iterations", result.ns.count()},
+               {"t_min_usec", us(static_cast<double>(result.ns.minimum()))},
+               {"t_max_usec", us(static_cast<double>(result.ns.maximum()))},
+               {"t_typical_usec", quantile(0.5)},
+               {"t_avg_usec", us(result.ns.mean())},
+               {"t_stdev_usec", us(result.deviation_ns)},
+               {"t_99_usec", quantile(0.99)},
+               {"t_999_usec", quantile(0.999)},
+               {"failed", result.failed}});
+  return json;
+}
+
+std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outcome) {
+  return report::json_line(latency_values(config, outcome));
+}
+
+std::string study_header() {
+  return fmt::format("{:>10} {:>8} {:>10} {:>15} {:>14} {:>17} {:>8}\n", "#bytes", "#buffers",
+                     "#messages", "elapsed[usec]", "one-way[usec]", "throughput[Gb/s]", "CPU[%]");
+}
+
+std::string study_line(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
+  const StudyFigures figures = study_of(config, ping, outcome);
+  const std::string cpu =
+      outcome.cpu_share > 0 ? fmt::format("{:.1f}", 100 * outcome.cpu_share) : "-";
+  return fmt::format("{:>10} {:>8} {:>10} {:>15.2f} {:>14.2f} {:>17.3f} {:>8}\n", config.size,
+                     figures.buffers, figures.messages, figures.elapsed_us, figures.one_way_us,
+                     figures.gbps, cpu);
+}
+
+std::string study_json(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
+  const StudyFigures figures = study_of(config, ping, outcome);
+  Json json = settings_of(config);
+  json.update(outcome.where);
+  json.update({{"pattern", ping ? "ping" : "blast"},
+               {"buffers", figures.buffers},
+               {"messages", figures.messages},
+               {"elapsed_usec", figures.elapsed_us},
+               {"one_way_usec", figures.one_way_us},
+               {"throughput_gbps", figures.gbps},
+               {"cpu_percent", 100 * outcome.cpu_share},
+               {"failed", outcome.failed()}});
+  if (outcome.lost_messages) json["lost_messages"] = *outcome.lost_messages;
+  return report::json_line(json);
+}
+
+}  // namespace lw::gen

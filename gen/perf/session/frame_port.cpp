@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/perf/session/frame_port.h"
+
+#include <fmt/format.h>
+#include <rte_mbuf.h>
+
+#include "core/quantity.h"
+#include "gen/tx/waiting.h"
+#include "nic/clock.h"
+#include "roce/icrc_check.h"
+
+namespace lw::gen {
+namespace {
+
+bool is_to(const roce::Envelope& envelope, const wire::IpAddress& own) noexcept {
+  if (envelope.ipv4 != nullptr) return own == wire::IpAddress(envelope.ipv4->destination);
+  return envelope.ipv6 != nullptr && own == wire::IpAddress(envelope.ipv6->destination);
+}
+
+}  // namespace
+
+roce::FrameFields fields_between(const OwnAddress& own, const OwnAddress& peer) {
+  roce::FrameFields fields;
+  fields.source_mac = own.mac;
+  fields.destination_mac = peer.mac;
+  if (const auto* v4 = std::get_if<wire::Ipv4Address>(&own.ip)) {
+    fields.ipv4.source = *v4;
+    fields.ipv4.destination = std::get<wire::Ipv4Address>(peer.ip);
+    fields.ipv4.dont_fragment = true;
+  } else {
+    fields.encapsulation = wire::Encapsulation::ipv6;
+    fields.ipv6.source = std::get<wire::Ipv6Address>(own.ip);
+    fields.ipv6.destination = std::get<wire::Ipv6Address>(peer.ip);
+  }
+  return fields;
+}
+
+OwnAddress sender_of(const roce::Envelope& envelope) noexcept {
+  OwnAddress sender;
+  if (envelope.ethernet != nullptr) sender.mac = envelope.ethernet->source;
+  if (envelope.ipv4 != nullptr) sender.ip = envelope.ipv4->source;
+  if (envelope.ipv6 != nullptr) sender.ip = envelope.ipv6->source;
+  return sender;
+}
+
+FramePort::FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own,
+                     capture::Writer* copy)
+    : port_(port), own_(own), presence_({own}), sender_(port, pool), copy_(copy) {}
+
+Result<std::size_t> FramePort::receive(const std::function<void(const roce::Frame&)>& take) {
+  const std::size_t count = port_.receive(buffers_);
+  for (const rte_mbuf* buffer : std::span(buffers_).first(count)) {
+    const wire::Bytes bytes(rte_pktmbuf_mtod(buffer, const std::byte*),
+                            rte_pktmbuf_data_len(buffer));
+    keep(bytes);
+    look_at(bytes, take);
+  }
+  if (count > 0) rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(count));
+  if (!copied_) return std::unexpected(copied_.error());
+  return count;
+}
+
+void FramePort::look_at(wire::Bytes bytes, const std::function<void(const roce::Frame&)>& take) {
+  const roce::Envelope envelope = roce::open_envelope(bytes);
+  if (!envelope.is_roce()) {
+    if (presence_.answer(bytes, answer_)) send_raw(answer_);
+    if (const auto where = says_where(bytes)) told_ = where;
+    return;
+  }
+  if (envelope.udp == nullptr || !is_to(envelope, own_.ip)) {
+    ++counters_.passed_over;
+    return;
+  }
+  if (roce::check_icrc(envelope) != roce::IcrcVerdict::ok) {
+    ++counters_.bad_icrc;
+    return;
+  }
+  const auto frame = roce::parse(envelope);
+  if (!frame || frame->info == nullptr || frame->defect) {
+    ++counters_.passed_over;
+    return;
+  }
+  ++counters_.received;
+  take(*frame);
+}
+
+void FramePort::send(const roce::FrameFields& fields, wire::Bytes payload) {
+  const wire::MutableBytes room = sender_.add(roce::layout_of(fields, payload.size()).size);
+  if (room.empty()) {
+    ++counters_.not_sent;
+    return;
+  }
+  roce::compose(fields, payload, room);
+  keep(room);
+  ++waiting_;
+  if (sender_.full()) (void)flush();
+}
+
+void FramePort::send_raw(wire::Bytes frame) {
+  if (!sender_.add(frame)) return;
+  keep(frame);
+  ++waiting_;
+  if (sender_.full()) (void)flush();
+}
+
+Result<void> FramePort::flush() {
+  if (waiting_ > 0) {
+    const std::size_t sent = sender_.send();
+    counters_.sent += sent;
+    counters_.not_sent += waiting_ - sent;
+    waiting_ = 0;
+  }
+  return copied_;
+}
+
+void FramePort::keep(wire::Bytes frame) {
+  if (copy_ == nullptr || !copied_) return;
+  copied_ = copy_->write(instant_from_ns(nic::wall_clock_ns()), frame,
+                         static_cast<std::uint32_t>(frame.size()));
+}
+
+Result<wire::MacAddress> FramePort::resolve(const wire::IpAddress& target, Duration patience,
+                                            const std::atomic<bool>& stop) {
+  constexpr Duration kBetween = std::chrono::seconds(1);
+  const Instant give_up = nic::now() + patience;
+  Instant ask = nic::now();
+  told_.reset();
+  while (nic::now() < give_up && !stop.load(std::memory_order_relaxed)) {
+    if (nic::now() >= ask) {
+      send_raw(who_has(own_, {}, target));
+      ask += kBetween;
+    }
+    if (auto got = receive([](const roce::Frame&) {}); !got) return std::unexpected(got.error());
+    if (auto sent = flush(); !sent) return std::unexpected(sent.error());
+    if (told_ && told_->ip == target) return told_->mac;
+    wait_towards(std::chrono::milliseconds(1));
+  }
+  return fail(
+      fmt::format("nobody at port `{}` answered for {}, asked each second for {} as {}: is "
+                  "`roce-gen respond` running there, with that --address? --peer-mac asks nobody",
+                  port_.name(), to_string(target), format_duration(patience), to_string(own_.ip)),
+      ExitCode::environment);
+}
+
+}  // namespace lw::gen

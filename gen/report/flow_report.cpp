@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/report/flow_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "gen/report/csv.h"
+#include "report/json_line.h"
+#include "report/table.h"
+
+namespace lw::gen {
+namespace {
+
+using config::Metric;
+using report::Json;
+
+/// RoCE's GIDs hold IPv4 addresses as ::ffff:a.b.c.d.
+std::string address_text(const std::array<std::byte, 16>& bytes) {
+  constexpr std::array<std::byte, 12> kMapped = {
+      {{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, std::byte{0xff}, std::byte{0xff}}};
+  if (!std::equal(kMapped.begin(), kMapped.end(), bytes.begin())) {
+    return wire::to_string(wire::Ipv6Address{bytes});
+  }
+  wire::Ipv4Address mapped;
+  std::copy(bytes.begin() + kMapped.size(), bytes.end(), mapped.bytes.begin());
+  return wire::to_string(mapped);
+}
+
+const Histogram* latency_of(const ReceiveFlow& flow) {
+  if (!flow.signature || flow.signature->latency.count() == 0) return nullptr;
+  return &flow.signature->latency;
+}
+
+/// Frames that were to come, as far as a receiver can know.
+double expected_frames(const ReceiveFlow& flow) {
+  const std::uint64_t unique = flow.frames - std::min(flow.frames, flow.order.duplicated);
+  return static_cast<double>(std::max<std::uint64_t>(1, unique + flow.order.lost));
+}
+
+std::optional<double> share_of(const ReceiveFlow& flow, Metric metric) {
+  const double frames =
+      static_cast<double>(std::max<std::uint64_t>(1, flow.frames + flow.bad_icrc));
+  switch (metric) {
+    case Metric::loss:
+      return static_cast<double>(flow.order.lost) / expected_frames(flow);
+    case Metric::duplicated:
+      return static_cast<double>(flow.order.duplicated) / frames;
+    case Metric::out_of_order:
+      return static_cast<double>(flow.order.out_of_order) / frames;
+    case Metric::bad_icrc:
+      return static_cast<double>(flow.bad_icrc) / frames;
+    case Metric::ce_marks:
+      return static_cast<double>(flow.ce_marks) / frames;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<double> time_of(const ReceiveFlow& flow, Metric metric) {
+  const Histogram* latency = latency_of(flow);
+  if (latency == nullptr) return std::nullopt;
+  const auto quantile = [&](double q) { return static_cast<double>(latency->quantile(q)); };
+  switch (metric) {
+    case Metric::latency_mean:
+      return latency->mean();
+    case Metric::p50:
+      return quantile(0.5);
+    case Metric::p90:
+      return quantile(0.9);
+    case Metric::p99:
+      return quantile(0.99);
+    case Metric::p99_9:
+      return quantile(0.999);
+    case Metric::p99_99:
+      return quantile(0.9999);
+    case Metric::latency_max:
+      return static_cast<double>(latency->maximum());
+    case Metric::jitter:
+      return flow.signature->jitter.ns();
+    default:
+      return std::nullopt;
+  }
+}
+
+Json latency_json(const Histogram& latency) {
+  return {{"count", latency.count()},         {"min", latency.minimum()},
+          {"mean", latency.mean()},           {"p50", latency.quantile(0.5)},
+          {"p90", latency.quantile(0.9)},     {"p99", latency.quantile(0.99)},
+          {"p99_9", latency.quantile(0.999)}, {"p99_99", latency.quantile(0.9999)},
+          {"max", latency.maximum()}};
+}
+
+Json reordering_json(const OrderCounts& order) {
+  if (!order.extents) return {{"max_extent", 0}, {"extents", Json::array()}};
+  Json buckets = Json::array();
+  for (const auto& b : order.extents->occupied()) buckets.push_back({b.first, b.last, b.count});
+  return {{"max_extent", order.extents->maximum()}, {"extents", std::move(buckets)}};
+}
+
+std::string time_text(double ns) {
+  return format_duration(Duration{static_cast<std::int64_t>(ns)});
+}
+
+void add_latency_row(report::Table& table, const std::string& name, const ReceiveFlow& flow) {
+  const Histogram* latency = latency_of(flow);
+  if (latency == nullptr) return;
+  const auto at = [&](double q) { return time_text(static_cast<double>(latency->quantile(q))); };
+  table.add_row({name, time_text(static_cast<double>(latency->minimum())),
+                 time_text(latency->mean()), at(0.5), at(0.99), at(0.999), at(0.9999),
+                 time_text(static_cast<double>(latency->maximum())),
+                 time_text(flow.signature->jitter.ns())});
+}
+
+report::Table order_table() {
+  using report::Align;
+  return report::Table({{"flow", Align::left},
+                        {"frames", Align::right},
+                        {"bytes", Align::right},
+                        {"lost", Align::right},
+                        {"duplicated", Align::right},
+                        {"out of order", Align::right},
+                        {"extent", Align::right},
+                        {"bad ICRC", Align::right},
+                        {"CE", Align::right}});
+}
+
+report::Table latency_table() {
+  using report::Align;
+  std::vector<report::Table::Column> columns = {{"latency", Align::left}};
+  for (const char* title : {"min", "mean", "p50", "p99", "p99.9", "p99.99", "max", "jitter"}) {
+    columns.push_back({title, Align::right});
+  }
+  return report::Table(columns);
+}
+
+}  // namespace
+
+FlowNames names_in(const config::FlowProfile& profile) {
+  FlowNames names;
+  for (const config::Flow& flow : profile.flows) names.push_back(flow.name);
+  return names;
+}
+
+std::string name_of(const ReceiveFlow& flow, const FlowNames& names) {
+  const auto& key = flow.stream.key;
+  if (flow.stream.is_signed) {
+    return key.dest_qp < names.size() ? names[key.dest_qp] : fmt::format("flow {}", key.dest_qp);
+  }
+  const auto* info = wire::find_opcode(flow.opcode);
+  return fmt::format("{} {} QP {:#x}", wire::name_of(info->transport), wire::name_of(key.role),
+                     key.dest_qp);
+}
+
+std::string source_of(const ReceiveFlow& flow) { return address_text(flow.stream.key.source); }
+std::string destination_of(const ReceiveFlow& flow) {
+  return address_text(flow.stream.key.destination);
+}
+
+std::optional<double> value_of(const ReceiveFlow& flow, Metric metric) {
+  return config::is_time(metric) ? time_of(flow, metric) : share_of(flow, metric);
+}
+
+Json to_json(const ReceiveFlow& flow, const FlowNames& names) {
+  const auto& key = flow.stream.key;
+  Json json = {{"name", name_of(flow, names)}, {"signed", flow.stream.is_signed}};
+  json[flow.stream.is_signed ? "flow" : "dst_qp"] = key.dest_qp;
+  if (!flow.stream.is_signed) json["role"] = wire::name_of(key.role);
+  json.update({{"source", source_of(flow)},
+               {"destination", destination_of(flow)},
+               {"frames", flow.frames},
+               {"bytes", flow.bytes},
+               {"lost", flow.order.lost},
+               {"duplicated", flow.order.duplicated},
+               {"out_of_order", flow.order.out_of_order},
+               {"reordering", reordering_json(flow.order)},
+               {"retransmitted", flow.order.retransmitted},
+               {"beyond_window", flow.order.beyond_window},
+               {"restarts", flow.order.restarts},
+               {"icrc_checked", flow.icrc_checked + flow.bad_icrc},
+               {"bad_icrc", flow.bad_icrc},
+               {"ce_marks", flow.ce_marks},
+               {"acks", flow.acks},
+               {"sequence_naks", flow.sequence_naks},
+               {"rnr_naks", flow.rnr_naks},
+               {"other_naks", flow.other_naks},
+               {"elapsed_ns", (flow.last - flow.first).count()}});
+  if (const Histogram* latency = latency_of(flow)) {
+    json["latency_ns"] = latency_json(*latency);
+    json["jitter_ns"] = flow.signature->jitter.ns();
+  }
+  return json;
+}
+
+std::string flow_table(const Measurement& measurement, const FlowNames& names, std::size_t most) {
+  auto order = order_table();
+  auto latencies = latency_table();
+  const auto& flows = measurement.flows();
+  std::size_t shown = 0;
+  for (const ReceiveFlow& flow : flows) {
+    if (shown++ == most) break;
+    const std::string name = name_of(flow, names);
+    const std::int64_t extent = flow.order.extents ? flow.order.extents->maximum() : 0;
+    order.add_row({name, fmt::to_string(flow.frames), fmt::to_string(flow.bytes),
+                   fmt::to_string(flow.order.lost), fmt::to_string(flow.order.duplicated),
+                   fmt::to_string(flow.order.out_of_order), fmt::to_string(extent),
+                   fmt::to_string(flow.bad_icrc), fmt::to_string(flow.ce_marks)});
+    add_latency_row(latencies, name, flow);
+  }
+  std::string text = order.empty() ? "" : order.to_string();
+  if (!latencies.empty()) text += latencies.to_string();
+  if (flows.size() > most) text += fmt::format("and {} flows more\n", flows.size() - most);
+  return text;
+}
+
+std::string histogram_csv(const Measurement& measurement, const FlowNames& names) {
+  std::string csv = "flow,first,last,count\n";
+  for (const ReceiveFlow& flow : measurement.flows()) {
+    const Histogram* latency = latency_of(flow);
+    if (latency == nullptr) continue;
+    for (const auto& b : latency->occupied()) {
+      csv +=
+          fmt::format("{},{},{},{}\n", csv_field(name_of(flow, names)), b.first, b.last, b.count);
+    }
+  }
+  return csv;
+}
+
+}  // namespace lw::gen

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/report/preview.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "config/flow/flow_means.h"
+#include "gen/traffic/frame_words.h"
+#include "gen/traffic/scheduler.h"
+#include "report/json_line.h"
+
+namespace lw::gen {
+namespace {
+
+using config::Flow;
+using config::FlowProfile;
+using config::Rate;
+using report::Json;
+
+/// The arithmetic of a [[flow]], all its QPs together.
+struct Figures {
+  std::optional<std::uint64_t> frames;
+  std::optional<Duration> time;
+  bool exact = true;  // else frames and time are what is to be expected
+  double bits_per_second = 0, frames_per_second = 0;
+};
+
+constexpr std::uint64_t kLongestWalk = 10'000'000;  // frames: a second or two
+
+Duration seconds(double value) {
+  constexpr double kMost = 9e9;  // what nanoseconds hold
+  return Duration{static_cast<std::int64_t>(std::min(value, kMost) * 1e9)};
+}
+
+/// Whether the number of frames and their time follow from one message.
+bool is_simple(const Flow& flow, const FlowStream& stream) {
+  return stream.is_regular() && !flow.stop_after && flow.qps == 1 &&
+         flow.arrival == config::Arrival::constant && flow.start_after == Duration{0};
+}
+
+double expected_frames(const Flow& flow) {
+  const double messages =
+      static_cast<double>(flow.messages) * static_cast<double>(flow.repeat.value_or(1));
+  return messages * flow.means.frames * flow.qps;
+}
+
+/// Counts what the run will send, in virtual time.
+void walk(const FlowProfile& profile, std::size_t first, Figures& f) {
+  FlowProfile alone;
+  alone.seed = profile.seed;
+  const std::uint32_t qps = profile.flows[first].qps;
+  alone.flows.assign(profile.flows.begin() + static_cast<std::ptrdiff_t>(first),
+                     profile.flows.begin() + static_cast<std::ptrdiff_t>(first + qps));
+  Scheduler scheduler(alone);
+  std::uint64_t frames = 0;
+  Duration end{0};
+  while (const auto due = scheduler.next()) {
+    scheduler.advance();
+    end = std::max(end, scheduler.pacer(due->flow).span());
+    if (++frames == kLongestWalk) return;
+  }
+  f.frames = frames;
+  f.time = end;
+  f.exact = true;
+}
+
+Figures figures_of(const FlowProfile& profile, std::size_t first, const FlowStream& stream) {
+  const Flow& flow = profile.flows[first];
+  Figures f;
+  f.bits_per_second = mean_wire_bits(flow) * flow.qps;
+  f.frames_per_second = f.bits_per_second / (8 * flow.means.wire_bytes) * flow.means.frames;
+  const bool endless = !flow.repeat && !flow.stop_after;
+  if (endless) return f;
+  const double expected = expected_frames(flow);
+  const double at_rate = expected / f.frames_per_second;
+  const auto most = flow.stop_after ? *flow.stop_after - flow.start_after : Duration::max();
+  const Duration time = flow.repeat ? std::min(seconds(at_rate), most) : most;
+  f.exact = is_simple(flow, stream);
+  f.frames = f.exact ? *stream.total_frames()
+                     : static_cast<std::uint64_t>(static_cast<double>(time.count()) * 1e-9 *
+                                                  f.frames_per_second);
+  f.time = flow.start_after + time;
+  if (f.exact && flow.rate.unit == Rate::Unit::frames) {
+    f.time = seconds(static_cast<double>(*f.frames) / flow.rate.value);
+  }
+  if (!f.exact && *f.frames < kLongestWalk) walk(profile, first, f);
+  return f;
+}
+
+std::string operation_name(const Flow& flow) {
+  return fmt::format("{} {}{}{}", name_of(flow.message.transport), name_of(flow.message.operation),
+                     flow.message.immediate ? " IMM" : "", flow.message.invalidate ? " INV" : "");
+}
+
+std::string ends_of(const roce::FrameFields& frame) {
+  if (frame.encapsulation == wire::Encapsulation::ipv4) {
+    return fmt::format("IPv4 {} -> {}", to_string(frame.ipv4.source),
+                       to_string(frame.ipv4.destination));
+  }
+  const bool v1 = frame.encapsulation == wire::Encapsulation::grh;
+  return fmt::format("{} {} -> {}", v1 ? "RoCEv1" : "IPv6", to_string(frame.ipv6.source),
+                     to_string(frame.ipv6.destination));
+}
+
+std::string range_of(const FlowProfile& profile, std::size_t first) {
+  const Flow& flow = profile.flows[first];
+  if (flow.qps == 1) return fmt::format("QP {:#x}", flow.frame.bth.dest_qp);
+  return fmt::format("{} QPs from {:#x} to {:#x}", flow.qps, flow.frame.bth.dest_qp,
+                     profile.flows[first + flow.qps - 1].frame.bth.dest_qp);
+}
+
+std::string size_words(const Flow& flow) {
+  const double frames = flow.means.frames;
+  if (!flow.sizes.vary()) {
+    return fmt::format("{} B, {:.0f} frame{} each", flow.message.length, frames,
+                       frames == 1 ? "" : "s");
+  }
+  return fmt::format("{} to {} B, {:.2f} frames each on average", flow.sizes.smallest(),
+                     flow.sizes.largest(), frames);
+}
+
+std::string arrival_words(const Flow& flow) {
+  std::string text;
+  if (flow.burst == Flow::kWholeMessage) text += ", a message at once";
+  if (flow.burst > 1) text += fmt::format(" in bursts of {}", flow.burst);
+  if (flow.arrival == config::Arrival::poisson) text += ", Poisson";
+  if (flow.arrival == config::Arrival::on_off) {
+    text += fmt::format(", {} on and {} off", format_duration(flow.on), format_duration(flow.off));
+  }
+  if (flow.start_after > Duration{0}) {
+    text += fmt::format(", from {} on", format_duration(flow.start_after));
+  }
+  return text;
+}
+
+std::string fault_words(const Flow& flow) {
+  std::string text;
+  for (const config::Fault& fault : flow.faults ? *flow.faults : std::vector<config::Fault>{}) {
+    text += fault.frames.empty()
+                ? fmt::format("  fault {}: {:g} of the frames\n", name_of(fault.kind), fault.rate)
+                : fmt::format("  fault {}: frames {}\n", name_of(fault.kind),
+                              fmt::join(fault.frames, ", "));
+  }
+  return text;
+}
+
+std::string describe_flow(const FlowProfile& profile, std::size_t first, const Figures& f) {
+  const Flow& flow = profile.flows[first];
+  std::string text =
+      fmt::format("{}: {}, {}, {}\n", flow.name,
+                  flow.message.operation == wire::Operation::cnp ? "CNP" : operation_name(flow),
+                  range_of(profile, first), ends_of(flow.frame));
+  text += fmt::format("  {} messages{} of {}{}\n", flow.messages, flow.qps == 1 ? "" : " a QP",
+                      size_words(flow),
+                      !flow.repeat        ? ", again and again"
+                      : *flow.repeat == 1 ? ""
+                                          : fmt::format(", {} times", *flow.repeat));
+  text += fmt::format("  {}, {:.0f} frames/s{}", format_bit_rate(f.bits_per_second),
+                      f.frames_per_second, arrival_words(flow));
+  text += f.time ? fmt::format(": {}{} frames in {}\n", f.exact ? "" : "about ", *f.frames,
+                               format_duration(*f.time))
+                 : std::string(": until it is stopped\n");
+  return text + fault_words(flow);
+}
+
+Json flow_json(const FlowProfile& profile, std::size_t first, const Figures& f) {
+  const Flow& flow = profile.flows[first];
+  Json json = {{"name", flow.name},
+               {"operation", operation_name(flow)},
+               {"qps", flow.qps},
+               {"messages", flow.messages},
+               {"message_size", flow.message.length},
+               {"packets_per_message", flow.means.frames},
+               {"wire_bytes_per_message", flow.means.wire_bytes}};
+  json["repeat"] = flow.repeat ? Json(*flow.repeat) : Json("forever");
+  json["frames"] = f.frames ? Json(*f.frames) : Json(nullptr);
+  json["exact"] = f.exact;
+  json["bits_per_second"] = f.bits_per_second;
+  json["frames_per_second"] = f.frames_per_second;
+  json["duration_ns"] = f.time ? Json(f.time->count()) : Json(nullptr);
+  return json;
+}
+
+/// Calls `use` with the first frames' due time, flow and words.
+template <class Use>
+void for_first_frames(const FlowProfile& profile, Scheduler& scheduler, std::uint64_t frames,
+                      Use use) {
+  std::vector<std::byte> buffer;
+  for (std::uint64_t i = 0; i < frames; ++i) {
+    const auto due = scheduler.next();
+    if (!due) return;
+    buffer.resize(due->size());
+    due->frame->write(due->moving, buffer);
+    std::string words = frame_words(buffer);
+    if (due->fault) words = fmt::format("[{}] {}", name_of(*due->fault), words);
+    use(due->at, full_name(profile.flows[due->flow]), words);
+    scheduler.advance();
+  }
+}
+
+}  // namespace
+
+std::string preview_text(const FlowProfile& profile, std::uint64_t frames,
+                         const PortPacings& ports) {
+  Scheduler scheduler(profile);
+  std::string text;
+  for (std::size_t i = 0; i < profile.flows.size(); i += profile.flows[i].qps) {
+    text += describe_flow(profile, i, figures_of(profile, i, scheduler.stream(i)));
+  }
+  for (const PortPacing& port : ports) {
+    text += fmt::format("port {}: paced by {}\n", port.port,
+                        port.by_device ? "the device, which sends on timestamps" : "this program");
+  }
+  text += "first frames:\n";
+  for_first_frames(profile, scheduler, frames,
+                   [&](Duration at, const std::string& flow, const std::string& words) {
+                     text += fmt::format("  {:>12}  {}: {}\n", format_duration(at), flow, words);
+                   });
+  return text;
+}
+
+std::string preview_json(const FlowProfile& profile, std::uint64_t frames,
+                         const PortPacings& ports) {
+  Scheduler scheduler(profile);
+  Json json = {{"profile", profile.name}, {"seed", profile.seed}, {"flows", Json::array()}};
+  for (std::size_t i = 0; i < profile.flows.size(); i += profile.flows[i].qps) {
+    json["flows"].push_back(flow_json(profile, i, figures_of(profile, i, scheduler.stream(i))));
+  }
+  if (!ports.empty()) json["ports"] = Json::array();
+  for (const PortPacing& port : ports) {
+    json["ports"].push_back(
+        {{"port", port.port}, {"paced_by", port.by_device ? "device" : "program"}});
+  }
+  json["first_frames"] = Json::array();
+  for_first_frames(
+      profile, scheduler, frames,
+      [&](Duration at, const std::string& flow, const std::string& words) {
+        json["first_frames"].push_back({{"at_ns", at.count()}, {"flow", flow}, {"frame", words}});
+      });
+  return report::json_line(json);
+}
+
+}  // namespace lw::gen

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/study/cells.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "config/experiment/experiment_sections.h"
+#include "core/nearest.h"
+
+namespace lw::gen::experiment {
+namespace {
+
+using config::ExperimentParameter;
+using config::ExperimentParameters;
+using config::ExperimentScenario;
+using config::ExperimentValue;
+
+std::string option_of(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return "--" + name;
+}
+
+struct Prepared {
+  std::unique_ptr<RunKind> kind;
+  std::unique_ptr<CLI::App> app;
+};
+Prepared prepare(const std::string& run) {
+  Prepared prepared{make_run_kind(run), std::make_unique<CLI::App>()};
+  prepared.app->set_help_flag();
+  if (prepared.kind) prepared.kind->add_options(*prepared.app);
+  return prepared;
+}
+
+/// The option as a command line has it: a flag stands there, or doesn't.
+void append(std::vector<std::string>& arguments, const CLI::App& app, const std::string& name,
+            const std::string& value) {
+  const CLI::Option* option = app.get_option_no_throw(option_of(name));
+  const bool flag = option != nullptr && option->get_items_expected_max() == 0;
+  if (flag && value == "false") return;
+  arguments.push_back(option_of(name));
+  if (!flag || value != "true") arguments.push_back(value);
+}
+
+/// What is wrong with them; empty: nothing.
+std::string parse(CLI::App& app, std::vector<std::string> arguments) {
+  std::ranges::reverse(arguments);  // as CLI11 takes them
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string unknown(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (std::string known : option->get_lnames()) {
+      std::ranges::replace(known, '-', '_');
+      names.push_back(std::move(known));
+    }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string_view near = nearest(name, views);
+  return near.empty() ? "expected an option of its kind of run, found none of this name"
+                      : fmt::format("expected a known parameter, did you mean {}?", near);
+}
+
+/// Each value by itself, so that a mistake has its own place.
+std::vector<std::string> complaints_about(const std::string& file, const ExperimentScenario& s,
+                                          const ExperimentParameters& parameters) {
+  std::vector<std::string> complaints;
+  for (const ExperimentParameter& parameter : parameters) {
+    for (const ExperimentValue& value : parameter.values) {
+      const Prepared prepared = prepare(s.run);
+      const bool known = prepared.app->get_option_no_throw(option_of(parameter.name)) != nullptr;
+      std::vector<std::string> arguments;
+      append(arguments, *prepared.app, parameter.name, value.text);
+      const std::string wrong = known ? parse(*prepared.app, std::move(arguments))
+                                      : unknown(*prepared.app, parameter.name);
+      if (wrong.empty()) continue;
+      complaints.push_back(fmt::format("{}:{}:{}: {}: {}", file, value.at.line, value.at.column,
+                                       parameter.name, wrong));
+    }
+  }
+  return complaints;
+}
+
+/// A scenario's parameters with the command line's changes.
+ExperimentParameters changed(const ExperimentScenario& scenario, const Changes& changes) {
+  ExperimentParameters parameters = scenario.parameters;
+  if (changes.full) parameters = config::over(std::move(parameters), scenario.full);
+  for (const auto& [name, value] : changes.set) {
+    const auto same = std::ranges::find(parameters, name, &ExperimentParameter::name);
+    if (same != parameters.end()) {
+      same->values = {{value, same->at}};
+    } else {
+      parameters.push_back({name, scenario.at, {{value, scenario.at}}});
+    }
+  }
+  for (ExperimentParameter& parameter : parameters) {
+    const bool limited = std::ranges::any_of(
+        changes.only, [&](const auto& only) { return only.first == parameter.name; });
+    if (!limited) continue;
+    std::erase_if(parameter.values, [&](const ExperimentValue& value) {
+      return std::ranges::find(changes.only, std::pair(parameter.name, value.text)) ==
+             changes.only.end();
+    });
+  }
+  return parameters;
+}
+
+using Point = std::vector<std::pair<std::string, std::string>>;
+
+std::vector<Point> points_of(const ExperimentParameters& parameters) {
+  std::vector<Point> points(1);
+  for (const ExperimentParameter& parameter : parameters) {
+    std::vector<Point> longer;
+    for (const Point& point : points)
+      for (const ExperimentValue& value : parameter.values) {
+        longer.push_back(point);
+        longer.back().emplace_back(parameter.name, value.text);
+      }
+    points = std::move(longer);
+  }
+  return points;
+}
+
+Result<Work> work_at(const ExperimentScenario& scenario, const Point& point) {
+  const Prepared prepared = prepare(scenario.run);
+  std::vector<std::string> arguments;
+  for (const auto& [name, value] : point) append(arguments, *prepared.app, name, value);
+  if (const std::string wrong = parse(*prepared.app, std::move(arguments)); !wrong.empty())
+    return fail(wrong);
+  return prepared.kind->work();
+}
+
+std::string text_of(const Point& point) {
+  std::string text;
+  for (const auto& [name, value] : point)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
+  return text;
+}
+
+Result<void> add_cells(std::vector<Cell>& cells, const config::ExperimentProfile& profile,
+                       std::size_t index, const Changes& changes) {
+  const ExperimentScenario& scenario = profile.scenarios[index];
+  const auto at = [&](const std::string& message) {
+    return fail(
+        fmt::format("{}:{}:{}: {}", profile.file, scenario.at.line, scenario.at.column, message));
+  };
+  if (!make_run_kind(scenario.run))
+    return at(fmt::format("run: expected one of {}, found \"{}\"", fmt::join(run_kinds(), ", "),
+                          scenario.run));
+  const ExperimentParameters parameters = changed(scenario, changes);
+  auto complaints = complaints_about(profile.file, scenario, parameters);
+  std::ranges::move(complaints_about(profile.file, scenario, scenario.full),
+                    std::back_inserter(complaints));
+  if (!complaints.empty()) return fail(fmt::format("{}", fmt::join(complaints, "\n")));
+  for (Point& point : points_of(parameters)) {
+    auto work = work_at(scenario, point);
+    if (!work) return at(fmt::format("{} (where {})", work.error().message, text_of(point)));
+    const std::uint32_t asked = changes.repeats > 0 ? changes.repeats : scenario.repeats;
+    const std::uint32_t repeats = work->by_chance ? asked : 1;
+    cells.push_back({index, std::move(point), std::move(*work), repeats});
+  }
+  return {};
+}
+
+}  // namespace
+
+const std::string* Cell::find(std::string_view parameter) const noexcept {
+  const auto found = std::ranges::find(point, parameter, &Point::value_type::first);
+  return found == point.end() ? nullptr : &found->second;
+}
+
+Result<std::vector<Cell>> cells_of(const config::ExperimentProfile& profile,
+                                   const Changes& changes) {
+  std::vector<Cell> cells;
+  for (std::size_t i = 0; i < profile.scenarios.size(); ++i) {
+    const bool wanted =
+        changes.scenarios.empty() ||
+        std::ranges::find(changes.scenarios, profile.scenarios[i].name) != changes.scenarios.end();
+    if (!wanted) continue;
+    if (auto added = add_cells(cells, profile, i, changes); !added)
+      return std::unexpected(added.error());
+  }
+  if (cells.empty()) return fail(profile.file + ": no cell is left of what was asked for");
+  return cells;
+}
+
+std::vector<std::string> swept(const ExperimentScenario& scenario, const Changes& changes) {
+  std::vector<std::string> names;
+  for (const ExperimentParameter& parameter : changed(scenario, changes))
+    if (parameter.values.size() > 1) names.push_back(parameter.name);
+  return names;
+}
+
+}  // namespace lw::gen::experiment

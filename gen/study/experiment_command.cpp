@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <thread>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "gen/commands/commands.h"
+#include "gen/study/result_files.h"
+
+namespace lw::gen {
+namespace {
+
+using namespace experiment;
+
+constexpr const char* kFooter = R"(Examples:
+  roce-gen experiment profiles/experiments/apn-380km-throughput.toml
+  roce-gen experiment my.toml --out results --set qps=8 --only size=64KiB --repeats 3)";
+
+struct Options {
+  std::string file, out;
+  std::vector<std::string> set, only;
+  Changes changes;
+  unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+};
+
+Result<std::vector<std::pair<std::string, std::string>>> pairs_of(
+    const std::vector<std::string>& texts, const char* option) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return fail(fmt::format("{}: expected PARAMETER=VALUE, found \"{}\"", option, text));
+    pairs.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return pairs;
+}
+
+/// "[######--------] 12 of 30 runs, 4 s": over itself on a terminal, else nothing.
+class ProgressBar {
+ public:
+  void operator()(std::size_t done, std::size_t all) const {
+    if (!terminal_) return;
+    constexpr std::size_t kWidth = 30;
+    const std::size_t full = all == 0 ? kWidth : kWidth * done / all;
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
+    fmt::print(stderr, "\r[{:#<{}}{:-<{}}] {} of {} runs, {:.0f} s{}", "", full, "", kWidth - full,
+               done, all, passed.count(), done == all ? "\n" : "");
+    std::fflush(stderr);
+  }
+
+ private:
+  bool terminal_ = isatty(STDERR_FILENO) != 0;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+Result<void> write_file(const std::filesystem::path& file, const std::string& content) {
+  std::ofstream out(file, std::ios::binary);
+  out << content;
+  out.close();
+  if (!out) return fail(file.string() + ": can't be written", ExitCode::failed);
+  return {};
+}
+
+Result<void> write_all(const Outcome& outcome, const std::filesystem::path& folder) {
+  const auto& profile = outcome.results.profile;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(fmt::format("{}: {}", folder.string(), error.message()));
+  std::vector<std::pair<std::string, std::string>> files = {
+      {profile.name + ".csv", to_csv(outcome)},
+      {profile.name + ".json", to_json(outcome)},
+      {profile.name + ".txt", to_text(outcome)}};
+  for (const auto& plot : profile.plots)
+    files.emplace_back(plot.name + ".svg", to_picture(outcome, plot));
+  for (const auto& [name, content] : files)
+    if (auto wrote = write_file(folder / name, content); !wrote) return wrote;
+  fmt::print("\nwritten to {}:", folder.string());
+  for (const auto& [name, content] : files) fmt::print(" {}", name);
+  fmt::print("\n");
+  return {};
+}
+
+/// Published tables are looked at before anything runs.
+Result<void> check_tables(const config::ExperimentProfile& profile) {
+  for (const auto& scenario : profile.scenarios) {
+    if (!scenario.compare) continue;
+    if (auto table = load_published(scenario.compare->table); !table)
+      return fail(fmt::format("{}:{}:{}: compare: {}", profile.file, scenario.compare->at.line,
+                              scenario.compare->at.column, table.error().message));
+  }
+  return {};
+}
+
+Result<Outcome> run(const config::ExperimentProfile& profile, const Options& options,
+                    std::vector<Cell> cells) {
+  Outcome outcome{.results = {.profile = profile,
+                              .changes = options.changes,
+                              .cells = std::move(cells),
+                              .runs = {}},
+                  .compared = {}};
+  run_cells(outcome.results, options.jobs, ProgressBar());
+  for (std::size_t i = 0; i < profile.scenarios.size(); ++i) {
+    outcome.compared.emplace_back();
+    if (!profile.scenarios[i].compare) continue;
+    auto compared = compare(outcome.results, i);
+    if (!compared) return std::unexpected(compared.error());
+    outcome.compared.back() = std::move(*compared);
+  }
+  return outcome;
+}
+
+/// How many published cells are further off than the experiment allows.
+std::size_t too_far(const Outcome& outcome) {
+  std::size_t count = 0;
+  for (const auto& scenario : outcome.compared)
+    for (const Compared& compared : scenario) count += compared.holds ? 0 : 1;
+  return count;
+}
+
+ExitCode experiment_command(Options options) {
+  const auto profile = config::load_experiment_profile(options.file);
+  if (!profile) return complain(profile.error());
+  auto set = pairs_of(options.set, "--set"), only = pairs_of(options.only, "--only");
+  if (!set) return complain(set.error());
+  if (!only) return complain(only.error());
+  options.changes.set = std::move(*set);
+  options.changes.only = std::move(*only);
+  if (const auto tables = check_tables(*profile); !tables) return complain(tables.error());
+  auto cells = cells_of(*profile, options.changes);
+  if (!cells) return complain(cells.error());
+  const auto outcome = run(*profile, options, std::move(*cells));
+  if (!outcome) return complain(outcome.error());
+  fmt::print("{}", to_text(*outcome));
+  fmt::print("\n{} cells in {:.1f} s\n", outcome->results.cells.size(), outcome->results.elapsed_s);
+  const std::string folder = options.out.empty() ? profile->name + "-results" : options.out;
+  if (const auto wrote = write_all(*outcome, folder); !wrote) return complain(wrote.error());
+  const std::size_t far = too_far(*outcome);
+  if (far == 0) return ExitCode::done;
+  return complain(
+      {fmt::format("{} figures are further from the published ones than asked for", far),
+       ExitCode::failed});
+}
+
+}  // namespace
+
+void add_experiment_command(CLI::App& program, Command& chosen) {
+  CLI::App* command = program.add_subcommand(
+      "experiment", "Sweep parameters of simulated runs; tables, CSV, JSON and plots of them");
+  auto options = std::make_shared<Options>();
+  command->add_option("FILE", options->file, "The experiment's profile")->required();
+  command->add_option("--out", options->out, "Folder for the results; NAME-results")
+      ->type_name("DIR");
+  command->add_flag("--full", options->changes.full,
+                    "As long as the profile's [scenario.full] says, not just as steadily");
+  command->add_option("--scenario", options->changes.scenarios, "Only this one; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command->add_option("--set", options->set, "A parameter's value in every scenario")
+      ->type_name("PARAMETER=VALUE")
+      ->allow_extra_args(false);
+  command->add_option("--only", options->only, "Of a sweep, only this value; may be repeated")
+      ->type_name("PARAMETER=VALUE")
+      ->allow_extra_args(false);
+  command->add_option("--repeats", options->changes.repeats, "In place of the profile's")
+      ->check(CLI::Range(1U, 10'000U))
+      ->type_name("N");
+  command->add_option("--jobs", options->jobs, "Runs at once")
+      ->check(CLI::Range(1U, 1024U))
+      ->type_name("N")
+      ->default_str("a core each");
+  command->footer(kFooter);
+  command->callback(
+      [&chosen, options] { chosen = [options] { return experiment_command(*options); }; });
+}
+
+}  // namespace lw::gen

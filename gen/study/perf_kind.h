@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "gen/commands/perf_options.h"
+#include "gen/study/run_kind.h"
+
+namespace lw::gen::experiment {
+
+/// `roce-gen perf --sim`: a bandwidth or a latency run between two hosts. Its figures are those of
+/// perf's --json.
+class PerfKind : public RunKind {
+ public:
+  void add_options(CLI::App& command) override;
+  Result<Work> work() override;
+
+ private:
+  PerfOptions options_;
+};
+
+}  // namespace lw::gen::experiment

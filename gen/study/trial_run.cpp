@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/study/trial_run.h"
+
+#include <sched.h>
+#include <thread>
+
+#include <fmt/format.h>
+#include <rte_mbuf.h>
+
+#include "config/flow/flow_means.h"
+#include "gen/tx/port_run.h"
+#include "gen/tx/raw_sender.h"
+#include "nic/clock.h"
+#include "roce/frame.h"
+#include "wire/signature.h"
+
+namespace lw::gen {
+namespace {
+
+/// The sender may fall short by so much of what was asked: its start and end are not exact.
+constexpr double kOffered = 0.99;
+
+/// Counts a trial's frames while they are sent.
+class Count {
+ public:
+  Count(nic::Port& port, Duration settle)
+      : port_(port), settle_(settle), start_(nic::now()), thread_([this] { run(); }) {}
+  Count(const Count&) = delete;
+  Count& operator=(const Count&) = delete;
+  ~Count() {
+    finish([] {});
+  }
+
+  /// Waits until nothing more arrives, calling `meanwhile` every millisecond; how many frames did.
+  template <class Meanwhile>
+  std::uint64_t finish(Meanwhile meanwhile) {
+    sent_.store(true, std::memory_order_relaxed);
+    while (thread_.joinable() && !quiet_.load(std::memory_order_relaxed)) {
+      meanwhile();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (thread_.joinable()) thread_.join();
+    return frames_;
+  }
+
+ private:
+  void run() {
+    Instant last = start_;
+    while (true) {
+      const std::uint64_t before = roce_;
+      const std::size_t count = port_.receive(buffers_);
+      for (rte_mbuf* buffer : std::span(buffers_).first(count)) take(buffer);
+      if (roce_ > before) last = nic::now();
+      if (count > 0) continue;
+      if (!sent_.load(std::memory_order_relaxed)) {
+        last = nic::now();
+      } else if (nic::now() - last >= settle_) {
+        return quiet_.store(true, std::memory_order_relaxed);
+      }
+      sched_yield();
+    }
+  }
+
+  void take(rte_mbuf* buffer) {
+    const wire::Bytes bytes(rte_pktmbuf_mtod(buffer, const std::byte*),
+                            rte_pktmbuf_data_len(buffer));
+    if (const auto frame = roce::parse(bytes)) {
+      ++roce_;
+      if (is_ours(*frame)) ++frames_;
+    }
+    rte_pktmbuf_free(buffer);
+  }
+
+  /// Signed by this trial; frames too short for a signature are taken at their word.
+  [[nodiscard]] bool is_ours(const roce::Frame& frame) const noexcept {
+    const auto* signature = wire::view<wire::Signature>(frame.payload);
+    if (signature == nullptr) return true;
+    return signature->present() &&
+           signature->send_time_ns.get() >= static_cast<std::uint64_t>(to_ns(start_));
+  }
+
+  nic::Port& port_;
+  Duration settle_;
+  Instant start_;
+  std::atomic<bool> sent_{false}, quiet_{false};
+  std::uint64_t roce_ = 0, frames_ = 0;  // the thread's until it has ended
+  std::array<rte_mbuf*, 64> buffers_{};
+  std::thread thread_;  // the last member: it uses all others
+};
+
+/// A Linux interface keeps what the kernel didn't take in its ring until somebody sends again; left
+/// there, an overloaded trial's frames would go ahead of the next one's. A frame that is nobody's,
+/// of the Ethernet type for local experiments (IEEE 802), gives it a push.
+class Push {
+ public:
+  explicit Push(Ports& senders) {
+    for (nic::Port& port : senders.all()) {
+      const auto spec = nic::parse_port_spec(port.name());
+      if (!spec || spec->as<nic::InterfacePort>() == nullptr) continue;
+      senders_.push_back(std::make_unique<RawSender>(port, senders.pool()));
+    }
+  }
+  void operator()() {
+    for (const auto& sender : senders_) {
+      if (sender->add(kFrame)) sender->send();
+    }
+  }
+
+ private:
+  static constexpr auto kFrame = [] {
+    constexpr std::size_t kType = 12, kAddress = 6;
+    std::array<std::byte, wire::kEthernetMinimum> frame{};
+    frame[0] = frame[kAddress] = std::byte{0x02};
+    frame[kType] = std::byte{0x88};
+    frame[kType + 1] = std::byte{0xb5};
+    return frame;
+  }();
+  std::vector<std::unique_ptr<RawSender>> senders_;
+};
+
+/// What a flow sent, in what its rate counts.
+double work_of(const FlowTally& flow, config::Rate::Unit unit) {
+  switch (unit) {
+    case config::Rate::Unit::frames:
+      return static_cast<double>(flow.frames);
+    case config::Rate::Unit::messages:
+      return static_cast<double>(flow.messages);
+    case config::Rate::Unit::goodput:
+      return 8.0 * static_cast<double>(flow.payload_bytes);
+    case config::Rate::Unit::wire_bits:
+    case config::Rate::Unit::link:
+      break;
+  }
+  return 8.0 * static_cast<double>(flow.wire_bytes);
+}
+
+}  // namespace
+
+Result<config::FlowProfile> with_message_size(config::FlowProfile profile, std::uint64_t size) {
+  for (config::Flow& flow : profile.flows) {
+    if (flow.va_step == flow.message.length) flow.va_step = size;
+    flow.message.length = size;
+    flow.sizes = config::MessageSizes::fixed(size);
+    flow.means = config::means_of(flow);
+    flow.repeat = std::nullopt;
+    flow.signature = true;
+    if (const auto why = roce::refusal_of(flow.message); !why.empty()) {
+      return fail(fmt::format("flow \"{}\" can't have messages of {} B: {}", flow.name, size, why));
+    }
+  }
+  return profile;
+}
+
+Result<Trial> run_trial(config::FlowProfile profile, double fraction, const TrialEnds& ends,
+                        const Limits& limits, Duration settle) {
+  for (config::Flow& flow : profile.flows) flow.rate.value *= fraction;
+  WatchOptions unwatched;
+  unwatched.quiet = true;
+  auto nobody = Watch::open(unwatched);
+  if (!nobody) return std::unexpected(nobody.error());
+  RunCompanion companion(ends.neighbourhood, {}, nullptr, *nobody, names_in(profile));
+  Count count(ends.receiver, settle);
+  const auto report = run_through_ports({.profile = profile,
+                                         .ports = ends.senders.all(),
+                                         .buffers = ends.senders.send_buffers(),
+                                         .limits = limits,
+                                         .copy = nullptr,
+                                         .seed = {}},
+                                        companion);
+  Trial trial;
+  Push push(ends.senders);
+  trial.received = count.finish([&push] { push(); });
+  if (!report) return std::unexpected(report.error());
+  const FlowTally sent = report->total();
+  trial.sent = sent.frames;
+  trial.not_sent = sent.not_sent;
+  trial.offered = sent.not_sent == 0;
+  const double seconds = std::chrono::duration<double>(*limits.duration).count();
+  trial.wire_bps = 8.0 * static_cast<double>(sent.wire_bytes) / seconds;
+  trial.frames_per_second = static_cast<double>(sent.frames) / seconds;
+  for (std::size_t i = 0; i < profile.flows.size(); ++i) {
+    const config::Rate& rate = profile.flows[i].rate;
+    trial.offered &= work_of(report->flows[i], rate.unit) >= kOffered * rate.value * seconds;
+  }
+  return trial;
+}
+
+}  // namespace lw::gen

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/study/vm_kind.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "config/impair/path_profile.h"
+#include "core/quantity.h"
+#include "sim/perf.h"
+
+namespace lw::gen::experiment {
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+constexpr double kBits = 8;
+
+/// An option that is a quantity: "58Gb/s", "100GB", "300ms".
+template <class Read, class T>
+void add(CLI::App& command, const std::string& name, Read read, T& into, const std::string& help) {
+  command.add_option_function<std::string>(
+      name,
+      [name, read, &into](const std::string& text) {
+        const auto value = read(text);
+        if (!value) throw CLI::ValidationError(name, value.error());
+        into = static_cast<T>(*value);
+      },
+      help);
+}
+
+Parsed<double> seconds(std::string_view text) {
+  const auto duration = parse_duration(text);
+  if (!duration) return std::unexpected(duration.error());
+  return static_cast<double>(duration->count()) * 1e-9;
+}
+
+/// What one QP of 1 MiB WRITEs, 128 outstanding, carries over the path, b/s: QEMU sends memory in
+/// such chunks.
+double wire_bps(const emulator::Path& path) {
+  sim::PerfConfig config;
+  config.size = 1U << 20;
+  config.qp.timeout = 18;
+  config.path.one_way = one_way_delay(path, emulator::Direction::west_to_east);
+  config.path.way_back = one_way_delay(path, emulator::Direction::east_to_west);
+  return sim::run_bandwidth(config).steady_bps;
+}
+
+/// How the migrations that began at different moments of the guest's cycle ended.
+struct Ends {
+  std::uint32_t finished = 0, all = 0;
+  double seconds = 0, copied = 0, passes = 0;
+};
+
+Ends migrate_often(Precopy migration, unsigned starts) {
+  Ends ends{.all = starts};
+  for (unsigned start = 0; start < starts; ++start) {
+    migration.stress.begun_before_s = migration.stress.cycle_s() * start / starts;
+    const PrecopyResult result = migrate(migration);
+    ends.copied += result.copied_bytes / starts;
+    ends.passes += static_cast<double>(result.passes) / starts;
+    if (!result.total_s) continue;
+    ++ends.finished;
+    ends.seconds += *result.total_s;
+  }
+  if (ends.finished > 0) ends.seconds /= ends.finished;
+  return ends;
+}
+
+/// As the published table has it: seconds, "DNF", or "partial:" and the seconds of those that did.
+report::Json outcome(const Ends& ends) {
+  if (ends.finished == ends.all) return ends.seconds;
+  if (ends.finished == 0) return "DNF";
+  return fmt::format("partial:{:.0f}", ends.seconds);
+}
+
+}  // namespace
+
+void VmKind::add_options(CLI::App& command) {
+  command.add_option("--path", path_, "A path profile");
+  command.add_option("--transport", transport_, "Of memory")->check(CLI::IsMember({"rdma", "tcp"}));
+  add(command, "--memory", parse_bytes, memory_, "Of the guest");
+  command
+      .add_option("--stress", stress_percent_, "Percent of memory that is written, in whole GiB")
+      ->check(CLI::Range(0.0, 100.0));
+  add(command, "--used", parse_bytes, used_, "Memory that isn't zeros besides");
+  add(command, "--disk", parse_bytes, disk_, "Copied before memory");
+  add(command, "--disk-rate", parse_bit_rate, disk_rate_bps_, "Of its copying");
+  add(command, "--rdma-rate", parse_bit_rate, rdma_rate_bps_, "That hosts can send by RDMA");
+  add(command, "--tcp-rate", parse_bit_rate, tcp_rate_bps_, "That hosts can send by TCP");
+  add(command, "--write-rate", parse_bit_rate, write_rate_bps_, "At which the guest writes");
+  add(command, "--pause", seconds, pause_s_, "Of the guest between two passes");
+  add(command, "--downtime", seconds, downtime_s_, "Allowed at the end");
+  add(command, "--limit", seconds, limit_s_, "What isn't finished by then never is");
+  command.add_option("--starts", starts_, "Moments of the guest's cycle at which it begins")
+      ->check(CLI::Range(1U, 1000U));
+}
+
+Result<Work> VmKind::work() {
+  if (path_.empty()) return fail("expected a path, found none");
+  const auto path = config::load_path_profile(path_);
+  if (!path) return std::unexpected(path.error());
+  const bool rdma = transport_ == "rdma";
+  const double host_bps = rdma ? rdma_rate_bps_ : tcp_rate_bps_;
+  if (host_bps <= 0) return fail(fmt::format("expected {}_rate, found none", transport_));
+  if (write_rate_bps_ <= 0) return fail("expected write_rate, found none");
+  if (disk_rate_bps_ <= 0) return fail("expected disk_rate, found none");
+  const double memory = static_cast<double>(memory_);
+  Precopy migration{.disk_bytes = static_cast<double>(disk_),
+                    .disk_rate = disk_rate_bps_ / kBits,
+                    .used_bytes = static_cast<double>(used_),
+                    .rate = 1,
+                    .downtime_s = downtime_s_,
+                    .limit_s = limit_s_,
+                    .stress = {}};
+  migration.stress.working_set = std::ceil(memory / kGiB * stress_percent_ / 100) * kGiB;
+  migration.stress.write_rate = write_rate_bps_ / kBits;
+  migration.stress.pause_s = pause_s_;
+  return Work{.by_chance = false, .run = [=, path = *path, starts = starts_](std::uint64_t) {
+                Precopy run = migration;
+                const double wire = wire_bps(path);
+                run.rate = (rdma ? std::min(wire, host_bps) : host_bps) / kBits;
+                const Ends ends = migrate_often(run, starts);
+                return report::Json{
+                    {"memory_gb", memory / kGiB}, {"written_gb", run.stress.working_set / kGiB},
+                    {"wire_gbps", wire / 1e9},    {"rate_gbps", run.rate * kBits / 1e9},
+                    {"finished", ends.finished},  {"starts", ends.all},
+                    {"passes", ends.passes},      {"copied_gb", ends.copied / kGiB},
+                    {"time_s", outcome(ends)}};
+              }};
+}
+
+}  // namespace lw::gen::experiment

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/tx/capture_run.h"
+
+#include <array>
+
+#include "gen/traffic/departure.h"
+
+namespace lw::gen {
+namespace {
+
+constexpr std::size_t kLongestFrame = 4400;          // 4096 and every header there is
+constexpr std::uint64_t kFramesBetweenLooks = 1024;  // at whether somebody asked to stop
+
+}  // namespace
+
+Result<RunReport> run_into_capture(const config::FlowProfile& profile, Scheduler& scheduler,
+                                   capture::Writer& writer, const Limits& limits) {
+  RunReport report;
+  report.flows.resize(profile.flows.size());
+  std::array<std::byte, kLongestFrame> buffer;
+  for (std::uint64_t sent = 0; sent < limits.count; ++sent) {
+    if (sent % kFramesBetweenLooks == 0 && limits.stopped()) break;
+    auto due = scheduler.next();
+    if (!due || (limits.duration && due->at >= *limits.duration)) break;
+    const Instant stamp = kVirtualStart + due->at;
+    due->moving.send_time_ns = static_cast<std::uint64_t>(to_ns(stamp));
+    due->frame->write(due->moving, buffer);
+    const auto frame = wire::Bytes(buffer).first(due->size());
+    const auto written = writer.write(stamp, frame, static_cast<std::uint32_t>(frame.size()));
+    if (!written) return std::unexpected(written.error());
+    FlowTally& tally = report.flows[due->flow];
+    if (tally.frames == 0) tally.begin = due->at;
+    count_sent(tally, facts_of(scheduler.stream(due->flow)), 1);
+    scheduler.advance();
+    tally.span = scheduler.pacer(due->flow).span();
+  }
+  report.elapsed = report.total().span;
+  return report;
+}
+
+}  // namespace lw::gen

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "core/quantity.h"
+#include "emulator/budget.h"
+#include "impair/cli/command.h"
+#include "impair/datapath/sizing.h"
+#include "impair/report/rule_report.h"
+
+namespace lw::impair {
+namespace {
+
+using config::ImpairProfile;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string profile;
+  bool json = false;
+};
+
+void print_parts(const emulator::Path& path, emulator::Direction way) {
+  fmt::print("  {:<28}{:g} km, {}\n", "fibre", length_km(path, way),
+             format_duration(fibre_delay(path, way)));
+  for (const auto& item : path.equipment) {
+    if (!covers(item.ways, way)) continue;
+    fmt::print("  {:<28}{} x {} = {}\n", item.name, item.count, format_duration(item.latency),
+               format_duration(item.latency * std::int64_t{item.count}));
+  }
+}
+
+void print_path(const emulator::Path& path) {
+  using enum emulator::Direction;
+  const std::string there = format_duration(one_way_delay(path, west_to_east));
+  const std::string round = format_duration(round_trip(path));
+  if (symmetric(path)) {
+    fmt::print("path {}: {} one way, {} there and back\n", path.name, there, round);
+    return print_parts(path, west_to_east);
+  }
+  fmt::print("path {}: {} {}, {} {}, {} there and back\n", path.name, there, name_of(west_to_east),
+             format_duration(one_way_delay(path, east_to_west)), name_of(east_to_west), round);
+  for (const auto way : {west_to_east, east_to_west}) {
+    fmt::print(" {}\n", name_of(way));
+    print_parts(path, way);
+  }
+}
+
+void print_flight(const ImpairProfile& profile) {
+  const double rate = profile.capacity.rate_bps;
+  const Duration delay = profile.longest_delay();
+  fmt::print("in flight each way: {} x {} = {}\n", format_bit_rate(rate), format_duration(delay),
+             format_bytes(emulator::bandwidth_delay_bytes(rate, delay)));
+  for (const auto& line : emulator::flight_table(rate, delay)) {
+    const std::string what = line.payload ? fmt::format("RoCE payload {} B", line.payload)
+                                          : std::string("smallest frame");
+    fmt::print("  {:<20}{:>6} B frames {:>10}\n", what, line.frame, line.frames);
+  }
+}
+
+Json way_json(const emulator::Path& path, emulator::Direction way) {
+  Json equipment = Json::array();
+  for (const auto& item : path.equipment)
+    if (covers(item.ways, way))
+      equipment.push_back(
+          {{"name", item.name}, {"count", item.count}, {"latency_ns", item.latency.count()}});
+  return {{"km", length_km(path, way)},
+          {"fibre_ns", fibre_delay(path, way).count()},
+          {"equipment_ns", equipment_delay(path, way).count()},
+          {"one_way_ns", one_way_delay(path, way).count()},
+          {"equipment", std::move(equipment)}};
+}
+
+Json path_json(const emulator::Path& path) {
+  using enum emulator::Direction;
+  return {{"name", path.name},
+          {"round_trip_ns", round_trip(path).count()},
+          {name_of(west_to_east), way_json(path, west_to_east)},
+          {name_of(east_to_west), way_json(path, east_to_west)}};
+}
+
+Json check_json(const ImpairProfile& profile) {
+  const Sizing sizing = size_for(profile);
+  const double rate = profile.capacity.rate_bps;
+  const Duration delay = profile.longest_delay();
+  Json json = {{"profile", profile.name}, {"seed", profile.seed}};
+  if (profile.path) json["path"] = path_json(*profile.path);
+  json["rules"] = rules_json(profile);
+  if (!profile.events.empty()) json["events"] = events_json(profile);
+  if (!profile.acts.empty()) json["scenario"] = scenario_json(profile);
+  json["rate_bps"] = rate;
+  json["delay_ns"] = delay.count();
+  json["bandwidth_delay_bytes"] = emulator::bandwidth_delay_bytes(rate, delay);
+  for (const auto& line : emulator::flight_table(rate, delay))
+    json["in_flight"].push_back(
+        {{"payload", line.payload}, {"frame", line.frame}, {"frames", line.frames}});
+  json["memory"] = {{"frames_per_direction", sizing.frames_per_direction},
+                    {"buffers", sizing.buffers},
+                    {"bytes", sizing.memory()}};
+  return json;
+}
+
+ExitCode check(const Options& options) {
+  const auto profile = config::load_impair_profile(options.profile);
+  if (!profile) return complain(profile.error());
+  if (options.json) {
+    fmt::print("{}\n", check_json(*profile).dump());
+  } else {
+    if (profile->path) print_path(*profile->path);
+    fmt::print("{}{}{}", rules_text(*profile), events_text(*profile), scenario_text(*profile));
+    print_flight(*profile);
+    fmt::print("memory: {}\n", arithmetic(*profile));
+  }
+  const auto fits = check_memory(*profile, available_memory());
+  return fits ? ExitCode::done : complain(fits.error());
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& program, Command& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand(
+      "check", "Read a profile; print its delay, what is in flight and the memory that it needs");
+  command->add_option("PROFILE", options->profile, "TOML file, or - for standard input")
+      ->required();
+  command->add_flag("--json", options->json, "one JSON object on standard output");
+  command->callback([options, &chosen] { chosen = [options] { return check(*options); }; });
+}
+
+}  // namespace lw::impair

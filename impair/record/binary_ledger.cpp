@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/record/binary_ledger.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace lw::impair::binary_ledger {
+namespace {
+
+constexpr std::string_view kMagic = "LWLEDGER";
+constexpr std::uint16_t kVersion = 1;
+constexpr std::size_t kHeaderSize = 16, kBlockHead = 8, kEndSize = 16;
+enum Block : std::uint32_t { kNames = 1, kRecords = 2, kEnd = 3 };
+constexpr std::int64_t kNeverLeft = std::numeric_limits<std::int64_t>::min();
+constexpr std::uint32_t kRoce = 1, kMask24 = 0xffffff;
+
+template <class T>
+void put(std::string& out, T value) {
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    out.push_back(static_cast<char>(static_cast<std::uint64_t>(value) >> 8 * i));
+}
+
+template <class T>
+T get(std::span<const std::byte> bytes, std::size_t offset) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    value |= std::to_integer<std::uint64_t>(bytes[offset + i]) << 8 * i;
+  return static_cast<T>(value);
+}
+
+void put_record(std::string& out, const emulator::LedgerRecord& record, std::int64_t offset_ns) {
+  put(out, record.number);
+  put(out, to_ns(record.in) + offset_ns);
+  put(out, record.went_out() ? to_ns(record.out) + offset_ns : kNeverLeft);
+  put(out, static_cast<std::uint32_t>(record.qpn | std::uint32_t{record.opcode} << 24));
+  put(out, static_cast<std::uint32_t>(record.psn | (record.roce ? kRoce : 0) << 24));
+  put(out, record.rule);
+  put(out, record.acted.bits());
+  put(out, static_cast<std::uint8_t>(record.direction));
+  put(out, static_cast<std::uint8_t>(record.stage));
+  put(out, static_cast<std::uint8_t>(static_cast<unsigned>(record.fate) |
+                                     static_cast<unsigned>(record.aimed) << 4));
+  put(out, record.copy);
+}
+
+/// False: it holds what no writer of this version writes.
+bool get_record(std::span<const std::byte> bytes, emulator::LedgerRecord& record) {
+  const auto out = get<std::int64_t>(bytes, 16);
+  const auto qp = get<std::uint32_t>(bytes, 24), psn = get<std::uint32_t>(bytes, 28);
+  const auto direction = get<std::uint8_t>(bytes, 36), stage = get<std::uint8_t>(bytes, 37);
+  const unsigned fate = get<std::uint8_t>(bytes, 38) & 15U,
+                 aimed = get<std::uint8_t>(bytes, 38) >> 4U;
+  const auto acted = get<std::uint16_t>(bytes, 34);
+  if (direction > 1 || stage >= emulator::kStages || acted >> emulator::kStages != 0) return false;
+  if (fate > static_cast<unsigned>(emulator::Disposition::consumed) ||
+      aimed > static_cast<unsigned>(emulator::EventAction::duplicate))
+    return false;
+  record.number = get<std::uint64_t>(bytes, 0);
+  record.in = instant_from_ns(get<std::int64_t>(bytes, 8));
+  record.out = instant_from_ns(out == kNeverLeft ? 0 : out);
+  record.qpn = qp & kMask24;
+  record.opcode = static_cast<std::uint8_t>(qp >> 24);
+  record.psn = psn & kMask24;
+  record.roce = (psn >> 24 & kRoce) != 0;
+  record.rule = get<std::uint16_t>(bytes, 32);
+  record.acted = emulator::StageSet::of(acted);
+  record.direction = static_cast<emulator::Direction>(direction);
+  record.stage = static_cast<emulator::Stage>(stage);
+  record.fate = static_cast<emulator::Disposition>(fate);
+  record.aimed = static_cast<emulator::EventAction>(aimed);
+  record.copy = get<std::uint8_t>(bytes, 39);
+  return true;
+}
+
+void put_block(std::string& out, Block kind, std::size_t length) {
+  put(out, static_cast<std::uint32_t>(kind));
+  put(out, static_cast<std::uint32_t>(length));
+}
+
+std::optional<RuleNames> get_names(std::span<const std::byte> bytes) {
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  const auto json = nlohmann::json::parse(text, text + bytes.size(), nullptr, false);
+  if (!json.is_array() || json.size() != 2) return std::nullopt;
+  RuleNames names;
+  for (std::size_t way = 0; way < 2; ++way) {
+    if (!json[way].is_array()) return std::nullopt;
+    for (const auto& name : json[way]) {
+      if (!name.is_string()) return std::nullopt;
+      names[way].push_back(name.get<std::string>());
+    }
+  }
+  return names;
+}
+
+auto wrong(std::size_t offset, std::string_view what) {
+  return std::unexpected(fmt::format("byte {}: {}", offset, what));
+}
+
+}  // namespace
+
+void put_header(std::string& out) {
+  out += kMagic;
+  put(out, kVersion);
+  put(out, static_cast<std::uint16_t>(kRecordSize));
+  put(out, std::uint32_t{0});
+}
+
+void put_names(std::string& out, const RuleNames& names) {
+  const std::string text =
+      nlohmann::json(names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  put_block(out, kNames, text.size());
+  out += text;
+}
+
+void put_records(std::string& out, std::span<const emulator::LedgerRecord> records,
+                 std::int64_t clock_offset_ns) {
+  put_block(out, kRecords, records.size() * kRecordSize);
+  for (const auto& record : records) put_record(out, record, clock_offset_ns);
+}
+
+void put_end(std::string& out, std::uint64_t records, std::uint64_t skipped) {
+  put_block(out, kEnd, kEndSize);
+  put(out, records);
+  put(out, skipped);
+}
+
+std::expected<std::optional<End>, std::string> read(
+    std::span<const std::byte> file,
+    const std::function<void(const emulator::LedgerRecord&, const RuleNames&)>& take) {
+  const std::string_view begins(reinterpret_cast<const char*>(file.data()),
+                                std::min(file.size(), kMagic.size()));
+  if (begins != kMagic)
+    return wrong(0, fmt::format("expected a ledger (LWLEDGER), found {}",
+                                file.empty() ? "an empty file" : "something else"));
+  if (file.size() < kHeaderSize) return wrong(file.size(), "the file ends within its head");
+  if (get<std::uint16_t>(file, 8) != kVersion || get<std::uint16_t>(file, 10) != kRecordSize)
+    return wrong(8, fmt::format("expected version 1 with records of 40 B, found version {} of {} B",
+                                get<std::uint16_t>(file, 8), get<std::uint16_t>(file, 10)));
+  RuleNames names;
+  for (std::size_t at = kHeaderSize; at < file.size();) {
+    if (file.size() - at < kBlockHead) return wrong(at, "the file ends within a block's head");
+    const auto kind = get<std::uint32_t>(file, at), length = get<std::uint32_t>(file, at + 4);
+    const std::size_t begin = at + kBlockHead;
+    if (file.size() - begin < length) return wrong(at, "the file ends within a block");
+    const auto body = file.subspan(begin, length);
+    if (kind == kEnd && length == kEndSize) {
+      const std::size_t behind = file.size() - begin - length;
+      if (behind > 0)
+        return wrong(begin + length, fmt::format("expected the ledger's end, found {} B", behind));
+      return End{get<std::uint64_t>(body, 0), get<std::uint64_t>(body, 8)};
+    }
+    if (kind == kNames) {
+      const auto read = get_names(body);
+      if (!read) return wrong(begin, "expected two lists of rules' names");
+      names = *read;
+    } else if (kind == kRecords && length % kRecordSize == 0) {
+      emulator::LedgerRecord record;
+      for (std::size_t i = 0; i < length; i += kRecordSize) {
+        if (!get_record(body.subspan(i, kRecordSize), record))
+          return wrong(begin + i, "expected a record, found values that mean nothing");
+        take(record, names);
+      }
+    } else {
+      return wrong(
+          at, fmt::format("expected a block of kind 1 to 3, found kind {} of {} B", kind, length));
+    }
+    at = begin + length;
+  }
+  return std::nullopt;
+}
+
+}  // namespace lw::impair::binary_ledger

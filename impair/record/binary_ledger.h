@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emulator/ledger.h"
+
+namespace lw::impair {
+
+/// The names of each direction's rules; a record's rule indexes them.
+using RuleNames = std::array<std::vector<std::string>, 2>;
+
+/// The compact form of a ledger. Everything is little-endian; impair/README.md has the table.
+///
+///   "LWLEDGER"  u16 version 1  u16 record size 40  u32 0
+///   blocks:     u32 kind  u32 length in bytes  and as many bytes:
+///     1 names    both directions' names of rules as JSON, [["a"],["b"]]; until the next such block
+///     2 records  each of 40 bytes
+///     3 end      u64 records in the file, u64 records skipped
+namespace binary_ledger {
+
+inline constexpr std::size_t kRecordSize = 40;
+
+void put_header(std::string& out);
+void put_names(std::string& out, const RuleNames& names);
+/// Times are given `clock_offset_ns` more. At most 2^26 records.
+void put_records(std::string& out, std::span<const emulator::LedgerRecord> records,
+                 std::int64_t clock_offset_ns);
+void put_end(std::string& out, std::uint64_t records, std::uint64_t skipped);
+
+struct End {
+  std::uint64_t records = 0, skipped = 0;
+};
+
+/// A ledger as it is read: `take` is called for each record, in order. Nothing where the file ends
+/// without its end (its writer was stopped). The error says what is wrong, at which byte.
+std::expected<std::optional<End>, std::string> read(
+    std::span<const std::byte> file,
+    const std::function<void(const emulator::LedgerRecord&, const RuleNames&)>& take);
+
+}  // namespace binary_ledger
+}  // namespace lw::impair

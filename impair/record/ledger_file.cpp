@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/record/ledger_file.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "core/output_name.h"
+
+namespace lw::impair {
+namespace {
+
+std::unexpected<Error> refuse(const std::string& path, int error) {
+  return fail(fmt::format("can't write the ledger {}: {}", path, std::strerror(error)),
+              ExitCode::environment);
+}
+
+/// Quoted and escaped; names come from a profile and may hold anything.
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string ledger_line(const emulator::LedgerRecord& record, const RuleNames& rules,
+                        std::int64_t clock_offset_ns) {
+  const auto& names = rules[static_cast<std::size_t>(record.direction)];
+  fmt::memory_buffer line;
+  const auto out = fmt::appender(line);
+  fmt::format_to(out, R"({{"direction":"{}","frame":{},"time_in_ns":{},"time_out_ns":)",
+                 name_of(record.direction), record.number, to_ns(record.in) + clock_offset_ns);
+  if (record.went_out()) {
+    fmt::format_to(out, "{}", to_ns(record.out) + clock_offset_ns);
+  } else {
+    fmt::format_to(out, "null");
+  }
+  fmt::format_to(out, R"(,"rule":{},"stage":"{}","action":"{}")",
+                 record.rule < names.size() ? quoted(names[record.rule]) : "null",
+                 name_of(record.stage), record.action());
+  if (record.acted.several())
+    fmt::format_to(out, R"(,"stages":["{}"])", fmt::join(names_of(record.acted), R"(",")"));
+  if (record.copy > 0) fmt::format_to(out, R"(,"copy":{})", record.copy);
+  if (record.roce)
+    fmt::format_to(
+        out, R"(,"infiniband.bth.destqp":{},"infiniband.bth.psn":{},"infiniband.bth.opcode":{})",
+        record.qpn, record.psn, record.opcode);
+  fmt::format_to(out, "}}");
+  return fmt::to_string(line);
+}
+
+LedgerFormat ledger_format_for(std::string_view path) noexcept {
+  return path.ends_with(".lwl") ? LedgerFormat::binary : LedgerFormat::json_lines;
+}
+
+Result<std::unique_ptr<LedgerFile>> LedgerFile::create(const std::string& path, LedgerFormat format,
+                                                       RuleNames rules,
+                                                       std::int64_t clock_offset_ns) {
+  if (auto plain = check_plain_name(path); !plain) return std::unexpected(plain.error());
+  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
+  if (!file) return refuse(path, errno);
+  return std::unique_ptr<LedgerFile>(
+      new LedgerFile(path, file, format, std::move(rules), clock_offset_ns));
+}
+
+LedgerFile::LedgerFile(std::string path, std::FILE* file, LedgerFormat format, RuleNames rules,
+                       std::int64_t clock_offset_ns)
+    : path_(std::move(path)),
+      file_(file),
+      format_(format),
+      rules_(std::move(rules)),
+      clock_offset_ns_(clock_offset_ns) {
+  if (format_ != LedgerFormat::binary) return;
+  std::string header;
+  binary_ledger::put_header(header);
+  put(header);
+}
+
+void LedgerFile::put(const std::string& text) {
+  failed_ |= std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size();
+}
+
+void LedgerFile::learn(RuleNames rules) {
+  const std::lock_guard lock(names_);
+  if (rules == rules_) return;
+  put_block();
+  names_to_write_ = true;
+  rules_ = std::move(rules);
+}
+
+void LedgerFile::put_block() {
+  if (block_.empty()) return;
+  std::string text;
+  if (names_to_write_) binary_ledger::put_names(text, rules_);
+  names_to_write_ = false;
+  binary_ledger::put_records(text, block_, clock_offset_ns_);
+  put(text);
+  block_.clear();
+}
+
+void LedgerFile::write(std::span<const emulator::LedgerRecord> records) {
+  const std::lock_guard lock(names_);
+  records_ += records.size();
+  if (format_ == LedgerFormat::binary) {
+    block_.insert(block_.end(), records.begin(), records.end());
+    if (block_.size() >= kBlock) put_block();
+    return;
+  }
+  for (const auto& record : records) put(ledger_line(record, rules_, clock_offset_ns_) + "\n");
+}
+
+Result<void> LedgerFile::close(std::uint64_t skipped) {
+  if (format_ == LedgerFormat::binary) {
+    put_block();
+    std::string end;
+    binary_ledger::put_end(end, records_, skipped);
+    put(end);
+  }
+  if (std::fflush(file_.get()) != 0 || failed_) return refuse(path_, errno);
+  return {};
+}
+
+}  // namespace lw::impair

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "emulator/ledger.h"
+#include "impair/record/binary_ledger.h"
+
+namespace lw::impair {
+
+enum class LedgerFormat : std::uint8_t { json_lines, binary };
+/// Binary for a name that ends in .lwl, else JSON Lines.
+LedgerFormat ledger_format_for(std::string_view path) noexcept;
+
+/// A ledger as JSON Lines, one object a frame, or in the compact form (binary_ledger.h);
+/// impair/README.md has both. One thread, but for learn().
+class LedgerFile : public emulator::LedgerSink {
+ public:
+  /// "-" is standard output. `clock_offset_ns` is added to every time: what turns the engine's
+  /// clock into the one that stamps captures. Errors: environment.
+  static Result<std::unique_ptr<LedgerFile>> create(const std::string& path, LedgerFormat format,
+                                                    RuleNames rules, std::int64_t clock_offset_ns);
+
+  /// Rules that a change of configuration brought, before their first record. Any thread.
+  void learn(RuleNames rules);
+
+  void write(std::span<const emulator::LedgerRecord> records) override;
+  [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
+  /// Everything is in the file, or why not (environment). `skipped`: records that never came here.
+  Result<void> close(std::uint64_t skipped = 0);
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const noexcept {
+      if (file != stdout) std::fclose(file);
+    }
+  };
+  LedgerFile(std::string path, std::FILE* file, LedgerFormat format, RuleNames rules,
+             std::int64_t clock_offset_ns);
+  void put(const std::string& text);
+  void put_block();
+
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+  LedgerFormat format_;
+  std::mutex names_;  // guards the next three
+  RuleNames rules_;
+  // Of the compact form: a block is worth its head.
+  static constexpr std::size_t kBlock = 1024;
+  bool names_to_write_ = true;
+  std::vector<emulator::LedgerRecord> block_;
+  std::int64_t clock_offset_ns_;
+  std::uint64_t records_ = 0;
+  bool failed_ = false;
+};
+
+/// One record as one line, without its line break.
+std::string ledger_line(const emulator::LedgerRecord& record, const RuleNames& rules,
+                        std::int64_t clock_offset_ns);
+
+}  // namespace lw::impair

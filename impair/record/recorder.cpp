@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/record/recorder.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
+namespace lw::impair {
+
+static_assert(std::is_trivially_copyable_v<Sighting>);
+
+Recorder::Recorder(emulator::Direction direction, std::uint32_t most_bytes, std::size_t room)
+    : direction_(direction),
+      most_bytes_(most_bytes > 0 ? most_bytes : UINT32_MAX),
+      ring_(std::bit_ceil(room)) {}
+
+void Recorder::copy_in(std::size_t at, const void* from, std::size_t count) noexcept {
+  if (count == 0) return;  // an empty frame has no bytes to point at
+  const std::size_t start = at & (ring_.size() - 1);
+  const std::size_t first = std::min(count, ring_.size() - start);
+  std::memcpy(ring_.data() + start, from, first);
+  std::memcpy(ring_.data(), static_cast<const std::byte*>(from) + first, count - first);
+}
+
+void Recorder::copy_out(std::size_t at, void* to, std::size_t count) const noexcept {
+  if (count == 0) return;
+  const std::size_t start = at & (ring_.size() - 1);
+  const std::size_t first = std::min(count, ring_.size() - start);
+  std::memcpy(to, ring_.data() + start, first);
+  std::memcpy(static_cast<std::byte*>(to) + first, ring_.data(), count - first);
+}
+
+void Recorder::stage(std::span<const std::byte> bytes, std::uint32_t wire_length) noexcept {
+  Staged& staged = staged_[staged_count_++];
+  const auto length = static_cast<std::uint32_t>(std::min<std::size_t>(bytes.size(), most_bytes_));
+  const std::size_t needed = sizeof(Sighting) + length;
+  staged = {end_, length, wire_length,
+            end_ + needed - taken_.load(std::memory_order_acquire) <= ring_.size()};
+  if (!staged.room) return;
+  copy_in(end_ + sizeof(Sighting), bytes.data(), length);
+  end_ += needed;
+}
+
+void Recorder::say(std::size_t i, Instant at, bool out,
+                   const emulator::LedgerRecord& record) noexcept {
+  const Staged& staged = staged_[i];
+  if (!staged.room) return;
+  const Sighting sighting{at, staged.length, staged.wire_length, out, record};
+  copy_in(staged.at, &sighting, sizeof sighting);
+}
+
+void Recorder::publish(std::size_t count, bool out) noexcept {
+  if (count < staged_count_) end_ = staged_[count].at;
+  for (std::size_t i = 0; i < count; ++i)
+    if (!staged_[i].room) skipped_[out].add();
+  staged_count_ = 0;
+  written_.store(end_, std::memory_order_release);
+}
+
+std::optional<Instant> Recorder::front() const noexcept {
+  const std::size_t taken = taken_.load(std::memory_order_relaxed);
+  if (written_.load(std::memory_order_acquire) == taken) return std::nullopt;
+  Sighting sighting;
+  copy_out(taken, &sighting, sizeof sighting);
+  return sighting.at;
+}
+
+Sighting Recorder::take(std::vector<std::byte>& bytes) {
+  const std::size_t taken = taken_.load(std::memory_order_relaxed);
+  Sighting sighting;
+  copy_out(taken, &sighting, sizeof sighting);
+  bytes.resize(sighting.length);
+  copy_out(taken + sizeof sighting, bytes.data(), sighting.length);
+  taken_.store(taken + sizeof sighting + sighting.length, std::memory_order_release);
+  return sighting;
+}
+
+}  // namespace lw::impair

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "capture/writer.h"
+#include "core/error.h"
+#include "impair/record/sighting.h"
+
+namespace lw::impair {
+
+/// What came in and what went out, as a pcapng file: two interfaces a direction, and what was done
+/// to a frame as its comment. One thread, but for learn().
+class RecordingFile {
+ public:
+  /// An error (usage) where the name doesn't end in .pcapng.
+  static Result<void> check_name(const std::string& path);
+  /// The same error, or that it can't be written (environment). `clock_offset_ns` is added to every
+  /// stamp.
+  static Result<std::unique_ptr<RecordingFile>> create(const std::string& path, RuleNames rules,
+                                                       std::int64_t clock_offset_ns,
+                                                       int link_type = capture::kLinkTypeEthernet);
+
+  /// Rules that a change of configuration brought. Any thread.
+  void learn(RuleNames rules);
+
+  /// `bytes`: as many as the sighting says were kept.
+  void write(const Sighting& sighting, std::span<const std::byte> bytes);
+  [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
+
+  /// How many frames an interface has missed, and what was wrong with the file, if anything
+  /// (environment).
+  Result<void> close(const std::array<std::uint64_t, kRecordedInterfaces>& skipped);
+
+ private:
+  RecordingFile(capture::Writer writer, RuleNames rules, std::int64_t clock_offset_ns)
+      : writer_(std::move(writer)), rules_(std::move(rules)), clock_offset_ns_(clock_offset_ns) {}
+
+  capture::Writer writer_;
+  std::mutex names_;  // guards the next
+  RuleNames rules_;
+  std::int64_t clock_offset_ns_;
+  std::uint64_t frames_ = 0;
+  std::array<std::uint64_t, kRecordedInterfaces> written_{};
+  Instant last_{};
+  std::optional<Error> failure_;
+};
+
+}  // namespace lw::impair

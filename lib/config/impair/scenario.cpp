@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/impair/scenario.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace lw::config {
+namespace {
+
+constexpr Duration kShortestStep = std::chrono::milliseconds(1);
+constexpr Duration kUsualStep = std::chrono::milliseconds(100);
+constexpr std::uint32_t kMostOfARamp = 1000, kMostFlaps = 1000;
+
+Parsed<Value> as_it_is(const Value& value) { return value; }
+
+Parsed<Duration> read_some_time(std::string_view text) {
+  const auto time = parse_duration(text);
+  if (time && time->count() <= 0)
+    return std::unexpected(fmt::format("expected more than 0, found \"{}\"", text));
+  return time;
+}
+
+/// Name and time; one of them must be there.
+Act read_act(const Table& table, std::string kind, std::size_t index) {
+  Act act{.kind = kind,
+          .name = fmt::format("{}{}", kind, index),
+          .place = table.position(),
+          .time = table.get("time", read_some_time)};
+  const auto name = table.get("name", read_text);
+  if (name) act.name = *name;
+  if (!name && !table.has("time"))
+    table.refuse("expected a time, or a name by which a command calls it; found neither");
+  return act;
+}
+
+/// Keys with dots reach into tables; a table in braces takes the whole place of what is there.
+void add_edits(const std::string& prefix, const Value& set, const Edit& target,
+               std::vector<Edit>& edits) {
+  for (const Entry& entry : std::get<Entries>(set.data)) {
+    const std::string key = prefix + entry.key;
+    if (entry.value.dotted && std::holds_alternative<Entries>(entry.value.data)) {
+      add_edits(key + ".", entry.value, target, edits);
+      continue;
+    }
+    Edit edit = target;
+    edit.key = key;
+    edit.parsed = entry.value;
+    edit.parsed->at = entry.at;
+    edits.push_back(std::move(edit));
+  }
+}
+
+bool names_one(const Table& root, const std::string& kind, const std::string& name) {
+  const auto tables = root.tables(kind);
+  return std::ranges::any_of(
+      tables, [&](const Table& table) { return table.get("name", read_text) == name; });
+}
+
+/// Whose keys an [[at]] changes.
+Edit read_target(const Table& table, const Table& root) {
+  Edit target{.table = {}, .name = {}, .key = {}, .value = {}, .parsed = {}, .of_scenario = true};
+  if (table.has("rule") && table.has("event"))
+    table.refuse("event", "expected either a rule or an event, found both");
+  for (const std::string kind : {"rule", "event"}) {
+    const auto name = table.get(kind, read_text);
+    if (!name) continue;
+    if (!names_one(root, kind, *name))
+      table.refuse(kind, fmt::format("expected a [[{}]]'s name, found \"{}\"", kind, *name));
+    target.table = kind;
+    target.name = *name;
+  }
+  return target;
+}
+
+/// What stands above all rules and may change in a run.
+void check_keys(const Table& table, const std::vector<Edit>& edits) {
+  for (const Edit& edit : edits) {
+    const bool of_path = edit.key == "path" || edit.key == "outage" || edit.key == "path_order";
+    if (edit.table.empty() && !of_path)
+      table.refuse("set", fmt::format("expected path, path_order or outage, or a rule = \"NAME\" "
+                                      "beside it; found {}",
+                                      edit.key));
+    if (!edit.table.empty() && edit.key == "name")
+      table.refuse("set", "expected a name to stay: draws follow it");
+  }
+}
+
+void read_ramp(const Table& table, Act& act) {
+  const auto over = table.get("over", read_some_time);
+  const auto every = table.get("every", read_some_time);
+  const auto steps = table.get("steps", integer<std::uint32_t>(2, kMostOfARamp));
+  if (every && steps) table.refuse("steps", "expected either steps or every, found both");
+  if (!over && (every || steps))
+    table.refuse(every ? "every" : "steps", "expected with over = \"5s\" only, found without");
+  if (!over) return;
+  act.over = *over;
+  const auto wanted = std::max<Duration::rep>(1, *over / every.value_or(kUsualStep));
+  if (every && wanted > kMostOfARamp)
+    table.refuse("every", fmt::format("expected at most {} steps, found {}", kMostOfARamp, wanted));
+  act.ramp =
+      steps.value_or(static_cast<std::uint32_t>(std::min<Duration::rep>(wanted, kMostOfARamp)));
+  if (*over / act.ramp < kShortestStep)
+    table.refuse("over", fmt::format("expected steps of at least 1 ms, found {}",
+                                     format_duration(*over / act.ramp)));
+}
+
+Act read_at(const Table& table, std::size_t index, const Table& root) {
+  Act act = read_act(table, "at", index);
+  const Edit target = read_target(table, root);
+  ScenarioStep step{.at = {}, .act = act.name, .place = act.place};
+  const auto is_table = [](const Value& value) -> Parsed<Value> {
+    if (std::holds_alternative<Entries>(value.data)) return value;
+    return std::unexpected("expected keys and values, {loss = \"1%\"}, found " + describe(value));
+  };
+  if (const auto set = table.require("set", is_table, "keys and values, {loss = \"1%\"}"))
+    add_edits("", *set, target, step.edits);
+  check_keys(table, step.edits);
+  read_ramp(table, act);
+  table.finish();
+  act.steps.push_back(std::move(step));
+  return act;
+}
+
+Edit root_edit(std::string key, Value value) {
+  return {.table = {},
+          .name = {},
+          .key = std::move(key),
+          .value = {},
+          .parsed = std::move(value),
+          .of_scenario = true};
+}
+
+/// The path is out, and then another one.
+Act read_protection(const Table& table, std::size_t index) {
+  Act act = read_act(table, "protection", index);
+  const Position at = act.place;
+  const auto outage = table.require("outage", parse_duration, "how long it takes, \"50ms\"");
+  const auto path = table.require("path", as_it_is, "the path that takes over, \"other.toml\"");
+  static constexpr Choice<bool> kOrders[] = {{"kept", false}, {"free", true}};
+  const bool free = table.get_or("order", choice(kOrders), false);
+  table.finish();
+  if (!outage || !path) return act;
+  ScenarioStep over{.at = *outage, .act = act.name, .place = at};
+  if (outage->count() > 0) {
+    act.steps.push_back(
+        {.at = {}, .act = act.name, .place = at, .edits = {root_edit("outage", {at, true})}});
+    over.edits.push_back(root_edit("outage", {at, false}));
+  }
+  over.edits.push_back(root_edit("path", *path));
+  over.edits.push_back(root_edit("path_order", {at, std::string(free ? "free" : "kept")}));
+  act.steps.push_back(std::move(over));
+  return act;
+}
+
+/// A link goes down and comes back, once or several times.
+Act read_flap(const Table& table, std::size_t index) {
+  static constexpr Choice<LinkChange> kPorts[] = {
+      {"west", {.west = true}}, {"east", {.east = true}}, {"both", {.west = true, .east = true}}};
+  Act act = read_act(table, "flap", index);
+  LinkChange links =
+      table.require("port", choice(kPorts), "west, east or both").value_or(LinkChange{});
+  const auto down = table.require("down", read_some_time, "how long, \"200ms\"");
+  const auto times = table.get_or("times", integer<std::uint32_t>(1, kMostFlaps), 1U);
+  const auto every = table.get("every", read_some_time);
+  if (times > 1 && !every)
+    table.refuse("times", "expected every = \"5s\" beside it, from one to the next; found none");
+  if (every && down && *every <= *down)
+    table.refuse("every", "expected more than down: the link comes back in between");
+  table.finish();
+  for (std::uint32_t i = 0; down && i < times; ++i) {
+    const Duration begin = every.value_or(Duration{}) * std::int64_t{i};
+    for (links.up = false;; links.up = true) {
+      act.steps.push_back({.at = links.up ? begin + *down : begin,
+                           .act = act.name,
+                           .place = act.place,
+                           .edits = {},
+                           .links = links});
+      if (links.up) break;
+    }
+  }
+  return act;
+}
+
+/// Where a rule doesn't name a stage at all, a ramp begins with nothing.
+std::optional<Value> nothing_of(const Edit& target) {
+  if (target.table != "rule" || std::holds_alternative<Entries>(target.parsed->data))
+    return std::nullopt;
+  if (target.key == "delay") return Value{target.parsed->at, std::string("0ns")};
+  constexpr std::string_view kShares[] = {"loss", "corrupt", "duplicate", "mark"};
+  if (std::ranges::find(kShares, target.key) == std::end(kShares)) return std::nullopt;
+  return Value{target.parsed->at, std::int64_t{0}};
+}
+
+void add_ramp(std::vector<ScenarioStep>& steps, const Edit& target, std::optional<Value> from,
+              Document& mistakes) {
+  const auto refuse = [&](std::string_view why) {
+    mistakes.refuse(target.parsed->at, fmt::format("{}: {}", target.key, why));
+  };
+  if (!from) from = nothing_of(target);
+  if (!from) return refuse("expected a value to go from, found none: set one before");
+  for (std::size_t i = 1; i <= steps.size(); ++i) {
+    const double share = static_cast<double>(i) / static_cast<double>(steps.size());
+    const auto value = between(*from, *target.parsed, share);
+    if (!value) return refuse(value.error());
+    steps[i - 1].edits.push_back(target);
+    steps[i - 1].edits.back().parsed = i == steps.size() ? *target.parsed : *value;
+  }
+}
+
+}  // namespace
+
+std::vector<Act> read_acts(const Table& root) {
+  std::vector<Act> acts;
+  std::set<std::string> names;
+  const auto read = [&](std::string_view kind, auto reader) {
+    std::size_t index = 0;
+    for (const Table& table : root.tables(kind)) {
+      acts.push_back(reader(table, index++));
+      if (!names.insert(acts.back().name).second)
+        table.refuse("name", fmt::format("expected a name of its own, found \"{}\" again",
+                                         acts.back().name));
+    }
+  };
+  read("at", [&](const Table& table, std::size_t i) { return read_at(table, i, root); });
+  read("protection", read_protection);
+  read("flap", read_flap);
+  return acts;
+}
+
+std::vector<ScenarioStep> steps_of(const Act& act, Duration start, const Present& present,
+                                   Document& mistakes) {
+  std::vector<ScenarioStep> steps = act.steps;
+  if (act.ramp > 0) {
+    const std::vector<Edit> targets = act.steps.front().edits;
+    steps.assign(act.ramp, ScenarioStep{.at = {}, .act = act.name, .place = act.place});
+    for (std::uint32_t i = 0; i < act.ramp; ++i)
+      steps[i].at = act.over * std::int64_t{i + 1} / std::int64_t{act.ramp};
+    for (const Edit& target : targets) add_ramp(steps, target, present(target), mistakes);
+  }
+  for (ScenarioStep& step : steps) step.at += start;
+  return steps;
+}
+
+}  // namespace lw::config

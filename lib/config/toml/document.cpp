@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/toml/document.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+namespace lw::config {
+namespace {
+
+Position position_of(const toml::source_region& region) {
+  return {static_cast<std::uint32_t>(region.begin.line),
+          static_cast<std::uint32_t>(region.begin.column)};
+}
+
+Value convert(const toml::node& node);
+
+Entries convert_table(const toml::table& table) {
+  Entries entries;
+  entries.reserve(table.size());
+  for (const auto& [key, node] : table) {
+    entries.push_back({std::string(key.str()), position_of(key.source()), convert(node)});
+  }
+  return entries;
+}
+
+Array convert_array(const toml::array& array) {
+  Array items;
+  items.reserve(array.size());
+  for (const auto& node : array) items.push_back(convert(node));
+  return items;
+}
+
+/// Recursion is as deep as toml++ allows values to nest, which is bounded.
+Value convert(const toml::node& node) {
+  const Position at = position_of(node.source());
+  switch (node.type()) {
+    case toml::node_type::table:
+      return {at, convert_table(*node.as_table()), !node.as_table()->is_inline()};
+    case toml::node_type::array:
+      return {at, convert_array(*node.as_array())};
+    case toml::node_type::string:
+      return {at, node.as_string()->get()};
+    case toml::node_type::integer:
+      return {at, node.as_integer()->get()};
+    case toml::node_type::floating_point:
+      return {at, node.as_floating_point()->get()};
+    case toml::node_type::boolean:
+      return {at, node.as_boolean()->get()};
+    default:
+      return {at, DateOrTime{}};
+  }
+}
+
+constexpr std::size_t kLargestProfile = 64u << 20;
+
+Value value_of(const std::string& text, Position at) {
+  try {
+    const toml::table table = toml::parse("value = " + text);
+    if (table.size() == 1) {
+      Value value = convert(*table.get("value"));
+      value.at = at;
+      return value;
+    }
+  } catch (const toml::parse_error&) {
+    // A word without quotes: 2ms, path.
+  }
+  return {at, text};
+}
+
+template <class SomeEntries>
+auto* find_entry(SomeEntries& entries, std::string_view key) {
+  const auto found = std::ranges::find(entries, key, &Entry::key);
+  return found == entries.end() ? nullptr : &*found;
+}
+
+/// The table that an edit is about; null where there is none. `Node`: Value, const or not.
+template <class Node>
+Node* find_table(Node& root, const Edit& edit) {
+  if (edit.table.empty()) return &root;
+  auto* list = find_entry(std::get<Entries>(root.data), edit.table);
+  auto* items = list ? std::get_if<Array>(&list->value.data) : nullptr;
+  if (!items) return nullptr;
+  for (auto& item : *items) {
+    auto* entries = std::get_if<Entries>(&item.data);
+    const auto* name = entries ? find_entry(*entries, "name") : nullptr;
+    const auto* text = name ? std::get_if<std::string>(&name->value.data) : nullptr;
+    if (text && *text == edit.name) return &item;
+  }
+  return nullptr;
+}
+
+bool takes_away(const Value& value) {
+  const auto* text = std::get_if<std::string>(&value.data);
+  return text && text->empty();
+}
+
+/// Follows a key's dots, making tables on the way. Null: something on the way is no table.
+Value* reach(Value* table, std::string_view& key) {
+  for (auto dot = key.find('.'); dot != std::string_view::npos; dot = key.find('.')) {
+    auto* entries = std::get_if<Entries>(&table->data);
+    if (!entries) return nullptr;
+    Entry* entry = find_entry(*entries, key.substr(0, dot));
+    if (!entry)
+      entry = &entries->emplace_back(
+          Entry{std::string(key.substr(0, dot)), table->at, Value{table->at, Entries{}}});
+    table = &entry->value;
+    key.remove_prefix(dot + 1);
+  }
+  return std::holds_alternative<Entries>(table->data) ? table : nullptr;
+}
+
+}  // namespace
+
+Result<std::string> read_profile_text(const std::string& path) {
+  std::ifstream file;
+  if (path != "-") file.open(path, std::ios::binary);
+  std::istream& in = path == "-" ? std::cin : file;
+  if (!in) return fail(fmt::format("{}: can't read the profile: {}", path, std::strerror(errno)));
+  std::string text;
+  std::array<char, 65536> piece;
+  // Piece by piece and not by iterators: a directory opens well and fails at the first read, which
+  // the stream notes and an iterator would throw.
+  while (in.read(piece.data(), piece.size()), in.gcount() > 0) {
+    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+    // A device such as /dev/zero has no end.
+    if (text.size() > kLargestProfile) {
+      return fail(fmt::format("{}: a profile has at most {} MiB; is it a profile?", path,
+                              kLargestProfile >> 20));
+    }
+  }
+  if (in.bad()) return fail(fmt::format("{}: can't read the profile: is it a file?", path));
+  return text;
+}
+
+Document Document::copy() const {
+  return Document(std::make_unique<Content>(
+      Content{Diagnostics(content_->diagnostics.name()), content_->root}));
+}
+
+Result<void> Document::apply(const Edit& edit) {
+  if (edit.key.empty()) return append(edit);
+  Value* table = find_table(content_->root, edit);
+  if (!table)
+    return fail(fmt::format("{}: no [[{}]] has name = \"{}\"", name(), edit.table, edit.name));
+  Value value = edit.parsed ? *edit.parsed : value_of(edit.value, table->at);
+  std::string_view key = edit.key;
+  Value* inner = reach(table, key);
+  if (!inner)
+    return fail(fmt::format("{}:{}:{}: {}: expected a table to change, found a value", name(),
+                            value.at.line, value.at.column, edit.key));
+  auto& entries = std::get<Entries>(inner->data);
+  std::erase_if(entries, [&](const Entry& entry) { return entry.key == key; });
+  const Position at = value.at;
+  if (!takes_away(value)) entries.push_back({std::string(key), at, std::move(value)});
+  return {};
+}
+
+Result<void> Document::append(const Edit& edit) {
+  auto& entries = std::get<Entries>(content_->root.data);
+  Entry* list = find_entry(entries, edit.table);
+  const Position at = edit.parsed->at;
+  if (!list) list = &entries.emplace_back(Entry{edit.table, at, Value{at, Array{}}});
+  auto* items = std::get_if<Array>(&list->value.data);
+  if (!items) return fail(fmt::format("{}: {} is no list of tables", name(), edit.table));
+  items->push_back(*edit.parsed);
+  return {};
+}
+
+const Value* Document::find(const Edit& edit) const {
+  const Value* value = find_table(std::as_const(content_->root), edit);
+  for (std::string_view key = edit.key; value && !key.empty();) {
+    const auto dot = std::min(key.find('.'), key.size());
+    const auto* entries = std::get_if<Entries>(&value->data);
+    const Entry* entry = entries ? find_entry(*entries, key.substr(0, dot)) : nullptr;
+    value = entry ? &entry->value : nullptr;
+    key.remove_prefix(std::min(dot + 1, key.size()));
+  }
+  return value;
+}
+
+Result<Document> Document::load(const std::string& path) {
+  auto text = read_profile_text(path);
+  if (!text) return std::unexpected(text.error());
+  return parse(*text, path == "-" ? "<stdin>" : path);
+}
+
+Result<Document> Document::parse(std::string_view text, std::string name) {
+  try {
+    const toml::table table = toml::parse(text);
+    Value root{{1, 1}, convert_table(table)};
+    return Document(
+        std::make_unique<Content>(Content{Diagnostics(std::move(name)), std::move(root)}));
+  } catch (const toml::parse_error& error) {
+    const Position at = position_of(error.source());
+    return fail(
+        fmt::format("{}:{}:{}: not TOML: {}", name, at.line, at.column, error.description()));
+  }
+}
+
+}  // namespace lw::config

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/toml/table.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/nearest.h"
+
+namespace lw::config {
+namespace {
+
+const Entries& entries_of(const Value& value) { return std::get<Entries>(value.data); }
+
+}  // namespace
+
+/// Which keys were asked for.
+struct Table::Known {
+  std::set<std::string, std::less<>> keys;
+};
+
+Table::Table(const Value& value, Diagnostics& diagnostics)
+    : value_(&value), diagnostics_(&diagnostics), known_(std::make_shared<Known>()) {}
+
+Table Table::over(const Table& defaults) const {
+  Table layered = *this;
+  layered.defaults_ = std::make_shared<const Table>(defaults);
+  return layered;
+}
+
+const Entry* Table::find_itself(std::string_view key) const {
+  known_->keys.emplace(key);
+  const auto found = std::ranges::find(entries_of(*value_), key, &Entry::key);
+  return found == entries_of(*value_).end() ? nullptr : &*found;
+}
+
+const Value* Table::find(std::string_view key) const {
+  // The defaults are asked in any case: so they learn that the key is a known one.
+  const Value* fallback = defaults_ ? defaults_->find(key) : nullptr;
+  const Entry* entry = find_itself(key);
+  return entry != nullptr ? &entry->value : fallback;
+}
+
+bool Table::has_itself(std::string_view key) const { return find_itself(key) != nullptr; }
+
+std::optional<Table> Table::table(std::string_view key) const {
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (std::holds_alternative<Entries>(value->data)) return Table{*value, *diagnostics_};
+  note(value->at, key, fmt::format("expected a table, found {}", describe(*value)));
+  return std::nullopt;
+}
+
+std::vector<Table> Table::tables(std::string_view key) const {
+  const Value* value = find(key);
+  if (value == nullptr) return {};
+  const auto* array = std::get_if<Array>(&value->data);
+  if (array == nullptr) {
+    note(value->at, key,
+         fmt::format("expected tables headed [[{}]], found {}", key, describe(*value)));
+    return {};
+  }
+  std::vector<Table> result;
+  for (const Value& item : *array) {
+    if (std::holds_alternative<Entries>(item.data)) {
+      result.emplace_back(item, *diagnostics_);
+    } else {
+      note(item.at, key, fmt::format("expected a table, found {}", describe(item)));
+    }
+  }
+  return result;
+}
+
+std::vector<std::string_view> Table::keys() const {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : entries_of(*value_)) names.emplace_back(entry.key);
+  return names;
+}
+
+void Table::note(Position at, std::string_view key, std::string_view message) const {
+  diagnostics_->add(at, fmt::format("{}: {}", key, message));
+}
+
+void Table::note_missing(std::string_view key, std::string_view what) const {
+  diagnostics_->add(value_->at, fmt::format("{}: expected {}, found no such key", key, what));
+}
+
+void Table::refuse(std::string_view key, std::string_view message) const {
+  const Value* value = find(key);
+  note(value == nullptr ? value_->at : value->at, key, message);
+}
+
+void Table::refuse(std::string_view message) const {
+  diagnostics_->add(value_->at, std::string(message));
+}
+
+void Table::finish() const {
+  const std::vector<std::string_view> known(known_->keys.begin(), known_->keys.end());
+  for (const Entry& entry : entries_of(*value_)) {
+    if (known_->keys.contains(entry.key)) continue;
+    const std::string_view near = nearest(entry.key, known);
+    diagnostics_->add(
+        entry.at, near.empty()
+                      ? fmt::format("unknown key \"{}\"", entry.key)
+                      : fmt::format("unknown key \"{}\": did you mean \"{}\"?", entry.key, near));
+  }
+}
+
+}  // namespace lw::config

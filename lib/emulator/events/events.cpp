@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "emulator/events/events.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace lw::emulator {
+namespace {
+
+constexpr std::uint32_t kLargestQpn = 0xffffff;
+
+/// The stream of PSNs that a packet is part of; null for one that has no place in any.
+std::uint32_t* stream_of(QpState& qp, PacketKind kind) noexcept {
+  switch (kind) {
+    case PacketKind::request:
+      return &qp.first_request;
+    case PacketKind::read_response:
+    case PacketKind::ack:
+    case PacketKind::nak:
+    case PacketKind::rnr_nak:
+    case PacketKind::atomic_ack:
+      return &qp.first_response;
+    default:
+      return nullptr;
+  }
+}
+
+/// The first packet seen begins its stream, where nothing else is known.
+PacketPlace place_of(QpState& qp, PacketKind kind, wire::Psn psn) noexcept {
+  std::uint32_t* first = stream_of(qp, kind);
+  if (!first) return {kind, psn.value(), psn.value()};
+  if (*first == QpState::kUnknown) *first = psn.value();
+  return {kind, psn.value(), (psn - *first).value()};
+}
+
+}  // namespace
+
+Events::Events(Direction direction, std::span<const EventConfig> events, std::size_t tracked_qps)
+    : qps_(std::ranges::any_of(events, [&](const auto& e) { return e.applies(direction); })
+               ? tracked_qps
+               : 1),
+      direction_(direction) {
+  for (const EventConfig& event : events)
+    if (event.applies(direction)) add(event);
+  targets_.seal();
+}
+
+void Events::add(const EventConfig& event) {
+  Group& group = event.qp ? by_number_[*event.qp] : event.qpn ? by_qpn_[*event.qpn] : all_;
+  if (group == EventTargets::kNobody) group = targets_.add_group();
+  targets_.add(group, event);
+  if (event.qpn) wanted_.add(*event.qpn);
+  if (event.qp) last_number_ = std::max(last_number_, *event.qp);
+  // To know how far any packet is from its stream's first, every stream has to be known.
+  if (!event.qp && !event.qpn && event.psn_from == PsnFrom::start)
+    last_number_ = std::numeric_limits<std::uint32_t>::max();
+}
+
+EventActions Events::on_packet(const roce::Envelope& envelope, const wire::Bth& bth) noexcept {
+  const std::uint32_t dest_qp = bth.dest_qp.get();
+  if (!pending()) {
+    // The other direction may still want to know.
+    if (exchange_ && dest_qp == wire::kGeneralServicesQp) hear(envelope, bth);
+    return {};
+  }
+  if (exchange_) hear_others();
+  const bool wanted = is_wanted(dest_qp);
+  if (!wanted && !all_) return {};
+  const PacketKind kind = kind_of(envelope, bth);
+  if (dest_qp == wire::kGeneralServicesQp) hear(envelope, bth);
+  QpState stranger;
+  QpState* qp = wanted ? track(envelope, dest_qp) : nullptr;
+  if (!qp) qp = &stranger;
+  const PacketPlace place = place_of(*qp, kind, bth.psn());
+  EventActions aimed;
+  if (qp->by_number) hit(qp->by_number, place, aimed);
+  if (qp->by_qpn) hit(qp->by_qpn, place, aimed);
+  if (all_) hit(all_, place, aimed);
+  return aimed;
+}
+
+QpState* Events::track(const roce::Envelope& envelope, std::uint32_t dest_qp) noexcept {
+  QpState* qp = qps_.find_or_add(qp_key(envelope, dest_qp));
+  if (!qp) {
+    ++untracked_;
+  } else if (!qp->number) {
+    number(*qp, dest_qp);
+  }
+  return qp;
+}
+
+/// QP 1 has work of its own, and is nobody's first QP.
+void Events::number(QpState& qp, std::uint32_t dest_qp) noexcept {
+  if (dest_qp > wire::kGeneralServicesQp) qp.number = ++seen_;
+  find_groups(qp, dest_qp);
+}
+
+void Events::find_groups(QpState& qp, std::uint32_t dest_qp) noexcept {
+  const auto by_qpn = by_qpn_.find(dest_qp);
+  qp.by_qpn = by_qpn == by_qpn_.end() ? EventTargets::kNobody : by_qpn->second;
+  const auto by_number = by_number_.find(qp.number);
+  qp.by_number = by_number == by_number_.end() ? EventTargets::kNobody : by_number->second;
+  if (qp.by_number) wanted_.add(dest_qp);
+}
+
+void Events::inherit(Events& old, bool continues) noexcept {
+  if (continues) targets_.inherit(old.targets_);
+  // Without events there was no room to learn QPs, or there is none now.
+  if (qps_.capacity() != old.qps_.capacity()) return;
+  std::swap(qps_, old.qps_);
+  std::swap(cm_, old.cm_);
+  seen_ = old.seen_;
+  untracked_ = old.untracked_;
+  qps_.for_each([this](const QpKey& key, QpState& qp) {
+    if (qp.number || by_qpn_.contains(key.dest_qp & kLargestQpn))
+      find_groups(qp, key.dest_qp & kLargestQpn);
+  });
+}
+
+void Events::hear(const roce::Envelope& envelope, const wire::Bth& bth) noexcept {
+  if (kind_of(envelope, bth) != PacketKind::cm) return;
+  const auto sighting = cm_sighting(envelope, bth);
+  if (!sighting) return;
+  hear(*sighting);
+  if (exchange_) exchange_->from(direction_).put(*sighting);
+}
+
+void Events::hear(const CmSighting& sighting) noexcept {
+  if (const auto connection = cm_.hear(sighting)) learn(*connection);
+}
+
+void Events::hear_others() noexcept {
+  while (const auto sighting = exchange_->to(direction_).take()) hear(*sighting);
+}
+
+/// Forgets the group where nothing is left in it to wait for.
+void Events::hit(Group& group, const PacketPlace& place, EventActions& aimed) noexcept {
+  if (targets_.pending(group)) targets_.meet(group, place, aimed);
+  if (!targets_.pending(group)) group = EventTargets::kNobody;
+}
+
+void Events::learn(const CmConnection& connection) noexcept {
+  QpState* replier = qps_.find_or_add(connection.to_replier);
+  QpState* requester = qps_.find_or_add(connection.to_requester);
+  // Responses have the PSNs of the requests that go the other way.
+  if (replier) replier->first_request = connection.replier_psn;
+  if (replier) replier->first_response = connection.requester_psn;
+  if (requester) requester->first_request = connection.requester_psn;
+  if (requester) requester->first_response = connection.replier_psn;
+}
+
+}  // namespace lw::emulator

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <concepts>
+#include <optional>
+
+#include "wire/view.h"
+
+namespace lw::emulator {
+
+/// How a link gets at its caller's frames: to change their bytes, and to make copies.
+///   writable(handle)  the bytes that the frame's envelope was opened on; none where they may not
+///                     be changed, because someone else holds them
+///   clone(handle)     a frame of its own with the same bytes; nothing where there is no room
+///   free(handle)      a clone that found no place
+///   T::fetch(handle)  a hint that the frame leaves soon: what every device reads of it may be
+///                     fetched into the caches
+///   T::fetch_all(handle)  the same of its bytes, for a frame that has been fetched
+template <class T, class Handle>
+concept FrameAccess = requires(T& frames, Handle handle) {
+  { frames.writable(handle) } -> std::same_as<wire::MutableBytes>;
+  { frames.clone(handle) } -> std::same_as<std::optional<Handle>>;
+  frames.free(handle);
+  T::fetch(handle);
+  T::fetch_all(handle);
+};
+
+/// For callers whose rules neither change nor copy frames.
+template <class Handle>
+struct NoFrameAccess {
+  wire::MutableBytes writable(Handle /*handle*/) noexcept { return {}; }
+  std::optional<Handle> clone(Handle /*handle*/) noexcept { return std::nullopt; }
+  void free(Handle /*handle*/) noexcept {}
+  static void fetch(Handle /*handle*/) noexcept {}
+  static void fetch_all(Handle /*handle*/) noexcept {}
+};
+
+}  // namespace lw::emulator

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/time.h"
+#include "emulator/arrival.h"
+#include "emulator/decision.h"
+#include "emulator/direction.h"
+#include "wire/bth.h"
+
+namespace lw::emulator {
+
+/// What became of a logged frame.
+enum class Disposition : std::uint8_t {
+  passed,   // untouched, or nothing that its rule has acted on it
+  delayed,  // released as its rule asks
+  dropped,  // by its rule
+  no_room,  // see ResourceDrop, for this and the next four
+  egress_full,
+  no_buffer,
+  stopped,
+  link_down,
+  consumed,  // a pause frame: it was heard, and goes no further
+};
+constexpr std::string_view name_of(Disposition fate) noexcept {
+  constexpr std::string_view kNames[] = {"pass",    "delay",       "drop",
+                                         "no_room", "egress_full", "no_buffer",
+                                         "stopped", "link_down",   "consumed"};
+  return kNames[static_cast<std::size_t>(fate)];
+}
+
+/// One frame's entry (DESIGN 2.4). Times are of the clock that the engine was driven by.
+struct LedgerRecord {
+  std::uint64_t number = 0;  // ingress frame number of this direction, every frame received counts
+  Instant in, out;           // `out` only where the frame went out
+  RuleIndex rule = kUntouched;
+  Direction direction = Direction::west_to_east;
+  Stage stage = Stage::none;  // the last that acted
+  StageSet acted = {};        // all that did
+  std::uint8_t copy = 0;      // 0: the frame itself; 1.. a duplicate of it
+  Disposition fate = Disposition::passed;
+  EventAction aimed = EventAction::drop;  // where Stage::event acted: what it did
+  bool roce = false;                      // whether the following three are there
+  std::uint8_t opcode = 0;
+  std::uint32_t qpn = 0, psn = 0;
+
+  [[nodiscard]] bool went_out() const noexcept {
+    return fate == Disposition::passed || fate == Disposition::delayed;
+  }
+  /// What was done to it, in a word: by the last stage that acted where it went out, else why not.
+  [[nodiscard]] std::string_view action() const noexcept;
+};
+
+/// Where records go, some at a time. It must not wait: what it can't take it counts itself.
+class LedgerSink {
+ public:
+  virtual ~LedgerSink() = default;
+  virtual void write(std::span<const LedgerRecord> records) = 0;
+};
+
+/// One direction's ledger: which frames are in it, and records of frames that are still inside.
+/// A frame is in it when a stage dropped, changed or created it or moved its release from the
+/// rule's nominal delay, or when the box had no room for it; with `all`, every frame is.
+class Ledger {
+ public:
+  /// No sink: nothing is logged. `inside`: how many frames can be inside at once.
+  Ledger(LedgerSink* sink, bool all, Direction direction, std::size_t inside);
+
+  /// Whether a frame is in the ledger even if it goes out.
+  [[nodiscard]] bool wants(const Decision& decision) const noexcept {
+    return sink_ && (all_ || !decision.acted.empty());
+  }
+
+  /// The record of a frame that just came in.
+  [[nodiscard]] LedgerRecord open(const Arrival& arrival, const Decision& decision,
+                                  std::uint8_t copy = 0) const noexcept;
+
+  /// Keeps the record of a frame that stays inside; returns its slot. Only where
+  /// wants() says so.
+  [[nodiscard]] std::uint32_t keep(const LedgerRecord& record) noexcept;
+  [[nodiscard]] const LedgerRecord& kept(std::uint32_t slot) const noexcept {
+    return inside_[slot];
+  }
+  /// The frame of this slot has gone, or will never.
+  void close(std::uint32_t slot, Instant out) noexcept;
+  void close(std::uint32_t slot, Disposition fate) noexcept;
+
+  /// A frame that doesn't stay.
+  void log(LedgerRecord record, Disposition fate) noexcept;
+
+  /// Hands what has gathered to the sink: once a burst.
+  void flush() noexcept;
+
+ private:
+  static constexpr std::size_t kBatch = 256;
+  void append(const LedgerRecord& record) noexcept;
+
+  LedgerSink* sink_;
+  bool all_;
+  Direction direction_;
+  std::vector<LedgerRecord> inside_;
+  std::vector<std::uint32_t> free_slots_;
+  std::vector<LedgerRecord> batch_;
+};
+
+}  // namespace lw::emulator

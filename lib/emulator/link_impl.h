@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// link.h: a link's configuration, its pauses, and what its other parts share.
+#include <utility>
+
+#include "emulator/link.h"
+
+namespace lw::emulator {
+
+inline void add(Counters& tally, const Amount& amount) noexcept {
+  tally.frames.add(amount.frames);
+  tally.bytes.add(amount.bytes);
+}
+
+/// Only of a logged frame.
+inline std::uint32_t slot_of(const Transit& transit) noexcept {
+  return static_cast<std::uint32_t>(transit.number_or_slot);
+}
+
+inline void fill(Transit& transit, const Arrival& arrival, const Decision& decision,
+                 std::uint8_t copy, std::uint32_t ledger_slot) noexcept {
+  const bool logged = ledger_slot != kNotLogged;
+  transit.in = arrival.now;
+  transit.number_or_slot = (logged ? ledger_slot : arrival.number) & Transit::kNumberMask;
+  transit.logged = logged;
+  transit.copy = copy;
+  transit.set_frames(1);
+  transit.bytes = arrival.bytes;
+  transit.rule = decision.rule;
+  transit.acted = decision.acted.bits() & 0xfff;
+  transit.aimed = decision.aimed;
+  transit.queued = decision.action != Action::pass;
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+Link<Handle, Frames>::Link(Pipeline pipeline, const LinkConfig& config, LedgerSink* sink,
+                           Frames frames)
+    : pipeline_(std::move(pipeline)),
+      frames_(std::move(frames)),
+      queue_(Pipeline::kMostLines, pipeline_.lines(), config.capacity),
+      egress_(config.egress_capacity),
+      leaving_(config.egress_capacity),
+      ledger_(sink, config.log_all, pipeline_.direction(),
+              config.capacity + std::bit_ceil(config.egress_capacity)),
+      rules_(std::max(config.most_rules, pipeline_.rule_names().size()) + 1) {
+  held_ = std::move(Standby(pipeline_).held);
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+Link<Handle, Frames>::Standby::Standby(Pipeline next) : pipeline(std::move(next)) {
+  held.assign(pipeline.rule_names().size(), Held<Entry>(0, Duration{}));
+  for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
+    const ReorderConfig reorder = pipeline.configs()[i].reorder.value_or(ReorderConfig{});
+    held[pipeline.rules()[i].index()] = Held<Entry>(reorder.frames, reorder.at_most);
+  }
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::replace(Standby& next, Instant now) noexcept {
+  next.pipeline.inherit(pipeline_);
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    if (held_[i].empty()) continue;
+    if (held_[i].same_as(next.held[i])) {
+      std::swap(held_[i], next.held[i]);
+      continue;
+    }
+    // Nobody will overtake them any more.
+    for (; !held_[i].empty(); held_[i].pop(), --held_frames_) {
+      const Entry entry = held_[i].front();
+      queue_.push(kWheel, entry, now);
+    }
+  }
+  std::swap(pipeline_, next.pipeline);
+  std::swap(held_, next.held);
+  queue_.use(pipeline_.lines());
+  next_ask_ = Queue::kNever;
+  find_deadline();
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::pause(const wire::PfcFields& asked, Instant now) noexcept {
+  for (const std::size_t place : pipeline_.listening()) {
+    Rule& rule = pipeline_.rules()[place];
+    if (const auto shift = rule.pause(asked, now); shift && shift->by != Duration{})
+      queue_.shift(rule.line(), shift->after, shift->by);
+  }
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+std::optional<wire::PfcFields> Link<Handle, Frames>::asks_for(Instant now) noexcept {
+  std::optional<wire::PfcFields> all;
+  next_ask_ = Queue::kNever;
+  for (const std::size_t place : pipeline_.asking()) {
+    Rule& rule = pipeline_.rules()[place];
+    if (const auto quanta = rule.asks_for(now)) {
+      if (!all) all.emplace();
+      auto& of_priority = all->quanta[rule.priority()];
+      of_priority = std::max(of_priority.value_or(0), *quanta);
+    }
+    next_ask_ = std::min(next_ask_, rule.next_ask());
+  }
+  return all;
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+bool Link<Handle, Frames>::create(Handle handle, std::uint32_t bytes, Instant now) noexcept {
+  direction_.created.add(bytes);
+  of(kUntouched).created.add(bytes);
+  if (egress_.room() == 0) {
+    count_want(ResourceDrop::egress_full, kUntouched, bytes);
+    return false;
+  }
+  static constexpr roce::Envelope kOfOurOwn{};
+  Decision decision;
+  decision.act(Stage::pause);
+  egress_.push(handle);
+  Leaving& place = leaving_.place();
+  fill(place.transit, {kOfOurOwn, nullptr, received_, bytes, now}, decision, 0, kNotLogged);
+  place.due = now;
+  return true;
+}
+
+}  // namespace lw::emulator

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// link.h: frames leave.
+#include <cstring>
+
+#include "emulator/link.h"
+#include "emulator/link_impl.h"
+
+namespace lw::emulator {
+
+/// Only with room for all on the way out. `next` is behind them on their line.
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::let_out(std::span<Entry> entries, Entry* next) noexcept {
+  for (std::size_t i = 0; i < entries.size();) {
+    const std::span<Handle> handles = egress_.places(entries.size() - i);
+    for (Handle& handle : handles) handle = entries[i++].handle;
+  }
+  std::size_t start = 0, end = 0;  // of the last train
+  while (end < entries.size()) {
+    end = let_out_singles(entries, end);
+    if (end == entries.size()) return;
+    start = end;
+    Leaving& train = leaving_.place();
+    train = {entries[start].transit(), entries[start].due};
+    end += train.transit.frames();
+  }
+  if (end > entries.size()) [[unlikely]]
+    next->transit() = cut_after(leaving_.last().transit, entries.subspan(start));
+}
+
+/// Trains of one from the `begin`-th on, up to a longer one; where that is. What they carry is far
+/// away, and the processor fetches it for many at once, as long as none has to be read to know
+/// which is next.
+template <class Handle, FrameAccess<Handle> Frames>
+std::size_t Link<Handle, Frames>::let_out_singles(std::span<const Entry> entries,
+                                                  std::size_t begin) noexcept {
+  const std::span<Leaving> places = leaving_.places(entries.size() - begin);
+  std::size_t used = 0;
+  for (; used < places.size() && entries[begin + used].transit().followers == 0; ++used) {
+    const Entry& entry = entries[begin + used];
+    std::memcpy(&places[used].transit, &entry.transit(), sizeof(Transit));
+    places[used].due = entry.due;
+  }
+  leaving_.withdraw(places.size() - used);
+  return begin + used;
+}
+
+/// Of a train only these leave; what is known of the others.
+template <class Handle, FrameAccess<Handle> Frames>
+Transit Link<Handle, Frames>::cut_after(Transit& train, std::span<const Entry> frames) noexcept {
+  std::uint32_t bytes = 0;
+  for (const Entry& frame : frames) bytes += length_of(frame.handle);
+  return cut(train, frames.size(), train.bytes - bytes);
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::release(Instant now, std::size_t spare) noexcept {
+  const std::size_t room = egress_.room();
+  if (room > spare)
+    queue_.take_due(now, room - spare,
+                    [this](std::span<Entry> entries, Entry* next) { let_out(entries, next); });
+  if (next_deadline_ <= now) [[unlikely]]
+    let_out_held(now, spare);
+}
+
+/// Nobody came to overtake them.
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::let_out_held(Instant now, std::size_t spare) noexcept {
+  for (Held<Entry>& held : held_) {
+    for (; !held.empty() && held.deadline() <= now && egress_.room() > spare; held.pop()) {
+      Entry entry = held.front();
+      entry.due = held.deadline();
+      let_out(std::span(&entry, 1), nullptr);
+      --held_frames_;
+    }
+  }
+  find_deadline();
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+void Link<Handle, Frames>::sent(std::size_t count, Instant now) noexcept {
+  const bool all_single = leaving_.size() == egress_.size();
+  std::size_t trains = all_single ? count : 0, frames = trains;
+  while (frames < count) frames += leaving_[trains++].transit.frames();
+  std::optional<Transit> rest;
+  if (frames > count) [[unlikely]]
+    rest = cut_before(leaving_[trains - 1].transit, count, frames);
+  for (std::size_t i = 0; i < trains;) i += close_accounts(i, trains, now);
+  if (rest) [[unlikely]]
+    leaving_[--trains].transit = *rest;
+  egress_.pop(count);
+  egress_.rewind();
+  leaving_.pop(trains);
+  leaving_.rewind();
+}
+
+/// Of the train that ends before the `end`-th of egress() those from the `begin`-th on stay; what
+/// is known of them.
+template <class Handle, FrameAccess<Handle> Frames>
+Transit Link<Handle, Frames>::cut_before(Transit& train, std::size_t begin,
+                                         std::size_t end) noexcept {
+  std::uint32_t bytes = 0;
+  for (std::size_t i = begin; i < end; ++i) bytes += length_of(egress_[i]);
+  return cut(train, train.frames() - (end - begin), bytes);
+}
+
+/// Trains from the `first` on that went out at `now` and are of one rule, or of none, are counted
+/// together; how many they are, with none behind the `end`-th.
+template <class Handle, FrameAccess<Handle> Frames>
+std::size_t Link<Handle, Frames>::close_accounts(std::size_t first, std::size_t end,
+                                                 Instant now) noexcept {
+  const Transit kind = leaving_[first].transit;
+  std::array<Histogram::Sample, kCountedTogether> late;
+  std::size_t trains = 0;
+  Amount amount;
+  bool logged = false;
+  end = std::min(end, first + late.size());
+  for (std::size_t i = first; i < end; ++i, ++trains) {
+    const auto& [transit, due] = leaving_[i];
+    if (transit.rule != kind.rule || transit.queued != kind.queued) break;
+    late[trains] = {(now - due).count(), transit.frames()};
+    amount += {transit.frames(), transit.bytes};
+    logged |= transit.logged;
+  }
+  (kind.queued ? release_error_ : pass_latency_).add(std::span(late).first(trains));
+  add(of(kind.rule).sent, amount);
+  add(direction_.sent, amount);
+  if (logged) [[unlikely]]
+    for (std::size_t i = first; i < first + trains; ++i)
+      if (const Transit& transit = leaving_[i].transit; transit.logged)
+        ledger_.close(slot_of(transit), now);
+  return trains;
+}
+
+}  // namespace lw::emulator

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "emulator/pipeline.h"
+
+#include <algorithm>
+
+namespace lw::emulator {
+
+namespace {
+
+std::vector<RuleConfig> those_for(Direction direction, std::span<const RuleConfig> rules) {
+  std::vector<RuleConfig> result;
+  std::ranges::copy_if(rules, std::back_inserter(result),
+                       [&](const RuleConfig& rule) { return rule.applies(direction); });
+  return result;
+}
+
+Classifier classifier_of(std::span<const RuleConfig> rules) {
+  std::vector<MatchConfig> matches;
+  for (const RuleConfig& rule : rules) matches.push_back(rule.match);
+  return Classifier(matches);
+}
+
+}  // namespace
+
+Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const RuleConfig> rules,
+                   std::span<const EventConfig> events, std::span<const std::string> known)
+    : direction_(direction),
+      configs_(std::make_shared<const std::vector<RuleConfig>>(those_for(direction, rules))),
+      untouched_({.name = "untouched"}, direction, seed, kUntouched, {}),
+      classifier_(classifier_of(*configs_)),
+      event_configs_(events.begin(), events.end()),
+      events_(direction, events),
+      names_(known.begin(), known.end()),
+      places_(known.size(), kNowhere) {
+  const std::vector<RuleLines> lines = all_lines();
+  for (std::size_t i = 0; i < configs().size(); ++i) {
+    const RuleConfig& rule = configs()[i];
+    const RuleIndex index = index_of(rule.name);
+    places_[index] = i;
+    rules_.emplace_back(rule, direction, seed, index, lines[i]);
+    edits_ |= rule.edits();
+    if (rule.asks_for_pauses()) asking_.push_back(i);
+    if (rule.hears_pauses() && lines[i].usual != kWheel) listening_.push_back(i);
+  }
+  const Direction other = opposite(direction);
+  takes_pauses_ = std::ranges::any_of(
+      rules, [&](const RuleConfig& rule) { return rule.applies(other) && rule.hears_pauses(); });
+  for (const EventConfig& event : events) {
+    if (!event.applies(direction)) continue;
+    edits_ |= event.action == EventAction::mark || event.action == EventAction::corrupt;
+    uses_wheel_ |= event.action == EventAction::delay;
+  }
+}
+
+RuleIndex Pipeline::index_of(const std::string& name) {
+  const auto found = std::ranges::find(names_, name);
+  const auto index = static_cast<RuleIndex>(found - names_.begin());
+  if (found == names_.end()) {
+    names_.push_back(name);
+    places_.push_back(kNowhere);
+  }
+  return index;
+}
+
+void Pipeline::inherit(Pipeline& old) noexcept {
+  hits_ = old.hits_;
+  // Occurrences go on being counted. Where events changed, those that QPs were learnt for know
+  // them.
+  const auto& olds = old.event_configs_;
+  if (event_configs_ == olds) {
+    std::swap(events_, old.events_);
+  } else {
+    const bool continues = olds.size() <= event_configs_.size() &&
+                           std::equal(olds.begin(), olds.end(), event_configs_.begin());
+    events_.inherit(old.events_, continues);
+  }
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const RuleIndex index = rules_[i].index();
+    const std::size_t place = index < old.places_.size() ? old.places_[index] : kNowhere;
+    if (place == kNowhere) continue;
+    rules_[i].inherit(old.rules_[place], configs()[i], old.configs()[place]);
+  }
+}
+
+/// Those that pauses put off come first: nothing but a line of its own can be put off.
+std::vector<RuleLines> Pipeline::all_lines() {
+  std::vector<RuleLines> lines(configs().size());
+  for (const bool listening : {true, false})
+    for (std::size_t i = 0; i < configs().size(); ++i)
+      if (configs()[i].delays() && configs()[i].hears_pauses() == listening)
+        lines[i] = lines_for(configs()[i]);
+  return lines;
+}
+
+RuleLines Pipeline::lines_for(const RuleConfig& rule) {
+  RuleLines lines;
+  const bool any_order = rule.varies() && !rule.keep_order;
+  if (any_order) {
+    uses_wheel_ = true;
+    return {kWheel, kWheel};
+  }
+  lines.usual = rule.hears_pauses() ? own_line(kMostLines)
+                : rule.varies()     ? own_line()
+                                    : shared_line(rule.delay.value_or(Duration{}));
+  // Held back by a constant time, frames keep their order among themselves.
+  if (rule.reorder && rule.reorder->frames == 0) lines.late = own_line();
+  return lines;
+}
+
+/// Rules of the same delay share a line: their frames leave in the order in which they came.
+LineIndex Pipeline::shared_line(Duration delay) {
+  const auto found = std::ranges::find(lines_, delay);
+  if (found != lines_.end()) return static_cast<LineIndex>(found - lines_.begin());
+  const LineIndex line = own_line();
+  if (line != kWheel) lines_[line] = delay;
+  return line;
+}
+
+LineIndex Pipeline::own_line(std::size_t most) {
+  if (lines_.size() >= most) {
+    uses_wheel_ = true;
+    return kWheel;
+  }
+  lines_.emplace_back();
+  return static_cast<LineIndex>(lines_.size() - 1);
+}
+
+}  // namespace lw::emulator

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emulator/events/events.h"
+#include "emulator/match/classifier.h"
+#include "emulator/rule.h"
+#include "wire/pfc.h"
+
+namespace lw::emulator {
+
+/// All rules of one direction: the first that matches decides, after the events that are aimed at
+/// single packets. It remembers what its stages and events need to (a queue's bytes, a model's
+/// state, the QPs seen); its configuration never changes. One thread.
+class Pipeline {
+ public:
+  /// Rules are known by their names: a rule takes the place of its name in `known`, or the next one
+  /// behind them all, so that what is in flight means the same rule after a change.
+  Pipeline(Direction direction, std::uint64_t seed, std::span<const RuleConfig> rules,
+           std::span<const EventConfig> events = {}, std::span<const std::string> known = {});
+
+  /// Takes over from the pipeline that it is about to replace, rule by rule: see Rule::inherit().
+  void inherit(Pipeline& old) noexcept;
+
+  // Rules whose queues listen to pauses have a line each, as many as there are priorities. With
+  // more lines for others, looking for the next release would cost more than the wheel does.
+  static constexpr std::size_t kMostLines = wire::kPriorities, kUsualLines = 4;
+
+  /// Whose a frame is: the place of its rule among rules(), and what events ask for.
+  struct MatchResult {
+    RuleIndex place = kUntouched;
+    EventActions aimed = {};
+  };
+  /// Frames come in order. `bth` is bth_of(envelope).
+  [[nodiscard]] MatchResult claim(const roce::Envelope& envelope, const wire::Bth* bth) noexcept {
+    MatchResult claim{classifier_.classify(envelope, bth)};
+    if (bth && events_.listening() && events_.concerns(bth->dest_qp.get())) [[unlikely]]
+      claim.aimed = events_.on_packet(envelope, *bth);
+    return claim;
+  }
+  /// What becomes of a frame; numbers rise by one a frame, and time never runs backwards.
+  [[nodiscard]] Decision decide(const Arrival& arrival, const MatchResult& claim) noexcept {
+    if (claim.aimed == EventActions{}) [[likely]]
+      return claim.place == kUntouched ? Decision{} : rules_[claim.place].decide(arrival);
+    Rule& rule = claim.place == kUntouched ? untouched_ : rules_[claim.place];
+    const Decision decision = rule.decide(arrival, claim.aimed);
+    count_hit(decision);
+    return decision;
+  }
+  [[nodiscard]] Decision decide(const Arrival& arrival) noexcept {
+    return decide(arrival, claim(arrival.envelope, arrival.bth));
+  }
+  /// The rule of frames that it just lets wait; null where more is to be done with them.
+  [[nodiscard]] Rule* waiting_rule(const MatchResult& claim) noexcept {
+    if (claim.place == kUntouched || claim.aimed != EventActions{}) return nullptr;
+    Rule& rule = rules_[claim.place];
+    return rule.only_waits() ? &rule : nullptr;
+  }
+  /// The rule that decides about each and every RoCEv2 packet just now, events apart, by its
+  /// number, length and time alone; null where there is none.
+  [[nodiscard]] Rule* blind_rule() noexcept {
+    const RuleIndex place = classifier_.for_all_rocev2();
+    if (place == kUntouched || rules_[place].looks_at_headers()) return nullptr;
+    return &rules_[place];
+  }
+  /// The rule that a decision names; kUntouched is one without stages.
+  [[nodiscard]] Rule& rule(RuleIndex index) noexcept {
+    return index == kUntouched ? untouched_ : rules_[places_[index]];
+  }
+  [[nodiscard]] Events& events() noexcept { return events_; }
+  [[nodiscard]] const Events& events() const noexcept { return events_; }
+  [[nodiscard]] const EventHits& event_hits() const noexcept { return hits_; }
+  [[nodiscard]] const std::vector<Rule>& rules() const noexcept { return rules_; }
+
+  [[nodiscard]] Direction direction() const noexcept { return direction_; }
+  /// The configurations of rules(), in the same order.
+  [[nodiscard]] const std::vector<RuleConfig>& configs() const noexcept { return *configs_; }
+  /// The same for whoever looks at them when this pipeline may have gone.
+  [[nodiscard]] std::shared_ptr<const std::vector<RuleConfig>> shared_configs() const noexcept {
+    return configs_;
+  }
+  /// A Decision's rule indexes them; names that were known and have no rule any more are there too.
+  [[nodiscard]] const std::vector<std::string>& rule_names() const noexcept { return names_; }
+  /// How many lines frames wait on; those of rules with the same constant delay share one.
+  [[nodiscard]] std::size_t lines() const noexcept { return lines_.size(); }
+  /// Some frames' bytes may be changed.
+  [[nodiscard]] bool edits() const noexcept { return edits_; }
+  /// The other direction has a queue that listens to pause frames, which come in here; they go no
+  /// further then.
+  [[nodiscard]] bool takes_pauses() const noexcept { return takes_pauses_; }
+  /// Rules, by their place among rules(), whose queues ask for pauses, and that listen to them: for
+  /// kMostLines of them there are lines.
+  [[nodiscard]] const std::vector<std::size_t>& asking() const noexcept { return asking_; }
+  [[nodiscard]] const std::vector<std::size_t>& listening() const noexcept { return listening_; }
+  [[nodiscard]] std::vector<Rule>& rules() noexcept { return rules_; }
+  /// Some frames' releases come in no order.
+  [[nodiscard]] bool uses_wheel() const noexcept { return uses_wheel_; }
+
+ private:
+  // Of a name without a rule.
+  static constexpr std::size_t kNowhere = SIZE_MAX;
+
+  void count_hit(const Decision& decision) noexcept {
+    ++hits_.packets;
+    if (decision.acted.has(Stage::event)) {
+      ++hits_.carried_out;
+    } else if (decision.action == Action::drop) {
+      ++hits_.lost_before;
+    }
+  }
+  RuleIndex index_of(const std::string& name);
+  std::vector<RuleLines> all_lines();
+  RuleLines lines_for(const RuleConfig& rule);
+  LineIndex shared_line(Duration delay);
+  LineIndex own_line(std::size_t most = kUsualLines);
+
+  Direction direction_;
+  std::shared_ptr<const std::vector<RuleConfig>> configs_;
+  std::vector<Rule> rules_;
+  Rule untouched_;
+  Classifier classifier_;
+  std::vector<EventConfig> event_configs_;
+  Events events_;
+  EventHits hits_;
+  std::vector<std::string> names_;
+  std::vector<std::size_t> places_;             // of a name's rule among rules_
+  std::vector<std::optional<Duration>> lines_;  // the delay of a shared line
+  std::vector<std::size_t> asking_, listening_;
+  bool edits_ = false, uses_wheel_ = false, takes_pauses_ = false;
+};
+
+}  // namespace lw::emulator

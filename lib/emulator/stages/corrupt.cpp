@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "emulator/stages/corrupt.h"
+
+#include <algorithm>
+#include <array>
+
+#include "roce/icrc_check.h"
+#include "wire/icrc.h"
+
+namespace lw::emulator {
+namespace {
+
+void flip(wire::MutableBytes part, std::uint64_t bit) noexcept {
+  // Bit 0 is the first on the wire's own numbering: the first byte's highest.
+  part[bit / 8] ^= std::byte{0x80} >> static_cast<int>(bit % 8);
+}
+
+// FECN, BECN and reserved bits, which the ICRC doesn't cover.
+constexpr std::ptrdiff_t kUncoveredByte = 4;
+
+/// Where in a frame bits may be flipped.
+struct Room {
+  std::size_t begin = 0, size = 0;
+  bool is_packet = false;  // from the BTH to before the ICRC
+};
+
+Room room_of(const roce::Envelope& envelope, CorruptConfig::Part part) noexcept {
+  const std::size_t all = envelope.bytes.size();
+  if (part == CorruptConfig::Part::frame) return {0, all};
+  if (const auto icrc = roce::icrc_offset(envelope)) {
+    const std::size_t begin = envelope.bth_offset();
+    return {begin, *icrc - begin, true};
+  }
+  const std::size_t begin = std::min(envelope.network_offset, all);
+  return {begin, all - begin};
+}
+
+}  // namespace
+
+bool Corrupter::reaches(const roce::Envelope& envelope) const noexcept {
+  return !config_.offset || *config_.offset < room_of(envelope, config_.part).size;
+}
+
+void Corrupter::apply(wire::MutableBytes frame, const roce::Envelope& envelope,
+                      std::uint64_t number) const noexcept {
+  if (frame.size() < envelope.bytes.size()) return;  // not given
+  const Room room = room_of(envelope, config_.part);
+  const wire::MutableBytes part = frame.subspan(room.begin, room.size);
+  if (config_.offset && *config_.offset < room.size) {
+    flip_in_a_row(part);
+  } else if (room.is_packet) {
+    // A flip that the ICRC can't tell would pass for a whole packet: that byte steps aside.
+    const auto begin = part.begin();
+    std::rotate(begin, begin + kUncoveredByte, begin + kUncoveredByte + 1);
+    flip_at_random(part.subspan(1), number);
+    std::rotate(begin, begin + 1, begin + kUncoveredByte + 1);
+  } else {
+    flip_at_random(part, number);
+  }
+  if (!config_.recompute_icrc) return;
+  if (const auto icrc = roce::expected_icrc(envelope))
+    wire::store_icrc(frame.subspan(icrc->offset, wire::kIcrcSize), icrc->expected);
+}
+
+void Corrupter::flip_in_a_row(wire::MutableBytes part) const noexcept {
+  const std::uint64_t first = std::uint64_t{*config_.offset} * 8;
+  const std::uint64_t end = std::min<std::uint64_t>(part.size() * 8, first + config_.bits);
+  for (std::uint64_t bit = first; bit < end; ++bit) flip(part, bit);
+}
+
+/// Floyd's way to draw different numbers: a draw that is taken already becomes the newest.
+void Corrupter::flip_at_random(wire::MutableBytes part, std::uint64_t number) const noexcept {
+  const std::uint64_t all = part.size() * 8;
+  const auto bits = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.bits, all));
+  std::array<std::uint64_t, kMostBits> taken{};
+  for (std::uint32_t i = 0; i < bits; ++i) {
+    const std::uint64_t newest = all - bits + i;
+    auto bit = static_cast<std::uint64_t>(chance_.uniform(number, i + 1) *
+                                          static_cast<double>(newest + 1));
+    if (std::find(taken.begin(), taken.begin() + i, bit) != taken.begin() + i) bit = newest;
+    taken[i] = bit;
+    flip(part, bit);
+  }
+}
+
+}  // namespace lw::emulator

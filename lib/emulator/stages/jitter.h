@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/chance.h"
+#include "core/time.h"
+#include "emulator/stages/distribution.h"
+#include "emulator/stages/sampler.h"
+#include "emulator/stages/score_process.h"
+
+namespace lw::emulator {
+
+/// What comes on top of a rule's constant delay.
+struct JitterConfig {
+  Distribution distribution;
+  /// The correlation of the distribution's normal score with itself halves in this time; none:
+  /// each frame draws for itself.
+  std::optional<Duration> half_life;
+  friend bool operator==(const JitterConfig&, const JitterConfig&) = default;
+};
+
+/// A distribution, read by its normal score: what a wandering score is turned into a delay with.
+class ScoreTable {
+ public:
+  explicit ScoreTable(const Distribution& distribution);
+
+  /// The delay, ns, where a standard normal variable is at `score`.
+  [[nodiscard]] double operator()(double score) const noexcept {
+    const double place = std::clamp((score + kEnd) * kNodesAUnit, 0.0, kNodes - 1.0);
+    const auto node = static_cast<std::size_t>(place);
+    return nodes_[node] + (nodes_[node + 1] - nodes_[node]) * (place - static_cast<double>(node));
+  }
+
+ private:
+  static constexpr double kEnd = 7, kNodesAUnit = 512;
+  static constexpr std::size_t kNodes = static_cast<std::size_t>(2 * kEnd * kNodesAUnit);
+  std::vector<double> nodes_;
+};
+
+/// The varying part of a rule's delay.
+class Jitter {
+ public:
+  Jitter(const JitterConfig& config, Chance chance);
+
+  /// ns, of the frame with this number that is at `t`; `copy` 0 for the frame itself. May be
+  /// negative where the distribution is.
+  [[nodiscard]] double operator()(std::uint64_t number, std::uint32_t copy, Instant t) noexcept {
+    if (process_) return at(t);
+    return (*sampler_)(chance_.bits(number, copy));
+  }
+  [[nodiscard]] bool wanders() const noexcept { return process_.has_value(); }
+  /// The normal score that the delay at `t` follows. Only where it wanders.
+  [[nodiscard]] double score(Instant t) noexcept { return process_->at(t); }
+  /// The delay at `t`. Only where it wanders.
+  [[nodiscard]] double at(Instant t) noexcept { return (*table_)(process_->at(t)); }
+  /// The delays of as many frames as `out` has room for, kMostTogether at most; the first has the
+  /// number `first`, and none is a copy. Only where it doesn't wander.
+  static constexpr std::size_t kMostTogether = 32;
+  void draw(std::uint64_t first, std::span<double> out) const noexcept {
+    std::array<std::uint64_t, kMostTogether> bits;
+    const auto drawn = std::span(bits).first(out.size());
+    chance_.bits(first, 0, drawn);
+    (*sampler_)(drawn, out);
+  }
+
+ private:
+  Chance chance_;
+  std::optional<Sampler> sampler_;  // for independent draws,
+  std::optional<ScoreProcess> process_;
+  std::optional<ScoreTable> table_;  // these two for correlated ones
+};
+
+/// To the nearest.
+inline Duration whole_ns(double delay) noexcept {
+  return Duration{static_cast<Duration::rep>(std::floor(delay + 0.5))};
+}
+
+/// A delay that hardly any frame exceeds (one in a thousand), ns: what room is made for.
+double ample(const JitterConfig& jitter) noexcept;
+
+}  // namespace lw::emulator

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "core/chance.h"
+#include "emulator/stages/loss_config.h"
+
+namespace lw::emulator {
+
+/// What a model of losses goes by.
+struct LossInput {
+  std::uint64_t number;  // ingress frame number: the address of this frame's draws
+  std::uint64_t nth;     // how many frames came to this stage before
+  std::uint32_t bytes;   // without FCS
+};
+
+/// Each frame is lost with the same probability, whatever happened to others.
+class IndependentLoss {
+ public:
+  explicit IndependentLoss(double probability) noexcept : below_(probability) {}
+  bool operator()(const LossInput& in, const Chance& chance) const noexcept {
+    return below_.hit(chance.bits(in.number));
+  }
+
+ private:
+  Threshold below_;
+};
+
+class GilbertElliottLoss {
+ public:
+  explicit GilbertElliottLoss(const GilbertElliott& m) noexcept
+      : worse_(m.p), better_(m.r), bad_(m.bad_loss), good_(m.good_loss) {}
+  /// The state before the step decides, as in netem.
+  bool operator()(const LossInput& in, const Chance& chance) noexcept {
+    const bool bad = in_bad_;
+    if ((bad ? better_ : worse_).hit(chance.bits(in.number))) in_bad_ = !in_bad_;
+    return (bad ? bad_ : good_).hit(chance.bits(in.number, 1));
+  }
+
+ private:
+  Threshold worse_, better_, bad_, good_;
+  bool in_bad_ = false;
+};
+
+class FourStateLoss {
+ public:
+  explicit FourStateLoss(const FourState& m) noexcept
+      : p14_(m.p14),
+        p14_or_13_(m.p14 + m.p13),
+        p23_(m.p23),
+        p32_(m.p32),
+        p32_or_31_(m.p32 + m.p31) {}
+  bool operator()(const LossInput& in, const Chance& chance) noexcept;
+
+ private:
+  enum class State : std::uint8_t { arrives_in_gap, arrives_in_burst, lost_in_burst, lost_in_gap };
+  State state_ = State::arrives_in_gap;
+  Threshold p14_, p14_or_13_, p23_, p32_, p32_or_31_;
+};
+
+class BurstLoss {
+ public:
+  explicit BurstLoss(const Bursts& m) noexcept
+      : begins_(m.probability), shortest_(m.shortest), lengths_(m.longest - m.shortest + 1) {}
+  bool operator()(const LossInput& in, const Chance& chance) noexcept {
+    if (left_ > 0) return left_--, true;
+    if (!begins_.hit(chance.bits(in.number))) return false;
+    left_ = shortest_ + static_cast<std::uint32_t>(chance.uniform(in.number, 1) * lengths_) - 1;
+    return true;
+  }
+
+ private:
+  Threshold begins_;
+  std::uint32_t shortest_, lengths_;
+  std::uint32_t left_ = 0;
+};
+
+class EveryNthLoss {
+ public:
+  explicit EveryNthLoss(const EveryNth& m) noexcept : n_(m.n), left_(m.n) {}
+  bool operator()(const LossInput& /*in*/, const Chance& /*chance*/) noexcept {
+    if (--left_ > 0) return false;
+    left_ = n_;
+    return true;
+  }
+
+ private:
+  std::uint64_t n_, left_;
+};
+
+class PatternLoss {
+ public:
+  explicit PatternLoss(const BitPattern& m) : lost_(m.lost) {}
+  bool operator()(const LossInput& in, const Chance& /*chance*/) const noexcept {
+    return lost_[in.nth % lost_.size()];
+  }
+
+ private:
+  std::vector<bool> lost_;
+};
+
+/// The probability follows from the frame's length: a table has it for each.
+class BitErrorLoss {
+ public:
+  explicit BitErrorLoss(const BitErrors& m);
+  bool operator()(const LossInput& in, const Chance& chance) const noexcept {
+    const std::size_t row = in.bytes < of_length_.size() ? in.bytes : of_length_.size() - 1;
+    return of_length_[row].hit(chance.bits(in.number));
+  }
+
+ private:
+  std::vector<Threshold> of_length_;
+};
+
+class ListedLoss {
+ public:
+  explicit ListedLoss(const ListedFrames& m) : frames_(m.frames) {}
+  bool operator()(const LossInput& in, const Chance& /*chance*/) noexcept {
+    if (next_ == frames_.size() || frames_[next_] != in.nth) return false;
+    ++next_;
+    return true;
+  }
+
+ private:
+  std::vector<std::uint64_t> frames_;
+  std::size_t next_ = 0;
+};
+
+/// The loss stage of a rule: asks its model about each frame that comes to it. A model with a
+/// state takes one step a frame; its draws are addressed by the frame's ingress number.
+class Loss {
+ public:
+  Loss(const LossConfig& config, Chance chance);
+
+  [[nodiscard]] bool drops(std::uint64_t ingress_number, std::uint32_t bytes) noexcept {
+    const LossInput in{ingress_number, frames_++, bytes};
+    return std::visit([&](auto& model) { return model(in, chance_); }, model_);
+  }
+
+ private:
+  using Model = std::variant<IndependentLoss, GilbertElliottLoss, FourStateLoss, BurstLoss,
+                             EveryNthLoss, PatternLoss, BitErrorLoss, ListedLoss>;
+  static Model model_of(const LossConfig& config);
+
+  Model model_;
+  Chance chance_;
+  std::uint64_t frames_ = 0;
+};
+
+}  // namespace lw::emulator

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "emulator/stages/loss_config.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "emulator/queue/line.h"
+
+namespace lw::emulator {
+namespace {
+
+double share(double probability, std::uint32_t /*bytes*/) noexcept { return probability; }
+
+double share(const GilbertElliott& m, std::uint32_t /*bytes*/) noexcept {
+  const double bad = m.p + m.r > 0 ? m.p / (m.p + m.r) : 0;
+  return bad * m.bad_loss + (1 - bad) * m.good_loss;
+}
+
+/// The chain's equilibrium: what flows out of each state flows into it.
+double share(const FourState& m, std::uint32_t /*bytes*/) noexcept {
+  if (m.p13 + m.p14 <= 0) return 0;  // it begins in state 1 and stays there
+  if (m.p31 <= 0) {                  // the burst states are never left
+    if (m.p13 <= 0) return m.p14 / (1 + m.p14);
+    return m.p32 + m.p23 > 0 ? m.p23 / (m.p32 + m.p23) : 1;
+  }
+  if (m.p32 > 0 && m.p23 <= 0) return m.p13 > 0 ? 0 : m.p14 / (1 + m.p14);
+  const double in3 = m.p13 / m.p31;  // relative to state 1, as are the next two
+  const double in2 = m.p32 > 0 ? in3 * m.p32 / m.p23 : 0;
+  const double in4 = m.p14;
+  return (in3 + in4) / (1 + in2 + in3 + in4);
+}
+
+/// A renewal: 1/p - 1 frames arrive on average between bursts, then a burst's worth is lost.
+double share(const Bursts& m, std::uint32_t /*bytes*/) noexcept {
+  if (m.probability <= 0) return 0;
+  const double burst = (static_cast<double>(m.shortest) + m.longest) / 2;
+  return burst / (burst + 1 / m.probability - 1);
+}
+
+double share(const EveryNth& m, std::uint32_t /*bytes*/) noexcept {
+  return 1.0 / static_cast<double>(m.n);
+}
+
+double share(const BitPattern& m, std::uint32_t /*bytes*/) noexcept {
+  return static_cast<double>(std::ranges::count(m.lost, true)) / static_cast<double>(m.lost.size());
+}
+
+double share(const BitErrors& m, std::uint32_t bytes) noexcept {
+  return -std::expm1(8.0 * (bytes + kFcsBytes) * std::log1p(-m.rate));
+}
+
+double share(const ListedFrames& /*m*/, std::uint32_t /*bytes*/) noexcept { return 0; }
+
+std::string words(double probability) { return fmt::format("{:g} %", probability * 100); }
+std::string words(const GilbertElliott& m) {
+  return fmt::format("Gilbert-Elliott p {:g} r {:g} 1-h {:g} 1-k {:g}", m.p, m.r, m.bad_loss,
+                     m.good_loss);
+}
+std::string words(const FourState& m) {
+  return fmt::format("4-state p13 {:g} p31 {:g} p32 {:g} p23 {:g} p14 {:g}", m.p13, m.p31, m.p32,
+                     m.p23, m.p14);
+}
+std::string words(const Bursts& m) {
+  return fmt::format("bursts of {}..{}, begun with {:g}", m.shortest, m.longest, m.probability);
+}
+std::string words(const EveryNth& m) { return fmt::format("every {}th", m.n); }
+std::string words(const BitPattern& m) { return fmt::format("pattern of {} bits", m.lost.size()); }
+std::string words(const BitErrors& m) { return fmt::format("bit error rate {:g}", m.rate); }
+std::string words(const ListedFrames& m) {
+  return fmt::format("{} listed frames", m.frames.size());
+}
+
+}  // namespace
+
+bool loses(const LossConfig& loss) noexcept {
+  if (const auto* listed = std::get_if<ListedFrames>(&loss)) return !listed->frames.empty();
+  return expected_loss(loss, 1500) > 0;
+}
+
+double expected_loss(const LossConfig& loss, std::uint32_t bytes) noexcept {
+  return std::visit([bytes](const auto& model) { return share(model, bytes); }, loss);
+}
+
+std::string describe(const LossConfig& loss) {
+  return std::visit([](const auto& model) { return words(model); }, loss);
+}
+
+}  // namespace lw::emulator

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "emulator/stats/audit_checks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace lw::emulator {
+namespace {
+
+/// What a chi-square variable exceeds once in 10^5 times (Wilson and Hilferty, 1931).
+double chi_square_bound(double freedom) noexcept {
+  constexpr double kNormal = 4.3;
+  const double part = 2 / (9 * freedom);
+  return freedom * std::pow(1 - part + kNormal * std::sqrt(part), 3);
+}
+
+/// How many nats the model `asked` is behind one with the share `seen`, a frame (Kullback,
+/// Leibler).
+double divergence(double seen, double asked) noexcept {
+  const auto part = [](double p, double q) {
+    if (p <= 0) return 0.0;
+    return q > 0 ? p * std::log(p / q) : std::numeric_limits<double>::infinity();
+  };
+  return part(seen, asked) + part(1 - seen, 1 - asked);
+}
+
+/// The share between `asked`, which is likely, and `end` from which on it is not: Chernoff's bound,
+/// which holds for any number of frames and for any share.
+double likely_until(double end, double asked, double frames) noexcept {
+  if (frames * divergence(end, asked) <= kUnlikely) return end;
+  double likely = asked, unlikely = end;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (likely + unlikely) / 2;
+    (frames * divergence(middle, asked) <= kUnlikely ? likely : unlikely) = middle;
+  }
+  return likely;
+}
+
+/// Frames each by itself lost, or hit, more alike than not: their mean bounds them, too (Hoeffding,
+/// "Probability inequalities for sums of bounded random variables", 1963).
+Check narrowed(Check check) noexcept {
+  const double asked = std::clamp(check.asked, 0.0, 1.0);
+  const auto n = static_cast<double>(check.frames);
+  check.low = std::max(check.low, likely_until(0, asked, n));
+  check.high = std::min(check.high, likely_until(1, asked, n));
+  return check;
+}
+
+}  // namespace
+
+Check share(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
+            double asked, double variance, double most) {
+  const auto n = static_cast<double>(frames);
+  const double bound =
+      (kDeviations * std::sqrt(variance) + kDeviations * kDeviations * most / 3) / n;
+  return {stage,
+          what,
+          frames,
+          asked,
+          static_cast<double>(hits) / n,
+          std::max(0.0, asked - bound),
+          std::min(1.0, asked + bound)};
+}
+
+Check binomial(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
+               double asked) {
+  const double variance = static_cast<double>(frames) * asked * (1 - asked);
+  return narrowed(share(stage, what, frames, hits, asked, variance));
+}
+
+Check poisson_binomial(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
+                       double expected, double variance) {
+  return narrowed(
+      share(stage, what, frames, hits, expected / static_cast<double>(frames), variance));
+}
+
+Check chi_square(Stage stage, std::string_view what, std::span<const std::uint64_t> counts,
+                 std::span<const double> probabilities) {
+  constexpr double kFewest = 5;
+  const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  double sum = 0, expected = 0, seen = 0, left = static_cast<double>(all);
+  unsigned bins = 0;
+  const auto close_bin = [&] {
+    sum += (seen - expected) * (seen - expected) / expected;
+    left -= expected;
+    expected = seen = 0;
+    ++bins;
+  };
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    seen += static_cast<double>(counts[i]);
+    expected += probabilities[i] * static_cast<double>(all);
+    // What is left must make a bin, too; the last takes all.
+    if (expected >= kFewest && left - expected >= kFewest) close_bin();
+  }
+  if (expected > 0) close_bin();
+  const double freedom = bins > 1 ? bins - 1 : 1;
+  return {stage, what, all, freedom, sum, 0, chi_square_bound(freedom), Figure::chi_square};
+}
+
+}  // namespace lw::emulator

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "emulator/stats/loss_chain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "emulator/stats/audit_checks.h"
+
+namespace lw::emulator {
+namespace {
+
+constexpr std::size_t kStates = LossChain::kStates;
+using Matrix = LossChain::Matrix;
+using Vector = LossChain::EachState<double>;
+
+void find_reached(LossChain& chain) noexcept {
+  chain.reached = {true};
+  for (std::size_t round = 1; round < kStates; ++round)
+    for (std::size_t i = 0; i < kStates; ++i)
+      for (std::size_t j = 0; j < kStates; ++j)
+        chain.reached[j] |= chain.reached[i] && chain.step[i][j] > 0;
+}
+
+/// Grassmann, Taksar and Heyman, "Regenerative analysis and steady state distributions for Markov
+/// chains", 1985: one state after the other is taken out, and nothing is ever subtracted.
+std::optional<Vector> equilibrium(const LossChain& chain) noexcept {
+  Matrix p = chain.step;
+  for (std::size_t n = kStates - 1; n > 0; --n) {
+    if (!chain.reached[n]) continue;
+    double out = 0;
+    for (std::size_t j = 0; j < n; ++j) out += p[n][j];
+    if (out <= 0) return std::nullopt;
+    for (std::size_t i = 0; i < n; ++i) {
+      p[i][n] /= out;
+      for (std::size_t j = 0; j < n; ++j) p[i][j] += p[i][n] * p[n][j];
+    }
+  }
+  Vector share{1};
+  double all = 1;
+  for (std::size_t n = 1; n < kStates; ++n) {
+    for (std::size_t i = 0; i < n && chain.reached[n]; ++i) share[n] += share[i] * p[i][n];
+    all += share[n];
+  }
+  for (double& each : share) each /= all;
+  return share;
+}
+
+/// Numbers with one common power of two, so that powers of matrices neither overflow nor vanish.
+template <class Numbers>
+struct Scaled {
+  Numbers numbers;
+  double exponent = 0;
+
+  void rescale(double largest) noexcept {
+    const int by = std::ilogb(largest);
+    exponent += by;
+    const double factor = std::ldexp(1.0, -by);
+    if constexpr (requires { numbers[0][0]; }) {
+      for (auto& row : numbers)
+        for (double& number : row) number *= factor;
+    } else {
+      for (double& number : numbers) number *= factor;
+    }
+  }
+};
+
+double largest_of(const Vector& vector) noexcept { return *std::ranges::max_element(vector); }
+double largest_of(const Matrix& matrix) noexcept {
+  double largest = 0;
+  for (const Vector& row : matrix) largest = std::max(largest, largest_of(row));
+  return largest;
+}
+
+void multiply(const Scaled<Matrix>& by, Scaled<Vector>& vector) noexcept {
+  Vector product{};
+  for (std::size_t i = 0; i < kStates; ++i)
+    for (std::size_t j = 0; j < kStates; ++j) product[i] += by.numbers[i][j] * vector.numbers[j];
+  vector = {product, vector.exponent + by.exponent};
+  vector.rescale(largest_of(product));
+}
+
+void square(Scaled<Matrix>& matrix) noexcept {
+  Matrix product{};
+  for (std::size_t i = 0; i < kStates; ++i)
+    for (std::size_t k = 0; k < kStates; ++k)
+      for (std::size_t j = 0; j < kStates; ++j)
+        product[i][j] += matrix.numbers[i][k] * matrix.numbers[k][j];
+  matrix = {product, 2 * matrix.exponent};
+  matrix.rescale(largest_of(product));
+}
+
+/// Sums of what each frame counts for: one if it is lost, less what a burst does that it begins.
+class Moments {
+ public:
+  Moments(const LossChain& chain, std::uint64_t frames, double of_burst) noexcept
+      : chain_(chain), frames_(frames), of_burst_(of_burst) {}
+
+  /// The logarithm of the expected exp(theta x sum), the largest of all states to begin in.
+  [[nodiscard]] double log_moment(double theta) const noexcept {
+    const double in_burst = std::exp(theta), begins = std::exp(theta * (1 - of_burst_));
+    if (!std::isnormal(in_burst) || !std::isnormal(begins))
+      return std::numeric_limits<double>::infinity();
+    Matrix tilted = chain_.step, first = chain_.first;
+    for (std::size_t i = 0; i < kStates; ++i) {
+      for (std::size_t j = 0; j < kStates; ++j) {
+        if (!chain_.lost[j]) continue;
+        tilted[i][j] *= chain_.lost[i] ? in_burst : begins;
+        first[i][j] *= begins;
+      }
+    }
+    // What is never reached must not outgrow what is.
+    for (std::size_t i = 0; i < kStates; ++i)
+      if (!chain_.reached[i]) first[i] = tilted[i] = {};
+    Scaled<Vector> result{{1, 1, 1, 1}};
+    Scaled<Matrix> power{tilted};
+    for (std::uint64_t left = frames_ - 1; left > 0; left >>= 1) {
+      if (left & 1) multiply(power, result);
+      if (left > 1) square(power);
+    }
+    multiply({first}, result);
+    return std::log(largest_of(result.numbers)) + result.exponent * std::numbers::ln2;
+  }
+
+  /// What the sum (times `sign`) exceeds with half of an unlikely chance. Any theta > 0 gives a
+  /// bound; the least of them is found by golden section, for there is one valley.
+  [[nodiscard]] double most(double sign) const noexcept {
+    constexpr int kSteps = 12;
+    const auto bound = [&](double log_theta) {
+      const double theta = std::exp(log_theta);
+      return (log_moment(sign * theta) + kUnlikely) / theta;
+    };
+    // The sum deviates by no more than this: a smaller theta is of no use.
+    const double widest = static_cast<double>(frames_) * std::max(1.0, of_burst_);
+    double low = -std::log(widest), high = std::log(64);
+    const double part = 1 / std::numbers::phi;
+    double left = high - part * (high - low), right = low + part * (high - low);
+    double at_left = bound(left), at_right = bound(right);
+    for (int i = 0; i < kSteps; ++i) {
+      if (at_right < at_left) {
+        low = left;
+        left = right, at_left = at_right;
+        right = low + part * (high - low);
+        at_right = bound(right);
+      } else {  // also where both are beyond all numbers
+        high = right;
+        right = left, at_right = at_left;
+        left = high - part * (high - low);
+        at_left = bound(left);
+      }
+    }
+    return std::min(at_left, at_right);
+  }
+
+ private:
+  const LossChain& chain_;
+  std::uint64_t frames_;
+  double of_burst_;
+};
+
+}  // namespace
+
+/// Each of the two states, once with its frame arrived and once with it lost.
+LossChain chain_of(const GilbertElliott& m) noexcept {
+  LossChain chain{.lost = {false, true, false, true}};
+  for (std::size_t i = 0; i < kStates; ++i) {
+    const double to_bad = i < 2 ? m.p : 1 - m.r;
+    chain.step[i] = {(1 - to_bad) * (1 - m.good_loss), (1 - to_bad) * m.good_loss,
+                     to_bad * (1 - m.bad_loss), to_bad * m.bad_loss};
+  }
+  // The state before the step decides: the first frame meets the one that the model is in.
+  chain.first[0] = chain.first[1] = {1 - m.good_loss, m.good_loss, 0, 0};
+  chain.first[2] = chain.first[3] = {0, 0, 1 - m.bad_loss, m.bad_loss};
+  find_reached(chain);
+  return chain;
+}
+
+/// Arrives in a gap, arrives in a burst, lost in a burst, lost in a gap: netem's 1 to 4.
+LossChain chain_of(const FourState& m) noexcept {
+  LossChain chain{.lost = {false, false, true, true}};
+  const double p13 = std::min(m.p13, 1 - m.p14), p31 = std::min(m.p31, 1 - m.p32);
+  chain.step[0] = {std::max(0.0, 1 - p13 - m.p14), 0, p13, m.p14};
+  chain.step[1] = {0, 1 - m.p23, m.p23, 0};
+  chain.step[2] = {p31, m.p32, std::max(0.0, 1 - p31 - m.p32), 0};
+  chain.step[3] = {1, 0, 0, 0};
+  chain.first = chain.step;
+  find_reached(chain);
+  return chain;
+}
+
+std::optional<double> mean_burst(const LossChain& chain) noexcept {
+  const auto share = equilibrium(chain);
+  if (!share) return std::nullopt;
+  double lost = 0, begun = 0;
+  for (std::size_t j = 0; j < kStates; ++j) {
+    if (!chain.lost[j]) continue;
+    lost += (*share)[j];
+    for (std::size_t i = 0; i < kStates; ++i)
+      if (!chain.lost[i]) begun += (*share)[i] * chain.step[i][j];
+  }
+  if (begun <= 0) return std::nullopt;
+  return lost / begun;
+}
+
+LikelyRange likely_losses(const LossChain& chain, std::uint64_t frames, double of_burst) noexcept {
+  const Moments moments(chain, frames, of_burst);
+  return {-moments.most(-1), moments.most(1)};
+}
+
+}  // namespace lw::emulator

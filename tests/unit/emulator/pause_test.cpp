@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Flow control by priority at the emulated queue, in virtual time.
+#include "emulator/stages/pause.h"
+
+#include <gtest/gtest.h>
+
+#include "emulator/stats/audit.h"
+#include "support/path_frames.h"
+
+namespace lw::emulator {
+namespace {
+
+Instant at(std::int64_t ns) { return instant_from_ns(ns); }
+
+wire::PfcFields ask(std::uint8_t priority, std::uint16_t quanta) {
+  wire::PfcFields fields;
+  fields.quanta[priority] = quanta;
+  return fields;
+}
+
+// 1 Gb/s, and 976 B with 24 B of overhead: 8 us a frame.
+constexpr BottleneckConfig kQueue{.rate_bps = 1e9, .buffer_bytes = 100'000, .overhead = 24};
+
+TEST(Bottleneck, SendsWhatItHasBegunAndNothingMoreWhilePaused) {
+  Bottleneck queue(kQueue);
+  for (int i = 1; i <= 3; ++i) EXPECT_EQ(queue.enqueue(976, at(0)), at(8000 * i));
+  const QueueShift shift = queue.pause(at(1000), at(51'000));
+  EXPECT_EQ(shift.after, at(8000));
+  EXPECT_EQ(shift.by, Duration{43'000});
+  EXPECT_EQ(queue.enqueue(976, at(2000)), at(75'000));
+  EXPECT_EQ(queue.occupancy(at(8000)), 3 * 976U);
+  EXPECT_EQ(queue.occupancy(at(58'999)), 3 * 976U);
+  EXPECT_EQ(queue.occupancy(at(59'000)), 2 * 976U);
+}
+
+TEST(Bottleneck, GoesOnWhenThePauseIsEnded) {
+  Bottleneck queue(kQueue);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(queue.enqueue(976, at(0)));
+  EXPECT_EQ(queue.pause(at(1000), at(51'000)).by, Duration{43'000});
+  const QueueShift back = queue.pause(at(20'000), at(20'000));
+  EXPECT_EQ(back.after, at(20'000));
+  EXPECT_EQ(back.by, Duration{-31'000});
+  EXPECT_EQ(queue.enqueue(976, at(20'000)), at(44'000));
+}
+
+TEST(Bottleneck, APauseOfAnEmptyQueueHoldsTheNextFrame) {
+  Bottleneck queue(kQueue);
+  EXPECT_EQ(queue.pause(at(0), at(50'000)).by, Duration{});
+  EXPECT_EQ(queue.enqueue(976, at(10'000)), at(58'000));
+  EXPECT_EQ(queue.pause(at(20'000), at(20'000)).by, Duration{-30'000});
+  EXPECT_EQ(queue.enqueue(976, at(20'000)), at(36'000));
+}
+
+TEST(Bottleneck, APauseThatEndsBeforeTheNextTurnChangesNothing) {
+  Bottleneck queue(kQueue);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(queue.enqueue(976, at(0)));
+  EXPECT_EQ(queue.pause(at(1000), at(7000)).by, Duration{});
+  EXPECT_EQ(queue.pause(at(1000), at(1000)).by, Duration{});
+  EXPECT_EQ(queue.enqueue(976, at(1000)), at(32'000));
+}
+
+TEST(PauseWatch, AsksOnceAgainHalfwayAndEndsIt) {
+  // 65,535 quanta are 335,539 ns at 100 Gb/s.
+  PauseWatch watch({.emit = PauseConfig::Thresholds{1000, 400}, .link_bps = 100e9});
+  EXPECT_EQ(watch.look(999, at(0)), std::nullopt);
+  EXPECT_EQ(watch.look(1000, at(10)), 0xffff);
+  EXPECT_EQ(watch.look(5000, at(20)), std::nullopt);
+  EXPECT_EQ(watch.look(401, at(167'778)), std::nullopt);
+  EXPECT_EQ(watch.look(401, at(167'779)), 0xffff);
+  EXPECT_EQ(watch.look(400, at(167'780)), 0);
+  EXPECT_EQ(watch.look(400, at(400'000)), std::nullopt);
+  EXPECT_FALSE(watch.asked());
+}
+
+// A real frame's, with 22 B of overhead: 8 us again.
+constexpr std::uint32_t kBytes = 978;
+
+RuleConfig paused_rule() {
+  RuleConfig rule;
+  rule.name = "r";
+  rule.delay = Duration{1'000'000};
+  rule.queue = kQueue;
+  rule.queue->overhead = 1000 - kBytes;
+  rule.queue->pfc = PauseConfig{.priority = 3};
+  return rule;
+}
+
+/// Frames that come every 10 us, and pauses of any length at any time: whatever is asked, a frame
+/// begins to leave as soon as the one before has left and no pause is on.
+TEST(Pause, EveryFrameLeavesWhenItsTurnComesAndNobodyHasAskedForSilence) {
+  const RuleConfig rule = paused_rule();
+  Link<int> link(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {.capacity = 1024});
+  test::VirtualRun run(link);
+  const auto frame = test::roce_frame(1, 1, 918);
+  ASSERT_EQ(frame.size(), kBytes);
+  const Chance chance(4, 4);
+  std::vector<std::pair<std::int64_t, std::int64_t>> pauses;  // at, until
+  std::vector<std::int64_t> came;
+  for (int i = 0; i < 400; ++i) {
+    const std::int64_t now = i * 10'000;
+    if (chance.bits(static_cast<std::uint64_t>(i)) % 8 == 0) {
+      const auto quanta =
+          static_cast<std::uint16_t>(chance.bits(static_cast<std::uint64_t>(i), 1) % 90);
+      run.advance(at(now + 1));
+      link.pause(ask(3, quanta), at(now + 1));
+      link.pause(ask(2, 0xffff), at(now + 1));  // another priority's
+      pauses.emplace_back(now + 1, now + 1 + quanta * 512);
+    }
+    ASSERT_TRUE(run.admit(i, frame, at(now + 5)));
+    came.push_back(now + 5);
+  }
+  run.finish();
+  ASSERT_EQ(run.exits().size(), came.size());
+  ASSERT_GT(pauses.size(), 20U);
+  std::int64_t free = 0;
+  for (std::size_t i = 0; i < came.size(); ++i) {
+    const std::int64_t turn = std::max(free, came[i]);
+    std::int64_t start = turn;
+    for (const auto& [asked_at, until] : pauses) {
+      if (asked_at >= start) break;
+      start = std::max(turn, until);
+    }
+    free = start + 8000;
+    ASSERT_EQ(run.exits()[i].handle, static_cast<int>(i));
+    ASSERT_EQ(to_ns(run.exits()[i].at), free + 1'000'000) << i;
+  }
+  const RuleStats stats = link.pipeline().rules()[0].stats();
+  EXPECT_EQ(stats.pauses.heard, pauses.size());
+  for (const Check& check : audit(rule, stats)) EXPECT_TRUE(check.holds()) << check.what;
+  EXPECT_TRUE(link.accounting().holds());
+}
+
+TEST(Pause, AQueueAsksAndGoesOnAskingUntilItHasEmptied) {
+  RuleConfig rule = paused_rule();
+  rule.queue->pfc->emit = PauseConfig::Thresholds{10 * kBytes, 4 * kBytes};
+  rule.queue->pfc->link_bps = 10e9;  // again after 1,677,696 ns
+  Link<int> link(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {.capacity = 1024});
+  const auto frame = test::roce_frame(1, 1, 918);
+  const auto envelope = roce::open_envelope(frame);
+  for (int i = 0; i < 9; ++i) ASSERT_TRUE(link.admit(i, envelope, at(0)));
+  EXPECT_EQ(link.asks_for(at(0)), std::nullopt);
+  EXPECT_EQ(link.next_ask(), ReleaseQueue<int>::kNever);
+  ASSERT_TRUE(link.admit(9, envelope, at(0)));
+  EXPECT_EQ(link.asks_for(at(0)), ask(3, 0xffff));
+  // It listens itself, too, and stands still for 5 ms.
+  link.pause(ask(3, 9766), at(0));
+  std::vector<std::pair<std::int64_t, std::uint16_t>> asked;
+  while (link.next_ask() != ReleaseQueue<int>::kNever) {
+    const Instant now = link.next_ask();
+    if (const auto wish = link.asks_for(now)) asked.emplace_back(to_ns(now), *wish->quanta[3]);
+  }
+  // One frame was being sent, nine wait until 5,000,192 ns, and it ends with the sixth that left.
+  const std::vector<std::pair<std::int64_t, std::uint16_t>> expected = {
+      {1'677'696, 0xffff}, {3'355'392, 0xffff}, {5'033'088, 0xffff}, {5'040'192, 0}};
+  EXPECT_EQ(asked, expected);
+  EXPECT_EQ(link.pipeline().rules()[0].stats().pauses.asked, 4U);
+  EXPECT_EQ(link.pipeline().rules()[0].stats().pauses.ended, 1U);
+}
+
+/// As many as there are priorities: each has a line, which the others' pauses don't touch.
+TEST(Pause, EachPriorityIsSilentByItself) {
+  std::vector<RuleConfig> rules;
+  for (std::uint8_t i = 0; i < wire::kPriorities; ++i) {
+    rules.push_back(paused_rule());
+    rules.back().name = std::to_string(i);
+    rules.back().match.dest_qp = {{i + 2U, i + 2U}};
+    rules.back().queue->pfc->priority = i;
+  }
+  for (std::uint8_t silent = 0; silent < wire::kPriorities; ++silent) {
+    Link<int> link(Pipeline(Direction::west_to_east, 1, rules), {.capacity = 64});
+    test::VirtualRun run(link);
+    link.pause(ask(silent, 1000), at(0));
+    for (int i = 0; i < int{wire::kPriorities}; ++i)
+      ASSERT_TRUE(run.admit(i, test::roce_frame(static_cast<std::uint32_t>(i) + 2, 0, 918), at(1)));
+    run.finish();
+    ASSERT_EQ(run.exits().size(), std::size_t{wire::kPriorities});
+    for (const auto& exit : run.exits())
+      EXPECT_EQ(to_ns(exit.at), (exit.handle == silent ? 512'000 : 1) + 8000 + 1'000'000);
+    EXPECT_EQ(run.exits().back().handle, silent);
+  }
+}
+
+TEST(Pause, WhoIsReplacedAsksNoMore) {
+  RuleConfig rule = paused_rule();
+  rule.queue->pfc->emit = PauseConfig::Thresholds{kBytes, 0};
+  Link<int> link(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {.capacity = 16});
+  const auto frame = test::roce_frame(1, 1, 918);
+  ASSERT_TRUE(link.admit(0, roce::open_envelope(frame), at(0)));
+  EXPECT_TRUE(link.asks_for(at(0)));
+  EXPECT_NE(link.next_ask(), ReleaseQueue<int>::kNever);
+  rule.queue->pfc.reset();
+  Link<int>::Standby next(
+      Pipeline(Direction::west_to_east, 1, std::span(&rule, 1), {}, link.pipeline().rule_names()));
+  link.replace(next, at(10));
+  EXPECT_EQ(link.next_ask(), ReleaseQueue<int>::kNever);
+  link.pause(ask(3, 100), at(20));
+  EXPECT_EQ(link.next_release(), at(1'008'000));
+}
+
+TEST(Pause, FramesThatAreHeardOrMadeAreAccountedFor) {
+  const RuleConfig rule = paused_rule();
+  Pipeline pipeline(Direction::east_to_west, 1, std::span(&rule, 1));
+  EXPECT_TRUE(pipeline.takes_pauses());
+  test::Recorder ledger;
+  Link<int> link(std::move(pipeline), {.capacity = 16, .egress_capacity = 1}, &ledger);
+  const auto frame = wire::pfc_frame({}, ask(3, 7));
+  link.consume(roce::open_envelope(frame), at(5));
+  EXPECT_TRUE(link.create(1, 60, at(6)));
+  EXPECT_FALSE(link.create(2, 60, at(7)));
+  link.sent(1, at(8));
+  link.flush_ledger();
+  const Accounting accounting = link.accounting();
+  EXPECT_TRUE(accounting.holds());
+  EXPECT_EQ(accounting.direction.consumed.frames, 1U);
+  EXPECT_EQ(accounting.direction.created.frames, 2U);
+  EXPECT_EQ(accounting.direction.sent.frames, 1U);
+  ASSERT_EQ(ledger.records().size(), 1U);
+  EXPECT_EQ(ledger.records()[0].fate, Disposition::consumed);
+}
+
+}  // namespace
+}  // namespace lw::emulator

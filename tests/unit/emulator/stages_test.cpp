@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/stage_runs.h"
+
+namespace lw::emulator {
+namespace {
+
+using test::kManyFrames;
+using testing::ElementsAre;
+
+Instant at(std::int64_t ns) { return instant_from_ns(ns); }
+
+/// A bucket of 3000 B filled at 8 Gb/s, a byte a nanosecond; frames of 1000 B on the line.
+TEST(Police, PassesWhatTheBucketHolds) {
+  Policer police({.rate_bps = 8e9, .burst_bytes = 3000, .overhead = 0});
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(police.conforms(1000, at(5)));
+  EXPECT_FALSE(police.conforms(1000, at(5)));
+  EXPECT_FALSE(police.conforms(1000, at(1004)));
+  EXPECT_TRUE(police.conforms(1000, at(1005)));
+  // Left alone it fills up, and no further.
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(police.conforms(1000, at(1'000'000)));
+  EXPECT_FALSE(police.conforms(1000, at(1'000'000)));
+}
+
+TEST(Police, CountsAFramesOverheadAndEthernetsMinimum) {
+  Policer police({.rate_bps = 8e9, .burst_bytes = 168});
+  EXPECT_TRUE(police.conforms(40, at(0)));  // 60 + 24
+  EXPECT_TRUE(police.conforms(60, at(0)));
+  EXPECT_FALSE(police.conforms(1, at(0)));
+}
+
+/// Over a long time what passes is the bucket and the rate.
+TEST(Police, HoldsItsRate) {
+  auto config = test::stage_rule();
+  config.police = PoliceConfig{.rate_bps = 1e9, .burst_bytes = 100'000, .overhead = 24};
+  Rule rule = test::rule_of(config);
+  std::uint64_t passed = 0;
+  constexpr std::int64_t kFrames = 100'000, kApart = 1000;
+  for (std::int64_t i = 0; i < kFrames; ++i) {
+    const auto decision =
+        rule.decide(test::bare_arrival(static_cast<std::uint64_t>(i), at(i * kApart), 1000));
+    passed += decision.action != Action::drop ? 1U : 0U;
+    ASSERT_TRUE(decision.action != Action::drop || decision.stage == Stage::police);
+  }
+  const double allowed = 100'000 + static_cast<double>((kFrames - 1) * kApart) / 8;
+  EXPECT_NEAR(static_cast<double>(passed) * 1024, allowed, 1024);
+}
+
+/// 1 Gb/s: a frame of 976 B takes 1000 B of line with its overhead, 8000 ns.
+TEST(Bottleneck, FramesLeaveAtTheLinksRate) {
+  Bottleneck queue({.rate_bps = 1e9, .buffer_bytes = 10'000});
+  EXPECT_EQ(queue.enqueue(976, at(100)), at(8100));
+  EXPECT_EQ(queue.enqueue(976, at(100)), at(16'100));
+  EXPECT_EQ(queue.occupancy(at(8099)), 1952U);
+  EXPECT_EQ(queue.occupancy(at(8100)), 976U);
+  EXPECT_EQ(queue.enqueue(976, at(20'000)), at(28'000));
+}
+
+TEST(Bottleneck, DropsTheTailOfWhatItCanNotHold) {
+  Bottleneck queue({.rate_bps = 1e9, .buffer_bytes = 2000});
+  EXPECT_TRUE(queue.enqueue(1000, at(0)));
+  EXPECT_TRUE(queue.enqueue(1000, at(0)));
+  EXPECT_FALSE(queue.enqueue(60, at(0)));
+  EXPECT_TRUE(queue.enqueue(60, at(8192)));
+}
+
+/// 64 B frames at 100 Gb/s take 6.72 ns each: after 10^6 of them no fraction is lost.
+TEST(Bottleneck, LosesNoFractionsOfANanosecond) {
+  Bottleneck queue({.rate_bps = 100e9, .buffer_bytes = 100'000'000});
+  std::optional<Instant> last;
+  for (int i = 0; i < 1'000'000; ++i) last = queue.enqueue(60, at(0));
+  ASSERT_TRUE(last);
+  EXPECT_NEAR(static_cast<double>(to_ns(*last)), 6'720'000, 1);
+}
+
+TEST(Queue, DelayEmergesAndComesBeforeTheFibres) {
+  auto config = test::stage_rule();
+  config.queue = BottleneckConfig{.rate_bps = 1e9, .buffer_bytes = 2000, .overhead = 24};
+  config.delay = Duration{1'000'000};
+  Rule rule = test::rule_of(config);
+  EXPECT_EQ(rule.decide(test::bare_arrival(0, at(0), 976)).release, at(1'008'000));
+  EXPECT_EQ(rule.decide(test::bare_arrival(1, at(0), 976)).release, at(1'016'000));
+  const Decision third = rule.decide(test::bare_arrival(2, at(0), 976));
+  EXPECT_EQ(third.action, Action::drop);
+  EXPECT_EQ(third.stage, Stage::queue);
+  EXPECT_EQ(rule.stats().tail_dropped, 1U);
+  EXPECT_EQ(rule.stats().peak_queue_bytes, 1952U);
+}
+
+TEST(Duplicate, MakesCopiesOfItsShare) {
+  auto config = test::stage_rule();
+  config.duplicate = DuplicateConfig{0.05, 3};
+  Rule rule = test::rule_of(config);
+  std::uint64_t hit = 0;
+  for (std::uint64_t i = 0; i < kManyFrames; ++i) {
+    const auto copies = rule.decide(test::bare_arrival(i)).copies;
+    ASSERT_TRUE(copies == 0 || copies == 3);
+    hit += copies / 3U;
+  }
+  const auto n = static_cast<double>(kManyFrames);
+  EXPECT_NEAR(static_cast<double>(hit), n * 0.05, 4.5 * std::sqrt(n * 0.05 * 0.95));
+}
+
+/// Each copy is on its own behind: here each draws its own jitter.
+TEST(Duplicate, CopiesGoThroughTheStagesBehindByThemselves) {
+  auto config = test::stage_rule();
+  config.duplicate = DuplicateConfig{1, 2};
+  config.jitter = JitterConfig{UniformDelay{0, 1e6}, {}};
+  config.keep_order = false;
+  Rule rule = test::rule_of(config);
+  const auto arrival = test::bare_arrival(0);
+  const Decision original = rule.decide(arrival);
+  const Decision first = rule.decide_copy(arrival, original, 1);
+  const Decision second = rule.decide_copy(arrival, original, 2);
+  EXPECT_NE(original.release, first.release);
+  EXPECT_NE(first.release, second.release);
+  EXPECT_TRUE(first.acted.has(Stage::duplicate));
+  EXPECT_EQ(rule.stats().by(Stage::duplicate), 1U);
+  EXPECT_EQ(rule.stats().by(Stage::delay), 3U);
+}
+
+TEST(Reorder, HoldsItsShareBackByATime) {
+  auto config = test::stage_rule();
+  config.delay = Duration{1000};
+  config.reorder = ReorderConfig{.fraction = 0.1, .by = Duration{700}};
+  Rule rule = test::rule_of(config);
+  std::uint64_t held = 0;
+  for (std::uint64_t i = 0; i < kManyFrames; ++i) {
+    const Instant now = at(static_cast<std::int64_t>(i));
+    const Decision decision = rule.decide(test::bare_arrival(i, now));
+    const bool late = decision.release == now + Duration{1700};
+    ASSERT_TRUE(late || decision.release == now + Duration{1000});
+    ASSERT_EQ(decision.acted.has(Stage::reorder), late);
+    held += late ? 1U : 0U;
+  }
+  const auto n = static_cast<double>(kManyFrames);
+  EXPECT_NEAR(static_cast<double>(held), n * 0.1, 4.5 * std::sqrt(n * 0.09));
+}
+
+TEST(Trace, EachRowHoldsUntilTheNext) {
+  auto config = test::stage_rule();
+  config.delay = Duration{50};
+  config.queue = BottleneckConfig{.rate_bps = 8e9, .buffer_bytes = 100'000, .overhead = 0};
+  config.trace = TraceConfig{{{Duration{0}, Duration{100}, 0.0, 8e9},
+                              {Duration{10'000}, std::nullopt, 1.0, std::nullopt},
+                              {Duration{20'000}, Duration{300}, 0.0, 4e9}},
+                             Duration{30'000}};
+  Rule rule = test::rule_of(config);
+  std::uint64_t number = 0;
+  const auto decide = [&](std::int64_t ns) {
+    return rule.decide(test::bare_arrival(number++, at(ns), 1000));
+  };
+  const std::int64_t begin = 7'000'000;
+  EXPECT_EQ(decide(begin).release, at(begin + 1000 + 100));
+  EXPECT_EQ(decide(begin + 9'999).release, at(begin + 9'999 + 1000 + 100));
+  EXPECT_EQ(decide(begin + 10'000).action, Action::drop);
+  EXPECT_EQ(decide(begin + 20'000).release, at(begin + 20'000 + 2000 + 300));
+  EXPECT_EQ(decide(begin + 30'000).release, at(begin + 30'000 + 1000 + 100));
+  EXPECT_EQ(decide(begin + 100'000).action, Action::drop);
+}
+
+TEST(EventActions, ComesOnTopOfWhatTheRuleDoes) {
+  auto config = test::stage_rule();
+  config.delay = Duration{1000};
+  Rule rule = test::rule_of(config);
+  const Decision dropped = rule.decide(test::bare_arrival(0), {.drop = true});
+  EXPECT_EQ(dropped.action, Action::drop);
+  EXPECT_EQ(dropped.stage, Stage::event);
+  const Decision changed = rule.decide(
+      test::bare_arrival(1), {.mark = true, .corrupt = true, .copies = 2, .delay = Duration{500}});
+  EXPECT_TRUE(changed.mark && changed.corrupt);
+  EXPECT_EQ(changed.copies, 2);
+  EXPECT_EQ(changed.release, at(1500));
+  EXPECT_EQ(changed.line, kWheel);
+  EXPECT_EQ(rule.decide(test::bare_arrival(2)).release, at(1000));
+}
+
+/// The same frames at the same times meet the same fate, whatever else was decided before.
+TEST(Rule, DecidesTheSameForTheSameFramesAndTimes) {
+  auto config = test::stage_rule();
+  config.police = PoliceConfig{.rate_bps = 9e9, .burst_bytes = 20'000, .overhead = 24};
+  config.loss = GilbertElliott{.p = 0.01, .r = 0.2};
+  config.corrupt = CorruptConfig{.probability = 0.01};
+  config.duplicate = DuplicateConfig{0.01, 1};
+  config.queue = BottleneckConfig{.rate_bps = 8e9, .buffer_bytes = 50'000, .overhead = 24};
+  config.delay = Duration{100'000};
+  config.jitter = JitterConfig{GammaDelay{2, 1000}, Duration{50'000}};
+  config.reorder = ReorderConfig{.fraction = 0.01, .frames = 3};
+  const auto releases = [&] {
+    Rule rule = test::rule_of(config, 9);
+    std::vector<Instant> all;
+    for (std::uint64_t i = 0; i < 20'000; ++i) {
+      const Instant now = at(static_cast<std::int64_t>(i * 900 + i * i % 700));
+      all.push_back(rule.decide(test::bare_arrival(i, now)).release);
+    }
+    return all;
+  };
+  EXPECT_EQ(releases(), releases());
+}
+
+}  // namespace
+}  // namespace lw::emulator

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "emulator/queue/wheel.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "core/chance.h"
+
+namespace lw::emulator {
+namespace {
+
+struct Item {
+  Instant due;
+  std::uint32_t id = 0;
+};
+
+Instant at(std::int64_t ns) { return instant_from_ns(ns); }
+
+TEST(Wheel, EqualReleasesLeaveInTheOrderInWhichTheyCame) {
+  Wheel<Item> wheel(100);
+  for (std::uint32_t id = 0; id < 50; ++id) wheel.push({at(1000 + id % 2), id}, at(0));
+  for (std::uint32_t i = 0; i < 25; ++i, wheel.pop()) EXPECT_EQ(wheel.front().id, 2 * i);
+  for (std::uint32_t i = 0; i < 25; ++i, wheel.pop()) EXPECT_EQ(wheel.front().id, 2 * i + 1);
+  EXPECT_TRUE(wheel.empty());
+}
+
+TEST(Wheel, KnowsTheNextReleaseToTheNanosecond) {
+  Wheel<Item> wheel(10);
+  wheel.push({at(70'000'123), 1}, at(0));  // two rounds away
+  EXPECT_EQ(wheel.next(), at(70'000'123));
+  wheel.push({at(900), 2}, at(0));
+  EXPECT_EQ(wheel.next(), at(900));
+  wheel.push({at(899), 3}, at(0));
+  EXPECT_EQ(wheel.next(), at(899));
+  EXPECT_EQ(wheel.front().id, 3U);
+  wheel.pop();
+  wheel.pop();
+  EXPECT_EQ(wheel.next(), at(70'000'123));
+  EXPECT_EQ(wheel.front().id, 1U);
+}
+
+/// Held against a sorted map over a long run of pushes and pops, with delays from nothing to many
+/// rounds, bursts at one instant, and idle times.
+void run_against_a_map(std::uint64_t seed, std::int64_t most_delay, std::int64_t most_step) {
+  const Chance chance(seed, 0);
+  constexpr std::size_t kCapacity = 3000;
+  Wheel<Item> wheel(kCapacity);
+  std::multimap<Instant, std::uint32_t> expected;  // equal keys keep the order of insertion
+  Instant now = at(1'700'000'000'000'000'000);
+  for (std::uint32_t id = 0; id < 30'000; ++id) {
+    if (chance.bits(id, 0) % 4 == 0)
+      now += Duration{
+          static_cast<std::int64_t>(chance.uniform(id, 1) * static_cast<double>(most_step))};
+    while (!expected.empty() && (expected.begin()->first <= now || expected.size() == kCapacity)) {
+      ASSERT_FALSE(wheel.empty());
+      ASSERT_EQ(wheel.next(), expected.begin()->first);
+      ASSERT_EQ(wheel.front().id, expected.begin()->second);
+      now = std::max(now, expected.begin()->first);
+      wheel.pop();
+      expected.erase(expected.begin());
+    }
+    const double delay = chance.uniform(id, 2) * chance.uniform(id, 3);
+    const Instant due =
+        now + Duration{static_cast<std::int64_t>(delay * static_cast<double>(most_delay))};
+    wheel.push({due, id}, now);
+    expected.emplace(due, id);
+    ASSERT_EQ(wheel.next(), expected.begin()->first);
+  }
+  for (const auto& [due, id] : expected) {
+    ASSERT_EQ(wheel.next(), due);
+    ASSERT_EQ(wheel.front().id, id);
+    wheel.pop();
+  }
+  EXPECT_TRUE(wheel.empty());
+}
+
+TEST(Wheel, IsAPriorityQueueWithinASlot) { run_against_a_map(1, 400, 60); }
+TEST(Wheel, IsAPriorityQueueWithHundredsInASlot) { run_against_a_map(5, 6000, 2); }
+TEST(Wheel, IsAPriorityQueueWithinARound) { run_against_a_map(2, 3'000'000, 8000); }
+TEST(Wheel, IsAPriorityQueueOverManyRounds) { run_against_a_map(3, 900'000'000, 900'000); }
+TEST(Wheel, IsAPriorityQueueWhenSeldomUsed) { run_against_a_map(4, 1'000'000, 400'000'000); }
+
+}  // namespace
+}  // namespace lw::emulator
