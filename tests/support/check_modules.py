@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks the structure of the tree: which module includes which, folders without cycles, sizes.
+
+The compiler enforces most of the layers, as each module is a static library with only its own
+dependencies. This script covers what a compiler cannot see: our own modules, headers that every
+compiler finds, and the folders inside the programs. Exit 1 with one line per violation; run by
+./dev check and by the tests."""
+
+import collections
+import pathlib
+import re
+import sys
+
+# What a module may include besides itself.
+MODULES = {
+    'core': set(),
+    'wire': {'core'},
+    'roce': {'core', 'wire'},
+    'transport': {'core', 'wire', 'roce'},
+    'emulator': {'core', 'wire', 'roce'},
+    'sim': {'core', 'wire', 'roce', 'transport', 'emulator'},
+    'capture': {'core'},
+    'nic': {'core'},
+    'report': {'core'},
+    'app': {'core', 'report'},
+    # A profile fills the configuration types of the modules that it describes.
+    'config': {'core', 'wire', 'roce', 'emulator', 'capture'},
+}
+PROGRAMS = ('gen', 'impair', 'dissect')
+
+# Libraries, and the places that may include them.
+LIBRARIES = {
+    r'rte_': {'lib/nic', 'gen', 'impair'},
+    r'pcap': {'lib/capture'},
+    r'isa-l|isa-l\.h': {'lib/wire'},
+    r'toml\+\+|toml\.hpp': {'lib/config'},
+    r'nlohmann/': {'lib/report', 'gen', 'impair', 'dissect'},
+    r'CLI/': {'lib/app'},
+    r'infiniband/|rdma/': {'gen'},
+}
+# Modules without a clock: their callers pass the time.
+TIMELESS = {'lib/core', 'lib/wire', 'lib/roce', 'lib/emulator', 'lib/transport', 'lib/sim'}
+CLOCKS = re.compile(r'\b(steady_clock|system_clock|clock_gettime|gettimeofday|rte_rdtsc)\b')
+
+TOP_LEVEL = {
+    'meson.build', 'lib', 'gen', 'impair', 'dissect', 'profiles', 'tests', 'pcaps', 'docs',
+    'packaging', 'README.md', 'dev', 'ARCHITECTURE.md', 'LICENSE',
+}
+MOST_FILES = 450  # product .h and .cpp files in all
+MOST_FILES_IN_A_FOLDER = collections.defaultdict(lambda: 30, {'lib/wire': 60})
+# A command's .cpp is reached through the command list and has no header of its own.
+COMMAND_FOLDERS = ('gen/commands', 'impair/cli')
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+
+
+def sources(root):
+    for top in ('lib',) + PROGRAMS:
+        for path in sorted((root / top).rglob('*')):
+            if path.suffix in ('.h', '.cpp'):
+                yield path
+
+
+def includes(path):
+    """(line number, quote, included name) of each include of a file."""
+    for number, line in enumerate(path.read_text(encoding='utf-8').splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, *match.groups()
+
+
+def module_of(path, root):
+    """lib/wire for a file of a library module, gen for a file of a program."""
+    parts = path.relative_to(root).parts
+    return '/'.join(parts[:2]) if parts[0] == 'lib' else parts[0]
+
+
+def layer_violation(place, target):
+    """Why `place` may not include the module or program `target`, or None."""
+    if place.startswith('lib/'):
+        module = place.removeprefix('lib/')
+        if target in PROGRAMS:
+            return 'a library module never includes a program'
+        if target != module and target not in MODULES.get(module, set()):
+            return f'lib/{module} may include {sorted(MODULES.get(module, set())) or "only core"}'
+    elif target in PROGRAMS and target != place:
+        return 'programs never include each other'
+    return None
+
+
+def check_file(path, root):
+    place = module_of(path, root)
+    name = path.relative_to(root)
+    lines = path.read_text(encoding='utf-8').splitlines()
+    if not lines or 'SPDX-License-Identifier: BSD-3-Clause' not in lines[0]:
+        yield f'{name}:1: expected the SPDX line first'
+    for number, line in enumerate(lines, 1):
+        if place in TIMELESS and CLOCKS.search(line):
+            yield f'{name}:{number}: {place} reads a clock; expected the time as a parameter'
+    for number, quote, included in includes(path):
+        if quote == '"':
+            reason = layer_violation(place, included.split('/')[0])
+            if reason:
+                yield f'{name}:{number}: includes {included}: {reason}'
+        for library, allowed in LIBRARIES.items():
+            if re.match(library, included) and place not in allowed:
+                yield f'{name}:{number}: includes <{included}>, which only {sorted(allowed)} may'
+
+
+def folder_graph(root):
+    """Which folder of a program includes which: {folder: {folder: example}}."""
+    graph = collections.defaultdict(dict)
+    for path in sources(root):
+        folder = path.relative_to(root).parent.as_posix()
+        if folder.startswith('lib/'):
+            continue
+        for number, quote, included in includes(path):
+            target = pathlib.PurePosixPath(included).parent.as_posix()
+            if quote == '"' and target != folder and target.split('/')[0] in PROGRAMS:
+                graph[folder].setdefault(target, f'{path.relative_to(root)}:{number}')
+    return graph
+
+
+def folder_cycles(root):
+    """A line for each pair of folders that reach each other."""
+    graph = folder_graph(root)
+
+    def reached(start):
+        seen, todo = set(), [start]
+        while todo:
+            for target in graph.get(todo.pop(), ()):
+                if target not in seen:
+                    seen.add(target)
+                    todo.append(target)
+        return seen
+
+    reach = {folder: reached(folder) for folder in graph}
+    for folder, targets in sorted(graph.items()):
+        for target, example in sorted(targets.items()):
+            if folder in reach.get(target, ()):
+                yield f'{example}: {folder} includes {target}, which includes {folder}: a cycle'
+
+
+def size_violations(root):
+    files = list(sources(root))
+    if len(files) > MOST_FILES:
+        yield f'{len(files)} product files; at most {MOST_FILES}'
+    counts = collections.Counter(path.relative_to(root).parent.as_posix() for path in files)
+    for folder, count in sorted(counts.items()):
+        most = MOST_FILES_IN_A_FOLDER[folder]
+        if count > most:
+            yield f'{folder}: {count} files; at most {most}'
+
+
+def orphans(root):
+    """A .cpp has the name of its header, except commands and main.cpp."""
+    for path in sources(root):
+        folder = path.relative_to(root).parent.as_posix()
+        if path.suffix != '.cpp' or path.name == 'main.cpp' or folder in COMMAND_FOLDERS:
+            continue
+        if path.stem.endswith('_command') or path.with_suffix('.h').exists():
+            continue
+        yield f'{path.relative_to(root)}: expected a header of the same name'
+
+
+def violations(root):
+    for path in sources(root):
+        yield from check_file(path, root)
+    for entry in sorted(root.iterdir()):
+        if entry.name.startswith('.') or entry.name.startswith('build'):
+            continue
+        if entry.name not in TOP_LEVEL:
+            yield f'{entry.name}: not a part of the top level'
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    found = [*violations(root), *folder_cycles(root), *size_violations(root), *orphans(root)]
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
