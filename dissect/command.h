@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/error.h"
+#include "app/print_error.h"
 
 namespace lw::dissect {
 
@@ -15,7 +15,7 @@ void add_verify(CLI::App& app, int& exit);
 void add_summary(CLI::App& app, int& exit);
 void add_compare(CLI::App& app, int& exit);
 
-/// Says the error on standard error, behind what was printed so far, and gives its exit code.
-int report_error(const Error& error);
+/// Prints the error; returns its exit code.
+inline int report_error(const Error& error) { return to_int(print_error(error)); }
 
 }  // namespace lw::dissect

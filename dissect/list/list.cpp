@@ -61,12 +61,6 @@ int run_list(const ListOptions& options) {
 
 }  // namespace
 
-int report_error(const Error& error) {
-  std::fflush(stdout);
-  fmt::print(stderr, "roce-dissect: {}\n", error.message);
-  return to_int(error.exit);
-}
-
 void add_list(CLI::App& app, int& exit) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* list = app.add_subcommand("list", "One line a frame, fields named as in Wireshark");

@@ -33,9 +33,9 @@ Result<PortPacings> pacings_of(const std::vector<std::string>& names) {
 
 ExitCode check(const CheckOptions& options) {
   const auto profile = config::load_flow_profile(options.profile);
-  if (!profile) return complain(profile.error());
+  if (!profile) return print_error(profile.error());
   const auto pacings = pacings_of(options.ports);
-  if (!pacings) return complain(pacings.error());
+  if (!pacings) return print_error(pacings.error());
   fmt::print("{}", options.json ? preview_json(*profile, options.frames, *pacings)
                                 : preview_text(*profile, options.frames, *pacings));
   return ExitCode::done;

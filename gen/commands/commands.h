@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/error.h"
+#include "app/print_error.h"
 
 namespace lw::gen {
 
@@ -24,8 +24,5 @@ void add_plan_command(CLI::App& program, Command& chosen);
 void add_experiment_command(CLI::App& program, Command& chosen);
 void add_check_command(CLI::App& program, Command& chosen);
 void add_opcodes_command(CLI::App& program, Command& chosen);
-
-/// Says on stderr what went wrong, and returns the exit code that goes with it.
-ExitCode complain(const Error& error);
 
 }  // namespace lw::gen

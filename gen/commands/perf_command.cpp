@@ -5,7 +5,7 @@
 
 #include "gen/commands/commands.h"
 #include "gen/commands/perf_usage.h"
-#include "gen/commands/stop_signal.h"
+#include "app/stop_signal.h"
 #include "gen/commands/transport_option.h"
 #include "gen/perf/report/buffer_study.h"
 #include "gen/perf/report/perf_capture.h"
@@ -132,13 +132,13 @@ Result<void> run_live(const PerfCommand& command, const sim::PerfConfig& config,
 
 ExitCode perf(const PerfCommand& command, const std::atomic<bool>& stop) {
   const auto config = config_of(command);
-  if (!config) return complain(config.error());
+  if (!config) return print_error(config.error());
   if (!command.study.empty()) {
     const auto studied = study_buffers(*config, command.study, command.json);
-    return studied ? ExitCode::done : complain(studied.error());
+    return studied ? ExitCode::done : print_error(studied.error());
   }
   const auto ran = command.sim ? run_simulated(command, *config) : run_live(command, *config, stop);
-  return ran ? ExitCode::done : complain(ran.error());
+  return ran ? ExitCode::done : print_error(ran.error());
 }
 
 void add_real_time_options(CLI::App* command, PerfCommand& options) {

@@ -21,7 +21,7 @@ void add_plan_command(CLI::App& program, Command& chosen) {
   command->callback([&chosen, options, json] {
     chosen = [options, json] {
       const auto config = perf_config(*options);
-      if (!config) return complain(config.error());
+      if (!config) return print_error(config.error());
       const Plan result = plan(*config);
       fmt::print("{}", *json ? plan_json(*config, result) : plan_text(*config, result));
       return ExitCode::done;

@@ -7,7 +7,7 @@
 
 #include "gen/commands/commands.h"
 #include "gen/commands/options.h"
-#include "gen/commands/stop_signal.h"
+#include "app/stop_signal.h"
 #include "gen/receive/measure_options.h"
 #include "gen/receive/receiver.h"
 #include "gen/tx/ports.h"
@@ -99,13 +99,13 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
 
 ExitCode receive_and_report(const ReceiveOptions& options) {
   const auto expected = load_expected(options.expect);
-  if (!expected) return complain(expected.error());
+  if (!expected) return print_error(expected.error());
   const FlowNames names = *expected ? names_in(**expected) : FlowNames{};
   Measurement measurement(options.choices.measure);
   const auto file = only_file(options);
   const auto report = file ? receive_file(*file, measurement, options.limits)
                            : receive(options, measurement, names);
-  if (!report) return complain(report.error());
+  if (!report) return print_error(report.error());
   Verdict verdict;
   if (*expected) {
     judge_received(verdict, **expected, measurement, nullptr);
@@ -121,7 +121,7 @@ ExitCode receive_and_report(const ReceiveOptions& options) {
   if (!options.choices.histogram.empty()) {
     const auto csv = histogram_csv(measurement, names);
     if (auto kept = write_file(options.choices.histogram, csv); !kept) {
-      return complain(kept.error());
+      return print_error(kept.error());
     }
   }
   return verdict.holds() ? ExitCode::done : ExitCode::failed;

@@ -6,7 +6,7 @@
 
 #include "gen/commands/commands.h"
 #include "gen/commands/options.h"
-#include "gen/commands/stop_signal.h"
+#include "app/stop_signal.h"
 #include "gen/replay/replay.h"
 
 namespace lw::gen {
@@ -66,7 +66,7 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
 
 ExitCode replay(const ReplayOptions& options) {
   const auto report = options.port.empty() ? replay_to_file(options) : replay_to_port(options);
-  if (!report) return complain(report.error());
+  if (!report) return print_error(report.error());
   std::FILE* out = options.pcap == "-" ? stderr : stdout;
   fmt::print(out, "{}", options.json ? to_json(*report) : to_text(*report));
   return report->not_sent > 0 ? ExitCode::failed : ExitCode::done;

@@ -6,7 +6,7 @@
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/dcqcn_options.h"
-#include "gen/commands/stop_signal.h"
+#include "app/stop_signal.h"
 #include "gen/perf/cm/passive_side.h"
 #include "gen/perf/session/ground.h"
 #include "nic/clock.h"
@@ -108,18 +108,18 @@ Result<std::uint64_t> serve(const RespondOptions& options, Ground& ground,
 
 ExitCode respond(const RespondOptions& options, const std::atomic<bool>& stop) {
   const auto own = address_of(options.endpoint, 2);
-  if (!own) return complain(own.error());
+  if (!own) return print_error(own.error());
   auto ground = Ground::open(options.endpoint, *own);
-  if (!ground) return complain(ground.error());
+  if (!ground) return print_error(ground.error());
   fmt::print(stderr, "ready\n");
   if (auto up = (*ground)->wait_link(kLinkPatience, stop); !up) {
-    return stop.load() ? ExitCode::done : complain(up.error());
+    return stop.load() ? ExitCode::done : print_error(up.error());
   }
   const auto wrong = serve(options, **ground, stop);
-  if (!wrong) return complain(wrong.error());
-  if (auto closed = (*ground)->close(); !closed) return complain(closed.error());
+  if (!wrong) return print_error(wrong.error());
+  if (auto closed = (*ground)->close(); !closed) return print_error(closed.error());
   if (*wrong == 0) return ExitCode::done;
-  return complain({fmt::format("{} sessions were not in order", *wrong), ExitCode::failed});
+  return print_error({fmt::format("{} sessions were not in order", *wrong), ExitCode::failed});
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "gen/commands/commands.h"
-#include "gen/commands/stop_signal.h"
+#include "app/stop_signal.h"
 #include "gen/receive/measure_options.h"
 #include "gen/report/run_summary.h"
 
@@ -28,17 +28,17 @@ ExitCode keep_histogram(const RunOptions& options, const Measurement& measuremen
                         const FlowNames& names) {
   if (options.choices.histogram.empty()) return ExitCode::done;
   const auto kept = write_file(options.choices.histogram, histogram_csv(measurement, names));
-  return kept ? ExitCode::done : complain(kept.error());
+  return kept ? ExitCode::done : print_error(kept.error());
 }
 
 ExitCode run(const RunOptions& options) {
   auto profile = config::load_flow_profile(options.profile);
-  if (!profile) return complain(profile.error());
+  if (!profile) return print_error(profile.error());
   Measurement measurement(options.choices.measure);
   Measurement* receives = options.receive.empty() ? nullptr : &measurement;
   auto report = options.ports.empty() ? run_to_file(*profile, options)
                                       : run_to_ports(*profile, options, receives);
-  if (!report) return complain(report.error());
+  if (!report) return print_error(report.error());
   report->profile = profile->name;
   report->seed = options.seed.value_or(profile->seed);
   // A capture on standard output leaves no room for a report there.

@@ -8,7 +8,7 @@
 
 #include "gen/commands/commands.h"
 #include "gen/commands/options.h"
-#include "gen/commands/stop_signal.h"
+#include "app/stop_signal.h"
 #include "gen/study/search_report.h"
 #include "gen/study/trial_run.h"
 
@@ -114,12 +114,12 @@ Result<void> write_files(const std::vector<SizeSearch>& searches, const SearchOp
 
 ExitCode search_and_report(const SearchOptions& options) {
   auto profile = config::load_flow_profile(options.profile);
-  if (!profile) return complain(profile.error());
+  if (!profile) return print_error(profile.error());
   const auto searches = search(*profile, options);
-  if (!searches) return complain(searches.error());
+  if (!searches) return print_error(searches.error());
   if (!options.out.empty()) {
     if (const auto written = write_files(*searches, options, profile->name); !written) {
-      return complain(written.error());
+      return print_error(written.error());
     }
   }
   fmt::print("{}", options.json ? to_json(*searches, options.search) : to_text(*searches));

@@ -124,24 +124,24 @@ std::size_t too_far(const Outcome& outcome) {
 
 ExitCode experiment_command(Options options) {
   const auto profile = config::load_experiment_profile(options.file);
-  if (!profile) return complain(profile.error());
+  if (!profile) return print_error(profile.error());
   auto set = pairs_of(options.set, "--set"), only = pairs_of(options.only, "--only");
-  if (!set) return complain(set.error());
-  if (!only) return complain(only.error());
+  if (!set) return print_error(set.error());
+  if (!only) return print_error(only.error());
   options.changes.set = std::move(*set);
   options.changes.only = std::move(*only);
-  if (const auto tables = check_tables(*profile); !tables) return complain(tables.error());
+  if (const auto tables = check_tables(*profile); !tables) return print_error(tables.error());
   auto cells = cells_of(*profile, options.changes);
-  if (!cells) return complain(cells.error());
+  if (!cells) return print_error(cells.error());
   const auto outcome = run(*profile, options, std::move(*cells));
-  if (!outcome) return complain(outcome.error());
+  if (!outcome) return print_error(outcome.error());
   fmt::print("{}", to_text(*outcome));
   fmt::print("\n{} cells in {:.1f} s\n", outcome->results.cells.size(), outcome->results.elapsed_s);
   const std::string folder = options.out.empty() ? profile->name + "-results" : options.out;
-  if (const auto wrote = write_all(*outcome, folder); !wrote) return complain(wrote.error());
+  if (const auto wrote = write_all(*outcome, folder); !wrote) return print_error(wrote.error());
   const std::size_t far = too_far(*outcome);
   if (far == 0) return ExitCode::done;
-  return complain(
+  return print_error(
       {fmt::format("{} figures are further from the published ones than asked for", far),
        ExitCode::failed});
 }

@@ -103,7 +103,7 @@ Json check_json(const ImpairProfile& profile) {
 
 ExitCode check(const Options& options) {
   const auto profile = config::load_impair_profile(options.profile);
-  if (!profile) return complain(profile.error());
+  if (!profile) return print_error(profile.error());
   if (options.json) {
     fmt::print("{}\n", check_json(*profile).dump());
   } else {
@@ -113,7 +113,7 @@ ExitCode check(const Options& options) {
     fmt::print("memory: {}\n", arithmetic(*profile));
   }
   const auto fits = check_memory(*profile, available_memory());
-  return fits ? ExitCode::done : complain(fits.error());
+  return fits ? ExitCode::done : print_error(fits.error());
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/error.h"
+#include "app/print_error.h"
 
 namespace lw::impair {
 
@@ -18,8 +18,5 @@ void add_ctl_command(CLI::App& program, Command& chosen);
 void add_ledger_command(CLI::App& program, Command& chosen);
 void add_replay_command(CLI::App& program, Command& chosen);
 void add_run_command(CLI::App& program, Command& chosen);
-
-/// Says what went wrong on stderr; its exit code.
-ExitCode complain(const Error& error);
 
 }  // namespace lw::impair

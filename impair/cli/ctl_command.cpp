@@ -63,13 +63,13 @@ void print(const Json& answer, const Options& options) {
 
 ExitCode ask(const Options& options) {
   const auto text = request(options.socket, options.request.dump() + "\n");
-  if (!text) return complain(text.error());
+  if (!text) return print_error(text.error());
   const Json answer = Json::parse(*text, nullptr, false);
   if (!answer.is_object() || !answer.contains("ok"))
-    return complain(
+    return print_error(
         {fmt::format("{}: not a roce-impair's socket", options.socket), ExitCode::environment});
   if (!answer["ok"].get<bool>())
-    return complain({answer.value("error", ""), ExitCode{answer.value("exit", 1)}});
+    return print_error({answer.value("error", ""), ExitCode{answer.value("exit", 1)}});
   print(answer, options);
   return ExitCode::done;
 }

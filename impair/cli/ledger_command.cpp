@@ -17,7 +17,7 @@ ExitCode print(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   // A folder opens, but has nothing to be read.
   if (!file || (file.peek(), file.bad()))
-    return complain({fmt::format("can't read {}: {}", path, std::strerror(errno))});
+    return print_error({fmt::format("can't read {}: {}", path, std::strerror(errno))});
   file.clear();
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   const auto end =
@@ -25,9 +25,9 @@ ExitCode print(const std::string& path) {
                           [](const emulator::LedgerRecord& record, const RuleNames& names) {
                             fmt::print("{}\n", ledger_line(record, names, 0));
                           });
-  if (!end) return complain({fmt::format("{}: {}", path, end.error()), ExitCode::failed});
+  if (!end) return print_error({fmt::format("{}: {}", path, end.error()), ExitCode::failed});
   if (!*end)
-    return complain({path + ": the ledger has no end: its writer was stopped", ExitCode::failed});
+    return print_error({path + ": the ledger has no end: its writer was stopped", ExitCode::failed});
   if ((*end)->skipped > 0)
     fmt::print(stderr, "{} records were skipped when it was written\n", (*end)->skipped);
   return ExitCode::done;

@@ -20,12 +20,12 @@ struct Options {
 
 ExitCode run(const Options& options) {
   const auto profile = LiveProfile::load(options.profile, options.seed);
-  if (!profile) return complain(profile.error());
+  if (!profile) return print_error(profile.error());
   ReplayConfig config = options.replay;
   if (options.direction == "east-to-west")
     config.input.direction = emulator::Direction::east_to_west;
   const auto outcome = replay(*profile, config);
-  if (!outcome) return complain(outcome.error());
+  if (!outcome) return print_error(outcome.error());
   // The capture itself may be on standard output.
   std::FILE* out = options.replay.out == "-" ? stderr : stdout;
   if (options.json) {
@@ -40,7 +40,7 @@ ExitCode run(const Options& options) {
                "roce-impair: {}: {} frames came in that aren't in it, by the numbers of those that "
                "are: from there on draws and counts of frames aren't the run's\n",
                config.input.in, outcome->not_captured);
-  if (outcome->damage) return complain(*outcome->damage);
+  if (outcome->damage) return print_error(*outcome->damage);
   return outcome->report.holds() ? ExitCode::done : ExitCode::failed;
 }
 

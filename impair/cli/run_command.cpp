@@ -96,11 +96,11 @@ Result<RunConfig> run_config(const Options& options) {
 
 ExitCode execute(const Options& options) {
   const auto version = LiveProfile::load(options.profile, options.seed);
-  if (!version) return complain(version.error());
+  if (!version) return print_error(version.error());
   const auto config = run_config(options);
-  if (!config) return complain(config.error());
+  if (!config) return print_error(config.error());
   const auto report = run(*version, *config);
-  if (!report) return complain(report.error());
+  if (!report) return print_error(report.error());
   fmt::print("{}", options.json ? to_json(*report).dump() + "\n" : to_text(*report));
   return report->holds() ? ExitCode::done : ExitCode::failed;
 }

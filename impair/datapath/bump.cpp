@@ -70,7 +70,7 @@ void Bump::work_westward(const RunConfig& config, const std::stop_token& over) {
 void Bump::work_alone(const RunConfig& config, const StopSignal& stop) {
   Idle idle(config.idle);
   Progress progress(start_);
-  for (unsigned turns = 1; !stop.asked().load(std::memory_order_relaxed); ++turns) {
+  for (unsigned turns = 1; !stop.requested().load(std::memory_order_relaxed); ++turns) {
     if (turn(true)) {
       idle.busy();
     } else {
@@ -88,7 +88,7 @@ void Bump::drain(const StopSignal& stop) {
   const Instant give_up = nic::now() + longest_stay_ + kDrainMargin;
   Idle idle(IdleMode::adaptive);
   while (eastward_.link().inside() + westward_.link().inside() > 0) {
-    if (stop.insisted() || nic::now() >= give_up) break;
+    if (stop.forced() || nic::now() >= give_up) break;
     serve_others();
     if (turn(false)) {
       idle.busy();

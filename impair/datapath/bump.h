@@ -5,7 +5,7 @@
 #include <memory>
 #include <thread>
 
-#include "impair/cli/stop_signal.h"
+#include "app/stop_signal.h"
 #include "impair/control/appointment.h"
 #include "impair/control/handover.h"
 #include "impair/control/timed_change.h"

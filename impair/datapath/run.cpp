@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "impair/cli/stop_signal.h"
+#include "app/stop_signal.h"
 #include "impair/control/services.h"
 #include "impair/datapath/bump.h"
 #include "impair/datapath/equipment.h"
@@ -49,7 +49,7 @@ Result<std::unique_ptr<Recording>> open_recording(const config::ImpairProfile& p
 
 Result<void> wait_links(Equipment& equipment, const RunConfig& config, const StopSignal& stop) {
   for (nic::Port* port : {&equipment.west, &equipment.east})
-    if (auto up = port->wait_link(config.wait, stop.asked()); !up) return up;
+    if (auto up = port->wait_link(config.wait, stop.requested()); !up) return up;
   fmt::print(stderr, "ready\n");
   std::fflush(stderr);
   if (config.ready_file && !(std::ofstream(*config.ready_file) << "ready\n"))
