@@ -8,7 +8,7 @@
 
 namespace lw::gen {
 
-RunCompanion::RunCompanion(Neighbourhood& neighbourhood, std::span<nic::Port* const> receivers,
+RunCompanion::RunCompanion(NeighborTable& neighbourhood, std::span<nic::Port* const> receivers,
                            Measurement* measurement, Watch& watch, FlowNames names)
     : neighbourhood_(neighbourhood),
       receivers_(receivers.begin(), receivers.end()),
@@ -17,12 +17,12 @@ RunCompanion::RunCompanion(Neighbourhood& neighbourhood, std::span<nic::Port* co
       names_(std::move(names)) {
   if (measurement == nullptr) return;
   listener_.emplace(*measurement, nullptr);
-  for (nic::Port* port : receivers_) neighbourhood.leave_to_listener(*port);
+  for (nic::Port* port : receivers_) neighbourhood.stop_polling(*port);
 }
 
 Result<void> RunCompanion::poll() {
   for (nic::Port* port : receivers_) {
-    if (auto count = listener_->poll(*port, neighbourhood_.station_of(*port)); !count)
+    if (auto count = listener_->poll(*port, neighbourhood_.responder_of(*port)); !count)
       return std::unexpected(count.error());
   }
   return {};

@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "gen/arp/neighbourhood.h"
+#include "gen/arp/neighbor_table.h"
 #include "gen/receive/listener.h"
 #include "gen/report/run_report.h"
 #include "gen/stats/watch.h"
@@ -17,7 +17,7 @@ namespace lw::gen {
 class RunCompanion {
  public:
   /// `measurement` may be null: nothing is received then. All outlive the companion.
-  RunCompanion(Neighbourhood& neighbourhood, std::span<nic::Port* const> receivers,
+  RunCompanion(NeighborTable& neighbourhood, std::span<nic::Port* const> receivers,
                Measurement* measurement, Watch& watch, FlowNames names);
 
   /// Whether frames may come at any time, so that the loop must not sleep.
@@ -45,7 +45,7 @@ class RunCompanion {
   Result<void> show(Instant now, const std::vector<FlowTally>& sent, std::optional<Duration> left);
   [[nodiscard]] bool all_came(const std::vector<FlowTally>& sent) const;
 
-  Neighbourhood& neighbourhood_;
+  NeighborTable& neighbourhood_;
   std::vector<nic::Port*> receivers_;
   Measurement* measurement_;
   std::optional<Listener> listener_;

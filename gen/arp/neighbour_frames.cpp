@@ -129,14 +129,15 @@ void advertise(const Envelope& e, const Solicitation& solicitation, const MacAdd
                 {.type = wire::kTargetLinkAddress, .mac = mac}, out);
 }
 
-std::optional<Whereabouts> advertised(const Envelope& e) {
+std::optional<NeighborEntry> advertised(const Envelope& e) {
   const auto message = open_message(e, wire::kNeighbourAdvertisement);
   if (!message || !message->options.target) return std::nullopt;
-  return Whereabouts{message->neighbour->target, *message->options.target};
+  return NeighborEntry{message->neighbour->target, *message->options.target};
 }
 
-std::vector<std::byte> who_has(const OwnAddress& asker, std::span<const wire::VlanFields> vlans,
-                               const wire::IpAddress& target) {
+std::vector<std::byte> neighbor_request(const OwnAddress& asker,
+                                        std::span<const wire::VlanFields> vlans,
+                                        const wire::IpAddress& target) {
   std::vector<std::byte> out;
   if (const auto* v4 = std::get_if<wire::Ipv4Address>(&target)) {
     MacAddress everybody;

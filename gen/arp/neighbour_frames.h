@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "gen/arp/presence.h"
+#include "gen/arp/arp_responder.h"
 #include "roce/envelope.h"
 
 namespace lw::gen {
@@ -26,6 +26,6 @@ void advertise(const roce::Envelope& envelope, const Solicitation& solicitation,
                const wire::MacAddress& mac, std::vector<std::byte>& out);
 
 /// What a valid neighbour advertisement tells (RFC 4861, 7.1.2); nothing from anything else.
-std::optional<Whereabouts> advertised(const roce::Envelope& envelope);
+std::optional<NeighborEntry> advertised(const roce::Envelope& envelope);
 
 }  // namespace lw::gen

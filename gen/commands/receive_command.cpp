@@ -61,14 +61,16 @@ std::optional<std::string> only_file(const ReceiveOptions& options) {
 }
 
 /// Those who ask for the addresses that were given are answered on every port.
-std::vector<std::unique_ptr<Station>> stations_for(const ReceiveOptions& options, Ports& ports) {
-  std::vector<std::unique_ptr<Station>> stations;
+std::vector<std::unique_ptr<ResponderPort>> stations_for(const ReceiveOptions& options,
+                                                         Ports& ports) {
+  std::vector<std::unique_ptr<ResponderPort>> stations;
   if (options.answers.empty()) return stations;
   for (nic::Port& port : ports.all()) {
     const auto mac = options.mac.value_or(wire::MacAddress{port.mac_address()});
     std::vector<OwnAddress> own;
     for (const wire::IpAddress& ip : options.answers) own.push_back({mac, ip});
-    stations.push_back(std::make_unique<Station>(port, ports.pool(), Presence(std::move(own))));
+    stations.push_back(
+        std::make_unique<ResponderPort>(port, ports.pool(), ArpResponder(std::move(own))));
   }
   return stations;
 }

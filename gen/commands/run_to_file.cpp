@@ -40,7 +40,7 @@ Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptio
   if (const auto known = check_next_hops(profile); !known) return std::unexpected(known.error());
   auto writer = capture::Writer::create(options.pcap, capture::format_for(options.pcap));
   if (!writer) return std::unexpected(writer.error());
-  Scheduler scheduler(profile, options.seed);
+  TxScheduler scheduler(profile, options.seed);
   auto report = run_into_capture(profile, scheduler, *writer, options.limits);
   if (!report) return report;
   if (const auto closed = writer->close(); !closed) return std::unexpected(closed.error());

@@ -7,7 +7,7 @@
 
 #include "config/flow/flow_means.h"
 #include "core/quantity.h"
-#include "gen/arp/neighbourhood.h"
+#include "gen/arp/neighbor_table.h"
 #include "gen/commands/run_command.h"
 #include "gen/tx/port_run.h"
 
@@ -76,7 +76,7 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   const std::span<nic::Port> senders = std::span(ports->all()).first(options.ports.size());
   if (auto fits = check_links(profile, senders); !fits) return std::unexpected(fits.error());
   config::FlowProfile resolved = profile;
-  Neighbourhood neighbourhood(resolved, senders, ports->pool());
+  NeighborTable neighbourhood(resolved, senders, ports->pool());
   if (auto found = neighbourhood.resolve(resolved, options.limits); !found) {
     return std::unexpected(found.error());
   }

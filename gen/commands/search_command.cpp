@@ -78,12 +78,12 @@ Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const Searc
     far.emplace(std::move(ports->all().back()));
     ports->all().pop_back();
   }
-  Neighbourhood station(profile, ports->all(), ports->pool());
+  NeighborTable station(profile, ports->all(), ports->pool());
   if (auto found = station.resolve(profile, options.limits); !found) {
     return std::unexpected(found.error());
   }
   // On a loop what arrives is the trial's: nobody else may take it.
-  Neighbourhood silent(profile, {}, ports->pool());
+  NeighborTable silent(profile, {}, ports->pool());
   return search_sizes(profile, options,
                       {*ports, loop ? ports->all().front() : *far, loop ? silent : station});
 }

@@ -16,7 +16,7 @@ wire::Bytes bytes_of(const rte_mbuf* buffer) noexcept {
 
 }  // namespace
 
-Result<std::size_t> Listener::poll(nic::Port& port, Station* station) {
+Result<std::size_t> Listener::poll(nic::Port& port, ResponderPort* station) {
   const std::size_t count = port.receive(buffers_);
   if (count == 0) return count;
   const Instant now = nic::now();

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "capture/writer.h"
-#include "gen/arp/neighbourhood.h"
+#include "gen/arp/neighbor_table.h"
 #include "gen/receive/measurement.h"
 #include "nic/port.h"
 
@@ -22,7 +22,7 @@ class Listener {
 
   /// Looks at a port once; how many frames there were. Where the port is a station too, `station`
   /// answers what is a question. Errors: the copy's.
-  Result<std::size_t> poll(nic::Port& port, Station* station = nullptr);
+  Result<std::size_t> poll(nic::Port& port, ResponderPort* station = nullptr);
 
   [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
   [[nodiscard]] Instant first() const noexcept { return first_; }

@@ -67,7 +67,7 @@ class Reception {
   Result<std::size_t> poll_all() {
     std::size_t all = 0;
     for (std::size_t i = 0; i < ports_.ports.size(); ++i) {
-      Station* station = ports_.stations.empty() ? nullptr : ports_.stations[i].get();
+      ResponderPort* station = ports_.stations.empty() ? nullptr : ports_.stations[i].get();
       const auto count = listener_.poll(ports_.ports[i], station);
       if (!count) return count;
       all += *count;

@@ -30,7 +30,7 @@ std::string to_json(const ReceiveReport& report, const Measurement& measurement,
 /// Ports and the stations that answer there; none, or one a port.
 struct ListeningPorts {
   std::span<nic::Port> ports;
-  std::span<const std::unique_ptr<Station>> stations = {};
+  std::span<const std::unique_ptr<ResponderPort>> stations = {};
 };
 
 /// Takes every frame off the ports until a limit is reached, a signal comes, ports that read files

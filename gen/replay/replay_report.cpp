@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
-#include "gen/traffic/flow_stream.h"
+#include "gen/traffic/flow_cursor.h"
 #include "report/json_line.h"
 
 namespace lw::gen {

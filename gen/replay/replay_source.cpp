@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "gen/traffic/flow_stream.h"
+#include "gen/traffic/flow_cursor.h"
 
 namespace lw::gen {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "gen/replay/replay.h"
-#include "gen/tx/raw_sender.h"
-#include "gen/tx/waiting.h"
+#include "gen/tx/idle.h"
+#include "gen/tx/tx_burst.h"
 #include "nic/clock.h"
 
 namespace lw::gen {
@@ -37,7 +37,7 @@ class PortReplay {
     if (now < due) {
       if (auto sent = send(); !sent) return sent;
     }
-    while ((now = nic::now() - start_) < due && !limits_.stopped()) wait_towards(due - now);
+    while ((now = nic::now() - start_) < due && !limits_.stopped()) idle_towards(due - now);
     if (source_.paced()) report_.latest = std::max(report_.latest, now - due);
     return {};
   }
@@ -71,15 +71,15 @@ class PortReplay {
   }
 
   ReplaySource& source_;
-  RawSender sender_;
+  TxBurst sender_;
   capture::Writer* copy_;
   const Limits& limits_;
   ReplayReport report_;
   Instant start_{};
   std::uint64_t taken_ = 0;
   std::size_t waiting_ = 0;  // frames in the burst
-  std::array<std::size_t, RawSender::kBurst> sizes_{};
-  std::array<std::vector<std::byte>, RawSender::kBurst> copies_;
+  std::array<std::size_t, TxBurst::kBurst> sizes_{};
+  std::array<std::vector<std::byte>, TxBurst::kBurst> copies_;
 };
 
 }  // namespace

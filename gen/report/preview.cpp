@@ -8,7 +8,7 @@
 
 #include "config/flow/flow_means.h"
 #include "gen/traffic/frame_words.h"
-#include "gen/traffic/scheduler.h"
+#include "gen/traffic/tx_scheduler.h"
 #include "report/json_line.h"
 
 namespace lw::gen {
@@ -35,7 +35,7 @@ Duration seconds(double value) {
 }
 
 /// Whether the number of frames and their time follow from one message.
-bool is_simple(const Flow& flow, const FlowStream& stream) {
+bool is_simple(const Flow& flow, const FlowCursor& stream) {
   return stream.is_regular() && !flow.stop_after && flow.qps == 1 &&
          flow.arrival == config::Arrival::constant && flow.start_after == Duration{0};
 }
@@ -53,7 +53,7 @@ void walk(const FlowProfile& profile, std::size_t first, Figures& f) {
   const std::uint32_t qps = profile.flows[first].qps;
   alone.flows.assign(profile.flows.begin() + static_cast<std::ptrdiff_t>(first),
                      profile.flows.begin() + static_cast<std::ptrdiff_t>(first + qps));
-  Scheduler scheduler(alone);
+  TxScheduler scheduler(alone);
   std::uint64_t frames = 0;
   Duration end{0};
   while (const auto due = scheduler.next()) {
@@ -66,7 +66,7 @@ void walk(const FlowProfile& profile, std::size_t first, Figures& f) {
   f.exact = true;
 }
 
-Figures figures_of(const FlowProfile& profile, std::size_t first, const FlowStream& stream) {
+Figures figures_of(const FlowProfile& profile, std::size_t first, const FlowCursor& stream) {
   const Flow& flow = profile.flows[first];
   Figures f;
   f.bits_per_second = mean_wire_bits(flow) * flow.qps;
@@ -185,14 +185,14 @@ Json flow_json(const FlowProfile& profile, std::size_t first, const Figures& f) 
 
 /// Calls `use` with the first frames' due time, flow and words.
 template <class Use>
-void for_first_frames(const FlowProfile& profile, Scheduler& scheduler, std::uint64_t frames,
+void for_first_frames(const FlowProfile& profile, TxScheduler& scheduler, std::uint64_t frames,
                       Use use) {
   std::vector<std::byte> buffer;
   for (std::uint64_t i = 0; i < frames; ++i) {
     const auto due = scheduler.next();
     if (!due) return;
     buffer.resize(due->size());
-    due->frame->write(due->moving, buffer);
+    due->frame->write(due->fields, buffer);
     std::string words = frame_words(buffer);
     if (due->fault) words = fmt::format("[{}] {}", name_of(*due->fault), words);
     use(due->at, full_name(profile.flows[due->flow]), words);
@@ -204,10 +204,10 @@ void for_first_frames(const FlowProfile& profile, Scheduler& scheduler, std::uin
 
 std::string preview_text(const FlowProfile& profile, std::uint64_t frames,
                          const PortPacings& ports) {
-  Scheduler scheduler(profile);
+  TxScheduler scheduler(profile);
   std::string text;
   for (std::size_t i = 0; i < profile.flows.size(); i += profile.flows[i].qps) {
-    text += describe_flow(profile, i, figures_of(profile, i, scheduler.stream(i)));
+    text += describe_flow(profile, i, figures_of(profile, i, scheduler.cursor(i)));
   }
   for (const PortPacing& port : ports) {
     text += fmt::format("port {}: paced by {}\n", port.port,
@@ -223,10 +223,10 @@ std::string preview_text(const FlowProfile& profile, std::uint64_t frames,
 
 std::string preview_json(const FlowProfile& profile, std::uint64_t frames,
                          const PortPacings& ports) {
-  Scheduler scheduler(profile);
+  TxScheduler scheduler(profile);
   Json json = {{"profile", profile.name}, {"seed", profile.seed}, {"flows", Json::array()}};
   for (std::size_t i = 0; i < profile.flows.size(); i += profile.flows[i].qps) {
-    json["flows"].push_back(flow_json(profile, i, figures_of(profile, i, scheduler.stream(i))));
+    json["flows"].push_back(flow_json(profile, i, figures_of(profile, i, scheduler.cursor(i))));
   }
   if (!ports.empty()) json["ports"] = Json::array();
   for (const PortPacing& port : ports) {

@@ -9,7 +9,7 @@
 
 #include "config/flow/flow_means.h"
 #include "gen/tx/port_run.h"
-#include "gen/tx/raw_sender.h"
+#include "gen/tx/tx_burst.h"
 #include "nic/clock.h"
 #include "roce/frame.h"
 #include "wire/signature.h"
@@ -97,7 +97,7 @@ class Push {
     for (nic::Port& port : senders.all()) {
       const auto spec = nic::parse_port_spec(port.name());
       if (!spec || spec->as<nic::InterfacePort>() == nullptr) continue;
-      senders_.push_back(std::make_unique<RawSender>(port, senders.pool()));
+      senders_.push_back(std::make_unique<TxBurst>(port, senders.pool()));
     }
   }
   void operator()() {
@@ -115,7 +115,7 @@ class Push {
     frame[kType + 1] = std::byte{0xb5};
     return frame;
   }();
-  std::vector<std::unique_ptr<RawSender>> senders_;
+  std::vector<std::unique_ptr<TxBurst>> senders_;
 };
 
 /// What a flow sent, in what its rate counts.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/flow/flow_profile.h"
-#include "gen/arp/neighbourhood.h"
+#include "gen/arp/neighbor_table.h"
 #include "gen/stats/limits.h"
 #include "gen/study/rate_search.h"
 #include "gen/tx/ports.h"
@@ -14,7 +14,7 @@ namespace lw::gen {
 struct TrialEnds {
   Ports& senders;
   nic::Port& receiver;
-  Neighbourhood& neighbourhood;
+  NeighborTable& neighbourhood;
 };
 
 /// The profile of one message size: every flow without an end, and signed, so that a frame which

@@ -24,7 +24,7 @@ bool ElasticFrame::has_signature(std::size_t payload_length) const noexcept {
   return signed_by_ && payload_length >= sizeof(wire::Signature);
 }
 
-void ElasticFrame::write(const Moving& moving, wire::MutableBytes out) noexcept {
+void ElasticFrame::write(const VariableFields& moving, wire::MutableBytes out) noexcept {
   constexpr std::size_t kLongest = 4096;  // the largest MTU
   fields_.bth.psn = moving.psn;
   fields_.bth.ack_req = moving.ack_req;

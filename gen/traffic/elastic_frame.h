@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "config/flow/flow_fault.h"
-#include "gen/traffic/moving.h"
+#include "gen/traffic/variable_fields.h"
 #include "roce/compose.h"
 
 namespace lw::gen {
@@ -29,7 +29,7 @@ class ElasticFrame {
   [[nodiscard]] bool has_signature(std::size_t payload_length) const noexcept;
 
   /// Writes size(moving.payload) bytes.
-  void write(const Moving& moving, wire::MutableBytes out) noexcept;
+  void write(const VariableFields& moving, wire::MutableBytes out) noexcept;
 
  private:
   roce::FrameFields fields_;

@@ -38,13 +38,13 @@ class Places {
   Places(const roce::FrameLayout& layout, PatchTables& tables) : layout_(layout), tables_(tables) {}
 
   /// `offset` from the frame's start.
-  MovingField field(std::size_t offset, std::size_t width) {
+  PatchedField field(std::size_t offset, std::size_t width) {
     const auto from_payload = static_cast<std::ptrdiff_t>(offset - layout_.payload);
     return {&tables_.get(width, layout_.icrc - offset - width),
             static_cast<std::int32_t>(from_payload)};
   }
 
-  void headers(wire::ExtensionSet set, bool moving_length, FrameShape& shape) {
+  void headers(wire::ExtensionSet set, bool moving_length, HeaderLayout& shape) {
     const std::size_t behind_bth = layout_.bth + sizeof(wire::Bth);
     const auto at = [&](Extension e) { return behind_bth + extension_offset(set, e); };
     shape.acknowledge = field(behind_bth - 4, 4);
@@ -61,7 +61,7 @@ class Places {
     if (set.has(Extension::immdt)) shape.immediate = field(at(Extension::immdt), 4);
   }
 
-  void signature(FrameShape& shape) {
+  void signature(HeaderLayout& shape) {
     shape.sequence = field(layout_.payload + offsetof(wire::Signature, sequence), 8);
     shape.send_time = field(layout_.payload + offsetof(wire::Signature, send_time_ns), 8);
   }
@@ -81,10 +81,10 @@ void set_start(FrameStart& start, wire::Bytes frame, std::size_t payload, std::s
 }  // namespace
 
 /// What a shape of the frame's own would be; sets icrc_, too.
-FrameShape FrameTemplate::describe(const roce::FrameFields& fields, wire::Bytes payload,
-                                   const std::uint32_t* signed_by, const TemplateOptions& options,
-                                   PatchTables& tables) {
-  FrameShape shape;
+HeaderLayout FrameTemplate::describe(const roce::FrameFields& fields, wire::Bytes payload,
+                                     const std::uint32_t* signed_by, const TemplateOptions& options,
+                                     PatchTables& tables) {
+  HeaderLayout shape;
   shape.layout = roce::layout_of(fields, payload.size());
   shape.payload_length = payload.size();
   shape.reserved7 = fields.bth.reserved7;
@@ -115,7 +115,7 @@ FrameShape FrameTemplate::describe(const roce::FrameFields& fields, wire::Bytes 
 }
 
 FrameTemplate::FrameTemplate(const roce::FrameFields& fields, wire::Bytes payload,
-                             const std::uint32_t* signed_by, FrameShapes& shapes,
+                             const std::uint32_t* signed_by, LayoutCache& shapes,
                              const TemplateOptions& options) {
   const bool truncate = options.fault == config::FaultKind::truncated_bth;
   if (options.elastic && !truncate) {
@@ -124,7 +124,7 @@ FrameTemplate::FrameTemplate(const roce::FrameFields& fields, wire::Bytes payloa
   }
   if (truncate) signed_by = nullptr;
   is_signed_ = signed_by != nullptr;
-  const FrameShape own = describe(fields, payload, signed_by, options, shapes.tables());
+  const HeaderLayout own = describe(fields, payload, signed_by, options, shapes.tables());
   shape_ = &shapes.get(fields, own);
   size_ = static_cast<std::uint16_t>(own.layout.size);
   payload_length_ = static_cast<std::uint16_t>(own.payload_length);
@@ -135,30 +135,30 @@ FrameTemplate::FrameTemplate(const roce::FrameFields& fields, wire::Bytes payloa
   }
 }
 
-std::byte* FrameTemplate::make(const Moving& moving, SendStamp& stamp, std::byte* payload,
-                               Imprint& held) const noexcept {
+std::byte* FrameTemplate::make(const VariableFields& moving, SendStamp& stamp, std::byte* payload,
+                               BufferTag& held) const noexcept {
   if (elastic_) return make_elastic(moving, stamp, payload, held);
-  FrameRun run(*this, moving, {});
-  FrameMaker<Moves::all>(*shape_, stamp).make(run, payload, held);
+  EncoderState run(*this, moving, {});
+  FrameEncoder<FieldSet::all>(*shape_, stamp).make(run, payload, held);
   return payload - shape_->headers;
 }
 
-std::byte* FrameTemplate::make_elastic(const Moving& moving, const SendStamp& stamp,
-                                       std::byte* payload, Imprint& held) const noexcept {
+std::byte* FrameTemplate::make_elastic(const VariableFields& moving, const SendStamp& stamp,
+                                       std::byte* payload, BufferTag& held) const noexcept {
   held = {};
-  Moving stamped = moving;
+  VariableFields stamped = moving;
   stamped.send_time_ns = stamp.time_ns;
   std::byte* frame = payload - elastic_->headers();
   elastic_->write(stamped, {frame, elastic_->size(moving.payload)});
   return frame;
 }
 
-void FrameTemplate::write(const Moving& moving, wire::MutableBytes out) const noexcept {
+void FrameTemplate::write(const VariableFields& moving, wire::MutableBytes out) const noexcept {
   if (elastic_) return elastic_->write(moving, out);
-  const FrameShape& shape = *shape_;
-  FrameRun run(*this, moving, {});
+  const HeaderLayout& shape = *shape_;
+  EncoderState run(*this, moving, {});
   SendStamp stamp{.time_ns = moving.send_time_ns};
-  const FrameMaker<Moves::all> maker(shape, stamp);
+  const FrameEncoder<FieldSet::all> maker(shape, stamp);
   FrameStart start = shape.start;
   maker.write_own(run, start.payload());
   const roce::FrameLayout& layout = shape.layout;
@@ -169,12 +169,12 @@ void FrameTemplate::write(const Moving& moving, wire::MutableBytes out) const no
   maker.move(run, out.data() + layout.payload);
 }
 
-void FrameTemplate::patch(const Moving& moving, wire::MutableBytes out) const noexcept {
+void FrameTemplate::patch(const VariableFields& moving, wire::MutableBytes out) const noexcept {
   if (elastic_) return elastic_->write(moving, out);
   assert(out.size() >= shape_->layout.size);
   SendStamp stamp{.time_ns = moving.send_time_ns};
-  FrameRun run(*this, moving, {});
-  FrameMaker<Moves::all>(*shape_, stamp).move(run, out.data() + shape_->layout.payload);
+  EncoderState run(*this, moving, {});
+  FrameEncoder<FieldSet::all>(*shape_, stamp).move(run, out.data() + shape_->layout.payload);
 }
 
 }  // namespace lw::gen

@@ -9,9 +9,9 @@
 
 #include "config/flow/flow_fault.h"
 #include "gen/traffic/elastic_frame.h"
-#include "gen/traffic/frame_maker.h"
-#include "gen/traffic/frame_shapes.h"
-#include "gen/traffic/moving.h"
+#include "gen/traffic/frame_encoder.h"
+#include "gen/traffic/header_layout.h"
+#include "gen/traffic/variable_fields.h"
 #include "wire/icrc.h"
 
 namespace lw::gen {
@@ -34,42 +34,42 @@ class FrameTemplate {
  public:
   /// Room that make() needs, in bytes before and from the payload's start on; the latter for a
   /// payload of the largest MTU.
-  static constexpr std::size_t kRoomBefore = FrameStart::kHeaders;
-  static constexpr std::size_t kRoomBehind = 4096 + wire::kIcrcSize;
+  static constexpr std::size_t kHeadroom = FrameStart::kHeaders;
+  static constexpr std::size_t kTailroom = 4096 + wire::kIcrcSize;
 
   /// `payload` and `shapes` must outlive the template. With `signed_by` the payload's first 24
   /// bytes are replaced by a signature with that flow id; the payload must have the room.
   FrameTemplate(const roce::FrameFields& fields, wire::Bytes payload,
-                const std::uint32_t* signed_by, FrameShapes& shapes,
+                const std::uint32_t* signed_by, LayoutCache& shapes,
                 const TemplateOptions& options = {});
 
   /// Bytes of a frame of its, FCS not counted.
-  [[nodiscard]] std::size_t size(const Moving& moving) const noexcept {
+  [[nodiscard]] std::size_t size(const VariableFields& moving) const noexcept {
     return elastic_ ? elastic_->size(moving.payload) : size_;
   }
   /// The same of one that isn't elastic.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::size_t payload_length(const Moving& moving) const noexcept {
+  [[nodiscard]] std::size_t payload_length(const VariableFields& moving) const noexcept {
     return elastic_ ? moving.payload : payload_length_;
   }
-  [[nodiscard]] bool has_signature(const Moving& moving) const noexcept {
+  [[nodiscard]] bool has_signature(const VariableFields& moving) const noexcept {
     return elastic_ ? elastic_->has_signature(moving.payload) : is_signed_;
   }
   [[nodiscard]] bool is_elastic() const noexcept { return elastic_ != nullptr; }
 
   /// Writes a whole frame into the first size(moving) bytes of `out`.
-  void write(const Moving& moving, wire::MutableBytes out) const noexcept;
+  void write(const VariableFields& moving, wire::MutableBytes out) const noexcept;
 
   /// The same where `out` holds an earlier frame of this template: touches the moving fields and
   /// the ICRC, and reads nothing.
-  void patch(const Moving& moving, wire::MutableBytes out) const noexcept;
+  void patch(const VariableFields& moving, wire::MutableBytes out) const noexcept;
 
-  /// FrameMaker::make() of a single frame; also of an elastic template. Returns where it starts.
-  std::byte* make(const Moving& moving, SendStamp& stamp, std::byte* payload,
-                  Imprint& held) const noexcept;
+  /// FrameEncoder::make() of a single frame; also of an elastic template. Returns where it starts.
+  std::byte* make(const VariableFields& moving, SendStamp& stamp, std::byte* payload,
+                  BufferTag& held) const noexcept;
 
   /// Null of an elastic one.
-  [[nodiscard]] const FrameShape* shape() const noexcept { return shape_; }
+  [[nodiscard]] const HeaderLayout* shape() const noexcept { return shape_; }
   /// The frame's value of the shape's own word `i`.
   [[nodiscard]] std::array<std::byte, 4> own_word(std::size_t i) const noexcept {
     if (i < own_words_) return own_[i];
@@ -82,19 +82,19 @@ class FrameTemplate {
   [[nodiscard]] std::uint32_t icrc_at_rest() const noexcept { return icrc_; }
 
  private:
-  FrameShape describe(const roce::FrameFields& fields, wire::Bytes payload,
-                      const std::uint32_t* signed_by, const TemplateOptions& options,
-                      PatchTables& tables);
-  std::byte* make_elastic(const Moving& moving, const SendStamp& stamp, std::byte* payload,
-                          Imprint& held) const noexcept;
+  HeaderLayout describe(const roce::FrameFields& fields, wire::Bytes payload,
+                        const std::uint32_t* signed_by, const TemplateOptions& options,
+                        PatchTables& tables);
+  std::byte* make_elastic(const VariableFields& moving, const SendStamp& stamp, std::byte* payload,
+                          BufferTag& held) const noexcept;
 
-  const FrameShape* shape_ = nullptr;  // null of an elastic one
+  const HeaderLayout* shape_ = nullptr;  // null of an elastic one
   std::unique_ptr<ElasticFrame> elastic_;
   std::uint32_t icrc_ = 0;                       // of the frame whose moving fields are all 0
   std::uint16_t size_ = 0, payload_length_ = 0;  // bytes; of an elastic one they move
   bool is_signed_ = false;
   std::uint8_t own_words_ = 0;  // the shape's when this was made; others may have brought more
-  std::array<std::array<std::byte, 4>, FrameShape::kMostOwn> own_{};
+  std::array<std::array<std::byte, 4>, HeaderLayout::kMostOwn> own_{};
 };
 
 }  // namespace lw::gen

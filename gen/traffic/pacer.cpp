@@ -59,7 +59,7 @@ Pacer::Pacer(const config::Flow& flow, std::uint64_t seed)
   due_ = start_;
 }
 
-Pacer::EvenPace Pacer::even_pace(const Work& work, std::uint32_t most) const noexcept {
+Pacer::EvenPace Pacer::even_pace(const FrameWork& work, std::uint32_t most) const noexcept {
   EvenPace pace{.due = due_, .end = fine(span())};
   const bool counts_packets = unit_ == Unit::messages && work.packets > 1;
   if (arrival_ != Arrival::constant || counts_packets) return pace;
@@ -80,7 +80,7 @@ Pacer::EvenPace Pacer::even_pace(const Work& work, std::uint32_t most) const noe
   return pace;
 }
 
-void Pacer::skip(const Work& work, std::uint32_t frames) noexcept {
+void Pacer::skip(const FrameWork& work, std::uint32_t frames) noexcept {
   if (const std::uint32_t before = frames - 1; before > 0) {
     add(units_of(work) * before);
     if (burst_ > 1) in_burst_ += before;
@@ -88,7 +88,7 @@ void Pacer::skip(const Work& work, std::uint32_t frames) noexcept {
   advance(work);
 }
 
-void Pacer::count_packet(const Work& work) noexcept {
+void Pacer::count_packet(const FrameWork& work) noexcept {
   packets_ = work.packets;
   unfinished_ = work.ends_message ? 0 : std::min(unfinished_ + 1, packets_);
   if (work.ends_message) add(1);

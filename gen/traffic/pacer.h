@@ -31,7 +31,7 @@ class Pacer {
   [[nodiscard]] bool ended() const noexcept { return due_ >= stop_; }
 
   /// A frame goes.
-  void advance(const Work& work) noexcept {
+  void advance(const FrameWork& work) noexcept {
     count(work);
     const bool whole = burst_ == config::Flow::kWholeMessage;
     if (whole ? !work.ends_message : ++in_burst_ < burst_) return;
@@ -39,7 +39,7 @@ class Pacer {
     due_ = arrival_ == config::Arrival::poisson ? next_arrival() : span();
   }
   /// The same of one that is a message by itself.
-  void advance(std::uint64_t wire_bytes) noexcept { advance(Work{.wire_bytes = wire_bytes}); }
+  void advance(std::uint64_t wire_bytes) noexcept { advance(FrameWork{.wire_bytes = wire_bytes}); }
 
   /// When frames that each do the same `work` are due, as long as that comes by adding.
   struct EvenPace {
@@ -50,9 +50,9 @@ class Pacer {
     FineTime step = 0;
   };
   /// At most `most` frames.
-  [[nodiscard]] EvenPace even_pace(const Work& work, std::uint32_t most) const noexcept;
+  [[nodiscard]] EvenPace even_pace(const FrameWork& work, std::uint32_t most) const noexcept;
   /// advance() that many times: at most even_pace().
-  void skip(const Work& work, std::uint32_t frames) noexcept;
+  void skip(const FrameWork& work, std::uint32_t frames) noexcept;
 
   /// Where the last frame's slot ends: when all frames so far are through at the asked rate, at
   /// most 200 years; of Poisson arrivals, when the next is due.
@@ -66,12 +66,12 @@ class Pacer {
   static Duration bounded(long double ns) noexcept {
     return Duration{static_cast<std::int64_t>(std::min<long double>(ns, kLongestNs))};
   }
-  void count(const Work& work) noexcept {
+  void count(const FrameWork& work) noexcept {
     unit_ == config::Rate::Unit::messages ? count_packet(work) : add(units_of(work));
   }
   /// What the rate counts, of a frame; of one of several packets of a message 0, where messages are
   /// counted.
-  [[nodiscard]] std::uint64_t units_of(const Work& work) const noexcept {
+  [[nodiscard]] std::uint64_t units_of(const FrameWork& work) const noexcept {
     using Unit = config::Rate::Unit;
     switch (unit_) {
       case Unit::frames:
@@ -90,7 +90,7 @@ class Pacer {
     done_ = std::min(done_ + pacing_time(step_, units), kLongest);
   }
   /// Where messages are counted, packets are parts of one.
-  void count_packet(const Work& work) noexcept;
+  void count_packet(const FrameWork& work) noexcept;
   [[nodiscard]] FineTime with_unfinished() const noexcept;
   /// The gap between two Poisson arrivals is exponential.
   Duration next_arrival() noexcept;

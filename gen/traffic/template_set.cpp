@@ -62,7 +62,7 @@ roce::MessagePacket packet_at(const Flow& flow, Place place) {
 }
 
 std::unique_ptr<FrameTemplate> make_template(const Flow& flow, Place place,
-                                             std::optional<FaultKind> fault, FrameShapes& shapes,
+                                             std::optional<FaultKind> fault, LayoutCache& shapes,
                                              PayloadPool& payloads) {
   roce::MessagePacket packet = packet_at(flow, place);
   if (fault == FaultKind::short_middle) {
@@ -84,7 +84,7 @@ std::unique_ptr<FrameTemplate> make_template(const Flow& flow, Place place,
 
 }  // namespace
 
-TemplateSet::TemplateSet(const Flow& flow, FrameShapes& shapes, PayloadPool& payloads) {
+TemplateSet::TemplateSet(const Flow& flow, LayoutCache& shapes, PayloadPool& payloads) {
   for (const Place place : {Place::first, Place::middle, Place::last, Place::only}) {
     if (!has_place(flow, place)) continue;
     const auto index = static_cast<std::size_t>(place);

@@ -17,7 +17,7 @@ enum class Place : std::uint8_t { first, middle, last, only };
 /// that change a frame's bytes. Each is half a KiB; payloads are shared by all QPs.
 class TemplateSet {
  public:
-  TemplateSet(const config::Flow& flow, FrameShapes& shapes, PayloadPool& payloads);
+  TemplateSet(const config::Flow& flow, LayoutCache& shapes, PayloadPool& payloads);
 
   [[nodiscard]] const FrameTemplate& sound(Place place) const noexcept {
     return *sound_[static_cast<std::size_t>(place)];

@@ -9,7 +9,7 @@
 namespace lw::gen {
 
 /// What a frame adds to its flow, for the pacer.
-struct Work {
+struct FrameWork {
   std::uint64_t wire_bytes = 0;     // gap and all
   std::uint64_t payload_bytes = 0;  // pad not counted
   std::uint32_t packets = 1;        // of its message

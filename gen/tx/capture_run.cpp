@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "gen/traffic/departure.h"
+#include "gen/tx/tx_group.h"
 
 namespace lw::gen {
 namespace {
@@ -13,7 +13,7 @@ constexpr std::uint64_t kFramesBetweenLooks = 1024;  // at whether somebody aske
 
 }  // namespace
 
-Result<RunReport> run_into_capture(const config::FlowProfile& profile, Scheduler& scheduler,
+Result<RunReport> run_into_capture(const config::FlowProfile& profile, TxScheduler& scheduler,
                                    capture::Writer& writer, const Limits& limits) {
   RunReport report;
   report.flows.resize(profile.flows.size());
@@ -23,14 +23,14 @@ Result<RunReport> run_into_capture(const config::FlowProfile& profile, Scheduler
     auto due = scheduler.next();
     if (!due || (limits.duration && due->at >= *limits.duration)) break;
     const Instant stamp = kVirtualStart + due->at;
-    due->moving.send_time_ns = static_cast<std::uint64_t>(to_ns(stamp));
-    due->frame->write(due->moving, buffer);
+    due->fields.send_time_ns = static_cast<std::uint64_t>(to_ns(stamp));
+    due->frame->write(due->fields, buffer);
     const auto frame = wire::Bytes(buffer).first(due->size());
     const auto written = writer.write(stamp, frame, static_cast<std::uint32_t>(frame.size()));
     if (!written) return std::unexpected(written.error());
     FlowTally& tally = report.flows[due->flow];
     if (tally.frames == 0) tally.begin = due->at;
-    count_sent(tally, facts_of(scheduler.stream(due->flow)), 1);
+    count_sent(tally, frame_info(scheduler.cursor(due->flow)), 1);
     scheduler.advance();
     tally.span = scheduler.pacer(due->flow).span();
   }

@@ -4,7 +4,7 @@
 #include "capture/writer.h"
 #include "gen/report/run_report.h"
 #include "gen/stats/limits.h"
-#include "gen/traffic/scheduler.h"
+#include "gen/traffic/tx_scheduler.h"
 
 namespace lw::gen {
 
@@ -14,7 +14,7 @@ inline constexpr Instant kVirtualStart = instant_from_ns(1'735'689'600'000'000'0
 
 /// Writes a profile's frames into a capture as fast as the file takes them, each stamped with the
 /// time at which it is due. Ends when the flows or the limits do. Errors: the file's.
-Result<RunReport> run_into_capture(const config::FlowProfile& profile, Scheduler& scheduler,
+Result<RunReport> run_into_capture(const config::FlowProfile& profile, TxScheduler& scheduler,
                                    capture::Writer& writer, const Limits& limits);
 
 }  // namespace lw::gen

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/tx/core_run.h"
 
-#include "gen/tx/waiting.h"
+#include "gen/tx/idle.h"
 #include "nic/clock.h"
 
 namespace lw::gen {
@@ -27,7 +27,7 @@ void CoreRun::go(Instant start, const std::atomic<bool>& cancelled) {
     publish(now);
     const Duration ahead = loop_.ahead(now);
     if (ahead > Duration{0}) {
-      wait_towards(ahead);
+      idle_towards(ahead);
       now = nic::now();
       continue;
     }

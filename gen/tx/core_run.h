@@ -5,7 +5,7 @@
 
 #include "gen/tx/core_share.h"
 #include "gen/tx/port_run.h"
-#include "gen/tx/send_loop.h"
+#include "gen/tx/tx_loop.h"
 
 namespace lw::gen {
 
@@ -17,7 +17,7 @@ class CoreRun {
   CoreRun(const PortRun& run, CoreShare share, FrameBudget& budget);
 
   /// For who drives the loop itself.
-  [[nodiscard]] SendLoop& loop() noexcept { return loop_; }
+  [[nodiscard]] TxLoop& loop() noexcept { return loop_; }
 
   /// The same loop on a thread of its own: to the end, or until `cancelled`.
   void go(Instant start, const std::atomic<bool>& cancelled);
@@ -34,8 +34,8 @@ class CoreRun {
   const Limits& limits_;
   CoreShare share_;
   config::FlowProfile profile_;
-  Scheduler scheduler_;
-  SendLoop loop_;
+  TxScheduler scheduler_;
+  TxLoop loop_;
   Instant next_publish_{};
   std::mutex mutex_;
   std::vector<FlowTally> published_;  // under mutex_

@@ -7,7 +7,7 @@
 #include <rte_lcore.h>
 
 #include "gen/tx/core_run.h"
-#include "gen/tx/waiting.h"
+#include "gen/tx/idle.h"
 #include "nic/clock.h"
 
 namespace lw::gen {
@@ -95,7 +95,7 @@ class MainCore {
         return stepped;
       const Duration ahead = through ? kLook : own_.loop().ahead(now);
       if (ahead > Duration{0}) {
-        wait_towards(ahead, !companion_.listens());
+        idle_towards(ahead, !companion_.listens());
         now = nic::now();
         continue;
       }

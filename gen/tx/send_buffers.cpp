@@ -6,13 +6,15 @@
 
 namespace lw::gen {
 
-static_assert(SendBuffers::kPayloadAt >= FrameTemplate::kRoomBefore);
-static_assert(SendBuffers::kPayloadAt + FrameTemplate::kRoomBehind <=
+static_assert(SendBuffers::kPayloadAt >= FrameTemplate::kHeadroom);
+static_assert(SendBuffers::kPayloadAt + FrameTemplate::kTailroom <=
               RTE_PKTMBUF_HEADROOM + SendBuffers::kUsual.frame_size);
 
 Result<SendBuffers> SendBuffers::create(const std::string& name, const nic::PoolConfig& config) {
-  constexpr rte_mbuf_dynfield kImprint = {
-      .name = "longwire_imprint", .size = sizeof(Imprint), .align = alignof(Imprint), .flags = 0};
+  constexpr rte_mbuf_dynfield kImprint = {.name = "longwire_imprint",
+                                          .size = sizeof(BufferTag),
+                                          .align = alignof(BufferTag),
+                                          .flags = 0};
   const int offset = rte_mbuf_dynfield_register(&kImprint);
   if (offset < 0) {
     return fail(fmt::format("no room for a field in DPDK's buffers: {}", rte_strerror(rte_errno)),

@@ -6,7 +6,7 @@
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
 
-#include "gen/traffic/flow_source.h"
+#include "gen/traffic/hot_flow.h"
 #include "nic/pool.h"
 
 namespace lw::gen {
@@ -30,10 +30,10 @@ class SendBuffers {
   /// Where in a buffer its imprint stands.
   [[nodiscard]] int imprint_offset() const noexcept { return imprint_offset_; }
   /// Where a frame's payload goes in a buffer, and what the buffer still holds.
-  [[gnu::always_inline]] static FlowSource::Place place_in(rte_mbuf* buffer,
-                                                           int imprint_offset) noexcept {
+  [[gnu::always_inline]] static HotFlow::Place place_in(rte_mbuf* buffer,
+                                                        int imprint_offset) noexcept {
     return {static_cast<std::byte*>(buffer->buf_addr) + kPayloadAt,
-            RTE_MBUF_DYNFIELD(buffer, imprint_offset, Imprint*)};
+            RTE_MBUF_DYNFIELD(buffer, imprint_offset, BufferTag*)};
   }
   /// The frame in a buffer begins so many bytes before its payload, and is of that size.
   [[gnu::always_inline]] static void set_lengths(rte_mbuf* buffer, std::size_t headers,

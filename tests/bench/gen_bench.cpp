@@ -5,7 +5,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "gen/traffic/scheduler.h"
+#include "gen/traffic/tx_scheduler.h"
 
 namespace {
 
@@ -23,7 +23,7 @@ std::vector<std::byte> payload_of(std::size_t length) {
   return payload;
 }
 
-gen::Moving next(const gen::Moving& moving) {
+gen::VariableFields next(const gen::VariableFields& moving) {
   return {.psn = moving.psn + 1,
           .sequence = moving.sequence + 1,
           .send_time_ns = moving.send_time_ns + 333};
@@ -45,10 +45,10 @@ template <bool kPatchOnly, bool kSigned>
 void from_template(benchmark::State& state) {
   const auto payload = payload_of(static_cast<std::size_t>(state.range(0)));
   constexpr std::uint32_t kFlow = 1;
-  gen::FrameShapes shapes;
+  gen::LayoutCache shapes;
   const gen::FrameTemplate frame(write_middle(), payload, kSigned ? &kFlow : nullptr, shapes);
   std::vector<std::byte> out(frame.size());
-  gen::Moving moving;
+  gen::VariableFields moving;
   frame.write(moving, out);
   for (auto _ : state) {
     moving = next(moving);
@@ -68,11 +68,11 @@ void schedule(benchmark::State& state) {
     profile.flows[i].repeat = std::nullopt;
     profile.flows[i].signature = true;
   }
-  gen::Scheduler scheduler(profile);
+  gen::TxScheduler scheduler(profile);
   std::vector<std::byte> out(4400);
   for (auto _ : state) {
     const auto due = scheduler.next();
-    due->frame->patch(due->moving, out);
+    due->frame->patch(due->fields, out);
     scheduler.advance();
     benchmark::ClobberMemory();
   }

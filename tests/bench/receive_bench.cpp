@@ -8,7 +8,7 @@
 #include <benchmark/benchmark.h>
 
 #include "gen/receive/measurement.h"
-#include "gen/traffic/scheduler.h"
+#include "gen/traffic/tx_scheduler.h"
 
 namespace {
 
@@ -30,7 +30,7 @@ class Arrivals {
       profile_.flows[i].repeat = std::nullopt;
       profile_.flows[i].signature = is_signed;
     }
-    scheduler_ = std::make_unique<gen::Scheduler>(profile_);
+    scheduler_ = std::make_unique<gen::TxScheduler>(profile_);
     buffers_.resize(kBuffers, std::vector<std::byte>(1200));
     refill();
   }
@@ -39,8 +39,8 @@ class Arrivals {
   void refill() {
     for (auto& buffer : buffers_) {
       auto due = *scheduler_->next();
-      due.moving.send_time_ns = static_cast<std::uint64_t>(due.at.count());
-      due.frame->write(due.moving, buffer);
+      due.fields.send_time_ns = static_cast<std::uint64_t>(due.at.count());
+      due.frame->write(due.fields, buffer);
       size_ = due.frame->size();
       sent_ = instant_from_ns(due.at.count());
       scheduler_->advance();
@@ -55,7 +55,7 @@ class Arrivals {
 
  private:
   config::FlowProfile profile_;
-  std::unique_ptr<gen::Scheduler> scheduler_;
+  std::unique_ptr<gen::TxScheduler> scheduler_;
   std::vector<std::vector<std::byte>> buffers_;
   std::size_t size_ = 0;
   Instant sent_{};

@@ -3,16 +3,16 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "gen/arp/presence.h"
+#include "gen/arp/arp_responder.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const lw::gen::Presence station({
+  static const lw::gen::ArpResponder station({
       {*lw::wire::parse_mac("02:00:00:00:0a:02"), *lw::wire::parse_ip("192.0.2.2")},
       {*lw::wire::parse_mac("02:00:00:00:0a:02"), *lw::wire::parse_ip("2001:db8::2")},
   });
   const lw::wire::Bytes frame(reinterpret_cast<const std::byte*>(data), size);
   std::vector<std::byte> out, again;
   if (station.answer(frame, out) && station.answer(out, again)) std::abort();  // no question
-  (void)lw::gen::says_where(frame);
+  (void)lw::gen::neighbor_entry_in(frame);
   return 0;
 }

@@ -5,7 +5,7 @@
 #include <rte_mbuf.h>
 
 #include "core/quantity.h"
-#include "gen/tx/waiting.h"
+#include "gen/tx/idle.h"
 #include "nic/clock.h"
 #include "roce/icrc_check.h"
 
@@ -64,7 +64,7 @@ void FramePort::look_at(wire::Bytes bytes, const std::function<void(const roce::
   const roce::Envelope envelope = roce::open_envelope(bytes);
   if (!envelope.is_roce()) {
     if (presence_.answer(bytes, answer_)) send_raw(answer_);
-    if (const auto where = says_where(bytes)) told_ = where;
+    if (const auto where = neighbor_entry_in(bytes)) told_ = where;
     return;
   }
   if (envelope.udp == nullptr || !is_to(envelope, own_.ip)) {
@@ -127,13 +127,13 @@ Result<wire::MacAddress> FramePort::resolve(const wire::IpAddress& target, Durat
   told_.reset();
   while (nic::now() < give_up && !stop.load(std::memory_order_relaxed)) {
     if (nic::now() >= ask) {
-      send_raw(who_has(own_, {}, target));
+      send_raw(neighbor_request(own_, {}, target));
       ask += kBetween;
     }
     if (auto got = receive([](const roce::Frame&) {}); !got) return std::unexpected(got.error());
     if (auto sent = flush(); !sent) return std::unexpected(sent.error());
     if (told_ && told_->ip == target) return told_->mac;
-    wait_towards(std::chrono::milliseconds(1));
+    idle_towards(std::chrono::milliseconds(1));
   }
   return fail(
       fmt::format("nobody at port `{}` answered for {}, asked each second for {} as {}: is "

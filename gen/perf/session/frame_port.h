@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "capture/writer.h"
-#include "gen/arp/presence.h"
-#include "gen/tx/raw_sender.h"
+#include "gen/arp/arp_responder.h"
+#include "gen/tx/tx_burst.h"
 #include "roce/compose.h"
 #include "roce/frame.h"
 
@@ -53,14 +53,14 @@ class FramePort {
 
   nic::Port& port_;
   OwnAddress own_;
-  Presence presence_;
-  RawSender sender_;
+  ArpResponder presence_;
+  TxBurst sender_;
   capture::Writer* copy_;
   Result<void> copied_;
   std::array<rte_mbuf*, kBurst> buffers_{};
   std::size_t waiting_ = 0;  // frames in the burst
   std::vector<std::byte> answer_;
-  std::optional<Whereabouts> told_;  // the latest
+  std::optional<NeighborEntry> told_;  // the latest
   FramePortCounters counters_;
 };
 

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/idle_mode.h"
 #include "core/time.h"
-#include "gen/arp/presence.h"
+#include "gen/arp/arp_responder.h"
 
 namespace lw::gen {
 

@@ -3,8 +3,8 @@
 // send the same frames at the same times as frame by frame, each written into a new buffer.
 #include <fmt/format.h>
 
-#include "gen/traffic/departure.h"
-#include "gen/traffic/scheduler.h"
+#include "gen/traffic/tx_scheduler.h"
+#include "gen/tx/tx_group.h"
 #include "support/property.h"
 
 namespace lw::gen {
@@ -21,15 +21,15 @@ struct Sent {
   friend bool operator==(const Sent&, const Sent&) = default;
 };
 
-Sent sent(std::uint32_t flow, Duration at, const FrameFacts& facts) {
+Sent sent(std::uint32_t flow, Duration at, const FrameInfo& facts) {
   Sent frame;
   frame.flow = flow;
   frame.at_ns = at.count();
   frame.size = facts.size;
   frame.payload = facts.payload;
   frame.fault = facts.fault();
-  frame.ends_message = facts.has(FrameFacts::kEndsMessage);
-  frame.lacks_signature = facts.has(FrameFacts::kLacksSignature);
+  frame.ends_message = facts.has(FrameInfo::kEndsMessage);
+  frame.lacks_signature = facts.has(FrameInfo::kLacksSignature);
   return frame;
 }
 
@@ -37,16 +37,16 @@ constexpr std::size_t kFrames = 700;
 constexpr std::uint64_t kSendTime = 0x1122334455667788;
 
 std::vector<Sent> frame_by_frame(const config::FlowProfile& profile) {
-  Scheduler scheduler(profile);
+  TxScheduler scheduler(profile);
   std::vector<Sent> frames;
   while (frames.size() < kFrames) {
     auto due = scheduler.next();
     if (!due) break;
     const auto flow = static_cast<std::uint32_t>(due->flow);
-    Sent frame = sent(flow, due->at, facts_of(scheduler.stream(flow)));
-    due->moving.send_time_ns = kSendTime;
+    Sent frame = sent(flow, due->at, frame_info(scheduler.cursor(flow)));
+    due->fields.send_time_ns = kSendTime;
     frame.bytes.resize(due->size());
-    due->frame->write(due->moving, frame.bytes);
+    due->frame->write(due->fields, frame.bytes);
     scheduler.advance();
     frame.span_ns = scheduler.pacer(flow).span().count();
     frames.push_back(std::move(frame));
@@ -55,21 +55,19 @@ std::vector<Sent> frame_by_frame(const config::FlowProfile& profile) {
 }
 
 std::vector<Sent> run_by_run(const config::FlowProfile& profile) {
-  Scheduler scheduler(profile);
+  TxScheduler scheduler(profile);
   std::vector<Sent> frames;
-  std::vector<std::byte> room(FrameTemplate::kRoomBefore + FrameTemplate::kRoomBehind,
-                              std::byte{0xa5});
-  Imprint held;
+  std::vector<std::byte> room(FrameTemplate::kHeadroom + FrameTemplate::kTailroom, std::byte{0xa5});
+  BufferTag held;
   SendStamp stamp{.time_ns = kSendTime};
   while (frames.size() < kFrames && !scheduler.done()) {
-    const Turn turn = scheduler.turn();
-    FlowSource& source = scheduler.source(turn.flow);
+    const DueFlow turn = scheduler.turn();
+    HotFlow& source = scheduler.source(turn.flow);
     FlowWalk& walk = scheduler.walk(turn.flow);
     bool more = true;
     do {
       Sent frame = sent(turn.flow, source.due(), source.facts());
-      const auto* start =
-          source.make(walk, stamp, {room.data() + FrameTemplate::kRoomBefore, &held});
+      const auto* start = source.make(walk, stamp, {room.data() + FrameTemplate::kHeadroom, &held});
       frame.bytes.assign(start, start + frame.size);
       more = source.advance(1) || source.refill(walk);
       frame.span_ns = source.span().count();
@@ -82,25 +80,25 @@ std::vector<Sent> run_by_run(const config::FlowProfile& profile) {
 
 /// As many frames of a flow at once as may be, at most so many; 0 in the span of all but the last.
 std::vector<Sent> row_by_row(const config::FlowProfile& profile, std::size_t most) {
-  Scheduler scheduler(profile);
+  TxScheduler scheduler(profile);
   std::vector<Sent> frames;
   struct Room {
-    std::vector<std::byte> bytes{FrameTemplate::kRoomBefore + FrameTemplate::kRoomBehind,
+    std::vector<std::byte> bytes{FrameTemplate::kHeadroom + FrameTemplate::kTailroom,
                                  std::byte{0xa5}};
-    Imprint held;
-    FlowSource::Place place() { return {bytes.data() + FrameTemplate::kRoomBefore, &held}; }
+    BufferTag held;
+    HotFlow::Place place() { return {bytes.data() + FrameTemplate::kHeadroom, &held}; }
   };
   std::vector<Room> rooms(most);
   SendStamp stamp{.time_ns = kSendTime};
   while (frames.size() < kFrames && !scheduler.done()) {
     const std::uint32_t flow = scheduler.turn().flow;
-    FlowSource& source = scheduler.source(flow);
+    HotFlow& source = scheduler.source(flow);
     FlowWalk& walk = scheduler.walk(flow);
     bool more = true;
     do {
       const std::size_t row =
           source.due_before(scheduler.alone_until(), std::min(most, kFrames - frames.size()));
-      const FrameFacts facts = source.facts();
+      const FrameInfo facts = source.facts();
       const std::byte* begin = nullptr;
       if (source.shape() == nullptr) {
         begin = source.make(walk, stamp, rooms[0].place());
@@ -159,7 +157,7 @@ std::string random_flow() {
   return text;
 }
 
-RC_GTEST_PROP(FlowSource, SendsRunByRunWhatTheFlowsSendFrameByFrame, ()) {
+RC_GTEST_PROP(HotFlow, SendsRunByRunWhatTheFlowsSendFrameByFrame, ()) {
   std::string text;
   for (int flows = *rc::gen::inRange(1, 4); flows > 0; --flows) text += random_flow();
   const auto profile = config::parse_flow_profile(text, "x.toml");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/traffic/flow_stream.h"
+#include "gen/traffic/flow_cursor.h"
 #include "gen/traffic/frame_template.h"
 #include "support/property.h"
 #include "support/random_frame.h"
@@ -11,8 +11,8 @@ namespace {
 using wire::Operation;
 using wire::Transport;
 
-Moving random_moving() {
-  Moving m;
+VariableFields random_moving() {
+  VariableFields m;
   m.psn = wire::Psn{test::wide<std::uint32_t>()};
   m.ack_req = *rc::gen::arbitrary<bool>();
   m.va = test::wide<std::uint64_t>();
@@ -24,7 +24,7 @@ Moving random_moving() {
 }
 
 /// The frame with those fields moved, composed from scratch.
-std::vector<std::byte> from_scratch(roce::FrameFields fields, const Moving& moving,
+std::vector<std::byte> from_scratch(roce::FrameFields fields, const VariableFields& moving,
                                     std::vector<std::byte> payload,
                                     const std::uint32_t* signed_by) {
   fields.bth.psn = moving.psn;
@@ -45,14 +45,14 @@ RC_GTEST_PROP(FrameTemplate, WritesAndPatchesWhatComposeComposes, ()) {
   const auto flow = test::wide<std::uint32_t>();
   const bool is_signed = payload.size() >= sizeof(wire::Signature) && *rc::gen::arbitrary<bool>();
   const std::uint32_t* signed_by = is_signed ? &flow : nullptr;
-  FrameShapes shapes;
+  LayoutCache shapes;
   const FrameTemplate frame(fields, payload, signed_by, shapes);
 
   std::vector<std::byte> out(frame.size(), std::byte{0xa5});
-  const Moving first = random_moving();
+  const VariableFields first = random_moving();
   frame.write(first, out);
   RC_ASSERT(out == from_scratch(fields, first, payload, signed_by));
-  const Moving second = random_moving();
+  const VariableFields second = random_moving();
   frame.patch(second, out);
   RC_ASSERT(out == from_scratch(fields, second, payload, signed_by));
 }
@@ -62,11 +62,11 @@ RC_GTEST_PROP(FrameTemplate, AnElasticOneHasAnyLength, ()) {
   const std::vector<std::byte> longest(4096, std::byte{0x5a});
   const auto flow = test::wide<std::uint32_t>();
   const bool is_signed = *rc::gen::arbitrary<bool>();
-  FrameShapes shapes;
+  LayoutCache shapes;
   const FrameTemplate frame(fields, longest, is_signed ? &flow : nullptr, shapes,
                             {.elastic = true, .moving_length = true, .fault = {}});
   for (int i = 0; i < 3; ++i) {
-    Moving moving = random_moving();
+    VariableFields moving = random_moving();
     moving.payload = *rc::gen::inRange(0u, 4097u);
     moving.dma_length = test::wide<std::uint32_t>();
     auto expected = fields;
@@ -83,10 +83,10 @@ RC_GTEST_PROP(FrameTemplate, AnElasticOneHasAnyLength, ()) {
 RC_GTEST_PROP(FrameTemplate, AMovingLengthIsPatched, ()) {
   const auto fields = test::random_frame();
   const auto payload = test::random_payload(4096);
-  FrameShapes shapes;
+  LayoutCache shapes;
   const FrameTemplate frame(fields, payload, nullptr, shapes,
                             {.elastic = false, .moving_length = true, .fault = {}});
-  Moving moving = random_moving();
+  VariableFields moving = random_moving();
   moving.dma_length = test::wide<std::uint32_t>();
   auto expected = fields;
   expected.reth.dma_length = moving.dma_length;
@@ -98,7 +98,7 @@ RC_GTEST_PROP(FrameTemplate, AMovingLengthIsPatched, ()) {
 /// Frames of several templates, one after the other in one buffer, which keeps what it can.
 RC_GTEST_PROP(FrameTemplate, MakesInAUsedBufferWhatItWritesIntoANewOne, ()) {
   const auto longest = test::random_payload(4096);
-  FrameShapes shapes;
+  LayoutCache shapes;
   const std::uint32_t flow = 7;
   std::vector<std::unique_ptr<FrameTemplate>> templates;
   auto fields = test::random_frame();
@@ -118,14 +118,14 @@ RC_GTEST_PROP(FrameTemplate, MakesInAUsedBufferWhatItWritesIntoANewOne, ()) {
     templates.push_back(std::make_unique<FrameTemplate>(
         fields, payload, is_signed ? &flow : nullptr, shapes, options));
   }
-  std::vector<std::byte> buffer(FrameTemplate::kRoomBefore + FrameTemplate::kRoomBehind);
-  Imprint held;
+  std::vector<std::byte> buffer(FrameTemplate::kHeadroom + FrameTemplate::kTailroom);
+  BufferTag held;
   for (int i = 0; i < 20; ++i) {
     const FrameTemplate& frame = *templates[*rc::gen::inRange<std::size_t>(0, templates.size())];
-    Moving moving = random_moving();
+    VariableFields moving = random_moving();
     if (frame.is_elastic()) moving.payload = 0;
     SendStamp stamp{.time_ns = moving.send_time_ns};
-    const auto* made = frame.make(moving, stamp, &buffer[FrameTemplate::kRoomBefore], held);
+    const auto* made = frame.make(moving, stamp, &buffer[FrameTemplate::kHeadroom], held);
     std::vector<std::byte> written(frame.size(moving));
     frame.write(moving, written);
     RC_ASSERT(std::vector<std::byte>(made, made + written.size()) == written);
@@ -173,7 +173,7 @@ class Expected {
     roce::FrameFields fields = flow_.frame;
     fields.bth.opcode = packet.opcode;
     fields.bth.solicited_event = packet.solicited_event;
-    Moving moving;
+    VariableFields moving;
     moving.psn = packet.psn;
     moving.ack_req = packet.ack_req;
     moving.va = flow_.frame.reth.va + message_number % flow_.va_slots * flow_.va_step;
@@ -193,12 +193,12 @@ class Expected {
   std::uint64_t sequence_ = 0;
 };
 
-RC_GTEST_PROP(FlowStream, SendsItsMessagesPacketByPacket, ()) {
+RC_GTEST_PROP(FlowCursor, SendsItsMessagesPacketByPacket, ()) {
   const auto flow = random_flow();
   RC_PRE(refusal_of(flow.message).empty());
-  FrameShapes shapes;
+  LayoutCache shapes;
   PayloadPool payloads(7);
-  FlowStream stream(flow, shapes, payloads);
+  FlowCursor stream(flow, shapes, payloads);
   Expected expected(flow, payloads);
   std::uint64_t frames = 0;
   for (std::uint64_t message = 0; message < flow.messages * *flow.repeat; ++message) {
@@ -206,7 +206,7 @@ RC_GTEST_PROP(FlowStream, SendsItsMessagesPacketByPacket, ()) {
       RC_ASSERT(stream.has_next());
       RC_ASSERT(stream.ends_message() == (index + 1 == packet_count(flow.message)));
       std::vector<std::byte> out(stream.frame().size());
-      stream.frame().write(stream.moving(), out);
+      stream.frame().write(stream.fields(), out);
       RC_ASSERT(out == expected.frame(message, index));
       stream.advance();
     }

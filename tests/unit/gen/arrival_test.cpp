@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gen/traffic/scheduler.h"
+#include "gen/traffic/tx_scheduler.h"
 
 namespace lw::gen {
 namespace {
@@ -24,13 +24,13 @@ std::vector<Sent> run(std::string_view text, std::size_t most = 1'000'000) {
     ADD_FAILURE() << profile.error().message;
     return {};
   }
-  Scheduler scheduler(*profile);
+  TxScheduler scheduler(*profile);
   std::vector<Sent> sent;
   while (sent.size() < most) {
     const auto due = scheduler.next();
     if (!due) break;
     sent.push_back({static_cast<double>(due->at.count()) * 1e-9, due->flow, wire_bytes(due->size()),
-                    due->frame->payload_length(due->moving), due->ends_message});
+                    due->frame->payload_length(due->fields), due->ends_message});
     scheduler.advance();
   }
   return sent;
@@ -149,7 +149,7 @@ TEST(Arrival, TheQpsOfARangeTakeTurns) {
   }
 }
 
-TEST(FlowStream, AnotherFlowLeavesTheDrawsAlone) {
+TEST(FlowCursor, AnotherFlowLeavesTheDrawsAlone) {
   const auto sizes = [](std::string_view before) {
     std::vector<std::uint64_t> result;
     for (const Sent& frame : run(std::string(before) + R"([[flow]]
@@ -166,11 +166,11 @@ start_after = "1s"
   EXPECT_EQ(sizes("").size(), 50u);
 }
 
-TEST(FlowStream, TenThousandQpsAreMadeWithoutMuchAdo) {
+TEST(FlowCursor, TenThousandQpsAreMadeWithoutMuchAdo) {
   const auto profile = config::parse_flow_profile(
       "[[flow]]\nqps = 10000\noperation = \"write\"\nmessage_size = 3000\n", "x.toml");
   ASSERT_TRUE(profile);
-  Scheduler scheduler(*profile);
+  TxScheduler scheduler(*profile);
   for (std::size_t i = 0; i < 10000; ++i) {
     ASSERT_EQ(scheduler.next()->flow, i);
     scheduler.advance();

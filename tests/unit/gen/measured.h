@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gen/receive/measurement.h"
-#include "gen/traffic/scheduler.h"
+#include "gen/traffic/tx_scheduler.h"
 #include "roce/icrc_check.h"
 #include "wire/signature.h"
 
@@ -21,7 +21,7 @@ struct StampedFrame {
 inline std::vector<StampedFrame> frames_of_profile(const std::string& text) {
   const auto profile = config::parse_flow_profile(text, "test");
   if (!profile) throw std::runtime_error(profile.error().message);
-  gen::Scheduler scheduler(*profile);
+  gen::TxScheduler scheduler(*profile);
   std::vector<StampedFrame> frames;
   for (; scheduler.next(); scheduler.advance()) {
     auto due = *scheduler.next();

@@ -2,10 +2,9 @@
 // Questions and answers are Linux's: two network namespaces joined by a veth pair,
 // 02:00:00:00:0a:01 (192.0.2.1, 2001:db8::1) asks ...:02, seen by `tcpdump -xx`. Standing in for
 // the second, we must say what its kernel said.
-#include "gen/arp/presence.h"
-
 #include <gtest/gtest.h>
 
+#include "gen/arp/arp_responder.h"
 #include "support/hex.h"
 
 namespace lw::gen {
@@ -18,7 +17,7 @@ const wire::MacAddress kAsker = *wire::parse_mac("02:00:00:00:0a:01");
 const wire::MacAddress kOwn = *wire::parse_mac("02:00:00:00:0a:02");
 const wire::IpAddress kOwn4 = *wire::parse_ip("192.0.2.2"), kOwn6 = *wire::parse_ip("2001:db8::2");
 
-Presence station() { return Presence({{kOwn, kOwn4}, {kOwn, kOwn6}}); }
+ArpResponder station() { return ArpResponder({{kOwn, kOwn4}, {kOwn, kOwn6}}); }
 
 std::optional<Frame> answer(const Frame& question) {
   Frame out;
@@ -66,32 +65,32 @@ Frame ping6() {
       "0001 2001 0db8 0000 0000 0000 0000 0000 0002 8000 4d5f 1234 0007 6c6f 6e67 7769 7265");
 }
 
-TEST(Presence, AnswersArpAsLinuxDoes) { EXPECT_EQ(answer(arp_request()), arp_reply()); }
+TEST(ArpResponder, AnswersArpAsLinuxDoes) { EXPECT_EQ(answer(arp_request()), arp_reply()); }
 
-TEST(Presence, AnswersAPaddedArpRequestWithoutThePadding) {
+TEST(ArpResponder, AnswersAPaddedArpRequestWithoutThePadding) {
   auto padded = arp_request();
   padded.resize(60, std::byte{0xee});
   EXPECT_EQ(answer(padded), arp_reply());
 }
 
-TEST(Presence, AnswersSolicitationsAsLinuxDoes) {
+TEST(ArpResponder, AnswersSolicitationsAsLinuxDoes) {
   EXPECT_EQ(answer(solicitation()), advertisement());
 }
 
-TEST(Presence, KeepsTheVlanTag) {
+TEST(ArpResponder, KeepsTheVlanTag) {
   const auto tag = from_hex("8100 2064");
   auto question = arp_request(), expected = arp_reply();
   for (auto* frame : {&question, &expected}) {
     frame->insert(frame->begin() + 12, tag.begin(), tag.end());
   }
   EXPECT_EQ(answer(question), expected);
-  EXPECT_EQ(who_has({kAsker, *wire::parse_ip("192.0.2.1")},
-                    std::vector<wire::VlanFields>{{.priority = 1, .id = 100}}, kOwn4),
+  EXPECT_EQ(neighbor_request({kAsker, *wire::parse_ip("192.0.2.1")},
+                             std::vector<wire::VlanFields>{{.priority = 1, .id = 100}}, kOwn4),
             question);
 }
 
-TEST(Presence, DefendsItsAddressBeforeAll) {
-  const Presence one({{kOwn, *wire::parse_ip("2001:db8::1")}});
+TEST(ArpResponder, DefendsItsAddressBeforeAll) {
+  const ArpResponder one({{kOwn, *wire::parse_ip("2001:db8::1")}});
   Frame out;
   ASSERT_TRUE(one.answer(probe(), out));
   // To all nodes, override and not solicited (RFC 4861, 7.2.4); the checksum is scapy's:
@@ -103,7 +102,7 @@ TEST(Presence, DefendsItsAddressBeforeAll) {
                           "2001 0db8 0000 0000 0000 0000 0000 0001 0201 0200 0000 0a02"));
 }
 
-TEST(Presence, AnswersPings) {
+TEST(ArpResponder, AnswersPings) {
   // The kernel's reply but for what it chose itself: IPv4's identification (ours is the
   // question's) and IPv6's flow label.
   EXPECT_EQ(answer(ping4()),
@@ -115,9 +114,9 @@ TEST(Presence, AnswersPings) {
                                       "8100 4c5f 1234 0007 6c6f 6e67 7769 7265"));
 }
 
-TEST(Presence, IsSilentToWhatIsNotForIt) {
+TEST(ArpResponder, IsSilentToWhatIsNotForIt) {
   for (auto question : {arp_request(), solicitation(), ping4(), ping6()}) {
-    const Presence other({{kOwn, *wire::parse_ip("192.0.2.9")}});
+    const ArpResponder other({{kOwn, *wire::parse_ip("192.0.2.9")}});
     Frame out;
     EXPECT_FALSE(other.answer(question, out));
     std::copy(kOwn.bytes.begin(), kOwn.bytes.end(), question.begin() + 6);  // our own, come back
@@ -129,7 +128,7 @@ TEST(Presence, IsSilentToWhatIsNotForIt) {
   EXPECT_FALSE(answer(probe()));  // of another address
 }
 
-TEST(Presence, IsSilentToDamagedQuestions) {
+TEST(ArpResponder, IsSilentToDamagedQuestions) {
   for (const auto& question : {arp_request(), solicitation(), ping4(), ping6()}) {
     for (std::size_t size = 0; size < question.size(); ++size) {
       EXPECT_FALSE(answer(Frame(question.begin(), question.begin() + static_cast<long>(size))));
@@ -145,17 +144,18 @@ TEST(Presence, IsSilentToDamagedQuestions) {
   EXPECT_FALSE(answer(from_afar));
 }
 
-TEST(Presence, AsksAsLinuxDoes) {
-  EXPECT_EQ(who_has({kAsker, *wire::parse_ip("192.0.2.1")}, {}, kOwn4), arp_request());
-  EXPECT_EQ(who_has({kAsker, *wire::parse_ip("2001:db8::1")}, {}, kOwn6), solicitation());
+TEST(ArpResponder, AsksAsLinuxDoes) {
+  EXPECT_EQ(neighbor_request({kAsker, *wire::parse_ip("192.0.2.1")}, {}, kOwn4), arp_request());
+  EXPECT_EQ(neighbor_request({kAsker, *wire::parse_ip("2001:db8::1")}, {}, kOwn6), solicitation());
 }
 
-TEST(Presence, UnderstandsLinuxsAnswers) {
-  EXPECT_EQ(says_where(arp_reply()), (Whereabouts{kOwn4, kOwn}));
-  EXPECT_EQ(says_where(arp_request()), (Whereabouts{*wire::parse_ip("192.0.2.1"), kAsker}));
-  EXPECT_EQ(says_where(advertisement()), (Whereabouts{kOwn6, kOwn}));
+TEST(ArpResponder, UnderstandsLinuxsAnswers) {
+  EXPECT_EQ(neighbor_entry_in(arp_reply()), (NeighborEntry{kOwn4, kOwn}));
+  EXPECT_EQ(neighbor_entry_in(arp_request()),
+            (NeighborEntry{*wire::parse_ip("192.0.2.1"), kAsker}));
+  EXPECT_EQ(neighbor_entry_in(advertisement()), (NeighborEntry{kOwn6, kOwn}));
   for (const auto& frame : {ping4(), ping6(), solicitation(), probe(), Frame{}}) {
-    EXPECT_EQ(says_where(frame), std::nullopt);
+    EXPECT_EQ(neighbor_entry_in(frame), std::nullopt);
   }
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/traffic/scheduler.h"
-
 #include <random>
 #include <set>
 
 #include <gtest/gtest.h>
 
+#include "gen/traffic/tx_scheduler.h"
 #include "gen/tx/core_share.h"
 
 namespace lw::gen {
@@ -17,7 +16,7 @@ config::FlowProfile parsed(std::string_view text) {
   return *profile;
 }
 
-TEST(Scheduler, MergesByTimeThenByPlace) {
+TEST(TxScheduler, MergesByTimeThenByPlace) {
   const auto profile = parsed(R"([[flow]]
 rate = "1 kframes/s"
 messages = 2
@@ -25,7 +24,7 @@ messages = 2
 rate = "2 kframes/s"
 messages = 3
 )");
-  Scheduler scheduler(profile);
+  TxScheduler scheduler(profile);
   std::vector<std::pair<std::int64_t, std::size_t>> order;
   while (const auto due = scheduler.next()) {
     order.emplace_back(due->at.count() / 1000, due->flow);
@@ -49,16 +48,16 @@ Duration even_gap(std::mt19937_64& random) {
 
 /// The row's first turns, as far as none comes again before the next one, are taken at once.
 template <class Ends, class Gap>
-void take_round(TurnQueue& queue, std::set<Turn>& expected, Ends ends, Gap gap) {
+void take_round(FlowQueue& queue, std::set<DueFlow>& expected, Ends ends, Gap gap) {
   std::vector<Duration> next;
-  std::vector<Turn> again;
+  std::vector<DueFlow> again;
   Duration until = queue.row_until();
-  for (const Turn& turn : queue.row()) {
+  for (const DueFlow& turn : queue.row()) {
     if (turn.at >= until) break;
     ASSERT_EQ(turn, *expected.begin());
     expected.erase(expected.begin());
-    next.push_back(ends() ? TurnQueue::kNever : turn.at + gap());
-    if (next.back() != TurnQueue::kNever) again.push_back({next.back(), turn.flow});
+    next.push_back(ends() ? FlowQueue::kNever : turn.at + gap());
+    if (next.back() != FlowQueue::kNever) again.push_back({next.back(), turn.flow});
     until = std::min(until, next.back());
   }
   expected.insert(again.begin(), again.end());
@@ -66,32 +65,32 @@ void take_round(TurnQueue& queue, std::set<Turn>& expected, Ends ends, Gap gap) 
 }
 
 template <class Ends, class Gap>
-void take_one(TurnQueue& queue, std::set<Turn>& expected, Ends ends, Gap gap) {
-  const Turn first = *expected.begin();
+void take_one(FlowQueue& queue, std::set<DueFlow>& expected, Ends ends, Gap gap) {
+  const DueFlow first = *expected.begin();
   expected.erase(expected.begin());
   if (ends()) {
     queue.remove_first();
     return;
   }
-  const Turn again{first.at + gap(), first.flow};
+  const DueFlow again{first.at + gap(), first.flow};
   queue.put_back(again.at);
   expected.insert(again);
 }
 
 /// Against a set, which is sorted by definition: near and far turns, ties, flows that end, turns
 /// taken singly and in rounds.
-TEST(TurnQueue, KeepsTheOrderOfASortedSet) {
+TEST(FlowQueue, KeepsTheOrderOfASortedSet) {
   std::mt19937_64 random(1);
   for (const bool even : {false, true}) {
     for (const std::int64_t slot : {1, 64, 100'000}) {
       const auto gap = [&] { return even ? even_gap(random) : any_gap(random); };
       const auto ends = [&] { return random() % 500 == 0; };
-      std::vector<Turn> turns;
+      std::vector<DueFlow> turns;
       for (std::uint32_t flow = 0; flow < 300; ++flow) {
         turns.push_back({Duration(static_cast<std::int64_t>(random() % 2000)), flow});
       }
-      TurnQueue queue(turns.size(), Duration(slot), turns);
-      std::set<Turn> expected(turns.begin(), turns.end());
+      FlowQueue queue(turns.size(), Duration(slot), turns);
+      std::set<DueFlow> expected(turns.begin(), turns.end());
       for (int i = 0; i < 20'000 && !expected.empty(); ++i) {
         ASSERT_EQ(queue.first(), *expected.begin());
         if (expected.size() > 1) {
@@ -106,7 +105,7 @@ TEST(TurnQueue, KeepsTheOrderOfASortedSet) {
 }
 
 /// A core's flows send what they send when one core has them all.
-TEST(Scheduler, AFlowsFramesAreTheSameOnAnyNumberOfCores) {
+TEST(TxScheduler, AFlowsFramesAreTheSameOnAnyNumberOfCores) {
   const auto profile = parsed(R"(seed = 3
 [[flow]]
 qps = 5
@@ -127,10 +126,10 @@ fault = [{ kind = "bad_icrc", rate = 0.2 }]
     for (std::uint16_t core = 0; core < cores; ++core) {
       const CoreShare share{core, cores};
       const auto part = flows_of(profile, share);
-      Scheduler scheduler(part);
+      TxScheduler scheduler(part);
       for (; const auto due = scheduler.next(); scheduler.advance()) {
         std::vector<std::byte> bytes(due->size());
-        due->frame->write(due->moving, bytes);
+        due->frame->write(due->fields, bytes);
         flows[share.flow(due->flow)].emplace_back(due->at.count(), std::move(bytes));
       }
     }
@@ -143,17 +142,17 @@ fault = [{ kind = "bad_icrc", rate = 0.2 }]
   EXPECT_EQ(alone.back().size(), 30u);
 }
 
-TEST(Scheduler, AFlowWithoutEndGoesOn) {
+TEST(TxScheduler, AFlowWithoutEndGoesOn) {
   const auto profile = parsed("[[flow]]\nrepeat = \"forever\"\nmessages = 1\n");
-  Scheduler scheduler(profile);
+  TxScheduler scheduler(profile);
   for (int i = 0; i < 10000; ++i) {
     ASSERT_TRUE(scheduler.next());
     scheduler.advance();
   }
-  EXPECT_EQ(scheduler.stream(0).total_frames(), std::nullopt);
+  EXPECT_EQ(scheduler.cursor(0).total_frames(), std::nullopt);
 }
 
-TEST(FlowStream, AddressesStartAgainWithEachRound) {
+TEST(FlowCursor, AddressesStartAgainWithEachRound) {
   const auto profile = parsed(R"([[flow]]
 operation = "write"
 va = 0x1000
@@ -161,32 +160,32 @@ message_size = 100
 messages = 3
 repeat = 2
 )");
-  FrameShapes shapes;
+  LayoutCache shapes;
   PayloadPool payloads(1);
   std::vector<std::uint64_t> addresses;
-  for (FlowStream stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
-    addresses.push_back(stream.moving().va - 0x1000);
+  for (FlowCursor stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
+    addresses.push_back(stream.fields().va - 0x1000);
   }
   EXPECT_EQ(addresses, (std::vector<std::uint64_t>{0, 100, 200, 0, 100, 200}));
 }
 
-TEST(FlowStream, ARegionIsARing) {
+TEST(FlowCursor, ARegionIsARing) {
   const auto profile = parsed(R"([[flow]]
 operation = "fetch_add"
 va = 0x1000
 region = 16
 messages = 5
 )");
-  FrameShapes shapes;
+  LayoutCache shapes;
   PayloadPool payloads(1);
   std::vector<std::uint64_t> addresses;
-  for (FlowStream stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
-    addresses.push_back(stream.moving().va - 0x1000);
+  for (FlowCursor stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
+    addresses.push_back(stream.fields().va - 0x1000);
   }
   EXPECT_EQ(addresses, (std::vector<std::uint64_t>{0, 8, 0, 8, 0}));
 }
 
-TEST(FlowStream, AReadTakesThePsnsOfItsResponse) {
+TEST(FlowCursor, AReadTakesThePsnsOfItsResponse) {
   const auto profile = parsed(R"([[flow]]
 operation = "read_request"
 message_size = 5000
@@ -194,20 +193,20 @@ mtu = 2048
 messages = 3
 first_psn = 0xfffffe
 )");
-  FrameShapes shapes;
+  LayoutCache shapes;
   PayloadPool payloads(1);
   std::vector<std::uint32_t> psns;
-  for (FlowStream stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
-    psns.push_back(stream.moving().psn.value());
+  for (FlowCursor stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
+    psns.push_back(stream.fields().psn.value());
   }
   EXPECT_EQ(psns, (std::vector<std::uint32_t>{0xfffffe, 1, 4}));
 }
 
-TEST(FlowStream, AMessageCostsAllItsFrames) {
+TEST(FlowCursor, AMessageCostsAllItsFrames) {
   const auto profile = parsed("[[flow]]\nmessage_size = 2500\n");
-  FrameShapes shapes;
+  LayoutCache shapes;
   PayloadPool payloads(1);
-  const FlowStream stream(profile.flows[0], shapes, payloads);
+  const FlowCursor stream(profile.flows[0], shapes, payloads);
   EXPECT_EQ(profile.flows[0].means.frames, 3);
   // 14 + 20 + 8 + 12 + payload + 4, and 24 a frame.
   EXPECT_EQ(profile.flows[0].means.wire_bytes, 2500 + 3 * 82);

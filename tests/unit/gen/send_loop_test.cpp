@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a device sees: each rte_eth_tx_burst() call, by a callback that DPDK makes on each.
-#include "gen/tx/send_loop.h"
-
 #include <map>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "gen/tx/tx_loop.h"
 #include "nic/clock.h"
 #include "roce/frame.h"
 #include "roce/icrc_check.h"
@@ -36,7 +35,7 @@ std::uint16_t note_call(std::uint16_t, std::uint16_t, rte_mbuf** frames, std::ui
   return count;
 }
 
-class SendLoopTest : public testing::Test {
+class TxLoopTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     auto eal = nic::Eal::start({});
@@ -58,10 +57,10 @@ class SendLoopTest : public testing::Test {
     EXPECT_TRUE(port) << port.error().message;
     Run run;
     const auto* callback = rte_eth_add_tx_callback(port->id(), 0, note_call, &run.calls);
-    Scheduler scheduler(profile);
+    TxScheduler scheduler(profile);
     Limits limits;
     FrameBudget budget(Limits::kAll);
-    SendLoop loop(scheduler, profile.flows.size(), {}, {&*port, 1}, *buffers, limits, budget);
+    TxLoop loop(scheduler, profile.flows.size(), {}, {&*port, 1}, *buffers, limits, budget);
     Instant now = nic::now();
     loop.start(now);
     for (; !loop.ended(now); now += step) EXPECT_TRUE(loop.send_due(now));
@@ -81,14 +80,14 @@ class SendLoopTest : public testing::Test {
   static inline std::optional<nic::Eal> eal_;
 };
 
-TEST_F(SendLoopTest, ABurstOf32IsOneCall) {
+TEST_F(TxLoopTest, ABurstOf32IsOneCall) {
   const auto calls = calls_of("[[flow]]\nburst = 32\nmessages = 3200\nrate = \"320 kframes/s\"\n",
                               std::chrono::microseconds(7));
   ASSERT_EQ(calls.size(), 100u);
   for (const Call& call : calls) EXPECT_EQ(call.size(), 32u);
 }
 
-TEST_F(SendLoopTest, ABurstOfWholeMessagesIsOneCall) {
+TEST_F(TxLoopTest, ABurstOfWholeMessagesIsOneCall) {
   const auto calls = calls_of(
       "[[flow]]\nburst = 32\nmessages = 800\nmessage_size = 4096\nmtu = 1024\n"
       "rate = \"320 kframes/s\"\n",
@@ -98,7 +97,7 @@ TEST_F(SendLoopTest, ABurstOfWholeMessagesIsOneCall) {
 }
 
 /// Another flow's frames are due at the same times, and go before or behind a burst, not into it.
-TEST_F(SendLoopTest, ABurstIsOneCallBesideOtherFlows) {
+TEST_F(TxLoopTest, ABurstIsOneCallBesideOtherFlows) {
   const auto calls = calls_of(
       "[[flow]]\ndst_qp = 1\nmessages = 5000\nrate = \"500 kframes/s\"\n"
       "[[flow]]\ndst_qp = 2\nburst = 20\nmessages = 2000\nrate = \"200 kframes/s\"\n",
@@ -146,11 +145,11 @@ messages = 100
 rate = "1 Mframes/s"
 )";
 
-TEST_F(SendLoopTest, ManyFlowsLeaveInTheirOrder) {
+TEST_F(TxLoopTest, ManyFlowsLeaveInTheirOrder) {
   const config::FlowProfile profile = parsed(kManyFlows);
   Call expected;
-  for (Scheduler scheduler(profile); const auto due = scheduler.next(); scheduler.advance()) {
-    expected.push_back({profile.flows[due->flow].frame.bth.dest_qp, due->moving.psn.value()});
+  for (TxScheduler scheduler(profile); const auto due = scheduler.next(); scheduler.advance()) {
+    expected.push_back({profile.flows[due->flow].frame.bth.dest_qp, due->fields.psn.value()});
   }
   for (const Duration step : {std::chrono::nanoseconds(300), std::chrono::nanoseconds(20'000)}) {
     Call sent;
@@ -161,11 +160,11 @@ TEST_F(SendLoopTest, ManyFlowsLeaveInTheirOrder) {
   }
 }
 
-TEST_F(SendLoopTest, CountsEachFlowByItself) {
+TEST_F(TxLoopTest, CountsEachFlowByItself) {
   const config::FlowProfile profile = parsed(kManyFlows);
   std::vector<FlowTally> expected(profile.flows.size());
-  for (Scheduler scheduler(profile); const auto due = scheduler.next(); scheduler.advance()) {
-    count_sent(expected[due->flow], facts_of(scheduler.stream(due->flow)), 1);
+  for (TxScheduler scheduler(profile); const auto due = scheduler.next(); scheduler.advance()) {
+    count_sent(expected[due->flow], frame_info(scheduler.cursor(due->flow)), 1);
   }
   const auto tallies = run(profile, std::chrono::microseconds(1)).tallies;
   ASSERT_EQ(tallies.size(), expected.size());
@@ -184,7 +183,7 @@ TEST_F(SendLoopTest, CountsEachFlowByItself) {
 }
 
 /// A ring that nobody empties takes what it has room for.
-TEST_F(SendLoopTest, WhatAPortDoesNotTakeIsCountedAsNotSent) {
+TEST_F(TxLoopTest, WhatAPortDoesNotTakeIsCountedAsNotSent) {
   const config::FlowProfile profile =
       parsed("[[flow]]\nqps = 100\ndst_qp = 0x100\nmessages = 50\nrate = \"10 Mframes/s\"\n");
   const Run stuck = run(profile, std::chrono::microseconds(5), "net_ring0");
@@ -198,7 +197,7 @@ TEST_F(SendLoopTest, WhatAPortDoesNotTakeIsCountedAsNotSent) {
   EXPECT_LT(sent, 5000u);
   // Those that came first, by flow.
   std::vector<std::uint64_t> taken(stuck.tallies.size());
-  Scheduler scheduler(profile);
+  TxScheduler scheduler(profile);
   for (std::uint64_t i = 0; i < sent; ++i, scheduler.advance()) ++taken[scheduler.next()->flow];
   for (std::size_t i = 0; i < taken.size(); ++i) EXPECT_EQ(stuck.tallies[i].frames, taken[i]);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/traffic/turn_queue.h"
+#include "gen/traffic/flow_queue.h"
 
 #include <algorithm>
 
@@ -16,20 +16,20 @@ Duration reach_of(std::size_t flows, Duration slot) {
 
 }  // namespace
 
-TurnQueue::TurnQueue(std::size_t flows, Duration slot, std::vector<Turn> turns)
+FlowQueue::FlowQueue(std::size_t flows, Duration slot, std::vector<DueFlow> turns)
     : reach_(reach_of(flows, slot)), belt_(flows), wheel_(flows, slot) {
   std::ranges::sort(turns);
-  for (const Turn& turn : turns) insert(turn, turns.front().at);
+  for (const DueFlow& turn : turns) insert(turn, turns.front().at);
   choose();
 }
 
-void TurnQueue::insert(const Turn& turn, Duration before) noexcept {
+void FlowQueue::insert(const DueFlow& turn, Duration before) noexcept {
   goes_on_belt(turn, before) ? belt_.put_on(turn) : wheel_.insert(turn);
 }
 
-bool TurnQueue::put_back(Duration at) noexcept {
-  const Turn before = first();
-  const Turn turn{at, before.flow};
+bool FlowQueue::put_back(Duration at) noexcept {
+  const DueFlow before = first();
+  const DueFlow turn{at, before.flow};
   bool opened = false;
   if (!on_belt_ && !goes_on_belt(turn, before.at)) {
     opened = wheel_.put_back(at);
@@ -41,14 +41,14 @@ bool TurnQueue::put_back(Duration at) noexcept {
   return opened;
 }
 
-bool TurnQueue::remove_first() noexcept {
+bool FlowQueue::remove_first() noexcept {
   const bool opened = take_first();
   choose();
   return opened;
 }
 
-void TurnQueue::take_round(std::span<const Duration> next) noexcept {
-  belt_.take_round(next, reach_, [this](const Turn& turn) {
+void FlowQueue::take_round(std::span<const Duration> next) noexcept {
+  belt_.take_round(next, reach_, [this](const DueFlow& turn) {
     if (turn.at != kNever) wheel_.insert(turn);
   });
   choose();

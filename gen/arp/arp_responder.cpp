@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/arp/presence.h"
+#include "gen/arp/arp_responder.h"
 
 #include <algorithm>
 
@@ -80,18 +80,18 @@ void answer_ping6(const Envelope& e, std::vector<std::byte>& out) {
 
 }  // namespace
 
-Presence::Presence(std::vector<OwnAddress> own) : own_(std::move(own)) {
+ArpResponder::ArpResponder(std::vector<OwnAddress> own) : own_(std::move(own)) {
   std::ranges::stable_sort(own_, {}, &OwnAddress::ip);
   const auto again = std::ranges::unique(own_, {}, &OwnAddress::ip);
   own_.erase(again.begin(), again.end());
 }
 
-const OwnAddress* Presence::find(const wire::IpAddress& ip) const noexcept {
+const OwnAddress* ArpResponder::find(const wire::IpAddress& ip) const noexcept {
   const auto found = std::ranges::lower_bound(own_, ip, {}, &OwnAddress::ip);
   return found != own_.end() && found->ip == ip ? &*found : nullptr;
 }
 
-bool Presence::answer(wire::Bytes frame, std::vector<std::byte>& out) const {
+bool ArpResponder::answer(wire::Bytes frame, std::vector<std::byte>& out) const {
   const Envelope e = roce::open_envelope(frame);
   if (!e.ethernet) return false;
   if (e.ether_type == wire::kEtherTypeArp) {
@@ -119,13 +119,13 @@ bool Presence::answer(wire::Bytes frame, std::vector<std::byte>& out) const {
   return true;
 }
 
-std::optional<Whereabouts> says_where(wire::Bytes frame) {
+std::optional<NeighborEntry> neighbor_entry_in(wire::Bytes frame) {
   const Envelope e = roce::open_envelope(frame);
   if (!e.ethernet) return std::nullopt;
   if (e.ether_type != wire::kEtherTypeArp) return advertised(e);
   const auto* arp = view_at<wire::Arp>(frame, e.network_offset);
   if (!arp || !arp->is_ipv4_over_ethernet() || is_group(arp->sender_mac)) return std::nullopt;
-  return Whereabouts{arp->sender, arp->sender_mac};
+  return NeighborEntry{arp->sender, arp->sender_mac};
 }
 
 }  // namespace lw::gen

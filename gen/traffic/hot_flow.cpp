@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/traffic/flow_source.h"
+#include "gen/traffic/hot_flow.h"
 
 #include <algorithm>
 
 namespace lw::gen {
 
-void FlowSource::load(FlowWalk& walk) noexcept {
-  const FlowStream& stream = walk.stream;
+void HotFlow::load(FlowWalk& walk) noexcept {
+  const FlowCursor& stream = walk.stream;
   const auto even = stream.even_frames(kLongestRun);
   const auto pace = walk.pacer.even_pace(stream.work(), even.frames);
   walk.run = pace.frames;
@@ -14,14 +14,14 @@ void FlowSource::load(FlowWalk& walk) noexcept {
   end_ = pace.end;
   step_ = pace.step;
   due_ = pace.due;
-  facts_ = facts_of(stream);
-  facts_.set(FrameFacts::kTogether, pace.together);
-  run_ = stream.frame().is_elastic() ? FrameRun{}
-                                     : FrameRun(stream.frame(), stream.moving(), even.step);
-  facts_.set(FrameFacts::kSingle, !pace.together && run_.shape() != nullptr);
+  facts_ = frame_info(stream);
+  facts_.set(FrameInfo::kTogether, pace.together);
+  run_ = stream.frame().is_elastic() ? EncoderState{}
+                                     : EncoderState(stream.frame(), stream.fields(), even.step);
+  facts_.set(FrameInfo::kSingle, !pace.together && run_.shape() != nullptr);
 }
 
-std::size_t FlowSource::due_before(Duration until, std::size_t most) const noexcept {
+std::size_t HotFlow::due_before(Duration until, std::size_t most) const noexcept {
   const std::size_t frames = std::min<std::size_t>(most, left_);
   if (due_of(frames - 1) < until) return frames;
   std::size_t due = 1;
@@ -29,15 +29,15 @@ std::size_t FlowSource::due_before(Duration until, std::size_t most) const noexc
   return due;
 }
 
-std::byte* FlowSource::make(FlowWalk& walk, SendStamp& stamp, const Place& place) noexcept {
+std::byte* HotFlow::make(FlowWalk& walk, SendStamp& stamp, const Place& place) noexcept {
   if (shape() == nullptr) {
-    return walk.stream.frame().make(walk.stream.moving(), stamp, place.payload, *place.held);
+    return walk.stream.frame().make(walk.stream.fields(), stamp, place.payload, *place.held);
   }
   make(1, stamp, [&](std::size_t) { return place; });
   return place.payload - shape()->headers;
 }
 
-bool FlowSource::refill(FlowWalk& walk) noexcept {
+bool HotFlow::refill(FlowWalk& walk) noexcept {
   const bool more = walk.skip(walk.run);
   if (more) {
     load(walk);

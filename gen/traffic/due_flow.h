@@ -9,10 +9,10 @@
 namespace lw::gen {
 
 /// A flow's place in the order of all: by time, then by number.
-struct Turn {
+struct DueFlow {
   Duration at{};
   std::uint32_t flow = 0;
-  friend auto operator<=>(const Turn&, const Turn&) = default;
+  friend auto operator<=>(const DueFlow&, const DueFlow&) = default;
 };
 
 }  // namespace lw::gen

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/traffic/flow_stream.h"
+#include "gen/traffic/flow_cursor.h"
 
 #include <algorithm>
 #include <limits>
@@ -30,7 +30,7 @@ bool adds_frames(const config::Fault& fault) {
 
 }  // namespace
 
-FlowStream::FlowStream(const config::Flow& flow, FrameShapes& shapes, PayloadPool& payloads)
+FlowCursor::FlowCursor(const config::Flow& flow, LayoutCache& shapes, PayloadPool& payloads)
     : message_psn_(flow.message.first_psn),
       ack_every_(flow.message.ack_every),
       immediate_step_(flow.immediate_step),
@@ -56,12 +56,12 @@ FlowStream::FlowStream(const config::Flow& flow, FrameShapes& shapes, PayloadPoo
   begin_packet();
 }
 
-void FlowStream::draw_size() noexcept {
+void FlowCursor::draw_size() noexcept {
   now_.length = flow_->sizes.draw(sizes_, message_);
   size_up();
 }
 
-void FlowStream::size_up() noexcept {
+void FlowCursor::size_up() noexcept {
   packets_ = packet_count(now_);
   psns_ = psns_of(now_);
   moving_.dma_length = static_cast<std::uint32_t>(now_.length);
@@ -72,7 +72,7 @@ void FlowStream::size_up() noexcept {
 }
 
 /// Faults in the stream are put into its state here, so that what follows goes on from them.
-void FlowStream::choose_fault() noexcept {
+void FlowCursor::choose_fault() noexcept {
   frame_ = &templates_.sound(place());  // the last one's may have been a faulty one
   fault_ = faults_->next({frame_number_, packet_, packets_});
   if (fault_ == FaultKind::psn_gap) message_psn_ = message_psn_ + 1;
@@ -84,7 +84,7 @@ void FlowStream::choose_fault() noexcept {
 }
 
 /// Faults in the frame.
-void FlowStream::bend(FaultKind kind) noexcept {
+void FlowCursor::bend(FaultKind kind) noexcept {
   if (is_in_bytes(kind) || kind == FaultKind::short_middle) {
     frame_ = &templates_.faulty(kind, place());
   } else if (is_inserted()) {
@@ -93,7 +93,7 @@ void FlowStream::bend(FaultKind kind) noexcept {
   }
 }
 
-void FlowStream::advance_past_faults() noexcept {
+void FlowCursor::advance_past_faults() noexcept {
   ++frame_number_;
   last_psn_ = moving_.psn;
   if (is_inserted()) {
@@ -104,7 +104,7 @@ void FlowStream::advance_past_faults() noexcept {
   begin_packet();
 }
 
-FlowStream::EvenFrames FlowStream::even_frames(std::uint32_t most) const noexcept {
+FlowCursor::EvenFrames FlowCursor::even_frames(std::uint32_t most) const noexcept {
   std::uint64_t frames = most;
   if (faults_ || frame_->shape() == nullptr) return {};
   if (packets_ > 1) {
@@ -123,7 +123,7 @@ FlowStream::EvenFrames FlowStream::even_frames(std::uint32_t most) const noexcep
           {.psn = psns_, .va = static_cast<std::uint32_t>(va_step_), .immediate = immediate_step_}};
 }
 
-void FlowStream::skip(std::uint32_t frames) noexcept {
+void FlowCursor::skip(std::uint32_t frames) noexcept {
   // All but the last by their steps, and that one as any other.
   if (const std::uint32_t before = frames - 1; before > 0) {
     if (frame_->has_signature(moving_)) moving_.sequence += before;
@@ -141,12 +141,12 @@ void FlowStream::skip(std::uint32_t frames) noexcept {
   advance();
 }
 
-bool FlowStream::is_regular() const noexcept {
+bool FlowCursor::is_regular() const noexcept {
   if (flow_->sizes.vary()) return false;
   return !flow_->faults || std::ranges::none_of(*flow_->faults, adds_frames);
 }
 
-std::optional<std::uint64_t> FlowStream::total_frames() const noexcept {
+std::optional<std::uint64_t> FlowCursor::total_frames() const noexcept {
   if (endless_) return std::nullopt;
   return saturating_product(messages_, packets_);
 }

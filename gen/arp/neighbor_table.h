@@ -5,23 +5,23 @@
 #include <memory>
 
 #include "config/flow/flow_profile.h"
-#include "gen/arp/presence.h"
+#include "gen/arp/arp_responder.h"
 #include "gen/stats/limits.h"
-#include "gen/tx/raw_sender.h"
+#include "gen/tx/tx_burst.h"
 
 namespace lw::gen {
 
 /// A port with addresses of its own: answers who asks for them. The thread that sends there calls
 /// it, so that the port keeps one user.
-class Station {
+class ResponderPort {
  public:
-  Station(nic::Port& port, const nic::Pool& pool, Presence presence);
+  ResponderPort(nic::Port& port, const nic::Pool& pool, ArpResponder presence);
 
   /// Takes what has arrived, at most a burst, and answers what is a question.
   void poll();
 
   /// poll(), and what was said of others' addresses is told.
-  std::vector<Whereabouts> listen();
+  std::vector<NeighborEntry> listen();
 
   /// For whoever takes the port's frames itself: a question's answer is kept until send_answers().
   void answer(wire::Bytes frame);
@@ -34,22 +34,22 @@ class Station {
   template <class Seen>
   void take(Seen&& seen);
 
-  friend class Neighbourhood;
+  friend class NeighborTable;
 
   nic::Port& port_;
   bool polls_ = true;
-  Presence presence_;
-  RawSender sender_;
-  std::array<rte_mbuf*, RawSender::kBurst> buffers_{};
+  ArpResponder presence_;
+  TxBurst sender_;
+  std::array<rte_mbuf*, TxBurst::kBurst> buffers_{};
   std::vector<std::byte> answer_;
 };
 
 /// The stations of a run: flow i's source is an address of port i modulo the ports.
-class Neighbourhood {
+class NeighborTable {
  public:
   /// Ports on a network (a Linux interface, a PCI device) are stations; others (memif, files) only
   /// where the profile has `[presence]` or a flow that asks for its next hop: nobody would ask.
-  Neighbourhood(const config::FlowProfile& profile, std::span<nic::Port> ports,
+  NeighborTable(const config::FlowProfile& profile, std::span<nic::Port> ports,
                 const nic::Pool& pool);
 
   /// Puts the next hop's MAC address into every flow that wants it. Asks three times, a second
@@ -67,12 +67,12 @@ class Neighbourhood {
   }
 
   /// The station of a port; null where it is silent.
-  [[nodiscard]] Station* station_of(const nic::Port& port) noexcept;
+  [[nodiscard]] ResponderPort* responder_of(const nic::Port& port) noexcept;
   /// A listener takes this port's frames from now on, and hands them to the station.
-  void leave_to_listener(const nic::Port& port) noexcept;
+  void stop_polling(const nic::Port& port) noexcept;
 
  private:
-  std::vector<std::unique_ptr<Station>> stations_;  // one a port; null: silent
+  std::vector<std::unique_ptr<ResponderPort>> stations_;  // one a port; null: silent
   std::vector<std::string> names_;
   Instant next_{};
 };

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "gen/traffic/turn_belt.h"
-#include "gen/traffic/turn_wheel.h"
+#include "gen/traffic/flow_wheel.h"
+#include "gen/traffic/sorted_ring.h"
 
 namespace lw::gen {
 
 /// Turns in their order, one a flow: those of flows that take turns evenly on a belt, the others on
 /// a wheel. Which one a turn goes to costs time only; the order is the same.
-class TurnQueue {
+class FlowQueue {
  public:
   static constexpr Duration kNever = Duration::max();
 
   /// `turns` have each flow at most once, and numbers below `flows`. `slot` is about the time of
   /// eight turns; any will do, but far off it costs speed.
-  TurnQueue(std::size_t flows, Duration slot, std::vector<Turn> turns);
+  FlowQueue(std::size_t flows, Duration slot, std::vector<DueFlow> turns);
 
   [[nodiscard]] bool empty() const noexcept { return belt_.empty() && wheel_.empty(); }
   // Of one that isn't empty:
-  [[nodiscard]] const Turn& first() const noexcept {
+  [[nodiscard]] const DueFlow& first() const noexcept {
     return on_belt_ ? belt_.at(0) : wheel_.first();
   }
   /// No turn but the first comes before this; it may be early, never late.
@@ -32,7 +32,7 @@ class TurnQueue {
   bool remove_first() noexcept;
 
   /// Turns that follow each other, from the first one on; not all, and often none.
-  [[nodiscard]] std::span<const Turn> row() const noexcept {
+  [[nodiscard]] std::span<const DueFlow> row() const noexcept {
     if (!on_belt_) return {};
     return belt_.row();
   }
@@ -48,7 +48,7 @@ class TurnQueue {
     end = std::min(end, belt_.size());
     for (std::size_t i = begin; i < end; ++i) use(belt_.at(i).flow);
   }
-  [[nodiscard]] const TurnWheel& wheel() const noexcept { return wheel_; }
+  [[nodiscard]] const FlowWheel& wheel() const noexcept { return wheel_; }
 
  private:
   [[nodiscard]] Duration belt_from(std::size_t i) const noexcept {
@@ -57,10 +57,10 @@ class TurnQueue {
   [[nodiscard]] Duration wheel_from() const noexcept {
     return wheel_.empty() ? kNever : wheel_.first().at;
   }
-  [[nodiscard]] bool goes_on_belt(const Turn& turn, Duration before) const noexcept {
+  [[nodiscard]] bool goes_on_belt(const DueFlow& turn, Duration before) const noexcept {
     return turn.at - before <= reach_ && belt_.takes(turn);
   }
-  void insert(const Turn& turn, Duration before) noexcept;
+  void insert(const DueFlow& turn, Duration before) noexcept;
   bool take_first() noexcept {
     if (!on_belt_) return wheel_.remove_first();
     belt_.take_off();
@@ -71,8 +71,8 @@ class TurnQueue {
   }
 
   Duration reach_;  // a longer way to the next turn is none for the belt: all would wait behind it
-  TurnBelt belt_;
-  TurnWheel wheel_;
+  SortedRing belt_;
+  FlowWheel wheel_;
   bool on_belt_ = false;  // the first one is
 };
 

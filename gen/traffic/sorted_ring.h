@@ -6,29 +6,29 @@
 #include <span>
 #include <vector>
 
-#include "gen/traffic/turn.h"
+#include "gen/traffic/due_flow.h"
 
 namespace lw::gen {
 
 /// Turns in their order, put on at one end and taken off at the other: where flows of one rate take
 /// turns, each one's next is behind all others', and nothing has to be sorted.
-class TurnBelt {
+class SortedRing {
  public:
   /// For at most so many turns at once.
-  explicit TurnBelt(std::size_t turns) : ring_(std::bit_ceil(std::max<std::size_t>(turns, 1))) {}
+  explicit SortedRing(std::size_t turns) : ring_(std::bit_ceil(std::max<std::size_t>(turns, 1))) {}
 
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// Number `i` from the front.
-  [[nodiscard]] const Turn& at(std::size_t i) const noexcept { return ring_[place(i)]; }
+  [[nodiscard]] const DueFlow& at(std::size_t i) const noexcept { return ring_[place(i)]; }
   /// From the front on, as many as stand in one piece.
-  [[nodiscard]] std::span<const Turn> row() const noexcept {
+  [[nodiscard]] std::span<const DueFlow> row() const noexcept {
     return {ring_.data() + front_, std::min(size_, ring_.size() - front_)};
   }
 
-  [[nodiscard]] bool takes(const Turn& turn) const noexcept { return empty() || turn > last_; }
+  [[nodiscard]] bool takes(const DueFlow& turn) const noexcept { return empty() || turn > last_; }
   /// One that it takes().
-  void put_on(const Turn& turn) noexcept {
+  void put_on(const DueFlow& turn) noexcept {
     last_ = turn;
     ring_[place(size_++)] = turn;
   }
@@ -41,10 +41,10 @@ class TurnBelt {
   /// gets the others.
   template <class Leave>
   void take_round(std::span<const Duration> next, Duration reach, Leave leave) noexcept {
-    const Turn* before = ring_.data() + front_;  // a row(): in one piece
-    Turn* const begin = ring_.data();
-    Turn* const end = begin + ring_.size();
-    Turn* to = begin + place(size_);
+    const DueFlow* before = ring_.data() + front_;  // a row(): in one piece
+    DueFlow* const begin = ring_.data();
+    DueFlow* const end = begin + ring_.size();
+    DueFlow* to = begin + place(size_);
     Duration last_at = last_.at;
     std::uint32_t last_flow = last_.flow;
     std::size_t left = 0;
@@ -53,7 +53,7 @@ class TurnBelt {
       const std::uint32_t flow = before++->flow;  // read before a full ring's place is used again
       const bool behind = at > last_at || (at == last_at && flow > last_flow);
       if (!behind || at > until) [[unlikely]] {
-        leave(Turn{at, flow});
+        leave(DueFlow{at, flow});
         ++left;
         continue;
       }
@@ -71,9 +71,9 @@ class TurnBelt {
     return (front_ + i) & (ring_.size() - 1);
   }
 
-  std::vector<Turn> ring_;  // a power of two
+  std::vector<DueFlow> ring_;  // a power of two
   std::size_t front_ = 0, size_ = 0;
-  Turn last_;
+  DueFlow last_;
 };
 
 }  // namespace lw::gen

@@ -13,7 +13,7 @@ namespace lw::gen {
 
 /// Lets the time pass until something that is `ahead` comes near: asleep where that is allowed,
 /// lending the core, or spinning. Returns early, so that the caller looks at signals and the clock.
-inline void wait_towards(Duration ahead, bool may_sleep = true) noexcept {
+inline void idle_towards(Duration ahead, bool may_sleep = true) noexcept {
   constexpr Duration kOverslept = std::chrono::microseconds(100);  // a timer is late by about that
   constexpr Duration kWorthYielding = std::chrono::microseconds(5);
   constexpr Duration kLongestNap = std::chrono::milliseconds(20);

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/traffic/frame_run.h"
-
 #include <bit>
 
+#include "gen/traffic/encoder_state.h"
 #include "gen/traffic/frame_template.h"
 
 namespace lw::gen {
 namespace {
 
-std::uint32_t change_of(const MovingField& field, std::uint64_t value) noexcept {
+std::uint32_t change_of(const PatchedField& field, std::uint64_t value) noexcept {
   return field.patch != nullptr ? (*field.patch)(value) : 0;
 }
 
 template <std::size_t Width>
-void put(const MovingField& field, std::uint32_t value, std::byte* payload) noexcept {
+void put(const PatchedField& field, std::uint32_t value, std::byte* payload) noexcept {
   const wire::BigEndian<Width> bytes(value);
   std::memcpy(payload + field.offset, &bytes, Width);
 }
 
 }  // namespace
 
-FrameRun::FrameRun(const FrameTemplate& frame, const Moving& first, const MovingStep& step) noexcept
+EncoderState::EncoderState(const FrameTemplate& frame, const VariableFields& first,
+                           const FieldSteps& step) noexcept
     : shape_(frame.shape()),
       va_(first.va),
       sequence_(first.sequence),
@@ -28,7 +28,7 @@ FrameRun::FrameRun(const FrameTemplate& frame, const Moving& first, const Moving
       immediate_(first.immediate),
       dma_length_(first.dma_length),
       step_(step) {
-  const FrameShape& shape = *shape_;
+  const HeaderLayout& shape = *shape_;
   const std::uint32_t changed =
       (first.ack_req ? std::uint32_t{wire::Bth::kAckReq} << 24 : 0u) | first.psn.value();
   word_ = std::rotl(changed | std::uint32_t{shape.reserved7} << 24, kPsnShift);
@@ -41,7 +41,7 @@ FrameRun::FrameRun(const FrameTemplate& frame, const Moving& first, const Moving
 }
 
 /// What most frames don't have; returns what it does to the next frame's ICRC.
-std::uint32_t FrameRun::move_rare(const FrameShape& shape, std::byte* payload) noexcept {
+std::uint32_t EncoderState::move_rare(const HeaderLayout& shape, std::byte* payload) noexcept {
   std::uint32_t next = 0;
   if (shape.length.patch != nullptr) put<4>(shape.length, dma_length_, payload);
   if (shape.msn.patch != nullptr) {

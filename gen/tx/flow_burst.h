@@ -4,32 +4,32 @@
 #include <array>
 
 #include "gen/report/run_report.h"
-#include "gen/traffic/departure.h"
-#include "gen/traffic/scheduler.h"
+#include "gen/traffic/tx_scheduler.h"
 #include "gen/tx/ports.h"
 #include "gen/tx/send_buffers.h"
+#include "gen/tx/tx_group.h"
 
 namespace lw::gen {
 
 /// Frames that go to one queue of a port together. One thread.
-class BurstSender {
+class FlowBurst {
  public:
   static constexpr std::size_t kBurst = 32;
 
   /// `audit` gets each burst's pacing error and looks at some of the frames. With `keep_copies`
   /// there is one of each frame that was sent, until the next Filling. All outlive the sender.
-  BurstSender(nic::Port& port, std::uint16_t queue, SendBuffers& buffers, SendAudit& audit,
-              bool keep_copies)
+  FlowBurst(nic::Port& port, std::uint16_t queue, SendBuffers& buffers, SendAudit& audit,
+            bool keep_copies)
       : port_(&port),
         queue_(queue),
         pool_(&buffers),
         audit_(&audit),
         timed_(port.is_timed() ? port.timed_sending() : std::nullopt),
         copies_(keep_copies ? kBurst : 0),
-        nowhere_(SendBuffers::kPayloadAt + FrameTemplate::kRoomBehind) {}
-  BurstSender(BurstSender&& other) noexcept;
-  BurstSender& operator=(BurstSender&&) = delete;
-  ~BurstSender();
+        nowhere_(SendBuffers::kPayloadAt + FrameTemplate::kTailroom) {}
+  FlowBurst(FlowBurst&& other) noexcept;
+  FlowBurst& operator=(FlowBurst&&) = delete;
+  ~FlowBurst();
 
   /// How many frames the burst still takes.
   [[nodiscard]] std::size_t room() const noexcept { return kBurst - count_; }
@@ -43,7 +43,7 @@ class BurstSender {
   /// a frame they would be read again from the sender. One at a time; close() ends it.
   class Filling {
    public:
-    explicit Filling(BurstSender& sender) noexcept : sender_(&sender) {
+    explicit Filling(FlowBurst& sender) noexcept : sender_(&sender) {
       if (sender.count_ == 0) sender.refill();
       made_ = sender.made_;
       have_ = sender.have_;
@@ -63,16 +63,16 @@ class BurstSender {
     }
     /// The first so many of buffers() hold frames now, of one flow and the first of them due `at`.
     void add(std::uint32_t flow, std::uint32_t frames, Duration at,
-             const FrameFacts& facts) noexcept {
+             const FrameInfo& facts) noexcept {
       made_ += frames;
       note({.flow = flow, .frames = frames, .facts = facts}, at);
     }
-    /// The same of Departure::kSeveral flows, once these are each frame's.
+    /// The same of TxGroup::kSeveral flows, once these are each frame's.
     [[nodiscard]] std::span<std::uint32_t> flows() noexcept {
       return std::span(sender_->flows_).last(room_);
     }
     /// One for which there is no buffer: it is given up.
-    void add_nowhere(std::uint32_t flow, Duration at, const FrameFacts& facts) noexcept {
+    void add_nowhere(std::uint32_t flow, Duration at, const FrameInfo& facts) noexcept {
       note({.flow = flow, .frames = 1, .facts = facts}, at);
     }
     /// Where that frame can be made.
@@ -83,18 +83,18 @@ class BurstSender {
     void set_due(rte_mbuf* buffer, Instant due) noexcept { sender_->timed_->stamp(buffer, due); }
 
    private:
-    void note(const Departure& row, Duration at) noexcept {
+    void note(const TxGroup& row, Duration at) noexcept {
       if (rows_ == 0) sender_->first_due_ = at;
       sender_->departures_[rows_++] = row;
       room_ -= row.frames;
     }
 
-    BurstSender* sender_;
+    FlowBurst* sender_;
     std::size_t made_ = 0, have_ = 0, room_ = 0, rows_ = 0;
   };
 
   struct Outcome {
-    std::span<const Departure> departures;
+    std::span<const TxGroup> departures;
     std::span<const std::uint32_t> flows;  // by frame, where a departure is of several
     std::size_t sent = 0;            // of their frames the first so many; the others are given up
     bool complete = true;            // none are given up
@@ -118,7 +118,7 @@ class BurstSender {
   std::uint16_t queue_;
   SendBuffers* pool_;
   SendAudit* audit_;
-  std::array<Departure, kBurst> departures_;
+  std::array<TxGroup, kBurst> departures_;
   std::array<std::uint32_t, kBurst> flows_{};  // by frame, where a departure is of several
   Duration first_due_{};                       // of the burst's frames
   std::array<rte_mbuf*, kBurst> buffers_{};

@@ -9,14 +9,14 @@
 namespace lw::gen {
 
 /// Frames that are there as bytes, sent through one port in bursts.
-class RawSender {
+class TxBurst {
  public:
   static constexpr std::size_t kBurst = 32;
 
-  RawSender(nic::Port& port, const nic::Pool& pool) : port_(port), pool_(pool) {}
-  RawSender(const RawSender&) = delete;
-  RawSender& operator=(const RawSender&) = delete;
-  ~RawSender();
+  TxBurst(nic::Port& port, const nic::Pool& pool) : port_(port), pool_(pool) {}
+  TxBurst(const TxBurst&) = delete;
+  TxBurst& operator=(const TxBurst&) = delete;
+  ~TxBurst();
 
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] bool full() const noexcept { return count_ == kBurst; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/tx/burst_sender.h"
+#include "gen/tx/flow_burst.h"
 
 #include <algorithm>
 #include <sched.h>
@@ -17,7 +17,7 @@ wire::Bytes bytes_of(const rte_mbuf* buffer) noexcept {
 
 }  // namespace
 
-BurstSender::BurstSender(BurstSender&& other) noexcept
+FlowBurst::FlowBurst(FlowBurst&& other) noexcept
     : port_(other.port_),
       queue_(other.queue_),
       pool_(other.pool_),
@@ -35,14 +35,12 @@ BurstSender::BurstSender(BurstSender&& other) noexcept
       copies_(std::move(other.copies_)),
       nowhere_(std::move(other.nowhere_)) {}
 
-BurstSender::~BurstSender() {
-  rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(have_));
-}
+FlowBurst::~FlowBurst() { rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(have_)); }
 
 /// Before a burst's first frame: buffers for a whole one, where there are so many.
-void BurstSender::refill() noexcept { have_ += pool_->take(std::span(buffers_).subspan(have_)); }
+void FlowBurst::refill() noexcept { have_ += pool_->take(std::span(buffers_).subspan(have_)); }
 
-void BurstSender::make_copies() {
+void FlowBurst::make_copies() {
   for (std::size_t i = 0; i < made_; ++i) {
     const wire::Bytes frame = bytes_of(buffers_[i]);
     copies_[i].assign(frame.begin(), frame.end());
@@ -50,7 +48,7 @@ void BurstSender::make_copies() {
 }
 
 /// Returns how many frames the port took.
-std::size_t BurstSender::hand_over(Instant now) noexcept {
+std::size_t FlowBurst::hand_over(Instant now) noexcept {
   const auto burst = std::span(buffers_).first(made_);
   std::size_t sent = port_->send(burst, queue_);
   if (sent == made_ || stuck_) return sent;
@@ -62,7 +60,7 @@ std::size_t BurstSender::hand_over(Instant now) noexcept {
   return sent;
 }
 
-BurstSender::Outcome BurstSender::send(Instant start) noexcept {
+FlowBurst::Outcome FlowBurst::send(Instant start) noexcept {
   if (count_ == 0) return {};
   Outcome outcome{.departures = std::span(departures_).first(rows_), .flows = flows_};
   if (made_ > 0) {

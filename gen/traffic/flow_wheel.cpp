@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/traffic/turn_wheel.h"
+#include "gen/traffic/flow_wheel.h"
 
 #include <algorithm>
 #include <bit>
@@ -16,7 +16,7 @@ int shift_for(Duration slot) {
 
 }  // namespace
 
-TurnWheel::TurnWheel(std::size_t flows, Duration slot)
+FlowWheel::FlowWheel(std::size_t flows, Duration slot)
     : shift_(shift_for(slot)),
       slots_(std::bit_ceil(std::max(kFewestSlots, flows)), kNone),
       occupied_(slots_.size() / kWord),
@@ -24,26 +24,26 @@ TurnWheel::TurnWheel(std::size_t flows, Duration slot)
   under_way_.reserve(flows);
 }
 
-void TurnWheel::insert(const Turn& turn) noexcept {
+void FlowWheel::insert(const DueFlow& turn) noexcept {
   if (count_++ == 0) now_ = slot_of(turn.at) - 1;
   place(turn);
   open_if_through();
 }
 
-bool TurnWheel::remove_first() noexcept {
+bool FlowWheel::remove_first() noexcept {
   under_way_.pop_back();
   --count_;
   return open_if_through();
 }
 
 /// From the end: what is put back into the slot under way comes soon.
-void TurnWheel::insert_sorted(const Turn& turn) noexcept {
+void FlowWheel::insert_sorted(const DueFlow& turn) noexcept {
   auto place = under_way_.end();
   while (place != under_way_.begin() && *(place - 1) < turn) --place;
   under_way_.insert(place, turn);
 }
 
-void TurnWheel::open_next() noexcept {
+void FlowWheel::open_next() noexcept {
   const std::int64_t near = next_slot();
   now_ = std::min(near, far_slot());
   if (now_ == near) {

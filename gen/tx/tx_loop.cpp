@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/tx/send_loop.h"
+#include "gen/tx/tx_loop.h"
 
 #include <algorithm>
 
@@ -22,9 +22,9 @@ std::uint64_t FrameBudget::take(std::uint64_t most) noexcept {
   return taken;
 }
 
-SendLoop::SendLoop(Scheduler& scheduler, std::size_t flows, CoreShare share,
-                   std::span<nic::Port> ports, SendBuffers& buffers, const Limits& limits,
-                   FrameBudget& budget, capture::Writer* copy)
+TxLoop::TxLoop(TxScheduler& scheduler, std::size_t flows, CoreShare share,
+               std::span<nic::Port> ports, SendBuffers& buffers, const Limits& limits,
+               FrameBudget& budget, capture::Writer* copy)
     : scheduler_(scheduler),
       share_(share),
       limits_(limits),
@@ -40,12 +40,12 @@ SendLoop::SendLoop(Scheduler& scheduler, std::size_t flows, CoreShare share,
     senders_.emplace_back(port, share.core, buffers, audit_, copy != nullptr);
   }
   // Where one port doesn't keep the time the loop must, for all.
-  if (std::ranges::all_of(senders_, &BurstSender::is_timed)) lead_ = kLead;
+  if (std::ranges::all_of(senders_, &FlowBurst::is_timed)) lead_ = kLead;
 }
 
 /// All that is due by now, up to a burst for some port.
-void SendLoop::take_due(Instant now) noexcept {
-  std::uint64_t budget = budget_.take(BurstSender::kBurst * senders_.size());
+void TxLoop::take_due(Instant now) noexcept {
+  std::uint64_t budget = budget_.take(FlowBurst::kBurst * senders_.size());
   Duration elapsed = now - start_ + lead_;
   if (limits_.duration) elapsed = std::min(elapsed, *limits_.duration - Duration{1});
   while (budget > 0 && is_due(elapsed)) {
@@ -57,9 +57,9 @@ void SendLoop::take_due(Instant now) noexcept {
 }
 
 /// Turns of the flows of one port, one behind the other; returns how many frames.
-std::uint64_t SendLoop::fill(BurstSender& sender, Instant now, Duration elapsed,
-                             std::uint64_t most) noexcept {
-  BurstSender::Filling burst(sender);
+std::uint64_t TxLoop::fill(FlowBurst& sender, Instant now, Duration elapsed,
+                           std::uint64_t most) noexcept {
+  FlowBurst::Filling burst(sender);
   const std::uint64_t room = std::min<std::uint64_t>(most, burst.room());
   SendStamp stamp{.time_ns = static_cast<std::uint64_t>(to_ns(now))};
   std::uint64_t left = room;
@@ -67,7 +67,7 @@ std::uint64_t SendLoop::fill(BurstSender& sender, Instant now, Duration elapsed,
   do {
     // A burst that fits a call whole waits for the next one rather than be split.
     const std::size_t together = scheduler_.source(scheduler_.turn().flow).together();
-    if (burst.room() < std::min(together, BurstSender::kBurst)) break;
+    if (burst.room() < std::min(together, FlowBurst::kBurst)) break;
     std::uint64_t taken = 0;
     if (rounds && scheduler_.row().size() > 1) taken = take_round(burst, stamp, elapsed, left);
     if (taken == 0) taken = take_turn(burst, sender.is_timed(), stamp, elapsed, left);
@@ -78,10 +78,10 @@ std::uint64_t SendLoop::fill(BurstSender& sender, Instant now, Duration elapsed,
 }
 
 /// Frames of the flow whose turn it is, as long as no other's is; returns how many.
-std::uint64_t SendLoop::take_turn(BurstSender::Filling& burst, bool timed, SendStamp& stamp,
-                                  Duration elapsed, std::uint64_t most) noexcept {
+std::uint64_t TxLoop::take_turn(FlowBurst::Filling& burst, bool timed, SendStamp& stamp,
+                                Duration elapsed, std::uint64_t most) noexcept {
   const std::uint32_t flow = scheduler_.turn().flow;
-  FlowSource& source = scheduler_.source(flow);
+  HotFlow& source = scheduler_.source(flow);
   const Duration until = std::min(scheduler_.alone_until(), elapsed + Duration{1});
   std::uint64_t left = most;
   Duration last{};
@@ -106,11 +106,11 @@ std::uint64_t SendLoop::take_turn(BurstSender::Filling& burst, bool timed, SendS
 }
 
 /// Frames of one run that leave at one time, and for which there are buffers.
-void SendLoop::make_row(BurstSender::Filling& burst, std::uint32_t flow, SendStamp& stamp,
-                        std::size_t frames) noexcept {
-  FlowSource& source = scheduler_.source(flow);
+void TxLoop::make_row(FlowBurst::Filling& burst, std::uint32_t flow, SendStamp& stamp,
+                      std::size_t frames) noexcept {
+  HotFlow& source = scheduler_.source(flow);
   const std::span<rte_mbuf* const> buffers = burst.buffers();
-  const FrameFacts facts = source.facts();
+  const FrameInfo facts = source.facts();
   const std::size_t headers = source.shape()->headers;
   const int imprint = buffers_.imprint_offset();
   source.make(frames, stamp, [&](std::size_t i) {
@@ -121,19 +121,19 @@ void SendLoop::make_row(BurstSender::Filling& burst, std::uint32_t flow, SendSta
 }
 
 /// The flow's next frame, whatever it is, which is due `at`.
-void SendLoop::make_one(BurstSender::Filling& burst, std::uint32_t flow, bool timed,
-                        SendStamp& stamp, Duration at) noexcept {
-  FlowSource& source = scheduler_.source(flow);
+void TxLoop::make_one(FlowBurst::Filling& burst, std::uint32_t flow, bool timed, SendStamp& stamp,
+                      Duration at) noexcept {
+  HotFlow& source = scheduler_.source(flow);
   FlowWalk& walk = scheduler_.walk(flow);
-  const FrameFacts facts = source.facts();
+  const FrameInfo facts = source.facts();
   if (lead_ > Duration{0}) stamp = {.time_ns = static_cast<std::uint64_t>(to_ns(start_ + at))};
   if (burst.buffers().empty()) {
-    Imprint nothing;
+    BufferTag nothing;
     source.make(walk, stamp, {burst.nowhere(), &nothing});
     return burst.add_nowhere(flow, at, facts);
   }
   rte_mbuf* buffer = burst.buffers().front();
-  const FlowSource::Place place = SendBuffers::place_in(buffer, buffers_.imprint_offset());
+  const HotFlow::Place place = SendBuffers::place_in(buffer, buffers_.imprint_offset());
   const std::byte* begin = source.make(walk, stamp, place);
   SendBuffers::set_lengths(buffer, static_cast<std::size_t>(place.payload - begin), facts.size);
   if (timed) burst.set_due(buffer, start_ + at);
@@ -142,19 +142,19 @@ void SendLoop::make_one(BurstSender::Filling& burst, std::uint32_t flow, bool ti
 
 /// Behind the last frame of a source's run: it is counted, and the next one begins where the flow
 /// isn't through.
-bool SendLoop::go_on(std::uint32_t flow) noexcept {
-  FlowSource& source = scheduler_.source(flow);
+bool TxLoop::go_on(std::uint32_t flow) noexcept {
+  HotFlow& source = scheduler_.source(flow);
   FlowWalk& walk = scheduler_.walk(flow);
   count_sent(tallies_[flow], source.facts(), source.made(walk));
   return scheduler_.refill(flow);
 }
 
 /// All frames but the first that were sent were taken in vain.
-void SendLoop::give_up(const BurstSender::Outcome& outcome) noexcept {
+void TxLoop::give_up(const FlowBurst::Outcome& outcome) noexcept {
   std::size_t sent = outcome.sent, frame = 0;
-  for (const Departure& departure : outcome.departures) {
+  for (const TxGroup& departure : outcome.departures) {
     const std::size_t kept = std::min<std::size_t>(sent, departure.frames);
-    if (departure.flow == Departure::kSeveral) {
+    if (departure.flow == TxGroup::kSeveral) {
       for (const std::uint32_t flow :
            outcome.flows.subspan(frame + kept, departure.frames - kept)) {
         count_given_up(tallies_[flow], departure.facts, 1);
@@ -167,10 +167,10 @@ void SendLoop::give_up(const BurstSender::Outcome& outcome) noexcept {
   }
 }
 
-std::vector<FlowTally> SendLoop::tallies() const {
+std::vector<FlowTally> TxLoop::tallies() const {
   std::vector<FlowTally> tallies = tallies_;
   for (std::uint32_t flow = 0; flow < tallies.size(); ++flow) {
-    const FlowSource& source = scheduler_.source(flow);
+    const HotFlow& source = scheduler_.source(flow);
     FlowTally& tally = tallies[flow];
     count_sent(tally, source.facts(), source.made(scheduler_.walk(flow)));
     if (tally.frames + tally.not_sent == 0) continue;
@@ -180,10 +180,10 @@ std::vector<FlowTally> SendLoop::tallies() const {
   return tallies;
 }
 
-Result<void> SendLoop::send_due(Instant now) {
+Result<void> TxLoop::send_due(Instant now) {
   take_due(now);
   looked_ = {};
-  for (BurstSender& sender : senders_) {
+  for (FlowBurst& sender : senders_) {
     sender.follow_clock(now);
     const auto outcome = sender.send(start_);
     looked_ = std::max(looked_, outcome.looked);
@@ -195,7 +195,7 @@ Result<void> SendLoop::send_due(Instant now) {
   return {};
 }
 
-Result<void> SendLoop::keep_copies(const BurstSender& sender, const BurstSender::Outcome& outcome) {
+Result<void> TxLoop::keep_copies(const FlowBurst& sender, const FlowBurst::Outcome& outcome) {
   const Instant stamp = instant_from_ns(outcome.wall_clock_ns);
   for (std::size_t i = 0; i < outcome.sent; ++i) {
     const wire::Bytes frame = sender.copy(i);

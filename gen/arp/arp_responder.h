@@ -21,10 +21,10 @@ struct OwnAddress {
 /// What makes a generator a station that switches and routers can find: it answers ARP requests,
 /// IPv6 neighbour solicitations (also those of duplicate address detection) and pings for its own
 /// addresses. Frames in, frames out: no port and no clock. One thread.
-class Presence {
+class ArpResponder {
  public:
   /// The same address twice counts once; the first MAC address is its own.
-  explicit Presence(std::vector<OwnAddress> own);
+  explicit ArpResponder(std::vector<OwnAddress> own);
 
   [[nodiscard]] bool empty() const noexcept { return own_.empty(); }
 
@@ -40,18 +40,19 @@ class Presence {
 
 /// The question for a neighbour's MAC address: an ARP request or a neighbour solicitation.
 /// `asker` and `target` are of one family.
-std::vector<std::byte> who_has(const OwnAddress& asker, std::span<const wire::VlanFields> vlans,
-                               const wire::IpAddress& target);
+std::vector<std::byte> neighbor_request(const OwnAddress& asker,
+                                        std::span<const wire::VlanFields> vlans,
+                                        const wire::IpAddress& target);
 
 /// Which address stands behind which MAC address.
-struct Whereabouts {
+struct NeighborEntry {
   wire::IpAddress ip;
   wire::MacAddress mac;
-  friend bool operator==(const Whereabouts&, const Whereabouts&) = default;
+  friend bool operator==(const NeighborEntry&, const NeighborEntry&) = default;
 };
 
 /// What a frame, an ARP message or a sound neighbour advertisement, tells of its sender; nothing
 /// where it is something else.
-std::optional<Whereabouts> says_where(wire::Bytes frame);
+std::optional<NeighborEntry> neighbor_entry_in(wire::Bytes frame);
 
 }  // namespace lw::gen

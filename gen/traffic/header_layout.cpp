@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/traffic/frame_shapes.h"
+#include "gen/traffic/header_layout.h"
 
 #include <algorithm>
 #include <atomic>
@@ -20,7 +20,7 @@ std::uint32_t new_id() noexcept {
 
 /// Adds the words in which the start differs from the shape's to the shape's own; false, and
 /// nothing added, when they are too many.
-bool adopt(FrameShape& shape, const FrameStart& start) noexcept {
+bool adopt(HeaderLayout& shape, const FrameStart& start) noexcept {
   auto own = shape.own;
   std::size_t count = shape.own_words;
   for (std::size_t i = 0; i < start.bytes.size(); i += kWord) {
@@ -39,19 +39,19 @@ bool adopt(FrameShape& shape, const FrameStart& start) noexcept {
 
 }  // namespace
 
-void write_rest(const FrameShape& shape, std::byte* payload) noexcept {
+void write_rest(const HeaderLayout& shape, std::byte* payload) noexcept {
   if (shape.rest.empty()) return;  // its pad, too, is in the start
   std::byte* end = std::ranges::copy(shape.rest, payload + FrameStart::kPayload).out;
   std::fill_n(end, shape.layout.pad, std::byte{0});
 }
 
-void lay_out(const FrameShape& shape, std::byte* payload, Imprint& held) noexcept {
+void lay_out(const HeaderLayout& shape, std::byte* payload, BufferTag& held) noexcept {
   if (held.payload != shape.payload_id) write_rest(shape, payload);
   std::memcpy(payload - FrameStart::kHeaders, shape.start.bytes.data(), sizeof shape.start.bytes);
   held = {shape.id, shape.payload_id};
 }
 
-std::uint32_t FrameShapes::payload_id_of(const FrameShape& shape) {
+std::uint32_t LayoutCache::payload_id_of(const HeaderLayout& shape) {
   const std::pair<const void*, std::size_t> key{shape.rest.data(), shape.payload_length};
   auto place = payload_ids_.find(key);
   if (place == payload_ids_.end()) place = payload_ids_.emplace(key, new_id()).first;
@@ -59,7 +59,7 @@ std::uint32_t FrameShapes::payload_id_of(const FrameShape& shape) {
 }
 
 /// Compared with the newest only: the QPs of a range come one behind the other.
-const FrameShape& FrameShapes::get(const roce::FrameFields& fields, FrameShape wanted) {
+const HeaderLayout& LayoutCache::get(const roce::FrameFields& fields, HeaderLayout wanted) {
   const Key key{fields.bth.opcode,     static_cast<std::uint8_t>(fields.encapsulation),
                 wanted.reserved7,      wanted.layout.bth,
                 wanted.layout.payload, wanted.layout.icrc,
@@ -75,7 +75,7 @@ const FrameShape& FrameShapes::get(const roce::FrameFields& fields, FrameShape w
     wanted.payload_id = payload_id_of(wanted);
     wanted.moves_rare = wanted.length.patch != nullptr || wanted.msn.patch != nullptr ||
                         wanted.immediate.patch != nullptr;
-    known.push_back(std::make_unique<FrameShape>(std::move(wanted)));
+    known.push_back(std::make_unique<HeaderLayout>(std::move(wanted)));
   }
   return *known.back();
 }

@@ -15,7 +15,7 @@ namespace lw::gen {
 
 /// A field that moves from frame to frame: where it stands, in bytes from the payload's start, and
 /// what its value does to the ICRC. Without tables the frame has no such field.
-struct MovingField {
+struct PatchedField {
   const wire::IcrcFieldPatch* patch = nullptr;
   std::int32_t offset = 0;
 };
@@ -34,7 +34,7 @@ struct FrameStart {
 
 /// What frames of many QPs have in common: layout, payload, where their moving fields stand. One
 /// shape of a quarter KiB serves a whole range, so ten thousand QPs fit the cache.
-struct FrameShape {
+struct HeaderLayout {
   /// 32-bit words in which a QP's start may differ from its shape's.
   static constexpr std::size_t kMostOwn = 6;
 
@@ -48,8 +48,8 @@ struct FrameShape {
   std::uint16_t headers = 0, icrc_at = 0;  // bytes before the payload, and from it to the ICRC
   // Where, in bytes from the payload's start; those behind own_words repeat the first.
   std::array<std::int16_t, kMostOwn> own{};
-  MovingField acknowledge;  // AckReq and PSN, one field of four bytes
-  MovingField va, length, msn, immediate, sequence, send_time;
+  PatchedField acknowledge;  // AckReq and PSN, one field of four bytes
+  PatchedField va, length, msn, immediate, sequence, send_time;
   roce::FrameLayout layout;
   std::size_t payload_length = 0;
 
@@ -59,36 +59,36 @@ struct FrameShape {
 
 /// What a buffer still holds of the last frame that was made in it. Nothing at first, and again
 /// whenever somebody else has written there.
-struct Imprint {
-  std::uint32_t shape = 0, payload = 0;  // FrameShape's ids; 0: nothing known
+struct BufferTag {
+  std::uint32_t shape = 0, payload = 0;  // HeaderLayout's ids; 0: nothing known
 };
 
 /// Writes the payload behind the frame's start, and its pad.
-void write_rest(const FrameShape& shape, std::byte* payload) noexcept;
+void write_rest(const HeaderLayout& shape, std::byte* payload) noexcept;
 
 /// Writes what of a shape's frame doesn't move and isn't the QP's own, unless `held` says that the
 /// buffer has it already. Bytes around the frame are spoilt.
-void lay_out(const FrameShape& shape, std::byte* payload, Imprint& held) noexcept;
+void lay_out(const HeaderLayout& shape, std::byte* payload, BufferTag& held) noexcept;
 
 /// The shapes and patch tables of a run. References stay valid as long as this lives. Not thread
 /// safe while it grows.
-class FrameShapes {
+class LayoutCache {
  public:
   [[nodiscard]] PatchTables& tables() noexcept { return tables_; }
 
   /// The shape to use for a frame that would have this one if it were alone. Its own words are
   /// those in which any of its frames so far differs from its start. `fields` are those that the
   /// frame was composed from.
-  const FrameShape& get(const roce::FrameFields& fields, FrameShape wanted);
+  const HeaderLayout& get(const roce::FrameFields& fields, HeaderLayout wanted);
 
  private:
   // Opcode, encapsulation, layout, payload: what decides all but the start's bytes.
   using Key = std::tuple<std::uint8_t, std::uint8_t, std::uint8_t, std::size_t, std::size_t,
                          std::size_t, std::size_t, const void*, const void*>;
-  std::uint32_t payload_id_of(const FrameShape& shape);
+  std::uint32_t payload_id_of(const HeaderLayout& shape);
 
   PatchTables tables_;
-  std::map<Key, std::vector<std::unique_ptr<FrameShape>>> shapes_;
+  std::map<Key, std::vector<std::unique_ptr<HeaderLayout>>> shapes_;
   std::map<std::pair<const void*, std::size_t>, std::uint32_t> payload_ids_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/arp/neighbourhood.h"
+#include "gen/arp/neighbor_table.h"
 
 #include <ctime>
 #include <tuple>
@@ -80,7 +80,8 @@ Questions questions_of(const config::FlowProfile& profile, std::size_t ports) {
 }
 
 std::vector<std::byte> frame_of(const Question& question, const config::Flow& flow) {
-  return who_has({flow.frame.source_mac, source_of(flow.frame)}, flow.frame.vlans, question.second);
+  return neighbor_request({flow.frame.source_mac, source_of(flow.frame)}, flow.frame.vlans,
+                          question.second);
 }
 
 std::unexpected<Error> nobody(const Question& question, const config::Flow& flow,
@@ -96,11 +97,11 @@ std::unexpected<Error> nobody(const Question& question, const config::Flow& flow
 
 }  // namespace
 
-Station::Station(nic::Port& port, const nic::Pool& pool, Presence presence)
+ResponderPort::ResponderPort(nic::Port& port, const nic::Pool& pool, ArpResponder presence)
     : port_(port), presence_(std::move(presence)), sender_(port, pool) {}
 
 template <class Seen>
-void Station::take(Seen&& seen) {
+void ResponderPort::take(Seen&& seen) {
   const std::size_t count = port_.receive(buffers_);
   for (rte_mbuf* buffer : std::span(buffers_).first(count)) {
     const wire::Bytes frame(rte_pktmbuf_mtod(buffer, const std::byte*),
@@ -112,53 +113,53 @@ void Station::take(Seen&& seen) {
   send_answers();
 }
 
-void Station::answer(wire::Bytes frame) {
+void ResponderPort::answer(wire::Bytes frame) {
   if (presence_.answer(frame, answer_)) sender_.add(answer_);
 }
 
-void Station::send_answers() noexcept {
+void ResponderPort::send_answers() noexcept {
   if (!sender_.empty()) sender_.send();
 }
 
-void Station::poll() {
+void ResponderPort::poll() {
   take([](wire::Bytes) {});
 }
 
-std::vector<Whereabouts> Station::listen() {
-  std::vector<Whereabouts> said;
+std::vector<NeighborEntry> ResponderPort::listen() {
+  std::vector<NeighborEntry> said;
   take([&said](wire::Bytes frame) {
-    if (const auto where = says_where(frame)) said.push_back(*where);
+    if (const auto where = neighbor_entry_in(frame)) said.push_back(*where);
   });
   return said;
 }
 
-void Station::send(wire::Bytes frame) noexcept {
+void ResponderPort::send(wire::Bytes frame) noexcept {
   if (sender_.add(frame)) sender_.send();
 }
 
-Neighbourhood::Neighbourhood(const config::FlowProfile& profile, std::span<nic::Port> ports,
+NeighborTable::NeighborTable(const config::FlowProfile& profile, std::span<nic::Port> ports,
                              const nic::Pool& pool) {
   for (std::size_t i = 0; i < ports.size(); ++i) {
     names_.push_back(ports[i].name());
     stations_.emplace_back();
     if (!is_on_a_network(ports[i]) && !wants_presence(profile, i, ports.size())) continue;
-    stations_.back() =
-        std::make_unique<Station>(ports[i], pool, Presence(addresses_of(profile, i, ports.size())));
+    stations_.back() = std::make_unique<ResponderPort>(
+        ports[i], pool, ArpResponder(addresses_of(profile, i, ports.size())));
   }
 }
 
-Station* Neighbourhood::station_of(const nic::Port& port) noexcept {
+ResponderPort* NeighborTable::responder_of(const nic::Port& port) noexcept {
   for (const auto& station : stations_) {
     if (station && &station->port_ == &port) return station.get();
   }
   return nullptr;
 }
 
-void Neighbourhood::leave_to_listener(const nic::Port& port) noexcept {
-  if (Station* station = station_of(port)) station->polls_ = false;
+void NeighborTable::stop_polling(const nic::Port& port) noexcept {
+  if (ResponderPort* station = responder_of(port)) station->polls_ = false;
 }
 
-Result<void> Neighbourhood::resolve(config::FlowProfile& profile, const Limits& limits) {
+Result<void> NeighborTable::resolve(config::FlowProfile& profile, const Limits& limits) {
   Questions open = questions_of(profile, stations_.size());
   for (int attempt = 0; attempt < kAttempts && !open.empty(); ++attempt) {
     for (const auto& [question, flows] : open) {
@@ -168,7 +169,7 @@ Result<void> Neighbourhood::resolve(config::FlowProfile& profile, const Limits& 
     while (!open.empty() && nic::now() < give_up && !limits.stopped()) {
       for (std::size_t port = 0; port < stations_.size(); ++port) {
         if (!stations_[port]) continue;
-        for (const Whereabouts& where : stations_[port]->listen()) {
+        for (const NeighborEntry& where : stations_[port]->listen()) {
           const auto answered = open.find({port, where.ip});
           if (answered == open.end()) continue;
           for (const std::size_t flow : answered->second) {

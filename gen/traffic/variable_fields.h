@@ -9,7 +9,7 @@ namespace lw::gen {
 
 /// What differs from frame to frame within one template. Fields that the template's opcode
 /// doesn't have are passed over.
-struct Moving {
+struct VariableFields {
   wire::Psn psn;
   bool ack_req = false;
   std::uint64_t va = 0;                          // RETH or AtomicETH

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "gen/traffic/flow_stream.h"
-#include "gen/traffic/frame_maker.h"
+#include "gen/traffic/flow_cursor.h"
+#include "gen/traffic/frame_encoder.h"
 #include "gen/traffic/pacer.h"
 
 namespace lw::gen {
 
 /// What is counted of a frame once it has left, and how it leaves.
-struct FrameFacts {
+struct FrameInfo {
   static constexpr std::uint8_t kSound = 0xff;
   enum Mark : std::uint16_t {
     kEndsMessage = 0x100,
@@ -33,25 +33,25 @@ struct FrameFacts {
 };
 
 /// Of a stream's next frame.
-inline FrameFacts facts_of(const FlowStream& stream) noexcept {
+inline FrameInfo frame_info(const FlowCursor& stream) noexcept {
   const FrameTemplate& frame = stream.frame();
-  FrameFacts facts{.size = static_cast<std::uint16_t>(frame.size(stream.moving())),
-                   .payload = static_cast<std::uint16_t>(frame.payload_length(stream.moving()))};
+  FrameInfo facts{.size = static_cast<std::uint16_t>(frame.size(stream.fields())),
+                  .payload = static_cast<std::uint16_t>(frame.payload_length(stream.fields()))};
   if (stream.fault()) facts.set_fault(*stream.fault());
-  facts.set(FrameFacts::kEndsMessage, stream.ends_message());
-  facts.set(FrameFacts::kLacksSignature, stream.lacks_signature());
+  facts.set(FrameInfo::kEndsMessage, stream.ends_message());
+  facts.set(FrameInfo::kLacksSignature, stream.lacks_signature());
   return facts;
 }
 
 /// A flow as its messages and its rate say: walked frame by frame, or run by run.
 struct FlowWalk {
   Pacer pacer;
-  FlowStream stream;
-  std::uint32_t run = 1;  // frames of the FlowSource's run that began where it stands
+  FlowCursor stream;
+  std::uint32_t run = 1;  // frames of the HotFlow's run that began where it stands
 
   /// Behind a frame that was taken; false when the flow is through.
   bool advance() noexcept { return skip(1); }
-  /// The same behind several frames of a FlowSource's run.
+  /// The same behind several frames of a HotFlow's run.
   bool skip(std::uint32_t frames) noexcept {
     pacer.skip(stream.work(), frames);
     stream.skip(frames);
@@ -62,10 +62,10 @@ struct FlowWalk {
 /// A flow's next frames and when they are due, as long as that goes on evenly: two cache lines, so
 /// that ten thousand flows in turn cost little more than one. At a run's end refill() asks the walk
 /// how it goes on.
-class alignas(128) FlowSource {
+class alignas(128) HotFlow {
  public:
   /// Begins where the walk stands, which isn't through and outlives the source.
-  explicit FlowSource(FlowWalk& walk) noexcept { load(walk); }
+  explicit HotFlow(FlowWalk& walk) noexcept { load(walk); }
 
   /// When the next frame may go.
   [[nodiscard]] Duration due() const noexcept { return due_; }
@@ -74,37 +74,36 @@ class alignas(128) FlowSource {
   /// Of the run so far, how many frames were made.
   [[nodiscard]] std::uint32_t made(const FlowWalk& walk) const noexcept { return walk.run - left_; }
   /// Of the next frame, and of all of the run.
-  [[nodiscard]] const FrameFacts& facts() const noexcept { return facts_; }
+  [[nodiscard]] const FrameInfo& facts() const noexcept { return facts_; }
 
   /// How many frames from the next one on, which is, are due before `until`; as far as the run
   /// goes, at least 1 and at most `most`.
   [[nodiscard]] std::size_t due_before(Duration until, std::size_t most) const noexcept;
   /// When the i-th of these is due.
   [[nodiscard]] Duration due_of(std::size_t i) const noexcept {
-    return i == 0 || facts_.has(FrameFacts::kTogether) ? due_
-                                                       : Duration{whole_ns(end_ + i * step_)};
+    return i == 0 || facts_.has(FrameInfo::kTogether) ? due_ : Duration{whole_ns(end_ + i * step_)};
   }
   /// The frames from the next on that leave together with it, as far as the run goes.
   [[nodiscard]] std::size_t together() const noexcept {
-    return facts_.has(FrameFacts::kTogether) ? left_ : 1;
+    return facts_.has(FrameInfo::kTogether) ? left_ : 1;
   }
   /// The next frame is the run's last one.
   [[nodiscard]] bool runs_out() const noexcept { return left_ == 1; }
 
   // Making frames, and going on behind them, are two things: what is made moves on by itself.
   /// What makes the next frames; null of an elastic one.
-  [[nodiscard]] const FrameShape* shape() const noexcept { return run_.shape(); }
+  [[nodiscard]] const HeaderLayout* shape() const noexcept { return run_.shape(); }
   /// Makes the next frames, which have a shape: `place(i)` says where the i-th one's payload is to
   /// be, and what is there.
   struct Place {
     std::byte* payload;
-    Imprint* held;
+    BufferTag* held;
   };
   template <class PlaceOf>
   void make(std::size_t frames, SendStamp& stamp, PlaceOf place) noexcept {
-    with_maker(*run_.shape(), stamp, [&](const auto& shape_maker) {
+    with_encoder(*run_.shape(), stamp, [&](const auto& shape_maker) {
       const auto maker = shape_maker;  // both are this function's own: in registers, if it can
-      FrameRun run = run_;
+      EncoderState run = run_;
       for (std::size_t i = 0; i < frames; ++i) {
         const Place at = place(i);
         maker.make(run, at.payload, *at.held);
@@ -113,8 +112,8 @@ class alignas(128) FlowSource {
     });
   }
   /// Makes the next frame by a maker for its shape.
-  template <Moves kMoves>
-  [[gnu::always_inline]] void make(const FrameMaker<kMoves>& maker, const Place& place) noexcept {
+  template <FieldSet kSet>
+  [[gnu::always_inline]] void make(const FrameEncoder<kSet>& maker, const Place& place) noexcept {
     maker.make(run_, place.payload, *place.held);
   }
   /// Makes the next frame, be it regular or not; returns where it starts.
@@ -124,7 +123,7 @@ class alignas(128) FlowSource {
   /// then.
   bool advance(std::size_t frames) noexcept {
     end_ += frames * step_;
-    if (!facts_.has(FrameFacts::kTogether)) due_ = span();
+    if (!facts_.has(FrameInfo::kTogether)) due_ = span();
     left_ = static_cast<std::uint16_t>(left_ - frames);
     return left_ > 0;
   }
@@ -143,11 +142,11 @@ class alignas(128) FlowSource {
 
   FineTime end_ = 0, step_ = 0;
   Duration due_{0};
-  FrameFacts facts_;
+  FrameInfo facts_;
   std::uint16_t left_ = 0;  // frames of the run
-  FrameRun run_;
+  EncoderState run_;
 };
 
-static_assert(sizeof(FlowSource) == 128);
+static_assert(sizeof(HotFlow) == 128);
 
 }  // namespace lw::gen

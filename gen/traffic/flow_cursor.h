@@ -13,17 +13,17 @@ namespace lw::gen {
 /// A flow's frames, one after the other: what its messages say, packet by packet, with the faults
 /// that were asked for. Message sizes and faults are drawn from the seed of `payloads`, the flow's
 /// name and their number, so that one QP's frames hang on nothing else.
-class FlowStream {
+class FlowCursor {
  public:
   /// `flow`, `shapes` and `payloads` must outlive it.
-  FlowStream(const config::Flow& flow, FrameShapes& shapes, PayloadPool& payloads);
+  FlowCursor(const config::Flow& flow, LayoutCache& shapes, PayloadPool& payloads);
 
   /// False after the last frame of the last message.
   [[nodiscard]] bool has_next() const noexcept { return endless_ || message_ < messages_; }
 
   // The next frame. Only while has_next(). Its send time is the sender's to fill in.
   [[nodiscard]] const FrameTemplate& frame() const noexcept { return *frame_; }
-  [[nodiscard]] const Moving& moving() const noexcept { return moving_; }
+  [[nodiscard]] const VariableFields& fields() const noexcept { return moving_; }
   [[nodiscard]] bool ends_message() const noexcept {
     return packet_ + 1 == packets_ && !is_inserted();
   }
@@ -32,9 +32,9 @@ class FlowStream {
     return wants_signature_ && !frame_->has_signature(moving_);
   }
   [[nodiscard]] std::optional<config::FaultKind> fault() const noexcept { return fault_; }
-  [[nodiscard]] Work work() const noexcept { return work_of(frame_->size(moving_)); }
+  [[nodiscard]] FrameWork work() const noexcept { return work_of(frame_->size(moving_)); }
   /// The same where the frame's size is known.
-  [[nodiscard]] Work work_of(std::size_t size) const noexcept {
+  [[nodiscard]] FrameWork work_of(std::size_t size) const noexcept {
     return {wire_bytes(size), frame_->payload_length(moving_), packets_, ends_message()};
   }
 
@@ -44,7 +44,7 @@ class FlowStream {
   /// most `most`, and by which.
   struct EvenFrames {
     std::uint32_t frames = 1;
-    MovingStep step;
+    FieldSteps step;
   };
   [[nodiscard]] EvenFrames even_frames(std::uint32_t most) const noexcept;
   /// advance() that many times: at most even_frames().
@@ -78,7 +78,7 @@ class FlowStream {
 
   // What every frame needs stands first.
   const FrameTemplate* frame_ = nullptr;
-  Moving moving_;
+  VariableFields moving_;
   wire::Psn message_psn_;
   std::uint32_t packet_ = 0, packets_ = 1, psns_ = 1;
   std::uint32_t ack_every_, immediate_step_;
@@ -96,7 +96,7 @@ class FlowStream {
   wire::Psn last_psn_;
 };
 
-inline void FlowStream::advance() noexcept {
+inline void FlowCursor::advance() noexcept {
   if (frame_->has_signature(moving_)) ++moving_.sequence;
   if (faults_) [[unlikely]]
     return advance_past_faults();
@@ -104,7 +104,7 @@ inline void FlowStream::advance() noexcept {
   next_message();
 }
 
-inline void FlowStream::next_message() noexcept {
+inline void FlowCursor::next_message() noexcept {
   ++message_;
   message_psn_ = message_psn_ + psns_;
   moving_.va += va_step_;
@@ -119,7 +119,7 @@ inline void FlowStream::next_message() noexcept {
   begin_packet();
 }
 
-inline void FlowStream::begin_packet() noexcept {
+inline void FlowCursor::begin_packet() noexcept {
   if (faults_) [[unlikely]]
     choose_fault();
   moving_.psn = message_psn_ + packet_;

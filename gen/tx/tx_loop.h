@@ -6,8 +6,8 @@
 
 #include "capture/writer.h"
 #include "gen/stats/limits.h"
-#include "gen/tx/burst_sender.h"
 #include "gen/tx/core_share.h"
+#include "gen/tx/flow_burst.h"
 #include "nic/clock.h"
 
 namespace lw::gen {
@@ -30,13 +30,13 @@ class FrameBudget {
 
 /// What one core sends: takes the frames that are due, a burst for each port, and counts what
 /// became of them. One thread.
-class SendLoop {
+class TxLoop {
  public:
   /// Flow i of the whole run goes to port i modulo the ports. `copy`, where there is one, gets
   /// each frame that a port took, with the wall clock's time just before. All outlive the loop.
-  SendLoop(Scheduler& scheduler, std::size_t flows, CoreShare share, std::span<nic::Port> ports,
-           SendBuffers& buffers, const Limits& limits, FrameBudget& budget,
-           capture::Writer* copy = nullptr);
+  TxLoop(TxScheduler& scheduler, std::size_t flows, CoreShare share, std::span<nic::Port> ports,
+         SendBuffers& buffers, const Limits& limits, FrameBudget& budget,
+         capture::Writer* copy = nullptr);
 
   /// What due times count from.
   void start(Instant now) noexcept { start_ = now; }
@@ -66,46 +66,45 @@ class SendLoop {
   [[nodiscard]] bool past_the_end(Duration due, Instant now) const noexcept {
     return limits_.duration && (due >= *limits_.duration || now - start_ >= *limits_.duration);
   }
-  [[nodiscard]] BurstSender& sender_of(std::uint32_t flow) noexcept {
+  [[nodiscard]] FlowBurst& sender_of(std::uint32_t flow) noexcept {
     return senders_.size() == 1 ? senders_.front() : senders_[share_.flow(flow) % senders_.size()];
   }
   void take_due(Instant now) noexcept;
   [[nodiscard]] bool is_due(Duration elapsed) const noexcept {
     return !scheduler_.done() && scheduler_.turn().at <= elapsed;
   }
-  std::uint64_t fill(BurstSender& sender, Instant now, Duration elapsed,
-                     std::uint64_t most) noexcept;
-  std::uint64_t take_turn(BurstSender::Filling& filling, bool timed, SendStamp& stamp,
+  std::uint64_t fill(FlowBurst& sender, Instant now, Duration elapsed, std::uint64_t most) noexcept;
+  std::uint64_t take_turn(FlowBurst::Filling& filling, bool timed, SendStamp& stamp,
                           Duration elapsed, std::uint64_t most) noexcept;
-  std::uint64_t take_round(BurstSender::Filling& burst, SendStamp& stamp, Duration elapsed,
+  std::uint64_t take_round(FlowBurst::Filling& burst, SendStamp& stamp, Duration elapsed,
                            std::uint64_t most) noexcept;
-  void make_row(BurstSender::Filling& burst, std::uint32_t flow, SendStamp& stamp,
+  void make_row(FlowBurst::Filling& burst, std::uint32_t flow, SendStamp& stamp,
                 std::size_t frames) noexcept;
-  void make_one(BurstSender::Filling& burst, std::uint32_t flow, bool timed, SendStamp& stamp,
+  void make_one(FlowBurst::Filling& burst, std::uint32_t flow, bool timed, SendStamp& stamp,
                 Duration at) noexcept;
   /// Under way in take_round().
   struct Round {
-    std::span<const Turn> turns;
+    std::span<const DueFlow> turns;
     std::span<Duration> next;  // by turn: when the flow's next one is
     Duration until;            // that are before this
     Duration elapsed;
     std::size_t taken = 0;  // turns
   };
-  template <Moves kMoves>
-  void make_stretch(BurstSender::Filling& burst, Round& round, const FrameShape& shape,
-                    const FrameMaker<kMoves>& shape_maker) noexcept;
+  template <FieldSet kSet>
+  void make_stretch(FlowBurst::Filling& burst, Round& round, const HeaderLayout& shape,
+                    const FrameEncoder<kSet>& shape_maker) noexcept;
   bool go_on(std::uint32_t flow) noexcept;
-  void give_up(const BurstSender::Outcome& outcome) noexcept;
-  Result<void> keep_copies(const BurstSender& sender, const BurstSender::Outcome& outcome);
+  void give_up(const FlowBurst::Outcome& outcome) noexcept;
+  Result<void> keep_copies(const FlowBurst& sender, const FlowBurst::Outcome& outcome);
 
-  Scheduler& scheduler_;
+  TxScheduler& scheduler_;
   CoreShare share_;
   const Limits& limits_;
   FrameBudget& budget_;
   capture::Writer* copy_;
   const SendBuffers& buffers_;
   SendAudit audit_;
-  std::vector<BurstSender> senders_;
+  std::vector<FlowBurst> senders_;
   std::vector<FlowTally> tallies_;  // what their sources' runs before this one sent
   std::vector<Duration> begins_;    // when each flow's first frame is due
   std::vector<Duration> late_;      // how late each flow's last frame was

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "gen/traffic/flow_source.h"
-#include "gen/traffic/turn_queue.h"
+#include "gen/traffic/flow_queue.h"
+#include "gen/traffic/hot_flow.h"
 
 namespace lw::gen {
 
@@ -15,22 +15,22 @@ struct DueFrame {
   std::size_t flow = 0;  // index into the profile's flows
   Duration at{};         // from the run's start
   const FrameTemplate* frame = nullptr;
-  Moving moving;  // without its send time
+  VariableFields fields;  // without the send time
   bool ends_message = false;
   std::optional<config::FaultKind> fault;
 
   /// Bytes of the frame, FCS not counted.
-  [[nodiscard]] std::size_t size() const noexcept { return frame->size(moving); }
+  [[nodiscard]] std::size_t size() const noexcept { return frame->size(fields); }
 };
 
 /// All flows of a profile, merged by due time; where two are due at once, the earlier in the
 /// profile goes first. So the order hangs on the profile and nothing else. It is gone through frame
 /// by frame with next(), or run by run with source(), to the same frames; not with both. One
 /// thread.
-class Scheduler {
+class TxScheduler {
  public:
   /// `profile` must outlive it. `seed` takes the place of the profile's where there is one.
-  explicit Scheduler(const config::FlowProfile& profile, std::optional<std::uint64_t> seed = {});
+  explicit TxScheduler(const config::FlowProfile& profile, std::optional<std::uint64_t> seed = {});
 
   /// The next frame, or nothing when every flow is through.
   [[nodiscard]] std::optional<DueFrame> next() const noexcept;
@@ -39,12 +39,12 @@ class Scheduler {
   // For who takes several frames of a flow in a row. Only while !done().
   [[nodiscard]] bool done() const noexcept { return turns_.empty(); }
   /// Whose turn it is, and when that frame is due.
-  [[nodiscard]] const Turn& turn() const noexcept { return turns_.first(); }
+  [[nodiscard]] const DueFlow& turn() const noexcept { return turns_.first(); }
   /// Frames of that flow may be taken as long as they are due before this: no other one's is.
   [[nodiscard]] Duration alone_until() const noexcept { return turns_.others_from(); }
-  [[nodiscard]] FlowSource& source(std::size_t flow) noexcept { return sources_[flow]; }
+  [[nodiscard]] HotFlow& source(std::size_t flow) noexcept { return sources_[flow]; }
   /// Of all flows.
-  [[nodiscard]] std::span<FlowSource> sources() noexcept { return sources_; }
+  [[nodiscard]] std::span<HotFlow> sources() noexcept { return sources_; }
   /// What the source's make() and refill() want.
   [[nodiscard]] FlowWalk& walk(std::size_t flow) noexcept { return walks_[flow]; }
   /// A source's run has ended: its refill().
@@ -62,17 +62,17 @@ class Scheduler {
 
   /// Turns of several flows that follow each other, the first one being turn(), if they are before
   /// row_until(); often none.
-  [[nodiscard]] std::span<const Turn> row() const noexcept { return turns_.row(); }
+  [[nodiscard]] std::span<const DueFlow> row() const noexcept { return turns_.row(); }
   [[nodiscard]] Duration row_until() const noexcept { return turns_.row_until(); }
   /// resume() for the row's first turns, a frame each, with their flows' next turns or
-  /// TurnQueue::kNever.
+  /// FlowQueue::kNever.
   void resume(std::span<const Duration> next) noexcept {
     turns_.take_round(next);
     fetch_round(next.size());
   }
 
   // Frame by frame.
-  [[nodiscard]] const FlowStream& stream(std::size_t flow) const { return walks_[flow].stream; }
+  [[nodiscard]] const FlowCursor& cursor(std::size_t flow) const { return walks_[flow].stream; }
   [[nodiscard]] const Pacer& pacer(std::size_t flow) const { return walks_[flow].pacer; }
 
  private:
@@ -80,14 +80,14 @@ class Scheduler {
   void fetch_round(std::size_t turns) noexcept;
   void fetch_walk(std::uint32_t flow) const noexcept;
   std::vector<FlowWalk> walks_of(const config::FlowProfile& profile);
-  std::vector<FlowSource> first_sources() noexcept;
-  [[nodiscard]] std::vector<Turn> first_turns() const;
+  std::vector<HotFlow> first_sources() noexcept;
+  [[nodiscard]] std::vector<DueFlow> first_turns() const;
 
-  FrameShapes shapes_;
+  LayoutCache shapes_;
   PayloadPool payloads_;
   std::vector<FlowWalk> walks_;
-  std::vector<FlowSource> sources_;
-  TurnQueue turns_;
+  std::vector<HotFlow> sources_;
+  FlowQueue turns_;
   bool runs_end_ = false;  // lately: some in the last round
 };
 

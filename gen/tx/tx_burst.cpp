@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/tx/raw_sender.h"
+#include "gen/tx/tx_burst.h"
 
 #include <algorithm>
 #include <sched.h>
@@ -15,11 +15,11 @@ constexpr Duration kPatience = std::chrono::milliseconds(200);
 
 }  // namespace
 
-RawSender::~RawSender() {
+TxBurst::~TxBurst() {
   for (std::size_t i = 0; i < count_; ++i) rte_pktmbuf_free(buffers_[i]);
 }
 
-wire::MutableBytes RawSender::add(std::size_t size) noexcept {
+wire::MutableBytes TxBurst::add(std::size_t size) noexcept {
   rte_mbuf* buffer = rte_pktmbuf_alloc(pool_.get());
   if (buffer == nullptr) return {};
   auto* room = rte_pktmbuf_append(buffer, static_cast<std::uint16_t>(size));
@@ -31,14 +31,14 @@ wire::MutableBytes RawSender::add(std::size_t size) noexcept {
   return {reinterpret_cast<std::byte*>(room), size};
 }
 
-bool RawSender::add(wire::Bytes frame) noexcept {
+bool TxBurst::add(wire::Bytes frame) noexcept {
   const wire::MutableBytes room = add(frame.size());
   if (room.empty()) return false;
   std::ranges::copy(frame, room.begin());
   return true;
 }
 
-std::size_t RawSender::send() noexcept {
+std::size_t TxBurst::send() noexcept {
   const Instant give_up = stuck_ ? Instant{} : nic::now() + kPatience;
   const auto burst = std::span(buffers_).first(count_);
   std::size_t sent = port_.send(burst);
