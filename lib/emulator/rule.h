@@ -61,7 +61,9 @@ class Rule {
   void releases(std::uint64_t first, Instant now, std::span<Instant> out) noexcept;
 
   /// Its stages go by more than the frame's number, length and time.
-  [[nodiscard]] bool looks_at_headers() const noexcept { return mark_.has_value(); }
+  [[nodiscard]] bool looks_at_headers() const noexcept {
+    return mark_.has_value() || (corrupts_ && corrupter_.reads_headers());
+  }
 
   /// The same for copy number `copy`, from 1, of a frame that decide() asked to copy: what the
   /// stages behind the duplicating one do to it.

@@ -36,6 +36,9 @@ class Corrupter {
     return probability_.hit(chance_.bits(number));
   }
 
+  /// Whether hits depend on the frame's headers: `offset` counts from the packet's start.
+  [[nodiscard]] bool reads_headers() const noexcept { return config_.offset.has_value(); }
+
   /// Whether the frame is long enough to have the byte at which bits are to be flipped.
   [[nodiscard]] bool reaches(const roce::Envelope& envelope) const noexcept;
 

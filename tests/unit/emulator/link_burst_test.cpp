@@ -357,5 +357,16 @@ TEST(PlainRocev2, IsOnlySaidOfWhatOpeningFinds) {
   EXPECT_TRUE(roce::is_plain_rocev2(test::roce_frame()));
 }
 
+/// A header-independent rule does not open a frame. `offset` needs the packet's size.
+TEST(LinkBurst, CorruptionAtAnOffsetIsTheSameInABurst) {
+  const RuleConfig config = rule([](RuleConfig& c) {
+    c.corrupt = CorruptConfig{.probability = 0.5, .bits = 3, .offset = 20};
+  });
+  const auto frames = frames_of_all_kinds();
+  const auto together = run<BurstLink>(frames, std::span(&config, 1), true, 4096);
+  EXPECT_GT(together.stats.by(Stage::corrupt), 500U);
+  expect_the_same(run<BurstLink>(frames, std::span(&config, 1), false, 4096), together);
+}
+
 }  // namespace
 }  // namespace lw::emulator
