@@ -11,25 +11,25 @@
 
 namespace lw::gen {
 
-/// An address that a generator claims for itself.
+/// A generator's own MAC and IP address.
 struct OwnAddress {
   wire::MacAddress mac;
   wire::IpAddress ip;
   friend auto operator<=>(const OwnAddress&, const OwnAddress&) = default;
 };
 
-/// What makes a generator a station that switches and routers can find: it answers ARP requests,
-/// IPv6 neighbour solicitations (also those of duplicate address detection) and pings for its own
-/// addresses. Frames in, frames out: no port and no clock. One thread.
+/// Answers ARP requests, IPv6 neighbor solicitations (also those of duplicate address detection)
+/// and pings for a generator's own addresses, so that switches and routers find it. It has no port
+/// and no clock. One thread.
 class ArpResponder {
  public:
-  /// The same address twice counts once; the first MAC address is its own.
+  /// Of several entries with one IP address the first counts.
   explicit ArpResponder(std::vector<OwnAddress> own);
 
   [[nodiscard]] bool empty() const noexcept { return own_.empty(); }
 
-  /// Writes the answer to a frame into `out`, which is resized; false where none is due. The answer
-  /// carries the VLAN tags that the question had. Anything may stand in `frame`.
+  /// Writes the answer to `frame`, which may be anything, to `out` and resizes it. Returns false if
+  /// there is no answer. The answer has the request's VLAN tags.
   bool answer(wire::Bytes frame, std::vector<std::byte>& out) const;
 
  private:
@@ -38,21 +38,21 @@ class ArpResponder {
   std::vector<OwnAddress> own_;  // by address
 };
 
-/// The question for a neighbour's MAC address: an ARP request or a neighbour solicitation.
-/// `asker` and `target` are of one family.
-std::vector<std::byte> neighbor_request(const OwnAddress& asker,
+/// Returns a request for a neighbor's MAC address: an ARP request or a neighbor solicitation.
+/// `sender` and `target` must be of the same IP version.
+std::vector<std::byte> neighbor_request(const OwnAddress& sender,
                                         std::span<const wire::VlanFields> vlans,
                                         const wire::IpAddress& target);
 
-/// Which address stands behind which MAC address.
+/// An IP address and its MAC address.
 struct NeighborEntry {
   wire::IpAddress ip;
   wire::MacAddress mac;
   friend bool operator==(const NeighborEntry&, const NeighborEntry&) = default;
 };
 
-/// What a frame, an ARP message or a sound neighbour advertisement, tells of its sender; nothing
-/// where it is something else.
+/// Returns the sender's entry from an ARP message or a valid neighbor advertisement; nothing for
+/// other frames.
 std::optional<NeighborEntry> neighbor_entry_in(wire::Bytes frame);
 
 }  // namespace lw::gen

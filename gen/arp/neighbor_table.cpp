@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/arp/neighbor_table.h"
 
-#include <ctime>
-#include <tuple>
+#include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include <rte_mbuf.h>
 
+#include "gen/tx/idle.h"
 #include "nic/clock.h"
 
 namespace lw::gen {
 namespace {
 
-// RFC 4861, 10: MAX_UNICAST_SOLICIT and RETRANS_TIMER; Linux asks for ARP as often.
+// RFC 4861, 10: MAX_UNICAST_SOLICIT and RETRANS_TIMER; Linux uses the same for ARP.
 constexpr int kAttempts = 3;
 constexpr Duration kBetweenAttempts = std::chrono::seconds(1);
-constexpr timespec kNap{0, 200'000};
+constexpr Duration kPollEvery = std::chrono::microseconds(200);
 
 wire::IpAddress ip_of(const wire::Ipv6Address& gid) {
   constexpr std::size_t kPrefix = 12;
@@ -37,7 +38,7 @@ wire::IpAddress destination_of(const roce::FrameFields& frame) {
   return ip_of(frame.ipv6.destination);
 }
 
-bool is_on_a_network(const nic::Port& port) {
+bool is_on_network(const nic::Port& port) {
   const auto spec = nic::parse_port_spec(port.name());
   return spec && (spec->as<nic::InterfacePort>() || spec->as<nic::PciPort>());
 }
@@ -56,7 +57,7 @@ std::vector<OwnAddress> addresses_of(const config::FlowProfile& profile, std::si
   return own;
 }
 
-bool wants_presence(const config::FlowProfile& profile, std::size_t port, std::size_t ports) {
+bool needs_responder(const config::FlowProfile& profile, std::size_t port, std::size_t ports) {
   if (profile.presence.wanted) return true;
   for (std::size_t i = port; i < profile.flows.size(); i += ports) {
     if (profile.flows[i].resolve_mac) return true;
@@ -64,49 +65,48 @@ bool wants_presence(const config::FlowProfile& profile, std::size_t port, std::s
   return false;
 }
 
-/// A question that is still open, and the flows that wait for its answer.
-using Question = std::pair<std::size_t, wire::IpAddress>;  // port and target
-using Questions = std::map<Question, std::vector<std::size_t>>;
+using Request = std::pair<std::size_t, wire::IpAddress>;       // port and target
+using Requests = std::map<Request, std::vector<std::size_t>>;  // open ones, and their flows
 
-Questions questions_of(const config::FlowProfile& profile, std::size_t ports) {
-  Questions questions;
+Requests requests_of(const config::FlowProfile& profile, std::size_t ports) {
+  Requests requests;
   for (std::size_t i = 0; i < profile.flows.size(); ++i) {
     const config::Flow& flow = profile.flows[i];
     if (!flow.resolve_mac) continue;
     const wire::IpAddress target = flow.gateway.value_or(destination_of(flow.frame));
-    questions[{i % ports, target}].push_back(i);
+    requests[{i % ports, target}].push_back(i);
   }
-  return questions;
+  return requests;
 }
 
-std::vector<std::byte> frame_of(const Question& question, const config::Flow& flow) {
+std::vector<std::byte> frame_of(const Request& request, const config::Flow& flow) {
   return neighbor_request({flow.frame.source_mac, source_of(flow.frame)}, flow.frame.vlans,
-                          question.second);
+                          request.second);
 }
 
-std::unexpected<Error> nobody(const Question& question, const config::Flow& flow,
-                              const std::string& port) {
+std::unexpected<Error> no_answer(const Request& request, const config::Flow& flow,
+                                 const std::string& port) {
   return fail(
-      fmt::format("flow \"{}\": nobody at port `{}` answered for {}, asked {} times as {} ({}): "
-                  "is it on this link and up? What is behind a router needs gateway = \"...\" in "
+      fmt::format("flow \"{}\": no answer at port `{}` for {}, asked {} times as {} ({}): "
+                  "is it on this link and up? A peer behind a router needs gateway = \"...\" in "
                   "the flow",
-                  flow.name, port, to_string(question.second), kAttempts,
+                  flow.name, port, to_string(request.second), kAttempts,
                   to_string(source_of(flow.frame)), to_string(flow.frame.source_mac)),
       ExitCode::environment);
 }
 
 }  // namespace
 
-ResponderPort::ResponderPort(nic::Port& port, const nic::Pool& pool, ArpResponder presence)
-    : port_(port), presence_(std::move(presence)), sender_(port, pool) {}
+ResponderPort::ResponderPort(nic::Port& port, const nic::Pool& pool, ArpResponder responder)
+    : port_(port), responder_(std::move(responder)), burst_(port, pool) {}
 
-template <class Seen>
-void ResponderPort::take(Seen&& seen) {
+template <class Use>
+void ResponderPort::receive(Use&& use) {
   const std::size_t count = port_.receive(buffers_);
   for (rte_mbuf* buffer : std::span(buffers_).first(count)) {
     const wire::Bytes frame(rte_pktmbuf_mtod(buffer, const std::byte*),
                             rte_pktmbuf_data_len(buffer));
-    seen(frame);
+    use(frame);
     answer(frame);
     rte_pktmbuf_free(buffer);
   }
@@ -114,76 +114,79 @@ void ResponderPort::take(Seen&& seen) {
 }
 
 void ResponderPort::answer(wire::Bytes frame) {
-  if (presence_.answer(frame, answer_)) sender_.add(answer_);
+  if (!responder_.answer(frame, answer_)) return;
+  if (burst_.full()) send_answers();
+  burst_.add(answer_);
 }
 
 void ResponderPort::send_answers() noexcept {
-  if (!sender_.empty()) sender_.send();
+  if (!burst_.empty()) burst_.send(nic::now());
 }
 
 void ResponderPort::poll() {
-  take([](wire::Bytes) {});
+  receive([](wire::Bytes) {});
 }
 
-std::vector<NeighborEntry> ResponderPort::listen() {
-  std::vector<NeighborEntry> said;
-  take([&said](wire::Bytes frame) {
-    if (const auto where = neighbor_entry_in(frame)) said.push_back(*where);
+std::vector<NeighborEntry> ResponderPort::poll_entries() {
+  std::vector<NeighborEntry> entries;
+  receive([&entries](wire::Bytes frame) {
+    if (const auto entry = neighbor_entry_in(frame)) entries.push_back(*entry);
   });
-  return said;
+  return entries;
 }
 
 void ResponderPort::send(wire::Bytes frame) noexcept {
-  if (sender_.add(frame)) sender_.send();
+  if (burst_.add(frame)) burst_.send(nic::now());
 }
 
 NeighborTable::NeighborTable(const config::FlowProfile& profile, std::span<nic::Port> ports,
                              const nic::Pool& pool) {
   for (std::size_t i = 0; i < ports.size(); ++i) {
     names_.push_back(ports[i].name());
-    stations_.emplace_back();
-    if (!is_on_a_network(ports[i]) && !wants_presence(profile, i, ports.size())) continue;
-    stations_.back() = std::make_unique<ResponderPort>(
+    responders_.emplace_back();
+    if (!is_on_network(ports[i]) && !needs_responder(profile, i, ports.size())) continue;
+    responders_.back() = std::make_unique<ResponderPort>(
         ports[i], pool, ArpResponder(addresses_of(profile, i, ports.size())));
   }
 }
 
 ResponderPort* NeighborTable::responder_of(const nic::Port& port) noexcept {
-  for (const auto& station : stations_) {
-    if (station && &station->port_ == &port) return station.get();
+  for (const auto& responder : responders_) {
+    if (responder && &responder->port_ == &port) return responder.get();
   }
   return nullptr;
 }
 
 void NeighborTable::stop_polling(const nic::Port& port) noexcept {
-  if (ResponderPort* station = responder_of(port)) station->polls_ = false;
+  if (ResponderPort* responder = responder_of(port)) responder->polls_ = false;
 }
 
 Result<void> NeighborTable::resolve(config::FlowProfile& profile, const Limits& limits) {
-  Questions open = questions_of(profile, stations_.size());
-  for (int attempt = 0; attempt < kAttempts && !open.empty(); ++attempt) {
-    for (const auto& [question, flows] : open) {
-      stations_[question.first]->send(frame_of(question, profile.flows[flows.front()]));
+  Requests open = requests_of(profile, responders_.size());
+  const auto apply = [&](std::size_t port, const NeighborEntry& entry) {
+    const auto answered = open.find({port, entry.ip});
+    if (answered == open.end()) return;
+    for (const std::size_t flow : answered->second) {
+      profile.flows[flow].frame.destination_mac = entry.mac;
     }
-    const Instant give_up = nic::now() + kBetweenAttempts;
-    while (!open.empty() && nic::now() < give_up && !limits.stopped()) {
-      for (std::size_t port = 0; port < stations_.size(); ++port) {
-        if (!stations_[port]) continue;
-        for (const NeighborEntry& where : stations_[port]->listen()) {
-          const auto answered = open.find({port, where.ip});
-          if (answered == open.end()) continue;
-          for (const std::size_t flow : answered->second) {
-            profile.flows[flow].frame.destination_mac = where.mac;
-          }
-          open.erase(answered);
-        }
+    open.erase(answered);
+  };
+  for (int attempt = 0; attempt < kAttempts && !open.empty(); ++attempt) {
+    for (const auto& [request, flows] : open) {
+      responders_[request.first]->send(frame_of(request, profile.flows[flows.front()]));
+    }
+    const Instant deadline = nic::now() + kBetweenAttempts;
+    while (!open.empty() && nic::now() < deadline && !limits.stopped()) {
+      for (std::size_t port = 0; port < responders_.size(); ++port) {
+        if (!responders_[port]) continue;
+        for (const NeighborEntry& entry : responders_[port]->poll_entries()) apply(port, entry);
       }
-      nanosleep(&kNap, nullptr);
+      idle_towards(kPollEvery);
     }
   }
   if (open.empty() || limits.stopped()) return {};
-  const auto& [question, flows] = *open.begin();
-  return nobody(question, profile.flows[flows.front()], names_[question.first]);
+  const auto& [request, flows] = *open.begin();
+  return no_answer(request, profile.flows[flows.front()], names_[request.first]);
 }
 
 }  // namespace lw::gen

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <map>
+#include <array>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "config/flow/flow_profile.h"
 #include "gen/arp/arp_responder.h"
@@ -11,68 +13,69 @@
 
 namespace lw::gen {
 
-/// A port with addresses of its own: answers who asks for them. The thread that sends there calls
-/// it, so that the port keeps one user.
+/// A port with own addresses, which answers requests for them. Call it from the thread that sends
+/// through the port.
 class ResponderPort {
  public:
-  ResponderPort(nic::Port& port, const nic::Pool& pool, ArpResponder presence);
+  /// `port` and `pool` must outlive it.
+  ResponderPort(nic::Port& port, const nic::Pool& pool, ArpResponder responder);
 
-  /// Takes what has arrived, at most a burst, and answers what is a question.
+  /// Receives up to a burst of frames and answers the requests.
   void poll();
+  /// Like poll(); returns the neighbors' entries that were received.
+  std::vector<NeighborEntry> poll_entries();
 
-  /// poll(), and what was said of others' addresses is told.
-  std::vector<NeighborEntry> listen();
-
-  /// For whoever takes the port's frames itself: a question's answer is kept until send_answers().
+  // For a caller that receives the port's frames itself:
+  /// Queues the answer to a frame, if there is one.
   void answer(wire::Bytes frame);
   void send_answers() noexcept;
 
-  /// Sends a frame of ours.
+  /// Sends an own frame at once.
   void send(wire::Bytes frame) noexcept;
 
  private:
-  template <class Seen>
-  void take(Seen&& seen);
+  template <class Use>
+  void receive(Use&& use);
 
   friend class NeighborTable;
 
   nic::Port& port_;
   bool polls_ = true;
-  ArpResponder presence_;
-  TxBurst sender_;
-  std::array<rte_mbuf*, TxBurst::kBurst> buffers_{};
+  ArpResponder responder_;
+  TxBurst burst_;
+  std::array<rte_mbuf*, TxBurst::kFrames> buffers_{};
   std::vector<std::byte> answer_;
 };
 
-/// The stations of a run: flow i's source is an address of port i modulo the ports.
+/// The responder ports of a run, and the MAC addresses of its next hops. The source of flow i is an
+/// address of port i modulo the ports.
 class NeighborTable {
  public:
-  /// Ports on a network (a Linux interface, a PCI device) are stations; others (memif, files) only
-  /// where the profile has `[presence]` or a flow that asks for its next hop: nobody would ask.
+  /// Ports on a network (a Linux interface, a PCI device) respond; others (memif, files) only if
+  /// the profile has `[presence]` or a flow that resolves its next hop.
   NeighborTable(const config::FlowProfile& profile, std::span<nic::Port> ports,
                 const nic::Pool& pool);
 
-  /// Puts the next hop's MAC address into every flow that wants it. Asks three times, a second
-  /// apart. Errors (environment): nobody answered, with who was asked from where.
+  /// Sets the destination MAC address of each flow that resolves its next hop. Sends three
+  /// requests, one second apart. Errors (environment): a next hop didn't answer.
   Result<void> resolve(config::FlowProfile& profile, const Limits& limits);
 
-  /// Looks at the stations' ports once a millisecond, whoever calls it how often; one compare in
-  /// between.
+  /// Polls the responder ports at most once a millisecond; costs one comparison otherwise.
   void step(Instant now) {
     if (now < next_) return;
     next_ = now + std::chrono::milliseconds(1);
-    for (const auto& station : stations_) {
-      if (station && station->polls_) station->poll();
+    for (const auto& responder : responders_) {
+      if (responder && responder->polls_) responder->poll();
     }
   }
 
-  /// The station of a port; null where it is silent.
+  /// The responder of a port; null if it has none.
   [[nodiscard]] ResponderPort* responder_of(const nic::Port& port) noexcept;
-  /// A listener takes this port's frames from now on, and hands them to the station.
+  /// Leaves receiving from this port to the caller, which passes frames to responder_of().
   void stop_polling(const nic::Port& port) noexcept;
 
  private:
-  std::vector<std::unique_ptr<ResponderPort>> stations_;  // one a port; null: silent
+  std::vector<std::unique_ptr<ResponderPort>> responders_;  // by port; may be null
   std::vector<std::string> names_;
   Instant next_{};
 };

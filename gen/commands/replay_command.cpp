@@ -57,7 +57,7 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
   }
   auto report = replay_through_port(*source, *ports, copy ? &*copy : nullptr, options.limits);
   if (!report) return report;
-  ports->linger();
+  ports->drain();
   if (copy) {
     if (const auto closed = copy->close(); !closed) return std::unexpected(closed.error());
   }

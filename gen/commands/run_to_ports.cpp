@@ -9,7 +9,7 @@
 #include "core/quantity.h"
 #include "gen/arp/neighbor_table.h"
 #include "gen/commands/run_command.h"
-#include "gen/tx/port_run.h"
+#include "gen/app/port_run.h"
 
 namespace lw::gen {
 namespace {
@@ -94,7 +94,7 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   auto finished =
       companion.finish(report->flows, options.patience.value_or(kPatience), *options.limits.stop);
   if (!finished) return std::unexpected(finished.error());
-  if (!companion.listens()) ports->linger();
+  if (!companion.listens()) ports->drain();
   if (copy) {
     if (const auto closed = copy->close(); !closed) return std::unexpected(closed.error());
   }

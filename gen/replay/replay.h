@@ -1,24 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "capture/writer.h"
-#include "gen/replay/replay_report.h"
+#include "core/time.h"
+#include "gen/replay/replay_source.h"
 #include "gen/tx/ports.h"
 
 namespace lw::gen {
 
-/// Longer frames fit no port's buffers here.
+/// Largest frame that can be replayed through a port, in bytes.
 inline constexpr std::size_t kLongestReplayed = nic::PoolConfig{}.frame_size;
 
-/// Writes the frames down at once. Virtual time begins at the first one's own stamp. Errors: the
-/// files'.
+/// Result of a replay.
+struct ReplayReport {
+  std::uint64_t frames = 0, bytes = 0;  // sent; bytes as a capture shows them, without FCS
+  std::uint64_t wire_bytes = 0;         // with preamble, FCS and gap
+  std::uint64_t not_sent = 0;           // dropped: the port took no more
+  Duration elapsed{0};  // to the last frame's due time in a file, to the end in real time
+  Duration latest{0};   // largest delay of a frame's hand-over to the port; 0 in a file
+  ReplayCounters source;
+
+  void count(std::size_t size) noexcept;
+};
+
+/// Text lines.
+std::string to_text(const ReplayReport& report);
+/// One line of JSON.
+std::string to_json(const ReplayReport& report);
+
+/// Writes the frames into a capture without waiting. Virtual time starts at the first frame's time
+/// stamp. Errors: the files'.
 Result<ReplayReport> replay_into_capture(ReplaySource& source, capture::Writer& writer,
                                          const Limits& limits);
 
-/// Sends the frames through the first port in real time: each when it is due, or as soon after as
-/// the port takes it. A port that takes nothing for 200 ms is given up on, until it takes a frame
-/// again. `copy`, where there is one, gets what the port took, with the wall clock's time just
-/// before. Errors: the files'.
+/// Sends the frames through the first port in real time: each when it is due, or as soon afterwards
+/// as the port takes it (see TxBurst::send()). `copy` may be null; otherwise it gets what the port
+/// took, with the wall clock's time just before. Errors: the files'.
 Result<ReplayReport> replay_through_port(ReplaySource& source, Ports& ports, capture::Writer* copy,
                                          const Limits& limits);
 

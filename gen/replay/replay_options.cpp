@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kLargestQp = 0xffffff;
 
-/// The whole text as a number, hexadecimal behind 0x.
+/// Parses the whole text as a number, hexadecimal after 0x.
 std::optional<std::uint32_t> number_of(std::string_view text, std::uint32_t largest) {
   int base = 10;
   if (text.starts_with("0x")) {

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "gen/traffic/flow_cursor.h"
-
 namespace lw::gen {
 namespace {
 
@@ -39,15 +37,15 @@ bool ReplaySource::paced() const noexcept {
   return speed == nullptr || std::isfinite(speed->factor);
 }
 
-/// Opens the capture again behind its end; false when it was the last pass, or one in which
-/// nothing was sent, since that would go on forever.
+/// Opens the capture again for the next pass. Returns false after the last one, or after one in
+/// which no frame was sent, as that would never end.
 Result<bool> ReplaySource::begin_pass() {
   if (pass_ == options_->loop || sent_in_pass_ == 0) return false;
   auto again = capture::Reader::open(options_->capture);
   if (!again) return std::unexpected(again.error());
   reader_ = std::move(*again);
   ++pass_;
-  // As long after the last frame as frames of this capture are apart on average.
+  // The gap between passes is the mean gap between frames.
   const Duration length = latest_ - pass_start_;
   const auto gaps = static_cast<std::int64_t>(std::max<std::uint64_t>(sent_in_pass_ - 1, 1));
   pass_start_ = latest_ + length / gaps;
@@ -79,18 +77,18 @@ Result<bool> ReplaySource::keep(const capture::Record& record) {
                     "type {}: it has no MAC addresses to be sent with",
                     options_->capture, record.offset, link));
   }
-  ++tally_.read;
+  ++counters_.read;
   return prepare(record);
 }
 
-/// Copies and rewrites the frame; false when it is not to be sent.
+/// Copies and rewrites the frame. Returns false if it isn't sent.
 bool ReplaySource::prepare(const capture::Record& record) {
   if (record.bytes.size() < record.wire_length || record.bytes.size() < sizeof(wire::Ethernet)) {
-    ++tally_.cut;
+    ++counters_.cut;
     return false;
   }
   if (record.bytes.size() > longest_) {
-    ++tally_.too_long;
+    ++counters_.too_long;
     return false;
   }
   frame_.assign(record.bytes.begin(), record.bytes.end());
@@ -98,17 +96,16 @@ bool ReplaySource::prepare(const capture::Record& record) {
     case roce::Rewritten::yes:
       return true;
     case roce::Rewritten::no_icrc:
-      ++tally_.no_icrc;
+      ++counters_.no_icrc;
       return true;
     case roce::Rewritten::not_roce:
       break;
   }
-  ++(options_->roce_only ? tally_.left_out : tally_.not_roce);
+  ++(options_->roce_only ? counters_.left_out : counters_.not_roce);
   return !options_->roce_only;
 }
 
-/// Stamps that go back (captures of several interfaces have such) never make a frame due before
-/// the one in front of it.
+/// Due times never decrease, even if time stamps do (in captures of several interfaces).
 Duration ReplaySource::due_of(Instant stamp, std::size_t size) noexcept {
   if (!started_) first_stamp_ = stamp;
   started_ = true;

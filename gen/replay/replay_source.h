@@ -10,38 +10,38 @@
 
 namespace lw::gen {
 
-/// A capture's frame as it shall be sent.
+/// A frame of a capture, rewritten for sending.
 struct ReplayFrame {
   wire::Bytes bytes;  // valid until the next next()
-  Duration due{0};    // from the replay's start
+  Duration due{0};    // from the start of the replay
 };
 
-/// What became of a capture's frames before any was sent; over all passes.
-struct ReplayTally {
+/// Counters of frames read from a capture, over all passes.
+struct ReplayCounters {
   std::uint64_t read = 0;
-  std::uint64_t cut = 0;       // the capture holds less than was on the wire: not sent
-  std::uint64_t left_out = 0;  // no RoCE, and only RoCE was asked for
-  std::uint64_t not_roce = 0;  // sent as they are
-  std::uint64_t no_icrc = 0;   // RoCE that can't be rewritten: sent as it is
-  std::uint64_t too_long = 0;  // for a port's buffers: not sent
+  std::uint64_t cut = 0;       // truncated by the capture: not sent
+  std::uint64_t left_out = 0;  // not RoCE, and only RoCE is replayed
+  std::uint64_t not_roce = 0;  // sent unchanged
+  std::uint64_t no_icrc = 0;   // RoCE that can't be rewritten: sent unchanged
+  std::uint64_t too_long = 0;  // for the port's buffers: not sent
 };
 
-/// The frames of a capture, pass after pass, rewritten, each with the time at which it is due. It
-/// reads as it goes: a capture's size costs no memory.
+/// Reads a capture's frames, in one or more passes, rewrites them and computes their due times. It
+/// holds one frame at a time.
 class ReplaySource {
  public:
-  /// `options` must outlive it. `longest` is what one frame may have, bytes. Errors: the file's;
-  /// standard input can't be read twice (usage).
+  /// `options` must outlive it. `longest`: largest frame to send, in bytes. Errors: the file's;
+  /// standard input with more than one pass (usage).
   static Result<ReplaySource> open(const ReplayOptions& options, std::size_t longest);
 
-  /// The next frame that is to be sent; nothing behind the last pass. Errors: the file's; a frame
-  /// that isn't Ethernet's (usage).
+  /// The next frame to send; nothing after the last pass. Errors: the file's; a frame that isn't
+  /// Ethernet (usage).
   Result<std::optional<ReplayFrame>> next();
 
-  /// False where frames go as fast as they can, so that none can be late.
+  /// False if frames have no due times and are sent without pauses.
   [[nodiscard]] bool paced() const noexcept;
-  [[nodiscard]] const ReplayTally& tally() const noexcept { return tally_; }
-  /// The stamp of the first frame that was sent: where virtual time begins.
+  [[nodiscard]] const ReplayCounters& counters() const noexcept { return counters_; }
+  /// Time stamp of the first frame to send: the start of virtual time.
   [[nodiscard]] Instant first_stamp() const noexcept { return first_stamp_; }
 
  private:
@@ -54,11 +54,11 @@ class ReplaySource {
   const ReplayOptions* options_;
   capture::Reader reader_;
   std::size_t longest_;
-  ReplayTally tally_;
+  ReplayCounters counters_;
   std::vector<std::byte> frame_;
   std::optional<Pacer> pacer_;
 
-  // One pass, by the capture's stamps.
+  // One pass, by the capture's time stamps.
   std::uint64_t pass_ = 1, sent_in_pass_ = 0;
   bool started_ = false;
   Instant first_stamp_{}, pass_stamp_{};

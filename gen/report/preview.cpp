@@ -58,7 +58,7 @@ void walk(const FlowProfile& profile, std::size_t first, Figures& f) {
   Duration end{0};
   while (const auto due = scheduler.next()) {
     scheduler.advance();
-    end = std::max(end, scheduler.pacer(due->flow).span());
+    end = std::max(end, scheduler.cursor(due->flow).pacer().span());
     if (++frames == kLongestWalk) return;
   }
   f.frames = frames;

@@ -8,7 +8,7 @@
 #include <rte_mbuf.h>
 
 #include "config/flow/flow_means.h"
-#include "gen/tx/port_run.h"
+#include "gen/app/port_run.h"
 #include "gen/tx/tx_burst.h"
 #include "nic/clock.h"
 #include "roce/frame.h"
@@ -102,7 +102,7 @@ class Push {
   }
   void operator()() {
     for (const auto& sender : senders_) {
-      if (sender->add(kFrame)) sender->send();
+      if (sender->add(kFrame)) sender->send(nic::now());
     }
   }
 

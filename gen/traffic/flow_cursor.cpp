@@ -4,19 +4,17 @@
 #include <algorithm>
 #include <limits>
 
-#include "gen/traffic/frame_fault.h"
-
 namespace lw::gen {
 namespace {
 
 using config::FaultKind;
 
-/// A CNP stands outside the PSN stream: its PSN is always 0.
+/// A CNP takes no PSN: its own is always 0.
 std::uint32_t psns_of(const roce::Message& message) {
   return message.operation == wire::Operation::cnp ? 0 : psn_count(message);
 }
 
-/// More than 2^64 of anything is as good as no end.
+/// Returns a * b, at most 2^64 - 1.
 std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
   std::uint64_t product;
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::uint64_t>::max()
@@ -30,8 +28,9 @@ bool adds_frames(const config::Fault& fault) {
 
 }  // namespace
 
-FlowCursor::FlowCursor(const config::Flow& flow, LayoutCache& shapes, PayloadPool& payloads)
-    : message_psn_(flow.message.first_psn),
+FlowCursor::FlowCursor(const config::Flow& flow, LayoutCache& layouts, PayloadPool& payloads)
+    : pacer_(flow, payloads.seed()),
+      message_psn_(flow.message.first_psn),
       ack_every_(flow.message.ack_every),
       immediate_step_(flow.immediate_step),
       asks_for_acks_(packet_of(flow.message, packet_count(flow.message) - 1).ack_req),
@@ -42,39 +41,96 @@ FlowCursor::FlowCursor(const config::Flow& flow, LayoutCache& shapes, PayloadPoo
       va_slots_(flow.va_slots),
       va_step_(flow.va_step),
       first_va_(flow.frame.reth.va),
-      templates_(flow, shapes, payloads),
+      templates_(flow, layouts, payloads),
       flow_(&flow),
       sizes_(payloads.seed(), hash_name(full_name(flow))),
       now_(flow.message) {
   if (flow.faults) {
     faults_ = std::make_unique<FaultPlan>(*flow.faults, payloads.seed(), full_name(flow));
   }
-  moving_.va = first_va_;
-  moving_.msn = flow.frame.aeth.msn;
-  moving_.immediate = flow.frame.immdt.immediate;
-  sizes_vary_ ? draw_size() : size_up();
+  fields_.va = first_va_;
+  fields_.msn = flow.frame.aeth.msn;
+  fields_.immediate = flow.frame.immdt.immediate;
+  sizes_vary_ ? draw_size() : set_size();
   begin_packet();
+}
+
+bool FlowCursor::skip(std::uint32_t frames) noexcept {
+  pacer_.skip(work(), frames);
+  skip_packets(frames);
+  return has_next();
+}
+
+/// All frames but the last by their steps, the last by next_packet().
+inline void FlowCursor::skip_packets(std::uint32_t frames) noexcept {
+  if (const std::uint32_t before = frames - 1; before > 0) {
+    if (frame_->has_signature(fields_)) fields_.sequence += before;
+    if (packets_ > 1) {
+      packet_ += before;
+    } else {
+      message_ += before;
+      message_psn_ = message_psn_ + before * psns_;
+      fields_.va += before * va_step_;
+      va_slot_ += before;
+      fields_.msn += before;
+      fields_.immediate += before * immediate_step_;
+    }
+  }
+  next_packet();
+}
+
+inline void FlowCursor::next_packet() noexcept {
+  if (frame_->has_signature(fields_)) ++fields_.sequence;
+  if (faults_) [[unlikely]]
+    return next_packet_after_fault();
+  if (++packet_ < packets_) return begin_packet();
+  next_message();
+}
+
+inline void FlowCursor::next_message() noexcept {
+  ++message_;
+  message_psn_ = message_psn_ + psns_;
+  fields_.va += va_step_;
+  if (++va_slot_ >= va_slots_) {
+    va_slot_ = 0;
+    fields_.va = first_va_;
+  }
+  ++fields_.msn;
+  fields_.immediate += immediate_step_;
+  packet_ = 0;
+  if (sizes_vary_) draw_size();
+  begin_packet();
+}
+
+inline void FlowCursor::begin_packet() noexcept {
+  if (faults_) [[unlikely]]
+    choose_fault();
+  fields_.psn = message_psn_ + packet_;
+  if (packets_ > 1) frame_ = &templates_.valid(position());
+  fields_.ack_req = asks_for_acks_ && is_ack_due();
+  if (fault_) [[unlikely]]
+    apply_fault_to_packet(*fault_);
 }
 
 void FlowCursor::draw_size() noexcept {
   now_.length = flow_->sizes.draw(sizes_, message_);
-  size_up();
+  set_size();
 }
 
-void FlowCursor::size_up() noexcept {
+void FlowCursor::set_size() noexcept {
   packets_ = packet_count(now_);
   psns_ = psns_of(now_);
-  moving_.dma_length = static_cast<std::uint32_t>(now_.length);
-  // Of the message's last packet; those before it have the MTU, as their templates know.
-  moving_.payload =
+  fields_.dma_length = static_cast<std::uint32_t>(now_.length);
+  // Of the message's last packet; the templates of the others have the MTU.
+  fields_.payload =
       static_cast<std::uint32_t>(now_.length - std::uint64_t{packets_ - 1} * now_.mtu);
-  if (packets_ == 1) frame_ = &templates_.sound(Place::only);
+  if (packets_ == 1) frame_ = &templates_.valid(PacketPosition::only);
 }
 
-/// Faults in the stream are put into its state here, so that what follows goes on from them.
+/// Faults of the PSN stream change the state here, so that the next frames continue from them.
 void FlowCursor::choose_fault() noexcept {
-  frame_ = &templates_.sound(place());  // the last one's may have been a faulty one
-  fault_ = faults_->next({frame_number_, packet_, packets_});
+  frame_ = &templates_.valid(position());  // the last frame may have had a faulty template
+  fault_ = faults_->next(frame_number_, packet_, packets_);
   if (fault_ == FaultKind::psn_gap) message_psn_ = message_psn_ + 1;
   if (fault_ == FaultKind::duplicate_psn) message_psn_ = last_psn_ - packet_;
   if (fault_ == FaultKind::first_after_first) {
@@ -83,19 +139,19 @@ void FlowCursor::choose_fault() noexcept {
   }
 }
 
-/// Faults in the frame.
-void FlowCursor::bend(FaultKind kind) noexcept {
+/// Selects the template of a fault that changes the frame.
+void FlowCursor::apply_fault_to_packet(FaultKind kind) noexcept {
   if (is_in_bytes(kind) || kind == FaultKind::short_middle) {
-    frame_ = &templates_.faulty(kind, place());
+    frame_ = &templates_.faulty(kind, position());
   } else if (is_inserted()) {
-    frame_ = &templates_.sound(Place::middle);
-    moving_.ack_req = false;
+    frame_ = &templates_.valid(PacketPosition::middle);
+    fields_.ack_req = false;
   }
 }
 
-void FlowCursor::advance_past_faults() noexcept {
+void FlowCursor::next_packet_after_fault() noexcept {
   ++frame_number_;
-  last_psn_ = moving_.psn;
+  last_psn_ = fields_.psn;
   if (is_inserted()) {
     message_psn_ = message_psn_ + 1;
   } else if (++packet_ == packets_) {
@@ -104,41 +160,38 @@ void FlowCursor::advance_past_faults() noexcept {
   begin_packet();
 }
 
-FlowCursor::EvenFrames FlowCursor::even_frames(std::uint32_t most) const noexcept {
-  std::uint64_t frames = most;
-  if (faults_ || frame_->shape() == nullptr) return {};
-  if (packets_ > 1) {
-    if (place() != Place::middle) return {};
-    frames = std::min<std::uint64_t>(frames, packets_ - 1 - packet_);
-    if (asks_for_acks_ && ack_every_ != 0) {  // AckReq stays as it is
-      const std::uint32_t until_ack = ack_every_ - (packet_ + 1) % ack_every_;
-      frames = std::min<std::uint64_t>(frames, moving_.ack_req ? 1 : until_ack);
-    }
-    return {static_cast<std::uint32_t>(frames), {.psn = 1}};
-  }
-  if (sizes_vary_ || va_step_ > std::numeric_limits<std::uint32_t>::max()) return {};
-  if (!endless_) frames = std::min(frames, messages_ - message_);
-  frames = std::min(frames, va_slots_ - va_slot_);
-  return {static_cast<std::uint32_t>(frames),
-          {.psn = psns_, .va = static_cast<std::uint32_t>(va_step_), .immediate = immediate_step_}};
+FlowCursor::Batch FlowCursor::begin_batch(std::uint32_t most) noexcept {
+  Batch batch;
+  batch.pace = pacer_.even_pace(work(), even_frames(most, batch.step));
+  batch_frames_ = batch.pace.frames;
+  return batch;
 }
 
-void FlowCursor::skip(std::uint32_t frames) noexcept {
-  // All but the last by their steps, and that one as any other.
-  if (const std::uint32_t before = frames - 1; before > 0) {
-    if (frame_->has_signature(moving_)) moving_.sequence += before;
-    if (packets_ > 1) {
-      packet_ += before;
-    } else {
-      message_ += before;
-      message_psn_ = message_psn_ + before * psns_;
-      moving_.va += before * va_step_;
-      va_slot_ += before;
-      moving_.msn += before;
-      moving_.immediate += before * immediate_step_;
+bool FlowCursor::end_batch() noexcept {
+  const bool more = skip(batch_frames_);
+  batch_frames_ = 0;
+  return more;
+}
+
+/// Returns how many frames, from the next one on, differ by constant steps of their fields.
+std::uint32_t FlowCursor::even_frames(std::uint32_t most, FieldSteps& step) const noexcept {
+  std::uint64_t frames = most;
+  if (faults_ || frame_->layout() == nullptr) return 1;
+  if (packets_ > 1) {
+    if (position() != PacketPosition::middle) return 1;
+    frames = std::min<std::uint64_t>(frames, packets_ - 1 - packet_);
+    if (asks_for_acks_ && ack_every_ != 0) {  // AckReq must not change
+      const std::uint32_t until_ack = ack_every_ - (packet_ + 1) % ack_every_;
+      frames = std::min<std::uint64_t>(frames, fields_.ack_req ? 1 : until_ack);
     }
+    step = {.psn = 1};
+    return static_cast<std::uint32_t>(frames);
   }
-  advance();
+  if (sizes_vary_ || va_step_ > std::numeric_limits<std::uint32_t>::max()) return 1;
+  if (!endless_) frames = std::min(frames, messages_ - message_);
+  frames = std::min(frames, va_slots_ - va_slot_);
+  step = {.psn = psns_, .va = static_cast<std::uint32_t>(va_step_), .immediate = immediate_step_};
+  return static_cast<std::uint32_t>(frames);
 }
 
 bool FlowCursor::is_regular() const noexcept {

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
-#include "gen/traffic/encoder_state.h"
+#include "gen/traffic/header_layout.h"
+#include "wire/bth.h"
 #include "wire/icrc.h"
 #include "wire/signature.h"
 
 namespace lw::gen {
 
-/// A burst's send time, and what it does to the ICRC: looked up once for frames of one shape.
+class FrameTemplate;
+
+/// Send time of a burst and its change to the ICRC, looked up once for frames of one layout.
 struct SendStamp {
   std::uint64_t time_ns = 0;
-  const wire::IcrcFieldPatch* patch = nullptr;  // `change` is by this one
+  const wire::IcrcFieldPatch* patch = nullptr;  // the table that gave `change`
   std::uint32_t change = 0;
 
   std::uint32_t change_by(const wire::IcrcFieldPatch& by) noexcept {
@@ -26,146 +32,185 @@ struct SendStamp {
   }
 };
 
-/// What of a shape's frames moves: PSN and address, the signature too, or anything that may.
+/// Variable fields of a layout: PSN and address; these and the signature; any.
 enum class FieldSet : std::uint8_t { counters, signature, all };
 
-inline FieldSet field_set_of(const HeaderLayout& shape) noexcept {
-  if (!shape.has_icrc || shape.moves_rare) return FieldSet::all;
-  return shape.sequence.patch != nullptr ? FieldSet::signature : FieldSet::counters;
+inline FieldSet field_set_of(const HeaderLayout& layout) noexcept {
+  if (!layout.has_icrc || layout.has_rare_fields) return FieldSet::all;
+  return layout.sequence.patch != nullptr ? FieldSet::signature : FieldSet::counters;
 }
 
-/// Makes frames of one shape that leave at one time, of whichever runs. Where they stand and what
-/// they do to the ICRC is taken from the shape once: behind every byte that is written into a frame
-/// it would be read again (one flow: 183 instructions a frame instead of 230, null port and all).
+/// Difference of the variable fields between consecutive frames. MSN and signature sequence always
+/// advance by one.
+struct FieldSteps {
+  std::uint32_t psn = 0, va = 0, immediate = 0;
+};
+
+template <FieldSet kSet>
+class FrameEncoder;
+
+/// State of consecutive frames of one template with constant field steps: all that a FrameEncoder
+/// needs for the next frame, in 80 bytes, without a look at the template or the flow's messages.
+/// The ICRC is carried from frame to frame: a step costs two look-ups per field, patching from 0
+/// four to eight.
+class EncoderState {
+ public:
+  EncoderState() = default;
+  /// `frame` has a fixed length and must outlive the state.
+  EncoderState(const FrameTemplate& frame, const VariableFields& first,
+               const FieldSteps& step) noexcept;
+
+  [[nodiscard]] const HeaderLayout* layout() const noexcept { return layout_; }
+
+ private:
+  template <FieldSet kSet>
+  friend class FrameEncoder;
+  static constexpr int kPsnShift = 8;  // in word_
+  std::uint32_t write_rare(const HeaderLayout& layout, std::byte* payload) noexcept;
+
+  const HeaderLayout* layout_ = nullptr;
+  std::uint32_t icrc_ = 0;  // of the next frame, without its send time
+  std::uint32_t word_ = 0;  // PSN, AckReq, reserved bits, rotated so that the PSN wraps
+  std::uint64_t va_ = 0, sequence_ = 0;
+  std::uint32_t msn_ = 0, immediate_ = 0, dma_length_ = 0;
+  FieldSteps step_;
+  std::array<std::array<std::byte, 4>, HeaderLayout::kMaxOwnWords> own_{};
+};
+
+/// Encodes frames of one layout and send time, from any flow's EncoderState. It copies field
+/// positions and tables from the layout once: after each byte written to a frame the compiler would
+/// have to read them again (one flow: 183 instructions per frame instead of 230, null port
+/// included).
 template <FieldSet kSet>
 class FrameEncoder {
  public:
-  /// kSet is field_set_of(shape), or `all`. The shape must outlive the maker.
-  FrameEncoder(const HeaderLayout& shape, SendStamp& stamp) noexcept
-      : shape_(&shape),
-        id_(shape.id),
-        own_words_(shape.own_words),
-        icrc_at_(shape.icrc_at),
-        acknowledge_(shape.acknowledge),
-        va_(shape.va),
-        sequence_(shape.sequence),
-        own_(shape.own) {
+  /// kSet is field_set_of(layout) or `all`. The layout must outlive the encoder.
+  FrameEncoder(const HeaderLayout& layout, SendStamp& stamp) noexcept
+      : layout_(&layout),
+        id_(layout.id),
+        own_words_(layout.own_words),
+        icrc_at_(layout.icrc_at),
+        ack_psn_(layout.ack_psn),
+        va_(layout.va),
+        sequence_(layout.sequence),
+        own_(layout.own) {
     if (sequence_.patch == nullptr) return;
-    assert(shape.sequence.offset == kSequenceAt && shape.send_time.offset == kSendTimeAt);
+    assert(layout.sequence.offset == kSequenceAt && layout.send_time.offset == kSendTimeAt);
     time_ = stamp.time_ns;
-    time_change_ = stamp.change_by(*shape.send_time.patch);
+    time_change_ = stamp.change_by(*layout.send_time.patch);
   }
 
-  /// Makes the run's next frame in a buffer that is used again and again, its payload starting at
-  /// `payload`. Only what `held` doesn't say is there already is written: mostly the moving fields
-  /// and those of the QP, never a payload of the same pattern and length. Bytes around the frame
-  /// are spoilt, within FrameTemplate::kHeadroom and kTailroom.
-  [[gnu::always_inline]] void make(EncoderState& run, std::byte* payload,
-                                   BufferTag& held) const noexcept {
-    if (held.shape != id_) [[unlikely]]
-      lay_out(*shape_, payload, held);
-    write_own(run, payload);
-    move(run, payload);
+  /// Encodes the next frame of `state` in a reused buffer; its payload starts at `payload`. Writes
+  /// only what the buffer doesn't hold according to `tag`: usually the variable fields and the QP's
+  /// own words, never a payload of the same pattern and length. Overwrites up to
+  /// FrameTemplate::kHeadroom bytes before `payload` and kTailroom behind it.
+  [[gnu::always_inline]] void encode(EncoderState& state, std::byte* payload,
+                                     BufferTag& tag) const noexcept {
+    if (tag.layout != id_) [[unlikely]]
+      write_layout(*layout_, payload, tag);
+    write_own(state, payload);
+    write_variable(state, payload);
   }
 
-  /// The same into any bytes: the frame's changing ones, its payload starting at `payload`.
-  [[gnu::always_inline]] void write_own(const EncoderState& run,
+  /// Writes the QP's own words.
+  [[gnu::always_inline]] void write_own(const EncoderState& state,
                                         std::byte* payload) const noexcept {
-    // Four are mostly enough; those that aren't there repeat the first (HeaderLayout::own).
+    // Four are mostly enough; unused entries repeat the first (HeaderLayout::own).
     if (own_words_ == 0) return;
-    write_own<0, 4>(run, payload);
-    if (own_words_ > 4) write_own<4, HeaderLayout::kMostOwn>(run, payload);
+    write_own<0, 4>(state, payload);
+    if (own_words_ > 4) write_own<4, HeaderLayout::kMaxOwnWords>(state, payload);
   }
-  [[gnu::always_inline]] void move(EncoderState& run, std::byte* payload) const noexcept;
+  /// Writes the variable fields and the ICRC, and advances `state` to the next frame.
+  [[gnu::always_inline]] void write_variable(EncoderState& state,
+                                             std::byte* payload) const noexcept;
 
  private:
   template <std::size_t Begin, std::size_t End>
-  [[gnu::always_inline]] void write_own(const EncoderState& run,
+  [[gnu::always_inline]] void write_own(const EncoderState& state,
                                         std::byte* payload) const noexcept {
 #pragma GCC unroll 8
     for (std::size_t i = Begin; i < End; ++i) {
-      std::memcpy(payload + own_[i], run.own_[i].data(), run.own_[i].size());
+      std::memcpy(payload + own_[i], state.own_[i].data(), state.own_[i].size());
     }
   }
-  /// In network order.
+  /// Writes `value` in network order.
   template <class Value>
   [[gnu::always_inline]] static void put(std::ptrdiff_t offset, Value value,
                                          std::byte* payload) noexcept {
     if constexpr (std::endian::native == std::endian::little) value = std::byteswap(value);
     std::memcpy(payload + offset, &value, sizeof value);
   }
-  [[gnu::always_inline]] std::uint32_t move_psn(EncoderState& run,
-                                                std::byte* payload) const noexcept;
+  [[gnu::always_inline]] std::uint32_t write_psn(EncoderState& state,
+                                                 std::byte* payload) const noexcept;
 
-  // A signature begins its payload.
+  // The signature is at the payload's start.
   static constexpr std::ptrdiff_t kSequenceAt = offsetof(wire::Signature, sequence);
   static constexpr std::ptrdiff_t kSendTimeAt = offsetof(wire::Signature, send_time_ns);
 
-  const HeaderLayout* shape_;
+  const HeaderLayout* layout_;
   std::uint32_t id_;
   std::uint32_t own_words_;
   std::uint32_t icrc_at_;
-  PatchedField acknowledge_, va_, sequence_;
+  PatchedField ack_psn_, va_, sequence_;
   std::uint64_t time_ = 0;
-  std::uint32_t time_change_ = 0;  // what the time does to the ICRC
-  std::array<std::int16_t, HeaderLayout::kMostOwn> own_;
+  std::uint32_t time_change_ = 0;  // of the ICRC, by the send time
+  std::array<std::int16_t, HeaderLayout::kMaxOwnWords> own_;
 };
 
-/// Returns what going on to the next PSN does to the ICRC. By one, mostly: READ requests go
-/// further.
+/// Returns the change of the ICRC by the step to the next PSN. The step is 1 but for READ requests.
 template <FieldSet kSet>
-[[gnu::always_inline]] inline std::uint32_t FrameEncoder<kSet>::move_psn(
-    EncoderState& run, std::byte* payload) const noexcept {
+[[gnu::always_inline]] inline std::uint32_t FrameEncoder<kSet>::write_psn(
+    EncoderState& state, std::byte* payload) const noexcept {
   constexpr int kShift = EncoderState::kPsnShift;
-  const std::uint32_t word = run.word_;
-  const std::uint32_t next = word + (run.step_.psn << kShift);
-  run.word_ = next;
-  put(acknowledge_.offset, std::rotr(word, kShift), payload);
-  if (run.step_.psn != 1) [[unlikely]]
-    return (*acknowledge_.patch)((word ^ next) >> kShift);
-  return acknowledge_.patch->of_increment(word ^ next);
+  const std::uint32_t word = state.word_;
+  const std::uint32_t next = word + (state.step_.psn << kShift);
+  state.word_ = next;
+  put(ack_psn_.offset, std::rotr(word, kShift), payload);
+  if (state.step_.psn != 1) [[unlikely]]
+    return (*ack_psn_.patch)((word ^ next) >> kShift);
+  return ack_psn_.patch->of_increment(word ^ next);
 }
 
-/// Each field is written and stepped on at once: its value and tables are looked at once only,
-/// which bytes written between the two would have looked at again.
+/// Each field is written and advanced in one go: bytes written between the two would make the
+/// compiler read its value and tables twice.
 template <FieldSet kSet>
-[[gnu::always_inline]] inline void FrameEncoder<kSet>::move(EncoderState& run,
-                                                            std::byte* payload) const noexcept {
-  if (kSet == FieldSet::all && !shape_->has_icrc) return;  // a truncated frame: nothing moves
-  std::uint32_t icrc = run.icrc_;
-  std::uint32_t next = icrc ^ move_psn(run, payload);
+[[gnu::always_inline]] inline void FrameEncoder<kSet>::write_variable(
+    EncoderState& state, std::byte* payload) const noexcept {
+  if (kSet == FieldSet::all && !layout_->has_icrc) return;  // a truncated frame is constant
+  std::uint32_t icrc = state.icrc_;
+  std::uint32_t next = icrc ^ write_psn(state, payload);
   if (va_.patch != nullptr) {
-    const std::uint64_t va = run.va_;
+    const std::uint64_t va = state.va_;
     put(va_.offset, va, payload);
-    if (run.step_.va != 0) {
-      run.va_ = va + run.step_.va;
-      next ^= va_.patch->of_step(run.va_ ^ va);
+    if (state.step_.va != 0) {
+      state.va_ = va + state.step_.va;
+      next ^= va_.patch->of_step(state.va_ ^ va);
     }
   }
   if constexpr (kSet == FieldSet::all) {
-    if (shape_->moves_rare) next ^= run.move_rare(*shape_, payload);
+    if (layout_->has_rare_fields) next ^= state.write_rare(*layout_, payload);
   }
   if (kSet == FieldSet::signature || (kSet == FieldSet::all && sequence_.patch != nullptr)) {
-    const std::uint64_t sequence = run.sequence_++;
+    const std::uint64_t sequence = state.sequence_++;
     next ^= sequence_.patch->of_increment(sequence ^ (sequence + 1));
     put(kSequenceAt, sequence, payload);
     icrc ^= time_change_;
     put(kSendTimeAt, time_, payload);
   }
-  run.icrc_ = next;
+  state.icrc_ = next;
   wire::store_icrc({payload + icrc_at_, wire::kIcrcSize}, icrc);
 }
 
-/// `use(maker)` with the quickest maker of the shape's frames.
+/// Calls `use(encoder)` with the fastest encoder for the layout.
 template <class Use>
-void with_encoder(const HeaderLayout& shape, SendStamp& stamp, Use use) noexcept {
-  switch (field_set_of(shape)) {
+void with_encoder(const HeaderLayout& layout, SendStamp& stamp, Use use) noexcept {
+  switch (field_set_of(layout)) {
     case FieldSet::counters:
-      return use(FrameEncoder<FieldSet::counters>(shape, stamp));
+      return use(FrameEncoder<FieldSet::counters>(layout, stamp));
     case FieldSet::signature:
-      return use(FrameEncoder<FieldSet::signature>(shape, stamp));
+      return use(FrameEncoder<FieldSet::signature>(layout, stamp));
     case FieldSet::all:
-      return use(FrameEncoder<FieldSet::all>(shape, stamp));
+      return use(FrameEncoder<FieldSet::all>(layout, stamp));
   }
 }
 

@@ -9,10 +9,27 @@ namespace {
 using config::FaultKind;
 using wire::Encapsulation;
 
-constexpr std::size_t kBthLeft = 8;      // bytes of it: the AckReq and PSN are gone
-constexpr std::uint16_t kUdpExcess = 4;  // bytes that UDP claims beyond the packet's end
-constexpr std::uint16_t kOtherKey =
-    0x1;  // the key's lowest bit: another partition, same membership
+constexpr std::size_t kBthLeft = 8;       // bytes of a truncated BTH, without AckReq and PSN
+constexpr std::uint16_t kUdpExcess = 4;   // bytes in the UDP length beyond the packet
+constexpr std::uint16_t kOtherKey = 0x1;  // lowest P_Key bit: another partition, same membership
+
+/// True if a frame can have the fault; the arguments are those of FaultPlan::next().
+bool fits(FaultKind kind, std::uint64_t frame, std::uint32_t packet,
+          std::uint32_t packets) noexcept {
+  switch (kind) {
+    case FaultKind::psn_gap:
+    case FaultKind::duplicate_psn:
+      return frame > 0;
+    case FaultKind::first_after_first:
+      return packet > 0;
+    case FaultKind::middle_without_first:
+      return packet == 0;
+    case FaultKind::short_middle:
+      return packet > 0 && packet + 1 < packets;
+    default:
+      return true;
+  }
+}
 
 void store(const roce::FrameLayout& layout, wire::MutableBytes frame, std::uint32_t icrc) noexcept {
   wire::store_icrc(frame.subspan(layout.icrc, wire::kIcrcSize), icrc);
@@ -38,8 +55,29 @@ void set_lengths(Encapsulation encapsulation, const roce::FrameLayout& layout,
 
 }  // namespace
 
-void spoil(FaultKind kind, Encapsulation encapsulation, const roce::FrameLayout& layout,
-           wire::MutableBytes frame) noexcept {
+FaultPlan::FaultPlan(const std::vector<config::Fault>& faults, std::uint64_t seed,
+                     std::string_view flow_name) {
+  for (const config::Fault& fault : faults) {
+    const Chance chance(seed, hash_name(flow_name) ^ hash_name(name_of(fault.kind)));
+    entries_.push_back({&fault, chance, Threshold(fault.rate)});
+  }
+}
+
+std::optional<FaultKind> FaultPlan::next(std::uint64_t frame, std::uint32_t packet,
+                                         std::uint32_t packets) noexcept {
+  for (Entry& entry : entries_) {
+    const auto& listed = entry.fault->frames;
+    const bool due = entry.listed < listed.size() && listed[entry.listed] <= frame;
+    if (!due && !entry.threshold.hit(entry.chance.bits(frame))) continue;
+    if (!fits(entry.fault->kind, frame, packet, packets)) continue;
+    if (due) ++entry.listed;
+    return entry.fault->kind;
+  }
+  return std::nullopt;
+}
+
+void apply_fault(FaultKind kind, Encapsulation encapsulation, const roce::FrameLayout& layout,
+                 wire::MutableBytes frame) noexcept {
   auto* bth = wire::view_at<wire::Bth>(frame, layout.bth);
   if (kind == FaultKind::bad_icrc) {
     return store(layout, frame, ~wire::load_icrc(frame.subspan(layout.icrc, wire::kIcrcSize)));

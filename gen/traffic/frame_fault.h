@@ -2,25 +2,52 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "config/flow/flow_fault.h"
+#include "core/chance.h"
 #include "roce/compose.h"
 
 namespace lw::gen {
 
-/// Whether a fault is in a frame's bytes, rather than in its PSN or its place in a message.
+/// Decides which frames of a QP have which deliberate fault. A frame has at most one, so that no
+/// fault hides another; the first one in the profile has priority.
+class FaultPlan {
+ public:
+  /// `faults` must outlive the plan. Draws depend on `seed`, `flow_name` and the fault's kind.
+  FaultPlan(const std::vector<config::Fault>& faults, std::uint64_t seed,
+            std::string_view flow_name);
+
+  /// Returns the fault of frame `frame` of the QP (from 0), which is packet `packet` of a message
+  /// of `packets`. Call it once per frame, in order.
+  std::optional<config::FaultKind> next(std::uint64_t frame, std::uint32_t packet,
+                                        std::uint32_t packets) noexcept;
+
+ private:
+  struct Entry {
+    const config::Fault* fault;
+    Chance chance;
+    Threshold threshold;
+    std::size_t listed = 0;  // entries of fault->frames that are done
+  };
+  std::vector<Entry> entries_;
+};
+
+/// True if a fault changes a frame's bytes, rather than its PSN or its position in a message.
 constexpr bool is_in_bytes(config::FaultKind kind) noexcept {
   return kind <= config::FaultKind::truncated_bth;
 }
 
-/// Puts a fault into a sound frame's bytes, and the ICRC right again, unless that is the fault.
-/// Not for truncated_bth, nor for a fault that is_in_bytes() doesn't know.
-void spoil(config::FaultKind kind, wire::Encapsulation encapsulation,
-           const roce::FrameLayout& layout, wire::MutableBytes frame) noexcept;
+/// Applies a fault to a valid frame and updates the ICRC, unless that is the fault. `kind` must be
+/// is_in_bytes(), but not truncated_bth.
+void apply_fault(config::FaultKind kind, wire::Encapsulation encapsulation,
+                 const roce::FrameLayout& layout, wire::MutableBytes frame) noexcept;
 
-/// The frame up to the eighth byte of its BTH, with lengths and IPv4 checksum to fit. It has no
-/// ICRC.
+/// Returns the frame up to the eighth byte of its BTH, with matching lengths and IPv4 checksum, and
+/// without an ICRC.
 std::vector<std::byte> truncated(wire::Encapsulation encapsulation, const roce::FrameLayout& layout,
                                  wire::Bytes frame);
 

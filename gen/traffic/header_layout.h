@@ -5,90 +5,104 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
-#include "gen/traffic/patch_tables.h"
 #include "roce/compose.h"
+#include "wire/icrc_patch.h"
+#include "wire/psn.h"
 #include "wire/view.h"
 
 namespace lw::gen {
 
-/// A field that moves from frame to frame: where it stands, in bytes from the payload's start, and
-/// what its value does to the ICRC. Without tables the frame has no such field.
+/// Values of the fields that differ between frames of one template. Fields that the template's
+/// opcode doesn't have are ignored.
+struct VariableFields {
+  wire::Psn psn;
+  bool ack_req = false;
+  std::uint64_t va = 0;                          // RETH or AtomicETH
+  std::uint32_t msn = 0;                         // AETH
+  std::uint32_t immediate = 0;                   // ImmDt
+  std::uint64_t sequence = 0, send_time_ns = 0;  // signature
+  std::uint32_t dma_length = 0;                  // RETH, where message sizes vary
+  std::uint32_t payload = 0;                     // bytes, where the payload length varies
+};
+
+/// Position of a variable field and the ICRC patch table for its position. A null `patch` means
+/// that the frame has no such field.
 struct PatchedField {
   const wire::IcrcFieldPatch* patch = nullptr;
-  std::int32_t offset = 0;
+  std::int32_t offset = 0;  // bytes from the payload's start
 };
 
-/// A frame's first bytes, all headers and the payload's beginning (where a signature may stand),
-/// laid out so that the payload starts at the same place whatever stands before it: one copy of a
-/// fixed size writes them.
-struct FrameStart {
-  static constexpr std::size_t kHeaders = 128;  // RD over two tags and IPv6 has 122
-  static constexpr std::size_t kPayload = 32;
-  alignas(64) std::array<std::byte, kHeaders + kPayload> bytes{};
-
-  [[nodiscard]] std::byte* payload() noexcept { return bytes.data() + kHeaders; }
-  friend bool operator==(const FrameStart&, const FrameStart&) = default;
-};
-
-/// What frames of many QPs have in common: layout, payload, where their moving fields stand. One
-/// shape of a quarter KiB serves a whole range, so ten thousand QPs fit the cache.
+/// The part of a frame that many QPs share: layout, payload, positions of the variable fields. One
+/// layout of a quarter KiB serves a whole range of QPs, so that 10,000 QPs fit the cache.
 struct HeaderLayout {
-  /// 32-bit words in which a QP's start may differ from its shape's.
-  static constexpr std::size_t kMostOwn = 6;
+  /// Most 32-bit words in which the first bytes of a QP's frames may differ from `prefix`.
+  static constexpr std::size_t kMaxOwnWords = 6;
+  /// The payload starts at this offset in `prefix`, whatever the header size. (The longest headers,
+  /// RD over two VLAN tags and IPv6, have 122 bytes.)
+  static constexpr std::size_t kPrefixHeaders = 128;
+  /// Bytes of the payload in `prefix`: room for a signature.
+  static constexpr std::size_t kPrefixPayload = 32;
+  using Prefix = std::array<std::byte, kPrefixHeaders + kPrefixPayload>;
 
-  // What every frame needs stands first.
-  std::uint32_t id = 0;          // of the start's bytes but for the moving and own ones; not 0
-  std::uint32_t payload_id = 0;  // the same wherever `rest`, its place and pad are the same; not 0
+  // The fields that every frame needs are first.
+  std::uint32_t id = 0;          // identifies the prefix without variable and own words; not 0
+  std::uint32_t payload_id = 0;  // identifies `rest`, its position and pad; not 0
   bool has_icrc = true;
-  bool moves_rare = false;     // there is a length, MSN or immediate
-  std::uint8_t reserved7 = 0;  // the bits beside AckReq
+  bool has_rare_fields = false;  // a DMA length, MSN or immediate
+  std::uint8_t reserved7 = 0;    // the bits beside AckReq
   std::uint8_t own_words = 0;
-  std::uint16_t headers = 0, icrc_at = 0;  // bytes before the payload, and from it to the ICRC
-  // Where, in bytes from the payload's start; those behind own_words repeat the first.
-  std::array<std::int16_t, kMostOwn> own{};
-  PatchedField acknowledge;  // AckReq and PSN, one field of four bytes
+  std::uint16_t headers = 0, icrc_at = 0;  // bytes before the payload; from the payload to the ICRC
+  // Offsets from the payload's start; entries from own_words on repeat the first.
+  std::array<std::int16_t, kMaxOwnWords> own{};
+  PatchedField ack_psn;  // AckReq and PSN as one field of four bytes
   PatchedField va, length, msn, immediate, sequence, send_time;
   roce::FrameLayout layout;
   std::size_t payload_length = 0;
 
-  FrameStart start;  // of the QP that came first; its moving fields are 0
-  wire::Bytes rest;  // the payload behind `start`
+  // First bytes of the first QP's frame, variable fields 0: headers and the payload's start, so
+  // that one copy of constant size writes them.
+  alignas(64) Prefix prefix{};
+  wire::Bytes rest;  // the payload after `prefix`
 };
 
-/// What a buffer still holds of the last frame that was made in it. Nothing at first, and again
-/// whenever somebody else has written there.
+/// Buffer cache tag: which constant bytes a send buffer holds since the last frame that was encoded
+/// in it. Reset it whenever anything else writes to the buffer.
 struct BufferTag {
-  std::uint32_t shape = 0, payload = 0;  // HeaderLayout's ids; 0: nothing known
+  std::uint32_t layout = 0, payload = 0;  // ids of the HeaderLayout; 0: unknown
 };
 
-/// Writes the payload behind the frame's start, and its pad.
-void write_rest(const HeaderLayout& shape, std::byte* payload) noexcept;
+/// Writes the payload after the prefix, and its pad.
+void write_rest(const HeaderLayout& layout, std::byte* payload) noexcept;
 
-/// Writes what of a shape's frame doesn't move and isn't the QP's own, unless `held` says that the
-/// buffer has it already. Bytes around the frame are spoilt.
-void lay_out(const HeaderLayout& shape, std::byte* payload, BufferTag& held) noexcept;
+/// Writes the bytes that all frames of a layout share, unless `tag` says that the buffer holds
+/// them. Overwrites bytes before and after the frame.
+void write_layout(const HeaderLayout& layout, std::byte* payload, BufferTag& tag) noexcept;
 
-/// The shapes and patch tables of a run. References stay valid as long as this lives. Not thread
-/// safe while it grows.
+/// The layouts and ICRC patch tables of a run. References stay valid for the cache's lifetime. Not
+/// thread-safe while it grows.
 class LayoutCache {
  public:
-  [[nodiscard]] PatchTables& tables() noexcept { return tables_; }
+  /// Patch table for a field of `width` bytes (1 to 8) with `distance` covered bytes behind it.
+  /// Flows whose packets have a field at the same distance from the end share it.
+  const wire::IcrcFieldPatch& patch_table(std::size_t width, std::size_t distance) {
+    return tables_.try_emplace({width, distance}, width, distance).first->second;
+  }
 
-  /// The shape to use for a frame that would have this one if it were alone. Its own words are
-  /// those in which any of its frames so far differs from its start. `fields` are those that the
-  /// frame was composed from.
+  /// Returns a layout for a frame that has layout `wanted` by itself: a known one, with an own word
+  /// for each word in which this frame differs, or a new one. `fields`: the frame's fields.
   const HeaderLayout& get(const roce::FrameFields& fields, HeaderLayout wanted);
 
  private:
-  // Opcode, encapsulation, layout, payload: what decides all but the start's bytes.
+  // Opcode, encapsulation, layout, payload: everything but the bytes of the prefix.
   using Key = std::tuple<std::uint8_t, std::uint8_t, std::uint8_t, std::size_t, std::size_t,
                          std::size_t, std::size_t, const void*, const void*>;
-  std::uint32_t payload_id_of(const HeaderLayout& shape);
+  std::uint32_t payload_id_of(const HeaderLayout& layout);
 
-  PatchTables tables_;
-  std::map<Key, std::vector<std::unique_ptr<HeaderLayout>>> shapes_;
+  std::map<std::pair<std::size_t, std::size_t>, wire::IcrcFieldPatch> tables_;
+  std::map<Key, std::vector<std::unique_ptr<HeaderLayout>>> layouts_;
   std::map<std::pair<const void*, std::size_t>, std::uint32_t> payload_ids_;
 };
 

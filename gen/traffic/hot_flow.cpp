@@ -5,20 +5,18 @@
 
 namespace lw::gen {
 
-void HotFlow::load(FlowWalk& walk) noexcept {
-  const FlowCursor& stream = walk.stream;
-  const auto even = stream.even_frames(kLongestRun);
-  const auto pace = walk.pacer.even_pace(stream.work(), even.frames);
-  walk.run = pace.frames;
-  left_ = static_cast<std::uint16_t>(pace.frames);
-  end_ = pace.end;
-  step_ = pace.step;
-  due_ = pace.due;
-  facts_ = frame_info(stream);
-  facts_.set(FrameInfo::kTogether, pace.together);
-  run_ = stream.frame().is_elastic() ? EncoderState{}
-                                     : EncoderState(stream.frame(), stream.fields(), even.step);
-  facts_.set(FrameInfo::kSingle, !pace.together && run_.shape() != nullptr);
+void HotFlow::load(FlowCursor& cursor) noexcept {
+  const FlowCursor::Batch batch = cursor.begin_batch(kLongestBatch);
+  left_ = static_cast<std::uint16_t>(batch.pace.frames);
+  end_ = batch.pace.end;
+  step_ = batch.pace.step;
+  due_ = batch.pace.due;
+  info_ = frame_info(cursor);
+  info_.set(FrameInfo::kTogether, batch.pace.together);
+  state_ = cursor.frame().has_variable_length()
+               ? EncoderState{}
+               : EncoderState(cursor.frame(), cursor.fields(), batch.step);
+  info_.set(FrameInfo::kSingle, !batch.pace.together && state_.layout() != nullptr);
 }
 
 std::size_t HotFlow::due_before(Duration until, std::size_t most) const noexcept {
@@ -29,21 +27,21 @@ std::size_t HotFlow::due_before(Duration until, std::size_t most) const noexcept
   return due;
 }
 
-std::byte* HotFlow::make(FlowWalk& walk, SendStamp& stamp, const Place& place) noexcept {
-  if (shape() == nullptr) {
-    return walk.stream.frame().make(walk.stream.fields(), stamp, place.payload, *place.held);
+std::byte* HotFlow::encode(const FlowCursor& cursor, SendStamp& stamp,
+                           const FrameSlot& slot) noexcept {
+  if (layout() == nullptr) {
+    return cursor.frame().encode(cursor.fields(), stamp, slot.payload, *slot.tag);
   }
-  make(1, stamp, [&](std::size_t) { return place; });
-  return place.payload - shape()->headers;
+  encode(1, stamp, [&](std::size_t) { return slot; });
+  return slot.payload - layout()->headers;
 }
 
-bool HotFlow::refill(FlowWalk& walk) noexcept {
-  const bool more = walk.skip(walk.run);
+bool HotFlow::next_batch(FlowCursor& cursor) noexcept {
+  const bool more = cursor.end_batch();
   if (more) {
-    load(walk);
+    load(cursor);
   } else {
-    walk.run = 0;
-    end_ = fine(walk.pacer.span());
+    end_ = fine(cursor.pacer().span());
   }
   return more;
 }

@@ -9,7 +9,7 @@ namespace {
 using config::Arrival;
 using Unit = config::Rate::Unit;
 
-/// A burst on average, in what the rate counts; 0 where nobody worked the means out.
+/// Mean burst in units of the rate; 0 if the means are unknown.
 double mean_burst(const config::Flow& flow) {
   const config::MessageMeans& means = flow.means;
   if (means.frames <= 0) return 0;
@@ -41,7 +41,7 @@ Pacer::Pacer(const config::Flow& flow, std::uint64_t seed)
       off_(flow.off),
       chance_(seed, hash_name(full_name(flow) + "/arrival")) {
   const long double gap_ns = mean_burst(flow) * 1e9L / flow.rate.value;
-  const long double turn = static_cast<long double>(flow.qp) / flow.qps;
+  const long double phase = static_cast<long double>(flow.qp) / flow.qps;
   start_ = flow.start_after;
   if (flow.stop_after) stop_ = *flow.stop_after;
   if (arrival_ == Arrival::poisson) {
@@ -55,7 +55,7 @@ Pacer::Pacer(const config::Flow& flow, std::uint64_t seed)
     rate *= (on + static_cast<double>(off_.count())) / on;
   }
   step_ = pacing_step(rate);
-  start_ += bounded(gap_ns * turn);
+  start_ += bounded(gap_ns * phase);
   due_ = start_;
 }
 
@@ -71,7 +71,7 @@ Pacer::EvenPace Pacer::even_pace(const FrameWork& work, std::uint32_t most) cons
   if (pace.together && !whole_message) frames = std::min<FineTime>(frames, burst_ - in_burst_);
   if (pace.step > 0) {
     frames = std::min(frames, (kLongest - done_) / pace.step);
-    // Those that are due before the end; the first one is.
+    // Frames that are due before stop_; the first one is.
     if (!pace.together && stop_ != Duration::max()) {
       frames = std::min(frames, (fine(stop_) - 1 - pace.end) / pace.step + 1);
     }
@@ -99,7 +99,7 @@ FineTime Pacer::with_unfinished() const noexcept {
 }
 
 Duration Pacer::next_arrival() noexcept {
-  // 1 - u is in (0, 1]: its logarithm is finite.
+  // 1 - u is in (0, 1]: the logarithm is finite.
   arrived_ns_ -= mean_gap_ns_ * std::log(1 - chance_.uniform(arrivals_++));
   return start_ + bounded(arrived_ns_);
 }

@@ -2,7 +2,9 @@
 #include "gen/traffic/template_set.h"
 
 #include <algorithm>
+#include <cassert>
 
+#include "core/chance.h"
 #include "gen/traffic/frame_fault.h"
 #include "wire/signature.h"
 
@@ -13,58 +15,109 @@ using config::FaultKind;
 using config::Flow;
 using wire::Operation;
 
-constexpr std::uint32_t kShortBy = 4;  // bytes that a short MIDDLE lacks
+constexpr std::size_t kLongest = 4096;  // the largest MTU
+constexpr std::uint32_t kShortBy = 4;   // bytes that a short MIDDLE packet lacks
+
+/// The sequence of 2^31 - 1 bits of ITU-T O.150, first bit in a byte's top bit.
+class Prbs31 {
+ public:
+  explicit Prbs31(std::uint64_t seed)
+      : state_(static_cast<std::uint32_t>(Chance(seed, hash_name("prbs31")).bits(0)) & kMask) {
+    if (state_ == 0) state_ = 1;  // the state that never changes
+  }
+
+  std::byte next() {
+    unsigned byte = 0;
+    for (int bit = 0; bit < 8; ++bit) {
+      const std::uint32_t fresh = (state_ >> 30 ^ state_ >> 27) & 1;
+      state_ = (state_ << 1 | fresh) & kMask;
+      byte = byte << 1 | fresh;
+    }
+    return static_cast<std::byte>(byte);
+  }
+
+ private:
+  static constexpr std::uint32_t kMask = 0x7fffffff;
+  std::uint32_t state_;
+};
+
+std::vector<std::byte> make_pattern(const config::Payload& payload, std::uint64_t seed) {
+  std::vector<std::byte> bytes(kLongest);
+  Prbs31 prbs(seed);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    switch (payload.pattern) {
+      case config::Pattern::zeros:
+        break;
+      case config::Pattern::counter:
+        bytes[i] = static_cast<std::byte>(i & 0xff);
+        break;
+      case config::Pattern::prbs31:
+        bytes[i] = prbs.next();
+        break;
+      case config::Pattern::text:
+      case config::Pattern::file:
+        bytes[i] = static_cast<std::byte>(payload.text[i % payload.text.size()]);
+        break;
+    }
+  }
+  return bytes;
+}
 
 bool has_fault(const Flow& flow, FaultKind kind) {
   return flow.faults &&
          std::ranges::find(*flow.faults, kind, &config::Fault::kind) != flow.faults->end();
 }
 
-/// Whether messages of the flow have a packet at such a place.
-bool has_place(const Flow& flow, Place place) {
+/// True if messages of the flow have a packet at a position.
+bool has_position(const Flow& flow, PacketPosition position) {
   roce::Message smallest = flow.message;
   if (flow.sizes.vary()) smallest.length = flow.sizes.smallest();
   const std::uint32_t most = packet_count(flow.message);
-  switch (place) {
-    case Place::only:
+  switch (position) {
+    case PacketPosition::only:
       return packet_count(smallest) == 1;
-    case Place::middle:
+    case PacketPosition::middle:
       return most > 2 || has_fault(flow, FaultKind::middle_without_first);
     default:
       return most > 1;
   }
 }
 
-/// Whether payload travels with the messages, so that their size is that of their last packet.
+/// True if messages carry payload, so that their size decides the last packet's size.
 bool carries_payload(const Flow& flow) {
   const Operation operation = flow.message.operation;
   return operation == Operation::send || operation == Operation::write ||
          operation == Operation::read_response;
 }
 
-bool ends_message(Place place) { return place == Place::last || place == Place::only; }
-
-bool is_elastic(const Flow& flow, Place place) {
-  return flow.sizes.vary() && ends_message(place) && carries_payload(flow);
+bool ends_message(PacketPosition position) {
+  return position == PacketPosition::last || position == PacketPosition::only;
 }
 
-/// The longest packet that a flow can have at a place.
-roce::MessagePacket packet_at(const Flow& flow, Place place) {
+bool has_variable_length(const Flow& flow, PacketPosition position) {
+  return flow.sizes.vary() && ends_message(position) && carries_payload(flow);
+}
+
+/// The longest packet of a flow at a position.
+roce::MessagePacket packet_at(const Flow& flow, PacketPosition position) {
   roce::Message message = flow.message;
   const std::uint64_t mtu = message.mtu;
-  if (place == Place::only && is_elastic(flow, place))
+  if (position == PacketPosition::only && has_variable_length(flow, position))
     message.length = std::min(message.length, mtu);
-  if (place == Place::middle || (place == Place::last && is_elastic(flow, place))) {
+  if (position == PacketPosition::middle ||
+      (position == PacketPosition::last && has_variable_length(flow, position))) {
     message.length = 3 * mtu;
   }
   const std::uint32_t count = packet_count(message);
-  return packet_of(message, place == Place::middle ? 1 : place == Place::last ? count - 1 : 0);
+  return packet_of(message, position == PacketPosition::middle ? 1
+                            : position == PacketPosition::last ? count - 1
+                                                               : 0);
 }
 
-std::unique_ptr<FrameTemplate> make_template(const Flow& flow, Place place,
-                                             std::optional<FaultKind> fault, LayoutCache& shapes,
+std::unique_ptr<FrameTemplate> make_template(const Flow& flow, PacketPosition position,
+                                             std::optional<FaultKind> fault, LayoutCache& layouts,
                                              PayloadPool& payloads) {
-  roce::MessagePacket packet = packet_at(flow, place);
+  roce::MessagePacket packet = packet_at(flow, position);
   if (fault == FaultKind::short_middle) {
     packet.payload -= kShortBy;
     fault.reset();
@@ -75,33 +128,43 @@ std::unique_ptr<FrameTemplate> make_template(const Flow& flow, Place place,
   const config::Payload zeros{config::Pattern::zeros, {}};
   const bool cnp = flow.message.operation == Operation::cnp;
   const auto payload = payloads.get(cnp ? zeros : flow.payload, packet.payload);
-  const TemplateOptions options{
-      .elastic = is_elastic(flow, place), .moving_length = flow.sizes.vary(), .fault = fault};
-  const bool room = options.elastic || payload.size() >= sizeof(wire::Signature);
+  const TemplateOptions options{.variable_length = has_variable_length(flow, position),
+                                .variable_dma_length = flow.sizes.vary(),
+                                .fault = fault};
+  const bool room = options.variable_length || payload.size() >= sizeof(wire::Signature);
   return std::make_unique<FrameTemplate>(
-      fields, payload, flow.signature && room ? &flow.id : nullptr, shapes, options);
+      fields, payload, flow.signature && room ? &flow.id : nullptr, layouts, options);
 }
 
 }  // namespace
 
-TemplateSet::TemplateSet(const Flow& flow, LayoutCache& shapes, PayloadPool& payloads) {
-  for (const Place place : {Place::first, Place::middle, Place::last, Place::only}) {
-    if (!has_place(flow, place)) continue;
-    const auto index = static_cast<std::size_t>(place);
-    sound_[index] = make_template(flow, place, std::nullopt, shapes, payloads);
+wire::Bytes PayloadPool::get(const config::Payload& payload, std::size_t length) {
+  assert(length <= kLongest);
+  auto found = patterns_.find(payload);
+  if (found == patterns_.end())
+    found = patterns_.emplace(payload, make_pattern(payload, seed_)).first;
+  return wire::Bytes(found->second).first(length);
+}
+
+TemplateSet::TemplateSet(const Flow& flow, LayoutCache& layouts, PayloadPool& payloads) {
+  for (const PacketPosition position : {PacketPosition::first, PacketPosition::middle,
+                                        PacketPosition::last, PacketPosition::only}) {
+    if (!has_position(flow, position)) continue;
+    const auto index = static_cast<std::size_t>(position);
+    valid_[index] = make_template(flow, position, std::nullopt, layouts, payloads);
     for (std::size_t k = 0; flow.faults && k < config::kFaultKinds; ++k) {
       const auto kind = static_cast<FaultKind>(k);
-      const bool own =
-          is_in_bytes(kind) || (kind == FaultKind::short_middle && place == Place::middle);
+      const bool own = is_in_bytes(kind) ||
+                       (kind == FaultKind::short_middle && position == PacketPosition::middle);
       if (!own || !has_fault(flow, kind)) continue;
       if (!faulty_[k]) faulty_[k] = std::make_unique<Templates>();
-      (*faulty_[k])[index] = make_template(flow, place, kind, shapes, payloads);
+      (*faulty_[k])[index] = make_template(flow, position, kind, layouts, payloads);
     }
   }
 }
 
-const FrameTemplate& TemplateSet::faulty(FaultKind kind, Place place) const noexcept {
-  return *(*faulty_[static_cast<std::size_t>(kind)])[static_cast<std::size_t>(place)];
+const FrameTemplate& TemplateSet::faulty(FaultKind kind, PacketPosition position) const noexcept {
+  return *(*faulty_[static_cast<std::size_t>(kind)])[static_cast<std::size_t>(position)];
 }
 
 }  // namespace lw::gen

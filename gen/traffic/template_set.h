@@ -2,34 +2,54 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
+#include <vector>
 
 #include "config/flow/flow_profile.h"
 #include "gen/traffic/frame_template.h"
-#include "gen/traffic/payload_pool.h"
 
 namespace lw::gen {
 
-/// A packet's place in its message.
-enum class Place : std::uint8_t { first, middle, last, only };
-
-/// The templates of one QP: one for each place that its messages have, and for each of its faults
-/// that change a frame's bytes. Each is half a KiB; payloads are shared by all QPs.
-class TemplateSet {
+/// The payloads of a run. A pattern starts anew in each packet, so one copy of the largest MTU
+/// serves all flows that use it; a shorter packet carries its first bytes. Spans stay valid for the
+/// pool's lifetime. Not thread-safe while it grows.
+class PayloadPool {
  public:
-  TemplateSet(const config::Flow& flow, LayoutCache& shapes, PayloadPool& payloads);
+  /// `seed` selects the start of the prbs31 sequence.
+  explicit PayloadPool(std::uint64_t seed) : seed_(seed) {}
 
-  [[nodiscard]] const FrameTemplate& sound(Place place) const noexcept {
-    return *sound_[static_cast<std::size_t>(place)];
-  }
-  /// With a fault that is_in_bytes(), or a short_middle.
-  [[nodiscard]] const FrameTemplate& faulty(config::FaultKind kind, Place place) const noexcept;
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+
+  /// Returns the first `length` bytes, at most 4096, of a pattern.
+  wire::Bytes get(const config::Payload& payload, std::size_t length);
 
  private:
-  static constexpr std::size_t kPlaces = 4;
-  using Templates = std::array<std::unique_ptr<FrameTemplate>, kPlaces>;
+  std::uint64_t seed_;
+  std::map<config::Payload, std::vector<std::byte>> patterns_;
+};
 
-  Templates sound_;
+/// Position of a packet in its message.
+enum class PacketPosition : std::uint8_t { first, middle, last, only };
+
+/// The templates of one QP: one for each packet position that its messages have, and one for each
+/// of its faults that change a frame's bytes. Payloads are shared by all QPs.
+class TemplateSet {
+ public:
+  TemplateSet(const config::Flow& flow, LayoutCache& layouts, PayloadPool& payloads);
+
+  [[nodiscard]] const FrameTemplate& valid(PacketPosition position) const noexcept {
+    return *valid_[static_cast<std::size_t>(position)];
+  }
+  /// `kind` must be is_in_bytes() or short_middle.
+  [[nodiscard]] const FrameTemplate& faulty(config::FaultKind kind,
+                                            PacketPosition position) const noexcept;
+
+ private:
+  static constexpr std::size_t kPositions = 4;
+  using Templates = std::array<std::unique_ptr<FrameTemplate>, kPositions>;
+
+  Templates valid_;
   std::array<std::unique_ptr<Templates>, config::kFaultKinds> faulty_;
 };
 

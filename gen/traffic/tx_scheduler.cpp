@@ -17,7 +17,7 @@ Duration slot_for(const config::FlowProfile& profile) {
   for (const config::Flow& flow : profile.flows) {
     const config::MessageMeans& means = flow.means;
     rate += means.wire_bytes > 0 ? mean_wire_bits(flow) / (8 * means.wire_bytes) * means.frames
-                                 : kUsual;  // nobody worked the means out
+                                 : kUsual;  // the means are unknown
   }
   constexpr double kLongest = 1e12;
   return Duration{static_cast<std::int64_t>(std::min(kFrames * 1e9 / rate, kLongest))};
@@ -27,66 +27,74 @@ Duration slot_for(const config::FlowProfile& profile) {
 
 TxScheduler::TxScheduler(const config::FlowProfile& profile, std::optional<std::uint64_t> seed)
     : payloads_(seed.value_or(profile.seed)),
-      walks_(walks_of(profile)),
-      sources_(first_sources()),
-      turns_(walks_.size(), slot_for(profile), first_turns()) {}
+      cursors_(make_cursors(profile)),
+      hot_(make_hot_flows()),
+      queue_(cursors_.size(), slot_for(profile), first_due()) {}
 
-std::vector<FlowWalk> TxScheduler::walks_of(const config::FlowProfile& profile) {
-  std::vector<FlowWalk> walks;
-  walks.reserve(profile.flows.size());
-  for (const config::Flow& flow : profile.flows) {
-    walks.push_back({Pacer(flow, payloads_.seed()), FlowCursor(flow, shapes_, payloads_)});
-  }
-  return walks;
+std::vector<FlowCursor> TxScheduler::make_cursors(const config::FlowProfile& profile) {
+  std::vector<FlowCursor> cursors;
+  cursors.reserve(profile.flows.size());
+  for (const config::Flow& flow : profile.flows) cursors.emplace_back(flow, layouts_, payloads_);
+  return cursors;
 }
 
-/// When all templates are made: only then a shape knows its frames' own words.
-std::vector<HotFlow> TxScheduler::first_sources() noexcept {
-  std::vector<HotFlow> sources;
-  sources.reserve(walks_.size());
-  for (FlowWalk& walk : walks_) sources.emplace_back(walk);
-  return sources;
+/// Requires all cursors: a layout knows its own words only when all templates are composed.
+std::vector<HotFlow> TxScheduler::make_hot_flows() noexcept {
+  std::vector<HotFlow> flows;
+  flows.reserve(cursors_.size());
+  for (FlowCursor& cursor : cursors_) flows.emplace_back(cursor);
+  return flows;
 }
 
-std::vector<DueFlow> TxScheduler::first_turns() const {
-  std::vector<DueFlow> turns;
-  for (std::uint32_t i = 0; i < walks_.size(); ++i) {
-    if (!walks_[i].pacer.ended()) turns.push_back({walks_[i].pacer.due(), i});
+std::vector<DueFlow> TxScheduler::first_due() const {
+  std::vector<DueFlow> due;
+  for (std::uint32_t i = 0; i < cursors_.size(); ++i) {
+    if (cursors_[i].has_next()) due.push_back({cursors_[i].pacer().due(), i});
   }
-  return turns;
+  return due;
 }
 
 void TxScheduler::advance() noexcept {
-  FlowWalk& walk = walks_[turns_.first().flow];
-  walk.advance() ? turns_.put_back(walk.pacer.due()) : turns_.remove_first();
+  FlowCursor& cursor = cursors_[queue_.first().flow];
+  cursor.advance() ? queue_.reschedule_first(cursor.pacer().due()) : queue_.remove_first();
 }
 
 std::optional<DueFrame> TxScheduler::next() const noexcept {
-  if (turns_.empty()) return std::nullopt;
-  const DueFlow& turn = turns_.first();
-  const FlowCursor& stream = walks_[turn.flow].stream;
-  return DueFrame{turn.flow,     turn.at, &stream.frame(), stream.fields(), stream.ends_message(),
-                  stream.fault()};
+  if (queue_.empty()) return std::nullopt;
+  const DueFlow& due = queue_.first();
+  const FlowCursor& cursor = cursors_[due.flow];
+  return DueFrame{due.flow,      due.at, &cursor.frame(), cursor.fields(), cursor.ends_message(),
+                  cursor.fault()};
 }
 
-/// Where it will be asked: a source that came before says whether its run ends. The sources
-/// themselves the hardware fetches as well: they mostly come in their order.
-inline void TxScheduler::fetch_walk(std::uint32_t flow) const noexcept {
-  if (!sources_[flow].runs_out()) return;
-  const auto* walk = reinterpret_cast<const char*>(&walks_[flow]);
-  for (std::size_t i = 0; i < 6 * kLine; i += kLine) __builtin_prefetch(walk + i);
+/// Prefetches the cursor of a flow whose batch ends. Hot flows are prefetched by the hardware:
+/// mostly they follow each other in memory.
+inline void TxScheduler::prefetch_cursor(std::uint32_t flow) const noexcept {
+  if (!hot_[flow].batch_ends()) return;
+  const auto* cursor = reinterpret_cast<const char*>(&cursors_[flow]);
+  for (std::size_t i = 0; i < 6 * kLine; i += kLine) __builtin_prefetch(cursor + i);
 }
 
-/// Of the wheel's slot that begins.
-void TxScheduler::fetch_slot() const noexcept {
-  for (const DueFlow& turn : turns_.wheel().under_way()) fetch_walk(turn.flow);
+/// For the flows of the wheel's new slot.
+void TxScheduler::prefetch_slot() const noexcept {
+  for (const DueFlow& due : queue_.wheel().current()) prefetch_cursor(due.flow);
 }
 
-/// Of the next round, if it has as many turns as the one before. Runs that are long end seldom, and
-/// mostly one behind the other.
-void TxScheduler::fetch_round(std::size_t turns) noexcept {
-  if (!std::exchange(runs_end_, false)) return;
-  turns_.for_belt(0, turns, [this](std::uint32_t flow) { fetch_walk(flow); });
+/// For the next batch of flows, if it is as long as the last one. Long batches of frames end
+/// seldom, and mostly one after the other.
+void TxScheduler::prefetch_batch(std::size_t flows) noexcept {
+  if (!std::exchange(batches_end_, false)) return;
+  queue_.for_ring(flows, [this](std::uint32_t flow) { prefetch_cursor(flow); });
+}
+
+config::FlowProfile flows_of(const config::FlowProfile& profile, CoreShare share) {
+  config::FlowProfile part;
+  part.name = profile.name;
+  part.seed = profile.seed;
+  for (std::size_t i = share.core; i < profile.flows.size(); i += share.cores) {
+    part.flows.push_back(profile.flows[i]);
+  }
+  return part;
 }
 
 }  // namespace lw::gen

@@ -10,85 +10,93 @@
 
 namespace lw::gen {
 
-/// A frame that is due: valid until the scheduler's advance().
+/// The next frame of a TxScheduler; valid until its advance().
 struct DueFrame {
-  std::size_t flow = 0;  // index into the profile's flows
-  Duration at{};         // from the run's start
+  std::size_t flow = 0;  // index in the profile's flows
+  Duration at{};         // due time, from the run's start
   const FrameTemplate* frame = nullptr;
   VariableFields fields;  // without the send time
   bool ends_message = false;
   std::optional<config::FaultKind> fault;
 
-  /// Bytes of the frame, FCS not counted.
+  /// Frame size in bytes, without FCS.
   [[nodiscard]] std::size_t size() const noexcept { return frame->size(fields); }
 };
 
-/// All flows of a profile, merged by due time; where two are due at once, the earlier in the
-/// profile goes first. So the order hangs on the profile and nothing else. It is gone through frame
-/// by frame with next(), or run by run with source(), to the same frames; not with both. One
-/// thread.
+/// The frames of all flows of a profile by due time; of frames due at the same time, the flow that
+/// is earlier in the profile comes first. The order depends on the profile only. There are two ways
+/// to take the same frames: one at a time by next() and advance(), or in batches by poll(), hot()
+/// and reschedule(). Use one of them per scheduler. One thread.
 class TxScheduler {
  public:
-  /// `profile` must outlive it. `seed` takes the place of the profile's where there is one.
+  /// `profile` must outlive the scheduler. `seed` replaces the profile's.
   explicit TxScheduler(const config::FlowProfile& profile, std::optional<std::uint64_t> seed = {});
 
-  /// The next frame, or nothing when every flow is through.
+  // One frame at a time:
+  /// The next frame; nothing after the last one.
   [[nodiscard]] std::optional<DueFrame> next() const noexcept;
   void advance() noexcept;
 
-  // For who takes several frames of a flow in a row. Only while !done().
-  [[nodiscard]] bool done() const noexcept { return turns_.empty(); }
-  /// Whose turn it is, and when that frame is due.
-  [[nodiscard]] const DueFlow& turn() const noexcept { return turns_.first(); }
-  /// Frames of that flow may be taken as long as they are due before this: no other one's is.
-  [[nodiscard]] Duration alone_until() const noexcept { return turns_.others_from(); }
-  [[nodiscard]] HotFlow& source(std::size_t flow) noexcept { return sources_[flow]; }
-  /// Of all flows.
-  [[nodiscard]] std::span<HotFlow> sources() noexcept { return sources_; }
-  /// What the source's make() and refill() want.
-  [[nodiscard]] FlowWalk& walk(std::size_t flow) noexcept { return walks_[flow]; }
-  /// A source's run has ended: its refill().
-  bool refill(std::size_t flow) noexcept {
-    runs_end_ = true;
-    return sources_[flow].refill(walks_[flow]);
+  // Several frames of a flow. All but done() require !done().
+  [[nodiscard]] bool done() const noexcept { return queue_.empty(); }
+  /// The flow whose frame is due next, and when.
+  [[nodiscard]] const DueFlow& poll() const noexcept { return queue_.first(); }
+  /// Frames of that flow which are due before this time come before any other flow's.
+  [[nodiscard]] Duration exclusive_until() const noexcept { return queue_.second_from(); }
+  [[nodiscard]] HotFlow& hot(std::size_t flow) noexcept { return hot_[flow]; }
+  [[nodiscard]] std::span<HotFlow> hot_flows() noexcept { return hot_; }
+  [[nodiscard]] FlowCursor& cursor(std::size_t flow) noexcept { return cursors_[flow]; }
+  [[nodiscard]] const FlowCursor& cursor(std::size_t flow) const noexcept { return cursors_[flow]; }
+  /// Calls HotFlow::next_batch() and returns its result.
+  bool next_batch(std::size_t flow) noexcept {
+    batches_end_ = true;
+    return hot_[flow].next_batch(cursors_[flow]);
   }
-  /// Frames were taken of the flow whose turn it was, and its source refilled where its run ended;
-  /// `more`: what it said.
-  void resume(bool more) noexcept {
+  /// Sorts poll()'s flow in again after frames of it were taken; `more`: it has a next frame.
+  void reschedule(bool more) noexcept {
     const bool opened =
-        more ? turns_.put_back(source(turns_.first().flow).due()) : turns_.remove_first();
-    if (opened) fetch_slot();
+        more ? queue_.reschedule_first(hot(queue_.first().flow).due()) : queue_.remove_first();
+    if (opened) prefetch_slot();
   }
 
-  /// Turns of several flows that follow each other, the first one being turn(), if they are before
-  /// row_until(); often none.
-  [[nodiscard]] std::span<const DueFlow> row() const noexcept { return turns_.row(); }
-  [[nodiscard]] Duration row_until() const noexcept { return turns_.row_until(); }
-  /// resume() for the row's first turns, a frame each, with their flows' next turns or
+  // One frame of each of several flows:
+  /// The next due flows in order, poll()'s first, as far as they are before batch_until(); often
+  /// none.
+  [[nodiscard]] std::span<const DueFlow> batch() const noexcept { return queue_.batch(); }
+  [[nodiscard]] Duration batch_until() const noexcept { return queue_.batch_until(); }
+  /// Like reschedule(bool), for the batch's first flows: each one's next due time, or
   /// FlowQueue::kNever.
-  void resume(std::span<const Duration> next) noexcept {
-    turns_.take_round(next);
-    fetch_round(next.size());
+  void reschedule(std::span<const Duration> next) noexcept {
+    queue_.reschedule(next);
+    prefetch_batch(next.size());
   }
-
-  // Frame by frame.
-  [[nodiscard]] const FlowCursor& cursor(std::size_t flow) const { return walks_[flow].stream; }
-  [[nodiscard]] const Pacer& pacer(std::size_t flow) const { return walks_[flow].pacer; }
 
  private:
-  void fetch_slot() const noexcept;
-  void fetch_round(std::size_t turns) noexcept;
-  void fetch_walk(std::uint32_t flow) const noexcept;
-  std::vector<FlowWalk> walks_of(const config::FlowProfile& profile);
-  std::vector<HotFlow> first_sources() noexcept;
-  [[nodiscard]] std::vector<DueFlow> first_turns() const;
+  void prefetch_slot() const noexcept;
+  void prefetch_batch(std::size_t flows) noexcept;
+  void prefetch_cursor(std::uint32_t flow) const noexcept;
+  std::vector<FlowCursor> make_cursors(const config::FlowProfile& profile);
+  std::vector<HotFlow> make_hot_flows() noexcept;
+  [[nodiscard]] std::vector<DueFlow> first_due() const;
 
-  LayoutCache shapes_;
+  LayoutCache layouts_;
   PayloadPool payloads_;
-  std::vector<FlowWalk> walks_;
-  std::vector<HotFlow> sources_;
-  FlowQueue turns_;
-  bool runs_end_ = false;  // lately: some in the last round
+  std::vector<FlowCursor> cursors_;
+  std::vector<HotFlow> hot_;
+  FlowQueue queue_;
+  bool batches_end_ = false;  // some did since the last prefetch_batch()
 };
+
+/// The flows of one core: flow i of the profile belongs to core i modulo `cores`.
+struct CoreShare {
+  std::uint16_t core = 0, cores = 1;  // core: also its send queue on every port
+
+  /// Returns the index in the profile of the core's flow `own`.
+  [[nodiscard]] std::size_t flow(std::size_t own) const noexcept { return own * cores + core; }
+};
+
+/// Returns the profile with one core's flows only. A flow's frames depend on the seed and its own
+/// name, so they are the same on any core.
+config::FlowProfile flows_of(const config::FlowProfile& profile, CoreShare share);
 
 }  // namespace lw::gen

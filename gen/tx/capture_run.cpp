@@ -8,8 +8,8 @@
 namespace lw::gen {
 namespace {
 
-constexpr std::size_t kLongestFrame = 4400;          // 4096 and every header there is
-constexpr std::uint64_t kFramesBetweenLooks = 1024;  // at whether somebody asked to stop
+constexpr std::size_t kLongestFrame = 4400;      // 4096 bytes and all headers
+constexpr std::uint64_t kStopCheckEvery = 1024;  // frames
 
 }  // namespace
 
@@ -19,7 +19,7 @@ Result<RunReport> run_into_capture(const config::FlowProfile& profile, TxSchedul
   report.flows.resize(profile.flows.size());
   std::array<std::byte, kLongestFrame> buffer;
   for (std::uint64_t sent = 0; sent < limits.count; ++sent) {
-    if (sent % kFramesBetweenLooks == 0 && limits.stopped()) break;
+    if (sent % kStopCheckEvery == 0 && limits.stopped()) break;
     auto due = scheduler.next();
     if (!due || (limits.duration && due->at >= *limits.duration)) break;
     const Instant stamp = kVirtualStart + due->at;
@@ -28,11 +28,11 @@ Result<RunReport> run_into_capture(const config::FlowProfile& profile, TxSchedul
     const auto frame = wire::Bytes(buffer).first(due->size());
     const auto written = writer.write(stamp, frame, static_cast<std::uint32_t>(frame.size()));
     if (!written) return std::unexpected(written.error());
-    FlowTally& tally = report.flows[due->flow];
-    if (tally.frames == 0) tally.begin = due->at;
-    count_sent(tally, frame_info(scheduler.cursor(due->flow)), 1);
+    FlowTally& counters = report.flows[due->flow];
+    if (counters.frames == 0) counters.begin = due->at;
+    count_sent(counters, frame_info(scheduler.cursor(due->flow)), 1);
     scheduler.advance();
-    tally.span = scheduler.pacer(due->flow).span();
+    counters.span = scheduler.cursor(due->flow).pacer().span();
   }
   report.elapsed = report.total().span;
   return report;

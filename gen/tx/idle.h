@@ -11,15 +11,15 @@
 
 namespace lw::gen {
 
-/// Lets the time pass until something that is `ahead` comes near: asleep where that is allowed,
-/// lending the core, or spinning. Returns early, so that the caller looks at signals and the clock.
+/// Idles for part of the time `ahead` until the next event: sleeps if `may_sleep`, else yields the
+/// core, or spins. Returns early, so that the caller checks signals and the clock.
 inline void idle_towards(Duration ahead, bool may_sleep = true) noexcept {
-  constexpr Duration kOverslept = std::chrono::microseconds(100);  // a timer is late by about that
+  constexpr Duration kWakeUp = std::chrono::microseconds(100);  // about a timer's delay
   constexpr Duration kWorthYielding = std::chrono::microseconds(5);
-  constexpr Duration kLongestNap = std::chrono::milliseconds(20);
-  if (may_sleep && ahead > kOverslept) {
-    const Duration nap = std::min(ahead - kOverslept, kLongestNap);
-    const timespec time{0, static_cast<long>(nap.count())};
+  constexpr Duration kLongestSleep = std::chrono::milliseconds(20);
+  if (may_sleep && ahead > kWakeUp) {
+    const Duration sleep = std::min(ahead - kWakeUp, kLongestSleep);
+    const timespec time{0, static_cast<long>(sleep.count())};
     nanosleep(&time, nullptr);
   } else if (ahead > kWorthYielding) {
     sched_yield();

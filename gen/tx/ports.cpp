@@ -10,7 +10,7 @@ namespace lw::gen {
 namespace {
 
 constexpr std::uint32_t kOwnMemoryMib = 64;
-constexpr auto kLinger = std::chrono::milliseconds(300);
+constexpr auto kDrainTime = std::chrono::milliseconds(300);
 
 Result<std::vector<nic::PortSpec>> parse_all(const std::vector<std::string>& names) {
   std::vector<nic::PortSpec> specs;
@@ -22,14 +22,14 @@ Result<std::vector<nic::PortSpec>> parse_all(const std::vector<std::string>& nam
   return specs;
 }
 
-/// The CPUs to pin to; none for a single core, which may float.
+/// The CPUs to pin to; none for a single core, which isn't pinned.
 Result<std::vector<int>> cpus_for(std::uint16_t cores, const std::vector<nic::PortSpec>& specs) {
   if (cores == 1) return std::vector<int>{};
   for (const nic::PortSpec& spec : specs) {
-    // Its peers here read one queue; what goes into another would stay there.
+    // Its peers read one queue only.
     if (spec.as<nic::MemifPort>() == nullptr) continue;
-    return fail(fmt::format("port `{}` has one send queue, and --cores {} wants {}", spec.text,
-                            cores, cores));
+    return fail(
+        fmt::format("port `{}` has one send queue, --cores {} needs {}", spec.text, cores, cores));
   }
   std::vector<int> cpus = nic::allowed_cpus();
   if (cores > cpus.size()) {
@@ -91,8 +91,8 @@ Result<void> Ports::wait_links(Duration timeout, const std::atomic<bool>& cancel
   return {};
 }
 
-void Ports::linger() const {
-  if (shared_memory_) std::this_thread::sleep_for(kLinger);
+void Ports::drain() const {
+  if (shared_memory_) std::this_thread::sleep_for(kDrainTime);
 }
 
 }  // namespace lw::gen

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gen/tx/send_buffers.h"
+#include "gen/tx/tx_burst.h"
 #include "nic/eal.h"
 #include "nic/pool.h"
 #include "nic/port.h"
@@ -13,36 +13,35 @@ namespace lw::gen {
 
 struct PortsConfig {
   nic::PortConfig port;
-  bool sends_flows = false;  // there are send_buffers()
-  std::uint16_t cores = 1;   // lcores, and send queues of each port; more than 1 are pinned
+  bool sends_flows = false;  // create send_buffers()
+  std::uint16_t cores = 1;   // lcores, and send queues per port; pinned if more than 1
 };
 
-/// The ports of a run, and what they need. One a process, because EAL is.
+/// The ports of a run, with EAL and buffer pools. At most one per process, as EAL is.
 class Ports {
  public:
-  /// Opens ports as a person named them. Their links may still be down. Errors: nic's.
+  /// Opens ports by their specifications. Links may still be down. Errors: those of nic.
   static Result<Ports> open(const std::vector<std::string>& names, bool verbose,
                             const PortsConfig& config = {});
 
-  /// Waits for every link; gives up (environment) after `timeout`, or when cancelled.
+  /// Waits for all links. Error (environment): after `timeout`, or when cancelled.
   Result<void> wait_links(Duration timeout, const std::atomic<bool>& cancelled);
 
-  /// What is still on its way to the other side gets there before the ports close: a memif server
-  /// or client drops what it hasn't read once its peer is gone, and DPDK can't tell how much that
-  /// is.
-  void linger() const;
+  /// Waits until the peer has read all frames: a memif server or client drops unread frames when
+  /// its peer closes, and DPDK doesn't report how many there are.
+  void drain() const;
 
   [[nodiscard]] std::vector<nic::Port>& all() noexcept { return ports_; }
   [[nodiscard]] const std::vector<nic::Port>& all() const noexcept { return ports_; }
   [[nodiscard]] const nic::Pool& pool() const noexcept { return pool_; }
-  /// Only where they were configured.
+  /// Requires PortsConfig::sends_flows.
   [[nodiscard]] SendBuffers& send_buffers() noexcept { return *send_buffers_; }
   [[nodiscard]] const nic::Eal& eal() const noexcept { return eal_; }
 
  private:
   Ports(nic::Eal eal, nic::Pool pool) : eal_(std::move(eal)), pool_(std::move(pool)) {}
 
-  // In the order of need: the ports go first, EAL last.
+  // Destroyed in reverse order: ports first, EAL last.
   nic::Eal eal_;
   nic::Pool pool_;
   std::optional<SendBuffers> send_buffers_;

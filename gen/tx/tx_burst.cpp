@@ -3,52 +3,102 @@
 
 #include <algorithm>
 #include <sched.h>
+#include <utility>
 
-#include <rte_mbuf.h>
+#include <fmt/format.h>
+#include <rte_errno.h>
 
 #include "nic/clock.h"
 
 namespace lw::gen {
 namespace {
 
-constexpr Duration kPatience = std::chrono::milliseconds(200);
+constexpr Duration kTimeout = std::chrono::milliseconds(200);
 
 }  // namespace
 
-TxBurst::~TxBurst() {
-  for (std::size_t i = 0; i < count_; ++i) rte_pktmbuf_free(buffers_[i]);
+static_assert(SendBuffers::kPayloadAt >= FrameTemplate::kHeadroom);
+static_assert(SendBuffers::kPayloadAt + FrameTemplate::kTailroom <=
+              RTE_PKTMBUF_HEADROOM + SendBuffers::kUsual.frame_size);
+
+Result<SendBuffers> SendBuffers::create(const std::string& name, const nic::PoolConfig& config) {
+  constexpr rte_mbuf_dynfield kTag = {.name = "longwire_buffer_tag",
+                                      .size = sizeof(BufferTag),
+                                      .align = alignof(BufferTag),
+                                      .flags = 0};
+  const int offset = rte_mbuf_dynfield_register(&kTag);
+  if (offset < 0) {
+    return fail(fmt::format("no space for a field in DPDK's buffers: {}", rte_strerror(rte_errno)),
+                ExitCode::environment);
+  }
+  auto pool = nic::Pool::create(name, config);
+  if (!pool) return std::unexpected(pool.error());
+  return SendBuffers(std::move(*pool), offset);
 }
 
+/// rte_pktmbuf_alloc() would reset fields that are valid already: a freed buffer has one reference,
+/// one segment and no next one.
+std::size_t SendBuffers::take(std::span<rte_mbuf*> out) noexcept {
+  auto** objects = reinterpret_cast<void**>(out.data());
+  if (rte_mempool_get_bulk(pool_.get(), objects, static_cast<unsigned>(out.size())) == 0) {
+    return out.size();
+  }
+  std::size_t taken = 0;
+  while (taken < out.size() && rte_mempool_get(pool_.get(), objects + taken) == 0) ++taken;
+  return taken;
+}
+
+TxBurst::TxBurst(TxBurst&& other) noexcept
+    : port_(other.port_),
+      pool_(other.pool_),
+      queue_(other.queue_),
+      stuck_(other.stuck_),
+      size_(std::exchange(other.size_, 0)),
+      have_(std::exchange(other.have_, 0)),
+      buffers_(other.buffers_) {}
+
+TxBurst::~TxBurst() { rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(have_)); }
+
 wire::MutableBytes TxBurst::add(std::size_t size) noexcept {
-  rte_mbuf* buffer = rte_pktmbuf_alloc(pool_.get());
+  rte_mbuf* buffer = rte_pktmbuf_alloc(pool_->get());
   if (buffer == nullptr) return {};
-  auto* room = rte_pktmbuf_append(buffer, static_cast<std::uint16_t>(size));
-  if (room == nullptr) {
+  auto* bytes = rte_pktmbuf_append(buffer, static_cast<std::uint16_t>(size));
+  if (bytes == nullptr) {
     rte_pktmbuf_free(buffer);
     return {};
   }
-  buffers_[count_++] = buffer;
-  return {reinterpret_cast<std::byte*>(room), size};
+  buffers_[size_++] = buffer;
+  have_ = size_;
+  return {reinterpret_cast<std::byte*>(bytes), size};
 }
 
 bool TxBurst::add(wire::Bytes frame) noexcept {
-  const wire::MutableBytes room = add(frame.size());
-  if (room.empty()) return false;
-  std::ranges::copy(frame, room.begin());
+  const wire::MutableBytes bytes = add(frame.size());
+  if (bytes.empty()) return false;
+  std::ranges::copy(frame, bytes.begin());
   return true;
 }
 
-std::size_t TxBurst::send() noexcept {
-  const Instant give_up = stuck_ ? Instant{} : nic::now() + kPatience;
-  const auto burst = std::span(buffers_).first(count_);
-  std::size_t sent = port_.send(burst);
-  while (sent < count_ && nic::now() < give_up) {
-    sched_yield();  // on a small machine the reader may be waiting for this very core
-    sent += port_.send(burst.subspan(sent));
+std::size_t TxBurst::send(Instant now) noexcept {
+  if (size_ == 0) return 0;
+  std::size_t sent = port_->send(std::span(buffers_).first(size_), queue_);
+  if (sent < size_ && !stuck_) sent = retry(sent, now + kTimeout);
+  stuck_ = sent == 0;
+  // The port owns the frames it took; the spare buffers stay here.
+  rte_pktmbuf_free_bulk(buffers_.data() + sent, static_cast<unsigned>(size_ - sent));
+  std::copy(buffers_.begin() + static_cast<std::ptrdiff_t>(size_),
+            buffers_.begin() + static_cast<std::ptrdiff_t>(have_), buffers_.begin());
+  have_ -= size_;
+  size_ = 0;
+  return sent;
+}
+
+std::size_t TxBurst::retry(std::size_t sent, Instant deadline) noexcept {
+  const auto burst = std::span(buffers_).first(size_);
+  while (sent < size_ && nic::now() < deadline) {
+    sched_yield();  // on a small machine the reader may need this core
+    sent += port_->send(burst.subspan(sent), queue_);
   }
-  stuck_ = count_ > 0 && sent == 0;
-  for (rte_mbuf* left : burst.subspan(sent)) rte_pktmbuf_free(left);
-  count_ = 0;
   return sent;
 }
 

@@ -6,31 +6,31 @@
 
 namespace lw::gen {
 
-/// Frames in a row that are counted alike: all of one flow, or each of another one's.
+/// Consecutive frames of a burst with equal FrameInfo, of one flow or of kSeveral.
 struct TxGroup {
-  static constexpr std::uint32_t kSeveral = UINT32_MAX;  // flows
+  static constexpr std::uint32_t kSeveral = UINT32_MAX;
 
   std::uint32_t flow = 0, frames = 0;
-  FrameInfo facts;
+  FrameInfo info;
 };
 
-/// Counts so many frames as sent, in all but the tally's times.
-inline void count_sent(FlowTally& tally, const FrameInfo& facts, std::uint64_t frames) noexcept {
-  tally.frames += frames;
-  tally.bytes += frames * facts.size;
-  tally.wire_bytes += frames * wire_bytes(facts.size);
-  tally.payload_bytes += frames * facts.payload;
-  if (facts.has(FrameInfo::kEndsMessage)) tally.messages += frames;
-  if (facts.has(FrameInfo::kLacksSignature)) tally.unsigned_frames += frames;
-  if (facts.fault() != FrameInfo::kSound) [[unlikely]]
-    tally.faults[facts.fault()] += frames;
+/// Counts `frames` frames as sent. Doesn't set the counters' times.
+inline void count_sent(FlowTally& counters, const FrameInfo& info, std::uint64_t frames) noexcept {
+  counters.frames += frames;
+  counters.bytes += frames * info.size;
+  counters.wire_bytes += frames * wire_bytes(info.size);
+  counters.payload_bytes += frames * info.payload;
+  if (info.has(FrameInfo::kEndsMessage)) counters.messages += frames;
+  if (info.has(FrameInfo::kLacksSignature)) counters.unsigned_frames += frames;
+  if (info.fault() != FrameInfo::kNoFault) [[unlikely]]
+    counters.faults[info.fault()] += frames;
 }
 
-/// Frames that were counted as sent are given up instead.
-inline void count_given_up(FlowTally& tally, const FrameInfo& facts,
+/// Counts `frames` frames, which were counted as sent, as not sent.
+inline void count_not_sent(FlowTally& counters, const FrameInfo& info,
                            std::uint64_t frames) noexcept {
-  count_sent(tally, facts, -frames);  // modulo 2^64, as all counts are
-  tally.not_sent += frames;
+  count_sent(counters, info, -frames);  // modulo 2^64, as all counters are
+  counters.not_sent += frames;
 }
 
 }  // namespace lw::gen

@@ -2,12 +2,13 @@
 #include "gen/tx/tx_loop.h"
 
 #include <algorithm>
+#include <array>
 
 namespace lw::gen {
 
 namespace {
 
-/// Enough for a loop that was held up, and few enough for a device's ring.
+/// Covers a delay of the loop, and fits a device's ring.
 constexpr Duration kLead = std::chrono::microseconds(100);
 
 }  // namespace
@@ -22,6 +23,15 @@ std::uint64_t FrameBudget::take(std::uint64_t most) noexcept {
   return taken;
 }
 
+/// State of take_from_flows().
+struct TxLoop::DueBatch {
+  std::span<const DueFlow> flows;
+  std::span<Duration> next;  // by entry: the flow's next due time
+  Duration until;            // only entries that are due before
+  Duration elapsed;
+  std::size_t taken = 0;  // entries
+};
+
 TxLoop::TxLoop(TxScheduler& scheduler, std::size_t flows, CoreShare share,
                std::span<nic::Port> ports, SendBuffers& buffers, const Limits& limits,
                FrameBudget& budget, capture::Writer* copy)
@@ -31,174 +41,229 @@ TxLoop::TxLoop(TxScheduler& scheduler, std::size_t flows, CoreShare share,
       budget_(budget),
       copy_(copy),
       buffers_(buffers),
-      tallies_(flows),
+      counters_(flows),
       late_(flows) {
   for (std::uint32_t flow = 0; flow < flows; ++flow) {
-    begins_.push_back(scheduler.source(flow).due());
+    begins_.push_back(scheduler.hot(flow).due());
   }
   for (nic::Port& port : ports) {
-    senders_.emplace_back(port, share.core, buffers, audit_, copy != nullptr);
+    bursts_.emplace_back(port, share.core, buffers, audit_, copy != nullptr);
   }
-  // Where one port doesn't keep the time the loop must, for all.
-  if (std::ranges::all_of(senders_, &FlowBurst::is_timed)) lead_ = kLead;
+  // A lead needs all ports to be timed: the loop paces them together.
+  if (std::ranges::all_of(bursts_, &FlowBurst::is_timed)) lead_ = kLead;
 }
 
-/// All that is due by now, up to a burst for some port.
-void TxLoop::take_due(Instant now) noexcept {
-  std::uint64_t budget = budget_.take(FlowBurst::kBurst * senders_.size());
+/// Fills the bursts with all frames that are due, until one burst is full.
+void TxLoop::fill_bursts(Instant now) noexcept {
+  std::uint64_t budget = budget_.take(FlowBurst::kFrames * bursts_.size());
   Duration elapsed = now - start_ + lead_;
   if (limits_.duration) elapsed = std::min(elapsed, *limits_.duration - Duration{1});
   while (budget > 0 && is_due(elapsed)) {
-    const std::uint64_t taken = fill(sender_of(scheduler_.turn().flow), now, elapsed, budget);
+    const std::uint64_t taken = fill(burst_of(scheduler_.poll().flow), now, elapsed, budget);
     if (taken == 0) break;
     budget -= taken;
   }
   budget_.give_back(budget);
 }
 
-/// Turns of the flows of one port, one behind the other; returns how many frames.
-std::uint64_t TxLoop::fill(FlowBurst& sender, Instant now, Duration elapsed,
+/// Fills one port's burst as long as its flows are next. Returns the number of frames.
+std::uint64_t TxLoop::fill(FlowBurst& burst, Instant now, Duration elapsed,
                            std::uint64_t most) noexcept {
-  FlowBurst::Filling burst(sender);
-  const std::uint64_t room = std::min<std::uint64_t>(most, burst.room());
+  FlowBurst::Filling filling(burst);
+  const std::uint64_t space = std::min<std::uint64_t>(most, filling.space());
   SendStamp stamp{.time_ns = static_cast<std::uint64_t>(to_ns(now))};
-  std::uint64_t left = room;
-  const bool rounds = senders_.size() == 1 && !sender.is_timed();
+  std::uint64_t left = space;
+  const bool batches = bursts_.size() == 1 && !burst.is_timed();
   do {
-    // A burst that fits a call whole waits for the next one rather than be split.
-    const std::size_t together = scheduler_.source(scheduler_.turn().flow).together();
-    if (burst.room() < std::min(together, FlowBurst::kBurst)) break;
+    // Frames that are due together and fit one burst are not split.
+    const std::size_t together = scheduler_.hot(scheduler_.poll().flow).together();
+    if (filling.space() < std::min(together, FlowBurst::kFrames)) break;
     std::uint64_t taken = 0;
-    if (rounds && scheduler_.row().size() > 1) taken = take_round(burst, stamp, elapsed, left);
-    if (taken == 0) taken = take_turn(burst, sender.is_timed(), stamp, elapsed, left);
+    if (batches && scheduler_.batch().size() > 1) {
+      taken = take_from_flows(filling, stamp, elapsed, left);
+    }
+    if (taken == 0) taken = take_from_flow(filling, burst.is_timed(), stamp, elapsed, left);
     left -= taken;
-  } while (left > 0 && is_due(elapsed) && &sender_of(scheduler_.turn().flow) == &sender);
-  burst.close();
-  return room - left;
+  } while (left > 0 && is_due(elapsed) && &burst_of(scheduler_.poll().flow) == &burst);
+  filling.close();
+  return space - left;
 }
 
-/// Frames of the flow whose turn it is, as long as no other's is; returns how many.
-std::uint64_t TxLoop::take_turn(FlowBurst::Filling& burst, bool timed, SendStamp& stamp,
-                                Duration elapsed, std::uint64_t most) noexcept {
-  const std::uint32_t flow = scheduler_.turn().flow;
-  HotFlow& source = scheduler_.source(flow);
-  const Duration until = std::min(scheduler_.alone_until(), elapsed + Duration{1});
+/// Takes frames of the next flow, as long as no other flow is next. Returns the number of frames.
+std::uint64_t TxLoop::take_from_flow(FlowBurst::Filling& burst, bool timed, SendStamp& stamp,
+                                     Duration elapsed, std::uint64_t most) noexcept {
+  const std::uint32_t flow = scheduler_.poll().flow;
+  HotFlow& hot = scheduler_.hot(flow);
+  const Duration until = std::min(scheduler_.exclusive_until(), elapsed + Duration{1});
   std::uint64_t left = most;
   Duration last{};
   bool more = true;
   do {
-    const std::size_t frames = source.due_before(until, left);
-    last = source.due_of(frames - 1);
-    const bool alike = lead_ == Duration{0} && !timed && source.shape() != nullptr;
+    const std::size_t frames = hot.due_before(until, left);
+    last = hot.due_of(frames - 1);
+    const bool alike = lead_ == Duration{0} && !timed && hot.layout() != nullptr;
     if (alike && burst.buffers().size() >= frames) [[likely]] {
-      make_row(burst, flow, stamp, frames);
+      encode_batch(burst, flow, stamp, frames);
     } else {
       for (std::size_t i = 0; i < frames; ++i) {
-        make_one(burst, flow, timed, stamp, source.due_of(i));
+        encode_one(burst, flow, timed, stamp, hot.due_of(i));
       }
     }
     left -= frames;
-    if (!source.advance(frames)) more = go_on(flow);
-  } while (left > 0 && more && source.due() < until);
+    if (!hot.advance(frames)) more = next_batch(flow);
+  } while (left > 0 && more && hot.due() < until);
   late_[flow] = std::max(elapsed - lead_ - last, Duration{0});
-  scheduler_.resume(more);
+  scheduler_.reschedule(more);
   return most - left;
 }
 
-/// Frames of one run that leave at one time, and for which there are buffers.
-void TxLoop::make_row(FlowBurst::Filling& burst, std::uint32_t flow, SendStamp& stamp,
-                      std::size_t frames) noexcept {
-  HotFlow& source = scheduler_.source(flow);
+/// Encodes frames of one batch, for which there are buffers.
+void TxLoop::encode_batch(FlowBurst::Filling& burst, std::uint32_t flow, SendStamp& stamp,
+                          std::size_t frames) noexcept {
+  HotFlow& hot = scheduler_.hot(flow);
   const std::span<rte_mbuf* const> buffers = burst.buffers();
-  const FrameInfo facts = source.facts();
-  const std::size_t headers = source.shape()->headers;
-  const int imprint = buffers_.imprint_offset();
-  source.make(frames, stamp, [&](std::size_t i) {
-    SendBuffers::set_lengths(buffers[i], headers, facts.size);
-    return SendBuffers::place_in(buffers[i], imprint);
+  const FrameInfo info = hot.info();
+  const std::size_t headers = hot.layout()->headers;
+  const int tag = buffers_.tag_offset();
+  hot.encode(frames, stamp, [&](std::size_t i) {
+    SendBuffers::set_lengths(buffers[i], headers, info.size);
+    return SendBuffers::slot_in(buffers[i], tag);
   });
-  burst.add(flow, static_cast<std::uint32_t>(frames), source.due(), facts);
+  burst.add(flow, static_cast<std::uint32_t>(frames), hot.due(), info);
 }
 
-/// The flow's next frame, whatever it is, which is due `at`.
-void TxLoop::make_one(FlowBurst::Filling& burst, std::uint32_t flow, bool timed, SendStamp& stamp,
-                      Duration at) noexcept {
-  HotFlow& source = scheduler_.source(flow);
-  FlowWalk& walk = scheduler_.walk(flow);
-  const FrameInfo facts = source.facts();
+/// Encodes the flow's next frame, of any kind, which is due `at`.
+void TxLoop::encode_one(FlowBurst::Filling& burst, std::uint32_t flow, bool timed, SendStamp& stamp,
+                        Duration at) noexcept {
+  HotFlow& hot = scheduler_.hot(flow);
+  const FlowCursor& cursor = scheduler_.cursor(flow);
+  const FrameInfo info = hot.info();
   if (lead_ > Duration{0}) stamp = {.time_ns = static_cast<std::uint64_t>(to_ns(start_ + at))};
   if (burst.buffers().empty()) {
-    BufferTag nothing;
-    source.make(walk, stamp, {burst.nowhere(), &nothing});
-    return burst.add_nowhere(flow, at, facts);
+    BufferTag unknown;
+    hot.encode(cursor, stamp, {burst.scratch(), &unknown});
+    return burst.add_without_buffer(flow, at, info);
   }
   rte_mbuf* buffer = burst.buffers().front();
-  const HotFlow::Place place = SendBuffers::place_in(buffer, buffers_.imprint_offset());
-  const std::byte* begin = source.make(walk, stamp, place);
-  SendBuffers::set_lengths(buffer, static_cast<std::size_t>(place.payload - begin), facts.size);
+  const FrameSlot slot = SendBuffers::slot_in(buffer, buffers_.tag_offset());
+  const std::byte* begin = hot.encode(cursor, stamp, slot);
+  SendBuffers::set_lengths(buffer, static_cast<std::size_t>(slot.payload - begin), info.size);
   if (timed) burst.set_due(buffer, start_ + at);
-  burst.add(flow, 1, at, facts);
+  burst.add(flow, 1, at, info);
 }
 
-/// Behind the last frame of a source's run: it is counted, and the next one begins where the flow
-/// isn't through.
-bool TxLoop::go_on(std::uint32_t flow) noexcept {
-  HotFlow& source = scheduler_.source(flow);
-  FlowWalk& walk = scheduler_.walk(flow);
-  count_sent(tallies_[flow], source.facts(), source.made(walk));
-  return scheduler_.refill(flow);
+/// Takes one frame of each of the next flows, as long as no flow is due again before the next one:
+/// what many QPs of one rate do. All flows are rescheduled at once. Returns the number of frames.
+std::uint64_t TxLoop::take_from_flows(FlowBurst::Filling& burst, SendStamp& stamp, Duration elapsed,
+                                      std::uint64_t most) noexcept {
+  std::span<const DueFlow> flows = scheduler_.batch();
+  flows = flows.first(std::min({flows.size(), burst.buffers().size(), std::size_t{most}}));
+  std::array<Duration, FlowBurst::kFrames> next;
+  DueBatch batch{flows, next, std::min(scheduler_.batch_until(), elapsed + Duration{1}), elapsed};
+  while (batch.taken < flows.size()) {
+    const HotFlow& hot = scheduler_.hot(flows[batch.taken].flow);
+    if (flows[batch.taken].at >= batch.until || !hot.info().has(FrameInfo::kSingle)) break;
+    with_encoder(*hot.layout(), stamp,
+                 [&](const auto& encoder) { encode_each(burst, batch, *hot.layout(), encoder); });
+  }
+  if (batch.taken > 0) scheduler_.reschedule(std::span(next).first(batch.taken));
+  return batch.taken;
 }
 
-/// All frames but the first that were sent were taken in vain.
-void TxLoop::give_up(const FlowBurst::Outcome& outcome) noexcept {
+/// Encodes the next frames of one layout and equal FrameInfo, at least one.
+template <FieldSet kSet>
+void TxLoop::encode_each(FlowBurst::Filling& burst, DueBatch& batch, const HeaderLayout& layout,
+                         const FrameEncoder<kSet>& layout_encoder) noexcept {
+  // Local copies, so that the compiler keeps them in registers.
+  const auto encoder = layout_encoder;
+  const std::span<const DueFlow> due_flows = batch.flows.subspan(batch.taken);
+  const std::span<rte_mbuf* const> buffers = burst.buffers();
+  const std::span<HotFlow> hot_flows = scheduler_.hot_flows();
+  const FrameInfo info = hot_flows[due_flows[0].flow].info();
+  const int tag = buffers_.tag_offset();
+  const std::size_t headers = layout.headers;
+  const Duration elapsed = batch.elapsed, first = due_flows[0].at;
+  Duration* const next = batch.next.data() + batch.taken;
+  Duration* const late = late_.data();
+  std::uint32_t* const flows = burst.flows().data();
+  Duration until = batch.until;
+  std::size_t frames = 0;
+  for (; frames < due_flows.size(); ++frames) {
+    const Duration at = due_flows[frames].at;
+    const std::uint32_t flow = due_flows[frames].flow;
+    HotFlow& hot = hot_flows[flow];
+    if (at >= until || hot.layout() != &layout || hot.info().marks != info.marks) break;
+    SendBuffers::set_lengths(buffers[frames], headers, info.size);
+    hot.encode(encoder, SendBuffers::slot_in(buffers[frames], tag));
+    flows[frames] = flow;
+    late[flow] = elapsed - at;
+    const bool more = hot.advance_single() || next_batch(flow);
+    const Duration due = more ? hot.due() : FlowQueue::kNever;
+    next[frames] = due;
+    if (due < until) until = due;
+  }
+  burst.add(TxGroup::kSeveral, static_cast<std::uint32_t>(frames), first, info);
+  batch.taken += frames;
+  batch.until = until;
+}
+
+/// Counts a flow's finished batch and loads the next one. Returns false after the flow's last
+/// frame.
+bool TxLoop::next_batch(std::uint32_t flow) noexcept {
+  const HotFlow& hot = scheduler_.hot(flow);
+  count_sent(counters_[flow], hot.info(), hot.encoded(scheduler_.cursor(flow)));
+  return scheduler_.next_batch(flow);
+}
+
+/// Counts all frames but the first outcome.sent as not sent.
+void TxLoop::count_dropped(const FlowBurst::Outcome& outcome) noexcept {
   std::size_t sent = outcome.sent, frame = 0;
-  for (const TxGroup& departure : outcome.departures) {
-    const std::size_t kept = std::min<std::size_t>(sent, departure.frames);
-    if (departure.flow == TxGroup::kSeveral) {
-      for (const std::uint32_t flow :
-           outcome.flows.subspan(frame + kept, departure.frames - kept)) {
-        count_given_up(tallies_[flow], departure.facts, 1);
+  for (const TxGroup& group : outcome.groups) {
+    const std::size_t kept = std::min<std::size_t>(sent, group.frames);
+    if (group.flow == TxGroup::kSeveral) {
+      for (const std::uint32_t flow : outcome.flows.subspan(frame + kept, group.frames - kept)) {
+        count_not_sent(counters_[flow], group.info, 1);
       }
     } else {
-      count_given_up(tallies_[departure.flow], departure.facts, departure.frames - kept);
+      count_not_sent(counters_[group.flow], group.info, group.frames - kept);
     }
     sent -= kept;
-    frame += departure.frames;
+    frame += group.frames;
   }
 }
 
-std::vector<FlowTally> TxLoop::tallies() const {
-  std::vector<FlowTally> tallies = tallies_;
-  for (std::uint32_t flow = 0; flow < tallies.size(); ++flow) {
-    const HotFlow& source = scheduler_.source(flow);
-    FlowTally& tally = tallies[flow];
-    count_sent(tally, source.facts(), source.made(scheduler_.walk(flow)));
-    if (tally.frames + tally.not_sent == 0) continue;
-    tally.begin = begins_[flow];
-    tally.span = source.span() + late_[flow];
+std::vector<FlowTally> TxLoop::counters() const {
+  std::vector<FlowTally> result = counters_;
+  for (std::uint32_t flow = 0; flow < result.size(); ++flow) {
+    const HotFlow& hot = scheduler_.hot(flow);
+    FlowTally& counters = result[flow];
+    count_sent(counters, hot.info(), hot.encoded(scheduler_.cursor(flow)));
+    if (counters.frames + counters.not_sent == 0) continue;
+    counters.begin = begins_[flow];
+    counters.span = hot.span() + late_[flow];
   }
-  return tallies;
+  return result;
 }
 
 Result<void> TxLoop::send_due(Instant now) {
-  take_due(now);
-  looked_ = {};
-  for (FlowBurst& sender : senders_) {
-    sender.follow_clock(now);
-    const auto outcome = sender.send(start_);
-    looked_ = std::max(looked_, outcome.looked);
+  fill_bursts(now);
+  clock_ = {};
+  for (FlowBurst& burst : bursts_) {
+    burst.follow_clock(now);
+    const auto outcome = burst.send(start_);
+    clock_ = std::max(clock_, outcome.clock);
     if (!outcome.complete) [[unlikely]]
-      give_up(outcome);
+      count_dropped(outcome);
     if (copy_ == nullptr) continue;
-    if (auto kept = keep_copies(sender, outcome); !kept) return kept;
+    if (auto written = write_copies(burst, outcome); !written) return written;
   }
   return {};
 }
 
-Result<void> TxLoop::keep_copies(const FlowBurst& sender, const FlowBurst::Outcome& outcome) {
+Result<void> TxLoop::write_copies(const FlowBurst& burst, const FlowBurst::Outcome& outcome) {
   const Instant stamp = instant_from_ns(outcome.wall_clock_ns);
   for (std::size_t i = 0; i < outcome.sent; ++i) {
-    const wire::Bytes frame = sender.copy(i);
+    const wire::Bytes frame = burst.copy(i);
     auto written = copy_->write(stamp, frame, static_cast<std::uint32_t>(frame.size()));
     if (!written) return written;
   }

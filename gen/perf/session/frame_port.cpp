@@ -105,7 +105,7 @@ void FramePort::send_raw(wire::Bytes frame) {
 
 Result<void> FramePort::flush() {
   if (waiting_ > 0) {
-    const std::size_t sent = sender_.send();
+    const std::size_t sent = sender_.send(nic::now());
     counters_.sent += sent;
     counters_.not_sent += waiting_ - sent;
     waiting_ = 0;

@@ -23,7 +23,7 @@ Result<std::unique_ptr<Ground>> Ground::open(const EndpointOptions& options,
 
 Result<void> Ground::close() {
   if (auto flushed = port_->flush(); !flushed) return flushed;
-  ports_.linger();
+  ports_.drain();
   return copy_ ? copy_->close() : Result<void>{};
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Run by run, in one buffer that keeps what it can, and row by row, in several, a scheduler's flows
-// send the same frames at the same times as frame by frame, each written into a new buffer.
+// A scheduler's flows send the same frames at the same times in batches (frame by frame in one reused
+// buffer, or in bursts in several) as one at a time, each written into a new buffer.
 #include <fmt/format.h>
 
 #include "gen/traffic/tx_scheduler.h"
-#include "gen/tx/tx_group.h"
 #include "support/property.h"
 
 namespace lw::gen {
@@ -21,15 +20,15 @@ struct Sent {
   friend bool operator==(const Sent&, const Sent&) = default;
 };
 
-Sent sent(std::uint32_t flow, Duration at, const FrameInfo& facts) {
+Sent sent(std::uint32_t flow, Duration at, const FrameInfo& info) {
   Sent frame;
   frame.flow = flow;
   frame.at_ns = at.count();
-  frame.size = facts.size;
-  frame.payload = facts.payload;
-  frame.fault = facts.fault();
-  frame.ends_message = facts.has(FrameInfo::kEndsMessage);
-  frame.lacks_signature = facts.has(FrameInfo::kLacksSignature);
+  frame.size = info.size;
+  frame.payload = info.payload;
+  frame.fault = info.fault();
+  frame.ends_message = info.has(FrameInfo::kEndsMessage);
+  frame.lacks_signature = info.has(FrameInfo::kLacksSignature);
   return frame;
 }
 
@@ -48,75 +47,76 @@ std::vector<Sent> frame_by_frame(const config::FlowProfile& profile) {
     frame.bytes.resize(due->size());
     due->frame->write(due->fields, frame.bytes);
     scheduler.advance();
-    frame.span_ns = scheduler.pacer(flow).span().count();
+    frame.span_ns = scheduler.cursor(flow).pacer().span().count();
     frames.push_back(std::move(frame));
   }
   return frames;
 }
 
-std::vector<Sent> run_by_run(const config::FlowProfile& profile) {
+std::vector<Sent> batch_by_batch(const config::FlowProfile& profile) {
   TxScheduler scheduler(profile);
   std::vector<Sent> frames;
   std::vector<std::byte> room(FrameTemplate::kHeadroom + FrameTemplate::kTailroom, std::byte{0xa5});
   BufferTag held;
   SendStamp stamp{.time_ns = kSendTime};
   while (frames.size() < kFrames && !scheduler.done()) {
-    const DueFlow turn = scheduler.turn();
-    HotFlow& source = scheduler.source(turn.flow);
-    FlowWalk& walk = scheduler.walk(turn.flow);
+    const DueFlow turn = scheduler.poll();
+    HotFlow& source = scheduler.hot(turn.flow);
+    FlowCursor& cursor = scheduler.cursor(turn.flow);
     bool more = true;
     do {
-      Sent frame = sent(turn.flow, source.due(), source.facts());
-      const auto* start = source.make(walk, stamp, {room.data() + FrameTemplate::kHeadroom, &held});
+      Sent frame = sent(turn.flow, source.due(), source.info());
+      const auto* start =
+          source.encode(cursor, stamp, {room.data() + FrameTemplate::kHeadroom, &held});
       frame.bytes.assign(start, start + frame.size);
-      more = source.advance(1) || source.refill(walk);
+      more = source.advance(1) || source.next_batch(cursor);
       frame.span_ns = source.span().count();
       frames.push_back(std::move(frame));
-    } while (frames.size() < kFrames && more && source.due() < scheduler.alone_until());
-    scheduler.resume(more);
+    } while (frames.size() < kFrames && more && source.due() < scheduler.exclusive_until());
+    scheduler.reschedule(more);
   }
   return frames;
 }
 
 /// As many frames of a flow at once as may be, at most so many; 0 in the span of all but the last.
-std::vector<Sent> row_by_row(const config::FlowProfile& profile, std::size_t most) {
+std::vector<Sent> burst_by_burst(const config::FlowProfile& profile, std::size_t most) {
   TxScheduler scheduler(profile);
   std::vector<Sent> frames;
   struct Room {
     std::vector<std::byte> bytes{FrameTemplate::kHeadroom + FrameTemplate::kTailroom,
                                  std::byte{0xa5}};
     BufferTag held;
-    HotFlow::Place place() { return {bytes.data() + FrameTemplate::kHeadroom, &held}; }
+    FrameSlot place() { return {bytes.data() + FrameTemplate::kHeadroom, &held}; }
   };
   std::vector<Room> rooms(most);
   SendStamp stamp{.time_ns = kSendTime};
   while (frames.size() < kFrames && !scheduler.done()) {
-    const std::uint32_t flow = scheduler.turn().flow;
-    HotFlow& source = scheduler.source(flow);
-    FlowWalk& walk = scheduler.walk(flow);
+    const std::uint32_t flow = scheduler.poll().flow;
+    HotFlow& source = scheduler.hot(flow);
+    FlowCursor& cursor = scheduler.cursor(flow);
     bool more = true;
     do {
       const std::size_t row =
-          source.due_before(scheduler.alone_until(), std::min(most, kFrames - frames.size()));
-      const FrameInfo facts = source.facts();
+          source.due_before(scheduler.exclusive_until(), std::min(most, kFrames - frames.size()));
+      const FrameInfo info = source.info();
       const std::byte* begin = nullptr;
-      if (source.shape() == nullptr) {
-        begin = source.make(walk, stamp, rooms[0].place());
+      if (source.layout() == nullptr) {
+        begin = source.encode(cursor, stamp, rooms[0].place());
       } else {
-        source.make(row, stamp, [&](std::size_t i) { return rooms[i].place(); });
-        begin = rooms[0].place().payload - source.shape()->headers;
+        source.encode(row, stamp, [&](std::size_t i) { return rooms[i].place(); });
+        begin = rooms[0].place().payload - source.layout()->headers;
       }
       const std::ptrdiff_t headers = rooms[0].place().payload - begin;
       for (std::size_t i = 0; i < row; ++i) {
-        Sent frame = sent(flow, source.due_of(i), facts);
+        Sent frame = sent(flow, source.due_of(i), info);
         const std::byte* start = rooms[i].place().payload - headers;
         frame.bytes.assign(start, start + frame.size);
         frames.push_back(std::move(frame));
       }
-      more = source.advance(row) || source.refill(walk);
+      more = source.advance(row) || source.next_batch(cursor);
       frames.back().span_ns = source.span().count();
-    } while (frames.size() < kFrames && more && source.due() < scheduler.alone_until());
-    scheduler.resume(more);
+    } while (frames.size() < kFrames && more && source.due() < scheduler.exclusive_until());
+    scheduler.reschedule(more);
   }
   return frames;
 }
@@ -163,19 +163,19 @@ RC_GTEST_PROP(HotFlow, SendsRunByRunWhatTheFlowsSendFrameByFrame, ()) {
   const auto profile = config::parse_flow_profile(text, "x.toml");
   RC_PRE(profile.has_value());  // not everything goes with everything
   const auto expected = frame_by_frame(*profile);
-  const auto found = run_by_run(*profile);
+  const auto found = batch_by_batch(*profile);
   RC_LOG() << text;
   RC_ASSERT(found.size() == expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     RC_LOG() << fmt::format("frame {} of {} B\n", i, expected[i].size);
     RC_ASSERT(found[i] == expected[i]);
   }
-  auto in_rows = row_by_row(*profile, *rc::gen::inRange<std::size_t>(1, 40));
-  RC_ASSERT(in_rows.size() == expected.size());
-  for (std::size_t i = 0; i < in_rows.size(); ++i) {
+  auto in_bursts = burst_by_burst(*profile, *rc::gen::inRange<std::size_t>(1, 40));
+  RC_ASSERT(in_bursts.size() == expected.size());
+  for (std::size_t i = 0; i < in_bursts.size(); ++i) {
     RC_LOG() << fmt::format("in rows: frame {} of {} B\n", i, expected[i].size);
-    if (in_rows[i].span_ns == 0) in_rows[i].span_ns = expected[i].span_ns;
-    RC_ASSERT(in_rows[i] == expected[i]);
+    if (in_bursts[i].span_ns == 0) in_bursts[i].span_ns = expected[i].span_ns;
+    RC_ASSERT(in_bursts[i] == expected[i]);
   }
 }
 

@@ -64,7 +64,7 @@ RC_GTEST_PROP(FrameTemplate, AnElasticOneHasAnyLength, ()) {
   const bool is_signed = *rc::gen::arbitrary<bool>();
   LayoutCache shapes;
   const FrameTemplate frame(fields, longest, is_signed ? &flow : nullptr, shapes,
-                            {.elastic = true, .moving_length = true, .fault = {}});
+                            {.variable_length = true, .variable_dma_length = true, .fault = {}});
   for (int i = 0; i < 3; ++i) {
     VariableFields moving = random_moving();
     moving.payload = *rc::gen::inRange(0u, 4097u);
@@ -85,7 +85,7 @@ RC_GTEST_PROP(FrameTemplate, AMovingLengthIsPatched, ()) {
   const auto payload = test::random_payload(4096);
   LayoutCache shapes;
   const FrameTemplate frame(fields, payload, nullptr, shapes,
-                            {.elastic = false, .moving_length = true, .fault = {}});
+                            {.variable_length = false, .variable_dma_length = true, .fault = {}});
   VariableFields moving = random_moving();
   moving.dma_length = test::wide<std::uint32_t>();
   auto expected = fields;
@@ -110,7 +110,7 @@ RC_GTEST_PROP(FrameTemplate, MakesInAUsedBufferWhatItWritesIntoANewOne, ()) {
     const auto payload = wire::Bytes(longest).first(length);
     const bool is_signed = length >= sizeof(wire::Signature) && *rc::gen::arbitrary<bool>();
     TemplateOptions options;
-    options.elastic = *rc::gen::inRange(0, 4) == 0;
+    options.variable_length = *rc::gen::inRange(0, 4) == 0;
     if (*rc::gen::inRange(0, 4) == 0) {
       options.fault = *rc::gen::element(config::FaultKind::bad_icrc, config::FaultKind::wrong_tver,
                                         config::FaultKind::truncated_bth);
@@ -123,9 +123,9 @@ RC_GTEST_PROP(FrameTemplate, MakesInAUsedBufferWhatItWritesIntoANewOne, ()) {
   for (int i = 0; i < 20; ++i) {
     const FrameTemplate& frame = *templates[*rc::gen::inRange<std::size_t>(0, templates.size())];
     VariableFields moving = random_moving();
-    if (frame.is_elastic()) moving.payload = 0;
+    if (frame.has_variable_length()) moving.payload = 0;
     SendStamp stamp{.time_ns = moving.send_time_ns};
-    const auto* made = frame.make(moving, stamp, &buffer[FrameTemplate::kHeadroom], held);
+    const auto* made = frame.encode(moving, stamp, &buffer[FrameTemplate::kHeadroom], held);
     std::vector<std::byte> written(frame.size(moving));
     frame.write(moving, written);
     RC_ASSERT(std::vector<std::byte>(made, made + written.size()) == written);

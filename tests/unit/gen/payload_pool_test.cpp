@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/traffic/payload_pool.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
+
+#include "gen/traffic/template_set.h"
 
 namespace lw::gen {
 namespace {

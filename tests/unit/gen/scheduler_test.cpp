@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "gen/traffic/tx_scheduler.h"
-#include "gen/tx/core_share.h"
-
 namespace lw::gen {
 namespace {
 
@@ -31,7 +29,7 @@ messages = 3
     scheduler.advance();
   }
   EXPECT_EQ(order, (decltype(order){{0, 0}, {0, 1}, {500, 1}, {1000, 0}, {1000, 1}}));
-  EXPECT_EQ(scheduler.pacer(0).span(), std::chrono::milliseconds(2));
+  EXPECT_EQ(scheduler.cursor(0).pacer().span(), std::chrono::milliseconds(2));
 }
 
 /// Mostly soon, sometimes at once, sometimes beyond any wheel.
@@ -48,11 +46,11 @@ Duration even_gap(std::mt19937_64& random) {
 
 /// The row's first turns, as far as none comes again before the next one, are taken at once.
 template <class Ends, class Gap>
-void take_round(FlowQueue& queue, std::set<DueFlow>& expected, Ends ends, Gap gap) {
+void take_batch(FlowQueue& queue, std::set<DueFlow>& expected, Ends ends, Gap gap) {
   std::vector<Duration> next;
   std::vector<DueFlow> again;
-  Duration until = queue.row_until();
-  for (const DueFlow& turn : queue.row()) {
+  Duration until = queue.batch_until();
+  for (const DueFlow& turn : queue.batch()) {
     if (turn.at >= until) break;
     ASSERT_EQ(turn, *expected.begin());
     expected.erase(expected.begin());
@@ -61,7 +59,7 @@ void take_round(FlowQueue& queue, std::set<DueFlow>& expected, Ends ends, Gap ga
     until = std::min(until, next.back());
   }
   expected.insert(again.begin(), again.end());
-  if (!next.empty()) queue.take_round(next);
+  if (!next.empty()) queue.reschedule(next);
 }
 
 template <class Ends, class Gap>
@@ -73,7 +71,7 @@ void take_one(FlowQueue& queue, std::set<DueFlow>& expected, Ends ends, Gap gap)
     return;
   }
   const DueFlow again{first.at + gap(), first.flow};
-  queue.put_back(again.at);
+  queue.reschedule_first(again.at);
   expected.insert(again);
 }
 
@@ -94,9 +92,9 @@ TEST(FlowQueue, KeepsTheOrderOfASortedSet) {
       for (int i = 0; i < 20'000 && !expected.empty(); ++i) {
         ASSERT_EQ(queue.first(), *expected.begin());
         if (expected.size() > 1) {
-          ASSERT_LE(queue.others_from(), std::next(expected.begin())->at);
+          ASSERT_LE(queue.second_from(), std::next(expected.begin())->at);
         }
-        random() % 3 == 0 ? take_round(queue, expected, ends, gap)
+        random() % 3 == 0 ? take_batch(queue, expected, ends, gap)
                           : take_one(queue, expected, ends, gap);
       }
       ASSERT_EQ(queue.empty(), expected.empty());

@@ -65,7 +65,7 @@ class TxLoopTest : public testing::Test {
     loop.start(now);
     for (; !loop.ended(now); now += step) EXPECT_TRUE(loop.send_due(now));
     rte_eth_remove_tx_callback(port->id(), 0, callback);  // it would outlive the port
-    run.tallies = loop.tallies();
+    run.tallies = loop.counters();
     return run;
   }
   static config::FlowProfile parsed(std::string_view text) {

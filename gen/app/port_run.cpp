@@ -1,19 +1,85 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/tx/port_run.h"
+#include "gen/app/port_run.h"
 
 #include <memory>
+#include <mutex>
 
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
-#include "gen/tx/core_run.h"
 #include "gen/tx/idle.h"
+#include "gen/tx/tx_loop.h"
 #include "nic/clock.h"
 
 namespace lw::gen {
 namespace {
 
-/// The cores but the first, each in a thread of DPDK's.
+/// One core's part of a run: its flows with their own scheduler, and its send queue. It publishes
+/// its counters for other threads ten times a second.
+class CoreRun {
+ public:
+  /// `run` and `budget` must outlive it.
+  CoreRun(const PortRun& run, CoreShare share, FrameBudget& budget)
+      : limits_(run.limits),
+        share_(share),
+        profile_(flows_of(run.profile, share)),
+        scheduler_(profile_, run.seed),
+        loop_(scheduler_, profile_.flows.size(), share, run.ports, run.buffers, run.limits, budget,
+              run.copy),
+        published_(profile_.flows.size()) {}
+
+  [[nodiscard]] TxLoop& loop() noexcept { return loop_; }
+
+  /// Runs the loop to its end, or until `cancelled`.
+  void go(Instant start, const std::atomic<bool>& cancelled) {
+    loop_.start(start);
+    for (Instant now = start; !loop_.ended(now);) {
+      if (limits_.stopped() || cancelled.load(std::memory_order_relaxed)) break;
+      publish(now);
+      const Duration ahead = loop_.ahead(now);
+      if (ahead > Duration{0}) {
+        idle_towards(ahead);
+        now = nic::now();
+        continue;
+      }
+      // Only a copy fails, and only the first core, which doesn't run here, writes one.
+      if (!loop_.send_due(now)) break;
+      now = loop_.after_sending();
+    }
+  }
+
+  /// Copies the published counters to `flows` of the whole run. Any thread.
+  void put_published(std::vector<FlowTally>& flows) {
+    const std::lock_guard lock(mutex_);
+    put(published_, flows);
+  }
+  /// Copies the current counters. The core's thread, or any once the core has ended.
+  void put_counted(std::vector<FlowTally>& flows) const { put(loop_.counters(), flows); }
+
+ private:
+  static constexpr Duration kPublishEvery = std::chrono::milliseconds(100);
+
+  void put(const std::vector<FlowTally>& own, std::vector<FlowTally>& flows) const {
+    for (std::size_t i = 0; i < own.size(); ++i) flows[share_.flow(i)] = own[i];
+  }
+  void publish(Instant now) {
+    if (now < next_publish_) return;
+    next_publish_ = now + kPublishEvery;
+    const std::lock_guard lock(mutex_);
+    published_ = loop_.counters();
+  }
+
+  const Limits& limits_;
+  CoreShare share_;
+  config::FlowProfile profile_;
+  TxScheduler scheduler_;
+  TxLoop loop_;
+  Instant next_publish_{};
+  std::mutex mutex_;
+  std::vector<FlowTally> published_;  // under mutex_
+};
+
+/// All cores but the first, each on a DPDK thread.
 class OtherCores {
  public:
   OtherCores(const PortRun& run, FrameBudget& budget) {
@@ -40,7 +106,6 @@ class OtherCores {
     for (const Core& core : cores_) rte_eal_wait_lcore(lcore_of(core));
   }
 
-  [[nodiscard]] bool none() const noexcept { return cores_.empty(); }
   void put_published(std::vector<FlowTally>& flows) {
     for (Core& core : cores_) core.run->put_published(flows);
   }
@@ -61,7 +126,7 @@ class OtherCores {
     core.run->go(core.all->start_, core.all->cancelled_);
     return 0;
   }
-  /// DPDK numbers its threads from 0, the main one.
+  /// DPDK numbers its threads from 0, the main thread.
   [[nodiscard]] unsigned lcore_of(const Core& core) const noexcept {
     return static_cast<unsigned>(&core - cores_.data()) + 1;
   }
@@ -71,7 +136,7 @@ class OtherCores {
   std::atomic<bool> cancelled_{false};
 };
 
-/// The first core's loop, with what goes on beside sending.
+/// The first core's loop, with the tasks besides sending.
 class MainCore {
  public:
   MainCore(const PortRun& run, FrameBudget& budget, OtherCores& others, RunCompanion& companion)
@@ -85,15 +150,15 @@ class MainCore {
     own_.loop().start(start);
     companion_.start(start);
     for (Instant now = start; !run_.limits.stopped();) {
-      const bool through = own_.loop().ended(now);
-      if (through && !others_.busy()) break;
+      const bool ended = own_.loop().ended(now);
+      if (ended && !others_.busy()) break;
       std::optional<Duration> left;
       if (run_.limits.duration) left = *run_.limits.duration - (now - start);
       if (auto stepped = companion_.step(
               now, [this]() -> auto& { return counted(); }, left);
           !stepped)
         return stepped;
-      const Duration ahead = through ? kLook : own_.loop().ahead(now);
+      const Duration ahead = ended ? kPoll : own_.loop().ahead(now);
       if (ahead > Duration{0}) {
         idle_towards(ahead, !companion_.listens());
         now = nic::now();
@@ -111,9 +176,9 @@ class MainCore {
   }
 
  private:
-  static constexpr Duration kLook = std::chrono::milliseconds(1);
+  static constexpr Duration kPoll = std::chrono::milliseconds(1);
 
-  /// By all cores; the others' up to a tenth of a second ago.
+  /// Counters of all cores; those of the others are up to 0.1 s old.
   const std::vector<FlowTally>& counted() {
     own_.put_counted(flows_);
     others_.put_published(flows_);

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "capture/writer.h"
+#include "gen/app/run_companion.h"
+#include "gen/report/run_report.h"
+#include "gen/stats/limits.h"
+#include "gen/tx/ports.h"
+
+namespace lw::gen {
+
+/// What a run through ports sends, and where. The referenced objects must outlive the run.
+struct PortRun {
+  const config::FlowProfile& profile;
+  std::span<nic::Port> ports;  // flow i goes to port i modulo the ports
+  SendBuffers& buffers;
+  const Limits& limits;
+  capture::Writer* copy = nullptr;    // gets each frame that a port took; may be null
+  std::optional<std::uint64_t> seed;  // replaces the profile's
+  std::uint16_t cores = 1;  // lcores, and send queues per port; flow i: core i modulo cores
+};
+
+/// Sends a profile's frames through ports in real time: each when it is due, or as soon afterwards
+/// as the port takes it. Frames that a port doesn't take within TxBurst's timeout are counted as
+/// not sent. Signatures carry the machine's steady clock. `companion` works between bursts. Errors:
+/// the copy's, the companion's.
+Result<RunReport> run_through_ports(const PortRun& run, RunCompanion& companion);
+
+}  // namespace lw::gen

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/replay/replay.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "gen/tx/idle.h"
+#include "gen/tx/tx_burst.h"
+#include "nic/clock.h"
+#include "report/json_line.h"
+
+namespace lw::gen {
+namespace {
+
+std::string line(std::uint64_t count, std::string_view what) {
+  return count > 0 ? fmt::format("{} frames {}\n", count, what) : std::string{};
+}
+
+/// Sends a capture's frames through a port when they are due.
+class PortReplay {
+ public:
+  PortReplay(ReplaySource& source, Ports& ports, capture::Writer* copy, const Limits& limits)
+      : source_(source), burst_(ports.all().front(), ports.pool()), copy_(copy), limits_(limits) {}
+
+  Result<ReplayReport> go() {
+    start_ = nic::now();
+    while (!limits_.stopped() && taken_ < limits_.count) {
+      const auto frame = source_.next();
+      if (!frame) return std::unexpected(frame.error());
+      if (!*frame || (limits_.duration && (*frame)->due >= *limits_.duration)) break;
+      if (auto waited = wait_for((*frame)->due); !waited) return std::unexpected(waited.error());
+      if (limits_.stopped()) break;
+      if (auto sent = add(**frame); !sent) return std::unexpected(sent.error());
+    }
+    if (auto sent = send(); !sent) return std::unexpected(sent.error());
+    report_.elapsed = nic::now() - start_;
+    report_.source = source_.counters();
+    return report_;
+  }
+
+ private:
+  /// Sends the burst before it waits until `due`.
+  Result<void> wait_for(Duration due) {
+    Duration now = nic::now() - start_;
+    if (now < due) {
+      if (auto sent = send(); !sent) return sent;
+    }
+    while ((now = nic::now() - start_) < due && !limits_.stopped()) idle_towards(due - now);
+    if (source_.paced()) report_.latest = std::max(report_.latest, now - due);
+    return {};
+  }
+
+  Result<void> add(const ReplayFrame& frame) {
+    ++taken_;
+    if (!burst_.add(frame.bytes)) {
+      ++report_.not_sent;
+      return {};
+    }
+    sizes_[waiting_] = frame.bytes.size();
+    if (copy_ != nullptr) {
+      copies_[waiting_].assign(frame.bytes.begin(), frame.bytes.end());
+    }
+    ++waiting_;
+    return burst_.full() ? send() : Result<void>{};
+  }
+
+  Result<void> send() {
+    if (burst_.empty()) return {};
+    const Instant stamp = instant_from_ns(nic::wall_clock_ns());
+    const std::size_t sent = burst_.send(nic::now());
+    for (std::size_t i = 0; i < sent; ++i) report_.count(sizes_[i]);
+    report_.not_sent += waiting_ - sent;
+    waiting_ = 0;
+    for (std::size_t i = 0; copy_ != nullptr && i < sent; ++i) {
+      auto written = copy_->write(stamp, copies_[i], static_cast<std::uint32_t>(sizes_[i]));
+      if (!written) return written;
+    }
+    return {};
+  }
+
+  ReplaySource& source_;
+  TxBurst burst_;
+  capture::Writer* copy_;
+  const Limits& limits_;
+  ReplayReport report_;
+  Instant start_{};
+  std::uint64_t taken_ = 0;
+  std::size_t waiting_ = 0;  // frames in the burst
+  std::array<std::size_t, TxBurst::kFrames> sizes_{};
+  std::array<std::vector<std::byte>, TxBurst::kFrames> copies_;
+};
+
+}  // namespace
+
+void ReplayReport::count(std::size_t size) noexcept {
+  ++frames;
+  bytes += size;
+  wire_bytes += gen::wire_bytes(size);
+}
+
+std::string to_text(const ReplayReport& r) {
+  std::string text =
+      fmt::format("{} frames, {} in {}", r.frames, format_bytes(static_cast<double>(r.bytes)),
+                  format_duration(r.elapsed));
+  if (r.elapsed.count() > 0) {
+    const double seconds = static_cast<double>(r.elapsed.count()) * 1e-9;
+    text += fmt::format(": {} on the wire",
+                        format_bit_rate(8.0 * static_cast<double>(r.wire_bytes) / seconds));
+  }
+  text += fmt::format(", {} not sent\n", r.not_sent);
+  if (r.latest.count() > 0) {
+    text += fmt::format("the latest left {} after it was due\n", format_duration(r.latest));
+  }
+  text += line(r.source.not_roce, "are no RoCE: sent as they are");
+  text += line(r.source.no_icrc, "are RoCE whose ICRC can't be found: sent as they are");
+  text += line(r.source.left_out, "are no RoCE: left out");
+  text += line(r.source.cut, "were cut by the capture: left out");
+  text += line(r.source.too_long, "are too long for the port: left out");
+  return text;
+}
+
+std::string to_json(const ReplayReport& r) {
+  const report::Json json = {{"frames", r.frames},
+                             {"bytes", r.bytes},
+                             {"not_sent", r.not_sent},
+                             {"elapsed_ns", r.elapsed.count()},
+                             {"latest_ns", r.latest.count()},
+                             {"read", r.source.read},
+                             {"not_roce", r.source.not_roce},
+                             {"no_icrc", r.source.no_icrc},
+                             {"left_out", r.source.left_out},
+                             {"cut", r.source.cut},
+                             {"too_long", r.source.too_long}};
+  return report::json_line(json);
+}
+
+Result<ReplayReport> replay_into_capture(ReplaySource& source, capture::Writer& writer,
+                                         const Limits& limits) {
+  ReplayReport report;
+  while (report.frames < limits.count && !limits.stopped()) {
+    const auto frame = source.next();
+    if (!frame) return std::unexpected(frame.error());
+    if (!*frame || (limits.duration && (*frame)->due >= *limits.duration)) break;
+    const wire::Bytes bytes = (*frame)->bytes;
+    const auto written = writer.write(source.first_stamp() + (*frame)->due, bytes,
+                                      static_cast<std::uint32_t>(bytes.size()));
+    if (!written) return std::unexpected(written.error());
+    report.count(bytes.size());
+    report.elapsed = (*frame)->due;
+  }
+  report.source = source.counters();
+  return report;
+}
+
+Result<ReplayReport> replay_through_port(ReplaySource& source, Ports& ports, capture::Writer* copy,
+                                         const Limits& limits) {
+  return PortReplay(source, ports, copy, limits).go();
+}
+
+}  // namespace lw::gen
