@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gen/traffic/tx_scheduler.h"
+
 namespace lw::gen {
 namespace {
 
