@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "gen/commands/perf_options.h"
-#include "gen/perf/session/perf_run.h"
+#include "gen/perf/traffic/perf_run.h"
 
 namespace lw::gen {
 

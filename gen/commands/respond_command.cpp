@@ -7,8 +7,8 @@
 #include "gen/commands/commands.h"
 #include "gen/commands/dcqcn_options.h"
 #include "app/stop_signal.h"
-#include "gen/perf/cm/passive_side.h"
-#include "gen/perf/session/ground.h"
+#include "gen/perf/cm/connection_manager.h"
+#include "gen/perf/session/options.h"
 #include "nic/clock.h"
 #include "report/json_line.h"
 
@@ -23,7 +23,7 @@ Says "ready" on stderr once the port is open. The other side is `roce-gen perf -
 DCQCN's options are those of this side's NIC, where perf asks for --rate-control dcqcn.)";
 
 /// Long enough for a person to start the other side.
-constexpr Duration kLinkPatience = std::chrono::hours(1);
+constexpr Duration kLinkTimeout = std::chrono::hours(1);
 
 struct RespondOptions {
   EndpointOptions endpoint;
@@ -34,7 +34,7 @@ struct RespondOptions {
 };
 
 std::string text_of(const SessionReport& session) {
-  const Findings& found = session.findings;
+  const ServerStats& found = session.stats;
   return fmt::format(
       "{} connections: {} messages checked, {} wrong; {} received, {} duplicate and {} packets "
       "out of sequence{}{}{}\n",
@@ -46,7 +46,7 @@ std::string text_of(const SessionReport& session) {
 }
 
 std::string json_of(const SessionReport& session, const FramePortCounters& port) {
-  const Findings& found = session.findings;
+  const ServerStats& found = session.stats;
   return report::json_line({{"connections", session.connections},
                             {"checked", found.checked},
                             {"wrong", found.wrong},
@@ -71,53 +71,53 @@ std::uint64_t print_ended(PassiveSide& side, const RespondOptions& options,
     const SessionReport& session = side.sessions.front();
     fmt::print("{}", options.json ? json_of(session, port) : text_of(session));
     std::fflush(stdout);
-    if (session.findings.wrong + session.broken > 0) ++wrong;
+    if (session.stats.wrong + session.broken > 0) ++wrong;
   }
   return wrong;
 }
 
-/// Answers once more whoever didn't hear that his connection ended.
+/// Answers once more peers whose DREP was lost.
 Result<void> say_goodbye(Endpoint& endpoint) {
   const Instant until = nic::now() + std::chrono::milliseconds(500);
   while (nic::now() < until) {
-    if (auto turned = endpoint.turn(); !turned) return std::unexpected(turned.error());
+    if (auto polled = endpoint.poll(); !polled) return std::unexpected(polled.error());
   }
   return {};
 }
 
-Result<std::uint64_t> serve(const RespondOptions& options, Ground& ground,
+Result<std::uint64_t> serve(const RespondOptions& options, EndpointContext& context,
                             const std::atomic<bool>& stop) {
-  PassiveSide side(ground.endpoint(), {.port = options.endpoint.service,
-                                       .memory = options.memory,
-                                       .gone = std::chrono::seconds(60),
-                                       .dcqcn = options.dcqcn});
+  PassiveSide side(context.endpoint(), {.port = options.endpoint.service,
+                                        .memory = options.memory,
+                                        .gone = std::chrono::seconds(60),
+                                        .dcqcn = options.dcqcn});
   std::uint64_t ended = 0, wrong = 0;
   while (!stop.load(std::memory_order_relaxed) &&
          (options.sessions == 0 || ended < options.sessions)) {
-    if (auto turned = ground.endpoint().turn(); !turned) return std::unexpected(turned.error());
+    if (auto polled = context.endpoint().poll(); !polled) return std::unexpected(polled.error());
     side.sweep(nic::now());
     ended += side.sessions.size();
-    wrong += print_ended(side, options, ground.port().counters());
+    wrong += print_ended(side, options, context.port().counters());
   }
   if (options.sessions > 0) {
-    if (auto said = say_goodbye(ground.endpoint()); !said) return std::unexpected(said.error());
+    if (auto said = say_goodbye(context.endpoint()); !said) return std::unexpected(said.error());
   }
   side.finish();
-  return wrong + print_ended(side, options, ground.port().counters());
+  return wrong + print_ended(side, options, context.port().counters());
 }
 
 ExitCode respond(const RespondOptions& options, const std::atomic<bool>& stop) {
   const auto own = address_of(options.endpoint, 2);
   if (!own) return print_error(own.error());
-  auto ground = Ground::open(options.endpoint, *own);
-  if (!ground) return print_error(ground.error());
+  auto context = EndpointContext::open(options.endpoint, *own);
+  if (!context) return print_error(context.error());
   fmt::print(stderr, "ready\n");
-  if (auto up = (*ground)->wait_link(kLinkPatience, stop); !up) {
+  if (auto up = (*context)->wait_link(kLinkTimeout, stop); !up) {
     return stop.load() ? ExitCode::done : print_error(up.error());
   }
-  const auto wrong = serve(options, **ground, stop);
+  const auto wrong = serve(options, **context, stop);
   if (!wrong) return print_error(wrong.error());
-  if (auto closed = (*ground)->close(); !closed) return print_error(closed.error());
+  if (auto closed = (*context)->close(); !closed) return print_error(closed.error());
   if (*wrong == 0) return ExitCode::done;
   return print_error({fmt::format("{} sessions were not in order", *wrong), ExitCode::failed});
 }

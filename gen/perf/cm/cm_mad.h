@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "gen/perf/session/terms.h"
+#include "gen/perf/session/session_params.h"
 #include "wire/address.h"
 #include "wire/cm.h"
 #include "wire/mad.h"

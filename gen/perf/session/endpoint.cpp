@@ -5,6 +5,8 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "gen/perf/session/options.h"
+#include "gen/tx/ports.h"
 #include "nic/clock.h"
 #include "transport/packet_frame.h"
 #include "wire/cnp.h"
@@ -42,7 +44,8 @@ bool is_for(const transport::QpConfig& qp, const roce::Frame& frame) noexcept {
 Connection::Connection(const transport::QpConfig& config, std::uint64_t region,
                        const OwnAddress& own, const OwnAddress& peer,
                        transport::PayloadStore& store)
-    : memory_(transport::Memory::Kind::real, va_of(config.qpn), region, r_key_of(config.qpn)),
+    : memory_(transport::Memory::Kind::real, MemoryLayout::va_of(config.qpn), region,
+              MemoryLayout::r_key_of(config.qpn)),
       pair_(config, memory_, store),
       peer_(peer),
       fields_(fields_between(own, peer)),
@@ -71,7 +74,7 @@ Connection* Endpoint::find(std::uint32_t qpn) noexcept {
   return found == connections_.end() ? nullptr : found->second.get();
 }
 
-void Endpoint::send_management(const MadBytes& mad, const OwnAddress& peer) {
+void Endpoint::send_management(wire::Bytes mad, const OwnAddress& peer) {
   roce::FrameFields fields = fields_between(port_.own(), peer);
   fields.source_port = wire::flow_label_to_source_port(0);
   fields.bth.opcode = kUdSendOnly;
@@ -81,7 +84,7 @@ void Endpoint::send_management(const MadBytes& mad, const OwnAddress& peer) {
   port_.send(fields, mad);
 }
 
-Result<bool> Endpoint::turn() {
+Result<bool> Endpoint::poll() {
   const Instant now = nic::now();
   const auto received = port_.receive([&](const roce::Frame& frame) { take(frame, now); });
   if (!received) return std::unexpected(received.error());
@@ -186,13 +189,47 @@ bool Endpoint::next_of(Connection& connection, Instant now, Packet& packet) {
 /// is woken runs soon, tens of us late in a guest; who yields is back at once where the others
 /// yield, too, and after a whole time slice where they don't (measured: 2 ms on either side).
 void Endpoint::rest(Instant now) noexcept {
-  constexpr std::uint32_t kPatience = 64;  // turns: some microseconds
+  constexpr std::uint32_t kTimeout = 64;  // turns: some microseconds
   constexpr Duration kAwake = std::chrono::milliseconds(500);
   constexpr timespec kNap{0, 10'000}, kSleep{0, 200'000};
   if (idle_ == IdleMode::yield) sched_yield();
-  if (idle_ != IdleMode::adaptive || ++empty_turns_ < kPatience) return;
+  if (idle_ != IdleMode::adaptive || ++empty_turns_ < kTimeout) return;
   const timespec& time = now - moved_ < kAwake ? kNap : kSleep;
   nanosleep(&time, nullptr);
 }
+
+EndpointContext::EndpointContext(Ports ports) : ports_(std::make_unique<Ports>(std::move(ports))) {}
+
+EndpointContext::~EndpointContext() = default;
+
+Result<std::unique_ptr<EndpointContext>> EndpointContext::open(const EndpointOptions& options,
+                                                               const OwnAddress& own) {
+  constexpr std::uint16_t kDeepRing = 4096;  // a burst of a deep window must find room
+  auto ports = Ports::open({options.port}, options.verbose,
+                           {.port = {.receive_ring = kDeepRing}, .sends_flows = false, .cores = 1});
+  if (!ports) return std::unexpected(ports.error());
+  std::unique_ptr<EndpointContext> context(new EndpointContext(std::move(*ports)));
+  if (!options.pcap.empty()) {
+    auto copy = capture::Writer::create(options.pcap, capture::format_for(options.pcap));
+    if (!copy) return std::unexpected(copy.error());
+    context->copy_.emplace(std::move(*copy));
+  }
+  capture::Writer* copy = context->copy_ ? &*context->copy_ : nullptr;
+  context->port_.emplace(context->ports_->all().front(), context->ports_->pool(), own, copy);
+  context->endpoint_.emplace(*context->port_, options.idle);
+  return context;
+}
+
+Result<void> EndpointContext::close() {
+  if (auto flushed = port_->flush(); !flushed) return flushed;
+  ports_->linger();
+  return copy_ ? copy_->close() : Result<void>{};
+}
+
+Result<void> EndpointContext::wait_link(Duration timeout, const std::atomic<bool>& stop) {
+  return ports_->wait_links(timeout, stop);
+}
+
+std::optional<double> EndpointContext::link_bps() const { return ports_->all().front().link_bps(); }
 
 }  // namespace lw::gen

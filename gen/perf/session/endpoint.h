@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "core/idle_mode.h"
-#include "gen/perf/cm/cm_mad.h"
 #include "gen/perf/session/frame_port.h"
+#include "gen/perf/session/session_params.h"
 #include "transport/queue_pair.h"
 
 namespace lw::gen {
 
 class Connection;
+class Ports;
+struct EndpointOptions;
 
 /// What runs on a connection: told of each completion and arrival, and may post more from there.
 class Application {
@@ -25,15 +29,9 @@ class Application {
 /// frames have alike.
 class Connection {
  public:
-  /// `store` outlives it. The region begins at va_of(config.qpn).
+  /// `store` outlives it. The region begins at MemoryLayout::va_of(config.qpn).
   Connection(const transport::QpConfig& config, std::uint64_t region, const OwnAddress& own,
              const OwnAddress& peer, transport::PayloadStore& store);
-
-  /// Regions of different QPs are far apart, so that a wrong address or key is seen.
-  static constexpr std::uint64_t va_of(std::uint32_t qpn) noexcept {
-    return std::uint64_t{qpn} << 32;
-  }
-  static constexpr std::uint32_t r_key_of(std::uint32_t qpn) noexcept { return qpn << 8 | 0x5a; }
 
   [[nodiscard]] transport::Memory& memory() noexcept { return memory_; }
   [[nodiscard]] transport::QueuePair& pair() noexcept { return pair_; }
@@ -73,11 +71,11 @@ class Endpoint {
 
   /// Called with the frame of each connection management datagram.
   std::function<void(const roce::Frame&)> on_management;
-  void send_management(const MadBytes& mad, const OwnAddress& peer);
+  void send_management(wire::Bytes mad, const OwnAddress& peer);
 
   /// Once round: receives a burst, expires timers, sends what may go, a burst at most; then rests
   /// if nothing moved. Whether anything did. Errors: the port's copy's.
-  Result<bool> turn();
+  Result<bool> poll();
 
   [[nodiscard]] const FramePort& port() const noexcept { return port_; }
 
@@ -99,6 +97,33 @@ class Endpoint {
   IdleMode idle_;
   std::uint32_t empty_turns_ = 0;
   Instant moved_;
+};
+
+/// An endpoint with the port and the capture file that it uses. Opens and closes them in order.
+class EndpointContext {
+ public:
+  /// The link may still be down afterwards. Errors: the port's, the capture file's.
+  static Result<std::unique_ptr<EndpointContext>> open(const EndpointOptions& options,
+                                                       const OwnAddress& own);
+  ~EndpointContext();
+  EndpointContext(const EndpointContext&) = delete;
+  EndpointContext& operator=(const EndpointContext&) = delete;
+
+  /// Errors (environment): the link is down after `timeout`, or `stop` was set.
+  Result<void> wait_link(Duration timeout, const std::atomic<bool>& stop);
+  /// Link rate in bit/s, if the port knows it.
+  [[nodiscard]] std::optional<double> link_bps() const;
+  [[nodiscard]] Endpoint& endpoint() noexcept { return *endpoint_; }
+  [[nodiscard]] FramePort& port() noexcept { return *port_; }
+  /// Sends what is queued, waits for the port to drain, and completes the capture file.
+  Result<void> close();
+
+ private:
+  explicit EndpointContext(Ports ports);
+  std::optional<capture::Writer> copy_;
+  std::unique_ptr<Ports> ports_;
+  std::optional<FramePort> port_;
+  std::optional<Endpoint> endpoint_;
 };
 
 }  // namespace lw::gen

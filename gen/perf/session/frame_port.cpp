@@ -119,10 +119,10 @@ void FramePort::keep(wire::Bytes frame) {
                          static_cast<std::uint32_t>(frame.size()));
 }
 
-Result<wire::MacAddress> FramePort::resolve(const wire::IpAddress& target, Duration patience,
+Result<wire::MacAddress> FramePort::resolve(const wire::IpAddress& target, Duration timeout,
                                             const std::atomic<bool>& stop) {
   constexpr Duration kBetween = std::chrono::seconds(1);
-  const Instant give_up = nic::now() + patience;
+  const Instant give_up = nic::now() + timeout;
   Instant ask = nic::now();
   told_.reset();
   while (nic::now() < give_up && !stop.load(std::memory_order_relaxed)) {
@@ -138,7 +138,7 @@ Result<wire::MacAddress> FramePort::resolve(const wire::IpAddress& target, Durat
   return fail(
       fmt::format("nobody at port `{}` answered for {}, asked each second for {} as {}: is "
                   "`roce-gen respond` running there, with that --address? --peer-mac asks nobody",
-                  port_.name(), to_string(target), format_duration(patience), to_string(own_.ip)),
+                  port_.name(), to_string(target), format_duration(timeout), to_string(own_.ip)),
       ExitCode::environment);
 }
 

@@ -39,7 +39,7 @@ class FramePort {
 
   /// The MAC address of a neighbour, asked for each second. Errors (environment): nobody answered
   /// in all that time, or `stop` was set.
-  Result<wire::MacAddress> resolve(const wire::IpAddress& target, Duration patience,
+  Result<wire::MacAddress> resolve(const wire::IpAddress& target, Duration timeout,
                                    const std::atomic<bool>& stop);
 
   [[nodiscard]] const OwnAddress& own() const noexcept { return own_; }

@@ -63,17 +63,17 @@ INSTANTIATE_TEST_SUITE_P(Captures, CmMad,
                                          "ipv6_cm_rping.pcap"));
 
 TEST(CmMadRoundTrip, what_is_written_is_read) {
-  const gen::Terms terms{.transport = wire::Transport::uc,
-                         .operation = wire::Operation::send,
-                         .immediate = true,
-                         .size = 70'000,
-                         .slots = 3,
-                         .depth = 9,
-                         .va = 0x123456789abc,
-                         .r_key = 0xdeadbeef,
-                         .rate_control = transport::RateControl::dcqcn,
-                         .rate_bps = 25'000'000'000,
-                         .selective_repeat = true};
+  const gen::SessionParams params{.transport = wire::Transport::uc,
+                                  .operation = wire::Operation::send,
+                                  .immediate = true,
+                                  .size = 70'000,
+                                  .slots = 3,
+                                  .depth = 9,
+                                  .va = 0x123456789abc,
+                                  .r_key = 0xdeadbeef,
+                                  .rate_control = transport::RateControl::dcqcn,
+                                  .rate_bps = 25'000'000'000,
+                                  .selective_repeat = true};
   const gen::ConnectRequest request{.comm_id = 0x89abcdef,
                                     .qp = {.qpn = 0x123456, .first_psn = wire::Psn{0xfedcba}},
                                     .transport = wire::Transport::uc,
@@ -81,11 +81,11 @@ TEST(CmMadRoundTrip, what_is_written_is_read) {
                                     .mtu = 2048,
                                     .source = *wire::parse_ip("192.0.2.1"),
                                     .destination = *wire::parse_ip("192.0.2.2"),
-                                    .data = gen::to_private_data(terms)};
+                                    .data = gen::to_private_data(params)};
   const MadBytes mad = gen::to_mad(7, request);
   const auto read = gen::read_request(mad);
   ASSERT_TRUE(read);
-  EXPECT_EQ(gen::read_terms(read->data), terms);
+  EXPECT_EQ(gen::read_session_params(read->data), params);
   EXPECT_EQ(read->mtu, 2048u);
   EXPECT_EQ(read->transport, wire::Transport::uc);
   EXPECT_EQ(read->qp.first_psn, request.qp.first_psn);
@@ -101,29 +101,30 @@ TEST(CmMadRoundTrip, a_refusal_says_why_and_nothing_is_read_from_less) {
     EXPECT_FALSE(gen::read_heading(cut));
     EXPECT_FALSE(gen::read_request(cut) && size < 256);
   }
-  EXPECT_FALSE(gen::read_terms(wire::Bytes(mad)));
-  EXPECT_FALSE(gen::read_terms(gen::to_private_data(gen::Terms{.size = 0})));
-  const gen::Terms no_rate{.size = 1, .rate_control = transport::RateControl::fixed};
-  EXPECT_FALSE(gen::read_terms(gen::to_private_data(no_rate)));
-  for (const gen::Terms& lacks :
-       {gen::Terms{.transport = wire::Transport::uc, .echo = true, .size = 8},
-        gen::Terms{.transport = wire::Transport::uc, .size = 7},
-        gen::Terms{.transport = wire::Transport::ud, .size = 8},
-        gen::Terms{.transport = wire::Transport::rd, .operation = wire::Operation::send, .size = 8},
-        gen::Terms{.transport = wire::Transport::uc,
-                   .operation = wire::Operation::read_request,
-                   .size = 8}}) {
-    EXPECT_FALSE(gen::read_terms(gen::to_private_data(lacks)));
+  EXPECT_FALSE(gen::read_session_params(wire::Bytes(mad)));
+  EXPECT_FALSE(gen::read_session_params(gen::to_private_data(gen::SessionParams{.size = 0})));
+  const gen::SessionParams no_rate{.size = 1, .rate_control = transport::RateControl::fixed};
+  EXPECT_FALSE(gen::read_session_params(gen::to_private_data(no_rate)));
+  for (const gen::SessionParams& lacks :
+       {gen::SessionParams{.transport = wire::Transport::uc, .echo = true, .size = 8},
+        gen::SessionParams{.transport = wire::Transport::uc, .size = 7},
+        gen::SessionParams{.transport = wire::Transport::ud, .size = 8},
+        gen::SessionParams{
+            .transport = wire::Transport::rd, .operation = wire::Operation::send, .size = 8},
+        gen::SessionParams{.transport = wire::Transport::uc,
+                           .operation = wire::Operation::read_request,
+                           .size = 8}}) {
+    EXPECT_FALSE(gen::read_session_params(gen::to_private_data(lacks)));
   }
 }
 
 TEST(CmMadRoundTrip, findings_and_offers) {
-  const gen::Findings findings{
+  const gen::ServerStats stats{
       .checked = 5, .wrong = 1, .duplicates = 2, .out_of_sequence = 3, .cnps = 4, .dropped = 6};
-  EXPECT_EQ(gen::read_findings(gen::to_private_data(findings)), findings);
-  EXPECT_FALSE(gen::read_offer(gen::to_private_data(findings)));
-  const MadBytes farewell = gen::to_mad(CmMessage::drep, 1, {1, 2}, gen::to_private_data(findings));
-  EXPECT_EQ(gen::read_findings(gen::data_of_pair(farewell)), findings);
+  EXPECT_EQ(gen::read_server_stats(gen::to_private_data(stats)), stats);
+  EXPECT_FALSE(gen::read_remote_memory(gen::to_private_data(stats)));
+  const MadBytes drep = gen::to_mad(CmMessage::drep, 1, {1, 2}, gen::to_private_data(stats));
+  EXPECT_EQ(gen::read_server_stats(gen::data_of_pair(drep)), stats);
 }
 
 }  // namespace

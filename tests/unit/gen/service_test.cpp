@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gen/perf/traffic/client_lane.h"
+#include "gen/perf/traffic/client_traffic.h"
 
 namespace lw::gen {
 namespace {
@@ -23,21 +23,23 @@ struct Disposition {
 /// A client and a responder of one connection.
 class Both {
  public:
-  explicit Both(const Terms& terms)
-      : client_(qp_of(terms, kClient, kServer), Places::region(terms), at(1), at(2), store_),
-        server_(qp_of(terms, kServer, kClient), Places::region(terms), at(2), at(1), store_),
-        lane_({.connection = &client_,
-               .terms = terms,
-               .offer = {.va = Places(kServer, terms).inbox(),
-                         .r_key = Connection::r_key_of(kServer)}}),
-        service_(server_, terms) {}
+  explicit Both(const SessionParams& params)
+      : client_(qp_of(params, kClient, kServer), MemoryLayout::region(params), at(1), at(2),
+                store_),
+        server_(qp_of(params, kServer, kClient), MemoryLayout::region(params), at(2), at(1),
+                store_),
+        sender_({.connection = &client_,
+                 .params = params,
+                 .remote = {.va = MemoryLayout(kServer, params).inbox(),
+                            .r_key = MemoryLayout::r_key_of(kServer)}}),
+        service_(server_, params) {}
 
   /// Moves kMessages; `fate_of` says what happens to the n-th request packet.
-  Findings run(const std::function<Disposition(std::uint64_t n)>& fate_of) {
+  ServerStats run(const std::function<Disposition(std::uint64_t n)>& fate_of) {
     const Instant now;
     std::uint64_t n = 0;
     for (bool more = true; more;) {
-      while (lane_.posted() < kMessages && lane_.post(now)) {
+      while (sender_.posted() < kMessages && sender_.post(now)) {
       }
       Packet packet;
       more = client_.pair().next(now, packet);
@@ -47,20 +49,21 @@ class Both {
       }
       while (!client_.pair().completions().empty()) client_.pair().completions().pop();
     }
-    return service_.findings();
+    return service_.stats();
   }
 
  private:
   static OwnAddress at(std::uint8_t host) {
     return {{}, wire::Ipv4Address{{std::byte{198}, std::byte{18}, {}, std::byte{host}}}};
   }
-  static transport::QpConfig qp_of(const Terms& terms, std::uint32_t own, std::uint32_t peer) {
+  static transport::QpConfig qp_of(const SessionParams& params, std::uint32_t own,
+                                   std::uint32_t peer) {
     transport::QpConfig qp;
-    qp.transport = terms.transport;
+    qp.transport = params.transport;
     qp.mtu = kMtu;
     qp.qpn = own;
     qp.dest_qpn = peer;
-    qp.tx_depth = terms.depth;
+    qp.tx_depth = params.depth;
     qp.report_writes = true;
     return qp;
   }
@@ -76,11 +79,11 @@ class Both {
 
   transport::PayloadStore store_;
   Connection client_, server_;
-  ClientLane lane_;
+  ClientConnection sender_;
   Service service_;
 };
 
-class WhatArrives : public testing::TestWithParam<Terms> {
+class WhatArrives : public testing::TestWithParam<SessionParams> {
  protected:
   [[nodiscard]] static std::uint64_t packets() {
     return transport::packets_of(GetParam().size, kMtu);
@@ -88,19 +91,19 @@ class WhatArrives : public testing::TestWithParam<Terms> {
 };
 
 TEST_P(WhatArrives, is_right_when_nothing_happened) {
-  const Findings found = Both(GetParam()).run([](std::uint64_t) { return Disposition{}; });
-  EXPECT_EQ(found, (Findings{.checked = kMessages}));
+  const ServerStats found = Both(GetParam()).run([](std::uint64_t) { return Disposition{}; });
+  EXPECT_EQ(found, (ServerStats{.checked = kMessages}));
 }
 
 TEST_P(WhatArrives, is_wrong_when_a_byte_is) {
-  const Findings found = Both(GetParam()).run([&](std::uint64_t n) {
+  const ServerStats found = Both(GetParam()).run([&](std::uint64_t n) {
     return Disposition{.damaged = n == 7 * packets()};
   });
-  EXPECT_EQ(found, (Findings{.checked = kMessages, .wrong = 1}));
+  EXPECT_EQ(found, (ServerStats{.checked = kMessages, .wrong = 1}));
 }
 
 TEST_P(WhatArrives, is_whole_or_nothing_where_a_packet_is_lost) {
-  const Findings found = Both(GetParam()).run([&](std::uint64_t n) {
+  const ServerStats found = Both(GetParam()).run([&](std::uint64_t n) {
     return Disposition{.lost = n == 7 * packets()};
   });
   const bool again = GetParam().transport == Transport::rc;  // is sent again
@@ -110,20 +113,20 @@ TEST_P(WhatArrives, is_whole_or_nothing_where_a_packet_is_lost) {
 }
 
 TEST_P(WhatArrives, is_told_once_though_it_comes_twice) {
-  const Findings found = Both(GetParam()).run([&](std::uint64_t n) {
+  const ServerStats found = Both(GetParam()).run([&](std::uint64_t n) {
     return Disposition{.twice = n == 7 * packets()};
   });
   EXPECT_EQ(found.wrong, 0u);
   if (GetParam().transport == Transport::ud) {
-    EXPECT_EQ(found, (Findings{.checked = kMessages + 1, .duplicates = 1}));
+    EXPECT_EQ(found, (ServerStats{.checked = kMessages + 1, .duplicates = 1}));
   } else if (GetParam().transport == Transport::rc) {
-    EXPECT_EQ(found, (Findings{.checked = kMessages, .duplicates = 1}));
+    EXPECT_EQ(found, (ServerStats{.checked = kMessages, .duplicates = 1}));
   } else {
     EXPECT_EQ(found.checked + (found.dropped > 0 ? 1 : 0), kMessages);  // a copy costs its message
   }
 }
 
-Terms terms(Transport transport, Operation operation, bool immediate, std::uint32_t size) {
+SessionParams params(Transport transport, Operation operation, bool immediate, std::uint32_t size) {
   return {.transport = transport,
           .operation = operation,
           .immediate = immediate,
@@ -133,13 +136,13 @@ Terms terms(Transport transport, Operation operation, bool immediate, std::uint3
 }
 
 INSTANTIATE_TEST_SUITE_P(Services, WhatArrives,
-                         testing::Values(terms(Transport::rc, Operation::send, false, 5000),
-                                         terms(Transport::rc, Operation::write, true, 5000),
-                                         terms(Transport::uc, Operation::send, false, 5000),
-                                         terms(Transport::uc, Operation::write, false, 5000),
-                                         terms(Transport::uc, Operation::write, true, 5000),
-                                         terms(Transport::ud, Operation::send, false, kMtu),
-                                         terms(Transport::ud, Operation::send, true, 16)));
+                         testing::Values(params(Transport::rc, Operation::send, false, 5000),
+                                         params(Transport::rc, Operation::write, true, 5000),
+                                         params(Transport::uc, Operation::send, false, 5000),
+                                         params(Transport::uc, Operation::write, false, 5000),
+                                         params(Transport::uc, Operation::write, true, 5000),
+                                         params(Transport::ud, Operation::send, false, kMtu),
+                                         params(Transport::ud, Operation::send, true, 16)));
 
 }  // namespace
 }  // namespace lw::gen

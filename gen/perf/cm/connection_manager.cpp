@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/perf/cm/connection_manager.h"
+
+#include <algorithm>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "nic/clock.h"
+
+namespace lw::gen {
+
+namespace {
+
+using wire::CmMessage;
+
+constexpr Duration kBetween = std::chrono::milliseconds(250);
+
+SessionParams session_params_of(SessionParams params, std::uint32_t qpn) noexcept {
+  params.va = MemoryLayout(qpn, params).inbox();
+  params.r_key = MemoryLayout::r_key_of(qpn);
+  return params;
+}
+
+}  // namespace
+
+ActiveSide::ActiveSide(Endpoint& endpoint, const Config& config, const std::atomic<bool>& stop)
+    : endpoint_(endpoint), config_(config), stop_(stop), next_comm_id_(std::random_device{}()) {
+  endpoint_.on_management = [this](const roce::Frame& frame) { on_management(frame); };
+}
+
+ActiveSide::Call ActiveSide::request(const SessionParams& params, const transport::QpConfig& qp) {
+  Call call{.comm_id = next_comm_id_++, .qpn = endpoint_.reserve_qpn()};
+  ConnectRequest request{
+      .comm_id = call.comm_id,
+      .qp = {.qpn = call.qpn, .first_psn = qp.receive_psn},
+      // A request can't say UD; the params do.
+      .transport = qp.transport == wire::Transport::uc ? wire::Transport::uc : wire::Transport::rc,
+      .port = config_.port,
+      .mtu = qp.mtu,
+      .ack_timeout = qp.timeout,
+      .retry_count = qp.retry_count,
+      .source = endpoint_.port().own().ip,
+      .destination = config_.peer.ip,
+      .data = to_private_data(session_params_of(params, call.qpn))};
+  const auto reads = static_cast<std::uint8_t>(std::min(qp.max_rd_atomic, 255u));
+  request.qp.initiator_depth = request.qp.responder_resources = reads;
+  request.qp.rnr_retry = qp.rnr_retry;
+  call.mad = to_mad(call.comm_id, request);
+  return call;
+}
+
+Result<std::vector<Connected>> ActiveSide::connect(const SessionParams& params,
+                                                   const transport::QpConfig& qp,
+                                                   std::uint32_t count) {
+  calls_.clear();
+  for (std::uint32_t i = 0; i < count; ++i) calls_.push_back(request(params, qp));
+  if (auto ran = run(); !ran) return std::unexpected(ran.error());
+  if (!all_done()) {
+    return fail(fmt::format("{} answers pings but not a wish to connect: is it `roce-gen respond`?",
+                            to_string(config_.peer.ip)),
+                ExitCode::environment);
+  }
+  std::vector<Connected> connected;
+  for (const Call& call : calls_) connected.push_back(connect(call, params, qp));
+  return connected;
+}
+
+Connected ActiveSide::connect(const Call& call, const SessionParams& params,
+                              transport::QpConfig qp) {
+  qp.qpn = call.qpn;
+  qp.dest_qpn = call.reply.qp.qpn;
+  qp.send_psn = call.reply.qp.first_psn;
+  qp.report_writes = true;
+  const CmIds ids{.local = call.comm_id, .remote = call.reply.ids.local};
+  ids_[call.qpn] = ids;
+  Connected connected{.params = session_params_of(params, call.qpn)};
+  if (const auto remote = read_remote_memory(call.reply.data)) connected.remote = *remote;
+  connected.connection = &endpoint_.add(qp, MemoryLayout::region(params), config_.peer);
+  endpoint_.send_management(to_mad(CmMessage::rtu, call.comm_id, ids), config_.peer);
+  return connected;
+}
+
+Result<void> ActiveSide::disconnect(std::vector<Connected>& connected) {
+  calls_.clear();
+  for (const Connected& d : connected) {
+    const CmIds ids = ids_[d.connection->qpn()];
+    calls_.push_back(
+        {.comm_id = ids.local,
+         .qpn = d.connection->qpn(),
+         .mad = disconnect_mad(ids.local, ids, d.connection->pair().config().dest_qpn)});
+  }
+  if (auto ran = run(); !ran) return ran;
+  for (std::size_t i = 0; i < connected.size(); ++i) {
+    const auto found = stats_.find(calls_[i].comm_id);
+    connected[i].answered = found != stats_.end();
+    if (connected[i].answered) connected[i].stats = found->second;
+    endpoint_.remove(calls_[i].qpn);
+    connected[i].connection = nullptr;
+  }
+  return {};
+}
+
+bool ActiveSide::all_done() const noexcept { return std::ranges::all_of(calls_, &Call::done); }
+
+Result<void> ActiveSide::run() {
+  const Instant give_up = nic::now() + config_.timeout;
+  while (!all_done() && !stop_.load(std::memory_order_relaxed)) {
+    const Instant now = nic::now();
+    if (now >= give_up) break;
+    for (Call& call : calls_) {
+      if (call.done || call.next > now) continue;
+      endpoint_.send_management(call.mad, config_.peer);
+      call.next = now + kBetween;
+    }
+    if (auto polled = endpoint_.poll(); !polled) return std::unexpected(polled.error());
+    if (refused_) {
+      return fail(fmt::format("{} refuses: {}", to_string(config_.peer.ip), *refused_),
+                  ExitCode::failed);
+    }
+  }
+  return {};
+}
+
+void ActiveSide::on_management(const roce::Frame& frame) {
+  const auto heading = read_heading(frame.payload);
+  if (!heading || sender_of(frame.envelope).ip != config_.peer.ip) return;
+  for (Call& call : calls_) {
+    if (call.comm_id == heading->ids.remote && !call.done) take(call, *heading, frame.payload);
+  }
+}
+
+void ActiveSide::take(Call& call, const CmHeading& heading, wire::Bytes mad) {
+  if (heading.message == CmMessage::rej) {
+    refused_ = read_refusal(mad);
+  } else if (heading.message == CmMessage::rep) {
+    const auto reply = read_reply(mad);
+    if (!reply) return;
+    call.reply = *reply;
+    call.done = true;
+  } else if (heading.message == CmMessage::drep) {
+    if (const auto stats = read_server_stats(data_of_pair(mad))) stats_[call.comm_id] = *stats;
+    call.done = true;
+  }
+}
+
+namespace {
+
+using wire::CmMessage;
+
+constexpr std::size_t kRemembered = 4096;  // ended connections whose wish may come again
+constexpr Duration kBetweenSweeps = std::chrono::seconds(1);
+
+wire::Psn first_psn_of(std::uint32_t qpn) noexcept { return wire::Psn{(qpn * 0x9e3779b1u) >> 8}; }
+
+transport::QpConfig qp_of(const ConnectRequest& request, const SessionParams& params,
+                          std::uint32_t qpn, const transport::DcqcnConfig& dcqcn) {
+  transport::QpConfig qp;
+  qp.transport = params.transport;
+  qp.mtu = request.mtu;
+  qp.qpn = qpn;
+  qp.dest_qpn = request.qp.qpn;
+  qp.send_psn = request.qp.first_psn;
+  qp.receive_psn = first_psn_of(qpn);
+  // An echo may be posted before the one before it is acknowledged: its ACK may have got lost.
+  constexpr std::uint32_t kSpare = 64;
+  qp.tx_depth = qp.max_outstanding_wqe = params.depth + kSpare;
+  qp.max_rd_atomic = std::max<std::uint32_t>(1, request.qp.initiator_depth);
+  qp.timeout = request.ack_timeout;
+  qp.retry_count = request.retry_count;
+  qp.rnr_retry = request.qp.rnr_retry;
+  if (params.selective_repeat) qp.recovery = transport::Recovery::selective_repeat;
+  qp.rate_control = params.rate_control;
+  qp.rate_bps = static_cast<double>(params.rate_bps);
+  qp.dcqcn = dcqcn;
+  qp.report_writes = true;
+  return qp;
+}
+
+}  // namespace
+
+PassiveSide::PassiveSide(Endpoint& endpoint, const Config& config)
+    : endpoint_(endpoint), config_(config) {
+  endpoint_.on_management = [this](const roce::Frame& frame) { on_management(frame); };
+}
+
+void PassiveSide::on_management(const roce::Frame& frame) {
+  const auto heading = read_heading(frame.payload);
+  if (!heading) return;
+  const OwnAddress peer = sender_of(frame.envelope);
+  if (heading->message == CmMessage::req) {
+    accept(frame.payload, *heading, peer);
+  } else if (heading->message == CmMessage::dreq || heading->message == CmMessage::rej) {
+    end(*heading, peer);
+  }
+}
+
+void PassiveSide::accept(wire::Bytes mad, const CmHeading& heading, const OwnAddress& peer) {
+  if (const auto known = connections_.find({peer.ip, heading.ids.local});
+      known != connections_.end()) {
+    return endpoint_.send_management(known->second.reply, peer);
+  }
+  const auto request = read_request(mad);
+  const std::string why = why_not(request);
+  if (!why.empty()) {
+    const CmIds ids{.local = 0, .remote = heading.ids.local};
+    return endpoint_.send_management(refusal_mad(heading.transaction, ids, why), peer);
+  }
+  open(*request, *read_session_params(request->data), heading.transaction, peer);
+}
+
+/// Empty when there is nothing against it; else a sentence for the person over there.
+std::string PassiveSide::why_not(const std::optional<ConnectRequest>& request) const {
+  if (!request) return "only RC and UC with rdma_cm's TCP port space are served here";
+  if (request->port != config_.port) {
+    return fmt::format("port {} is served here, not {}", config_.port, request->port);
+  }
+  const auto params = read_session_params(request->data);
+  if (!params) return "only roce-gen perf of the same version is served here";
+  if (params->transport == wire::Transport::ud && params->size > request->mtu) {
+    return fmt::format("a UD message of {} B doesn't fit the MTU of {} B", params->size,
+                       request->mtu);
+  }
+  if (memory_ + MemoryLayout::region(*params) > config_.memory) {
+    return fmt::format("--memory {} doesn't hold another {}",
+                       format_bytes(static_cast<double>(config_.memory)),
+                       format_bytes(static_cast<double>(MemoryLayout::region(*params))));
+  }
+  return {};
+}
+
+void PassiveSide::open(const ConnectRequest& request, const SessionParams& params,
+                       std::uint64_t transaction, const OwnAddress& peer) {
+  const std::uint32_t qpn = endpoint_.reserve_qpn();
+  const transport::QpConfig qp = qp_of(request, params, qpn, config_.dcqcn);
+  Connection& connection = endpoint_.add(qp, MemoryLayout::region(params), peer);
+  memory_ += connection.memory().size();
+  const MemoryLayout layout(qpn, params);
+  const bool reads = params.operation == wire::Operation::read_request;
+  const RemoteMemory remote{.va = reads ? layout.outbox() : layout.inbox(),
+                            .r_key = connection.memory().r_key()};
+  Served& served = connections_[{peer.ip, request.comm_id}];
+  served.qpn = qpn;
+  served.reply = to_mad(transaction, ConnectReply{.ids = {.local = qpn, .remote = request.comm_id},
+                                                  .qp = {.qpn = qpn, .first_psn = qp.receive_psn},
+                                                  .data = to_private_data(remote)});
+  served.service = std::make_unique<Service>(connection, params);
+  ++report_.connections;
+  endpoint_.send_management(served.reply, peer);
+}
+
+/// What ended before is told again: the answer may have got lost.
+void PassiveSide::end(const CmHeading& heading, const OwnAddress& peer) {
+  const PeerId id{peer.ip, heading.ids.local};
+  const auto served = connections_.find(id);
+  if (served != connections_.end()) {
+    const CmIds ids{.local = served->second.qpn, .remote = heading.ids.local};
+    if (dreps_.emplace(id, MadBytes{}).second) ended_.push_back(id);
+    dreps_[id] = to_mad(CmMessage::drep, heading.transaction, ids,
+                        to_private_data(served->second.service->stats()));
+    close(served, false);
+  }
+  while (ended_.size() > kRemembered) {
+    dreps_.erase(ended_.front());
+    ended_.pop_front();
+  }
+  const auto drep = dreps_.find(id);
+  if (heading.message == CmMessage::dreq && drep != dreps_.end()) {
+    endpoint_.send_management(drep->second, peer);
+  }
+}
+
+void PassiveSide::close(std::map<PeerId, Served>::iterator served, bool gone) {
+  const Service& service = *served->second.service;
+  Connection& connection = *endpoint_.find(served->second.qpn);
+  const ServerStats stats = service.stats();
+  report_.bytes += service.bytes();
+  report_.stats += stats;
+  report_.broken += connection.pair().broken() ? 1 : 0;
+  report_.gone += gone ? 1 : 0;
+  memory_ -= connection.memory().size();
+  endpoint_.remove(served->second.qpn);
+  connections_.erase(served);
+  if (connections_.empty()) sessions.push_back(std::exchange(report_, {}));
+}
+
+void PassiveSide::sweep(Instant now) {
+  if (now - swept_ < kBetweenSweeps) return;
+  swept_ = now;
+  for (auto served = connections_.begin(); served != connections_.end();) {
+    const auto next = std::next(served);
+    if (now - endpoint_.find(served->second.qpn)->heard() > config_.gone) close(served, true);
+    served = next;
+  }
+}
+
+void PassiveSide::finish() {
+  while (!connections_.empty()) close(connections_.begin(), true);
+}
+
+}  // namespace lw::gen

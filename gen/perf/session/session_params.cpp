@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/perf/session/session_params.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "wire/big_endian.h"
+
+namespace lw::gen {
+
+namespace {
+
+using transport::RateControl;
+using wire::Be16, wire::Be32, wire::Be64, wire::Be8;
+using wire::Operation, wire::Transport;
+
+constexpr std::uint32_t kMagic = 0x4c575046;  // LWPF
+constexpr std::uint8_t kVersion = 2;
+enum class Kind : std::uint8_t { params = 1, remote = 2, stats = 3 };
+
+struct Head {
+  Be32 magic{kMagic};
+  Be8 version{kVersion};
+  Be8 kind;
+};
+struct ParamsData {
+  Head head{.kind = Be8{static_cast<std::uint8_t>(Kind::params)}};
+  Be8 operation, flags;
+  Be32 size, slots, depth;
+  Be64 va;
+  Be32 r_key;
+  Be8 rate_control, transport;
+  Be16 reserved;
+  Be64 rate_bps;
+};
+struct MemoryData {
+  Head head{.kind = Be8{static_cast<std::uint8_t>(Kind::remote)}};
+  Be16 reserved;
+  Be64 va;
+  Be32 r_key;
+};
+struct StatsData {
+  Head head{.kind = Be8{static_cast<std::uint8_t>(Kind::stats)}};
+  Be16 reserved;
+  Be64 checked, wrong, duplicates, out_of_sequence, cnps, dropped;
+};
+constexpr std::uint8_t kImmediate = 1, kEcho = 2, kSelective = 4;
+
+template <class Data>
+PrivateData to_bytes(const Data& data) noexcept {
+  static_assert(sizeof(Data) <= std::tuple_size_v<PrivateData>);
+  PrivateData bytes{};
+  std::memcpy(bytes.data(), &data, sizeof data);
+  return bytes;
+}
+
+template <class Data>
+const Data* view_of(wire::Bytes bytes) noexcept {
+  const auto* data = wire::view<Data>(bytes);
+  return data != nullptr && data->head == Data{}.head ? data : nullptr;
+}
+
+bool operator==(const Head& a, const Head& b) noexcept {
+  return a.magic == b.magic && a.version == b.version && a.kind == b.kind;
+}
+
+bool is_ours(Operation operation) noexcept {
+  return operation == Operation::send || operation == Operation::write ||
+         operation == Operation::read_request || operation == Operation::fetch_add;
+}
+
+/// What the transport has; a UD message's size the responder holds against the MTU.
+bool is_carried(const SessionParams& params) noexcept {
+  if (params.transport == Transport::rc) return true;
+  if (params.echo || params.size < sizeof(std::uint64_t)) return false;
+  if (params.operation == Operation::send) {
+    return params.transport == Transport::uc || params.transport == Transport::ud;
+  }
+  return params.transport == Transport::uc && params.operation == Operation::write;
+}
+
+bool is_sound_rate(const SessionParams& params) noexcept {
+  return params.rate_control == RateControl::none ||
+         (params.rate_control <= RateControl::dcqcn && params.rate_bps > 0);
+}
+
+}  // namespace
+
+ServerStats& ServerStats::operator+=(const ServerStats& other) noexcept {
+  checked += other.checked;
+  wrong += other.wrong;
+  duplicates += other.duplicates;
+  out_of_sequence += other.out_of_sequence;
+  cnps += other.cnps;
+  dropped += other.dropped;
+  return *this;
+}
+
+PrivateData to_private_data(const SessionParams& params) noexcept {
+  ParamsData data;
+  data.operation.set(static_cast<std::uint8_t>(params.operation));
+  data.flags.set(static_cast<std::uint8_t>((params.immediate ? kImmediate : 0) |
+                                           (params.echo ? kEcho : 0) |
+                                           (params.selective_repeat ? kSelective : 0)));
+  data.size.set(params.size);
+  data.slots.set(params.slots);
+  data.depth.set(params.depth);
+  data.va.set(params.va);
+  data.r_key.set(params.r_key);
+  data.rate_control.set(static_cast<std::uint8_t>(params.rate_control));
+  data.transport.set(static_cast<std::uint8_t>(params.transport));
+  data.rate_bps.set(params.rate_bps);
+  return to_bytes(data);
+}
+
+PrivateData to_private_data(const RemoteMemory& remote) noexcept {
+  MemoryData data;
+  data.va.set(remote.va);
+  data.r_key.set(remote.r_key);
+  return to_bytes(data);
+}
+
+PrivateData to_private_data(const ServerStats& stats) noexcept {
+  StatsData data;
+  data.checked.set(stats.checked);
+  data.wrong.set(stats.wrong);
+  data.duplicates.set(stats.duplicates);
+  data.out_of_sequence.set(stats.out_of_sequence);
+  data.cnps.set(stats.cnps);
+  data.dropped.set(stats.dropped);
+  return to_bytes(data);
+}
+
+std::optional<SessionParams> read_session_params(wire::Bytes bytes) noexcept {
+  const auto* data = view_of<ParamsData>(bytes);
+  if (data == nullptr) return std::nullopt;
+  const SessionParams params{.transport = static_cast<Transport>(data->transport.get()),
+                             .operation = static_cast<Operation>(data->operation.get()),
+                             .immediate = (data->flags.get() & kImmediate) != 0,
+                             .echo = (data->flags.get() & kEcho) != 0,
+                             .size = data->size.get(),
+                             .slots = data->slots.get(),
+                             .depth = data->depth.get(),
+                             .va = data->va.get(),
+                             .r_key = data->r_key.get(),
+                             .rate_control = static_cast<RateControl>(data->rate_control.get()),
+                             .rate_bps = data->rate_bps.get(),
+                             .selective_repeat = (data->flags.get() & kSelective) != 0};
+  const bool sound = is_ours(params.operation) && params.size > 0 && params.slots > 0 &&
+                     params.depth > 0 && is_sound_rate(params) && is_carried(params);
+  return sound ? std::optional(params) : std::nullopt;
+}
+
+std::optional<RemoteMemory> read_remote_memory(wire::Bytes bytes) noexcept {
+  const auto* data = view_of<MemoryData>(bytes);
+  if (data == nullptr) return std::nullopt;
+  return RemoteMemory{.va = data->va.get(), .r_key = data->r_key.get()};
+}
+
+std::optional<ServerStats> read_server_stats(wire::Bytes bytes) noexcept {
+  const auto* data = view_of<StatsData>(bytes);
+  if (data == nullptr) return std::nullopt;
+  return ServerStats{.checked = data->checked.get(),
+                     .wrong = data->wrong.get(),
+                     .duplicates = data->duplicates.get(),
+                     .out_of_sequence = data->out_of_sequence.get(),
+                     .cnps = data->cnps.get(),
+                     .dropped = data->dropped.get()};
+}
+
+PayloadPattern::PayloadPattern(Side side, std::uint32_t size)
+    : head_(std::min<std::size_t>(size, 8)), pattern_(size - head_) {
+  // A linear congruential generator (Numerical Recipes); no two bytes near each other are alike
+  // by rule, so that a packet in another's place is seen.
+  std::uint32_t state = side == Side::client ? 1 : 2;
+  for (std::byte& b : pattern_) {
+    state = state * 1664525u + 1013904223u;
+    b = static_cast<std::byte>(state >> 24);
+  }
+}
+
+void PayloadPattern::number(wire::MutableBytes message, std::uint64_t number) const noexcept {
+  for (std::size_t i = head_; i-- > 0; number >>= 8) {
+    message[i] = static_cast<std::byte>(number & 0xff);
+  }
+}
+
+void PayloadPattern::write(wire::MutableBytes message, std::uint64_t number) const noexcept {
+  this->number(message, number);
+  std::ranges::copy(pattern_, message.begin() + static_cast<std::ptrdiff_t>(head_));
+}
+
+std::uint64_t PayloadPattern::number_of(wire::Bytes message) const noexcept {
+  std::uint64_t found = 0;
+  for (std::size_t i = 0; i < head_; ++i)
+    found = found << 8 | static_cast<std::uint8_t>(message[i]);
+  return found;
+}
+
+bool PayloadPattern::holds(wire::Bytes message, std::uint64_t number, std::uint64_t step,
+                           std::uint64_t most) const noexcept {
+  const std::uint64_t found = number_of(message);
+  const std::uint64_t mask = head_ == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * head_) - 1;
+  const std::uint64_t ahead = (found - number) & mask;
+  const bool numbered = ahead == 0 || (step > 0 && ahead <= most && ahead % step == 0);
+  return numbered && (pattern_.empty() ||
+                      std::memcmp(message.data() + head_, pattern_.data(), pattern_.size()) == 0);
+}
+
+}  // namespace lw::gen

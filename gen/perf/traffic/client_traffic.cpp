@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/perf/traffic/client_traffic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "nic/clock.h"
+
+namespace lw::gen {
+
+using transport::Completion;
+using wire::Operation;
+
+ClientConnection::ClientConnection(const Connected& connected)
+    : connection_(*connected.connection),
+      params_(connected.params),
+      remote_(connected.remote),
+      layout_(connection_.qpn(), params_),
+      sent_pattern_(Side::client, params_.size),
+      received_pattern_(Side::responder, params_.size) {
+  for (std::uint32_t slot = 0; slot < params_.slots; ++slot) {
+    sent_pattern_.write(memory(layout_.outbox(slot)), slot);
+  }
+}
+
+bool ClientConnection::post(Instant now) {
+  const transport::QueuePair& pair = connection_.pair();
+  // A message that still waits keeps its place as it is.
+  if (pair.requester().posted() >= pair.config().tx_depth) return false;
+  const std::uint64_t n = posted_;
+  // Where messages may be lost, nobody could tell which one a place has: all go to the first.
+  const std::uint64_t offset = params_.lossy() ? 0 : layout_.inbox(n) - layout_.inbox();
+  const bool atomic = params_.operation == Operation::fetch_add;
+  const bool read = params_.operation == Operation::read_request;
+  if (carries()) sent_pattern_.number(memory(layout_.outbox(n)), n);
+  // An old answer mustn't pass for a new one; unless another is on its way to the same place.
+  if (read && params_.slots >= params_.depth)
+    received_pattern_.number(memory(layout_.inbox(n)), ~n);
+  const bool taken =
+      connection_.pair().post({.id = n,
+                               .operation = params_.operation,
+                               .immediate = params_.immediate,
+                               .length = params_.size,
+                               .word = static_cast<std::uint32_t>(n),
+                               .dest_qp = connection_.pair().config().dest_qpn,
+                               .local_va = carries() ? layout_.outbox(n) : layout_.inbox(n),
+                               .remote_va = atomic ? remote_.va : remote_.va + offset,
+                               .r_key = remote_.r_key,
+                               .swap_add = 1},
+                              now);
+  if (taken) ++posted_;
+  return taken;
+}
+
+void ClientConnection::post_read_back(Instant now) {
+  const std::uint64_t n = posted_ - 1;
+  sent_pattern_.number(memory(layout_.inbox(n)), ~n);  // an old answer mustn't pass for a new one
+  connection_.pair().post({.id = n,
+                           .operation = Operation::read_request,
+                           .length = params_.size,
+                           .local_va = layout_.inbox(n),
+                           .remote_va = remote_.va + (layout_.inbox(n) - layout_.inbox()),
+                           .r_key = remote_.r_key},
+                          now);
+}
+
+void ClientConnection::post_receive() { connection_.pair().post(layout_.receive(0)); }
+
+bool ClientConnection::right(const Completion& done) {
+  if (params_.operation == Operation::fetch_add) return done.original == done.id;
+  if (params_.operation != Operation::read_request) return true;
+  return received_pattern_.holds(memory(layout_.inbox(done.id)), done.id % params_.slots);
+}
+
+bool ClientConnection::right_read_back(const Completion& done) {
+  return sent_pattern_.holds(memory(layout_.inbox(done.id)), done.id);
+}
+
+bool ClientConnection::right_echo(const Completion& arrival, std::uint64_t n) {
+  return arrival.length == params_.size && received_pattern_.holds(memory(layout_.inbox(n)), n);
+}
+
+using transport::Completion;
+using transport::Status;
+
+void BandwidthTraffic::start() {
+  start_ = nic::now();
+  if (duration_ > Duration{}) until_ = start_ + duration_;
+  for (const auto& client : connections_) {
+    while (may_post(*client, start_) && client->post(start_)) {
+    }
+  }
+}
+
+void BandwidthTraffic::on_completion(Connection& connection, const Completion& done) {
+  if (done.arrival) return;
+  if (done.status != Status::success) {
+    ++result.bandwidth.failed;
+    return;
+  }
+  ClientConnection& client = connection_of(connection);
+  if (!client.right(done)) ++result.wrong;
+  ++completed_;
+  result.bandwidth.bytes += done.length;
+  const Instant now = nic::now();
+  result.bandwidth.elapsed = now - start_;
+  note_half(now);
+  if (may_post(client, now)) client.post(now);
+}
+
+void BandwidthTraffic::finish() {
+  result.bandwidth.messages = completed_;
+  const auto ns = static_cast<double>(result.bandwidth.elapsed.count());
+  if (ns > 0) result.bandwidth.average_bps = static_cast<double>(result.bandwidth.bytes) * 8e9 / ns;
+  const auto second_half =
+      static_cast<double>((start_ + result.bandwidth.elapsed - half_at_).count());
+  if (half_at_ != Instant{} && second_half > 0 && result.bandwidth.failed == 0) {
+    result.bandwidth.steady_bps =
+        static_cast<double>(result.bandwidth.bytes - half_bytes_) * 8e9 / second_half;
+  }
+  for (const auto& client : connections_) {
+    const auto& counters = client->connection().pair().requester().counters();
+    result.bandwidth.packets += counters.packets;
+    result.bandwidth.retransmitted += counters.retransmitted;
+    result.bandwidth.timeouts += counters.timeouts;
+    result.bandwidth.cnps += client->connection().pair().cnps_sent();
+  }
+}
+
+void BandwidthTraffic::note_half(Instant now) noexcept {
+  if (half_at_ != Instant{}) return;
+  const bool half =
+      until_ ? now >= start_ + duration_ / 2 : completed_ == (each_ * connections_.size() + 1) / 2;
+  if (!half) return;
+  half_at_ = now;
+  half_bytes_ = result.bandwidth.bytes;
+}
+
+using transport::Completion;
+using transport::Status;
+
+void LatencyTraffic::start() {
+  if (client().carries() && client().takes_receive()) client().post_receive();
+  ping();
+}
+
+void LatencyTraffic::on_completion(Connection& /*connection*/, const Completion& done) {
+  if (done.status != Status::success) return note_failure();
+  if (done.arrival != client().carries()) return;  // a ping-pong's own completion is no answer
+  const Duration round_trip = since_post();
+  const bool right =
+      done.arrival ? client().right_echo(done, client().posted() - 1) : client().right(done);
+  if (done.arrival && client().takes_receive()) client().post_receive();
+  count(right, done.arrival ? round_trip / 2 : round_trip);
+}
+
+void LatencyTraffic::note_failure() noexcept {
+  ++result.latency.failed;
+  ++result.bandwidth.failed;
+}
+
+void LatencyTraffic::count(bool right, Duration latency) {
+  if (!right) ++result.wrong;
+  const std::int64_t ns = latency.count();
+  result.latency.ns.add(ns);
+  sum_ += static_cast<double>(ns);
+  squares_ += static_cast<double>(ns) * static_cast<double>(ns);
+  ++completed_;
+  if (completed_ < each_) ping();
+}
+
+void LatencyTraffic::finish() {
+  const auto n = static_cast<double>(result.latency.ns.count());
+  if (n > 0) {
+    const double mean = sum_ / n;
+    result.latency.deviation_ns = std::sqrt(std::max(0.0, squares_ / n - mean * mean));
+  }
+}
+
+void LatencyTraffic::ping() {
+  posted_at_ = nic::now();
+  client().post(posted_at_);
+}
+
+using transport::Completion;
+using transport::Status;
+
+void ReadBackTraffic::on_completion(Connection& /*connection*/, const Completion& done) {
+  if (done.status != Status::success) return note_failure();
+  if (done.operation != wire::Operation::read_request) return;
+  count(client().right_read_back(done), since_post() / 2);
+}
+
+void ReadBackTraffic::ping() {
+  LatencyTraffic::ping();
+  client().post_read_back(nic::now());
+}
+
+}  // namespace lw::gen

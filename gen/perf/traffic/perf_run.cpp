@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/perf/traffic/perf_run.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "gen/perf/traffic/client_traffic.h"
+#include "nic/clock.h"
+
+namespace lw::gen {
+
+using wire::Operation;
+
+namespace {
+
+/// perftest's client in real time: connects, moves `iterations` messages on each QP, hangs up.
+class PerfClient {
+ public:
+  /// `endpoint`, `stop` (ends a run early) and `series` outlive it.
+  PerfClient(Endpoint& endpoint, const ActiveSide::Config& peer, const std::atomic<bool>& stop,
+             PerfSeries& series)
+      : endpoint_(endpoint), side_(endpoint, peer, stop), stop_(stop), series_(series) {}
+
+  /// As many on their way as the windows of `config` allow. iterations at least 1.
+  Result<ClientResult> bandwidth(const sim::PerfConfig& config);
+  /// One at a time on one QP: SEND and WRITE as ping-pongs, READ and atomic as they are; with
+  /// `read_back` a WRITE and the READ that brings it back.
+  Result<ClientResult> latency(const sim::PerfConfig& config);
+
+ private:
+  template <class Kind>
+  Result<void> move(Kind& traffic);
+  template <class Kind>
+  Result<ClientResult> run(const sim::PerfConfig& config, const SessionParams& params);
+
+  Endpoint& endpoint_;
+  ActiveSide side_;
+  const std::atomic<bool>& stop_;
+  PerfSeries& series_;
+};
+
+/// Parameters for one connection: as deep as the send window; as many slots as fit an inbox of
+/// 16 MiB, at least one.
+SessionParams session_params_of(const sim::PerfConfig& config, bool echo) noexcept {
+  constexpr std::uint64_t kInbox = 16u << 20;
+  SessionParams params{
+      .transport = config.qp.transport,
+      .operation = config.operation,
+      .immediate = config.immediate,
+      .echo = echo,
+      .size = config.operation == Operation::fetch_add ? 8 : config.size,
+      .rate_control = config.qp.rate_control,
+      .rate_bps = static_cast<std::uint64_t>(config.qp.rate_bps),
+      .selective_repeat = config.qp.recovery == transport::Recovery::selective_repeat};
+  params.depth = std::min(config.qp.tx_depth, config.qp.max_outstanding_wqe);
+  if (config.operation == Operation::fetch_add) return params;
+  const std::uint64_t fit = std::max<std::uint64_t>(1, kInbox / params.size);
+  params.slots = static_cast<std::uint32_t>(std::min<std::uint64_t>(params.depth, fit));
+  return params;
+}
+
+template <class Kind>
+Result<void> PerfClient::move(Kind& traffic) {
+  constexpr Duration kTimeout = std::chrono::seconds(60);
+  std::uint64_t completed = 0;
+  Instant progressed = nic::now();
+  while (!traffic.done() && !stop_.load(std::memory_order_relaxed)) {
+    const auto polled = endpoint_.poll();
+    if (!polled) return std::unexpected(polled.error());
+    traffic.sample(series_);
+    if (*polled) continue;
+    const Instant now = nic::now();
+    if (traffic.completed() != completed) {
+      completed = traffic.completed();
+      progressed = now;
+    } else if (now - progressed > kTimeout) {
+      return fail(fmt::format("no message was done for {}: is the responder still there?",
+                              format_duration(kTimeout)),
+                  ExitCode::failed);
+    }
+  }
+  return {};
+}
+
+template <class Kind>
+Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const SessionParams& params) {
+  transport::QpConfig qp = config.qp;
+  // So that a place isn't written again before what it holds is out.
+  if (params.lossy()) qp.tx_depth = std::min(qp.tx_depth, params.slots);
+  auto connected = side_.connect(params, qp, config.qps);
+  if (!connected) return std::unexpected(connected.error());
+  Kind traffic(config, *connected);
+  traffic.start();
+  if (auto moved = move(traffic); !moved) return std::unexpected(moved.error());
+  traffic.finish();
+  if (auto disconnected = side_.disconnect(*connected); !disconnected)
+    return std::unexpected(disconnected.error());
+  ClientResult result = std::move(traffic.result);
+  result.peer_answered = std::ranges::all_of(*connected, &Connected::answered);
+  result.transport = params.transport;
+  for (const Connected& d : *connected) result.peer += d.stats;
+  return result;
+}
+
+Result<ClientResult> PerfClient::bandwidth(const sim::PerfConfig& config) {
+  return run<BandwidthTraffic>(config, session_params_of(config, false));
+}
+
+Result<ClientResult> PerfClient::latency(const sim::PerfConfig& config) {
+  sim::PerfConfig one = config;
+  one.qps = 1;
+  if (config.read_back) one.qp.tx_depth = std::max(one.qp.tx_depth, 2u);
+  const bool carries = config.operation == Operation::send || config.operation == Operation::write;
+  const bool echo = carries && !config.read_back;
+  SessionParams params = session_params_of(one, echo);
+  params.depth = params.slots = 1;
+  return config.read_back ? run<ReadBackTraffic>(one, params) : run<LatencyTraffic>(one, params);
+}
+
+Result<OwnAddress> find_peer(const PeerOptions& peer, const wire::IpAddress& ip, FramePort& port,
+                             Duration timeout, const std::atomic<bool>& stop) {
+  const auto mac =
+      peer.mac.empty() ? port.resolve(ip, timeout, stop) : read_mac("--peer-mac", peer.mac);
+  if (!mac) return std::unexpected(mac.error());
+  return OwnAddress{*mac, ip};
+}
+
+PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, const PeerOptions& peer,
+                       const FramePortCounters& port) {
+  PerfOutcome outcome{.bandwidth = std::move(result.bandwidth),
+                      .latency = std::move(result.latency),
+                      .wrong = result.wrong + result.peer.wrong,
+                      .where = {}};
+  outcome.where = {{"port", options.port},
+                   {"peer", peer.ip},
+                   {"transport", wire::name_of(result.transport)},
+                   {"wrong", result.wrong},
+                   {"bad_icrc", port.bad_icrc},
+                   {"frames_not_sent", port.not_sent}};
+  outcome.bandwidth.cnps += result.peer.cnps;
+  if (!result.peer_answered) return outcome;
+  outcome.where["responder"] = {{"checked", result.peer.checked},
+                                {"wrong", result.peer.wrong},
+                                {"duplicates", result.peer.duplicates},
+                                {"out_of_sequence", result.peer.out_of_sequence},
+                                {"cnps", result.peer.cnps}};
+  if (result.transport == wire::Transport::rc) return outcome;
+  const std::uint64_t sent = outcome.bandwidth.messages;
+  outcome.where["responder"]["dropped"] = result.peer.dropped;
+  outcome.lost_messages = sent - std::min(sent, result.peer.checked - result.peer.duplicates);
+  return outcome;
+}
+
+/// A rate to begin with, where one is wanted and none was given: the link's.
+Result<sim::PerfConfig> with_rate(sim::PerfConfig config, const EndpointContext& context,
+                                  const std::string& port) {
+  if (config.qp.rate_control == transport::RateControl::none || config.qp.rate_bps > 0) {
+    return config;
+  }
+  const auto link = context.link_bps();
+  if (!link) {
+    return fail(
+        fmt::format("--rate-control: the port `{}` knows of no rate of its own to begin "
+                    "with: give one, such as --qp-rate 1Gb/s",
+                    port));
+  }
+  config.qp.rate_bps = *link;
+  return config;
+}
+
+/// User's and system's, of this process.
+Duration cpu_time() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + Duration{time.tv_nsec};
+}
+
+}  // namespace
+
+Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions& peer, bool latency,
+                              PerfSeries& series, const std::atomic<bool>& stop,
+                              const std::function<Result<void>(const PerfMeasure&)>& run) {
+  const auto ip = read_ip("--peer", peer.ip);
+  if (!ip) return std::unexpected(ip.error());
+  const auto own = address_of(options, 1, *ip);
+  if (!own) return std::unexpected(own.error());
+  auto context = EndpointContext::open(options, *own);
+  if (!context) return std::unexpected(context.error());
+  FramePort& port = (*context)->port();
+  if (auto up = (*context)->wait_link(options.wait, stop); !up) return up;
+  const auto found = find_peer(peer, *ip, port, options.wait, stop);
+  if (!found) return std::unexpected(found.error());
+  PerfClient client((*context)->endpoint(),
+                    {.peer = *found, .port = options.service, .timeout = options.wait}, stop,
+                    series);
+  const auto measure = [&](const sim::PerfConfig& asked) -> Result<PerfOutcome> {
+    const auto config = with_rate(asked, **context, options.port);
+    if (!config) return std::unexpected(config.error());
+    const Duration worked = cpu_time();
+    const Instant began = nic::now();
+    auto result = latency ? client.latency(*config) : client.bandwidth(*config);
+    if (!result) return std::unexpected(result.error());
+    const Duration took = nic::now() - began;
+    PerfOutcome outcome = outcome_of(std::move(*result), options, peer, port.counters());
+    outcome.cpu_share =
+        static_cast<double>((cpu_time() - worked).count()) / static_cast<double>(took.count());
+    return outcome;
+  };
+  if (auto ran = run(measure); !ran) return ran;
+  return (*context)->close();
+}
+
+}  // namespace lw::gen
