@@ -13,24 +13,24 @@
 
 namespace lw::dissect {
 
-/// A frame of a capture, opened. Valid until the next one is asked for.
+/// A frame of a capture and its layers. Valid until the next FrameSource::next().
 struct CapturedFrame {
   std::uint64_t number = 0;  // from 1, as Wireshark counts; filters leave gaps
   capture::Record record;
-  roce::Envelope envelope;  // empty where the link type is none of ours
+  roce::Envelope envelope;  // empty where the link type is unsupported
 };
 
-/// The frames of a capture file that pass a filter. All commands read their input through it.
+/// Reads the frames of a capture file that pass a filter. The input of all commands.
 class FrameSource {
  public:
-  /// `filter` is libpcap's language; empty: everything. A bad one is a usage error in libpcap's
-  /// words, with a hint where it looks like one of Wireshark's.
+  /// `filter` has libpcap's syntax; empty: all frames. A bad one is a usage error with libpcap's
+  /// message, and a hint where it looks like a display filter of Wireshark.
   static Result<FrameSource> open(const std::string& path, const std::string& filter = {});
 
-  /// Reader::next() of the frames that pass.
+  /// Like Reader::next(), for the frames that pass.
   std::expected<std::optional<CapturedFrame>, Error> next();
 
-  /// Frames so far of a link type that we can't open.
+  /// Number of frames so far whose link type is unsupported.
   [[nodiscard]] std::uint64_t unopened() const noexcept { return unopened_; }
   [[nodiscard]] const capture::Reader& reader() const noexcept { return reader_; }
 
@@ -43,13 +43,12 @@ class FrameSource {
 
   capture::Reader reader_;
   std::string filter_;
-  std::map<int, capture::Filter> filters_;  // one a link type, compiled when it is met
+  std::map<int, capture::Filter> filters_;  // by link type
   std::unique_ptr<Progress> progress_;
   std::uint64_t number_ = 0, unopened_ = 0;
 };
 
-/// Why `expression` may have been refused: a hint for those who think in Wireshark's display
-/// filters; empty where it doesn't look like one.
+/// A hint for an `expression` that looks like a display filter of Wireshark; else empty.
 std::string display_filter_hint(const std::string& expression);
 
 }  // namespace lw::dissect

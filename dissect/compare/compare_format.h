@@ -8,16 +8,16 @@
 
 namespace lw::dissect {
 
-/// What the path was asked to do, to hold the measured against.
+/// Delay and loss that the path should have.
 struct Asked {
   std::optional<Duration> delay;
   std::optional<double> loss;  // a probability
 };
 
-/// For people.
+/// Text.
 std::string comparison_text(const CapturePoint& near, const CapturePoint& far,
                             const Comparison& comparison, const Asked& asked);
-/// The same as one JSON line.
+/// One JSON line.
 std::string comparison_json(const CapturePoint& near, const CapturePoint& far,
                             const Comparison& comparison, const Asked& asked);
 

@@ -9,16 +9,17 @@
 namespace lw::dissect {
 namespace {
 
-using Sightings = std::span<const Sighting>;
+using Records = std::span<const CaptureRecord>;
 
-std::vector<Sighting> by_identity(const CapturePoint& point) {
-  std::vector<Sighting> sorted = point.sightings;
-  std::ranges::sort(sorted, {}, [](const Sighting& s) { return std::tuple(s.identity, s.order); });
+std::vector<CaptureRecord> by_identity(const CapturePoint& point) {
+  std::vector<CaptureRecord> sorted = point.records;
+  std::ranges::sort(sorted, {},
+                    [](const CaptureRecord& s) { return std::tuple(s.identity, s.order); });
   return sorted;
 }
 
-/// One flow's frames that found no partner: of a frame that the other point never saw, and copies
-/// beyond those that the other point saw.
+/// A flow's frames without a match: those that the other point never saw (`alone`), and more copies
+/// than the other point saw (`excess`).
 struct Unmatched {
   std::uint64_t alone = 0, alone_bad = 0, excess = 0;
 };
@@ -27,21 +28,21 @@ struct Unmatched {
 struct Match {
   std::uint32_t near_order, far_order;
   std::uint32_t flow;
-  bool usable;  // its delay is certain
+  bool usable;  // the delay is certain
   std::int64_t far_minus_near_ns;
 };
 
-struct FlowTally {
+struct FlowCounters {
   std::uint64_t near = 0, far = 0;
   Unmatched near_only, far_only;
-  std::int64_t later_at_far = 0;  // matches that were, less those that weren't
+  std::int64_t later_at_far = 0;  // number of matches later at far, minus the others
 };
 
 class Matcher {
  public:
-  explicit Matcher(std::size_t flows) : tallies_(flows) {}
+  explicit Matcher(std::size_t flows) : counters_(flows) {}
 
-  void run(Sightings near, Sightings far) {
+  void run(Records near, Records far) {
     while (!near.empty() || !far.empty()) {
       const bool take_near = far.empty() || (!near.empty() && near[0].identity <= far[0].identity);
       const Identity& identity = take_near ? near[0].identity : far[0].identity;
@@ -49,41 +50,41 @@ class Matcher {
     }
   }
 
-  std::vector<FlowTally> tallies_;
+  std::vector<FlowCounters> counters_;
   std::vector<Match> matches_;
 
  private:
-  /// Cuts the sightings of `identity` off the front.
-  static Sightings split(Sightings& rest, const Identity& identity) {
+  /// Cuts the records of `identity` off the front.
+  static Records split(Records& rest, const Identity& identity) {
     std::size_t count = 0;
     while (count < rest.size() && rest[count].identity == identity) ++count;
-    const Sightings group = rest.first(count);
+    const Records group = rest.first(count);
     rest = rest.subspan(count);
     return group;
   }
 
-  void match_group(Sightings near, Sightings far) {
-    FlowTally& tally = tallies_[near.empty() ? far[0].flow : near[0].flow];
-    tally.near += near.size();
-    tally.far += far.size();
-    if (far.empty()) return add_alone(tally.near_only, near);
-    if (near.empty()) return add_alone(tally.far_only, far);
+  void match_group(Records near, Records far) {
+    FlowCounters& counters = counters_[near.empty() ? far[0].flow : near[0].flow];
+    counters.near += near.size();
+    counters.far += far.size();
+    if (far.empty()) return add_alone(counters.near_only, near);
+    if (near.empty()) return add_alone(counters.far_only, far);
     const std::size_t both = std::min(near.size(), far.size());
-    tally.near_only.excess += near.size() - both;
-    tally.far_only.excess += far.size() - both;
-    // Of two equal frames of which one was lost there is no telling which one arrived.
+    counters.near_only.excess += near.size() - both;
+    counters.far_only.excess += far.size() - both;
+    // Of two equal frames of which one was lost, it is unknown which one arrived.
     const bool usable = near.size() == far.size();
     for (std::size_t k = 0; k < both; ++k) {
       const std::int64_t delta = far[k].stamp_ns - near[k].stamp_ns;
-      tally.later_at_far += delta >= 0 ? 1 : -1;
+      counters.later_at_far += delta >= 0 ? 1 : -1;
       matches_.push_back({near[k].order, far[k].order, near[k].flow, usable, delta});
     }
   }
 
-  static void add_alone(Unmatched& unmatched, Sightings frames) {
+  static void add_alone(Unmatched& unmatched, Records frames) {
     unmatched.alone += frames.size();
     unmatched.alone_bad += static_cast<std::uint64_t>(
-        std::ranges::count_if(frames, [](const Sighting& s) { return s.bad_icrc; }));
+        std::ranges::count_if(frames, [](const CaptureRecord& s) { return s.bad_icrc; }));
   }
 };
 
@@ -97,9 +98,9 @@ void add_flow(DirectionResult& result, std::uint64_t sent, std::uint64_t receive
   result.duplicated += at_receiver.excess;
 }
 
-bool goes_far(const FlowTally& tally) noexcept { return tally.later_at_far >= 0; }
+bool goes_far(const FlowCounters& counters) noexcept { return counters.later_at_far >= 0; }
 
-/// Delays and order of one direction's matches, which are in the order of arrival.
+/// Collects delays and order of one direction's matches, added in the order of arrival.
 class Arrivals {
  public:
   explicit Arrivals(DirectionResult& result) : result_(result) {}
@@ -135,7 +136,7 @@ void Delays::sort() { std::ranges::sort(sorted_); }
 
 double Delays::mean() const noexcept {
   if (sorted_.empty()) return 0;
-  // From the shortest, so that a double's digits go to what differs.
+  // Relative to the shortest, to keep a double's precision for the differences.
   double sum = 0;
   for (const std::int64_t ns : sorted_) sum += static_cast<double>(ns - sorted_.front());
   return static_cast<double>(sorted_.front()) + sum / static_cast<double>(sorted_.size());
@@ -151,7 +152,7 @@ Comparison compare_points(const CapturePoint& near, const CapturePoint& far, std
   Matcher matcher(flows);
   matcher.run(by_identity(near), by_identity(far));
   Comparison comparison;
-  for (const FlowTally& t : matcher.tallies_) {
+  for (const FlowCounters& t : matcher.counters_) {
     if (goes_far(t)) {
       add_flow(comparison.near_to_far, t.near, t.far, t.near_only, t.far_only);
     } else {
@@ -161,11 +162,12 @@ Comparison compare_points(const CapturePoint& near, const CapturePoint& far, std
   Arrivals at_far(comparison.near_to_far), at_near(comparison.far_to_near);
   std::ranges::sort(matcher.matches_, {}, &Match::far_order);
   for (const Match& m : matcher.matches_) {
-    if (goes_far(matcher.tallies_[m.flow])) at_far.add(m.near_order, m.far_minus_near_ns, m.usable);
+    if (goes_far(matcher.counters_[m.flow]))
+      at_far.add(m.near_order, m.far_minus_near_ns, m.usable);
   }
   std::ranges::sort(matcher.matches_, {}, &Match::near_order);
   for (const Match& m : matcher.matches_) {
-    if (!goes_far(matcher.tallies_[m.flow])) {
+    if (!goes_far(matcher.counters_[m.flow])) {
       at_near.add(m.far_order, -m.far_minus_near_ns, m.usable);
     }
   }

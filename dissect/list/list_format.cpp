@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "dissect/list/words.h"
 #include "report/json_line.h"
 
 namespace lw::dissect {
@@ -14,17 +13,7 @@ void append(fmt::memory_buffer& out, std::string_view text) {
   out.append(text.data(), text.data() + text.size());
 }
 
-void append_json_value(fmt::memory_buffer& out, const Field& field) {
-  if (const auto* number = std::get_if<std::uint64_t>(&field.value)) {
-    fmt::format_to(std::back_inserter(out), "{}", *number);
-  } else if (std::holds_alternative<Hex>(field.value)) {
-    fmt::format_to(std::back_inserter(out), "\"{}\"", to_string(field));
-  } else {
-    append(out, report::json_string(std::get<std::string>(field.value)));
-  }
-}
-
-/// Quoted where it must be. (RFC 4180, 2)
+/// Quoted where necessary. (RFC 4180, 2)
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -32,7 +21,7 @@ std::string csv_cell(const std::string& text) {
   return quoted + '"';
 }
 
-/// "-0.000001000" for a frame that the file holds behind a later one.
+/// "0.000001000"; negative for a frame earlier than the first one of the file.
 std::string seconds_text(Duration since) {
   constexpr std::int64_t kNsPerSecond = 1'000'000'000;
   const std::int64_t ns = since.count();
@@ -48,15 +37,35 @@ std::string address_or_mac(const roce::Envelope& envelope, bool source) {
   return address;
 }
 
+std::string icrc_remark(const Dissection& dissection) {
+  if (dissection.icrc != roce::IcrcVerdict::bad) return {};
+  const auto place = roce::expected_icrc(dissection.captured.envelope);
+  const auto found = wire::view_at<wire::Be32>(dissection.captured.record.bytes, place->offset);
+  return fmt::format("ICRC BAD: expected {:08x}, found {:08x}", __builtin_bswap32(place->expected),
+                     found->get());
+}
+
+/// The frame in one line, whatever its protocol.
+std::string text_of(const Dissection& dissection) {
+  if (dissection.frame) return roce::describe(*dissection.frame, icrc_remark(dissection));
+  const CapturedFrame& captured = dissection.captured;
+  if (dissection.icrc == roce::IcrcVerdict::not_roce) {
+    return fmt::format("{}, {} bytes", roce::protocol_of(captured.envelope),
+                       captured.record.wire_length);
+  }
+  return fmt::format("RoCE (no BTH), {} bytes  {}", captured.record.wire_length,
+                     roce::to_string(dissection.frame.error()));
+}
+
 }  // namespace
 
 void JsonList::frame(fmt::memory_buffer& out, const Dissection& dissection) {
   fields_.clear();
-  append_fields(fields_, dissection);
+  add_fields(fields_, dissection);
   char separator = '{';
-  for (const Field& field : fields_) {
+  for (const roce::NamedField& field : fields_) {
     fmt::format_to(std::back_inserter(out), "{}\"{}\":", separator, field.name);
-    append_json_value(out, field);
+    append(out, field.number ? field.value : report::json_string(field.value));
     separator = ',';
   }
   append(out, "}\n");
@@ -68,7 +77,7 @@ void CsvList::begin(fmt::memory_buffer& out) {
 
 void CsvList::frame(fmt::memory_buffer& out, const Dissection& dissection) {
   fields_.clear();
-  append_fields(fields_, dissection);
+  add_fields(fields_, dissection);
   // Columns and fields come in the same order, so one pass over both is enough.
   auto field = fields_.begin();
   bool first = true;
@@ -76,9 +85,9 @@ void CsvList::frame(fmt::memory_buffer& out, const Dissection& dissection) {
     if (!first) append(out, ",");
     first = false;
     const auto found =
-        std::find_if(field, fields_.end(), [&](const Field& f) { return f.name == column; });
+        std::find_if(field, fields_.end(), [&](const auto& f) { return f.name == column; });
     if (found == fields_.end()) continue;
-    append(out, csv_cell(to_string(*found)));
+    append(out, csv_cell(found->value));
     field = std::next(found);
   }
   append(out, "\n");
@@ -94,15 +103,7 @@ void TextList::frame(fmt::memory_buffer& out, const Dissection& dissection) {
   std::string line = fmt::format("{:>6}  {:>13}  {:<{}} > {:<{}}  ", captured.number,
                                  seconds_text(captured.record.stamp - *first_), source,
                                  source_width_, destination, destination_width_);
-  if (dissection.frame) {
-    const wire::Bth& bth = *dissection.frame->bth;
-    line += fmt::format("{:<21} qp {:#08x} psn {:<8}  ", kind_of(dissection), bth.dest_qp.get(),
-                        bth.psn().value());
-  } else {
-    line += fmt::format("{}, {} bytes  ", kind_of(dissection), captured.record.wire_length);
-  }
-  line += details_of(dissection);
-  line.erase(line.find_last_not_of(' ') + 1);
+  line += text_of(dissection);
   append(out, line);
   append(out, "\n");
 }

@@ -9,7 +9,7 @@
 
 namespace lw::dissect {
 
-/// How `list` shows frames: appends whole lines to a buffer.
+/// An output format of `list`: appends whole lines to a buffer.
 class ListFormat {
  public:
   virtual ~ListFormat() = default;
@@ -17,27 +17,27 @@ class ListFormat {
   virtual void frame(fmt::memory_buffer& out, const Dissection& dissection) = 0;
 };
 
-/// A JSON object a line, with every field that the frame has.
+/// A JSON object a line, with all fields of the frame.
 class JsonList : public ListFormat {
  public:
   void frame(fmt::memory_buffer& out, const Dissection& dissection) override;
 
  private:
-  FieldList fields_;
+  roce::FieldList fields_;
 };
 
-/// csv_columns(), RFC 4180.
+/// The fields of csv_columns(), as RFC 4180 has it.
 class CsvList : public ListFormat {
  public:
   void begin(fmt::memory_buffer& out) override;
   void frame(fmt::memory_buffer& out, const Dissection& dissection) override;
 
  private:
-  FieldList fields_;
+  roce::FieldList fields_;
 };
 
-/// For people: number, seconds since the first frame, addresses, opcode, QP, PSN, the rest in
-/// words. Address columns grow with the longest so far.
+/// Text: number, seconds since the first frame, addresses, and the frame in one line. Address
+/// columns grow with the longest address so far.
 class TextList : public ListFormat {
  public:
   void frame(fmt::memory_buffer& out, const Dissection& dissection) override;

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "dissect/list/words.h"
-
 namespace lw::dissect {
 namespace {
 
@@ -21,10 +19,10 @@ std::string vlan_text(const roce::Envelope& envelope) {
   return text;
 }
 
-/// Ports would make a row of every connection.
-std::string other_name(const Dissection& dissection) {
-  const std::string kind = kind_of(dissection);
-  return kind.starts_with("UDP") ? "UDP" : kind;
+/// UDP without ports: a row for each connection would be too many.
+std::string other_name(const roce::Envelope& envelope) {
+  const std::string protocol = roce::protocol_of(envelope);
+  return protocol.starts_with("UDP") ? "UDP" : protocol;
 }
 
 }  // namespace
@@ -59,7 +57,7 @@ void Overview::add(const Dissection& dissection) {
   last = last ? std::max(*last, record.stamp) : record.stamp;
   if (envelope.vlan_count > 0) grow(vlans[vlan_text(envelope)], record.wire_length);
   if (dissection.icrc == roce::IcrcVerdict::not_roce) {
-    grow(others[other_name(dissection)], record.wire_length);
+    grow(others[other_name(envelope)], record.wire_length);
   } else {
     add_roce(envelope, dissection);
   }

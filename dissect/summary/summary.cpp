@@ -6,10 +6,144 @@
 #include "core/quantity.h"
 #include "dissect/command.h"
 #include "dissect/summary/overview.h"
-#include "dissect/summary/summary_format.h"
+#include "report/json_line.h"
+#include "report/table.h"
 
 namespace lw::dissect {
 namespace {
+
+using report::Align;
+using report::Json;
+using report::Table;
+
+std::string text_of(std::uint64_t number) { return fmt::format("{}", number); }
+
+Duration span_of(const Overview& overview) {
+  return overview.first ? *overview.last - *overview.first : Duration{};
+}
+
+std::string heading(const std::string& file, const Overview& o) {
+  std::string text =
+      fmt::format("{}: {} frames, {}, over {}\n", file, o.all.frames,
+                  format_bytes(static_cast<double>(o.all.bytes)), format_duration(span_of(o)));
+  text += fmt::format("RoCE: {} frames, {}", o.roce.frames,
+                      format_bytes(static_cast<double>(o.roce.bytes)));
+  if (o.cut > 0) text += fmt::format("; {} cut by the capture", o.cut);
+  if (o.fragments > 0) text += fmt::format("; {} IP fragments", o.fragments);
+  return text + "\n";
+}
+
+/// "name  frames  bytes" for each row; nothing without rows.
+template <class Map, class Name>
+std::string counts_text(const char* title, const Map& rows, Name name) {
+  if (rows.empty()) return {};
+  Table table({{title}, {"frames", Align::right}, {"bytes", Align::right}});
+  for (const auto& [key, count] : rows) {
+    table.add_row({name(key), text_of(count.frames), text_of(count.bytes)});
+  }
+  return fmt::format("\n{}", table.to_string());
+}
+
+std::string qps_text(const Overview& overview) {
+  if (overview.qps.empty()) return {};
+  Table table({{"dest QP", Align::right},
+               {"source"},
+               {"destination"},
+               {"first PSN", Align::right},
+               {"last PSN", Align::right},
+               {"frames", Align::right},
+               {"bytes", Align::right}});
+  for (const auto& [key, qp] : overview.qps) {
+    const auto& [source, destination, number] = key;
+    table.add_row({fmt::format("{:#x}", number), source, destination, text_of(qp.first_psn),
+                   text_of(qp.last_psn), text_of(qp.frames), text_of(qp.bytes)});
+  }
+  return fmt::format("\n{}", table.to_string());
+}
+
+Json count_json(const Count& count) {
+  Json row;
+  row["frames"] = count.frames;
+  row["bytes"] = count.bytes;
+  return row;
+}
+
+Json opcodes_json(const Overview& overview) {
+  Json rows = Json::array();
+  for (const auto& [opcode, count] : overview.opcodes) {
+    Json row;
+    row["opcode"] = opcode;
+    row["name"] = roce::opcode_text(opcode);
+    row.update(count_json(count));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json qps_json(const Overview& overview) {
+  Json rows = Json::array();
+  for (const auto& [key, qp] : overview.qps) {
+    Json row;
+    row["source"] = std::get<0>(key);
+    row["destination"] = std::get<1>(key);
+    row["destqp"] = std::get<2>(key);
+    row["first_psn"] = qp.first_psn;
+    row["last_psn"] = qp.last_psn;
+    row.update(count_json(qp));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json pairs_json(const Overview& overview) {
+  Json rows = Json::array();
+  for (const auto& [pair, count] : overview.pairs) {
+    Json row;
+    row["source"] = pair.first;
+    row["destination"] = pair.second;
+    row.update(count_json(count));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+template <class Map, class Name>
+Json counts_json(const Map& rows, Name name) {
+  Json object = Json::object();
+  for (const auto& [key, count] : rows) object[name(key)] = count_json(count);
+  return object;
+}
+
+constexpr auto kSame = [](const std::string& name) { return name; };
+constexpr auto kEcn = [](std::uint8_t codepoint) { return std::string(ecn_name(codepoint)); };
+
+/// A few lines, then a table each for opcodes, QPs, addresses, VLANs, ECN and other protocols.
+std::string summary_text(const std::string& file, const Overview& overview) {
+  const auto pair_name = [](const Overview::AddressPair& p) { return p.first + " > " + p.second; };
+  return heading(file, overview) + counts_text("opcode", overview.opcodes, roce::opcode_text) +
+         qps_text(overview) + counts_text("addresses", overview.pairs, pair_name) +
+         counts_text("VLAN", overview.vlans, kSame) + counts_text("ECN", overview.ecn, kEcn) +
+         counts_text("not RoCE", overview.others, kSame);
+}
+
+std::string summary_json(const std::string& file, const Overview& o) {
+  Json line;
+  line["file"] = file;
+  line.update(count_json(o.all));
+  line["roce"] = count_json(o.roce);
+  line["roce_cut"] = o.cut;
+  line["roce_fragments"] = o.fragments;
+  line["first_ns"] = o.first ? to_ns(*o.first) : 0;
+  line["last_ns"] = o.last ? to_ns(*o.last) : 0;
+  line["span_ns"] = span_of(o).count();
+  line["opcodes"] = opcodes_json(o);
+  line["qps"] = qps_json(o);
+  line["addresses"] = pairs_json(o);
+  line["vlans"] = counts_json(o.vlans, kSame);
+  line["ecn"] = counts_json(o.ecn, kEcn);
+  line["not_roce"] = counts_json(o.others, kSame);
+  return report::json_line(line);
+}
 
 struct SummaryOptions {
   std::string file, filter;

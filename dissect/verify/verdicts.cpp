@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dissect/verify/verdicts.h"
 
-#include "dissect/fragment_tracker.h"
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "dissect/frame_source.h"
-#include "roce/icrc_check.h"
+#include "roce/envelope.h"
 
 namespace lw::dissect {
 namespace {
 
 constexpr std::size_t kShownBad = 10;
+constexpr std::size_t kRemembered = 65536;  // packets in fragments
 
 void note_bad(Verdicts& verdicts, const CapturedFrame& frame) {
   ++verdicts.icrc_bad;
@@ -67,6 +71,35 @@ Verdicts verify_file(const std::string& path) {
 int exit_of(const Verdicts& verdicts) noexcept {
   if (verdicts.damage) return to_int(verdicts.damage->exit);
   return to_int(verdicts.icrc_bad > 0 ? ExitCode::failed : ExitCode::done);
+}
+
+/// Addresses and identification identify a packet. (RFC 791, 3.2; RFC 8200, 4.5)
+FragmentTracker::Packet& FragmentTracker::packet_of(const roce::Envelope& envelope) {
+  const std::string key = fmt::format("{} {} {} {}", envelope.source(), envelope.destination(),
+                                      envelope.protocol, envelope.fragment_id);
+  const auto [found, added] = packets_.try_emplace(key);
+  if (added) order_.push_back(key);
+  if (order_.size() > kRemembered) {
+    packets_.erase(order_.front());
+    order_.pop_front();
+  }
+  return found->second;
+}
+
+std::uint64_t FragmentTracker::roce_frames(const roce::Envelope& envelope) {
+  Packet& packet = packet_of(envelope);
+  if (envelope.first_fragment) {
+    // Identifications repeat, so a first fragment starts a new packet.
+    packet.known = true;
+    packet.roce = envelope.is_roce();
+    const std::uint64_t waited = std::exchange(packet.waiting, 0);
+    return packet.roce ? waited + 1 : 0;
+  }
+  if (!packet.known) {
+    ++packet.waiting;
+    return 0;
+  }
+  return packet.roce ? 1 : 0;
 }
 
 }  // namespace lw::dissect

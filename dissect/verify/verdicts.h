@@ -2,34 +2,58 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/error.h"
+#include "roce/envelope.h"
 
 namespace lw::dissect {
 
-/// A frame whose ICRC is not the one that belongs to it; values in the order of the wire's bytes.
+/// A frame with a bad ICRC; values in the byte order of the wire.
 struct BadFrame {
-  std::uint64_t number = 0, offset = 0;  // in the capture, from 1; in the file
+  std::uint64_t number = 0,
+                offset = 0;  // of the frame, from 1; in the file, in bytes
   std::uint32_t expected = 0, found = 0;
 };
 
-/// What `verify` finds in one file. roce = icrc_ok + icrc_bad + icrc_unverifiable.
+/// Result of `verify` for one file. roce = icrc_ok + icrc_bad + icrc_unverifiable.
 struct Verdicts {
   std::string file;
   std::uint64_t frames = 0, roce = 0, icrc_ok = 0, icrc_bad = 0, icrc_unverifiable = 0;
-  bool opened = false;              // there was something to read, be it a capture or not
-  std::uint64_t unopened = 0;       // frames of a link type that we don't know
+  bool opened = false;              // the file could be read, whether it is a capture or not
+  std::uint64_t unopened = 0;       // frames of an unsupported link type
   std::vector<BadFrame> first_bad;  // the first ten
-  std::optional<Error> damage;      // what stopped the reading, after all that could be read
+  std::optional<Error> damage;      // why reading stopped before the end of the file
 };
 
 /// Checks every ICRC of a capture. Cut frames and fragments of RoCE packets are unverifiable.
 Verdicts verify_file(const std::string& path);
 
-/// done, or why not: a bad ICRC, damage.
+/// Exit code: a bad ICRC or damage fails.
 int exit_of(const Verdicts& verdicts) noexcept;
+
+/// Finds the IP fragments that belong to RoCE packets: only a packet's first fragment holds the UDP
+/// header. Fragments may come in any order. Keeps the newest 65536 packets.
+class FragmentTracker {
+ public:
+  /// Number of frames that this fragment shows to be RoCE: itself, and earlier ones of its packet
+  /// that waited for the first fragment. 0 where it isn't RoCE or that isn't known yet. Only for
+  /// envelope.fragment.
+  std::uint64_t roce_frames(const roce::Envelope& envelope);
+
+ private:
+  struct Packet {
+    bool known = false, roce = false;
+    std::uint64_t waiting = 0;
+  };
+  Packet& packet_of(const roce::Envelope& envelope);
+
+  std::unordered_map<std::string, Packet> packets_;
+  std::deque<std::string> order_;
+};
 
 }  // namespace lw::dissect

@@ -7,7 +7,6 @@
 #include "roce/envelope.h"
 #include "wire/arp.h"
 #include "wire/icmp.h"
-#include "wire/neighbour.h"
 
 namespace lw::gen {
 namespace {

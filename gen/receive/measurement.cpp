@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "roce/icrc_check.h"
+#include "roce/envelope.h"
 
 namespace lw::gen {
 namespace {

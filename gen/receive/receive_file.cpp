@@ -3,7 +3,7 @@
 
 #include "capture/reader.h"
 #include "gen/receive/receiver.h"
-#include "roce/link.h"
+#include "roce/envelope.h"
 
 namespace lw::gen {
 namespace {

@@ -9,7 +9,7 @@
 #include "gen/receive/flow_counts.h"
 #include "gen/receive/psn_stream.h"
 #include "gen/receive/sequence_tracker.h"
-#include "roce/flow_key.h"
+#include "roce/frame.h"
 #include "wire/signature.h"
 
 namespace lw::gen {

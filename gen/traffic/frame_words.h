@@ -7,8 +7,7 @@
 
 namespace lw::gen {
 
-/// A RoCE frame in words: "RC WRITE ONLY, QP 0x12, PSN 0, AckReq, va 0x100000, rkey 0x1234,
-/// dmalen 64, 64 B of payload, frame 134 B". The frame must be a sound one.
+/// A RoCE frame in one line, as `roce-dissect list` shows it, and its size.
 std::string frame_words(wire::Bytes frame);
 
 }  // namespace lw::gen

@@ -5,7 +5,7 @@
 
 #include "core/histogram.h"
 #include "core/time.h"
-#include "roce/icrc_check.h"
+#include "roce/envelope.h"
 
 namespace lw::gen {
 

@@ -10,7 +10,7 @@
 #include "capture/reader.h"
 #include "core/error.h"
 #include "emulator/direction.h"
-#include "roce/link.h"
+#include "roce/envelope.h"
 
 namespace lw::impair {
 

@@ -12,14 +12,15 @@ struct bpf_program;
 
 namespace lw::capture {
 
-/// tcpdump's filter language, by libpcap. As there, "udp port 4791" looks at untagged frames and
-/// "vlan and udp port 4791" at tagged ones. Immutable; matches() may be called by any thread.
+/// A filter in tcpdump's syntax, compiled by libpcap. As in tcpdump, "udp port 4791" looks at
+/// untagged frames and "vlan and udp port 4791" at tagged ones. Immutable; matches() may be called
+/// by any thread.
 class Filter {
  public:
-  /// For frames of this LINKTYPE. An error (usage) holds the expression and libpcap's words.
+  /// For frames of this LINKTYPE. A usage error holds the expression and libpcap's message.
   static Result<Filter> compile(const std::string& expression, int link_type);
 
-  /// The compiled filter, for a machine without libpcap: core/bpf.h has one.
+  /// The compiled filter, for the interpreter of core/bpf.h.
   [[nodiscard]] std::vector<BpfInstruction> instructions() const;
 
   [[nodiscard]] bool matches(Bytes bytes, std::uint32_t wire_length) const noexcept;

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "capture/byte_order.h"
-#include "capture/damage.h"
+#include <fmt/format.h>
 
 namespace lw::capture {
 namespace {
@@ -20,7 +19,7 @@ std::string_view text_of(Bytes bytes) noexcept {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The smallest body that a block of this type can have.
+/// Smallest legal body of a block of this type, in bytes.
 constexpr std::size_t smallest_body(std::uint32_t type) noexcept {
   switch (type) {
     case kSectionHeaderBlock:
@@ -83,8 +82,8 @@ Result<PcapngFormat> PcapngFormat::open(Source& source) {
   return format;
 }
 
-/// The next block, whole; nothing at the file's end. A section header sets the byte order before
-/// its length is read.
+/// The next whole block; nothing at the file's end. A section header sets the byte order before its
+/// length is read.
 std::expected<std::optional<PcapngFormat::Block>, Error> PcapngFormat::peek_block(Source& source) {
   const Bytes start = source.peek(kBlockOverhead);
   if (start.empty() && !source.read_error()) return std::nullopt;
@@ -100,9 +99,11 @@ std::expected<std::optional<PcapngFormat::Block>, Error> PcapngFormat::peek_bloc
   block.size = load<std::uint32_t>(start, 4, swap_);
   if (block.size % 4 != 0 || block.size < kBlockOverhead + smallest_body(block.type) ||
       block.size > kMaxRecord) {
-    return damaged(source, fmt::format("a block of type {:#x} cannot be {} bytes long; the file is "
-                                       "damaged here or before",
-                                       block.type, block.size));
+    return damaged(
+        source,
+        fmt::format(
+            "a block of type {:#x} cannot be {} bytes long; the file is damaged here or before",
+            block.type, block.size));
   }
   const Bytes bytes = source.peek(block.size);
   if (bytes.size() < block.size) return cut(source, "a block", block.size, bytes.size());
@@ -125,8 +126,8 @@ Result<void> PcapngFormat::begin_section(Source& source, const Block& block) {
   return {};
 }
 
-/// Calls visit(code, value) for each option up to the end mark. Damaged options end the walk:
-/// they are remarks beside a frame, no reason to lose it.
+/// Calls visit(code, value) for each option up to the end mark, or up to a damaged option: a frame
+/// counts even if its options are damaged.
 template <class Visitor>
 void PcapngFormat::for_each_option(Bytes options, Visitor visit) const {
   while (options.size() >= 4) {
@@ -174,7 +175,7 @@ Result<PcapngFormat::PacketHeader> PcapngFormat::packet_header(
                                        header.interface, known));
   }
   if (block.type == kSimplePacketBlock) {
-    // It says only how long the frame was; the interface's snap length tells how much is here.
+    // The block holds only the wire length; the interface's snap length bounds the captured length.
     const std::uint32_t snap = interfaces[section_base_].snap_length;
     if (snap != 0) header.captured = std::min(header.captured, snap);
   }
@@ -226,7 +227,7 @@ std::expected<std::optional<Record>, Error> PcapngFormat::next(Source& source,
         return *record;
       }
       default:
-        break;  // names, statistics, secrets, what others invented: nothing to dissect
+        break;  // names, statistics, secrets, private blocks
     }
     if (!done) return std::unexpected(done.error());
     source.skip((*block)->size);

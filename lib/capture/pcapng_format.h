@@ -19,26 +19,26 @@ inline constexpr std::uint32_t kStatisticsBlock = 5;
 inline constexpr std::uint32_t kEnhancedPacketBlock = 6;
 inline constexpr std::uint32_t kByteOrderMagic = 0x1a2b3c4d;
 
-/// What a pcapng interface's stamps count.
+/// Unit of a pcapng interface's time stamps.
 struct StampUnit {
   std::uint8_t resolution = 6;      // if_tsresol: 10^-n s, or 2^-n s with the top bit set
   std::int64_t offset_seconds = 0;  // if_tsoffset
 };
 
-/// A stamp in ns since 1970, rounded down. What doesn't fit wraps; nothing overflows.
+/// A stamp in ns since 1970, rounded down. Stamps out of range wrap.
 std::int64_t stamp_to_ns(std::uint64_t stamp, StampUnit unit) noexcept;
 
-/// pcapng files: sections of either byte order, each with its own interfaces.
+/// Reads pcapng files: sections of either byte order, each with its own interfaces.
 /// (draft-ietf-opsawg-pcapng)
 ///
 ///   block: | type 32 | total length 32 | body, padded to 4 | total length 32 |
 class PcapngFormat {
  public:
-  /// Whether a file that begins with these four bytes is one.
+  /// Whether a file with these first four bytes is a pcapng file.
   static bool recognises(Bytes start) noexcept;
-  /// Reads the first section header, which tells the byte order.
+  /// Reads the first section header.
   static Result<PcapngFormat> open(Source& source);
-  /// Reader::next(). Interfaces are appended to `interfaces` as their blocks come by.
+  /// Like Reader::next(). Appends new interfaces to `interfaces`.
   std::expected<std::optional<Record>, Error> next(Source& source,
                                                    std::vector<Interface>& interfaces);
 
@@ -48,7 +48,7 @@ class PcapngFormat {
     Bytes body;
     std::size_t size = 0;  // of the whole block
   };
-  /// Where a packet block says that its parts are.
+  /// The header of any kind of packet block.
   struct PacketHeader {
     std::uint32_t interface = 0;  // within the section
     std::uint64_t stamp = 0;

@@ -3,10 +3,18 @@
 
 #include <algorithm>
 
-#include "capture/damage.h"
+#include <fmt/format.h>
 
 namespace lw::capture {
 namespace {
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+constexpr std::uint16_t kMajorVersion = 2;
+constexpr std::uint32_t kLinkTypeMask = 0xffff;  // above it: how long a trailing FCS is
+
+bool is_magic(std::uint32_t value) noexcept {
+  return value == kPcapMicroseconds || value == kPcapNanoseconds || value == kPcapModified;
+}
 
 std::unexpected<Error> not_a_capture(const Source& source, Bytes start) {
   if (start.empty()) {
@@ -22,6 +30,62 @@ std::unexpected<Error> not_a_capture(const Source& source, Bytes start) {
 }
 
 }  // namespace
+
+bool PcapFormat::recognises(Bytes start) noexcept {
+  return start.size() >= 4 && (is_magic(load<std::uint32_t>(start, 0, false)) ||
+                               is_magic(load<std::uint32_t>(start, 0, true)));
+}
+
+Result<PcapFormat> PcapFormat::open(Source& source, std::vector<Interface>& interfaces) {
+  const Bytes header = source.peek(kPcapHeaderSize);
+  if (header.size() < kPcapHeaderSize) {
+    return cut(source, "the file header", kPcapHeaderSize, header.size());
+  }
+  PcapFormat format;
+  format.swap_ = !is_magic(load<std::uint32_t>(header, 0, false));
+  const auto magic = load<std::uint32_t>(header, 0, format.swap_);
+  format.fraction_ns_ = magic == kPcapNanoseconds ? 1 : 1000;
+  format.record_header_ = kPcapRecordHeaderSize + (magic == kPcapModified ? 8 : 0);
+  const auto major = load<std::uint16_t>(header, 4, format.swap_);
+  if (major != kMajorVersion) {
+    return damaged(source, fmt::format("expected version {} of the pcap format, found {}",
+                                       kMajorVersion, major));
+  }
+  const auto link = load<std::uint32_t>(header, 20, format.swap_) & kLinkTypeMask;
+  interfaces.push_back({static_cast<int>(link), load<std::uint32_t>(header, 16, format.swap_), {}});
+  source.skip(kPcapHeaderSize);
+  return format;
+}
+
+std::expected<std::optional<Record>, Error> PcapFormat::next(Source& source) {
+  const Bytes header = source.peek(record_header_);
+  if (header.size() < record_header_) {
+    if (header.empty() && !source.read_error()) return std::nullopt;
+    return cut(source, "a record header", record_header_, header.size());
+  }
+  const auto captured = load<std::uint32_t>(header, 8, swap_);
+  if (captured > kMaxRecord) {
+    return damaged(
+        source,
+        fmt::format(
+            "a record of {} bytes: more than any frame has; the file is damaged here or before",
+            captured));
+  }
+  const std::size_t size = record_header_ + captured;
+  const Bytes bytes = source.peek(size);
+  if (bytes.size() < size) return cut(source, "a record", size, bytes.size());
+
+  Record record;
+  record.bytes = bytes.subspan(record_header_, captured);
+  // Some writers get the wire length wrong; a frame was never shorter than what was caught of it.
+  record.wire_length = std::max(load<std::uint32_t>(bytes, 12, swap_), captured);
+  record.stamp = instant_from_ns(std::int64_t{load<std::uint32_t>(bytes, 0, swap_)} * kNsPerSecond +
+                                 std::int64_t{load<std::uint32_t>(bytes, 4, swap_)} *
+                                     std::int64_t{fraction_ns_});
+  record.offset = source.offset();
+  source.skip(size);
+  return record;
+}
 
 Result<Reader> Reader::open(const std::string& path) {
   auto source = Source::open(path);

@@ -21,10 +21,10 @@ inline constexpr int kLinkTypeIpv4 = 228;
 inline constexpr int kLinkTypeIpv6 = 229;
 inline constexpr int kLinkTypeLinuxSll2 = 276;
 
-/// Where frames of a capture came from. A pcap file has one, without a name.
+/// An interface that frames were captured on. A pcap file has one, without a name.
 struct Interface {
   int link_type = kLinkTypeEthernet;
-  std::uint32_t snap_length = 262144;  // bytes kept of a frame; 0: all
+  std::uint32_t snap_length = 262144;  // captured bytes of a frame at most; 0: all
   std::string name = {};
 };
 
@@ -32,13 +32,13 @@ struct Interface {
 struct Record {
   Bytes bytes;
   std::uint32_t wire_length = 0;  // >= bytes.size(); more where the capture cut the frame
-  Instant stamp;                  // ns since 1970; 1970 where the record holds no time
+  Instant stamp;                  // ns since 1970; 0 where the record holds no time
   std::uint32_t interface = 0;    // index into Reader::interfaces()
   std::uint64_t offset = 0;       // of the record (its header or block) in the file
-  std::string_view comment = {};  // the first one; empty in pcap files
+  std::string_view comment = {};  // the first comment; empty in pcap files
 };
 
-/// A record longer than this is damage, not a frame: 256 MiB.
+/// A longer record means a damaged file: 256 MiB.
 inline constexpr std::uint32_t kMaxRecord = 256u << 20;
 
 }  // namespace lw::capture

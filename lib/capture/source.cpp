@@ -70,7 +70,7 @@ void Source::close() noexcept {
   fd_ = -1;
 }
 
-void Source::make_room() {
+void Source::grow_buffer() {
   if (begin_ > 0) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
     passed_ += begin_;
@@ -87,7 +87,7 @@ void Source::make_room() {
 
 void Source::fill(std::size_t n) {
   while (!at_end_ && end_ - begin_ < n) {
-    make_room();
+    grow_buffer();
     const ssize_t got = ::read(fd_, buffer_.get() + end_, capacity_ - end_);
     if (got > 0) {
       end_ += static_cast<std::size_t>(got);
@@ -96,6 +96,23 @@ void Source::fill(std::size_t n) {
       at_end_ = true;
     }
   }
+}
+
+std::unexpected<Error> damaged(const Source& source, std::string_view what) {
+  return fail(fmt::format("{}: offset {}: {}", source.name(), source.offset(), what),
+              ExitCode::failed);
+}
+
+std::unexpected<Error> cut(const Source& source, std::string_view what, std::uint64_t needed,
+                           std::size_t found) {
+  if (source.read_error()) {
+    return fail(fmt::format("{}: offset {}: cannot be read: {}", source.name(),
+                            source.offset() + found, *source.read_error()),
+                ExitCode::environment);
+  }
+  return damaged(source,
+                 fmt::format("the file is cut in the middle of {}: {} of {} bytes are there", what,
+                             found, needed));
 }
 
 }  // namespace lw::capture

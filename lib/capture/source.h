@@ -2,17 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "capture/record.h"
 #include "core/error.h"
 
 namespace lw::capture {
 
-/// A file, standard input or memory, read once from front to back. Memory grows with what was
-/// really read, so a damaged length field costs nothing. One thread.
+/// A file, standard input or memory, read once from front to back. Memory use grows with the bytes
+/// that exist, so a damaged length field costs nothing. One thread.
 class Source {
  public:
   /// "-" is standard input. Errors: usage where there is no such file, environment otherwise.
@@ -24,36 +26,55 @@ class Source {
   Source& operator=(Source&&) noexcept;
   ~Source();
 
-  /// The next bytes, contiguous: at least `n`, or all that are left. Valid until the next peek().
+  /// The next bytes, contiguous: at least `n`, or all that remain. Valid until the next peek().
   [[nodiscard]] Bytes peek(std::size_t n) {
     if (end_ - begin_ < n) fill(n);
     return {data_ + begin_, end_ - begin_};
   }
-  /// Moves on by `n` bytes that were peeked.
+  /// Skips `n` bytes, at most those of the last peek().
   void skip(std::size_t n) noexcept { begin_ += n; }
 
-  /// Of the next byte, from the start of the file.
+  /// Offset of the next byte in the file.
   [[nodiscard]] std::uint64_t offset() const noexcept { return passed_ + begin_; }
   /// "stdin" for "-".
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// Why reading stopped before the end of the file, if it did.
+  /// The read error that stopped reading, if any.
   [[nodiscard]] const std::optional<std::string>& read_error() const noexcept { return error_; }
 
  private:
   Source() = default;
   void fill(std::size_t n);
-  void make_room();
+  void grow_buffer();
   void close() noexcept;
 
   std::string name_;
   int fd_ = -1;
-  bool at_end_ = true;  // nothing more can be read
+  bool at_end_ = true;
   std::unique_ptr<std::byte[]> buffer_;
   std::size_t capacity_ = 0;
-  const std::byte* data_ = nullptr;  // the buffer, or somebody's memory
-  std::size_t begin_ = 0, end_ = 0;  // what of it was read and not yet passed
+  const std::byte* data_ = nullptr;  // buffer_, or the memory of of_memory()
+  std::size_t begin_ = 0, end_ = 0;  // the part of data_ that was read, but not skipped
   std::uint64_t passed_ = 0;         // file offset of data_
   std::optional<std::string> error_;
 };
+
+/// An error with exit code 1: "FILE: offset N: `what`", where N is of the next byte.
+std::unexpected<Error> damaged(const Source& source, std::string_view what);
+
+/// The error for a file that ends, or can't be read, within `what`, which needs `needed` bytes.
+std::unexpected<Error> cut(const Source& source, std::string_view what, std::uint64_t needed,
+                           std::size_t found);
+
+/// Reads an unsigned T at `offset` of a capture. `swap`: the file has the other byte order than
+/// this machine. Requires offset + sizeof(T) <= bytes.size().
+template <class T>
+[[nodiscard]] T load(Bytes bytes, std::size_t offset, bool swap) noexcept {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  if (!swap) return value;
+  if constexpr (sizeof(T) == 2) return __builtin_bswap16(value);
+  if constexpr (sizeof(T) == 4) return __builtin_bswap32(value);
+  if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
+}
 
 }  // namespace lw::capture

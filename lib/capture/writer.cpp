@@ -10,8 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "capture/pcap_format.h"
-#include "capture/pcapng_format.h"
+#include "capture/reader.h"
 #include "core/output_name.h"
 
 namespace lw::capture {
@@ -20,7 +19,8 @@ namespace {
 constexpr std::size_t kFlushSize = 1 << 20;
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint16_t kOptionComment = 1, kOptionName = 2, kOptionResolution = 9;
-constexpr std::uint16_t kOptionReceived = 4, kOptionDropped = 5;  // of a statistics block
+constexpr std::uint16_t kOptionReceived = 4,
+                        kOptionDropped = 5;  // of a statistics block
 constexpr std::size_t kMaxOption = 0xffff;
 
 template <class T>
@@ -43,7 +43,7 @@ void put_number_option(std::string& out, std::uint16_t code, std::uint64_t value
   put_option(out, code, {reinterpret_cast<const char*>(&value), sizeof value});
 }
 
-/// Surrounds a body that is already padded.
+/// A block around a padded body.
 void put_block(std::string& out, std::uint32_t type, std::string_view body) {
   const auto size = static_cast<std::uint32_t>(body.size() + 12);
   put(out, type);
@@ -128,7 +128,7 @@ void Writer::append_file_header(const std::vector<Interface>& interfaces) {
   put(buffer_, format_ == Format::pcap ? kPcapNanoseconds : kPcapMicroseconds);
   put(buffer_, std::uint16_t{2});
   put(buffer_, std::uint16_t{4});
-  put(buffer_, std::uint64_t{0});  // zone and accuracy: nobody uses them
+  put(buffer_, std::uint64_t{0});  // zone and accuracy: unused
   put(buffer_, interfaces.front().snap_length);
   put(buffer_, static_cast<std::uint32_t>(interfaces.front().link_type));
 }
@@ -201,7 +201,7 @@ Result<void> Writer::flush() {
     const ssize_t written = ::write(fd_, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      buffer_.clear();  // saying it once is enough: what can't be written is lost
+      buffer_.clear();  // lost; don't report it again
       return fail(fmt::format("{}: cannot be written: {}", name_, std::strerror(errno)),
                   ExitCode::environment);
     }

@@ -13,19 +13,19 @@ namespace lw::capture {
 
 enum class Format : std::uint8_t {
   pcap,     // nanosecond stamps
-  pcap_us,  // microsecond stamps, for readers of old
+  pcap_us,  // microsecond stamps, for old readers
   pcapng,   // nanosecond stamps, several interfaces, comments
 };
 
-/// pcapng for a name that ends in .pcapng, else pcap.
+/// pcapng for a name that ends in .pcapng, otherwise pcap.
 Format format_for(std::string_view path) noexcept;
 
-/// Writes a capture in this machine's byte order, a megabyte at a time. What wasn't closed is
-/// written out at destruction, without a word if that fails: close() tells. One thread.
+/// Writes a capture in this machine's byte order, a megabyte at a time. The destructor writes the
+/// rest and ignores errors; close() reports them. One thread.
 class Writer {
  public:
-  /// "-" is standard output. A pcap file has one link type, so all `interfaces` share it. Nothing
-  /// is written compressed: such a name is refused (usage).
+  /// "-" is standard output. All `interfaces` of a pcap file must have one link type. A name for a
+  /// compressed file is a usage error.
   static Result<Writer> create(const std::string& path, Format format,
                                std::vector<Interface> interfaces = {Interface{}});
   Writer(Writer&&) noexcept;
@@ -33,14 +33,14 @@ class Writer {
   ~Writer();
 
   /// `interface` indexes the list given to create(); wire_length below bytes.size() counts as
-  /// equal. pcap drops interface and comment. Errors: no such interface; a stamp outside
-  /// 1970..2106 in a pcap file; the disk is full.
+  /// equal. pcap drops interface and comment. Errors: no such interface; a stamp outside 1970..2106
+  /// in a pcap file; the disk is full.
   Result<void> write(Instant stamp, Bytes bytes, std::uint32_t wire_length,
                      std::uint32_t interface = 0, std::string_view comment = {});
-  /// What an interface has seen and dropped so far, by `stamp`; pcap files have no place for it.
+  /// Frames that an interface received and dropped until `stamp`. Does nothing for a pcap file.
   void write_statistics(std::uint32_t interface, Instant stamp, std::uint64_t received,
                         std::uint64_t dropped);
-  /// Hands everything to the operating system, so that others can read it.
+  /// Passes all data to the operating system, so that other processes can read it.
   Result<void> flush();
   Result<void> close();
 

@@ -12,7 +12,6 @@ namespace lw::roce {
 namespace {
 
 using wire::Encapsulation;
-using wire::Extension;
 using wire::MutableBytes;
 
 bool has_udp(const FrameFields& fields) noexcept {
@@ -72,25 +71,6 @@ void write_udp(const FrameFields& fields, const FrameLayout& layout, MutableByte
              static_cast<std::uint16_t>(layout.size - layout.udp), 0});
 }
 
-/// Writes the extension headers of the opcode one behind the other.
-class ExtensionWriter {
- public:
-  ExtensionWriter(MutableBytes out, std::size_t offset, wire::ExtensionSet set) noexcept
-      : out_(out), offset_(offset), set_(set) {}
-
-  template <class Header, class Fields>
-  void put(Extension extension, const Fields& fields) noexcept {
-    if (!set_.has(extension)) return;
-    wire::view_at<Header>(out_, offset_)->set(fields);
-    offset_ += sizeof(Header);
-  }
-
- private:
-  MutableBytes out_;
-  std::size_t offset_;
-  wire::ExtensionSet set_;
-};
-
 void write_transport(const FrameFields& fields, const FrameLayout& layout,
                      MutableBytes out) noexcept {
   wire::BthFields bth = fields.bth;
@@ -98,17 +78,14 @@ void write_transport(const FrameFields& fields, const FrameLayout& layout,
   wire::view_at<wire::Bth>(out, layout.bth)->set(bth);
 
   const auto extensions = wire::find_opcode(bth.opcode)->extensions;
-  ExtensionWriter writer(out, layout.bth + sizeof(wire::Bth), extensions);
-  writer.put<wire::Rdeth>(Extension::rdeth, fields.rdeth);
-  writer.put<wire::Deth>(Extension::deth, fields.deth);
-  writer.put<wire::Xrceth>(Extension::xrceth, fields.xrceth);
-  writer.put<wire::Feth>(Extension::feth, fields.feth);
-  writer.put<wire::Reth>(Extension::reth, fields.reth);
-  writer.put<wire::AtomicEth>(Extension::atomiceth, fields.atomiceth);
-  writer.put<wire::Aeth>(Extension::aeth, fields.aeth);
-  writer.put<wire::AtomicAckEth>(Extension::atomicacketh, fields.atomicacketh);
-  writer.put<wire::ImmDt>(Extension::immdt, fields.immdt);
-  writer.put<wire::Ieth>(Extension::ieth, fields.ieth);
+  std::size_t offset = layout.bth + sizeof(wire::Bth);
+  wire::for_each_extension(
+      [&]<class Header>(wire::Extension extension, const typename Header::Fields& values) {
+        if (!extensions.has(extension)) return;
+        wire::view_at<Header>(out, offset)->set(values);
+        offset += sizeof(Header);
+      },
+      fields);
 }
 
 }  // namespace

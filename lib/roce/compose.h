@@ -7,9 +7,9 @@
 
 namespace lw::roce {
 
-/// All that a frame says, as values. Extension headers count only where the opcode has them.
-/// Lengths, pad count, IPv4 checksum and ICRC are not here: compose() derives them.
-struct FrameFields {
+/// A frame as values. Extension headers (fields.reth) count only where the opcode has them.
+/// compose() derives lengths, pad count, IPv4 checksum and ICRC.
+struct FrameFields : wire::ExtensionSlots<wire::HeaderValues> {
   wire::MacAddress source_mac, destination_mac;
   std::vector<wire::VlanFields> vlans;  // outer first; `type` is derived
   wire::Encapsulation encapsulation = wire::Encapsulation::ipv4;
@@ -17,31 +17,21 @@ struct FrameFields {
   wire::Ipv6Fields ipv6;  // also a RoCEv1 frame's GRH
   std::uint16_t source_port = 0xc000;
   wire::BthFields bth;
-  wire::RdethFields rdeth;
-  wire::DethFields deth;
-  wire::XrcethFields xrceth;
-  wire::FethFields feth;
-  wire::RethFields reth;
-  wire::AtomicEthFields atomiceth;
-  wire::AethFields aeth;
-  wire::AtomicAckEthFields atomicacketh;
-  wire::ImmDtFields immdt;
-  wire::IethFields ieth;
 };
 
-/// Where the parts of a composed frame stand, bytes from its start.
+/// Offsets of the parts of a composed frame, in bytes from its start.
 struct FrameLayout {
   std::size_t network = 0, udp = 0, bth = 0, payload = 0, icrc = 0, size = 0;
   std::size_t pad = 0;
 };
 
 /// The layout of a frame with these fields and `payload_length` bytes of payload. The opcode must
-/// be a known one. A VLAN tag adds 4, the network header 20 or 40, UDP 8 (none in RoCEv1).
+/// be known. A VLAN tag adds 4, the network header 20 or 40, UDP 8 (none in RoCEv1).
 FrameLayout layout_of(const FrameFields& fields, std::size_t payload_length) noexcept;
 
-/// Writes the frame into `out`, which holds layout_of(...).size bytes: headers, payload, pad, and
-/// the right ICRC. No FCS and no padding to Ethernet's minimum: both are the port's.
-/// A CNP's sixteen zero bytes are its payload.
+/// Writes the frame into `out` of layout_of(...).size bytes: headers, payload, pad and ICRC. The
+/// port adds the FCS and the padding to Ethernet's minimum.
+/// A CNP's 16 zero bytes are its payload.
 void compose(const FrameFields& fields, Bytes payload, wire::MutableBytes out) noexcept;
 std::vector<std::byte> compose(const FrameFields& fields, Bytes payload);
 

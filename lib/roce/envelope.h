@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
-#include "roce/link.h"
 #include "wire/ethernet.h"
-#include "wire/grh.h"
 #include "wire/icrc.h"
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
@@ -18,11 +17,33 @@ namespace lw::roce {
 
 using wire::Bytes;
 
-/// Everything below the BTH, found once and in place: pointers into the frame's bytes, null where
-/// the frame has no such layer or its bytes end before it. They live as long as the bytes.
+/// The header that a capture's frames begin with.
+enum class LinkType : std::uint8_t { ethernet, raw_ip, linux_sll, linux_sll2 };
+
+/// The link of a capture file's link type; nothing for an unsupported one. The numbers are those of
+/// tcpdump.org's registry (LINKTYPE_ETHERNET, _RAW, _LINUX_SLL, _IPV4, _IPV6, _SLL2).
+constexpr std::optional<LinkType> link_of(int link_type) noexcept {
+  switch (link_type) {
+    case 1:
+      return LinkType::ethernet;
+    case 101:
+    case 228:
+    case 229:
+      return LinkType::raw_ip;
+    case 113:
+      return LinkType::linux_sll;
+    case 276:
+      return LinkType::linux_sll2;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// The layers below the BTH, in place: pointers into the frame's bytes, null where the frame has no
+/// such layer or its bytes end before it. They live as long as the bytes.
 struct Envelope {
   Bytes bytes;                  // as captured, from the link header
-  std::size_t wire_length = 0;  // what was on the wire; more than bytes.size() where a capture cut
+  std::size_t wire_length = 0;  // on the wire; more than bytes.size() where the capture cut
 
   const wire::Ethernet* ethernet = nullptr;
   const wire::Vlan* vlans[2] = {};  // outer first; deeper tags are passed over
@@ -33,7 +54,7 @@ struct Envelope {
   const wire::Ipv6* ipv6 = nullptr;
   const wire::Grh* grh = nullptr;  // RoCEv1
   std::size_t network_offset = 0;
-  std::size_t network_end = 0;  // where the IP length says the packet ends; 0: no network layer
+  std::size_t network_end = 0;  // end of the packet by its IP length; 0: no network layer
 
   std::uint8_t protocol = 0;  // of the upper layer; a GRH's next header
   std::size_t transport_offset = 0;
@@ -42,9 +63,9 @@ struct Envelope {
   std::uint32_t fragment_id = 0;
   const wire::Udp* udp = nullptr;
 
-  /// UDP to port 4791, or a GRH that announces a BTH: the destination decides, nothing else.
+  /// UDP to port 4791, or a GRH that announces a BTH. Source port and opcode don't count.
   [[nodiscard]] bool is_roce() const noexcept;
-  /// Where the BTH begins. Only for is_roce().
+  /// Offset of the BTH. Only for is_roce().
   [[nodiscard]] std::size_t bth_offset() const noexcept;
   [[nodiscard]] wire::Encapsulation encapsulation() const noexcept;
 
@@ -55,10 +76,30 @@ struct Envelope {
   [[nodiscard]] std::uint8_t hop_limit() const noexcept;
 };
 
-/// Opens any frame as far as it goes; never fails, reads nothing outside `bytes`.
+/// Finds the layers of any frame. Never fails; reads nothing outside `bytes`.
 /// wire_length >= bytes.size().
 Envelope open_envelope(Bytes bytes, std::size_t wire_length,
                        LinkType link = LinkType::ethernet) noexcept;
 inline Envelope open_envelope(Bytes bytes) noexcept { return open_envelope(bytes, bytes.size()); }
+
+enum class IcrcVerdict : std::uint8_t {
+  not_roce,
+  ok,
+  bad,
+  unverifiable,  // its position is unknown: a cut frame, a fragment, or contradicting lengths
+};
+
+/// Checks the ICRC of a frame of any opcode: a flipped opcode bit is a bad ICRC.
+IcrcVerdict check_icrc(const Envelope& envelope) noexcept;
+
+/// Offset of the frame's ICRC from its start, in bytes; nothing where unverifiable.
+std::optional<std::size_t> icrc_offset(const Envelope& envelope) noexcept;
+
+/// The right ICRC of a frame and its offset; nothing where unverifiable.
+struct IcrcPlace {
+  std::size_t offset;
+  std::uint32_t expected;
+};
+std::optional<IcrcPlace> expected_icrc(const Envelope& envelope) noexcept;
 
 }  // namespace lw::roce

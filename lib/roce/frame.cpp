@@ -2,28 +2,24 @@
 #include "roce/frame.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
-
-#include "wire/deth.h"
 
 namespace lw::roce {
 namespace {
 
-using wire::Extension;
 using wire::view_at;
 
-/// Reads on behind the BTH, one header after the other. `limit` is where the packet's own lengths
-/// put its ICRC; `captured` where the bytes end.
+/// Reads the headers behind the BTH. `limit` is the ICRC's offset by the packet's own lengths.
 class Cursor {
  public:
   Cursor(Frame& frame, std::size_t offset, std::size_t limit) noexcept
       : frame_(frame), offset_(offset), limit_(limit) {}
 
   template <class Header>
-  void take(const Header*& header, Extension extension, std::string_view layer) noexcept {
-    if (frame_.defect || !frame_.info->extensions.has(extension)) return;
-    if (!fits(sizeof(Header), layer)) return;
+  void take(const Header*& header) noexcept {
+    if (!fits(sizeof(Header), Header::kLayer)) return;
     header = view_at<Header>(frame_.envelope.bytes, offset_);
     offset_ += sizeof(Header);
   }
@@ -48,16 +44,12 @@ class Cursor {
 };
 
 void take_extensions(Frame& frame, Cursor& cursor) noexcept {
-  cursor.take(frame.rdeth, Extension::rdeth, "rdeth");
-  cursor.take(frame.deth, Extension::deth, "deth");
-  cursor.take(frame.xrceth, Extension::xrceth, "xrceth");
-  cursor.take(frame.feth, Extension::feth, "feth");
-  cursor.take(frame.reth, Extension::reth, "reth");
-  cursor.take(frame.atomiceth, Extension::atomiceth, "atomiceth");
-  cursor.take(frame.aeth, Extension::aeth, "aeth");
-  cursor.take(frame.atomicacketh, Extension::atomicacketh, "atomicacketh");
-  cursor.take(frame.immdt, Extension::immdt, "immdt");
-  cursor.take(frame.ieth, Extension::ieth, "ieth");
+  const wire::ExtensionSet set = frame.info->extensions;
+  wire::for_each_extension(
+      [&]<class Header>(wire::Extension extension, const Header*& header) {
+        if (set.has(extension) && !frame.defect) cursor.take(header);
+      },
+      frame);
 }
 
 void take_payload(Frame& frame, Cursor& cursor, std::size_t icrc_offset) noexcept {
@@ -74,7 +66,7 @@ void take_payload(Frame& frame, Cursor& cursor, std::size_t icrc_offset) noexcep
   if (captured < icrc_offset) cursor.stop(Problem::cut, "payload");
 }
 
-/// A MAD is what a UD SEND to QP 1 carries. (IBTA vol. 1, 13.4)
+/// A UD SEND to QP 1 carries a MAD. (IBTA vol. 1, 13.4)
 void take_mad(Frame& frame) noexcept {
   if (frame.info->transport == wire::Transport::ud &&
       frame.bth->dest_qp.get() == wire::kGeneralServicesQp) {
@@ -90,7 +82,7 @@ void take_icrc(Frame& frame, Cursor& cursor, std::size_t offset) noexcept {
   }
 }
 
-/// Where UDP's own length puts the packet's end, which IP's must agree with.
+/// Whether the UDP and the IP length end the packet at the same offset.
 bool lengths_agree(const Envelope& envelope) noexcept {
   if (!envelope.udp) return true;
   return envelope.transport_offset + envelope.udp->length.get() == envelope.network_end;
@@ -119,7 +111,7 @@ void read_behind_bth(Frame& frame) noexcept {
   if (!envelope.fragment) take_icrc(frame, cursor, icrc_offset);
 }
 
-std::string_view words_of(Problem problem) noexcept {
+std::string_view text_of(Problem problem) noexcept {
   switch (problem) {
     case Problem::not_roce:
       return "not RoCE";
@@ -137,10 +129,29 @@ std::string_view words_of(Problem problem) noexcept {
   return "unknown";
 }
 
+std::array<std::byte, 16> mapped(const wire::Ipv4Address& address) noexcept {
+  std::array<std::byte, 16> result{};
+  result[10] = result[11] = std::byte{0xff};
+  std::ranges::copy(address.bytes, result.begin() + 12);
+  return result;
+}
+
+std::uint64_t load(const std::array<std::byte, 16>& bytes, std::size_t offset) noexcept {
+  std::uint64_t value = 0;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+/// One step of a multiplicative hash; the constant is 2^64 over the golden ratio.
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+  return hash ^ hash >> 32;
+}
+
 }  // namespace
 
 std::string to_string(const ParseError& error) {
-  return fmt::format("{} at offset {}: {}", error.layer, error.offset, words_of(error.problem));
+  return fmt::format("{} at offset {}: {}", error.layer, error.offset, text_of(error.problem));
 }
 
 std::expected<Frame, ParseError> parse(const Envelope& envelope) noexcept {
@@ -164,6 +175,30 @@ std::expected<Frame, ParseError> parse(const Envelope& envelope) noexcept {
 
 std::expected<Frame, ParseError> parse(Bytes bytes, std::size_t wire_length) noexcept {
   return parse(open_envelope(bytes, wire_length));
+}
+
+FlowKey flow_key(const Frame& frame) noexcept {
+  FlowKey key;
+  const Envelope& envelope = frame.envelope;
+  if (envelope.ipv4) {
+    key.source = mapped(envelope.ipv4->source);
+    key.destination = mapped(envelope.ipv4->destination);
+  } else {
+    const wire::Ipv6* ip = envelope.ipv6 ? envelope.ipv6 : envelope.grh;
+    key.source = ip->source.bytes;
+    key.destination = ip->destination.bytes;
+  }
+  key.dest_qp = frame.bth->dest_qp.get();
+  key.role = frame.info ? frame.info->role : wire::Role::request;
+  return key;
+}
+
+std::size_t FlowKeyHash::operator()(const FlowKey& key) const noexcept {
+  std::uint64_t hash = mix(std::uint64_t{key.dest_qp} << 8, static_cast<std::uint64_t>(key.role));
+  for (const std::size_t offset : {std::size_t{0}, std::size_t{8}}) {
+    hash = mix(mix(hash, load(key.source, offset)), load(key.destination, offset));
+  }
+  return hash;
 }
 
 }  // namespace lw::roce

@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <expected>
 #include <optional>
 #include <string>
 
 #include "roce/envelope.h"
-#include "wire/aeth.h"
-#include "wire/atomicacketh.h"
-#include "wire/atomiceth.h"
 #include "wire/bth.h"
-#include "wire/deth.h"
-#include "wire/feth.h"
-#include "wire/ieth.h"
-#include "wire/immdt.h"
 #include "wire/mad.h"
 #include "wire/opcode.h"
-#include "wire/rdeth.h"
-#include "wire/reth.h"
-#include "wire/xrceth.h"
 
 namespace lw::roce {
 
@@ -26,51 +17,59 @@ enum class Problem : std::uint8_t {
   not_roce,         // a sound frame of something else
   fragment,         // a piece of an IP packet
   cut,              // the capture holds less than was on the wire
-  too_short,        // the frame's own lengths leave no room for what it says it holds
+  too_short,        // the frame's own lengths end before a header that it must have
   length_mismatch,  // IP and UDP lengths contradict each other
   reserved_opcode,  // no such opcode: what follows the BTH is unknown
 };
 
-/// Where and why reading stopped: "reth at offset 54: cut (capture holds 60 of 90 bytes)".
+/// Where and why parsing stopped: "reth at offset 54: cut (capture holds 60 of 90 bytes)".
 struct ParseError {
   Problem problem{};
-  std::string_view layer;  // Wireshark's word: "ip", "udp", "bth", "reth", "icrc", ...
+  std::string_view layer;  // as Wireshark names it: "ip", "udp", "bth", "reth", "icrc", ...
   std::size_t offset = 0;  // from the frame's start
 };
 
 std::string to_string(const ParseError& error);
 
-/// A RoCE frame, read in place. Extension headers are null where the opcode has none or the bytes
-/// end before them. Everything lives as long as the bytes that were parsed.
-struct Frame {
+/// A RoCE frame, read in place. The extension headers (frame.reth) are null where the opcode has
+/// none or the bytes end before them. Everything lives as long as the bytes that were parsed.
+struct Frame : wire::ExtensionSlots<wire::HeaderView> {
   Envelope envelope;
   const wire::Bth* bth = nullptr;          // never null
   const wire::OpcodeInfo* info = nullptr;  // null for a reserved opcode
 
-  const wire::Rdeth* rdeth = nullptr;
-  const wire::Deth* deth = nullptr;
-  const wire::Xrceth* xrceth = nullptr;
-  const wire::Feth* feth = nullptr;
-  const wire::Reth* reth = nullptr;
-  const wire::AtomicEth* atomiceth = nullptr;
-  const wire::Aeth* aeth = nullptr;
-  const wire::AtomicAckEth* atomicacketh = nullptr;
-  const wire::ImmDt* immdt = nullptr;
-  const wire::Ieth* ieth = nullptr;
   const wire::Mad* mad = nullptr;  // a UD SEND to QP 1
 
-  Bytes payload;                     // what was captured of it, pad not included
-  std::size_t payload_length = 0;    // what was on the wire
+  Bytes payload;                     // the captured part, without pad
+  std::size_t payload_length = 0;    // on the wire
   Bytes icrc;                        // four bytes, or none when cut
-  std::optional<ParseError> defect;  // the first thing wrong behind the BTH
+  std::optional<ParseError> defect;  // the first error behind the BTH
 };
 
-/// Reads a whole frame. An error means that there is no BTH to show; what is wrong further on is
-/// the frame's `defect`, so that cut and damaged frames show all they hold.
+/// Reads a whole frame. An error means that there is no BTH. Errors further on are the frame's
+/// `defect`, so that cut and damaged frames show what they hold.
 std::expected<Frame, ParseError> parse(const Envelope& envelope) noexcept;
 std::expected<Frame, ParseError> parse(Bytes bytes, std::size_t wire_length) noexcept;
 inline std::expected<Frame, ParseError> parse(Bytes bytes) noexcept {
   return parse(bytes, bytes.size());
 }
+
+/// Identifies a stream of packets: addresses, destination QP, and role, because a QP's requests,
+/// responses and CNPs are separate streams (IBTA vol. 1, 9.7.1). IPv4 addresses are mapped to
+/// ::ffff:a.b.c.d, as in a RoCE GID.
+struct FlowKey {
+  std::array<std::byte, 16> source{}, destination{};
+  std::uint32_t dest_qp = 0;
+  wire::Role role{};
+
+  friend auto operator<=>(const FlowKey&, const FlowKey&) = default;
+};
+
+/// The key of a frame; a reserved opcode counts as a request.
+FlowKey flow_key(const Frame& frame) noexcept;
+
+struct FlowKeyHash {
+  std::size_t operator()(const FlowKey& key) const noexcept;
+};
 
 }  // namespace lw::roce

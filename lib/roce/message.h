@@ -2,30 +2,30 @@
 #pragma once
 
 #include <cstdint>
-#include <expected>
+#include <optional>
 #include <string>
+#include <string_view>
 
-#include "wire/opcode.h"
-#include "wire/psn.h"
+#include "roce/frame.h"
 
 namespace lw::roce {
 
-/// A message of any operation and size, as a work request or its answer describes it.
+/// A message of any operation and size: a work request or its response.
 struct Message {
   wire::Transport transport = wire::Transport::rc;
   wire::Operation operation = wire::Operation::send;
   bool immediate = false;
   bool invalidate = false;   // SEND with invalidate; not together with immediate
-  std::uint64_t length = 0;  // bytes of payload; of a READ REQUEST, FLUSH: what the RETH asks for
+  std::uint64_t length = 0;  // payload in bytes; for READ REQUEST and FLUSH, that of the RETH
   std::uint32_t mtu = 1024;  // 256, 512, 1024, 2048 or 4096
   wire::Psn first_psn{};
   bool solicited_event = false;
-  /// AckReq is set on a request's last packet, and after so many without one; 0: on the last only.
-  /// (64 is Linux rxe's.)
+  /// Every how many packets a request sets AckReq, besides its last packet; 0: only there. (Linux
+  /// rxe uses 64.)
   std::uint32_t ack_every = 0;
 };
 
-/// One packet of a message, everything that differs from its neighbours.
+/// The properties of a packet that change from packet to packet within a message.
 struct MessagePacket {
   std::uint8_t opcode = 0;
   wire::Psn psn;
@@ -36,22 +36,75 @@ struct MessagePacket {
   bool solicited_event = false;
 };
 
-/// Nothing when the message can be sent; otherwise one sentence that says why not: an operation
-/// that the transport lacks, a datagram above the MTU, a message above 2^31 bytes, a bad MTU.
+/// Empty when the message can be sent; otherwise why not: an operation that the transport lacks, a
+/// datagram longer than the MTU, a message longer than 2^31 bytes, a bad MTU.
 std::string refusal_of(const Message& message);
 
-/// How many packets carry it. The message must not be refused.
+/// Number of packets of the message, which refusal_of() must accept.
 std::uint32_t packet_count(const Message& message) noexcept;
 
-/// How many PSNs it takes: its packets; for a READ REQUEST those of its response.
+/// Number of PSNs of the message: its packets; for a READ REQUEST, those of its response.
 std::uint32_t psn_count(const Message& message) noexcept;
 
-/// Packet `index` of packet_count(), by itself: nothing before it needs to be built.
+/// Packet `index` of packet_count(), independent of the packets before it.
 MessagePacket packet_of(const Message& message, std::uint32_t index) noexcept;
 
-/// -length modulo 4.
+/// Pad bytes of a payload: -length modulo 4.
 constexpr std::uint8_t pad_of(std::uint64_t length) noexcept {
   return static_cast<std::uint8_t>(-length & 3);
 }
+
+/// Why a packet doesn't continue what came before it. (IBTA vol. 1, 9.7.4 and 9.8.3)
+enum class Violation : std::uint8_t {
+  none,
+  unknown_opcode,
+  psn_gap,             // ahead of the expected PSN
+  psn_repeated,        // behind it
+  first_within,        // FIRST or ONLY while a message is open
+  continues_nothing,   // MIDDLE or LAST with no message open
+  changes_operation,   // MIDDLE or LAST of another operation than the FIRST
+  wrong_length,        // FIRST or MIDDLE isn't MTU long, LAST is empty or longer, or an illegal pad
+  dma_length_differs,  // a WRITE's RETH announced another length
+};
+
+std::string_view name_of(Violation violation) noexcept;
+
+/// A message received completely.
+struct ReceivedMessage {
+  Message message;  // `mtu` is the FIRST's payload length; for an ONLY, the configured one
+  std::optional<wire::RethFields> reth;
+  std::optional<std::uint32_t> immediate;
+  std::optional<std::uint32_t> invalidated_r_key;
+};
+
+/// Joins the packets of one stream (a QP's requests, or its responses) to messages. It holds no
+/// payload: `offset` is that of each packet's. No clock, no allocation.
+class Reassembler {
+ public:
+  /// `mtu` bounds packets until a FIRST shows the path's MTU.
+  explicit Reassembler(std::uint32_t mtu = 4096) noexcept : mtu_(mtu) {}
+
+  struct Outcome {
+    Violation violation = Violation::none;
+    std::uint64_t offset = 0;                  // of this packet's payload in its message
+    std::optional<ReceivedMessage> completed;  // by this packet
+  };
+
+  /// Adds the next packet of the stream. A violation drops the open message, and the stream
+  /// continues behind this packet; psn_repeated changes nothing. `frame` must have no defect.
+  Outcome add(const Frame& frame) noexcept;
+
+  [[nodiscard]] bool message_open() const noexcept { return open_.has_value(); }
+
+ private:
+  Violation check_order(const Frame& frame) const noexcept;
+  Violation check_lengths(const Frame& frame) const noexcept;
+  void begin(const Frame& frame) noexcept;
+  Violation finish(const Frame& frame, Outcome& outcome) noexcept;
+
+  std::uint32_t mtu_;
+  std::optional<wire::Psn> expected_;
+  std::optional<ReceivedMessage> open_;
+};
 
 }  // namespace lw::roce

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "roce/frame.h"
-#include "roce/icrc_check.h"
 #include "wire/icrc_patch.h"
 
 namespace lw::roce {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/time.h"
-#include "wire/big_endian.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -21,6 +21,14 @@ enum class NakCode : std::uint8_t {
 struct AethFields {
   std::uint8_t syndrome = 0x1f;  // ACK with unlimited credits
   std::uint32_t msn = 0;         // 24 bits
+
+  [[nodiscard]] constexpr AethKind kind() const noexcept {
+    return static_cast<AethKind>(syndrome >> 5 & 3);
+  }
+  template <AethKind kKind>
+  static constexpr bool is(const AethFields& fields) noexcept {
+    return fields.kind() == kKind;
+  }
   friend bool operator==(const AethFields&, const AethFields&) = default;
 };
 
@@ -40,6 +48,40 @@ struct Aeth {
   }
   /// Credits (ack), timer code (rnr_nak) or NAK code (nak).
   [[nodiscard]] std::uint8_t value() const noexcept { return syndrome.get() & kValue; }
+
+  using Fields = AethFields;
+  static constexpr std::string_view kName = "AETH", kLayer = "aeth";
+  static constexpr std::array kFields = {
+      field<&AethFields::syndrome>(
+          {.name = "infiniband.aeth.syndrome", .help = "ACK, RNR NAK or NAK, and its value"}),
+      field<&AethFields::syndrome>(
+          {.name = "infiniband.aeth.syndrome.reserved", .shift = 7, .bits = 1}),
+      field<&AethFields::syndrome>({.name = "infiniband.aeth.syndrome.opcode",
+                                    .help = "kind: 0 ACK, 1 RNR NAK, 3 NAK",
+                                    .shift = 5,
+                                    .bits = 2}),
+      when<AethFields>(
+          &AethFields::is<AethKind::ack>,
+          field<&AethFields::syndrome>({.name = "infiniband.aeth.syndrome.credit_count",
+                                        .help = "credits, as a code",
+                                        .bits = 5})),
+      when<AethFields>(&AethFields::is<AethKind::rnr_nak>,
+                       field<&AethFields::syndrome>({.name = "infiniband.aeth.syndrome.timer",
+                                                     .help = "time to wait, as a code",
+                                                     .bits = 5})),
+      when<AethFields>(
+          &AethFields::is<AethKind::reserved>,
+          field<&AethFields::syndrome>(
+              {.name = "infiniband.aeth.syndrome.reserved_value", .help = "", .bits = 5})),
+      when<AethFields>(
+          &AethFields::is<AethKind::nak>,
+          field<&AethFields::syndrome>(
+              {.name = "infiniband.aeth.syndrome.error_code", .help = "NAK code", .bits = 5})),
+      field<&AethFields::msn>({.name = "infiniband.aeth.msn",
+                               .key = "msn",
+                               .help = "message sequence number",
+                               .bits = 24}),
+  };
 
   [[nodiscard]] AethFields fields() const noexcept { return {syndrome.get(), msn.get()}; }
   void set(const AethFields& f) noexcept {

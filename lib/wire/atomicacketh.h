@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/big_endian.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -15,6 +15,15 @@ struct AtomicAckEthFields {
 ///   | original remote data 64 |
 struct AtomicAckEth {
   Be64 original;
+
+  using Fields = AtomicAckEthFields;
+  static constexpr std::string_view kName = "AtomicAckETH", kLayer = "atomicacketh";
+  static constexpr std::array kFields = {
+      field<&AtomicAckEthFields::original>({.name = "infiniband.atomicacketh.origremdt",
+                                            .key = "original",
+                                            .help = "value in memory before the operation",
+                                            .text = "original {:#x}"}),
+  };
 
   [[nodiscard]] AtomicAckEthFields fields() const noexcept { return {original.get()}; }
   void set(const AtomicAckEthFields& f) noexcept { original.set(f.original); }

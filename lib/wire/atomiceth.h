@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/big_endian.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -24,6 +24,30 @@ struct AtomicEth {
   Be32 r_key;
   Be64 swap_or_add;
   Be64 compare;
+
+  using Fields = AtomicEthFields;
+  static constexpr std::string_view kName = "AtomicETH", kLayer = "atomiceth";
+  static constexpr std::array kFields = {
+      // Wireshark shows the address and the key under the names of the RETH.
+      field<&AtomicEthFields::va>({.name = "infiniband.reth.va",
+                                   .key = "va",
+                                   .help = "virtual address in the responder's memory",
+                                   .text = "va {:#x}",
+                                   .base = Base::hex,
+                                   .digits = 16,
+                                   .per_qp = true}),
+      field<&AtomicEthFields::r_key>({.name = "infiniband.reth.r_key",
+                                      .key = "rkey",
+                                      .help = "key of the responder's memory region",
+                                      .text = "rkey {:#x}",
+                                      .base = Base::hex,
+                                      .digits = 8,
+                                      .per_qp = true}),
+      field<&AtomicEthFields::swap_or_add>(
+          {.name = "infiniband.atomiceth.swapdt", .help = "value to swap in, or to add"}),
+      field<&AtomicEthFields::compare>(
+          {.name = "infiniband.atomiceth.cmpdt", .help = "value to compare with"}),
+  };
 
   [[nodiscard]] AtomicEthFields fields() const noexcept {
     return {va.get(), r_key.get(), swap_or_add.get(), compare.get()};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/big_endian.h"
-#include "wire/psn.h"
+#include <algorithm>
+#include <array>
+
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -61,9 +63,51 @@ struct Bth {
         static_cast<std::uint8_t>((acknowledge.get() & kReserved7) | (on ? kAckReq : 0)));
   }
 
+  using Fields = BthFields;
+  static constexpr std::array kFields = {
+      field<&BthFields::opcode>({.name = "infiniband.bth.opcode", .help = "operation code"}),
+      field<&BthFields::solicited_event>({.name = "infiniband.bth.se", .help = "solicited event"}),
+      field<&BthFields::mig_req>(
+          {.name = "infiniband.bth.m", .key = "mig_req", .help = "migration request"}),
+      field<&BthFields::pad_count>(
+          {.name = "infiniband.bth.padcnt", .help = "pad bytes behind the payload", .bits = 2}),
+      field<&BthFields::version>(
+          {.name = "infiniband.bth.tver", .help = "transport header version", .bits = 4}),
+      field<&BthFields::p_key>(
+          {.name = "infiniband.bth.p_key", .key = "p_key", .help = "partition key"}),
+      field<&BthFields::fecn>({.name = "infiniband.bth.fecn",
+                               .key = "fecn",
+                               .help = "forward congestion notification"}),
+      field<&BthFields::becn>({.name = "infiniband.bth.becn",
+                               .key = "becn",
+                               .help = "backward congestion notification"}),
+      field<&BthFields::reserved6>({.name = "infiniband.bth.reserved6", .bits = 6}),
+      field<&BthFields::dest_qp>({.name = "infiniband.bth.destqp",
+                                  .key = "dst_qp",
+                                  .help = "receiver's QP number",
+                                  .base = Base::hex,
+                                  .digits = 6,
+                                  .bits = 24,
+                                  .per_qp = true}),
+      field<&BthFields::ack_req>({.name = "infiniband.bth.a", .help = "acknowledgement requested"}),
+      field<&BthFields::reserved7>({.name = "infiniband.bth.reserved7", .bits = 7}),
+      field<&BthFields::psn>({.name = "infiniband.bth.psn", .help = "packet sequence number"}),
+  };
+
   [[nodiscard]] BthFields fields() const noexcept;
   void set(const BthFields& f) noexcept;
 };
 static_assert(sizeof(Bth) == 12 && alignof(Bth) == 1);
+
+/// The 16 zero bytes behind a CNP's BTH (opcode 0x81, BECN 1, PSN 0). Over IPv4 a CNP's total
+/// length is 60. (IBTA vol. 1, annex A17.9)
+struct CnpReserved {
+  std::array<std::byte, 16> zeros{};
+
+  [[nodiscard]] bool all_zero() const noexcept {
+    return std::ranges::all_of(zeros, [](std::byte b) { return b == std::byte{0}; });
+  }
+};
+static_assert(sizeof(CnpReserved) == 16 && alignof(CnpReserved) == 1);
 
 }  // namespace lw::wire

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
+#include <span>
 #include <string_view>
 
-#include "wire/address.h"
-#include "wire/big_endian.h"
-#include "wire/psn.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -27,7 +27,7 @@ enum class CmMessage : std::uint16_t {
 /// "ConnectRequest", ... as the specification names them; empty for another attribute.
 std::string_view name_of(CmMessage message) noexcept;
 
-/// What a requester asks for; it follows the MAD header. (IBTA vol. 1, 12.6.5)
+/// A connection request (REQ), behind the MAD header. (IBTA vol. 1, 12.6.5)
 struct CmReq {
   Be32 local_comm_id;
   Be32 reserved1;
@@ -58,6 +58,9 @@ struct CmReq {
   Be8 alternate_traffic_class, alternate_hop_limit, alternate_sl_local, alternate_ack_timeout;
   std::array<std::byte, 92> private_data;
 
+  /// A request to the RDMA IP CM service: its private data start with a CmIpService. (IBTA vol. 1,
+  /// annex A11)
+  [[nodiscard]] bool to_ip_service() const noexcept { return service_id.get() >> 24 == 1; }
   [[nodiscard]] Psn first_psn() const noexcept { return Psn{starting_psn.get()}; }
   /// 0 RC, 1 UC, 2 RD, 3 see the extended type (XRC).
   [[nodiscard]] std::uint8_t transport_service() const noexcept {
@@ -72,7 +75,16 @@ struct CmReq {
 };
 static_assert(sizeof(CmReq) == 232 && alignof(CmReq) == 1);
 
-/// The answer that accepts. (IBTA vol. 1, 12.6.8)
+/// The start of the private data of a request to an IP service. (IBTA vol. 1, annex A11)
+struct CmIpService {
+  Be8 version;     // major 4, minor 4
+  Be8 ip_version;  // 4, reserved 4
+  Be16 source_port;
+  Ipv6Address source, destination;  // an IPv4 address in the last four bytes
+};
+static_assert(sizeof(CmIpService) == 36 && alignof(CmIpService) == 1);
+
+/// A reply (REP): it accepts the request. (IBTA vol. 1, 12.6.8)
 struct CmRep {
   Be32 local_comm_id, remote_comm_id;
   Be32 local_q_key;
@@ -92,13 +104,13 @@ struct CmRep {
 };
 static_assert(sizeof(CmRep) == 232 && alignof(CmRep) == 1);
 
-/// What RTU, REJ, MRA, DREQ and DREP all begin with.
+/// The start of RTU, REJ, MRA, DREQ and DREP.
 struct CmPair {
   Be32 local_comm_id, remote_comm_id;
 };
 static_assert(sizeof(CmPair) == 8 && alignof(CmPair) == 1);
 
-/// A refusal. (IBTA vol. 1, 12.6.7)
+/// A reject (REJ). (IBTA vol. 1, 12.6.7)
 struct CmRej {
   CmPair ids;
   Be8 message_rejected;  // 2 bits, then reserved
@@ -108,7 +120,7 @@ struct CmRej {
 };
 static_assert(sizeof(CmRej) == 232 && alignof(CmRej) == 1);
 
-/// A wish to disconnect. (IBTA vol. 1, 12.6.10)
+/// A disconnect request (DREQ). (IBTA vol. 1, 12.6.10)
 struct CmDreq {
   CmPair ids;
   Be24 remote_qpn;
@@ -116,5 +128,14 @@ struct CmDreq {
   std::array<std::byte, 220> private_data;
 };
 static_assert(sizeof(CmDreq) == 232 && alignof(CmDreq) == 1);
+
+/// The fields table of a message, without the communication IDs of a CmPair.
+std::span<const Field<CmReq>> cm_fields(const CmReq&) noexcept;
+std::span<const Field<CmIpService>> cm_fields(const CmIpService&) noexcept;
+std::span<const Field<CmRep>> cm_fields(const CmRep&) noexcept;
+std::span<const Field<CmRej>> cm_fields(const CmRej&) noexcept;
+std::span<const Field<CmDreq>> cm_fields(const CmDreq&) noexcept;
+/// The fields table of a message's CmPair; empty for a message that doesn't start with one.
+std::span<const Field<CmPair>> cm_id_fields(CmMessage message) noexcept;
 
 }  // namespace lw::wire

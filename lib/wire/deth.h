@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/big_endian.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -22,6 +22,25 @@ struct Deth {
   Be32 q_key;
   Be8 reserved;
   Be24 src_qp;
+
+  using Fields = DethFields;
+  static constexpr std::string_view kName = "DETH", kLayer = "deth";
+  static constexpr std::array kFields = {
+      field<&DethFields::q_key>({.name = "infiniband.deth.q_key",
+                                 .key = "q_key",
+                                 .help = "queue key",
+                                 .text = "qkey {:#x}",
+                                 .base = Base::hex,
+                                 .digits = 16}),
+      field<&DethFields::src_qp>({.name = "infiniband.deth.srcqp",
+                                  .key = "src_qp",
+                                  .help = "sender's QP number",
+                                  .text = "srcqp {:#x}",
+                                  .base = Base::hex,
+                                  .digits = 8,
+                                  .bits = 24,
+                                  .per_qp = true}),
+  };
 
   [[nodiscard]] DethFields fields() const noexcept { return {q_key.get(), src_qp.get()}; }
   void set(const DethFields& f) noexcept {

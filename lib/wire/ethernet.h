@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/address.h"
-#include "wire/big_endian.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -32,6 +31,14 @@ struct EthernetFields {
 struct Ethernet {
   MacAddress destination, source;
   Be16 type;
+
+  using Fields = EthernetFields;
+  static constexpr std::array kFields = {
+      field<&EthernetFields::destination>({.name = "eth.dst", .help = "destination MAC address"}),
+      field<&EthernetFields::source>({.name = "eth.src", .help = "source MAC address"}),
+      field<&EthernetFields::type>(
+          {.name = "eth.type", .help = "ethertype", .base = Base::hex, .digits = 4}),
+  };
 
   [[nodiscard]] EthernetFields fields() const noexcept { return {destination, source, type.get()}; }
   void set(const EthernetFields& f) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/big_endian.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -11,11 +11,31 @@ struct FethFields {
   friend bool operator==(const FethFields&, const FethFields&) = default;
 };
 
+inline constexpr NamedValue kPlacements[] = {{"global", 1}, {"persistent", 2}, {"both", 3}};
+inline constexpr NamedValue kSelectivities[] = {{"range", 0}, {"region", 1}};
+
 /// Flush extended transport header. (IBTA vol. 1, annex A19)
 ///
 ///   | reserved 26 | selectivity 2 | placement type 4 |
 struct Feth {
   Be32 bits;
+
+  using Fields = FethFields;
+  static constexpr std::string_view kName = "FETH", kLayer = "feth";
+  static constexpr std::array kFields = {
+      field<&FethFields::placement>({.name = "infiniband.feth.plt",
+                                     .key = "placement",
+                                     .help = "where flushed data must arrive",
+                                     .text = "placement {}",
+                                     .bits = 4,
+                                     .choices = kPlacements}),
+      field<&FethFields::selectivity>({.name = "infiniband.feth.sel",
+                                       .key = "selectivity",
+                                       .help = "how much memory is flushed",
+                                       .text = "selectivity {}",
+                                       .bits = 2,
+                                       .choices = kSelectivities}),
+  };
 
   [[nodiscard]] FethFields fields() const noexcept {
     return {static_cast<std::uint8_t>(bits.get() & 15),

@@ -43,8 +43,93 @@ static_assert(sizeof(IcmpEcho) == 8 && alignof(IcmpEcho) == 1);
 /// The checksum of a message with its checksum field as it is: 0 over one that is right; over one
 /// whose field is 0 the value that belongs there. (RFC 792)
 std::uint16_t icmp_checksum(Bytes message) noexcept;
-/// The same with the pseudo-header that ICMPv6 adds. (RFC 4443, 2.3)
+/// Like icmp_checksum(), with the pseudo-header that ICMPv6 adds. (RFC 4443, 2.3)
 std::uint16_t icmpv6_checksum(const Ipv6Address& source, const Ipv6Address& destination,
                               Bytes message) noexcept;
+
+inline constexpr std::uint8_t kNeighbourSolicitation = 135, kNeighbourAdvertisement = 136;
+inline constexpr std::uint8_t kSourceLinkAddress = 1, kTargetLinkAddress = 2;
+/// A neighbour message that crossed a router has less. (RFC 4861, 7.1)
+inline constexpr std::uint8_t kNeighbourHopLimit = 255;
+
+struct NeighbourFields {
+  std::uint8_t type = kNeighbourSolicitation;
+  std::uint8_t code = 0;
+  std::uint16_t checksum = 0;
+  std::uint32_t flags = 0;  // of an advertisement
+  Ipv6Address target;
+  friend bool operator==(const NeighbourFields&, const NeighbourFields&) = default;
+};
+
+/// Neighbour solicitation and advertisement; options follow. (RFC 4861, 4.3 and 4.4)
+///
+///   | type 8 | code 8 | checksum 16 |
+///   | R 1 | S 1 | O 1 | reserved 29 |
+///   | target 128 |
+struct Neighbour {
+  Be8 type, code;
+  Be16 checksum;
+  Be32 flags;
+  Ipv6Address target;
+
+  static constexpr std::uint32_t kRouter = 0x80000000, kSolicited = 0x40000000,
+                                 kOverride = 0x20000000;
+
+  [[nodiscard]] NeighbourFields fields() const noexcept {
+    return {type.get(), code.get(), checksum.get(), flags.get(), target};
+  }
+  void set(const NeighbourFields& f) noexcept {
+    type.set(f.type);
+    code.set(f.code);
+    checksum.set(f.checksum);
+    flags.set(f.flags);
+    target = f.target;
+  }
+};
+static_assert(sizeof(Neighbour) == 24 && alignof(Neighbour) == 1);
+
+struct LinkAddressFields {
+  std::uint8_t type = kSourceLinkAddress;
+  std::uint8_t length = 1;  // of the option, in words of eight bytes
+  MacAddress mac;
+  friend bool operator==(const LinkAddressFields&, const LinkAddressFields&) = default;
+};
+
+/// The option with a link-layer address, on Ethernet. (RFC 4861, 4.6.1; RFC 2464, 6)
+///
+///   | type 8 | length 8 | MAC (6) |
+struct LinkAddress {
+  Be8 type, length;
+  MacAddress mac;
+
+  [[nodiscard]] LinkAddressFields fields() const noexcept {
+    return {type.get(), length.get(), mac};
+  }
+  void set(const LinkAddressFields& f) noexcept {
+    type.set(f.type);
+    length.set(f.length);
+    mac = f.mac;
+  }
+};
+static_assert(sizeof(LinkAddress) == 8 && alignof(LinkAddress) == 1);
+
+/// ff02::1:ffXX:XXXX, where the last 24 bits are the address's. (RFC 4291, 2.7.1)
+constexpr Ipv6Address solicited_node(const Ipv6Address& address) noexcept {
+  Ipv6Address group{};
+  group.bytes[0] = std::byte{0xff};
+  group.bytes[1] = std::byte{0x02};
+  group.bytes[11] = std::byte{0x01};
+  group.bytes[12] = std::byte{0xff};
+  for (std::size_t i = 13; i < 16; ++i) group.bytes[i] = address.bytes[i];
+  return group;
+}
+
+/// 33:33 and the last 32 bits of an IPv6 group. (RFC 2464, 7)
+constexpr MacAddress mac_of_group(const Ipv6Address& group) noexcept {
+  MacAddress mac{};
+  mac.bytes[0] = mac.bytes[1] = std::byte{0x33};
+  for (std::size_t i = 0; i < 4; ++i) mac.bytes[2 + i] = group.bytes[12 + i];
+  return mac;
+}
 
 }  // namespace lw::wire

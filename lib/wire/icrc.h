@@ -7,6 +7,11 @@
 
 namespace lw::wire {
 
+/// Ethernet's CRC-32 (reflected, inverted at both ends) of `bytes`. `so_far` is the CRC of the
+/// bytes before them, or 0: crc32(crc32(0, a), b) = crc32(0, ab). The FCS of a frame is its CRC-32,
+/// least significant byte first, as is the ICRC.
+std::uint32_t crc32(std::uint32_t so_far, Bytes bytes) noexcept;
+
 inline constexpr std::size_t kIcrcSize = 4;
 
 /// What stands below the BTH: it decides which bytes an ICRC takes as all ones.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/big_endian.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -15,6 +15,17 @@ struct IethFields {
 ///   | R_Key to invalidate 32 |
 struct Ieth {
   Be32 r_key;
+
+  using Fields = IethFields;
+  static constexpr std::string_view kName = "IETH", kLayer = "ieth";
+  static constexpr std::array kFields = {
+      field<&IethFields::r_key>({.name = "infiniband.ieth",
+                                 .key = "invalidate_rkey",
+                                 .help = "memory key to invalidate",
+                                 .text = "invalidate rkey {:#x}",
+                                 .base = Base::bytes,
+                                 .digits = 8}),
+  };
 
   [[nodiscard]] IethFields fields() const noexcept { return {r_key.get()}; }
   void set(const IethFields& f) noexcept { r_key.set(f.r_key); }

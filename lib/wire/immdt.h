@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/big_endian.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -15,6 +15,17 @@ struct ImmDtFields {
 ///   | immediate data 32 |
 struct ImmDt {
   Be32 immediate;
+
+  using Fields = ImmDtFields;
+  static constexpr std::string_view kName = "ImmDt", kLayer = "immdt";
+  static constexpr std::array kFields = {
+      field<&ImmDtFields::immediate>({.name = "infiniband.immdt",
+                                      .key = "immediate",
+                                      .help = "immediate data",
+                                      .text = "imm {:#x}",
+                                      .base = Base::bytes,
+                                      .digits = 8}),
+  };
 
   [[nodiscard]] ImmDtFields fields() const noexcept { return {immediate.get()}; }
   void set(const ImmDtFields& f) noexcept { immediate.set(f.immediate); }

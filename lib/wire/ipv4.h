@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/address.h"
-#include "wire/big_endian.h"
+#include "wire/field.h"
 #include "wire/view.h"
 
 namespace lw::wire {
@@ -59,6 +58,20 @@ struct Ipv4 {
   [[nodiscard]] bool is_fragment() const noexcept {
     return fragment.get() & (kMoreFragments | kFragmentOffset);
   }
+
+  using Fields = Ipv4Fields;
+  static constexpr std::array kFields = {
+      field<&Ipv4Fields::source>({.name = "ip.src", .help = "source address"}),
+      field<&Ipv4Fields::destination>({.name = "ip.dst", .help = "destination address"}),
+      field<&Ipv4Fields::dscp>(
+          {.name = "ip.dsfield.dscp", .help = "differentiated services code point", .bits = 6}),
+      field<&Ipv4Fields::ecn>(
+          {.name = "ip.dsfield.ecn", .help = "congestion notification", .bits = 2}),
+      field<&Ipv4Fields::id>(
+          {.name = "ip.id", .help = "identification", .base = Base::hex, .digits = 4}),
+      field<&Ipv4Fields::ttl>({.name = "ip.ttl", .help = "time to live, in hops"}),
+      field<&Ipv4Fields::protocol>({.name = "ip.proto", .help = "protocol of the payload"}),
+  };
 
   [[nodiscard]] Ipv4Fields fields() const noexcept;
   /// Sets all but the checksum's correctness: `f.checksum` goes in as it is.

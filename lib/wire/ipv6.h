@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/address.h"
-#include "wire/big_endian.h"
+#include "wire/field.h"
 #include "wire/view.h"
 
 namespace lw::wire {
@@ -44,10 +43,49 @@ struct Ipv6 {
     return version_class_label.get() & kFlowLabel;
   }
 
+  using Fields = Ipv6Fields;
+  static constexpr std::array kFields = {
+      field<&Ipv6Fields::source>({.name = "ipv6.src", .help = "source address"}),
+      field<&Ipv6Fields::destination>({.name = "ipv6.dst", .help = "destination address"}),
+      field<&Ipv6Fields::traffic_class>({.name = "ipv6.tclass.dscp",
+                                         .help = "differentiated services code point",
+                                         .shift = 2,
+                                         .bits = 6}),
+      field<&Ipv6Fields::traffic_class>(
+          {.name = "ipv6.tclass.ecn", .help = "congestion notification", .bits = 2}),
+      field<&Ipv6Fields::flow_label>(
+          {.name = "ipv6.flow", .help = "flow label", .base = Base::hex, .digits = 6, .bits = 20}),
+      field<&Ipv6Fields::hop_limit>({.name = "ipv6.hlim", .help = "hop limit"}),
+      field<&Ipv6Fields::next_header>({.name = "ipv6.nxt", .help = "type of the next header"}),
+  };
+
   [[nodiscard]] Ipv6Fields fields() const noexcept;
   void set(const Ipv6Fields& f) noexcept;
 };
 static_assert(sizeof(Ipv6) == 40 && alignof(Ipv6) == 1);
+
+/// A GRH's "next header" value for a BTH. (IBTA vol. 1, 8.3)
+inline constexpr std::uint8_t kNextHeaderBth = 0x1b;
+
+/// RoCEv1's network layer, laid out like an IPv6 header. paylen counts from the BTH to the ICRC,
+/// both included.
+using Grh = Ipv6;
+using GrhFields = Ipv6Fields;
+
+inline constexpr std::array kGrhFields = {
+    field<&Grh::version_class_label>(
+        {.name = "infiniband.grh.ipver", .help = "IP version", .shift = 28, .bits = 4}),
+    field<&Grh::version_class_label>(
+        {.name = "infiniband.grh.tclass", .help = "traffic class", .shift = 20, .bits = 8}),
+    field<&Grh::version_class_label>(
+        {.name = "infiniband.grh.flowlabel", .help = "flow label", .bits = 20}),
+    field<&Grh::payload_length>(
+        {.name = "infiniband.grh.paylen", .help = "payload length, in bytes"}),
+    field<&Grh::next_header>({.name = "infiniband.grh.nxthdr", .help = "type of the next header"}),
+    field<&Grh::hop_limit>({.name = "infiniband.grh.hoplmt", .help = "hop limit"}),
+    field<&Grh::source>({.name = "infiniband.grh.sgid", .help = "source GID"}),
+    field<&Grh::destination>({.name = "infiniband.grh.dgid", .help = "destination GID"}),
+};
 
 /// What follows an IPv6 header once its extension headers are skipped.
 struct Ipv6Payload {

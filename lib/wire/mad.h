@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "wire/big_endian.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -38,6 +38,42 @@ struct Mad {
   Be64 transaction_id;
   Be16 attribute_id, reserved;
   Be32 attribute_modifier;
+
+  using Fields = MadFields;
+  static constexpr std::array kFields = {
+      field<&MadFields::base_version>({.name = "infiniband.mad.baseversion",
+                                       .help = "MAD format version",
+                                       .base = Base::hex,
+                                       .digits = 2}),
+      field<&MadFields::management_class>({.name = "infiniband.mad.mgmtclass",
+                                           .help = "management class",
+                                           .base = Base::hex,
+                                           .digits = 2}),
+      field<&MadFields::class_version>({.name = "infiniband.mad.classversion",
+                                        .help = "version of the class",
+                                        .base = Base::hex,
+                                        .digits = 2}),
+      field<&MadFields::method>(
+          {.name = "infiniband.mad.method", .help = "method", .base = Base::hex, .digits = 2}),
+      field<&MadFields::status>(
+          {.name = "infiniband.mad.status", .help = "status", .base = Base::hex, .digits = 4}),
+      field<&MadFields::class_specific>({.name = "infiniband.mad.classspecific",
+                                         .help = "class-specific value",
+                                         .base = Base::hex,
+                                         .digits = 4}),
+      field<&MadFields::transaction_id>({.name = "infiniband.mad.transactionid",
+                                         .help = "transaction ID",
+                                         .base = Base::hex,
+                                         .digits = 16}),
+      field<&MadFields::attribute_id>({.name = "infiniband.mad.attributeid",
+                                       .help = "attribute ID",
+                                       .base = Base::hex,
+                                       .digits = 4}),
+      field<&MadFields::attribute_modifier>({.name = "infiniband.mad.attributemodifier",
+                                             .help = "attribute modifier",
+                                             .base = Base::hex,
+                                             .digits = 8}),
+  };
 
   [[nodiscard]] MadFields fields() const noexcept {
     return {base_version.get(),   management_class.get(), class_version.get(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/big_endian.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -16,6 +16,16 @@ struct RdethFields {
 struct Rdeth {
   Be8 reserved;
   Be24 ee_context;
+
+  using Fields = RdethFields;
+  static constexpr std::string_view kName = "RDETH", kLayer = "rdeth";
+  static constexpr std::array kFields = {
+      field<&RdethFields::ee_context>({.name = "infiniband.rdeth.eecnxt",
+                                       .key = "ee_context",
+                                       .help = "end-to-end context",
+                                       .text = "eecnxt {:#x}",
+                                       .bits = 24}),
+  };
 
   [[nodiscard]] RdethFields fields() const noexcept { return {ee_context.get()}; }
   void set(const RdethFields& f) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/big_endian.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -21,6 +21,28 @@ struct Reth {
   Be64 va;
   Be32 r_key;
   Be32 dma_length;
+
+  using Fields = RethFields;
+  static constexpr std::string_view kName = "RETH", kLayer = "reth";
+  static constexpr std::array kFields = {
+      field<&RethFields::va>({.name = "infiniband.reth.va",
+                              .key = "va",
+                              .help = "virtual address in the responder's memory",
+                              .text = "va {:#x}",
+                              .base = Base::hex,
+                              .digits = 16,
+                              .per_qp = true}),
+      field<&RethFields::r_key>({.name = "infiniband.reth.r_key",
+                                 .key = "rkey",
+                                 .help = "key of the responder's memory region",
+                                 .text = "rkey {:#x}",
+                                 .base = Base::hex,
+                                 .digits = 8,
+                                 .per_qp = true}),
+      field<&RethFields::dma_length>({.name = "infiniband.reth.dmalen",
+                                      .help = "message length, in bytes",
+                                      .text = "dmalen {}"}),
+  };
 
   [[nodiscard]] RethFields fields() const noexcept {
     return {va.get(), r_key.get(), dma_length.get()};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/big_endian.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -21,6 +21,13 @@ struct UdpFields {
 ///   | source port 16 | destination port 16 | length 16 | checksum 16 |
 struct Udp {
   Be16 source_port, destination_port, length, checksum;
+
+  using Fields = UdpFields;
+  static constexpr std::array kFields = {
+      field<&UdpFields::source_port>({.name = "udp.srcport", .help = "source port"}),
+      field<&UdpFields::destination_port>({.name = "udp.dstport", .help = "destination port"}),
+      field<&UdpFields::length>({.name = "udp.length", .help = "length with the header, in bytes"}),
+  };
 
   [[nodiscard]] UdpFields fields() const noexcept {
     return {source_port.get(), destination_port.get(), length.get(), checksum.get()};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/big_endian.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -29,6 +29,13 @@ struct Vlan {
   }
   [[nodiscard]] bool drop_eligible() const noexcept { return control.get() & kDropEligible; }
   [[nodiscard]] std::uint16_t id() const noexcept { return control.get() & kId; }
+
+  using Fields = VlanFields;
+  static constexpr std::array kFields = {
+      field<&VlanFields::id>({.name = "vlan.id", .help = "VLAN ID", .bits = 12}),
+      field<&VlanFields::priority>(
+          {.name = "vlan.priority", .help = "priority code point", .bits = 3}),
+  };
 
   [[nodiscard]] VlanFields fields() const noexcept {
     return {priority(), drop_eligible(), id(), type.get()};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire/big_endian.h"
+#include "wire/field.h"
 
 namespace lw::wire {
 
@@ -16,6 +16,18 @@ struct XrcethFields {
 struct Xrceth {
   Be8 reserved;
   Be24 xrc_srq;
+
+  using Fields = XrcethFields;
+  static constexpr std::string_view kName = "XRCETH", kLayer = "xrceth";
+  static constexpr std::array kFields = {
+      field<&XrcethFields::xrc_srq>({.name = "infiniband.xrceth.xrcsrq",
+                                     .key = "xrc_srq",
+                                     .help = "shared receive queue number",
+                                     .text = "xrcsrq {:#x}",
+                                     .base = Base::hex,
+                                     .digits = 6,
+                                     .bits = 24}),
+  };
 
   [[nodiscard]] XrcethFields fields() const noexcept { return {xrc_srq.get()}; }
   void set(const XrcethFields& f) noexcept {

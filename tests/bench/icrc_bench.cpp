@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "roce/compose.h"
-#include "roce/icrc_check.h"
+#include "roce/envelope.h"
 #include "wire/icrc_patch.h"
 
 namespace {

@@ -17,7 +17,7 @@
 #include "bench/impair_feed.h"
 #include "impair/datapath/bump.h"
 #include "impair/datapath/sizing.h"
-#include "roce/icrc_check.h"
+#include "roce/envelope.h"
 
 namespace lw::impair {
 namespace {

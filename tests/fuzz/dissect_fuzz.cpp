@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <span>
 
-#include "dissect/compare/sighting.h"
-#include "dissect/fragment_tracker.h"
+#include "dissect/compare/capture_point.h"
 #include "dissect/list/list_format.h"
 #include "dissect/summary/overview.h"
+#include "dissect/verify/verdicts.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lw;

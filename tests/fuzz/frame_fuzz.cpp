@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <span>
 
-#include "roce/flow_key.h"
-#include "roce/icrc_check.h"
-#include "roce/reassembly.h"
+#include "roce/envelope.h"
+#include "roce/frame.h"
+#include "roce/message.h"
 
 namespace {
 

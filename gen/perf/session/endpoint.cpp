@@ -9,7 +9,7 @@
 #include "gen/tx/ports.h"
 #include "nic/clock.h"
 #include "transport/packet_frame.h"
-#include "wire/cnp.h"
+#include "wire/bth.h"
 
 namespace lw::gen {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/quantity.h"
 #include "gen/tx/idle.h"
 #include "nic/clock.h"
-#include "roce/icrc_check.h"
+#include "roce/envelope.h"
 
 namespace lw::gen {
 namespace {

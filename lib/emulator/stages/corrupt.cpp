@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "roce/icrc_check.h"
+#include "roce/envelope.h"
 #include "wire/icrc.h"
 
 namespace lw::emulator {

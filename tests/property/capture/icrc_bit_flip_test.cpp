@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "property/capture/bit_map.h"
-#include "roce/icrc_check.h"
+#include "roce/envelope.h"
 #include "support/captures.h"
 
 namespace lw::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "roce/icrc_check.h"
+#include "roce/envelope.h"
 #include "support/property.h"
 #include "support/random_frame.h"
 #include "wire/icrc.h"

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "roce/message.h"
-#include "roce/reassembly.h"
 #include "support/property.h"
 #include "support/random_frame.h"
 

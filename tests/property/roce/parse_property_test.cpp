@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "roce/envelope.h"
 #include "roce/frame.h"
-#include "roce/icrc_check.h"
 #include "roce/plain_rocev2.h"
 #include "support/property.h"
 #include "support/random_frame.h"

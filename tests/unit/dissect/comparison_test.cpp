@@ -138,7 +138,7 @@ TEST(Compare, CutFramesHaveNoIdentity) {
   ASSERT_TRUE(point);
   EXPECT_EQ(point->roce, 2u);
   EXPECT_EQ(point->unidentified, 1u);
-  EXPECT_EQ(point->sightings.size(), 1u);
+  EXPECT_EQ(point->records.size(), 1u);
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/list/words.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,9 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string aeth_words(std::uint8_t syndrome) {
-  wire::Aeth aeth;
-  aeth.set({syndrome, 7});
-  return words_of(aeth);
+  return roce::aeth_text({syndrome, 7});
 }
 
 // The syndromes' meanings and the steps of credits: IBTA vol. 1, tables 45 to 47.

@@ -7,7 +7,7 @@
 
 #include "emulator/stages/corrupt.h"
 #include "emulator/stages/mark.h"
-#include "roce/icrc_check.h"
+#include "roce/envelope.h"
 #include "support/path_frames.h"
 #include "support/stage_runs.h"
 

@@ -7,7 +7,7 @@
 
 #include "gen/receive/measurement.h"
 #include "gen/traffic/tx_scheduler.h"
-#include "roce/icrc_check.h"
+#include "roce/envelope.h"
 #include "wire/signature.h"
 
 namespace lw::test {

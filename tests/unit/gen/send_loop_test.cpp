@@ -7,8 +7,8 @@
 
 #include "gen/tx/tx_loop.h"
 #include "nic/clock.h"
+#include "roce/envelope.h"
 #include "roce/frame.h"
-#include "roce/icrc_check.h"
 
 namespace lw::gen {
 namespace {

@@ -5,9 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "roce/frame.h"
-#include "roce/icrc_check.h"
 #include "support/hex.h"
-#include "wire/crc32.h"
+#include "wire/icrc.h"
 
 namespace lw::roce {
 namespace {

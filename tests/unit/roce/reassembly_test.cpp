@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "roce/reassembly.h"
-
 #include <map>
 
 #include <gtest/gtest.h>
 
-#include "roce/flow_key.h"
+#include "roce/frame.h"
+#include "roce/message.h"
 #include "support/captures.h"
 
 namespace lw::roce {

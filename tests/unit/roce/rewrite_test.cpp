@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "roce/icrc_check.h"
+#include "roce/envelope.h"
 #include "support/captures.h"
 #include "support/fields_of.h"
 #include "support/hex.h"

@@ -6,7 +6,6 @@
 #include "support/header_laws.h"
 #include "wire/arp.h"
 #include "wire/icmp.h"
-#include "wire/neighbour.h"
 #include "wire/pfc.h"
 
 namespace lw::wire {

@@ -10,7 +10,6 @@
 #include "wire/atomicacketh.h"
 #include "wire/atomiceth.h"
 #include "wire/bth.h"
-#include "wire/cnp.h"
 #include "wire/deth.h"
 #include "wire/feth.h"
 #include "wire/ieth.h"

@@ -13,24 +13,24 @@
 
 namespace lw::dissect {
 
-/// What makes a frame that frame wherever on its path it is seen: encapsulation, addresses,
-/// destination QP, PSN, opcode, length and ICRC, hashed to 128 bits. So everything that an ICRC
-/// covers counts, and what a router may change (TTL, ECN, VLAN, MAC) doesn't.
+/// Identity of a frame anywhere on its path: a 128-bit hash of encapsulation, addresses,
+/// destination QP, PSN, opcode, length and ICRC. All bytes that an ICRC covers count; fields that a
+/// router may change (TTL, ECN, VLAN, MAC) don't.
 using Identity = std::array<std::uint64_t, 2>;
 
-/// Nothing for frames that aren't RoCE, are fragments, or whose ICRC wasn't captured.
+/// Nothing for frames that aren't RoCE, fragments, and frames whose ICRC wasn't captured.
 std::optional<Identity> identity_of(const roce::Envelope& envelope) noexcept;
 
-/// A frame at a capture point.
-struct Sighting {
+/// A RoCE frame seen at a capture point.
+struct CaptureRecord {
   Identity identity;
   std::int64_t stamp_ns;
-  std::uint32_t order;  // among the point's sightings, from 0
+  std::uint32_t order;  // index among the point's records
   std::uint32_t flow;   // index into FlowNames
   bool bad_icrc;
 };
 
-/// Ordered address pairs, numbered as they come; shared by the points that are compared.
+/// Numbers ordered address pairs from 0; shared by both capture points.
 class FlowNames {
  public:
   std::uint32_t index_of(const std::string& source, const std::string& destination);
@@ -40,16 +40,16 @@ class FlowNames {
   std::map<std::pair<std::string, std::string>, std::uint32_t> indices_;
 };
 
-/// All that a capture point saw.
+/// The RoCE frames of a capture.
 struct CapturePoint {
   std::string file;
   std::uint64_t frames = 0, roce = 0;
   std::uint64_t unidentified = 0;  // RoCE frames without an identity: cut, or fragments
-  std::vector<Sighting> sightings;
-  std::optional<Error> damage;  // what stopped the reading, after all that could be read
+  std::vector<CaptureRecord> records;
+  std::optional<Error> damage;  // why reading stopped before the end of the file
 };
 
-/// Reads a whole capture. An error only where not even reading could begin.
+/// Reads a whole capture. An error means that it couldn't be opened.
 Result<CapturePoint> read_point(const std::string& path, const std::string& filter,
                                 FlowNames& flows);
 

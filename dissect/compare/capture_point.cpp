@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/compare/sighting.h"
+#include "dissect/compare/capture_point.h"
 
 #include <cstring>
 
-#include "roce/icrc_check.h"
+#include "roce/envelope.h"
 #include "wire/bth.h"
 
 namespace lw::dissect {
 namespace {
 
-/// Two independent lanes of multiply and fold over 64-bit words: no more is needed to keep apart
-/// the frames of two captures that nobody chose to collide.
+/// Two independent lanes of multiply and fold over 64-bit words. Not for frames that were chosen to
+/// collide.
 class Hasher {
  public:
   void add(std::uint64_t word) noexcept {
@@ -86,10 +86,10 @@ Result<CapturePoint> read_point(const std::string& path, const std::string& filt
       ++point.unidentified;
       continue;
     }
-    point.sightings.push_back({*identity, to_ns((*frame)->record.stamp),
-                               static_cast<std::uint32_t>(point.sightings.size()),
-                               flows.index_of(envelope.source(), envelope.destination()),
-                               verdict == roce::IcrcVerdict::bad});
+    point.records.push_back({*identity, to_ns((*frame)->record.stamp),
+                             static_cast<std::uint32_t>(point.records.size()),
+                             flows.index_of(envelope.source(), envelope.destination()),
+                             verdict == roce::IcrcVerdict::bad});
   }
 }
 

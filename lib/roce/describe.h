@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "roce/frame.h"
+
+namespace lw::roce {
+
+/// A field of a frame under Wireshark's filter name, its value as Wireshark prints it: "31",
+/// "0x00001a", "10.0.0.1". The name has static lifetime.
+struct NamedField {
+  std::string_view name;
+  std::string value;
+  bool number = false;  // a decimal number, which JSON writes without quotes
+};
+
+/// The fields of a frame, in the order of its headers.
+class FieldList {
+ public:
+  void number(std::string_view name, std::uint64_t value) {
+    fields_.push_back({name, std::to_string(value), true});
+  }
+  void text(std::string_view name, std::string value) {
+    fields_.push_back({name, std::move(value)});
+  }
+  void clear() { fields_.clear(); }
+  [[nodiscard]] auto begin() const { return fields_.begin(); }
+  [[nodiscard]] auto end() const { return fields_.end(); }
+
+ private:
+  std::vector<NamedField> fields_;
+};
+
+/// Adds eth.*, vlan.*, ip.*, ipv6.*, udp.* and infiniband.grh.*.
+void add_fields(FieldList& fields, const Envelope& envelope);
+/// Adds infiniband.bth.* to infiniband.cm.*, and the captured ICRC.
+void add_fields(FieldList& fields, const Frame& frame);
+/// The names that both add_fields() can add, in their order, without those of CM messages. Of a MAD
+/// only class, method, transaction and attribute.
+std::vector<std::string_view> field_names();
+
+/// Protocol of a frame that isn't RoCE: "TCP", "ARP", "ethertype 0x88cc", "UDP 68 > 67".
+std::string protocol_of(const Envelope& envelope);
+/// "RC WRITE FIRST", "opcode 0x1f (reserved)".
+std::string opcode_text(std::uint8_t opcode);
+/// "ACK msn 7 credits 32", "RNR NAK msn 3 wait 655.36 ms", "NAK msn 3: PSN sequence error".
+std::string aeth_text(const wire::AethFields& aeth);
+
+/// A frame in one line: opcode, destination QP, PSN, the fields of its extension headers, payload
+/// length, marks (SE, AckReq, FECN, BECN, CE, DSCP, VLAN), its defect, and `remark`.
+std::string describe(const Frame& frame, std::string_view remark = {});
+
+}  // namespace lw::roce
