@@ -12,14 +12,14 @@ namespace {
 using wire::Ipv4Address;
 using wire::Ipv6Address;
 
-/// Sixteen bits of a one's complement sum: a byte counts high at an even distance from where the
-/// sum begins, low at an odd one.
+/// A byte as 16 bits of a one's complement sum: the high byte at an even distance from the start of
+/// the sum, the low byte at an odd one.
 std::uint16_t word_of(std::byte byte, std::size_t distance) noexcept {
   const auto value = std::to_integer<std::uint16_t>(byte);
   return static_cast<std::uint16_t>(distance % 2 == 0 ? value << 8 : value);
 }
 
-/// A RoCE frame whose covered bytes change, and all that must follow.
+/// Changes bytes of a RoCE frame that its ICRC covers, and patches ICRC and checksums.
 class Patcher {
  public:
   Patcher(wire::MutableBytes bytes, const Envelope& envelope, std::size_t icrc) noexcept
@@ -57,7 +57,7 @@ class Patcher {
     bytes_[at] = fresh;
     icrc_change_ ^=
         wire::icrc_change(std::to_integer<std::uint8_t>(old ^ fresh), icrc_offset_ - at - 1);
-    // A header's place is even from the network layer's start, so its parity serves both sums;
+    // Headers are at even offsets from the network layer's start, so one parity serves both sums;
     // UDP's covers the addresses as well.
     if (ipv4_ && at < envelope_.transport_offset) {
       const std::size_t distance = at - envelope_.network_offset;
@@ -121,7 +121,7 @@ void set_psn(Patcher& patcher, const Rewrite& what, const wire::Bth& bth) noexce
 }
 
 void set_transport(Patcher& patcher, const Rewrite& what, const Frame& frame) noexcept {
-  set_psn(patcher, what, *frame.bth);  // while the QP is still the captured one
+  set_psn(patcher, what, *frame.bth);  // before the QP changes
   map_field(patcher, what.qps, &frame.bth->dest_qp);
   if (frame.deth) map_field(patcher, what.qps, &frame.deth->src_qp);
   if (frame.reth) map_field(patcher, what.r_keys, &frame.reth->r_key);

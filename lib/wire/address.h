@@ -29,9 +29,9 @@ struct Ipv6Address {
 
 using IpAddress = std::variant<Ipv4Address, Ipv6Address>;
 
-/// "02:00:00:00:00:01", hexadecimal, colons or dashes; nothing when it isn't one.
+/// "02:00:00:00:00:01", hexadecimal, with colons or dashes; nothing for other text.
 std::optional<MacAddress> parse_mac(std::string_view text);
-/// "192.0.2.1" or "2001:db8::1"; nothing when it is neither.
+/// "192.0.2.1" or "2001:db8::1"; nothing for other text.
 std::optional<IpAddress> parse_ip(std::string_view text);
 
 std::string to_string(const MacAddress& address);

@@ -6,10 +6,10 @@
 
 namespace lw::wire {
 
-/// What an AETH's syndrome says. (IBTA vol. 1, 9.7.5.1.3 and table 45)
+/// Kind of an AETH's syndrome. (IBTA vol. 1, 9.7.5.1.3 and table 45)
 enum class AethKind : std::uint8_t { ack = 0, rnr_nak = 1, reserved = 2, nak = 3 };
 
-/// NAK codes: the lower five bits where the kind is nak.
+/// NAK code: the lower five bits of a NAK's syndrome.
 enum class NakCode : std::uint8_t {
   psn_sequence_error = 0,
   invalid_request = 1,
@@ -91,8 +91,8 @@ struct Aeth {
 };
 static_assert(sizeof(Aeth) == 4 && alignof(Aeth) == 1);
 
-/// How long an RNR NAK's timer code (0..31) asks the requester to wait: 0 is the longest,
-/// 655.36 ms, then 10 us rising to 491.52 ms. (IBTA vol. 1, table 47)
+/// Wait time of an RNR NAK's timer code (0..31): 0 is the longest, 655.36 ms, then 10 us rising to
+/// 491.52 ms. (IBTA vol. 1, table 47)
 Duration rnr_timer(std::uint8_t code) noexcept;
 
 }  // namespace lw::wire

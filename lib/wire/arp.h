@@ -16,7 +16,7 @@ struct ArpFields {
   std::uint16_t operation = kArpRequest;
   MacAddress sender_mac;
   Ipv4Address sender;
-  MacAddress target_mac;  // of a request: nothing that counts
+  MacAddress target_mac;  // ignored in a request
   Ipv4Address target;
   friend bool operator==(const ArpFields&, const ArpFields&) = default;
 };

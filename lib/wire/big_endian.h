@@ -8,7 +8,7 @@
 
 namespace lw::wire {
 
-/// N bytes in network order: alignment 1, no padding, and no conversion that isn't asked for.
+/// An N-byte number in network byte order: alignment 1, no padding, explicit conversion only.
 /// Compilers turn get() and set() of 2, 4 and 8 bytes into one load or store with a byte swap.
 template <std::size_t N>
 class BigEndian {

@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kMulticastQp = 0xffffff;
 struct BthFields {
   std::uint8_t opcode = 0;
   bool solicited_event = false;
-  bool mig_req = true;         // as hardware NICs send it; Linux rxe sends 0
+  bool mig_req = true;         // as hardware NICs send; Linux rxe sends 0
   std::uint8_t pad_count = 0;  // 0..3
   std::uint8_t version = 0;    // TVer, 4 bits
   std::uint16_t p_key = kDefaultPKey;
@@ -36,7 +36,7 @@ struct Bth {
   Be8 opcode;
   Be8 flags;
   Be16 p_key;
-  Be8 congestion;  // FECN, BECN, resv6: the byte that an ICRC takes as all ones
+  Be8 congestion;  // FECN, BECN, resv6: the byte that the ICRC counts as all ones
   Be24 dest_qp;
   Be8 acknowledge;
   Be24 psn_bytes;

@@ -5,7 +5,7 @@
 
 namespace lw::wire {
 
-/// Q_Key of QP 1, where connection management and the other general services live.
+/// Q_Key of QP 1, the QP of connection management and the other general services.
 inline constexpr std::uint32_t kQKeyGeneralServices = 0x80010000;
 
 struct DethFields {
@@ -33,13 +33,11 @@ struct Deth {
                                  .base = Base::hex,
                                  .digits = 16}),
       field<&DethFields::src_qp>({.name = "infiniband.deth.srcqp",
-                                  .key = "src_qp",
                                   .help = "sender's QP number",
                                   .text = "srcqp {:#x}",
                                   .base = Base::hex,
                                   .digits = 8,
-                                  .bits = 24,
-                                  .per_qp = true}),
+                                  .bits = 24}),
   };
 
   [[nodiscard]] DethFields fields() const noexcept { return {q_key.get(), src_qp.get()}; }

@@ -5,18 +5,18 @@
 
 namespace lw::wire {
 
-// Ethertypes that matter here. 0x9100, the QinQ type of old equipment, is left out on purpose: it
-// is one flipped bit away from 0x8100, and a damaged tag must never make a frame look sound.
+// Ethertypes. 0x9100, the QinQ type of old equipment, is missing on purpose: it is one flipped bit
+// away from 0x8100, and a damaged tag must never make a frame look sound.
 inline constexpr std::uint16_t kEtherTypeIpv4 = 0x0800;
 inline constexpr std::uint16_t kEtherTypeIpv6 = 0x86dd;
 inline constexpr std::uint16_t kEtherTypeRoceV1 = 0x8915;
 inline constexpr std::uint16_t kEtherTypeVlan = 0x8100;  // 802.1Q C-tag
 inline constexpr std::uint16_t kEtherTypeQinq = 0x88a8;  // 802.1ad S-tag
 
-/// Preamble 7, start delimiter 1, FCS 4 and the smallest gap 12: what a frame costs on the wire
-/// besides the bytes a capture shows.
+/// Bytes of a frame on the wire that a capture doesn't show: preamble 7, start delimiter 1, FCS 4
+/// and the smallest gap 12.
 inline constexpr std::size_t kEthernetOverhead = 24;
-/// The shortest frame without its FCS; shorter ones are padded.
+/// Minimum frame size without FCS, in bytes; shorter frames are padded.
 inline constexpr std::size_t kEthernetMinimum = 60;
 
 struct EthernetFields {

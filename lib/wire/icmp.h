@@ -19,7 +19,7 @@ struct IcmpEchoFields {
   friend bool operator==(const IcmpEchoFields&, const IcmpEchoFields&) = default;
 };
 
-/// A ping and its answer; ICMPv6's has the same layout. Data follow. (RFC 792; RFC 4443, 4)
+/// An echo request or reply, of ICMP or ICMPv6. Data follow. (RFC 792; RFC 4443, 4)
 ///
 ///   | type 8 | code 8 | checksum 16 |
 ///   | identifier 16 | sequence number 16 |
@@ -40,8 +40,8 @@ struct IcmpEcho {
 };
 static_assert(sizeof(IcmpEcho) == 8 && alignof(IcmpEcho) == 1);
 
-/// The checksum of a message with its checksum field as it is: 0 over one that is right; over one
-/// whose field is 0 the value that belongs there. (RFC 792)
+/// The checksum over a message and its checksum field: 0 where the field is right; where the field
+/// is 0, its right value. (RFC 792)
 std::uint16_t icmp_checksum(Bytes message) noexcept;
 /// Like icmp_checksum(), with the pseudo-header that ICMPv6 adds. (RFC 4443, 2.3)
 std::uint16_t icmpv6_checksum(const Ipv6Address& source, const Ipv6Address& destination,

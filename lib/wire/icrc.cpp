@@ -13,8 +13,8 @@ constexpr auto kOnes = std::byte{0xff};
 constexpr std::size_t kLrhSize = 8, kIpv4Size = 20, kIpv6Size = 40, kUdpSize = 8, kBthSize = 12;
 constexpr std::size_t kUdpChecksumOffset = 6, kBthCongestionOffset = 4;
 
-/// The start of what is fed to the CRC: the LRH's ones and the headers with their variant fields
-/// masked, contiguous, so that a usual packet is two runs: this and the rest of it in place.
+/// The start of the CRC's input: the LRH's ones, then the headers with their variant fields masked.
+/// They are contiguous, so most packets take two CRC calls: this and the rest in place.
 struct MaskedHeaders {
   std::array<std::byte, kLrhSize + kIpv6Size + kUdpSize + kBthSize> bytes;
   std::size_t size = 0;
@@ -56,7 +56,7 @@ void append_transport(MaskedHeaders& headers, Bytes packet, std::size_t bth_offs
 
 }  // namespace
 
-// ISA-L and not zlib: 0.4 us against 2.2 us for 4 KiB on a 2.5 GHz core without VPCLMULQDQ.
+// ISA-L takes 0.4 us and zlib 2.2 us for 4 KiB, on a 2.5 GHz core without VPCLMULQDQ.
 std::uint32_t crc32(std::uint32_t so_far, Bytes bytes) noexcept {
   return crc32_gzip_refl(so_far, reinterpret_cast<const unsigned char*>(bytes.data()),
                          bytes.size());
@@ -70,7 +70,7 @@ std::uint32_t icrc(Encapsulation encapsulation, Bytes packet, std::size_t bth_of
   headers.size = kLrhSize;
   v4 ? append_ipv4(headers, packet) : append_ipv6(headers, packet);
 
-  // IPv4 options or IPv6 extension headers, covered as they are: rare, so they cost an own run.
+  // IPv4 options or IPv6 extension headers: rare, covered unmasked, with a CRC call of their own.
   const std::size_t network_size = v4 ? kIpv4Size : kIpv6Size;
   const std::size_t transport_offset = bth_offset - (udp ? kUdpSize : 0);
   std::uint32_t value = 0;

@@ -14,20 +14,20 @@ std::uint32_t crc32(std::uint32_t so_far, Bytes bytes) noexcept;
 
 inline constexpr std::size_t kIcrcSize = 4;
 
-/// What stands below the BTH: it decides which bytes an ICRC takes as all ones.
+/// Network layer below the BTH. It determines which bytes the ICRC counts as all ones.
 enum class Encapsulation : std::uint8_t { ipv4, ipv6, grh };
 
-/// The invariant CRC of a RoCE packet, whole. CRC-32 with Ethernet's polynomial over eight bytes
+/// The invariant CRC of a whole RoCE packet: CRC-32 with Ethernet's polynomial over eight bytes
 /// of 0xff (the absent LRH) and the packet, in which the fields that a router may change count as
 /// all ones: IPv4 ToS, TTL and checksum; IPv6 and GRH traffic class, flow label and hop limit; the
 /// UDP checksum; BTH byte 4. (IBTA vol. 1, 7.8 and annexes A16, A17)
 ///
-/// `packet` goes from the network header to the last pad byte. `bth_offset` is from the same start
-/// (behind IPv4 options and IPv6 extension headers, which are covered as they are) and
-/// bth_offset + 12 <= packet.size(); over UDP, bth_offset - 8 is the UDP header's place.
+/// `packet` goes from the network header to the last pad byte. `bth_offset` counts from its start,
+/// with IPv4 options and IPv6 extension headers, which are covered unmasked; bth_offset + 12 <=
+/// packet.size(). Over UDP, the UDP header is at bth_offset - 8.
 std::uint32_t icrc(Encapsulation encapsulation, Bytes packet, std::size_t bth_offset) noexcept;
 
-/// An ICRC stands on the wire least significant byte first.
+/// An ICRC is on the wire least significant byte first.
 std::uint32_t load_icrc(Bytes four_bytes) noexcept;
 inline void store_icrc(MutableBytes four_bytes, std::uint32_t value) noexcept {
   for (std::size_t i = 0; i < kIcrcSize; ++i, value >>= 8) {

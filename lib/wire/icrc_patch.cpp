@@ -41,7 +41,7 @@ std::uint32_t zero_bytes(std::size_t bytes) noexcept {
   return p;
 }
 
-/// A byte enters the register at its low end and is shifted by itself, eight times.
+/// A byte enters the register at its low end and is shifted eight times.
 std::uint32_t change_under(std::uint8_t change, std::uint32_t shift) noexcept {
   return multiply(multiply(change, kPowers[0]), shift);
 }

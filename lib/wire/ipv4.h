@@ -74,13 +74,13 @@ struct Ipv4 {
   };
 
   [[nodiscard]] Ipv4Fields fields() const noexcept;
-  /// Sets all but the checksum's correctness: `f.checksum` goes in as it is.
+  /// Writes f.checksum unchanged.
   void set(const Ipv4Fields& f) noexcept;
 };
 static_assert(sizeof(Ipv4) == 20 && alignof(Ipv4) == 1);
 
-/// The checksum that belongs into `header` (IHL words, options included), whatever stands in its
-/// checksum field now. `header` has at least 20 bytes. (RFC 1071)
+/// The right checksum of `header` (IHL words, options included); its checksum field is ignored.
+/// `header` has at least 20 bytes. (RFC 1071)
 std::uint16_t ipv4_checksum(Bytes header) noexcept;
 
 /// The checksum after one 16-bit word of the header changed. (RFC 1624, eqn. 3)

@@ -87,9 +87,9 @@ inline constexpr std::array kGrhFields = {
     field<&Grh::destination>({.name = "infiniband.grh.dgid", .help = "destination GID"}),
 };
 
-/// What follows an IPv6 header once its extension headers are skipped.
+/// The upper layer behind an IPv6 header and its extension headers.
 struct Ipv6Payload {
-  std::uint8_t protocol = 0;  // the upper layer's number, or the header where the skip stopped
+  std::uint8_t protocol = 0;  // of the upper layer, or of the header where the skip stopped
   std::size_t offset = 0;     // of the upper layer, from the IPv6 header's start
   bool fragment = false;      // a fragment header with an offset or more to come
   bool first_fragment = false;
@@ -98,8 +98,8 @@ struct Ipv6Payload {
 };
 
 /// Skips hop-by-hop, routing, destination, authentication and fragment headers (RFC 8200, 4;
-/// RFC 4302). `packet` starts at the IPv6 header and holds at least its 40 bytes. Behind a
-/// fragment that isn't the first there is no upper header: the skip stops there.
+/// RFC 4302). `packet` starts at the IPv6 header and holds at least its 40 bytes. A fragment that
+/// isn't the first has no upper header: the skip stops there.
 Ipv6Payload skip_extension_headers(Bytes packet) noexcept;
 
 }  // namespace lw::wire

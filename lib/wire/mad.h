@@ -25,7 +25,7 @@ struct MadFields {
   friend bool operator==(const MadFields&, const MadFields&) = default;
 };
 
-/// The header that every management datagram begins with. (IBTA vol. 1, 13.4.3)
+/// The header of a management datagram. (IBTA vol. 1, 13.4.3)
 ///
 ///   | base version 8 | class 8 | class version 8 | R 1, method 7 |
 ///   | status 16 | class specific 16 |

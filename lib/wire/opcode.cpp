@@ -8,7 +8,7 @@ namespace {
 
 using enum Extension;
 
-/// One row a 5-bit operation, as RC has it; the transports add their own headers to it.
+/// A 5-bit operation, as RC has it. Other transports add headers.
 /// (IBTA vol. 1, table 38; 28 and 29: annex A19)
 struct OperationRow {
   std::uint8_t code;
@@ -158,8 +158,8 @@ constexpr std::size_t count_opcodes() {
 }
 constexpr std::size_t kOpcodes = count_opcodes();
 
-/// RD names its end-to-end context always and the datagram's Q_Key on requests; UD the latter;
-/// XRC the receive queue on requests. (IBTA vol. 1, table 38; annex A14)
+/// RD has an end-to-end context in all packets and a Q_Key in requests; UD a Q_Key; XRC a receive
+/// queue in requests. (IBTA vol. 1, table 38; annex A14)
 constexpr ExtensionSet with_transport_headers(ExtensionSet set, Transport transport, Role role) {
   const bool request = role == Role::request;
   if (transport == Transport::rd) set = set.with(rdeth);

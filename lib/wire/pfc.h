@@ -12,14 +12,15 @@ namespace lw::wire {
 
 inline constexpr std::uint16_t kEtherTypeMacControl = 0x8808;
 inline constexpr std::uint16_t kOpcodePfc = 0x0101;
-/// Who hears it: the other end of the link, and nobody behind (IEEE 802.1Q, table 8-1).
+/// Destination address: received by the other end of the link, never forwarded. (IEEE 802.1Q, table
+/// 8-1)
 inline constexpr MacAddress kPauseAddress{std::byte{0x01}, std::byte{0x80}, std::byte{0xc2},
                                           std::byte{0x00}, std::byte{0x00}, std::byte{0x01}};
 inline constexpr std::size_t kPriorities = 8;
-/// What a pause is counted in: the time that so many bits take on the link.
+/// Bit times of a pause quantum.
 inline constexpr unsigned kQuantumBits = 512;
 
-/// What is asked of each priority that is named: silence for so many quanta, 0 ends it.
+/// Pause time of each listed priority, in quanta; 0 ends the pause.
 struct PfcFields {
   std::array<std::optional<std::uint16_t>, kPriorities> quanta;
   friend bool operator==(const PfcFields&, const PfcFields&) = default;
@@ -40,17 +41,17 @@ struct Pfc {
   }
   void set(const PfcFields& f) noexcept {
     opcode.set(kOpcodePfc);
-    unsigned named = 0;
+    unsigned listed = 0;
     for (std::size_t i = 0; i < kPriorities; ++i) {
       times[i].set(f.quanta[i].value_or(0));
-      if (f.quanta[i]) named |= 1U << i;
+      if (f.quanta[i]) listed |= 1U << i;
     }
-    enabled.set(static_cast<std::uint16_t>(named));
+    enabled.set(static_cast<std::uint16_t>(listed));
   }
 };
 static_assert(sizeof(Pfc) == 20 && alignof(Pfc) == 1);
 
-/// What a frame asks for; nothing where it isn't for flow control by priority.
+/// The fields of a PFC frame; nothing for other frames.
 [[nodiscard]] inline std::optional<PfcFields> pfc_of(Bytes frame) noexcept {
   const auto* ethernet = view<Ethernet>(frame);
   const auto* pfc = view_at<Pfc>(frame, sizeof(Ethernet));

@@ -5,8 +5,8 @@
 
 namespace lw::wire {
 
-/// A packet sequence number: 24 bits that wrap. There is no `<`: on a circle only the signed
-/// distance has a meaning, and it is in [-2^23, 2^23). (IBTA vol. 1, 9.7.2)
+/// A packet sequence number: 24 bits that wrap. It has no `<`, only a signed distance, which is in
+/// [-2^23, 2^23). (IBTA vol. 1, 9.7.2)
 class Psn {
  public:
   static constexpr std::uint32_t kMask = 0xffffff;

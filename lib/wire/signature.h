@@ -14,8 +14,8 @@ struct SignatureFields {
   friend bool operator==(const SignatureFields&, const SignatureFields&) = default;
 };
 
-/// What roce-gen can put at the start of a packet's payload, so that a receiver measures loss,
-/// order and latency per flow. It lies inside the payload, under the ICRC. (DESIGN 2.2)
+/// A record at the start of a packet's payload, from which a receiver measures loss, order and
+/// latency per flow. The ICRC covers it.
 ///
 ///   | magic 32 | flow id 32 |
 ///   | sequence 64 |

@@ -5,7 +5,7 @@
 
 namespace lw::wire {
 
-/// IANA's port for RoCEv2. Only the *destination* decides: a low source port is flow entropy.
+/// IANA's destination port for RoCEv2. The source port is flow entropy.
 inline constexpr std::uint16_t kRoceV2Port = 4791;
 
 struct UdpFields {
@@ -41,14 +41,14 @@ struct Udp {
 };
 static_assert(sizeof(Udp) == 8 && alignof(Udp) == 1);
 
-/// Linux's source port for an IPv6 flow label (or the label it makes of two QPNs below): all of
-/// its 20 bits folded into 0xc000..0xffff. (rdma_flow_label_to_udp_sport)
+/// Linux's source port for a flow label: its 20 bits folded into 0xc000..0xffff.
+/// (rdma_flow_label_to_udp_sport)
 constexpr std::uint16_t flow_label_to_source_port(std::uint32_t flow_label) noexcept {
   const std::uint32_t folded = (flow_label & 0x3fff) ^ ((flow_label & 0xfc000) >> 14);
   return static_cast<std::uint16_t>(folded | 0xc000);
 }
 
-/// Linux's flow label for a pair of QPs that has none. (rdma_calc_flow_label)
+/// Linux's flow label for a pair of QPs without one. (rdma_calc_flow_label)
 constexpr std::uint32_t flow_label_of_qps(std::uint32_t local_qp,
                                           std::uint32_t remote_qp) noexcept {
   std::uint64_t product = std::uint64_t{local_qp} * remote_qp;

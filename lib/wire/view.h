@@ -10,13 +10,13 @@ namespace lw::wire {
 using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 
-/// What every header struct is: exactly its bytes, readable in place at any address.
+/// A header struct: exactly its bytes, readable in place at any address.
 template <class Header>
 concept WireHeader = std::is_trivially_copyable_v<Header> && std::is_standard_layout_v<Header> &&
                      alignof(Header) == 1;
 
-/// The header at the start of `bytes`, in place; null when there are too few. Nothing but the
-/// length is checked. The result lives as long as the bytes.
+/// The header at the start of `bytes`, in place; null when there are too few bytes. Checks only the
+/// length. The result lives as long as the bytes.
 template <WireHeader Header>
 [[nodiscard]] const Header* view(Bytes bytes) noexcept {
   if (bytes.size() < sizeof(Header)) return nullptr;
@@ -29,7 +29,7 @@ template <WireHeader Header>
   return reinterpret_cast<Header*>(bytes.data());
 }
 
-/// The same at an offset, which may lie past the end.
+/// Like view(), at an offset, which may be past the end.
 template <WireHeader Header>
 [[nodiscard]] const Header* view_at(Bytes bytes, std::size_t offset) noexcept {
   return offset <= bytes.size() ? view<Header>(bytes.subspan(offset)) : nullptr;

@@ -10,7 +10,7 @@ struct XrcethFields {
   friend bool operator==(const XrcethFields&, const XrcethFields&) = default;
 };
 
-/// XRC extended transport header: which shared receive queue. (IBTA vol. 1, annex A14)
+/// XRC extended transport header: the shared receive queue. (IBTA vol. 1, annex A14)
 ///
 ///   | reserved 8 | XRCSRQ 24 |
 struct Xrceth {

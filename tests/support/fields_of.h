@@ -20,21 +20,14 @@ inline void take_network(roce::FrameFields& f, const roce::Envelope& e) {
   if (e.udp) f.source_port = e.udp->source_port.get();
 }
 
-/// All that a sound frame says, as values.
+/// A sound frame as values.
 inline roce::FrameFields fields_of(const roce::Frame& frame) {
   roce::FrameFields f;
   take_network(f, frame.envelope);
   f.bth = frame.bth->fields();
-  take_header(f.rdeth, frame.rdeth);
-  take_header(f.deth, frame.deth);
-  take_header(f.xrceth, frame.xrceth);
-  take_header(f.feth, frame.feth);
-  take_header(f.reth, frame.reth);
-  take_header(f.atomiceth, frame.atomiceth);
-  take_header(f.aeth, frame.aeth);
-  take_header(f.atomicacketh, frame.atomicacketh);
-  take_header(f.immdt, frame.immdt);
-  take_header(f.ieth, frame.ieth);
+  wire::for_each_extension([]<class Header>(wire::Extension, auto& values,
+                                            const Header* header) { take_header(values, header); },
+                           f, frame);
   return f;
 }
 

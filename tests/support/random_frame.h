@@ -58,17 +58,13 @@ inline wire::BthFields random_bth(std::uint8_t opcode) {
 }
 
 inline void randomise_extensions(roce::FrameFields& f) {
-  f.rdeth.ee_context = wide<std::uint32_t>(0xffffff);
-  f.deth = {wide<std::uint32_t>(), wide<std::uint32_t>(0xffffff)};
-  f.xrceth.xrc_srq = wide<std::uint32_t>(0xffffff);
-  f.feth = {wide<std::uint8_t>(15), wide<std::uint8_t>(3)};
-  f.reth = {wide<std::uint64_t>(), wide<std::uint32_t>(), wide<std::uint32_t>()};
-  f.atomiceth = {wide<std::uint64_t>(), wide<std::uint32_t>(), wide<std::uint64_t>(),
-                 wide<std::uint64_t>()};
-  f.aeth = {wide<std::uint8_t>(), wide<std::uint32_t>(0xffffff)};
-  f.atomicacketh.original = wide<std::uint64_t>();
-  f.immdt.immediate = wide<std::uint32_t>();
-  f.ieth.r_key = wide<std::uint32_t>();
+  wire::for_each_extension(
+      []<class Header>(wire::Extension, typename Header::Fields& values) {
+        std::array<std::byte, sizeof(Header)> bytes{};
+        for (auto& b : bytes) b = static_cast<std::byte>(wide<std::uint8_t>());
+        values = wire::view<Header>(wire::Bytes{bytes})->fields();
+      },
+      f);
 }
 
 inline void randomise_network(roce::FrameFields& f) {
