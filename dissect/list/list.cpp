@@ -16,14 +16,12 @@ struct ListOptions {
   bool json = false, csv = false;
 };
 
-std::unique_ptr<ListFormat> make_format(const ListOptions& options) {
-  if (options.json) return std::make_unique<JsonList>();
-  if (options.csv) return std::make_unique<CsvList>();
-  return std::make_unique<TextList>();
+ListStyle style_of(const ListOptions& options) {
+  if (options.json) return ListStyle::json;
+  return options.csv ? ListStyle::csv : ListStyle::text;
 }
 
-/// Hands finished lines to standard output in large pieces; where somebody watches a live
-/// capture through a pipe, a record that had to be waited for is seen at once.
+/// Writes lines to standard output in large pieces; for a live capture, each line at once.
 class Output {
  public:
   fmt::memory_buffer& buffer() { return buffer_; }
@@ -44,7 +42,7 @@ class Output {
 int run_list(const ListOptions& options) {
   auto source = FrameSource::open(options.file, options.filter);
   if (!source) return report_error(source.error());
-  const auto format = make_format(options);
+  const auto format = make_list_format(style_of(options));
   const bool live = options.file == "-";
   Output output;
   format->begin(output.buffer());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "report/json_line.h"
 
@@ -57,7 +58,31 @@ std::string text_of(const Dissection& dissection) {
                      roce::to_string(dissection.frame.error()));
 }
 
-}  // namespace
+class JsonList : public ListFormat {
+ public:
+  void frame(fmt::memory_buffer& out, const Dissection& dissection) override;
+
+ private:
+  roce::FieldList fields_;
+};
+
+class CsvList : public ListFormat {
+ public:
+  void begin(fmt::memory_buffer& out) override;
+  void frame(fmt::memory_buffer& out, const Dissection& dissection) override;
+
+ private:
+  roce::FieldList fields_;
+};
+
+class TextList : public ListFormat {
+ public:
+  void frame(fmt::memory_buffer& out, const Dissection& dissection) override;
+
+ private:
+  std::optional<Instant> first_;
+  std::size_t source_width_ = 0, destination_width_ = 0;
+};
 
 void JsonList::frame(fmt::memory_buffer& out, const Dissection& dissection) {
   fields_.clear();
@@ -106,6 +131,14 @@ void TextList::frame(fmt::memory_buffer& out, const Dissection& dissection) {
   line += text_of(dissection);
   append(out, line);
   append(out, "\n");
+}
+
+}  // namespace
+
+std::unique_ptr<ListFormat> make_list_format(ListStyle style) {
+  if (style == ListStyle::json) return std::make_unique<JsonList>();
+  if (style == ListStyle::csv) return std::make_unique<CsvList>();
+  return std::make_unique<TextList>();
 }
 
 }  // namespace lw::dissect

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <optional>
+#include <cstdint>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -17,34 +18,11 @@ class ListFormat {
   virtual void frame(fmt::memory_buffer& out, const Dissection& dissection) = 0;
 };
 
-/// A JSON object a line, with all fields of the frame.
-class JsonList : public ListFormat {
- public:
-  void frame(fmt::memory_buffer& out, const Dissection& dissection) override;
+/// text: number, seconds since the first frame, addresses, and the frame in one line. Address
+/// columns grow with the longest address so far. json: an object a line, with all fields of the
+/// frame. csv: the fields of csv_columns(), as RFC 4180 has it.
+enum class ListStyle : std::uint8_t { text, json, csv };
 
- private:
-  roce::FieldList fields_;
-};
-
-/// The fields of csv_columns(), as RFC 4180 has it.
-class CsvList : public ListFormat {
- public:
-  void begin(fmt::memory_buffer& out) override;
-  void frame(fmt::memory_buffer& out, const Dissection& dissection) override;
-
- private:
-  roce::FieldList fields_;
-};
-
-/// Text: number, seconds since the first frame, addresses, and the frame in one line. Address
-/// columns grow with the longest address so far.
-class TextList : public ListFormat {
- public:
-  void frame(fmt::memory_buffer& out, const Dissection& dissection) override;
-
- private:
-  std::optional<Instant> first_;
-  std::size_t source_width_ = 0, destination_width_ = 0;
-};
+std::unique_ptr<ListFormat> make_list_format(ListStyle style);
 
 }  // namespace lw::dissect

@@ -19,9 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                           static_cast<roce::LinkType>(data[0] & 3));
   const dissect::Dissection dissection = dissect::dissect_frame(captured);
   fmt::memory_buffer out;
-  dissect::TextList().frame(out, dissection);
-  dissect::JsonList().frame(out, dissection);
-  dissect::CsvList().frame(out, dissection);
+  for (const auto style :
+       {dissect::ListStyle::text, dissect::ListStyle::json, dissect::ListStyle::csv}) {
+    dissect::make_list_format(style)->frame(out, dissection);
+  }
   dissect::Overview().add(dissection);
   static_cast<void>(dissect::identity_of(captured.envelope));
   if (captured.envelope.fragment) dissect::FragmentTracker().roce_frames(captured.envelope);

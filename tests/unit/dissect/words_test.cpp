@@ -10,9 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string aeth_words(std::uint8_t syndrome) {
-  return roce::aeth_text({syndrome, 7});
-}
+std::string aeth_words(std::uint8_t syndrome) { return roce::aeth_text({syndrome, 7}); }
 
 // The syndromes' meanings and the steps of credits: IBTA vol. 1, tables 45 to 47.
 TEST(Words, OfEverySyndrome) {
@@ -29,7 +27,7 @@ TEST(Words, OfEverySyndrome) {
 }
 
 /// The line that a format shows of one frame.
-template <class Format>
+template <ListStyle kStyle>
 std::string line_of(std::span<const std::byte> bytes, std::size_t wire_length = 0) {
   CapturedFrame captured;
   captured.number = 1;
@@ -37,21 +35,21 @@ std::string line_of(std::span<const std::byte> bytes, std::size_t wire_length = 
   captured.record.wire_length = static_cast<std::uint32_t>(std::max(wire_length, bytes.size()));
   captured.envelope = roce::open_envelope(bytes, captured.record.wire_length);
   fmt::memory_buffer out;
-  Format().frame(out, dissect_frame(captured));
+  make_list_format(kStyle)->frame(out, dissect_frame(captured));
   return fmt::to_string(out);
 }
 
 TEST(List, ABadIcrcIsMarkedWithBothValues) {
   auto bytes = real_frames("uc_send_write.pcap")[0].bytes;
-  EXPECT_THAT(line_of<TextList>(bytes), testing::Not(HasSubstr("ICRC")));
+  EXPECT_THAT(line_of<ListStyle::text>(bytes), testing::Not(HasSubstr("ICRC")));
   bytes.back() ^= std::byte{1};
-  EXPECT_THAT(line_of<TextList>(bytes), HasSubstr("ICRC BAD: expected "));
-  EXPECT_THAT(line_of<JsonList>(bytes), HasSubstr("\"longwire.icrc\":\"bad\""));
+  EXPECT_THAT(line_of<ListStyle::text>(bytes), HasSubstr("ICRC BAD: expected "));
+  EXPECT_THAT(line_of<ListStyle::json>(bytes), HasSubstr("\"longwire.icrc\":\"bad\""));
 }
 
 TEST(List, ACutFrameShowsWhatItHolds) {
   const auto bytes = real_frames("uc_send_write.pcap")[0].bytes;
-  const std::string line = line_of<TextList>(std::span(bytes).first(60), bytes.size());
+  const std::string line = line_of<ListStyle::text>(std::span(bytes).first(60), bytes.size());
   EXPECT_THAT(line, HasSubstr("UC "));
   EXPECT_THAT(line, HasSubstr("[payload at offset"));
 }
@@ -62,8 +60,9 @@ TEST(List, EveryTruncationGivesOneLineInEveryFormat) {
     for (std::size_t size = 0; size < std::min<std::size_t>(bytes.size(), 400); ++size) {
       const auto cut = std::span(bytes).first(size);
       for (const std::string& line :
-           {line_of<TextList>(cut, bytes.size()), line_of<JsonList>(cut, bytes.size()),
-            line_of<CsvList>(cut, bytes.size()), line_of<TextList>(cut), line_of<JsonList>(cut)}) {
+           {line_of<ListStyle::text>(cut, bytes.size()),
+            line_of<ListStyle::json>(cut, bytes.size()), line_of<ListStyle::csv>(cut, bytes.size()),
+            line_of<ListStyle::text>(cut), line_of<ListStyle::json>(cut)}) {
         EXPECT_EQ(std::ranges::count(line, '\n'), 1) << name << " " << size << ": " << line;
       }
     }
@@ -72,9 +71,9 @@ TEST(List, EveryTruncationGivesOneLineInEveryFormat) {
 
 TEST(List, FramesOfOtherProtocolsAreNamed) {
   const auto frames = real_frames("rc_write_send_read.pcap");
-  EXPECT_THAT(line_of<TextList>(frames[0].bytes), HasSubstr("ICMPv6, 110 bytes"));
-  EXPECT_THAT(line_of<TextList>(frames[2].bytes), HasSubstr("TCP, 74 bytes"));
-  EXPECT_THAT(line_of<TextList>({}), HasSubstr("unknown, 0 bytes"));
+  EXPECT_THAT(line_of<ListStyle::text>(frames[0].bytes), HasSubstr("ICMPv6, 110 bytes"));
+  EXPECT_THAT(line_of<ListStyle::text>(frames[2].bytes), HasSubstr("TCP, 74 bytes"));
+  EXPECT_THAT(line_of<ListStyle::text>({}), HasSubstr("unknown, 0 bytes"));
 }
 
 TEST(DisplayFilter, IsRecognised) {
