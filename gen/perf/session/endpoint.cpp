@@ -222,7 +222,7 @@ Result<std::unique_ptr<EndpointContext>> EndpointContext::open(const EndpointOpt
 
 Result<void> EndpointContext::close() {
   if (auto flushed = port_->flush(); !flushed) return flushed;
-  ports_->linger();
+  ports_->drain();
   return copy_ ? copy_->close() : Result<void>{};
 }
 
