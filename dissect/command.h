@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdio>
-
-#include <CLI/CLI.hpp>
-
+#include "app/command_line.h"
 #include "app/print_error.h"
 
 namespace lw::dissect {
 
-// Each command adds itself to the command line; what it returns to the shell goes into `exit`.
-void add_list(CLI::App& app, int& exit);
-void add_verify(CLI::App& app, int& exit);
-void add_summary(CLI::App& app, int& exit);
-void add_compare(CLI::App& app, int& exit);
+app::Command list_command();
+app::Command verify_command();
+app::Command summary_command();
+app::Command compare_command();
 
-/// Prints the error; returns its exit code.
-inline int report_error(const Error& error) { return to_int(print_error(error)); }
+/// FILE, one capture, and --filter.
+void add_capture_options(app::Options& options, std::string& file, std::string& filter);
 
 }  // namespace lw::dissect

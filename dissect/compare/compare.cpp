@@ -12,61 +12,50 @@ namespace lw::dissect {
 namespace {
 
 struct CompareOptions {
-  std::string near, far, filter, delay, loss;
+  std::string near, far, filter;
+  Asked asked;
   bool json = false;
 };
 
-Result<Asked> parse_asked(const CompareOptions& options) {
-  Asked asked;
-  if (!options.delay.empty()) {
-    const auto delay = parse_duration(options.delay);
-    if (!delay) return fail("--delay: " + delay.error());
-    asked.delay = *delay;
-  }
-  if (!options.loss.empty()) {
-    const auto loss = parse_probability(options.loss);
-    if (!loss) return fail("--loss: " + loss.error());
-    asked.loss = *loss;
-  }
-  return asked;
+ExitCode damage_exit(const CapturePoint& point) {
+  return point.damage ? print_error(*point.damage) : ExitCode::done;
 }
 
-int damage_exit(const CapturePoint& point) {
-  return point.damage ? report_error(*point.damage) : 0;
-}
-
-int run_compare(const CompareOptions& options) {
-  const auto asked = parse_asked(options);
-  if (!asked) return report_error(asked.error());
+ExitCode run_compare(const CompareOptions& options) {
   FlowNames flows;
   const auto near = read_point(options.near, options.filter, flows);
-  if (!near) return report_error(near.error());
+  if (!near) return print_error(near.error());
   const auto far = read_point(options.far, options.filter, flows);
-  if (!far) return report_error(far.error());
+  if (!far) return print_error(far.error());
   const Comparison comparison = compare_points(*near, *far, flows.size());
-  fmt::print("{}", options.json ? comparison_json(*near, *far, comparison, *asked)
-                                : comparison_text(*near, *far, comparison, *asked));
+  fmt::print("{}", options.json ? comparison_json(*near, *far, comparison, options.asked)
+                                : comparison_text(*near, *far, comparison, options.asked));
   return std::max(damage_exit(*near), damage_exit(*far));
 }
 
 }  // namespace
 
-void add_compare(CLI::App& app, int& exit) {
+app::Command compare_command() {
   auto options = std::make_shared<CompareOptions>();
-  CLI::App* compare = app.add_subcommand(
-      "compare", "What a path did between two capture points: loss, order, one-way delay");
-  compare->add_option("NEAR", options->near, "capture of one end; - is standard input")->required();
-  compare->add_option("FAR", options->far, "capture of the other end, by a clock that agrees")
-      ->required();
-  compare->add_flag("--json", options->json, "one JSON line");
-  compare->add_option("--delay", options->delay, "one-way delay that was asked for: 1903.5us");
-  compare->add_option("--loss", options->loss, "loss that was asked for: 0.1%");
-  compare->add_option("--filter", options->filter,
-                      "only frames that match, in libpcap's (tcpdump's) syntax");
-  compare->footer(
-      "Example:\n"
-      "  roce-dissect compare near.pcapng far.pcapng --delay 1903.5us --loss 0.1%\n");
-  compare->callback([options, &exit] { exit = run_compare(*options); });
+  app::Command command{
+      .name = "compare",
+      .help = "Compare two capture points of a path: loss, order, one-way delay",
+      .examples = "roce-dissect compare near.pcapng far.pcapng --delay 1903.5us --loss 0.1%",
+      .run = [options] { return run_compare(*options); },
+  };
+  app::Options& list = command.options;
+  list.add("NEAR", app::text(options->near), "", "capture of one end; - for standard input")
+      .required();
+  list.add("FAR", app::text(options->far), "", "capture of the other end, by a synchronized clock")
+      .required();
+  list.add_flag("--json", options->json, "one line of JSON");
+  list.add("--delay", app::parsed(parse_duration, options->asked.delay), "TIME",
+           "configured one-way delay: 1903.5us");
+  list.add("--loss", app::parsed(parse_probability, options->asked.loss), "SHARE",
+           "configured loss: 0.1%");
+  list.add("--filter", app::text(options->filter), "FILTER",
+           "only matching frames, in libpcap's (tcpdump's) syntax");
+  return command;
 }
 
 }  // namespace lw::dissect

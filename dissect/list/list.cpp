@@ -39,9 +39,9 @@ class Output {
   fmt::memory_buffer buffer_;
 };
 
-int run_list(const ListOptions& options) {
+ExitCode run_list(const ListOptions& options) {
   auto source = FrameSource::open(options.file, options.filter);
-  if (!source) return report_error(source.error());
+  if (!source) return print_error(source.error());
   const auto format = make_list_format(style_of(options));
   const bool live = options.file == "-";
   Output output;
@@ -50,7 +50,7 @@ int run_list(const ListOptions& options) {
     const auto captured = source->next();
     if (!captured || !*captured) {
       output.flush();
-      return captured ? 0 : report_error(captured.error());
+      return captured ? ExitCode::done : print_error(captured.error());
     }
     format->frame(output.buffer(), dissect_frame(**captured));
     live ? output.flush() : output.flush_if_large();
@@ -59,20 +59,26 @@ int run_list(const ListOptions& options) {
 
 }  // namespace
 
-void add_list(CLI::App& app, int& exit) {
+void add_capture_options(app::Options& options, std::string& file, std::string& filter) {
+  options.add("FILE", app::text(file), "", "pcap or pcapng; - for standard input").required();
+  options.add("--filter", app::text(filter), "FILTER",
+              "only matching frames, in libpcap's (tcpdump's) syntax");
+}
+
+app::Command list_command() {
   auto options = std::make_shared<ListOptions>();
-  CLI::App* list = app.add_subcommand("list", "One line a frame, fields named as in Wireshark");
-  list->add_option("FILE", options->file, "pcap or pcapng; - is standard input")->required();
-  CLI::Option* json = list->add_flag("--json", options->json, "a JSON object a line, every field");
-  list->add_flag("--csv", options->csv, "a header line and columns")->excludes(json);
-  list->add_option("--filter", options->filter,
-                   "only frames that match, in libpcap's (tcpdump's) syntax");
-  list->footer(
-      "Examples:\n"
-      "  roce-dissect list capture.pcap\n"
-      "  roce-dissect list capture.pcap --filter \"udp port 4791 and host 10.0.0.1\"\n"
-      "  roce-dissect list capture.pcap --json | jq 'select(.\"infiniband.bth.opcode\" == 17)'\n");
-  list->callback([options, &exit] { exit = run_list(*options); });
+  app::Command command{
+      .name = "list",
+      .help = "Print one line per frame, with Wireshark's field names",
+      .examples = R"(roce-dissect list capture.pcap
+roce-dissect list capture.pcap --filter "udp port 4791 and host 10.0.0.1"
+roce-dissect list capture.pcap --json | jq 'select(."infiniband.bth.opcode" == 17)')",
+      .run = [options] { return run_list(*options); },
+  };
+  add_capture_options(command.options, options->file, options->filter);
+  command.options.add_flag("--json", options->json, "one JSON object per line, with every field");
+  command.options.add_flag("--csv", options->csv, "CSV with a header line").excludes("--json");
+  return command;
 }
 
 }  // namespace lw::dissect

@@ -150,9 +150,9 @@ struct SummaryOptions {
   bool json = false;
 };
 
-int run_summary(const SummaryOptions& options) {
+ExitCode run_summary(const SummaryOptions& options) {
   auto source = FrameSource::open(options.file, options.filter);
-  if (!source) return report_error(source.error());
+  if (!source) return print_error(source.error());
   Overview overview;
   std::optional<Error> damage;
   for (;;) {
@@ -163,21 +163,22 @@ int run_summary(const SummaryOptions& options) {
   }
   fmt::print("{}", options.json ? summary_json(options.file, overview)
                                 : summary_text(options.file, overview));
-  return damage ? report_error(*damage) : 0;
+  return damage ? print_error(*damage) : ExitCode::done;
 }
 
 }  // namespace
 
-void add_summary(CLI::App& app, int& exit) {
+app::Command summary_command() {
   auto options = std::make_shared<SummaryOptions>();
-  CLI::App* summary =
-      app.add_subcommand("summary", "Frames, opcodes, QPs, addresses, time span, bytes");
-  summary->add_option("FILE", options->file, "pcap or pcapng; - is standard input")->required();
-  summary->add_flag("--json", options->json, "one JSON line");
-  summary->add_option("--filter", options->filter,
-                      "only frames that match, in libpcap's (tcpdump's) syntax");
-  summary->footer("Example:\n  roce-dissect summary capture.pcapng\n");
-  summary->callback([options, &exit] { exit = run_summary(*options); });
+  app::Command command{
+      .name = "summary",
+      .help = "Print frames, opcodes, QPs, addresses, time span and bytes",
+      .examples = "roce-dissect summary capture.pcapng",
+      .run = [options] { return run_summary(*options); },
+  };
+  add_capture_options(command.options, options->file, options->filter);
+  command.options.add_flag("--json", options->json, "one line of JSON");
+  return command;
 }
 
 }  // namespace lw::dissect

@@ -42,13 +42,12 @@ void print_text(const Verdicts& v) {
 void print_remarks(const Verdicts& v) {
   std::fflush(stdout);
   if (v.unopened > 0) {
-    fmt::print(stderr, "roce-dissect: {}: {} frames have a link type that is not understood\n",
-               v.file, v.unopened);
+    fmt::print(stderr, "{}: {} frames have an unknown link type\n", v.file, v.unopened);
   }
-  if (v.damage) report_error(*v.damage);
+  if (v.damage) print_error(*v.damage);
 }
 
-int run_verify(const VerifyOptions& options) {
+ExitCode run_verify(const VerifyOptions& options) {
   int exit = 0;
   for (const std::string& file : options.files) {
     const Verdicts verdicts = verify_file(file);
@@ -56,21 +55,25 @@ int run_verify(const VerifyOptions& options) {
     print_remarks(verdicts);
     exit = std::max(exit, exit_of(verdicts));
   }
-  return exit;
+  return ExitCode{exit};
 }
 
 }  // namespace
 
-void add_verify(CLI::App& app, int& exit) {
+app::Command verify_command() {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App* verify = app.add_subcommand("verify", "Check every ICRC; exit 1 if one is bad");
-  verify->add_option("FILE", options->files, "pcap or pcapng; - is standard input")->required();
-  verify->add_flag("--json", options->json, "a JSON line a file");
-  verify->footer(
-      "Cut frames and IP fragments are unverifiable, not bad.\n"
-      "Example:\n"
-      "  roce-dissect verify *.pcap --json\n");
-  verify->callback([options, &exit] { exit = run_verify(*options); });
+  app::Command command{
+      .name = "verify",
+      .help = "Check every ICRC; exit code 1 if one is bad",
+      .examples = "roce-dissect verify *.pcap --json",
+      .notes = "Truncated frames and IP fragments are unverifiable, not bad.",
+      .run = [options] { return run_verify(*options); },
+  };
+  command.options
+      .add("FILE", app::texts(options->files), "", "pcap or pcapng; - for standard input")
+      .required();
+  command.options.add_flag("--json", options->json, "one line of JSON per file");
+  return command;
 }
 
 }  // namespace lw::dissect

@@ -43,22 +43,22 @@ ExitCode check(const CheckOptions& options) {
 
 }  // namespace
 
-void add_check_command(CLI::App& program, Command& chosen) {
-  CLI::App* command = program.add_subcommand("check", "Say what a profile would send");
+app::Command check_command() {
   auto options = std::make_shared<CheckOptions>();
-  command->add_option("profile", options->profile, "The profile; - is standard input")
-      ->required()
-      ->type_name("PROFILE");
-  command
-      ->add_option("--port", options->ports,
-                   "Open this port, and say who would pace its frames: the device or this program")
-      ->type_name("PORT");
-  command->add_option("--frames", options->frames, "How many of the first frames to show")
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "One line of JSON");
-  command->footer("Example:\n  roce-gen check profiles/flows/demo.toml --frames 20");
-  command->callback([&chosen, options] { chosen = [options] { return check(*options); }; });
+  app::Command command{
+      .name = "check",
+      .help = "Print what a profile would send",
+      .examples = "roce-gen check profiles/flows/demo.toml --frames 20",
+      .run = [options] { return check(*options); },
+  };
+  app::Options& list = command.options;
+  list.add("PROFILE", app::text(options->profile), "", "flow profile; - for standard input")
+      .required();
+  list.add("--port", app::texts(options->ports), "PORT",
+           "port to open, to print who would pace its frames: the device or this program");
+  list.add("--frames", app::number(options->frames), "N", "number of frames to print");
+  list.add_flag("--json", options->json, "print one line of JSON");
+  return command;
 }
 
 }  // namespace lw::gen

@@ -64,17 +64,20 @@ void print_json() {
 
 }  // namespace
 
-void add_opcodes_command(CLI::App& program, Command& chosen) {
-  CLI::App* command = program.add_subcommand("opcodes", "Print every opcode that can be sent");
+app::Command opcodes_command() {
   auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "One line of JSON");
-  command->footer("Example:\n  roce-gen opcodes | grep ATOMIC");
-  command->callback([&chosen, json] {
-    chosen = [json] {
-      *json ? print_json() : print_text();
-      return ExitCode::done;
-    };
-  });
+  app::Command command{
+      .name = "opcodes",
+      .help = "Print every opcode that can be sent",
+      .examples = "roce-gen opcodes | grep ATOMIC",
+      .run =
+          [json] {
+            *json ? print_json() : print_text();
+            return ExitCode::done;
+          },
+  };
+  command.options.add_flag("--json", *json, "print one line of JSON");
+  return command;
 }
 
 }  // namespace lw::gen

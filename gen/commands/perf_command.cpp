@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "app/stop_signal.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/perf_usage.h"
-#include "app/stop_signal.h"
-#include "gen/commands/transport_option.h"
 #include "gen/perf/report/buffer_study.h"
 #include "gen/perf/report/perf_capture.h"
 #include "gen/perf/report/perf_series.h"
@@ -14,12 +13,12 @@
 namespace lw::gen {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
-  roce-gen perf --sim --path profiles/paths/apn-380km.toml --op write -s 64KiB -q 4 -t 2048
-  roce-gen perf --sim --path profiles/paths/apn-380km.toml --op read -a -q 16 --json
-  roce-gen perf --sim --delay 1ms --pattern lat --op send -s 64
-  roce-gen perf --sim --delay 0us --pattern blast --op write --study out
-  roce-gen perf --port memif:/tmp/lw.sock --peer 198.18.0.2 --pattern lat --op write -s 64)";
+constexpr const char* kExamples =
+    R"(roce-gen perf --sim --path profiles/paths/apn-380km.toml --op write -s 64KiB -q 4 -t 2048
+roce-gen perf --sim --path profiles/paths/apn-380km.toml --op read -a -q 16 --json
+roce-gen perf --sim --delay 1ms --pattern lat --op send -s 64
+roce-gen perf --sim --delay 0us --pattern blast --op write --study out
+roce-gen perf --port memif:/tmp/lw.sock --peer 198.18.0.2 --pattern lat --op write -s 64)";
 
 std::vector<std::uint32_t> sizes_of(const PerfCommand& command, const sim::PerfConfig& config) {
   if (!command.all_sizes || config.operation == wire::Operation::fetch_add) return {config.size};
@@ -141,58 +140,58 @@ ExitCode perf(const PerfCommand& command, const std::atomic<bool>& stop) {
   return ran ? ExitCode::done : print_error(ran.error());
 }
 
-void add_real_time_options(CLI::App* command, PerfCommand& options) {
-  command->add_option("--port", options.endpoint.port, "In real time, through this port")
-      ->type_name("PORT");
-  command->add_option("--peer", options.peer.ip, "Who responds there")->type_name("IP");
-  command->add_option("--peer-mac", options.peer.mac, "Of the peer or the gateway to it")
-      ->type_name("MAC")
-      ->default_str("asked for");
-  add_endpoint_options(command, options.endpoint);
+/// Options of real time.
+void add_port_options(app::Options& list, PerfCommand& options) {
+  list.add("--port", app::text(options.endpoint.port), "PORT",
+           "port to measure through, in real time");
+  list.add("--peer", app::text(options.peer.ip), "IP", "address of the responder");
+  list.add("--peer-mac", app::text(options.peer.mac), "MAC",
+           "MAC address of the responder, or of the gateway to it")
+      .defaults_to("resolved");
+  add_endpoint_options(list, options.endpoint);
+}
+
+void add_output_options(app::Options& list, PerfCommand& options) {
+  list.add("--pcap", app::text(options.pcap), "FILE",
+           "capture of what leaves both simulated ports (with -n), or passes the real port");
+  list.add("--pcap-at",
+           app::choices(options.points, {kCapturePoints.begin(), kCapturePoints.end()}), "POINT",
+           "simulated point to capture at; may be repeated")
+      .defaults_to("client-out, server-out");
+  list.add("--series", app::text(options.series), "FILE.csv",
+           "time series of rate, alpha, outstanding, retransmitted and RTT of each QP");
+  list.add("--study", app::text(options.study), "DIR",
+           "of a blast: how many buffers fill the channel at each distance; prints the table, "
+           "writes buffers.csv and buffers.svg");
+  list.add_flag("--json", options.json, "print one line of JSON per size");
 }
 
 }  // namespace
 
-void add_perf_command(CLI::App& program, Command& chosen) {
-  CLI::App* command = program.add_subcommand(
-      "perf", "Measure RDMA as perftest does: over a simulated path, or through a port");
+app::Command perf_command() {
   auto options = std::make_shared<PerfCommand>();
-  command->add_flag("--sim", options->sim, "In virtual time, on no port");
-  add_real_time_options(command, *options);
-  add_perf_options(command, options->options);
-  add_transport_option(command, options->options.config.qp);
-  command->add_flag("-a,--all", options->all_sizes, "Every power of two, 2 B to 8 MiB");
-  add_run_options(command, options->options);
-  command
-      ->add_option("--pcap", options->pcap,
-                   "Write down what leaves both simulated ports (with -n), or crosses the real one")
-      ->type_name("FILE");
-  command
-      ->add_option("--pcap-at", options->points,
-                   "Of a simulation: what crosses this point; may be repeated")
-      ->check(CLI::IsMember(kCapturePoints))
-      ->type_name("POINT")
-      ->allow_extra_args(false)
-      ->default_str("client-out, server-out");
-  command
-      ->add_option("--series", options->series,
-                   "Write rate, alpha, outstanding, retransmitted and RTT of each QP over time")
-      ->type_name("FILE.csv");
-  command
-      ->add_option("--study", options->study,
-                   "Of a blast: how many buffers fill the channel, against distance; the table, "
-                   "and buffers.csv and buffers.svg into this folder")
-      ->type_name("DIR");
-  command->add_flag("--json", options->json, "One line of JSON a size");
-  command->footer(kFooter);
-  command->callback([&chosen, command, options] {
-    check_usage(*command, *options);
-    options->endpoint.pcap = options->pcap;
-    // A simulation isn't worth a report when it is cut short: there a signal ends the process.
-    static const std::atomic<bool> kNever{false};
-    const std::atomic<bool>& stop = options->sim ? kNever : stop_on_signals();
-    chosen = [options, &stop] { return perf(*options, stop); };
-  });
+  app::Command command{
+      .name = "perf",
+      .help = "Measure RDMA as perftest does: over a simulated path, or through a port",
+      .examples = kExamples,
+      .check = [options](const app::Given& given) { return check_usage(given, *options); },
+      .run =
+          [options] {
+            options->endpoint.pcap = options->pcap;
+            // A signal ends a simulation at once: half of one is not worth a report.
+            static const std::atomic<bool> kNever{false};
+            return perf(*options, options->sim ? kNever : stop_on_signals());
+          },
+  };
+  app::Options& list = command.options;
+  list.add_flag("--sim", options->sim, "simulate both hosts and the path, in virtual time");
+  add_port_options(list, *options);
+  add_perf_options(list, options->options);
+  add_transport_option(list, options->options.config.qp);
+  list.add_flag("-a,--all", options->all_sizes, "measure every power of two, 2 B to 8 MiB");
+  add_output_options(list, *options);
+  add_run_options(list, options->options);
+  return command;
 }
 
 }  // namespace lw::gen

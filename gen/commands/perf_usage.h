@@ -4,23 +4,21 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
-#include "gen/commands/perf_options.h"
+#include "gen/perf/options/perf_options.h"
 #include "gen/perf/traffic/perf_run.h"
 
 namespace lw::gen {
 
-/// perf as typed.
+/// The options of `roce-gen perf`.
 struct PerfCommand {
   PerfOptions options;
   EndpointOptions endpoint;
   PeerOptions peer;
   std::string pcap;
-  std::vector<std::string> points;  // of it
+  std::vector<std::string> points;  // capture points of `pcap`
   bool sim = false, all_sizes = false, json = false;
 
-  std::string study;  // where the study of buffers goes
+  std::string study;  // folder for the study of buffers
   std::string series;
 
   [[nodiscard]] bool ping() const noexcept { return options.pattern == "ping"; }
@@ -29,8 +27,7 @@ struct PerfCommand {
   [[nodiscard]] bool study_pattern() const noexcept { return ping() || options.pattern == "blast"; }
 };
 
-/// Refuses what doesn't go together, as CLI11's usage errors: above all what goes with virtual or
-/// with real time alone.
-void check_usage(const CLI::App& command, const PerfCommand& options);
+/// Checks that the given options may be combined. Errors name what to do instead.
+Result<void> check_usage(const app::Given& given, const PerfCommand& options);
 
 }  // namespace lw::gen

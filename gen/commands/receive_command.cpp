@@ -5,23 +5,24 @@
 
 #include <fmt/format.h>
 
-#include "gen/commands/commands.h"
-#include "gen/commands/options.h"
 #include "app/stop_signal.h"
-#include "gen/receive/measure_options.h"
+#include "gen/commands/commands.h"
+#include "gen/commands/measure_options.h"
+#include "gen/perf/options/endpoint_options.h"
 #include "gen/receive/receiver.h"
 #include "gen/tx/ports.h"
 
 namespace lw::gen {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
-  roce-gen receive --port memif:/tmp/lw.sock,server --until-idle 2
-  roce-gen receive --port eth1 --port eth2 --duration 10s --check-icrc 64 --json
-  roce-gen receive --port eth1 --expect profiles/flows/demo.toml --histogram latency.csv
-  roce-gen receive --port pcap:pcaps/rxe/netem_reorder.pcap
+constexpr const char* kExamples =
+    R"(roce-gen receive --port memif:/tmp/lw.sock,server --until-idle 2
+roce-gen receive --port eth1 --port eth2 --duration 10s --check-icrc 64 --json
+roce-gen receive --port eth1 --expect profiles/flows/demo.toml --histogram latency.csv
+roce-gen receive --port pcap:pcaps/rxe/netem_reorder.pcap)";
 
-Says "ready" on stderr once the ports are open: the moment for a script to start the sender.)";
+constexpr const char* kNotes =
+    R"(Prints "ready" on stderr once the ports are open: the moment to start the sender.)";
 
 /// Long enough for a person to start the other side; a script gives --duration.
 constexpr Duration kLinkPatience = std::chrono::hours(1);
@@ -129,59 +130,44 @@ ExitCode receive_and_report(const ReceiveOptions& options) {
   return verdict.holds() ? ExitCode::done : ExitCode::failed;
 }
 
+void add_receive_options(app::Options& list, ReceiveOptions& options) {
+  list.add("--port", app::texts(options.ports), "PORT", "port to receive from").required();
+  list.add("--pcap", app::text(options.pcap), "OUT",
+           "capture file of everything received, with wall clock times");
+  add_limit_options(list, options.limits);
+  list.add("--until-idle", app::parsed(app::read_time, options.until_idle), "TIME",
+           "stop when frames were received and then none for this time");
+  add_measure_options(list, options.choices);
+  list.add("--expect", app::text(options.expect), "PROFILE",
+           "flow profile whose [expect] limits are checked and whose flow names are used");
+  list.add("--answer",
+           app::each([](std::string_view text) { return read_ip(text); },
+                     [&options](const auto& ip) { options.answers.push_back(ip); }),
+           "IP", "own address: answer ARP, neighbour discovery and pings for it");
+  list.add("--mac", app::parsed([](std::string_view text) { return read_mac(text); }, options.mac),
+           "MAC", "MAC address of the --answer addresses")
+      .defaults_to("the port's");
+  add_watch_options(list, options.choices.watch);
+  add_report_options(list, options.json, options.verbose);
+}
+
 }  // namespace
 
-void add_receive_command(CLI::App& program, Command& chosen) {
-  CLI::App* command = program.add_subcommand("receive", "Measure and keep what arrives at ports");
+app::Command receive_command() {
   auto options = std::make_shared<ReceiveOptions>();
-  command->add_option("--port", options->ports, "Where to listen")->required()->type_name("PORT");
-  command
-      ->add_option("--pcap", options->pcap,
-                   "Write all that arrives into this file, with the wall clock's time")
-      ->type_name("OUT");
-  command->add_option("--count", options->limits.count, "Stop after so many frames")
-      ->type_name("N");
-  add_time_option(command, "--duration", options->limits.duration, "Stop after that time");
-  add_time_option(command, "--until-idle", options->until_idle,
-                  "Stop when frames have come and then none for that long");
-  add_measure_options(command, options->choices);
-  command
-      ->add_option("--expect", options->expect,
-                   "Hold the flows to this profile's [expect], and call them as it does")
-      ->type_name("PROFILE");
-  const auto add_answer = [options](const std::string& text) {
-    const auto ip = wire::parse_ip(text);
-    if (!ip)
-      throw CLI::ValidationError("--answer",
-                                 "expected an IPv4 or IPv6 address, found \"" + text + "\"");
-    options->answers.push_back(*ip);
-  };
-  command
-      ->add_option_function<std::vector<std::string>>(
-          "--answer",
-          [add_answer](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts) add_answer(text);
+  app::Command command{
+      .name = "receive",
+      .help = "Measure and capture what is received at ports",
+      .examples = kExamples,
+      .notes = kNotes,
+      .run =
+          [options] {
+            options->limits.stop = &stop_on_signals();
+            return receive_and_report(*options);
           },
-          "Be a station with this address: answer ARP, neighbour discovery and pings")
-      ->type_name("IP");
-  const auto set_mac = [options](const std::string& text) {
-    options->mac = wire::parse_mac(text);
-    if (!options->mac)
-      throw CLI::ValidationError(
-          "--mac", "expected a MAC address such as 02:00:00:00:00:01, found \"" + text + "\"");
   };
-  command
-      ->add_option_function<std::string>("--mac", set_mac,
-                                         "Where --answer's addresses are (the port's own)")
-      ->type_name("MAC");
-  add_watch_options(command, options->choices.watch);
-  command->add_flag("--json", options->json, "Report in one line of JSON");
-  command->add_flag("--verbose", options->verbose, "Show what DPDK says");
-  command->footer(kFooter);
-  command->callback([&chosen, options] {
-    options->limits.stop = &stop_on_signals();
-    chosen = [options] { return receive_and_report(*options); };
-  });
+  add_receive_options(command.options, *options);
+  return command;
 }
 
 }  // namespace lw::gen

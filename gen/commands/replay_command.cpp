@@ -4,23 +4,24 @@
 
 #include <fmt/format.h>
 
-#include "gen/commands/commands.h"
-#include "gen/commands/options.h"
 #include "app/stop_signal.h"
+#include "gen/commands/commands.h"
+#include "gen/commands/measure_options.h"
+#include "gen/perf/options/endpoint_options.h"
 #include "gen/replay/replay.h"
 
 namespace lw::gen {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
-  roce-gen replay captured.pcap --port eth1
-  roce-gen replay captured.pcap --port eth1 --speed max --loop 10 --roce-only
-  roce-gen replay captured.pcapng --pcap out.pcap --rate 10Gb/s
-  roce-gen replay captured.pcap --port memif:/tmp/lw.sock --source 192.0.2.1 \
-    --destination 192.0.2.2 --map-qp 0x11=0x22 --psn-offset 1000 --map-rkey 0x1234=0x5678
+constexpr const char* kExamples = R"(roce-gen replay captured.pcap --port eth1
+roce-gen replay captured.pcap --port eth1 --speed max --loop 10 --roce-only
+roce-gen replay captured.pcapng --pcap out.pcap --rate 10Gb/s
+roce-gen replay captured.pcap --port memif:/tmp/lw.sock --source 192.0.2.1 \
+  --destination 192.0.2.2 --map-qp 0x11=0x22 --psn-offset 1000 --map-rkey 0x1234=0x5678)";
 
-QPs, PSNs and rkeys may be decimal or hexadecimal. ICRCs and checksums are patched: those
-that were wrong stay wrong.)";
+constexpr const char* kNotes =
+    R"(QPs, PSNs and rkeys are decimal or hexadecimal. ICRCs and checksums are patched: wrong ones
+stay wrong.)";
 
 constexpr Duration kLinkPatience = std::chrono::seconds(30);
 constexpr std::uint32_t kLargestQp = 0xffffff, kLargestRkey = 0xffffffff;
@@ -72,127 +73,83 @@ ExitCode replay(const ReplayOptions& options) {
   return report->not_sent > 0 ? ExitCode::failed : ExitCode::done;
 }
 
-/// An option whose text `read` understands, or says why not; `take` gets what it understood.
-template <class Read, class Take>
-CLI::Option* add_parsed(CLI::App* command, const std::string& name, Read read, Take take,
-                        const std::string& help) {
-  const auto each = [name, read, take](const std::vector<std::string>& texts) {
-    for (const std::string& text : texts) {
-      const auto value = read(text);
-      if (!value) throw CLI::ValidationError(name, value.error());
-      take(*value);
-    }
-    return true;
-  };
-  return command->add_option(name, each, help)->take_all()->allow_extra_args(false);
-}
+Parsed<wire::MacAddress> mac_of(std::string_view text) { return read_mac(text); }
+Parsed<wire::IpAddress> ip_of(std::string_view text) { return read_ip(text); }
 
-template <class T>
-Parsed<T> or_sentence(std::optional<T> value, std::string_view what, std::string_view text) {
-  if (value) return *value;
-  return std::unexpected(fmt::format("expected {}, found \"{}\"", what, text));
-}
-
-Parsed<wire::MacAddress> read_mac(std::string_view text) {
-  return or_sentence(wire::parse_mac(text), "a MAC address such as 02:00:00:00:00:01", text);
-}
-
-Parsed<wire::IpAddress> read_ip(std::string_view text) {
-  return or_sentence(wire::parse_ip(text), "an IPv4 or IPv6 address", text);
-}
-
-void add_rewrite_options(CLI::App* command, roce::Rewrite& what) {
+void add_rewrite_options(app::Options& list, roce::Rewrite& what) {
   const auto qps = [](std::string_view text) { return parse_mapping(text, kLargestQp); };
   const auto r_keys = [](std::string_view text) { return parse_mapping(text, kLargestRkey); };
-  add_parsed(
-      command, "--src-mac", read_mac, [&](auto mac) { what.source_mac = mac; },
-      "Source MAC address of RoCE frames")
-      ->type_name("MAC");
-  add_parsed(
-      command, "--dst-mac", read_mac, [&](auto mac) { what.destination_mac = mac; },
-      "Destination MAC address of RoCE frames")
-      ->type_name("MAC");
-  add_parsed(
-      command, "--source", read_ip, [&](auto ip) { what.source = ip; },
-      "Source of RoCE frames of this family")
-      ->type_name("IP");
-  add_parsed(
-      command, "--destination", read_ip, [&](auto ip) { what.destination = ip; },
-      "Destination of RoCE frames of this family")
-      ->type_name("IP");
-  add_parsed(
-      command, "--map-qp", qps, [&](Mapping m) { what.qps[m.from] = m.to; },
-      "Another number for a QP; may be given again")
-      ->type_name("OLD=NEW");
-  add_parsed(
-      command, "--map-rkey", r_keys, [&](Mapping m) { what.r_keys[m.from] = m.to; },
-      "Another rkey; may be given again")
-      ->type_name("OLD=NEW");
-  const auto take_offset = [&](const PsnOffset& offset) {
+  list.add("--src-mac", app::parsed(mac_of, what.source_mac), "MAC",
+           "source MAC address of RoCE frames");
+  list.add("--dst-mac", app::parsed(mac_of, what.destination_mac), "MAC",
+           "destination MAC address of RoCE frames");
+  list.add("--source", app::each(ip_of, [&what](const auto& ip) { what.source = ip; }), "IP",
+           "source address of RoCE frames of this address family");
+  list.add("--destination", app::each(ip_of, [&what](const auto& ip) { what.destination = ip; }),
+           "IP", "destination address of RoCE frames of this address family");
+  list.add("--map-qp", app::each(qps, [&what](Mapping m) { what.qps[m.from] = m.to; }), "OLD=NEW",
+           "new number of a QP; may be repeated");
+  list.add("--map-rkey", app::each(r_keys, [&what](Mapping m) { what.r_keys[m.from] = m.to; }),
+           "OLD=NEW", "new rkey; may be repeated");
+  const auto take_offset = [&what](const PsnOffset& offset) {
     if (offset.qp) {
       what.psn_offset_of_qp[*offset.qp] = offset.offset;
     } else {
       what.psn_offset = offset.offset;
     }
   };
-  add_parsed(command, "--psn-offset", parse_psn_offset, take_offset,
-             "Added to all PSNs, or to those towards one QP (its captured number); may be given "
-             "again")
-      ->type_name("[QP=]N");
+  list.add("--psn-offset", app::each(parse_psn_offset, take_offset), "[QP=]N",
+           "number added to all PSNs, or to those sent to one QP (its captured number); may be "
+           "repeated");
 }
 
-void add_pace_options(CLI::App* command, ReplayOptions& options) {
-  CLI::Option* speed = add_parsed(
-                           command, "--speed", parse_speed, [&](Speed s) { options.pace = s; },
-                           "A multiple of the capture's pace, or max")
-                           ->type_name("2x|0.5x|max");
-  add_parsed(
-      command, "--rate", config::parse_rate, [&](const config::Rate& rate) { options.pace = rate; },
-      "In place of the capture's pace: 10Gb/s on the wire, or 100000frames/s")
-      ->type_name("RATE")
-      ->excludes(speed);
-  command->add_option("--loop", options.loop, "Passes over the capture; 0: until stopped")
-      ->type_name("N")
-      ->capture_default_str();
+void add_pace_options(app::Options& list, ReplayOptions& options) {
+  list.add("--speed", app::parsed(parse_speed, options.pace), "2x|0.5x|max",
+           "speed as a multiple of the capture's, or max");
+  list.add("--rate", app::parsed(config::parse_rate, options.pace), "RATE",
+           "rate instead of the capture's: 10Gb/s on the wire, or 100000frames/s")
+      .excludes("--speed");
+  list.add("--loop", app::number(options.loop), "N", "passes over the capture; 0: until stopped");
+}
+
+Result<void> check_usage(const ReplayOptions& options) {
+  if (options.pcap.empty() && options.port.empty())
+    return fail("--pcap OUT or --port PORT is required");
+  const bool endless = options.loop == 0 && options.port.empty();
+  if (endless && !options.limits.duration && options.limits.count == Limits{}.count)
+    return fail("--loop: 0 into a file needs --count or --duration as well");
+  return {};
 }
 
 }  // namespace
 
-void add_replay_command(CLI::App& program, Command& chosen) {
-  CLI::App* command = program.add_subcommand("replay", "Send a capture again");
+app::Command replay_command() {
   auto options = std::make_shared<ReplayOptions>();
-  command->add_option("capture", options->capture, "The capture; - is standard input")
-      ->required()
-      ->type_name("CAPTURE");
-  command->add_option("--port", options->port, "Send the frames there, in real time")
-      ->type_name("PORT");
-  command
-      ->add_option("--pcap", options->pcap,
-                   "Write the frames into this file: at once, with the stamps at which they are "
-                   "due; beside --port, as they were sent. - is standard output")
-      ->type_name("OUT");
-  add_pace_options(command, *options);
-  add_rewrite_options(command, options->rewrite);
-  command->add_flag("--roce-only", options->roce_only, "Leave out what is no RoCE");
-  command->add_option("--count", options->limits.count, "Stop after so many frames")
-      ->type_name("N")
-      ->default_str("all");
-  add_time_option(command, "--duration", options->limits.duration,
-                  "Stop after that time: 10s, 500ms");
-  command->add_flag("--json", options->json, "Report in one line of JSON");
-  command->add_flag("--verbose", options->verbose, "Show what DPDK says");
-  command->footer(kFooter);
-  command->callback([&chosen, options] {
-    if (options->pcap.empty() && options->port.empty()) {
-      throw CLI::RequiredError("--pcap OUT or --port PORT");
-    }
-    const bool endless = options->loop == 0 && options->port.empty();
-    if (endless && !options->limits.duration && options->limits.count == Limits{}.count) {
-      throw CLI::ValidationError("--loop", "0 into a file needs --count or --duration as well");
-    }
-    options->limits.stop = &stop_on_signals();
-    chosen = [options] { return replay(*options); };
-  });
+  app::Command command{
+      .name = "replay",
+      .help = "Send the frames of a capture",
+      .examples = kExamples,
+      .notes = kNotes,
+      .check = [options](const app::Given&) { return check_usage(*options); },
+      .run =
+          [options] {
+            options->limits.stop = &stop_on_signals();
+            return replay(*options);
+          },
+  };
+  app::Options& list = command.options;
+  list.add("CAPTURE", app::text(options->capture), "", "capture file; - for standard input")
+      .required();
+  list.add("--port", app::text(options->port), "PORT", "port to send to, in real time");
+  list.add("--pcap", app::text(options->pcap), "OUT",
+           "capture file to write, with the times at which frames are due, or, with --port, were "
+           "sent; - for standard output");
+  add_pace_options(list, *options);
+  add_rewrite_options(list, options->rewrite);
+  list.add_flag("--roce-only", options->roce_only, "send RoCE frames only");
+  add_limit_options(list, options->limits);
+  add_report_options(list, options->json, options->verbose);
+  return command;
 }
 
 }  // namespace lw::gen

@@ -3,24 +3,23 @@
 
 #include <fmt/format.h>
 
+#include "app/stop_signal.h"
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
-#include "gen/commands/dcqcn_options.h"
-#include "app/stop_signal.h"
 #include "gen/perf/cm/connection_manager.h"
-#include "gen/perf/session/options.h"
+#include "gen/perf/options/qp_options.h"
 #include "nic/clock.h"
 #include "report/json_line.h"
 
 namespace lw::gen {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
-  roce-gen respond --port memif:/tmp/lw.sock,server
-  roce-gen respond --port eth1 --address 192.0.2.2 --mac 02:00:00:00:00:02 --sessions 1 --json
+constexpr const char* kExamples = R"(roce-gen respond --port memif:/tmp/lw.sock,server
+roce-gen respond --port eth1 --address 192.0.2.2 --mac 02:00:00:00:00:02 --sessions 1 --json)";
 
-Says "ready" on stderr once the port is open. The other side is `roce-gen perf --port`.
-DCQCN's options are those of this side's NIC, where perf asks for --rate-control dcqcn.)";
+constexpr const char* kNotes =
+    R"(Prints "ready" on stderr once the port is open. The other side is `roce-gen perf --port`.
+DCQCN's options are those of this side's NIC; they apply when perf has --rate-control dcqcn.)";
 
 /// Long enough for a person to start the other side.
 constexpr Duration kLinkTimeout = std::chrono::hours(1);
@@ -124,34 +123,28 @@ ExitCode respond(const RespondOptions& options, const std::atomic<bool>& stop) {
 
 }  // namespace
 
-void add_respond_command(CLI::App& program, Command& chosen) {
-  CLI::App* command =
-      program.add_subcommand("respond", "Be the other side of perf: RDMA memory behind a port");
+app::Command respond_command() {
   auto options = std::make_shared<RespondOptions>();
-  command->add_option("--port", options->endpoint.port, "Where to listen")
-      ->required()
-      ->type_name("PORT");
-  add_endpoint_options(command, options->endpoint);
-  const auto read = [options](const std::string& text) {
-    const auto bytes = parse_bytes(text);
-    if (!bytes) throw CLI::ValidationError("--memory", bytes.error());
-    options->memory = *bytes;
+  app::Command command{
+      .name = "respond",
+      .help = "Respond to perf: RDMA memory behind a port",
+      .examples = kExamples,
+      .notes = kNotes,
+      .run = [options] { return respond(*options, stop_on_signals()); },
   };
-  command->add_option_function<std::string>("--memory", read, "For all connections together")
-      ->type_name("SIZE")
-      ->default_str("1GiB");
-  command->add_option("--sessions", options->sessions, "End after so many; 0: when told to")
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--pcap", options->endpoint.pcap, "Write down what crosses the port")
-      ->type_name("FILE");
-  command->add_flag("--json", options->json, "One line of JSON a session");
-  add_dcqcn_options(command, options->dcqcn);
-  command->footer(kFooter);
-  command->callback([&chosen, options] {
-    const std::atomic<bool>& stop = stop_on_signals();
-    chosen = [options, &stop] { return respond(*options, stop); };
-  });
+  app::Options& list = command.options;
+  list.add("--port", app::text(options->endpoint.port), "PORT", "port to listen on").required();
+  add_endpoint_options(list, options->endpoint);
+  list.add("--memory", app::parsed(parse_bytes, options->memory), "SIZE",
+           "memory of all connections together, in bytes")
+      .defaults_to("1GiB");
+  list.add("--sessions", app::number(options->sessions), "N",
+           "end after this number of sessions; 0: on a signal");
+  list.add("--pcap", app::text(options->endpoint.pcap), "FILE",
+           "capture file of what passes the port");
+  list.add_flag("--json", options->json, "print one line of JSON per session");
+  add_dcqcn_options(list, options->dcqcn);
+  return command;
 }
 
 }  // namespace lw::gen

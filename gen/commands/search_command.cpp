@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
 
-#include "gen/commands/commands.h"
-#include "gen/commands/options.h"
 #include "app/stop_signal.h"
+#include "gen/commands/commands.h"
+#include "gen/commands/measure_options.h"
 #include "gen/study/search_report.h"
 #include "gen/study/trial_run.h"
 
 namespace lw::gen {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
-  roce-gen search profiles/flows/ipv4-rc-send.toml --port eth1 --receive eth2 --max-rate 10Gb/s
-  roce-gen search profile.toml --port eth1 --receive eth2 --sizes 64,1024,4096 --out results
-  roce-gen search profile.toml --port net_ring0 --receive net_ring0 --duration 200ms --json
+constexpr const char* kExamples =
+    R"(roce-gen search profiles/flows/ipv4-rc-send.toml --port eth1 --receive eth2 --max-rate 10Gb/s
+roce-gen search profile.toml --port eth1 --receive eth2 --sizes 64,1024,4096 --out results
+roce-gen search profile.toml --port net_ring0 --receive net_ring0 --duration 200ms --json)";
 
-The highest rate tried is the profile's own, or --max-rate shared by its flows.)";
+constexpr const char* kNotes =
+    R"(The highest rate tried is the profile's own, or --max-rate shared by its flows.)";
 
 constexpr Duration kLinkPatience = std::chrono::seconds(30);
 
@@ -88,14 +88,6 @@ Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const Searc
                       {*ports, loop ? ports->all().front() : *far, loop ? silent : station});
 }
 
-Result<void> write_file(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (out) return {};
-  return fail(fmt::format("{}: can't be written", path.string()), ExitCode::environment);
-}
-
 Result<void> write_files(const std::vector<SizeSearch>& searches, const SearchOptions& options,
                          const std::string& name) {
   std::error_code error;
@@ -103,13 +95,12 @@ Result<void> write_files(const std::vector<SizeSearch>& searches, const SearchOp
   if (error) {
     return fail(fmt::format("{}: {}", options.out, error.message()), ExitCode::environment);
   }
-  const std::filesystem::path folder = options.out;
   const std::string title =
       fmt::format("{}: highest rate with at most {} % loss", name, 100 * options.search.loss);
-  if (auto csv = write_file(folder / "search.csv", to_csv(searches, options.search)); !csv) {
+  if (auto csv = write_file(options.out + "/search.csv", to_csv(searches, options.search)); !csv) {
     return csv;
   }
-  return write_file(folder / "search.svg", to_svg(searches, title));
+  return write_file(options.out + "/search.svg", to_svg(searches, title));
 }
 
 ExitCode search_and_report(const SearchOptions& options) {
@@ -126,65 +117,77 @@ ExitCode search_and_report(const SearchOptions& options) {
   return ExitCode::done;
 }
 
-void add_search_options(CLI::App* command, SearchOptions& options) {
-  add_quantity(command, "--loss", parse_probability, options.search.loss,
-               "What may be lost of the frames sent: 0, 0.1%")
-      ->type_name("SHARE")
-      ->default_str("0");
-  command->add_option("--sizes", options.sizes, "Message sizes in bytes, a search each")
-      ->delimiter(',')
-      ->type_name("BYTES")
-      ->default_str("64,256,1024,4096");
-  add_quantity(command, "--resolution", parse_probability, options.search.resolution,
-               "Ends when what passes and what fails are so near, of the highest rate")
-      ->type_name("SHARE")
-      ->default_str("1%");
-  command->add_option("--repeat", options.search.repeat, "Trials that a rate must pass")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N")
-      ->capture_default_str();
-  add_quantity(command, "--max-rate", parse_bit_rate, options.max_rate,
-               "The highest rate to try, on the wire, shared by the flows")
-      ->type_name("RATE")
-      ->default_str("the profile's");
+/// "64,256,1024": whole numbers of bytes.
+Parsed<std::vector<std::uint64_t>> read_sizes(std::string_view text) {
+  std::vector<std::uint64_t> sizes;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const auto size = app::read_whole(text.substr(at, end - at), 0, Limits::kAll);
+    if (!size) return std::unexpected(size.error());
+    sizes.push_back(*size);
+    at = end + 1;
+  }
+  return sizes;
+}
+
+void add_search_options(app::Options& list, SearchOptions& options) {
+  list.add("--loss", app::parsed(parse_probability, options.search.loss), "SHARE",
+           "tolerated share of lost frames: 0, 0.1%")
+      .defaults_to("0");
+  list.add("--sizes", app::parsed(read_sizes, options.sizes), "BYTES",
+           "message sizes, in bytes, one search each")
+      .defaults_to("64,256,1024,4096");
+  list.add("--resolution", app::parsed(parse_probability, options.search.resolution), "SHARE",
+           "distance between passing and failing rate at the end, of the highest rate")
+      .defaults_to("1%");
+  list.add("--repeat", app::number(options.search.repeat, 1, 1000), "N",
+           "number of trials that a rate must pass");
+  list.add("--max-rate", app::parsed(parse_bit_rate, options.max_rate), "RATE",
+           "highest rate to try, on the wire, shared by the flows")
+      .defaults_to("the profile's");
   options.limits.duration = std::chrono::seconds(2);
-  add_time_option(command, "--duration", options.limits.duration, "Of a trial")->default_str("2s");
-  add_time_option(command, "--settle", options.settle,
-                  "A trial's last frames have so long to arrive")
-      ->default_str("500ms");
+  list.add("--duration", app::parsed(app::read_time, options.limits.duration), "TIME",
+           "length of a trial")
+      .defaults_to("2s");
+  list.add("--settle", app::parsed(app::read_time, options.settle), "TIME",
+           "wait for the last frames of a trial")
+      .defaults_to("500ms");
+}
+
+Result<void> check_usage(const SearchOptions& options) {
+  if (options.search.resolution <= 0) return fail("--resolution: expected a share above 0");
+  if (options.limits.duration <= Duration{0}) return fail("--duration: expected a time above 0");
+  return {};
 }
 
 }  // namespace
 
-void add_search_command(CLI::App& program, Command& chosen) {
-  CLI::App* command =
-      program.add_subcommand("search", "Find the highest rate without loss, per message size");
+app::Command search_command() {
   auto options = std::make_shared<SearchOptions>();
-  command->add_option("profile", options->profile, "The profile; - is standard input")
-      ->required()
-      ->type_name("PROFILE");
-  command->add_option("--port", options->port, "Send the frames there")
-      ->required()
-      ->type_name("PORT");
-  command->add_option("--receive", options->receive, "Count them there; may be the same port")
-      ->required()
-      ->type_name("PORT");
-  add_search_options(command, *options);
-  command->add_option("--out", options->out, "Write search.csv and search.svg into this folder")
-      ->type_name("DIR");
-  command->add_flag("--json", options->json, "Report in one line of JSON");
-  command->add_flag("--verbose", options->verbose, "Show every trial, and what DPDK says");
-  command->footer(kFooter);
-  command->callback([&chosen, options] {
-    if (options->search.resolution <= 0) {
-      throw CLI::ValidationError("--resolution", "expected a share above 0");
-    }
-    if (options->limits.duration <= Duration{0}) {
-      throw CLI::ValidationError("--duration", "expected a time above 0");
-    }
-    options->limits.stop = &stop_on_signals();
-    chosen = [options] { return search_and_report(*options); };
-  });
+  app::Command command{
+      .name = "search",
+      .help = "Find the highest rate without loss, per message size",
+      .examples = kExamples,
+      .notes = kNotes,
+      .check = [options](const app::Given&) { return check_usage(*options); },
+      .run =
+          [options] {
+            options->limits.stop = &stop_on_signals();
+            return search_and_report(*options);
+          },
+  };
+  app::Options& list = command.options;
+  list.add("PROFILE", app::text(options->profile), "", "flow profile; - for standard input")
+      .required();
+  list.add("--port", app::text(options->port), "PORT", "port to send to").required();
+  list.add("--receive", app::text(options->receive), "PORT",
+           "port to count frames at; may be the same port")
+      .required();
+  add_search_options(list, *options);
+  list.add("--out", app::text(options->out), "DIR", "folder for search.csv and search.svg");
+  list.add_flag("--json", options->json, "report in one line of JSON");
+  list.add_flag("--verbose", options->verbose, "show every trial, and DPDK's log");
+  return command;
 }
 
 }  // namespace lw::gen

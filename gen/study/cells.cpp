@@ -23,67 +23,47 @@ std::string option_of(std::string name) {
 
 struct Prepared {
   std::unique_ptr<RunKind> kind;
-  std::unique_ptr<CLI::App> app;
+  app::Options options;
 };
 Prepared prepare(const std::string& run) {
-  Prepared prepared{make_run_kind(run), std::make_unique<CLI::App>()};
-  prepared.app->set_help_flag();
-  if (prepared.kind) prepared.kind->add_options(*prepared.app);
+  Prepared prepared{make_run_kind(run), {}};
+  if (prepared.kind) prepared.kind->add_options(prepared.options);
   return prepared;
 }
 
-/// The option as a command line has it: a flag stands there, or doesn't.
-void append(std::vector<std::string>& arguments, const CLI::App& app, const std::string& name,
-            const std::string& value) {
-  const CLI::Option* option = app.get_option_no_throw(option_of(name));
-  const bool flag = option != nullptr && option->get_items_expected_max() == 0;
-  if (flag && value == "false") return;
-  arguments.push_back(option_of(name));
-  if (!flag || value != "true") arguments.push_back(value);
-}
-
-/// What is wrong with them; empty: nothing.
-std::string parse(CLI::App& app, std::vector<std::string> arguments) {
-  std::ranges::reverse(arguments);  // as CLI11 takes them
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    return error.what();
-  }
-  return {};
-}
-
-std::string unknown(const CLI::App& app, const std::string& name) {
+std::string unknown(const app::Options& options, const std::string& name) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options())
-    for (std::string known : option->get_lnames()) {
-      std::ranges::replace(known, '-', '_');
-      names.push_back(std::move(known));
-    }
+  for (const app::Option& option : options) {
+    names.push_back(option.name().substr(2));
+    std::ranges::replace(names.back(), '-', '_');
+  }
   const std::vector<std::string_view> views(names.begin(), names.end());
   const std::string_view near = nearest(name, views);
-  return near.empty() ? "expected an option of its kind of run, found none of this name"
+  return near.empty() ? "expected an option of this kind of run, found none of this name"
                       : fmt::format("expected a known parameter, did you mean {}?", near);
 }
 
-/// Each value by itself, so that a mistake has its own place.
-std::vector<std::string> complaints_about(const std::string& file, const ExperimentScenario& s,
-                                          const ExperimentParameters& parameters) {
-  std::vector<std::string> complaints;
+/// Reads a parameter's value. Returns the error; empty: none.
+std::string read(const app::Options& options, const std::string& name, const std::string& value) {
+  const app::Option* option = options.find(option_of(name));
+  if (option == nullptr) return unknown(options, name);
+  const auto read = option->read(value);
+  return read ? std::string() : fmt::format("{}: {}", option->name(), read.error());
+}
+
+/// Checks each value alone, so that each error has its own place.
+std::vector<std::string> errors_in(const std::string& file, const ExperimentScenario& scenario,
+                                   const ExperimentParameters& parameters) {
+  std::vector<std::string> errors;
   for (const ExperimentParameter& parameter : parameters) {
     for (const ExperimentValue& value : parameter.values) {
-      const Prepared prepared = prepare(s.run);
-      const bool known = prepared.app->get_option_no_throw(option_of(parameter.name)) != nullptr;
-      std::vector<std::string> arguments;
-      append(arguments, *prepared.app, parameter.name, value.text);
-      const std::string wrong = known ? parse(*prepared.app, std::move(arguments))
-                                      : unknown(*prepared.app, parameter.name);
+      const std::string wrong = read(prepare(scenario.run).options, parameter.name, value.text);
       if (wrong.empty()) continue;
-      complaints.push_back(fmt::format("{}:{}:{}: {}: {}", file, value.at.line, value.at.column,
-                                       parameter.name, wrong));
+      errors.push_back(fmt::format("{}:{}:{}: {}: {}", file, value.at.line, value.at.column,
+                                   parameter.name, wrong));
     }
   }
-  return complaints;
+  return errors;
 }
 
 /// A scenario's parameters with the command line's changes.
@@ -128,10 +108,9 @@ std::vector<Point> points_of(const ExperimentParameters& parameters) {
 
 Result<Work> work_at(const ExperimentScenario& scenario, const Point& point) {
   const Prepared prepared = prepare(scenario.run);
-  std::vector<std::string> arguments;
-  for (const auto& [name, value] : point) append(arguments, *prepared.app, name, value);
-  if (const std::string wrong = parse(*prepared.app, std::move(arguments)); !wrong.empty())
-    return fail(wrong);
+  for (const auto& [name, value] : point)
+    if (const std::string wrong = read(prepared.options, name, value); !wrong.empty())
+      return fail(wrong);
   return prepared.kind->work();
 }
 
@@ -153,10 +132,9 @@ Result<void> add_cells(std::vector<Cell>& cells, const config::ExperimentProfile
     return at(fmt::format("run: expected one of {}, found \"{}\"", fmt::join(run_kinds(), ", "),
                           scenario.run));
   const ExperimentParameters parameters = changed(scenario, changes);
-  auto complaints = complaints_about(profile.file, scenario, parameters);
-  std::ranges::move(complaints_about(profile.file, scenario, scenario.full),
-                    std::back_inserter(complaints));
-  if (!complaints.empty()) return fail(fmt::format("{}", fmt::join(complaints, "\n")));
+  auto errors = errors_in(profile.file, scenario, parameters);
+  std::ranges::move(errors_in(profile.file, scenario, scenario.full), std::back_inserter(errors));
+  if (!errors.empty()) return fail(fmt::format("{}", fmt::join(errors, "\n")));
   for (Point& point : points_of(parameters)) {
     auto work = work_at(scenario, point);
     if (!work) return at(fmt::format("{} (where {})", work.error().message, text_of(point)));

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/quantity.h"
-#include "gen/commands/options.h"
 
 namespace lw::gen::experiment {
 namespace {
@@ -34,25 +33,20 @@ report::Json values_of(const sim::IncastResult& result) {
 
 }  // namespace
 
-void IncastKind::add_options(CLI::App& command) {
-  add_perf_options(&command, options_);
-  add_run_options(&command, options_);
-  command.add_option("--senders", incast_.senders, "Hosts that send")
-      ->check(CLI::Range(1U, 4096U))
-      ->type_name("N")
-      ->capture_default_str();
-  add_quantity(&command, "--sample", parse_duration, incast_.sample, "Of the rates")
-      ->type_name("TIME")
-      ->default_str("1ms");
-  add_quantity(&command, "--start-within", parse_duration, incast_.start_within,
-               "Each sender begins at an instant of its own before this")
-      ->type_name("TIME")
-      ->default_str("1ms");
-  command
-      .add_option("--clock-ppm", incast_.clock_ppm, "Senders' clocks are off by as much at most")
-      ->check(CLI::Range(0.0, 1000.0))
-      ->type_name("PPM")
-      ->capture_default_str();
+void IncastKind::add_options(app::Options& options) {
+  add_perf_options(options, options_);
+  add_run_options(options, options_);
+  options.add("--senders", app::number(incast_.senders, 1u, 4096u), "N", "number of sending hosts");
+  options
+      .add("--sample", app::parsed(parse_duration, incast_.sample), "TIME",
+           "interval between samples of the rates")
+      .defaults_to("1ms");
+  options
+      .add("--start-within", app::parsed(parse_duration, incast_.start_within), "TIME",
+           "each sender starts at a random instant before this time")
+      .defaults_to("1ms");
+  options.add("--clock-ppm", app::number(incast_.clock_ppm, 0.0, 1000.0), "PPM",
+              "largest error of a sender's clock, in ppm");
 }
 
 Result<Work> IncastKind::work() {

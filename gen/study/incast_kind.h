@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "gen/commands/perf_options.h"
+#include "gen/perf/options/perf_options.h"
 #include "gen/study/run_kind.h"
 #include "sim/incast.h"
 
@@ -11,7 +11,7 @@ namespace lw::gen::experiment {
 /// `senders` and `sample`; its series is each sender's rate over time.
 class IncastKind : public RunKind {
  public:
-  void add_options(CLI::App& command) override;
+  void add_options(app::Options& options) override;
   Result<Work> work() override;
 
  private:

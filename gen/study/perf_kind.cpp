@@ -30,9 +30,9 @@ report::Json run(const sim::PerfConfig& config, bool latency) {
 
 }  // namespace
 
-void PerfKind::add_options(CLI::App& command) {
-  add_perf_options(&command, options_);
-  add_run_options(&command, options_);
+void PerfKind::add_options(app::Options& options) {
+  add_perf_options(options, options_);
+  add_run_options(options, options_);
 }
 
 Result<Work> PerfKind::work() {

@@ -6,9 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
-#include "core/error.h"
+#include "app/command_line.h"
 #include "report/json_line.h"
 
 namespace lw::gen::experiment {
@@ -20,12 +18,12 @@ struct Work {
   std::function<report::Json(std::uint64_t seed)> run;
 };
 
-/// A kind of run. Its parameters are the options of a command line, so that whoever knows
-/// `roce-gen perf` knows them: a kind adds its options, they are parsed, and work() reads them.
+/// A kind of run. Its parameters are options as of `roce-gen perf`: add_options() lists them, their
+/// texts are read, and work() evaluates them.
 class RunKind {
  public:
   virtual ~RunKind() = default;
-  virtual void add_options(CLI::App& command) = 0;
+  virtual void add_options(app::Options& options) = 0;
   virtual Result<Work> work() = 0;
 };
 

@@ -16,19 +16,6 @@ namespace {
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kBits = 8;
 
-/// An option that is a quantity: "58Gb/s", "100GB", "300ms".
-template <class Read, class T>
-void add(CLI::App& command, const std::string& name, Read read, T& into, const std::string& help) {
-  command.add_option_function<std::string>(
-      name,
-      [name, read, &into](const std::string& text) {
-        const auto value = read(text);
-        if (!value) throw CLI::ValidationError(name, value.error());
-        into = static_cast<T>(*value);
-      },
-      help);
-}
-
 Parsed<double> seconds(std::string_view text) {
   const auto duration = parse_duration(text);
   if (!duration) return std::unexpected(duration.error());
@@ -76,24 +63,28 @@ report::Json outcome(const Ends& ends) {
 
 }  // namespace
 
-void VmKind::add_options(CLI::App& command) {
-  command.add_option("--path", path_, "A path profile");
-  command.add_option("--transport", transport_, "Of memory")->check(CLI::IsMember({"rdma", "tcp"}));
-  add(command, "--memory", parse_bytes, memory_, "Of the guest");
-  command
-      .add_option("--stress", stress_percent_, "Percent of memory that is written, in whole GiB")
-      ->check(CLI::Range(0.0, 100.0));
-  add(command, "--used", parse_bytes, used_, "Memory that isn't zeros besides");
-  add(command, "--disk", parse_bytes, disk_, "Copied before memory");
-  add(command, "--disk-rate", parse_bit_rate, disk_rate_bps_, "Of its copying");
-  add(command, "--rdma-rate", parse_bit_rate, rdma_rate_bps_, "That hosts can send by RDMA");
-  add(command, "--tcp-rate", parse_bit_rate, tcp_rate_bps_, "That hosts can send by TCP");
-  add(command, "--write-rate", parse_bit_rate, write_rate_bps_, "At which the guest writes");
-  add(command, "--pause", seconds, pause_s_, "Of the guest between two passes");
-  add(command, "--downtime", seconds, downtime_s_, "Allowed at the end");
-  add(command, "--limit", seconds, limit_s_, "What isn't finished by then never is");
-  command.add_option("--starts", starts_, "Moments of the guest's cycle at which it begins")
-      ->check(CLI::Range(1U, 1000U));
+void VmKind::add_options(app::Options& options) {
+  const auto add = [&options](const char* name, auto read, auto& target, const char* unit,
+                              const char* help) {
+    options.add(name, app::parsed(read, target), unit, help);
+  };
+  options.add("--path", app::text(path_), "PROFILE", "path profile");
+  options.add("--transport", app::choice(transport_, {"rdma", "tcp"}), "KIND",
+              "transport of the memory");
+  add("--memory", parse_bytes, memory_, "SIZE", "memory of the guest");
+  options.add("--stress", app::number(stress_percent_, 0.0, 100.0), "N",
+              "share of the memory that is written, in %, rounded up to whole GiB");
+  add("--used", parse_bytes, used_, "SIZE", "other memory that is not zero");
+  add("--disk", parse_bytes, disk_, "SIZE", "disk that is copied before the memory");
+  add("--disk-rate", parse_bit_rate, disk_rate_bps_, "RATE", "rate of the disk's copy");
+  add("--rdma-rate", parse_bit_rate, rdma_rate_bps_, "RATE", "rate at which a host sends by RDMA");
+  add("--tcp-rate", parse_bit_rate, tcp_rate_bps_, "RATE", "rate at which a host sends by TCP");
+  add("--write-rate", parse_bit_rate, write_rate_bps_, "RATE", "rate at which the guest writes");
+  add("--pause", seconds, pause_s_, "TIME", "pause of the guest between two passes");
+  add("--downtime", seconds, downtime_s_, "TIME", "allowed downtime at the end");
+  add("--limit", seconds, limit_s_, "TIME", "longest migration; a longer one counts as unfinished");
+  options.add("--starts", app::number(starts_, 1u, 1000u), "N",
+              "number of start moments within the guest's cycle");
 }
 
 Result<Work> VmKind::work() {

@@ -12,7 +12,7 @@ namespace lw::gen::experiment {
 /// simulated packet by packet; what the hosts make of it, and of TCP, is a parameter.
 class VmKind : public RunKind {
  public:
-  void add_options(CLI::App& command) override;
+  void add_options(app::Options& options) override;
   Result<Work> work() override;
 
  private:

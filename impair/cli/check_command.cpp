@@ -118,14 +118,19 @@ ExitCode check(const Options& options) {
 
 }  // namespace
 
-void add_check_command(CLI::App& program, Command& chosen) {
+app::Command check_command() {
   auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand(
-      "check", "Read a profile; print its delay, what is in flight and the memory that it needs");
-  command->add_option("PROFILE", options->profile, "TOML file, or - for standard input")
-      ->required();
-  command->add_flag("--json", options->json, "one JSON object on standard output");
-  command->callback([options, &chosen] { chosen = [options] { return check(*options); }; });
+  app::Command command{
+      .name = "check",
+      .help = "Print a profile's delay, frames in flight and memory",
+      .examples = "roce-impair check profiles/impair/apn-380km.toml",
+      .run = [options] { return check(*options); },
+  };
+  command.options
+      .add("PROFILE", app::text(options->profile), "", "impair profile; - for standard input")
+      .required();
+  command.options.add_flag("--json", options->json, "print one JSON object");
+  return command;
 }
 
 }  // namespace lw::impair

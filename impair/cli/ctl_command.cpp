@@ -20,20 +20,20 @@ struct Options {
   Json request;
 };
 
-/// "loss=0.1%": what stands behind the first `=` is the value; nothing there takes the key away.
-Json keys_of(const std::vector<std::string>& changes) {
+/// "loss=0.1%": the text after the first `=` is the value; an empty one removes the key.
+Result<Json> keys_of(const std::vector<std::string>& changes) {
   Json keys = Json::object();
   for (const auto& change : changes) {
     const auto equals = change.find('=');
     if (equals == 0 || equals == std::string::npos)
-      throw CLI::ValidationError(fmt::format("expected KEY=VALUE, found {}", change));
+      return fail(fmt::format("expected KEY=VALUE, found {}", change));
     keys[change.substr(0, equals)] = change.substr(equals + 1);
   }
   return keys;
 }
 
 /// A name, or a JSON object: {"flap": {...}}; without a kind it is an event.
-Json fired(const std::string& what) {
+Result<Json> fired(const std::string& what) {
   Json asked = {{"do", "event"}};
   if (!what.starts_with('{')) {
     asked["name"] = what;
@@ -41,9 +41,12 @@ Json fired(const std::string& what) {
   }
   const Json typed = Json::parse(what, nullptr, false);
   if (!typed.is_object())
-    throw CLI::ValidationError(fmt::format("expected a name or a JSON object, found {}", what));
+    return fail(fmt::format("expected a name or a JSON object, found {}", what));
   for (const char* kind : {"at", "protection", "flap", "event"})
-    if (typed.size() == 1 && typed.contains(kind)) return asked.update(typed), asked;
+    if (typed.size() == 1 && typed.contains(kind)) {
+      asked.update(typed);
+      return asked;
+    }
   asked["event"] = typed;
   return asked;
 }
@@ -74,53 +77,89 @@ ExitCode ask(const Options& options) {
   return ExitCode::done;
 }
 
-/// One thing to ask: `prepare` makes the request of what was typed.
+/// A subcommand whose request `prepare` makes from the options.
 template <class Prepare>
-CLI::App* add_question(CLI::App& ctl, const char* name, const char* help,
-                       const std::shared_ptr<Options>& options, Command& chosen, Prepare prepare) {
-  CLI::App* command = ctl.add_subcommand(name, help);
-  command->fallthrough();  // --json may stand behind it, too
-  command->callback([options, &chosen, prepare] {
-    options->request = prepare(*options);
-    chosen = [options] { return ask(*options); };
-  });
+app::Command question(const char* name, const char* help, const char* example,
+                      const std::shared_ptr<Options>& options, Prepare prepare) {
+  return {.name = name,
+          .help = help,
+          .examples = example,
+          .check = [options, prepare](const app::Given&) -> Result<void> {
+            auto request = prepare(*options);
+            if (!request) return std::unexpected(request.error());
+            options->request = std::move(*request);
+            return {};
+          },
+          .run = [options] { return ask(*options); }};
+}
+
+app::Command set_command(const std::shared_ptr<Options>& options) {
+  app::Command command =
+      question("set", "change keys of a rule",
+               "roce-impair ctl /tmp/impair.sock set \"long haul\" delay=1ms loss=0.5%", options,
+               [](const Options& typed) -> Result<Json> {
+                 const auto keys = keys_of(typed.changes);
+                 if (!keys) return keys;
+                 return Json{{"do", "set"}, {"rule", typed.rule}, {"keys", *keys}};
+               });
+  command.options.add("RULE", app::text(options->rule), "", "name of the rule").required();
+  command.options
+      .add("KEY=VALUE", app::texts(options->changes), "",
+           "key and value as in the profile; KEY= removes the key")
+      .required();
+  return command;
+}
+
+app::Command load_command(const std::shared_ptr<Options>& options) {
+  app::Command command =
+      question("load", "put another profile in force",
+               "roce-impair ctl /tmp/impair.sock load profiles/impair/apn-380km.toml", options,
+               [](const Options& typed) -> Result<Json> {
+                 // The run may have another working directory.
+                 const auto file = std::filesystem::absolute(typed.file);
+                 return Json{{"do", "load"}, {"file", file.string()}};
+               });
+  command.options.add("PROFILE", app::text(options->file), "", "impair profile").required();
+  return command;
+}
+
+app::Command event_command(const std::shared_ptr<Options>& options) {
+  app::Command command = question("event", "trigger an event now",
+                                  "roce-impair ctl /tmp/impair.sock event \"cut again\"", options,
+                                  [](const Options& typed) { return fired(typed.event); });
+  command.options
+      .add("NAME|{...}", app::text(options->event), "",
+           "name of an [[at]], a [[protection]], a [[flap]] or an [[event]] of the profile; or one "
+           "as JSON, {\"flap\": {\"port\": \"west\", \"down\": \"1s\"}}")
+      .required();
   return command;
 }
 
 }  // namespace
 
-void add_ctl_command(CLI::App& program, Command& chosen) {
+app::Command ctl_command() {
   auto options = std::make_shared<Options>();
-  CLI::App* ctl = program.add_subcommand("ctl", "Ask a run that has --control, or change it");
-  ctl->add_option("SOCKET", options->socket, "what `run --control` was given")->required();
-  ctl->add_flag("--json", options->json, "the answer as one JSON object on standard output");
-  ctl->require_subcommand(1);
-  add_question(*ctl, "show", "the report so far", options, chosen,
-               [](const Options&) { return Json{{"do", "show"}}; });
-  CLI::App* set = add_question(
-      *ctl, "set", "change keys of a rule: set \"long haul\" loss=1%", options, chosen,
-      [](const Options& typed) {
-        return Json{{"do", "set"}, {"rule", typed.rule}, {"keys", keys_of(typed.changes)}};
-      });
-  set->add_option("RULE", options->rule, "its name")->required();
-  set->add_option("KEY=VALUE", options->changes, "as in the profile; KEY= takes it away")
-      ->required();
-  CLI::App* load = add_question(*ctl, "load", "put another profile in force", options, chosen,
-                                [](const Options& typed) {
-                                  // The run may stand in another folder.
-                                  const auto file = std::filesystem::absolute(typed.file);
-                                  return Json{{"do", "load"}, {"file", file.string()}};
-                                });
-  load->add_option("PROFILE", options->file, "TOML file")->required();
-  CLI::App* event = add_question(*ctl, "event", "let something happen now", options, chosen,
-                                 [](const Options& typed) { return fired(typed.event); });
-  event
-      ->add_option("NAME|{...}", options->event,
-                   "of an [[at]], a [[protection]], a [[flap]] or an [[event]] of the profile; or "
-                   "one as JSON, {\"flap\": {\"port\": \"west\", \"down\": \"1s\"}}")
-      ->required();
-  add_question(*ctl, "reset", "undo what `set` changed", options, chosen,
-               [](const Options&) { return Json{{"do", "reset"}}; });
+  const auto plain = [&options](const char* name, const char* help, const char* example) {
+    return question(name, help, example, options,
+                    [name](const Options&) -> Result<Json> { return Json{{"do", name}}; });
+  };
+  app::Command command{
+      .name = "ctl",
+      .help = "Query or change a run that has --control",
+      .examples = R"(roce-impair ctl /tmp/impair.sock show
+roce-impair ctl /tmp/impair.sock set "long haul" delay=1ms loss=0.5%
+roce-impair ctl /tmp/impair.sock event "cut again")",
+      .commands = {plain("show", "print the report so far",
+                         "roce-impair ctl /tmp/impair.sock show --json"),
+                   set_command(options), load_command(options), event_command(options),
+                   plain("reset", "undo the changes of `set`",
+                         "roce-impair ctl /tmp/impair.sock reset")},
+  };
+  command.options
+      .add("SOCKET", app::text(options->socket), "", "socket that `run --control` was given")
+      .required();
+  command.options.add_flag("--json", options->json, "print the answer as one JSON object");
+  return command;
 }
 
 }  // namespace lw::impair

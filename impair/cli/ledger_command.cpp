@@ -17,7 +17,7 @@ ExitCode print(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   // A folder opens, but has nothing to be read.
   if (!file || (file.peek(), file.bad()))
-    return print_error({fmt::format("can't read {}: {}", path, std::strerror(errno))});
+    return print_error({fmt::format("cannot read {}: {}", path, std::strerror(errno))});
   file.clear();
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   const auto end =
@@ -27,7 +27,8 @@ ExitCode print(const std::string& path) {
                           });
   if (!end) return print_error({fmt::format("{}: {}", path, end.error()), ExitCode::failed});
   if (!*end)
-    return print_error({path + ": the ledger has no end: its writer was stopped", ExitCode::failed});
+    return print_error(
+        {path + ": the ledger has no end: its writer was stopped", ExitCode::failed});
   if ((*end)->skipped > 0)
     fmt::print(stderr, "{} records were skipped when it was written\n", (*end)->skipped);
   return ExitCode::done;
@@ -35,12 +36,16 @@ ExitCode print(const std::string& path) {
 
 }  // namespace
 
-void add_ledger_command(CLI::App& program, Command& chosen) {
+app::Command ledger_command() {
   auto file = std::make_shared<std::string>();
-  CLI::App* command =
-      program.add_subcommand("ledger", "Print a compact ledger (--ledger FILE.lwl) as JSON Lines");
-  command->add_option("FILE", *file, "as run or replay wrote it")->required();
-  command->callback([file, &chosen] { chosen = [file] { return print(*file); }; });
+  app::Command command{
+      .name = "ledger",
+      .help = "Print a compact ledger (--ledger FILE.lwl) as JSON Lines",
+      .examples = "roce-impair ledger ledger.lwl | jq .",
+      .run = [file] { return print(*file); },
+  };
+  command.options.add("FILE", app::text(*file), "", "ledger written by run or replay").required();
+  return command;
 }
 
 }  // namespace lw::impair

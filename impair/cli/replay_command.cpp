@@ -37,8 +37,8 @@ ExitCode run(const Options& options) {
   }
   if (outcome->not_captured)
     fmt::print(stderr,
-               "roce-impair: {}: {} frames came in that aren't in it, by the numbers of those that "
-               "are: from there on draws and counts of frames aren't the run's\n",
+               "{}: {} received frames are missing in it, by the numbers of the others: from the "
+               "first of them, draws and frame counts differ from the run's\n",
                config.input.in, outcome->not_captured);
   if (outcome->damage) return print_error(*outcome->damage);
   return outcome->report.holds() ? ExitCode::done : ExitCode::failed;
@@ -46,38 +46,39 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_replay_command(CLI::App& program, Command& chosen) {
+app::Command replay_command() {
   auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand(
-      "replay", "Put a capture through a profile in virtual time, exactly and repeatably");
-  command->add_option("PROFILE", options->profile, "TOML file")->required();
-  command->add_option("IN", options->replay.input.in, "capture to read, - for standard input")
-      ->required();
-  command
-      ->add_option("OUT", options->replay.out,
-                   "capture to write (.pcapng keeps interfaces), - for standard output")
-      ->required();
-  command->add_option("--seed", options->seed, "in place of the profile's");
-  auto* direction =
-      command->add_option("--direction", options->direction, "which way IN's frames go")
-          ->check(CLI::IsMember({"west-to-east", "east-to-west"}))
-          ->capture_default_str();
-  auto* back = command
-                   ->add_option("--back", options->replay.input.back,
-                                "what came in at the other side meanwhile: both ways at once")
-                   ->type_name("IN2");
-  command
-      ->add_flag("--both", options->replay.input.by_name,
-                 "both ways at once, from a recording that --capture made: what came in by its "
-                 "interfaces")
-      ->excludes(direction)
-      ->excludes(back);
-  command->add_option("--ledger", options->replay.ledger,
-                      "write the ledger: JSON Lines, or FILE.lwl, compact (see ledger)");
-  command->add_option("--capture", options->replay.capture,
-                      "FILE.pcapng: what came in and went out, with what was done to it");
-  command->add_flag("--json", options->json, "the report as one JSON object");
-  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+  app::Command command{
+      .name = "replay",
+      .help = "Pass a capture through a profile in virtual time, exactly and repeatably",
+      .examples =
+          R"(roce-impair replay profiles/impair/apn-380km.toml in.pcap out.pcap --seed 7
+roce-impair replay profiles/impair/apn-380km.toml west.pcap out.pcapng --back east.pcap
+roce-impair replay profiles/impair/apn-380km.toml recorded.pcapng out.pcapng --both)",
+      .run = [options] { return run(*options); },
+  };
+  app::Options& list = command.options;
+  list.add("PROFILE", app::text(options->profile), "", "impair profile").required();
+  list.add("IN", app::text(options->replay.input.in), "", "capture to read; - for standard input")
+      .required();
+  list.add("OUT", app::text(options->replay.out), "",
+           "capture to write (.pcapng keeps interfaces); - for standard output")
+      .required();
+  list.add("--seed", app::number(options->seed), "N", "random seed, instead of the profile's");
+  list.add("--direction", app::choice(options->direction, {"west-to-east", "east-to-west"}),
+           "DIRECTION", "direction of IN's frames");
+  list.add("--back", app::text(options->replay.input.back), "IN2",
+           "capture of the other side in the same time: both directions at once");
+  list.add_flag("--both", options->replay.input.by_name,
+                "both directions at once, from the ingress interfaces of a --capture recording")
+      .excludes("--direction")
+      .excludes("--back");
+  list.add("--ledger", app::text(options->replay.ledger), "FILE",
+           "ledger to write: JSON Lines, or FILE.lwl, compact (see ledger)");
+  list.add("--capture", app::text(options->replay.capture), "FILE.pcapng",
+           "recording of ingress and egress frames, with the stages that acted on them");
+  list.add_flag("--json", options->json, "report as one JSON object");
+  return command;
 }
 
 }  // namespace lw::impair

@@ -29,34 +29,23 @@ struct Options {
   RunConfig run;
 };
 
-/// "10s", "500ms"; a number alone is seconds.
-Duration read_time(const std::string& option, const std::string& text) {
-  const bool bare = text.find_first_not_of("0123456789.") == std::string::npos;
-  const auto time = parse_duration(bare ? text + "s" : text);
-  if (!time) throw CLI::ValidationError(option, time.error());
-  if (time->count() == 0)
-    throw CLI::ValidationError(option, "expected more than no time, found " + text);
-  return *time;
-}
-
-/// An option that read_time() reads into `target`, which must outlive the command line.
-template <class Target>
-CLI::Option* add_time(CLI::App& command, const char* name, Target& target, const char* what) {
-  return command
-      .add_option_function<std::string>(
-          name, [&target, name](const std::string& text) { target = read_time(name, text); }, what)
-      ->type_name("TIME");
+/// "10s", "500ms"; a bare number is in seconds. More than 0.
+Parsed<Duration> read_time(std::string_view text) {
+  const auto time = app::read_time(text);
+  if (time && time->count() == 0)
+    return std::unexpected("expected a time above 0, found " + std::string(text));
+  return time;
 }
 
 /// "2", or "2,3".
-std::vector<int> read_cpus(const std::string& text) {
+Parsed<std::vector<int>> read_cpus(std::string_view text) {
   std::vector<int> cpus;
   for (const auto piece : std::views::split(text, ',')) {
     const std::string_view part(piece);
     int cpu = -1;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), cpu);
     if (error != std::errc() || end != part.data() + part.size() || cpu < 0)
-      throw CLI::ValidationError("--core", "expected CPU numbers, found " + text);
+      return std::unexpected(fmt::format("expected CPU numbers, found {}", text));
     cpus.push_back(cpu);
   }
   return cpus;
@@ -105,87 +94,81 @@ ExitCode execute(const Options& options) {
   return report->holds() ? ExitCode::done : ExitCode::failed;
 }
 
-void add_ports(CLI::App& command, Options& options) {
+void add_ports(app::Options& list, Options& options) {
   constexpr const char* kForms =
-      "eth1, 0000:3b:00.0, memif:PATH[,server], pcap:IN[,OUT], null, or DPDK device arguments";
-  command.add_option("PROFILE", options.profile, "TOML file, or - for standard input")->required();
-  command.add_option("--west", options.west, kForms)->required()->type_name("PORT");
-  command.add_option("--east", options.east, "the port on the other side")
-      ->required()
-      ->type_name("PORT");
+      "west port: eth1, 0000:3b:00.0, memif:PATH[,server], pcap:IN[,OUT], null, or DPDK device "
+      "arguments";
+  list.add("PROFILE", app::text(options.profile), "", "impair profile; - for standard input")
+      .required();
+  list.add("--west", app::text(options.west), "PORT", kForms).required();
+  list.add("--east", app::text(options.east), "PORT", "east port").required();
 }
 
-void add_limits(CLI::App& command, Options& options) {
-  add_time(command, "--duration", options.duration, "stop after so long: 10s, 500ms");
-  add_time(command, "--until-idle", options.until_idle,
-           "stop when nothing has come in for so long");
-  add_time(command, "--wait", options.wait, "for both links to come up (default: 30s)");
+void add_limits(app::Options& list, Options& options) {
+  list.add("--duration", app::parsed(read_time, options.duration), "TIME",
+           "stop after this time: 10s, 500ms");
+  list.add("--until-idle", app::parsed(read_time, options.until_idle), "TIME",
+           "stop when no frame was received for this time");
+  list.add("--wait", app::parsed(read_time, options.wait), "TIME",
+           "longest wait for both links to come up")
+      .defaults_to("30s");
 }
 
-void add_outputs(CLI::App& command, Options& options) {
-  command.add_option("--seed", options.seed, "in place of the profile's");
-  command
-      .add_option("--ledger", options.run.ledger,
-                  "what happened to which frame: JSON Lines, or FILE.lwl, compact (see ledger)")
-      ->type_name("FILE");
-  command
-      .add_option("--capture", options.run.capture,
-                  "what came in and went out, each frame with what was done to it")
-      ->type_name("FILE.pcapng");
-  command.add_option("--capture-bytes", options.run.capture_bytes,
-                     "of each frame in the capture (default: all)");
-  command.add_flag("--json", options.json, "the report as one JSON object on standard output");
-  command.add_option("--ready-file", options.run.ready_file, "made once both links are up")
-      ->type_name("FILE");
+void add_outputs(app::Options& list, Options& options) {
+  list.add("--seed", app::number(options.seed), "N", "random seed, instead of the profile's");
+  list.add("--ledger", app::text(options.run.ledger), "FILE",
+           "ledger of what happened to each frame: JSON Lines, or FILE.lwl, compact (see ledger)");
+  list.add("--capture", app::text(options.run.capture), "FILE.pcapng",
+           "recording of ingress and egress frames, with the stages that acted on them");
+  list.add("--capture-bytes", app::number(options.run.capture_bytes), "N",
+           "bytes of each frame in the recording")
+      .defaults_to("all");
+  list.add_flag("--json", options.json, "report as one JSON object on standard output");
+  list.add("--ready-file", app::text(options.run.ready_file), "FILE",
+           "file to create once both links are up");
 }
 
-void add_services(CLI::App& command, Options& options) {
-  command.add_option("--control", options.run.control, "a Unix socket for `roce-impair ctl`")
-      ->type_name("SOCKET");
-  command
-      .add_option("--metrics", options.run.metrics,
-                  "serve Prometheus' text at http://ADDRESS:PORT/metrics, 127.0.0.1:9091")
-      ->type_name("ADDRESS:PORT");
-  command.add_flag("--telemetry", options.run.telemetry,
-                   "/impair/stats and /impair/rules in DPDK's telemetry");
-  command
-      .add_option("--file-prefix", options.run.file_prefix,
-                  "of DPDK's runtime directory (default: one of its own; dpdk-telemetry.py looks "
-                  "for rte)")
-      ->type_name("NAME");
+void add_services(app::Options& list, Options& options) {
+  list.add("--control", app::text(options.run.control), "SOCKET",
+           "Unix socket for `roce-impair ctl`");
+  list.add("--metrics", app::text(options.run.metrics), "ADDRESS:PORT",
+           "serve Prometheus text at http://ADDRESS:PORT/metrics, for example 127.0.0.1:9091");
+  list.add_flag("--telemetry", options.run.telemetry,
+                "serve /impair/stats and /impair/rules in DPDK's telemetry");
+  list.add("--file-prefix", app::text(options.run.file_prefix), "NAME",
+           "prefix of DPDK's runtime directory; dpdk-telemetry.py looks for rte")
+      .defaults_to("unique");
 }
 
-void add_machine(CLI::App& command, Options& options) {
-  command
-      .add_option("--idle", options.idle,
-                  "with nothing to do: sleep a little, yield the core between looks, or spin")
-      ->check(CLI::IsMember(kIdleModes))
-      ->capture_default_str();
-  command
-      .add_option("--cores", options.run.cores,
-                  "1: both directions on one core; 2: one a direction")
-      ->check(CLI::Range(1, 2))
-      ->capture_default_str();
-  command
-      .add_option_function<std::string>(
-          "--core", [&](const std::string& text) { options.pinned = read_cpus(text); },
-          "CPU to pin to; with --cores 2 two of them: 2,3 (default: none)")
-      ->type_name("CPU");
-  command.add_flag("--verbose", options.run.verbose, "show DPDK's own log");
+void add_machine(app::Options& list, Options& options) {
+  list.add("--idle", app::choice(options.idle, {kIdleModes.begin(), kIdleModes.end()}), "HOW",
+           "with nothing to do: sleep briefly, yield the core between polls, or spin");
+  list.add("--cores", app::number(options.run.cores, unsigned{1}, unsigned{2}), "N",
+           "1: both directions on one core; 2: one core per direction");
+  list.add("--core", app::parsed(read_cpus, options.pinned), "CPU",
+           "CPU to pin to; with --cores 2, two: 2,3")
+      .defaults_to("none");
+  list.add_flag("--verbose", options.run.verbose, "show DPDK's log");
 }
 
 }  // namespace
 
-void add_run_command(CLI::App& program, Command& chosen) {
+app::Command run_command() {
   auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand(
-      "run", "Stand between two ports: delay and lose what a profile matches, pass the rest");
-  add_ports(*command, *options);
-  add_limits(*command, *options);
-  add_outputs(*command, *options);
-  add_services(*command, *options);
-  add_machine(*command, *options);
-  command->callback([options, &chosen] { chosen = [options] { return execute(*options); }; });
+  app::Command command{
+      .name = "run",
+      .help = "Bridge two ports: impair the frames that a profile matches, forward the rest",
+      .examples = R"(roce-impair run profiles/impair/rocev2-only.toml --west eth1 --east eth2
+roce-impair run profiles/impair/apn-380km.toml --west memif:/tmp/w.sock,server \
+    --east memif:/tmp/e.sock,server --duration 60 --ledger ledger.jsonl --json)",
+      .run = [options] { return execute(*options); },
+  };
+  add_ports(command.options, *options);
+  add_limits(command.options, *options);
+  add_outputs(command.options, *options);
+  add_services(command.options, *options);
+  add_machine(command.options, *options);
+  return command;
 }
 
 }  // namespace lw::impair

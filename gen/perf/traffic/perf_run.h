@@ -4,9 +4,9 @@
 #include <atomic>
 #include <functional>
 
+#include "gen/perf/options/endpoint_options.h"
 #include "gen/perf/report/perf_report.h"
 #include "gen/perf/report/perf_series.h"
-#include "gen/perf/session/options.h"
 
 namespace lw::gen {
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "gen/app/run_profile.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -7,17 +9,40 @@
 
 #include "config/flow/flow_means.h"
 #include "core/quantity.h"
+#include "gen/app/run_companion.h"
 #include "gen/arp/neighbor_table.h"
-#include "gen/commands/run_command.h"
 #include "gen/app/port_run.h"
+#include "gen/tx/capture_run.h"
 
 namespace lw::gen {
 namespace {
 
+/// A flow without an end needs a limit when it is written into a file.
+Result<void> check_it_ends(const config::FlowProfile& profile, const RunOptions& options) {
+  const bool limited = options.limits.duration || options.limits.count != Limits{}.count;
+  const auto endless = std::ranges::find_if(
+      profile.flows, [](const config::Flow& flow) { return !flow.repeat && !flow.stop_after; });
+  if (limited || endless == profile.flows.end()) return {};
+  return fail(
+      fmt::format("flow \"{}\" repeats forever: a run into a file needs its stop_after, --count or "
+                  "--duration as well",
+                  endless->name));
+}
+
+/// ARP needs a port.
+Result<void> check_next_hops(const config::FlowProfile& profile) {
+  const auto asks = std::ranges::find_if(profile.flows, &config::Flow::resolve_mac);
+  if (asks == profile.flows.end()) return {};
+  return fail(
+      fmt::format("flow \"{}\" resolves its destination_mac (\"arp\"): a run "
+                  "into a file needs the address itself, or --port",
+                  asks->name));
+}
+
 constexpr Duration kLinkPatience = std::chrono::seconds(30);
 constexpr Duration kPatience = std::chrono::milliseconds(500);
 
-/// Those to send on, then those to listen at that aren't among them.
+/// The ports to send to, then the other ports to receive from.
 std::vector<std::string> all_names(const RunOptions& options) {
   std::vector<std::string> names = options.ports;
   for (const std::string& name : options.receive) {
@@ -39,11 +64,11 @@ std::vector<nic::Port*> receivers_of(Ports& ports, const RunOptions& options) {
 Result<void> wait_links(Ports& ports, const RunOptions& options) {
   if (!ports.eal().has_hugepages()) fmt::print(stderr, "{}\n", ports.eal().notice());
   auto up = ports.wait_links(kLinkPatience, *options.limits.stop);
-  // Somebody who stops the wait gets the report of a run that sent nothing.
+  // A signal ends the wait: the report then counts no frames.
   return options.limits.stopped() ? Result<void>{} : up;
 }
 
-/// What can't fit a port's link isn't begun.
+/// Errors: flows need more than a port's link carries.
 Result<void> check_links(const config::FlowProfile& profile, std::span<const nic::Port> senders) {
   for (std::size_t i = 0; i < senders.size(); ++i) {
     const auto link_bps = senders[i].link_bps();
@@ -58,6 +83,20 @@ Result<void> check_links(const config::FlowProfile& profile, std::span<const nic
 }
 
 }  // namespace
+
+Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptions& options) {
+  if (const auto ends = check_it_ends(profile, options); !ends) {
+    return std::unexpected(ends.error());
+  }
+  if (const auto known = check_next_hops(profile); !known) return std::unexpected(known.error());
+  auto writer = capture::Writer::create(options.pcap, capture::format_for(options.pcap));
+  if (!writer) return std::unexpected(writer.error());
+  TxScheduler scheduler(profile, options.seed);
+  auto report = run_into_capture(profile, scheduler, *writer, options.limits);
+  if (!report) return report;
+  if (const auto closed = writer->close(); !closed) return std::unexpected(closed.error());
+  return report;
+}
 
 Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOptions& options,
                                Measurement* measurement) {

@@ -11,13 +11,13 @@
 
 namespace lw::gen {
 
-/// What `roce-gen run` was told.
+/// The options of `roce-gen run`.
 struct RunOptions {
   std::string profile;  // a path, "-" for standard input
   std::string pcap;     // a path, "-" for standard output; empty: none
   std::vector<std::string> ports;
-  std::vector<std::string> receive;  // where to measure what comes back; may be among `ports`
-  std::optional<Duration> patience;  // with frames that are still under way; 500 ms
+  std::vector<std::string> receive;  // ports to measure at; may be among `ports`
+  std::optional<Duration> patience;  // longest wait for missing frames; 500 ms
   MeasureChoices choices;
   Limits limits;
   std::uint16_t cores = 1;
@@ -25,11 +25,11 @@ struct RunOptions {
   bool json = false, verbose = false;
 };
 
-/// Runs a profile whose frames only go into a file, in virtual time.
+/// Writes the frames of a profile into a file, in virtual time.
 Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptions& options);
 
-/// Runs a profile through ports, in real time, and into a file beside them if one is named.
-/// `measurement`, where it isn't null, gets what arrives at the ports to receive from.
+/// Sends the frames of a profile to ports, in real time, and into a file if one is named.
+/// `measurement` gets what arrives at the ports to receive from; may be null.
 Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOptions& options,
                                Measurement* measurement);
 

@@ -2,7 +2,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <thread>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "gen/commands/commands.h"
+#include "gen/commands/measure_options.h"
 #include "gen/study/result_files.h"
 
 namespace lw::gen {
@@ -17,9 +17,9 @@ namespace {
 
 using namespace experiment;
 
-constexpr const char* kFooter = R"(Examples:
-  roce-gen experiment profiles/experiments/apn-380km-throughput.toml
-  roce-gen experiment my.toml --out results --set qps=8 --only size=64KiB --repeats 3)";
+constexpr const char* kExamples =
+    R"(roce-gen experiment profiles/experiments/apn-380km-throughput.toml
+roce-gen experiment my.toml --out results --set qps=8 --only size=64KiB --repeats 3)";
 
 struct Options {
   std::string file, out;
@@ -58,14 +58,6 @@ class ProgressBar {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-Result<void> write_file(const std::filesystem::path& file, const std::string& content) {
-  std::ofstream out(file, std::ios::binary);
-  out << content;
-  out.close();
-  if (!out) return fail(file.string() + ": can't be written", ExitCode::failed);
-  return {};
-}
-
 Result<void> write_all(const Outcome& outcome, const std::filesystem::path& folder) {
   const auto& profile = outcome.results.profile;
   std::error_code error;
@@ -78,7 +70,7 @@ Result<void> write_all(const Outcome& outcome, const std::filesystem::path& fold
   for (const auto& plot : profile.plots)
     files.emplace_back(plot.name + ".svg", to_picture(outcome, plot));
   for (const auto& [name, content] : files)
-    if (auto wrote = write_file(folder / name, content); !wrote) return wrote;
+    if (auto wrote = write_file((folder / name).string(), content); !wrote) return wrote;
   fmt::print("\nwritten to {}:", folder.string());
   for (const auto& [name, content] : files) fmt::print(" {}", name);
   fmt::print("\n");
@@ -122,7 +114,7 @@ std::size_t too_far(const Outcome& outcome) {
   return count;
 }
 
-ExitCode experiment_command(Options options) {
+ExitCode run_experiment(Options options) {
   const auto profile = config::load_experiment_profile(options.file);
   if (!profile) return print_error(profile.error());
   auto set = pairs_of(options.set, "--set"), only = pairs_of(options.only, "--only");
@@ -148,34 +140,33 @@ ExitCode experiment_command(Options options) {
 
 }  // namespace
 
-void add_experiment_command(CLI::App& program, Command& chosen) {
-  CLI::App* command = program.add_subcommand(
-      "experiment", "Sweep parameters of simulated runs; tables, CSV, JSON and plots of them");
+app::Command experiment_command() {
   auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->file, "The experiment's profile")->required();
-  command->add_option("--out", options->out, "Folder for the results; NAME-results")
-      ->type_name("DIR");
-  command->add_flag("--full", options->changes.full,
-                    "As long as the profile's [scenario.full] says, not just as steadily");
-  command->add_option("--scenario", options->changes.scenarios, "Only this one; may be repeated")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  command->add_option("--set", options->set, "A parameter's value in every scenario")
-      ->type_name("PARAMETER=VALUE")
-      ->allow_extra_args(false);
-  command->add_option("--only", options->only, "Of a sweep, only this value; may be repeated")
-      ->type_name("PARAMETER=VALUE")
-      ->allow_extra_args(false);
-  command->add_option("--repeats", options->changes.repeats, "In place of the profile's")
-      ->check(CLI::Range(1U, 10'000U))
-      ->type_name("N");
-  command->add_option("--jobs", options->jobs, "Runs at once")
-      ->check(CLI::Range(1U, 1024U))
-      ->type_name("N")
-      ->default_str("a core each");
-  command->footer(kFooter);
-  command->callback(
-      [&chosen, options] { chosen = [options] { return experiment_command(*options); }; });
+  app::Command command{
+      .name = "experiment",
+      .help = "Sweep parameters of simulated runs; write tables, CSV, JSON and plots",
+      .examples = kExamples,
+      .run = [options] { return run_experiment(*options); },
+  };
+  app::Options& list = command.options;
+  list.add("FILE", app::text(options->file), "", "experiment profile").required();
+  list.add("--out", app::text(options->out), "DIR", "folder for the results")
+      .defaults_to("NAME-results");
+  list.add_flag("--full", options->changes.full,
+                "full length, as in the profile's [scenario.full]");
+  list.add("--scenario", app::texts(options->changes.scenarios), "NAME",
+           "scenario to run; may be repeated")
+      .defaults_to("all");
+  list.add("--set", app::texts(options->set), "PARAMETER=VALUE",
+           "value of a parameter in every scenario; may be repeated");
+  list.add("--only", app::texts(options->only), "PARAMETER=VALUE",
+           "the only value of a sweep to run; may be repeated");
+  list.add("--repeats", app::number(options->changes.repeats, 1u, 10'000u), "N",
+           "number of repeats, instead of the profile's")
+      .defaults_to("the profile's");
+  list.add("--jobs", app::number(options->jobs, 1u, 1024u), "N", "number of simultaneous runs")
+      .defaults_to("number of cores");
+  return command;
 }
 
 }  // namespace lw::gen

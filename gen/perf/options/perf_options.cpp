@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/commands/perf_options.h"
+#include "gen/perf/options/perf_options.h"
 
 #include <algorithm>
 #include <memory>
@@ -8,63 +8,45 @@
 
 #include "config/impair/impair_profile.h"
 #include "core/quantity.h"
-#include "gen/commands/dcqcn_options.h"
-#include "gen/commands/options.h"
+#include "gen/perf/options/qp_options.h"
 
 namespace lw::gen {
 namespace {
 
 using wire::Operation;
 
-void add_windows(CLI::App* command, sim::PerfConfig& config) {
-  command->add_option("-q,--qps", config.qps, "Queue pairs")
-      ->check(CLI::Range(1u, 65536u))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("-t,--tx-depth", config.qp.tx_depth, "Work requests posted at once, a QP")
-      ->check(CLI::Range(1u, 1u << 20))
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      ->add_option("--outstanding", config.qp.max_outstanding_wqe,
-                   "Work requests begun and not acknowledged, a QP: the NIC's own window")
-      ->check(CLI::Range(1u, 1u << 20))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--reads", config.qp.max_rd_atomic, "READs and atomics among them, a QP")
-      ->check(CLI::Range(1u, 1u << 16))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--psn-window", config.qp.psn_window, "PSNs not acknowledged, a QP")
-      ->check(CLI::Range(1u, 1u << 23))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--mtu", config.qp.mtu, "The path MTU")
-      ->check(CLI::IsMember({256u, 512u, 1024u, 2048u, 4096u}))
-      ->type_name("BYTES")
-      ->capture_default_str();
+void add_windows(app::Options& list, sim::PerfConfig& config) {
+  list.add("-q,--qps", app::number(config.qps, 1u, 65536u), "N", "number of queue pairs");
+  list.add("-t,--tx-depth", app::number(config.qp.tx_depth, 1u, 1u << 20), "N",
+           "work requests posted at once, per QP");
+  list.add("--outstanding", app::number(config.qp.max_outstanding_wqe, 1u, 1u << 20), "N",
+           "work requests begun and not acknowledged, per QP: the NIC's window");
+  list.add("--reads", app::number(config.qp.max_rd_atomic, 1u, 1u << 16), "N",
+           "outstanding READs and atomics, per QP");
+  list.add("--psn-window", app::number(config.qp.psn_window, 1u, 1u << 23), "N",
+           "PSNs not acknowledged, per QP");
+  list.add("--mtu",
+           app::choice<std::uint32_t>(
+               config.qp.mtu,
+               {{"256", 256}, {"512", 512}, {"1024", 1024}, {"2048", 2048}, {"4096", 4096}}),
+           "BYTES", "path MTU, in bytes")
+      .defaults_to(std::to_string(config.qp.mtu));
 }
 
-void add_recovery_options(CLI::App* command, PerfOptions& options) {
-  add_quantity(command, "--loss", parse_probability, options.loss,
-               "Of packets, both ways, by chance")
-      ->type_name("SHARE")
-      ->default_str("0");
-  add_quantity(command, "--mark", parse_probability, options.mark,
-               "Of packets, both ways, that get to be congestion experienced, by chance")
-      ->type_name("SHARE")
-      ->default_str("0");
-  command->add_option("--timeout", options.timeout, "Local ACK timeout: 4.096 us x 2^N; 0: never")
-      ->check(CLI::Range(0u, 31u))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--retries", options.retries, "Before a QP gives up")
-      ->check(CLI::Range(0u, 7u))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_flag("--adaptive", options.config.qp.adaptive_retransmission,
-                    "Adaptive retransmission: the timeout follows the measured round trip");
-  command->add_flag("--selective-repeat", options.selective, "Instead of go-back-N");
+void add_recovery_options(app::Options& list, PerfOptions& options) {
+  list.add("--loss", app::parsed(parse_probability, options.loss), "SHARE",
+           "random loss of packets, in both directions")
+      .defaults_to("0");
+  list.add("--mark", app::parsed(parse_probability, options.mark), "SHARE",
+           "random marking of packets as congestion experienced, in both directions")
+      .defaults_to("0");
+  list.add("--timeout", app::number(options.timeout, 0u, 31u), "N",
+           "local ACK timeout: 4.096 us x 2^N; 0: never");
+  list.add("--retries", app::number(options.retries, 0u, 7u), "N",
+           "number of retries before a QP fails");
+  list.add_flag("--adaptive", options.config.qp.adaptive_retransmission,
+                "adaptive retransmission: the timeout follows the measured round trip");
+  list.add_flag("--selective-repeat", options.selective, "selective repeat instead of go-back-N");
 }
 
 /// What a packet takes of it that nothing happens to.
@@ -117,62 +99,45 @@ Result<void> take_profile(const std::string& file, sim::PerfConfig& config) {
 
 }  // namespace
 
-void add_perf_options(CLI::App* command, PerfOptions& options) {
+void add_perf_options(app::Options& list, PerfOptions& options) {
   sim::PerfConfig& config = options.config;
-  command->add_option("--op", options.operation, "write, send, read or atomic (FETCH ADD)")
-      ->check(CLI::IsMember({"write", "send", "read", "atomic"}))
-      ->type_name("OP")
-      ->capture_default_str();
-  command->add_flag("--imm", options.immediate, "With an immediate: WRITE and SEND");
-  add_quantity(command, "-s,--size", parse_bytes, config.size, "Of a message")
-      ->type_name("SIZE")
-      ->default_str("64KiB");
-  add_windows(command, config);
-  command->add_option("--path", options.path, "A path or impair profile: what lies between")
-      ->type_name("PROFILE");
-  add_quantity(command, "--delay", parse_duration, options.delay, "One way, instead of a profile")
-      ->type_name("TIME");
-  add_quantity(command, "--distance", parse_kilometres, options.km,
-               "Of bare fibre, instead of a profile")
-      ->type_name("LENGTH");
-  add_quantity(command, "--rate", parse_bit_rate, config.nic.rate_bps, "Of the NICs' lines")
-      ->type_name("RATE")
-      ->default_str("100Gb/s");
-  add_quantity(command, "--nic-latency", parse_duration, config.nic.latency,
-               "Of a host and its NIC, out as well as in")
-      ->type_name("TIME")
-      ->default_str("500ns");
-  add_quantity(command, "--receive-limit", parse_bit_rate, config.nic.receive_send_bps,
-               "SEND payload that a host can put away")
-      ->type_name("RATE")
-      ->default_str("the line's");
+  list.add("--op", app::choice(options.operation, {"write", "send", "read", "atomic"}), "OP",
+           "operation: write, send, read or atomic (FETCH ADD)");
+  list.add_flag("--imm", options.immediate, "WRITE or SEND with an immediate");
+  list.add("-s,--size", app::parsed(parse_bytes, config.size), "SIZE", "message size, in bytes")
+      .defaults_to("64KiB");
+  add_windows(list, config);
+  list.add("--path", app::text(options.path), "PROFILE",
+           "path or impair profile of the link between the hosts");
+  list.add("--delay", app::parsed(parse_duration, options.delay), "TIME",
+           "one-way delay, instead of a profile");
+  list.add("--distance", app::parsed(parse_kilometres, options.km), "LENGTH",
+           "length of bare fibre, instead of a profile");
+  list.add("--rate", app::parsed(parse_bit_rate, config.nic.rate_bps), "RATE",
+           "link rate of the NICs")
+      .defaults_to("100Gb/s");
+  list.add("--nic-latency", app::parsed(parse_duration, config.nic.latency), "TIME",
+           "latency of a host and its NIC, in each direction")
+      .defaults_to("500ns");
+  list.add("--receive-limit", app::parsed(parse_bit_rate, config.nic.receive_send_bps), "RATE",
+           "SEND payload that a host can store per second")
+      .defaults_to("the link rate");
 }
 
-void add_run_options(CLI::App* command, PerfOptions& options) {
-  command
-      ->add_option("--pattern", options.pattern,
-                   "bw: one way; lat: ping-pong, or a READ; ping, blast: the same as the RDMA "
-                   "programming study counts them")
-      ->check(CLI::IsMember({"bw", "lat", "ping", "blast"}))
-      ->type_name("PATTERN")
-      ->capture_default_str();
-  command->add_option("--buffers", options.buffers, "Of a blast: messages on their way at once")
-      ->check(CLI::Range(1u, 1u << 20))
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      ->add_option("-n,--iterations", options.config.iterations,
-                   "Messages a QP; 0: lat 1000; bw 5000, simulated as many as a steady rate needs")
-      ->type_name("N")
-      ->capture_default_str();
-  add_quantity(command, "--duration", parse_duration, options.config.duration,
-               "bw: for so long, in place of -n")
-      ->type_name("TIME");
-  command->add_option("--seed", options.config.path.mishaps.seed, "Of chance")
-      ->type_name("N")
-      ->capture_default_str();
-  add_recovery_options(command, options);
-  add_congestion_options(command, options.config.qp);
+void add_run_options(app::Options& list, PerfOptions& options) {
+  list.add("--pattern", app::choice(options.pattern, {"bw", "lat", "ping", "blast"}), "PATTERN",
+           "bw: one way; lat: ping-pong, or a READ; ping, blast: the same, counted as in the RDMA "
+           "programming study");
+  list.add("--buffers", app::number(options.buffers, 1u, 1u << 20), "N",
+           "messages in flight at once, of a blast");
+  list.add("-n,--iterations", app::number(options.config.iterations), "N",
+           "messages per QP; 0: 1000 for lat; 5000 for bw, or, simulated, as many as a steady rate "
+           "needs");
+  list.add("--duration", app::parsed(parse_duration, options.config.duration), "TIME",
+           "length of a bw run, in place of -n");
+  list.add("--seed", app::number(options.config.path.mishaps.seed), "N", "random seed");
+  add_recovery_options(list, options);
+  add_congestion_options(list, options.config.qp);
 }
 
 bool by_chance(const sim::PerfConfig& config) noexcept {

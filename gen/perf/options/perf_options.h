@@ -3,17 +3,15 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "app/command_line.h"
 #include "core/error.h"
 #include "sim/perf.h"
 
 namespace lw::gen {
 
-/// What perf, plan and experiment ask alike: the operation, its windows, the NIC and the path; and
-/// what only a run asks: its pattern and length, and how it recovers.
+/// The options that perf, plan and experiment share (operation, windows, NIC, path), and those of
+/// a run alone (pattern, length, recovery).
 struct PerfOptions {
   std::string operation = "write";
   bool immediate = false;
@@ -29,16 +27,16 @@ struct PerfOptions {
   sim::PerfConfig config;
 };
 
-/// Adds what a plan needs too to a command; perf_config() reads it afterwards.
-void add_perf_options(CLI::App* command, PerfOptions& options);
-/// Adds what only a run needs.
-void add_run_options(CLI::App* command, PerfOptions& options);
+/// Adds the options that a plan has too; perf_config() evaluates them.
+void add_perf_options(app::Options& list, PerfOptions& options);
+/// Adds the options of a run alone.
+void add_run_options(app::Options& list, PerfOptions& options);
 
 /// Whether runs of different seeds differ.
 [[nodiscard]] bool by_chance(const sim::PerfConfig& config) noexcept;
 
-/// The run that the options describe, its path loaded. Errors: the path profile's; a size or a
-/// combination that can't be. Without `simulated` there is no path to be said.
+/// The run that the options describe, with its path loaded; only `simulated` runs have a path.
+/// Errors: of the path profile, a size out of range, options that exclude each other.
 Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated = true);
 
 }  // namespace lw::gen

@@ -4,16 +4,14 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
-#include "core/error.h"
+#include "app/command_line.h"
 #include "core/idle_mode.h"
 #include "core/time.h"
 #include "gen/arp/arp_responder.h"
 
 namespace lw::gen {
 
-/// Where an endpoint lives, as perf and respond ask alike.
+/// Where an endpoint runs: options that perf and respond share.
 struct EndpointOptions {
   std::string port;  // PORT; empty: none was given
   std::string address, mac;
@@ -24,12 +22,16 @@ struct EndpointOptions {
   bool verbose = false;
 };
 
-void add_endpoint_options(CLI::App* command, EndpointOptions& options);
+void add_endpoint_options(app::Options& options, EndpointOptions& endpoint);
 
-/// An address and a MAC as typed; those of the benchmark's n-th host (1, 2) where they are empty,
-/// in the family of `like` where that is given. Errors: not an address.
+/// The address and MAC address that were given; where empty, those of the benchmark's host number
+/// `host` (1, 2), in the address family of `like`. Errors: not an address.
 Result<OwnAddress> address_of(const EndpointOptions& options, unsigned host,
                               const std::optional<wire::IpAddress>& like = std::nullopt);
+
+/// Readers of option values. The error says what was expected and found.
+Parsed<wire::IpAddress> read_ip(std::string_view text);
+Parsed<wire::MacAddress> read_mac(std::string_view text);
 
 Result<wire::IpAddress> read_ip(const std::string& option, const std::string& text);
 Result<wire::MacAddress> read_mac(const std::string& option, const std::string& text);

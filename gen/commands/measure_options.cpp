@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/commands/measure_options.h"
+
+#include <charconv>
+#include <fstream>
+
+namespace lw::gen {
+namespace {
+
+/// "all", "none" or N of 1 in N.
+Parsed<std::uint32_t> read_icrc_sample(std::string_view text) {
+  if (text == "all") return 1;
+  if (text == "none") return 0;
+  std::uint32_t every = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), every);
+  if (error == std::errc{} && end == text.data() + text.size() && every > 0) return every;
+  return std::unexpected("expected all, none, or N to check 1 in N, found \"" + std::string(text) +
+                         "\"");
+}
+
+Parsed<Duration> read_interval(std::string_view text) {
+  const auto time = app::read_time(text);
+  if (time && *time >= std::chrono::milliseconds(10)) return *time;
+  return std::unexpected("expected a time of at least 10ms, found \"" + std::string(text) + "\"");
+}
+
+}  // namespace
+
+void add_watch_options(app::Options& options, WatchOptions& watch) {
+  options.add("--series", app::text(watch.series), "FILE",
+              "CSV file for a time series: one row per flow and interval");
+  options
+      .add("--interval", app::parsed(read_interval, watch.interval), "TIME",
+           "interval of the time series and the display")
+      .defaults_to("1s");
+  options.add_flag("--quiet", watch.quiet, "show no progress");
+}
+
+void add_measure_options(app::Options& options, MeasureChoices& choices) {
+  options
+      .add("--check-icrc", app::parsed(read_icrc_sample, choices.measure.icrc_every), "all|N|none",
+           "frames whose ICRC is checked: all, 1 in N, or none")
+      .defaults_to("all");
+  options.add_flag("--join", choices.measure.join,
+                   "join flows that have already started: count from the first frame received");
+  options.add("--histogram", app::text(choices.histogram), "FILE",
+              "CSV file for the latency histograms");
+}
+
+void add_limit_options(app::Options& options, Limits& limits) {
+  options.add("--count", app::number(limits.count), "N", "stop after this number of frames")
+      .defaults_to("all");
+  options.add("--duration", app::parsed(app::read_time, limits.duration), "TIME",
+              "stop after this time: 10s, 500ms");
+}
+
+void add_report_options(app::Options& options, bool& json, bool& verbose) {
+  options.add_flag("--json", json, "report in one line of JSON");
+  options.add_flag("--verbose", verbose, "show DPDK's log");
+}
+
+Result<void> write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (file.good()) return {};
+  return fail(path + ": cannot be written", ExitCode::environment);
+}
+
+}  // namespace lw::gen

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/command_line.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "app/print_error.h"
+
+namespace lw::app {
+namespace {
+
+/// "a", "a or b", "a, b or c".
+std::string alternatives(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return text;
+}
+
+bool is_positional(const Option& option) { return !option.names.starts_with('-'); }
+
+std::string help_of(const Option& option) {
+  const std::string& text = option.value.default_text;
+  return text.empty() ? option.help : fmt::format("{} (default: {})", option.help, text);
+}
+
+void read_or_throw(const Option& option, const std::string& text) {
+  if (const auto read = option.read(text); !read)
+    throw CLI::ValidationError(option.name(), read.error());
+}
+
+CLI::Option* add_texts(CLI::App& app, const Option& option) {
+  const auto take = [&option](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) read_or_throw(option, text);
+  };
+  CLI::Option* added =
+      app.add_option_function<std::vector<std::string>>(option.names, take, help_of(option));
+  return added->take_all()->allow_extra_args(is_positional(option));
+}
+
+CLI::Option* add_text(CLI::App& app, const Option& option) {
+  const auto take = [&option](const std::string& text) { read_or_throw(option, text); };
+  return app.add_option_function<std::string>(option.names, take, help_of(option));
+}
+
+CLI::Option* add_option(CLI::App& app, const Option& option) {
+  CLI::Option* added = nullptr;
+  if (option.value.is_flag) {
+    const auto take = [&option] { read_or_throw(option, "true"); };
+    added = app.add_flag_callback(option.names, take, option.help);
+  } else {
+    added = option.value.repeats ? add_texts(app, option) : add_text(app, option);
+    added->type_name(option.placeholder);
+  }
+  if (!option.group.empty()) added->group(option.group);
+  for (const std::string& other : option.excluded) added->excludes(app.get_option(other));
+  return added->required(option.is_required);
+}
+
+std::string footer_of(const Command& command) {
+  std::string footer = "Examples:\n";
+  for (std::size_t at = 0; at < command.examples.size();) {
+    const std::size_t end = std::min(command.examples.find('\n', at), command.examples.size());
+    footer += fmt::format("  {}\n", command.examples.substr(at, end - at));
+    at = end + 1;
+  }
+  return command.notes.empty() ? footer : footer + "\n" + command.notes;
+}
+
+void fill(CLI::App& app, const Command& command, bool nested) {
+  for (const Option& option : command.options) add_option(app, option);
+  app.footer(footer_of(command));
+  if (nested) app.fallthrough();  // the options of the outer command may follow
+  for (const Command& each : command.commands)
+    fill(*app.add_subcommand(each.name, each.help), each, !command.options.empty());
+  if (!command.commands.empty()) app.require_subcommand(1);
+}
+
+Given given_of(const CLI::App& app, const Options& options) {
+  std::vector<std::pair<std::string, std::string>> given;
+  for (const Option& option : options)
+    if (app.count(option.name()) > 0) given.emplace_back(option.name(), option.group);
+  return Given(std::move(given));
+}
+
+/// The innermost command that was chosen; its options together are checked.
+const Command& chosen(const CLI::App& app, const Command& command) {
+  for (const Command& each : command.commands)
+    if (app.got_subcommand(each.name)) return chosen(*app.get_subcommand(each.name), each);
+  if (!command.check) return command;
+  if (const auto checked = command.check(given_of(app, command.options)); !checked)
+    throw CLI::ValidationError(checked.error().message);
+  return command;
+}
+
+}  // namespace
+
+Value flag(bool& target) {
+  Value value{.is_flag = true};
+  value.read = [&target](std::string_view text) -> Parsed<void> {
+    if (text != "true" && text != "false")
+      return std::unexpected(fmt::format("expected true or false, found \"{}\"", text));
+    target = text == "true";
+    return {};
+  };
+  return value;
+}
+
+Value text(std::string& target) {
+  Value value{.default_text = target};
+  value.read = [&target](std::string_view text) -> Parsed<void> {
+    target = text;
+    return {};
+  };
+  return value;
+}
+
+Value texts(std::vector<std::string>& target) {
+  Value value{.repeats = true};
+  value.read = [&target](std::string_view text) -> Parsed<void> {
+    target.emplace_back(text);
+    return {};
+  };
+  return value;
+}
+
+Value choice(std::string& target, std::vector<std::string> choices) {
+  Value value = text(target);
+  value.choices = std::move(choices);
+  return value;
+}
+
+Value choices(std::vector<std::string>& target, std::vector<std::string> allowed) {
+  Value value = texts(target);
+  value.choices = std::move(allowed);
+  return value;
+}
+
+Value number(std::optional<std::uint64_t>& target) {
+  return parsed(
+      [](std::string_view text) {
+        return read_whole(text, 0, std::numeric_limits<std::uint64_t>::max());
+      },
+      target);
+}
+
+Parsed<std::uint64_t> read_whole(std::string_view text, std::uint64_t low, std::uint64_t high) {
+  const bool hexadecimal = text.starts_with("0x");
+  const std::string_view digits = hexadecimal ? text.substr(2) : text;
+  const char* last = digits.data() + digits.size();
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), last, value, hexadecimal ? 16 : 10);
+  if (error == std::errc() && end == last && value >= low && value <= high) return value;
+  if (high == std::numeric_limits<std::uint64_t>::max())
+    return std::unexpected(fmt::format("expected a whole number, found \"{}\"", text));
+  return std::unexpected(
+      fmt::format("expected a whole number from {} to {}, found \"{}\"", low, high, text));
+}
+
+Parsed<double> read_decimal(std::string_view text, double low, double high) {
+  const char* last = text.data() + text.size();
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error == std::errc() && end == last && value >= low && value <= high) return value;
+  return std::unexpected(
+      fmt::format("expected a number from {:g} to {:g}, found \"{}\"", low, high, text));
+}
+
+Parsed<Duration> read_time(std::string_view text) {
+  if (const auto time = parse_duration(text)) return *time;
+  if (const auto time = parse_duration(std::string(text) + "s")) return *time;
+  return std::unexpected(fmt::format("expected a time such as 10s or 500ms, found \"{}\"", text));
+}
+
+std::string default_text_of(double value) { return fmt::format("{:g}", value); }
+std::string default_text_of(std::uint64_t value) { return std::to_string(value); }
+
+Option& Option::required() {
+  is_required = true;
+  return *this;
+}
+
+Option& Option::defaults_to(std::string text) {
+  value.default_text = std::move(text);
+  return *this;
+}
+
+Option& Option::excludes(std::string other) {
+  excluded.push_back(std::move(other));
+  return *this;
+}
+
+bool Option::has_name(std::string_view name) const {
+  return ("," + names + ",").find("," + std::string(name) + ",") != std::string::npos;
+}
+
+std::string Option::name() const { return names.substr(names.rfind(',') + 1); }
+
+Parsed<void> Option::read(std::string_view text) const {
+  if (!value.choices.empty() && std::ranges::find(value.choices, text) == value.choices.end())
+    return std::unexpected(
+        fmt::format("expected {}, found \"{}\"", alternatives(value.choices), text));
+  return value.read(text);
+}
+
+Option& Options::add(const char* names, Value value, const char* placeholder, std::string help) {
+  options_.push_back({names, std::move(value), placeholder, std::move(help), group_});
+  return options_.back();
+}
+
+Option& Options::add_flag(const char* names, bool& target, const char* help) {
+  return add(names, flag(target), "", help);
+}
+
+const Option* Options::find(std::string_view name) const {
+  const auto found = std::ranges::find_if(
+      options_, [name](const Option& option) { return option.has_name(name); });
+  return found == options_.end() ? nullptr : &*found;
+}
+
+bool Given::has(std::string_view name) const {
+  return std::ranges::any_of(given_, [name](const auto& each) { return each.first == name; });
+}
+
+std::string Given::first_of(std::string_view group) const {
+  const auto found = std::ranges::find(given_, group, [](const auto& each) { return each.second; });
+  return found == given_.end() ? std::string() : found->first;
+}
+
+int run_program(const Command& program, int argc, char** argv) {
+  CLI::App app(program.help, program.name);
+  app.set_version_flag("--version", program.name + " " LONGWIRE_VERSION);
+  fill(app, program, false);
+  const Command* command = nullptr;
+  try {
+    app.parse(argc, argv);
+    command = &chosen(app, program);
+  } catch (const CLI::ParseError& error) {
+    const bool is_answer = error.get_exit_code() == 0;  // --help, --version
+    app.exit(error);
+    return to_int(is_answer ? ExitCode::done : ExitCode::usage);
+  }
+  return to_int(command->run());
+}
+
+}  // namespace lw::app

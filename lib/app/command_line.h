@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/quantity.h"
+
+/// The command line of a program as data: commands, options, values, examples. run_program() parses
+/// it; everything else about an option (help, man page, completions) comes from the same lists.
+namespace lw::app {
+
+/// How the text of an option becomes a value. Targets must outlive the command line.
+struct Value {
+  /// Stores the value of one text. The error says what was expected and what was found.
+  using Read = std::function<Parsed<void>(std::string_view)>;
+
+  Read read{};
+  bool is_flag = false;  // an option without a text: read() gets "true"
+  bool repeats = false;  // may be given several times
+  std::vector<std::string> choices{};
+  std::string default_text{};  // empty: no default
+};
+
+Value flag(bool& target);
+Value text(std::string& target);
+Value texts(std::vector<std::string>& target);
+Value choice(std::string& target, std::vector<std::string> choices);
+/// Several of the choices; the option may be given several times.
+Value choices(std::vector<std::string>& target, std::vector<std::string> allowed);
+
+/// "a number from 1 to 8, found \"9\"": whole numbers may be hexadecimal (0x...).
+Parsed<std::uint64_t> read_whole(std::string_view text, std::uint64_t low, std::uint64_t high);
+Parsed<double> read_decimal(std::string_view text, double low, double high);
+/// "10s", "500ms"; a bare number is in seconds.
+Parsed<Duration> read_time(std::string_view text);
+std::string default_text_of(double value);
+std::string default_text_of(std::uint64_t value);
+
+/// What `parse` (std::string_view to Parsed<T>) makes of the text.
+template <class Parse, class T>
+Value parsed(Parse parse, T& target) {
+  return {.read = [parse, &target](std::string_view text) -> Parsed<void> {
+    const auto value = parse(text);
+    if (!value) return std::unexpected(value.error());
+    if constexpr (std::is_integral_v<T>) {
+      if (!std::in_range<T>(*value))
+        return std::unexpected("expected less, found \"" + std::string(text) + "\"");
+      target = static_cast<T>(*value);
+    } else {
+      target = *value;
+    }
+    return {};
+  }};
+}
+
+/// Like parsed(), for an option that may be given several times: `take` gets each value.
+template <class Parse, class Take>
+Value each(Parse parse, Take take) {
+  return {.read = [parse, take](std::string_view text) -> Parsed<void> {
+            const auto value = parse(text);
+            if (!value) return std::unexpected(value.error());
+            take(*value);
+            return {};
+          },
+          .repeats = true};
+}
+
+/// A number from `low` to `high`; the target's value is the default.
+template <class T>
+Value number(T& target, T low = 0, T high = std::numeric_limits<T>::max()) {
+  Value value = parsed(
+      [low, high](std::string_view text) {
+        if constexpr (std::is_floating_point_v<T>) {
+          return read_decimal(text, low, high);
+        } else {
+          return read_whole(text, static_cast<std::uint64_t>(low),
+                            static_cast<std::uint64_t>(high));
+        }
+      },
+      target);
+  if constexpr (std::is_floating_point_v<T>) {
+    value.default_text = default_text_of(target);
+  } else {
+    value.default_text = default_text_of(static_cast<std::uint64_t>(target));
+  }
+  return value;
+}
+
+/// A number without a default.
+Value number(std::optional<std::uint64_t>& target);
+
+/// One of several words, each with its value; the first is the default.
+template <class T>
+Value choice(T& target, std::vector<std::pair<std::string, T>> words) {
+  Value value{.default_text = words.front().first};
+  for (const auto& [word, meaning] : words) value.choices.push_back(word);
+  value.read = [&target, words = std::move(words)](std::string_view text) -> Parsed<void> {
+    for (const auto& [word, meaning] : words)
+      if (word == text) target = meaning;
+    return {};
+  };
+  return value;
+}
+
+/// An option ("-q,--qps") or a positional argument ("PROFILE").
+struct Option {
+  std::string names;
+  Value value;
+  std::string placeholder;  // of the value, in the help: "TIME"
+  std::string help;         // a noun phrase with its unit; the default is added
+  std::string group{};      // heading in the help; empty: the usual one
+  bool is_required = false;
+  std::vector<std::string> excluded{};
+
+  Option& required();
+  /// Describes the default in the help, in place of the target's value.
+  Option& defaults_to(std::string text);
+  Option& excludes(std::string other);
+
+  [[nodiscard]] bool has_name(std::string_view name) const;
+  /// The last of the names: "--qps".
+  [[nodiscard]] std::string name() const;
+  /// Reads one text, choices first. Errors: as Value::Read.
+  [[nodiscard]] Parsed<void> read(std::string_view text) const;
+};
+
+/// A list of options, in the order of the help.
+class Options {
+ public:
+  /// The returned reference is valid until the next add().
+  Option& add(const char* names, Value value, const char* placeholder, std::string help);
+  Option& add_flag(const char* names, bool& target, const char* help);
+  /// Options that are added from now on are listed under this heading.
+  void begin_group(const char* heading) { group_ = heading; }
+
+  [[nodiscard]] const Option* find(std::string_view name) const;
+  [[nodiscard]] auto begin() const { return options_.begin(); }
+  [[nodiscard]] auto end() const { return options_.end(); }
+
+ private:
+  std::vector<Option> options_;
+  std::string group_;
+};
+
+/// The options that were given on the command line.
+class Given {
+ public:
+  explicit Given(std::vector<std::pair<std::string, std::string>> given)
+      : given_(std::move(given)) {}
+
+  [[nodiscard]] bool has(std::string_view name) const;
+  /// The name of the first given option of a group; empty when none was given.
+  [[nodiscard]] std::string first_of(std::string_view group) const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> given_;  // name, group
+};
+
+/// A command of a program, or the program itself.
+struct Command {
+  std::string name;
+  std::string help;      // one line
+  std::string examples;  // one a line
+  std::string notes{};   // below the examples
+  Options options{};
+  std::vector<Command> commands{};  // one of them is required, when there are any
+  /// Checks what the options together must satisfy. Errors are usage errors.
+  std::function<Result<void>(const Given&)> check{};
+  std::function<ExitCode()> run{};
+};
+
+/// Parses the command line, prints help, version and usage errors, runs the chosen command.
+/// Returns the exit code of the process.
+int run_program(const Command& program, int argc, char** argv);
+
+}  // namespace lw::app
