@@ -6,6 +6,7 @@
 #include "app/stop_signal.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/perf_usage.h"
+#include "gen/perf/options/qp_options.h"
 #include "gen/perf/report/buffer_study.h"
 #include "gen/perf/report/perf_capture.h"
 #include "gen/perf/report/perf_series.h"

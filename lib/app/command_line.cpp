@@ -119,6 +119,11 @@ Value text(std::string& target) {
   return value;
 }
 
+Value text(std::optional<std::string>& target) {
+  return parsed([](std::string_view text) -> Parsed<std::string> { return std::string(text); },
+                target);
+}
+
 Value texts(std::vector<std::string>& target) {
   Value value{.repeats = true};
   value.read = [&target](std::string_view text) -> Parsed<void> {

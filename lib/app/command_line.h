@@ -32,6 +32,7 @@ struct Value {
 
 Value flag(bool& target);
 Value text(std::string& target);
+Value text(std::optional<std::string>& target);
 Value texts(std::vector<std::string>& target);
 Value choice(std::string& target, std::vector<std::string> choices);
 /// Several of the choices; the option may be given several times.
@@ -145,6 +146,7 @@ class Options {
   [[nodiscard]] const Option* find(std::string_view name) const;
   [[nodiscard]] auto begin() const { return options_.begin(); }
   [[nodiscard]] auto end() const { return options_.end(); }
+  [[nodiscard]] bool empty() const { return options_.empty(); }
 
  private:
   std::vector<Option> options_;
