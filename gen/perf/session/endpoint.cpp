@@ -5,7 +5,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "gen/perf/session/options.h"
+#include "gen/perf/options/endpoint_options.h"
 #include "gen/tx/ports.h"
 #include "nic/clock.h"
 #include "transport/packet_frame.h"
