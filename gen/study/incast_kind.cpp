@@ -25,9 +25,9 @@ report::Json values_of(const sim::IncastResult& result) {
           {"timeouts", result.timeouts},
           {"failed", result.failed},
           {"cnps", result.cnps},
-          {"marked", result.line.marked},
-          {"lost", result.line.lost},
-          {"tail_dropped", result.line.tail_dropped},
+          {"marked", result.link.marked},
+          {"lost", result.link.lost},
+          {"tail_dropped", result.link.tail_dropped},
           {"rates", samples}};
 }
 
@@ -63,7 +63,7 @@ Result<Work> IncastKind::work() {
   return Work{.by_chance = draws || by_chance(*config),
               .run = [incast = incast_](std::uint64_t seed) {
                 sim::IncastConfig seeded = incast;
-                seeded.perf.path.mishaps.seed = seed;
+                seeded.perf.path.seed = seed;
                 return values_of(sim::run_incast(seeded));
               }};
 }

@@ -10,7 +10,7 @@ namespace {
 /// What go-back-N costs by the closed formula (1 - p) / (1 - p + p W), W packets being sent in a
 /// round trip: beside the simulated efficiency, which knows nothing of it.
 report::Json law_of(const sim::PerfConfig& config) {
-  const double p = config.path.mishaps.loss, w = plan(config).window_packets;
+  const double p = config.path.loss, w = plan(config).window_packets;
   return {{"losses_a_round_trip", p * w}, {"law_efficiency", (1 - p) / (1 - p + p * w)}};
 }
 
@@ -24,7 +24,7 @@ report::Json run(const sim::PerfConfig& config, bool latency) {
   outcome.bandwidth = sim::run_bandwidth(config);
   report::Json json = bandwidth_values(config, outcome);
   json["efficiency"] = outcome.bandwidth.efficiency();
-  if (config.path.mishaps.loss > 0) json.update(law_of(config));
+  if (config.path.loss > 0) json.update(law_of(config));
   return json;
 }
 
@@ -42,7 +42,7 @@ Result<Work> PerfKind::work() {
   return Work{.by_chance = by_chance(*config),
               .run = [config = *config, latency](std::uint64_t seed) {
                 sim::PerfConfig seeded = config;
-                seeded.path.mishaps.seed = seed;
+                seeded.path.seed = seed;
                 return run(seeded, latency);
               }};
 }

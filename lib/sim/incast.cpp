@@ -15,8 +15,8 @@ using transport::Status;
 
 namespace {
 
-/// Keeps every QP's send queue full, and counts what each has completed.
-class Senders : public Application {
+/// Keeps every QP's send queue full and counts the bytes that each completes.
+class Senders : public transport::Application {
  public:
   explicit Senders(const IncastConfig& config)
       : request_(request_of(config.perf)),
@@ -29,7 +29,8 @@ class Senders : public Application {
       }
     }
   }
-  void on_completion(Host& host, std::uint32_t qp, const Completion& done, Instant now) override {
+  void on_completion(transport::QpSet& host, std::uint32_t qp, const Completion& done,
+                     Instant now) override {
     if (done.status != Status::success) {
       ++failed;
       return;
@@ -47,8 +48,8 @@ class Senders : public Application {
 
  private:
   // Host 0 is the receiver.
-  [[nodiscard]] std::size_t flow_of(const Host& host, std::uint32_t qp) const noexcept {
-    return std::size_t{host.number() - 1U} * qps_ + qp;
+  [[nodiscard]] std::size_t flow_of(transport::QpSet& host, std::uint32_t qp) const noexcept {
+    return std::size_t{host.qp(qp).config().host - 1U} * qps_ + qp;
   }
 
   transport::WorkRequest request_;
@@ -77,23 +78,22 @@ class IncastRun {
   const IncastConfig& config_;
   Chance chance_;
   Simulation simulation_;
-  Line* shared_ = nullptr;
+  SimLink* shared_ = nullptr;
   Host* receiver_ = nullptr;
   Senders senders_;
-  std::vector<std::pair<Instant, std::uint32_t>>
-      starts_;                         // when which sender begins, the last first
-  std::vector<std::uint64_t> before_;  // of each sender at the last sample
+  std::vector<std::pair<Instant, std::uint32_t>> starts_;  // when start times, the last first
+  std::vector<std::uint64_t> before_;                      // of each sender at the last sample
   IncastResult result_;
 };
 
 IncastRun::IncastRun(const IncastConfig& config, const PerfHook& hook)
     : config_(config),
-      chance_(config.perf.path.mishaps.seed, hash_name("incast")),
+      chance_(config.perf.path.seed, hash_name("incast")),
       senders_(config),
       before_(config.senders) {
-  const PerfLines lines = add_lines(simulation_, config.perf);
-  shared_ = lines.there;
-  receiver_ = &simulation_.add_host(config.perf.nic, memory_of(config.perf), *lines.back);
+  const PerfLinks links = add_links(simulation_, config.perf);
+  shared_ = links.there;
+  receiver_ = &simulation_.add_host(config.perf.nic, memory_of(config.perf), *links.back);
   for (std::uint32_t i = 0; i < config.senders; ++i) join(i);
   if (hook) hook(simulation_);
   const auto within = static_cast<double>(config.start_within.count());
@@ -166,7 +166,7 @@ IncastResult IncastRun::result() {
   }
   for (std::uint32_t i = 0; i < receiver_->qps(); ++i) result_.cnps += receiver_->qp(i).cnps_sent();
   result_.failed = senders_.failed;
-  result_.line = shared_->counters();
+  result_.link = shared_->counters();
   return std::move(result_);
 }
 

@@ -2,6 +2,9 @@
 #include "sim/path_rules.h"
 
 #include <algorithm>
+#include <span>
+
+#include "transport/packet_frame.h"
 
 namespace lw::sim {
 
@@ -34,6 +37,26 @@ bool draws(const RuleConfig& rule) noexcept {
          rule.trace || rule.reorder;
 }
 
+/// Probability of one of two independent events.
+double either(double a, double b) noexcept { return 1 - (1 - a) * (1 - b); }
+
+bool alike(const Packet& a, const Packet& b) noexcept {
+  return a.opcode == b.opcode && a.dest_qp == b.dest_qp && a.source_qp == b.source_qp &&
+         a.from_host == b.from_host && a.to_host == b.to_host && a.payload == b.payload &&
+         a.congestion_experienced == b.congestion_experienced;
+}
+
+std::size_t hash_of(const Packet& p) noexcept {
+  const std::uint64_t mixed = (std::uint64_t{p.dest_qp} << 24 ^ std::uint64_t{p.from_host} << 40 ^
+                               std::uint64_t{p.opcode} << 16 ^ p.payload) *
+                              0x9e3779b97f4a7c15;
+  return static_cast<std::size_t>(mixed >> 40);
+}
+
+bool acknowledges(std::uint8_t opcode) noexcept {
+  return transport::meaning_of(opcode).operation == wire::Operation::ack;
+}
+
 }  // namespace
 
 Duration PathRules::least_delay(emulator::Direction direction) const noexcept {
@@ -62,7 +85,49 @@ bool PathRules::plain() const noexcept {
   return events.empty();
 }
 
-RuledPath::RuledPath(const PathRules& rules, emulator::Direction direction, std::uint64_t seed)
+void PathRules::add_faults(double loss, double marking) {
+  rules.push_back({.name = "other", .match = emulator::Match::rocev2});
+  for (RuleConfig& rule : rules) {
+    if (double* own = std::get_if<double>(&rule.loss)) *own = either(*own, loss);
+    if (marking == 0) continue;
+    if (!rule.mark) rule.mark.emplace();
+    rule.mark->probability = either(rule.mark->probability, marking);
+  }
+}
+
+void PacketHeaders::compose(Headers& headers, const Packet& packet) {
+  headers.like = packet;
+  const std::vector<std::byte> frame = transport::to_frame(packet);
+  const std::span<const std::byte> all(frame);
+  const auto kept = all.first(std::min(frame.size(), kHeaderBytes));
+  headers.bytes.assign(kept.begin(), kept.end());
+  headers.envelope = roce::open_envelope(headers.bytes, frame.size());
+  std::byte* bth = headers.bytes.data() + headers.envelope.bth_offset();
+  headers.bth = reinterpret_cast<wire::Bth*>(bth);
+  headers.aeth = acknowledges(packet.opcode)
+                     ? reinterpret_cast<wire::Aeth*>(bth + sizeof(wire::Bth))
+                     : nullptr;
+}
+
+/// The place of the packet's headers, else an empty one, else any of its set.
+PacketHeaders::Headers& PacketHeaders::place_of(const Packet& packet) {
+  const std::span ways = std::span(places_).subspan(hash_of(packet) % kSets * kWays, kWays);
+  const auto place = std::ranges::find_if(
+      ways, [&](const Headers& h) { return h.bth == nullptr || alike(h.like, packet); });
+  return place != ways.end() ? *place : ways[packet.psn.value() % kWays];
+}
+
+const roce::Envelope& PacketHeaders::of(const Packet& packet) {
+  Headers& headers = place_of(packet);
+  if (headers.bth == nullptr || !alike(headers.like, packet)) compose(headers, packet);
+  headers.bth->set_psn(packet.psn);
+  headers.bth->set_ack_req(packet.ack_req);
+  if (headers.aeth) headers.aeth->set({packet.syndrome, packet.msn});
+  return headers.envelope;
+}
+
+PathEmulation::PathEmulation(const PathRules& rules, emulator::Direction direction,
+                             std::uint64_t seed)
     : pipeline_(direction, seed, rules.rules, rules.events) {
   held_.assign(pipeline_.rule_names().size(), emulator::Held<Entry>(0, Duration{}));
   for (std::size_t i = 0; i < pipeline_.rules().size(); ++i) {
@@ -71,24 +136,24 @@ RuledPath::RuledPath(const PathRules& rules, emulator::Direction direction, std:
   }
 }
 
-void RuledPath::enter(const Packet& packet, std::uint64_t number, Instant now) {
+void PathEmulation::enter(const Packet& packet, std::uint64_t number, Instant now) {
   out_.clear();
   const emulator::Arrival arrival = emulator::arrival_of(headers_.of(packet), number, now);
   const Decision decision = pipeline_.decide(arrival);
-  settle(packet, decision, now);
+  apply(packet, decision, now);
   for (unsigned copy = 1; copy <= decision.copies; ++copy) {
     ++counters_.duplicated;
     Packet twin = packet;
     twin.icrc_wrong = packet.icrc_wrong || decision.corrupt;
-    settle(twin, pipeline_.rule(decision.rule).decide_copy(arrival, decision, copy), now);
+    apply(twin, pipeline_.rule(decision.rule).decide_copy(arrival, decision, copy), now);
   }
 }
 
-void RuledPath::count_drop(Stage stage) noexcept {
+void PathEmulation::count_drop(Stage stage) noexcept {
   ++(stage == Stage::queue ? counters_.tail_dropped : counters_.lost);
 }
 
-void RuledPath::settle(Packet packet, const Decision& decision, Instant now) {
+void PathEmulation::apply(Packet packet, const Decision& decision, Instant now) {
   if (decision.action == Action::drop) return count_drop(decision.stage);
   if (decision.corrupt) {
     ++counters_.corrupted;
@@ -103,8 +168,8 @@ void RuledPath::settle(Packet packet, const Decision& decision, Instant now) {
   out_.push_back({packet, at});
 }
 
-/// Packets that waited for this one to overtake them leave right behind it.
-void RuledPath::overtake(const Packet& packet, const Decision& decision, Instant at) {
+/// Held packets that this one is the last to overtake leave right behind it.
+void PathEmulation::overtake(const Packet& packet, const Decision& decision, Instant at) {
   emulator::Held<Entry>& held = held_[decision.rule];
   held.gone_on();
   if (decision.action == Action::hold) {
@@ -118,7 +183,7 @@ void RuledPath::overtake(const Packet& packet, const Decision& decision, Instant
     out_.push_back({held.front().packet, std::max(held.front().due, at)});
 }
 
-std::size_t RuledPath::first_held() const noexcept {
+std::size_t PathEmulation::first_held() const noexcept {
   std::size_t first = held_.size();
   for (std::size_t i = 0; i < held_.size(); ++i)
     if (!held_[i].empty() &&
@@ -127,11 +192,11 @@ std::size_t RuledPath::first_held() const noexcept {
   return first;
 }
 
-Instant RuledPath::next_deadline() const noexcept {
+Instant PathEmulation::next_deadline() const noexcept {
   return held_packets_ == 0 ? Instant::max() : held_[first_held()].deadline();
 }
 
-Packet RuledPath::take_held() {
+Packet PathEmulation::take_held() {
   emulator::Held<Entry>& held = held_[first_held()];
   const Packet packet = held.front().packet;
   held.pop();

@@ -12,18 +12,19 @@
 
 namespace lw::sim {
 
-/// The path between two hosts; but for its length alike both ways.
+/// The path between two hosts. Both directions are alike, except for their delay.
 struct PerfPath {
   Duration one_way{};
   std::optional<Duration> way_back;  // where it differs
-  double rate_bps = 0;               // of a wavelength slower than the NICs; 0: none is
-  /// In place of the delays and the rate, which are then only what a packet takes that nothing
-  /// happens to, and what is known of the slowest link.
+  double rate_bps = 0;               // of a wavelength slower than the NICs; 0: none
+  /// Replaces the delays and the rate, which are then only the nominal delay and the rate of the
+  /// slowest link.
   std::shared_ptr<const PathRules> rules;
-  MishapConfig mishaps;  // the two directions draw differently
+  double loss = 0, marking = 0;  // probabilities per packet, in addition to the rules' own
+  std::uint64_t seed = 1;        // of all random numbers
 };
 
-/// A perftest-like run: which operation, how large, how deep.
+/// A run like perftest's: operation, message size, windows.
 struct PerfConfig {
   wire::Operation operation = wire::Operation::write;
   bool immediate = false;      // SEND and WRITE
@@ -31,26 +32,25 @@ struct PerfConfig {
   std::uint32_t qps = 1;
   std::uint64_t iterations = 0;  // messages a QP; bandwidth: 0: as many as a steady state needs
   bool read_back = false;        // latency of WRITEs: to a passive peer, a READ fetches each again
-  Duration duration{};           // bandwidth, in place of iterations: so long; 0: not by time
+  Duration duration{};           // bandwidth, replaces iterations; 0: none
   transport::QpConfig qp;        // qpn, peers and PSNs are filled in
   NicConfig nic;
   PerfPath path;
 };
 
-/// There and back, with what hosts and NICs add.
+/// Both delays and those of hosts and NICs.
 constexpr Duration round_trip_of(const PerfConfig& config) noexcept {
   return config.path.one_way + config.path.way_back.value_or(config.path.one_way) +
          4 * config.nic.latency;
 }
 
-/// What a bandwidth run saw. `steady_bps` leaves the beginning out; how it is taken is said at
-/// SteadySpan.
+/// Result of a bandwidth run. `steady_bps` leaves out the start; see SteadySpan.
 struct BandwidthResult {
   std::uint64_t messages = 0, bytes = 0;  // completed without error
   Duration elapsed{};                     // first post to last completion, or the duration
   double average_bps = 0;                 // payload over elapsed
   double steady_bps = 0;                  // payload; 0: the run was too short
-  Duration steady_window{};               // that it was taken over
+  Duration steady_window{};               // in which it was measured
   double steady_change = 0;  // from its first half to its second, a share of steady_bps
   std::uint64_t packets = 0, retransmitted = 0, timeouts = 0;
   std::uint64_t outstanding = 0;  // packets sent once or more, and not acknowledged at the end
@@ -58,9 +58,9 @@ struct BandwidthResult {
   std::uint64_t events = 0;
   std::uint64_t cnps = 0;  // sent by either side
   HostCounters client, server;
-  LineCounters there, back;
+  SimLinkCounters there, back;
 
-  /// Of the packets whose fate is known, the share that brought something new.
+  /// Share of new packets among those that are acknowledged or retransmitted.
   [[nodiscard]] double efficiency() const noexcept {
     const auto known = static_cast<double>(packets - outstanding);
     return known > 0 ? (known - static_cast<double>(retransmitted)) / known : 0;
@@ -75,10 +75,10 @@ struct LatencyResult {
   std::uint64_t failed = 0;
 };
 
-/// Where the steady rate is taken, one of two ways. Where all that may be outstanding is little
-/// beside the path, windows decide, and they repeat themselves: from one completion to another
-/// that is whole windows later, after as many to settle. Otherwise the line decides: payload that
-/// arrives over whole round trips, after three, and 10,000 packets' time at least.
+/// Where the steady rate is measured. If all windows together are small compared with the path,
+/// they limit the rate and repeat: from one completion to another that is whole windows later,
+/// after as many to settle. Otherwise the link limits it: payload that arrives over whole round
+/// trips, after three of them, for the time of 10,000 packets at least.
 struct SteadySpan {
   std::uint64_t begin = 0, end = 0;  // completions; 0, 0: by time
   Instant from, to;
@@ -87,7 +87,7 @@ struct SteadySpan {
 };
 SteadySpan steady_span(const PerfConfig& config) noexcept;
 
-/// Called before the run begins, with the simulation and its two hosts set up: to listen in.
+/// Called once the simulation and its hosts are set up, before the run.
 using PerfHook = std::function<void(Simulation&)>;
 
 BandwidthResult run_bandwidth(const PerfConfig& config, const PerfHook& hook = {});

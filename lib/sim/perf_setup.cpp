@@ -11,33 +11,45 @@ namespace {
 
 using emulator::Direction;
 
-/// A wavelength slower than the NICs, as rules: its switch holds 64 MB, then it drops.
-std::shared_ptr<const PathRules> slow_wavelength(const PerfPath& path) {
-  auto rules = std::make_shared<PathRules>();
+/// Rules for a path that has none: a delay and, if its wavelength is slower than the NICs, a switch
+/// that holds 64 MB, then drops.
+PathRules basic_rules(const PerfPath& path) {
+  PathRules rules;
   for (const auto direction : {Direction::west_to_east, Direction::east_to_west}) {
     const bool there = direction == Direction::west_to_east;
     emulator::RuleConfig rule{.name = there ? "there" : "back"};
     rule.match = emulator::Match::rocev2;
     rule.west_to_east = there;
     rule.east_to_west = !there;
-    rule.queue = emulator::BottleneckConfig{.rate_bps = path.rate_bps, .buffer_bytes = 64'000'000};
+    if (path.rate_bps > 0) {
+      rule.queue =
+          emulator::BottleneckConfig{.rate_bps = path.rate_bps, .buffer_bytes = 64'000'000};
+    }
     rule.delay = there ? path.one_way : path.way_back.value_or(path.one_way);
-    rules->rules.push_back(rule);
+    rules.rules.push_back(rule);
   }
   return rules;
 }
 
-LineConfig line_of(const PerfConfig& config, Direction direction,
-                   const std::shared_ptr<const PathRules>& rules) {
+/// The path's rules, its loss and marking included; null when it only delays.
+std::shared_ptr<const PathRules> rules_of(const PerfPath& path) {
+  const bool faults = path.loss > 0 || path.marking > 0;
+  if (!faults && path.rules) return path.rules;
+  if (!faults && path.rate_bps <= 0) return nullptr;
+  auto rules = std::make_shared<PathRules>(path.rules ? *path.rules : basic_rules(path));
+  if (faults) rules->add_faults(path.loss, path.marking);
+  return rules;
+}
+
+SimLinkConfig link_of(const PerfConfig& config, Direction direction,
+                      const std::shared_ptr<const PathRules>& rules) {
   const bool there = direction == Direction::west_to_east;
   const Duration constant =
       there ? config.path.one_way : config.path.way_back.value_or(config.path.one_way);
-  LineConfig line{.delay = 2 * config.nic.latency + (rules ? Duration{} : constant),
-                  .mishaps = config.path.mishaps,
-                  .rules = rules,
-                  .direction = direction};
-  line.mishaps.name = there ? "there" : "back";
-  return line;
+  return {.delay = 2 * config.nic.latency + (rules ? Duration{} : constant),
+          .rules = rules,
+          .direction = direction,
+          .seed = config.path.seed};
 }
 
 }  // namespace
@@ -46,17 +58,16 @@ Memory memory_of(const PerfConfig& config) {
   return {Memory::Kind::virtual_only, kPerfVa, std::max<std::uint64_t>(config.size, 8), kPerfKey};
 }
 
-PerfLines add_lines(Simulation& simulation, const PerfConfig& config) {
-  auto rules = config.path.rules;
-  if (!rules && config.path.rate_bps > 0) rules = slow_wavelength(config.path);
+PerfLinks add_links(Simulation& simulation, const PerfConfig& config) {
+  const auto rules = rules_of(config.path);
   const auto add = [&](Direction direction) {
-    return &simulation.add_line(direction, line_of(config, direction, rules));
+    return &simulation.add_link(direction, link_of(config, direction, rules));
   };
   return {.there = add(Direction::west_to_east), .back = add(Direction::east_to_west)};
 }
 
 PerfPair connect(Simulation& simulation, const PerfConfig& config) {
-  const auto [there, back] = add_lines(simulation, config);
+  const auto [there, back] = add_links(simulation, config);
   PerfPair pair;
   pair.client = &simulation.add_host(config.nic, memory_of(config), *there);
   pair.server = &simulation.add_host(config.nic, memory_of(config), *back);

@@ -5,19 +5,19 @@
 
 namespace lw::sim {
 
-/// Two hosts, a line each way, and the QPs between them, connected by number.
+/// Two hosts, a link each way, and the QPs between them, connected by number.
 struct PerfPair {
   Host* client = nullptr;
   Host* server = nullptr;
 };
 
-struct PerfLines {
-  Line* there = nullptr;
-  Line* back = nullptr;
+struct PerfLinks {
+  SimLink* there = nullptr;
+  SimLink* back = nullptr;
 };
-/// The path's two directions.
-PerfLines add_lines(Simulation& simulation, const PerfConfig& config);
-/// The memory that every host of a run has.
+/// Adds the path's two directions.
+PerfLinks add_links(Simulation& simulation, const PerfConfig& config);
+/// Memory of each host of a run.
 transport::Memory memory_of(const PerfConfig& config);
 
 PerfPair connect(Simulation& simulation, const PerfConfig& config);

@@ -12,38 +12,38 @@ std::uint32_t Simulation::add_source(Side& side, Source source) {
   return side.events.add();
 }
 
-Line& Simulation::add_line(emulator::Direction direction, const LineConfig& config) {
+SimLink& Simulation::add_link(emulator::Direction direction, const SimLinkConfig& config) {
   assert(config.least_delay() > Duration{0});
   shortest_ = std::min(shortest_, config.least_delay());
-  lines_.push_back({std::make_unique<Line>(config, store_), direction});
-  add_source(side_to(direction), {.line = lines_.back().line.get()});
-  return *lines_.back().line;
+  links_.push_back({std::make_unique<SimLink>(config, store_), direction});
+  add_source(side_to(direction), {.link = links_.back().link.get()});
+  return *links_.back().link;
 }
 
-Host& Simulation::add_host(const NicConfig& nic, transport::Memory memory, Line& out) {
+Host& Simulation::add_host(const NicConfig& nic, transport::Memory memory, SimLink& out) {
   const auto number = static_cast<std::uint16_t>(hosts_.size());
   const auto placed =
-      std::ranges::find_if(lines_, [&](const auto& l) { return l.line.get() == &out; });
-  assert(placed != lines_.end());
+      std::ranges::find_if(links_, [&](const auto& l) { return l.link.get() == &out; });
+  assert(placed != links_.end());
   auto host = std::make_unique<Host>(number, nic, std::move(memory), store_, out);
   const std::uint32_t source = add_source(side_from(placed->direction), {.host = host.get()});
   hosts_.push_back({std::move(host), source});
   return *hosts_.back().host;
 }
 
-/// The other side, or a caller between two stretches, has put something on the lines or posted.
+/// Looks at all sources again: the other side or a caller has sent or posted.
 void Simulation::Side::refresh() noexcept {
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
-    events.set(i, sources[i].line ? sources[i].line->next_at() : sources[i].host->next_at());
+    events.set(i, sources[i].link ? sources[i].link->next_at() : sources[i].host->next_at());
   }
 }
 
-/// The line's front(), which has ripened; `host` null: to nobody.
-void Simulation::deliver(Line& line, const transport::Packet& packet, Host* host, Instant now) {
-  if (line.on_leave) [[unlikely]]
-    line.on_leave(now, packet);
+/// Delivers the link's front(). `host` null: the packet is dropped.
+void Simulation::deliver(SimLink& link, const transport::Packet& packet, Host* host, Instant now) {
+  if (link.on_leave) [[unlikely]]
+    link.on_leave(now, packet);
   host ? host->receive(packet, now) : store_.release(packet.data);
-  line.pop();
+  link.pop();
 }
 
 [[gnu::flatten]] void Simulation::run_side(Side& side, Instant end) {
@@ -53,13 +53,13 @@ void Simulation::deliver(Line& line, const transport::Packet& packet, Host* host
     if (now >= end) return;
     const Source& source = side.sources[number];
     ++events_;
-    if (Line* line = source.line) {
-      line->ripen(now);
-      const transport::Packet& packet = line->front();
+    if (SimLink* link = source.link) {
+      link->release_held(now);
+      const transport::Packet& packet = link->front();
       const PlacedHost* to = find_placed(packet.to_host);
-      deliver(*line, packet, to ? to->host.get() : nullptr, now);
+      deliver(*link, packet, to ? to->host.get() : nullptr, now);
       if (to) side.events.set(to->source, to->host->next_at());
-      side.events.set(number, line->next_at());
+      side.events.set(number, link->next_at());
     } else {
       Host& host = *source.host;
       host.act(now);
@@ -68,21 +68,21 @@ void Simulation::deliver(Line& line, const transport::Packet& packet, Host* host
   }
 }
 
-/// The same for a line and the host behind it. Times stay in registers, and nothing is looked up:
-/// of the 172 instructions that the loop took for a packet and its ACK, 142 are left.
-[[gnu::flatten]] void Simulation::run_pair(Line& line, Host& host, Instant end) {
-  Instant arrives = line.next_at(), acts = host.next_at();
+/// run_side() for one link and the host behind it. Times stay in registers, and nothing is looked
+/// up: 142 instead of 172 instructions for a packet and its ACK.
+[[gnu::flatten]] void Simulation::run_pair(SimLink& link, Host& host, Instant end) {
+  Instant arrives = link.next_at(), acts = host.next_at();
   for (;;) {
-    const bool arrival = arrives <= acts;  // among equals the line, as it was added first
+    const bool arrival = arrives <= acts;  // the link first, as in run_side()
     const Instant now = arrival ? arrives : acts;
     if (now >= end) return;
     ++events_;
     if (arrival) {
-      line.ripen(now);
-      const transport::Packet& packet = line.front();
-      deliver(line, packet, packet.to_host == host.number() ? &host : find_host(packet.to_host),
+      link.release_held(now);
+      const transport::Packet& packet = link.front();
+      deliver(link, packet, packet.to_host == host.number() ? &host : find_host(packet.to_host),
               now);
-      arrives = line.next_at();
+      arrives = link.next_at();
     } else {
       host.act(now);
     }
@@ -97,13 +97,13 @@ bool Simulation::advance(Instant until) {
     if (!side.sources.empty()) first = std::min(first, side.events.next_at());
   }
   if (first == Instant::max() || first > until) return false;
-  const Duration stretch = until - first < shortest_ ? until - first + Duration{1} : shortest_;
+  const Duration step = until - first < shortest_ ? until - first + Duration{1} : shortest_;
   for (Side& side : sides_) {
     if (side.sources.empty()) continue;
-    side.pair() ? run_pair(*side.sources[0].line, *side.sources[1].host, first + stretch)
-                : run_side(side, first + stretch);
+    side.pair() ? run_pair(*side.sources[0].link, *side.sources[1].host, first + step)
+                : run_side(side, first + step);
   }
-  now_ = std::max(now_, first + stretch - Duration{1});
+  now_ = std::max(now_, first + step - Duration{1});
   return true;
 }
 

@@ -17,11 +17,11 @@ Duration microseconds(double us) noexcept {
 
 }  // namespace
 
-ReactionPoint::ReactionPoint(const DcqcnConfig& config, double line_bps) noexcept
+ReactionPoint::ReactionPoint(const DcqcnConfig& config, double link_bps) noexcept
     : config_(config),
-      line_(line_bps),
-      most_(config.rpg_max_rate_mbps > 0 ? std::min(line_bps, config.rpg_max_rate_mbps * kMega)
-                                         : line_bps),
+      line_(link_bps),
+      most_(config.rpg_max_rate_mbps > 0 ? std::min(link_bps, config.rpg_max_rate_mbps * kMega)
+                                         : link_bps),
       least_(config.rpg_min_rate_mbps * kMega),
       current_(most_),
       target_(most_) {}

@@ -1,42 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
-#include "core/time.h"
+#include "transport/packet.h"
+#include "transport/qp_config.h"
 
 namespace lw::transport {
-
-/// DCQCN's parameters by the names that the NIC's configuration tool gives them, and the values
-/// in force on the measured system.
-struct DcqcnConfig {
-  // Reaction point.
-  double rpg_time_reset_us = 300;
-  double rpg_byte_reset = 32767;  // bytes; 0: off
-  std::uint32_t rpg_threshold = 1;
-  double rpg_ai_rate_mbps = 5;
-  double rpg_hai_rate_mbps = 50;
-  std::uint32_t rpg_gd = 11;
-  double rpg_min_dec_fac_percent = 50;
-  double rpg_min_rate_mbps = 1;
-  double rpg_max_rate_mbps = 0;              // 0: the line's
-  double rate_to_set_on_first_cnp_mbps = 0;  // 0: the line's
-  double dce_tcp_g = 1019;                   // the share of alpha that is kept, in 1024ths
-  double dce_tcp_rtt_us = 1;
-  double rate_reduce_monitor_period_us = 4;
-  double initial_alpha = 1023;  // in 1024ths
-  bool clamp_tgt_rate = false;
-  bool clamp_tgt_rate_after_time_inc = true;
-  // Notification point.
-  double min_time_between_cnps_us = 4;
-};
 
 /// The reaction point of one flow: what its sender may send at. It starts at the line's rate and
 /// stays there, free of cost, until the first CNP. Time is told, in calls that never go back.
 class ReactionPoint {
  public:
-  /// line_bps > 0.
-  ReactionPoint(const DcqcnConfig& config, double line_bps) noexcept;
+  /// link_bps > 0.
+  ReactionPoint(const DcqcnConfig& config, double link_bps) noexcept;
 
   void on_cnp(Instant now) noexcept;
   /// So many bytes went out; may bring byte increases.
@@ -81,6 +59,62 @@ class NotificationPoint {
   Duration gap_;
   Instant last_;
   bool sent_ = false;
+};
+
+/// When a QP's next data packet may go, by its congestion control.
+class Pacing {
+ public:
+  explicit Pacing(const QpConfig& config) noexcept
+      : control_(config.rate_control),
+        fixed_bps_(config.rate_bps),
+        reaction_(config.dcqcn, std::max(config.rate_bps, 1.0)) {}
+
+  /// Not before this. A reduced rate may rise until then, so it is asked for again at wake().
+  [[nodiscard]] Instant ready_at(Instant now) noexcept {
+    if (!limits()) return Instant::min();
+    if (control_ == RateControl::dcqcn) reaction_.advance(now);
+    return last_ + Duration{static_cast<std::int64_t>(debt_bits_ * 1e9 / rate_bps())};
+  }
+  /// When to ask again, given that ready_at() is later than now.
+  [[nodiscard]] Instant wake(Instant ready) const noexcept {
+    return control_ == RateControl::dcqcn ? std::min(ready, reaction_.next_increase()) : ready;
+  }
+
+  /// The packet went out. What rounding to ns left open is carried over.
+  void sent(const Packet& packet, Instant now) noexcept {
+    if (!limits()) return;
+    const std::uint32_t bytes = wire_bytes(packet);
+    if (control_ == RateControl::dcqcn) reaction_.on_sent(bytes, now);
+    const double served = static_cast<double>((now - last_).count()) * rate_bps() * 1e-9;
+    // A flow that was idle has saved nothing up; one that was late by a fraction of a ns has.
+    debt_bits_ = std::max(debt_bits_ - served, -rate_bps() * 1e-9) + 8.0 * bytes;
+    last_ = now;
+  }
+  void on_cnp(Instant now) noexcept {
+    if (control_ != RateControl::dcqcn) return;
+    if (!reaction_.limiting()) {  // begins to count from here
+      last_ = now;
+      debt_bits_ = 0;
+    }
+    reaction_.on_cnp(now);
+  }
+
+  [[nodiscard]] double rate_bps() const noexcept {
+    return control_ == RateControl::dcqcn ? reaction_.rate_bps() : fixed_bps_;
+  }
+  [[nodiscard]] const ReactionPoint& reaction() const noexcept { return reaction_; }
+
+ private:
+  [[nodiscard]] bool limits() const noexcept {
+    if (control_ == RateControl::none) return false;
+    return control_ == RateControl::fixed || reaction_.limiting();
+  }
+
+  RateControl control_;
+  double fixed_bps_;
+  ReactionPoint reaction_;
+  Instant last_;
+  double debt_bits_ = 0;  // sent and not yet paid for by time since last_
 };
 
 }  // namespace lw::transport

@@ -6,7 +6,6 @@
 
 #include "transport/fifo.h"
 #include "transport/memory.h"
-#include "transport/opcode_set.h"
 #include "transport/packet.h"
 #include "transport/qp_config.h"
 #include "transport/work.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "wire/opcode.h"
@@ -42,19 +43,95 @@ static_assert(sizeof(Packet) <= 72);
 inline constexpr std::uint8_t kCnpOpcode = 0x81;
 
 /// Of each opcode: what an empty packet takes of an Ethernet line, in bytes.
-extern const std::array<std::uint16_t, 256> kLineOverhead;
+extern const std::array<std::uint16_t, 256> kWireOverhead;
 
 /// What the packet takes of an Ethernet line, in bytes: headers over IPv4, pad, ICRC, FCS,
 /// preamble and gap; 84 at least.
-inline std::uint32_t line_bytes(const Packet& packet) noexcept {
+inline std::uint32_t wire_bytes(const Packet& packet) noexcept {
   constexpr std::uint32_t kSmallest = 64 + 20;
-  return std::max(kSmallest, kLineOverhead[packet.opcode] + ((packet.payload + 3) & ~3u));
+  return std::max(kSmallest, kWireOverhead[packet.opcode] + ((packet.payload + 3) & ~3u));
 }
 
 /// Whether the packet is a request (else a response or a CNP).
 constexpr bool is_request(std::uint8_t opcode) noexcept {
   const unsigned operation = opcode & 0x1f;
   return opcode != kCnpOpcode && (operation < 13 || operation > 18);
+}
+
+/// What a packet's opcode means to a responder: found by one look-up. Eight bytes, so that a row's
+/// address is a shift.
+struct alignas(8) OpcodeMeaning {
+  wire::Operation operation{};
+  wire::Position position{};
+  bool known = false;
+  bool response = false;
+  bool immediate = false;
+  bool invalidate = false;
+  bool begins = false, ends = false;  // a message, as `position` says
+};
+
+/// A row for each value of the lower five bits, which RC, UC and UD opcodes share.
+extern const std::array<OpcodeMeaning, 32> kMeanings;
+
+inline const OpcodeMeaning& meaning_of(std::uint8_t opcode) noexcept {
+  return kMeanings[opcode & 0x1f];
+}
+
+/// The opcodes of one transport by what they say, so that making a packet searches no table.
+class OpcodeSet {
+ public:
+  explicit OpcodeSet(wire::Transport transport) noexcept;
+
+  /// Extras count on a message's last packet only. The transport must have such a packet.
+  [[nodiscard]] std::uint8_t of(wire::Operation operation, wire::Position position,
+                                bool immediate = false, bool invalidate = false) const noexcept {
+    return opcodes_[index(operation, position, immediate, invalidate)];
+  }
+
+ private:
+  static constexpr std::size_t kOperations = 12;
+  static constexpr std::size_t index(wire::Operation operation, wire::Position position,
+                                     bool immediate, bool invalidate) noexcept {
+    const auto extra = static_cast<std::size_t>(immediate ? 1 : invalidate ? 2 : 0);
+    return (static_cast<std::size_t>(operation) * 4 + static_cast<std::size_t>(position)) * 3 +
+           extra;
+  }
+  std::array<std::uint8_t, kOperations * 4 * 3> opcodes_{};
+};
+
+/// Where packet `index` of `count` stands.
+constexpr wire::Position position_of(std::uint64_t index, std::uint64_t count) noexcept {
+  if (count == 1) return wire::Position::only;
+  if (index == 0) return wire::Position::first;
+  return index + 1 == count ? wire::Position::last : wire::Position::middle;
+}
+
+constexpr bool ends_message(wire::Position position) noexcept {
+  return position == wire::Position::last || position == wire::Position::only;
+}
+constexpr bool begins_message(wire::Position position) noexcept {
+  return position == wire::Position::first || position == wire::Position::only;
+}
+
+/// max(1, ceil(length / mtu)): a message without payload is a packet too.
+constexpr std::uint32_t packets_of(std::uint64_t length, std::uint32_t mtu) noexcept {
+  if (length <= mtu) return 1;
+  // An MTU is a power of two: no division.
+  return static_cast<std::uint32_t>((length + mtu - 1) >> std::countr_zero(mtu));
+}
+
+/// End-to-end credits as an AETH's five bits hold them: 0, 1, 2, 3, 4, 6, 8, 12 ... 32768; 31
+/// stands for "not counted". (IBTA vol. 1, table 46)
+constexpr std::uint32_t credits_of(std::uint8_t code) noexcept {
+  if (code < 2) return code;
+  return (2u + (code & 1u)) << (code / 2 - 1);
+}
+
+/// The code of the most credits that are not more than `credits`.
+constexpr std::uint8_t credit_code(std::uint64_t credits) noexcept {
+  std::uint8_t code = 30;
+  while (credits_of(code) > credits) --code;
+  return code;
 }
 
 }  // namespace lw::transport

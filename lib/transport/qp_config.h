@@ -4,12 +4,35 @@
 #include <cstdint>
 
 #include "core/time.h"
-#include "transport/dcqcn.h"
 #include "transport/packet.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
 namespace lw::transport {
+
+/// DCQCN's parameters by the names that the NIC's configuration tool gives them, and the values
+/// in force on the measured system.
+struct DcqcnConfig {
+  // Reaction point.
+  double rpg_time_reset_us = 300;
+  double rpg_byte_reset = 32767;  // bytes; 0: off
+  std::uint32_t rpg_threshold = 1;
+  double rpg_ai_rate_mbps = 5;
+  double rpg_hai_rate_mbps = 50;
+  std::uint32_t rpg_gd = 11;
+  double rpg_min_dec_fac_percent = 50;
+  double rpg_min_rate_mbps = 1;
+  double rpg_max_rate_mbps = 0;              // 0: the line's
+  double rate_to_set_on_first_cnp_mbps = 0;  // 0: the line's
+  double dce_tcp_g = 1019;                   // the share of alpha that is kept, in 1024ths
+  double dce_tcp_rtt_us = 1;
+  double rate_reduce_monitor_period_us = 4;
+  double initial_alpha = 1023;  // in 1024ths
+  bool clamp_tgt_rate = false;
+  bool clamp_tgt_rate_after_time_inc = true;
+  // Notification point.
+  double min_time_between_cnps_us = 4;
+};
 
 enum class Recovery : std::uint8_t {
   go_back_n,         // what comes behind a gap is sent again

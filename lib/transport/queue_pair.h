@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "transport/datagram_responder.h"
-#include "transport/pacing.h"
-#include "transport/requester_ack.h"
-#include "transport/requester_next.h"
+#include "transport/dcqcn.h"
+#include "transport/requester_impl.h"
 #include "transport/responder.h"
 
 namespace lw::transport {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sending side of a requester: what is seldom sent.
-#include "transport/requester_next.h"
+// The parts of Requester that few packets pass through: retransmissions, READs, NAKs and timeouts.
+#include "transport/requester.h"
+
+#include <algorithm>
+
+#include "transport/requester_impl.h"
 
 namespace lw::transport {
 
@@ -45,6 +49,173 @@ void Requester::fill_fetch(Packet& packet, const Wqe& wqe, std::uint64_t index) 
   packet.swap_add = request.swap_add;
   packet.compare = request.compare;
   packet.ack_req = true;
+}
+
+using wire::AethKind;
+using wire::NakCode;
+using wire::Operation;
+
+namespace {
+
+constexpr std::uint8_t kForEver = 7;  // of an RNR retry count
+
+Status status_of(NakCode code) noexcept {
+  switch (code) {
+    case NakCode::remote_access_error:
+      return Status::remote_access_error;
+    case NakCode::remote_operational_error:
+      return Status::remote_operational_error;
+    default:
+      return Status::remote_invalid_request;
+  }
+}
+
+}  // namespace
+
+/// Not an ACK.
+void Requester::on_other(const Packet& packet, Sequence s, Instant now) {
+  const Operation operation = meaning_of(packet.opcode).operation;
+  if (operation == Operation::read_response || operation == Operation::atomic_ack) {
+    on_data(packet, s, now);
+  } else if (kind_of(packet.syndrome) == AethKind::rnr_nak) {
+    on_rnr(packet, s, now);
+  } else {
+    on_nak(packet, s, now);
+  }
+}
+
+void Requester::take_credits(const Packet& packet) noexcept {
+  const std::uint8_t code = packet.syndrome & wire::Aeth::kValue;
+  if (code == wire::Aeth::kUnlimitedCredits) return;
+  // An MSN has 24 bits; it is near the number of messages that are done.
+  const auto done = static_cast<std::uint32_t>(posted_count_ - queue_.size());
+  const auto msn_ahead = wire::Psn::distance(wire::Psn{done}, wire::Psn{packet.msn});
+  credit_limit_ = done + static_cast<std::uint32_t>(msn_ahead) + credits_of(code);
+  known_ready_ = false;
+}
+
+/// What was to be sent again has arrived after all.
+void Requester::forget_resends() {
+  for (std::size_t i = resend_.size(); i > 0; --i) {
+    const Sequence s = resend_.front();
+    resend_.pop();
+    if (s >= una_) resend_.push(s);
+  }
+  look_again();
+}
+
+/// Something newer was answered, so the answer that is missing here got lost. Said once a place:
+/// what is in flight behind it says so again. (IBTA vol. 1, 9.9.2.1.2: implied NAK)
+void Requester::lost_answer(Instant now) {
+  if (implied_at_ == una_) return;
+  implied_at_ = una_;
+  ++counters_.implied_naks;
+  go_back(now);
+}
+
+void Requester::go_back(Instant now) {
+  cursor_ = una_;
+  cursor_wqe_ = 0;
+  resend_.clear();
+  look_again();
+  timed_at_ = kNever;  // a packet sent twice measures nothing
+  retry_at_ = timer_.from(now);
+}
+
+void Requester::on_nak(const Packet& packet, Sequence s, Instant now) {
+  const auto code = static_cast<NakCode>(packet.syndrome & wire::Aeth::kValue);
+  if (code != NakCode::psn_sequence_error) {
+    if (acknowledge(s, now)) return fail(status_of(code), now);
+    return lost_answer(now);
+  }
+  ++counters_.sequence_naks;
+  if (config_.recovery == Recovery::selective_repeat) return resend_one(s);
+  if (!acknowledge(s, now)) return lost_answer(now);
+  if (retries_left_ == 0) return fail(Status::retry_exceeded, now);
+  --retries_left_;
+  go_back(now);
+}
+
+/// Selective repeat: this one is missing, which says nothing of those before it. A lost READ
+/// request is missed once for each PSN of its response; the first one stands for all.
+void Requester::resend_one(Sequence s) {
+  const Wqe& wqe = wqe_at(s);
+  if (wqe.fetches && s != wqe.first) return;
+  timed_at_ = kNever;
+  resend_.push(s);
+  look_again();
+}
+
+void Requester::on_rnr(const Packet& packet, Sequence s, Instant now) {
+  if (!acknowledge(s, now)) return lost_answer(now);
+  if (rnr_until_ != kNever) return;  // the same one twice
+  ++counters_.rnr_naks;
+  if (rnr_left_ == 0) return fail(Status::rnr_retry_exceeded, now);
+  if (rnr_left_ != kForEver) --rnr_left_;
+  go_back(now);
+  retry_at_ = kNever;
+  rnr_until_ = now + wire::rnr_timer(packet.syndrome & wire::Aeth::kValue);
+  look_again();
+}
+
+void Requester::on_data(const Packet& packet, Sequence s, Instant now) {
+  if (!acknowledge(s, now)) return lost_answer(now);
+  if (!take_data(packet, s)) {
+    ++counters_.bad_answers;
+    return;
+  }
+  una_ = s + 1;
+  if (una_ == queue_.front().end()) complete(Status::success, now, packet.swap_add);
+  progressed(now);
+}
+
+/// Stores an answer that is the very next one; false when it doesn't fit what was asked for.
+bool Requester::take_data(const Packet& packet, Sequence s) noexcept {
+  const Wqe& wqe = queue_.front();
+  if (!wqe.fetches) return false;
+  const WorkRequest& request = wqe.request;
+  if (request.operation != Operation::read_request) {
+    if (meaning_of(packet.opcode).operation != Operation::atomic_ack) return false;
+    memory_.store(request.local_va, packet.swap_add);
+    return true;
+  }
+  const std::uint64_t offset = (s - wqe.first) * config_.mtu;
+  const std::uint64_t expected = std::min<std::uint64_t>(config_.mtu, request.length - offset);
+  if (meaning_of(packet.opcode).operation != Operation::read_response ||
+      packet.payload != expected) {
+    return false;
+  }
+  memory_.store(request.local_va + offset, packet.data, packet.payload, store_);
+  return true;
+}
+
+void Requester::expire(Instant now) {
+  if (rnr_until_ <= now) {
+    rnr_until_ = kNever;
+    look_again();
+    retry_at_ = timer_.from(now);
+  }
+  if (retry_at_ > now) return;
+  ++counters_.timeouts;
+  if (retries_left_ == 0) return fail(Status::retry_exceeded, now);
+  --retries_left_;
+  timer_.expired();
+  const bool selective = config_.recovery == Recovery::selective_repeat && !queue_.front().fetches;
+  if (!selective) return go_back(now);
+  timed_at_ = kNever;
+  resend_.clear();
+  resend_.push(una_);
+  look_again();
+  retry_at_ = timer_.from(now);
+}
+
+/// The oldest request breaks the QP, the rest is flushed.
+void Requester::fail(Status status, Instant now) {
+  broken_ = true;
+  retry_at_ = rnr_until_ = kNever;
+  look_again();
+  complete(status, now);
+  while (!queue_.empty()) complete(Status::flushed, now);
 }
 
 }  // namespace lw::transport

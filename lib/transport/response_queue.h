@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+
 #include "transport/fifo.h"
 #include "transport/memory.h"
-#include "transport/opcode_set.h"
 #include "transport/packet.h"
 #include "transport/qp_config.h"
 #include "wire/aeth.h"
@@ -70,8 +71,27 @@ class ResponseQueue {
     return config_.coalesce_acks && waiting.kind == Kind::acknowledge && is_ack(syndrome) &&
            is_ack(waiting.syndrome);
   }
-  void fill_data(Packet& packet, Item& item);
-  void fill_read(Packet& packet, Item& item);
+  /// Fills in what a READ response or an atomic ACK has beyond an ACK.
+  [[gnu::noinline]] void fill_data(Packet& packet, Item& item) {
+    if (item.kind == Kind::read) {
+      fill_read(packet, item);
+      if (item.sent == packets_of(item.length, config_.mtu)) items_.pop();
+    } else {
+      packet.opcode = opcodes_.of(wire::Operation::atomic_ack, wire::Position::only);
+      packet.swap_add = item.value;
+      items_.pop();
+    }
+  }
+
+  void fill_read(Packet& packet, Item& item) {
+    const wire::Position position = position_of(item.sent, packets_of(item.length, config_.mtu));
+    const std::uint64_t offset = std::uint64_t{item.sent} * config_.mtu;
+    packet.opcode = opcodes_.of(wire::Operation::read_response, position);
+    packet.payload =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.mtu, item.length - offset));
+    packet.data = memory_.snapshot(item.value + offset, packet.payload, store_);
+    ++item.sent;
+  }
 
   QpConfig config_;
   OpcodeSet opcodes_;
@@ -80,5 +100,23 @@ class ResponseQueue {
   PayloadStore& store_;
   Fifo<Item> items_;
 };
+
+inline void ResponseQueue::read(wire::Psn psn, std::uint64_t va, std::uint32_t length,
+                                std::uint32_t msn) {
+  items_.push({.kind = Kind::read,
+               .syndrome = wire::Aeth::kUnlimitedCredits,
+               .psn = psn,
+               .msn = msn,
+               .value = va,
+               .length = length});
+}
+
+inline void ResponseQueue::atomic(wire::Psn psn, std::uint64_t original, std::uint32_t msn) {
+  items_.push({.kind = Kind::atomic,
+               .syndrome = wire::Aeth::kUnlimitedCredits,
+               .psn = psn,
+               .msn = msn,
+               .value = original});
+}
 
 }  // namespace lw::transport

@@ -27,12 +27,12 @@ void transport_over_380_km(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(packets));
 }
 
-/// Packets enter a line and leave it, an ACK comes back for each: no QP, no NIC.
+/// Packets enter a link and leave it, an ACK comes back for each: no QP, no NIC.
 void bare_events_over_380_km(benchmark::State& state) {
   constexpr std::int64_t kPacketPs = 335'520;
   transport::PayloadStore store;
-  Line there({.delay = kOneWay, .mishaps = {}, .rules = {}}, store);
-  Line back({.delay = kOneWay, .mishaps = {}, .rules = {}}, store);
+  SimLink there({.delay = kOneWay, .rules = {}}, store);
+  SimLink back({.delay = kOneWay, .rules = {}}, store);
   EventQueue events;
   const std::uint32_t sender = events.add(), arrival = events.add(), answer = events.add();
   transport::Packet packet;
@@ -59,8 +59,8 @@ void bare_events_over_380_km(benchmark::State& state) {
   state.SetItemsProcessed(packets);
 }
 
-/// 1,000 QPs on ten hosts send to one through a queue that RED marks, under DCQCN: lib/path decides
-/// on every packet.
+/// 1,000 QPs on ten hosts send to one through a queue that RED marks, under DCQCN: lib/emulator
+/// decides on each packet.
 void incast_of_1000_qps(benchmark::State& state) {
   IncastConfig config{.senders = 10, .perf = long_path(16384)};
   config.perf.iterations = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,12 +15,47 @@ namespace lw::test {
 inline constexpr std::uint64_t kLabVa = 0x10000;
 inline constexpr std::uint32_t kLabKey = 0xabc;
 
+/// What happens to the packets of one direction: at random, probabilities in [0, 1], or to single
+/// packets.
+struct Faults {
+  double loss = 0, corruption = 0, duplication = 0, reordering = 0;
+  Duration reorder_delay{};  // by which a reordered packet is late
+  std::uint64_t seed = 1;
+  std::vector<emulator::EventConfig> events = {};
+
+  /// The emulator's rules that do this; null when nothing happens.
+  [[nodiscard]] std::shared_ptr<const sim::PathRules> rules(const char* name) const {
+    if (loss + corruption + duplication + reordering == 0 && events.empty()) return nullptr;
+    emulator::RuleConfig rule{.name = name, .match = emulator::Match::rocev2, .loss = loss};
+    if (corruption > 0) rule.corrupt = {.probability = corruption};
+    if (duplication > 0) rule.duplicate = {.probability = duplication};
+    if (reordering > 0) rule.reorder = {.fraction = reordering, .by = reorder_delay};
+    return std::make_shared<sim::PathRules>(
+        sim::PathRules{.seed = 1, .rules = {rule}, .events = events});
+  }
+};
+
+/// An event: the `nth` packet of this kind to this QP with this PSN, from 1.
+inline emulator::EventConfig packet_event(std::uint32_t dest_qpn, std::uint32_t psn,
+                                          emulator::PacketKind kind, emulator::EventAction action,
+                                          std::uint32_t nth = 1) {
+  emulator::EventConfig event;
+  event.name = fmt::format("{} {} {}", name_of(kind), psn, nth);
+  event.qpn = dest_qpn;
+  event.on = kind;
+  event.psn_from = emulator::PsnFrom::absolute;
+  event.psn = psn;
+  event.occurrence = nth;
+  event.action = action;
+  return event;
+}
+
 /// One client and one server with real memory and a short path between them, and a log of all
 /// that crosses it.
 struct LabConfig {
   transport::QpConfig qp;
   sim::NicConfig nic = {.rate_bps = 10e9, .latency = Duration{0}};
-  sim::MishapConfig there, back;
+  Faults there, back;
   Duration delay{10'000};
   std::uint64_t memory = 1 << 16;
   std::uint32_t qps = 1;
@@ -42,16 +77,19 @@ inline std::string packet_line(Instant at, const char* arrow, const transport::P
   return text + (packet.ack_req ? " AckReq" : "") + "\n";
 }
 
-class Lab : public sim::Application {
+class Lab : public transport::Application {
  public:
   explicit Lab(LabConfig config) {
-    config.there.name = "there";
-    config.back.name = "back";
-    auto& there =
-        simulation.add_line(emulator::Direction::west_to_east,
-                            {.delay = config.delay, .mishaps = config.there, .rules = {}});
-    auto& back = simulation.add_line(emulator::Direction::east_to_west,
-                                     {.delay = config.delay, .mishaps = config.back, .rules = {}});
+    auto& there = simulation.add_link(emulator::Direction::west_to_east,
+                                      {.delay = config.delay,
+                                       .rules = config.there.rules("there"),
+                                       .direction = emulator::Direction::west_to_east,
+                                       .seed = config.there.seed});
+    auto& back = simulation.add_link(emulator::Direction::east_to_west,
+                                     {.delay = config.delay,
+                                      .rules = config.back.rules("back"),
+                                      .direction = emulator::Direction::east_to_west,
+                                      .seed = config.back.seed});
     client = &simulation.add_host(config.nic, memory(config), there);
     server = &simulation.add_host(config.nic, memory(config), back);
     for (std::uint32_t i = 0; i < config.qps; ++i) add_pair(config, i);
@@ -59,12 +97,12 @@ class Lab : public sim::Application {
     server->run(*this);
   }
 
-  /// Keeps a line of text for each packet that enters a line, and for each completion.
+  /// Logs each packet that enters a link and each completion, a line of text each.
   void keep_log() {
-    simulation.line(0).on_enter = [this](Instant at, const transport::Packet& packet) {
+    simulation.link(0).on_enter = [this](Instant at, const transport::Packet& packet) {
       log.push_back({at, packet_line(at, "->", packet)});
     };
-    simulation.line(1).on_enter = [this](Instant at, const transport::Packet& packet) {
+    simulation.link(1).on_enter = [this](Instant at, const transport::Packet& packet) {
       log.push_back({at, packet_line(at, "<-", packet)});
     };
     logging_ = true;
@@ -84,8 +122,8 @@ class Lab : public sim::Application {
     return simulation.run_to_rest(simulation.now() + longest);
   }
 
-  void on_completion(sim::Host& host, std::uint32_t qp, const transport::Completion& done,
-                     Instant now) override {
+  void on_completion(transport::QpSet& host, std::uint32_t /*qp*/,
+                     const transport::Completion& done, Instant now) override {
     if (logging_) {
       const std::string imm =
           done.arrival && done.immediate ? fmt::format(" imm {}", done.word) : "";
@@ -96,14 +134,12 @@ class Lab : public sim::Application {
                                       name_of(done.status), done.length, imm)});
     }
     (done.arrival ? arrivals : completions).push_back(done);
-    if (react) react(host, qp, done, now);
   }
 
   sim::Simulation simulation;
   sim::Host* client = nullptr;
   sim::Host* server = nullptr;
   std::vector<transport::Completion> completions, arrivals;
-  std::function<void(sim::Host&, std::uint32_t, const transport::Completion&, Instant)> react;
 
   struct Entry {
     Instant at;

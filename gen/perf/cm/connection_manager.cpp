@@ -290,7 +290,7 @@ void PassiveSide::sweep(Instant now) {
   swept_ = now;
   for (auto served = connections_.begin(); served != connections_.end();) {
     const auto next = std::next(served);
-    if (now - endpoint_.find(served->second.qpn)->heard() > config_.gone) close(served, true);
+    if (now - endpoint_.find(served->second.qpn)->last_heard() > config_.gone) close(served, true);
     served = next;
   }
 }

@@ -90,6 +90,10 @@ Result<void> take_profile(const std::string& file, sim::PerfConfig& config) {
   config.path.way_back = nominal_delay(*profile, emulator::Direction::east_to_west);
   config.path.rate_bps = slowest_link(*profile, *rules, config.nic.rate_bps);
   if (rules->plain()) return {};
+  for (const emulator::RuleConfig& rule : rules->rules) {
+    if (config.path.loss > 0 && !std::holds_alternative<double>(rule.loss))
+      return fail(fmt::format("--loss: the rule `{}` of {} has a loss model", rule.name, file));
+  }
   config.path.rules = std::move(rules);
   for (const auto way : {emulator::Direction::west_to_east, emulator::Direction::east_to_west})
     if (config.nic.latency <= Duration{} && config.path.rules->least_delay(way) <= Duration{})
@@ -135,13 +139,13 @@ void add_run_options(app::Options& list, PerfOptions& options) {
            "needs");
   list.add("--duration", app::parsed(parse_duration, options.config.duration), "TIME",
            "length of a bw run, in place of -n");
-  list.add("--seed", app::number(options.config.path.mishaps.seed), "N", "random seed");
+  list.add("--seed", app::number(options.config.path.seed), "N", "random seed");
   add_recovery_options(list, options);
   add_congestion_options(list, options.config.qp);
 }
 
 bool by_chance(const sim::PerfConfig& config) noexcept {
-  return config.path.mishaps.loss > 0 || config.path.mishaps.marking > 0 ||
+  return config.path.loss > 0 || config.path.marking > 0 ||
          (config.path.rules && config.path.rules->by_chance());
 }
 
@@ -170,8 +174,8 @@ Result<void> apply_pattern(const PerfOptions& options, sim::PerfConfig& config) 
 Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) {
   sim::PerfConfig config = options.config;
   config.immediate = options.immediate;
-  config.path.mishaps.loss = options.loss.value_or(0);
-  config.path.mishaps.marking = options.mark.value_or(0);
+  config.path.loss = options.loss.value_or(0);
+  config.path.marking = options.mark.value_or(0);
   config.qp.timeout = static_cast<std::uint8_t>(options.timeout);
   config.qp.retry_count = static_cast<std::uint8_t>(options.retries);
   if (options.selective) config.qp.recovery = transport::Recovery::selective_repeat;

@@ -19,8 +19,8 @@ void PerfCapture::attach(sim::Simulation& simulation) {
     const CapturePoint point = points_[i];
     const bool there = point == CapturePoint::client_out || point == CapturePoint::server_in;
     const bool out = point == CapturePoint::client_out || point == CapturePoint::server_out;
-    sim::Line& line = simulation.line(there ? 0 : 1);
-    (out ? line.on_enter : line.on_leave) = [this, i](Instant at, const transport::Packet& packet) {
+    sim::SimLink& link = simulation.link(there ? 0 : 1);
+    (out ? link.on_enter : link.on_leave) = [this, i](Instant at, const transport::Packet& packet) {
       keep(at, i, packet);
     };
   }

@@ -24,8 +24,8 @@ Result<PerfSeries> PerfSeries::open(const std::string& path) {
 
 void PerfSeries::attach(sim::Simulation& simulation, std::uint32_t qps) {
   if (!kept()) return;
-  auto others = simulation.line(0).on_enter;
-  simulation.line(0).on_enter = [this, &simulation, qps, others](Instant at,
+  auto others = simulation.link(0).on_enter;
+  simulation.link(0).on_enter = [this, &simulation, qps, others](Instant at,
                                                                  const transport::Packet& packet) {
     if (others) others(at, packet);
     if (!due(at)) return;

@@ -8,7 +8,7 @@
 
 #include "core/quantity.h"
 #include "report/json_line.h"
-#include "transport/opcode_set.h"
+#include "transport/packet.h"
 
 namespace lw::gen {
 namespace {
@@ -32,7 +32,7 @@ double line_bytes(const sim::PerfConfig& config) noexcept {
     packet.opcode = opcodes.of(operation, position, config.immediate && ends);
     packet.payload = ends ? config.size - index * config.qp.mtu : config.qp.mtu;
     if (operation == Operation::fetch_add) packet.payload = 0;
-    return static_cast<double>(transport::line_bytes(packet));
+    return static_cast<double>(transport::wire_bytes(packet));
   };
   if (packets == 1) return bytes_at(0);
   // All between the ends are alike; the ends may carry extension headers.

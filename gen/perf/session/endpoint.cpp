@@ -23,8 +23,8 @@ bool is_management(const roce::Frame& frame) noexcept {
          frame.deth->q_key.get() == wire::kQKeyGeneralServices;
 }
 
-/// What congestion control let go while the thread was elsewhere is made up for, but not more than
-/// this, and never so much that a retransmission timer, started late, would be over already.
+/// How far back in time a paced packet may count as sent, to make up for a thread that slept: never
+/// so far that a retransmission timer, started late, would expire at once.
 Duration catch_up_of(const transport::QpConfig& config) noexcept {
   constexpr Duration kMost = std::chrono::milliseconds(10);
   if (config.adaptive_retransmission) return {};
@@ -32,7 +32,7 @@ Duration catch_up_of(const transport::QpConfig& config) noexcept {
                              : std::min(kMost, transport::transport_timeout(config.timeout) / 4);
 }
 
-/// Whether such a QP takes this packet: those of its transport, UD with its key, and CNPs.
+/// Whether the QP accepts the frame: its transport (UD: its Q_Key too), or a CNP.
 bool is_for(const transport::QpConfig& qp, const roce::Frame& frame) noexcept {
   if (frame.bth->opcode.get() == transport::kCnpOpcode) return true;
   if (frame.info->transport != qp.transport) return false;
@@ -41,21 +41,28 @@ bool is_for(const transport::QpConfig& qp, const roce::Frame& frame) noexcept {
 
 }  // namespace
 
-Connection::Connection(const transport::QpConfig& config, std::uint64_t region,
-                       const OwnAddress& own, const OwnAddress& peer,
+Connection::Connection(transport::QpSet& qps, const transport::QpConfig& config,
+                       std::uint64_t region, const OwnAddress& own, const OwnAddress& peer,
                        transport::PayloadStore& store)
-    : memory_(transport::Memory::Kind::real, MemoryLayout::va_of(config.qpn), region,
+    : qps_(qps),
+      memory_(transport::Memory::Kind::real, MemoryLayout::va_of(config.qpn), region,
               MemoryLayout::r_key_of(config.qpn)),
       pair_(config, memory_, store),
+      index_(qps.attach(pair_)),
       peer_(peer),
       fields_(fields_between(own, peer)),
-      heard_(nic::now()),
+      last_heard_(nic::now()),
       catch_up_(catch_up_of(config)) {
   fields_.source_port =
       wire::flow_label_to_source_port(wire::flow_label_of_qps(config.qpn, config.dest_qpn));
 }
 
-Endpoint::Endpoint(FramePort& port, IdleMode idle) : port_(port), idle_(idle) {
+/// Packets that a connection sends in a row, and that all send in one poll().
+constexpr std::uint32_t kBurstOfOne = 16;
+constexpr std::size_t kBurst = 64;
+
+Endpoint::Endpoint(FramePort& port, IdleMode idle)
+    : QpScheduler(kBurstOfOne), port_(port), idle_mode_(idle) {
   prctl(PR_SET_TIMERSLACK, 1UL);
 }
 
@@ -63,7 +70,9 @@ std::uint32_t Endpoint::reserve_qpn() noexcept { return ++last_qpn_; }
 
 Connection& Endpoint::add(const transport::QpConfig& config, std::uint64_t region,
                           const OwnAddress& peer) {
-  auto made = std::make_unique<Connection>(config, region, port_.own(), peer, store_);
+  auto made = std::make_unique<Connection>(*this, config, region, port_.own(), peer, store_);
+  by_index_.resize(qps());
+  by_index_[made->index_] = made.get();
   return *(connections_[config.qpn] = std::move(made));
 }
 
@@ -86,21 +95,23 @@ void Endpoint::send_management(wire::Bytes mad, const OwnAddress& peer) {
 
 Result<bool> Endpoint::poll() {
   const Instant now = nic::now();
-  const auto received = port_.receive([&](const roce::Frame& frame) { take(frame, now); });
+  const auto received = port_.receive([&](const roce::Frame& frame) { receive(frame, now); });
   if (!received) return std::unexpected(received.error());
-  expire(now);
-  const std::size_t sent = send(now);
+  run_timers(now);
+  may_send_ = kBurst;
+  transmit(now);
+  const std::size_t sent = kBurst - std::exchange(may_send_, 0);
   if (auto flushed = port_.flush(); !flushed) return std::unexpected(flushed.error());
   if (*received == 0 && sent == 0) {
-    rest(now);
+    idle(now);
     return false;
   }
-  moved_ = now;
-  empty_turns_ = 0;
+  last_active_ = now;
+  empty_polls_ = 0;
   return true;
 }
 
-void Endpoint::take(const roce::Frame& frame, Instant now) {
+void Endpoint::receive(const roce::Frame& frame, Instant now) {
   if (is_management(frame)) {
     if (on_management) on_management(frame);
     return;
@@ -114,87 +125,50 @@ void Endpoint::take(const roce::Frame& frame, Instant now) {
     packet.data = store_.take();
     std::ranges::copy(frame.payload, store_.bytes(packet.data, packet.payload).begin());
   }
-  connection->heard_ = now;
-  connection->pair_.receive(packet, now);
+  connection->last_heard_ = now;
+  deliver(connection->index_, packet, now, false);
   store_.release(packet.data);
-  tell(*connection);
 }
 
-void Endpoint::tell(Connection& connection) {
-  for (auto* queue : {&connection.pair_.completions(), &connection.pair_.arrivals()}) {
-    while (!queue->empty()) {
-      const transport::Completion done = queue->front();
-      queue->pop();
-      if (connection.application_) connection.application_->on_completion(connection, done);
-    }
-  }
-}
-
-void Endpoint::expire(Instant now) {
-  for (const auto& [qpn, connection] : connections_) {
-    if (connection->pair_.deadline() > now) continue;
-    connection->pair_.expire(now);
-    tell(*connection);
-  }
-}
-
-/// Connections take turns; where a burst ends, the next one begins.
-std::size_t Endpoint::send(Instant now) {
-  constexpr std::size_t kMost = 64, kMostOfOne = 16;
-  std::size_t sent = 0;
-  auto next = connections_.lower_bound(turn_of_);
-  for (std::size_t i = 0; i < connections_.size() && sent < kMost; ++i) {
-    if (next == connections_.end()) next = connections_.begin();
-    sent += send_from(*next->second, now, std::min(kMostOfOne, kMost - sent));
-    ++next;
-  }
-  turn_of_ = next == connections_.end() ? 0 : next->first;
-  return sent;
-}
-
-std::size_t Endpoint::send_from(Connection& connection, Instant now, std::size_t most) {
-  static constexpr wire::CnpReserved kCnp;
-  std::size_t sent = 0;
-  for (; sent < most; ++sent) {
-    Packet packet;
-    if (!next_of(connection, now, packet)) break;
-    transport::put_packet(packet, connection.fields_);
-    if (packet.data != 0) {
-      port_.send(connection.fields_, store_.bytes(packet.data, packet.payload));
-      store_.release(packet.data);
-    } else {
-      port_.send(connection.fields_, wire::Bytes(kCnp.zeros).first(packet.payload));
-    }
-  }
-  if (!connection.pair_.completions().empty()) tell(connection);
-  return sent;
-}
-
-/// The connection's next packet, if one may go. One that congestion control held back is taken as
-/// of the moment when it might go, not as of the one when a thread that naps gets to look: or else
-/// a flow would lose by each nap what it missed, and DCQCN its increases in between.
-bool Endpoint::next_of(Connection& connection, Instant now, Packet& packet) {
+/// A packet that congestion control held back counts as sent when it might go, not when a thread
+/// that sleeps gets to look. Otherwise each sleep would cost a flow packets, and DCQCN increases.
+bool Endpoint::next_packet(std::uint32_t qp, transport::QueuePair& pair, Instant now,
+                           Packet& packet) {
+  Connection& connection = *by_index_[qp];
   for (;;) {
     const Instant at = std::clamp(connection.paced_until_, now - connection.catch_up_, now);
-    if (connection.pair_.next(at, packet)) {
+    if (pair.next(at, packet)) {
       connection.paced_until_ = at < now ? at : transport::kNever;
       return true;
     }
-    connection.paced_until_ = connection.pair_.paced_until();
+    connection.paced_until_ = pair.paced_until();
     if (connection.paced_until_ > now) return false;
   }
 }
 
-/// Two endpoints and a box between them share as few as two cores, maybe with others. Who naps and
-/// is woken runs soon, tens of us late in a guest; who yields is back at once where the others
-/// yield, too, and after a whole time slice where they don't (measured: 2 ms on either side).
-void Endpoint::rest(Instant now) noexcept {
-  constexpr std::uint32_t kTimeout = 64;  // turns: some microseconds
+void Endpoint::put_on_link(std::uint32_t qp, Draft& draft, Instant /*now*/) {
+  static constexpr wire::CnpReserved kCnp;
+  const Packet& packet = draft.packet;
+  roce::FrameFields& fields = by_index_[qp]->fields_;
+  transport::put_packet(packet, fields);
+  --may_send_;
+  if (packet.data == 0) {
+    return port_.send(fields, wire::Bytes(kCnp.zeros).first(packet.payload));
+  }
+  port_.send(fields, store_.bytes(packet.data, packet.payload));
+  store_.release(packet.data);
+}
+
+/// Two endpoints and an impairer between them share as few as two cores, maybe with others. A
+/// thread that sleeps wakes soon, tens of us late in a guest. A thread that yields is back at once
+/// if the others yield too, and otherwise after a whole time slice (measured: 2 ms on either side).
+void Endpoint::idle(Instant now) noexcept {
+  constexpr std::uint32_t kSpinPolls = 64;  // some microseconds
   constexpr Duration kAwake = std::chrono::milliseconds(500);
   constexpr timespec kNap{0, 10'000}, kSleep{0, 200'000};
-  if (idle_ == IdleMode::yield) sched_yield();
-  if (idle_ != IdleMode::adaptive || ++empty_turns_ < kTimeout) return;
-  const timespec& time = now - moved_ < kAwake ? kNap : kSleep;
+  if (idle_mode_ == IdleMode::yield) sched_yield();
+  if (idle_mode_ != IdleMode::adaptive || ++empty_polls_ < kSpinPolls) return;
+  const timespec& time = now - last_active_ < kAwake ? kNap : kSleep;
   nanosleep(&time, nullptr);
 }
 

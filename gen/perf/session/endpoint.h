@@ -6,64 +6,69 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "core/idle_mode.h"
 #include "gen/perf/session/frame_port.h"
 #include "gen/perf/session/session_params.h"
-#include "transport/queue_pair.h"
+#include "transport/qp_scheduler.h"
 
 namespace lw::gen {
 
-class Connection;
 class Ports;
 struct EndpointOptions;
 
-/// What runs on a connection: told of each completion and arrival, and may post more from there.
-class Application {
- public:
-  virtual ~Application() = default;
-  virtual void on_completion(Connection& connection, const transport::Completion& done) = 0;
-};
-
-/// One end of a connection: a QP, a region of real memory of its own, and what all its
-/// frames have alike.
+/// One end of a connection: a QP, its own region of real memory, and the fields that all its frames
+/// have in common.
 class Connection {
  public:
-  /// `store` outlives it. The region begins at MemoryLayout::va_of(config.qpn).
-  Connection(const transport::QpConfig& config, std::uint64_t region, const OwnAddress& own,
-             const OwnAddress& peer, transport::PayloadStore& store);
+  /// Attaches the QP to `qps` and detaches it at the end. `qps` and `store` outlive it. The region
+  /// of `region` bytes begins at MemoryLayout::va_of(config.qpn).
+  Connection(transport::QpSet& qps, const transport::QpConfig& config, std::uint64_t region,
+             const OwnAddress& own, const OwnAddress& peer, transport::PayloadStore& store);
+  ~Connection() { qps_.detach(index_); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  /// Queues a work request. False: the send queue is full.
+  bool post(const transport::WorkRequest& request, Instant now) {
+    return qps_.post(index_, request, now);
+  }
+  void post(const transport::Receive& receive) { pair_.post(receive); }
+  /// Runs an application on the QP.
+  void run(transport::Application& application) noexcept { qps_.run(index_, application); }
 
   [[nodiscard]] transport::Memory& memory() noexcept { return memory_; }
-  [[nodiscard]] transport::QueuePair& pair() noexcept { return pair_; }
   [[nodiscard]] const transport::QueuePair& pair() const noexcept { return pair_; }
   [[nodiscard]] const OwnAddress& peer() const noexcept { return peer_; }
   [[nodiscard]] std::uint32_t qpn() const noexcept { return pair_.config().qpn; }
-  /// When a packet came last; when the connection was made, before the first.
-  [[nodiscard]] Instant heard() const noexcept { return heard_; }
-  void run(Application& application) noexcept { application_ = &application; }
+  /// When the last packet arrived; before the first, when the connection was made.
+  [[nodiscard]] Instant last_heard() const noexcept { return last_heard_; }
 
  private:
   friend class Endpoint;
+  transport::QpSet& qps_;
   transport::Memory memory_;
   transport::QueuePair pair_;
+  std::uint32_t index_;  // of the QP among qps_
   OwnAddress peer_;
   roce::FrameFields fields_;
-  Application* application_ = nullptr;
-  Instant heard_;
-  Duration catch_up_;  // how far back next_of() may go
+  Instant last_heard_;
+  Duration catch_up_;  // how far back in time next_packet() may go
   Instant paced_until_ = transport::kNever;
 };
 
-/// RDMA connections over one port, in real time: what lib/sim's hosts are in virtual time. One
-/// thread; `port` outlives it.
-class Endpoint {
+/// RDMA connections over one port: drives a QP scheduler in real time, as sim::Host does in virtual
+/// time. One thread; `port` outlives it.
+class Endpoint final : public transport::QpScheduler<Endpoint> {
  public:
-  /// `idle` is what it does where nothing moves. The kernel wakes the calling thread on time.
+  /// `idle`: what poll() does when there is nothing to do. Sets the calling thread's timer slack to
+  /// 1 ns, so that the kernel wakes it on time.
   Endpoint(FramePort& port, IdleMode idle);
 
-  /// A QP number that no other connection of this process has had, from 0x11 on.
+  /// Returns a QP number that no other connection of this process has had, from 0x11.
   std::uint32_t reserve_qpn() noexcept;
-  /// config.qpn is a reserved one. The reference is good until remove().
+  /// Adds a connection; config.qpn is a reserved one. The reference is valid until remove().
   Connection& add(const transport::QpConfig& config, std::uint64_t region, const OwnAddress& peer);
   void remove(std::uint32_t qpn);
   [[nodiscard]] Connection* find(std::uint32_t qpn) noexcept;
@@ -73,30 +78,39 @@ class Endpoint {
   std::function<void(const roce::Frame&)> on_management;
   void send_management(wire::Bytes mad, const OwnAddress& peer);
 
-  /// Once round: receives a burst, expires timers, sends what may go, a burst at most; then rests
-  /// if nothing moved. Whether anything did. Errors: the port's copy's.
+  /// Receives a burst, runs timers, sends at most a burst; idles if there was nothing to do.
+  /// Returns whether there was. Errors: the capture file's.
   Result<bool> poll();
 
   [[nodiscard]] const FramePort& port() const noexcept { return port_; }
 
  private:
-  void take(const roce::Frame& frame, Instant now);
-  void tell(Connection& connection);
-  void expire(Instant now);
-  std::size_t send(Instant now);
-  std::size_t send_from(Connection& connection, Instant now, std::size_t most);
-  static bool next_of(Connection& connection, Instant now, transport::Packet& packet);
-  void rest(Instant now) noexcept;
+  friend class transport::QpScheduler<Endpoint>;
+  struct Draft {
+    transport::Packet packet;
+  };
+
+  // The scheduler's driver. A burst's worth of packets may be sent in each poll().
+  [[nodiscard]] bool port_free(Instant /*now*/) const noexcept { return may_send_ > 0; }
+  Draft& draft() noexcept { return draft_; }
+  bool next_packet(std::uint32_t qp, transport::QueuePair& pair, Instant now,
+                   transport::Packet& packet);
+  void put_on_link(std::uint32_t qp, Draft& draft, Instant now);
+
+  void receive(const roce::Frame& frame, Instant now);
+  void idle(Instant now) noexcept;
 
   FramePort& port_;
   transport::PayloadStore store_;
+  std::vector<Connection*> by_index_;                                 // by index of the QP
   std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;  // by QP number
   std::uint32_t last_qpn_ = 0x10;
-  std::uint32_t turn_of_ = 0;  // the QP number that sends first
   std::uint32_t mad_psn_ = 0;
-  IdleMode idle_;
-  std::uint32_t empty_turns_ = 0;
-  Instant moved_;
+  std::size_t may_send_ = 0;  // packets that this poll() may still send
+  Draft draft_;
+  IdleMode idle_mode_;
+  std::uint32_t empty_polls_ = 0;
+  Instant last_active_;
 };
 
 /// An endpoint with the port and the capture file that it uses. Opens and closes them in order.

@@ -26,11 +26,10 @@ Service::Service(Connection& connection, const SessionParams& params)
 }
 
 /// A SEND's number is also its receive's, so it finds its slot.
-void Service::post_receive(std::uint64_t number) {
-  connection_.pair().post(layout_.receive(number));
-}
+void Service::post_receive(std::uint64_t number) { connection_.post(layout_.receive(number)); }
 
-void Service::on_completion(Connection& /*connection*/, const Completion& done) {
+void Service::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/, const Completion& done,
+                            Instant /*now*/) {
   if (!done.arrival) return;  // an echo's: the client sees whether it came
   check(done);
   if (done.operation == Operation::send || done.immediate) post_receive(done.id + params_.depth);
@@ -65,13 +64,13 @@ bool Service::is_some(const Completion& arrival) {
 void Service::echo() {
   sent_pattern_.number(connection_.memory().bytes(layout_.outbox(arrived_), params_.size),
                        arrived_);
-  connection_.pair().post({.operation = params_.operation,
-                           .immediate = params_.immediate,
-                           .length = params_.size,
-                           .local_va = layout_.outbox(arrived_),
-                           .remote_va = params_.va,
-                           .r_key = params_.r_key},
-                          nic::now());
+  connection_.post({.operation = params_.operation,
+                    .immediate = params_.immediate,
+                    .length = params_.size,
+                    .local_va = layout_.outbox(arrived_),
+                    .remote_va = params_.va,
+                    .r_key = params_.r_key},
+                   nic::now());
 }
 
 ServerStats Service::stats() const noexcept {

@@ -8,12 +8,13 @@ namespace lw::gen {
 
 /// The responder's part on one connection: memory filled for READs, receives for SENDs, every
 /// message that arrives looked at byte by byte, and answered where the params say echo.
-class Service : public Application {
+class Service : public transport::Application {
  public:
   /// `connection` is fresh, with MemoryLayout::region(params) of memory, and outlives the service.
   Service(Connection& connection, const SessionParams& params);
 
-  void on_completion(Connection& connection, const transport::Completion& done) override;
+  void on_completion(transport::QpSet& qps, std::uint32_t qp, const transport::Completion& done,
+                     Instant now) override;
 
   [[nodiscard]] ServerStats stats() const noexcept;
   [[nodiscard]] const SessionParams& params() const noexcept { return params_; }

@@ -36,18 +36,17 @@ bool ClientConnection::post(Instant now) {
   // An old answer mustn't pass for a new one; unless another is on its way to the same place.
   if (read && params_.slots >= params_.depth)
     received_pattern_.number(memory(layout_.inbox(n)), ~n);
-  const bool taken =
-      connection_.pair().post({.id = n,
-                               .operation = params_.operation,
-                               .immediate = params_.immediate,
-                               .length = params_.size,
-                               .word = static_cast<std::uint32_t>(n),
-                               .dest_qp = connection_.pair().config().dest_qpn,
-                               .local_va = carries() ? layout_.outbox(n) : layout_.inbox(n),
-                               .remote_va = atomic ? remote_.va : remote_.va + offset,
-                               .r_key = remote_.r_key,
-                               .swap_add = 1},
-                              now);
+  const bool taken = connection_.post({.id = n,
+                                       .operation = params_.operation,
+                                       .immediate = params_.immediate,
+                                       .length = params_.size,
+                                       .word = static_cast<std::uint32_t>(n),
+                                       .dest_qp = connection_.pair().config().dest_qpn,
+                                       .local_va = carries() ? layout_.outbox(n) : layout_.inbox(n),
+                                       .remote_va = atomic ? remote_.va : remote_.va + offset,
+                                       .r_key = remote_.r_key,
+                                       .swap_add = 1},
+                                      now);
   if (taken) ++posted_;
   return taken;
 }
@@ -55,16 +54,16 @@ bool ClientConnection::post(Instant now) {
 void ClientConnection::post_read_back(Instant now) {
   const std::uint64_t n = posted_ - 1;
   sent_pattern_.number(memory(layout_.inbox(n)), ~n);  // an old answer mustn't pass for a new one
-  connection_.pair().post({.id = n,
-                           .operation = Operation::read_request,
-                           .length = params_.size,
-                           .local_va = layout_.inbox(n),
-                           .remote_va = remote_.va + (layout_.inbox(n) - layout_.inbox()),
-                           .r_key = remote_.r_key},
-                          now);
+  connection_.post({.id = n,
+                    .operation = Operation::read_request,
+                    .length = params_.size,
+                    .local_va = layout_.inbox(n),
+                    .remote_va = remote_.va + (layout_.inbox(n) - layout_.inbox()),
+                    .r_key = remote_.r_key},
+                   now);
 }
 
-void ClientConnection::post_receive() { connection_.pair().post(layout_.receive(0)); }
+void ClientConnection::post_receive() { connection_.post(layout_.receive(0)); }
 
 bool ClientConnection::right(const Completion& done) {
   if (params_.operation == Operation::fetch_add) return done.original == done.id;
@@ -92,13 +91,14 @@ void BandwidthTraffic::start() {
   }
 }
 
-void BandwidthTraffic::on_completion(Connection& connection, const Completion& done) {
+void BandwidthTraffic::on_completion(transport::QpSet& qps, std::uint32_t qp,
+                                     const Completion& done, Instant /*polled*/) {
   if (done.arrival) return;
   if (done.status != Status::success) {
     ++result.bandwidth.failed;
     return;
   }
-  ClientConnection& client = connection_of(connection);
+  ClientConnection& client = *by_qpn_.at(qps.qp(qp).config().qpn);
   if (!client.right(done)) ++result.wrong;
   ++completed_;
   result.bandwidth.bytes += done.length;
@@ -144,7 +144,8 @@ void LatencyTraffic::start() {
   ping();
 }
 
-void LatencyTraffic::on_completion(Connection& /*connection*/, const Completion& done) {
+void LatencyTraffic::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
+                                   const Completion& done, Instant /*now*/) {
   if (done.status != Status::success) return note_failure();
   if (done.arrival != client().carries()) return;  // a ping-pong's own completion is no answer
   const Duration round_trip = since_post();
@@ -185,7 +186,8 @@ void LatencyTraffic::ping() {
 using transport::Completion;
 using transport::Status;
 
-void ReadBackTraffic::on_completion(Connection& /*connection*/, const Completion& done) {
+void ReadBackTraffic::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
+                                    const Completion& done, Instant /*now*/) {
   if (done.status != Status::success) return note_failure();
   if (done.operation != wire::Operation::read_request) return;
   count(client().right_read_back(done), since_post() / 2);

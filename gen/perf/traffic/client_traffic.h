@@ -68,7 +68,7 @@ struct ClientResult {
 };
 
 /// What both kinds of run have alike: a client a connection, and when all is through.
-class ClientTraffic : public Application {
+class ClientTraffic : public transport::Application {
  public:
   ClientTraffic(const sim::PerfConfig& config, const std::vector<Connected>& connected)
       : each_(config.iterations) {
@@ -104,16 +104,11 @@ class ClientTraffic : public Application {
   ClientResult result;
 
  protected:
-  ClientConnection& connection_of(const Connection& connection) {
-    return *by_qpn_.at(connection.qpn());
-  }
   std::uint64_t each_;
   std::optional<Instant> until_;  // in place of each_: no message is posted from then on
   std::uint64_t completed_ = 0;
   Instant made_ = nic::now();
   std::vector<std::unique_ptr<ClientConnection>> connections_;
-
- private:
   std::map<std::uint32_t, ClientConnection*> by_qpn_;
 };
 
@@ -125,7 +120,8 @@ class BandwidthTraffic : public ClientTraffic {
 
   /// Posts the first messages; what follows comes by completions.
   void start();
-  void on_completion(Connection& connection, const transport::Completion& done) override;
+  void on_completion(transport::QpSet& qps, std::uint32_t qp, const transport::Completion& done,
+                     Instant now) override;
   /// Works the result out, when done().
   void finish();
 
@@ -148,7 +144,8 @@ class LatencyTraffic : public ClientTraffic {
 
   /// Posts the first messages; what follows comes by completions.
   void start();
-  void on_completion(Connection& connection, const transport::Completion& done) override;
+  void on_completion(transport::QpSet& qps, std::uint32_t qp, const transport::Completion& done,
+                     Instant now) override;
   /// Works the result out, when done().
   void finish();
 
@@ -170,7 +167,8 @@ class LatencyTraffic : public ClientTraffic {
 class ReadBackTraffic : public LatencyTraffic {
  public:
   using LatencyTraffic::LatencyTraffic;
-  void on_completion(Connection& connection, const transport::Completion& done) override;
+  void on_completion(transport::QpSet& qps, std::uint32_t qp, const transport::Completion& done,
+                     Instant now) override;
 
  private:
   void ping() override;

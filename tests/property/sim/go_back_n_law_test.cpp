@@ -42,12 +42,12 @@ double law_of(double loss) { return (1 - loss) / (1 - loss + loss * kRoundTripPa
 Efficiency go_back_n(double loss, Duration duration) {
   constexpr int kSeeds = 12;
   PerfConfig config = over_40_km(10);
-  config.path.mishaps.loss = loss;
+  config.path.loss = loss;
   config.duration = duration;
   double sum = 0, squares = 0;
   Efficiency efficiency;
   for (int seed = 1; seed <= kSeeds; ++seed) {
-    config.path.mishaps.seed = static_cast<std::uint64_t>(seed);
+    config.path.seed = static_cast<std::uint64_t>(seed);
     const BandwidthResult result = run_bandwidth(config);
     EXPECT_EQ(result.failed, 0u);
     const double share = result.efficiency();
@@ -81,13 +81,23 @@ TEST(GoBackN, costs_more_than_its_law_where_retransmissions_are_lost) {
   EXPECT_GT(found.timeouts, 0u);
 }
 
-/// One packet, lost as often as said; what is sent beyond what a run without losses sends.
+/// Packets sent beyond those of a run without losses, when one packet is lost `times_lost` times.
 std::uint64_t extra_packets(std::uint8_t timeout, std::uint32_t times_lost) {
   PerfConfig config = over_40_km(timeout);
   config.iterations = 60'000;
-  for (std::uint32_t nth = 1; nth <= times_lost; ++nth)
-    config.path.mishaps.targets.push_back(
-        {.dest_qp = Host::qpn_of(0), .psn = wire::Psn{1000}, .nth = nth});
+  auto rules = std::make_shared<PathRules>();
+  rules->rules.push_back({.name = "delay", .delay = config.path.one_way});
+  for (std::uint32_t nth = 1; nth <= times_lost; ++nth) {
+    emulator::EventConfig event;
+    event.name = "loss " + std::to_string(nth);
+    event.ways = emulator::Ways::west_to_east;
+    event.qpn = Host::qpn_of(0);
+    event.psn_from = emulator::PsnFrom::absolute;
+    event.psn = 1000;
+    event.occurrence = nth;
+    rules->events.push_back(event);
+  }
+  config.path.rules = std::move(rules);
   return run_bandwidth(config).packets - config.iterations;
 }
 
@@ -112,8 +122,8 @@ TEST(GoBackN, the_timer_is_the_excess_over_its_law) {
     double sum = 0, squares = 0;
     for (int seed = 1; seed <= kSeeds; ++seed) {
       PerfConfig config = over_40_km(timeout);
-      config.path.mishaps.loss = kLoss;
-      config.path.mishaps.seed = static_cast<std::uint64_t>(seed);
+      config.path.loss = kLoss;
+      config.path.seed = static_cast<std::uint64_t>(seed);
       config.duration = std::chrono::milliseconds(1000);
       const BandwidthResult result = run_bandwidth(config);
       const auto known = static_cast<double>(result.packets - result.outstanding);

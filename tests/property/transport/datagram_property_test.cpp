@@ -23,13 +23,13 @@ void deliver_whole_or_nothing(Transport transport) {
   LabConfig config;
   config.qp.transport = transport;
   config.qp.mtu = kMtu;
-  for (auto* mishaps : {&config.there, &config.back}) {
-    mishaps->loss = *rc::gen::inRange(0, 200) / 1000.0;
-    mishaps->duplication = *rc::gen::inRange(0, 200) / 1000.0;
-    mishaps->reordering = *rc::gen::inRange(0, 200) / 1000.0;
-    mishaps->corruption = *rc::gen::inRange(0, 200) / 1000.0;
-    mishaps->reorder_delay = Duration{*rc::gen::inRange(100, 10'000)};
-    mishaps->seed = *rc::gen::arbitrary<std::uint32_t>();
+  for (auto* faults : {&config.there, &config.back}) {
+    faults->loss = *rc::gen::inRange(0, 200) / 1000.0;
+    faults->duplication = *rc::gen::inRange(0, 200) / 1000.0;
+    faults->reordering = *rc::gen::inRange(0, 200) / 1000.0;
+    faults->corruption = *rc::gen::inRange(0, 200) / 1000.0;
+    faults->reorder_delay = Duration{*rc::gen::inRange(100, 10'000)};
+    faults->seed = *rc::gen::arbitrary<std::uint32_t>();
   }
   Lab lab(config);
   const std::uint32_t longest = transport == Transport::ud ? kMtu : 1500;

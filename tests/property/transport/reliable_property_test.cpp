@@ -52,15 +52,15 @@ struct Model {
 
 double some_probability(double most) { return *rc::gen::inRange(0, 1000) * most / 1000; }
 
-sim::MishapConfig some_mishaps(double most) {
-  sim::MishapConfig mishaps;
-  mishaps.loss = some_probability(most);
-  mishaps.corruption = some_probability(most);
-  mishaps.duplication = some_probability(most);
-  mishaps.reordering = some_probability(most);
-  mishaps.reorder_delay = Duration{*rc::gen::inRange(100, 40'000)};
-  mishaps.seed = *rc::gen::arbitrary<std::uint32_t>();
-  return mishaps;
+Faults some_faults(double most) {
+  Faults faults;
+  faults.loss = some_probability(most);
+  faults.corruption = some_probability(most);
+  faults.duplication = some_probability(most);
+  faults.reordering = some_probability(most);
+  faults.reorder_delay = Duration{*rc::gen::inRange(100, 40'000)};
+  faults.seed = *rc::gen::arbitrary<std::uint32_t>();
+  return faults;
 }
 
 LabConfig some_lab(double most) {
@@ -78,8 +78,8 @@ LabConfig some_lab(double most) {
   config.qp.adaptive_retransmission = *rc::gen::arbitrary<bool>();
   config.qp.end_to_end_credits = *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>()) config.qp.recovery = transport::Recovery::selective_repeat;
-  config.there = some_mishaps(most);
-  config.back = some_mishaps(most);
+  config.there = some_faults(most);
+  config.back = some_faults(most);
   return config;
 }
 
@@ -176,8 +176,8 @@ RC_GTEST_PROP(Reliable, memory_is_right_or_the_qp_says_why, ()) {
   }
 }
 
-/// So rarely wronged, no QP may give up: the property above can't be kept by breaking.
-RC_GTEST_PROP(Reliable, few_mishaps_break_nothing, ()) {
+/// With so few faults no QP may break: otherwise breaking would satisfy the property above.
+RC_GTEST_PROP(Reliable, few_faults_break_nothing, ()) {
   const auto requests = some_requests();
   const Outcome outcome = play(some_lab(0.01), requests);
   for (const auto& done : outcome.completions) RC_ASSERT(done.status == Status::success);

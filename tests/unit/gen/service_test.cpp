@@ -20,13 +20,21 @@ struct Disposition {
   bool lost = false, damaged = false, twice = false;
 };
 
+/// QPs whose packets the test moves itself.
+class ManualQps : public transport::QpSet {
+ public:
+  bool post(std::uint32_t number, const transport::WorkRequest& request, Instant now) override {
+    return qp(number).post(request, now);
+  }
+};
+
 /// A client and a responder of one connection.
 class Both {
  public:
   explicit Both(const SessionParams& params)
-      : client_(qp_of(params, kClient, kServer), MemoryLayout::region(params), at(1), at(2),
+      : client_(qps_, qp_of(params, kClient, kServer), MemoryLayout::region(params), at(1), at(2),
                 store_),
-        server_(qp_of(params, kServer, kClient), MemoryLayout::region(params), at(2), at(1),
+        server_(qps_, qp_of(params, kServer, kClient), MemoryLayout::region(params), at(2), at(1),
                 store_),
         sender_({.connection = &client_,
                  .params = params,
@@ -42,12 +50,12 @@ class Both {
       while (sender_.posted() < kMessages && sender_.post(now)) {
       }
       Packet packet;
-      more = client_.pair().next(now, packet);
+      more = qps_.qp(0).next(now, packet);
       if (more) cross(packet, fate_of(n++), now);
-      for (Packet answer; server_.pair().next(now, answer); answer = {}) {
-        client_.pair().receive(answer, now);
+      for (Packet answer; qps_.qp(1).next(now, answer); answer = {}) {
+        qps_.qp(0).receive(answer, now);
       }
-      while (!client_.pair().completions().empty()) client_.pair().completions().pop();
+      while (!qps_.qp(0).completions().empty()) qps_.qp(0).completions().pop();
     }
     return service_.stats();
   }
@@ -70,14 +78,16 @@ class Both {
   void cross(Packet packet, const Disposition& fate, Instant now) {
     if (fate.damaged) store_.bytes(packet.data, packet.payload).back() ^= std::byte{1};
     for (int i = fate.lost ? 0 : fate.twice ? 2 : 1; i > 0; --i) {
-      server_.pair().receive(packet, now);
-      auto& arrivals = server_.pair().arrivals();
-      for (; !arrivals.empty(); arrivals.pop()) service_.on_completion(server_, arrivals.front());
+      qps_.qp(1).receive(packet, now);
+      auto& arrivals = qps_.qp(1).arrivals();
+      for (; !arrivals.empty(); arrivals.pop())
+        service_.on_completion(qps_, 1, arrivals.front(), now);
     }
     store_.release(packet.data);
   }
 
   transport::PayloadStore store_;
+  ManualQps qps_;
   Connection client_, server_;
   ClientConnection sender_;
   Service service_;

@@ -138,7 +138,7 @@ TEST(Incast, FlowsConverge) {
     config.perf.qp.dcqcn.clamp_tgt_rate = true;
     config.perf.duration = std::chrono::milliseconds(100);
     for (const std::uint64_t seed : {1, 2, 3}) {
-      config.perf.path.mishaps.seed = seed;
+      config.perf.path.seed = seed;
       EXPECT_GT(run_incast(config).fairness(), 0.9) << senders << " senders, seed " << seed;
     }
   }
@@ -156,7 +156,7 @@ TEST(Incast, SendersAreNotInLockstep) {
     return rules;
   }();
   const auto of_seed = [&config](std::uint64_t seed) {
-    config.perf.path.mishaps.seed = seed;
+    config.perf.path.seed = seed;
     return run_incast(config).flow_bps;
   };
   EXPECT_NE(of_seed(1), of_seed(2));

@@ -82,7 +82,7 @@ TEST(SelectiveRepeat, loses_only_what_was_lost) {
   config.qp.timeout = 16;
   config.qp.recovery = transport::Recovery::selective_repeat;
   config.path.one_way = Duration{200'000};
-  config.path.mishaps.loss = 1e-4;
+  config.path.loss = 1e-4;
   config.iterations = 200'000;
   const BandwidthResult result = run_bandwidth(config);
   ASSERT_EQ(result.failed, 0u);

@@ -14,8 +14,7 @@
 namespace lw::test {
 namespace {
 
-using sim::Disposition;
-using sim::Target;
+using emulator::EventAction, emulator::EventConfig, emulator::PacketKind;
 using transport::WorkRequest;
 using wire::Operation;
 using wire::Psn;
@@ -31,23 +30,28 @@ struct Scenario {
 };
 
 /// Go-back-N over 10 us at 10 Gb/s, packets of 1024 B: a gap is seen before the sender is done.
-LabConfig lab(std::vector<Target> there = {}, std::vector<Target> back = {}) {
+LabConfig lab(std::vector<EventConfig> there = {}, std::vector<EventConfig> back = {}) {
   LabConfig config;
   config.qp.mtu = 1024;
   config.qp.send_psn = Psn{100};
   config.qp.receive_psn = Psn{100};
   config.qp.timeout = 5;  // 131 us
   config.qp.retry_count = 2;
-  config.there.targets = std::move(there);
-  config.back.targets = std::move(back);
-  config.there.reorder_delay = config.back.reorder_delay = Duration{3'000};
+  config.there.events = std::move(there);
+  config.back.events = std::move(back);
   return config;
 }
-Target request(std::uint32_t psn, Disposition fate = Disposition::drop, std::uint32_t nth = 1) {
-  return {.dest_qp = kQp, .psn = Psn{psn}, .response = false, .nth = nth, .fate = fate};
+EventConfig event(std::uint32_t psn, PacketKind kind, EventAction action, std::uint32_t nth) {
+  EventConfig event = packet_event(kQp, psn, kind, action, nth);
+  if (action == EventAction::delay) event.delay = Duration{3'000};
+  return event;
 }
-Target response(std::uint32_t psn, Disposition fate = Disposition::drop, std::uint32_t nth = 1) {
-  return {.dest_qp = kQp, .psn = Psn{psn}, .response = true, .nth = nth, .fate = fate};
+EventConfig request(std::uint32_t psn, EventAction action = EventAction::drop,
+                    std::uint32_t nth = 1) {
+  return event(psn, PacketKind::request, action, nth);
+}
+EventConfig response(std::uint32_t psn, PacketKind kind, EventAction action = EventAction::drop) {
+  return event(psn, kind, action, 1);
 }
 
 WorkRequest of(Operation operation, std::uint32_t length, std::uint64_t id = 1) {
@@ -82,38 +86,46 @@ std::vector<Scenario> scenarios() {
       {"lost_first", lab({request(100)}), {write}},
       {"lost_middle", lab({request(101)}), {write}},
       {"lost_last", lab({request(103)}), {write}},
-      {"lost_ack", lab({}, {response(103)}), {write}},
-      {"lost_ack_then_newer", lab({}, {response(103)}), {write, of(Operation::write, 10, 2)}},
-      {"lost_nak", lab({request(101)}, {response(101)}), {write}},
+      {"lost_ack", lab({}, {response(103, PacketKind::ack)}), {write}},
+      {"lost_ack_then_newer",
+       lab({}, {response(103, PacketKind::ack)}),
+       {write, of(Operation::write, 10, 2)}},
+      {"lost_nak", lab({request(101)}, {response(101, PacketKind::nak)}), {write}},
       {"lost_read_request", lab({request(100)}), {read}},
-      {"lost_read_response", lab({}, {response(101)}), {read}},
-      {"lost_read_last_response", lab({}, {response(103)}), {read}},
-      {"lost_read_behind_write", lab({}, {response(101)}), {of(Operation::write, 8), read}},
-      {"corrupt", lab({request(101, Disposition::corrupt)}), {write}},
-      {"duplicate_write", lab({request(102, Disposition::duplicate)}), {write}},
-      {"duplicate_last", lab({request(103, Disposition::duplicate)}), {write}},
+      {"lost_read_response", lab({}, {response(101, PacketKind::read_response)}), {read}},
+      {"lost_read_last_response", lab({}, {response(103, PacketKind::read_response)}), {read}},
+      {"lost_read_behind_write",
+       lab({}, {response(101, PacketKind::read_response)}),
+       {of(Operation::write, 8), read}},
+      {"corrupt", lab({request(101, EventAction::corrupt)}), {write}},
+      {"duplicate_write", lab({request(102, EventAction::duplicate)}), {write}},
+      {"duplicate_last", lab({request(103, EventAction::duplicate)}), {write}},
       {"duplicate_read",
-       lab({request(100, Disposition::duplicate)}),
+       lab({request(100, EventAction::duplicate)}),
        {of(Operation::read_request, 2048)}},
-      {"reordered_write", lab({request(101, Disposition::delay)}), {write}},
-      {"reordered_read_response", lab({}, {response(101, Disposition::delay)}), {read}},
+      {"reordered_write", lab({request(101, EventAction::delay)}), {write}},
+      {"reordered_read_response",
+       lab({}, {response(101, PacketKind::read_response, EventAction::delay)}),
+       {read}},
       {"two_gaps", lab({request(100), request(102)}), {write}},
-      {"lost_atomic_ack", lab({}, {response(100)}), {add, of(Operation::fetch_add, 8, 2)}},
-      {"duplicate_atomic", lab({request(100, Disposition::duplicate)}), {add}},
+      {"lost_atomic_ack",
+       lab({}, {response(100, PacketKind::atomic_ack)}),
+       {add, of(Operation::fetch_add, 8, 2)}},
+      {"duplicate_atomic", lab({request(100, EventAction::duplicate)}), {add}},
       {"rnr", lab(), {of(Operation::send, 2000)}, 0, 1},
       {"rnr_immediate_write", lab(), {immediate(Operation::write, 2000, 9)}, 0, 1},
       {"rnr_exhausted",
        with(lab(), [](LabConfig& c) { c.qp.rnr_retry = 2; }),
        {of(Operation::send, 10), of(Operation::send, 10, 2)}},
       {"retry_exhausted",
-       lab({request(100), request(100, Disposition::drop, 2), request(100, Disposition::drop, 3)}),
+       lab({request(100), request(100, EventAction::drop, 2), request(100, EventAction::drop, 3)}),
        {of(Operation::write, 10), of(Operation::write, 10, 2)}},
       {"psn_wrap",
        with(lab({request(0)}),
             [](LabConfig& c) { c.qp.send_psn = c.qp.receive_psn = Psn{0xfffffe}; }),
        {write}},
       {"read_psn_wrap",
-       with(lab({}, {response(0)}),
+       with(lab({}, {response(0, PacketKind::read_response)}),
             [](LabConfig& c) { c.qp.send_psn = c.qp.receive_psn = Psn{0xfffffe}; }),
        {read}},
       {"remote_access_error",
@@ -125,8 +137,8 @@ std::vector<Scenario> scenarios() {
         }(),
         of(Operation::write, 8, 2)}},
       {"marked_burst",
-       with(lab({request(100, Disposition::mark), request(101, Disposition::mark),
-                 request(103, Disposition::mark)}),
+       with(lab({request(100, EventAction::mark), request(101, EventAction::mark),
+                 request(103, EventAction::mark)}),
             [](LabConfig& c) {
               c.qp.rate_control = transport::RateControl::dcqcn;
               c.qp.dcqcn.min_time_between_cnps_us = 2;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "sim/perf.h"
+
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "sim/perf_setup.h"
 
@@ -10,14 +14,14 @@ using transport::Status;
 
 namespace {
 
-/// A rate, of a window and of its first half.
+/// The rate in a window and in its first half.
 struct Steady {
   double bps = 0, first_half_bps = 0;
   Duration window{};
 };
 
 /// Keeps each QP's send queue full until its messages are all posted.
-class Blast : public Application {
+class Blast : public transport::Application {
  public:
   Blast(const PerfConfig& config, SteadySpan span, std::uint64_t a_qp)
       : request_(request_of(config)), span_(span), left_(config.qps, a_qp) {}
@@ -27,7 +31,8 @@ class Blast : public Application {
       while (left_[qp] > 0 && client.post(qp, request_, simulation.now())) --left_[qp];
     }
   }
-  void on_completion(Host& host, std::uint32_t qp, const Completion& done, Instant now) override {
+  void on_completion(transport::QpSet& host, std::uint32_t qp, const Completion& done,
+                     Instant now) override {
     if (done.status != Status::success) {
       ++failed;
       return;
@@ -36,7 +41,7 @@ class Blast : public Application {
     if (++completed <= span_.end) note(now);
     if (left_[qp] > 0 && host.post(qp, request_, now)) --left_[qp];
   }
-  /// All that was counted from one completion to another.
+  /// The rate between the first and the last completion of the span.
   [[nodiscard]] Steady steady() const noexcept {
     if (completed < span_.end || end_at <= begin_at) return {};
     const auto bps = [&](std::uint64_t messages, Duration time) {
@@ -68,7 +73,7 @@ bool fetches(wire::Operation operation) noexcept {
   return operation != wire::Operation::send && operation != wire::Operation::write;
 }
 
-/// How many messages all QPs together may have on the way.
+/// Messages that all QPs together may have outstanding.
 std::uint64_t window_of(const PerfConfig& config) noexcept {
   std::uint64_t window = std::min(config.qp.tx_depth, config.qp.max_outstanding_wqe);
   if (fetches(config.operation)) window = std::min<std::uint64_t>(window, config.qp.max_rd_atomic);
@@ -78,7 +83,7 @@ std::uint64_t window_of(const PerfConfig& config) noexcept {
 }  // namespace
 
 SteadySpan steady_span(const PerfConfig& config) noexcept {
-  constexpr double kSettled = 10'000;  // packets: what is cut off at the ends is 1e-4 of them
+  constexpr double kSettled = 10'000;  // packets: the ends of the window count 1e-4 of them
   const Duration round_trip = round_trip_of(config);
   const double path_bytes = static_cast<double>(round_trip.count()) * config.nic.rate_bps / 8e9;
   const double window_bytes = static_cast<double>(window_of(config)) * config.size;
@@ -96,7 +101,7 @@ SteadySpan steady_span(const PerfConfig& config) noexcept {
 
 namespace {
 
-/// One run: what is counted, and until when it goes on.
+/// One bandwidth run.
 class BandwidthRun {
  public:
   BandwidthRun(const PerfConfig& config, const PerfHook& hook)
@@ -123,7 +128,7 @@ class BandwidthRun {
   [[nodiscard]] std::uint64_t metered() const noexcept {
     return pair_.client->counters().metered_payload + pair_.server->counters().metered_payload;
   }
-  /// Up to `until`, or to the last of `messages`. Whether there is time and work left.
+  /// Runs until `until`, or until `messages` are done. Whether messages are left.
   bool run_until(Instant until, std::uint64_t messages);
   [[nodiscard]] Steady steady() const noexcept;
 
@@ -132,7 +137,7 @@ class BandwidthRun {
   PerfPair pair_;
   SteadySpan span_;
   Blast blast_;
-  std::uint64_t first_half_ = 0;  // payload, where the window goes by time
+  std::uint64_t first_half_ = 0;  // payload, when the window is a time
 };
 
 bool BandwidthRun::run_until(Instant until, std::uint64_t messages) {
@@ -177,8 +182,8 @@ BandwidthResult BandwidthRun::result() {
                          .events = simulation_.events(),
                          .client = pair_.client->counters(),
                          .server = pair_.server->counters(),
-                         .there = simulation_.line(0).counters(),
-                         .back = simulation_.line(1).counters()};
+                         .there = simulation_.link(0).counters(),
+                         .back = simulation_.link(1).counters()};
   if (steadily.bps > 0) result.steady_change = 2 * (1 - steadily.first_half_bps / steadily.bps);
   const auto ns = static_cast<double>(result.elapsed.count());
   result.average_bps = ns > 0 ? static_cast<double>(result.bytes) * 8e9 / ns : 0;
@@ -197,6 +202,115 @@ BandwidthResult BandwidthRun::result() {
 
 BandwidthResult run_bandwidth(const PerfConfig& config, const PerfHook& hook) {
   return BandwidthRun(config, hook).result();
+}
+
+namespace {
+
+/// Each side answers a message with one like it; the client measures round trips.
+class PingPong : public transport::Application {
+ public:
+  PingPong(const PerfConfig& config, const Host& client)
+      : request_(request_of(config)), client_(client.number()), left_(config.iterations) {}
+
+  void on_completion(transport::QpSet& host, std::uint32_t qp, const Completion& done,
+                     Instant now) override {
+    if (done.status != Status::success) ++result.failed;
+    if (!done.arrival) return;
+    if (host.qp(qp).config().host != client_) {
+      host.post(qp, request_, now);
+      return;
+    }
+    add((now - sent_at_).count() / 2);
+    if (left_ > 0) ping(host, now);
+  }
+  virtual void ping(transport::QpSet& client, Instant now) {
+    --left_;
+    sent_at_ = now;
+    client.post(0, request_, now);
+  }
+  void add(std::int64_t ns) {
+    result.ns.add(ns);
+    sum_ += static_cast<double>(ns);
+    squares_ += static_cast<double>(ns) * static_cast<double>(ns);
+  }
+  void close() {
+    const auto n = static_cast<double>(result.ns.count());
+    if (n > 0) result.deviation_ns = std::sqrt(std::max(0.0, squares_ / n - sum_ / n * sum_ / n));
+  }
+
+  LatencyResult result;
+
+ protected:
+  transport::WorkRequest request_;
+  std::uint16_t client_;
+  std::uint64_t left_;
+  Instant sent_at_;
+
+ private:
+  double sum_ = 0, squares_ = 0;
+};
+
+/// The client posts the next request when it has the response.
+class Fetching : public PingPong {
+ public:
+  using PingPong::PingPong;
+  void on_completion(transport::QpSet& host, std::uint32_t /*qp*/, const Completion& done,
+                     Instant now) override {
+    if (done.status != Status::success) {
+      ++result.failed;
+      return;
+    }
+    add((now - done.posted).count());
+    if (left_ > 0) ping(host, now);
+  }
+};
+
+/// WRITEs to a passive peer, each followed by a READ that brings it back. Only the READ's
+/// completion counts.
+class ReadBack : public PingPong {
+ public:
+  using PingPong::PingPong;
+  void on_completion(transport::QpSet& host, std::uint32_t /*qp*/, const Completion& done,
+                     Instant now) override {
+    if (done.status != Status::success) ++result.failed;
+    if (done.operation != wire::Operation::read_request || result.failed > 0) return;
+    add((now - sent_at_).count() / 2);
+    if (left_ > 0) ping(host, now);
+  }
+  void ping(transport::QpSet& client, Instant now) override {
+    PingPong::ping(client, now);
+    transport::WorkRequest back = request_;
+    back.operation = wire::Operation::read_request;
+    client.post(0, back, now);
+  }
+};
+
+template <class Run>
+LatencyResult run(const PerfConfig& config, const PerfHook& hook) {
+  Simulation simulation;
+  const PerfPair pair = connect(simulation, config);
+  if (hook) hook(simulation);
+  Run application(config, *pair.client);
+  pair.client->run(application);
+  pair.server->run(application);
+  application.ping(*pair.client, simulation.now());
+  while (application.result.ns.count() < config.iterations && application.result.failed == 0 &&
+         simulation.advance()) {
+  }
+  application.close();
+  return std::move(application.result);
+}
+
+}  // namespace
+
+LatencyResult run_latency(const PerfConfig& config, const PerfHook& hook) {
+  PerfConfig one = config;
+  one.qps = 1;
+  one.qp.report_writes = !config.read_back;
+  if (config.read_back) return run<ReadBack>(one, hook);
+  const bool ping_pong =
+      config.operation == wire::Operation::send || config.operation == wire::Operation::write;
+  return ping_pong ? run<PingPong>(one, hook) : run<Fetching>(one, hook);
 }
 
 }  // namespace lw::sim
