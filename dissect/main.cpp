@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/command.h"
+#include "dissect/commands/commands.h"
 
 int main(int argc, char** argv) {
   using namespace lw::dissect;
@@ -15,7 +15,8 @@ roce-dissect compare near.pcapng far.pcapng --delay 1903.5us --loss 0.1%)",
       .notes =
           R"(Exit codes: 0 done; 1 an ICRC is bad or a file is damaged; 2 bad usage or no such file;
 3 a file cannot be read or written.)",
-      .commands = {list_command(), verify_command(), summary_command(), compare_command()},
+      .commands = {list_command(), verify_command(), summary_command(), compare_command(),
+                   fields_command()},
   };
   return lw::app::run_program(program, argc, argv);
 }

@@ -9,14 +9,14 @@
 namespace lw::dissect {
 namespace {
 
-/// Two independent lanes of multiply and fold over 64-bit words. Not for frames that were chosen to
-/// collide.
+/// Two independent hashes by multiply and fold over 64-bit words. Not for frames that were chosen
+/// to collide.
 class Hasher {
  public:
   void add(std::uint64_t word) noexcept {
-    for (std::size_t lane = 0; lane < 2; ++lane) {
-      lanes_[lane] = (lanes_[lane] ^ word) * kMultipliers[lane];
-      lanes_[lane] ^= lanes_[lane] >> 29;
+    for (std::size_t i = 0; i < 2; ++i) {
+      halves_[i] = (halves_[i] ^ word) * kMultipliers[i];
+      halves_[i] ^= halves_[i] >> 29;
     }
   }
   template <class Address>
@@ -27,12 +27,12 @@ class Hasher {
     add(words[0]);
     add(words[1]);
   }
-  [[nodiscard]] Identity identity() const noexcept { return lanes_; }
+  [[nodiscard]] Identity identity() const noexcept { return halves_; }
 
  private:
   static constexpr std::array<std::uint64_t, 2> kMultipliers = {0x9e3779b97f4a7c15,
                                                                 0xc2b2ae3d27d4eb4f};
-  Identity lanes_ = {0x6c6f6e6777697265, 0x1903500};
+  Identity halves_ = {0x6c6f6e6777697265, 0x1903500};
 };
 
 void add_addresses(Hasher& hasher, const roce::Envelope& envelope) noexcept {

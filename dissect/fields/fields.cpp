@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dissect/fields/fields.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace lw::dissect {
@@ -50,6 +52,10 @@ void add_own(roce::FieldList& fields, const Dissection& dissection, const roce::
   if (frame.defect) fields.text(kOwnNames[4], roce::to_string(*frame.defect));
 }
 
+constexpr std::string_view kMadColumns[] = {"infiniband.mad.mgmtclass", "infiniband.mad.method",
+                                            "infiniband.mad.transactionid",
+                                            "infiniband.mad.attributeid"};
+
 }  // namespace
 
 Dissection dissect_frame(const CapturedFrame& captured) {
@@ -72,8 +78,12 @@ void add_fields(roce::FieldList& fields, const Dissection& dissection) {
 std::span<const std::string_view> csv_columns() {
   static const std::vector<std::string_view> kColumns = [] {
     std::vector<std::string_view> names(std::begin(kRecordNames), std::end(kRecordNames));
-    const auto frame = roce::field_names();
-    names.insert(names.end(), frame.begin(), frame.end());
+    for (const wire::FieldInfo& field : roce::header_fields()) {
+      const bool column = !field.name.starts_with("infiniband.mad.") ||
+                          std::ranges::find(kMadColumns, field.name) != std::end(kMadColumns);
+      if (column) names.push_back(field.name);
+    }
+    names.push_back(roce::kIcrcName);
     names.insert(names.end(), std::begin(kOwnNames), std::end(kOwnNames));
     return names;
   }();

@@ -23,7 +23,7 @@ Dissection dissect_frame(const CapturedFrame& captured);
 void add_fields(roce::FieldList& fields, const Dissection& dissection);
 
 /// The columns of `list --csv`: the names that add_fields() can add, in their order, without those
-/// of the connection manager's messages.
+/// of the connection manager's messages. Of a MAD only class, method, transaction and attribute.
 std::span<const std::string_view> csv_columns();
 
 }  // namespace lw::dissect

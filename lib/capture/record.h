@@ -15,7 +15,7 @@ using Bytes = std::span<const std::byte>;
 
 // LINKTYPE numbers, as files hold them. (https://www.tcpdump.org/linktypes.html)
 inline constexpr int kLinkTypeEthernet = 1;
-inline constexpr int kLinkTypeRaw = 101;  // IPv4 or IPv6, told apart by the version
+inline constexpr int kLinkTypeRaw = 101;  // IPv4 or IPv6, by the version field
 inline constexpr int kLinkTypeLinuxSll = 113;
 inline constexpr int kLinkTypeIpv4 = 228;
 inline constexpr int kLinkTypeIpv6 = 229;

@@ -112,12 +112,12 @@ void add_mad(FieldList& fields, const Frame& frame) {
   }
 }
 
-constexpr std::string_view kIcrcName = "infiniband.invariant.crc";
-
 template <class Table>
-void add_names(std::vector<std::string_view>& names, const Table& table) {
+void add_infos(std::vector<FieldInfo>& infos, const Table& table) {
   for (const FieldInfo& field : table) {
-    if (std::ranges::find(names, field.name) == names.end()) names.push_back(field.name);
+    if (std::ranges::find(infos, field.name, &FieldInfo::name) == infos.end()) {
+      infos.push_back(field);
+    }
   }
 }
 
@@ -261,21 +261,19 @@ void add_fields(FieldList& fields, const Frame& frame) {
   fields.text(kIcrcName, "0x" + bytes_text(frame.icrc));
 }
 
-std::vector<std::string_view> field_names() {
-  std::vector<std::string_view> names;
-  add_names(names, wire::Ethernet::kFields);
-  add_names(names, wire::Vlan::kFields);
-  add_names(names, wire::Ipv4::kFields);
-  add_names(names, wire::Ipv6::kFields);
-  add_names(names, wire::Udp::kFields);
-  add_names(names, wire::kGrhFields);
-  add_names(names, wire::Bth::kFields);
+std::vector<FieldInfo> header_fields() {
+  std::vector<FieldInfo> infos;
+  add_infos(infos, wire::Ethernet::kFields);
+  add_infos(infos, wire::Vlan::kFields);
+  add_infos(infos, wire::Ipv4::kFields);
+  add_infos(infos, wire::Ipv6::kFields);
+  add_infos(infos, wire::Udp::kFields);
+  add_infos(infos, wire::kGrhFields);
+  add_infos(infos, wire::Bth::kFields);
   wire::for_each_extension(
-      [&]<class Header>(wire::Extension) { add_names(names, Header::kFields); });
-  names.insert(names.end(), {"infiniband.mad.mgmtclass", "infiniband.mad.method",
-                             "infiniband.mad.transactionid", "infiniband.mad.attributeid"});
-  names.push_back(kIcrcName);
-  return names;
+      [&]<class Header>(wire::Extension) { add_infos(infos, Header::kFields); });
+  add_infos(infos, wire::Mad::kFields);
+  return infos;
 }
 
 std::string protocol_of(const Envelope& envelope) {

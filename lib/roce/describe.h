@@ -38,9 +38,10 @@ class FieldList {
 void add_fields(FieldList& fields, const Envelope& envelope);
 /// Adds infiniband.bth.* to infiniband.cm.*, and the captured ICRC.
 void add_fields(FieldList& fields, const Frame& frame);
-/// The names that both add_fields() can add, in their order, without those of CM messages. Of a MAD
-/// only class, method, transaction and attribute.
-std::vector<std::string_view> field_names();
+/// The fields that both add_fields() can add, in their order, each name once, without those of CM
+/// messages and the ICRC.
+std::vector<wire::FieldInfo> header_fields();
+inline constexpr std::string_view kIcrcName = "infiniband.invariant.crc";
 
 /// Protocol of a frame that isn't RoCE: "TCP", "ARP", "ethertype 0x88cc", "UDP 68 > 67".
 std::string protocol_of(const Envelope& envelope);

@@ -10,6 +10,7 @@ app::Command list_command();
 app::Command verify_command();
 app::Command summary_command();
 app::Command compare_command();
+app::Command fields_command();
 
 /// FILE, one capture, and --filter.
 void add_capture_options(app::Options& options, std::string& file, std::string& filter);

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
-#include "dissect/command.h"
+#include "dissect/commands/commands.h"
 #include "dissect/summary/overview.h"
 #include "report/json_line.h"
 #include "report/table.h"

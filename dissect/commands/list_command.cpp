@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "dissect/command.h"
+#include "dissect/commands/commands.h"
 #include "dissect/fields/fields.h"
 #include "dissect/list/list_format.h"
 

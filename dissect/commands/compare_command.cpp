@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
-#include "dissect/command.h"
+#include "dissect/commands/commands.h"
 #include "dissect/compare/compare_format.h"
 
 namespace lw::dissect {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "dissect/command.h"
+#include "dissect/commands/commands.h"
 #include "dissect/verify/verdicts.h"
 #include "report/json_line.h"
 
