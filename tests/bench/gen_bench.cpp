@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a frame costs: composed whole, written from its template, patched where an earlier one of
-// its template already stands. The argument is the payload in bytes.
+// Time per frame: composed from its fields, written from its template, patched over an earlier
+// frame of its template. The argument is the payload size in bytes.
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -23,10 +23,10 @@ std::vector<std::byte> payload_of(std::size_t length) {
   return payload;
 }
 
-gen::VariableFields next(const gen::VariableFields& moving) {
-  return {.psn = moving.psn + 1,
-          .sequence = moving.sequence + 1,
-          .send_time_ns = moving.send_time_ns + 333};
+gen::VariableFields next(const gen::VariableFields& fields) {
+  return {.psn = fields.psn + 1,
+          .sequence = fields.sequence + 1,
+          .send_time_ns = fields.send_time_ns + 333};
 }
 
 void compose_whole(benchmark::State& state) {
@@ -45,20 +45,20 @@ template <bool kPatchOnly, bool kSigned>
 void from_template(benchmark::State& state) {
   const auto payload = payload_of(static_cast<std::size_t>(state.range(0)));
   constexpr std::uint32_t kFlow = 1;
-  gen::LayoutCache shapes;
-  const gen::FrameTemplate frame(write_middle(), payload, kSigned ? &kFlow : nullptr, shapes);
+  gen::LayoutCache layouts;
+  const gen::FrameTemplate frame(write_middle(), payload, kSigned ? &kFlow : nullptr, layouts);
   std::vector<std::byte> out(frame.size());
-  gen::VariableFields moving;
-  frame.write(moving, out);
+  gen::VariableFields fields;
+  frame.write(fields, out);
   for (auto _ : state) {
-    moving = next(moving);
-    kPatchOnly ? frame.patch(moving, out) : frame.write(moving, out);
+    fields = next(fields);
+    kPatchOnly ? frame.patch(fields, out) : frame.write(fields, out);
     benchmark::ClobberMemory();
   }
   state.SetItemsProcessed(state.iterations());
 }
 
-/// Scheduling and patching together; the argument is the number of flows.
+/// Scheduling and patching; the argument is the number of flows.
 void schedule(benchmark::State& state) {
   config::FlowProfile profile;
   profile.flows.resize(static_cast<std::size_t>(state.range(0)));

@@ -11,9 +11,9 @@
 
 namespace lw::bench {
 
-/// Null ports on both sides whose buffers, sized for `profile`, hold real RoCE frames of `bytes`,
-/// each of one of `qps` queue pairs: net_null hands a buffer out with its length set and its bytes
-/// as they were, so every buffer of the pool is filled once, and is a frame for ever after.
+/// Opens null ports on both sides whose buffers, sized for `profile`, hold RoCE frames of `bytes`
+/// of `qps` queue pairs. net_null sets a buffer's length and keeps its bytes, so each buffer of the
+/// pool is filled once.
 inline Result<impair::Equipment> null_feed(const config::ImpairProfile& profile,
                                            impair::RunConfig& config, unsigned bytes,
                                            unsigned qps) {

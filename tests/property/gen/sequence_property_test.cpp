@@ -99,15 +99,15 @@ RC_GTEST_PROP(Measurement, CountsWhatTheDefinitionCounts, ()) {
   fields.bth.opcode = 0x04;  // RC SEND ONLY
   constexpr std::uint32_t kFlow = 7;
   const std::vector<std::byte> payload(*rc::gen::inRange<std::size_t>(24, 200));
-  LayoutCache shapes;
-  const FrameTemplate frame(fields, payload, &kFlow, shapes);
+  LayoutCache layouts;
+  const FrameTemplate frame(fields, payload, &kFlow, layouts);
   std::vector<std::byte> bytes(frame.size());
   Measurement measurement({.icrc_every = 7});
   for (const std::uint64_t number : stream) {
-    VariableFields moving;
-    moving.sequence = number;
-    moving.send_time_ns = 1;
-    frame.write(moving, bytes);
+    VariableFields values;
+    values.sequence = number;
+    values.send_time_ns = 1;
+    frame.write(values, bytes);
     measurement.take(bytes, instant_from_ns(1001));
   }
   const ReceiveFlow& flow = measurement.flows().front();

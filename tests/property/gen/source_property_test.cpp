@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A scheduler's flows send the same frames at the same times in batches (frame by frame in one reused
-// buffer, or in bursts in several) as one at a time, each written into a new buffer.
+// A scheduler's flows send the same frames at the same times in batches (frame by frame in one
+// reused buffer, or in bursts in several) as one at a time, each written into a new buffer.
 #include <fmt/format.h>
 
 #include "gen/traffic/tx_scheduler.h"
@@ -56,66 +56,67 @@ std::vector<Sent> frame_by_frame(const config::FlowProfile& profile) {
 std::vector<Sent> batch_by_batch(const config::FlowProfile& profile) {
   TxScheduler scheduler(profile);
   std::vector<Sent> frames;
-  std::vector<std::byte> room(FrameTemplate::kHeadroom + FrameTemplate::kTailroom, std::byte{0xa5});
-  BufferTag held;
+  std::vector<std::byte> buffer(FrameTemplate::kHeadroom + FrameTemplate::kTailroom,
+                                std::byte{0xa5});
+  BufferTag tag;
   SendStamp stamp{.time_ns = kSendTime};
   while (frames.size() < kFrames && !scheduler.done()) {
-    const DueFlow turn = scheduler.poll();
-    HotFlow& source = scheduler.hot(turn.flow);
-    FlowCursor& cursor = scheduler.cursor(turn.flow);
+    const DueFlow due = scheduler.poll();
+    HotFlow& hot = scheduler.hot(due.flow);
+    FlowCursor& cursor = scheduler.cursor(due.flow);
     bool more = true;
     do {
-      Sent frame = sent(turn.flow, source.due(), source.info());
+      Sent frame = sent(due.flow, hot.due(), hot.info());
       const auto* start =
-          source.encode(cursor, stamp, {room.data() + FrameTemplate::kHeadroom, &held});
+          hot.encode(cursor, stamp, {buffer.data() + FrameTemplate::kHeadroom, &tag});
       frame.bytes.assign(start, start + frame.size);
-      more = source.advance(1) || source.next_batch(cursor);
-      frame.span_ns = source.span().count();
+      more = hot.advance(1) || hot.next_batch(cursor);
+      frame.span_ns = hot.span().count();
       frames.push_back(std::move(frame));
-    } while (frames.size() < kFrames && more && source.due() < scheduler.exclusive_until());
+    } while (frames.size() < kFrames && more && hot.due() < scheduler.exclusive_until());
     scheduler.reschedule(more);
   }
   return frames;
 }
 
-/// As many frames of a flow at once as may be, at most so many; 0 in the span of all but the last.
+/// Takes up to `most` frames of a flow at once; sets the span of the last one only.
 std::vector<Sent> burst_by_burst(const config::FlowProfile& profile, std::size_t most) {
   TxScheduler scheduler(profile);
   std::vector<Sent> frames;
-  struct Room {
+  struct Slot {
     std::vector<std::byte> bytes{FrameTemplate::kHeadroom + FrameTemplate::kTailroom,
                                  std::byte{0xa5}};
-    BufferTag held;
-    FrameSlot place() { return {bytes.data() + FrameTemplate::kHeadroom, &held}; }
+    BufferTag tag;
+    FrameSlot slot() { return {bytes.data() + FrameTemplate::kHeadroom, &tag}; }
   };
-  std::vector<Room> rooms(most);
+  std::vector<Slot> slots(most);
   SendStamp stamp{.time_ns = kSendTime};
   while (frames.size() < kFrames && !scheduler.done()) {
     const std::uint32_t flow = scheduler.poll().flow;
-    HotFlow& source = scheduler.hot(flow);
+    HotFlow& hot = scheduler.hot(flow);
     FlowCursor& cursor = scheduler.cursor(flow);
     bool more = true;
     do {
-      const std::size_t row =
-          source.due_before(scheduler.exclusive_until(), std::min(most, kFrames - frames.size()));
-      const FrameInfo info = source.info();
+      const std::size_t count =
+          hot.due_before(scheduler.exclusive_until(), std::min(most, kFrames - frames.size()));
+      const FrameInfo info = hot.info();
       const std::byte* begin = nullptr;
-      if (source.layout() == nullptr) {
-        begin = source.encode(cursor, stamp, rooms[0].place());
+      if (hot.layout() == nullptr) {
+        begin = hot.encode(cursor, stamp, slots[0].slot());
       } else {
-        source.encode(row, stamp, [&](std::size_t i) { return rooms[i].place(); });
-        begin = rooms[0].place().payload - source.layout()->headers;
+        hot.encode(count, stamp, [&](std::size_t i) { return slots[i].slot(); });
+        begin = slots[0].slot().payload - hot.layout()->headers;
       }
-      const std::ptrdiff_t headers = rooms[0].place().payload - begin;
-      for (std::size_t i = 0; i < row; ++i) {
-        Sent frame = sent(flow, source.due_of(i), info);
-        const std::byte* start = rooms[i].place().payload - headers;
+      const std::ptrdiff_t headers = slots[0].slot().payload - begin;
+      for (std::size_t i = 0; i < count; ++i) {
+        Sent frame = sent(flow, hot.due_of(i), info);
+        const std::byte* start = slots[i].slot().payload - headers;
         frame.bytes.assign(start, start + frame.size);
         frames.push_back(std::move(frame));
       }
-      more = source.advance(row) || source.next_batch(cursor);
-      frames.back().span_ns = source.span().count();
-    } while (frames.size() < kFrames && more && source.due() < scheduler.exclusive_until());
+      more = hot.advance(count) || hot.next_batch(cursor);
+      frames.back().span_ns = hot.span().count();
+    } while (frames.size() < kFrames && more && hot.due() < scheduler.exclusive_until());
     scheduler.reschedule(more);
   }
   return frames;
@@ -157,7 +158,7 @@ std::string random_flow() {
   return text;
 }
 
-RC_GTEST_PROP(HotFlow, SendsRunByRunWhatTheFlowsSendFrameByFrame, ()) {
+RC_GTEST_PROP(HotFlow, SendsInBatchesWhatTheFlowsSendFrameByFrame, ()) {
   std::string text;
   for (int flows = *rc::gen::inRange(1, 4); flows > 0; --flows) text += random_flow();
   const auto profile = config::parse_flow_profile(text, "x.toml");
@@ -173,7 +174,7 @@ RC_GTEST_PROP(HotFlow, SendsRunByRunWhatTheFlowsSendFrameByFrame, ()) {
   auto in_bursts = burst_by_burst(*profile, *rc::gen::inRange<std::size_t>(1, 40));
   RC_ASSERT(in_bursts.size() == expected.size());
   for (std::size_t i = 0; i < in_bursts.size(); ++i) {
-    RC_LOG() << fmt::format("in rows: frame {} of {} B\n", i, expected[i].size);
+    RC_LOG() << fmt::format("in bursts: frame {} of {} B\n", i, expected[i].size);
     if (in_bursts[i].span_ns == 0) in_bursts[i].span_ns = expected[i].span_ns;
     RC_ASSERT(in_bursts[i] == expected[i]);
   }

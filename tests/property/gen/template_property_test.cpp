@@ -11,7 +11,7 @@ namespace {
 using wire::Operation;
 using wire::Transport;
 
-VariableFields random_moving() {
+VariableFields random_fields() {
   VariableFields m;
   m.psn = wire::Psn{test::wide<std::uint32_t>()};
   m.ack_req = *rc::gen::arbitrary<bool>();
@@ -23,18 +23,18 @@ VariableFields random_moving() {
   return m;
 }
 
-/// The frame with those fields moved, composed from scratch.
-std::vector<std::byte> from_scratch(roce::FrameFields fields, const VariableFields& moving,
+/// The frame with other variable fields, composed from scratch.
+std::vector<std::byte> from_scratch(roce::FrameFields fields, const VariableFields& values,
                                     std::vector<std::byte> payload,
                                     const std::uint32_t* signed_by) {
-  fields.bth.psn = moving.psn;
-  fields.bth.ack_req = moving.ack_req;
-  fields.reth.va = fields.atomiceth.va = moving.va;
-  fields.aeth.msn = moving.msn & 0xffffff;
-  fields.immdt.immediate = moving.immediate;
+  fields.bth.psn = values.psn;
+  fields.bth.ack_req = values.ack_req;
+  fields.reth.va = fields.atomiceth.va = values.va;
+  fields.aeth.msn = values.msn & 0xffffff;
+  fields.immdt.immediate = values.immediate;
   if (signed_by != nullptr) {
     wire::view<wire::Signature>(wire::MutableBytes(payload))
-        ->set({*signed_by, moving.sequence, moving.send_time_ns});
+        ->set({*signed_by, values.sequence, values.send_time_ns});
   }
   return roce::compose(fields, payload);
 }
@@ -45,60 +45,60 @@ RC_GTEST_PROP(FrameTemplate, WritesAndPatchesWhatComposeComposes, ()) {
   const auto flow = test::wide<std::uint32_t>();
   const bool is_signed = payload.size() >= sizeof(wire::Signature) && *rc::gen::arbitrary<bool>();
   const std::uint32_t* signed_by = is_signed ? &flow : nullptr;
-  LayoutCache shapes;
-  const FrameTemplate frame(fields, payload, signed_by, shapes);
+  LayoutCache layouts;
+  const FrameTemplate frame(fields, payload, signed_by, layouts);
 
   std::vector<std::byte> out(frame.size(), std::byte{0xa5});
-  const VariableFields first = random_moving();
+  const VariableFields first = random_fields();
   frame.write(first, out);
   RC_ASSERT(out == from_scratch(fields, first, payload, signed_by));
-  const VariableFields second = random_moving();
+  const VariableFields second = random_fields();
   frame.patch(second, out);
   RC_ASSERT(out == from_scratch(fields, second, payload, signed_by));
 }
 
-RC_GTEST_PROP(FrameTemplate, AnElasticOneHasAnyLength, ()) {
+RC_GTEST_PROP(FrameTemplate, AVariablePayloadHasAnyLength, ()) {
   const auto fields = test::random_frame();
   const std::vector<std::byte> longest(4096, std::byte{0x5a});
   const auto flow = test::wide<std::uint32_t>();
   const bool is_signed = *rc::gen::arbitrary<bool>();
-  LayoutCache shapes;
-  const FrameTemplate frame(fields, longest, is_signed ? &flow : nullptr, shapes,
+  LayoutCache layouts;
+  const FrameTemplate frame(fields, longest, is_signed ? &flow : nullptr, layouts,
                             {.variable_length = true, .variable_dma_length = true, .fault = {}});
   for (int i = 0; i < 3; ++i) {
-    VariableFields moving = random_moving();
-    moving.payload = *rc::gen::inRange(0u, 4097u);
-    moving.dma_length = test::wide<std::uint32_t>();
+    VariableFields values = random_fields();
+    values.payload = *rc::gen::inRange(0u, 4097u);
+    values.dma_length = test::wide<std::uint32_t>();
     auto expected = fields;
-    expected.reth.dma_length = moving.dma_length;
-    const bool room = moving.payload >= sizeof(wire::Signature);
-    std::vector<std::byte> out(frame.size(moving), std::byte{0xa5});
-    i == 2 ? frame.patch(moving, out) : frame.write(moving, out);
-    const std::vector<std::byte> payload(moving.payload, std::byte{0x5a});
-    RC_ASSERT(out == from_scratch(expected, moving, payload, is_signed && room ? &flow : nullptr));
-    RC_ASSERT(frame.has_signature(moving) == (is_signed && room));
+    expected.reth.dma_length = values.dma_length;
+    const bool room = values.payload >= sizeof(wire::Signature);
+    std::vector<std::byte> out(frame.size(values), std::byte{0xa5});
+    i == 2 ? frame.patch(values, out) : frame.write(values, out);
+    const std::vector<std::byte> payload(values.payload, std::byte{0x5a});
+    RC_ASSERT(out == from_scratch(expected, values, payload, is_signed && room ? &flow : nullptr));
+    RC_ASSERT(frame.has_signature(values) == (is_signed && room));
   }
 }
 
 RC_GTEST_PROP(FrameTemplate, AMovingLengthIsPatched, ()) {
   const auto fields = test::random_frame();
   const auto payload = test::random_payload(4096);
-  LayoutCache shapes;
-  const FrameTemplate frame(fields, payload, nullptr, shapes,
+  LayoutCache layouts;
+  const FrameTemplate frame(fields, payload, nullptr, layouts,
                             {.variable_length = false, .variable_dma_length = true, .fault = {}});
-  VariableFields moving = random_moving();
-  moving.dma_length = test::wide<std::uint32_t>();
+  VariableFields values = random_fields();
+  values.dma_length = test::wide<std::uint32_t>();
   auto expected = fields;
-  expected.reth.dma_length = moving.dma_length;
+  expected.reth.dma_length = values.dma_length;
   std::vector<std::byte> out(frame.size(), std::byte{0xa5});
-  frame.write(moving, out);
-  RC_ASSERT(out == from_scratch(expected, moving, payload, nullptr));
+  frame.write(values, out);
+  RC_ASSERT(out == from_scratch(expected, values, payload, nullptr));
 }
 
 /// Frames of several templates, one after the other in one buffer, which keeps what it can.
 RC_GTEST_PROP(FrameTemplate, MakesInAUsedBufferWhatItWritesIntoANewOne, ()) {
   const auto longest = test::random_payload(4096);
-  LayoutCache shapes;
+  LayoutCache layouts;
   const std::uint32_t flow = 7;
   std::vector<std::unique_ptr<FrameTemplate>> templates;
   auto fields = test::random_frame();
@@ -116,18 +116,18 @@ RC_GTEST_PROP(FrameTemplate, MakesInAUsedBufferWhatItWritesIntoANewOne, ()) {
                                         config::FaultKind::truncated_bth);
     }
     templates.push_back(std::make_unique<FrameTemplate>(
-        fields, payload, is_signed ? &flow : nullptr, shapes, options));
+        fields, payload, is_signed ? &flow : nullptr, layouts, options));
   }
   std::vector<std::byte> buffer(FrameTemplate::kHeadroom + FrameTemplate::kTailroom);
-  BufferTag held;
+  BufferTag tag;
   for (int i = 0; i < 20; ++i) {
     const FrameTemplate& frame = *templates[*rc::gen::inRange<std::size_t>(0, templates.size())];
-    VariableFields moving = random_moving();
-    if (frame.has_variable_length()) moving.payload = 0;
-    SendStamp stamp{.time_ns = moving.send_time_ns};
-    const auto* made = frame.encode(moving, stamp, &buffer[FrameTemplate::kHeadroom], held);
-    std::vector<std::byte> written(frame.size(moving));
-    frame.write(moving, written);
+    VariableFields values = random_fields();
+    if (frame.has_variable_length()) values.payload = 0;
+    SendStamp stamp{.time_ns = values.send_time_ns};
+    const auto* made = frame.encode(values, stamp, &buffer[FrameTemplate::kHeadroom], tag);
+    std::vector<std::byte> written(frame.size(values));
+    frame.write(values, written);
     RC_ASSERT(std::vector<std::byte>(made, made + written.size()) == written);
   }
 }
@@ -173,17 +173,17 @@ class Expected {
     roce::FrameFields fields = flow_.frame;
     fields.bth.opcode = packet.opcode;
     fields.bth.solicited_event = packet.solicited_event;
-    VariableFields moving;
-    moving.psn = packet.psn;
-    moving.ack_req = packet.ack_req;
-    moving.va = flow_.frame.reth.va + message_number % flow_.va_slots * flow_.va_step;
-    moving.msn = flow_.frame.aeth.msn + static_cast<std::uint32_t>(message_number);
-    moving.immediate = flow_.frame.immdt.immediate +
+    VariableFields values;
+    values.psn = packet.psn;
+    values.ack_req = packet.ack_req;
+    values.va = flow_.frame.reth.va + message_number % flow_.va_slots * flow_.va_step;
+    values.msn = flow_.frame.aeth.msn + static_cast<std::uint32_t>(message_number);
+    values.immediate = flow_.frame.immdt.immediate +
                        static_cast<std::uint32_t>(message_number) * flow_.immediate_step;
     const auto shared = payloads_.get(flow_.payload, packet.payload);
     const bool is_signed = flow_.signature && shared.size() >= sizeof(wire::Signature);
-    if (is_signed) moving.sequence = sequence_++;
-    return from_scratch(fields, moving, {shared.begin(), shared.end()},
+    if (is_signed) values.sequence = sequence_++;
+    return from_scratch(fields, values, {shared.begin(), shared.end()},
                         is_signed ? &flow_.id : nullptr);
   }
 
@@ -196,23 +196,23 @@ class Expected {
 RC_GTEST_PROP(FlowCursor, SendsItsMessagesPacketByPacket, ()) {
   const auto flow = random_flow();
   RC_PRE(refusal_of(flow.message).empty());
-  LayoutCache shapes;
+  LayoutCache layouts;
   PayloadPool payloads(7);
-  FlowCursor stream(flow, shapes, payloads);
+  FlowCursor cursor(flow, layouts, payloads);
   Expected expected(flow, payloads);
   std::uint64_t frames = 0;
   for (std::uint64_t message = 0; message < flow.messages * *flow.repeat; ++message) {
     for (std::uint32_t index = 0; index < packet_count(flow.message); ++index, ++frames) {
-      RC_ASSERT(stream.has_next());
-      RC_ASSERT(stream.ends_message() == (index + 1 == packet_count(flow.message)));
-      std::vector<std::byte> out(stream.frame().size());
-      stream.frame().write(stream.fields(), out);
+      RC_ASSERT(cursor.has_next());
+      RC_ASSERT(cursor.ends_message() == (index + 1 == packet_count(flow.message)));
+      std::vector<std::byte> out(cursor.frame().size());
+      cursor.frame().write(cursor.fields(), out);
       RC_ASSERT(out == expected.frame(message, index));
-      stream.advance();
+      cursor.advance();
     }
   }
-  RC_ASSERT(!stream.has_next());
-  RC_ASSERT(stream.total_frames() == frames);
+  RC_ASSERT(!cursor.has_next());
+  RC_ASSERT(cursor.total_frames() == frames);
 }
 
 }  // namespace

@@ -33,30 +33,30 @@ messages = 3
   EXPECT_EQ(scheduler.cursor(0).pacer().span(), std::chrono::milliseconds(2));
 }
 
-/// Mostly soon, sometimes at once, sometimes beyond any wheel.
+/// Mostly short, sometimes 0, sometimes longer than any wheel.
 Duration any_gap(std::mt19937_64& random) {
   const std::int64_t reach = std::int64_t{1} << random() % 40;
   return Duration(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(reach)));
 }
 
-/// What flows of one rate have between their turns, but for rounding and a rare pause.
+/// The gap of flows of one rate, with rounding and a rare pause.
 Duration even_gap(std::mt19937_64& random) {
   return random() % 500 == 0 ? any_gap(random)
                              : Duration(2000 + static_cast<std::int64_t>(random() % 2));
 }
 
-/// The row's first turns, as far as none comes again before the next one, are taken at once.
+/// Takes the batch's first flows at once, as far as none is due again before the next one.
 template <class Ends, class Gap>
 void take_batch(FlowQueue& queue, std::set<DueFlow>& expected, Ends ends, Gap gap) {
   std::vector<Duration> next;
   std::vector<DueFlow> again;
   Duration until = queue.batch_until();
-  for (const DueFlow& turn : queue.batch()) {
-    if (turn.at >= until) break;
-    ASSERT_EQ(turn, *expected.begin());
+  for (const DueFlow& due : queue.batch()) {
+    if (due.at >= until) break;
+    ASSERT_EQ(due, *expected.begin());
     expected.erase(expected.begin());
-    next.push_back(ends() ? FlowQueue::kNever : turn.at + gap());
-    if (next.back() != FlowQueue::kNever) again.push_back({next.back(), turn.flow});
+    next.push_back(ends() ? FlowQueue::kNever : due.at + gap());
+    if (next.back() != FlowQueue::kNever) again.push_back({next.back(), due.flow});
     until = std::min(until, next.back());
   }
   expected.insert(again.begin(), again.end());
@@ -76,20 +76,20 @@ void take_one(FlowQueue& queue, std::set<DueFlow>& expected, Ends ends, Gap gap)
   expected.insert(again);
 }
 
-/// Against a set, which is sorted by definition: near and far turns, ties, flows that end, turns
-/// taken singly and in rounds.
+/// Against a set, which is sorted by definition: near and far due times, ties, flows that end,
+/// flows taken one by one and in batches.
 TEST(FlowQueue, KeepsTheOrderOfASortedSet) {
   std::mt19937_64 random(1);
   for (const bool even : {false, true}) {
     for (const std::int64_t slot : {1, 64, 100'000}) {
       const auto gap = [&] { return even ? even_gap(random) : any_gap(random); };
       const auto ends = [&] { return random() % 500 == 0; };
-      std::vector<DueFlow> turns;
+      std::vector<DueFlow> due;
       for (std::uint32_t flow = 0; flow < 300; ++flow) {
-        turns.push_back({Duration(static_cast<std::int64_t>(random() % 2000)), flow});
+        due.push_back({Duration(static_cast<std::int64_t>(random() % 2000)), flow});
       }
-      FlowQueue queue(turns.size(), Duration(slot), turns);
-      std::set<DueFlow> expected(turns.begin(), turns.end());
+      FlowQueue queue(due.size(), Duration(slot), due);
+      std::set<DueFlow> expected(due.begin(), due.end());
       for (int i = 0; i < 20'000 && !expected.empty(); ++i) {
         ASSERT_EQ(queue.first(), *expected.begin());
         if (expected.size() > 1) {
@@ -103,7 +103,7 @@ TEST(FlowQueue, KeepsTheOrderOfASortedSet) {
   }
 }
 
-/// A core's flows send what they send when one core has them all.
+/// A flow's frames don't depend on the number of cores.
 TEST(TxScheduler, AFlowsFramesAreTheSameOnAnyNumberOfCores) {
   const auto profile = parsed(R"(seed = 3
 [[flow]]
@@ -159,11 +159,12 @@ message_size = 100
 messages = 3
 repeat = 2
 )");
-  LayoutCache shapes;
+  LayoutCache layouts;
   PayloadPool payloads(1);
   std::vector<std::uint64_t> addresses;
-  for (FlowCursor stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
-    addresses.push_back(stream.fields().va - 0x1000);
+  for (FlowCursor cursor(profile.flows[0], layouts, payloads); cursor.has_next();
+       cursor.advance()) {
+    addresses.push_back(cursor.fields().va - 0x1000);
   }
   EXPECT_EQ(addresses, (std::vector<std::uint64_t>{0, 100, 200, 0, 100, 200}));
 }
@@ -175,11 +176,12 @@ va = 0x1000
 region = 16
 messages = 5
 )");
-  LayoutCache shapes;
+  LayoutCache layouts;
   PayloadPool payloads(1);
   std::vector<std::uint64_t> addresses;
-  for (FlowCursor stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
-    addresses.push_back(stream.fields().va - 0x1000);
+  for (FlowCursor cursor(profile.flows[0], layouts, payloads); cursor.has_next();
+       cursor.advance()) {
+    addresses.push_back(cursor.fields().va - 0x1000);
   }
   EXPECT_EQ(addresses, (std::vector<std::uint64_t>{0, 8, 0, 8, 0}));
 }
@@ -192,24 +194,25 @@ mtu = 2048
 messages = 3
 first_psn = 0xfffffe
 )");
-  LayoutCache shapes;
+  LayoutCache layouts;
   PayloadPool payloads(1);
   std::vector<std::uint32_t> psns;
-  for (FlowCursor stream(profile.flows[0], shapes, payloads); stream.has_next(); stream.advance()) {
-    psns.push_back(stream.fields().psn.value());
+  for (FlowCursor cursor(profile.flows[0], layouts, payloads); cursor.has_next();
+       cursor.advance()) {
+    psns.push_back(cursor.fields().psn.value());
   }
   EXPECT_EQ(psns, (std::vector<std::uint32_t>{0xfffffe, 1, 4}));
 }
 
 TEST(FlowCursor, AMessageCostsAllItsFrames) {
   const auto profile = parsed("[[flow]]\nmessage_size = 2500\n");
-  LayoutCache shapes;
+  LayoutCache layouts;
   PayloadPool payloads(1);
-  const FlowCursor stream(profile.flows[0], shapes, payloads);
+  const FlowCursor cursor(profile.flows[0], layouts, payloads);
   EXPECT_EQ(profile.flows[0].means.frames, 3);
   // 14 + 20 + 8 + 12 + payload + 4, and 24 a frame.
   EXPECT_EQ(profile.flows[0].means.wire_bytes, 2500 + 3 * 82);
-  EXPECT_EQ(stream.total_frames(), 3000u);
+  EXPECT_EQ(cursor.total_frames(), 3000u);
 }
 
 }  // namespace
