@@ -7,9 +7,9 @@
 #include <fmt/ranges.h>
 
 #include "config/flow/flow_means.h"
-#include "gen/traffic/frame_words.h"
 #include "gen/traffic/tx_scheduler.h"
 #include "report/json_line.h"
+#include "roce/describe.h"
 
 namespace lw::gen {
 namespace {
@@ -183,7 +183,14 @@ Json flow_json(const FlowProfile& profile, std::size_t first, const Figures& f) 
   return json;
 }
 
-/// Calls `use` with the first frames' due time, flow and words.
+/// One line about a frame.
+std::string frame_text(wire::Bytes bytes) {
+  const auto frame = roce::parse(bytes);
+  if (!frame || frame->info == nullptr) return "not RoCE";
+  return fmt::format("{}  frame {} B", roce::describe(*frame), bytes.size());
+}
+
+/// Calls `use` with the first frames' due time, flow and description.
 template <class Use>
 void for_first_frames(const FlowProfile& profile, TxScheduler& scheduler, std::uint64_t frames,
                       Use use) {
@@ -193,7 +200,7 @@ void for_first_frames(const FlowProfile& profile, TxScheduler& scheduler, std::u
     if (!due) return;
     buffer.resize(due->size());
     due->frame->write(due->fields, buffer);
-    std::string words = frame_words(buffer);
+    std::string words = frame_text(buffer);
     if (due->fault) words = fmt::format("[{}] {}", name_of(*due->fault), words);
     use(due->at, full_name(profile.flows[due->flow]), words);
     scheduler.advance();

@@ -160,11 +160,10 @@ void FlowCursor::next_packet_after_fault() noexcept {
   begin_packet();
 }
 
-FlowCursor::Batch FlowCursor::begin_batch(std::uint32_t most) noexcept {
-  Batch batch;
-  batch.pace = pacer_.even_pace(work(), even_frames(most, batch.step));
-  batch_frames_ = batch.pace.frames;
-  return batch;
+Pacer::EvenPace FlowCursor::begin_batch(std::uint32_t most, FieldSteps& step) noexcept {
+  const Pacer::EvenPace pace = pacer_.even_pace(work(), even_frames(most, step));
+  batch_frames_ = pace.frames;
+  return pace;
 }
 
 bool FlowCursor::end_batch() noexcept {

@@ -43,15 +43,10 @@ class FlowCursor {
   /// Calls advance() `frames` times; at most the frames of a batch.
   bool skip(std::uint32_t frames) noexcept;
 
-  /// A batch: consecutive frames of one template whose variable fields and due times differ by
-  /// constant steps, and in nothing else.
-  struct Batch {
-    FieldSteps step;
-    Pacer::EvenPace pace;  // pace.frames: frames of the batch, at least 1
-  };
-  /// Starts a batch of at most `most` frames with the next one. The cursor stays at its first
-  /// frame.
-  Batch begin_batch(std::uint32_t most) noexcept;
+  /// Starts a batch of at most `most` frames with the next one: consecutive frames of one template
+  /// whose variable fields and due times differ by constant steps, and in nothing else. Returns its
+  /// length and due times, and sets `step`. The cursor stays at the first frame.
+  Pacer::EvenPace begin_batch(std::uint32_t most, FieldSteps& step) noexcept;
   /// Moves past the batch. Returns has_next().
   bool end_batch() noexcept;
   /// Frames of the batch that the cursor is at; 0 after the flow's last one.

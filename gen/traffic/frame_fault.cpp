@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/traffic/frame_fault.h"
 
+#include "core/chance.h"
 #include "wire/icrc.h"
 
 namespace lw::gen {
@@ -55,6 +56,13 @@ void set_lengths(Encapsulation encapsulation, const roce::FrameLayout& layout,
 
 }  // namespace
 
+struct FaultPlan::Entry {
+  const config::Fault* fault;
+  Chance chance;
+  Threshold threshold;
+  std::size_t listed = 0;  // entries of fault->frames that are done
+};
+
 FaultPlan::FaultPlan(const std::vector<config::Fault>& faults, std::uint64_t seed,
                      std::string_view flow_name) {
   for (const config::Fault& fault : faults) {
@@ -62,6 +70,8 @@ FaultPlan::FaultPlan(const std::vector<config::Fault>& faults, std::uint64_t see
     entries_.push_back({&fault, chance, Threshold(fault.rate)});
   }
 }
+
+FaultPlan::~FaultPlan() = default;
 
 std::optional<FaultKind> FaultPlan::next(std::uint64_t frame, std::uint32_t packet,
                                          std::uint32_t packets) noexcept {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "config/flow/flow_fault.h"
-#include "core/chance.h"
 #include "roce/compose.h"
 
 namespace lw::gen {
@@ -20,6 +19,7 @@ class FaultPlan {
   /// `faults` must outlive the plan. Draws depend on `seed`, `flow_name` and the fault's kind.
   FaultPlan(const std::vector<config::Fault>& faults, std::uint64_t seed,
             std::string_view flow_name);
+  ~FaultPlan();
 
   /// Returns the fault of frame `frame` of the QP (from 0), which is packet `packet` of a message
   /// of `packets`. Call it once per frame, in order.
@@ -27,12 +27,7 @@ class FaultPlan {
                                         std::uint32_t packets) noexcept;
 
  private:
-  struct Entry {
-    const config::Fault* fault;
-    Chance chance;
-    Threshold threshold;
-    std::size_t listed = 0;  // entries of fault->frames that are done
-  };
+  struct Entry;
   std::vector<Entry> entries_;
 };
 

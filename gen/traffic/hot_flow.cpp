@@ -6,17 +6,18 @@
 namespace lw::gen {
 
 void HotFlow::load(FlowCursor& cursor) noexcept {
-  const FlowCursor::Batch batch = cursor.begin_batch(kLongestBatch);
-  left_ = static_cast<std::uint16_t>(batch.pace.frames);
-  end_ = batch.pace.end;
-  step_ = batch.pace.step;
-  due_ = batch.pace.due;
+  FieldSteps steps;
+  const Pacer::EvenPace pace = cursor.begin_batch(kLongestBatch, steps);
+  left_ = static_cast<std::uint16_t>(pace.frames);
+  end_ = pace.end;
+  step_ = pace.step;
+  due_ = pace.due;
   info_ = frame_info(cursor);
-  info_.set(FrameInfo::kTogether, batch.pace.together);
+  info_.set(FrameInfo::kTogether, pace.together);
   state_ = cursor.frame().has_variable_length()
                ? EncoderState{}
-               : EncoderState(cursor.frame(), cursor.fields(), batch.step);
-  info_.set(FrameInfo::kSingle, !batch.pace.together && state_.layout() != nullptr);
+               : EncoderState(cursor.frame(), cursor.fields(), steps);
+  info_.set(FrameInfo::kSingle, !pace.together && state_.layout() != nullptr);
 }
 
 std::size_t HotFlow::due_before(Duration until, std::size_t most) const noexcept {
