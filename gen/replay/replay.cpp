@@ -14,7 +14,7 @@
 namespace lw::gen {
 namespace {
 
-std::string line(std::uint64_t count, std::string_view what) {
+std::string count_line(std::uint64_t count, std::string_view what) {
   return count > 0 ? fmt::format("{} frames {}\n", count, what) : std::string{};
 }
 
@@ -111,13 +111,13 @@ std::string to_text(const ReplayReport& r) {
   }
   text += fmt::format(", {} not sent\n", r.not_sent);
   if (r.latest.count() > 0) {
-    text += fmt::format("the latest left {} after it was due\n", format_duration(r.latest));
+    text += fmt::format("largest delay of a frame: {}\n", format_duration(r.latest));
   }
-  text += line(r.source.not_roce, "are no RoCE: sent as they are");
-  text += line(r.source.no_icrc, "are RoCE whose ICRC can't be found: sent as they are");
-  text += line(r.source.left_out, "are no RoCE: left out");
-  text += line(r.source.cut, "were cut by the capture: left out");
-  text += line(r.source.too_long, "are too long for the port: left out");
+  text += count_line(r.source.not_roce, "aren't RoCE: sent unchanged");
+  text += count_line(r.source.no_icrc, "are RoCE with an unknown ICRC position: sent unchanged");
+  text += count_line(r.source.left_out, "aren't RoCE: not sent");
+  text += count_line(r.source.cut, "are truncated by the capture: not sent");
+  text += count_line(r.source.too_long, "are too long for the port: not sent");
   return text;
 }
 

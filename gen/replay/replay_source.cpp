@@ -73,8 +73,8 @@ Result<bool> ReplaySource::keep(const capture::Record& record) {
   const int link = reader_.interfaces().at(record.interface).link_type;
   if (link != capture::kLinkTypeEthernet) {
     return fail(
-        fmt::format("{}: offset {}: expected a frame of Ethernet (link type 1), found link "
-                    "type {}: it has no MAC addresses to be sent with",
+        fmt::format("{}: offset {}: expected an Ethernet frame (link type 1), found link "
+                    "type {}: without MAC addresses it can't be sent",
                     options_->capture, record.offset, link));
   }
   ++counters_.read;

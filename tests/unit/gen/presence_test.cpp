@@ -17,11 +17,11 @@ const wire::MacAddress kAsker = *wire::parse_mac("02:00:00:00:0a:01");
 const wire::MacAddress kOwn = *wire::parse_mac("02:00:00:00:0a:02");
 const wire::IpAddress kOwn4 = *wire::parse_ip("192.0.2.2"), kOwn6 = *wire::parse_ip("2001:db8::2");
 
-ArpResponder station() { return ArpResponder({{kOwn, kOwn4}, {kOwn, kOwn6}}); }
+ArpResponder responder() { return ArpResponder({{kOwn, kOwn4}, {kOwn, kOwn6}}); }
 
 std::optional<Frame> answer(const Frame& question) {
   Frame out;
-  if (!station().answer(question, out)) return std::nullopt;
+  if (!responder().answer(question, out)) return std::nullopt;
   return out;
 }
 
@@ -47,7 +47,7 @@ Frame advertisement() {
       "0002 2001 0db8 0000 0000 0000 0000 0000 0001 8800 8071 6000 0000 2001 0db8 0000 0000 0000"
       "0000 0000 0002 0201 0200 0000 0a02");
 }
-/// Duplicate address detection's: from nobody, with a nonce.
+/// Duplicate address detection: without a source address, with a nonce.
 Frame probe() {
   return from_hex(
       "3333 ff00 0001 0200 0000 0a01 86dd 6000 0000 0020 3aff 0000 0000 0000 0000 0000 0000 0000"

@@ -96,7 +96,7 @@ TEST_F(TxLoopTest, ABurstOfWholeMessagesIsOneCall) {
   for (const Call& call : calls) EXPECT_EQ(call.size(), 32u);
 }
 
-/// Another flow's frames are due at the same times, and go before or behind a burst, not into it.
+/// Frames of another flow that are due at the same times are sent before or after a burst.
 TEST_F(TxLoopTest, ABurstIsOneCallBesideOtherFlows) {
   const auto calls = calls_of(
       "[[flow]]\ndst_qp = 1\nmessages = 5000\nrate = \"500 kframes/s\"\n"
@@ -182,7 +182,7 @@ TEST_F(TxLoopTest, CountsEachFlowByItself) {
   }
 }
 
-/// A ring that nobody empties takes what it has room for.
+/// A ring without a reader takes frames until it is full.
 TEST_F(TxLoopTest, WhatAPortDoesNotTakeIsCountedAsNotSent) {
   const config::FlowProfile profile =
       parsed("[[flow]]\nqps = 100\ndst_qp = 0x100\nmessages = 50\nrate = \"10 Mframes/s\"\n");
