@@ -9,24 +9,24 @@
 
 namespace lw::transport {
 
-/// The reaction point of one flow: what its sender may send at. It starts at the line's rate and
-/// stays there, free of cost, until the first CNP. Time is told, in calls that never go back.
+/// The reaction point of one flow: its sending rate. It is the link rate, at no cost, until the
+/// first CNP. Time is a parameter that never decreases.
 class ReactionPoint {
  public:
   /// link_bps > 0.
   ReactionPoint(const DcqcnConfig& config, double link_bps) noexcept;
 
   void on_cnp(Instant now) noexcept;
-  /// So many bytes went out; may bring byte increases.
+  /// Counts sent bytes; may cause byte increases.
   void on_sent(std::uint32_t bytes, Instant now) noexcept;
-  /// Brings alpha and the rates up to `now`: all decays and timed increases that are due.
+  /// Applies all decays of alpha and timed increases that are due at `now`.
   void advance(Instant now) noexcept;
 
   [[nodiscard]] bool limiting() const noexcept { return limiting_; }
   [[nodiscard]] double rate_bps() const noexcept { return current_; }
   [[nodiscard]] double target_bps() const noexcept { return target_; }
   [[nodiscard]] double alpha() const noexcept { return alpha_; }  // in 1024ths
-  /// When the next timed increase comes; the end of time while nothing is limited.
+  /// When the next timed increase is due; Instant::max() while nothing is limited.
   [[nodiscard]] Instant next_increase() const noexcept;
   [[nodiscard]] std::uint64_t cnps_handled() const noexcept { return cnps_; }
 
@@ -49,7 +49,7 @@ class ReactionPoint {
   std::uint64_t cnps_ = 0;
 };
 
-/// The notification point of one flow: whether a CE-marked frame that arrives now earns a CNP.
+/// The notification point of one flow: decides whether a CE-marked frame causes a CNP.
 class NotificationPoint {
  public:
   explicit NotificationPoint(const DcqcnConfig& config) noexcept;
@@ -61,7 +61,7 @@ class NotificationPoint {
   bool sent_ = false;
 };
 
-/// When a QP's next data packet may go, by its congestion control.
+/// Congestion control of a QP: when its next data packet may go.
 class Pacing {
  public:
   explicit Pacing(const QpConfig& config) noexcept
@@ -69,7 +69,7 @@ class Pacing {
         fixed_bps_(config.rate_bps),
         reaction_(config.dcqcn, std::max(config.rate_bps, 1.0)) {}
 
-  /// Not before this. A reduced rate may rise until then, so it is asked for again at wake().
+  /// Earliest time of the next packet. The rate may rise before it, so ask again at wake().
   [[nodiscard]] Instant ready_at(Instant now) noexcept {
     if (!limits()) return Instant::min();
     if (control_ == RateControl::dcqcn) reaction_.advance(now);
@@ -80,19 +80,19 @@ class Pacing {
     return control_ == RateControl::dcqcn ? std::min(ready, reaction_.next_increase()) : ready;
   }
 
-  /// The packet went out. What rounding to ns left open is carried over.
+  /// Counts a sent packet. Carries the rounding to ns over to the next.
   void sent(const Packet& packet, Instant now) noexcept {
     if (!limits()) return;
     const std::uint32_t bytes = wire_bytes(packet);
     if (control_ == RateControl::dcqcn) reaction_.on_sent(bytes, now);
     const double served = static_cast<double>((now - last_).count()) * rate_bps() * 1e-9;
-    // A flow that was idle has saved nothing up; one that was late by a fraction of a ns has.
+    // An idle flow gains no credit, except for a fraction of a ns.
     debt_bits_ = std::max(debt_bits_ - served, -rate_bps() * 1e-9) + 8.0 * bytes;
     last_ = now;
   }
   void on_cnp(Instant now) noexcept {
     if (control_ != RateControl::dcqcn) return;
-    if (!reaction_.limiting()) {  // begins to count from here
+    if (!reaction_.limiting()) {  // counting starts now
       last_ = now;
       debt_bits_ = 0;
     }
@@ -114,7 +114,7 @@ class Pacing {
   double fixed_bps_;
   ReactionPoint reaction_;
   Instant last_;
-  double debt_bits_ = 0;  // sent and not yet paid for by time since last_
+  double debt_bits_ = 0;  // sent, minus what the rate allowed since last_
 };
 
 }  // namespace lw::transport

@@ -8,12 +8,11 @@
 
 namespace lw::transport {
 
-/// A first-in-first-out queue on one array that doubles when it is full, so that what a run needs
-/// at most is allocated once. Items are addressed from the front. One thread.
+/// FIFO queue on one array that doubles when it is full. Index 0 is the front. One thread.
 template <class Item>
 class Fifo {
  public:
-  /// Room for `capacity` items (rounded up to a power of two) before the first growth.
+  /// Holds `capacity` items, rounded up to a power of two, before it first grows.
   explicit Fifo(std::size_t capacity = 8)
       : items_(std::bit_ceil(capacity)), mask_(items_.size() - 1) {}
 
@@ -21,22 +20,21 @@ class Fifo {
   [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
 
   void push(const Item& item) { add() = item; }
-  /// A new last item, to be filled in place: it holds what its place held before. Items of 80 B
-  /// and more are worth it.
+  /// Adds a last item with its place's old content, to be overwritten. For items of 80 B or more.
   Item& add() {
     Item& item = spare();
     commit();
     return item;
   }
-  /// The place behind the last item, which becomes one by commit(); until then it may be filled
-  /// and left, and any other call may overwrite it.
+  /// The place after the last item, which commit() makes an item. Until then any other call may
+  /// overwrite it.
   Item& spare() {
     if (size() > mask_) [[unlikely]]
       grow();
     return items_[tail_ & mask_];
   }
   void commit() noexcept { ++tail_; }
-  /// Only when not empty(), all three.
+  /// front(), back() and pop() require !empty().
   [[nodiscard]] Item& front() noexcept { return items_[head_ & mask_]; }
   [[nodiscard]] const Item& front() const noexcept { return items_[head_ & mask_]; }
   [[nodiscard]] Item& back() noexcept { return items_[(tail_ - 1) & mask_]; }
@@ -53,8 +51,7 @@ class Fifo {
   }
 
  private:
-  /// Out of line: where it was inlined, registers were kept for it that a simulated packet paid for
-  /// with 18 instructions.
+  /// Out of line: inlined, it cost a simulated packet 18 instructions for saved registers.
   [[gnu::noinline, gnu::cold]] void grow() {
     std::vector<Item> larger(2 * items_.size());
     const std::size_t count = size();
@@ -66,8 +63,8 @@ class Fifo {
   }
 
   std::vector<Item> items_;
-  std::size_t mask_;                 // of an index: a vector's size is a division by the item's
-  std::size_t head_ = 0, tail_ = 0;  // run freely; masked on use
+  std::size_t mask_;                 // of an index; a vector's size() would need a division
+  std::size_t head_ = 0, tail_ = 0;  // not wrapped; masked on use
 };
 
 }  // namespace lw::transport

@@ -12,13 +12,13 @@
 
 namespace lw::transport {
 
-/// The bytes of payloads in flight, counted: whoever lets go of a packet releases its slot,
-/// whoever copies one retains it. Slot 0 is no payload and needs neither. One thread.
+/// Bytes of the payloads in flight, with a count of holders: dropping a packet releases its slot,
+/// copying it retains the slot. Slot 0 is no payload and needs neither. One thread.
 class PayloadStore {
  public:
   static constexpr std::size_t kLargest = 4096;  // of a path MTU
 
-  /// A slot of at most kLargest bytes to be filled, held once.
+  /// Returns a slot for at most kLargest bytes, with one holder.
   PayloadSlot take() {
     if (free_.empty()) {
       slots_.push_back(std::make_unique<Slot>());
@@ -41,7 +41,7 @@ class PayloadStore {
     assert(length <= kLargest);
     return {at(slot).bytes, length};
   }
-  /// Slots that somebody holds: 0 when no packet is in flight, or one was lost track of.
+  /// Slots with a holder: 0 when no packet is in flight; otherwise a slot has leaked.
   [[nodiscard]] std::size_t in_use() const noexcept { return slots_.size() - free_.size(); }
 
  private:
@@ -55,9 +55,9 @@ class PayloadStore {
   std::vector<PayloadSlot> free_;
 };
 
-/// One registered memory region of an endpoint: its QPs' local buffers, and what its peer reads
-/// and writes. Real memory stores every byte; virtual memory has a size and nothing in it (an
-/// atomic finds 0 there), so that a simulation of terabytes costs nothing.
+/// A registered memory region: the local buffers of QPs, and what their peers read and write. Real
+/// memory stores every byte. Virtual memory has only a size (an atomic reads 0), so that simulating
+/// terabytes costs nothing.
 class Memory {
  public:
   enum class Kind : std::uint8_t { real, virtual_only };
@@ -86,16 +86,16 @@ class Memory {
     return {bytes_.data() + (va - va_), length};
   }
 
-  /// Copies [va, va + length) into a fresh slot of `store`; 0 for virtual memory or no length.
+  /// Copies [va, va + length) into a new slot of `store`; 0 for virtual memory or length 0.
   PayloadSlot snapshot(std::uint64_t va, std::uint32_t length, PayloadStore& store) {
     return real() && length > 0 ? copy_out(va, length, store) : 0;
   }
-  /// Stores a packet's payload; does nothing unless there are bytes and a place for them.
+  /// Stores a packet's payload, unless the memory is virtual or the payload has no bytes.
   void store(std::uint64_t va, PayloadSlot slot, std::uint32_t length, PayloadStore& store) {
     if (real() && slot != 0 && length > 0) copy_in(va, slot, length, store);
   }
 
-  /// The eight bytes at va, in this machine's order, as an atomic sees them; holds() them.
+  /// The eight bytes at va in host byte order, for atomics. Requires holds(va, 8).
   [[nodiscard]] std::uint64_t load(std::uint64_t va) noexcept;
   void store(std::uint64_t va, std::uint64_t value) noexcept;
 

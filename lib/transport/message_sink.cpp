@@ -9,12 +9,12 @@ using wire::Operation;
 
 namespace {
 
-/// A UD receive begins with room for the sender's GRH. (IBTA vol. 1, 11.4.1.2)
+/// A UD receive starts with space for the sender's GRH. (IBTA vol. 1, 11.4.1.2)
 constexpr std::uint32_t kGrhRoom = 40;
 
 }  // namespace
 
-/// A SEND goes where a receive says.
+/// Starts a SEND: its memory is the next receive's.
 Refusal MessageSink::begin_send() {
   if (lacks_receive()) return Refusal::no_receive;
   const bool somewhere = !config_.endless_receives;
@@ -28,7 +28,7 @@ Refusal MessageSink::begin_send() {
   return Refusal::none;
 }
 
-/// A message is whole.
+/// Reports a complete message.
 void MessageSink::tell(const Packet& packet, const OpcodeMeaning& meaning, Instant now) {
   const bool takes_receive = meaning.operation == Operation::send || meaning.immediate;
   Completion arrival{.at = now,

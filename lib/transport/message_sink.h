@@ -13,17 +13,16 @@
 
 namespace lw::transport {
 
-/// Why a request packet can't be executed.
+/// Reason why a request packet isn't executed.
 enum class Refusal : std::uint8_t {
   none,
   no_receive,       // RNR
-  invalid_request,  // out of place in its message, or a wrong length
-  access_error,     // the memory isn't the peer's to touch
+  invalid_request,  // wrong position in its message, or wrong length
+  access_error,     // the peer may not access this memory
 };
 
-/// Puts SENDs and WRITEs into memory, packet by packet in order, whatever the service: holds
-/// lengths and places against the rules, takes receives, and tells of whole messages.
-/// (IBTA vol. 1, 9.7.4.1)
+/// Writes SENDs and WRITEs into memory, packet by packet in order, for all transports: checks
+/// lengths and positions, consumes receives, and reports complete messages. (IBTA vol. 1, 9.7.4.1)
 class MessageSink {
  public:
   MessageSink(const QpConfig& config, Memory& memory, PayloadStore& store)
@@ -32,16 +31,16 @@ class MessageSink {
   void post(const Receive& receive) { receives_.push(receive); }
   [[nodiscard]] std::size_t receives() const noexcept { return receives_.size(); }
 
-  /// Whether a packet of this meaning may come next; before anything else is looked at.
+  /// Whether a packet with this opcode may come next. Checked first.
   [[nodiscard]] bool in_place(const OpcodeMeaning& meaning) const noexcept;
-  /// Executes a SEND or WRITE packet that is in_place(). Nothing is stored when it is refused.
+  /// Executes a SEND or WRITE packet. Requires in_place(). Stores nothing when it refuses.
   Refusal take(const Packet& packet, const OpcodeMeaning& meaning, Instant now);
-  /// Forgets a message of which a part is missing; its receive, if it took one, is there again.
+  /// Drops the incomplete message. Its receive, if it has one, becomes available again.
   void abandon();
   [[nodiscard]] bool open() const noexcept { return open_; }
 
   Fifo<Completion>& arrivals() noexcept { return arrivals_; }
-  /// Messages that arrived whole.
+  /// Complete messages received.
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
   [[nodiscard]] std::uint64_t payload_bytes() const noexcept { return payload_bytes_; }
 
@@ -58,18 +57,18 @@ class MessageSink {
   QpConfig config_;
   Memory& memory_;
   PayloadStore& store_;
-  Fifo<Receive> receives_;  // the front one is the open SEND's
+  Fifo<Receive> receives_;  // the front one belongs to the open SEND
   Fifo<Completion> arrivals_;
 
   bool open_ = false;
   wire::Operation operation_{};
   std::uint64_t va_ = 0;
-  std::uint64_t room_ = 0;  // of a WRITE: its length; of a SEND: the receive's
+  std::uint64_t room_ = 0;  // a WRITE's length, or the length of a SEND's receive
   std::uint64_t got_ = 0;
   std::uint64_t messages_ = 0, payload_bytes_ = 0;
 };
 
-// Here, because each packet that a simulation delivers passes through them.
+// In the header because each packet that a simulation delivers passes through them.
 
 inline bool MessageSink::in_place(const OpcodeMeaning& meaning) const noexcept {
   if (meaning.begins) return !open_;
@@ -83,7 +82,7 @@ inline bool MessageSink::right_length(const Packet& packet,
   return packet.payload <= config_.mtu && !empty_last;
 }
 
-/// The first packet of a message says where it goes.
+/// Starts a message: finds its memory.
 inline Refusal MessageSink::begin(const Packet& packet, const OpcodeMeaning& meaning) {
   operation_ = meaning.operation;
   got_ = 0;

@@ -11,55 +11,53 @@
 
 namespace lw::transport {
 
-/// Refers to a payload's bytes in a PayloadStore; 0 stands for a payload of which only the length
-/// is known.
+/// Index of a payload's bytes in a PayloadStore; 0: only the payload's length exists.
 using PayloadSlot = std::uint32_t;
 
-/// A packet as the transport engine sees it: what its headers say, its payload's length, and where
-/// its bytes are if they exist at all. `to_frame` makes the frame of it. Trivially copyable.
+/// A packet: header fields, the payload's length, and where its bytes are, if it has any.
+/// to_frame() composes its frame. Trivially copyable.
 struct Packet {
   std::uint64_t va = 0;         // RETH, AtomicETH
   std::uint64_t swap_add = 0;   // AtomicETH; the original value in an ATOMIC ACK
   std::uint64_t compare = 0;    // AtomicETH
-  std::uint32_t payload = 0;    // bytes, pad not counted
+  std::uint32_t payload = 0;    // bytes, without pad
   std::uint32_t dest_qp = 0;    // 24 bits
   std::uint32_t r_key = 0;      // RETH, AtomicETH
   std::uint32_t length = 0;     // RETH: of the whole message
   std::uint32_t msn = 0;        // AETH, 24 bits
   std::uint32_t word = 0;       // ImmDt or IETH
-  std::uint32_t source_qp = 0;  // DETH; elsewhere who sent it, which the wire doesn't say
+  std::uint32_t source_qp = 0;  // DETH; otherwise the sender, which is not on the wire
   PayloadSlot data = 0;
   wire::Psn psn;
-  std::uint16_t from_host = 0, to_host = 0;  // stand for the addresses
+  std::uint16_t from_host = 0, to_host = 0;  // in place of addresses
   std::uint8_t opcode = 0;
   std::uint8_t syndrome = 0;  // AETH
   bool ack_req : 1 = false;
   bool solicited_event : 1 = false;
   bool congestion_experienced : 1 = false;  // ECN CE, set on the way
-  bool icrc_wrong : 1 = false;              // damaged on the way: the receiver drops it
+  bool icrc_wrong : 1 = false;              // corrupted on the way: the receiver drops it
 };
 static_assert(sizeof(Packet) <= 72);
 
 inline constexpr std::uint8_t kCnpOpcode = 0x81;
 
-/// Of each opcode: what an empty packet takes of an Ethernet line, in bytes.
+/// By opcode: bytes that a packet without payload occupies on an Ethernet link.
 extern const std::array<std::uint16_t, 256> kWireOverhead;
 
-/// What the packet takes of an Ethernet line, in bytes: headers over IPv4, pad, ICRC, FCS,
-/// preamble and gap; 84 at least.
+/// Bytes that the packet occupies on an Ethernet link: headers over IPv4, payload, pad, ICRC, FCS,
+/// preamble and gap; at least 84.
 inline std::uint32_t wire_bytes(const Packet& packet) noexcept {
   constexpr std::uint32_t kSmallest = 64 + 20;
   return std::max(kSmallest, kWireOverhead[packet.opcode] + ((packet.payload + 3) & ~3u));
 }
 
-/// Whether the packet is a request (else a response or a CNP).
+/// Whether the packet is a request (otherwise a response or a CNP).
 constexpr bool is_request(std::uint8_t opcode) noexcept {
   const unsigned operation = opcode & 0x1f;
   return opcode != kCnpOpcode && (operation < 13 || operation > 18);
 }
 
-/// What a packet's opcode means to a responder: found by one look-up. Eight bytes, so that a row's
-/// address is a shift.
+/// Meaning of an opcode: one look-up in a table. Eight bytes, so that a row's address is a shift.
 struct alignas(8) OpcodeMeaning {
   wire::Operation operation{};
   wire::Position position{};
@@ -70,19 +68,20 @@ struct alignas(8) OpcodeMeaning {
   bool begins = false, ends = false;  // a message, as `position` says
 };
 
-/// A row for each value of the lower five bits, which RC, UC and UD opcodes share.
+/// One row for each value of the lower five bits, which RC, UC and UD opcodes share.
 extern const std::array<OpcodeMeaning, 32> kMeanings;
 
 inline const OpcodeMeaning& meaning_of(std::uint8_t opcode) noexcept {
   return kMeanings[opcode & 0x1f];
 }
 
-/// The opcodes of one transport by what they say, so that making a packet searches no table.
+/// The opcodes of one transport by operation and position: composing a packet needs no search.
 class OpcodeSet {
  public:
   explicit OpcodeSet(wire::Transport transport) noexcept;
 
-  /// Extras count on a message's last packet only. The transport must have such a packet.
+  /// `immediate` and `invalidate` apply to a message's last packet only. The transport must have
+  /// such an opcode.
   [[nodiscard]] std::uint8_t of(wire::Operation operation, wire::Position position,
                                 bool immediate = false, bool invalidate = false) const noexcept {
     return opcodes_[index(operation, position, immediate, invalidate)];
@@ -99,7 +98,7 @@ class OpcodeSet {
   std::array<std::uint8_t, kOperations * 4 * 3> opcodes_{};
 };
 
-/// Where packet `index` of `count` stands.
+/// Position of packet `index` of `count`.
 constexpr wire::Position position_of(std::uint64_t index, std::uint64_t count) noexcept {
   if (count == 1) return wire::Position::only;
   if (index == 0) return wire::Position::first;
@@ -113,21 +112,21 @@ constexpr bool begins_message(wire::Position position) noexcept {
   return position == wire::Position::first || position == wire::Position::only;
 }
 
-/// max(1, ceil(length / mtu)): a message without payload is a packet too.
+/// Packets of a message: max(1, ceil(length / mtu)).
 constexpr std::uint32_t packets_of(std::uint64_t length, std::uint32_t mtu) noexcept {
   if (length <= mtu) return 1;
   // An MTU is a power of two: no division.
   return static_cast<std::uint32_t>((length + mtu - 1) >> std::countr_zero(mtu));
 }
 
-/// End-to-end credits as an AETH's five bits hold them: 0, 1, 2, 3, 4, 6, 8, 12 ... 32768; 31
-/// stands for "not counted". (IBTA vol. 1, table 46)
+/// Decodes the end-to-end credits in an AETH's five bits: 0, 1, 2, 3, 4, 6, 8, 12 ... 32768; 31
+/// means unlimited. (IBTA vol. 1, table 46)
 constexpr std::uint32_t credits_of(std::uint8_t code) noexcept {
   if (code < 2) return code;
   return (2u + (code & 1u)) << (code / 2 - 1);
 }
 
-/// The code of the most credits that are not more than `credits`.
+/// Encodes credits, rounded down.
 constexpr std::uint8_t credit_code(std::uint64_t credits) noexcept {
   std::uint8_t code = 30;
   while (credits_of(code) > credits) --code;

@@ -10,8 +10,7 @@
 
 namespace lw::transport {
 
-/// DCQCN's parameters by the names that the NIC's configuration tool gives them, and the values
-/// in force on the measured system.
+/// DCQCN's parameters, named as in the NIC's configuration tool, with the measured system's values.
 struct DcqcnConfig {
   // Reaction point.
   double rpg_time_reset_us = 300;
@@ -22,9 +21,9 @@ struct DcqcnConfig {
   std::uint32_t rpg_gd = 11;
   double rpg_min_dec_fac_percent = 50;
   double rpg_min_rate_mbps = 1;
-  double rpg_max_rate_mbps = 0;              // 0: the line's
-  double rate_to_set_on_first_cnp_mbps = 0;  // 0: the line's
-  double dce_tcp_g = 1019;                   // the share of alpha that is kept, in 1024ths
+  double rpg_max_rate_mbps = 0;              // 0: the link rate
+  double rate_to_set_on_first_cnp_mbps = 0;  // 0: the link rate
+  double dce_tcp_g = 1019;                   // share of alpha that is kept, in 1024ths
   double dce_tcp_rtt_us = 1;
   double rate_reduce_monitor_period_us = 4;
   double initial_alpha = 1023;  // in 1024ths
@@ -35,13 +34,13 @@ struct DcqcnConfig {
 };
 
 enum class Recovery : std::uint8_t {
-  go_back_n,         // what comes behind a gap is sent again
-  selective_repeat,  // SEND and WRITE packets behind a gap are kept; READs still go back
+  go_back_n,         // packets after a gap are sent again
+  selective_repeat,  // SEND and WRITE packets after a gap are kept; READs still go back
 };
 
 enum class RateControl : std::uint8_t { none, fixed, dcqcn };
 
-/// All that a QP has been told at its set-up. Defaults are ConnectX's where it has any.
+/// Configuration of a QP. Defaults are ConnectX's where it has any.
 struct QpConfig {
   wire::Transport transport = wire::Transport::rc;  // rc, uc or ud
   std::uint32_t mtu = 4096;                         // 256, 512, 1024, 2048 or 4096
@@ -49,7 +48,7 @@ struct QpConfig {
   std::uint16_t host = 0, dest_host = 0;
   wire::Psn send_psn, receive_psn;  // the first of each stream
 
-  // Windows: each holds back the next message or packet by itself.
+  // Windows. Each alone can hold back the next message or packet.
   std::uint32_t tx_depth = 128;             // posted and not completed
   std::uint32_t max_outstanding_wqe = 128;  // begun and not acknowledged
   std::uint32_t max_rd_atomic = 16;         // READs and atomics among them
@@ -57,34 +56,34 @@ struct QpConfig {
   /// Whether SENDs wait for credits that the responder's ACKs announce. (IBTA vol. 1, 9.7.7.2)
   bool end_to_end_credits = false;
 
-  /// AckReq is set on a message's last packet, and after so many without; 0: on the last only.
+  /// AckReq is set on a message's last packet and on each N-th packet; 0: on the last only.
   std::uint32_t ack_every = 64;
-  /// An ACK that still waits to be sent takes a newer one's PSN.
+  /// A queued ACK takes a newer ACK's PSN.
   bool coalesce_acks = true;
 
-  // Patience.
-  std::uint8_t timeout = 14;     // 4.096 us x 2^timeout; 0: for ever (IBTA vol. 1, 9.9.2.1.1)
+  // Timeouts and retries.
+  std::uint8_t timeout = 14;     // 4.096 us x 2^timeout; 0: unlimited (IBTA vol. 1, 9.9.2.1.1)
   std::uint8_t retry_count = 7;  // 0..7
-  std::uint8_t rnr_retry = 7;    // 0..7; 7: for ever
-  std::uint8_t rnr_timer = 12;   // the code that our responder asks a requester to wait by: 0..31
+  std::uint8_t rnr_retry = 7;    // 0..7; 7: unlimited
+  std::uint8_t rnr_timer = 12;   // RNR timer code that the responder sends: 0..31
   /// The timer follows the measured round trip (see RetryTimer) and only then `timeout`.
   bool adaptive_retransmission = false;
   Recovery recovery = Recovery::go_back_n;
-  std::uint32_t reorder_packets = 1u << 16;  // selective repeat: kept behind gaps, at most
+  std::uint32_t reorder_packets = 1u << 16;  // selective repeat: most packets kept after gaps
 
   // Congestion.
   RateControl rate_control = RateControl::none;
-  double rate_bps = 0;  // fixed: the limit; dcqcn: the line rate. Of the bytes on the line
+  double rate_bps = 0;  // fixed: the limit; dcqcn: the link rate. Counts bytes on the wire
   DcqcnConfig dcqcn;
 
-  /// The responder never lacks a receive (and an arriving SEND goes nowhere).
+  /// The responder never lacks a receive; the bytes of SENDs are dropped.
   bool endless_receives = false;
-  /// A WRITE's arrival is told as a completion, for applications that poll the memory.
+  /// Reports a WRITE's arrival as a completion, for applications that poll memory.
   bool report_writes = false;
   std::uint32_t q_key = 0x11111111;  // UD
 };
 
-/// A packet with what all that this QP sends have in common: where from and where to.
+/// A packet with the fields common to all packets of a QP: source and destination.
 inline Packet headers_of(const QpConfig& config) noexcept {
   Packet packet;
   packet.dest_qp = config.dest_qpn;
@@ -99,7 +98,7 @@ constexpr Duration transport_timeout(std::uint8_t exponent) noexcept {
   return Duration{std::int64_t{4096} << exponent};
 }
 
-/// A time that never comes.
+/// No time: a timer that isn't set.
 inline constexpr Instant kNever = Instant::max();
 
 }  // namespace lw::transport

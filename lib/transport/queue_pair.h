@@ -7,9 +7,8 @@
 
 namespace lw::transport {
 
-/// A whole QP: requester and responder, congestion control, and the order in which their packets
-/// go out. The caller moves packets, tells the time, and owns memory and payload store, which
-/// outlive it. One thread.
+/// A QP: requester, responder, congestion control, and the order of their packets. The caller moves
+/// packets, passes the time, and owns memory and payload store, which outlive it. One thread.
 class QueuePair {
  public:
   QueuePair(const QpConfig& config, Memory& memory, PayloadStore& store);
@@ -17,28 +16,28 @@ class QueuePair {
   bool post(const WorkRequest& request, Instant now) { return requester_.post(request, now); }
   void post(const Receive& receive);
 
-  /// A packet that arrived for this QP, its ICRC right. Its payload's slot stays the caller's.
-  /// True: an answer, which may have completed requests and moved the deadline; false: a request,
-  /// which may have brought arrivals, or a CNP.
+  /// Processes a packet for this QP with a valid ICRC. The caller keeps the payload's slot. True: a
+  /// response, which may have completed requests and moved the deadline. False: a request, which
+  /// may have brought arrivals, or a CNP.
   bool receive(const Packet& packet, Instant now);
 
-  /// The next packet to send, in place of what `packet` was, if one may go now. Its payload's slot
-  /// is the caller's.
+  /// Overwrites `packet` with the next packet, if one may go now. The caller owns its payload's
+  /// slot.
   bool next(Instant now, Packet& packet);
-  /// The one that has_control() tells of, in place of what `packet` was.
+  /// Overwrites `packet` with the pending ACK, NAK or CNP. Requires has_control().
   void next_control(Packet& packet) {
     cnp_due_ ? notify(packet) : responder_.responses().next(packet);
   }
-  /// Whether next() is worth asking: something waits, be it for congestion control.
+  /// Whether a packet waits, even if congestion control holds it back.
   [[nodiscard]] bool wants_to_send() const noexcept {
     return requester_.ready() || !responder_.responses().empty() || cnp_due_;
   }
-  /// Whether next() would give an ACK, a NAK or a CNP: small, and not to be kept waiting.
+  /// Whether next() has an ACK, a NAK or a CNP: small, and never held back.
   [[nodiscard]] bool has_control() const noexcept {
     const ResponseQueue& responses = responder_.responses();
     return cnp_due_ || (!responses.empty() && !responses.data_next());
   }
-  /// After a next() that gave none: when congestion control may let one go; kNever: not by itself.
+  /// After a next() without a packet: when congestion control may allow one; kNever: no such time.
   [[nodiscard]] Instant paced_until() const noexcept { return paced_until_; }
 
   [[nodiscard]] Instant deadline() const noexcept { return requester_.deadline(); }
@@ -74,7 +73,7 @@ class QueuePair {
   Instant paced_until_ = kNever;
 };
 
-// Here, because a simulation is little else than these three.
+// In the header because a simulation spends most of its time in these three.
 
 inline bool QueuePair::receive(const Packet& packet, Instant now) {
   if (packet.congestion_experienced && config_.rate_control == RateControl::dcqcn) {
@@ -94,7 +93,7 @@ inline bool QueuePair::receive(const Packet& packet, Instant now) {
   return false;
 }
 
-/// Data waits for its turn by congestion control; ACKs and CNPs never do.
+/// Congestion control holds back data, never ACKs and CNPs.
 inline bool QueuePair::may_pace_out(Instant now) noexcept {
   const Instant ready = pacing_.ready_at(now);
   if (ready <= now) return true;
@@ -116,7 +115,7 @@ inline bool QueuePair::next(Instant now, Packet& packet) {
   }
   const bool request = requester_.ready();
   if ((!response && !request) || !may_pace_out(now)) return false;
-  // READ responses and requests take turns.
+  // READ responses and requests alternate.
   response_was_last_ = response && (!request || !response_was_last_);
   response_was_last_ ? responses.next(packet) : requester_.next(now, packet);
   pacing_.sent(packet, now);

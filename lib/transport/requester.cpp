@@ -18,7 +18,7 @@ Requester::Requester(const QpConfig& config, Memory& memory, PayloadStore& store
       retries_left_(config.retry_count),
       rnr_left_(config.rnr_retry) {}
 
-/// Selective repeat: one packet again, wherever the cursor stands.
+/// Selective repeat: sends one packet again, independent of the cursor.
 void Requester::next_unusual(Packet& packet) {
   const Sequence at = resend_.front();
   resend_.pop();
@@ -38,7 +38,7 @@ Requester::Wqe& Requester::wqe_at(Sequence s) noexcept {
   return queue_[low];
 }
 
-/// A READ asks for what is missing from `index` on.
+/// A READ requests what is missing from `index` on.
 void Requester::fill_fetch(Packet& packet, const Wqe& wqe, std::uint64_t index) const noexcept {
   const WorkRequest& request = wqe.request;
   const std::uint64_t offset = index * config_.mtu;
@@ -57,7 +57,7 @@ using wire::Operation;
 
 namespace {
 
-constexpr std::uint8_t kForEver = 7;  // of an RNR retry count
+constexpr std::uint8_t kUnlimited = 7;  // RNR retry count
 
 Status status_of(NakCode code) noexcept {
   switch (code) {
@@ -72,7 +72,7 @@ Status status_of(NakCode code) noexcept {
 
 }  // namespace
 
-/// Not an ACK.
+/// Processes a response other than an ACK.
 void Requester::on_other(const Packet& packet, Sequence s, Instant now) {
   const Operation operation = meaning_of(packet.opcode).operation;
   if (operation == Operation::read_response || operation == Operation::atomic_ack) {
@@ -94,7 +94,7 @@ void Requester::take_credits(const Packet& packet) noexcept {
   known_ready_ = false;
 }
 
-/// What was to be sent again has arrived after all.
+/// Removes packets from resend_ that have arrived.
 void Requester::forget_resends() {
   for (std::size_t i = resend_.size(); i > 0; --i) {
     const Sequence s = resend_.front();
@@ -104,8 +104,8 @@ void Requester::forget_resends() {
   look_again();
 }
 
-/// Something newer was answered, so the answer that is missing here got lost. Said once a place:
-/// what is in flight behind it says so again. (IBTA vol. 1, 9.9.2.1.2: implied NAK)
+/// A response to a newer request shows that one was lost here. Handled once per position: responses
+/// in flight repeat it. (IBTA vol. 1, 9.9.2.1.2: implied NAK)
 void Requester::lost_answer(Instant now) {
   if (implied_at_ == una_) return;
   implied_at_ = una_;
@@ -118,7 +118,7 @@ void Requester::go_back(Instant now) {
   cursor_wqe_ = 0;
   resend_.clear();
   look_again();
-  timed_at_ = kNever;  // a packet sent twice measures nothing
+  timed_at_ = kNever;  // a packet sent twice can't be measured
   retry_at_ = timer_.from(now);
 }
 
@@ -136,8 +136,8 @@ void Requester::on_nak(const Packet& packet, Sequence s, Instant now) {
   go_back(now);
 }
 
-/// Selective repeat: this one is missing, which says nothing of those before it. A lost READ
-/// request is missed once for each PSN of its response; the first one stands for all.
+/// Selective repeat: only this packet is missing. A lost READ request causes a NAK for each PSN of
+/// its response; only the first one counts.
 void Requester::resend_one(Sequence s) {
   const Wqe& wqe = wqe_at(s);
   if (wqe.fetches && s != wqe.first) return;
@@ -148,10 +148,10 @@ void Requester::resend_one(Sequence s) {
 
 void Requester::on_rnr(const Packet& packet, Sequence s, Instant now) {
   if (!acknowledge(s, now)) return lost_answer(now);
-  if (rnr_until_ != kNever) return;  // the same one twice
+  if (rnr_until_ != kNever) return;  // a duplicate
   ++counters_.rnr_naks;
   if (rnr_left_ == 0) return fail(Status::rnr_retry_exceeded, now);
-  if (rnr_left_ != kForEver) --rnr_left_;
+  if (rnr_left_ != kUnlimited) --rnr_left_;
   go_back(now);
   retry_at_ = kNever;
   rnr_until_ = now + wire::rnr_timer(packet.syndrome & wire::Aeth::kValue);
@@ -169,7 +169,7 @@ void Requester::on_data(const Packet& packet, Sequence s, Instant now) {
   progressed(now);
 }
 
-/// Stores an answer that is the very next one; false when it doesn't fit what was asked for.
+/// Stores the next expected data; false if it doesn't match the request.
 bool Requester::take_data(const Packet& packet, Sequence s) noexcept {
   const Wqe& wqe = queue_.front();
   if (!wqe.fetches) return false;
@@ -209,7 +209,7 @@ void Requester::expire(Instant now) {
   retry_at_ = timer_.from(now);
 }
 
-/// The oldest request breaks the QP, the rest is flushed.
+/// The oldest request fails and breaks the QP; the others are flushed.
 void Requester::fail(Status status, Instant now) {
   broken_ = true;
   retry_at_ = rnr_until_ = kNever;

@@ -13,19 +13,19 @@
 
 namespace lw::transport {
 
-/// What a requester did, counted.
+/// Counters of a requester.
 struct RequesterCounters {
   std::uint64_t packets = 0, retransmitted = 0;
-  std::uint64_t payload_bytes = 0;  // of requests, retransmitted ones too
+  std::uint64_t payload_bytes = 0;  // of requests, retransmissions included
   std::uint64_t sequence_naks = 0, rnr_naks = 0, implied_naks = 0, timeouts = 0;
-  std::uint64_t ghosts = 0;  // answers to what was answered before
+  std::uint64_t ghosts = 0;  // responses to requests that are already complete
   std::uint64_t bad_answers = 0;
 };
 
-/// How long a requester waits for an answer. As configured, always the same 4.096 us x 2^n. With
-/// adaptive retransmission it begins at the measured round trip and four of its mean deviations
-/// (RFC 6298's estimate, at least 1.5 round trips), and doubles with each expiry up to the
-/// configured one: what makers call adaptive isn't published, this is our reading of it.
+/// Retransmission timeout of a requester: a constant 4.096 us x 2^n or, with adaptive
+/// retransmission, the measured round trip plus four mean deviations (RFC 6298's estimate, at least
+/// 1.5 round trips), doubled at each expiry up to the constant. Vendors don't publish their
+/// adaptive algorithm; this is our model of it.
 class RetryTimer {
  public:
   explicit RetryTimer(const QpConfig& config) noexcept
@@ -33,7 +33,7 @@ class RetryTimer {
         off_(config.timeout == 0),
         adaptive_(config.adaptive_retransmission) {}
 
-  /// A round trip was measured, of a packet sent once only.
+  /// Adds a round trip measured on a packet that was sent once only.
   void measured(Duration round_trip) noexcept {
     if (samples_++ == 0) {
       mean_ = round_trip;
@@ -64,32 +64,33 @@ class RetryTimer {
   bool off_, adaptive_;
 };
 
-/// The sending half of a QP: takes work requests, gives packets while its windows allow, and
-/// completes requests in order as answers come. RC: go-back-N or selective repeat, timers, RNR.
-/// UC and UD complete a message when its last packet is out. No clock: every call says when it is.
+/// The sending half of a QP: takes work requests, makes packets while its windows allow, and
+/// completes requests in order as responses arrive. RC: go-back-N or selective repeat, timers, RNR.
+/// UC and UD complete a message when its last packet is sent. Time is a parameter.
 /// (IBTA vol. 1, 9.7 to 9.9)
 class Requester {
  public:
   /// `memory` and `store` outlive it; `memory` holds the work requests' local addresses.
   Requester(const QpConfig& config, Memory& memory, PayloadStore& store);
 
-  /// False when tx_depth requests wait already. On a broken QP the request is flushed at once.
+  /// False if tx_depth requests are queued. On a broken QP the request is flushed at once.
   bool post(const WorkRequest& request, Instant now);
 
-  /// Whether next() would give a packet now.
+  /// Whether next() has a packet now.
   [[nodiscard]] bool ready() const noexcept {
     assert(!known_ready_ || find_ready());
     if (!known_ready_) known_ready_ = find_ready();
     return known_ready_;
   }
-  /// The next packet, in place of what `packet` was; only when ready(). Its payload's slot is the
-  /// caller's.
+  /// Overwrites `packet` with the next packet. Requires ready(). The caller owns the payload's
+  /// slot.
   void next(Instant now, Packet& packet);
 
-  /// An ACK, NAK, READ response or ATOMIC ACK for this QP. The payload's slot stays the caller's.
+  /// Processes an ACK, NAK, READ response or ATOMIC ACK for this QP. The caller keeps the payload's
+  /// slot.
   void receive(const Packet& packet, Instant now);
 
-  /// When expire() has something to do; kNever: never. It may move either way with each call.
+  /// When expire() is due; kNever: no timer runs. Each call may change it in both directions.
   [[nodiscard]] Instant deadline() const noexcept { return std::min(retry_at_, rnr_until_); }
   void expire(Instant now);
 
@@ -102,16 +103,16 @@ class Requester {
   [[nodiscard]] Duration round_trip() const noexcept { return timer_.round_trip(); }
 
  private:
-  /// PSNs without their wrapping: the stream's first is 0.
+  /// PSN without wrap-around: the stream's first is 0.
   using Sequence = std::uint64_t;
 
   struct Wqe {
     WorkRequest request;
     Sequence first = 0;
     std::uint32_t psns = 0;
-    std::uint32_t ssn = 0;  // its number among all, from 1 (IBTA vol. 1, 9.7.5.1.1)
+    std::uint32_t ssn = 0;  // send sequence number, from 1 (IBTA vol. 1, 9.7.5.1.1)
     Instant posted;
-    bool fetches = false;  // answered with data, one by one; an ACK can't complete it
+    bool fetches = false;  // READ or atomic: completed by data, not by an ACK
 
     [[nodiscard]] Sequence end() const noexcept { return first + psns; }
     [[nodiscard]] bool takes_receive() const noexcept {
@@ -123,11 +124,11 @@ class Requester {
     return config_.send_psn + static_cast<std::uint32_t>(s & wire::Psn::kMask);
   }
   [[nodiscard]] bool reliable() const noexcept { return config_.transport == wire::Transport::rc; }
-  /// Whether a request of which nothing was sent yet may be.
+  /// Whether a request may start that has not sent a packet.
   [[nodiscard]] bool may_begin(const Wqe& wqe) const noexcept {
     if (begun_ >= config_.max_outstanding_wqe) return false;
     if (wqe.fetches) return fetching_ < config_.max_rd_atomic;
-    // Without credit, one message may still go alone: its RNR NAK or ACK tells how things are.
+    // Without credit, one message may still go alone: its RNR NAK or ACK brings new credits.
     return !config_.end_to_end_credits || !wqe.takes_receive() || wqe.ssn <= credit_limit_ ||
            begun_ == 0;
   }
@@ -138,7 +139,7 @@ class Requester {
     const Wqe& wqe = queue_[cursor_wqe_];
     return !reliable() || ((cursor_wqe_ < begun_ || may_begin(wqe)) && fits_window(wqe));
   }
-  /// A READ takes the PSNs of its whole response, so it fits as a whole, or alone.
+  /// A READ uses the PSNs of its whole response: it fits as a whole, or goes alone.
   [[nodiscard]] bool fits_window(const Wqe& wqe) const noexcept {
     const Sequence end = wqe.fetches ? wqe.end() : cursor_ + 1;
     return end - una_ <= config_.psn_window || cursor_ == una_;
@@ -175,33 +176,32 @@ class Requester {
   [[gnu::noinline]] void take_credits(const Packet& packet) noexcept;
 
   QpConfig config_;
-  Packet headers_;  // what all packets have in common
+  Packet headers_;  // common to all packets
   OpcodeSet opcodes_;
   Memory& memory_;
   PayloadStore& store_;
   RetryTimer timer_;
 
   Fifo<Wqe> queue_;             // oldest first, until completed
-  std::size_t begun_ = 0;       // of them, sent at least in part
+  std::size_t begun_ = 0;       // of them, sent at least partly
   std::uint32_t fetching_ = 0;  // READs and atomics among those
-  std::size_t cursor_wqe_ = 0;  // whose packet is next
-  Sequence una_ = 0;            // the oldest that isn't acknowledged
+  std::size_t cursor_wqe_ = 0;  // the request whose packet is next
+  Sequence una_ = 0;            // the oldest not acknowledged
   Sequence cursor_ = 0;         // the next to be sent
-  Sequence high_ = 0;           // behind the newest that was ever sent
-  Sequence assigned_ = 0;       // behind the newest that was posted
+  Sequence high_ = 0;           // after the newest ever sent
+  Sequence assigned_ = 0;       // after the newest posted
   std::uint32_t posted_count_ = 0;
   std::uint32_t credit_limit_ = ~0u;  // the highest SSN that may take a receive
   Fifo<Sequence> resend_;             // selective repeat
 
   Instant retry_at_ = kNever, rnr_until_ = kNever;
   std::uint8_t retries_left_, rnr_left_;
-  Sequence implied_at_ = ~Sequence{0};  // where the last implied NAK was taken
+  Sequence implied_at_ = ~Sequence{0};  // position of the last implied NAK
   Sequence timed_ = 0;                  // the PSN whose round trip is being measured
   Instant timed_at_ = kNever;
   bool broken_ = false;
-  bool usual_ = true;  // not broken, no RNR to wait for, nothing in resend_: one look for all
-  /// ready() was true, and nothing happened since that could have changed it: progress and posts
-  /// only widen what may be sent.
+  bool usual_ = true;  // not broken, no RNR wait, nothing in resend_: one test for all
+  /// ready() was true and still is: progress and posts only allow more.
   mutable bool known_ready_ = false;
 
   Fifo<Completion> completions_;

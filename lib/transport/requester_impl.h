@@ -77,7 +77,7 @@ inline void Requester::make(Packet& packet, const Wqe& wqe, Sequence at) {
   }
 }
 
-/// Long messages ask for ACKs on the way, so that the timer sees progress.
+/// Long messages request ACKs in between, so that the timer sees progress.
 inline bool Requester::asks_in_between(std::uint64_t index) const noexcept {
   return config_.ack_every != 0 && index + 1 >= config_.ack_every &&
          (index + 1) % config_.ack_every == 0;
@@ -134,8 +134,8 @@ inline void Requester::on_ack(const Packet& packet, Sequence s, Instant now) {
   if (!acknowledge(s + 1, now)) lost_answer(now);
 }
 
-/// Moves to `up_to`, but never past a READ or an atomic: only their data completes them. Whether
-/// it got there.
+/// Acknowledges up to `up_to`, but not past a READ or an atomic, which only data completes. Returns
+/// whether it reached `up_to`.
 inline bool Requester::acknowledge(Sequence up_to, Instant now) {
   const Sequence before = una_;
   Sequence una = before;
@@ -159,14 +159,14 @@ inline void Requester::progressed(Instant now) {
   timer_.progressed();
   retry_at_ = una_ < high_ && rnr_until_ == kNever ? timer_.from(now) : kNever;
   if (!usual_) forget_resends();
-  if (cursor_ < una_) {  // what was to be sent again has arrived after all
+  if (cursor_ < una_) {  // the packets to send again have arrived
     cursor_ = una_;
     cursor_wqe_ = 0;
     known_ready_ = false;
   }
 }
 
-/// The oldest request ends.
+/// Completes the oldest request.
 inline void Requester::complete(Status status, Instant now, std::uint64_t original) {
   const Wqe& wqe = queue_.front();
   Completion& done = completions_.add();  // field by field: a copy would wait for their stores

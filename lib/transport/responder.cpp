@@ -31,7 +31,7 @@ Responder::~Responder() {
   for (const auto& [s, packet] : kept_) store_.release(packet.data);
 }
 
-/// Not the one that is expected.
+/// Processes a packet with a PSN other than the expected one.
 void Responder::on_other(const Packet& packet) {
   const std::int32_t ahead = wire::Psn::distance(psn_of(expected_), packet.psn);
   if (ahead > 0) return on_gap(packet, expected_ + static_cast<std::uint32_t>(ahead));
@@ -73,7 +73,7 @@ Refusal Responder::execute_atomic(const Packet& packet, Operation operation) {
 void Responder::refuse(Refusal refusal) {
   if (refusal == Refusal::no_receive) {
     ++counters_.rnr_naks;
-    nak_pending_ = true;  // what follows waits for this one, without a word
+    nak_pending_ = true;  // no NAK for the packets that follow
     responses_.acknowledge(psn_of(expected_),
                            syndrome_of(wire::AethKind::rnr_nak, config_.rnr_timer), msn_);
     return;
@@ -93,7 +93,7 @@ void Responder::on_gap(const Packet& packet, Sequence s) {
   nak(expected_, NakCode::psn_sequence_error);
 }
 
-/// Selective repeat: a packet behind a gap waits, and every PSN missing before it is asked for.
+/// Selective repeat: keeps a packet after a gap and sends a NAK for each PSN missing before it.
 void Responder::keep(const Packet& packet, Sequence s) {
   if (kept_.size() >= config_.reorder_packets || kept_.contains(s)) return;
   store_.retain(packet.data);
@@ -124,7 +124,7 @@ void Responder::nak(Sequence s, NakCode code) {
                          syndrome_of(wire::AethKind::nak, static_cast<std::uint8_t>(code)), msn_);
 }
 
-/// Executed before: answered again, with the newest state. (IBTA vol. 1, 9.7.1.1 and 9.7.5.1.5)
+/// Answers a duplicate again, with the newest state. (IBTA vol. 1, 9.7.1.1 and 9.7.5.1.5)
 void Responder::on_duplicate(const Packet& packet, Sequence s) {
   ++counters_.duplicates;
   const Operation operation = meaning_of(packet.opcode).operation;

@@ -9,17 +9,17 @@
 
 namespace lw::transport {
 
-/// What a responder saw, counted.
+/// Counters of a responder.
 struct ResponderCounters {
-  std::uint64_t packets = 0;     // requests that were executed
-  std::uint64_t duplicates = 0;  // already executed: answered again, not executed
+  std::uint64_t packets = 0;     // requests executed
+  std::uint64_t duplicates = 0;  // executed before: answered again
   std::uint64_t out_of_sequence = 0;
   std::uint64_t sequence_naks = 0, rnr_naks = 0, fatal_naks = 0;
-  std::uint64_t dropped = 0;  // unreliable services: with a message whose other parts are missing
+  std::uint64_t dropped = 0;  // UC and UD: packets of incomplete messages
 };
 
-/// The answering half of an RC QP. Executes requests in order into its memory and queues what is
-/// to be answered. One NAK a gap; duplicates are answered again and never executed again.
+/// The receiving half of an RC QP: executes requests in order and queues the responses. Sends one
+/// NAK per gap. Duplicates are answered again and never executed again.
 /// (IBTA vol. 1, 9.7.4 and 9.7.5)
 class Responder {
  public:
@@ -31,7 +31,7 @@ class Responder {
   Responder& operator=(Responder&&) = delete;
 
   void post(const Receive& receive) { sink_.post(receive); }
-  /// A request for this QP, its ICRC right. The payload's slot stays the caller's.
+  /// Processes a request for this QP with a valid ICRC. The caller keeps the payload's slot.
   void receive(const Packet& packet, Instant now);
 
   ResponseQueue& responses() noexcept { return responses_; }
@@ -42,10 +42,10 @@ class Responder {
   [[nodiscard]] bool broken() const noexcept { return broken_; }
 
  private:
-  /// PSNs without their wrapping: the stream's first is 0.
+  /// PSN without wrap-around: the stream's first is 0.
   using Sequence = std::uint64_t;
 
-  /// An atomic's answer, kept so that a repeated request isn't executed again.
+  /// An atomic's response, kept so that a duplicate isn't executed again.
   struct DoneAtomic {
     Sequence at = 0;
     std::uint64_t original = 0;
@@ -58,7 +58,7 @@ class Responder {
   Refusal execute_read(const Packet& packet);
   Refusal execute_atomic(const Packet& packet, wire::Operation operation);
   [[gnu::noinline]] Refusal fetch(const Packet& packet, wire::Operation operation);
-  // Rare: kept out of line, and out of the way of what isn't.
+  // Rare, so out of line.
   [[gnu::noinline]] void refuse(Refusal refusal);
   [[gnu::noinline]] void on_other(const Packet& packet);
   [[gnu::noinline]] void execute_kept(Instant now);
@@ -84,24 +84,24 @@ class Responder {
 
   Sequence expected_ = 0;
   std::uint32_t msn_ = 0;     // 24 bits on the wire
-  bool nak_pending_ = false;  // the gap at `expected_` has had its NAK
+  bool nak_pending_ = false;  // a NAK was sent for the gap at expected_
   bool broken_ = false;
   Fifo<DoneAtomic> done_atomics_;
-  std::map<Sequence, Packet> kept_;  // selective repeat: what waits behind a gap
-  Sequence asked_ = 0;               // selective repeat: gaps below it have had their NAKs
+  std::map<Sequence, Packet> kept_;  // selective repeat: packets after a gap
+  Sequence asked_ = 0;               // selective repeat: NAKs were sent for all gaps before it
   ResponderCounters counters_;
 };
 
-/// The receiving half of a UC or UD QP: whole messages or none, and not a word to the sender.
-/// UC: a gap drops the message it is in and what follows up to the next that begins. UD: every
-/// packet is a message. (IBTA vol. 1, 9.8.2 and 9.8.3)
+/// The receiving half of a UC or UD QP: delivers complete messages only and sends no response.
+/// UC: a gap drops its message and all packets up to the next message's first. UD: each packet is
+/// a message. (IBTA vol. 1, 9.8.2 and 9.8.3)
 class DatagramResponder {
  public:
   DatagramResponder(const QpConfig& config, Memory& memory, PayloadStore& store)
       : config_(config), sink_(config, memory, store), expected_(config.receive_psn) {}
 
   void post(const Receive& receive) { sink_.post(receive); }
-  /// A request for this QP, its ICRC right. The payload's slot stays the caller's.
+  /// Processes a request for this QP with a valid ICRC. The caller keeps the payload's slot.
   void receive(const Packet& packet, Instant now);
 
   Fifo<Completion>& arrivals() noexcept { return sink_.arrivals(); }
@@ -115,7 +115,7 @@ class DatagramResponder {
   ResponderCounters counters_;
 };
 
-// Here, because each request that a simulation delivers passes through them.
+// In the header because each request that a simulation delivers passes through them.
 
 inline void Responder::receive(const Packet& packet, Instant now) {
   if (broken_) return;

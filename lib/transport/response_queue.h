@@ -11,8 +11,8 @@
 
 namespace lw::transport {
 
-/// What a responder still has to say, in the order in which it must be said: an ACK never
-/// overtakes the READ response before it. (IBTA vol. 1, 9.7.5.1)
+/// The responses that a responder still has to send, in order: an ACK never overtakes the READ
+/// response before it. (IBTA vol. 1, 9.7.5.1)
 class ResponseQueue {
  public:
   ResponseQueue(const QpConfig& config, Memory& memory, PayloadStore& store)
@@ -24,7 +24,7 @@ class ResponseQueue {
     ack_.opcode = opcodes_.of(wire::Operation::ack, wire::Position::only);
   }
 
-  /// An ACK or NAK with this syndrome. Newer ACKs replace one that still waits, where allowed.
+  /// Adds an ACK or NAK with this syndrome. A newer ACK replaces a queued one, if allowed.
   void acknowledge(wire::Psn psn, std::uint8_t syndrome, std::uint32_t msn) {
     const bool merge = !items_.empty() && merges(items_.back(), syndrome);
     Item& item = merge ? items_.back() : items_.add();
@@ -34,15 +34,15 @@ class ResponseQueue {
     item.msn = msn;
     item.sent = 0;
   }
-  /// The response to a READ of `length` bytes at `va`, from its first PSN.
+  /// Adds the response to a READ of `length` bytes at `va`. `psn` is its first PSN.
   void read(wire::Psn psn, std::uint64_t va, std::uint32_t length, std::uint32_t msn);
   void atomic(wire::Psn psn, std::uint64_t original, std::uint32_t msn);
 
   [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
-  /// Whether what comes next carries data (a READ response), and so competes with requests.
+  /// Whether the next packet is a READ response, which competes with requests.
   [[nodiscard]] bool data_next() const noexcept { return items_.front().kind == Kind::read; }
-  /// The next packet, in place of what `packet` was; only when not empty(). Its payload is read
-  /// from the memory now.
+  /// Overwrites `packet` with the next packet. Requires !empty(). Reads its payload from memory
+  /// now.
   void next(Packet& packet) {
     Item& item = items_.front();
     packet = ack_;
@@ -60,7 +60,7 @@ class ResponseQueue {
     std::uint8_t syndrome = 0;
     wire::Psn psn;
     std::uint32_t msn = 0;
-    std::uint64_t value = 0;  // a READ's address, or what an atomic found
+    std::uint64_t value = 0;  // a READ's address, or an atomic's original value
     std::uint32_t length = 0;
     std::uint32_t sent = 0;  // packets of a READ response
   };
@@ -95,7 +95,7 @@ class ResponseQueue {
 
   QpConfig config_;
   OpcodeSet opcodes_;
-  Packet ack_;  // of every response what is always the same
+  Packet ack_;  // common to all responses
   Memory& memory_;
   PayloadStore& store_;
   Fifo<Item> items_;

@@ -9,7 +9,7 @@
 
 namespace lw::transport {
 
-/// What an application asks its QP to do. `operation` is send, write, read_request, cmp_swap or
+/// A work request. `operation` is send, write, read_request, cmp_swap or
 /// fetch_add.
 struct WorkRequest {
   std::uint64_t id = 0;
@@ -20,7 +20,7 @@ struct WorkRequest {
   std::uint32_t length = 0;     // bytes, <= 2^31; a UD message fits the MTU
   std::uint32_t word = 0;       // the immediate, or the R_Key to invalidate
   std::uint32_t dest_qp = 0;    // UD: 24 bits
-  std::uint64_t local_va = 0;   // what is sent, or where what is read goes
+  std::uint64_t local_va = 0;   // source of what is sent, destination of what is read
   std::uint64_t remote_va = 0;  // WRITE, READ, atomics
   std::uint32_t r_key = 0;
   std::uint16_t dest_host = 0;  // UD
@@ -28,22 +28,22 @@ struct WorkRequest {
 };
 static_assert(sizeof(WorkRequest) == 64);  // a simulation copies one for each message
 
-/// Where a SEND's bytes go. One is used up by each SEND and each immediate.
+/// A receive buffer. Each SEND and each immediate consumes one.
 struct Receive {
   std::uint64_t id = 0;
   std::uint64_t va = 0;
   std::uint32_t length = 0;
 };
 
-/// How a work request ended; as the verbs' work completion status. (IBTA vol. 1, 11.6.2)
+/// Result of a work request, as the verbs' work completion status. (IBTA vol. 1, 11.6.2)
 enum class Status : std::uint8_t {
   success,
-  retry_exceeded,      // the peer never answered
-  rnr_retry_exceeded,  // the peer never had a receive
+  retry_exceeded,      // no response
+  rnr_retry_exceeded,  // the peer had no receive
   remote_invalid_request,
   remote_access_error,
   remote_operational_error,
-  flushed,  // another one broke the QP
+  flushed,  // another request broke the QP
 };
 
 /// "retry exceeded"
@@ -67,14 +67,14 @@ constexpr std::string_view name_of(Status status) noexcept {
   return "";
 }
 
-/// The end of a work request or, with `arrival`, of something that the peer sent.
+/// Completion of a work request or, with `arrival`, of a message from the peer.
 struct Completion {
   std::uint64_t id = 0;
   Instant at = {};
-  Instant posted = {};  // of a work request
+  Instant posted = {};  // when the request was posted
   std::uint32_t length = 0;
   std::uint32_t word = 0;      // an arrival's immediate or invalidated R_Key
-  std::uint64_t original = 0;  // what an atomic found
+  std::uint64_t original = 0;  // value before an atomic
   wire::Operation operation{};
   Status status = Status::success;
   bool arrival = false;

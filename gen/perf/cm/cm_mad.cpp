@@ -17,7 +17,7 @@ constexpr std::uint64_t kTcpPortSpace = 0x1060000;  // RDMA_PS_TCP, shifted as L
 constexpr std::uint16_t kConsumerReject = 28;
 constexpr std::size_t kRejectInfo = 72;  // additional information comes before the private data
 
-/// Of a request through the RDMA IP CM service. (IBTA annex A11.4)
+/// Private data header of the RDMA IP CM service. (IBTA annex A11.4)
 struct IpHeader {
   Be8 cma_version, ip_version;  // the latter in the upper four bits
   Be16 port;
@@ -25,7 +25,7 @@ struct IpHeader {
 };
 static_assert(sizeof(IpHeader) + sizeof(PrivateData) == sizeof(wire::CmReq::private_data));
 
-/// As RoCE writes an address: IPv4 mapped. (IBTA annex A17)
+/// GID of an address: IPv4 mapped. (IBTA annex A17)
 wire::Ipv6Address gid_of(const wire::IpAddress& ip, bool mapped) noexcept {
   if (const auto* v6 = std::get_if<wire::Ipv6Address>(&ip)) return *v6;
   wire::Ipv6Address gid;

@@ -35,7 +35,7 @@ ActiveSide::Call ActiveSide::request(const SessionParams& params, const transpor
   ConnectRequest request{
       .comm_id = call.comm_id,
       .qp = {.qpn = call.qpn, .first_psn = qp.receive_psn},
-      // A request can't say UD; the params do.
+      // A request has no value for UD; the parameters have.
       .transport = qp.transport == wire::Transport::uc ? wire::Transport::uc : wire::Transport::rc,
       .port = config_.port,
       .mtu = qp.mtu,
@@ -58,7 +58,7 @@ Result<std::vector<Connected>> ActiveSide::connect(const SessionParams& params,
   for (std::uint32_t i = 0; i < count; ++i) calls_.push_back(request(params, qp));
   if (auto ran = run(); !ran) return std::unexpected(ran.error());
   if (!all_done()) {
-    return fail(fmt::format("{} answers pings but not a wish to connect: is it `roce-gen respond`?",
+    return fail(fmt::format("{} answers pings but no connection request: is it `roce-gen respond`?",
                             to_string(config_.peer.ip)),
                 ExitCode::environment);
   }
@@ -149,7 +149,7 @@ namespace {
 
 using wire::CmMessage;
 
-constexpr std::size_t kRemembered = 4096;  // ended connections whose wish may come again
+constexpr std::size_t kRemembered = 4096;  // closed connections whose DREQ may be repeated
 constexpr Duration kBetweenSweeps = std::chrono::seconds(1);
 
 wire::Psn first_psn_of(std::uint32_t qpn) noexcept { return wire::Psn{(qpn * 0x9e3779b1u) >> 8}; }
@@ -163,7 +163,7 @@ transport::QpConfig qp_of(const ConnectRequest& request, const SessionParams& pa
   qp.dest_qpn = request.qp.qpn;
   qp.send_psn = request.qp.first_psn;
   qp.receive_psn = first_psn_of(qpn);
-  // An echo may be posted before the one before it is acknowledged: its ACK may have got lost.
+  // An echo may be posted before the previous one is acknowledged: its ACK may be lost.
   constexpr std::uint32_t kSpare = 64;
   qp.tx_depth = qp.max_outstanding_wqe = params.depth + kSpare;
   qp.max_rd_atomic = std::max<std::uint32_t>(1, request.qp.initiator_depth);
@@ -210,7 +210,7 @@ void PassiveSide::accept(wire::Bytes mad, const CmHeading& heading, const OwnAdd
   open(*request, *read_session_params(request->data), heading.transaction, peer);
 }
 
-/// Empty when there is nothing against it; else a sentence for the person over there.
+/// Reason to reject the request, as text; empty: none.
 std::string PassiveSide::why_not(const std::optional<ConnectRequest>& request) const {
   if (!request) return "only RC and UC with rdma_cm's TCP port space are served here";
   if (request->port != config_.port) {
@@ -250,7 +250,7 @@ void PassiveSide::open(const ConnectRequest& request, const SessionParams& param
   endpoint_.send_management(served.reply, peer);
 }
 
-/// What ended before is told again: the answer may have got lost.
+/// Repeats the DREP of a closed connection: the first may be lost.
 void PassiveSide::end(const CmHeading& heading, const OwnAddress& peer) {
   const PeerId id{peer.ip, heading.ids.local};
   const auto served = connections_.find(id);

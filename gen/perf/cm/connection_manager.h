@@ -8,51 +8,51 @@
 
 namespace lw::gen {
 
-/// A connection as its client has it.
+/// A client's connection to a responder.
 struct Connected {
   Connection* connection = nullptr;
   SessionParams params;
   RemoteMemory remote = {};
-  ServerStats stats = {};  // once hung up
-  bool answered = false;   // the stats came
+  ServerStats stats = {};  // after disconnect()
+  bool answered = false;   // the responder's stats arrived
 };
 
-/// The active side of connection management: opens connections to one responder and ends them.
-/// What isn't answered is asked again. (IBTA vol. 1, 12.9.5)
+/// The active side of connection management: opens and closes connections to one responder. Repeats
+/// requests without a reply. (IBTA vol. 1, 12.9.5)
 class ActiveSide {
  public:
   struct Config {
     OwnAddress peer;
     std::uint16_t port = 0;
-    Duration timeout{};  // for all answers together
+    Duration timeout{};  // for all replies together
   };
-  /// Takes the endpoint's management datagrams. `endpoint` and `stop` outlive it.
+  /// Handles the endpoint's management datagrams. `endpoint` and `stop` outlive it.
   ActiveSide(Endpoint& endpoint, const Config& config, const std::atomic<bool>& stop);
   ActiveSide(const ActiveSide&) = delete;
   ActiveSide& operator=(const ActiveSide&) = delete;
   ~ActiveSide() { endpoint_.on_management = nullptr; }
 
-  /// Opens `count` connections with these params, the address and key of each its own. `qp` gives
-  /// MTU, windows and timeout. Errors: refused (failed), with the responder's reason; no answer
+  /// Opens `count` connections with these parameters, each with its own address and key. `qp` has
+  /// MTU, windows and timeout. Errors: rejected (failed), with the responder's reason; no reply
   /// (environment).
   Result<std::vector<Connected>> connect(const SessionParams& params, const transport::QpConfig& qp,
                                          std::uint32_t count);
-  /// Ends them and takes down what the responder found; without its answer, after a while, too.
+  /// Closes them and stores the responder's stats. Without a reply it gives up at the timeout.
   Result<void> disconnect(std::vector<Connected>& connected);
 
  private:
-  /// A question that is open.
+  /// A request and its reply.
   struct Call {
     std::uint32_t comm_id = 0;
     std::uint32_t qpn = 0;
     MadBytes mad{};
     bool done = false;
-    Instant next = {};  // when to ask again
+    Instant next = {};  // when to repeat it
     ConnectReply reply = {};
   };
   void on_management(const roce::Frame& frame);
   void take(Call& call, const CmHeading& heading, wire::Bytes mad);
-  /// Until each call is done, or timeout is out, or one is refused.
+  /// Runs until all calls are done, the timeout expires, or one is rejected.
   Result<void> run();
   [[nodiscard]] bool all_done() const noexcept;
   Call request(const SessionParams& params, const transport::QpConfig& qp);
@@ -63,51 +63,51 @@ class ActiveSide {
   const std::atomic<bool>& stop_;
   std::uint32_t next_comm_id_;
   std::vector<Call> calls_;
-  std::map<std::uint32_t, ServerStats> stats_;  // by comm id
+  std::map<std::uint32_t, ServerStats> stats_;  // by communication id
   std::map<std::uint32_t, CmIds> ids_;          // of open connections, by QP number
   std::optional<std::string> refused_;
 };
 
-/// What a session was: all connections from the first that opened to the last that closed.
+/// Report of a session: all connections from the first that opens until none is open.
 struct SessionReport {
   std::uint64_t connections = 0;
-  std::uint64_t bytes = 0;  // that arrived in SENDs and WRITEs
+  std::uint64_t bytes = 0;  // received in SENDs and WRITEs
   ServerStats stats;
   std::uint64_t broken = 0;  // connections whose QP went into the error state
-  std::uint64_t gone = 0;    // closed because nothing came any more
+  std::uint64_t gone = 0;    // closed because no packet arrived any more
 };
 
-/// The passive side of connection management (IBTA vol. 1, 12.9.6): accepts whoever asks with
-/// perf's params, answers what is asked again as before, and ends what the peer ends.
+/// The passive side of connection management (IBTA vol. 1, 12.9.6): accepts requests with
+/// perf's parameters, repeats its replies to repeated requests, and closes what the peer closes.
 class PassiveSide {
  public:
   struct Config {
     std::uint16_t port = 0;
-    std::uint64_t memory = 0;           // bytes that all connections together may have
-    Duration gone{};                    // a connection of which nothing came for so long is over
-    transport::DcqcnConfig dcqcn = {};  // of the connections whose params ask for it
+    std::uint64_t memory = 0;           // bytes, limit for all connections together
+    Duration gone{};                    // closes a connection without packets for this time
+    transport::DcqcnConfig dcqcn = {};  // of connections that use DCQCN
   };
-  /// Takes the endpoint's management datagrams. It outlives this.
+  /// Handles the endpoint's management datagrams. `endpoint` outlives it.
   PassiveSide(Endpoint& endpoint, const Config& config);
   PassiveSide(const PassiveSide&) = delete;
   PassiveSide& operator=(const PassiveSide&) = delete;
   ~PassiveSide() { endpoint_.on_management = nullptr; }
 
-  /// Ends what is gone; now and then.
+  /// Closes connections without packets. At most once a second.
   void sweep(Instant now);
   [[nodiscard]] std::size_t open() const noexcept { return connections_.size(); }
-  /// The finished sessions, oldest first, are the caller's to take off.
+  /// Finished sessions, oldest first. The caller removes them.
   std::deque<SessionReport> sessions;
-  /// The report of the open one, where there is one.
+  /// Closes all connections, which finishes the session.
   void finish();
 
  private:
-  /// Who asked: address and name of the connection there.
+  /// Address of a peer, and its id of the connection.
   using PeerId = std::pair<wire::IpAddress, std::uint32_t>;
   struct Served {
     std::unique_ptr<Service> service;
     std::uint32_t qpn = 0;
-    MadBytes reply{};  // that accepted
+    MadBytes reply{};  // the ConnectReply that was sent
   };
 
   void on_management(const roce::Frame& frame);
@@ -121,8 +121,8 @@ class PassiveSide {
   Endpoint& endpoint_;
   Config config_;
   std::map<PeerId, Served> connections_;
-  std::map<PeerId, MadBytes> dreps_;  // to those that ended
-  std::deque<PeerId> ended_;          // in order: the oldest is forgotten
+  std::map<PeerId, MadBytes> dreps_;  // of closed connections
+  std::deque<PeerId> ended_;          // oldest first: it is forgotten first
   std::uint64_t memory_ = 0;
   SessionReport report_;
   Instant swept_;

@@ -10,7 +10,7 @@ namespace lw::gen {
 
 void PerfCapture::keep(Instant at, std::uint32_t interface, const transport::Packet& packet) {
   std::vector<std::byte> frame = transport::to_frame(packet);
-  if (packet.icrc_wrong) frame.back() ^= std::byte{0xff};  // as what was damaged shows
+  if (packet.icrc_wrong) frame.back() ^= std::byte{0xff};  // a corrupted packet's ICRC is wrong
   entries_.push_back({at, interface, std::move(frame)});
 }
 
@@ -27,7 +27,7 @@ void PerfCapture::attach(sim::Simulation& simulation) {
 }
 
 Result<void> PerfCapture::write(const std::string& file) {
-  // Each side of a simulation runs by itself for a while, so only each point is in order.
+  // The sides of a simulation run one after the other: only each point is in order.
   std::ranges::stable_sort(entries_, {}, &Entry::at);
   std::vector<capture::Interface> interfaces(points_.size());
   for (std::size_t i = 0; i < points_.size(); ++i)

@@ -12,20 +12,20 @@
 
 namespace lw::gen {
 
-/// Where a simulation of two hosts can be listened to: packets leave a port when their last byte
-/// has, and get to the other one after all that the path did to them.
+/// Where packets of a simulation of two hosts are captured: `out` when their last byte has left a
+/// port, `in` when the path delivers them.
 enum class CapturePoint : std::uint8_t { client_out, server_in, server_out, client_in };
 inline constexpr std::array<std::string_view, 4> kCapturePoints = {"client-out", "server-in",
                                                                    "server-out", "client-in"};
 
-/// Keeps the frames that cross points of a simulation and writes them down as pcapng, an interface
-/// of that name for each point. They are held in memory until then.
+/// Captures the frames at points of a simulation in memory and writes them as pcapng, with one
+/// interface for each point.
 class PerfCapture {
  public:
   /// Points in the order of their interfaces, each once.
   explicit PerfCapture(std::vector<CapturePoint> points) : points_(std::move(points)) {}
 
-  /// It must outlive the simulation's run.
+  /// Call before the run, which it outlives.
   void attach(sim::Simulation& simulation);
   Result<void> write(const std::string& file);
 

@@ -9,27 +9,25 @@
 
 namespace lw::gen {
 
-/// What each QP of a client is at, over time, as CSV: a row a QP each 100 us of virtual time in
-/// which packets leave; in real time each 100 us, or as soon after as the client looks. Columns:
-/// `time_us`, `qp`, `rate_gbps` (what congestion control allows; empty where nothing limits),
+/// State of a client's QPs over time, as CSV: a row per QP each 100 us, when packets leave
+/// (simulated) or the client polls (real time). Columns:
+/// `time_us`, `qp`, `rate_gbps` (allowed by congestion control; empty: no limit),
 /// `alpha` (in 1024ths), `outstanding` (PSNs not acknowledged), `retransmitted` (packets so far),
 /// `rtt_us` (smoothed; 0 before the first).
 class PerfSeries {
  public:
-  /// An empty path: nothing is written. Errors (environment): the file.
+  /// An empty path writes nothing. Errors (environment): the file can't be written.
   static Result<PerfSeries> open(const std::string& path);
 
-  /// Whether anything is written.
+  /// Whether a file is written.
   [[nodiscard]] bool kept() const noexcept { return !path_.empty(); }
-  /// Before a simulated run; what else listens to the client's line goes on listening. This
-  /// outlives the run.
+  /// Call before a simulated run, which this outlives. Keeps the link's other listener.
   void attach(sim::Simulation& simulation, std::uint32_t qps);
-  /// Whether rows are due; `at` is the time since a run began, an earlier one than before where
-  /// another run has.
+  /// Whether rows are due. `at`: time since the run's start; a smaller value starts another run.
   bool due(Instant at) noexcept;
-  /// A row.
+  /// Adds a row.
   void add(Instant at, std::uint32_t qp, const transport::QueuePair& pair);
-  /// Errors (environment): not all could be written.
+  /// Errors (environment): the file is incomplete.
   Result<void> close();
 
  private:

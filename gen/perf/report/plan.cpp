@@ -19,7 +19,7 @@ bool fetches(const sim::PerfConfig& config) noexcept {
   return config.operation != Operation::send && config.operation != Operation::write;
 }
 
-/// Bytes of the line that a message takes in the direction in which its payload travels.
+/// Bytes that a message occupies on the link, in the direction of its payload.
 double line_bytes(const sim::PerfConfig& config) noexcept {
   transport::Packet packet;
   const transport::OpcodeSet opcodes(wire::Transport::rc);

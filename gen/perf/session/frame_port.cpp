@@ -64,7 +64,7 @@ void FramePort::look_at(wire::Bytes bytes, const std::function<void(const roce::
   const roce::Envelope envelope = roce::open_envelope(bytes);
   if (!envelope.is_roce()) {
     if (presence_.answer(bytes, answer_)) send_raw(answer_);
-    if (const auto where = neighbor_entry_in(bytes)) told_ = where;
+    if (const auto where = neighbor_entry_in(bytes)) resolved_ = where;
     return;
   }
   if (envelope.udp == nullptr || !is_to(envelope, own_.ip)) {
@@ -124,7 +124,7 @@ Result<wire::MacAddress> FramePort::resolve(const wire::IpAddress& target, Durat
   constexpr Duration kBetween = std::chrono::seconds(1);
   const Instant give_up = nic::now() + timeout;
   Instant ask = nic::now();
-  told_.reset();
+  resolved_.reset();
   while (nic::now() < give_up && !stop.load(std::memory_order_relaxed)) {
     if (nic::now() >= ask) {
       send_raw(neighbor_request(own_, {}, target));
@@ -132,7 +132,7 @@ Result<wire::MacAddress> FramePort::resolve(const wire::IpAddress& target, Durat
     }
     if (auto got = receive([](const roce::Frame&) {}); !got) return std::unexpected(got.error());
     if (auto sent = flush(); !sent) return std::unexpected(sent.error());
-    if (told_ && told_->ip == target) return told_->mac;
+    if (resolved_ && resolved_->ip == target) return resolved_->mac;
     idle_towards(std::chrono::milliseconds(1));
   }
   return fail(

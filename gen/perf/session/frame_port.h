@@ -12,33 +12,33 @@
 
 namespace lw::gen {
 
-/// What came and went at an endpoint's port.
+/// Frame counters of an endpoint's port.
 struct FramePortCounters {
-  std::uint64_t received = 0;     // sound RoCE frames to our address
-  std::uint64_t bad_icrc = 0;     // to our address too
-  std::uint64_t passed_over = 0;  // somebody else's, or no RoCEv2 frame we can read
+  std::uint64_t received = 0;     // valid RoCE frames to our address
+  std::uint64_t bad_icrc = 0;     // frames to our address with a wrong ICRC
+  std::uint64_t passed_over = 0;  // other addresses, or no valid RoCEv2 frame
   std::uint64_t sent = 0;
-  std::uint64_t not_sent = 0;  // no buffer, or the port took none for a while: as if lost
+  std::uint64_t not_sent = 0;  // no buffer, or the port was blocked: counts as lost
 };
 
-/// A port with one address, as an RDMA endpoint has it: sound RoCEv2 frames to that address are
-/// handed on, ARP, neighbour discovery and pings are answered, all else is passed over. One
-/// thread. `port`, `pool` and `copy` (may be null: nothing is kept) outlive it.
+/// A port with one address, as an RDMA endpoint has it: passes on valid RoCEv2 frames to that
+/// address, answers ARP, neighbour discovery and pings, and drops the rest. One thread. `port`,
+/// `pool` and `copy` (the capture file; may be null) outlive it.
 class FramePort {
  public:
   FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own, capture::Writer* copy);
 
-  /// Takes a burst; `take` sees each sound frame in place. How many frames of any kind there were.
-  /// Errors: the copy's.
+  /// Receives a burst and calls `take` with each valid frame. Returns the number of all frames.
+  /// Errors: the capture file's.
   Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take);
 
-  /// Composes a frame into the burst, which goes when it is full and with flush().
+  /// Adds a frame to the burst, which is sent when it is full and by flush().
   void send(const roce::FrameFields& fields, wire::Bytes payload);
-  /// Errors: the copy's.
+  /// Errors: the capture file's.
   Result<void> flush();
 
-  /// The MAC address of a neighbour, asked for each second. Errors (environment): nobody answered
-  /// in all that time, or `stop` was set.
+  /// Resolves a neighbour's MAC address, with a request each second. Errors (environment): no
+  /// answer within `timeout`, or `stop` was set.
   Result<wire::MacAddress> resolve(const wire::IpAddress& target, Duration timeout,
                                    const std::atomic<bool>& stop);
 
@@ -60,14 +60,14 @@ class FramePort {
   std::array<rte_mbuf*, kBurst> buffers_{};
   std::size_t waiting_ = 0;  // frames in the burst
   std::vector<std::byte> answer_;
-  std::optional<NeighborEntry> told_;  // the latest
+  std::optional<NeighborEntry> resolved_;  // the latest answer
   FramePortCounters counters_;
 };
 
-/// A frame's addresses and encapsulation: from `own` to `peer`, of one family.
+/// Addresses and encapsulation of frames from `own` to `peer`, of one address family.
 roce::FrameFields fields_between(const OwnAddress& own, const OwnAddress& peer);
 
-/// Who sent a frame; its envelope has a network layer.
+/// Source addresses of a frame. Requires a network layer.
 OwnAddress sender_of(const roce::Envelope& envelope) noexcept;
 
 }  // namespace lw::gen

@@ -25,12 +25,12 @@ Service::Service(Connection& connection, const SessionParams& params)
   connection.run(*this);
 }
 
-/// A SEND's number is also its receive's, so it finds its slot.
+/// The receive has the number, and so the slot, of the SEND that it is for.
 void Service::post_receive(std::uint64_t number) { connection_.post(layout_.receive(number)); }
 
 void Service::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/, const Completion& done,
                             Instant /*now*/) {
-  if (!done.arrival) return;  // an echo's: the client sees whether it came
+  if (!done.arrival) return;  // an echo's: the client checks it
   check(done);
   if (done.operation == Operation::send || done.immediate) post_receive(done.id + params_.depth);
   if (params_.echo) echo();
@@ -44,13 +44,14 @@ void Service::check(const Completion& arrival) {
   if (!right) ++wrong_;
 }
 
-/// All come, in order.
+/// Checks a message of a reliable connection: all arrive in order.
 bool Service::is_next() {
   const auto message = connection_.memory().bytes(layout_.inbox(arrived_), params_.size);
   return received_pattern_.holds(message, arrived_, params_.slots, params_.depth);
 }
 
-/// Some come. Their place is emptied, so that nothing of one passes for a part of another.
+/// Checks a message of a lossy connection. Clears its slot, so that no old byte passes for a new
+/// one.
 bool Service::is_some(const Completion& arrival) {
   const std::uint64_t place = arrival.operation == Operation::send ? arrival.id : 0;
   const auto message = connection_.memory().bytes(layout_.inbox(place), params_.size);
@@ -82,7 +83,7 @@ ServerStats Service::stats() const noexcept {
                     .cnps = connection_.pair().cnps_sent(),
                     .dropped = counters.dropped};
   if (params_.operation != Operation::fetch_add) return stats;
-  // Each atomic added one to what was 0: done once, and no less.
+  // Each atomic adds one to an initial 0, exactly once.
   stats.checked = counters.packets;
   stats.wrong = connection_.memory().load(layout_.inbox()) == counters.packets ? 0 : 1;
   return stats;

@@ -6,11 +6,11 @@
 
 namespace lw::gen {
 
-/// The responder's part on one connection: memory filled for READs, receives for SENDs, every
-/// message that arrives looked at byte by byte, and answered where the params say echo.
+/// The responder's application on one connection: fills memory for READs, posts receives for SENDs,
+/// checks every byte of each message, and echoes it if the parameters say so.
 class Service : public transport::Application {
  public:
-  /// `connection` is fresh, with MemoryLayout::region(params) of memory, and outlives the service.
+  /// `connection` is new, has MemoryLayout::region(params) of memory, and outlives the service.
   Service(Connection& connection, const SessionParams& params);
 
   void on_completion(transport::QpSet& qps, std::uint32_t qp, const transport::Completion& done,
@@ -18,7 +18,7 @@ class Service : public transport::Application {
 
   [[nodiscard]] ServerStats stats() const noexcept;
   [[nodiscard]] const SessionParams& params() const noexcept { return params_; }
-  /// Payload of the messages that arrived.
+  /// Payload bytes of the received messages.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
@@ -32,8 +32,8 @@ class Service : public transport::Application {
   SessionParams params_;
   MemoryLayout layout_;
   PayloadPattern received_pattern_, sent_pattern_;
-  SequenceTracker numbers_;   // of messages that may be lost
-  std::uint64_t copies_ = 0;  // of them, that came before
+  SequenceTracker numbers_;   // of received messages, if lossy()
+  std::uint64_t copies_ = 0;  // of them, duplicates
   std::uint64_t arrived_ = 0, wrong_ = 0, bytes_ = 0;
 };
 

@@ -69,7 +69,7 @@ bool is_ours(Operation operation) noexcept {
          operation == Operation::read_request || operation == Operation::fetch_add;
 }
 
-/// What the transport has; a UD message's size the responder holds against the MTU.
+/// Whether the transport has the operation. The responder checks a UD message's size.
 bool is_carried(const SessionParams& params) noexcept {
   if (params.transport == Transport::rc) return true;
   if (params.echo || params.size < sizeof(std::uint64_t)) return false;
@@ -170,8 +170,8 @@ std::optional<ServerStats> read_server_stats(wire::Bytes bytes) noexcept {
 
 PayloadPattern::PayloadPattern(Side side, std::uint32_t size)
     : head_(std::min<std::size_t>(size, 8)), pattern_(size - head_) {
-  // A linear congruential generator (Numerical Recipes); no two bytes near each other are alike
-  // by rule, so that a packet in another's place is seen.
+  // A linear congruential generator (Numerical Recipes); neighbouring bytes differ, so
+  // that a packet in a wrong place is detected.
   std::uint32_t state = side == Side::client ? 1 : 2;
   for (std::byte& b : pattern_) {
     state = state * 1664525u + 1013904223u;

@@ -13,67 +13,65 @@
 
 namespace lw::gen {
 
-// What perf and respond tell each other in the private data of connection management: each is
-// written in network order behind the same magic and version, and read as nothing where they
-// aren't there.
+// The private data that perf and respond exchange in connection management messages: in network
+// byte order, after a magic number and a version, without which nothing is read.
 
-/// What the client is going to do on one connection.
+/// Parameters of a connection, chosen by the client.
 struct SessionParams {
   wire::Transport transport = wire::Transport::rc;  // rc, uc or ud
   wire::Operation operation = wire::Operation::write;
   bool immediate = false;
-  bool echo = false;        // each arrival is answered by the same: a ping-pong
+  bool echo = false;        // the responder echoes each message: a ping-pong
   std::uint32_t size = 0;   // bytes of a message
-  std::uint32_t slots = 1;  // messages in a region, one after another; then the first again
-  std::uint32_t depth = 1;  // messages that may be on their way at once
-  std::uint64_t va = 0;     // the client's memory, as echoes of WRITEs need it
+  std::uint32_t slots = 1;  // messages in a region; then the first slot again
+  std::uint32_t depth = 1;  // messages that may be outstanding
+  std::uint64_t va = 0;     // the client's memory, for echoes of WRITEs
   std::uint32_t r_key = 0;
-  // Of what either side sends.
+  // For both directions.
   transport::RateControl rate_control = transport::RateControl::none;
-  std::uint64_t rate_bps = 0;     // the limit, or what DCQCN begins with
-  bool selective_repeat = false;  // in place of go-back-N
+  std::uint64_t rate_bps = 0;     // limit, or DCQCN's first rate
+  bool selective_repeat = false;  // instead of go-back-N
 
-  /// Whether messages may be lost: then each tells its own number, in eight bytes at least.
+  /// Whether messages may be lost. Each then has a number and at least eight bytes.
   [[nodiscard]] bool lossy() const noexcept { return transport != wire::Transport::rc; }
   friend bool operator==(const SessionParams&, const SessionParams&) = default;
 };
 
-/// The responder's memory, in the reply that accepts.
+/// The responder's memory, in its ConnectReply.
 struct RemoteMemory {
-  std::uint64_t va = 0;  // where the client's WRITEs, atomics or READs go
+  std::uint64_t va = 0;  // of the client's WRITEs, atomics or READs
   std::uint32_t r_key = 0;
   friend bool operator==(const RemoteMemory&, const RemoteMemory&) = default;
 };
 
-/// What the responder found, in its answer to the wish to disconnect.
+/// The responder's counters, in its DisconnectReply.
 struct ServerStats {
-  std::uint64_t checked = 0;          // messages that arrived and were looked at, byte by byte
-  std::uint64_t wrong = 0;            // of them, not what was sent
-  std::uint64_t duplicates = 0;       // request packets; of lossy() params messages
+  std::uint64_t checked = 0;          // messages received and checked, byte by byte
+  std::uint64_t wrong = 0;            // of them, with other bytes than were sent
+  std::uint64_t duplicates = 0;       // request packets; messages if lossy()
   std::uint64_t out_of_sequence = 0;  // request packets
-  std::uint64_t cnps = 0;             // that it sent
-  std::uint64_t dropped = 0;  // request packets of lossy() params: their message isn't whole
+  std::uint64_t cnps = 0;             // sent by the responder
+  std::uint64_t dropped = 0;          // request packets of incomplete messages, if lossy()
   ServerStats& operator+=(const ServerStats& other) noexcept;
   friend bool operator==(const ServerStats&, const ServerStats&) = default;
 };
 
-/// As much as the private data of a ConnectRequest has left behind the addresses (RDMA IP CM
-/// service, IBTA annex A11); the others fit as well.
+/// Size of a ConnectRequest's private data after the addresses (RDMA IP CM service, IBTA annex
+/// A11). Other messages have at least as much.
 using PrivateData = std::array<std::byte, 56>;
 
 PrivateData to_private_data(const SessionParams& params) noexcept;
 PrivateData to_private_data(const RemoteMemory& remote) noexcept;
 PrivateData to_private_data(const ServerStats& stats) noexcept;
-/// Also refuses params that no client has: an operation perf doesn't do, a size or depth of
-/// 0, a rate control without a rate, what the transport doesn't carry.
+/// Empty also for invalid parameters: an operation that perf or the transport doesn't have, a size
+/// or depth of 0, a rate control without a rate.
 std::optional<SessionParams> read_session_params(wire::Bytes data) noexcept;
 std::optional<RemoteMemory> read_remote_memory(wire::Bytes data) noexcept;
 std::optional<ServerStats> read_server_stats(wire::Bytes data) noexcept;
 
-/// How a connection's memory is laid out on either side: first the inbox, where the peer's
-/// messages go and where what is read arrives, then the outbox, what is sent and what the peer
-/// reads. Message i has slot i modulo `slots` in each. A UD message has room for a GRH before it,
-/// with which its receive begins (IBTA vol. 1, 11.4.1.2).
+/// Layout of a connection's memory on either side: first the inbox, for the peer's messages and for
+/// data read, then the outbox, for messages to send and for the peer's READs. Message i has slot
+/// i % `slots` in each. A UD slot starts with space for a GRH (IBTA vol. 1, 11.4.1.2).
 class MemoryLayout {
  public:
   MemoryLayout(std::uint32_t qpn, const SessionParams& params) noexcept
@@ -92,7 +90,7 @@ class MemoryLayout {
   [[nodiscard]] std::uint64_t inbox(std::uint64_t number = 0) const noexcept {
     return base_ + number % slots_ * size_ + grh_;
   }
-  /// Where the peer's message goes, with what comes before it.
+  /// Receive for the peer's message, with its GRH.
   [[nodiscard]] transport::Receive receive(std::uint64_t number) const noexcept {
     return {.id = number, .va = inbox(number) - grh_, .length = static_cast<std::uint32_t>(size_)};
   }
@@ -111,29 +109,29 @@ class MemoryLayout {
   std::uint64_t base_, grh_, size_, slots_;
 };
 
-/// Which side filled a message.
+/// The side that filled a message.
 enum class Side : std::uint8_t { client, responder };
 
-/// What a message of perf holds, so that its receiver can tell every byte of it: its number in the
-/// first eight bytes (big-endian; of a shorter one the lowest), then a pattern of its side's.
+/// Content of perf's messages, which the receiver checks byte by byte: the message's number in the
+/// first eight bytes (big-endian; shorter messages: its lowest bytes), then the side's pattern.
 class PayloadPattern {
  public:
   PayloadPattern(Side side, std::uint32_t size);
 
-  /// A whole message; it is `size` bytes long.
+  /// Writes a message of `size` bytes.
   void write(wire::MutableBytes message, std::uint64_t number) const noexcept;
-  /// Its number alone: the pattern is there already.
+  /// Writes only the number; the pattern is already there.
   void number(wire::MutableBytes message, std::uint64_t number) const noexcept;
-  /// The number that a message says it has.
+  /// The number in a message.
   [[nodiscard]] std::uint64_t number_of(wire::Bytes message) const noexcept;
-  /// Whether it is that message, or one of a higher number by a multiple of `step` up to `most`:
-  /// its sender may have used the place again already.
+  /// Whether it is message `number`, or one higher by a multiple of `step` up to `most`: the sender
+  /// may have reused the slot.
   [[nodiscard]] bool holds(wire::Bytes message, std::uint64_t number, std::uint64_t step = 0,
                            std::uint64_t most = 0) const noexcept;
 
  private:
   std::size_t head_;                // bytes of the number
-  std::vector<std::byte> pattern_;  // behind it
+  std::vector<std::byte> pattern_;  // after the number
 };
 
 }  // namespace lw::gen

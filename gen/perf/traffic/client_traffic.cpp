@@ -25,15 +25,15 @@ ClientConnection::ClientConnection(const Connected& connected)
 
 bool ClientConnection::post(Instant now) {
   const transport::QueuePair& pair = connection_.pair();
-  // A message that still waits keeps its place as it is.
+  // A message in the send queue keeps its slot.
   if (pair.requester().posted() >= pair.config().tx_depth) return false;
   const std::uint64_t n = posted_;
-  // Where messages may be lost, nobody could tell which one a place has: all go to the first.
+  // If messages may be lost, the slot of a message is unknown: all use the first.
   const std::uint64_t offset = params_.lossy() ? 0 : layout_.inbox(n) - layout_.inbox();
   const bool atomic = params_.operation == Operation::fetch_add;
   const bool read = params_.operation == Operation::read_request;
   if (carries()) sent_pattern_.number(memory(layout_.outbox(n)), n);
-  // An old answer mustn't pass for a new one; unless another is on its way to the same place.
+  // Old data must not pass for new data, unless another response to this slot is in flight.
   if (read && params_.slots >= params_.depth)
     received_pattern_.number(memory(layout_.inbox(n)), ~n);
   const bool taken = connection_.post({.id = n,
@@ -53,7 +53,7 @@ bool ClientConnection::post(Instant now) {
 
 void ClientConnection::post_read_back(Instant now) {
   const std::uint64_t n = posted_ - 1;
-  sent_pattern_.number(memory(layout_.inbox(n)), ~n);  // an old answer mustn't pass for a new one
+  sent_pattern_.number(memory(layout_.inbox(n)), ~n);  // old data must not pass for new data
   connection_.post({.id = n,
                     .operation = Operation::read_request,
                     .length = params_.size,
@@ -147,7 +147,7 @@ void LatencyTraffic::start() {
 void LatencyTraffic::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
                                    const Completion& done, Instant /*now*/) {
   if (done.status != Status::success) return note_failure();
-  if (done.arrival != client().carries()) return;  // a ping-pong's own completion is no answer
+  if (done.arrival != client().carries()) return;  // a ping-pong ends with the echo
   const Duration round_trip = since_post();
   const bool right =
       done.arrival ? client().right_echo(done, client().posted() - 1) : client().right(done);

@@ -13,29 +13,29 @@
 
 namespace lw::gen {
 
-/// One connection of a client: its messages made, posted and looked at, one after another.
+/// One connection of a client: makes, posts and checks its messages.
 class ClientConnection {
  public:
   /// The connection of `connected` outlives it.
   explicit ClientConnection(const Connected& connected);
 
-  /// The next message; false when the send queue is full.
+  /// Posts the next message. False: the send queue is full.
   bool post(Instant now);
-  /// Asks for the message posted last, from where it was written. The send queue has room.
+  /// Posts a READ of the message posted last. Requires space in the send queue.
   void post_read_back(Instant now);
-  /// A place for the echo of a message.
+  /// Posts a receive for an echo.
   void post_receive();
 
-  /// Whether what a READ or an atomic brought is what must be there.
+  /// Whether a READ or an atomic returned the expected data.
   [[nodiscard]] bool right(const transport::Completion& done);
-  /// Whether the message that was written came back.
+  /// Whether the read-back message is the one that was written.
   [[nodiscard]] bool right_read_back(const transport::Completion& done);
   /// Whether the echo of message n is right.
   [[nodiscard]] bool right_echo(const transport::Completion& arrival, std::uint64_t n);
 
   [[nodiscard]] Connection& connection() noexcept { return connection_; }
   [[nodiscard]] std::uint64_t posted() const noexcept { return posted_; }
-  /// Whether its requests carry the bytes, rather than ask for them.
+  /// Whether the client sends the messages (SEND, WRITE).
   [[nodiscard]] bool carries() const noexcept {
     return params_.operation == wire::Operation::send ||
            params_.operation == wire::Operation::write;
@@ -57,17 +57,17 @@ class ClientConnection {
   std::uint64_t posted_ = 0;
 };
 
-/// What the client of a run saw, and what its responder found.
+/// Result of a run: the client's, and the responder's stats.
 struct ClientResult {
   sim::BandwidthResult bandwidth;
   sim::LatencyResult latency;
-  std::uint64_t wrong = 0;  // messages or answers that arrived here and weren't what they must be
+  std::uint64_t wrong = 0;  // messages or responses with wrong data
   ServerStats peer;
   bool peer_answered = false;
-  wire::Transport transport = wire::Transport::rc;  // of any other not all need have arrived
+  wire::Transport transport = wire::Transport::rc;  // rc: all messages arrived
 };
 
-/// What both kinds of run have alike: a client a connection, and when all is through.
+/// Common part of both kinds of run: a ClientConnection per connection, and when the run is over.
 class ClientTraffic : public transport::Application {
  public:
   ClientTraffic(const sim::PerfConfig& config, const std::vector<Connected>& connected)
@@ -78,7 +78,7 @@ class ClientTraffic : public transport::Application {
       by_qpn_[d.connection->qpn()] = connections_.back().get();
     }
   }
-  /// All messages are through, but for those that a broken QP never posted.
+  /// Whether all messages are complete, except those that a broken QP never posted.
   [[nodiscard]] bool done() const noexcept {
     if (result.bandwidth.failed == 0 && !until_) return completed_ >= each_ * connections_.size();
     std::uint64_t all = 0;
@@ -91,7 +91,7 @@ class ClientTraffic : public transport::Application {
     return !more && completed_ + result.bandwidth.failed >= all;
   }
   [[nodiscard]] std::uint64_t completed() const noexcept { return completed_; }
-  /// Notes what each QP is at, when a row of the series is due; its time 0 is when this was made.
+  /// Adds rows to the series when they are due. Time 0 is the construction of this object.
   void sample(PerfSeries& series) const {
     if (!series.kept()) return;
     const Instant at = Instant{} + (nic::now() - made_);
@@ -105,48 +105,48 @@ class ClientTraffic : public transport::Application {
 
  protected:
   std::uint64_t each_;
-  std::optional<Instant> until_;  // in place of each_: no message is posted from then on
+  std::optional<Instant> until_;  // if set, replaces each_: no post from then on
   std::uint64_t completed_ = 0;
   Instant made_ = nic::now();
   std::vector<std::unique_ptr<ClientConnection>> connections_;
   std::map<std::uint32_t, ClientConnection*> by_qpn_;
 };
 
-/// Keeps each QP's send queue full until its messages are all posted, or its time is over.
+/// Keeps each QP's send queue full until all messages are posted or the time is over.
 class BandwidthTraffic : public ClientTraffic {
  public:
   BandwidthTraffic(const sim::PerfConfig& config, const std::vector<Connected>& connected)
       : ClientTraffic(config, connected), duration_(config.duration) {}
 
-  /// Posts the first messages; what follows comes by completions.
+  /// Posts the first messages; completions post the next ones.
   void start();
   void on_completion(transport::QpSet& qps, std::uint32_t qp, const transport::Completion& done,
                      Instant now) override;
-  /// Works the result out, when done().
+  /// Computes the result. Requires done().
   void finish();
 
  private:
   [[nodiscard]] bool may_post(const ClientConnection& client, Instant now) const noexcept {
     return until_ ? now < *until_ : client.posted() < each_;
   }
-  /// The first half fills the path and the queues; the second is the steady rate.
+  /// The first half fills the path and the queues; the second half gives the steady rate.
   void note_half(Instant now) noexcept;
 
-  Duration duration_;  // 0: not by time
+  Duration duration_;  // 0: no limit
   Instant start_, half_at_;
   std::uint64_t half_bytes_ = 0;
 };
 
-/// One message at a time; its latency by the clock when it is posted and when its end is seen.
+/// One message at a time. Measures from its post to its completion.
 class LatencyTraffic : public ClientTraffic {
  public:
   using ClientTraffic::ClientTraffic;
 
-  /// Posts the first messages; what follows comes by completions.
+  /// Posts the first messages; completions post the next ones.
   void start();
   void on_completion(transport::QpSet& qps, std::uint32_t qp, const transport::Completion& done,
                      Instant now) override;
-  /// Works the result out, when done().
+  /// Computes the result. Requires done().
   void finish();
 
  protected:
@@ -154,7 +154,7 @@ class LatencyTraffic : public ClientTraffic {
   virtual void ping();
   [[nodiscard]] Duration since_post() const noexcept { return nic::now() - posted_at_; }
   void note_failure() noexcept;
-  /// A message is through, as it must be or not; the next one goes.
+  /// Counts a message, with right or wrong data, and posts the next.
   void count(bool right, Duration latency);
 
  private:
@@ -162,8 +162,8 @@ class LatencyTraffic : public ClientTraffic {
   double sum_ = 0, squares_ = 0;
 };
 
-/// The ping of a passive peer: a WRITE whose own completion nobody waits for, and behind it a READ
-/// that brings it back. Half of both together counts. Send queues hold two requests at least.
+/// Ping to a passive peer: a WRITE, and a READ that brings it back. Counts half of both together.
+/// Requires a send queue of two requests.
 class ReadBackTraffic : public LatencyTraffic {
  public:
   using LatencyTraffic::LatencyTraffic;

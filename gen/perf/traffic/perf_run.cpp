@@ -15,7 +15,8 @@ using wire::Operation;
 
 namespace {
 
-/// perftest's client in real time: connects, moves `iterations` messages on each QP, hangs up.
+/// A client like perftest's in real time: connects, moves `iterations` messages on each QP, and
+/// disconnects.
 class PerfClient {
  public:
   /// `endpoint`, `stop` (ends a run early) and `series` outlive it.
@@ -23,10 +24,10 @@ class PerfClient {
              PerfSeries& series)
       : endpoint_(endpoint), side_(endpoint, peer, stop), stop_(stop), series_(series) {}
 
-  /// As many on their way as the windows of `config` allow. iterations at least 1.
+  /// Keeps as many messages outstanding as the windows allow. Requires iterations >= 1.
   Result<ClientResult> bandwidth(const sim::PerfConfig& config);
-  /// One at a time on one QP: SEND and WRITE as ping-pongs, READ and atomic as they are; with
-  /// `read_back` a WRITE and the READ that brings it back.
+  /// One message at a time on one QP: SEND and WRITE as ping-pongs, READ and atomic alone; with
+  /// `read_back` a WRITE and a READ that brings it back.
   Result<ClientResult> latency(const sim::PerfConfig& config);
 
  private:
@@ -76,7 +77,7 @@ Result<void> PerfClient::move(Kind& traffic) {
       completed = traffic.completed();
       progressed = now;
     } else if (now - progressed > kTimeout) {
-      return fail(fmt::format("no message was done for {}: is the responder still there?",
+      return fail(fmt::format("no message completed for {}: is the responder still there?",
                               format_duration(kTimeout)),
                   ExitCode::failed);
     }
@@ -87,7 +88,7 @@ Result<void> PerfClient::move(Kind& traffic) {
 template <class Kind>
 Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const SessionParams& params) {
   transport::QpConfig qp = config.qp;
-  // So that a place isn't written again before what it holds is out.
+  // A slot is not overwritten before its message is sent.
   if (params.lossy()) qp.tx_depth = std::min(qp.tx_depth, params.slots);
   auto connected = side_.connect(params, qp, config.qps);
   if (!connected) return std::unexpected(connected.error());
@@ -153,7 +154,7 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
   return outcome;
 }
 
-/// A rate to begin with, where one is wanted and none was given: the link's.
+/// Sets the first rate of a rate control, if not given, to the link's.
 Result<sim::PerfConfig> with_rate(sim::PerfConfig config, const EndpointContext& context,
                                   const std::string& port) {
   if (config.qp.rate_control == transport::RateControl::none || config.qp.rate_bps > 0) {
@@ -162,15 +163,15 @@ Result<sim::PerfConfig> with_rate(sim::PerfConfig config, const EndpointContext&
   const auto link = context.link_bps();
   if (!link) {
     return fail(
-        fmt::format("--rate-control: the port `{}` knows of no rate of its own to begin "
-                    "with: give one, such as --qp-rate 1Gb/s",
+        fmt::format("--rate-control: the port `{}` has no link rate to "
+                    "start with: give one, such as --qp-rate 1Gb/s",
                     port));
   }
   config.qp.rate_bps = *link;
   return config;
 }
 
-/// User's and system's, of this process.
+/// CPU time of this process, user and system.
 Duration cpu_time() noexcept {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

@@ -10,18 +10,18 @@
 
 namespace lw::gen {
 
-/// Who perf talks to in real time.
+/// The responder of a real-time run.
 struct PeerOptions {
   std::string ip;   // as typed
-  std::string mac;  // empty: asked for
+  std::string mac;  // empty: resolved
 };
 
 /// Runs one configuration.
 using PerfMeasure = std::function<Result<PerfOutcome>(const sim::PerfConfig&)>;
 
-/// Opens the port, finds the responder, lets `run` measure as often as it likes, and closes.
-/// `latency`: ping-pongs, else as fast as possible. `series` gets what the QPs are at.
-/// Errors: the port's, nobody there, a rate control without a rate, what `run` returns.
+/// Opens the port, resolves the responder, calls `run`, which may measure repeatedly, and closes.
+/// `latency`: ping-pongs; otherwise as fast as possible. `series` records the QPs' state.
+/// Errors: the port's, no responder, a rate control without a rate, the errors of `run`.
 Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions& peer, bool latency,
                               PerfSeries& series, const std::atomic<bool>& stop,
                               const std::function<Result<void>(const PerfMeasure&)>& run);
