@@ -22,12 +22,12 @@ constexpr std::string_view kRecordNames[] = {"frame.number",       "frame.time_e
 
 void add_record(roce::FieldList& fields, const CapturedFrame& captured) {
   const capture::Record& record = captured.record;
-  fields.number(kRecordNames[0], captured.number);
-  fields.text(kRecordNames[1], epoch_of(record.stamp));
-  fields.number(kRecordNames[2], record.wire_length);
-  fields.number(kRecordNames[3], record.bytes.size());
-  fields.number(kRecordNames[4], record.interface);
-  if (!record.comment.empty()) fields.text(kRecordNames[5], std::string(record.comment));
+  add_number(fields, kRecordNames[0], captured.number);
+  add_text(fields, kRecordNames[1], epoch_of(record.stamp));
+  add_number(fields, kRecordNames[2], record.wire_length);
+  add_number(fields, kRecordNames[3], record.bytes.size());
+  add_number(fields, kRecordNames[4], record.interface);
+  if (!record.comment.empty()) add_text(fields, kRecordNames[5], std::string(record.comment));
 }
 
 constexpr std::string_view kOwnNames[] = {"longwire.opcode", "longwire.payload_length",
@@ -41,15 +41,15 @@ std::string name_of(roce::IcrcVerdict verdict) {
 
 /// What longwire concludes, of a RoCE frame.
 void add_own(roce::FieldList& fields, const Dissection& dissection, const roce::Frame& frame) {
-  if (frame.info) fields.text(kOwnNames[0], std::string(frame.info->name));
-  fields.number(kOwnNames[1], frame.payload_length);
-  fields.text(kOwnNames[2], name_of(dissection.icrc));
+  if (frame.info) add_text(fields, kOwnNames[0], std::string(frame.info->name));
+  add_number(fields, kOwnNames[1], frame.payload_length);
+  add_text(fields, kOwnNames[2], name_of(dissection.icrc));
   if (dissection.icrc == roce::IcrcVerdict::bad) {
     if (const auto place = roce::expected_icrc(frame.envelope)) {
-      fields.text(kOwnNames[3], fmt::format("{:#010x}", __builtin_bswap32(place->expected)));
+      add_text(fields, kOwnNames[3], fmt::format("{:#010x}", __builtin_bswap32(place->expected)));
     }
   }
-  if (frame.defect) fields.text(kOwnNames[4], roce::to_string(*frame.defect));
+  if (frame.defect) add_text(fields, kOwnNames[4], roce::to_string(*frame.defect));
 }
 
 constexpr std::string_view kMadColumns[] = {"infiniband.mad.mgmtclass", "infiniband.mad.method",
@@ -67,8 +67,8 @@ void add_fields(roce::FieldList& fields, const Dissection& dissection) {
   roce::add_fields(fields, dissection.captured.envelope);
   if (dissection.icrc == roce::IcrcVerdict::not_roce) return;
   if (!dissection.frame) {
-    fields.text(kOwnNames[2], name_of(dissection.icrc));
-    fields.text(kOwnNames[4], roce::to_string(dissection.frame.error()));
+    add_text(fields, kOwnNames[2], name_of(dissection.icrc));
+    add_text(fields, kOwnNames[4], roce::to_string(dissection.frame.error()));
     return;
   }
   roce::add_fields(fields, *dissection.frame);

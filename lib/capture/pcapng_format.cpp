@@ -59,6 +59,20 @@ std::uint64_t binary_to_ns(std::uint64_t stamp, unsigned bits) noexcept {
 
 }  // namespace
 
+/// A whole block of the file.
+struct PcapngFormat::Block {
+  std::uint32_t type = 0;
+  Bytes body;
+  std::size_t size = 0;  // of the whole block
+};
+/// The header of any kind of packet block.
+struct PcapngFormat::PacketHeader {
+  std::uint32_t interface = 0;  // within the section
+  std::uint64_t stamp = 0;
+  std::uint32_t captured = 0, wire = 0;
+  std::size_t data = 0;  // offset in the body
+};
+
 std::int64_t stamp_to_ns(std::uint64_t stamp, StampUnit unit) noexcept {
   const unsigned exponent = unit.resolution & 0x7f;
   const std::uint64_t ns =

@@ -43,18 +43,8 @@ class PcapngFormat {
                                                    std::vector<Interface>& interfaces);
 
  private:
-  struct Block {
-    std::uint32_t type = 0;
-    Bytes body;
-    std::size_t size = 0;  // of the whole block
-  };
-  /// The header of any kind of packet block.
-  struct PacketHeader {
-    std::uint32_t interface = 0;  // within the section
-    std::uint64_t stamp = 0;
-    std::uint32_t captured = 0, wire = 0;
-    std::size_t data = 0;  // offset in the body
-  };
+  struct Block;
+  struct PacketHeader;
 
   std::expected<std::optional<Block>, Error> peek_block(Source& source);
   Result<void> begin_section(Source& source, const Block& block);

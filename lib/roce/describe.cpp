@@ -49,9 +49,9 @@ void add_table(FieldList& fields, const Table& table, const Header& header) {
     const FieldValue value = field.get(header);
     const auto* number = std::get_if<std::uint64_t>(&value);
     if (number && field.base == Base::decimal) {
-      fields.number(field.name, *number);
+      add_number(fields, field.name, *number);
     } else {
-      fields.text(field.name, value_text(field, value));
+      add_text(fields, field.name, value_text(field, value));
     }
   }
 }
@@ -67,8 +67,9 @@ void add_vlans(FieldList& fields, const Envelope& envelope) {
   if (envelope.vlan_count < 2) return add_header(fields, envelope.vlans[0]);
   const wire::VlanFields outer = envelope.vlans[0]->fields(), inner = envelope.vlans[1]->fields();
   for (const auto& field : wire::Vlan::kFields) {
-    fields.text(field.name, fmt::format("{},{}", value_text(field, field.get(outer)),
-                                        value_text(field, field.get(inner))));
+    add_text(fields, field.name,
+             fmt::format("{},{}", value_text(field, field.get(outer)),
+                         value_text(field, field.get(inner))));
   }
 }
 
@@ -258,7 +259,7 @@ void add_fields(FieldList& fields, const Frame& frame) {
       frame);
   add_mad(fields, frame);
   if (frame.icrc.empty()) return;
-  fields.text(kIcrcName, "0x" + bytes_text(frame.icrc));
+  add_text(fields, kIcrcName, "0x" + bytes_text(frame.icrc));
 }
 
 std::vector<FieldInfo> header_fields() {

@@ -18,21 +18,14 @@ struct NamedField {
 };
 
 /// The fields of a frame, in the order of its headers.
-class FieldList {
- public:
-  void number(std::string_view name, std::uint64_t value) {
-    fields_.push_back({name, std::to_string(value), true});
-  }
-  void text(std::string_view name, std::string value) {
-    fields_.push_back({name, std::move(value)});
-  }
-  void clear() { fields_.clear(); }
-  [[nodiscard]] auto begin() const { return fields_.begin(); }
-  [[nodiscard]] auto end() const { return fields_.end(); }
+using FieldList = std::vector<NamedField>;
 
- private:
-  std::vector<NamedField> fields_;
-};
+inline void add_number(FieldList& fields, std::string_view name, std::uint64_t value) {
+  fields.push_back({name, std::to_string(value), true});
+}
+inline void add_text(FieldList& fields, std::string_view name, std::string value) {
+  fields.push_back({name, std::move(value)});
+}
 
 /// Adds eth.*, vlan.*, ip.*, ipv6.*, udp.* and infiniband.grh.*.
 void add_fields(FieldList& fields, const Envelope& envelope);
