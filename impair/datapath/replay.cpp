@@ -63,9 +63,9 @@ Result<void> check_files(const ReplayConfig& config) {
 
 /// How many copies can be made of a frame.
 std::uint64_t most_copies(const config::ImpairProfile& profile) {
-  std::uint64_t copies = profile.scenario.empty() ? 0 : emulator::Duplicator::kMostCopies;
+  std::uint64_t copies = profile.scenario.empty() ? 0 : emulator::Duplicate::kMostCopies;
   for (const auto& rule : profile.rules)
-    if (rule.duplicate) copies = emulator::Duplicator::kMostCopies;
+    if (rule.duplicate) copies = emulator::Duplicate::kMostCopies;
   return copies + profile.events.size();
 }
 

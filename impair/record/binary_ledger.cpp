@@ -2,6 +2,7 @@
 #include "impair/record/binary_ledger.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include <fmt/format.h>
@@ -15,7 +16,8 @@ constexpr std::uint16_t kVersion = 1;
 constexpr std::size_t kHeaderSize = 16, kBlockHead = 8, kEndSize = 16;
 enum Block : std::uint32_t { kNames = 1, kRecords = 2, kEnd = 3 };
 constexpr std::int64_t kNeverLeft = std::numeric_limits<std::int64_t>::min();
-constexpr std::uint32_t kRoce = 1, kMask24 = 0xffffff;
+constexpr std::uint32_t kRoce = 1, kMask24 = 0xffffff, kMask7 = 0x7f;
+static_assert(emulator::kStages <= 32, "widen the record to hold kStages");
 
 template <class T>
 void put(std::string& out, T value) {
@@ -36,25 +38,45 @@ void put_record(std::string& out, const emulator::LedgerRecord& record, std::int
   put(out, to_ns(record.in) + offset_ns);
   put(out, record.went_out() ? to_ns(record.out) + offset_ns : kNeverLeft);
   put(out, static_cast<std::uint32_t>(record.qpn | std::uint32_t{record.opcode} << 24));
-  put(out, static_cast<std::uint32_t>(record.psn | (record.roce ? kRoce : 0) << 24));
+  const std::uint32_t acted = record.acted.bits();
+  put(out, record.psn | (record.roce ? kRoce : 0) << 24 | (acted >> 16 & kMask7) << 25);
   put(out, record.rule);
-  put(out, record.acted.bits());
-  put(out, static_cast<std::uint8_t>(record.direction));
-  put(out, static_cast<std::uint8_t>(record.stage));
+  put(out, static_cast<std::uint16_t>(acted));
+  put(out, static_cast<std::uint8_t>(static_cast<unsigned>(record.direction) |
+                                     (acted >> 23 & kMask7) << 1));
+  put(out, static_cast<std::uint8_t>(static_cast<unsigned>(record.stage) | acted >> 30 << 5));
   put(out, static_cast<std::uint8_t>(static_cast<unsigned>(record.fate) |
                                      static_cast<unsigned>(record.aimed) << 4));
   put(out, record.copy);
+}
+
+/// The set's bits lie where a record has room for them: 0-15 at byte 34, 16-22 above the flag of
+/// byte 31, 23-29 above the direction, 30-31 above the stage.
+emulator::StageSet acted_of(std::span<const std::byte> bytes) {
+  return emulator::StageSet::of(get<std::uint16_t>(bytes, 34) |
+                                std::uint32_t{get<std::uint8_t>(bytes, 31)} >> 1 << 16 |
+                                std::uint32_t{get<std::uint8_t>(bytes, 36)} >> 1 << 23 |
+                                std::uint32_t{get<std::uint8_t>(bytes, 37)} >> 5 << 30);
+}
+
+/// Whether all of these stages exist.
+bool is_known(emulator::StageSet acted, std::uint32_t stage) {
+  emulator::StageSet all = acted;
+  all.add(static_cast<emulator::Stage>(stage));
+  const auto named = names_of(all).size() + (all.has(emulator::Stage::none) ? 1 : 0);
+  return named == static_cast<std::size_t>(std::popcount(all.bits()));
 }
 
 /// False: it holds what no writer of this version writes.
 bool get_record(std::span<const std::byte> bytes, emulator::LedgerRecord& record) {
   const auto out = get<std::int64_t>(bytes, 16);
   const auto qp = get<std::uint32_t>(bytes, 24), psn = get<std::uint32_t>(bytes, 28);
-  const auto direction = get<std::uint8_t>(bytes, 36), stage = get<std::uint8_t>(bytes, 37);
+  const std::uint32_t direction = get<std::uint8_t>(bytes, 36) & 1U,
+                      stage = get<std::uint8_t>(bytes, 37) & 31U;
   const unsigned fate = get<std::uint8_t>(bytes, 38) & 15U,
                  aimed = get<std::uint8_t>(bytes, 38) >> 4U;
-  const auto acted = get<std::uint16_t>(bytes, 34);
-  if (direction > 1 || stage >= emulator::kStages || acted >> emulator::kStages != 0) return false;
+  const emulator::StageSet acted = acted_of(bytes);
+  if (!is_known(acted, stage)) return false;
   if (fate > static_cast<unsigned>(emulator::Disposition::consumed) ||
       aimed > static_cast<unsigned>(emulator::EventAction::duplicate))
     return false;
@@ -66,7 +88,7 @@ bool get_record(std::span<const std::byte> bytes, emulator::LedgerRecord& record
   record.psn = psn & kMask24;
   record.roce = (psn >> 24 & kRoce) != 0;
   record.rule = get<std::uint16_t>(bytes, 32);
-  record.acted = emulator::StageSet::of(acted);
+  record.acted = acted;
   record.direction = static_cast<emulator::Direction>(direction);
   record.stage = static_cast<emulator::Stage>(stage);
   record.fate = static_cast<emulator::Disposition>(fate);

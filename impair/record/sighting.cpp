@@ -10,7 +10,7 @@ emulator::LedgerRecord record_of(const emulator::Transit& transit, std::uint64_t
                                  emulator::Direction direction) noexcept {
   emulator::LedgerRecord record;
   record.number = number;
-  record.in = transit.in;
+  record.in = transit.in();
   record.rule = transit.rule;
   record.direction = direction;
   record.acted = emulator::StageSet::of(transit.acted);

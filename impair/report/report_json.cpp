@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
-#include <span>
-
 #include <nlohmann/json.hpp>
 
 #include "impair/report/report.h"
@@ -47,31 +44,16 @@ Json of_check(const emulator::Check& check) {
           {"holds", check.holds()}};
 }
 
-/// How many runs of 1, 2, ... lost frames ended, as far as there were any.
-std::span<const std::uint64_t> ended_runs(const emulator::LossStats& loss) {
-  const std::span all(loss.runs);
-  const auto longest =
-      std::ranges::find_if(all.rbegin(), all.rend(), [](std::uint64_t count) { return count > 0; });
-  return all.first(static_cast<std::size_t>(all.rend() - longest));
-}
-
 Json of_stages(const StagesReport& report) {
   const emulator::RuleStats& stats = report.stats;
   Json json = {{"rule", report.rule}, {"acted", Json::object()}, {"checks", Json::array()}};
   for (std::size_t i = 1; i < emulator::kStages; ++i)
     if (stats.acted[i] > 0)
       json["acted"][name_of(static_cast<emulator::Stage>(i))] = stats.acted[i];
-  emulator::LossStats loss = stats.loss;
-  loss.add(stats.traced);
-  json["loss"] = {{"frames", loss.frames}, {"lost", loss.lost}, {"runs", ended_runs(loss)}};
-  json["not_ect"] = stats.not_ect;
-  json["queue"] = {{"tail_dropped", stats.tail_dropped}, {"peak_bytes", stats.peak_queue_bytes}};
-  if (stats.pauses != emulator::PauseStats{})
-    json["pauses"] = {{"asked", stats.pauses.asked},
-                      {"ended", stats.pauses.ended},
-                      {"heard", stats.pauses.heard},
-                      {"silent_ns", stats.pauses.silent_ns}};
-  json["order"] = {{"releases_put_off", stats.moved_for_order}, {"by_ns", stats.moved_ns}};
+  for (const auto& field : figures_of(stats).fields) {
+    Json& group = field.group.empty() ? json : json[std::string(field.group)];
+    group[std::string(field.name)] = field.is_list ? Json(field.list) : Json(field.value);
+  }
   for (const emulator::Check& check : report.checks) json["checks"].push_back(of_check(check));
   return json;
 }

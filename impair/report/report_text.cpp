@@ -74,22 +74,10 @@ std::string check_line(const std::string& rule, const emulator::Check& check) {
 }
 
 std::string stages(const StagesReport& report) {
-  const emulator::RuleStats& stats = report.stats;
   std::string text;
   for (const auto& check : report.checks) text += check_line(report.rule, check);
-  const auto say = [&](std::uint64_t count, std::string_view what) {
-    if (count > 0) text += fmt::format("    {:<20}{} {}\n", report.rule, count, what);
-  };
-  say(stats.by(emulator::Stage::outage), "lost while the path was out");
-  say(stats.by(emulator::Stage::police), "dropped by the policer");
-  say(stats.tail_dropped, "found the queue full");
-  say(stats.pauses.asked, "pause frames asked for silence");
-  say(stats.pauses.ended, "pause frames ended it");
-  if (stats.pauses.heard > 0)
-    text += fmt::format("    {:<20}{} pause frames heard, silent for {}\n", report.rule,
-                        stats.pauses.heard, format_duration(Duration{stats.pauses.silent_ns}));
-  say(stats.not_ect, "not marked, because they don't say ECT");
-  say(stats.moved_for_order, "releases put off to keep the order");
+  for (const std::string& line : figures_of(report.stats).lines)
+    text += fmt::format("    {:<20}{}\n", report.rule, line);
   return text;
 }
 

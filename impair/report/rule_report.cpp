@@ -6,7 +6,6 @@
 
 #include "core/quantity.h"
 #include "impair/report/match_text.h"
-#include "impair/report/stage_text.h"
 
 namespace lw::impair {
 namespace {

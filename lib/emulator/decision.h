@@ -1,14 +1,70 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "core/time.h"
-#include "emulator/stages/stage.h"
 
 namespace lw::emulator {
 
+/// The number of a stage. Ledgers store it. `none`: no stage acted. `pause`: the box made the
+/// frame, by which a full queue asks for silence. A new stage declares its number in its own file;
+/// the next free one is 12.
+enum class Stage : std::uint8_t {
+  none,
+  event,
+  outage,
+  police,
+  loss,
+  corrupt,
+  duplicate,
+  mark,
+  queue,
+  delay,
+  reorder,
+  pause,
+};
+/// How many stages have room in a StageSet.
+inline constexpr std::size_t kStages = 32;
+
+std::string_view name_of(Stage stage) noexcept;
+
+/// The stages that changed, dropped or created a frame, or moved its release.
+class StageSet {
+ public:
+  using Bits = std::uint32_t;
+
+  constexpr void add(Stage stage) noexcept { bits_ |= Bits{1} << static_cast<unsigned>(stage); }
+  [[nodiscard]] constexpr bool has(Stage stage) const noexcept {
+    return bits_ >> static_cast<unsigned>(stage) & 1U;
+  }
+  [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
+  [[nodiscard]] constexpr bool several() const noexcept { return std::popcount(bits_) > 1; }
+  /// The last of them in the order in which stages act; `none` where there is none.
+  [[nodiscard]] Stage last() const noexcept;
+  /// Bit i stands for stage number i, in ledgers too.
+  [[nodiscard]] constexpr Bits bits() const noexcept { return bits_; }
+  static constexpr StageSet of(Bits bits) noexcept {
+    StageSet set;
+    set.bits_ = bits;
+    return set;
+  }
+  friend constexpr bool operator==(StageSet, StageSet) = default;
+
+ private:
+  Bits bits_ = 0;
+};
+
+static_assert(sizeof(StageSet::Bits) * 8 >= kStages, "widen StageSet::Bits to hold kStages");
+
+/// In the order in which they act.
+std::vector<std::string_view> names_of(StageSet stages);
+
+/// Where a frame goes.
 enum class Action : std::uint8_t {
   pass,   // goes on at once
   queue,  // goes on at `release`

@@ -39,14 +39,14 @@ std::size_t Link<Handle, Frames>::admit(std::span<const Handle> frames, Instant 
   for (std::size_t most = Events::kMostTogether; frames.size() > most;
        frames = frames.subspan(most))
     drops += admit(frames.first(most), now, dropped.subspan(drops));
-  Rule* const blind = pipeline_.blind_rule();
+  Rule* const blind = pipeline_.header_independent_rule();
   const std::uint64_t concerned = concerned_of(frames, blind);
   if (blind && !concerned && wait_together(*blind, frames)) {
     admit_together(*blind, frames, now);
     return drops;
   }
   dropped = dropped.subspan(drops);
-  return drops + (blind && !blind->only_waits()
+  return drops + (blind && !blind->acts_on_batch()
                       ? admit_one_by_one(*blind, frames, concerned, now, dropped)
                       : admit_in_runs(blind, frames, concerned, now, dropped));
 }

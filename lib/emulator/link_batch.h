@@ -16,8 +16,8 @@ namespace lw::emulator {
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::wait_together(const Rule& rule,
                                          std::span<const Handle> frames) const noexcept {
-  return rule.only_waits() && frames.size() <= Rule::kMostTogether &&
-         queue_room() >= frames.size() && !ledger_.wants(rule.waiting()) &&
+  return rule.acts_on_batch() && frames.size() <= Rule::kMostTogether &&
+         queue_room() >= frames.size() && !ledger_.wants(rule.batch_decision()) &&
          std::ranges::all_of(
              frames, [](Handle handle) { return roce::is_plain_rocev2(Frames::bytes(handle)); });
 }
@@ -38,7 +38,7 @@ std::size_t Link<Handle, Frames>::admit_in_runs(Rule* blind, std::span<const Han
   };
   const auto joins = [&](Rule* rule, std::size_t i) {
     if (!rule || rule == waits) return rule != nullptr;
-    if (ledger_.wants(rule->waiting())) return false;
+    if (ledger_.wants(rule->batch_decision())) return false;
     end_run(i);
     waits = rule;
     return true;
@@ -51,7 +51,7 @@ std::size_t Link<Handle, Frames>::admit_in_runs(Rule* blind, std::span<const Han
     const roce::Envelope envelope = Frames::open(handle);
     const wire::Bth* bth = bth_of(envelope);
     const auto claim = pipeline_.claim(envelope, bth);
-    if (bth && joins(pipeline_.waiting_rule(claim), i)) continue;
+    if (bth && joins(pipeline_.batch_rule(claim), i)) continue;
     end_run(i);
     const Arrival arrival = arrival_of(envelope, received_++, now);
     if (!carry_out(handle, arrival, pipeline_.decide(arrival, claim), nullptr))
@@ -95,7 +95,7 @@ void Link<Handle, Frames>::admit_together(Rule& rule, std::span<const Handle> fr
   static constexpr roce::Envelope kUnopened{};
   const auto releases = std::span(releases_).first(frames.size());
   rule.releases(received_, now, releases);
-  const Decision decision = rule.waiting();
+  const Decision decision = rule.batch_decision();
   Transit transit;
   fill(transit, {kUnopened, nullptr, received_, 0, now}, decision, 0, kNotLogged);
   Amount all{frames.size(), 0};

@@ -21,14 +21,14 @@ inline std::uint32_t slot_of(const Transit& transit) noexcept {
 inline void fill(Transit& transit, const Arrival& arrival, const Decision& decision,
                  std::uint8_t copy, std::uint32_t ledger_slot) noexcept {
   const bool logged = ledger_slot != kNotLogged;
-  transit.in = arrival.now;
+  transit.in_ns = to_ns(arrival.now);
   transit.number_or_slot = (logged ? ledger_slot : arrival.number) & Transit::kNumberMask;
   transit.logged = logged;
   transit.copy = copy;
   transit.set_frames(1);
   transit.bytes = arrival.bytes;
   transit.rule = decision.rule;
-  transit.acted = decision.acted.bits() & 0xfff;
+  transit.acted = decision.acted.bits();
   transit.aimed = decision.aimed;
   transit.queued = decision.action != Action::pass;
 }

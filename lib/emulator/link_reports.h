@@ -162,7 +162,7 @@ void Link<Handle, Frames>::log_lost(const Transit& transit, const roce::Envelope
   if (transit.logged) return ledger_.close(slot_of(transit), fate);
   Decision decision;
   decision.rule = transit.rule;
-  const Arrival arrival = arrival_of(envelope, transit.number_or_slot, transit.in);
+  const Arrival arrival = arrival_of(envelope, transit.number_or_slot, transit.in());
   ledger_.log(ledger_.open(arrival, decision, transit.copy), fate);
 }
 

@@ -14,6 +14,12 @@ std::vector<RuleConfig> those_for(Direction direction, std::span<const RuleConfi
   return result;
 }
 
+RuleConfig untouched_config() {
+  RuleConfig config;
+  config.name = "untouched";
+  return config;
+}
+
 Classifier classifier_of(std::span<const RuleConfig> rules) {
   std::vector<MatchConfig> matches;
   for (const RuleConfig& rule : rules) matches.push_back(rule.match);
@@ -26,7 +32,7 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
                    std::span<const EventConfig> events, std::span<const std::string> known)
     : direction_(direction),
       configs_(std::make_shared<const std::vector<RuleConfig>>(those_for(direction, rules))),
-      untouched_({.name = "untouched"}, direction, seed, kUntouched, {}),
+      untouched_(untouched_config(), {seed, direction}, kUntouched),
       classifier_(classifier_of(*configs_)),
       event_configs_(events.begin(), events.end()),
       events_(direction, events),
@@ -37,7 +43,7 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
     const RuleConfig& rule = configs()[i];
     const RuleIndex index = index_of(rule.name);
     places_[index] = i;
-    rules_.emplace_back(rule, direction, seed, index, lines[i]);
+    rules_.emplace_back(rule, StageSetup{seed, direction, lines[i]}, index);
     edits_ |= rule.edits();
     if (rule.asks_for_pauses()) asking_.push_back(i);
     if (rule.hears_pauses() && lines[i].usual != kWheel) listening_.push_back(i);

@@ -56,16 +56,16 @@ class Pipeline {
     return decide(arrival, claim(arrival.envelope, arrival.bth));
   }
   /// The rule of frames that it just lets wait; null where more is to be done with them.
-  [[nodiscard]] Rule* waiting_rule(const MatchResult& claim) noexcept {
+  [[nodiscard]] Rule* batch_rule(const MatchResult& claim) noexcept {
     if (claim.place == kUntouched || claim.aimed != EventActions{}) return nullptr;
     Rule& rule = rules_[claim.place];
-    return rule.only_waits() ? &rule : nullptr;
+    return rule.acts_on_batch() ? &rule : nullptr;
   }
   /// The rule that decides about each and every RoCEv2 packet just now, events apart, by its
   /// number, length and time alone; null where there is none.
-  [[nodiscard]] Rule* blind_rule() noexcept {
+  [[nodiscard]] Rule* header_independent_rule() noexcept {
     const RuleIndex place = classifier_.for_all_rocev2();
-    if (place == kUntouched || rules_[place].looks_at_headers()) return nullptr;
+    if (place == kUntouched || !rules_[place].header_independent()) return nullptr;
     return &rules_[place];
   }
   /// The rule that a decision names; kUntouched is one without stages.

@@ -1,37 +1,85 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "emulator/rule_config.h"
 
-#include <algorithm>
-#include <cmath>
+#include "emulator/stages/keys.h"
 
 namespace lw::emulator {
-namespace {
 
-Duration nominal(const RuleConfig& rule) noexcept {
-  Duration longest = rule.delay.value_or(Duration{});
-  if (!rule.trace) return longest;
-  for (const auto& row : rule.trace->rows) longest = std::max(longest, row.delay.value_or(longest));
-  return longest;
+bool RuleConfig::varies() const noexcept {
+  return Stages::any([&]<class S>() {
+    if constexpr (requires { S::varies(*this); }) return S::varies(*this);
+    return false;
+  });
 }
 
-/// A full buffer's way out, at the slowest rate.
-Duration queueing(const RuleConfig& rule) noexcept {
-  if (!rule.queue) return {};
-  double rate = rule.queue->rate_bps;
-  if (rule.trace)
-    for (const auto& row : rule.trace->rows) rate = std::min(rate, row.rate_bps.value_or(rate));
-  return Duration{
-      static_cast<Duration::rep>(static_cast<double>(rule.queue->buffer_bytes) * 8e9 / rate)};
+bool RuleConfig::delays() const noexcept {
+  return varies() || Stages::any([&]<class S>() {
+           if constexpr (requires { S::waits(*this); }) return S::waits(*this);
+           return false;
+         });
 }
 
-}  // namespace
+bool RuleConfig::edits() const noexcept {
+  return Stages::any([&]<class S>() {
+    if constexpr (requires { S::edits(*this); }) return S::edits(*this);
+    return false;
+  });
+}
+
+bool RuleConfig::acts_on_batch() const noexcept {
+  return delays() && Stages::all([&]<class S>() { return S::kActsOnBatch || !S::present(*this); });
+}
+
+bool RuleConfig::fits_short_path() const noexcept {
+  return Stages::all([&]<class S>() {
+    if constexpr (requires { S::fits_short_path(*this); })
+      if (S::fits_short_path(*this)) return true;
+    return !S::present(*this);
+  });
+}
+
+bool RuleConfig::header_independent() const noexcept {
+  return Stages::all([&]<class S>() {
+    if constexpr (requires { S::reads_headers(*this); }) return !S::reads_headers(*this);
+    return true;
+  });
+}
 
 Duration ample_delay(const RuleConfig& rule) noexcept {
-  Duration all = nominal(rule) + queueing(rule);
-  if (rule.jitter)
-    all += Duration{static_cast<Duration::rep>(std::max(0.0, std::ceil(ample(*rule.jitter))))};
-  if (rule.reorder) all += rule.reorder->frames > 0 ? rule.reorder->at_most : rule.reorder->by;
-  return all;
+  AmpleDelay ample;
+  Stages::for_each([&]<class S>() {
+    if constexpr (requires { S::add_floor(rule, ample); })
+      if (S::present(rule)) S::add_floor(rule, ample);
+  });
+  Stages::for_each([&]<class S>() {
+    if constexpr (requires { S::add_ample(rule, ample); })
+      if (S::present(rule)) S::add_ample(rule, ample);
+  });
+  return ample.total;
+}
+
+void read_stages(const StageKeys& rule, RuleConfig& config) {
+  Stages::for_each([&]<class S>() {
+    if constexpr (requires { S::read(rule, config); }) S::read(rule, config);
+  });
+  // A pause moves what waits in the queue, so releases may depend on nothing else.
+  if (config.hears_pauses() &&
+      (config.jitter || config.trace || config.reorder || !config.keep_order))
+    rule.refuse("queue",
+                "expected no jitter, trace, reorder or free order beside a pfc that honours "
+                "pauses (honour = false does without)");
+  if (!config.keep_order && !config.varies() && !rule.has("delay"))
+    rule.refuse("order",
+                "expected a delay, a jitter, a trace or a queue to make a difference, found none");
+}
+
+StageTexts stage_texts(const RuleConfig& rule) {
+  StageTexts texts;
+  Stages::for_each([&]<class S>() {
+    if constexpr (requires { S::describe(rule, texts); })
+      if (S::present(rule)) S::describe(rule, texts);
+  });
+  return texts;
 }
 
 }  // namespace lw::emulator

@@ -15,23 +15,24 @@ inline constexpr std::uint32_t kNotLogged = 0xffffffff;
 /// Frames that came in one burst, one behind the other, and leave alike are a train: the first
 /// one's Transit tells of all, and what the others carry means nothing. A frame by itself is a
 /// train of one.
-struct Transit {
+struct [[gnu::packed, gnu::aligned(4)]] Transit {
   static constexpr unsigned kNumberBits = 50, kFollowerBits = 5;
   static constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
   static constexpr std::size_t kMostFrames = std::size_t{1} << kFollowerBits;
 
-  Instant in;  // came in
+  std::int64_t in_ns = 0;  // when it came in
   /// Ingress frame number; where `logged`, the frame's slot in the ledger, which has the number.
   std::uint64_t number_or_slot : kNumberBits = 0;
   std::uint64_t logged : 1 = 0;
   std::uint64_t copy : 8 = 0;                   // 0: the frame itself
   std::uint64_t followers : kFollowerBits = 0;  // of a train, behind its first; numbered on
-  std::uint32_t bytes = 0;                      // without FCS; of all of a train
+  std::uint32_t bytes = 0;                      // without FCS; of a whole train
+  StageSet::Bits acted = 0;                     // the decision's
   RuleIndex rule = kUntouched;
-  std::uint16_t acted : 12 = 0;  // as in its decision: StageSet::bits(),
   EventAction aimed : 3 = EventAction::drop;
   bool queued : 1 = false;  // waited in the release queue
 
+  [[nodiscard]] constexpr Instant in() const noexcept { return Instant{Duration{in_ns}}; }
   [[nodiscard]] constexpr std::size_t frames() const noexcept { return followers + 1U; }
   constexpr void set_frames(std::size_t count) noexcept { followers = (count - 1) % kMostFrames; }
   /// What tells of the `count`-th frame from here on.
@@ -39,9 +40,10 @@ struct Transit {
     number_or_slot = (number_or_slot + count) & kNumberMask;
   }
 };
-// DPDK's buffers have 36 B to spare, and a driver may want 8 for a time stamp.
-static_assert(sizeof(Transit) == 24);
-static_assert(kStages <= 12);
+// DPDK's buffers have 36 B to spare, from a multiple of 4 on; a driver may want the last 8 for a
+// time stamp.
+static_assert(sizeof(Transit) == 28);
+static_assert(sizeof(Transit::acted) * 8 >= kStages, "widen Transit::acted to hold kStages");
 
 /// `train` keeps its first `count` frames; of those behind, which have `bytes`, is returned what is
 /// known. 0 < count < train.frames().

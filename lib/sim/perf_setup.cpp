@@ -17,7 +17,8 @@ PathRules basic_rules(const PerfPath& path) {
   PathRules rules;
   for (const auto direction : {Direction::west_to_east, Direction::east_to_west}) {
     const bool there = direction == Direction::west_to_east;
-    emulator::RuleConfig rule{.name = there ? "there" : "back"};
+    emulator::RuleConfig rule;
+    rule.name = there ? "there" : "back";
     rule.match = emulator::Match::rocev2;
     rule.west_to_east = there;
     rule.east_to_west = !there;

@@ -69,7 +69,8 @@ void incast_of_1000_qps(benchmark::State& state) {
   config.perf.qp.rate_control = transport::RateControl::dcqcn;
   config.perf.duration = std::chrono::milliseconds(200);
   auto rules = std::make_shared<PathRules>();
-  emulator::RuleConfig rule{.name = "both"};
+  emulator::RuleConfig rule;
+  rule.name = "both";
   rule.mark = emulator::MarkConfig{.red = emulator::Red{400'000, 1'600'000, 0.01}};
   rule.queue = emulator::BottleneckConfig{.rate_bps = 100e9, .buffer_bytes = 64'000'000};
   rule.delay = kOneWay;

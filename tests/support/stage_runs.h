@@ -22,7 +22,7 @@ inline emulator::RuleConfig stage_rule() {
 }
 
 inline emulator::Rule rule_of(const emulator::RuleConfig& config, std::uint64_t seed = 1) {
-  return {config, emulator::Direction::west_to_east, seed, 0, {}};
+  return {config, {seed, emulator::Direction::west_to_east}, 0};
 }
 
 /// A frame of which only its number, length and time matter.

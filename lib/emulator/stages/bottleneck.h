@@ -1,15 +1,78 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
 #include "core/time.h"
 #include "emulator/queue/line.h"
 #include "emulator/queue/ring.h"
-#include "emulator/stages/pause.h"
+#include "emulator/stages/stage.h"
+#include "emulator/stages/trace.h"
+#include "wire/pfc.h"
 
 namespace lw::emulator {
+
+/// Priority-based flow control at an emulated queue (IEEE 802.1Qbb): what it says to those before
+/// it, and whether it listens to those behind it.
+struct PauseConfig {
+  struct Thresholds {
+    std::uint64_t xoff_bytes = 0, xon_bytes = 0;  // xon < xoff <= the buffer
+    friend bool operator==(const Thresholds&, const Thresholds&) = default;
+  };
+  std::uint8_t priority = 3;            // whose frames wait in the queue, 0..7
+  std::optional<Thresholds> emit = {};  // none: it doesn't ask for silence
+  double link_bps = 400e9;              // of the link that what is emitted goes out by
+  bool honour = true;
+  friend bool operator==(const PauseConfig&, const PauseConfig&) = default;
+};
+
+/// How long so many quanta are on a link.
+inline Duration time_of_quanta(std::uint16_t quanta, double link_bps) noexcept {
+  const double bits = static_cast<double>(quanta) * wire::kQuantumBits;
+  return Duration{static_cast<Duration::rep>(bits * 1e9 / link_bps)};
+}
+
+/// Says when a queue asks for silence: as long as possible once it has filled up to xoff, again
+/// halfway through for as long as it hasn't emptied down to xon, and then for no more of it.
+class PauseWatch {
+ public:
+  static constexpr std::uint16_t kLongest = 0xffff;
+
+  explicit PauseWatch(const PauseConfig& config) noexcept
+      : thresholds_(config.emit.value_or(PauseConfig::Thresholds{})),
+        again_(time_of_quanta(kLongest, config.link_bps) / 2) {}
+
+  /// The quanta to ask for now, by the bytes in the buffer.
+  [[nodiscard]] std::optional<std::uint16_t> look(std::uint64_t queued, Instant now) noexcept {
+    const bool full = queued >= thresholds_.xoff_bytes, empty = queued <= thresholds_.xon_bytes;
+    if (asked_ && empty) {
+      asked_ = false;
+      return 0;
+    }
+    if (asked_ ? now < next_ : !full) return std::nullopt;
+    asked_ = true;
+    next_ = now + again_;
+    return kLongest;
+  }
+  [[nodiscard]] bool asked() const noexcept { return asked_; }
+  /// When it asks again, while it has asked.
+  [[nodiscard]] Instant next() const noexcept { return next_; }
+
+ private:
+  PauseConfig::Thresholds thresholds_;
+  Duration again_;
+  bool asked_ = false;
+  Instant next_{};
+};
+
+/// What departures from a queue are put off by: those after `after`. Negative where a pause ends
+/// before it was to.
+struct QueueShift {
+  Instant after;
+  Duration by{};
+};
 
 /// A link slower than the port, and the buffer before it.
 struct BottleneckConfig {
@@ -100,6 +163,118 @@ class Bottleneck {
   Ring<Inside> inside_;
   Instant free_{Duration::min()};  // the link is busy until then,
   double fraction_ = 0;            // and this part of a nanosecond more
+};
+
+/// The emulated queue's departures: those right behind each other are as far apart as the link's
+/// rate makes them.
+struct QueueStats {
+  std::uint64_t frames = 0, busy_frames = 0, busy_bytes = 0, busy_ns = 0, busy_periods = 0;
+
+  /// Whether it left right behind another.
+  bool add(std::uint32_t line_bytes, Instant now, Instant departs) noexcept {
+    const bool behind_another = frames++ > 0 && last_ > now;
+    if (behind_another) {
+      if (!busy_) ++busy_periods;
+      ++busy_frames;
+      busy_bytes += line_bytes;
+      busy_ns += static_cast<std::uint64_t>((departs - last_).count());
+    }
+    busy_ = behind_another;
+    last_ = departs;
+    return busy_;
+  }
+  /// A pause came: the waiting frames' departures are moved together, and where none waits the
+  /// next one isn't right behind another.
+  void put_off(Duration by) noexcept { last_ = by == Duration{} ? Instant{} : last_ + by; }
+
+ private:
+  Instant last_{};
+  bool busy_ = false;
+};
+
+/// Flow control by priority at the emulated queue.
+struct PauseStats {
+  std::uint64_t asked = 0, ended = 0;  // frames that asked for silence, and for the end of it
+  std::uint64_t heard = 0;             // frames that asked the queue for either
+  std::int64_t silent_ns = 0;          // how long they asked for in all
+
+  void add(const PauseStats& other) noexcept {
+    asked += other.asked;
+    ended += other.ended;
+    heard += other.heard;
+    silent_ns += other.silent_ns;
+  }
+  friend bool operator==(const PauseStats&, const PauseStats&) = default;
+};
+
+/// A link slower than the port and the buffer before it, as a rule's stage.
+class Queue {
+ public:
+  static constexpr Stage kNumber = Stage::queue;
+  static constexpr std::string_view kName = "queue";
+  static constexpr bool kActsOnBatch = false;
+
+  struct Settings {
+    std::optional<BottleneckConfig> queue = {};
+    friend bool operator==(const Settings&, const Settings&) = default;
+  };
+  struct Stats {
+    QueueStats queue;
+    PauseStats pauses;
+    std::uint64_t tail_dropped = 0;  // found the buffer full
+    std::uint64_t peak_queue_bytes = 0;
+    void add(const Stats& other) noexcept {
+      pauses.add(other.pauses);
+      tail_dropped += other.tail_dropped;
+      peak_queue_bytes = std::max(peak_queue_bytes, other.peak_queue_bytes);
+    }
+  };
+
+  static bool present(const RuleConfig& rule) noexcept;
+  static bool varies(const RuleConfig& rule) noexcept { return present(rule); }
+  Queue(const RuleConfig& rule, const StageSetup& setup);
+
+  void begin(Passage& p, Stats& /*stats*/) noexcept { p.queue = &bottleneck_; }
+  void apply(Passage& p, Stats& stats) noexcept {
+    if (p.row) bottleneck_.set_rate(p.row->rate_bps.value_or(rate_bps_));
+    const auto departs = bottleneck_.enqueue(p.bytes, p.now);
+    if (!departs) {
+      ++stats.tail_dropped;
+      return p.decision.drop(kNumber);
+    }
+    stats.peak_queue_bytes = std::max(stats.peak_queue_bytes, bottleneck_.occupancy(p.now));
+    const std::uint32_t on_line = on_the_line(p.bytes, overhead_);
+    const bool busy = stats.queue.add(on_line, p.now, *departs);
+    if (p.row && busy) p.row_stats->busy_bytes += on_line;
+    p.at = *departs;
+    p.decision.act(kNumber);
+  }
+  void inherit(Queue& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
+
+  /// A pause frame came for the queue: how departures move; nothing where it ignores the frame.
+  std::optional<QueueShift> pause(const wire::PfcFields& asked, Instant now, Stats& stats) noexcept;
+  /// The quanta of silence to ask for now; 0 ends an earlier request.
+  std::optional<std::uint16_t> asks_for(Instant now, Stats& stats) noexcept;
+  /// When asks_for() must be called again; Instant::max() while there is no pause.
+  [[nodiscard]] Instant next_ask() const noexcept {
+    if (!watch_ || !watch_->asked()) return Instant::max();
+    return std::min(watch_->next(), bottleneck_.next_departure());
+  }
+  [[nodiscard]] std::uint8_t priority() const noexcept { return pfc_ ? pfc_->priority : 0; }
+
+  static void read(const StageKeys& rule, Settings& settings);
+  static void describe(const RuleConfig& rule, StageTexts& texts);
+  static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
+  static void report(const RuleStats& stats, StageFigures& figures);
+  static void add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept;
+
+ private:
+  Bottleneck bottleneck_;
+  double rate_bps_;
+  std::uint32_t overhead_;
+  std::optional<PauseConfig> pfc_;
+  std::optional<PauseWatch> watch_;
+  Instant paused_until_{Duration::min()};
 };
 
 }  // namespace lw::emulator

@@ -4,11 +4,19 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
+#include "emulator/rule_config.h"
+#include "emulator/stages/keys.h"
+#include "emulator/stats/audit.h"
 #include "roce/envelope.h"
 #include "wire/icrc.h"
 
 namespace lw::emulator {
 namespace {
+
+constexpr std::string_view kParts[] = {"packet", "frame"};  // as CorruptConfig::Part
+constexpr std::string_view kIcrcs[] = {"wrong", "recomputed"};
 
 void flip(wire::MutableBytes part, std::uint64_t bit) noexcept {
   // Bit 0 is the first on the wire's own numbering: the first byte's highest.
@@ -19,12 +27,12 @@ void flip(wire::MutableBytes part, std::uint64_t bit) noexcept {
 constexpr std::ptrdiff_t kUncoveredByte = 4;
 
 /// Where in a frame bits may be flipped.
-struct Room {
+struct Region {
   std::size_t begin = 0, size = 0;
   bool is_packet = false;  // from the BTH to before the ICRC
 };
 
-Room room_of(const roce::Envelope& envelope, CorruptConfig::Part part) noexcept {
+Region region_of(const roce::Envelope& envelope, CorruptConfig::Part part) noexcept {
   const std::size_t all = envelope.bytes.size();
   if (part == CorruptConfig::Part::frame) return {0, all};
   if (const auto icrc = roce::icrc_offset(envelope)) {
@@ -37,18 +45,18 @@ Room room_of(const roce::Envelope& envelope, CorruptConfig::Part part) noexcept 
 
 }  // namespace
 
-bool Corrupter::reaches(const roce::Envelope& envelope) const noexcept {
-  return !config_.offset || *config_.offset < room_of(envelope, config_.part).size;
+bool Corrupter::has_offset(const roce::Envelope& envelope) const noexcept {
+  return *config_.offset < region_of(envelope, config_.part).size;
 }
 
 void Corrupter::apply(wire::MutableBytes frame, const roce::Envelope& envelope,
                       std::uint64_t number) const noexcept {
   if (frame.size() < envelope.bytes.size()) return;  // not given
-  const Room room = room_of(envelope, config_.part);
-  const wire::MutableBytes part = frame.subspan(room.begin, room.size);
-  if (config_.offset && *config_.offset < room.size) {
+  const Region region = region_of(envelope, config_.part);
+  const wire::MutableBytes part = frame.subspan(region.begin, region.size);
+  if (config_.offset && *config_.offset < region.size) {
     flip_in_a_row(part);
-  } else if (room.is_packet) {
+  } else if (region.is_packet) {
     // A flip that the ICRC can't tell would pass for a whole packet: that byte steps aside.
     const auto begin = part.begin();
     std::rotate(begin, begin + kUncoveredByte, begin + kUncoveredByte + 1);
@@ -81,6 +89,46 @@ void Corrupter::flip_at_random(wire::MutableBytes part, std::uint64_t number) co
     taken[i] = bit;
     flip(part, bit);
   }
+}
+
+bool Corrupt::present(const RuleConfig& rule) noexcept { return rule.corrupt.has_value(); }
+
+bool Corrupt::reads_headers(const RuleConfig& rule) noexcept {
+  return rule.corrupt && rule.corrupt->offset;
+}
+
+Corrupter Corrupt::corrupter_of(const RuleConfig& rule, const StageSetup& setup) noexcept {
+  return {rule.corrupt.value_or(CorruptConfig{}), setup.chance(rule.name, kName)};
+}
+
+Corrupt::Corrupt(const RuleConfig& rule, const StageSetup& setup) noexcept
+    : corrupter_(corrupter_of(rule, setup)) {}
+
+void Corrupt::read(const StageKeys& rule, Settings& settings) {
+  settings.corrupt = read_hit_share<CorruptConfig>(
+      rule, kName, [](const StageKeys& table, CorruptConfig& corrupt) {
+        corrupt.bits = table.integer<std::uint32_t>("bits", 1, Corrupter::kMostBits).value_or(1);
+        if (const auto part = table.choice("part", kParts))
+          corrupt.part = static_cast<CorruptConfig::Part>(*part);
+        corrupt.offset = table.integer<std::uint32_t>("offset", 0, 65535);
+        corrupt.recompute_icrc = table.choice("icrc", kIcrcs).value_or(0) == 1;
+      });
+}
+
+void Corrupt::describe(const RuleConfig& rule, StageTexts& texts) {
+  const CorruptConfig& corrupt = *rule.corrupt;
+  std::string text = fmt::format(
+      "{} of the frames, {} bit{} of the {}", percent(corrupt.probability), corrupt.bits,
+      corrupt.bits == 1 ? "" : "s", kParts[static_cast<std::size_t>(corrupt.part)]);
+  if (corrupt.offset) text += fmt::format(" from byte {} on", *corrupt.offset);
+  texts.emplace_back(kName,
+                     text + (corrupt.recompute_icrc ? ", ICRC recomputed" : ", ICRC left wrong"));
+}
+
+void Corrupt::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
+  if (stats.corruptible > 0)
+    checks.push_back(binomial(kNumber, "corrupted", stats.corruptible, stats.by(kNumber),
+                              rule.corrupt->probability));
 }
 
 }  // namespace lw::emulator

@@ -2,29 +2,48 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
-#include "core/chance.h"
+#include "emulator/stages/stage.h"
 
 namespace lw::emulator {
 
 struct DuplicateConfig {
   double probability = 0;
-  std::uint8_t copies = 1;  // 1..kMostCopies, of each frame that is hit
+  std::uint8_t copies = 1;  // 1..Duplicate::kMostCopies, of each frame that is hit
   friend bool operator==(const DuplicateConfig&, const DuplicateConfig&) = default;
 };
 
-/// Says which frames are sent more than once. Each copy goes through the stages behind by itself.
-class Duplicator {
+/// Sends frames more than once. Each copy passes the stages behind on its own.
+class Duplicate {
  public:
+  static constexpr Stage kNumber = Stage::duplicate;
+  static constexpr std::string_view kName = "duplicate";
+  static constexpr bool kActsOnBatch = false;
   static constexpr std::uint8_t kMostCopies = 16;
 
-  Duplicator(const DuplicateConfig& config, Chance chance) noexcept
-      : copies_(config.copies), probability_(config.probability), chance_(chance) {}
+  struct Settings {
+    std::optional<DuplicateConfig> duplicate = {};
+    friend bool operator==(const Settings&, const Settings&) = default;
+  };
+  struct Stats {
+    std::uint64_t duplicable = 0;  // frames that came to the stage
+    void add(const Stats& other) noexcept { duplicable += other.duplicable; }
+  };
 
-  /// How many frames to make beside the one with this ingress number.
-  [[nodiscard]] std::uint8_t copies(std::uint64_t number) const noexcept {
-    return probability_.hit(chance_.bits(number)) ? copies_ : std::uint8_t{0};
+  static bool present(const RuleConfig& rule) noexcept;
+  Duplicate(const RuleConfig& rule, const StageSetup& setup) noexcept;
+
+  void apply(Passage& p, Stats& stats) const noexcept {
+    ++stats.duplicable;
+    if (!probability_.hit(chance_.bits(p.number))) return;
+    p.decision.copies = static_cast<std::uint8_t>(p.decision.copies + copies_);
+    p.decision.act(kNumber);
   }
+
+  static void read(const StageKeys& rule, Settings& settings);
+  static void describe(const RuleConfig& rule, StageTexts& texts);
+  static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
 
  private:
   std::uint8_t copies_;

@@ -1,7 +1,132 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "emulator/stages/jitter.h"
 
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "emulator/stages/keys.h"
+
 namespace lw::emulator {
+namespace {
+
+/// A heading says what its columns are, in words: what has a number anywhere is none.
+bool is_heading(const CsvRow& row) {
+  return std::ranges::none_of(row.fields, [](std::string_view field) {
+    return field.find_first_of("0123456789") != std::string_view::npos;
+  });
+}
+
+Parsed<double> positive_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || value > 1e300)
+    return std::unexpected(
+        fmt::format("expected a weight above 0, 1e300 at most, found \"{}\"", text));
+  return value;
+}
+
+enum class Kind : std::uint8_t {
+  uniform,
+  normal,
+  exponential,
+  gamma,
+  pareto,
+  lognormal,
+  histogram,
+  netem,
+};
+constexpr std::string_view kKinds[] = {"uniform", "normal",    "exponential", "gamma",
+                                       "pareto",  "lognormal", "histogram",   "netem"};  // as Kind
+
+/// Shapes outside are typing errors, and cost precision.
+constexpr double kSmallestShape = 0.05, kLargestShape = 1e4, kLargestSigma = 10;
+
+Parsed<double> read_ns(std::string_view text) {
+  const auto time = parse_duration(text);
+  if (!time) return std::unexpected(time.error());
+  return static_cast<double>(time->count());
+}
+
+Parsed<double> read_some_ns(std::string_view text) {
+  const auto ns = read_ns(text);
+  if (ns && *ns <= 0)
+    return std::unexpected(fmt::format("expected more than 0, found \"{}\"", text));
+  return ns;
+}
+
+double some_time(const StageKeys& table, std::string_view key) {
+  return table.require(key, read_some_ns, "a time, \"10us\"").value_or(1);
+}
+
+double shape_of(const StageKeys& table) {
+  table.need("shape", "a number, 2.5");
+  return table.number("shape", kSmallestShape, kLargestShape).value_or(1);
+}
+
+UniformDelay read_uniform(const StageKeys& table) {
+  UniformDelay d;
+  d.low = table.get_or("low", read_ns, 0.0);
+  d.high = table.require("high", read_ns, "a time, \"10us\"").value_or(d.low);
+  if (d.low > d.high)
+    table.refuse("low", fmt::format("expected at most high, {} ns, found {} ns", d.high, d.low));
+  return d;
+}
+
+BinnedDelay read_file(const StageKeys& table, bool netem) {
+  BinnedDelay nothing{{{0, 0, 1}}};
+  const double mean = netem ? table.get_or("mean", read_ns, 0.0) : 0;
+  const double deviation = netem ? some_time(table, "deviation") : 0;
+  table.need("file", "a file of the distribution");
+  const auto file = table.text("file");
+  if (!file) return nothing;
+  const auto text = table.file(*file);
+  if (!text) return table.refuse("file", text.error()), nothing;
+  auto read =
+      netem ? parse_netem_distribution(*text, mean, deviation) : parse_delay_histogram(*text);
+  if (read) return *read;
+  table.refuse("file", *file + ": " + read.error());
+  return nothing;
+}
+
+LogNormalDelay read_lognormal(const StageKeys& table) {
+  const double median = some_time(table, "median");
+  table.need("sigma", "a number, 0.5");
+  return {median, table.number("sigma", 1e-6, kLargestSigma).value_or(1)};
+}
+
+Distribution read_kind(const StageKeys& table, Kind kind) {
+  switch (kind) {
+    case Kind::normal:
+      return NormalDelay{table.get_or("mean", read_ns, 0.0), some_time(table, "deviation")};
+    case Kind::exponential:
+      return ExponentialDelay{some_time(table, "mean")};
+    case Kind::gamma:
+      return GammaDelay{shape_of(table), some_time(table, "scale")};
+    case Kind::pareto:
+      return ParetoDelay{shape_of(table), some_time(table, "minimum")};
+    case Kind::lognormal:
+      return read_lognormal(table);
+    case Kind::histogram:
+      return read_file(table, false);
+    case Kind::netem:
+      return read_file(table, true);
+    case Kind::uniform:
+      break;
+  }
+  return read_uniform(table);
+}
+
+Parsed<Duration> read_half_life(std::string_view text) {
+  constexpr Duration kShortest{1000};
+  const auto time = parse_duration(text);
+  if (time && *time < kShortest)
+    return std::unexpected(fmt::format("expected at least 1 us, found \"{}\"", text));
+  return time;
+}
+
+}  // namespace
 
 ScoreTable::ScoreTable(const Distribution& distribution) {
   nodes_.reserve(kNodes + 1);
@@ -20,8 +145,68 @@ Jitter::Jitter(const JitterConfig& config, Chance chance) : chance_(chance) {
   }
 }
 
-double ample(const JitterConfig& jitter) noexcept {
-  return quantile(jitter.distribution, 0.999, 0.001);
+Parsed<BinnedDelay> parse_delay_histogram(std::string_view csv) {
+  BinnedDelay delay;
+  bool first = true;
+  for (const CsvRow& row : csv_rows(csv)) {
+    if (std::exchange(first, false) && is_heading(row)) continue;
+    if (row.fields.size() != 3)
+      return at_line(row.line,
+                     fmt::format("expected low,high,weight, found {} fields", row.fields.size()));
+    const auto low = parse_duration(row.fields[0]), high = parse_duration(row.fields[1]);
+    const auto weight = positive_number(row.fields[2]);
+    if (!low) return at_line(row.line, low.error());
+    if (!high) return at_line(row.line, high.error());
+    if (!weight) return at_line(row.line, weight.error());
+    const BinnedDelay::Bin bin{static_cast<double>(low->count()),
+                               static_cast<double>(high->count()), *weight};
+    if (bin.low > bin.high || (!delay.bins.empty() && bin.low < delay.bins.back().high))
+      return at_line(row.line,
+                     fmt::format("expected bins that rise and don't overlap, found {} to {}",
+                                 row.fields[0], row.fields[1]));
+    delay.bins.push_back(bin);
+  }
+  if (delay.bins.empty()) return std::unexpected("expected lines of low,high,weight, found none");
+  return delay;
+}
+
+Parsed<BinnedDelay> parse_netem_distribution(std::string_view text, double mean_ns,
+                                             double deviation_ns) {
+  constexpr double kScale = 8192;  // NETEM_DIST_SCALE
+  BinnedDelay delay;
+  std::size_t line = 0;
+  while (!text.empty()) {
+    ++line;
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view rest = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    rest = trimmed(rest.substr(0, rest.find('#')));
+    while (!rest.empty()) {
+      int value = 0;
+      const auto parsed = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+      if (parsed.ec != std::errc{} || value < INT16_MIN || value > INT16_MAX)
+        return at_line(line, fmt::format("expected whole numbers of 16 bits, found \"{}\"", rest));
+      const double ns = mean_ns + deviation_ns * value / kScale;
+      delay.bins.push_back({ns, ns, 1});
+      rest = trimmed(rest.substr(static_cast<std::size_t>(parsed.ptr - rest.data())));
+    }
+  }
+  if (delay.bins.empty()) return std::unexpected("expected whole numbers, found none");
+  std::ranges::sort(delay.bins, {}, &BinnedDelay::Bin::low);
+  return delay;
+}
+
+std::optional<JitterConfig> read_jitter(const StageKeys& rule) {
+  const auto table = rule.table("jitter");
+  if (!table) return std::nullopt;
+  table->need("distribution", "how delays vary");
+  const auto kind = table->choice("distribution", kKinds);
+  // The distribution decides which other keys there are.
+  if (!kind) return std::nullopt;
+  const Distribution distribution = read_kind(*table, static_cast<Kind>(*kind));
+  JitterConfig jitter{distribution, table->get("half_life", read_half_life)};
+  table->finish();
+  return jitter;
 }
 
 }  // namespace lw::emulator

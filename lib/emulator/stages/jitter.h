@@ -9,12 +9,15 @@
 #include <vector>
 
 #include "core/chance.h"
+#include "core/quantity.h"
 #include "core/time.h"
 #include "emulator/stages/distribution.h"
 #include "emulator/stages/sampler.h"
 #include "emulator/stages/score_process.h"
 
 namespace lw::emulator {
+
+class StageKeys;
 
 /// What comes on top of a rule's constant delay.
 struct JitterConfig {
@@ -25,7 +28,7 @@ struct JitterConfig {
   friend bool operator==(const JitterConfig&, const JitterConfig&) = default;
 };
 
-/// A distribution, read by its normal score: what a wandering score is turned into a delay with.
+/// A distribution, read by its normal score: what a correlated score is turned into a delay with.
 class ScoreTable {
  public:
   explicit ScoreTable(const Distribution& distribution);
@@ -81,7 +84,15 @@ inline Duration whole_ns(double delay) noexcept {
   return Duration{static_cast<Duration::rep>(std::floor(delay + 0.5))};
 }
 
-/// A delay that hardly any frame exceeds (one in a thousand), ns: what room is made for.
-double ample(const JitterConfig& jitter) noexcept;
+/// Lines of "low,high,weight", times with units ("10us,20us,5"); a heading and lines that begin
+/// with # are skipped. The error names the line.
+Parsed<BinnedDelay> parse_delay_histogram(std::string_view csv);
+/// A distribution in the format of netem's /usr/lib/tc/NAME.dist: whole numbers, in 8192ths of the
+/// deviation from the mean.
+Parsed<BinnedDelay> parse_netem_distribution(std::string_view text, double mean_ns,
+                                             double deviation_ns);
+
+/// Reads the table of a rule's `jitter` key. Nothing where it is absent or names no distribution.
+std::optional<JitterConfig> read_jitter(const StageKeys& rule);
 
 }  // namespace lw::emulator

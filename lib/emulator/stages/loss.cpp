@@ -1,11 +1,158 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "emulator/stages/loss.h"
 
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "emulator/rule_config.h"
+#include "emulator/stages/keys.h"
+#include "emulator/stats/audit_stages.h"
+
 namespace lw::emulator {
 namespace {
 
 // Longer frames than any port carries count as this long.
 constexpr std::uint32_t kLongestFrame = 16384;
+
+constexpr std::string_view kModels[] = {"independent", "gilbert-elliott", "four-state", "bursts",
+                                        "every",       "pattern",         "bit-errors", "listed"};
+enum class ModelKind : std::uint8_t {  // as kModels
+  independent,
+  gilbert_elliott,
+  four_state,
+  bursts,
+  every,
+  pattern,
+  bit_errors,
+  listed,
+};
+
+double optional_share(const StageKeys& table, std::string_view key, double fallback) {
+  return table.get_or(key, parse_probability, fallback);
+}
+
+double required_share(const StageKeys& table, std::string_view key) {
+  return table.require(key, parse_probability, "a probability, \"1%\"").value_or(0);
+}
+
+GilbertElliott read_gilbert_elliott(const StageKeys& table) {
+  GilbertElliott m;
+  m.p = required_share(table, "p");
+  m.r = optional_share(table, "r", 1 - m.p);
+  m.bad_loss = optional_share(table, "bad_loss", m.bad_loss);
+  m.good_loss = optional_share(table, "good_loss", m.good_loss);
+  return m;
+}
+
+FourState read_four_state(const StageKeys& table) {
+  FourState m;
+  m.p13 = required_share(table, "p13");
+  m.p31 = optional_share(table, "p31", 1 - m.p13);
+  m.p32 = optional_share(table, "p32", m.p32);
+  m.p23 = optional_share(table, "p23", m.p23);
+  m.p14 = optional_share(table, "p14", m.p14);
+  constexpr double kRounding = 1e-12;
+  if (m.p13 + m.p14 > 1 + kRounding) table.refuse("p14", "expected p13 + p14 to be at most 1");
+  if (m.p31 + m.p32 > 1 + kRounding) table.refuse("p32", "expected p31 + p32 to be at most 1");
+  return m;
+}
+
+Bursts read_bursts(const StageKeys& table) {
+  Bursts m;
+  m.probability = required_share(table, "begin");
+  table.need("length", "frames of a burst: 5, or from to: [3, 8]");
+  const auto lengths = table.integers("length", 1, 1'000'000);
+  if (lengths.empty()) return m;
+  m.shortest = static_cast<std::uint32_t>(lengths.front());
+  m.longest = static_cast<std::uint32_t>(lengths.back());
+  if (lengths.size() > 2 || m.shortest > m.longest)
+    table.refuse("length", "expected one number, or the shortest and the longest");
+  return m;
+}
+
+Parsed<std::vector<bool>> read_bits(std::string_view text) {
+  std::vector<bool> bits;
+  for (const char c : text) {
+    if (c != '0' && c != '1')
+      return std::unexpected(fmt::format("expected 0s and 1s, 1 for a lost frame; found '{}'", c));
+    bits.push_back(c == '1');
+  }
+  return bits;
+}
+
+BitPattern read_pattern(const StageKeys& table) {
+  table.need("bits", "a pattern such as \"00010\"");
+  const auto text = table.text("bits");
+  if (!text) return {{false}};
+  const auto bits = read_bits(*text);
+  if (!bits) table.refuse("bits", bits.error());
+  return {bits.value_or(std::vector<bool>{false})};
+}
+
+/// One number a line, or several; # begins a comment.
+Parsed<std::vector<std::uint64_t>> parse_frame_list(std::string_view text) {
+  std::vector<std::uint64_t> frames;
+  std::size_t line = 1;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (c == '\n') ++line;
+    if (c == '#') {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (c >= '0' && c <= '9') {
+      std::uint64_t frame = 0;
+      const auto end = std::from_chars(text.data() + i, text.data() + text.size(), frame).ptr;
+      i = static_cast<std::size_t>(end - text.data());
+      frames.push_back(frame);
+    } else if (std::string_view(" \t\r\n,").find(c) != std::string_view::npos) {
+      ++i;
+    } else {
+      return std::unexpected(fmt::format("line {}: expected frame numbers, found '{}'", line, c));
+    }
+  }
+  return frames;
+}
+
+ListedFrames read_listed(const StageKeys& table) {
+  ListedFrames m;
+  m.frames = table.integers("frames");
+  if (const auto file = table.text("file")) {
+    const auto text = table.file(*file);
+    const auto frames = text ? parse_frame_list(*text) : std::unexpected(text.error());
+    if (!frames) table.refuse("file", frames.error());
+    if (frames) m.frames = *frames;
+  }
+  if (table.has("frames") == table.has("file"))
+    table.refuse("expected either frames = [3, 17] or file = \"frames.txt\"");
+  std::ranges::sort(m.frames);
+  const auto again = std::ranges::unique(m.frames);
+  m.frames.erase(again.begin(), again.end());
+  return m;
+}
+
+LossConfig read_model(const StageKeys& table, ModelKind model) {
+  switch (model) {
+    case ModelKind::gilbert_elliott:
+      return read_gilbert_elliott(table);
+    case ModelKind::four_state:
+      return read_four_state(table);
+    case ModelKind::bursts:
+      return read_bursts(table);
+    case ModelKind::every:
+      table.need("nth", "a number of frames, 1000");
+      return EveryNth{table.integer<std::uint64_t>("nth", 1).value_or(1)};
+    case ModelKind::pattern:
+      return read_pattern(table);
+    case ModelKind::bit_errors:
+      return BitErrors{required_share(table, "rate")};
+    case ModelKind::listed:
+      return read_listed(table);
+    case ModelKind::independent:
+      break;
+  }
+  return required_share(table, "probability");
+}
 
 }  // namespace
 
@@ -42,9 +189,10 @@ BitErrorLoss::BitErrorLoss(const BitErrors& m) {
     of_length_.emplace_back(expected_loss(m, bytes));
 }
 
-Loss::Loss(const LossConfig& config, Chance chance) : model_(model_of(config)), chance_(chance) {}
+LossModel::LossModel(const LossConfig& config, Chance chance)
+    : model_(model_of(config)), chance_(chance) {}
 
-Loss::Model Loss::model_of(const LossConfig& config) {
+LossModel::Model LossModel::model_of(const LossConfig& config) {
   struct Make {
     Model operator()(double probability) const { return IndependentLoss(probability); }
     Model operator()(const GilbertElliott& m) const { return GilbertElliottLoss(m); }
@@ -56,6 +204,64 @@ Loss::Model Loss::model_of(const LossConfig& config) {
     Model operator()(const ListedFrames& m) const { return ListedLoss(m); }
   };
   return std::visit(Make(), config);
+}
+
+bool Loss::present(const RuleConfig& rule) noexcept { return loses(rule.loss) || rule.trace; }
+
+Loss::Loss(const RuleConfig& rule, const StageSetup& setup)
+    : model_(rule.loss, setup.chance(rule.name, kName)),
+      chance_(setup.chance(rule.name, kName)),
+      active_(loses(rule.loss)) {}
+
+std::optional<bool> Loss::drops_by_trace(const Passage& p) const noexcept {
+  if (!p.row->loss) return std::nullopt;
+  const bool lost = Threshold(*p.row->loss).hit(chance_.bits(p.number));
+  p.traced->add(lost);
+  ++p.row_stats->frames;
+  return lost;
+}
+
+void Loss::inherit(Loss& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept {
+  if (rule.loss == old_rule.loss) std::swap(*this, old);
+}
+
+void Loss::inherit_counts(Stats& stats, Stats& old, const RuleConfig& rule,
+                          const RuleConfig& old_rule) noexcept {
+  if (rule.loss == old_rule.loss) std::swap(stats, old);
+}
+
+void Loss::read(const StageKeys& rule, Settings& settings) {
+  if (!rule.is_table(kName)) {
+    settings.loss = rule.get_or(kName, parse_probability, 0.0);
+    return;
+  }
+  const auto table = rule.table(kName);
+  table->need("model", "how frames are lost");
+  const auto model = table->choice("model", kModels);
+  // The model decides which other keys there are.
+  if (!model) return;
+  settings.loss = read_model(*table, static_cast<ModelKind>(*model));
+  table->finish();
+}
+
+void Loss::describe(const RuleConfig& rule, StageTexts& texts) {
+  if (loses(rule.loss)) texts.emplace_back(kName, emulator::describe(rule.loss));
+}
+
+void Loss::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
+  audit_loss(rule.loss, stats, checks);
+  if (rule.trace) audit_traced_loss(*rule.trace, stats, checks);
+}
+
+/// The runs of 1, 2, ... lost frames are listed up to the longest.
+void Loss::report(const RuleStats& stats, StageFigures& figures) {
+  LossStats loss = stats.loss;
+  loss.add(stats.traced);
+  figures.field("loss", "frames", loss.frames);
+  figures.field("loss", "lost", loss.lost);
+  const auto longest = std::find_if(loss.runs.rbegin(), loss.runs.rend(),
+                                    [](std::uint64_t count) { return count > 0; });
+  figures.fields.push_back({"loss", "runs", 0, {loss.runs.begin(), longest.base()}, true});
 }
 
 }  // namespace lw::emulator

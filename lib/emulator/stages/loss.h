@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <optional>
 #include <variant>
 #include <vector>
 
-#include "core/chance.h"
 #include "emulator/stages/loss_config.h"
+#include "emulator/stages/stage.h"
 
 namespace lw::emulator {
 
@@ -128,11 +131,11 @@ class ListedLoss {
   std::size_t next_ = 0;
 };
 
-/// The loss stage of a rule: asks its model about each frame that comes to it. A model with a
-/// state takes one step a frame; its draws are addressed by the frame's ingress number.
-class Loss {
+/// Asks a model about each frame that comes to the loss stage. A model with a state takes one step
+/// a frame; its draws are addressed by the frame's ingress number.
+class LossModel {
  public:
-  Loss(const LossConfig& config, Chance chance);
+  LossModel(const LossConfig& config, Chance chance);
 
   [[nodiscard]] bool drops(std::uint64_t ingress_number, std::uint32_t bytes) noexcept {
     const LossInput in{ingress_number, frames_++, bytes};
@@ -147,6 +150,96 @@ class Loss {
   Model model_;
   Chance chance_;
   std::uint64_t frames_ = 0;
+};
+
+/// Losses as a stage saw them: how many, and how many in a row.
+struct LossStats {
+  static constexpr std::size_t kRuns = 64;
+
+  std::uint64_t frames = 0, lost = 0;
+  /// How many runs of 1, 2, ... lost frames ended; the last counts all longer ones.
+  std::array<std::uint64_t, kRuns> runs{};
+  std::uint64_t run = 0;  // of the one that is on
+
+  void add(bool is_lost) noexcept {
+    ++frames;
+    if (is_lost) {
+      ++lost;
+      ++run;
+    } else if (run > 0) {
+      ++runs[std::min<std::uint64_t>(run, kRuns) - 1];
+      run = 0;
+    }
+  }
+  void add(const LossStats& other) noexcept {
+    frames += other.frames;
+    lost += other.lost;
+    for (std::size_t i = 0; i < kRuns; ++i) runs[i] += other.runs[i];
+  }
+};
+
+/// Frames of like lengths.
+struct LengthStats {
+  std::uint64_t frames = 0, bytes = 0;
+
+  void add(std::uint32_t length) noexcept {
+    ++frames;
+    bytes += length;
+  }
+};
+
+/// Loses frames by the rule's model, or with the probability that the rule's trace says.
+class Loss {
+ public:
+  static constexpr Stage kNumber = Stage::loss;
+  static constexpr std::string_view kName = "loss";
+  static constexpr bool kActsOnBatch = false;
+
+  struct Settings {
+    LossConfig loss = 0.0;
+    friend bool operator==(const Settings&, const Settings&) = default;
+  };
+  struct Stats {
+    LossStats loss;  // by the rule's own model
+    /// Frames that came to the model by their length, in steps of 64 B; the last has all longer.
+    static constexpr std::uint32_t kLengthStep = 64, kLengths = 160;
+    std::array<LengthStats, kLengths> lengths{};
+    void add(const Stats& other) noexcept { loss.add(other.loss); }
+  };
+
+  static bool present(const RuleConfig& rule) noexcept;
+  static bool fits_short_path(const RuleConfig& /*rule*/) noexcept { return true; }
+  Loss(const RuleConfig& rule, const StageSetup& setup);
+
+  void apply(Passage& p, Stats& stats) noexcept {
+    const auto by_trace = p.row ? drops_by_trace(p) : std::nullopt;
+    if (by_trace ? *by_trace : active_ && drops(p.number, p.bytes, stats)) p.decision.drop(kNumber);
+  }
+  /// Whether the model loses the frame. Requires loses(rule.loss).
+  [[nodiscard]] bool drops(std::uint64_t number, std::uint32_t bytes, Stats& stats) noexcept {
+    const bool lost = model_.drops(number, bytes);
+    stats.loss.add(lost);
+    const std::uint32_t step = bytes / Stats::kLengthStep;
+    stats.lengths[std::min(step, Stats::kLengths - 1)].add(bytes);
+    return lost;
+  }
+  void inherit(Loss& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
+  /// Losses may depend on those before: they are counted as long as their model lasts.
+  static void inherit_counts(Stats& stats, Stats& old, const RuleConfig& rule,
+                             const RuleConfig& old_rule) noexcept;
+
+  static void read(const StageKeys& rule, Settings& settings);
+  static void describe(const RuleConfig& rule, StageTexts& texts);
+  static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
+  static void report(const RuleStats& stats, StageFigures& figures);
+
+ private:
+  /// Nothing where the trace's row has no loss of its own.
+  std::optional<bool> drops_by_trace(const Passage& p) const noexcept;
+
+  LossModel model_;
+  Chance chance_;
+  bool active_;  // the model can lose a frame
 };
 
 }  // namespace lw::emulator

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "emulator/stages/mark.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "emulator/rule_config.h"
+#include "emulator/stages/bottleneck.h"
+#include "emulator/stages/keys.h"
+#include "emulator/stats/audit.h"
+
 namespace lw::emulator {
 namespace {
 
@@ -32,7 +41,59 @@ void mark_ipv6(wire::Ipv6& header) noexcept {
                                  std::uint32_t{kCongestionExperienced} << kEcnShift);
 }
 
+std::optional<Red> read_red(const StageKeys& table, bool has_queue) {
+  if (!table.has("kmin") && !table.has("kmax") && !table.has("pmax")) return std::nullopt;
+  if (!has_queue) table.refuse("expected a queue in this rule, by which to mark; found none");
+  Red red;
+  red.kmin_bytes = table.require("kmin", parse_bytes, "bytes in the queue, \"150kB\"").value_or(0);
+  red.kmax_bytes =
+      table.require("kmax", parse_bytes, "bytes in the queue, \"1.5MB\"").value_or(red.kmin_bytes);
+  red.pmax = table.get_or("pmax", parse_probability, 1.0);
+  if (red.kmin_bytes > red.kmax_bytes)
+    table.refuse("kmin", fmt::format("expected at most kmax, {} B, found {} B", red.kmax_bytes,
+                                     red.kmin_bytes));
+  return red;
+}
+
+void count(const Red& red, std::uint64_t queued, RedStats& stats) noexcept {
+  if (queued > red.kmax_bytes) {
+    ++stats.above;
+  } else if (queued > red.kmin_bytes) {
+    ++stats.between;
+    stats.bytes_between += queued;
+  }
+}
+
 }  // namespace
+
+bool Mark::present(const RuleConfig& rule) noexcept { return rule.mark.has_value(); }
+
+Mark::Mark(const RuleConfig& rule, const StageSetup& setup) noexcept
+    : marker_(*rule.mark, setup.chance(rule.name, kName)) {}
+
+void Mark::apply(Passage& p, Stats& stats, const roce::Envelope& envelope) const noexcept {
+  const std::uint64_t queued = p.queue && marker_.red() ? p.queue->occupancy(p.now) : 0;
+  const MarkVerdict verdict = marker_.judge(envelope, p.number, p.copy, queued);
+  ++stats.markable;
+  if (marker_.red()) count(*marker_.red(), queued, stats.red);
+  if (verdict != MarkVerdict::none) ++stats.chosen_to_mark;
+  switch (verdict) {
+    case MarkVerdict::none:
+    case MarkVerdict::already:
+      break;
+    case MarkVerdict::mark:
+      p.decision.mark = true;
+      p.decision.act(kNumber);
+      break;
+    case MarkVerdict::not_ect:
+      ++stats.not_ect;
+      break;
+    case MarkVerdict::drop:
+      ++stats.not_ect;
+      p.decision.drop(kNumber);
+      break;
+  }
+}
 
 MarkVerdict Marker::judge(const roce::Envelope& envelope, std::uint64_t number, std::uint32_t copy,
                           std::uint64_t queued) const noexcept {
@@ -56,6 +117,67 @@ void set_congestion_experienced(wire::MutableBytes frame, const roce::Envelope& 
   } else if (envelope.ipv6) {
     mark_ipv6(*reinterpret_cast<wire::Ipv6*>(header));
   }
+}
+
+void Mark::read(const StageKeys& rule, Settings& settings) {
+  static constexpr std::string_view kNotEct[] = {"pass", "drop"};  // as NotEct
+  if (!rule.has(kName)) return;
+  MarkConfig& mark = settings.mark.emplace();
+  if (!rule.is_table(kName)) {
+    mark.probability = rule.get_or(kName, parse_probability, 0.0);
+    return;
+  }
+  const auto table = rule.table(kName);
+  mark.probability = table->get_or("probability", parse_probability, 0.0);
+  mark.red = read_red(*table, rule.has("queue"));
+  if (!table->has("probability") && !mark.red)
+    table->refuse("expected a probability, or kmin and kmax; found neither");
+  if (const auto not_ect = table->choice("not_ect", kNotEct))
+    mark.not_ect = static_cast<NotEct>(*not_ect);
+  if (mark.not_ect == NotEct::drop && !mark.red)
+    table->refuse("not_ect", "expected kmin and kmax beside \"drop\", which is RED's; found none");
+  mark.force = table->boolean("force").value_or(false);
+  table->finish();
+}
+
+void Mark::describe(const RuleConfig& rule, StageTexts& texts) {
+  const MarkConfig& mark = *rule.mark;
+  std::string text;
+  if (mark.probability > 0) text = percent(mark.probability) + " of the frames, ";
+  if (mark.red) {
+    text += fmt::format("RED by the queue, none up to {}, {} at {}, all above, ",
+                        amount(mark.red->kmin_bytes), percent(mark.red->pmax),
+                        amount(mark.red->kmax_bytes));
+    text += mark.not_ect == NotEct::drop ? "others dropped, " : "others passed, ";
+  }
+  texts.emplace_back(kName, text + (mark.force ? "any IP frame" : "only what says ECT"));
+}
+
+/// By chance, by the queue, or by both: the sums over all frames of what each would have marked.
+void Mark::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
+  if (stats.markable == 0) return;
+  const MarkConfig& mark = *rule.mark;
+  const auto between = static_cast<double>(stats.red.between);
+  const auto above = static_cast<double>(stats.red.above);
+  const double others = static_cast<double>(stats.markable) - between - above;
+  double by_queue = 0;  // of those between the thresholds, on average
+  if (mark.red && between > 0) {
+    const double fill = static_cast<double>(stats.red.bytes_between) / between -
+                        static_cast<double>(mark.red->kmin_bytes);
+    by_queue =
+        mark.red->pmax * fill / static_cast<double>(mark.red->kmax_bytes - mark.red->kmin_bytes);
+  }
+  const double chance = mark.probability, both = chance + (1 - chance) * by_queue;
+  // For a given mean the variance is largest where all frames are alike.
+  const double variance = others * chance * (1 - chance) + between * both * (1 - both);
+  checks.push_back(poisson_binomial(kNumber, "chosen to mark", stats.markable, stats.chosen_to_mark,
+                                    others * chance + between * both + above,
+                                    std::max(0.0, variance)));
+}
+
+void Mark::report(const RuleStats& stats, StageFigures& figures) {
+  figures.field("", "not_ect", stats.not_ect);
+  figures.line(stats.not_ect, "not marked, because they don't say ECT");
 }
 
 }  // namespace lw::emulator

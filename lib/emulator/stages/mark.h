@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/chance.h"
+#include "emulator/stages/stage.h"
 #include "roce/envelope.h"
 
 namespace lw::emulator {
@@ -36,15 +36,20 @@ enum class MarkVerdict : std::uint8_t {
   drop,     // the same on RED, where such frames are dropped
 };
 
-/// Says which frames are to be marked congestion experienced.
+/// What RED saw: frames that came when the buffer was between its thresholds, with the bytes that
+/// were in it, and frames that came when it was fuller.
+struct RedStats {
+  std::uint64_t between = 0, bytes_between = 0, above = 0;
+};
+
+/// Decides which frames are to be marked congestion experienced (CE).
 class Marker {
  public:
   Marker(const MarkConfig& config, Chance chance) noexcept
       : config_(config), probability_(config.probability), chance_(chance) {}
 
-  [[nodiscard]] bool looks_at_queue() const noexcept { return config_.red.has_value(); }
-
-  /// `copy` is 0 for the frame itself; `queued` the bytes in the emulated queue.
+  [[nodiscard]] const std::optional<Red>& red() const noexcept { return config_.red; }
+  /// `copy`: 0 for the frame itself. `queued`: bytes in the emulated queue.
   [[nodiscard]] MarkVerdict judge(const roce::Envelope& envelope, std::uint64_t number,
                                   std::uint32_t copy, std::uint64_t queued) const noexcept;
 
@@ -52,6 +57,45 @@ class Marker {
   MarkConfig config_;
   Threshold probability_;
   Chance chance_;
+};
+
+/// Marks frames CE, by chance or by the emulated queue.
+class Mark {
+ public:
+  static constexpr Stage kNumber = Stage::mark;
+  static constexpr std::string_view kName = "mark";
+  static constexpr bool kActsOnBatch = false;
+
+  struct Settings {
+    std::optional<MarkConfig> mark = {};
+    friend bool operator==(const Settings&, const Settings&) = default;
+  };
+  struct Stats {
+    std::uint64_t markable = 0;        // frames that came to the stage
+    std::uint64_t chosen_to_mark = 0;  // by chance or the queue, whatever their headers said
+    std::uint64_t not_ect = 0;         // would have been marked, but did not say ECT
+    RedStats red;
+    void add(const Stats& other) noexcept {
+      markable += other.markable;
+      chosen_to_mark += other.chosen_to_mark;
+      not_ect += other.not_ect;
+    }
+  };
+
+  static bool present(const RuleConfig& rule) noexcept;
+  static bool edits(const RuleConfig& rule) noexcept { return present(rule); }
+  static bool reads_headers(const RuleConfig& rule) noexcept { return present(rule); }
+  Mark(const RuleConfig& rule, const StageSetup& setup) noexcept;
+
+  void apply(Passage& p, Stats& stats, const roce::Envelope& envelope) const noexcept;
+
+  static void read(const StageKeys& rule, Settings& settings);
+  static void describe(const RuleConfig& rule, StageTexts& texts);
+  static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
+  static void report(const RuleStats& stats, StageFigures& figures);
+
+ private:
+  Marker marker_;
 };
 
 /// Writes CE into a frame's IP header, wherever the envelope found it, and brings IPv4's checksum

@@ -3,18 +3,53 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
-#include "core/time.h"
 #include "emulator/queue/line.h"
+#include "emulator/stages/stage.h"
 
 namespace lw::emulator {
 
 /// A token bucket: frames that find too few tokens are dropped.
 struct PoliceConfig {
-  double rate_bps = 0;                     // tokens' rate, > 0
-  std::uint64_t burst_bytes = 0;           // what the bucket holds, > 0; full at first
-  std::uint32_t overhead = kLineOverhead;  // bytes that each frame takes beside its own
+  double rate_bps = 0;                     // rate of the tokens, > 0
+  std::uint64_t burst_bytes = 0;           // size of the bucket, > 0; it is full at first
+  std::uint32_t overhead = kLineOverhead;  // bytes on the line beside each frame's own
   friend bool operator==(const PoliceConfig&, const PoliceConfig&) = default;
+};
+
+/// A policer's frames. Between two drops that follow each other closely its bucket can't have been
+/// full, so what it let through meanwhile is its rate's worth, except for a frame at each end.
+struct PoliceStats {
+  std::uint64_t frames = 0, dropped = 0;
+  // All stretches from a drop to the next such drop, together.
+  std::uint64_t stretches = 0, passed_bytes = 0, passing_ns = 0;
+  std::uint64_t largest_cost = 0;
+
+  /// `soon`: the shortest time in which a bucket that couldn't pay for a frame fills up.
+  void add(std::uint32_t cost, bool conforms, Instant now, Duration soon) noexcept {
+    ++frames;
+    largest_cost = std::max<std::uint64_t>(largest_cost, cost);
+    if (conforms) {
+      since_drop_ += cost;
+      return;
+    }
+    if (dropped++ > 0 && now - last_drop_ < soon) {
+      if (!in_stretch_) ++stretches;
+      passed_bytes += since_drop_;
+      passing_ns += static_cast<std::uint64_t>((now - last_drop_).count());
+      in_stretch_ = true;
+    } else {
+      in_stretch_ = false;
+    }
+    last_drop_ = now;
+    since_drop_ = 0;
+  }
+
+ private:
+  Instant last_drop_{};
+  std::uint64_t since_drop_ = 0;
+  bool in_stretch_ = false;
 };
 
 class Policer {
@@ -44,6 +79,43 @@ class Policer {
   std::uint32_t overhead_;
   double tokens_;
   Instant filled_{};
+};
+
+/// Polices frames to a rate.
+class Police {
+ public:
+  static constexpr Stage kNumber = Stage::police;
+  static constexpr std::string_view kName = "police";
+  static constexpr bool kActsOnBatch = false;
+
+  struct Settings {
+    std::optional<PoliceConfig> police = {};
+    friend bool operator==(const Settings&, const Settings&) = default;
+  };
+  struct Stats {
+    PoliceStats police;
+    void add(const Stats& /*other*/) noexcept {}
+  };
+
+  static bool present(const RuleConfig& rule) noexcept;
+  Police(const RuleConfig& rule, const StageSetup& setup) noexcept;
+
+  void apply(Passage& p, Stats& stats) noexcept {
+    const bool conforms = policer_.conforms(p.bytes, p.now);
+    stats.police.add(on_the_line(p.bytes, overhead_), conforms, p.now, soon_);
+    if (!conforms) p.decision.drop(kNumber);
+  }
+  void inherit(Police& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
+
+  static void read(const StageKeys& rule, Settings& settings);
+  static void describe(const RuleConfig& rule, StageTexts& texts);
+  static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
+  static void report(const RuleStats& stats, StageFigures& figures);
+
+ private:
+  Policer policer_;
+  std::uint32_t overhead_;
+  Duration soon_;  // see PoliceStats
 };
 
 }  // namespace lw::emulator

@@ -2,19 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
-#include "core/chance.h"
 #include "core/time.h"
+#include "emulator/stages/stage.h"
 
 namespace lw::emulator {
 
-/// A share of the frames is held back: by a time, or until `frames` later ones of its rule have
-/// gone on, right behind the last of which it then leaves.
+/// Holds back a share of the frames: by a time, or until `frames` later ones of the rule have gone
+/// on; a held frame then leaves right behind the last of these.
 struct ReorderConfig {
   double fraction = 0;
   std::uint32_t frames = 0;  // 1..kMostOvertaking; 0: by `by`
   Duration by{};
-  /// How long past its own release a frame waits at most for others to overtake it.
+  /// The longest wait past its own release for others to overtake.
   Duration at_most = std::chrono::milliseconds(10);
   /// A frame that overtakes another is not held itself: with frames = 1, neighbours swap.
   bool swap = false;
@@ -23,25 +24,56 @@ struct ReorderConfig {
   friend bool operator==(const ReorderConfig&, const ReorderConfig&) = default;
 };
 
-/// Says which frames are held back.
-class Reorderer {
+/// Decides which frames are held back. The link holds them.
+class Reorder {
  public:
-  Reorderer(const ReorderConfig& config, Chance chance) noexcept
-      : config_(config), fraction_(config.fraction), chance_(chance) {}
+  static constexpr Stage kNumber = Stage::reorder;
+  static constexpr std::string_view kName = "reorder";
+  static constexpr bool kActsOnBatch = false;
 
-  [[nodiscard]] const ReorderConfig& config() const noexcept { return config_; }
+  struct Settings {
+    std::optional<ReorderConfig> reorder = {};
+    friend bool operator==(const Settings&, const Settings&) = default;
+  };
+  struct Stats {
+    std::uint64_t reorderable = 0;  // frames that came to the stage
+    void add(const Stats& other) noexcept { reorderable += other.reorderable; }
+  };
 
-  [[nodiscard]] bool holds(std::uint64_t number, std::uint32_t copy) noexcept {
+  static bool present(const RuleConfig& rule) noexcept;
+  static bool waits(const RuleConfig& rule) noexcept { return present(rule); }
+  Reorder(const RuleConfig& rule, const StageSetup& setup) noexcept;
+
+  void apply(Passage& p, Stats& stats) noexcept {
+    ++stats.reorderable;
+    p.decision.overtakes = config_.frames > 0;
+    if (!holds(p.number, p.copy)) return;
+    p.decision.act(kNumber);
+    if (config_.frames > 0) {
+      p.decision.action = Action::hold;
+    } else {
+      p.decision.release += config_.by;
+      p.decision.line = line_;
+    }
+  }
+
+  static void read(const StageKeys& rule, Settings& settings);
+  static void describe(const RuleConfig& rule, StageTexts& texts);
+  static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
+  static void add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept;
+
+ private:
+  bool holds(std::uint64_t number, std::uint32_t copy) noexcept {
     if (overtaking_ > 0) return --overtaking_, false;
     if (!fraction_.hit(chance_.bits(number, copy))) return false;
     if (config_.swap) overtaking_ = config_.frames;
     return true;
   }
 
- private:
   ReorderConfig config_;
   Threshold fraction_;
   Chance chance_;
+  LineIndex line_;
   std::uint32_t overtaking_ = 0;  // so many frames go on before another may be held
 };
 

@@ -1,89 +1,95 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <bit>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/chance.h"
+#include "core/time.h"
+#include "emulator/decision.h"
 #include "emulator/direction.h"
 
+// What a stage is made of. stages/all.h lists the stages and says how to add one.
 namespace lw::emulator {
 
-/// What a rule may do to a frame, in the order in which it does it. `none` is no stage: the frame
-/// went by untouched, or the box itself had no room for it. `event` is aimed at one frame, and
-/// comes before what chance does; `outage` is the path being out; `pause` made a frame of its own,
-/// by which a full queue asks for silence. Ledgers store these numbers: more go to the end.
-enum class Stage : std::uint8_t {
-  none,
-  event,
-  outage,
-  police,
-  loss,
-  corrupt,
-  duplicate,
-  mark,
-  queue,
-  delay,
-  reorder,
-  pause,
-};
-inline constexpr std::size_t kStages = 12;
+class Bottleneck;
+class StageKeys;
+struct Check;
+struct LossStats;
+struct RowStats;
+struct RuleConfig;
+struct RuleStats;
+struct TraceRow;
 
-constexpr std::string_view name_of(Stage stage) noexcept {
-  constexpr std::string_view kNames[kStages] = {"none",  "event",   "outage",    "police",
-                                                "loss",  "corrupt", "duplicate", "mark",
-                                                "queue", "delay",   "reorder",   "pause"};
-  return kNames[static_cast<std::size_t>(stage)];
-}
-
-/// The stages that changed, dropped or created a frame, or moved its release.
-class StageSet {
- public:
-  constexpr void add(Stage stage) noexcept {
-    bits_ = static_cast<std::uint16_t>(bits_ | 1U << static_cast<unsigned>(stage));
-  }
-  [[nodiscard]] constexpr bool has(Stage stage) const noexcept {
-    return bits_ >> static_cast<unsigned>(stage) & 1U;
-  }
-  [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
-  [[nodiscard]] constexpr bool several() const noexcept { return std::popcount(bits_) > 1; }
-  /// The last of them in order; `none` where there is none.
-  [[nodiscard]] constexpr Stage last() const noexcept {
-    return static_cast<Stage>(bits_ == 0 ? 0 : std::bit_width(bits_) - 1);
-  }
-  /// Bit i is the stage of that place in enum Stage: how they are stored.
-  [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }
-  static constexpr StageSet of(std::uint16_t bits) noexcept {
-    StageSet set;
-    set.bits_ = bits;
-    return set;
-  }
-  friend constexpr bool operator==(StageSet, StageSet) = default;
-
- private:
-  std::uint16_t bits_ = 0;
+/// The release queue's FIFOs for a rule's frames: for frames that keep their order, and for frames
+/// that are held back by a time.
+struct RuleLines {
+  LineIndex usual = 0, late = 0;
 };
 
-/// In the order in which they act.
-inline std::vector<std::string_view> names_of(StageSet stages) {
-  std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < kStages; ++i)
-    if (const auto stage = static_cast<Stage>(i); stages.has(stage))
-      names.push_back(name_of(stage));
-  return names;
-}
+/// What a stage is constructed from, beside its rule's configuration.
+struct StageSetup {
+  std::uint64_t seed = 0;
+  Direction direction = Direction::west_to_east;
+  RuleLines lines = {};
 
-/// The draws of one stage of one rule in one direction (DESIGN 2.5): they depend on nothing else
-/// but the seed and the ingress frame number, so that changing a rule leaves all others alone.
-inline Chance chance_of(std::uint64_t seed, Direction direction, std::string_view rule,
-                        Stage stage) noexcept {
-  // Each name is hashed by itself, so that no two concatenations can coincide.
-  std::uint64_t domain = hash_name(name_of(direction));
-  domain = domain * 0x9e3779b97f4a7c15 + hash_name(rule);
-  domain = domain * 0x9e3779b97f4a7c15 + hash_name(name_of(stage));
-  return Chance(seed, domain);
-}
+  /// The random draws of one stage of one rule in one direction. They depend only on the seed and
+  /// the ingress frame number, so a change to one rule leaves the draws of all others as they were.
+  [[nodiscard]] Chance chance(std::string_view rule, std::string_view stage) const noexcept {
+    // Each name is hashed separately, so that no two concatenations coincide.
+    std::uint64_t domain = hash_name(name_of(direction));
+    domain = domain * 0x9e3779b97f4a7c15 + hash_name(rule);
+    domain = domain * 0x9e3779b97f4a7c15 + hash_name(stage);
+    return Chance(seed, domain);
+  }
+};
+
+/// A frame on its way through the stages of a rule. The frame's headers are not in here: a stage
+/// that reads them takes the envelope as an argument of apply() and declares reads_headers().
+struct Passage {
+  std::uint64_t number;  // ingress frame number
+  std::uint32_t bytes;   // without FCS
+  std::uint32_t copy;    // 0: the frame itself; n: its n-th copy
+  Instant now;           // when the frame came in
+  Instant at;            // when it reaches the stage; later than `now` behind a queue
+  const EventActions& aimed;
+  Decision& decision;
+  // What one stage tells the others; null where the rule lacks that stage.
+  const TraceRow* row = nullptr;  // the trace's row in force,
+  RowStats* row_stats = nullptr;  // its counters,
+  LossStats* traced = nullptr;    // and those of losses by the trace
+  Bottleneck* queue = nullptr;
+};
+
+/// Bounds for a rule's delay, to which each stage adds its part.
+struct AmpleDelay {
+  Duration total{};
+  Duration nominal_floor{};  // the longest delay of a trace
+  double slowest_bps = 0;    // the slowest rate of a trace; 0: none
+};
+
+/// A rule's stages in words: {profile key, description}.
+using StageTexts = std::vector<std::pair<std::string_view, std::string>>;
+
+/// What reports say of a stage's counters: fields of JSON objects, and lines for people.
+struct StageFigures {
+  struct Field {
+    std::string_view group, name;  // no group: a field of the rule itself
+    std::uint64_t value = 0;
+    std::vector<std::uint64_t> list = {};  // in place of the value, where `is_list`
+    bool is_list = false;
+  };
+  std::vector<Field> fields;
+  std::vector<std::string> lines;
+
+  void field(std::string_view group, std::string_view name, std::uint64_t value) {
+    fields.push_back({group, name, value});
+  }
+  /// A line "<count> <what>" where the count is above 0.
+  void line(std::uint64_t count, std::string_view what);
+};
 
 }  // namespace lw::emulator

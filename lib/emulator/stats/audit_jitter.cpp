@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "emulator/stats/audit_checks.h"
 #include "emulator/stats/audit_stages.h"
 #include "emulator/stats/fit.h"
 

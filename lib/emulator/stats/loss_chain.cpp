@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "emulator/stats/audit_checks.h"
+#include "emulator/stats/audit.h"
 
 namespace lw::emulator {
 namespace {

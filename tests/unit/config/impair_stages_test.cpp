@@ -165,15 +165,16 @@ TEST(ImpairStages, QueueDelayAndReorder) {
 }
 
 TEST(DelayFiles, AHistogramIsReadAsItStands) {
-  const auto read = parse_delay_histogram("low,high,weight\n# far\n0ns,10ns,1\n1us, 1us ,3\n");
+  const auto read =
+      emulator::parse_delay_histogram("low,high,weight\n# far\n0ns,10ns,1\n1us, 1us ,3\n");
   ASSERT_TRUE(read) << read.error();
   ASSERT_EQ(read->bins.size(), 2U);
   EXPECT_DOUBLE_EQ(read->bins[1].low, 1000);
   EXPECT_DOUBLE_EQ(read->bins[1].weight, 3);
-  EXPECT_THAT(parse_delay_histogram("0us,2us,1\n1us,3us,1").error(), HasSubstr("line 2"));
-  EXPECT_THAT(parse_delay_histogram("0us,2us,0").error(), HasSubstr("weight"));
-  EXPECT_THAT(parse_delay_histogram("# nothing\n").error(), HasSubstr("none"));
-  EXPECT_THAT(parse_delay_histogram("-1us,2us,1\n2us,3us,1").error(), HasSubstr("line 1"))
+  EXPECT_THAT(emulator::parse_delay_histogram("0us,2us,1\n1us,3us,1").error(), HasSubstr("line 2"));
+  EXPECT_THAT(emulator::parse_delay_histogram("0us,2us,0").error(), HasSubstr("weight"));
+  EXPECT_THAT(emulator::parse_delay_histogram("# nothing\n").error(), HasSubstr("none"));
+  EXPECT_THAT(emulator::parse_delay_histogram("-1us,2us,1\n2us,3us,1").error(), HasSubstr("line 1"))
       << "no heading";
 }
 
@@ -194,27 +195,28 @@ TEST(ImpairStages, OrderMayBeFreeWhereADelayMayChange) {
 
 /// netem's own tables are in 8192ths of a standard deviation.
 TEST(DelayFiles, ANetemDistributionIsReadAsTcReadsIt) {
-  const auto read = parse_netem_distribution("# x\n -8192 0\n8192 16384\n", 1000, 100);
+  const auto read = emulator::parse_netem_distribution("# x\n -8192 0\n8192 16384\n", 1000, 100);
   ASSERT_TRUE(read) << read.error();
   std::vector<double> delays;
   for (const auto& bin : read->bins) delays.push_back(bin.low);
   EXPECT_THAT(delays, ElementsAre(900, 1000, 1100, 1200));
-  EXPECT_THAT(parse_netem_distribution("1 2\n3 x", 0, 1).error(), HasSubstr("line 2"));
+  EXPECT_THAT(emulator::parse_netem_distribution("1 2\n3 x", 0, 1).error(), HasSubstr("line 2"));
 }
 
 TEST(DelayFiles, ATraceHasTheColumnsItsHeadingNames) {
-  const auto trace = parse_trace("time,rate,delay\n0s,1Gb/s,1ms\n2s,,3ms\n");
+  const auto trace = emulator::parse_trace("time,rate,delay\n0s,1Gb/s,1ms\n2s,,3ms\n");
   ASSERT_TRUE(trace) << trace.error();
   ASSERT_EQ(trace->rows.size(), 2U);
   EXPECT_EQ(trace->rows[0].rate_bps, 1e9);
   EXPECT_FALSE(trace->rows[1].rate_bps);
   EXPECT_EQ(trace->rows[1].delay, milliseconds(3));
   EXPECT_FALSE(trace->rows[1].loss);
-  EXPECT_THAT(parse_trace("time,delay\n1s,1ms").error(), HasSubstr("first of them 0"));
-  EXPECT_THAT(parse_trace("time,loss,loss\n0s,1,1").error(), HasSubstr("loss again"));
-  EXPECT_THAT(parse_trace("time\n0s").error(), HasSubstr("beside time"));
-  EXPECT_THAT(parse_trace("time,delay\n0s,1ms,2").error(), HasSubstr("expected 2 fields"));
-  EXPECT_THAT(parse_trace("time,dealy\n0s,1ms").error(), HasSubstr("dealy"));
+  EXPECT_THAT(emulator::parse_trace("time,delay\n1s,1ms").error(), HasSubstr("first of them 0"));
+  EXPECT_THAT(emulator::parse_trace("time,loss,loss\n0s,1,1").error(), HasSubstr("loss again"));
+  EXPECT_THAT(emulator::parse_trace("time\n0s").error(), HasSubstr("beside time"));
+  EXPECT_THAT(emulator::parse_trace("time,delay\n0s,1ms,2").error(),
+              HasSubstr("expected 2 fields"));
+  EXPECT_THAT(emulator::parse_trace("time,dealy\n0s,1ms").error(), HasSubstr("dealy"));
 }
 
 }  // namespace

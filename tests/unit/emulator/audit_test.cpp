@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "emulator/stages/sampler.h"
-#include "emulator/stats/audit_checks.h"
+#include "emulator/stats/audit.h"
 #include "emulator/stats/fit.h"
 #include "support/stage_runs.h"
 

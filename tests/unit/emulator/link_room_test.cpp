@@ -50,7 +50,8 @@ void expect_the_others_unharmed(const RuleConfig& rule) {
 }
 
 RuleConfig delayed() {
-  RuleConfig rule{.name = "r"};
+  RuleConfig rule;
+  rule.name = "r";
   rule.delay = Duration{30'000};
   return rule;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flow control by priority at the emulated queue, in virtual time.
-#include "emulator/stages/pause.h"
-
 #include <gtest/gtest.h>
 
+#include "emulator/stages/bottleneck.h"
 #include "emulator/stats/audit.h"
 #include "support/path_frames.h"
 

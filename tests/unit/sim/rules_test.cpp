@@ -19,7 +19,8 @@ constexpr Duration kOneWay = std::chrono::microseconds(100);
 std::shared_ptr<PathRules> delays() {
   auto rules = std::make_shared<PathRules>();
   for (const bool there : {true, false}) {
-    RuleConfig rule{.name = there ? "there" : "back"};
+    RuleConfig rule;
+    rule.name = there ? "there" : "back";
     rule.west_to_east = there;
     rule.east_to_west = !there;
     rule.delay = kOneWay;

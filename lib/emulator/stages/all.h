@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <tuple>
+
+#include "emulator/stages/bottleneck.h"
+#include "emulator/stages/corrupt.h"
+#include "emulator/stages/delay.h"
+#include "emulator/stages/duplicate.h"
+#include "emulator/stages/loss.h"
+#include "emulator/stages/mark.h"
+#include "emulator/stages/outage.h"
+#include "emulator/stages/police.h"
+#include "emulator/stages/reorder.h"
+#include "emulator/stages/stage.h"
+#include "emulator/stages/targeted_events.h"
+#include "emulator/stages/trace.h"
+
+namespace lw::emulator {
+
+template <class... S>
+struct StageList;
+
+/// All stages of a rule, in the order in which a frame passes them. Everything else follows from
+/// this list: profile keys, the short path, batches, which frames are opened, what a live change
+/// carries over, counters, audit, `check`, JSON and reports.
+///
+/// To add a stage: write stages/NAME.h (and .cpp), include it above, and add its line here. It has
+///   kNumber, kName        ledger number (the next free one is 12; Stage{12}) and profile key
+///   kActsOnBatch          true where it decides alike for all frames of a batch
+///   Settings, Stats       its members of RuleConfig and RuleStats; Stats::add(other)
+///   present(rule)         whether a rule has the stage
+///   S(rule, setup)        constructor
+/// and, where it needs them,
+///   apply(passage, stats [, envelope])   what it does to a frame. With an envelope, it also has
+///   reads_headers(rule)                  whether apply() uses it: false, frames stay unopened
+///   begin(passage, stats)                what other stages must know before the first applies
+///   fits_short_path(rule)                true where a rule may still take Rule's short path
+///   varies(rule), waits(rule), edits(rule)   it delays frames unequally, delays them, changes
+///   bytes inherit(old, rule, old_rule), inherit_counts(...), prepare(rule, stats) read(keys,
+///   settings), describe(rule, texts), audit(rule, stats, checks), report(stats, figures)
+///   add_floor(rule, ample), add_ample(rule, ample)   its part of the longest delay
+using Stages = StageList<Outage,          //
+                         Police,          //
+                         Loss,            //
+                         TargetedEvents,  //
+                         Corrupt,         //
+                         Duplicate,       // copies begin behind this stage
+                         Mark,            //
+                         Queue,           //
+                         Delay,           //
+                         Trace,           //
+                         Order,           //
+                         Reorder          // a new stage: above, where frames shall meet it
+                         >;
+
+template <class... S>
+struct StageList {
+  using Storage = std::tuple<std::optional<S>...>;
+  struct Settings : S::Settings... {
+    friend bool operator==(const Settings&, const Settings&) = default;
+  };
+  struct Stats : S::Stats... {};
+  static constexpr std::size_t kCount = sizeof...(S);
+
+  /// Calls visit.operator()<S>() for each stage, in order.
+  template <class Visit>
+  static constexpr void for_each(Visit visit) {
+    (visit.template operator()<S>(), ...);
+  }
+  /// Whether visit.operator()<S>() is true for any stage, or for all.
+  template <class Visit>
+  static constexpr bool any(Visit visit) {
+    return (visit.template operator()<S>() || ...);
+  }
+  template <class Visit>
+  static constexpr bool all(Visit visit) {
+    return (visit.template operator()<S>() && ...);
+  }
+  template <class Wanted>
+  static constexpr std::size_t index_of() {
+    std::size_t index = 0;
+    static_cast<void>(((std::is_same_v<S, Wanted> ? false : (++index, true)) && ...));
+    return index;
+  }
+};
+
+static_assert(
+    Stages::all([]<class S>() {
+      if constexpr (requires { S::kNumber; }) {
+        return static_cast<std::size_t>(S::kNumber) < kStages;
+      } else {
+        return true;
+      }
+    }),
+    "a stage's number has no bit: widen StageSet::Bits (decision.h), Transit::acted "
+    "(transit.h) and the ledger's record (impair/record/binary_ledger.cpp), then kStages");
+
+}  // namespace lw::emulator

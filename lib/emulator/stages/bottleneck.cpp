@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "emulator/stages/bottleneck.h"
+
+#include <fmt/format.h>
+
+#include "emulator/rule_config.h"
+#include "emulator/stages/keys.h"
+#include "emulator/stats/audit.h"
+
+namespace lw::emulator {
+namespace {
+
+constexpr double kFastestLink = 1e14;
+
+/// The rate of a link that pause frames go out by. They are repeated after half the longest pause.
+Parsed<double> read_link(std::string_view text) {
+  const auto rate = read_rate(text);
+  if (rate && *rate > kFastestLink)
+    return std::unexpected(fmt::format("expected at most 100 Tb/s, found \"{}\"", text));
+  return rate;
+}
+
+std::optional<PauseConfig::Thresholds> read_thresholds(const StageKeys& table,
+                                                       std::uint64_t buffer) {
+  if (!table.has("xoff") && !table.has("xon")) return std::nullopt;
+  PauseConfig::Thresholds thresholds;
+  thresholds.xoff_bytes =
+      table.require("xoff", read_buffer, "bytes in the queue, \"600kB\"").value_or(buffer);
+  thresholds.xon_bytes =
+      table.require("xon", parse_bytes, "bytes in the queue, \"400kB\"").value_or(0);
+  if (thresholds.xoff_bytes > buffer)
+    table.refuse("xoff", fmt::format("expected at most the buffer, {} B, or it is never reached; "
+                                     "found {} B",
+                                     buffer, thresholds.xoff_bytes));
+  if (thresholds.xon_bytes >= thresholds.xoff_bytes)
+    table.refuse("xon", fmt::format("expected less than xoff, {} B, found {} B",
+                                    thresholds.xoff_bytes, thresholds.xon_bytes));
+  return thresholds;
+}
+
+std::optional<PauseConfig> read_pfc(const StageKeys& queue, std::uint64_t buffer) {
+  const auto table = queue.table("pfc");
+  if (!table) return std::nullopt;
+  PauseConfig pfc;
+  pfc.priority =
+      table->integer<std::uint8_t>("priority", 0, wire::kPriorities - 1).value_or(pfc.priority);
+  pfc.emit = read_thresholds(*table, buffer);
+  pfc.link_bps = table->get_or("link", read_link, pfc.link_bps);
+  pfc.honour = table->boolean("honour").value_or(true);
+  if (!pfc.honour && !pfc.emit)
+    table->refuse("honour", "expected true, or xoff and xon; with neither it does nothing");
+  table->finish();
+  return pfc;
+}
+
+std::string pause_text(const PauseConfig& pfc) {
+  std::string text = fmt::format(", pauses of priority {}", pfc.priority);
+  if (pfc.emit)
+    text += fmt::format(" sent from {} on down to {}", amount(pfc.emit->xoff_bytes),
+                        amount(pfc.emit->xon_bytes));
+  if (pfc.honour) text += pfc.emit ? " and honoured" : " honoured";
+  return text;
+}
+
+/// How long the link takes for what left right behind another frame, ns.
+double time_of_busy(const RuleConfig& rule, const RuleStats& stats) {
+  const double rate_bps = rule.queue->rate_bps;
+  if (!rule.trace) return static_cast<double>(stats.queue.busy_bytes) * 8e9 / rate_bps;
+  double time = 0;
+  for (std::size_t i = 0; i < stats.rows.size(); ++i)
+    time += static_cast<double>(stats.rows[i].busy_bytes) * 8e9 /
+            rule.trace->rows[i].rate_bps.value_or(rate_bps);
+  return time;
+}
+
+}  // namespace
+
+bool Queue::present(const RuleConfig& rule) noexcept { return rule.queue.has_value(); }
+
+Queue::Queue(const RuleConfig& rule, const StageSetup& /*setup*/)
+    : bottleneck_(*rule.queue),
+      rate_bps_(rule.queue->rate_bps),
+      overhead_(rule.queue->overhead),
+      pfc_(rule.queue->pfc) {
+  if (pfc_ && pfc_->emit) watch_.emplace(*pfc_);
+}
+
+void Queue::inherit(Queue& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept {
+  if (rule.queue != old_rule.queue) return;
+  std::swap(*this, old);
+  bottleneck_.set_rate(rate_bps_);  // a trace may have changed it
+}
+
+std::optional<QueueShift> Queue::pause(const wire::PfcFields& asked, Instant now,
+                                       Stats& stats) noexcept {
+  if (!pfc_ || !pfc_->honour || !asked.quanta[pfc_->priority]) return std::nullopt;
+  const Instant until = now + time_of_quanta(*asked.quanta[pfc_->priority], rate_bps_);
+  // Pauses don't add up: the last one counts.
+  stats.pauses.silent_ns += (until - std::max(now, paused_until_)).count();
+  paused_until_ = until;
+  ++stats.pauses.heard;
+  const QueueShift shift = bottleneck_.pause(now, until);
+  stats.queue.put_off(shift.by);
+  return shift;
+}
+
+std::optional<std::uint16_t> Queue::asks_for(Instant now, Stats& stats) noexcept {
+  if (!watch_) return std::nullopt;
+  const auto quanta = watch_->look(bottleneck_.occupancy(now), now);
+  if (quanta) ++(*quanta > 0 ? stats.pauses.asked : stats.pauses.ended);
+  return quanta;
+}
+
+void Queue::read(const StageKeys& rule, Settings& settings) {
+  const auto table = rule.table(kName);
+  if (!table) return;
+  BottleneckConfig& queue = settings.queue.emplace();
+  queue.rate_bps =
+      table->require("rate", read_rate, "the link's rate, \"10Gb/s\"").value_or(kSlowestRate);
+  queue.buffer_bytes =
+      table->require("buffer", read_buffer, "how many bytes may wait, \"16MB\"").value_or(1);
+  queue.overhead = table->get_or("overhead", read_overhead, queue.overhead);
+  queue.pfc = read_pfc(*table, queue.buffer_bytes);
+  table->finish();
+}
+
+void Queue::describe(const RuleConfig& rule, StageTexts& texts) {
+  const BottleneckConfig& queue = *rule.queue;
+  texts.emplace_back(kName, fmt::format("{}, buffer {}, {} B a frame beside its own{}",
+                                        format_bit_rate(queue.rate_bps), amount(queue.buffer_bytes),
+                                        queue.overhead, queue.pfc ? pause_text(*queue.pfc) : ""));
+}
+
+/// Behind each other frames leave at the link's rate; the buffer is never fuller than it is.
+void Queue::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
+  const QueueStats& seen = stats.queue;
+  if (seen.frames == 0) return;
+  // Departures are whole nanoseconds: each busy period's length is off by two at most.
+  const double slack = 2 * static_cast<double>(seen.busy_periods);
+  const auto busy = static_cast<double>(seen.busy_ns);
+  const double bits = static_cast<double>(seen.busy_bytes) * 8e9;
+  if (seen.busy_ns > 0 && busy > slack) {
+    const double asked = time_of_busy(rule, stats);
+    checks.push_back({kNumber, "rate while busy", seen.busy_frames, bits / asked, bits / busy,
+                      bits / (asked + slack), bits / std::max(1.0, asked - slack),
+                      Figure::bits_per_second});
+  }
+  const auto buffer = static_cast<double>(rule.queue->buffer_bytes);
+  checks.push_back({kNumber, "fullest buffer", seen.frames, buffer,
+                    static_cast<double>(stats.peak_queue_bytes), 0, buffer, Figure::bytes});
+}
+
+void Queue::report(const RuleStats& stats, StageFigures& figures) {
+  figures.field("queue", "tail_dropped", stats.tail_dropped);
+  figures.field("queue", "peak_bytes", stats.peak_queue_bytes);
+  figures.line(stats.tail_dropped, "found the queue full");
+  const PauseStats& pauses = stats.pauses;
+  if (pauses == PauseStats{}) return;
+  figures.field("pauses", "asked", pauses.asked);
+  figures.field("pauses", "ended", pauses.ended);
+  figures.field("pauses", "heard", pauses.heard);
+  figures.field("pauses", "silent_ns", static_cast<std::uint64_t>(pauses.silent_ns));
+  figures.line(pauses.asked, "pause frames asked for silence");
+  figures.line(pauses.ended, "pause frames ended it");
+  figures.line(pauses.heard,
+               "pause frames heard, silent for " + format_duration(Duration{pauses.silent_ns}));
+}
+
+/// A full buffer's way out, at the slowest rate.
+void Queue::add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept {
+  double rate = rule.queue->rate_bps;
+  if (ample.slowest_bps > 0) rate = std::min(rate, ample.slowest_bps);
+  ample.total += Duration{
+      static_cast<Duration::rep>(static_cast<double>(rule.queue->buffer_bytes) * 8e9 / rate)};
+}
+
+}  // namespace lw::emulator

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "emulator/stages/delay.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "emulator/rule_config.h"
+#include "emulator/stages/keys.h"
+#include "emulator/stats/audit_stages.h"
+
+namespace lw::emulator {
+
+bool Delay::varies(const RuleConfig& rule) noexcept { return rule.jitter.has_value(); }
+bool Delay::waits(const RuleConfig& rule) noexcept { return rule.delay.has_value(); }
+
+Delay::Delay(const RuleConfig& rule, const StageSetup& setup)
+    : delays_(rule.delays()),
+      keep_order_(rule.keep_order),
+      line_(setup.lines.usual),
+      delay_(rule.delay) {
+  if (!rule.jitter) return;
+  jitter_.emplace(*rule.jitter, setup.chance(rule.name, kName));
+  fit_.emplace(rule.jitter->distribution);
+}
+
+void Delay::prepare(const RuleConfig& rule, Stats& stats) {
+  if (rule.jitter && rule.jitter->half_life) stats.wander = WanderStats(*rule.jitter->half_life);
+}
+
+void Delay::sample(Instant t, double delay, Stats& stats) noexcept {
+  if (!stats.wander.look(t, jitter_->score(t))) return;
+  stats.wander.delays.add(delay);
+  ++stats.fit[(*fit_)(delay)];
+}
+
+bool Delay::releases(std::uint64_t first, Instant now, std::span<Instant> out,
+                     Stats& stats) noexcept {
+  const Instant nominal = now + delay_.value_or(Duration{});
+  if (!jitter_) {
+    last_release_ = std::max(nominal, last_release_);
+    std::ranges::fill(out, last_release_);
+    return false;
+  }
+  if (jitter_->wanders()) {
+    std::ranges::fill(out, correlated(nominal, now, out.size(), stats));
+  } else {
+    draw(first, nominal, now, out, stats);
+  }
+  return true;
+}
+
+/// Frames that come at the same time have the same correlated delay.
+Instant Delay::correlated(Instant nominal, Instant now, std::size_t frames, Stats& stats) noexcept {
+  const double delay = jitter_->at(now);
+  stats.jitter.add(delay, frames);
+  if (now >= stats.wander.due()) sample(now, delay, stats);
+  const Instant asked = std::max(nominal + whole_ns(delay), now);
+  if (keep_order_ && asked < last_release_) {
+    stats.moved_for_order += frames;
+    stats.moved_ns += frames * static_cast<std::uint64_t>((last_release_ - asked).count());
+    return last_release_;
+  }
+  last_release_ = std::max(last_release_, asked);
+  return asked;
+}
+
+void Delay::draw(std::uint64_t first, Instant nominal, Instant now, std::span<Instant> out,
+                 Stats& stats) noexcept {
+  std::array<double, kMostTogether> space;
+  const auto drawn = std::span(space).first(out.size());
+  jitter_->draw(first, drawn);
+  stats.jitter.add(drawn);
+  for (std::size_t i = (16 - first % 16) % 16; i < drawn.size(); i += 16)
+    ++stats.fit[(*fit_)(drawn[i])];
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::max(nominal + whole_ns(drawn[i]), now);
+  if (keep_order_) {
+    put_in_order(out, stats);
+  } else {
+    last_release_ = std::max(last_release_, *std::ranges::max_element(out));
+  }
+}
+
+/// No frame leaves before those that came earlier.
+void Delay::put_in_order(std::span<Instant> releases, Stats& stats) noexcept {
+  Instant last = last_release_;
+  std::uint64_t moved = 0;
+  Duration by{};
+  for (Instant& release : releases) {
+    const Duration gap = release < last ? last - release : Duration{};
+    moved += gap > Duration{} ? 1U : 0U;
+    by += gap;
+    release += gap;
+    last = release;
+  }
+  stats.moved_for_order += moved;
+  stats.moved_ns += static_cast<std::uint64_t>(by.count());
+  last_release_ = last;
+}
+
+void Delay::shift(QueueShift& shift) noexcept {
+  shift.after += delay_.value_or(Duration{});
+  if (last_release_ > shift.after) last_release_ += shift.by;
+}
+
+void Delay::inherit(Delay& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept {
+  if (rule.jitter == old_rule.jitter) std::swap(jitter_, old.jitter_);
+  if (!keep_order_) return;
+  if (rule.overtakes && rule.delay != old_rule.delay) return;
+  // One nanosecond behind frames that may wait in another FIFO: which FIFO goes first at one
+  // instant is undefined.
+  last_release_ = old.last_release_ + Duration{rule == old_rule ? 0 : 1};
+}
+
+void Delay::read(const StageKeys& rule, Settings& settings) { settings.jitter = read_jitter(rule); }
+
+void Delay::describe(const RuleConfig& rule, StageTexts& texts) {
+  if (rule.delay) texts.emplace_back(kName, format_duration(*rule.delay));
+  if (!rule.jitter) return;
+  std::string text = emulator::describe(rule.jitter->distribution);
+  if (rule.jitter->half_life)
+    text += fmt::format(", half-life {}", format_duration(*rule.jitter->half_life));
+  texts.emplace_back("jitter", text);
+}
+
+void Delay::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
+  if (rule.jitter) audit_jitter(*rule.jitter, stats, checks);
+}
+
+void Delay::report(const RuleStats& stats, StageFigures& figures) {
+  figures.field("order", "releases_put_off", stats.moved_for_order);
+  figures.field("order", "by_ns", stats.moved_ns);
+  figures.line(stats.moved_for_order, "releases put off to keep the order");
+}
+
+/// The delay that 999 of 1,000 frames do not exceed.
+void Delay::add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept {
+  ample.total += std::max(rule.delay.value_or(Duration{}), ample.nominal_floor);
+  if (!rule.jitter) return;
+  const double jitter = quantile(rule.jitter->distribution, 0.999, 0.001);
+  ample.total += Duration{static_cast<Duration::rep>(std::max(0.0, std::ceil(jitter)))};
+}
+
+void Order::read(const StageKeys& rule, Settings& settings) {
+  static constexpr std::string_view kOrders[] = {"kept", "free"};
+  settings.keep_order = rule.choice(kName, kOrders).value_or(0) == 0;
+}
+
+void Order::describe(const RuleConfig& rule, StageTexts& texts) {
+  if (rule.varies() || !rule.keep_order)
+    texts.emplace_back(kName, rule.keep_order ? "kept" : "free");
+}
+
+}  // namespace lw::emulator

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "emulator/stages/bottleneck.h"
+#include "emulator/stages/jitter.h"
+#include "emulator/stages/stage.h"
+#include "emulator/stages/trace.h"
+#include "emulator/stats/draw_stats.h"
+#include "emulator/stats/fit.h"
+#include "emulator/stats/wander_stats.h"
+
+namespace lw::emulator {
+
+/// Lets frames wait: for the rule's constant delay, its jitter, or the delay of its trace. Every
+/// rule has this stage, because frames must not overtake those that a previous configuration
+/// delayed.
+class Delay {
+ public:
+  static constexpr Stage kNumber = Stage::delay;
+  static constexpr std::string_view kName = "delay";
+  static constexpr bool kActsOnBatch = true;
+
+  struct Settings {
+    std::optional<Duration> delay = {};  // the nominal one; none, and no jitter: passes at once
+    std::optional<JitterConfig> jitter = {};
+    // After a change to a shorter delay frames may leave before those that came earlier.
+    bool overtakes = false;
+    friend bool operator==(const Settings&, const Settings&) = default;
+  };
+  struct Stats {
+    DrawStats jitter;
+    WanderStats wander;
+    std::array<std::uint64_t, FitBins::kBins> fit{};  // every 16th draw, or the samples, by bin
+    std::uint64_t moved_for_order = 0;  // releases that were put off to keep the order,
+    std::uint64_t moved_ns = 0;         // by so much in all
+    void add(const Stats& other) noexcept {
+      jitter.add(other.jitter);
+      moved_for_order += other.moved_for_order;
+      moved_ns += other.moved_ns;
+    }
+  };
+
+  static bool present(const RuleConfig& /*rule*/) noexcept { return true; }
+  static bool varies(const RuleConfig& rule) noexcept;
+  static bool waits(const RuleConfig& rule) noexcept;
+  static bool fits_short_path(const RuleConfig& rule) noexcept { return !varies(rule); }
+  Delay(const RuleConfig& rule, const StageSetup& setup);
+  static void prepare(const RuleConfig& rule, Stats& stats);
+
+  void apply(Passage& p, Stats& stats) noexcept {
+    if (delays_) {
+      wait(p, stats);
+    } else if (last_release_ > p.at) [[unlikely]] {
+      follow(p.decision);
+    }
+  }
+  /// apply() for a rule whose stages all fit the short path.
+  void apply_constant(Decision& decision, Instant now) noexcept {
+    if (delay_) {
+      decision.action = Action::queue;
+      decision.stage = kNumber;
+      decision.line = line_;
+      decision.release = last_release_ = std::max(now + *delay_, last_release_);
+    } else if (last_release_ > now) [[unlikely]] {
+      follow(decision);
+    }
+  }
+  /// What apply() decides for frames under a rule that acts on batches, except for the release.
+  void decide_batch(Decision& decision) const noexcept {
+    decision.action = Action::queue;
+    decision.stage = kNumber;
+    if (jitter_) decision.act(kNumber);
+    decision.line = line_;
+  }
+  /// The releases of a batch of at most kMostTogether frames, `first` being the number of its first
+  /// frame. Returns whether they count as acted on.
+  static constexpr std::size_t kMostTogether = Jitter::kMostTogether;
+  bool releases(std::uint64_t first, Instant now, std::span<Instant> out, Stats& stats) noexcept;
+
+  /// A pause moves what waits in the queue: adjusts `shift` to releases.
+  void shift(QueueShift& shift) noexcept;
+  [[nodiscard]] LineIndex line() const noexcept { return line_; }
+  void inherit(Delay& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
+
+  static void read(const StageKeys& rule, Settings& settings);
+  static void describe(const RuleConfig& rule, StageTexts& texts);
+  static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
+  static void report(const RuleStats& stats, StageFigures& figures);
+  static void add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept;
+
+ private:
+  void wait(Passage& p, Stats& stats) noexcept {
+    const bool traced = p.row && p.row->delay;
+    Instant release = p.at + (traced ? *p.row->delay : delay_.value_or(Duration{}));
+    p.decision.stage = kNumber;
+    if (jitter_) {
+      const double drawn = (*jitter_)(p.number, p.copy, p.at);
+      stats.jitter.add(drawn);
+      if (jitter_->wanders()) {
+        if (p.at >= stats.wander.due()) sample(p.at, drawn, stats);
+      } else if (p.number % 16 == 0) {
+        ++stats.fit[(*fit_)(drawn)];
+      }
+      release += whole_ns(drawn);
+      p.decision.act(kNumber);
+    }
+    if (traced) p.decision.act(kNumber);
+    // A distribution that reaches below zero can't make a frame leave before it came.
+    release = std::max(release, p.at);
+    if (keep_order_ && release < last_release_) {
+      ++stats.moved_for_order;
+      stats.moved_ns += static_cast<std::uint64_t>((last_release_ - release).count());
+      release = last_release_;
+    }
+    last_release_ = std::max(last_release_, release);
+    p.decision.action = Action::queue;
+    p.decision.line = line_;
+    p.decision.release = release;
+  }
+  /// No delay now; still queue behind frames delayed by the previous configuration.
+  void follow(Decision& decision) const noexcept {
+    decision.action = Action::queue;
+    decision.stage = kNumber;
+    decision.line = kWheel;
+    decision.release = last_release_;
+  }
+  [[gnu::cold, gnu::noinline]] void sample(Instant t, double delay, Stats& stats) noexcept;
+  Instant correlated(Instant nominal, Instant now, std::size_t frames, Stats& stats) noexcept;
+  void draw(std::uint64_t first, Instant nominal, Instant now, std::span<Instant> out,
+            Stats& stats) noexcept;
+  void put_in_order(std::span<Instant> releases, Stats& stats) noexcept;
+
+  bool delays_, keep_order_;
+  LineIndex line_;
+  std::optional<Duration> delay_;
+  // No frame that keeps its order leaves before this: when the last one does.
+  Instant last_release_{Duration::min()};
+  std::optional<Jitter> jitter_;
+  std::optional<FitBins> fit_;
+};
+
+/// Whether frames keep their order where delays vary: a setting of Delay with a key of its own.
+class Order {
+ public:
+  static constexpr std::string_view kName = "order";
+  static constexpr bool kActsOnBatch = true;
+
+  struct Settings {
+    bool keep_order = true;
+    friend bool operator==(const Settings&, const Settings&) = default;
+  };
+  struct Stats {
+    void add(const Stats& /*other*/) noexcept {}
+  };
+
+  static bool present(const RuleConfig& /*rule*/) noexcept { return true; }
+  static bool fits_short_path(const RuleConfig& /*rule*/) noexcept { return true; }
+  Order(const RuleConfig& /*rule*/, const StageSetup& /*setup*/) noexcept {}
+
+  static void read(const StageKeys& rule, Settings& settings);
+  static void describe(const RuleConfig& rule, StageTexts& texts);
+};
+
+}  // namespace lw::emulator

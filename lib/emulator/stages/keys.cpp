@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "emulator/stages/keys.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace lw::emulator {
+namespace {
+
+constexpr std::uint64_t kLargestBuffer = std::uint64_t{4} << 30;
+
+}  // namespace
+
+Parsed<double> read_rate(std::string_view text) {
+  const auto rate = parse_bit_rate(text);
+  if (rate && *rate < kSlowestRate)
+    return std::unexpected(fmt::format("expected at least 1 kb/s, found \"{}\"", text));
+  return rate;
+}
+
+Parsed<std::uint64_t> read_buffer(std::string_view text) {
+  const auto bytes = parse_bytes(text);
+  if (bytes && (*bytes == 0 || *bytes > kLargestBuffer))
+    return std::unexpected(fmt::format("expected 1 B to 4 GiB, found \"{}\"", text));
+  return bytes;
+}
+
+Parsed<std::uint32_t> read_overhead(std::string_view text) {
+  constexpr std::uint64_t kMost = 1024;
+  const auto bytes = parse_bytes(text);
+  if (!bytes) return std::unexpected(bytes.error());
+  if (*bytes > kMost)
+    return std::unexpected(fmt::format("expected 0 B to {} B a frame, found \"{}\"", kMost, text));
+  return static_cast<std::uint32_t>(*bytes);
+}
+
+Parsed<Duration> read_positive_time(std::string_view text) {
+  const auto time = parse_duration(text);
+  if (time && time->count() <= 0)
+    return std::unexpected(fmt::format("expected more than 0, found \"{}\"", text));
+  return time;
+}
+
+std::string percent(double probability) { return fmt::format("{:.10g} %", probability * 100); }
+std::string amount(std::uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); }
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r";
+  const auto first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+std::vector<CsvRow> csv_rows(std::string_view csv) {
+  std::vector<CsvRow> rows;
+  for (std::size_t line = 1; !csv.empty(); ++line) {
+    const std::size_t end = std::min(csv.find('\n'), csv.size());
+    std::string_view text = trimmed(csv.substr(0, end));
+    csv.remove_prefix(std::min(end + 1, csv.size()));
+    if (text.empty() || text.front() == '#') continue;
+    CsvRow row{line, {}};
+    while (true) {
+      const std::size_t comma = text.find(',');
+      row.fields.push_back(trimmed(text.substr(0, comma)));
+      if (comma == std::string_view::npos) break;
+      text.remove_prefix(comma + 1);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::unexpected<std::string> at_line(std::size_t line, std::string_view what) {
+  return std::unexpected(fmt::format("line {}: {}", line, what));
+}
+
+}  // namespace lw::emulator

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/quantity.h"
+
+namespace lw::emulator {
+
+/// The keys of a profile's table, as stages read them. lib/config implements it. A wrong value is
+/// noted with its place in the file, and the caller goes on as if the key were absent.
+class StageKeys {
+ public:
+  virtual ~StageKeys() = default;
+
+  [[nodiscard]] virtual bool has(std::string_view key) const = 0;
+  [[nodiscard]] virtual bool is_table(std::string_view key) const = 0;
+  /// The table that a key holds; null where it is absent or something else (noted).
+  [[nodiscard]] virtual std::unique_ptr<StageKeys> table(std::string_view key) const = 0;
+
+  /// A number or a string with a unit, as `parse` (core/quantity.h) reads it.
+  template <class T>
+  [[nodiscard]] std::optional<T> get(std::string_view key,
+                                     Parsed<T> (*parse)(std::string_view)) const {
+    struct Read final : TextReader {
+      explicit Read(Parsed<T> (*with)(std::string_view)) : parse(with) {}
+      std::string operator()(std::string_view text) override {
+        Parsed<T> result = parse(text);
+        if (!result) return std::move(result.error());
+        value = *result;
+        return {};
+      }
+      Parsed<T> (*parse)(std::string_view);
+      std::optional<T> value;
+    } read(parse);
+    read_text(key, read);
+    return read.value;
+  }
+  template <class T>
+  [[nodiscard]] T get_or(std::string_view key, Parsed<T> (*parse)(std::string_view),
+                         T fallback) const {
+    return get(key, parse).value_or(fallback);
+  }
+  /// As get(); notes an absent key. `what`: an example of the value, for the message.
+  template <class T>
+  [[nodiscard]] std::optional<T> require(std::string_view key, Parsed<T> (*parse)(std::string_view),
+                                         std::string_view what) const {
+    need(key, what);
+    return get(key, parse);
+  }
+
+  template <std::unsigned_integral T>
+  [[nodiscard]] std::optional<T> integer(std::string_view key, std::uint64_t least = 0,
+                                         std::uint64_t most = std::numeric_limits<T>::max()) const {
+    const auto value = read_integer(key, least, most);
+    return value ? std::optional(static_cast<T>(*value)) : std::nullopt;
+  }
+  [[nodiscard]] virtual std::optional<double> number(std::string_view key, double least,
+                                                     double most) const = 0;
+  [[nodiscard]] virtual std::optional<bool> boolean(std::string_view key) const = 0;
+  /// A string, not empty.
+  [[nodiscard]] virtual std::optional<std::string> text(std::string_view key) const = 0;
+  /// An array of at least one whole number, or one by itself.
+  [[nodiscard]] virtual std::vector<std::uint64_t> integers(
+      std::string_view key, std::uint64_t least = 0,
+      std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const = 0;
+  /// The index of the name that the value is.
+  [[nodiscard]] virtual std::optional<std::size_t> choice(
+      std::string_view key, std::span<const std::string_view> names) const = 0;
+  /// The contents of a file, whose name is relative to the profile's folder.
+  [[nodiscard]] virtual Parsed<std::string> file(const std::string& name) const = 0;
+
+  /// Notes that a required key is absent. Does nothing where it is there.
+  virtual void need(std::string_view key, std::string_view what) const = 0;
+  /// Notes a mistake at the key's value, or, without a key, at the table.
+  virtual void refuse(std::string_view key, std::string_view message) const = 0;
+  virtual void refuse(std::string_view message) const = 0;
+  /// Notes every key that was not read. The last call.
+  virtual void finish() const = 0;
+
+ protected:
+  /// Takes a value's text; returns what is wrong with it, or nothing.
+  struct TextReader {
+    virtual ~TextReader() = default;
+    virtual std::string operator()(std::string_view text) = 0;
+  };
+  virtual void read_text(std::string_view key, TextReader& read) const = 0;
+  [[nodiscard]] virtual std::optional<std::uint64_t> read_integer(std::string_view key,
+                                                                  std::uint64_t least,
+                                                                  std::uint64_t most) const = 0;
+};
+
+/// Readers of values that several stages share.
+Parsed<double> read_rate(std::string_view text);
+Parsed<std::uint64_t> read_buffer(std::string_view text);
+Parsed<std::uint32_t> read_overhead(std::string_view text);
+Parsed<Duration> read_positive_time(std::string_view text);
+inline constexpr double kSlowestRate = 1e3;
+
+/// A stage's configuration whose key holds either its probability or a table with `probability`
+/// and what `read_rest(table, config)` reads. Nothing where the key is absent.
+template <class Config, class ReadRest>
+std::optional<Config> read_hit_share(const StageKeys& rule, std::string_view key,
+                                     ReadRest read_rest) {
+  if (!rule.has(key)) return std::nullopt;
+  Config config;
+  if (!rule.is_table(key)) {
+    config.probability = rule.get_or(key, parse_probability, 0.0);
+    return config;
+  }
+  const auto table = rule.table(key);
+  config.probability =
+      table->require("probability", parse_probability, "a share of the frames, \"0.1%\"")
+          .value_or(0);
+  read_rest(*table, config);
+  table->finish();
+  return config;
+}
+
+/// "0.1 %", "64 B" and "2.00 MB": for descriptions.
+std::string percent(double probability);
+std::string amount(std::uint64_t bytes);
+
+/// The rows of a CSV file without comments and empty lines.
+struct CsvRow {
+  std::size_t line = 0;                  // from 1
+  std::vector<std::string_view> fields;  // without the space around them
+};
+std::vector<CsvRow> csv_rows(std::string_view csv);
+std::string_view trimmed(std::string_view text);
+/// An error of that line.
+std::unexpected<std::string> at_line(std::size_t line, std::string_view what);
+
+}  // namespace lw::emulator

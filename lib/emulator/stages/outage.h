@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "emulator/stages/stage.h"
+
+namespace lw::emulator {
+
+/// The path is interrupted: every frame of the rule is lost.
+class Outage {
+ public:
+  static constexpr Stage kNumber = Stage::outage;
+  static constexpr std::string_view kName = "outage";
+  static constexpr bool kActsOnBatch = false;
+
+  struct Settings {
+    bool outage = false;
+    friend bool operator==(const Settings&, const Settings&) = default;
+  };
+  struct Stats {
+    void add(const Stats& /*other*/) noexcept {}
+  };
+
+  static bool present(const RuleConfig& rule) noexcept;
+  Outage(const RuleConfig& /*rule*/, const StageSetup& /*setup*/) noexcept {}
+  void apply(Passage& p, Stats& /*stats*/) const noexcept { p.decision.drop(kNumber); }
+
+  static void describe(const RuleConfig& rule, StageTexts& texts);
+  static void report(const RuleStats& stats, StageFigures& figures);
+};
+
+}  // namespace lw::emulator

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "emulator/stages/stage.h"
+
+namespace lw::emulator {
+
+/// Applies the events that target one frame (see emulator/events), whatever its rule is. Drops and
+/// delays by events happen outside the stages: before the first and behind the last.
+class TargetedEvents {
+ public:
+  static constexpr Stage kNumber = Stage::event;
+  static constexpr std::string_view kName = "event";
+  static constexpr bool kActsOnBatch = true;  // no event targets a frame of a batch
+
+  struct Settings {
+    friend bool operator==(const Settings&, const Settings&) = default;
+  };
+  struct Stats {
+    void add(const Stats& /*other*/) noexcept {}
+  };
+
+  static bool present(const RuleConfig& /*rule*/) noexcept { return true; }
+  static bool fits_short_path(const RuleConfig& /*rule*/) noexcept { return true; }
+  TargetedEvents(const RuleConfig& /*rule*/, const StageSetup& /*setup*/) noexcept {}
+
+  void apply(Passage& p, Stats& /*stats*/) const noexcept {
+    if (p.aimed == EventActions{}) return;
+    p.decision.act(kNumber);
+    p.decision.aimed = primary(p.aimed);
+    p.decision.corrupt = p.aimed.corrupt;
+    p.decision.copies = p.aimed.copies;
+    p.decision.mark = p.aimed.mark;
+  }
+
+ private:
+  /// The ledger's name for several actions on one frame.
+  static EventAction primary(const EventActions& aimed) noexcept {
+    if (aimed.corrupt) return EventAction::corrupt;
+    if (aimed.copies > 0) return EventAction::duplicate;
+    return aimed.mark ? EventAction::mark : EventAction::delay;
+  }
+};
+
+}  // namespace lw::emulator
