@@ -38,14 +38,14 @@ class Link {
 
   /// A frame came in at `now`. True: the link keeps the handle until egress() hands it out.
   /// False: the frame is dropped and counted, and the handle is still the caller's.
-  /// `told`, where given, is filled as the frame's record in the ledger would be.
+  /// `record`, where given, is filled as the frame's record in the ledger would be.
   [[nodiscard]] bool admit(Handle handle, const roce::Envelope& envelope, Instant now,
-                           LedgerRecord* told = nullptr) noexcept;
+                           LedgerRecord* record = nullptr) noexcept;
 
   /// A frame came in through a port whose link is down: it is counted and dropped, and is still the
   /// caller's.
   void turn_away(const roce::Envelope& envelope, Instant now,
-                 LedgerRecord* told = nullptr) noexcept;
+                 LedgerRecord* record = nullptr) noexcept;
 
   /// The same for frames that came in together. Those that are dropped are put into `dropped`,
   /// which has room for all; returns how many they are. Frames::bytes(handle) are a frame's bytes,
@@ -56,13 +56,14 @@ class Link {
 
   /// A frame came in for which the caller had no buffer: it is counted and dropped. Always false.
   bool admit_without_buffer(const roce::Envelope& envelope, Instant now,
-                            LedgerRecord* told = nullptr) noexcept {
-    return refuse_unseen(ResourceDrop::no_buffer, Disposition::no_buffer, envelope, now, told);
+                            LedgerRecord* record = nullptr) noexcept {
+    return refuse_unseen(ResourceDrop::no_buffer, Disposition::no_buffer, envelope, now, record);
   }
 
   /// A pause frame came in for the queues of the other direction: it is counted, and is still the
   /// caller's. Always false.
-  bool consume(const roce::Envelope& envelope, Instant now, LedgerRecord* told = nullptr) noexcept;
+  bool consume(const roce::Envelope& envelope, Instant now,
+               LedgerRecord* record = nullptr) noexcept;
   /// Those behind ask for silence: see Rule::pause().
   void pause(const wire::PfcFields& asked, Instant now) noexcept;
   /// The silence that the queues ask those before them for now; nothing where there is none to ask
@@ -154,36 +155,33 @@ class Link {
 
   static constexpr std::size_t kCountedTogether = 64;
 
-  AccountCounters& of(RuleIndex rule) noexcept {
+  AccountCounters& counters_of(RuleIndex rule) noexcept {
     return rules_[rule == kUntouched ? rules_.size() - 1 : rule];
   }
   void receive(const Decision& decision, const Arrival& arrival) noexcept;
-  [[nodiscard]] bool wait_together(const Rule& rule, std::span<const Handle> frames) const noexcept;
-  void admit_together(Rule& rule, std::span<const Handle> frames, Instant now) noexcept;
+  void enter_batch(Rule& rule, std::span<const Handle> frames, Instant now) noexcept;
   std::uint64_t enter_in_trains(std::span<const Handle> frames, const Transit& like) noexcept;
   std::uint64_t enter_singly(std::span<const Handle> frames, const Transit& like) noexcept;
-  [[nodiscard]] std::uint64_t concerned_of(std::span<const Handle> frames,
-                                           const Rule* blind) noexcept;
-  std::size_t admit_one_by_one(Rule& blind, std::span<const Handle> frames, std::uint64_t concerned,
-                               Instant now, std::span<Handle> dropped) noexcept;
-  std::size_t admit_in_runs(Rule* blind, std::span<const Handle> frames, std::uint64_t concerned,
-                            Instant now, std::span<Handle> dropped) noexcept;
-  std::size_t admit_run(Rule& rule, std::span<const Handle> run, Instant now,
-                        std::span<Handle> dropped) noexcept;
-  bool admit_open(Handle handle, Instant now) noexcept;
-  bool admit_blindly(Rule& rule, Handle handle, std::uint32_t bytes, Instant now,
-                     Amount& queued) noexcept;
-  bool carry_out(Handle handle, const Arrival& arrival, const Decision& decision,
-                 LedgerRecord* told) noexcept;
+  [[nodiscard]] std::uint64_t find_targeted(std::span<const Handle> frames, bool decides) noexcept;
+  [[nodiscard]] bool batches(const Rule& rule) const noexcept;
+  [[nodiscard]] static std::size_t count_plain(std::span<const Handle> frames,
+                                               std::uint64_t targeted) noexcept;
+  std::size_t admit_burst(std::span<const Handle> frames, Instant now,
+                          std::span<Handle> dropped) noexcept;
+  std::size_t admit_batch(Rule& rule, std::span<const Handle> batch, Instant now,
+                          std::span<Handle> dropped) noexcept;
+  bool admit_unopened(Rule& rule, Handle handle, Instant now, Amount& queued) noexcept;
+  bool apply(Handle handle, const Arrival& arrival, const Decision& decision,
+             LedgerRecord* record) noexcept;
   void queue(Handle handle, const Arrival& arrival, const Decision& decision, std::uint8_t copy,
              std::uint32_t ledger_slot) noexcept;
   bool admit_with_copies(Handle handle, const Arrival& arrival, const Decision& decision) noexcept;
   void admit_copy(Handle handle, const Arrival& arrival, const Decision& original,
                   std::uint8_t copy) noexcept;
-  bool settle(Handle handle, const Arrival& arrival, const Decision& decision,
-              std::uint8_t copy) noexcept;
+  bool finalize(Handle handle, const Arrival& arrival, const Decision& decision,
+                std::uint8_t copy) noexcept;
   bool refuse_unseen(ResourceDrop want, Disposition fate, const roce::Envelope& envelope,
-                     Instant now, LedgerRecord* told) noexcept;
+                     Instant now, LedgerRecord* record) noexcept;
   bool refuse(ResourceDrop want, Disposition fate, const Arrival& arrival, const Decision& decision,
               std::uint8_t copy) noexcept;
   void count_want(ResourceDrop want, RuleIndex rule, std::uint32_t bytes) noexcept;

@@ -4,112 +4,48 @@
 // link.h: frames come in, and a decision is put into effect.
 #include "emulator/link.h"
 #include "emulator/link_impl.h"
-#include "roce/plain_rocev2.h"
 
 namespace lw::emulator {
 
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::admit(Handle handle, const roce::Envelope& envelope, Instant now,
-                                 LedgerRecord* told) noexcept {
+                                 LedgerRecord* record) noexcept {
   const Arrival arrival = arrival_of(envelope, received_++, now);
-  return carry_out(handle, arrival, pipeline_.decide(arrival), told);
+  return apply(handle, arrival, pipeline_.decide(arrival), record);
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-bool Link<Handle, Frames>::carry_out(Handle handle, const Arrival& arrival,
-                                     const Decision& decision, LedgerRecord* told) noexcept {
+bool Link<Handle, Frames>::apply(Handle handle, const Arrival& arrival, const Decision& decision,
+                                 LedgerRecord* record) noexcept {
   receive(decision, arrival);
-  if (told) [[unlikely]]
-    *told = ledger_.open(arrival, decision);
+  if (record) [[unlikely]]
+    *record = ledger_.open(arrival, decision);
   bool kept;
   if (decision.copies > 0) [[unlikely]] {
     kept = admit_with_copies(handle, arrival, decision);
   } else {
-    kept = settle(handle, arrival, decision, 0);
+    kept = finalize(handle, arrival, decision, 0);
   }
-  if (told && !kept) [[unlikely]]
-    told->fate = refusal_;
+  if (record && !kept) [[unlikely]]
+    record->fate = refusal_;
   return kept;
 }
 
+/// Admits a frame under a header-independent rule: opens it only where more is to be done with it
+/// than to wait. Adds to `queued` what is still to be counted as received.
 template <class Handle, FrameAccess<Handle> Frames>
-std::size_t Link<Handle, Frames>::admit(std::span<const Handle> frames, Instant now,
-                                        std::span<Handle> dropped) noexcept {
-  std::size_t drops = 0;
-  for (std::size_t most = Events::kMostTogether; frames.size() > most;
-       frames = frames.subspan(most))
-    drops += admit(frames.first(most), now, dropped.subspan(drops));
-  Rule* const blind = pipeline_.header_independent_rule();
-  const std::uint64_t concerned = concerned_of(frames, blind);
-  if (blind && !concerned && wait_together(*blind, frames)) {
-    admit_together(*blind, frames, now);
-    return drops;
-  }
-  dropped = dropped.subspan(drops);
-  return drops + (blind && !blind->acts_on_batch()
-                      ? admit_one_by_one(*blind, frames, concerned, now, dropped)
-                      : admit_in_runs(blind, frames, concerned, now, dropped));
-}
-
-/// Under a rule that decides about all RoCEv2 packets, but not about all alike.
-template <class Handle, FrameAccess<Handle> Frames>
-std::size_t Link<Handle, Frames>::admit_one_by_one(Rule& blind, std::span<const Handle> frames,
-                                                   std::uint64_t concerned, Instant now,
-                                                   std::span<Handle> dropped) noexcept {
-  std::size_t drops = 0;
-  Amount queued;
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    const Handle handle = frames[i];
-    const bool kept = !(concerned >> i & 1) && roce::is_plain_rocev2(Frames::bytes(handle))
-                          ? admit_blindly(blind, handle, Frames::length(handle), now, queued)
-                          : admit_open(handle, now);
-    if (!kept) dropped[drops++] = handle;
-  }
-  if (queued.frames > 0) {
-    add(direction_.received, queued);
-    add(of(blind.index()).received, queued);
-  }
-  return drops;
-}
-
-/// Of these frames those that an event may be aimed at, a bit each, where that decides whether they
-/// have to be opened.
-template <class Handle, FrameAccess<Handle> Frames>
-std::uint64_t Link<Handle, Frames>::concerned_of(std::span<const Handle> frames,
-                                                 const Rule* blind) noexcept {
-  Events& events = pipeline_.events();
-  if (!events.listening()) return 0;
-  const auto bytes_of = [](Handle handle) { return Frames::bytes(handle); };
-  if (blind) return events.look_ahead(frames, bytes_of);
-  events.keep_up();
-  events.fetch(frames, bytes_of);
-  return 0;
-}
-
-template <class Handle, FrameAccess<Handle> Frames>
-bool Link<Handle, Frames>::admit_open(Handle handle, Instant now) noexcept {
-  const roce::Envelope envelope = Frames::open(handle);
-  const Arrival arrival = arrival_of(envelope, received_++, now);
-  const auto claim = pipeline_.claim(envelope, arrival.bth);
-  return carry_out(handle, arrival, pipeline_.decide(arrival, claim), nullptr);
-}
-
-/// Opens the frame only where more is to be done with it than to wait. Adds to `queued` what is
-/// still to be counted as received.
-template <class Handle, FrameAccess<Handle> Frames>
-bool Link<Handle, Frames>::admit_blindly(Rule& rule, Handle handle, std::uint32_t bytes,
-                                         Instant now, Amount& queued) noexcept {
+bool Link<Handle, Frames>::admit_unopened(Rule& rule, Handle handle, Instant now,
+                                          Amount& queued) noexcept {
   static constexpr roce::Envelope kUnopened{};
-  const Arrival unopened{kUnopened, nullptr, received_++, bytes, now};
+  const Arrival unopened{kUnopened, nullptr, received_++, Frames::length(handle), now};
   const Decision decision = rule.decide(unopened);
   const bool just_waits = decision.action == Action::queue && !decision.corrupt &&
                           decision.copies == 0 && !decision.overtakes && !ledger_.wants(decision) &&
                           queue_room() > 0;
   if (!just_waits) [[unlikely]]
-    return carry_out(handle, arrival_of(Frames::open(handle), unopened.number, now), decision,
-                     nullptr);
+    return apply(handle, arrival_of(Frames::open(handle), unopened.number, now), decision, nullptr);
   queue(handle, unopened, decision, 0, kNotLogged);
-  queued += {1, bytes};
+  queued += {1, unopened.bytes};
   return true;
 }
 
@@ -138,11 +74,11 @@ bool Link<Handle, Frames>::admit_with_copies(Handle handle, const Arrival& arriv
   }
   std::array<std::optional<Handle>, 256> clones;  // as many as `copies` can say
   for (unsigned i = 0; i < decision.copies; ++i) clones[i] = frames_.clone(handle);
-  const bool kept = settle(handle, as_it_came, rest, 0);
+  const bool kept = finalize(handle, as_it_came, rest, 0);
   for (unsigned i = 0; i < decision.copies; ++i) {
     const auto copy = static_cast<std::uint8_t>(i + 1);
     direction_.created.add(arrival.bytes);
-    of(decision.rule).created.add(arrival.bytes);
+    counters_of(decision.rule).created.add(arrival.bytes);
     if (clones[i]) {
       admit_copy(*clones[i], as_it_came, decision, copy);
     } else {
@@ -156,16 +92,16 @@ template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::admit_copy(Handle handle, const Arrival& arrival,
                                       const Decision& original, std::uint8_t copy) noexcept {
   const Decision decision = pipeline_.rule(original.rule).decide_copy(arrival, original, copy);
-  if (!settle(handle, arrival, decision, copy)) frames_.free(handle);
+  if (!finalize(handle, arrival, decision, copy)) frames_.free(handle);
 }
 
-/// Puts a decision into effect. False: the frame is dropped.
+/// Carries out a decision on a frame or on a copy. False: the frame is dropped.
 template <class Handle, FrameAccess<Handle> Frames>
-bool Link<Handle, Frames>::settle(Handle handle, const Arrival& arrival, const Decision& decision,
-                                  std::uint8_t copy) noexcept {
+bool Link<Handle, Frames>::finalize(Handle handle, const Arrival& arrival, const Decision& decision,
+                                    std::uint8_t copy) noexcept {
   if (decision.action == Action::drop) {
     direction_.dropped_by_rule.add(arrival.bytes);
-    of(decision.rule).dropped_by_rule.add(arrival.bytes);
+    counters_of(decision.rule).dropped_by_rule.add(arrival.bytes);
     ledger_.log(ledger_.open(arrival, decision, copy), Disposition::dropped);
     if (copy == 0) refusal_ = Disposition::dropped;
     return false;

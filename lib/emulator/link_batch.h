@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// link.h: frames that came in together, one behind the other, under a rule that only lets them
-// wait, are admitted as a whole.
+// link.h: the batched path. Frames of a burst side by side, under a rule that acts on batches, are
+// admitted as a whole.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "emulator/link.h"
@@ -12,77 +13,119 @@
 
 namespace lw::emulator {
 
-/// Nothing that one of them may meet sets it apart from the others.
+/// Of these frames those that an event may target, a bit each, where that decides whether they must
+/// be opened.
 template <class Handle, FrameAccess<Handle> Frames>
-bool Link<Handle, Frames>::wait_together(const Rule& rule,
-                                         std::span<const Handle> frames) const noexcept {
-  return rule.acts_on_batch() && frames.size() <= Rule::kMostTogether &&
-         queue_room() >= frames.size() && !ledger_.wants(rule.batch_decision()) &&
-         std::ranges::all_of(
-             frames, [](Handle handle) { return roce::is_plain_rocev2(Frames::bytes(handle)); });
+std::uint64_t Link<Handle, Frames>::find_targeted(std::span<const Handle> frames,
+                                                  bool decides) noexcept {
+  Events& events = pipeline_.events();
+  if (!events.listening()) return 0;
+  const auto bytes_of = [](Handle handle) { return Frames::bytes(handle); };
+  if (decides) return events.look_ahead(frames, bytes_of);
+  events.keep_up();
+  events.fetch(frames, bytes_of);
+  return 0;
 }
 
-/// Frames side by side that wait under the same rule are a run. `blind` has all plain ones that
-/// concern no event; null: there is none such.
+/// Whether the frames of a rule can be admitted as a batch.
 template <class Handle, FrameAccess<Handle> Frames>
-std::size_t Link<Handle, Frames>::admit_in_runs(Rule* blind, std::span<const Handle> frames,
-                                                std::uint64_t concerned, Instant now,
-                                                std::span<Handle> dropped) noexcept {
+bool Link<Handle, Frames>::batches(const Rule& rule) const noexcept {
+  return rule.acts_on_batch() && !ledger_.wants(rule.batch_decision());
+}
+
+/// How many frames at the front are plain RoCEv2 packets that no event targets.
+template <class Handle, FrameAccess<Handle> Frames>
+std::size_t Link<Handle, Frames>::count_plain(std::span<const Handle> frames,
+                                              std::uint64_t targeted) noexcept {
+  const std::size_t end =
+      std::min(frames.size(), static_cast<std::size_t>(std::countr_zero(targeted)));
+  std::size_t count = 0;
+  while (count < end && roce::is_plain_rocev2(Frames::bytes(frames[count]))) ++count;
+  return count;
+}
+
+template <class Handle, FrameAccess<Handle> Frames>
+std::size_t Link<Handle, Frames>::admit(std::span<const Handle> frames, Instant now,
+                                        std::span<Handle> dropped) noexcept {
+  std::size_t drops = 0;
+  for (; frames.size() > Events::kMostTogether; frames = frames.subspan(Events::kMostTogether))
+    drops += admit_burst(frames.first(Events::kMostTogether), now, dropped.subspan(drops));
+  return drops + admit_burst(frames, now, dropped.subspan(drops));
+}
+
+/// Frames side by side under a rule that acts on batches are a batch. All others take the slow
+/// path, one by one.
+template <class Handle, FrameAccess<Handle> Frames>
+std::size_t Link<Handle, Frames>::admit_burst(std::span<const Handle> frames, Instant now,
+                                              std::span<Handle> dropped) noexcept {
+  // The rule of all plain RoCEv2 packets that no event targets, if they need not be opened.
+  Rule* const common = pipeline_.header_independent_rule();
+  const std::uint64_t targeted = find_targeted(frames, common != nullptr);
+  std::size_t i = common && batches(*common) ? count_plain(frames, targeted) : 0;
   std::size_t drops = 0, begin = 0;
-  Rule* waits = nullptr;  // the run's
-  const auto end_run = [&](std::size_t end) {
-    if (waits)
-      drops += admit_run(*waits, frames.subspan(begin, end - begin), now, dropped.subspan(drops));
-    waits = nullptr;
-    begin = end;
+  Rule* batch = i > 0 ? common : nullptr;  // the rule of the frames from `begin` on
+  Amount queued;
+  const auto end_batch = [&](std::size_t end) {
+    if (batch)
+      drops += admit_batch(*batch, frames.subspan(begin, end - begin), now, dropped.subspan(drops));
+    batch = nullptr;
   };
-  const auto joins = [&](Rule* rule, std::size_t i) {
-    if (!rule || rule == waits) return rule != nullptr;
-    if (ledger_.wants(rule->batch_decision())) return false;
-    end_run(i);
-    waits = rule;
+  const auto joins_batch = [&](Rule* rule) {
+    if (!rule || rule == batch) return rule != nullptr;
+    if (!batches(*rule)) return false;
+    end_batch(i);
+    batch = rule;
+    begin = i;
     return true;
   };
-  for (std::size_t i = 0; i < frames.size(); ++i) {
+  for (; i < frames.size(); ++i) {
     const Handle handle = frames[i];
-    if (blind && !(concerned >> i & 1) && roce::is_plain_rocev2(Frames::bytes(handle)) &&
-        joins(blind, i))
-      continue;
-    const roce::Envelope envelope = Frames::open(handle);
-    const wire::Bth* bth = bth_of(envelope);
-    const auto claim = pipeline_.claim(envelope, bth);
-    if (bth && joins(pipeline_.batch_rule(claim), i)) continue;
-    end_run(i);
-    const Arrival arrival = arrival_of(envelope, received_++, now);
-    if (!carry_out(handle, arrival, pipeline_.decide(arrival, claim), nullptr))
-      dropped[drops++] = handle;
+    bool kept;
+    if (common && !(targeted >> i & 1) && roce::is_plain_rocev2(Frames::bytes(handle))) {
+      if (joins_batch(common)) continue;
+      end_batch(i);
+      kept = admit_unopened(*common, handle, now, queued);
+    } else {
+      const roce::Envelope envelope = Frames::open(handle);
+      const wire::Bth* bth = bth_of(envelope);
+      const auto match = pipeline_.match(envelope, bth);
+      if (bth && joins_batch(pipeline_.batch_rule(match))) continue;
+      end_batch(i);
+      const Arrival arrival = arrival_of(envelope, received_++, now);
+      kept = apply(handle, arrival, pipeline_.decide(arrival, match), nullptr);
+    }
+    if (!kept) dropped[drops++] = handle;
   }
-  end_run(frames.size());
+  end_batch(frames.size());
+  if (queued.frames > 0) {
+    add(direction_.received, queued);
+    add(counters_of(common->index()).received, queued);
+  }
   return drops;
 }
 
-/// No event is aimed at any of them.
+/// Frames of a rule that acts on batches, none of which an event targets.
 template <class Handle, FrameAccess<Handle> Frames>
-std::size_t Link<Handle, Frames>::admit_run(Rule& rule, std::span<const Handle> run, Instant now,
-                                            std::span<Handle> dropped) noexcept {
+std::size_t Link<Handle, Frames>::admit_batch(Rule& rule, std::span<const Handle> batch,
+                                              Instant now, std::span<Handle> dropped) noexcept {
   std::size_t drops = 0;
-  for (; !run.empty(); run = run.subspan(std::min(run.size(), Rule::kMostTogether))) {
-    const auto frames = run.first(std::min(run.size(), Rule::kMostTogether));
+  for (; !batch.empty(); batch = batch.subspan(std::min(batch.size(), Rule::kMostTogether))) {
+    const auto frames = batch.first(std::min(batch.size(), Rule::kMostTogether));
     if (queue_room() >= frames.size()) [[likely]] {
-      admit_together(rule, frames, now);
+      enter_batch(rule, frames, now);
       continue;
     }
     for (const Handle handle : frames) {
       const roce::Envelope envelope = Frames::open(handle);
       const Arrival arrival = arrival_of(envelope, received_++, now);
-      if (!carry_out(handle, arrival, rule.decide(arrival), nullptr)) dropped[drops++] = handle;
+      if (!apply(handle, arrival, rule.decide(arrival), nullptr)) dropped[drops++] = handle;
     }
   }
   return drops;
 }
 
-/// How many of these, which rise, are as the first.
-inline std::size_t alike(std::span<const Instant> releases) noexcept {
+/// How many of these rising releases equal the first.
+inline std::size_t count_equal(std::span<const Instant> releases) noexcept {
   if (releases.back() == releases.front()) return releases.size();
   return static_cast<std::size_t>(
       std::ranges::find_if(releases, [&](Instant at) { return at != releases.front(); }) -
@@ -90,8 +133,8 @@ inline std::size_t alike(std::span<const Instant> releases) noexcept {
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-void Link<Handle, Frames>::admit_together(Rule& rule, std::span<const Handle> frames,
-                                          Instant now) noexcept {
+void Link<Handle, Frames>::enter_batch(Rule& rule, std::span<const Handle> frames,
+                                       Instant now) noexcept {
   static constexpr roce::Envelope kUnopened{};
   const auto releases = std::span(releases_).first(frames.size());
   rule.releases(received_, now, releases);
@@ -104,11 +147,11 @@ void Link<Handle, Frames>::admit_together(Rule& rule, std::span<const Handle> fr
   received_ += frames.size();
   queue_.push(decision.line, std::span<const Entry>(entries_).first(frames.size()), now);
   add(direction_.received, all);
-  add(of(decision.rule).received, all);
+  add(counters_of(decision.rule).received, all);
 }
 
-/// `frames` frames of so many bytes from the `ahead`-th behind `like`'s on: the copy is changed, as
-/// what has just been written bit by bit can't be read as a whole for some time.
+/// Makes `transit` a train of `frames` frames and `bytes` bytes, `ahead` frames behind `like`. It
+/// changes a copy, because a processor reads a word slowly after it was written in parts.
 inline void assign(Transit& transit, const Transit& like, std::size_t ahead, std::size_t frames,
                    std::uint32_t bytes) noexcept {
   std::memcpy(&transit, &like, sizeof transit);
@@ -117,14 +160,15 @@ inline void assign(Transit& transit, const Transit& like, std::size_t ahead, std
   transit.bytes = bytes;
 }
 
-/// Frames whose releases_ rise, into entries_: those that leave alike are a train. Their bytes.
+/// Copies frames to entries_ (releases_ ascending), grouping equal release times into trains.
+/// Returns total bytes.
 template <class Handle, FrameAccess<Handle> Frames>
 std::uint64_t Link<Handle, Frames>::enter_in_trains(std::span<const Handle> frames,
                                                     const Transit& like) noexcept {
   const auto releases = std::span(releases_).first(frames.size());
   std::uint64_t all = 0;
   for (std::size_t i = 0; i < frames.size();) {
-    const std::size_t start = i, end = i + alike(releases.subspan(i));
+    const std::size_t start = i, end = i + count_equal(releases.subspan(i));
     const Instant due = releases[start];
     std::uint32_t bytes = 0;
     for (; i < end; ++i) {
@@ -138,7 +182,7 @@ std::uint64_t Link<Handle, Frames>::enter_in_trains(std::span<const Handle> fram
   return all;
 }
 
-/// The same of frames that leave in any order.
+/// Like enter_in_trains(), for releases_ in any order. Each frame is a train of one.
 template <class Handle, FrameAccess<Handle> Frames>
 std::uint64_t Link<Handle, Frames>::enter_singly(std::span<const Handle> frames,
                                                  const Transit& like) noexcept {

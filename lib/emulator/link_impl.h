@@ -106,7 +106,7 @@ std::optional<wire::PfcFields> Link<Handle, Frames>::asks_for(Instant now) noexc
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::create(Handle handle, std::uint32_t bytes, Instant now) noexcept {
   direction_.created.add(bytes);
-  of(kUntouched).created.add(bytes);
+  counters_of(kUntouched).created.add(bytes);
   if (egress_.room() == 0) {
     count_want(ResourceDrop::egress_full, kUntouched, bytes);
     return false;

@@ -124,7 +124,7 @@ std::size_t Link<Handle, Frames>::close_accounts(std::size_t first, std::size_t 
     logged |= transit.logged;
   }
   (kind.queued ? release_error_ : pass_latency_).add(std::span(late).first(trains));
-  add(of(kind.rule).sent, amount);
+  add(counters_of(kind.rule).sent, amount);
   add(direction_.sent, amount);
   if (logged) [[unlikely]]
     for (std::size_t i = first; i < first + trains; ++i)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// link.h's third part: counting, and what is told about what is inside.
+// link.h: counting, refusals, and reports of what is inside.
 #include "emulator/link.h"
 
 namespace lw::emulator {
@@ -17,7 +17,7 @@ inline bool is_cut(const roce::Envelope& e) noexcept {
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::receive(const Decision& decision, const Arrival& arrival) noexcept {
   direction_.received.add(arrival.bytes);
-  of(decision.rule).received.add(arrival.bytes);
+  counters_of(decision.rule).received.add(arrival.bytes);
   if (arrival.bth) return;
   if (arrival.envelope.fragment) {
     fragments_.add();
@@ -31,7 +31,7 @@ void Link<Handle, Frames>::count_want(ResourceDrop want, RuleIndex rule,
                                       std::uint32_t bytes) noexcept {
   const auto index = static_cast<std::size_t>(want);
   direction_.dropped_for_resource[index].add(bytes);
-  of(rule).dropped_for_resource[index].add(bytes);
+  counters_of(rule).dropped_for_resource[index].add(bytes);
 }
 
 /// Always false: the frame finds no place.
@@ -54,32 +54,33 @@ std::uint64_t Link<Handle, Frames>::egress_number(std::size_t i) const noexcept 
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::refuse_unseen(ResourceDrop want, Disposition fate,
                                          const roce::Envelope& envelope, Instant now,
-                                         LedgerRecord* told) noexcept {
+                                         LedgerRecord* record) noexcept {
   const Arrival arrival = arrival_of(envelope, received_++, now);
   const Decision decision;
   receive(decision, arrival);
-  if (told) *told = ledger_.open(arrival, decision);
-  if (told) told->fate = fate;
+  if (record) *record = ledger_.open(arrival, decision);
+  if (record) record->fate = fate;
   return refuse(want, fate, arrival, decision, 0);
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::turn_away(const roce::Envelope& envelope, Instant now,
-                                     LedgerRecord* told) noexcept {
-  refuse_unseen(ResourceDrop::link_down, Disposition::link_down, envelope, now, told);
+                                     LedgerRecord* record) noexcept {
+  refuse_unseen(ResourceDrop::link_down, Disposition::link_down, envelope, now, record);
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::consume(const roce::Envelope& envelope, Instant now,
-                                   LedgerRecord* told) noexcept {
+                                   LedgerRecord* record) noexcept {
   const Arrival arrival = arrival_of(envelope, received_++, now);
   const Decision decision;
   receive(decision, arrival);
   direction_.consumed.add(arrival.bytes);
-  of(kUntouched).consumed.add(arrival.bytes);
-  LedgerRecord record = ledger_.open(arrival, decision);
-  ledger_.log(record, Disposition::consumed);
-  if (told) (*told = record).fate = Disposition::consumed;
+  counters_of(kUntouched).consumed.add(arrival.bytes);
+  LedgerRecord consumed = ledger_.open(arrival, decision);
+  ledger_.log(consumed, Disposition::consumed);
+  consumed.fate = Disposition::consumed;
+  if (record) *record = consumed;
   return false;
 }
 

@@ -31,38 +31,38 @@ class Pipeline {
   // more lines for others, looking for the next release would cost more than the wheel does.
   static constexpr std::size_t kMostLines = wire::kPriorities, kUsualLines = 4;
 
-  /// Whose a frame is: the place of its rule among rules(), and what events ask for.
+  /// Match result: rule index (in rules()) and targeted-event actions.
   struct MatchResult {
     RuleIndex place = kUntouched;
     EventActions aimed = {};
   };
   /// Frames come in order. `bth` is bth_of(envelope).
-  [[nodiscard]] MatchResult claim(const roce::Envelope& envelope, const wire::Bth* bth) noexcept {
-    MatchResult claim{classifier_.classify(envelope, bth)};
+  [[nodiscard]] MatchResult match(const roce::Envelope& envelope, const wire::Bth* bth) noexcept {
+    MatchResult found{classifier_.classify(envelope, bth)};
     if (bth && events_.listening() && events_.concerns(bth->dest_qp.get())) [[unlikely]]
-      claim.aimed = events_.on_packet(envelope, *bth);
-    return claim;
+      found.aimed = events_.on_packet(envelope, *bth);
+    return found;
   }
   /// What becomes of a frame; numbers rise by one a frame, and time never runs backwards.
-  [[nodiscard]] Decision decide(const Arrival& arrival, const MatchResult& claim) noexcept {
-    if (claim.aimed == EventActions{}) [[likely]]
-      return claim.place == kUntouched ? Decision{} : rules_[claim.place].decide(arrival);
-    Rule& rule = claim.place == kUntouched ? untouched_ : rules_[claim.place];
-    const Decision decision = rule.decide(arrival, claim.aimed);
+  [[nodiscard]] Decision decide(const Arrival& arrival, const MatchResult& found) noexcept {
+    if (found.aimed == EventActions{}) [[likely]]
+      return found.place == kUntouched ? Decision{} : rules_[found.place].decide(arrival);
+    Rule& rule = found.place == kUntouched ? untouched_ : rules_[found.place];
+    const Decision decision = rule.decide(arrival, found.aimed);
     count_hit(decision);
     return decision;
   }
   [[nodiscard]] Decision decide(const Arrival& arrival) noexcept {
-    return decide(arrival, claim(arrival.envelope, arrival.bth));
+    return decide(arrival, match(arrival.envelope, arrival.bth));
   }
-  /// The rule of frames that it just lets wait; null where more is to be done with them.
-  [[nodiscard]] Rule* batch_rule(const MatchResult& claim) noexcept {
-    if (claim.place == kUntouched || claim.aimed != EventActions{}) return nullptr;
-    Rule& rule = rules_[claim.place];
+  /// The rule of the frame, if it acts on batches and no event targets the frame; else null.
+  [[nodiscard]] Rule* batch_rule(const MatchResult& found) noexcept {
+    if (found.place == kUntouched || found.aimed != EventActions{}) return nullptr;
+    Rule& rule = rules_[found.place];
     return rule.acts_on_batch() ? &rule : nullptr;
   }
-  /// The rule that decides about each and every RoCEv2 packet just now, events apart, by its
-  /// number, length and time alone; null where there is none.
+  /// The rule that matches all RoCEv2 packets, if its decisions need no headers (see
+  /// Rule::header_independent()); else null. Targeted events are left aside.
   [[nodiscard]] Rule* header_independent_rule() noexcept {
     const RuleIndex place = classifier_.for_all_rocev2();
     if (place == kUntouched || !rules_[place].header_independent()) return nullptr;
