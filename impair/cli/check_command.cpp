@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/quantity.h"
-#include "emulator/budget.h"
+#include "emulator/path.h"
 #include "impair/cli/command.h"
 #include "impair/datapath/sizing.h"
 #include "impair/report/rule_report.h"

@@ -82,7 +82,7 @@ Result<emulator::LinkConfig> link_for(const config::ImpairProfile& profile,
   const std::uint64_t needed =
       source.directions().size() *
       emulator::ReleaseQueue<FrameStore::Handle, StoreAccess>::bytes_needed(
-          emulator::Pipeline::kMostLines, link.capacity);
+          emulator::Pipeline::kMostFifos, link.capacity);
   if (available == 0 || needed <= available) return link;
   return not_enough_memory(profile, available);
 }

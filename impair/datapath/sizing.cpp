@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
-#include "emulator/budget.h"
+#include "emulator/path.h"
 #include "impair/datapath/mbuf_access.h"
 #include "nic/pool.h"
 
@@ -37,7 +37,7 @@ Sizing size_for(const config::ImpairProfile& profile) {
   sizing.buffer_bytes =
       nic::Pool::bytes_needed({.buffers = sizing.buffers, .frame_size = capacity.largest_frame});
   sizing.queue_bytes = 2 * emulator::ReleaseQueue<rte_mbuf*, MbufAccess>::bytes_needed(
-                               emulator::Pipeline::kMostLines, sizing.frames_per_direction);
+                               emulator::Pipeline::kMostFifos, sizing.frames_per_direction);
   return sizing;
 }
 

@@ -78,8 +78,8 @@ inline constexpr RuleIndex kUntouched = 0xffff;
 
 /// Where a frame waits for its release: one of the release queue's lines, on each of which due
 /// times never fall, or the wheel, where they come as they like.
-using LineIndex = std::uint16_t;
-inline constexpr LineIndex kWheel = 0xffff;
+using FifoIndex = std::uint16_t;
+inline constexpr FifoIndex kWheel = 0xffff;
 
 /// What an event does to the packet that it is aimed at.
 enum class EventAction : std::uint8_t { drop, mark, corrupt, delay, duplicate };
@@ -91,7 +91,7 @@ struct Decision {
   Action action = Action::pass;
   Stage stage = Stage::none;  // the last one that acted
   RuleIndex rule = kUntouched;
-  LineIndex line = 0;       // for Action::queue and hold
+  FifoIndex line = 0;       // for Action::queue and hold
   StageSet acted = {};      // what made it more than its rule's nominal delay: the ledger has it
   std::uint8_t copies = 0;  // frames to make of it, once it is corrupted
   bool corrupt = false, mark = false;     // to be done to its bytes

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <optional>
 
+#include "emulator/transit.h"
 #include "wire/view.h"
 
 namespace lw::emulator {
@@ -33,6 +34,33 @@ struct NoFrameAccess {
   void free(Handle /*handle*/) noexcept {}
   static void fetch(Handle /*handle*/) noexcept {}
   static void fetch_all(Handle /*handle*/) noexcept {}
+};
+
+/// Frames that have room for their own Transit: `Frames::transit(handle)` is it.
+template <class Frames, class Handle>
+concept CarriesTransit = requires(Handle handle) {
+  { Frames::transit(handle) } -> std::same_as<Transit&>;
+};
+
+/// A frame that waits for its release, with what is known of it.
+template <class Handle, class Frames>
+struct QueueEntry {
+  Instant due;
+  Handle handle{};
+  Transit kept{};
+
+  [[nodiscard]] Transit& transit() noexcept { return kept; }
+  [[nodiscard]] const Transit& transit() const noexcept { return kept; }
+};
+
+/// Where the frame itself carries that, its entry is small: less memory goes through the caches
+/// while it waits.
+template <class Handle, CarriesTransit<Handle> Frames>
+struct QueueEntry<Handle, Frames> {
+  Instant due;
+  Handle handle{};
+
+  [[nodiscard]] Transit& transit() const noexcept { return Frames::transit(handle); }
 };
 
 }  // namespace lw::emulator

@@ -9,7 +9,6 @@
 #include "emulator/frame_access.h"
 #include "emulator/ledger.h"
 #include "emulator/pipeline.h"
-#include "emulator/queue/held.h"
 #include "emulator/queue/release_queue.h"
 #include "emulator/stats/accounting.h"
 

@@ -38,7 +38,7 @@ Link<Handle, Frames>::Link(Pipeline pipeline, const LinkConfig& config, LedgerSi
                            Frames frames)
     : pipeline_(std::move(pipeline)),
       frames_(std::move(frames)),
-      queue_(Pipeline::kMostLines, pipeline_.lines(), config.capacity),
+      queue_(Pipeline::kMostFifos, pipeline_.lines(), config.capacity),
       egress_(config.egress_capacity),
       leaving_(config.egress_capacity),
       ledger_(sink, config.log_all, pipeline_.direction(),

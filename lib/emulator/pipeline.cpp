@@ -38,7 +38,7 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
       events_(direction, events),
       names_(known.begin(), known.end()),
       places_(known.size(), kNowhere) {
-  const std::vector<RuleLines> lines = all_lines();
+  const std::vector<RuleFifos> lines = all_lines();
   for (std::size_t i = 0; i < configs().size(); ++i) {
     const RuleConfig& rule = configs()[i];
     const RuleIndex index = index_of(rule.name);
@@ -89,8 +89,8 @@ void Pipeline::inherit(Pipeline& old) noexcept {
 }
 
 /// Those that pauses put off come first: nothing but a line of its own can be put off.
-std::vector<RuleLines> Pipeline::all_lines() {
-  std::vector<RuleLines> lines(configs().size());
+std::vector<RuleFifos> Pipeline::all_lines() {
+  std::vector<RuleFifos> lines(configs().size());
   for (const bool listening : {true, false})
     for (std::size_t i = 0; i < configs().size(); ++i)
       if (configs()[i].delays() && configs()[i].hears_pauses() == listening)
@@ -98,14 +98,14 @@ std::vector<RuleLines> Pipeline::all_lines() {
   return lines;
 }
 
-RuleLines Pipeline::lines_for(const RuleConfig& rule) {
-  RuleLines lines;
+RuleFifos Pipeline::lines_for(const RuleConfig& rule) {
+  RuleFifos lines;
   const bool any_order = rule.varies() && !rule.keep_order;
   if (any_order) {
     uses_wheel_ = true;
     return {kWheel, kWheel};
   }
-  lines.usual = rule.hears_pauses() ? own_line(kMostLines)
+  lines.usual = rule.hears_pauses() ? own_line(kMostFifos)
                 : rule.varies()     ? own_line()
                                     : shared_line(rule.delay.value_or(Duration{}));
   // Held back by a constant time, frames keep their order among themselves.
@@ -114,21 +114,21 @@ RuleLines Pipeline::lines_for(const RuleConfig& rule) {
 }
 
 /// Rules of the same delay share a line: their frames leave in the order in which they came.
-LineIndex Pipeline::shared_line(Duration delay) {
+FifoIndex Pipeline::shared_line(Duration delay) {
   const auto found = std::ranges::find(lines_, delay);
-  if (found != lines_.end()) return static_cast<LineIndex>(found - lines_.begin());
-  const LineIndex line = own_line();
+  if (found != lines_.end()) return static_cast<FifoIndex>(found - lines_.begin());
+  const FifoIndex line = own_line();
   if (line != kWheel) lines_[line] = delay;
   return line;
 }
 
-LineIndex Pipeline::own_line(std::size_t most) {
+FifoIndex Pipeline::own_line(std::size_t most) {
   if (lines_.size() >= most) {
     uses_wheel_ = true;
     return kWheel;
   }
   lines_.emplace_back();
-  return static_cast<LineIndex>(lines_.size() - 1);
+  return static_cast<FifoIndex>(lines_.size() - 1);
 }
 
 }  // namespace lw::emulator

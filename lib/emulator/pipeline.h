@@ -29,7 +29,7 @@ class Pipeline {
 
   // Rules whose queues listen to pauses have a line each, as many as there are priorities. With
   // more lines for others, looking for the next release would cost more than the wheel does.
-  static constexpr std::size_t kMostLines = wire::kPriorities, kUsualLines = 4;
+  static constexpr std::size_t kMostFifos = wire::kPriorities, kUsualFifos = 4;
 
   /// Match result: rule index (in rules()) and targeted-event actions.
   struct MatchResult {
@@ -94,7 +94,7 @@ class Pipeline {
   /// further then.
   [[nodiscard]] bool takes_pauses() const noexcept { return takes_pauses_; }
   /// Rules, by their place among rules(), whose queues ask for pauses, and that listen to them: for
-  /// kMostLines of them there are lines.
+  /// kMostFifos of them there are lines.
   [[nodiscard]] const std::vector<std::size_t>& asking() const noexcept { return asking_; }
   [[nodiscard]] const std::vector<std::size_t>& listening() const noexcept { return listening_; }
   [[nodiscard]] std::vector<Rule>& rules() noexcept { return rules_; }
@@ -114,10 +114,10 @@ class Pipeline {
     }
   }
   RuleIndex index_of(const std::string& name);
-  std::vector<RuleLines> all_lines();
-  RuleLines lines_for(const RuleConfig& rule);
-  LineIndex shared_line(Duration delay);
-  LineIndex own_line(std::size_t most = kUsualLines);
+  std::vector<RuleFifos> all_lines();
+  RuleFifos lines_for(const RuleConfig& rule);
+  FifoIndex shared_line(Duration delay);
+  FifoIndex own_line(std::size_t most = kUsualFifos);
 
   Direction direction_;
   std::shared_ptr<const std::vector<RuleConfig>> configs_;

@@ -54,7 +54,7 @@ class Rule {
   /// A pause frame came in for the rule's queue. Returns how the releases of what waits on line()
   /// move; nothing where the rule ignores the frame.
   [[nodiscard]] std::optional<QueueShift> pause(const wire::PfcFields& asked, Instant now) noexcept;
-  [[nodiscard]] LineIndex line() const noexcept { return stage<Delay>()->line(); }
+  [[nodiscard]] FifoIndex line() const noexcept { return stage<Delay>()->line(); }
   /// The quanta of silence that the rule's queue asks for now; 0 ends an earlier request.
   [[nodiscard]] std::optional<std::uint16_t> asks_for(Instant now) noexcept {
     return stage<Queue>() ? stage<Queue>()->asks_for(now, stats_) : std::nullopt;

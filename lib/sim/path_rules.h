@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "emulator/pipeline.h"
-#include "emulator/queue/held.h"
+#include "emulator/queue/release_queue.h"
 #include "roce/envelope.h"
 #include "transport/packet.h"
 #include "wire/aeth.h"

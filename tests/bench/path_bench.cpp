@@ -65,7 +65,7 @@ void delayed(benchmark::State& state) { run(state, test::roce_frame(), 0); }
 void delayed_and_lossy(benchmark::State& state) { run(state, test::roce_frame(), 0.001); }
 
 /// The release queue alone, at 10 million frames/s: as many in flight as the delay makes.
-void run_queue(benchmark::State& state, LineIndex line, Duration spread) {
+void run_queue(benchmark::State& state, FifoIndex line, Duration spread) {
   constexpr Duration kBetween{100};
   const Duration delay = kBetween * state.range(0);
   ReleaseQueue<int> queue(1, 1, static_cast<std::size_t>(state.range(0)) * 2 + 1024);

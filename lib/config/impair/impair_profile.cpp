@@ -139,9 +139,9 @@ void check_pauses(const std::vector<Table>& tables, const std::vector<RuleConfig
       return rule.applies(way) && rule.hears_pauses();
     };
     const auto count = std::ranges::count_if(rules, listens);
-    if (count > static_cast<std::ptrdiff_t>(emulator::Pipeline::kMostLines))
+    if (count > static_cast<std::ptrdiff_t>(emulator::Pipeline::kMostFifos))
       tables.front().refuse(fmt::format("expected at most {} rules that honour pauses {}, found {}",
-                                        emulator::Pipeline::kMostLines, name_of(way), count));
+                                        emulator::Pipeline::kMostFifos, name_of(way), count));
   }
 }
 

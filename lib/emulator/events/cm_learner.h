@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/channel.h"
+#include "emulator/direction.h"
 #include "emulator/events/qp_table.h"
 #include "wire/psn.h"
 
@@ -39,6 +41,25 @@ class CmLearner {
  private:
   std::array<std::optional<CmSighting>, 256> requests_;
   std::size_t next_ = 0;
+};
+
+/// Connection set-up that was heard in one direction, on its way to the other: a request passes
+/// one way and its reply the other. What is lost where the reader is behind is a PSN that is then
+/// learnt from the packets.
+using CmChannel = Channel<CmSighting>;
+
+/// What the two directions of a box tell each other.
+class CmExchange {
+ public:
+  [[nodiscard]] CmChannel& from(Direction direction) noexcept {
+    return direction == Direction::west_to_east ? from_west_ : from_east_;
+  }
+  [[nodiscard]] CmChannel& to(Direction direction) noexcept {
+    return direction == Direction::west_to_east ? from_east_ : from_west_;
+  }
+
+ private:
+  CmChannel from_west_, from_east_;
 };
 
 }  // namespace lw::emulator

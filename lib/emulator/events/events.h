@@ -8,12 +8,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "emulator/events/cm_exchange.h"
 #include "emulator/events/cm_learner.h"
 #include "emulator/events/event.h"
 #include "emulator/events/event_targets.h"
 #include "emulator/events/qp_table.h"
-#include "emulator/match/qp_filter.h"
 #include "roce/plain_rocev2.h"
 #include "wire/mad.h"
 

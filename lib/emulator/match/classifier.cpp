@@ -4,28 +4,152 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-
-#include "emulator/match/match_wishes.h"
+#include <optional>
 
 namespace lw::emulator {
 namespace {
 
+constexpr std::size_t kFanOut = 256;
+
+/// The value after this one, of `bytes` bytes; nothing after the last.
+std::optional<FieldValue> next(FieldValue value, std::size_t bytes) noexcept {
+  for (std::size_t i = bytes; i-- > 0;)
+    if (++value[i] != 0) return value;
+  return std::nullopt;
+}
+
+bool holds(const FieldRequirement& requirement, const FieldValue& value) noexcept {
+  const auto inside = [&](const FieldRange& r) { return r.first <= value && value <= r.last; };
+  return requirement.any || std::ranges::any_of(requirement.ranges, inside);
+}
+
+}  // namespace
+
+std::uint32_t RuleSets::add(const std::vector<std::uint64_t>& set) {
+  for (std::size_t i = 0; i < size(); ++i)
+    if (std::equal(set.begin(), set.end(), (*this)[i])) return static_cast<std::uint32_t>(i);
+  bits_.insert(bits_.end(), set.begin(), set.end());
+  return static_cast<std::uint32_t>(size() - 1);
+}
+
+ClassTrie::ClassTrie(std::size_t bytes, std::span<const FieldRequirement> requirements)
+    : bytes_(bytes), sets_(std::max<std::size_t>(requirements.size(), 1)) {
+  std::vector<std::uint64_t> indifferent(sets_.words());
+  for (std::size_t rule = 0; rule < requirements.size(); ++rule)
+    if (requirements[rule].any) indifferent[rule / 64] |= std::uint64_t{1} << rule % 64;
+  without_ = sets_.add(indifferent);
+  root_ = build(stretches(requirements), {}, 0);
+}
+
+/// Cut wherever a rule's range begins or has ended.
+std::vector<ClassTrie::Stretch> ClassTrie::stretches(
+    std::span<const FieldRequirement> requirements) {
+  std::vector<FieldValue> cuts = {FieldValue{}};
+  for (const FieldRequirement& requirement : requirements)
+    for (const FieldRange& range : requirement.ranges) {
+      cuts.push_back(range.first);
+      if (const auto after = next(range.last, bytes_)) cuts.push_back(*after);
+    }
+  std::ranges::sort(cuts);
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  std::vector<Stretch> result;
+  for (const FieldValue& cut : cuts) result.push_back({cut, set_at(cut, requirements)});
+  return result;
+}
+
+std::uint32_t ClassTrie::set_at(const FieldValue& value,
+                                std::span<const FieldRequirement> requirements) {
+  std::vector<std::uint64_t> set(sets_.words());
+  for (std::size_t rule = 0; rule < requirements.size(); ++rule)
+    if (holds(requirements[rule], value)) set[rule / 64] |= std::uint64_t{1} << rule % 64;
+  return sets_.add(set);
+}
+
+/// The cell for all values that begin with the first `depth` bytes of `prefix`: `stretches` are
+/// those that have a part in it, the first of them perhaps from before it.
+std::uint32_t ClassTrie::build(std::span<const Stretch> stretches, FieldValue prefix,
+                               std::size_t depth) {
+  if (stretches.size() == 1) return stretches.front().set | kLeaf;
+  const auto node = static_cast<std::uint32_t>(cells_.size());
+  cells_.resize(cells_.size() + kFanOut);
+  auto begin = stretches.begin();
+  for (std::size_t byte = 0; byte < kFanOut; ++byte) {
+    prefix[depth] = static_cast<std::uint8_t>(byte);
+    const auto after = next(prefix, depth + 1);
+    const auto before_it = [&](const Stretch& s) { return !after || s.first < *after; };
+    const auto end = std::partition_point(begin, stretches.end(), before_it);
+    const std::uint32_t cell = build({begin, end}, prefix, depth + 1);
+    cells_[node + byte] = cell;
+    // The last stretch goes on into the next byte, unless another begins right there.
+    begin = end != stretches.end() && end->first == *after ? end : end - 1;
+  }
+  return node;
+}
+
+namespace {
+
+FieldRange range_of(const AddressPrefix& prefix) noexcept {
+  FieldRange range;
+  std::visit(
+      [&](const auto& address) {
+        for (std::size_t i = 0; i < address.bytes.size(); ++i) {
+          const std::size_t fixed = prefix.length > 8 * i ? prefix.length - 8 * i : 0;
+          const auto free = static_cast<std::uint8_t>(fixed >= 8 ? 0 : 0xff >> fixed);
+          const auto byte = std::to_integer<std::uint8_t>(address.bytes[i]);
+          range.first[i] = static_cast<std::uint8_t>(byte & ~free);
+          range.last[i] = static_cast<std::uint8_t>(byte | free);
+        }
+      },
+      prefix.address);
+  return range;
+}
+
+}  // namespace
+
+FieldRequirement requirement_of(const std::vector<NumberRange>& ranges, std::size_t bytes) {
+  FieldRequirement requirement{.any = ranges.empty(), .ranges = {}};
+  const auto add = [&](std::uint32_t first, std::uint32_t last) {
+    requirement.ranges.push_back({field_value(first, bytes), field_value(last, bytes)});
+  };
+  for (const NumberRange& range : ranges) {
+    if (range.first <= range.last) {
+      add(range.first, range.last);
+      continue;
+    }
+    add(range.first, 0xffffffffu >> (32 - 8 * bytes));
+    add(0, range.last);
+  }
+  return requirement;
+}
+
+FieldRequirement requirement_of(const std::vector<AddressPrefix>& prefixes, std::size_t bytes) {
+  FieldRequirement requirement{.any = prefixes.empty(), .ranges = {}};
+  for (const AddressPrefix& prefix : prefixes) {
+    const bool v4 = std::holds_alternative<wire::Ipv4Address>(prefix.address);
+    if (v4 == (bytes == 4)) requirement.ranges.push_back(range_of(prefix));
+  }
+  return requirement;
+}
+
+namespace {
+
 template <class Wish>
-std::optional<ClassTrie> trie(std::size_t bytes, std::span<const MatchConfig> rules, Wish wish) {
-  std::vector<FieldWish> wishes;
-  for (const MatchConfig& rule : rules) wishes.push_back(wish(rule));
-  if (std::ranges::all_of(wishes, &FieldWish::any)) return std::nullopt;
-  return ClassTrie(bytes, wishes);
+std::optional<ClassTrie> trie(std::size_t bytes, std::span<const MatchConfig> rules,
+                              Wish requirement) {
+  std::vector<FieldRequirement> requirements;
+  for (const MatchConfig& rule : rules) requirements.push_back(requirement(rule));
+  if (std::ranges::all_of(requirements, &FieldRequirement::any)) return std::nullopt;
+  return ClassTrie(bytes, requirements);
 }
 
 std::optional<AddressTries> address_tries(
     std::span<const MatchConfig> rules, const std::vector<AddressPrefix> MatchConfig::* prefixes) {
-  std::vector<FieldWish> v4, v6;
+  std::vector<FieldRequirement> v4, v6;
   for (const MatchConfig& rule : rules) {
-    v4.push_back(wish_of(rule.*prefixes, sizeof(wire::Ipv4Address)));
-    v6.push_back(wish_of(rule.*prefixes, sizeof(wire::Ipv6Address)));
+    v4.push_back(requirement_of(rule.*prefixes, sizeof(wire::Ipv4Address)));
+    v6.push_back(requirement_of(rule.*prefixes, sizeof(wire::Ipv6Address)));
   }
-  if (std::ranges::all_of(v4, &FieldWish::any)) return std::nullopt;
+  if (std::ranges::all_of(v4, &FieldRequirement::any)) return std::nullopt;
   return AddressTries{{sizeof(wire::Ipv4Address), v4}, {sizeof(wire::Ipv6Address), v6}};
 }
 
@@ -38,12 +162,12 @@ Classifier::Classifier(std::span<const MatchConfig> rules)
       words_((rules.size() + 63) / 64),
       with_bth_(words_),
       without_bth_(words_),
-      opcode_(trie(1, rules, [](const MatchConfig& r) { return wish_of(r.opcodes); })),
-      kind_(trie(1, rules, [](const MatchConfig& r) { return wish_of(r.kinds); })),
-      dest_qp_(trie(3, rules, [](const MatchConfig& r) { return wish_of(r.dest_qp, 3); })),
-      psn_(trie(3, rules, [](const MatchConfig& r) { return wish_of(r.psn, 3); })),
-      vlan_(trie(2, rules, [](const MatchConfig& r) { return wish_of(r.vlan, 2); })),
-      dscp_(trie(1, rules, [](const MatchConfig& r) { return wish_of(r.dscp, 1); })),
+      opcode_(trie(1, rules, [](const MatchConfig& r) { return requirement_of(r.opcodes); })),
+      kind_(trie(1, rules, [](const MatchConfig& r) { return requirement_of(r.kinds); })),
+      dest_qp_(trie(3, rules, [](const MatchConfig& r) { return requirement_of(r.dest_qp, 3); })),
+      psn_(trie(3, rules, [](const MatchConfig& r) { return requirement_of(r.psn, 3); })),
+      vlan_(trie(2, rules, [](const MatchConfig& r) { return requirement_of(r.vlan, 2); })),
+      dscp_(trie(1, rules, [](const MatchConfig& r) { return requirement_of(r.dscp, 1); })),
       source_(address_tries(rules, &MatchConfig::source)),
       destination_(address_tries(rules, &MatchConfig::destination)) {
   assert(rules.size() < kUntouched);

@@ -8,11 +8,51 @@
 #include <span>
 #include <vector>
 
-#include "emulator/queue/queue_entry.h"
+#include "emulator/frame_access.h"
 #include "emulator/queue/ring.h"
 #include "emulator/queue/wheel.h"
+#include "emulator/transit.h"
 
 namespace lw::emulator {
+
+/// The frames of one rule that are held back until `overtaking` later ones have gone on. They
+/// leave in the order in which they came. One thread; nothing is allocated after construction.
+template <class Entry>
+class Held {
+ public:
+  Held(std::size_t overtaking, Duration at_most)
+      : overtaking_(overtaking), at_most_(at_most), waiting_(overtaking + 1) {}
+
+  /// Holds frames back in the same way.
+  [[nodiscard]] bool same_as(const Held& other) const noexcept {
+    return overtaking_ == other.overtaking_ && at_most_ == other.at_most_;
+  }
+  [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return waiting_.size(); }
+  [[nodiscard]] const Entry& operator[](std::size_t i) const noexcept { return waiting_[i].entry; }
+
+  /// Only for a frame that gone_on() was just called for.
+  void hold(const Entry& entry) noexcept { waiting_.push({entry, passed_ + overtaking_}); }
+  /// A frame of the rule goes on (or is about to be held).
+  void gone_on() noexcept { ++passed_; }
+  /// Enough have overtaken the first. Only when not empty(), as are the next three.
+  [[nodiscard]] bool overtaken() const noexcept { return waiting_.front().until <= passed_; }
+  /// When the first leaves whoever has overtaken it.
+  [[nodiscard]] Instant deadline() const noexcept { return waiting_.front().entry.due + at_most_; }
+  [[nodiscard]] const Entry& front() const noexcept { return waiting_.front().entry; }
+  void pop() noexcept { waiting_.pop(); }
+
+ private:
+  struct Waiting {
+    Entry entry;
+    std::uint64_t until = 0;  // passed_ when it may go
+  };
+
+  std::size_t overtaking_;
+  Duration at_most_;
+  Ring<Waiting> waiting_;
+  std::uint64_t passed_ = 0;
+};
 
 /// Frames whose releases come in no order, and hints to the processor of which it will need soon.
 template <class Entry, class Frames>
@@ -90,13 +130,13 @@ class ReleaseQueue {
 
   /// Whether frames that are due at `due`, and rise, wait on the line. (Seen not to after a change
   /// of configuration, for as long as older frames are on it.)
-  [[nodiscard]] bool keeps(LineIndex line, Instant due) const noexcept {
+  [[nodiscard]] bool keeps(FifoIndex line, Instant due) const noexcept {
     return line != kWheel && (lines_[line].empty() || due >= lines_[line].back().due);
   }
 
   /// Takes a frame in. Only with less than `capacity` frames inside. On one line due times rise
   /// from one to the next: a frame that would break that waits on the wheel. `now` never falls.
-  void push(LineIndex line, const Entry& entry, Instant now) noexcept {
+  void push(FifoIndex line, const Entry& entry, Instant now) noexcept {
     if (!keeps(line, entry.due)) line = kWheel;
     ++size_;
     if (entry.due < next_) {
@@ -112,7 +152,7 @@ class ReleaseQueue {
 
   /// The same for many, of which there is at least one, and room for all. On a line their due times
   /// rise.
-  void push(LineIndex line, std::span<const Entry> entries, Instant now) noexcept {
+  void push(FifoIndex line, std::span<const Entry> entries, Instant now) noexcept {
     if (line != kWheel && !keeps(line, entries.front().due)) [[unlikely]] {
       for (const Entry& entry : entries) push(line, entry, now);
       return;
@@ -172,7 +212,7 @@ class ReleaseQueue {
 
   /// What waits on a line and is due after `after` is put off, or forward where `by` is negative,
   /// but not to before what is due until then. O(frames that are).
-  void shift(LineIndex line, Instant after, Duration by) noexcept {
+  void shift(FifoIndex line, Instant after, Duration by) noexcept {
     Ring<Entry>& frames = lines_[line];
     for (std::size_t i = frames.size(); i-- > 0 && frames[i].due > after;) frames[i].due += by;
     if (size_ > 0) find_next();
@@ -226,7 +266,7 @@ class ReleaseQueue {
     line.pop(count);
     return count;
   }
-  [[nodiscard]] Instant first_besides(LineIndex except) const noexcept {
+  [[nodiscard]] Instant first_besides(FifoIndex except) const noexcept {
     Instant first = except == kWheel || wheel_.empty() ? kNever : wheel_.next();
     for (std::size_t line = 0; line < used_; ++line)
       if (line != except && !lines_[line].empty())
@@ -238,7 +278,7 @@ class ReleaseQueue {
     for (std::size_t line = 0; line < used_; ++line) {
       if (lines_[line].empty() || lines_[line].front().due >= next_) continue;
       next_ = lines_[line].front().due;
-      next_line_ = static_cast<LineIndex>(line);
+      next_line_ = static_cast<FifoIndex>(line);
     }
     // Of two that are due at once the one that had to leave its line came before those behind.
     if (wheel_.empty() || wheel_.next() > next_) return;
@@ -252,7 +292,7 @@ class ReleaseQueue {
   std::vector<Ring<Entry>> lines_;
   WheelLine<Entry, Frames> wheel_;
   Instant next_ = kNever;
-  LineIndex next_line_ = 0;
+  FifoIndex next_line_ = 0;
 };
 
 }  // namespace lw::emulator

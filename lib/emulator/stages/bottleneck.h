@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "core/time.h"
-#include "emulator/queue/line.h"
 #include "emulator/queue/ring.h"
 #include "emulator/stages/stage.h"
 #include "emulator/stages/trace.h"

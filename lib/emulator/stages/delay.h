@@ -11,9 +11,7 @@
 #include "emulator/stages/jitter.h"
 #include "emulator/stages/stage.h"
 #include "emulator/stages/trace.h"
-#include "emulator/stats/draw_stats.h"
-#include "emulator/stats/fit.h"
-#include "emulator/stats/wander_stats.h"
+#include "emulator/stats/jitter_stats.h"
 
 namespace lw::emulator {
 
@@ -35,7 +33,7 @@ class Delay {
   };
   struct Stats {
     DrawStats jitter;
-    WanderStats wander;
+    CorrelatedStats correlated;
     std::array<std::uint64_t, FitBins::kBins> fit{};  // every 16th draw, or the samples, by bin
     std::uint64_t moved_for_order = 0;  // releases that were put off to keep the order,
     std::uint64_t moved_ns = 0;         // by so much in all
@@ -85,7 +83,7 @@ class Delay {
 
   /// A pause moves what waits in the queue: adjusts `shift` to releases.
   void shift(QueueShift& shift) noexcept;
-  [[nodiscard]] LineIndex line() const noexcept { return line_; }
+  [[nodiscard]] FifoIndex line() const noexcept { return line_; }
   void inherit(Delay& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
 
   static void read(const StageKeys& rule, Settings& settings);
@@ -102,8 +100,8 @@ class Delay {
     if (jitter_) {
       const double drawn = (*jitter_)(p.number, p.copy, p.at);
       stats.jitter.add(drawn);
-      if (jitter_->wanders()) {
-        if (p.at >= stats.wander.due()) sample(p.at, drawn, stats);
+      if (jitter_->is_correlated()) {
+        if (p.at >= stats.correlated.due()) sample(p.at, drawn, stats);
       } else if (p.number % 16 == 0) {
         ++stats.fit[(*fit_)(drawn)];
       }
@@ -137,7 +135,7 @@ class Delay {
   void put_in_order(std::span<Instant> releases, Stats& stats) noexcept;
 
   bool delays_, keep_order_;
-  LineIndex line_;
+  FifoIndex line_;
   std::optional<Duration> delay_;
   // No frame that keeps its order leaves before this: when the last one does.
   Instant last_release_{Duration::min()};

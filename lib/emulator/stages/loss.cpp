@@ -8,7 +8,7 @@
 
 #include "emulator/rule_config.h"
 #include "emulator/stages/keys.h"
-#include "emulator/stats/audit_stages.h"
+#include "emulator/stats/loss_audit.h"
 
 namespace lw::emulator {
 namespace {

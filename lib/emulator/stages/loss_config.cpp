@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "emulator/queue/line.h"
+#include "emulator/stages/stage.h"
 
 namespace lw::emulator {
 namespace {

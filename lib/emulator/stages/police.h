@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "emulator/queue/line.h"
 #include "emulator/stages/stage.h"
 
 namespace lw::emulator {

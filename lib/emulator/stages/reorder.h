@@ -73,7 +73,7 @@ class Reorder {
   ReorderConfig config_;
   Threshold fraction_;
   Chance chance_;
-  LineIndex line_;
+  FifoIndex line_;
   std::uint32_t overtaking_ = 0;  // so many frames go on before another may be held
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,8 +13,18 @@
 #include "emulator/decision.h"
 #include "emulator/direction.h"
 
-// What a stage is made of. stages/all.h lists the stages and says how to add one.
 namespace lw::emulator {
+
+inline constexpr std::uint32_t kFcsBytes = 4;
+/// Ethernet's smallest frame without FCS; a shorter one is padded to it on the line.
+inline constexpr std::uint32_t kSmallestOnLine = 60;
+/// What a line carries beside a frame's bytes: preamble and start delimiter 8, gap 12, FCS 4.
+inline constexpr std::uint32_t kLineOverhead = 24;
+
+/// The bytes of line that a frame of `bytes` (without FCS) takes.
+constexpr std::uint32_t on_the_line(std::uint32_t bytes, std::uint32_t overhead) noexcept {
+  return std::max(bytes, kSmallestOnLine) + overhead;
+}
 
 class Bottleneck;
 class StageKeys;
@@ -26,15 +37,15 @@ struct TraceRow;
 
 /// The release queue's FIFOs for a rule's frames: for frames that keep their order, and for frames
 /// that are held back by a time.
-struct RuleLines {
-  LineIndex usual = 0, late = 0;
+struct RuleFifos {
+  FifoIndex usual = 0, late = 0;
 };
 
 /// What a stage is constructed from, beside its rule's configuration.
 struct StageSetup {
   std::uint64_t seed = 0;
   Direction direction = Direction::west_to_east;
-  RuleLines lines = {};
+  RuleFifos lines = {};
 
   /// The random draws of one stage of one rule in one direction. They depend only on the seed and
   /// the ingress frame number, so a change to one rule leaves the draws of all others as they were.

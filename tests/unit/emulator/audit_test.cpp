@@ -8,7 +8,7 @@
 
 #include "emulator/stages/sampler.h"
 #include "emulator/stats/audit.h"
-#include "emulator/stats/fit.h"
+#include "emulator/stats/jitter_stats.h"
 #include "support/stage_runs.h"
 
 namespace lw::emulator {

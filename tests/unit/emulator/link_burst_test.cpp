@@ -122,8 +122,8 @@ void expect_the_same(const Outcome& apart, const Outcome& together) {
   // What its audit goes by.
   EXPECT_EQ(apart.stats.acted, together.stats.acted);
   EXPECT_EQ(apart.stats.fit, together.stats.fit);
-  EXPECT_EQ(apart.stats.wander.delays.count, together.stats.wander.delays.count);
-  EXPECT_EQ(apart.stats.wander.pairs(), together.stats.wander.pairs());
+  EXPECT_EQ(apart.stats.correlated.delays.count, together.stats.correlated.delays.count);
+  EXPECT_EQ(apart.stats.correlated.pairs(), together.stats.correlated.pairs());
   EXPECT_EQ(apart.stats.corruptible, together.stats.corruptible);
   EXPECT_EQ(apart.stats.moved_for_order, together.stats.moved_for_order);
   EXPECT_EQ(apart.stats.moved_ns, together.stats.moved_ns);

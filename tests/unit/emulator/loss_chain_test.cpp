@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "emulator/stats/loss_chain.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "emulator/stats/audit.h"
+#include "emulator/stats/loss_audit.h"
 #include "support/stage_runs.h"
 
 namespace lw::emulator {

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "emulator/budget.h"
-
 namespace lw::emulator {
 namespace {
 

@@ -146,7 +146,8 @@ TEST(Pause, AQueueAsksAndGoesOnAskingUntilItHasEmptied) {
   std::vector<std::pair<std::int64_t, std::uint16_t>> asked;
   while (link.next_ask() != ReleaseQueue<int>::kNever) {
     const Instant now = link.next_ask();
-    if (const auto wish = link.asks_for(now)) asked.emplace_back(to_ns(now), *wish->quanta[3]);
+    if (const auto requirement = link.asks_for(now))
+      asked.emplace_back(to_ns(now), *requirement->quanta[3]);
   }
   // One frame was being sent, nine wait until 5,000,192 ns, and it ends with the sixth that left.
   const std::vector<std::pair<std::int64_t, std::uint16_t>> expected = {

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "emulator/stages/loss_config.h"
+#include "emulator/stats/audit.h"
 
 namespace lw::emulator {
 
@@ -40,5 +42,15 @@ struct LikelyRange {
 /// them, whatever the chain's state before the first (which counts as arrived). Chernoff's bound
 /// by the sum's exact moments, so that it holds for few frames and rare bursts, too.
 LikelyRange likely_losses(const LossChain& chain, std::uint64_t frames, double of_burst) noexcept;
+
+// A mean of fewer draws isn't normal yet where the distribution is skewed.
+inline constexpr std::uint64_t kFewestDraws = 1000;
+
+/// By the rule's own model.
+void audit_loss(const LossConfig& config, const RuleStats& stats, std::vector<Check>& checks);
+/// By the trace's rows.
+void audit_traced_loss(const TraceConfig& trace, const RuleStats& stats,
+                       std::vector<Check>& checks);
+void audit_jitter(const JitterConfig& jitter, const RuleStats& stats, std::vector<Check>& checks);
 
 }  // namespace lw::emulator
