@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "config/flow/flow_means.h"
+#include "config/flow/profile.h"
 #include "core/quantity.h"
 #include "gen/app/run_companion.h"
 #include "gen/arp/neighbor_table.h"

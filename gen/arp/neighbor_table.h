@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/flow/flow_profile.h"
+#include "config/flow/profile.h"
 #include "gen/arp/arp_responder.h"
 #include "gen/stats/limits.h"
 #include "gen/tx/tx_burst.h"

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "config/toml/rate.h"
+#include "config/flow/traffic.h"
 #include "core/quantity.h"
 #include "gen/stats/limits.h"
 #include "roce/rewrite.h"

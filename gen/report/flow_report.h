@@ -8,7 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "config/flow/flow_profile.h"
+#include "config/flow/profile.h"
 #include "gen/receive/measurement.h"
 
 namespace lw::gen {

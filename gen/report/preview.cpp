@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "config/flow/flow_means.h"
+#include "config/flow/profile.h"
 #include "gen/traffic/tx_scheduler.h"
 #include "report/json_line.h"
 #include "roce/describe.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/flow/flow_profile.h"
+#include "config/flow/profile.h"
 
 namespace lw::gen {
 

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "config/flow/flow_profile.h"
+#include "config/flow/profile.h"
 #include "core/time.h"
 #include "gen/tx/send_audit.h"
 

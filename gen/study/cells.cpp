@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "config/experiment/experiment_sections.h"
+#include "config/experiment/profile.h"
 #include "core/nearest.h"
 
 namespace lw::gen::experiment {
@@ -69,7 +69,7 @@ std::vector<std::string> errors_in(const std::string& file, const ExperimentScen
 /// A scenario's parameters with the command line's changes.
 ExperimentParameters changed(const ExperimentScenario& scenario, const Changes& changes) {
   ExperimentParameters parameters = scenario.parameters;
-  if (changes.full) parameters = config::over(std::move(parameters), scenario.full);
+  if (changes.full) parameters = config::merge_parameters(std::move(parameters), scenario.full);
   for (const auto& [name, value] : changes.set) {
     const auto same = std::ranges::find(parameters, name, &ExperimentParameter::name);
     if (same != parameters.end()) {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/experiment/experiment_profile.h"
+#include "config/experiment/profile.h"
 #include "gen/study/run_kind.h"
 
 namespace lw::gen::experiment {

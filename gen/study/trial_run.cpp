@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <rte_mbuf.h>
 
-#include "config/flow/flow_means.h"
+#include "config/flow/profile.h"
 #include "gen/app/port_run.h"
 #include "gen/tx/tx_burst.h"
 #include "nic/clock.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "config/flow/flow_profile.h"
+#include "config/flow/profile.h"
 #include "gen/arp/neighbor_table.h"
 #include "gen/stats/limits.h"
 #include "gen/study/rate_search.h"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "config/impair/path_profile.h"
+#include "config/impair/path.h"
 #include "core/quantity.h"
 #include "sim/perf.h"
 

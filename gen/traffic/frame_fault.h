@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/flow/flow_fault.h"
+#include "config/flow/fault.h"
 #include "roce/compose.h"
 
 namespace lw::gen {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "config/flow/flow_fault.h"
+#include "config/flow/fault.h"
 #include "gen/traffic/frame_encoder.h"
 #include "gen/traffic/header_layout.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "config/flow/flow_profile.h"
+#include "config/flow/profile.h"
 #include "core/chance.h"
 #include "core/time.h"
 #include "wire/ethernet.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "config/flow/flow_profile.h"
+#include "config/flow/profile.h"
 #include "gen/traffic/frame_template.h"
 
 namespace lw::gen {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "config/flow/flow_means.h"
+#include "config/flow/profile.h"
 
 namespace lw::gen {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "config/impair/impair_profile.h"
+#include "config/impair/profile.h"
 #include "core/error.h"
 #include "impair/report/report.h"
 

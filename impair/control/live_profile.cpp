@@ -55,7 +55,7 @@ Result<LiveProfile::Version> LiveProfile::with(std::span<const config::Edit> edi
 Result<LiveProfile::Version> LiveProfile::stepped(const config::ScenarioStep& step) const {
   Version next = now_;
   add_edits(next.edits, step.edits);
-  auto profile = config::parse_settled_profile(next.text, next.name, next.edits);
+  auto profile = config::parse_static_profile(next.text, next.name, next.edits);
   return settle(std::move(next), std::move(profile));
 }
 

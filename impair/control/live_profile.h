@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/impair/impair_profile.h"
+#include "config/impair/profile.h"
 #include "core/error.h"
 
 namespace lw::impair {

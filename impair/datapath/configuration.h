@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "config/impair/impair_profile.h"
+#include "config/impair/profile.h"
 #include "impair/datapath/way.h"
 #include "impair/record/ledger_file.h"
 

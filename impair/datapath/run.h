@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "config/impair/impair_profile.h"
+#include "config/impair/profile.h"
 #include "core/error.h"
 #include "impair/control/live_profile.h"
 #include "impair/datapath/idle.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "config/impair/impair_profile.h"
+#include "config/impair/profile.h"
 #include "core/error.h"
 #include "emulator/link.h"
 

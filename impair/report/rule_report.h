@@ -5,7 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "config/impair/impair_profile.h"
+#include "config/impair/profile.h"
 
 namespace lw::impair {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "config/impair/impair_profile.h"
-#include "config/impair/path_profile.h"
+#include "config/impair/path.h"
+#include "config/impair/profile.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "config/impair/impair_profile.h"
+#include "config/impair/profile.h"
 #include "core/quantity.h"
 #include "gen/perf/options/qp_options.h"
 

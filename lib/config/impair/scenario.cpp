@@ -2,6 +2,7 @@
 #include "config/impair/scenario.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,7 +14,7 @@ constexpr Duration kShortestStep = std::chrono::milliseconds(1);
 constexpr Duration kUsualStep = std::chrono::milliseconds(100);
 constexpr std::uint32_t kMostOfARamp = 1000, kMostFlaps = 1000;
 
-Parsed<Value> as_it_is(const Value& value) { return value; }
+Parsed<Value> read_any(const Value& value) { return value; }
 
 Parsed<Duration> read_some_time(std::string_view text) {
   const auto time = parse_duration(text);
@@ -22,7 +23,7 @@ Parsed<Duration> read_some_time(std::string_view text) {
   return time;
 }
 
-/// Name and time; one of them must be there.
+/// Reads name and time; at least one is required.
 Act read_act(const Table& table, std::string kind, std::size_t index) {
   Act act{.kind = kind,
           .name = fmt::format("{}{}", kind, index),
@@ -31,11 +32,12 @@ Act read_act(const Table& table, std::string kind, std::size_t index) {
   const auto name = table.get("name", read_text);
   if (name) act.name = *name;
   if (!name && !table.has("time"))
-    table.refuse("expected a time, or a name by which a command calls it; found neither");
+    table.refuse("expected a time, or a name for a command, found neither");
   return act;
 }
 
-/// Keys with dots reach into tables; a table in braces takes the whole place of what is there.
+/// Adds an edit per key. Dotted keys change single keys of a table; a table in braces replaces the
+/// whole table.
 void add_edits(const std::string& prefix, const Value& set, const Edit& target,
                std::vector<Edit>& edits) {
   for (const Entry& entry : std::get<Entries>(set.data)) {
@@ -58,7 +60,7 @@ bool names_one(const Table& root, const std::string& kind, const std::string& na
       tables, [&](const Table& table) { return table.get("name", read_text) == name; });
 }
 
-/// Whose keys an [[at]] changes.
+/// Returns the rule or event that an [[at]] changes; otherwise the root.
 Edit read_target(const Table& table, const Table& root) {
   Edit target{.table = {}, .name = {}, .key = {}, .value = {}, .parsed = {}, .of_scenario = true};
   if (table.has("rule") && table.has("event"))
@@ -74,16 +76,17 @@ Edit read_target(const Table& table, const Table& root) {
   return target;
 }
 
-/// What stands above all rules and may change in a run.
+/// Refuses keys that can't change in a run.
 void check_keys(const Table& table, const std::vector<Edit>& edits) {
   for (const Edit& edit : edits) {
     const bool of_path = edit.key == "path" || edit.key == "outage" || edit.key == "path_order";
     if (edit.table.empty() && !of_path)
-      table.refuse("set", fmt::format("expected path, path_order or outage, or a rule = \"NAME\" "
-                                      "beside it; found {}",
-                                      edit.key));
+      table.refuse("set",
+                   fmt::format("expected path, path_order or outage, or a key of rule = \"NAME\", "
+                               "found {}",
+                               edit.key));
     if (!edit.table.empty() && edit.key == "name")
-      table.refuse("set", "expected a name to stay: draws follow it");
+      table.refuse("set", "expected other keys than name: random draws depend on it");
   }
 }
 
@@ -93,7 +96,7 @@ void read_ramp(const Table& table, Act& act) {
   const auto steps = table.get("steps", integer<std::uint32_t>(2, kMostOfARamp));
   if (every && steps) table.refuse("steps", "expected either steps or every, found both");
   if (!over && (every || steps))
-    table.refuse(every ? "every" : "steps", "expected with over = \"5s\" only, found without");
+    table.refuse(every ? "every" : "steps", "expected only with over = \"5s\", found without");
   if (!over) return;
   act.over = *over;
   const auto wanted = std::max<Duration::rep>(1, *over / every.value_or(kUsualStep));
@@ -112,9 +115,10 @@ Act read_at(const Table& table, std::size_t index, const Table& root) {
   ScenarioStep step{.at = {}, .act = act.name, .place = act.place};
   const auto is_table = [](const Value& value) -> Parsed<Value> {
     if (std::holds_alternative<Entries>(value.data)) return value;
-    return std::unexpected("expected keys and values, {loss = \"1%\"}, found " + describe(value));
+    return std::unexpected("expected keys and values such as {loss = \"1%\"}, found " +
+                           describe(value));
   };
-  if (const auto set = table.require("set", is_table, "keys and values, {loss = \"1%\"}"))
+  if (const auto set = table.require("set", is_table, "keys and values such as {loss = \"1%\"}"))
     add_edits("", *set, target, step.edits);
   check_keys(table, step.edits);
   read_ramp(table, act);
@@ -132,12 +136,12 @@ Edit root_edit(std::string key, Value value) {
           .of_scenario = true};
 }
 
-/// The path is out, and then another one.
+/// An outage of the path, followed by a change of path.
 Act read_protection(const Table& table, std::size_t index) {
   Act act = read_act(table, "protection", index);
   const Position at = act.place;
-  const auto outage = table.require("outage", parse_duration, "how long it takes, \"50ms\"");
-  const auto path = table.require("path", as_it_is, "the path that takes over, \"other.toml\"");
+  const auto outage = table.require("outage", parse_duration, "a duration such as \"50ms\"");
+  const auto path = table.require("path", read_any, "the new path such as \"other.toml\"");
   static constexpr Choice<bool> kOrders[] = {{"kept", false}, {"free", true}};
   const bool free = table.get_or("order", choice(kOrders), false);
   table.finish();
@@ -154,20 +158,20 @@ Act read_protection(const Table& table, std::size_t index) {
   return act;
 }
 
-/// A link goes down and comes back, once or several times.
+/// A link goes down and up again, once or several times.
 Act read_flap(const Table& table, std::size_t index) {
   static constexpr Choice<LinkChange> kPorts[] = {
       {"west", {.west = true}}, {"east", {.east = true}}, {"both", {.west = true, .east = true}}};
   Act act = read_act(table, "flap", index);
   LinkChange links =
       table.require("port", choice(kPorts), "west, east or both").value_or(LinkChange{});
-  const auto down = table.require("down", read_some_time, "how long, \"200ms\"");
+  const auto down = table.require("down", read_some_time, "a duration such as \"200ms\"");
   const auto times = table.get_or("times", integer<std::uint32_t>(1, kMostFlaps), 1U);
   const auto every = table.get("every", read_some_time);
   if (times > 1 && !every)
-    table.refuse("times", "expected every = \"5s\" beside it, from one to the next; found none");
+    table.refuse("times", "expected every = \"5s\" too, the interval between flaps; found none");
   if (every && down && *every <= *down)
-    table.refuse("every", "expected more than down: the link comes back in between");
+    table.refuse("every", "expected more than down, as the link comes up in between");
   table.finish();
   for (std::uint32_t i = 0; down && i < times; ++i) {
     const Duration begin = every.value_or(Duration{}) * std::int64_t{i};
@@ -183,8 +187,8 @@ Act read_flap(const Table& table, std::size_t index) {
   return act;
 }
 
-/// Where a rule doesn't name a stage at all, a ramp begins with nothing.
-std::optional<Value> nothing_of(const Edit& target) {
+/// First value of a ramp for a stage that the rule doesn't have: 0.
+std::optional<Value> zero_of(const Edit& target) {
   if (target.table != "rule" || std::holds_alternative<Entries>(target.parsed->data))
     return std::nullopt;
   if (target.key == "delay") return Value{target.parsed->at, std::string("0ns")};
@@ -194,12 +198,12 @@ std::optional<Value> nothing_of(const Edit& target) {
 }
 
 void add_ramp(std::vector<ScenarioStep>& steps, const Edit& target, std::optional<Value> from,
-              Document& mistakes) {
+              Document& document) {
   const auto refuse = [&](std::string_view why) {
-    mistakes.refuse(target.parsed->at, fmt::format("{}: {}", target.key, why));
+    document.refuse(target.parsed->at, fmt::format("{}: {}", target.key, why));
   };
-  if (!from) from = nothing_of(target);
-  if (!from) return refuse("expected a value to go from, found none: set one before");
+  if (!from) from = zero_of(target);
+  if (!from) return refuse("expected a first value of the ramp in the profile, found none");
   for (std::size_t i = 1; i <= steps.size(); ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(steps.size());
     const auto value = between(*from, *target.parsed, share);
@@ -207,6 +211,23 @@ void add_ramp(std::vector<ScenarioStep>& steps, const Edit& target, std::optiona
     steps[i - 1].edits.push_back(target);
     steps[i - 1].edits.back().parsed = i == steps.size() ? *target.parsed : *value;
   }
+}
+
+std::optional<double> plain_number(const Value& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value.data))
+    return static_cast<double>(*whole);
+  if (const auto* number = std::get_if<double>(&value.data)) return *number;
+  return std::nullopt;
+}
+
+double part_way(double from, double to, double share) noexcept {
+  return from + (to - from) * share;
+}
+
+Value number_value(Position at, double number) {
+  if (std::floor(number) == number && std::abs(number) < 1e15)
+    return {at, static_cast<std::int64_t>(number)};
+  return {at, number};
 }
 
 }  // namespace
@@ -219,8 +240,8 @@ std::vector<Act> read_acts(const Table& root) {
     for (const Table& table : root.tables(kind)) {
       acts.push_back(reader(table, index++));
       if (!names.insert(acts.back().name).second)
-        table.refuse("name", fmt::format("expected a name of its own, found \"{}\" again",
-                                         acts.back().name));
+        table.refuse("name",
+                     fmt::format("expected a unique name, found \"{}\" again", acts.back().name));
     }
   };
   read("at", [&](const Table& table, std::size_t i) { return read_at(table, i, root); });
@@ -230,17 +251,37 @@ std::vector<Act> read_acts(const Table& root) {
 }
 
 std::vector<ScenarioStep> steps_of(const Act& act, Duration start, const Present& present,
-                                   Document& mistakes) {
+                                   Document& document) {
   std::vector<ScenarioStep> steps = act.steps;
   if (act.ramp > 0) {
     const std::vector<Edit> targets = act.steps.front().edits;
     steps.assign(act.ramp, ScenarioStep{.at = {}, .act = act.name, .place = act.place});
     for (std::uint32_t i = 0; i < act.ramp; ++i)
       steps[i].at = act.over * std::int64_t{i + 1} / std::int64_t{act.ramp};
-    for (const Edit& target : targets) add_ramp(steps, target, present(target), mistakes);
+    for (const Edit& target : targets) add_ramp(steps, target, present(target), document);
   }
   for (ScenarioStep& step : steps) step.at += start;
   return steps;
+}
+
+Parsed<Value> between(const Value& from, const Value& to, double share) {
+  const auto a = plain_number(from), b = plain_number(to);
+  if (a && b) return number_value(to.at, part_way(*a, *b, share));
+  const std::string first = text_of(from), last = text_of(to);
+  const auto at = [&](const auto& x, const auto& y) {
+    return part_way(static_cast<double>(x), static_cast<double>(y), share);
+  };
+  const auto text = [&](std::string words) { return Value{to.at, std::move(words)}; };
+  if (const auto x = parse_probability(first), y = parse_probability(last); x && y)
+    return text(fmt::format("{:.17g}", at(*x, *y)));
+  if (const auto x = parse_duration(first), y = parse_duration(last); x && y)
+    return text(fmt::format("{}ns", std::llround(at(x->count(), y->count()))));
+  if (const auto x = parse_bytes(first), y = parse_bytes(last); x && y)
+    return text(fmt::format("{}B", std::llround(at(*x, *y))));
+  if (const auto x = parse_bit_rate(first), y = parse_bit_rate(last); x && y)
+    return text(fmt::format("{:.0f}b/s", at(*x, *y)));
+  return std::unexpected(fmt::format("expected two values of one kind for a ramp, found {} and {}",
+                                     describe(from), describe(to)));
 }
 
 }  // namespace lw::config

@@ -12,14 +12,14 @@
 
 namespace lw::config {
 
-/// Ports whose link goes down, or comes back.
+/// Ports whose link goes down or up.
 struct LinkChange {
   bool west = false, east = false;
   bool up = false;
   friend bool operator==(const LinkChange&, const LinkChange&) = default;
 };
 
-/// What happens at one instant: keys of the profile change, or links.
+/// Changes at one instant: of profile keys or links.
 struct ScenarioStep {
   Duration at{};  // since time 0, or since the command
   std::string act;
@@ -28,31 +28,32 @@ struct ScenarioStep {
   std::optional<LinkChange> links = {};
 };
 
-/// An [[at]], a [[protection]] or a [[flap]]: steps at a time of its own, or on command.
+/// An [[at]], a [[protection]] or a [[flap]] of a profile.
 struct Act {
   std::string kind, name;
   Position place;
-  std::optional<Duration> time;  // none: on command only
+  std::optional<Duration> time;  // nullopt: starts on command only
   std::vector<ScenarioStep> steps = {};
-  // Where `ramp` says in how many steps: keys go from what they are to their new values.
+  // A ramp of `ramp` equal steps over `over`, from the current to the new values; 0: no ramp.
   std::uint32_t ramp = 0;
   Duration over{};
 };
 
 inline constexpr std::size_t kMostSteps = 10'000;
 
-/// Reads every act; mistakes are noted in the table's document.
+/// Reads all acts. Errors are recorded in the table's document.
 std::vector<Act> read_acts(const Table& root);
 
-/// What an edit's key is by now; nothing where it isn't there.
+/// Returns the current value of the key that an edit changes; nullopt if it is absent.
 using Present = std::function<std::optional<Value>(const Edit&)>;
 
-/// An act's steps from `start` on. Mistakes (a ramp from nowhere) are noted in `mistakes`.
+/// Returns an act's steps from `start` on. Records errors (a ramp without a first value) in
+/// `document`.
 std::vector<ScenarioStep> steps_of(const Act& act, Duration start, const Present& present,
-                                   Document& mistakes);
+                                   Document& document);
 
-/// What lies `share` (0 to 1) of the way from one value to another, both of a kind that a profile
-/// writes: times, rates, sizes, shares, numbers. Error: what was found instead.
+/// Interpolates between two values of one kind (times, rates, sizes, shares, numbers); `share` is
+/// 0 to 1. Error: the kinds differ.
 Parsed<Value> between(const Value& from, const Value& to, double share);
 
 }  // namespace lw::config

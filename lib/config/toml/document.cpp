@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <utility>
@@ -38,7 +39,7 @@ Array convert_array(const toml::array& array) {
   return items;
 }
 
-/// Recursion is as deep as toml++ allows values to nest, which is bounded.
+/// Recursive. toml++ bounds the nesting depth.
 Value convert(const toml::node& node) {
   const Position at = position_of(node.source());
   switch (node.type()) {
@@ -70,7 +71,7 @@ Value value_of(const std::string& text, Position at) {
       return value;
     }
   } catch (const toml::parse_error&) {
-    // A word without quotes: 2ms, path.
+    // An unquoted string: 2ms, path.
   }
   return {at, text};
 }
@@ -81,7 +82,7 @@ auto* find_entry(SomeEntries& entries, std::string_view key) {
   return found == entries.end() ? nullptr : &*found;
 }
 
-/// The table that an edit is about; null where there is none. `Node`: Value, const or not.
+/// Returns the table that an edit changes, or null. `Node` is Value or const Value.
 template <class Node>
 Node* find_table(Node& root, const Edit& edit) {
   if (edit.table.empty()) return &root;
@@ -97,12 +98,13 @@ Node* find_table(Node& root, const Edit& edit) {
   return nullptr;
 }
 
-bool takes_away(const Value& value) {
+bool removes_key(const Value& value) {
   const auto* text = std::get_if<std::string>(&value.data);
   return text && text->empty();
 }
 
-/// Follows a key's dots, making tables on the way. Null: something on the way is no table.
+/// Follows the dots of `key` and creates missing tables; leaves the last part in `key`. Null if a
+/// part is not a table.
 Value* reach(Value* table, std::string_view& key) {
   for (auto dot = key.find('.'); dot != std::string_view::npos; dot = key.find('.')) {
     auto* entries = std::get_if<Entries>(&table->data);
@@ -126,23 +128,26 @@ Result<std::string> read_profile_text(const std::string& path) {
   if (!in) return fail(fmt::format("{}: can't read the profile: {}", path, std::strerror(errno)));
   std::string text;
   std::array<char, 65536> piece;
-  // Piece by piece and not by iterators: a directory opens well and fails at the first read, which
-  // the stream notes and an iterator would throw.
+  // A directory opens, but its first read fails: read() sets badbit, a stream iterator would throw.
   while (in.read(piece.data(), piece.size()), in.gcount() > 0) {
     text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
-    // A device such as /dev/zero has no end.
+    // Stop at the limit: a device such as /dev/zero never ends.
     if (text.size() > kLargestProfile) {
-      return fail(fmt::format("{}: a profile has at most {} MiB; is it a profile?", path,
+      return fail(fmt::format("{}: expected a profile of at most {} MiB, found a larger file", path,
                               kLargestProfile >> 20));
     }
   }
-  if (in.bad()) return fail(fmt::format("{}: can't read the profile: is it a file?", path));
+  if (in.bad()) return fail(fmt::format("{}: can't read the profile: not a regular file", path));
   return text;
 }
 
 Document Document::copy() const {
   return Document(std::make_unique<Content>(
       Content{Diagnostics(content_->diagnostics.name()), content_->root}));
+}
+
+std::string beside(const std::string& profile, const std::string& file) {
+  return (std::filesystem::path(profile).parent_path() / file).string();
 }
 
 Result<void> Document::apply(const Edit& edit) {
@@ -159,7 +164,7 @@ Result<void> Document::apply(const Edit& edit) {
   auto& entries = std::get<Entries>(inner->data);
   std::erase_if(entries, [&](const Entry& entry) { return entry.key == key; });
   const Position at = value.at;
-  if (!takes_away(value)) entries.push_back({std::string(key), at, std::move(value)});
+  if (!removes_key(value)) entries.push_back({std::string(key), at, std::move(value)});
   return {};
 }
 
@@ -169,7 +174,8 @@ Result<void> Document::append(const Edit& edit) {
   const Position at = edit.parsed->at;
   if (!list) list = &entries.emplace_back(Entry{edit.table, at, Value{at, Array{}}});
   auto* items = std::get_if<Array>(&list->value.data);
-  if (!items) return fail(fmt::format("{}: {} is no list of tables", name(), edit.table));
+  if (!items)
+    return fail(fmt::format("{}: expected [[{}]] tables, found another value", name(), edit.table));
   items->push_back(*edit.parsed);
   return {};
 }

@@ -6,58 +6,60 @@
 #include <string>
 #include <string_view>
 
-#include "config/toml/diagnostics.h"
 #include "config/toml/table.h"
 #include "config/toml/value.h"
 #include "core/error.h"
 
 namespace lw::config {
 
-/// A profile's text from a file; "-" is standard input. Errors: not there, not readable, too large.
+/// Reads a profile's text from a file; "-" is standard input. Errors: the file is missing,
+/// unreadable or too large.
 Result<std::string> read_profile_text(const std::string& path);
 
-/// A change to a profile that has been read: `key` of the `[[table]]` whose `name` is this gets
-/// `value`, written as in TOML; what isn't TOML is taken as a string, so that quotes may be left
-/// out. An empty value takes the key away. Dots lead into tables: `queue.rate`.
-/// Without a table it is a key of the profile itself; without a key another `[[table]]`, `parsed`.
+/// Path of a file that a profile names, relative to the profile's folder.
+std::string beside(const std::string& profile, const std::string& file);
+
+/// A change to a parsed profile: sets `key` of the `[[table]]` with this `name`.
+/// Dots in `key` name sub-tables: `queue.rate`. An empty `table` means the profile's root; an
+/// empty `key` appends `parsed` as another `[[table]]`.
 struct Edit {
+  /// `value` is TOML, or a string without quotes. An empty value removes the key.
   std::string table, name, key, value;
-  std::optional<Value> parsed = {};  // in place of `value`; its place is where mistakes are
-  bool of_scenario = false;          // by the profile itself, as time went by
+  std::optional<Value> parsed = {};  // replaces `value`; its position is used in errors
+  bool of_scenario = false;          // made by the profile's scenario, not by a command
 
   [[nodiscard]] bool same_target(const Edit& other) const {
     return table == other.table && name == other.name && key == other.key && !key.empty();
   }
 };
 
-/// A profile's text, parsed. Reading it goes in three steps: take root() apart with Table's get()
-/// and require(), call finish() on every table, and ask verdict(). What was read counts only when
-/// the verdict is good.
+/// A parsed profile. Usage: read root() with Table::get() and require(), call finish() on every
+/// table, then check verdict(). The values read are valid only if verdict() succeeds.
 class Document {
  public:
-  /// Reads a file; "-" is standard input. Errors: not there, not readable, not TOML.
+  /// Parses a file; "-" is standard input. Errors: missing, unreadable, not TOML.
   static Result<Document> load(const std::string& path);
 
-  /// The same for a text; `name` is what errors call it.
+  /// Parses a text; `name` is its name in error messages.
   static Result<Document> parse(std::string_view text, std::string name);
 
-  /// The same once more, with no mistakes noted yet: for what changes would make of it.
+  /// Returns a copy without recorded errors, to try edits on.
   [[nodiscard]] Document copy() const;
 
-  /// Before root() is asked for. Error (usage): there is no such table.
+  /// Applies an edit. Call it before root(). Error (usage): no such table.
   Result<void> apply(const Edit& edit);
-  /// What the edit would change; null where nothing is there yet.
+  /// Returns the value that the edit would replace, or null.
   [[nodiscard]] const Value* find(const Edit& edit) const;
 
-  /// Notes a mistake that only the whole shows.
+  /// Records an error.
   void refuse(Position at, std::string message) {
     content_->diagnostics.add(at, std::move(message));
   }
 
-  /// The table that holds everything. Lives as long as the document (which may be moved).
+  /// The root table. Valid as long as the document, which may be moved.
   [[nodiscard]] Table root() { return Table{content_->root, content_->diagnostics}; }
 
-  /// All that was wrong, or nothing.
+  /// All recorded errors, or success.
   [[nodiscard]] Result<void> verdict() const { return content_->diagnostics.verdict(); }
 
   [[nodiscard]] const std::string& name() const { return content_->diagnostics.name(); }
@@ -70,7 +72,7 @@ class Document {
   explicit Document(std::unique_ptr<Content> content) : content_(std::move(content)) {}
   Result<void> append(const Edit& edit);
 
-  std::unique_ptr<Content> content_;  // behind a pointer, because tables point into it
+  std::unique_ptr<Content> content_;  // stable address: tables point into it
 };
 
 }  // namespace lw::config

@@ -15,7 +15,7 @@ const Entries& entries_of(const Value& value) { return std::get<Entries>(value.d
 
 }  // namespace
 
-/// Which keys were asked for.
+/// The keys that were read.
 struct Table::Known {
   std::set<std::string, std::less<>> keys;
 };
@@ -23,32 +23,32 @@ struct Table::Known {
 Table::Table(const Value& value, Diagnostics& diagnostics)
     : value_(&value), diagnostics_(&diagnostics), known_(std::make_shared<Known>()) {}
 
-Table Table::over(const Table& defaults) const {
+Table Table::with_defaults(const Table& defaults) const {
   Table layered = *this;
   layered.defaults_ = std::make_shared<const Table>(defaults);
   return layered;
 }
 
-const Entry* Table::find_itself(std::string_view key) const {
+const Entry* Table::find_own(std::string_view key) const {
   known_->keys.emplace(key);
   const auto found = std::ranges::find(entries_of(*value_), key, &Entry::key);
   return found == entries_of(*value_).end() ? nullptr : &*found;
 }
 
 const Value* Table::find(std::string_view key) const {
-  // The defaults are asked in any case: so they learn that the key is a known one.
+  // Always look the key up in the defaults too: finish() must know that it was read.
   const Value* fallback = defaults_ ? defaults_->find(key) : nullptr;
-  const Entry* entry = find_itself(key);
+  const Entry* entry = find_own(key);
   return entry != nullptr ? &entry->value : fallback;
 }
 
-bool Table::has_itself(std::string_view key) const { return find_itself(key) != nullptr; }
+bool Table::has_own(std::string_view key) const { return find_own(key) != nullptr; }
 
 std::optional<Table> Table::table(std::string_view key) const {
   const Value* value = find(key);
   if (value == nullptr) return std::nullopt;
   if (std::holds_alternative<Entries>(value->data)) return Table{*value, *diagnostics_};
-  note(value->at, key, fmt::format("expected a table, found {}", describe(*value)));
+  add_error(value->at, key, fmt::format("expected a table, found {}", describe(*value)));
   return std::nullopt;
 }
 
@@ -57,8 +57,8 @@ std::vector<Table> Table::tables(std::string_view key) const {
   if (value == nullptr) return {};
   const auto* array = std::get_if<Array>(&value->data);
   if (array == nullptr) {
-    note(value->at, key,
-         fmt::format("expected tables headed [[{}]], found {}", key, describe(*value)));
+    add_error(value->at, key,
+              fmt::format("expected [[{}]] tables, found {}", key, describe(*value)));
     return {};
   }
   std::vector<Table> result;
@@ -66,7 +66,7 @@ std::vector<Table> Table::tables(std::string_view key) const {
     if (std::holds_alternative<Entries>(item.data)) {
       result.emplace_back(item, *diagnostics_);
     } else {
-      note(item.at, key, fmt::format("expected a table, found {}", describe(item)));
+      add_error(item.at, key, fmt::format("expected a table, found {}", describe(item)));
     }
   }
   return result;
@@ -78,17 +78,17 @@ std::vector<std::string_view> Table::keys() const {
   return names;
 }
 
-void Table::note(Position at, std::string_view key, std::string_view message) const {
+void Table::add_error(Position at, std::string_view key, std::string_view message) const {
   diagnostics_->add(at, fmt::format("{}: {}", key, message));
 }
 
-void Table::note_missing(std::string_view key, std::string_view what) const {
-  diagnostics_->add(value_->at, fmt::format("{}: expected {}, found no such key", key, what));
+void Table::add_missing(std::string_view key, std::string_view what) const {
+  diagnostics_->add(value_->at, fmt::format("{}: expected {}, found none", key, what));
 }
 
 void Table::refuse(std::string_view key, std::string_view message) const {
   const Value* value = find(key);
-  note(value == nullptr ? value_->at : value->at, key, message);
+  add_error(value == nullptr ? value_->at : value->at, key, message);
 }
 
 void Table::refuse(std::string_view message) const {
@@ -105,6 +105,18 @@ void Table::finish() const {
                       ? fmt::format("unknown key \"{}\"", entry.key)
                       : fmt::format("unknown key \"{}\": did you mean \"{}\"?", entry.key, near));
   }
+}
+
+Result<void> Diagnostics::verdict() const {
+  if (errors_.empty()) return {};
+  std::string text;
+  for (const auto& [at, message] : errors_) {
+    if (!text.empty()) text += '\n';
+    // A command's edits have no position in the file.
+    text += at.line == 0 ? fmt::format("{}: {}", name_, message)
+                         : fmt::format("{}:{}:{}: {}", name_, at.line, at.column, message);
+  }
+  return fail(std::move(text));
 }
 
 }  // namespace lw::config

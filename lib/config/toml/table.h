@@ -3,34 +3,57 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "config/toml/diagnostics.h"
-#include "config/toml/readers.h"
 #include "config/toml/value.h"
+#include "core/error.h"
 
 namespace lw::config {
 
-/// A table of a profile, taken apart key by key. Nothing here fails: what is wrong is noted in the
-/// document, with its place, and the caller goes on with a default so that all mistakes come out
-/// together. Every key that was asked for is a known one; finish() refuses the rest.
+/// Collects all errors of a profile, so that one run reports them together.
+class Diagnostics {
+ public:
+  /// `name`: the profile's name in messages.
+  explicit Diagnostics(std::string name) : name_(std::move(name)) {}
+
+  /// Adds an error. The same message at the same position counts once: an error in [defaults] is
+  /// reported once, not once per flow.
+  void add(Position at, std::string message) { errors_.emplace(at, std::move(message)); }
+
+  [[nodiscard]] bool empty() const { return errors_.empty(); }
+
+  /// Success without errors. Otherwise a usage error (exit code 2) with a line per error, in file
+  /// order: "profiles/x.toml:12:8: rate: expected ..., found ...".
+  [[nodiscard]] Result<void> verdict() const;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+  std::set<std::pair<Position, std::string>> errors_;
+};
+
+/// A table of a profile, read key by key. Functions record errors in the document and return a
+/// default, so that reading continues and all errors are reported together. finish() reports every
+/// key that was never read.
 ///
-/// Copies share their list of known keys. Lives as long as its document. Not thread safe.
+/// Copies share their list of read keys. A Table must not outlive its document. Not thread-safe.
 class Table {
  public:
-  /// `value` holds Entries.
+  /// `value` must hold Entries.
   Table(const Value& value, Diagnostics& diagnostics);
 
-  /// The same table, in which a key that is absent is looked up in `defaults`.
-  [[nodiscard]] Table over(const Table& defaults) const;
+  /// Returns this table with `defaults` for absent keys.
+  [[nodiscard]] Table with_defaults(const Table& defaults) const;
 
-  /// The key's value as `read` understands it; nothing when the key is absent, or wrong (noted).
-  /// `read` takes a `const Value&` (readers.h) or a string_view (core/quantity.h; it is then given
-  /// numbers as text too) and returns a Parsed<T>.
+  /// Reads a key with `read`. Returns nullopt when the key is absent or invalid (error recorded).
+  /// `read` takes a `const Value&` (value.h) or a string_view (core/quantity.h; numbers are passed
+  /// as text) and returns a Parsed<T>.
   template <class Read>
   [[nodiscard]] auto get(std::string_view key, Read&& read) const {
     using T = ReadResult<Read>;
@@ -38,45 +61,45 @@ class Table {
     if (value == nullptr) return std::optional<T>();
     Parsed<T> result = read_value(*value, read);
     if (result) return std::optional<T>(std::move(*result));
-    note(value->at, key, result.error());
+    add_error(value->at, key, result.error());
     return std::optional<T>();
   }
 
-  /// get(), with a value for a key that is absent (or wrong).
+  /// get(), or `fallback` when the key is absent or invalid.
   template <class Read>
   [[nodiscard]] auto get_or(std::string_view key, Read&& read, ReadResult<Read> fallback) const {
     return get(key, std::forward<Read>(read)).value_or(std::move(fallback));
   }
 
-  /// get(), where an absent key is a mistake; `what` is what should stand there, for the message.
+  /// get() for a required key. `what` describes the expected value in the error message.
   template <class Read>
   [[nodiscard]] auto require(std::string_view key, Read&& read, std::string_view what) const {
-    if (find(key) == nullptr) note_missing(key, what);
+    if (find(key) == nullptr) add_missing(key, what);
     return get(key, std::forward<Read>(read));
   }
 
   [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
 
-  /// The table itself has the key: not only its defaults.
-  [[nodiscard]] bool has_itself(std::string_view key) const;
+  /// Whether this table has the key, defaults not included.
+  [[nodiscard]] bool has_own(std::string_view key) const;
 
-  /// A sub-table; nothing when absent or something else (noted).
+  /// Returns a sub-table; nullopt when the key is absent or not a table (error recorded).
   [[nodiscard]] std::optional<Table> table(std::string_view key) const;
 
-  /// `[[key]]`, in the order of the file; empty when absent or something else (noted).
+  /// Returns all `[[key]]` tables in file order; none when the key is absent or of another type
+  /// (error recorded).
   [[nodiscard]] std::vector<Table> tables(std::string_view key) const;
 
-  /// The keys that stand in the table itself, whatever they are: for tables whose keys are names
-  /// that a person chose.
+  /// Keys of this table, for tables whose keys are names that the user chose.
   [[nodiscard]] std::vector<std::string_view> keys() const;
 
-  /// Notes a mistake that only the caller can see ("expected at most mtu, found 9000") at the
-  /// key's value, or at the table where the key is absent.
+  /// Records an error that depends on other keys ("expected at most mtu, found 9000"), at the
+  /// key's value, or at the table when the key is absent.
   void refuse(std::string_view key, std::string_view message) const;
-  /// The same about the table as a whole.
+  /// Records an error about the whole table.
   void refuse(std::string_view message) const;
 
-  /// Notes every key that nobody asked for, with the nearest known one. Call it last.
+  /// Records an error for each key that was never read, with the nearest known key. Call it last.
   void finish() const;
 
   [[nodiscard]] Position position() const { return value_->at; }
@@ -95,10 +118,10 @@ class Table {
     }
   }
 
-  [[nodiscard]] const Entry* find_itself(std::string_view key) const;
+  [[nodiscard]] const Entry* find_own(std::string_view key) const;
   [[nodiscard]] const Value* find(std::string_view key) const;
-  void note(Position at, std::string_view key, std::string_view message) const;
-  void note_missing(std::string_view key, std::string_view what) const;
+  void add_error(Position at, std::string_view key, std::string_view message) const;
+  void add_missing(std::string_view key, std::string_view what) const;
 
   const Value* value_;
   Diagnostics* diagnostics_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "config/experiment/experiment_profile.h"
-
 #include <cstdlib>
 #include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "config/experiment/profile.h"
 
 namespace lw::config {
 namespace {
@@ -78,14 +78,14 @@ TEST(ExperimentProfile, MistakesHavePlaces) {
   EXPECT_THAT(refusal("[[scenario]]\n[scenario.set]\nsize = []\n"), HasSubstr("x.toml:3:8: size:"));
   EXPECT_THAT(refusal("[[scenario]]\n[scenario.set]\nsize = {}\n"), HasSubstr("x.toml:3:8: size:"));
   EXPECT_THAT(refusal("[[scenario]]\nname = \"a\"\n[[scenario]]\nname = \"a\"\n"),
-              HasSubstr("x.toml:4:8: name: expected a name of its own"));
+              HasSubstr("x.toml:4:8: name: expected a unique name"));
   EXPECT_THAT(refusal("[[scenario]]\n[[plot]]\nname = \"a/b\"\nx = \"x\"\ny = \"y\"\n"),
               HasSubstr("x.toml:3:8: name:"));
   EXPECT_THAT(refusal("[[scenario]]\n[[plot]]\nname = \"p\"\nscenario = \"none\"\nx = \"x\"\n"
                       "y = \"y\"\n"),
               HasSubstr("x.toml:4:12: scenario: expected a [[scenario]]'s name"));
   EXPECT_THAT(refusal("[[scenario]]\n[scenario.compare]\ntable = \"t.csv\"\n"),
-              HasSubstr("expected the columns that name a row"));
+              HasSubstr("expected the key columns of a row"));
   EXPECT_THAT(refusal("[[scenario]]\n[[premise]]\nparameter = \"a\"\nvalue = \"b\"\n"
                       "basis = \"guessed\"\n"),
               HasSubstr("x.toml:5:9: basis:"));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "config/flow/flow_profile.h"
-
 #include <cstdlib>
 #include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "config/flow/profile.h"
 
 namespace lw::config {
 namespace {
@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Refusal{"name = \"x\"\n", "x.toml:1:1: expected at least one [[flow]], found none"},
         Refusal{"flow = []\n", "x.toml:1:1: expected at least one [[flow]], found none"},
-        Refusal{"[flow]\n", "x.toml:1:1: flow: expected tables headed [[flow]], found a table"},
+        Refusal{"[flow]\n", "x.toml:1:1: flow: expected [[flow]] tables, found a table"},
         Refusal{"[[flow]]\nrate = \"-1Gb/s\"\n",
                 "x.toml:2:8: rate: expected a rate above 0 such as \"10Gb/s\" or \"20 kframes/s\", "
                 "found \"-1Gb/s\""},
@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "x.toml:2:10: source: expected an IP address such as \"192.0.2.1\" or "
                 "\"2001:db8::1\", found \"198.18.0.300\""},
         Refusal{"[[flow]]\nsource = \"::1\"\ndestination = \"1.2.3.4\"\n",
-                "x.toml:3:15: destination: expected an IPv6 address as the source is, found "
+                "x.toml:3:15: destination: expected an IPv6 address like the source, found "
                 "1.2.3.4"},
         Refusal{"[[flow]]\ntransport = \"ud\"\noperation = \"write\"\n",
                 "x.toml:3:13: operation: UD has no WRITE"},
@@ -164,28 +164,28 @@ INSTANTIATE_TEST_SUITE_P(
                 "write_imm, read_request, read_response, ack, atomic_ack, cmp_swap, fetch_add, "
                 "resync, flush, atomic_write, cnp, found \"snd\": did you mean \"send\"?"},
         Refusal{"[[flow]]\nimmediate = 5\n",
-                "x.toml:2:13: immediate: expected no such key, as RC SEND ONLY has no place for "
-                "it"},
+                "x.toml:2:13: immediate: expected no such key, as RC SEND ONLY has no such "
+                "field"},
         Refusal{"[[flow]]\nva = 5\nmessage_size = 5000\n",
-                "x.toml:2:6: va: expected no such key, as RC SEND LAST has no place for it"},
+                "x.toml:2:6: va: expected no such key, as RC SEND LAST has no such field"},
         Refusal{"[[flow]]\nflow_label = 5\n",
-                "x.toml:2:14: flow_label: expected no such key, as RC SEND ONLY has no place for "
-                "it"},
+                "x.toml:2:14: flow_label: expected no such key, as RC SEND ONLY has no such "
+                "field"},
         Refusal{"[[flow]]\noperation = \"ack\"\nmessage_size = 5\n",
-                "x.toml:3:16: message_size: expected no such key, as RC ACK has no place for it"},
+                "x.toml:3:16: message_size: expected no such key, as RC ACK has no such field"},
         Refusal{"[[flow]]\nvlan = [1, 2, 3]\n",
-                "x.toml:2:8: vlan: expected one tag or two, found more"},
+                "x.toml:2:8: vlan: expected at most two tags, found more"},
         Refusal{"[[flow]]\nvlan = 1\nvlan_priority = [1, 2]\n",
-                "x.toml:3:17: vlan_priority: expected one for each of 1 VLAN tags, found 2"},
+                "x.toml:3:17: vlan_priority: expected one value per VLAN tag (1), found 2"},
         Refusal{"[[flow]]\noperation = \"write\"\nregion = 10\n",
-                "x.toml:3:10: region: expected room for one message of 1024 bytes, found 10"},
+                "x.toml:3:10: region: expected at least one message of 1024 bytes, found 10"},
         Refusal{"[[flow]]\nmessages = 0\n",
                 "x.toml:2:12: messages: expected a whole number from 1 to 0x10000000000, found 0"},
         Refusal{"[[flow]]\nrepeat = \"for ever\"\n",
                 "x.toml:2:10: repeat: expected a whole number above 0, or \"forever\", found "
                 "\"for ever\""},
         Refusal{"[[flow]]\nname = \"a\"\n[[flow]]\nname = \"a\"\n",
-                "x.toml:4:8: name: expected a name of its own, found \"a\" again"},
+                "x.toml:4:8: name: expected a unique name, found \"a\" again"},
         Refusal{"[defaults]\nttl = 256\n[[flow]]\n[[flow]]\n",
                 "x.toml:2:7: ttl: expected a whole number from 0 to 255, found 256"}));
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "config/flow/flow_means.h"
-#include "config/flow/flow_profile.h"
+#include "config/flow/profile.h"
 
 namespace lw::config {
 namespace {
@@ -79,13 +78,13 @@ TEST(FlowRange, EachQpHasLinuxsSourcePort) {
 
 TEST(FlowRange, WrongRangesAreRefused) {
   EXPECT_EQ(refusal("[[flow]]\ndst_qp = [1, 2]\n"),
-            "x.toml:2:10: dst_qp: expected at most one value for each of 1 QPs, found 2");
+            "x.toml:2:10: dst_qp: expected at most one value per QP (1), found 2");
   EXPECT_EQ(refusal("[[flow]]\ndst_qp = []\n"),
             "x.toml:2:10: dst_qp: expected at least one value, found none");
   EXPECT_EQ(refusal("[[flow]]\nqps = 2\nsource = [\"1.2.3.4\", \"::1\"]\n"),
             "x.toml:3:10: source: expected addresses of one family, found two");
   EXPECT_EQ(refusal("[[flow]]\nqps = 2\nva_step = 3\n"),
-            "x.toml:3:11: va_step: expected no such key, as RC SEND ONLY has no place for it");
+            "x.toml:3:11: va_step: expected no such key, as RC SEND ONLY has no such field");
 }
 
 TEST(Link, WhatDoesNotFitIsRefusedWithTheSum) {
@@ -97,11 +96,11 @@ rate = "6Gb/s"
 name = "b"
 rate = "50%"
 )"),
-            "x.toml:1:8: link: expected room for a 6.00 Gb/s + b 5.00 Gb/s = 11.00 Gb/s on the "
+            "x.toml:1:8: link: expected at least a 6.00 Gb/s + b 5.00 Gb/s = 11.00 Gb/s on the "
             "wire, found 10.00 Gb/s");
   EXPECT_EQ(refusal("[[flow]]\nrate = \"50%\"\n"),
-            "x.toml:2:8: rate: expected the link's rate at the profile's top, such as link = "
-            "\"100Gb/s\", found none");
+            "x.toml:2:8: rate: expected a link rate at the top of the profile, such as "
+            "link = \"100Gb/s\", found none");
   EXPECT_EQ(refusal("link = \"1Gb/s\"\n[[flow]]\narrival = \"back_to_back\"\n"), "");
   // It sends at 4 Gb/s while it is on.
   EXPECT_NE(refusal("link = \"3Gb/s\"\n[[flow]]\nrate = \"2Gb/s\"\narrival = \"on_off\"\n"), "");

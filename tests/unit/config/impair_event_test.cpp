@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "config/impair/impair_event.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/impair/event.h"
 #include "config/toml/document.h"
 
 namespace lw::config {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "config/impair/impair_match.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/impair/match.h"
 #include "config/toml/document.h"
 #include "wire/opcode.h"
 

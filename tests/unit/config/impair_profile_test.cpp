@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "config/impair/impair_profile.h"
-
 #include <cstdlib>
 #include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/impair/path_profile.h"
+#include "config/impair/path.h"
+#include "config/impair/profile.h"
 
 namespace lw::config {
 namespace {
@@ -223,7 +222,7 @@ TEST(ImpairProfile, HasALineForEachOfEightRulesThatHonourPauses) {
   EXPECT_TRUE(parse_impair_profile(text, "x.toml"));
   EXPECT_THAT(
       refusal(text + "[[rule]]\nqueue = { rate = \"1Gb/s\", buffer = \"1MB\", pfc = {} }\n"),
-      HasSubstr("expected at most 8 rules that honour pauses west-to-east, found 9"));
+      HasSubstr("expected at most 8 rules that honour pause frames west-to-east, found 9"));
 }
 
 }  // namespace

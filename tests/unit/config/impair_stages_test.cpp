@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/impair/impair_profile.h"
+#include "config/impair/profile.h"
 
 namespace lw::config {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "config/flow/message_sizes.h"
-
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
 #include <gtest/gtest.h>
+
+#include "config/flow/message.h"
 
 namespace lw::config {
 namespace {

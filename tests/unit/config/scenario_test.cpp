@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/impair/impair_profile.h"
+#include "config/impair/profile.h"
 
 namespace lw::config {
 namespace {
@@ -39,7 +39,7 @@ ImpairProfile after(const std::string& text, std::size_t count) {
   std::vector<Edit> edits;
   for (std::size_t i = 0; i < count; ++i)
     for (const Edit& edit : profile.scenario.at(i).edits) edits.push_back(edit);
-  auto settled = parse_settled_profile(kBase + text, "x.toml", edits);
+  auto settled = parse_static_profile(kBase + text, "x.toml", edits);
   EXPECT_TRUE(settled) << settled.error().message;
   return settled ? *settled : ImpairProfile{};
 }
@@ -110,7 +110,7 @@ TEST(Scenario, ARampOfAStageThatIsNotThereBeginsWithNothing) {
   EXPECT_EQ(rule.loss, emulator::LossConfig{0.02});
   EXPECT_EQ(rule.delay, microseconds(500));
   EXPECT_DOUBLE_EQ(rule.duplicate->probability, 0.1);
-  EXPECT_THAT(refusal(course("{ order = \"free\" }")), HasSubstr("a value to go from"));
+  EXPECT_THAT(refusal(course("{ order = \"free\" }")), HasSubstr("a first value of the ramp"));
 }
 
 TEST(Scenario, AProtectionIsAnOutageThenAnotherPath) {
@@ -162,22 +162,22 @@ TEST(Scenario, MistakesAreAtTheirOwnPlaces) {
   EXPECT_THAT(refusal(at("time = \"1s\"\nset = { seed = 7 }\n")),
               HasSubstr("set: expected path, path_order or outage"));
   EXPECT_THAT(refusal(at("time = \"1s\"\nrule = \"rest\"\nset = { name = \"x\" }\n")),
-              HasSubstr("draws follow it"));
+              HasSubstr("random draws depend on it"));
   EXPECT_THAT(
       refusal(at("time = \"1s\"\nrule = \"haul\"\nover = \"1s\"\nset = { match = \"all\" }\n")),
-      HasSubstr("x.toml:18:9: match: expected a value to go from"));
+      HasSubstr("x.toml:18:9: match: expected a first value of the ramp"));
   EXPECT_THAT(
       refusal(at("time = \"1s\"\nrule = \"rest\"\nover = \"1s\"\nset = { delay = \"9Gb/s\" }\n")),
-      HasSubstr("two values of a kind"));
+      HasSubstr("two values of one kind"));
   EXPECT_THAT(refusal(at("time = \"1s\"\nrule = \"rest\"\nsteps = 3\nset = { loss = 1 }\n")),
-              HasSubstr("steps: expected with over"));
+              HasSubstr("steps: expected only with over"));
   EXPECT_THAT(refusal("[[protection]]\ntime = \"1s\"\noutage = \"1ms\"\npath = \"none.toml\"\n"),
               HasSubstr("x.toml:14:1: protection0: none.toml: can't read"));
   EXPECT_THAT(refusal("[[flap]]\ntime = \"1s\"\ndown = \"1s\"\ntimes = 2\nport = \"west\"\n"),
               HasSubstr("times: expected every"));
   EXPECT_THAT(refusal("[[flap]]\nname = \"f\"\ndown = \"1s\"\nport = \"west\"\n"
                       "[[flap]]\nname = \"f\"\ndown = \"1s\"\nport = \"west\"\n"),
-              HasSubstr("expected a name of its own"));
+              HasSubstr("expected a unique name"));
 }
 
 TEST(Scenario, AProtectionNeedsSomeoneOnThePath) {
@@ -203,12 +203,12 @@ TEST(Scenario, ACommandsStepsStartNowAndAreValidated) {
   EXPECT_EQ((*steps)[0].at, milliseconds(500));
   const auto hit = steps_on_command(text, "x.toml", {}, {.name = "hit"});
   ASSERT_TRUE(hit) << hit.error().message;
-  const auto events = parse_settled_profile(text, "x.toml", hit->front().edits)->events;
+  const auto events = parse_static_profile(text, "x.toml", hit->front().edits)->events;
   ASSERT_EQ(events.size(), 1U);
   EXPECT_TRUE(events[0].from_now);
   EXPECT_EQ(events[0].name, "hit");
   EXPECT_THAT(steps_on_command(text, "x.toml", {}, {.name = "hid"}).error().message,
-              HasSubstr("nothing is called \"hid\""));
+              HasSubstr("found \"hid\""));
 }
 
 TEST(Ramp, ValuesOfAKindHaveSomethingBetween) {

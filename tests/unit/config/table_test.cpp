@@ -106,7 +106,7 @@ TEST(Table, SaysWhichKeyIsMissing) {
   const auto flow = document.root().table("flow");
   ASSERT_TRUE(flow);
   EXPECT_EQ(flow->require("source", read_ip, "an IP address"), std::nullopt);
-  EXPECT_EQ(complaint(document), "x.toml:2:1: source: expected an IP address, found no such key");
+  EXPECT_EQ(complaint(document), "x.toml:2:1: source: expected an IP address, found none");
 }
 
 TEST(Table, RefusesWrongTypes) {
@@ -120,11 +120,11 @@ TEST(Table, RefusesWrongTypes) {
   EXPECT_FALSE(root.table("f"));
   EXPECT_TRUE(root.tables("a").empty());
   EXPECT_EQ(complaint(document),
-            "x.toml:1:5: a: expected tables headed [[a]], found 1\n"
+            "x.toml:1:5: a: expected [[a]] tables, found 1\n"
             "x.toml:1:5: a: expected true or false, found 1\n"
             "x.toml:2:5: b: expected text, found an array\n"
             "x.toml:3:5: c: expected text, found a table\n"
-            "x.toml:4:5: d: expected a text in quotes, found a date or time\n"
+            "x.toml:4:5: d: expected a string in quotes, found a date or time\n"
             "x.toml:5:5: e: expected a whole number from 0 to 255, found 1.5\n"
             "x.toml:6:5: f: expected a table, found \"x\"");
 }
@@ -162,11 +162,11 @@ ttl = 4
   ASSERT_TRUE(defaults);
   std::vector<std::uint8_t> ttls;
   for (const Table& flow : root.tables("flow")) {
-    const Table layered = flow.over(*defaults);
+    const Table layered = flow.with_defaults(*defaults);
     (void)layered.get("mtu", integer<std::uint16_t>(256, 512));
     ttls.push_back(layered.get_or("ttl", integer<std::uint8_t>(), 64));
     EXPECT_TRUE(layered.has("ttl"));
-    EXPECT_EQ(layered.has_itself("ttl"), ttls.size() == 1);
+    EXPECT_EQ(layered.has_own("ttl"), ttls.size() == 1);
     layered.finish();
   }
   defaults->finish();

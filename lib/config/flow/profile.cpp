@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/flow/profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "config/flow/headers.h"
+#include "config/flow/network.h"
+#include "config/flow/qp_range.h"
+#include "config/toml/document.h"
+#include "core/quantity.h"
+#include "wire/ethernet.h"
+
+namespace lw::config {
+namespace {
+
+struct Row {
+  std::string_view key;
+  Metric metric;
+  bool is_time;
+};
+
+constexpr Row kRows[] = {
+    {"loss", Metric::loss, false},
+    {"duplicated", Metric::duplicated, false},
+    {"out_of_order", Metric::out_of_order, false},
+    {"bad_icrc", Metric::bad_icrc, false},
+    {"ce_marks", Metric::ce_marks, false},
+    {"not_sent", Metric::not_sent, false},
+    {"rate_error", Metric::rate_error, false},
+    {"latency_mean", Metric::latency_mean, true},
+    {"p50", Metric::p50, true},
+    {"p90", Metric::p90, true},
+    {"p99", Metric::p99, true},
+    {"p99_9", Metric::p99_9, true},
+    {"p99_99", Metric::p99_99, true},
+    {"latency_max", Metric::latency_max, true},
+    {"jitter", Metric::jitter, true},
+    {"pacing_p50", Metric::pacing_p50, true},
+    {"pacing_p99", Metric::pacing_p99, true},
+    {"pacing_max", Metric::pacing_max, true},
+};
+
+const Row& row_of(Metric metric) noexcept { return kRows[static_cast<std::size_t>(metric)]; }
+
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+Parsed<double> parse_limit(std::string_view text, bool time) {
+  if (!time) return parse_probability(text);
+  const auto duration = parse_duration(text);
+  if (!duration) return std::unexpected(duration.error());
+  return static_cast<double>(duration->count());
+}
+
+/// Parses a limit with an optional < or <=.
+Parsed<Bound> parse_bound(std::string_view text, const Row& row) {
+  Bound bound{.metric = row.metric, .limit = 0, .strict = false, .text = {}};
+  if (!take_prefix(text, "<=")) bound.strict = take_prefix(text, "<");
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  const auto limit = parse_limit(text, row.is_time);
+  if (!limit) return std::unexpected(limit.error());
+  bound.limit = *limit;
+  bound.text = fmt::format("{} {}", bound.strict ? "<" : "<=", value_text(row.metric, *limit));
+  if (bound.strict && *limit <= 0) {
+    return std::unexpected("expected a bound above 0 after <, found \"< 0\"");
+  }
+  return bound;
+}
+
+std::vector<Bound> read_expect(const Table& table) {
+  std::vector<Bound> bounds;
+  for (const Row& row : kRows) {
+    const auto read = [&row](std::string_view text) { return parse_bound(text, row); };
+    if (auto bound = table.get(row.key, read)) bounds.push_back(std::move(*bound));
+  }
+  table.finish();
+  return bounds;
+}
+
+/// Reads one [[flow]] and returns its QPs, numbered from `id`.
+std::vector<Flow> read_flow(const Table& table, const FlowContext& context, std::size_t number,
+                            std::uint32_t id) {
+  Flow flow;
+  flow.id = id;
+  flow.name = table.get_or("name", read_text, fmt::format("flow{}", number));
+  const bool valid = read_message(table, context, flow);
+  read_network(table, flow);
+  read_next_hop(table, flow);
+  read_traffic(table, context, flow);
+  // Substitute a valid message, so that the other keys can be checked.
+  if (!valid) flow.message = roce::Message{};
+  read_headers(table, flow);
+  if (valid) check_unused_keys(table, flow);
+  read_faults(table, flow);
+  flow.means = means_of(flow);
+  if (flow.rate.unit == Rate::Unit::goodput && flow.means.payload_bytes == 0) {
+    table.refuse("goodput", "expected no goodput, as the frames carry no payload");
+  }
+  std::vector<Flow> flows = read_qp_range(table, flow);
+  table.finish();
+  return flows;
+}
+
+std::vector<Flow> read_flows(const Table& root, const FlowContext& context) {
+  const auto defaults = root.table("defaults");
+  const std::vector<Table> tables = root.tables("flow");
+  if (tables.empty() && !root.has("flow"))
+    root.refuse("expected at least one [[flow]], found none");
+  std::vector<Flow> flows;
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const auto own = read_flow(defaults ? tables[i].with_defaults(*defaults) : tables[i], context,
+                               i, static_cast<std::uint32_t>(flows.size()));
+    const std::string& name = own.front().name;
+    if (!names.insert(name).second) {
+      tables[i].refuse("name", fmt::format("expected a unique name, found \"{}\" again", name));
+    }
+    flows.insert(flows.end(), own.begin(), own.end());
+  }
+  if (defaults && !tables.empty()) defaults->finish();
+  return flows;
+}
+
+/// Refuses flows whose peak rates together exceed the link.
+void check_link(const Table& root, const FlowProfile& profile) {
+  if (!profile.link_bps) return;
+  const LinkDemand demand = link_demand(profile.flows);
+  if (!exceeds(demand, *profile.link_bps)) return;
+  root.refuse("link",
+              fmt::format("expected at least {} = {} on the wire, found {}", demand.parts,
+                          format_bit_rate(demand.wire_bits), format_bit_rate(*profile.link_bps)));
+}
+
+Result<FlowProfile> read_profile(Document document) {
+  const Table root = document.root();
+  FlowProfile profile;
+  profile.name = root.get_or("name", read_text, document.name());
+  profile.seed = root.get_or("seed", integer<std::uint64_t>(), 1);
+  profile.link_bps = root.get("link", parse_bit_rate);
+  profile.flows = read_flows(root, {document.name(), profile.link_bps});
+  if (const auto expect = root.table("expect")) profile.expect = read_expect(*expect);
+  profile.presence = read_arp_config(root);
+  root.finish();
+  const bool no_errors = document.verdict().has_value();
+  if (profile.flows.empty() && no_errors) {
+    root.refuse("expected at least one [[flow]], found none");
+  }
+  if (no_errors) check_link(root, profile);
+  if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
+  return profile;
+}
+
+/// Size of one packet on the wire, with preamble, FCS and gap.
+std::uint64_t wire_bytes(roce::FrameFields& fields, const roce::MessagePacket& packet) {
+  fields.bth.opcode = packet.opcode;
+  const std::size_t size = roce::layout_of(fields, packet.payload).size;
+  return std::max(size, std::size_t{wire::kEthernetMinimum}) + wire::kEthernetOverhead;
+}
+
+void add_packet(MessageMeans& costs, roce::FrameFields& fields, const roce::Message& message,
+                std::uint32_t index, std::uint32_t times) {
+  const auto packet = packet_of(message, index);
+  costs.frames += times;
+  costs.wire_bytes += static_cast<double>(wire_bytes(fields, packet)) * times;
+  costs.payload_bytes += static_cast<double>(packet.payload) * times;
+}
+
+/// Adds the cost of one message of `length` bytes.
+void add_message(MessageMeans& costs, const Flow& flow, roce::FrameFields& fields,
+                 std::uint64_t length) {
+  roce::Message message = flow.message;
+  message.length = length;
+  const std::uint32_t count = packet_count(message);
+  add_packet(costs, fields, message, 0, 1);
+  if (count > 1) add_packet(costs, fields, message, count - 1, 1);
+  if (count > 2) add_packet(costs, fields, message, 1, count - 2);
+}
+
+}  // namespace
+
+std::string full_name(const Flow& flow) {
+  return flow.qps == 1 ? flow.name : fmt::format("{}[{}]", flow.name, flow.qp);
+}
+
+Result<FlowProfile> load_flow_profile(const std::string& path) {
+  auto document = Document::load(path);
+  if (!document) return std::unexpected(document.error());
+  return read_profile(std::move(*document));
+}
+
+Result<FlowProfile> parse_flow_profile(std::string_view text, std::string name) {
+  auto document = Document::parse(text, std::move(name));
+  if (!document) return std::unexpected(document.error());
+  return read_profile(std::move(*document));
+}
+
+std::string_view key_of(Metric metric) noexcept { return row_of(metric).key; }
+bool is_time(Metric metric) noexcept { return row_of(metric).is_time; }
+
+std::string value_text(Metric metric, double value) {
+  if (is_time(metric)) return format_duration(Duration{std::llround(value)});
+  return fmt::format("{:.6g} %", value * 100);
+}
+
+MessageMeans means_of(const Flow& flow) {
+  roce::FrameFields fields = flow.frame;
+  MessageMeans means;
+  if (!flow.sizes.vary()) {
+    add_message(means, flow, fields, flow.message.length);
+    return means;
+  }
+  const auto sizes = flow.sizes.representatives();
+  for (const std::uint64_t size : sizes) add_message(means, flow, fields, size);
+  const auto count = static_cast<double>(sizes.size());
+  return {means.frames / count, means.wire_bytes / count, means.payload_bytes / count};
+}
+
+double mean_wire_bits(const Flow& flow) {
+  if (flow.rate.unit == Rate::Unit::wire_bits) return flow.rate.value;
+  const MessageMeans& means = flow.means;
+  const double wire_bits = 8 * means.wire_bytes;
+  switch (flow.rate.unit) {
+    case Rate::Unit::frames:
+      return flow.rate.value / means.frames * wire_bits;
+    case Rate::Unit::messages:
+      return flow.rate.value * wire_bits;
+    default:
+      return means.payload_bytes > 0 ? flow.rate.value / (8 * means.payload_bytes) * wire_bits : 0;
+  }
+}
+
+double peak_wire_bits(const Flow& flow) {
+  const double mean = mean_wire_bits(flow);
+  if (flow.arrival != Arrival::on_off) return mean;
+  const auto on = static_cast<double>(flow.on.count());
+  return mean * (on + static_cast<double>(flow.off.count())) / on;
+}
+
+LinkDemand link_demand(const std::vector<Flow>& flows, std::size_t first, std::size_t step) {
+  LinkDemand demand;
+  for (std::size_t i = first; i < flows.size();) {
+    const Flow& flow = flows[i];
+    double sum = 0;  // of one [[flow]]
+    for (; i < flows.size() && flows[i].name == flow.name; i += step) {
+      sum += peak_wire_bits(flows[i]);
+    }
+    demand.parts +=
+        fmt::format("{}{} {}", demand.parts.empty() ? "" : " + ", flow.name, format_bit_rate(sum));
+    demand.wire_bits += sum;
+  }
+  return demand;
+}
+
+bool exceeds(const LinkDemand& demand, double link_bps) {
+  constexpr double kRounding = 1e-9;
+  return demand.wire_bits > link_bps * (1 + kRounding);
+}
+
+}  // namespace lw::config

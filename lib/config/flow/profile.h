@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/flow/fault.h"
+#include "config/flow/message.h"
+#include "config/flow/traffic.h"
+#include "core/error.h"
+#include "roce/compose.h"
+#include "roce/message.h"
+
+namespace lw::config {
+
+/// Mean cost of one message of a flow, without deliberate faults.
+struct MessageMeans {
+  double frames = 0;
+  double wire_bytes = 0;     // with preamble, FCS, padding to Ethernet's minimum and gap
+  double payload_bytes = 0;  // with signatures, without pad
+};
+
+/// Traffic of one QP: `messages` messages, `repeat` times. A [[flow]] of several QPs becomes as
+/// many consecutive Flows.
+struct Flow {
+  std::string name;               // of the [[flow]]; see full_name()
+  std::uint32_t id = 0;           // number in the profile, from 0; carried in the signature
+  std::uint32_t qp = 0, qps = 1;  // index of this QP in its [[flow]], and their number
+  roce::FrameFields frame;        // fields of the first frame, except those that `message` sets
+  roce::Message message;          // the first message; the largest if sizes vary
+  MessageSizes sizes = MessageSizes::fixed(0);  // if sizes don't vary, equal to message.length
+  std::uint64_t messages = 1000;
+  std::optional<std::uint64_t> repeat = 1;  // nullopt: until stopped
+
+  /// Message i (from 0, over all repetitions) has the address va + (i % va_slots) * va_step.
+  std::uint64_t va_slots = 1, va_step = 0;
+  std::uint32_t immediate_step = 0;  // message i carries immediate + i * immediate_step
+
+  MessageMeans means;       // see means_of(); all 0 if not computed
+  Rate rate;                // of this QP
+  std::uint32_t burst = 1;  // frames sent back to back at the same mean rate; kWholeMessage: a
+                            // message at a time
+  Arrival arrival = Arrival::constant;
+  Duration on{0}, off{0};              // of on_off; on > 0
+  Duration start_after{0};             // since the start of the run
+  std::optional<Duration> stop_after;  // since the start of the run; later frames are not sent
+
+  /// Resolve the destination MAC address by ARP or NDP before sending: the gateway's address, or
+  /// without one the destination's.
+  bool resolve_mac = false;
+  std::optional<wire::IpAddress> gateway;
+
+  Payload payload;
+  bool signature = false;  // wire/signature.h at the start of each payload large enough for it
+  std::shared_ptr<const std::vector<Fault>> faults;  // of all QPs of the [[flow]]; null: none
+
+  static constexpr std::uint32_t kWholeMessage = 0;
+};
+
+/// "web", or "web[17]" for a flow of several QPs.
+std::string full_name(const Flow& flow);
+
+/// Addresses for which a port answers ARP, NDP and ping, in addition to the flows' sources.
+struct ArpConfig {
+  bool wanted = false;  // the profile has [presence]
+  std::vector<wire::IpAddress> addresses;
+  std::optional<wire::MacAddress> mac;  // of these addresses; default: the first flow's source
+};
+
+/// A quantity that [expect] bounds per flow. Shares are 0 to 1; times are in ns.
+enum class Metric : std::uint8_t {
+  // shares of the frames
+  loss,
+  duplicated,
+  out_of_order,
+  bad_icrc,
+  ce_marks,
+  not_sent,
+  rate_error,  // deviation of the achieved from the requested rate
+  // times: latency and jitter
+  latency_mean,
+  p50,
+  p90,
+  p99,
+  p99_9,
+  p99_99,
+  latency_max,
+  jitter,
+  // times: delay of bursts after their due time, over the whole run
+  pacing_p50,
+  pacing_p99,
+  pacing_max,
+};
+
+/// The profile's key, such as "p99_9".
+std::string_view key_of(Metric metric) noexcept;
+/// True for times, false for shares.
+bool is_time(Metric metric) noexcept;
+
+/// An upper bound: `loss = 0`, `loss = "0.1%"`, `p99 = "2ms"` (<=), `p99 = "< 2ms"`.
+struct Bound {
+  Metric metric{};
+  double limit = 0;     // a share, or ns
+  bool strict = false;  // < instead of <=
+  std::string text;     // for messages: "< 2 ms", "<= 0.1 %"
+
+  [[nodiscard]] bool holds(double value) const noexcept {
+    return strict ? value < limit : value <= limit;
+  }
+};
+
+/// "2.1 ms" or "0.13 %".
+std::string value_text(Metric metric, double value);
+
+struct FlowProfile {
+  std::string name;
+  std::uint64_t seed = 0;
+  std::optional<double> link_bps;  // rate of the link that all flows share
+  std::vector<Flow> flows;         // not empty
+  std::vector<Bound> expect;       // bounds for every flow
+  ArpConfig presence;
+};
+
+/// Reads a profile of flows from a file; "-" is standard input. gen/README.md lists the keys.
+/// Errors (usage): a line per error, with file, line and column.
+Result<FlowProfile> load_flow_profile(const std::string& path);
+Result<FlowProfile> parse_flow_profile(std::string_view text, std::string name);
+
+/// Computes the means from the flow's fields, message and sizes.
+MessageMeans means_of(const Flow& flow);
+
+/// Mean rate of a flow in bit/s on the wire. Requires flow.means.
+double mean_wire_bits(const Flow& flow);
+/// Rate during on periods; equal to mean_wire_bits() for other arrivals.
+double peak_wire_bits(const Flow& flow);
+
+/// Sum of the peak rates of flows that share a link.
+struct LinkDemand {
+  double wire_bits = 0;  // per second
+  std::string parts;     // "web 3.00 Gb/s + storage 1.00 Gb/s", a part per [[flow]]
+};
+/// Demand of flows `first`, `first + step`, ...
+LinkDemand link_demand(const std::vector<Flow>& flows, std::size_t first = 0, std::size_t step = 1);
+/// Whether the demand exceeds link_bps by more than rounding.
+bool exceeds(const LinkDemand& demand, double link_bps);
+
+}  // namespace lw::config

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "config/flow/profile.h"
+#include "config/toml/value.h"
+
+namespace lw::config {
+
+class Table;
+
+/// Expands a [[flow]] into its `qps` QPs. QP i takes value i of a key's list, cyclically; each
+/// further cycle adds `KEY_step`. A single value therefore rises by the step from QP to QP. Fields
+/// wrap at their width. The QPs share the flow's rate equally.
+std::vector<Flow> read_qp_range(const Table& table, const Flow& first);
+
+/// Reads a list of UDP source ports; "linux" gives an empty list.
+Parsed<std::vector<std::uint16_t>> read_source_ports(const Value& value);
+
+/// The UDP source port that Linux uses: derived from the flow label if set, otherwise from the
+/// QPNs.
+std::uint16_t linux_source_port(const roce::FrameFields& frame) noexcept;
+
+}  // namespace lw::config

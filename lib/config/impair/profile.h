@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/impair/scenario.h"
+#include "config/toml/document.h"
+#include "core/error.h"
+#include "emulator/events/event.h"
+#include "emulator/path.h"
+#include "emulator/rule_config.h"
+
+namespace lw::config {
+
+/// Memory to reserve per direction: rate x delay bytes, in frames of at least `smallest_frame`
+/// bytes, each up to `largest_frame` bytes (without FCS).
+struct Capacity {
+  double rate_bps = 100e9;
+  std::uint32_t smallest_frame = 1024;
+  std::uint32_t largest_frame = 9600;
+};
+
+/// A profile of roce-impair.
+struct ImpairProfile {
+  std::string name;
+  std::uint64_t seed = 1;
+  std::optional<emulator::Path> path;
+  bool by_path = false;  // a rule has delay = "path"
+  Capacity capacity;
+  bool log_all = false;                     // the ledger lists every frame
+  std::vector<emulator::RuleConfig> rules;  // not empty, unless there are events
+  std::vector<emulator::EventConfig> events;
+  std::vector<Act> acts;               // all acts of the scenario
+  std::vector<ScenarioStep> scenario;  // steps of the timed acts, in order of time
+  Duration longest_later{};            // longest delay that any act sets
+
+  /// Longest delay of any rule, at the start or after an act.
+  [[nodiscard]] Duration longest_delay() const noexcept;
+  /// longest_delay() plus the longest delay of an event.
+  [[nodiscard]] Duration longest_stay() const noexcept;
+};
+
+/// Reads a profile from a file; "-" is standard input. impair/README.md lists the keys. A path's
+/// file is relative to the profile's folder.
+/// Errors (usage): a line per error, with file, line and column.
+Result<ImpairProfile> load_impair_profile(const std::string& file);
+/// Reads a profile from a text, after applying the edits in order.
+Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string name,
+                                           std::span<const Edit> edits = {});
+/// Like parse_impair_profile(), without checking the scenario's changes; `scenario` stays empty.
+Result<ImpairProfile> parse_static_profile(std::string_view text, std::string name,
+                                           std::span<const Edit> edits);
+
+/// A control command that starts an act or an event now: one of the profile by name, or `table`,
+/// a new one of kind "event", "at", "protection" or "flap".
+struct Command {
+  std::string name;
+  std::string kind = {};
+  std::optional<Value> table = {};
+};
+/// The command's steps, each checked against the profile with these edits.
+Result<std::vector<ScenarioStep>> steps_on_command(std::string_view text, std::string name,
+                                                   std::span<const Edit> edits,
+                                                   const Command& command);
+
+}  // namespace lw::config

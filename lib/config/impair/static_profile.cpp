@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/impair/static_profile.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "config/impair/event.h"
+#include "config/impair/impair_stages.h"
+#include "config/impair/match.h"
+#include "config/impair/path.h"
+#include "config/impair/profile.h"
+#include "config/toml/document.h"
+#include "emulator/pipeline.h"
+
+namespace lw::config {
+namespace {
+
+constexpr std::string_view kUntouchedName = "untouched";  // of reports, for what no rule matches
+
+using emulator::RuleConfig;
+using emulator::Ways;
+
+// Ethernet's smallest frame without FCS, and the largest that ports carry.
+constexpr std::uint32_t kSmallestFrame = 60, kLargestFrame = 9600;
+
+/// A delay by itself, or the path's.
+struct Delay {
+  bool of_path = false;
+  Duration own{};
+};
+
+Parsed<Delay> read_delay(std::string_view text) {
+  if (text == "path") return Delay{true, {}};
+  const auto own = parse_duration(text);
+  if (!own) return std::unexpected(own.error() + " (or \"path\")");
+  return Delay{false, *own};
+}
+
+Parsed<std::uint32_t> read_frame_size(std::string_view text) {
+  const auto bytes = parse_bytes(text);
+  if (!bytes) return std::unexpected(bytes.error());
+  if (*bytes < kSmallestFrame || *bytes > kLargestFrame)
+    return std::unexpected(
+        fmt::format("expected {}..{} B, found {} B", kSmallestFrame, kLargestFrame, *bytes));
+  return static_cast<std::uint32_t>(*bytes);
+}
+
+/// Whether a path is named by its file, not described on the spot.
+Parsed<bool> is_text(const Value& value) { return std::holds_alternative<std::string>(value.data); }
+
+Result<emulator::Path> load_beside(const std::string& profile, const std::string& file) {
+  return load_path_profile((std::filesystem::path(profile).parent_path() / file).string());
+}
+
+/// A rule as it stands in the file, and whether its delay is the path's.
+struct ReadRule {
+  RuleConfig config;
+  bool of_path = false;
+};
+
+/// What stands above all rules.
+struct Surroundings {
+  std::optional<emulator::Path> path;
+  bool outage = false;      // of the path
+  bool order_free = false;  // on a change of path
+  std::filesystem::path folder;
+};
+
+Surroundings read_surroundings(const Table& root, std::optional<emulator::Path> path,
+                               const std::string& file) {
+  static constexpr Choice<bool> kOrders[] = {{"kept", false}, {"free", true}};
+  return {.path = std::move(path),
+          .outage = root.get_or("outage", read_boolean, false),
+          .order_free = root.get_or("path_order", choice(kOrders), false),
+          .folder = std::filesystem::path(file).parent_path()};
+}
+
+ReadRule read_rule(const Table& table, std::size_t index, const Surroundings& around) {
+  ReadRule read;
+  RuleConfig& rule = read.config;
+  rule.name = table.get_or("name", read_text, fmt::format("rule{}", index));
+  if (rule.name == kUntouchedName)
+    table.refuse("name", "expected another one: \"untouched\" are the frames that no rule matches");
+  rule.match = read_match(table);
+  const Ways ways = read_direction(table);
+  rule.west_to_east = ways != Ways::east_to_west;
+  rule.east_to_west = ways != Ways::west_to_east;
+  read_stages(table, around.folder, rule);
+  if (const auto delay = table.get("delay", read_delay)) {
+    if (delay->of_path && !around.path)
+      table.refuse("delay", "expected a [path], or path = \"FILE\", in this profile; found none");
+    read.of_path = delay->of_path && around.path.has_value();
+    rule.outage = read.of_path && around.outage;
+    rule.overtakes = read.of_path && around.order_free;
+    if (!delay->of_path) rule.delay = delay->own;
+  }
+  table.finish();
+  return read;
+}
+
+/// A rule of both ways whose path takes longer one way than the other is two rules of one name.
+void add_rule(std::vector<RuleConfig>& rules, ReadRule read,
+              const std::optional<emulator::Path>& path) {
+  const auto delay = [&](emulator::Direction way) { return emulator::one_way_delay(*path, way); };
+  RuleConfig& rule = read.config;
+  if (read.of_path)
+    rule.delay = delay(rule.west_to_east ? emulator::Direction::west_to_east
+                                         : emulator::Direction::east_to_west);
+  const bool split =
+      read.of_path && rule.west_to_east && rule.east_to_west && !emulator::symmetric(*path);
+  if (split) rule.east_to_west = false;
+  rules.push_back(rule);
+  if (!split) return;
+  rule.delay = delay(emulator::Direction::east_to_west);
+  rule.west_to_east = false;
+  rule.east_to_west = true;
+  rules.push_back(std::move(rule));
+}
+
+void check_names(const std::vector<Table>& tables, const std::vector<ReadRule>& rules) {
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const auto same = [&](const ReadRule& earlier) {
+      return earlier.config.name == rules[i].config.name;
+    };
+    if (std::any_of(rules.begin(), rules.begin() + static_cast<std::ptrdiff_t>(i), same))
+      tables[i].refuse("name", fmt::format("expected a name of its own (draws follow it), found "
+                                           "\"{}\" again",
+                                           rules[i].config.name));
+  }
+}
+
+/// Each needs a line of its own in the release queue.
+void check_pauses(const std::vector<Table>& tables, const std::vector<RuleConfig>& rules) {
+  for (const auto way : {emulator::Direction::west_to_east, emulator::Direction::east_to_west}) {
+    const auto listens = [&](const RuleConfig& rule) {
+      return rule.applies(way) && rule.hears_pauses();
+    };
+    const auto count = std::ranges::count_if(rules, listens);
+    if (count > static_cast<std::ptrdiff_t>(emulator::Pipeline::kMostFifos))
+      tables.front().refuse(fmt::format("expected at most {} rules that honour pauses {}, found {}",
+                                        emulator::Pipeline::kMostFifos, name_of(way), count));
+  }
+}
+
+std::vector<RuleConfig> read_rules(const Table& root, const Surroundings& around, bool& by_path) {
+  const std::vector<Table> tables = root.tables("rule");
+  if (tables.empty() && !root.has("event"))
+    root.refuse("expected at least one [[rule]] or [[event]], found none");
+  std::vector<ReadRule> read;
+  for (const Table& table : tables) read.push_back(read_rule(table, read.size(), around));
+  check_names(tables, read);
+  by_path = std::ranges::any_of(read, &ReadRule::of_path);
+  if (around.outage && !by_path) root.refuse("outage", kNobodyGoesByIt);
+  std::vector<RuleConfig> rules;
+  for (ReadRule& rule : read) add_rule(rules, std::move(rule), around.path);
+  check_pauses(tables, rules);
+  return rules;
+}
+
+Capacity read_capacity(const Table& root, const std::optional<emulator::Path>& path) {
+  Capacity capacity;
+  if (path) capacity.rate_bps = path->rate_bps;
+  const auto table = root.table("capacity");
+  if (!table) return capacity;
+  capacity.rate_bps = table->get_or("rate", parse_bit_rate, capacity.rate_bps);
+  capacity.smallest_frame =
+      table->get_or("smallest_frame", read_frame_size, capacity.smallest_frame);
+  capacity.largest_frame = table->get_or("largest_frame", read_frame_size, capacity.largest_frame);
+  if (capacity.smallest_frame > capacity.largest_frame)
+    table->refuse("smallest_frame", fmt::format("expected at most largest_frame, {} B, found {} B",
+                                                capacity.largest_frame, capacity.smallest_frame));
+  table->finish();
+  return capacity;
+}
+
+bool read_log_all(const Table& root) {
+  const auto table = root.table("ledger");
+  if (!table) return false;
+  const bool all = table->get_or("all", read_boolean, false);
+  table->finish();
+  return all;
+}
+
+/// A file that describes a path and no rules: RoCEv2 takes the path's delay, both ways.
+ImpairProfile read_path_alone(const Table& root, const std::string& file) {
+  ImpairProfile profile;
+  profile.path = read_path(root, file);
+  profile.name = profile.path->name;
+  profile.capacity.rate_bps = profile.path->rate_bps;
+  ReadRule rule{.config = {}, .of_path = true};
+  rule.config.name = profile.name;
+  add_rule(profile.rules, std::move(rule), profile.path);
+  return profile;
+}
+
+bool is_path_alone(const Table& root) {
+  return (root.has("span") || root.has("equipment")) && !root.has("rule");
+}
+
+/// The path, by itself or from its file; what is wrong with that file is said as it is.
+Result<std::optional<emulator::Path>> read_own_path(const Table& root, const std::string& file,
+                                                    const std::string& name) {
+  if (root.get("path", is_text).value_or(false)) {
+    auto path = load_beside(file, root.get("path", read_text).value_or(""));
+    if (!path) return std::unexpected(path.error());
+    return std::move(*path);
+  }
+  if (const auto table = root.table("path")) return read_path(*table, name);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<ImpairProfile> read_settled(Document& document) {
+  const Table root = document.root();
+  if (is_path_alone(root)) {
+    ImpairProfile alone = read_path_alone(root, document.name());
+    if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
+    return alone;
+  }
+  ImpairProfile profile;
+  profile.name = root.get_or("name", read_text, document.name());
+  profile.seed = root.get_or("seed", integer<std::uint64_t>(), 1);
+  auto path = read_own_path(root, document.name(), profile.name);
+  if (!path) return std::unexpected(path.error());
+  profile.path = std::move(*path);
+  profile.capacity = read_capacity(root, profile.path);
+  profile.log_all = read_log_all(root);
+  profile.rules =
+      read_rules(root, read_surroundings(root, profile.path, document.name()), profile.by_path);
+  profile.events = read_events(root);
+  profile.acts = read_acts(root);
+  root.finish();
+  if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
+  return profile;
+}
+
+Duration ImpairProfile::longest_delay() const noexcept {
+  Duration longest = longest_later;
+  for (const RuleConfig& rule : rules) longest = std::max(longest, emulator::ample_delay(rule));
+  return longest;
+}
+
+Duration ImpairProfile::longest_stay() const noexcept {
+  Duration longest{};
+  for (const emulator::EventConfig& event : events) longest = std::max(longest, event.delay);
+  return longest_delay() + longest;
+}
+
+}  // namespace lw::config
