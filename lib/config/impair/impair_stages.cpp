@@ -11,19 +11,6 @@
 namespace lw::config {
 namespace {
 
-Parsed<std::string> read_whole_file(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(file, ignored))
-    return std::unexpected(fmt::format("expected a file, found none at {}", file.string()));
-  std::ifstream in(file, std::ios::binary);
-  if (!in)
-    return std::unexpected(fmt::format("expected a file that can be read: {}", file.string()));
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // spreadsheets begin UTF-8 with it
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
-  return text;
-}
-
 /// A table of a profile, as the emulator's stages read it.
 class TableKeys final : public emulator::StageKeys {
  public:
@@ -90,6 +77,19 @@ class TableKeys final : public emulator::StageKeys {
 };
 
 }  // namespace
+
+Parsed<std::string> read_whole_file(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored))
+    return std::unexpected(fmt::format("expected a file, found none at {}", file.string()));
+  std::ifstream in(file, std::ios::binary);
+  if (!in)
+    return std::unexpected(fmt::format("expected a file that can be read: {}", file.string()));
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // spreadsheets begin UTF-8 with it
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  return text;
+}
 
 void read_stages(const Table& rule, const std::filesystem::path& folder,
                  emulator::RuleConfig& config) {

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "config/toml/table.h"
 #include "emulator/rule_config.h"
 
 namespace lw::config {
+
+/// Reads a whole text file, without a UTF-8 byte order mark.
+Parsed<std::string> read_whole_file(const std::filesystem::path& file);
 
 /// Reads a [[rule]]'s stages: all keys except its name, match and constant delay. Mistakes are
 /// noted in the table's document. `folder`: where files that the profile names are looked for.

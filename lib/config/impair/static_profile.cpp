@@ -152,7 +152,7 @@ std::vector<RuleConfig> read_rules(const Table& root, const Surroundings& around
   for (const Table& table : tables) read.push_back(read_rule(table, read.size(), around));
   check_names(tables, read);
   by_path = std::ranges::any_of(read, &ReadRule::of_path);
-  if (around.outage && !by_path) root.refuse("outage", kNobodyGoesByIt);
+  if (around.outage && !by_path) root.refuse("outage", kNoRuleUsesPath);
   std::vector<RuleConfig> rules;
   for (ReadRule& rule : read) add_rule(rules, std::move(rule), around.path);
   check_pauses(tables, rules);
