@@ -55,7 +55,7 @@ void Director::work(const std::stop_token& stop) {
 }
 
 Duration Director::look() {
-  if (pending_ && bump_->changes().kept()) finish();
+  if (pending_ && bump_->changes().done()) finish();
   // With time 0 known a command may not be the first any more.
   if (pending_ && !zero_ && bump_->zero()) settle();
   if (!pending_) {
@@ -85,7 +85,7 @@ bool Director::prepare() {
     learn_(pending->names);
   }
   pending_ = std::move(pending);
-  bump_->changes().lend(pending_->change, item.step.at, item.since_zero);
+  bump_->changes().lend_until_due(pending_->change, item.step.at, item.since_zero);
   return true;
 }
 

@@ -17,7 +17,7 @@ constexpr Duration kDrainMargin = std::chrono::seconds(2);
 // Signals are looked at every turn; clocks, files and other threads' wishes every so many.
 constexpr unsigned kTurnsBetweenLooks = 64;
 // A turn takes microseconds, and a rest some more; what takes longer isn't running.
-constexpr Duration kAnswerPatience = std::chrono::seconds(5);
+constexpr Duration kAnswerTimeout = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -55,16 +55,16 @@ void Bump::work(const RunConfig& config, const StopSignal& stop) {
 void Bump::work_westward(const RunConfig& config, const std::stop_token& over) {
   const SecondCore core(config.second_core);
   Idle idle(config.idle);
-  westward_gate_.open();
+  westward_quiesce_.enter();
   while (!over.stop_requested()) {
-    westward_gate_.pass();
+    westward_quiesce_.pass();
     if (westward_.turn(true)) {
       idle.busy();
     } else {
       idle.rest(nic::now(), westward_.next_work());
     }
   }
-  westward_gate_.leave();
+  westward_quiesce_.leave();
 }
 
 void Bump::work_alone(const RunConfig& config, const StopSignal& stop) {
@@ -115,21 +115,21 @@ void Bump::fill(Report& report, Instant now, bool running) const {
          stages_of(way->link().pipeline()), events_of(way->link().pipeline())});
 }
 
-bool Bump::apply(Configuration& next) { return configurations_.lend(next, kAnswerPatience); }
+bool Bump::apply(Configuration& next) { return configurations_.lend(next, kAnswerTimeout); }
 
 bool Bump::snapshot(Report& report) {
-  if (!snapshots_.lend(report, kAnswerPatience)) return false;
+  if (!snapshots_.lend(report, kAnswerTimeout)) return false;
   std::ranges::for_each(report.directions, judge);
   return true;
 }
 
 void Bump::serve_others() {
   configurations_.take([this](Configuration& next) {
-    const Gate::Closed closed(westward_gate_);
+    const Quiesce::Stopped stopped(westward_quiesce_);
     swap(next);
   });
   snapshots_.take([this](Report& report) {
-    const Gate::Closed closed(westward_gate_);
+    const Quiesce::Stopped stopped(westward_quiesce_);
     const Instant begin = nic::now();
     fill(report, begin, true);
     report.held_up = nic::now() - begin;
@@ -145,7 +145,7 @@ void Bump::find_zero() noexcept {
 }
 
 void Bump::put_in_force(TimedChange& change) noexcept {
-  const Gate::Closed closed(westward_gate_);
+  const Quiesce::Stopped stopped(westward_quiesce_);
   if (change.configuration) swap(*change.configuration);
   if (change.links) {
     const config::LinkChange& links = *change.links;

@@ -5,12 +5,11 @@
 #include <memory>
 #include <thread>
 
+#include "core/handoff/mailbox.h"
+#include "core/handoff/quiesce.h"
 #include "app/stop_signal.h"
-#include "impair/control/appointment.h"
-#include "impair/control/handover.h"
 #include "impair/control/timed_change.h"
 #include "impair/datapath/equipment.h"
-#include "impair/datapath/gate.h"
 #include "impair/datapath/idle.h"
 #include "impair/datapath/way.h"
 #include "impair/record/ledger_file.h"
@@ -45,7 +44,7 @@ class Bump {
   /// From another thread: the same as report(), of the run so far.
   [[nodiscard]] bool snapshot(Report& report);
   /// Where changes are lent that are to be put in force at an instant.
-  [[nodiscard]] Appointment<TimedChange>& changes() noexcept { return changes_; }
+  [[nodiscard]] Mailbox<TimedChange>& changes() noexcept { return changes_; }
   /// Time 0 of the scenario: when the first frame came in; nothing as long as none has. Any thread.
   [[nodiscard]] std::optional<Instant> zero() const noexcept {
     const Instant zero{Duration{zero_.load(std::memory_order_relaxed)}};
@@ -60,8 +59,8 @@ class Bump {
     const bool west = !on_two_cores_ && westward_.turn(receiving);
     if (zero_.load(std::memory_order_relaxed) == kNever.time_since_epoch().count()) [[unlikely]]
       find_zero();
-    changes_.keep(eastward_.looked(), Instant{Duration{zero_.load(std::memory_order_relaxed)}},
-                  [this](TimedChange& change) { put_in_force(change); });
+    changes_.take_due(eastward_.looked(), Instant{Duration{zero_.load(std::memory_order_relaxed)}},
+                      [this](TimedChange& change) { put_in_force(change); });
     return east || west;
   }
   void find_zero() noexcept;
@@ -85,12 +84,12 @@ class Bump {
   Instant start_ = nic::now();
   Instant end_ = start_;
   bool on_two_cores_ = false;
-  Gate westward_gate_;  // whoever touches the way that works on another core closes it first
-  Handover<Configuration> configurations_;
-  Handover<Report> snapshots_;
+  Quiesce westward_quiesce_;  // stops the worker that forwards from east to west
+  Mailbox<Configuration> configurations_;
+  Mailbox<Report> snapshots_;
   static constexpr Instant kNever = Instant::max();
   std::atomic<Duration::rep> zero_{kNever.time_since_epoch().count()};
-  Appointment<TimedChange> changes_;
+  Mailbox<TimedChange> changes_;
 };
 
 }  // namespace lw::impair

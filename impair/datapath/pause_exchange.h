@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "core/channel.h"
+#include "core/handoff/spsc_queue.h"
 #include "core/time.h"
 #include "emulator/direction.h"
 #include "emulator/ledger.h"
@@ -22,7 +22,7 @@ struct PauseNote {
 /// the channel full is lost, as a frame may be on a wire: who asks for silence asks again.
 class PauseExchange {
  public:
-  using Notes = Channel<PauseNote>;
+  using Notes = SpscQueue<PauseNote>;
 
   [[nodiscard]] Notes& from(emulator::Direction direction) noexcept {
     return direction == emulator::Direction::west_to_east ? from_eastward_ : from_westward_;
@@ -43,7 +43,7 @@ void take_pause(PauseExchange& exchange, Link& link, const wire::PfcFields& aske
                 const roce::Envelope& envelope, Instant now,
                 emulator::LedgerRecord* told) noexcept {
   link.consume(envelope, now, told);
-  exchange.from(link.pipeline().direction()).put({PauseNote::Kind::heard, asked});
+  exchange.from(link.pipeline().direction()).push({PauseNote::Kind::heard, asked});
 }
 
 /// What the other direction has for `link`: its queues listen, or send(fields) lets a pause frame
@@ -51,7 +51,7 @@ void take_pause(PauseExchange& exchange, Link& link, const wire::PfcFields& aske
 template <class Link, class Send>
 void exchange_pauses(PauseExchange& exchange, Link& link, Instant now, Send send) noexcept {
   const emulator::Direction direction = link.pipeline().direction();
-  while (const auto note = exchange.to(direction).take()) {
+  while (const auto note = exchange.to(direction).pop()) {
     if (note->kind == PauseNote::Kind::heard) {
       link.pause(note->fields, now);
     } else {
@@ -60,7 +60,7 @@ void exchange_pauses(PauseExchange& exchange, Link& link, Instant now, Send send
   }
   if (link.pipeline().asking().empty()) return;
   if (const auto asked = link.asks_for(now))
-    exchange.from(direction).put({PauseNote::Kind::send, *asked});
+    exchange.from(direction).push({PauseNote::Kind::send, *asked});
 }
 
 }  // namespace lw::impair

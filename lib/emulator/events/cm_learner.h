@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/channel.h"
+#include "core/handoff/spsc_queue.h"
 #include "emulator/direction.h"
 #include "emulator/events/qp_table.h"
 #include "wire/psn.h"
@@ -46,7 +46,7 @@ class CmLearner {
 /// Connection set-up that was heard in one direction, on its way to the other: a request passes
 /// one way and its reply the other. What is lost where the reader is behind is a PSN that is then
 /// learnt from the packets.
-using CmChannel = Channel<CmSighting>;
+using CmChannel = SpscQueue<CmSighting>;
 
 /// What the two directions of a box tell each other.
 class CmExchange {

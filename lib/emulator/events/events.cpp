@@ -122,7 +122,7 @@ void Events::hear(const roce::Envelope& envelope, const wire::Bth& bth) noexcept
   const auto sighting = cm_sighting(envelope, bth);
   if (!sighting) return;
   hear(*sighting);
-  if (exchange_) exchange_->from(direction_).put(*sighting);
+  if (exchange_) exchange_->from(direction_).push(*sighting);
 }
 
 void Events::hear(const CmSighting& sighting) noexcept {
@@ -130,7 +130,7 @@ void Events::hear(const CmSighting& sighting) noexcept {
 }
 
 void Events::hear_others() noexcept {
-  while (const auto sighting = exchange_->to(direction_).take()) hear(*sighting);
+  while (const auto sighting = exchange_->to(direction_).pop()) hear(*sighting);
 }
 
 /// Forgets the group where nothing is left in it to wait for.

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/datapath/gate.h"
+#include "core/handoff/quiesce.h"
 
 #include <gtest/gtest.h>
 
-namespace lw::impair {
+namespace lw {
 namespace {
 
 /// Two plain counters that only ever differ while their thread works on them.
-TEST(Gate, NobodyIsInsideWhileItIsClosed) {
-  Gate gate;
+TEST(Quiesce, TheWorkerIsOutsideWhileItIsStopped) {
+  Quiesce quiesce;
   std::uint64_t first = 0, second = 0;
   std::atomic<bool> over{false};
   std::jthread worker([&] {
-    gate.open();
+    quiesce.enter();
     while (!over.load(std::memory_order_relaxed)) {
-      gate.pass();
+      quiesce.pass();
       first = first + 1;
       second = second + 1;
     }
-    gate.leave();
+    quiesce.leave();
   });
   std::uint64_t seen = 0;
   for (int i = 0; i < 2000; ++i) {
-    const Gate::Closed closed(gate);
+    const Quiesce::Stopped stopped(quiesce);
     ASSERT_EQ(first, second);
     ASSERT_GE(first, seen);
     seen = first += 10;
@@ -34,18 +34,18 @@ TEST(Gate, NobodyIsInsideWhileItIsClosed) {
   EXPECT_GE(first, 20'000U);
 }
 
-TEST(Gate, NobodyWaitsForAThreadThatHasNotBegunOrHasLeft) {
-  Gate gate;
+TEST(Quiesce, DoesNotWaitForAWorkerThatHasNotEnteredOrHasLeft) {
+  Quiesce quiesce;
   {
-    const Gate::Closed closed(gate);
+    const Quiesce::Stopped stopped(quiesce);
   }
-  gate.open();
-  gate.leave();
+  quiesce.enter();
+  quiesce.leave();
   {
-    const Gate::Closed closed(gate);
+    const Quiesce::Stopped stopped(quiesce);
   }
   SUCCEED();
 }
 
 }  // namespace
-}  // namespace lw::impair
+}  // namespace lw

@@ -9,31 +9,31 @@
 
 namespace lw {
 
-/// Items on their way from one thread to another, `kRoom` (a power of two) at once: one puts, one
-/// takes, neither waits.
-template <class Item, std::size_t kRoom = 64>
-class Channel {
+/// Queue for one producer thread and one consumer thread. Holds `kCapacity` items, a power of two.
+template <class Item, std::size_t kCapacity = 64>
+class SpscQueue {
  public:
-  /// False: the reader is behind, and the item is lost.
-  bool put(const Item& item) noexcept {
+  /// Producer. False: the queue is full and the item is discarded.
+  bool push(const Item& item) noexcept {
     const auto at = written_.load(std::memory_order_relaxed);
-    if (at - read_.load(std::memory_order_acquire) == kRoom) return false;
-    ring_[at % kRoom] = item;
+    if (at - read_.load(std::memory_order_acquire) == kCapacity) return false;
+    ring_[at % kCapacity] = item;
     written_.store(at + 1, std::memory_order_release);
     return true;
   }
-  [[nodiscard]] std::optional<Item> take() noexcept {
+  /// Consumer. Returns the oldest item, nothing when the queue is empty.
+  [[nodiscard]] std::optional<Item> pop() noexcept {
     const auto at = read_.load(std::memory_order_relaxed);
     if (at == written_.load(std::memory_order_acquire)) return std::nullopt;
-    const Item item = ring_[at % kRoom];
+    const Item item = ring_[at % kCapacity];
     read_.store(at + 1, std::memory_order_release);
     return item;
   }
 
  private:
-  static_assert((kRoom & (kRoom - 1)) == 0);
+  static_assert((kCapacity & (kCapacity - 1)) == 0);
 
-  std::array<Item, kRoom> ring_{};
+  std::array<Item, kCapacity> ring_{};
   alignas(64) std::atomic<std::uint32_t> written_{0};
   alignas(64) std::atomic<std::uint32_t> read_{0};
 };
