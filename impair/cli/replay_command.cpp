@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "impair/cli/command.h"
-#include "impair/datapath/replay.h"
+#include "impair/cli/replay.h"
 
 namespace lw::impair {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "core/quantity.h"
 #include "impair/cli/command.h"
-#include "impair/datapath/run.h"
+#include "impair/cli/run.h"
 #include "nic/eal.h"
 
 namespace lw::impair {

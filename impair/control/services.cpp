@@ -5,8 +5,8 @@
 
 namespace lw::impair {
 
-Result<std::unique_ptr<Services>> Services::start(const RunConfig& config, Director& director) {
-  std::unique_ptr<Services> services(new Services(director));
+Result<std::unique_ptr<Services>> Services::start(const RunConfig& config, ScenarioRunner& runner) {
+  std::unique_ptr<Services> services(new Services(runner));
   Services* self = services.get();
   if (config.control) {
     auto socket = ListeningSocket::unix_socket(*config.control);
@@ -19,20 +19,20 @@ Result<std::unique_ptr<Services>> Services::start(const RunConfig& config, Direc
     auto socket = ListeningSocket::tcp(*config.metrics);
     if (!socket) return std::unexpected(socket.error());
     self->metrics_server_.emplace(std::move(*socket), "\r\n\r\n",
-                                  [&director](std::string_view request) {
-                                    return http_answer(request, to_prometheus(director.snapshot()));
+                                  [&runner](std::string_view request) {
+                                    return http_answer(request, to_prometheus(runner.snapshot()));
                                   });
   }
-  if (config.telemetry) self->telemetry_.emplace([&director] { return director.snapshot(); });
+  if (config.telemetry) self->telemetry_.emplace([&runner] { return runner.snapshot(); });
   return services;
 }
 
-Services::Services(Director& director)
-    : control_({.set = [&](auto edits) { return director.set(edits); },
-                .load = [&](const auto& file) { return director.load(file); },
-                .reset = [&] { return director.reset(); },
-                .command = [&](const auto& command) { return director.command(command); },
-                .profile = [&] { return director.profile(); },
-                .snapshot = [&] { return director.snapshot(); }}) {}
+Services::Services(ScenarioRunner& runner)
+    : control_({.set = [&](auto edits) { return runner.set(edits); },
+                .load = [&](const auto& file) { return runner.load(file); },
+                .reset = [&] { return runner.reset(); },
+                .command = [&](const auto& command) { return runner.command(command); },
+                .profile = [&] { return runner.profile(); },
+                .snapshot = [&] { return runner.snapshot(); }}) {}
 
 }  // namespace lw::impair

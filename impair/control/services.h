@@ -5,22 +5,22 @@
 #include <optional>
 
 #include "impair/control/control.h"
-#include "impair/control/director.h"
 #include "impair/control/request_server.h"
+#include "impair/control/scenario_runner.h"
 #include "impair/control/telemetry.h"
 
 namespace lw::impair {
 
 /// What a run offers to others while it works: the control socket, Prometheus' metrics and DPDK's
-/// telemetry, as far as they were asked for. Their threads end with it; the director must outlive
+/// telemetry, as far as they were asked for. Their threads end with it; the runner must outlive
 /// it.
 class Services {
  public:
   /// Errors: environment (a socket can't be had), usage (its address is wrong).
-  static Result<std::unique_ptr<Services>> start(const RunConfig& config, Director& director);
+  static Result<std::unique_ptr<Services>> start(const RunConfig& config, ScenarioRunner& runner);
 
  private:
-  explicit Services(Director& director);
+  explicit Services(ScenarioRunner& runner);
 
   Control control_;
   std::optional<RequestServer> control_server_, metrics_server_;

@@ -12,7 +12,7 @@
 
 namespace lw::impair {
 
-/// Whether someone else holds the frame's bytes, too: they must not be changed then.
+/// Someone else holds the frame's bytes too: they must not be changed.
 inline bool is_shared(const rte_mbuf* frame) noexcept {
   return rte_mbuf_refcnt_read(frame) > 1 || !RTE_MBUF_DIRECT(frame);
 }
@@ -22,19 +22,26 @@ inline roce::Envelope envelope_of(rte_mbuf* frame) noexcept {
   return roce::open_envelope({data, rte_pktmbuf_data_len(frame)}, rte_pktmbuf_pkt_len(frame));
 }
 
-/// Who else holds the frame itself, and so the room for its Transit.
+/// Someone else holds the frame itself, and with it the field for its Transit.
 inline bool is_held_by_others(const rte_mbuf* frame) noexcept {
   return rte_mbuf_refcnt_read(frame) > 1;
 }
 
-/// A link's way to DPDK's frames. All headers lie in a frame's first buffer, however many it
-/// takes; what stages change lies there, too.
+/// A link's access to DPDK's frames; see emulator::FrameAccess. All headers, and all bytes that
+/// stages change, lie in the first buffer of a frame.
 struct MbufAccess {
-  /// Makes room in every buffer for a Transit, in the line that a device reads when it frees it.
-  /// Once EAL has started, before the first frame. False: there is none left.
-  static bool make_room() noexcept;
+  /// Reserves a dynamic field for a Transit in every buffer, in the cache line that a device reads
+  /// when it frees the buffer. After EAL has started, before the first frame. False: no space left.
+  static bool register_transit() noexcept {
+    static constexpr rte_mbuf_dynfield kField = {.name = "longwire_transit",
+                                                 .size = sizeof(emulator::Transit),
+                                                 .align = alignof(emulator::Transit),
+                                                 .flags = 0};
+    transit_offset = rte_mbuf_dynfield_register(&kField);
+    return transit_offset >= 0;
+  }
   static emulator::Transit& transit(rte_mbuf* frame) noexcept {
-    return *RTE_MBUF_DYNFIELD(frame, room_offset, emulator::Transit*);
+    return *RTE_MBUF_DYNFIELD(frame, transit_offset, emulator::Transit*);
   }
 
   static wire::MutableBytes writable(rte_mbuf* frame) noexcept {
@@ -51,7 +58,7 @@ struct MbufAccess {
     rte_mbuf_prefetch_part1(frame);
     rte_mbuf_prefetch_part2(frame);
   }
-  /// One that copies frames reads their bytes, too: the lines that most consist of, or begin with.
+  /// For a device that copies frames: also the first lines of their bytes.
   static void fetch_all(rte_mbuf* frame) noexcept {
     fetch(frame);
     const auto* data = rte_pktmbuf_mtod(frame, const char*);
@@ -65,10 +72,10 @@ struct MbufAccess {
   static roce::Envelope open(rte_mbuf* frame) noexcept { return envelope_of(frame); }
 
  private:
-  static inline int room_offset = 0;
+  static inline int transit_offset = 0;
 };
 
-/// The first buffer's: all of a frame that isn't spread over several.
+/// Bytes of the first buffer: all of a frame that has only one.
 inline std::span<const std::byte> bytes_of(const rte_mbuf* frame) noexcept {
   return MbufAccess::bytes(frame);
 }

@@ -8,7 +8,7 @@
 
 namespace lw::impair {
 
-static_assert(std::is_trivially_copyable_v<Sighting>);
+static_assert(std::is_trivially_copyable_v<CaptureRecord>);
 
 Recorder::Recorder(emulator::Direction direction, std::uint32_t most_bytes, std::size_t room)
     : direction_(direction),
@@ -34,11 +34,11 @@ void Recorder::copy_out(std::size_t at, void* to, std::size_t count) const noexc
 void Recorder::stage(std::span<const std::byte> bytes, std::uint32_t wire_length) noexcept {
   Staged& staged = staged_[staged_count_++];
   const auto length = static_cast<std::uint32_t>(std::min<std::size_t>(bytes.size(), most_bytes_));
-  const std::size_t needed = sizeof(Sighting) + length;
+  const std::size_t needed = sizeof(CaptureRecord) + length;
   staged = {end_, length, wire_length,
             end_ + needed - taken_.load(std::memory_order_acquire) <= ring_.size()};
   if (!staged.room) return;
-  copy_in(end_ + sizeof(Sighting), bytes.data(), length);
+  copy_in(end_ + sizeof(CaptureRecord), bytes.data(), length);
   end_ += needed;
 }
 
@@ -46,8 +46,8 @@ void Recorder::say(std::size_t i, Instant at, bool out,
                    const emulator::LedgerRecord& record) noexcept {
   const Staged& staged = staged_[i];
   if (!staged.room) return;
-  const Sighting sighting{at, staged.length, staged.wire_length, out, record};
-  copy_in(staged.at, &sighting, sizeof sighting);
+  const CaptureRecord captured{at, staged.length, staged.wire_length, out, record};
+  copy_in(staged.at, &captured, sizeof captured);
 }
 
 void Recorder::publish(std::size_t count, bool out) noexcept {
@@ -61,19 +61,19 @@ void Recorder::publish(std::size_t count, bool out) noexcept {
 std::optional<Instant> Recorder::front() const noexcept {
   const std::size_t taken = taken_.load(std::memory_order_relaxed);
   if (written_.load(std::memory_order_acquire) == taken) return std::nullopt;
-  Sighting sighting;
-  copy_out(taken, &sighting, sizeof sighting);
-  return sighting.at;
+  CaptureRecord record;
+  copy_out(taken, &record, sizeof record);
+  return record.at;
 }
 
-Sighting Recorder::take(std::vector<std::byte>& bytes) {
+CaptureRecord Recorder::take(std::vector<std::byte>& bytes) {
   const std::size_t taken = taken_.load(std::memory_order_relaxed);
-  Sighting sighting;
-  copy_out(taken, &sighting, sizeof sighting);
-  bytes.resize(sighting.length);
-  copy_out(taken + sizeof sighting, bytes.data(), sighting.length);
-  taken_.store(taken + sizeof sighting + sighting.length, std::memory_order_release);
-  return sighting;
+  CaptureRecord record;
+  copy_out(taken, &record, sizeof record);
+  bytes.resize(record.length);
+  copy_out(taken + sizeof record, bytes.data(), record.length);
+  taken_.store(taken + sizeof record + record.length, std::memory_order_release);
+  return record;
 }
 
 }  // namespace lw::impair

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/counter.h"
-#include "impair/record/sighting.h"
+#include "impair/record/capture_record.h"
 
 namespace lw::impair {
 
@@ -38,7 +38,7 @@ class Recorder {
   /// The other thread: when the next frame was seen; nothing where none waits.
   [[nodiscard]] std::optional<Instant> front() const noexcept;
   /// Only where front() said so: the frame, whose bytes are put into `bytes`.
-  Sighting take(std::vector<std::byte>& bytes);
+  CaptureRecord take(std::vector<std::byte>& bytes);
 
  private:
   struct Staged {

@@ -19,8 +19,8 @@ bool Recording::write_next() {
   const auto east = eastward_.front(), west = westward_.front();
   if (!east && !west) return false;
   Recorder& first = east && (!west || *east <= *west) ? eastward_ : westward_;
-  const Sighting sighting = first.take(bytes_);
-  file_->write(sighting, bytes_);
+  const CaptureRecord record = first.take(bytes_);
+  file_->write(record, bytes_);
   return true;
 }
 

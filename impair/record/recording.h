@@ -7,7 +7,6 @@
 
 #include "impair/record/recorder.h"
 #include "impair/record/recording_file.h"
-#include "impair/report/report.h"
 
 namespace lw::impair {
 

@@ -32,16 +32,16 @@ void RecordingFile::learn(RuleNames rules) {
   rules_ = std::move(rules);
 }
 
-void RecordingFile::write(const Sighting& sighting, std::span<const std::byte> bytes) {
+void RecordingFile::write(const CaptureRecord& record, std::span<const std::byte> bytes) {
   if (failure_) return;
   std::string comment;
   {
     const std::lock_guard lock(names_);
-    comment = comment_of(sighting.record, rules_);
+    comment = comment_of(record.ledger, rules_);
   }
-  const std::uint32_t interface = interface_of(sighting.record.direction, sighting.out);
-  last_ = sighting.at + Duration{clock_offset_ns_};
-  const auto written = writer_.write(last_, bytes, sighting.wire_length, interface, comment);
+  const std::uint32_t interface = interface_of(record.ledger.direction, record.out);
+  last_ = record.at + Duration{clock_offset_ns_};
+  const auto written = writer_.write(last_, bytes, record.wire_length, interface, comment);
   if (!written) failure_ = written.error();
   ++written_[interface];
   ++frames_;
@@ -52,6 +52,24 @@ Result<void> RecordingFile::close(const std::array<std::uint64_t, kRecordedInter
   for (std::uint32_t i = 0; i < kRecordedInterfaces; ++i)
     writer_.write_statistics(i, last_, written_[i] + skipped[i], skipped[i]);
   return writer_.close();
+}
+
+void FileRecorder::stage(std::span<const std::byte> bytes, std::uint32_t wire_length) {
+  Staged& staged = staged_[count_++];
+  staged.bytes.assign(bytes.begin(), bytes.end());
+  staged.record.length = static_cast<std::uint32_t>(bytes.size());
+  staged.record.wire_length = wire_length;
+}
+
+void FileRecorder::say(std::size_t i, Instant at, bool out, const emulator::LedgerRecord& record) {
+  staged_[i].record.at = at;
+  staged_[i].record.out = out;
+  staged_[i].record.ledger = record;
+}
+
+void FileRecorder::publish(std::size_t count, bool /*out*/) {
+  for (std::size_t i = 0; i < count; ++i) file_->write(staged_[i].record, staged_[i].bytes);
+  count_ = 0;
 }
 
 }  // namespace lw::impair

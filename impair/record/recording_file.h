@@ -5,11 +5,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "capture/writer.h"
 #include "core/error.h"
-#include "impair/record/sighting.h"
+#include "impair/record/capture_record.h"
 
 namespace lw::impair {
 
@@ -28,8 +30,8 @@ class RecordingFile {
   /// Rules that a change of configuration brought. Any thread.
   void learn(RuleNames rules);
 
-  /// `bytes`: as many as the sighting says were kept.
-  void write(const Sighting& sighting, std::span<const std::byte> bytes);
+  /// `bytes`: record.length of them.
+  void write(const CaptureRecord& record, std::span<const std::byte> bytes);
   [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
 
   /// How many frames an interface has missed, and what was wrong with the file, if anything
@@ -48,6 +50,29 @@ class RecordingFile {
   std::array<std::uint64_t, kRecordedInterfaces> written_{};
   Instant last_{};
   std::optional<Error> failure_;
+};
+
+/// Writes frames to a recording at once: what Recorder is where nothing has to be fast. One thread.
+class FileRecorder {
+ public:
+  static constexpr std::size_t kMostStaged = 64;
+
+  /// `file` must outlive the object.
+  explicit FileRecorder(RecordingFile& file) noexcept : file_(&file) {}
+
+  /// See Recorder.
+  void stage(std::span<const std::byte> bytes, std::uint32_t wire_length);
+  void say(std::size_t i, Instant at, bool out, const emulator::LedgerRecord& record);
+  void publish(std::size_t count, bool out);
+
+ private:
+  struct Staged {
+    CaptureRecord record;
+    std::vector<std::byte> bytes;
+  };
+  RecordingFile* file_;
+  std::array<Staged, kMostStaged> staged_;
+  std::size_t count_ = 0;
 };
 
 }  // namespace lw::impair

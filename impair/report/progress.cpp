@@ -15,24 +15,25 @@ Progress::Progress(Instant start)
       last_(start),
       next_(start + period_) {}
 
-void Progress::tick(Instant now, const Way& eastward, const Way& westward) {
+void Progress::tick(Instant now, const PortForwarder& forwarder) {
   if (now < next_) return;
   const double seconds = static_cast<double>((now - last_).count()) * 1e-9;
   fmt::print(stderr, "{:>4} s  east {}; west {}\n", (now - start_) / std::chrono::seconds(1),
-             describe(eastward, east_, seconds), describe(westward, west_, seconds));
+             describe(forwarder.link(emulator::Direction::west_to_east), east_, seconds),
+             describe(forwarder.link(emulator::Direction::east_to_west), west_, seconds));
   last_ = now;
   next_ = now + period_;
 }
 
-std::string Progress::describe(const Way& way, Seen& seen, double seconds) {
-  const emulator::Amount sent = way.link().tallies().sent.get();
-  const emulator::Amount lost = way.link().tallies().dropped_by_rule.get();
+std::string Progress::describe(const PortForwarder::Link& link, Seen& seen, double seconds) {
+  const emulator::Amount sent = link.tallies().sent.get();
+  const emulator::Amount lost = link.tallies().dropped_by_rule.get();
   const double frames = static_cast<double>(sent.frames - seen.frames) / seconds;
   const double bits = static_cast<double>(sent.bytes - seen.bytes) * 8 / seconds;
   seen = {sent.frames, sent.bytes};
   return fmt::format("{:.0f} frames/s {} ({} inside, {} dropped by rule)", frames,
                      bits > 0 ? format_bit_rate(bits) : "idle",
-                     way.link().tallies().account({}).remainder().frames, lost.frames);
+                     link.tallies().account({}).remainder().frames, lost.frames);
 }
 
 }  // namespace lw::impair

@@ -2,23 +2,23 @@
 #pragma once
 
 #include "core/time.h"
-#include "impair/datapath/way.h"
+#include "impair/datapath/port_io.h"
 
 namespace lw::impair {
 
-/// A line on stderr about both directions: each second on a terminal, each five off it.
+/// Prints a line about both directions on stderr: each second on a terminal, else each 5 s.
 class Progress {
  public:
   explicit Progress(Instant start);
 
-  /// Cheap unless a line is due.
-  void tick(Instant now, const Way& eastward, const Way& westward);
+  /// Prints a line if it is due.
+  void tick(Instant now, const PortForwarder& forwarder);
 
  private:
   struct Seen {
     std::uint64_t frames = 0, bytes = 0;
   };
-  static std::string describe(const Way& way, Seen& seen, double seconds);
+  static std::string describe(const PortForwarder::Link& link, Seen& seen, double seconds);
 
   Duration period_;
   Instant start_, last_, next_;

@@ -142,10 +142,10 @@ struct BareWay {
 };
 
 template <class Queue>
-void measure(Equipment& equipment, const Delays& delays, unsigned seconds) {
+void measure(Ports& ports, const Delays& delays, unsigned seconds) {
   constexpr int kTurnsBetweenLooks = 100;
-  BareWay<Queue> there{&equipment.west, &equipment.east, delays};
-  BareWay<Queue> back{&equipment.east, &equipment.west, delays};
+  BareWay<Queue> there{&ports.west, &ports.east, delays};
+  BareWay<Queue> back{&ports.east, &ports.west, delays};
   const double before = bench::core_seconds();
   const Instant end = nic::now() + std::chrono::seconds(seconds);
   while (nic::now() < end) {
@@ -175,13 +175,13 @@ int run_bare(const std::string& path, unsigned seconds, unsigned bytes, unsigned
     delays.range = static_cast<Duration::rep>(uniform.high - uniform.low);
   }
   RunConfig config;
-  auto equipment = bench::null_feed(*profile, config, bytes, qps);
-  if (!equipment) return fmt::print(stderr, "{}\n", equipment.error().message), 3;
+  auto ports = bench::null_feed(*profile, config, bytes, qps);
+  if (!ports) return fmt::print(stderr, "{}\n", ports.error().message), 3;
   bench::pin(core);
   if (delays.range > 0 && !rule.keep_order) {
-    measure<BareWheel>(*equipment, delays, seconds);
+    measure<BareWheel>(*ports, delays, seconds);
   } else {
-    measure<BareRing>(*equipment, delays, seconds);
+    measure<BareRing>(*ports, delays, seconds);
   }
   return 0;
 }

@@ -13,9 +13,11 @@
 #include <thread>
 
 #include "bench/null_feed.h"
-#include "impair/datapath/bump.h"
-#include "impair/datapath/configuration.h"
+#include "impair/datapath/forwarding_loop.h"
+#include "impair/record/ledger_file.h"
 #include "impair/record/ledger_thread.h"
+#include "impair/record/recording.h"
+#include "impair/report/report.h"
 
 namespace lw::impair {
 namespace {
@@ -84,8 +86,8 @@ double jitter_of(const StagesReport& stages, std::uint64_t received) {
          static_cast<double>(stats.moved_ns) / static_cast<double>(std::max(received, 1UL));
 }
 
-Look look_at(const Report& report, Instant at, Duration nominal) {
-  Look look{.at = at, .held_up = report.held_up.value_or(Duration{})};
+Look look_at(const ForwardingLoop::Statistics& report, Instant at, Duration nominal) {
+  Look look{.at = at, .held_up = report.held_up};
   double weighed = 0;
   for (const DirectionReport& direction : report.directions) {
     const emulator::Account& all = direction.accounting.direction;
@@ -103,13 +105,13 @@ Look look_at(const Report& report, Instant at, Duration nominal) {
 }
 
 /// Looks now and then until the loop has ended.
-std::vector<Look> watch(Bump& bump, Duration nominal, const std::stop_token& stop) {
+std::vector<Look> watch(ForwardingLoop& loop, Duration nominal, const std::stop_token& stop) {
   std::vector<Look> looks;
   std::this_thread::sleep_for(kWarmUp);
   while (!stop.stop_requested()) {
-    Report report;
-    if (!bump.snapshot(report)) break;
-    looks.push_back(look_at(report, nic::now(), nominal));
+    ForwardingLoop::Statistics statistics;
+    if (!loop.snapshot(statistics)) break;
+    looks.push_back(look_at(statistics, nic::now(), nominal));
     std::this_thread::sleep_for(kBetweenLooks);
   }
   return looks;
@@ -152,24 +154,27 @@ int run(const Options& options) {
   config.duration = std::chrono::seconds(options.seconds);
   config.idle = IdleMode::spin;
   config.core = options.core;
-  const StopSignal stop;
-  auto equipment = bench::null_feed(*profile, config, options.frame_bytes, options.qps);
-  if (!equipment) return fmt::print(stderr, "{}\n", equipment.error().message), 3;
+  const std::atomic<bool> stop{false};
+  auto ports = bench::null_feed(*profile, config, options.frame_bytes, options.qps);
+  if (!ports) return fmt::print(stderr, "{}\n", ports.error().message), 3;
   auto writing = open_writing(*profile, options);
   if (!writing) return fmt::print(stderr, "{}\n", writing.error().message), 3;
-  const auto bump = std::make_unique<Bump>(*profile, *equipment, writing->thread.get());
-  if (writing->recording) bump->record(*writing->recording);
+  const auto loop = std::make_unique<ForwardingLoop>(*profile, *ports, writing->thread.get());
+  if (writing->recording)
+    for (const auto direction :
+         {emulator::Direction::west_to_east, emulator::Direction::east_to_west})
+      loop->forwarder().record(direction, writing->recording->recorder(direction));
   const Duration nominal = profile->rules.back().delay.value_or(Duration{});
   std::vector<Look> looks;
-  std::jthread watcher([&](const std::stop_token& token) { looks = watch(*bump, nominal, token); });
+  std::jthread watcher([&](const std::stop_token& token) { looks = watch(*loop, nominal, token); });
   const double before = bench::core_seconds();
-  bump->work(config, stop);
+  loop->work(config, stop);
   const double worked = bench::core_seconds() - before;
   watcher.request_stop();
-  bump->drain(stop);
+  loop->drain([] { return false; });
   watcher.join();
   Report end;
-  bump->report(end);
+  end.directions = loop->statistics().directions;
   if (looks.size() < 2) return fmt::print(stderr, "too short a run\n"), 1;
   const auto written = finish(*writing);
   if (!written) return fmt::print(stderr, "{}\n", written.error().message), 3;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One way of roce-impair between two rings, every byte written before and read behind it: a sender
-// on another core composes each frame into its buffer and takes back what comes out, whose ICRC it
-// checks. Turns that find nothing to do are no work: they don't count.
+// One direction of roce-impair between two rings, every byte written before and read behind it: a
+// sender on another core composes each frame into its buffer and takes back what comes out, whose
+// ICRC it checks. Polls that find nothing to do are not work: they are not counted.
 //
 //   impair_ring PROFILE SECONDS FRAME_BYTES CORE SENDERS-CORE
 //
@@ -15,7 +15,8 @@
 #include <rte_ring.h>
 
 #include "bench/impair_feed.h"
-#include "impair/datapath/bump.h"
+#include "impair/datapath/port_io.h"
+#include "impair/datapath/ports.h"
 #include "impair/datapath/sizing.h"
 #include "roce/envelope.h"
 
@@ -28,7 +29,7 @@ struct Options {
   int core = 0, senders_core = 0;
 };
 
-/// What stands on both sides of the way.
+/// The peers on both sides.
 class Peer {
  public:
   Peer(const nic::Pool& pool, const Options& options)
@@ -81,13 +82,13 @@ class Peer {
 /// engine's own clock: to ask the kernel for the thread's time takes most of a microsecond here, as
 /// much as a turn. That is asked for once, and says what share of the time others had the core,
 /// which falls on turns of both kinds alike.
-double drive(Way& way, const std::atomic<bool>& over) {
+double drive(PortForwarder& forwarder, const std::atomic<bool>& over) {
   const Instant begin = nic::now();
   const double core_before = bench::core_seconds();
   Duration worked{};
   while (!over.load(std::memory_order_relaxed)) {
     const Instant before = nic::now();
-    if (way.turn(true)) worked += nic::now() - before;
+    if (forwarder.poll(emulator::Direction::west_to_east, true)) worked += nic::now() - before;
   }
   const double ours = bench::core_seconds() - core_before;
   const double all = static_cast<double>((nic::now() - begin).count()) * 1e-9;
@@ -111,20 +112,22 @@ int run(const Options& options) {
   config.west = *nic::parse_port_spec("net_ring0");
   config.east = *nic::parse_port_spec("net_ring1");
   config.core = options.core;
-  auto equipment = open_equipment(*profile, config);
-  if (!equipment) return fmt::print(stderr, "{}\n", equipment.error().message), 3;
-  Way way(equipment->west, equipment->east,
-          pipeline_of(*profile, emulator::Direction::west_to_east), link_config(*profile), nullptr);
-  Peer peer(equipment->pool, options);
+  auto ports = open_ports(*profile, config);
+  if (!ports) return fmt::print(stderr, "{}\n", ports.error().message), 3;
+  const std::array ios = {
+      PortIo(emulator::Direction::west_to_east, ports->west, ports->east, ports->pool.get())};
+  PortForwarder forwarder(*profile, link_config(*profile), ios, nullptr);
+  Peer peer(ports->pool, options);
   std::atomic<bool> over{false};
   std::jthread sender([&] {
     bench::pin(options.senders_core);
     send_and_check(peer, options.seconds);
     over = true;
   });
-  const double worked = drive(way, over);
+  const double worked = drive(forwarder, over);
   sender.join();
-  const emulator::Accounting accounting = way.link().accounting();
+  const emulator::Accounting accounting =
+      forwarder.link(emulator::Direction::west_to_east).accounting();
   const std::uint64_t received = accounting.direction.received.frames;
   const std::uint64_t matched = received - accounting.rules.back().received.frames;
   fmt::print(R"({{"frames_per_core_s":{:.0f},"received":{},"matched":{},"sent":{},"checked":{},)"

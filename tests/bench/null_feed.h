@@ -7,25 +7,33 @@
 #include <rte_mbuf.h>
 
 #include "bench/impair_feed.h"
-#include "impair/datapath/equipment.h"
+#include "impair/datapath/ports.h"
 
 namespace lw::bench {
 
+<<<<<<< HEAD
 /// Opens null ports on both sides whose buffers, sized for `profile`, hold RoCE frames of `bytes`
 /// of `qps` queue pairs. net_null sets a buffer's length and keeps its bytes, so each buffer of the
 /// pool is filled once.
 inline Result<impair::Equipment> null_feed(const config::ImpairProfile& profile,
                                            impair::RunConfig& config, unsigned bytes,
                                            unsigned qps) {
+=======
+/// Null ports on both sides whose buffers, sized for `profile`, hold real RoCE frames of `bytes`,
+/// each of one of `qps` queue pairs: net_null hands a buffer out with its length set and its bytes
+/// as they were, so every buffer of the pool is filled once, and is a frame for ever after.
+inline Result<impair::Ports> null_feed(const config::ImpairProfile& profile,
+                                       impair::RunConfig& config, unsigned bytes, unsigned qps) {
+>>>>>>> c76ab76 (impair: one forwarder for ports and captures)
   const std::string null = fmt::format("size={}", bytes);
   config.west = *nic::parse_port_spec("net_null0," + null);
   config.east = *nic::parse_port_spec("net_null1," + null);
-  auto equipment = impair::open_equipment(profile, config);
-  if (!equipment) return equipment;
+  auto ports = impair::open_ports(profile, config);
+  if (!ports) return ports;
   std::vector<std::vector<std::byte>> frames;
   for (std::uint32_t qp = 0; qp < qps; ++qp) frames.push_back(frame_of(bytes, 0x100 + qp, qp));
   rte_mempool_obj_iter(
-      equipment->pool.get(),
+      ports->pool.get(),
       [](rte_mempool*, void* given, void* object, unsigned index) {
         const auto& all = *static_cast<const std::vector<std::vector<std::byte>>*>(given);
         const auto* buffer = static_cast<const rte_mbuf*>(object);
@@ -34,7 +42,7 @@ inline Result<impair::Equipment> null_feed(const config::ImpairProfile& profile,
                     frame.size());
       },
       &frames);
-  return equipment;
+  return ports;
 }
 
 }  // namespace lw::bench

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/chance.h"
-#include "impair/record/sighting.h"
+#include "impair/record/capture_record.h"
 
 namespace lw::impair {
 namespace {
@@ -43,11 +43,11 @@ TEST(Recorder, FramesComeOutAsTheyWentInAcrossTheRingsEnd) {
     ASSERT_FALSE(recorder.front());
     record(recorder, i, i % 2 == 1);
     ASSERT_EQ(recorder.front(), instant_from_ns(i));
-    const Sighting sighting = recorder.take(bytes);
+    const CaptureRecord record = recorder.take(bytes);
     ASSERT_EQ(bytes, frame_of(i));
-    ASSERT_EQ(sighting.record.number, i);
-    ASSERT_EQ(sighting.out, i % 2 == 1);
-    ASSERT_EQ(sighting.wire_length, bytes.size());
+    ASSERT_EQ(record.ledger.number, i);
+    ASSERT_EQ(record.out, i % 2 == 1);
+    ASSERT_EQ(record.wire_length, bytes.size());
   }
 }
 
@@ -60,7 +60,7 @@ TEST(Recorder, OfWhatWasStagedOnlyThePublishedIsThere) {
   std::vector<std::byte> bytes;
   for (const std::uint32_t number : {0U, 1U, 9U}) {
     ASSERT_TRUE(recorder.front());
-    EXPECT_EQ(recorder.take(bytes).record.number, number);
+    EXPECT_EQ(recorder.take(bytes).ledger.number, number);
     EXPECT_EQ(number_of(bytes), number);
   }
   EXPECT_FALSE(recorder.front());
@@ -70,9 +70,9 @@ TEST(Recorder, LongFramesAreCutWhereAsked) {
   Recorder recorder(emulator::Direction::west_to_east, 64, 1 << 16);
   record(recorder, 1000, false);
   std::vector<std::byte> bytes;
-  const Sighting sighting = recorder.take(bytes);
+  const CaptureRecord record = recorder.take(bytes);
   EXPECT_EQ(bytes.size(), 64U);
-  EXPECT_EQ(sighting.wire_length, frame_of(1000).size());
+  EXPECT_EQ(record.wire_length, frame_of(1000).size());
 }
 
 TEST(Recorder, WithoutRoomFramesAreSkippedAndCounted) {
@@ -81,8 +81,8 @@ TEST(Recorder, WithoutRoomFramesAreSkippedAndCounted) {
   std::vector<std::byte> bytes;
   std::uint64_t there = 0;
   for (; recorder.front(); ++there) {
-    const Sighting sighting = recorder.take(bytes);
-    EXPECT_EQ(bytes, frame_of(static_cast<std::uint32_t>(sighting.record.number)));
+    const CaptureRecord record = recorder.take(bytes);
+    EXPECT_EQ(bytes, frame_of(static_cast<std::uint32_t>(record.ledger.number)));
   }
   EXPECT_GT(there, 2U);
   EXPECT_EQ(there + recorder.skipped(false) + recorder.skipped(true), 100U);
@@ -107,18 +107,18 @@ TEST(Recorder, AnotherThreadTakesThemInOrder) {
       std::this_thread::yield();
       continue;
     }
-    const Sighting sighting = recorder.take(bytes);
-    ASSERT_GE(sighting.record.number, next);
-    next = sighting.record.number + 1;
-    if (sighting.length > 0) {
-      ASSERT_EQ(number_of(bytes), sighting.record.number);
+    const CaptureRecord record = recorder.take(bytes);
+    ASSERT_GE(record.ledger.number, next);
+    next = record.ledger.number + 1;
+    if (record.length > 0) {
+      ASSERT_EQ(number_of(bytes), record.ledger.number);
     }
     ++seen;
   }
   EXPECT_EQ(seen + recorder.skipped(false), kFrames + 1);
 }
 
-TEST(Sighting, ACommentNamesAllStagesThatActed) {
+TEST(CaptureRecord, ACommentNamesAllStagesThatActed) {
   const RuleNames rules{{{"long haul"}, {"back"}}};
   emulator::LedgerRecord record;
   record.number = 7;

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/stop_signal.h"
+#include "impair/cli/run.h"
+
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "impair/control/services.h"
+#include "impair/datapath/sizing.h"
+#include "impair/record/ledger_file.h"
+#include "impair/record/ledger_thread.h"
+#include "impair/record/recording.h"
+#include "impair/report/progress.h"
+
+namespace lw::impair {
+namespace {
+
+using emulator::Direction;
+
+/// The ledger's file and the thread that writes it; neither where none was asked for.
+struct LedgerOutput {
+  std::unique_ptr<LedgerFile> file;
+  std::unique_ptr<LedgerThread> thread;
+
+  [[nodiscard]] emulator::LedgerSink* sink() const noexcept { return thread.get(); }
+};
+
+Result<LedgerOutput> open_ledger(const config::ImpairProfile& profile, const RunConfig& config,
+                                 std::int64_t offset_ns) {
+  LedgerOutput output;
+  if (!config.ledger) return output;
+  auto file = LedgerFile::create(*config.ledger, ledger_format_for(*config.ledger),
+                                 rule_names_of(profile), offset_ns);
+  if (!file) return std::unexpected(file.error());
+  output.file = std::move(*file);
+  output.thread = std::make_unique<LedgerThread>(*output.file);
+  return output;
+}
+
+Result<std::unique_ptr<Recording>> open_recording(const config::ImpairProfile& profile,
+                                                  const RunConfig& config, std::int64_t offset_ns) {
+  if (!config.capture) return nullptr;
+  auto file = RecordingFile::create(*config.capture, rule_names_of(profile), offset_ns);
+  if (!file) return std::unexpected(file.error());
+  return std::make_unique<Recording>(std::move(*file), config.capture_bytes);
+}
+
+Result<void> wait_links(Ports& ports, const RunConfig& config, const StopSignal& stop) {
+  for (nic::Port* port : {&ports.west, &ports.east})
+    if (auto up = port->wait_link(config.wait, stop.requested()); !up) return up;
+  fmt::print(stderr, "ready\n");
+  std::fflush(stderr);
+  if (config.ready_file && !(std::ofstream(*config.ready_file) << "ready\n"))
+    return fail(fmt::format("can't write {}", *config.ready_file), ExitCode::environment);
+  return {};
+}
+
+}  // namespace
+
+Result<Report> run(const LiveProfile::Version& version, const RunConfig& config) {
+  const config::ImpairProfile& profile = version.profile;
+  // Before the ledger is opened, which empties it.
+  if (config.capture)
+    if (auto named = RecordingFile::check_name(*config.capture); !named)
+      return std::unexpected(named.error());
+  if (auto fits = check_memory(profile, available_memory()); !fits)
+    return std::unexpected(fits.error());
+  const StopSignal stop;
+  auto ports = open_ports(profile, config);
+  if (!ports) return std::unexpected(ports.error());
+  fmt::print(stderr, "{}\n", ports->eal.notice());
+  // The loop runs on the steady clock; captures are stamped by the wall clock.
+  const std::int64_t offset_ns = nic::wall_clock_ns() - to_ns(nic::now());
+  auto ledger = open_ledger(profile, config, offset_ns);
+  if (!ledger) return std::unexpected(ledger.error());
+  auto recording = open_recording(profile, config, offset_ns);
+  if (!recording) return std::unexpected(recording.error());
+  const auto loop = std::make_unique<ForwardingLoop>(profile, *ports, ledger->sink());
+  if (*recording)
+    for (const auto direction : {Direction::west_to_east, Direction::east_to_west})
+      loop->forwarder().record(direction, (*recording)->recorder(direction));
+  const auto learn = [&](const RuleNames& names) {
+    if (ledger->file) ledger->file->learn(names);
+    if (*recording) (*recording)->learn(names);
+  };
+  auto runner = std::make_unique<ScenarioRunner>(version, *loop, *ports, learn);
+  auto services = Services::start(config, *runner);
+  if (!services) return std::unexpected(services.error());
+  if (auto up = wait_links(*ports, config, stop); !up) return std::unexpected(up.error());
+  Progress progress(nic::now());
+  loop->work(config, stop.requested(),
+             [&](Instant now, const PortForwarder& forwarder) { progress.tick(now, forwarder); });
+  loop->drain([&] { return stop.forced(); });  // services go on, so that their clients don't wait
+  services->reset();
+  const auto scenario = runner->scenario();
+  runner.reset();
+
+  Report report{.command = "run", .profile = profile.name, .seed = profile.seed};
+  auto statistics = loop->statistics();
+  report.seconds = statistics.seconds;
+  report.directions = std::move(statistics.directions);
+  report.ports = port_reports(*ports);
+  report.scenario = scenario;
+  if (config.ledger) {
+    ledger->thread->finish();
+    if (auto closed = ledger->file->close(ledger->thread->skipped()); !closed)
+      return std::unexpected(closed.error());
+    report.ledger =
+        LedgerReport{*config.ledger, ledger->file->records(), ledger->thread->skipped()};
+  }
+  if (config.capture) {
+    auto captured = (*recording)->finish(*config.capture);
+    if (!captured) return std::unexpected(captured.error());
+    report.capture = std::move(*captured);
+  }
+  return report;
+}
+
+}  // namespace lw::impair

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "core/error.h"
+#include "impair/control/live_profile.h"
+#include "impair/datapath/ports.h"
+#include "impair/report/report.h"
+
+namespace lw::impair {
+
+/// Forwards between two ports until asked to stop, drains what is in flight, and reports. Notices
+/// and progress go to stderr. Once per process: it starts EAL and handles signals.
+Result<Report> run(const LiveProfile::Version& profile, const RunConfig& config);
+
+}  // namespace lw::impair

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "impair/control/live_profile.h"
+#include "impair/control/schedule.h"
+#include "impair/datapath/capture_io.h"
+#include "impair/record/ledger_file.h"
+#include "impair/record/replay_source.h"
+#include "impair/report/report.h"
+
+namespace lw::impair {
+
+/// Drives a CaptureForwarder in virtual time, in one direction or both. Events happen in the order
+/// of time. At one instant first what is due leaves, then queues ask for pauses, then a step of the
+/// scenario is taken, then frames come in.
+class ReplayRunner {
+ public:
+  /// `link`: of each direction. `ledger` and `recording` may be null, and must outlive the runner.
+  /// `writer` has an interface for each number that frames carry, and, with both directions, for
+  /// the number of each direction.
+  ReplayRunner(const LiveProfile::Version& version, const emulator::LinkConfig& link,
+               std::span<const emulator::Direction> directions, LedgerFile* ledger,
+               RecordingFile* recording, capture::Writer writer);
+  // The forwarder holds references to members.
+  ReplayRunner(const ReplayRunner&) = delete;
+  ReplayRunner& operator=(const ReplayRunner&) = delete;
+  ~ReplayRunner() = default;
+
+  /// A frame comes in at its stamp, or at its predecessor's where that is later. Errors: a profile
+  /// that does not fit the link type, a failed write, an invalid step of the scenario.
+  Result<void> take(const Arriving& frame);
+  /// After the last frame: sends all frames inside, and closes the capture.
+  Result<void> finish();
+  /// Adds the statistics.
+  void report(Report& report) const;
+
+  [[nodiscard]] const CaptureForwarder& forwarder() const noexcept { return forwarder_; }
+
+ private:
+  [[nodiscard]] Result<void> check_link_type(const config::ImpairProfile& profile) const;
+  Result<void> advance(Instant until);
+  Result<void> take_step(const config::ScenarioStep& step);
+  Result<void> poll(bool receiving);
+  [[nodiscard]] std::optional<Instant> next_step() const;
+
+  LiveProfile live_;
+  LedgerFile* ledger_;
+  RecordingFile* recording_;
+  std::optional<FileRecorder> recorder_;
+  Schedule schedule_;
+  ScenarioReport scenario_;
+  roce::LinkType link_type_ = roce::LinkType::ethernet;
+  ReplayState state_;
+  CaptureForwarder forwarder_;
+  std::optional<Instant> first_;
+  RuleNames names_;
+  std::uint64_t stamps_backwards_ = 0;
+};
+
+}  // namespace lw::impair

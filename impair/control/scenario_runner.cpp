@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/control/scenario_runner.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+namespace lw::impair {
+namespace {
+
+// Interval between looks at the schedule: with nothing to do, and with a step about to be taken.
+constexpr Duration kQuietLook = std::chrono::milliseconds(5);
+constexpr Duration kBusyLook = std::chrono::microseconds(200);
+// The longest that optics and autonegotiation may take. Frames are forwarded then in any case.
+constexpr Duration kLinkTimeout = std::chrono::seconds(5);
+
+const config::ScenarioStep kAllLinksUp[] = {
+    {.at = {},
+     .act = "load",
+     .place = {},
+     .links = config::LinkChange{.west = true, .east = true, .up = true}}};
+
+}  // namespace
+
+ScenarioRunner::ScenarioRunner(const LiveProfile::Version& profile, ForwardingLoop& loop,
+                               Ports& ports, Learn learn)
+    : loop_(&loop),
+      ports_(&ports),
+      learn_(std::move(learn)),
+      live_(profile),
+      names_(rule_names_of(profile.profile)) {
+  schedule_.begin(profile.profile.scenario);
+  report_.all = profile.profile.scenario.size();
+  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+}
+
+ScenarioRunner::~ScenarioRunner() {
+  thread_.request_stop();
+  thread_.join();
+  // The loop may go on: it must not use what is lent to it.
+  if (pending_) static_cast<void>(loop_->changes().withdraw());
+}
+
+void ScenarioRunner::work(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    Duration pause{};
+    {
+      const std::lock_guard lock(mutex_);
+      pause = look();
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+Duration ScenarioRunner::look() {
+  if (pending_ && loop_->changes().done()) finish();
+  // Now that time 0 is known, another step may be the first.
+  if (pending_ && !zero_ && loop_->zero()) withdraw_pending();
+  if (!pending_) {
+    zero_ = loop_->zero();
+    while (!pending_ && schedule_.next(zero_))
+      if (!prepare()) break;
+  }
+  return pending_ || schedule_.next(zero_) ? kBusyLook : kQuietLook;
+}
+
+/// Prepares the next step and lends it to the loop. False: too early.
+bool ScenarioRunner::prepare() {
+  const Schedule::Item& item = *schedule_.next(zero_);
+  if (item.step.links && item.step.links->up && !link_is_back(item)) return false;
+  auto pending = std::make_unique<Pending>();
+  pending->change.links = item.step.links;
+  pending->names = names_;
+  if (!item.step.edits.empty()) {
+    auto next = live_.stepped(item.step);
+    if (!next) {
+      give_up(next.error());
+      return true;
+    }
+    pending->change.configuration =
+        std::make_unique<ForwardingLoop::Configuration>(next->profile, names_);
+    pending->names = pending->change.configuration->names();
+    pending->next = std::move(*next);
+    learn_(pending->names);
+  }
+  pending_ = std::move(pending);
+  loop_->changes().lend_until_due(pending_->change, item.step.at, item.since_zero);
+  return true;
+}
+
+/// A device's link comes up before frames are forwarded. False: not up yet.
+bool ScenarioRunner::link_is_back(const Schedule::Item& item) {
+  const auto due = item.due(zero_);
+  if (!due || nic::now() < *due) return false;
+  if (!links_back_by_) {
+    set_links(*item.step.links);
+    links_back_by_ = nic::now() + kLinkTimeout;
+  }
+  const bool up = (!item.step.links->west || ports_->west.link_up()) &&
+                  (!item.step.links->east || ports_->east.link_up());
+  if (!up && nic::now() < *links_back_by_) return false;
+  links_back_by_.reset();
+  return true;
+}
+
+void ScenarioRunner::set_links(const config::LinkChange& change) {
+  if (change.west) ports_->west.set_link(change.up);
+  if (change.east) ports_->east.set_link(change.up);
+}
+
+/// Takes back the step that is lent, unless it has been taken.
+void ScenarioRunner::withdraw_pending() {
+  if (!pending_) return;
+  if (!loop_->changes().withdraw()) return finish();
+  pending_.reset();
+}
+
+void ScenarioRunner::finish() {
+  const Schedule::Item& item = *schedule_.next(zero_);
+  // Time 0 may have become known in the round that took the step.
+  const auto due = item.due(zero_ ? zero_ : loop_->zero());
+  ++report_.done;
+  if (due) report_.latest = std::max(report_.latest, pending_->change.done - *due);
+  if (pending_->change.links && !pending_->change.links->up) set_links(*pending_->change.links);
+  if (pending_->next) live_.keep(std::move(*pending_->next));
+  names_ = std::move(pending_->names);
+  schedule_.pop(zero_);
+  pending_.reset();
+}
+
+/// A step that was valid at the start is not now: a file that it names has changed.
+void ScenarioRunner::give_up(const Error& error) {
+  fmt::print(stderr, "a step of the scenario was left out: {}\n", error.message);
+  ++report_.failed;
+  schedule_.pop(zero_);
+}
+
+Result<void> ScenarioRunner::apply(const config::ImpairProfile& next) {
+  ForwardingLoop::Configuration configuration(next, names_);
+  RuleNames names = configuration.names();
+  const std::size_t count = std::max(names[0].size(), names[1].size());
+  if (count > loop_->most_rules())
+    return fail(
+        fmt::format("a run keeps the accounts of every rule that it ever had, of up to {}, "
+                    "and this would be number {}: restart it",
+                    loop_->most_rules(), count));
+  learn_(names);
+  if (!loop_->apply(configuration)) return fail("the run has ended", ExitCode::failed);
+  names_ = std::move(names);
+  return {};
+}
+
+Result<void> ScenarioRunner::change(Result<LiveProfile::Version> next) {
+  if (!next) return std::unexpected(next.error());
+  if (auto applied = apply(next->profile); !applied) return applied;
+  live_.keep(std::move(*next));
+  return {};
+}
+
+Result<void> ScenarioRunner::set(std::span<const config::Edit> edits) {
+  const std::lock_guard lock(mutex_);
+  withdraw_pending();
+  return change(live_.with(edits));
+}
+
+Result<void> ScenarioRunner::reset() {
+  const std::lock_guard lock(mutex_);
+  withdraw_pending();
+  return change(live_.unedited());
+}
+
+Result<void> ScenarioRunner::load(const std::string& file) {
+  const std::lock_guard lock(mutex_);
+  withdraw_pending();
+  if (auto changed = change(live_.loaded(file)); !changed) return changed;
+  const auto& steps = live_.now().profile.scenario;
+  // The steps that would have brought a link up are gone.
+  if (schedule_.changes_links()) schedule_.add(kAllLinksUp, nic::now());
+  schedule_.begin(steps, nic::now());
+  report_.all = report_.done + report_.failed + schedule_.size();
+  return {};
+}
+
+Result<void> ScenarioRunner::command(const config::Command& command) {
+  const std::lock_guard lock(mutex_);
+  withdraw_pending();
+  auto steps = live_.on_command(command);
+  if (!steps) return std::unexpected(steps.error());
+  schedule_.add(*steps, nic::now());
+  report_.all += steps->size();
+  return {};
+}
+
+config::ImpairProfile ScenarioRunner::profile() const {
+  const std::lock_guard lock(mutex_);
+  return live_.now().profile;
+}
+
+std::optional<ScenarioReport> ScenarioRunner::scenario() const {
+  const std::lock_guard lock(mutex_);
+  if (report_.all == 0) return std::nullopt;
+  return report_;
+}
+
+Report ScenarioRunner::snapshot() {
+  const std::lock_guard lock(mutex_);
+  Report report{
+      .command = "run", .profile = live_.now().profile.name, .seed = live_.now().profile.seed};
+  // After the end of the loop only the ports have statistics.
+  if (ForwardingLoop::Statistics statistics; loop_->snapshot(statistics)) {
+    report.seconds = statistics.seconds;
+    report.directions = std::move(statistics.directions);
+    report.held_up = statistics.held_up;
+  }
+  report.ports = port_reports(*ports_);
+  if (report_.all > 0) report.scenario = report_;
+  return report;
+}
+
+}  // namespace lw::impair

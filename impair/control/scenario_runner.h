@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "impair/control/live_profile.h"
+#include "impair/control/schedule.h"
+#include "impair/datapath/forwarding_loop.h"
+#include "impair/report/report.h"
+
+namespace lw::impair {
+
+/// Holds the profile of a run, applies changes to it, and carries out its scenario on a thread that
+/// prepares each step before it is due. Any thread may call it while the loop works.
+class ScenarioRunner {
+ public:
+  /// Called with all rule names before the first frame of a new rule. `loop` and `ports` must
+  /// outlive the runner.
+  using Learn = std::function<void(const RuleNames&)>;
+  ScenarioRunner(const LiveProfile::Version& profile, ForwardingLoop& loop, Ports& ports,
+                 Learn learn);
+  ~ScenarioRunner();
+
+  /// Changes on request. After an error nothing has changed.
+  Result<void> set(std::span<const config::Edit> edits);
+  Result<void> load(const std::string& file);
+  Result<void> reset();
+  /// Schedules the steps of a command from now on.
+  Result<void> command(const config::Command& command);
+
+  /// The profile in force.
+  [[nodiscard]] config::ImpairProfile profile() const;
+  /// A report of the run so far.
+  [[nodiscard]] Report snapshot();
+  /// How scenario and commands were carried out; nothing when there were none.
+  [[nodiscard]] std::optional<ScenarioReport> scenario() const;
+
+ private:
+  struct Pending {
+    ForwardingLoop::Change change;
+    std::optional<LiveProfile::Version> next;  // the profile with this change
+    RuleNames names;
+  };
+
+  void work(const std::stop_token& stop);
+  Duration look();
+  bool prepare();
+  bool link_is_back(const Schedule::Item& item);
+  void withdraw_pending();
+  void finish();
+  void give_up(const Error& error);
+  Result<void> change(Result<LiveProfile::Version> next);
+  Result<void> apply(const config::ImpairProfile& next);
+  void set_links(const config::LinkChange& change);
+
+  mutable std::mutex mutex_;  // guards all members below
+  ForwardingLoop* loop_;
+  Ports* ports_;
+  Learn learn_;
+  LiveProfile live_;
+  RuleNames names_;
+  Schedule schedule_;
+  std::unique_ptr<Pending> pending_;
+  std::optional<Instant> zero_;           // time 0, as known when `pending_` was lent
+  std::optional<Instant> links_back_by_;  // when to stop waiting for a link that was set up
+  ScenarioReport report_;
+  std::jthread thread_;
+};
+
+}  // namespace lw::impair

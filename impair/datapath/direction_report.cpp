@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/datapath/direction_report.h"
+
+namespace lw::impair {
+
+Spread spread_of(const Histogram& histogram) {
+  return {histogram.count(),        histogram.minimum(),       histogram.quantile(0.5),
+          histogram.quantile(0.99), histogram.quantile(0.999), histogram.maximum()};
+}
+
+DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounting accounting,
+                          const Histogram& release_error, const Histogram& pass_latency) {
+  DirectionReport report{std::move(accounting), spread_of(release_error), spread_of(pass_latency)};
+  for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
+    const emulator::Rule& rule = pipeline.rules()[i];
+    report.stages.push_back({pipeline.rule_names()[rule.index()],
+                             rule.totals(),
+                             {},
+                             rule.stats(),
+                             pipeline.shared_configs(),
+                             i});
+  }
+  report.events = {pipeline.events().outcomes(), pipeline.events().untracked(),
+                   pipeline.event_hits()};
+  return report;
+}
+
+void audit(DirectionReport& direction) {
+  for (StagesReport& stages : direction.stages)
+    stages.checks = emulator::audit((*stages.configs)[stages.place], stages.since_change);
+}
+
+}  // namespace lw::impair

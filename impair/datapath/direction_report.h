@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/histogram.h"
+#include "emulator/pipeline.h"
+#include "emulator/stats/accounting.h"
+#include "emulator/stats/audit.h"
+
+namespace lw::impair {
+
+/// Figures of a histogram, in ns.
+struct Spread {
+  std::uint64_t count = 0;
+  std::int64_t minimum = 0, p50 = 0, p99 = 0, p999 = 0, maximum = 0;
+};
+Spread spread_of(const Histogram& histogram);
+
+/// What the stages of one rule did, and how it compares with their parameters.
+struct StagesReport {
+  std::string rule;
+  emulator::RuleStats stats;
+  std::vector<emulator::Check> checks = {};
+  // The input of the audit: copied quickly from a running loop, audited elsewhere.
+  emulator::RuleStats since_change = {};
+  std::shared_ptr<const std::vector<emulator::RuleConfig>> configs = {};
+  std::size_t place = 0;  // index of the rule in `configs`
+};
+
+/// Results of the targeted events of one direction.
+struct EventsReport {
+  std::vector<emulator::EventOutcome> outcomes;
+  std::uint64_t untracked = 0;  // packets to QPs beyond the most that are tracked
+  emulator::EventHits hits = {};
+};
+
+/// Statistics of one direction.
+struct DirectionReport {
+  emulator::Accounting accounting;
+  Spread release_error;  // actual minus scheduled release
+  Spread pass_latency;   // of frames that no rule delays
+  std::vector<StagesReport> stages = {};
+  EventsReport events = {};
+
+  /// No frame left before it was due, or before it had come in.
+  [[nodiscard]] bool none_left_early() const noexcept {
+    return release_error.minimum >= 0 && pass_latency.minimum >= 0;
+  }
+};
+
+/// What the device of a port counted.
+struct PortReport {
+  std::string side, port;
+  std::uint64_t received = 0, sent = 0, missed = 0, no_buffer = 0, errors = 0;
+};
+
+/// Not audited yet.
+DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounting accounting,
+                          const Histogram& release_error, const Histogram& pass_latency);
+/// Compares the statistics with the rules' parameters.
+void audit(DirectionReport& direction);
+
+}  // namespace lw::impair

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// forwarder.h: definitions, for the translation units that instantiate it.
+#include <algorithm>
+
+#include "impair/datapath/forwarder.h"
+
+namespace lw::impair {
+
+template <class Io>
+Forwarder<Io>::Forwarder(const config::ImpairProfile& profile, const emulator::LinkConfig& link,
+                         std::span<const Io> ios, emulator::LedgerSink* ledger) {
+  const auto exchange = ios.size() > 1 ? std::make_shared<emulator::CmExchange>() : nullptr;
+  for (const Io& io : ios)
+    ways_[index_of(io.direction())].emplace(io, pipeline_of(profile, io.direction(), {}, exchange),
+                                            link, ledger);
+}
+
+template <class Io>
+bool Forwarder<Io>::poll(emulator::Direction direction, bool receiving) noexcept {
+  OneWay& way = this->way(direction);
+  const std::size_t received = receive(way, receiving);
+  exchange_pauses(way);
+  std::size_t moved = received + send(way);
+  // Under load larger bursts are worth more than the right time.
+  if (received < Io::kBurst) moved += send_what_falls_due(way);
+  if (moved) way.link.flush_ledger();
+  return moved != 0;
+}
+
+template <class Io>
+void Forwarder<Io>::poll_together(bool receiving) noexcept {
+  for_each_way([&](OneWay& way) { receive(way, receiving); });
+  if (receiving) flush_ledger();
+  // The first direction hears the second one's answer in the second round.
+  for (int round = 0; round < 2; ++round) for_each_way([&](OneWay& way) { exchange_pauses(way); });
+  for_each_way([&](OneWay& way) { send(way); });
+}
+
+/// Releases what is due, and admits what has arrived. Returns how many frames have.
+template <class Io>
+std::size_t Forwarder<Io>::receive(OneWay& way, bool receiving) noexcept {
+  std::span<Handle> frames;
+  if (receiving) {
+    // Frames that could not leave stay in the device: a blocked output shows at the device's ring.
+    std::size_t most = std::min(Io::kBurst, way.link.egress_room());
+    // A file waits, unlike a wire.
+    if (way.io.finite()) most = std::min(most, way.link.queue_room());
+    if (most) frames = way.io.receive(most);
+  }
+  if (frames.empty()) {
+    way.input_ended.store(way.io.exhausted(), std::memory_order_relaxed);
+    way.link.fetch_next();
+  }
+  way.now = way.io.now();
+  way.link.release(way.now, frames.size());
+  if (frames.empty()) return 0;
+  way.last_received.store(way.now.time_since_epoch().count(), std::memory_order_relaxed);
+  if (way.in_up) [[likely]] {
+    admit(way, frames);
+  } else {
+    refuse(way, frames);
+  }
+  return frames.size();
+}
+
+/// Pause frames for the other direction's queues go no further. Frame numbers follow the order of
+/// arrival.
+template <class Io>
+void Forwarder<Io>::admit(OneWay& way, std::span<Handle> frames) noexcept {
+  if (both() && way.link.pipeline().takes_pauses()) [[unlikely]] {
+    for (std::size_t i = 0; i < frames.size();) {
+      const auto asked = wire::pfc_of(Io::bytes(frames[i]));
+      if (!asked) {
+        ++i;
+        continue;
+      }
+      admit_data(way, frames.first(i));
+      take_pause(way, frames[i], *asked);
+      frames = frames.subspan(i + 1);
+      i = 0;
+    }
+  }
+  if (!frames.empty()) admit_data(way, frames);
+}
+
+template <class Io>
+void Forwarder<Io>::admit_data(OneWay& way, std::span<Handle> frames) noexcept {
+  std::array<Handle, Io::kBurst> dropped;
+  const std::size_t ours = way.io.make_own(frames, way.link.pipeline().edits());
+  const std::size_t batch = Io::kBatches && !way.recorder ? ours : 0;
+  std::size_t drops = 0;
+  if constexpr (Io::kBatches)
+    if (batch) drops = way.link.admit(frames.first(batch), way.now, dropped);
+  for (const Handle frame : frames.subspan(batch))
+    if (!admit_single(way, frame)) dropped[drops++] = frame;
+  if (drops) way.io.free(std::span(dropped).first(drops));
+}
+
+/// A recorder gets the frame as it came in.
+template <class Io>
+bool Forwarder<Io>::admit_single(OneWay& way, Handle frame) noexcept {
+  const roce::Envelope envelope = Io::envelope(frame);
+  emulator::LedgerRecord record;
+  if (way.recorder) way.recorder->stage(Io::bytes(frame), Io::wire_length(frame));
+  const bool kept = Io::is_held_by_others(frame)
+                        ? way.link.admit_without_buffer(envelope, way.now, &record)
+                        : way.link.admit(frame, envelope, way.now, &record);
+  if (!way.recorder) return kept;
+  way.recorder->say(0, way.now, false, record);
+  way.recorder->publish(1, false);
+  return kept;
+}
+
+template <class Io>
+void Forwarder<Io>::record_received(OneWay& way, Handle frame,
+                                    const emulator::LedgerRecord& record) {
+  if (!way.recorder) return;
+  way.recorder->stage(Io::bytes(frame), Io::wire_length(frame));
+  way.recorder->say(0, way.now, false, record);
+  way.recorder->publish(1, false);
+}
+
+template <class Io>
+void Forwarder<Io>::take_pause(OneWay& way, Handle frame, const wire::PfcFields& fields) noexcept {
+  emulator::LedgerRecord record;
+  way.link.consume(Io::envelope(frame), way.now, &record);
+  pauses_.from(way.io.direction()).push({PauseNote::Kind::heard, fields});
+  record_received(way, frame, record);
+  way.io.free(std::span(&frame, 1));
+}
+
+/// The link of the port that these frames came by is down.
+template <class Io>
+void Forwarder<Io>::refuse(OneWay& way, std::span<Handle> frames) noexcept {
+  for (const Handle frame : frames) {
+    emulator::LedgerRecord record;
+    way.link.turn_away(Io::envelope(frame), way.now, &record);
+    record_received(way, frame, record);
+  }
+  way.io.free(frames);
+}
+
+/// Hears what the other direction has for this one's queues, and tells it what they ask for.
+template <class Io>
+void Forwarder<Io>::exchange_pauses(OneWay& way) noexcept {
+  if (!both()) return;
+  const emulator::Direction direction = way.io.direction();
+  while (const auto note = pauses_.to(direction).pop()) {
+    if (note->kind == PauseNote::Kind::heard) {
+      way.link.pause(note->fields, way.now);
+    } else {
+      send_pause(way, note->fields);
+    }
+  }
+  if (way.link.pipeline().asking().empty()) return;
+  if (const auto asked = way.link.asks_for(way.now))
+    pauses_.from(direction).push({PauseNote::Kind::send, *asked});
+}
+
+/// Without a free buffer the pause frame is lost, as it may be on a wire.
+template <class Io>
+void Forwarder<Io>::send_pause(OneWay& way, const wire::PfcFields& fields) noexcept {
+  const auto bytes = wire::pfc_frame(way.io.source_address(), fields);
+  std::optional<Handle> frame = way.io.make_frame(bytes);
+  if (frame && !way.link.create(*frame, bytes.size(), way.now)) way.io.free(std::span(&*frame, 1));
+}
+
+/// Sends what the link has released. Returns how many frames left.
+template <class Io>
+std::size_t Forwarder<Io>::send(OneWay& way) noexcept {
+  if (!way.out_up) [[unlikely]] {
+    const std::size_t lost = way.link.egress_size();
+    way.link.lose_egress([](Handle frame) { return Io::envelope(frame); },
+                         [&](Handle frame) { way.io.free(std::span(&frame, 1)); });
+    return lost;
+  }
+  for (std::size_t total = 0;;) {
+    std::span<Handle> out = way.link.egress();
+    out = out.first(std::min(out.size(), Io::kSendBurst));
+    if (out.empty()) return total;
+    if (way.recorder) [[unlikely]]
+      for (const Handle frame : out) way.recorder->stage(Io::bytes(frame), Io::wire_length(frame));
+    const std::size_t count = way.io.send(out);
+    if (count || way.recorder) way.now = way.io.now();
+    if (way.recorder) [[unlikely]] {
+      for (std::size_t i = 0; i < count; ++i)
+        way.recorder->say(
+            i, way.now, true,
+            record_of(way.link.egress_transit(i), way.link.egress_number(i), way.io.direction()));
+      way.recorder->publish(count, true);
+    }
+    if (count) way.link.sent(count, way.now);
+    total += count;
+    if (count < out.size()) return total;
+  }
+}
+
+/// Sends what has fallen due since the round began, and waits for what falls due within
+/// kAboutToBeDue instead of polling the other direction first.
+template <class Io>
+std::size_t Forwarder<Io>::send_what_falls_due(OneWay& way) noexcept {
+  // Frames that come in meanwhile wait this much longer, at most.
+  constexpr Duration kAboutToBeDue{300};
+  // A clock that does not advance must not hold the loop.
+  constexpr int kMostLooks = 64;
+  const Instant next = way.link.next_release();
+  if (next > way.now + kAboutToBeDue) return 0;
+  for (int looks = 0; next > way.now && looks < kMostLooks; ++looks) way.now = way.io.now();
+  way.link.release(way.now);
+  return send(way);
+}
+
+template <class Io>
+void Forwarder<Io>::replace(Configuration& next) noexcept {
+  for_each_way(
+      [&](OneWay& way) { way.link.replace(next.prepared(way.io.direction()), way.io.now()); });
+}
+
+template <class Io>
+void Forwarder<Io>::set_links(const config::LinkChange& change) noexcept {
+  for_each_way([&](OneWay& way) {
+    const bool east = way.io.direction() == emulator::Direction::west_to_east;
+    if (east ? change.west : change.east) way.in_up = change.up;
+    if (east ? change.east : change.west) way.out_up = change.up;
+  });
+}
+
+template <class Io>
+void Forwarder<Io>::abandon() noexcept {
+  for_each_way([](OneWay& way) {
+    way.link.abandon([](Handle frame) { return Io::envelope(frame); },
+                     [&](Handle frame) { way.io.free(std::span(&frame, 1)); });
+    way.link.flush_ledger();
+  });
+}
+
+template <class Io>
+Instant Forwarder<Io>::next_work() const noexcept {
+  Instant next = Instant::max();
+  for (const auto& way : ways_)
+    if (way) next = std::min(next, next_work(way->io.direction()));
+  return next;
+}
+
+template <class Io>
+std::size_t Forwarder<Io>::inside() const noexcept {
+  std::size_t frames = 0;
+  for (const auto& way : ways_)
+    if (way) frames += way->link.inside();
+  return frames;
+}
+
+template <class Io>
+std::vector<DirectionReport> Forwarder<Io>::report(bool running) const {
+  std::vector<DirectionReport> reports;
+  for (const auto& way : ways_)
+    if (way)
+      reports.push_back(report_of(way->link.pipeline(),
+                                  running ? way->link.running_accounting() : way->link.accounting(),
+                                  way->link.release_error(), way->link.pass_latency()));
+  return reports;
+}
+
+}  // namespace lw::impair

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/datapath/forwarding_loop.h"
+
+#include <algorithm>
+#include <sched.h>
+#include <thread>
+
+#include <rte_lcore.h>
+
+#include "impair/datapath/sizing.h"
+
+namespace lw::impair {
+namespace {
+
+using emulator::Direction;
+
+constexpr Direction kEastward = Direction::west_to_east, kWestward = Direction::east_to_west;
+// What draining may take beyond the longest delay: the other side may be slow, or gone.
+constexpr Duration kDrainMargin = std::chrono::seconds(2);
+// A stop is looked for every round; clocks, files and other threads' requests every so many.
+constexpr unsigned kRoundsBetweenLooks = 64;
+// A round takes microseconds, and a rest some more: after this time the loop has ended.
+constexpr Duration kAnswerTimeout = std::chrono::seconds(5);
+
+std::array<PortIo, 2> port_ios(Ports& ports) {
+  return {PortIo(kEastward, ports.west, ports.east, ports.pool.get()),
+          PortIo(kWestward, ports.east, ports.west, ports.pool.get())};
+}
+
+/// Makes the calling thread one of DPDK's, with a cache of free buffers of its own, and pins it to
+/// `core` if given.
+class DpdkThread {
+ public:
+  explicit DpdkThread(std::optional<int> core) noexcept : registered_(rte_thread_register() == 0) {
+    if (!core) return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<std::size_t>(*core), &set);
+    sched_setaffinity(0, sizeof set, &set);
+  }
+  DpdkThread(const DpdkThread&) = delete;
+  DpdkThread& operator=(const DpdkThread&) = delete;
+  ~DpdkThread() {
+    if (registered_) rte_thread_unregister();
+  }
+
+ private:
+  bool registered_;
+};
+
+}  // namespace
+
+ForwardingLoop::ForwardingLoop(const config::ImpairProfile& profile, Ports& ports,
+                               emulator::LedgerSink* ledger)
+    : forwarder_(profile, link_config(profile), port_ios(ports), ledger),
+      longest_stay_(profile.longest_stay()) {}
+
+bool ForwardingLoop::poll(bool receiving) noexcept {
+  const bool east = forwarder_.poll(kEastward, receiving);
+  const bool west = !on_two_cores_ && forwarder_.poll(kWestward, receiving);
+  if (zero_.load(std::memory_order_relaxed) == kNever.time_since_epoch().count()) [[unlikely]]
+    find_zero();
+  changes_.take_due(forwarder_.last_time(kEastward),
+                    Instant{Duration{zero_.load(std::memory_order_relaxed)}},
+                    [this](Change& change) { apply_due(change); });
+  return east || west;
+}
+
+void ForwardingLoop::find_zero() noexcept {
+  for (const Direction direction : {kEastward, kWestward}) {
+    if (forwarder_.link(direction).tallies().received.frames.get() == 0) continue;
+    const auto came = forwarder_.last_received(direction).time_since_epoch().count();
+    zero_.store(std::min(zero_.load(std::memory_order_relaxed), came), std::memory_order_relaxed);
+  }
+}
+
+void ForwardingLoop::apply_due(Change& change) noexcept {
+  const Quiesce::Stopped stopped(westward_quiesce_);
+  if (change.configuration) swap(*change.configuration);
+  if (change.links) forwarder_.set_links(*change.links);
+  change.done = nic::now();
+}
+
+/// Frames inside may have been given the longer of the two stays.
+void ForwardingLoop::swap(Configuration& next) noexcept {
+  forwarder_.replace(next);
+  longest_stay_ = std::max(longest_stay_, next.longest_stay());
+}
+
+void ForwardingLoop::rest(Idle& idle) noexcept {
+  idle.rest(nic::now(), on_two_cores_ ? forwarder_.next_work(kEastward) : forwarder_.next_work());
+}
+
+bool ForwardingLoop::is_over(Instant now, const RunConfig& config) const noexcept {
+  if (config.duration && now - start_ >= *config.duration) return true;
+  // Null ports never bring a frame, but there is no end to wait for.
+  const bool ends = nic::reads_file(config.west) || nic::reads_file(config.east);
+  if (ends && forwarder_.input_ended(kEastward) && forwarder_.input_ended(kWestward)) return true;
+  const Instant last =
+      std::max(forwarder_.last_received(kEastward), forwarder_.last_received(kWestward));
+  return config.until_idle && now - last >= *config.until_idle;
+}
+
+void ForwardingLoop::work(const RunConfig& config, const std::atomic<bool>& stop,
+                          const Observer& observe) {
+  if (config.cores < 2) return work_on_this_core(config, stop, observe);
+  on_two_cores_ = true;
+  std::jthread other([&](const std::stop_token& over) { work_westward(config, over); });
+  work_on_this_core(config, stop, observe);
+  other.request_stop();
+  other.join();
+  on_two_cores_ = false;
+}
+
+void ForwardingLoop::work_westward(const RunConfig& config, const std::stop_token& stop) {
+  const DpdkThread thread(config.second_core);
+  Idle idle(config.idle);
+  westward_quiesce_.enter();
+  while (!stop.stop_requested()) {
+    westward_quiesce_.pass();
+    if (forwarder_.poll(kWestward, true)) {
+      idle.busy();
+    } else {
+      idle.rest(nic::now(), forwarder_.next_work(kWestward));
+    }
+  }
+  westward_quiesce_.leave();
+}
+
+void ForwardingLoop::work_on_this_core(const RunConfig& config, const std::atomic<bool>& stop,
+                                       const Observer& observe) {
+  Idle idle(config.idle);
+  for (unsigned rounds = 1; !stop.load(std::memory_order_relaxed); ++rounds) {
+    if (poll(true)) {
+      idle.busy();
+    } else {
+      rest(idle);
+    }
+    if (rounds % kRoundsBetweenLooks != 0) continue;
+    serve_other_threads();
+    const Instant now = nic::now();
+    if (is_over(now, config)) return;
+    if (observe) observe(now, forwarder_);
+  }
+}
+
+void ForwardingLoop::drain(const std::function<bool()>& forced) {
+  const Instant give_up = nic::now() + longest_stay_ + kDrainMargin;
+  Idle idle(IdleMode::adaptive);
+  while (forwarder_.inside() > 0 && !forced() && nic::now() < give_up) {
+    serve_other_threads();
+    if (poll(false)) {
+      idle.busy();
+    } else {
+      rest(idle);
+    }
+  }
+  forwarder_.abandon();
+  end_ = nic::now();
+}
+
+ForwardingLoop::Statistics ForwardingLoop::statistics() const {
+  Statistics statistics{seconds_between(start_, end_), forwarder_.report(false)};
+  std::ranges::for_each(statistics.directions, audit);
+  return statistics;
+}
+
+bool ForwardingLoop::snapshot(Statistics& statistics) {
+  if (!snapshots_.lend(statistics, kAnswerTimeout)) return false;
+  std::ranges::for_each(statistics.directions, audit);
+  return true;
+}
+
+bool ForwardingLoop::apply(Configuration& next) {
+  return configurations_.lend(next, kAnswerTimeout);
+}
+
+void ForwardingLoop::serve_other_threads() {
+  configurations_.take([this](Configuration& next) {
+    const Quiesce::Stopped stopped(westward_quiesce_);
+    swap(next);
+  });
+  snapshots_.take([this](Statistics& statistics) {
+    const Quiesce::Stopped stopped(westward_quiesce_);
+    const Instant begin = nic::now();
+    statistics.seconds = seconds_between(start_, begin);
+    statistics.directions = forwarder_.report(true);
+    statistics.held_up = nic::now() - begin;
+  });
+}
+
+}  // namespace lw::impair

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/handoff/mailbox.h"
+#include "core/handoff/quiesce.h"
+#include "impair/datapath/idle.h"
+#include "impair/datapath/port_io.h"
+#include "impair/datapath/ports.h"
+
+namespace lw::impair {
+
+/// Drives a PortForwarder in real time: both directions on the calling thread, or, on two cores,
+/// the direction from east to west on a thread of its own. Other threads change and observe the
+/// forwarder through it.
+class ForwardingLoop {
+ public:
+  using Configuration = PortForwarder::Configuration;
+  /// A step of a scenario, prepared in advance.
+  struct Change {
+    std::unique_ptr<Configuration> configuration;  // null: unchanged
+    std::optional<config::LinkChange> links;
+    Instant done{};  // when it came into force
+  };
+  /// Called now and then by work(), with the current time.
+  using Observer = std::function<void(Instant now, const PortForwarder&)>;
+
+  /// `ports` and `ledger` (may be null) must outlive the loop.
+  ForwardingLoop(const config::ImpairProfile& profile, Ports& ports, emulator::LedgerSink* ledger);
+
+  /// Before work(): to attach recorders.
+  [[nodiscard]] PortForwarder& forwarder() noexcept { return forwarder_; }
+
+  /// Forwards until `stop`, or what `config` says.
+  void work(const RunConfig& config, const std::atomic<bool>& stop, const Observer& observe = {});
+  /// Receives nothing more, and sends what is inside. Frames that do not leave in time, or before
+  /// `forced()`, are dropped and counted.
+  void drain(const std::function<bool()>& forced);
+
+  struct Statistics {
+    double seconds = 0;
+    std::vector<DirectionReport> directions;
+    Duration held_up{};  // how long the loop stood still for them
+  };
+  /// After drain(): audited statistics of the whole run.
+  [[nodiscard]] Statistics statistics() const;
+  /// From another thread while work() or drain() runs, one thread at a time: statistics so far.
+  /// False when the loop has ended.
+  [[nodiscard]] bool snapshot(Statistics& statistics);
+  /// From another thread, like snapshot(): swaps `next` and the configuration in force.
+  [[nodiscard]] bool apply(Configuration& next);
+  /// Changes that come into force at a due time.
+  [[nodiscard]] Mailbox<Change>& changes() noexcept { return changes_; }
+  /// Time 0 of the scenario: when the first frame came in; nothing before. Any thread.
+  [[nodiscard]] std::optional<Instant> zero() const noexcept {
+    const Instant zero{Duration{zero_.load(std::memory_order_relaxed)}};
+    return zero == kNever ? std::nullopt : std::optional(zero);
+  }
+  /// The most rule names that a direction can have in one run.
+  [[nodiscard]] std::size_t most_rules() const noexcept {
+    return forwarder_.link(emulator::Direction::west_to_east).most_rules();
+  }
+
+ private:
+  static constexpr Instant kNever = Instant::max();
+
+  bool poll(bool receiving) noexcept;
+  void find_zero() noexcept;
+  void apply_due(Change& change) noexcept;
+  void swap(Configuration& next) noexcept;
+  void rest(Idle& idle) noexcept;
+  void work_on_this_core(const RunConfig& config, const std::atomic<bool>& stop,
+                         const Observer& observe);
+  void work_westward(const RunConfig& config, const std::stop_token& stop);
+  void serve_other_threads();
+  [[nodiscard]] bool is_over(Instant now, const RunConfig& config) const noexcept;
+  [[nodiscard]] static double seconds_between(Instant begin, Instant end) noexcept {
+    return static_cast<double>((end - begin).count()) * 1e-9;
+  }
+
+  PortForwarder forwarder_;
+  Duration longest_stay_;
+  Instant start_ = nic::now();
+  Instant end_ = start_;
+  bool on_two_cores_ = false;
+  Quiesce westward_quiesce_;  // stops the thread of the direction from east to west
+  Mailbox<Configuration> configurations_;
+  Mailbox<Statistics> snapshots_;
+  Mailbox<Change> changes_;
+  std::atomic<Duration::rep> zero_{kNever.time_since_epoch().count()};
+};
+
+}  // namespace lw::impair

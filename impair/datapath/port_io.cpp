@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/datapath/port_io.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "impair/datapath/forwarder_impl.h"
+
+namespace lw::impair {
+
+std::size_t PortIo::make_own(std::span<Handle> frames, bool edits) noexcept {
+  const auto foreign = [edits](const rte_mbuf* frame) {
+    return impair::is_held_by_others(frame) || (edits && is_shared(frame));
+  };
+  if (std::ranges::none_of(frames, foreign)) [[likely]]
+    return frames.size();
+  for (rte_mbuf*& frame : frames) {
+    if (!foreign(frame)) continue;
+    if (const auto own = MbufAccess::clone(frame)) {
+      rte_pktmbuf_free(frame);
+      frame = *own;
+    }
+  }
+  return static_cast<std::size_t>(std::ranges::find_if(frames, is_held_by_others) - frames.begin());
+}
+
+std::optional<rte_mbuf*> PortIo::make_frame(std::span<const std::byte> bytes) noexcept {
+  rte_mbuf* frame = rte_pktmbuf_alloc(pool_);
+  if (!frame) return std::nullopt;
+  std::memcpy(rte_pktmbuf_append(frame, static_cast<std::uint16_t>(bytes.size())), bytes.data(),
+              bytes.size());
+  return frame;
+}
+
+template class Forwarder<PortIo>;
+
+}  // namespace lw::impair

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/datapath/ports.h"
+
+#include <utility>
+#include <vector>
+
+#include "impair/datapath/mbuf_access.h"
+#include "impair/datapath/sizing.h"
+
+namespace lw::impair {
+namespace {
+
+PortReport report_of(std::string_view side, const nic::Port& port) {
+  const nic::PortStats stats = port.stats();
+  return {std::string(side),
+          port.name(),
+          stats.received,
+          stats.sent,
+          stats.missed,
+          stats.no_buffer,
+          stats.receive_errors + stats.send_errors};
+}
+
+}  // namespace
+
+Result<Ports> open_ports(const config::ImpairProfile& profile, const RunConfig& config) {
+  const Sizing sizing = size_for(profile);
+  const std::vector<nic::PortSpec> specs = {config.west, config.east};
+  const bool in_eal = needs_eal_memory(config.west) || needs_eal_memory(config.east);
+  const std::uint64_t eal_bytes = (in_eal ? sizing.buffer_bytes : 0) + sizing.buffers * 16ULL;
+  nic::EalConfig eal_config{.ports = specs,
+                            .cores = {},
+                            .memory_mib = static_cast<std::uint32_t>(64 + (eal_bytes >> 20)),
+                            .verbose = config.verbose,
+                            .telemetry = config.telemetry,
+                            .file_prefix = config.file_prefix};
+  if (config.core) eal_config.cores = {*config.core};
+  auto eal = nic::Eal::start(eal_config);
+  if (!eal) return std::unexpected(eal.error());
+  if (!MbufAccess::register_transit())
+    return fail("DPDK's buffers have no space left for the state of a frame (a dynamic field)",
+                ExitCode::environment);
+  auto pool = nic::Pool::create("frames", {.buffers = sizing.buffers,
+                                           .frame_size = profile.capacity.largest_frame,
+                                           .eal_memory = in_eal});
+  if (!pool) return std::unexpected(pool.error());
+  auto west = nic::Port::open(*eal, config.west, *pool);
+  if (!west) return std::unexpected(west.error());
+  auto east = nic::Port::open(*eal, config.east, *pool);
+  if (!east) return std::unexpected(east.error());
+  return Ports{std::move(*eal), std::move(*pool), std::move(*west), std::move(*east)};
+}
+
+std::vector<PortReport> port_reports(const Ports& ports) {
+  return {report_of("west", ports.west), report_of("east", ports.east)};
+}
+
+}  // namespace lw::impair

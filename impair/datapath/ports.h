@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/impair/profile.h"
+#include "core/error.h"
+#include "core/idle_mode.h"
+#include "impair/datapath/direction_report.h"
+#include "nic/eal.h"
+#include "nic/pool.h"
+#include "nic/port.h"
+
+namespace lw::impair {
+
+/// Options of a run.
+struct RunConfig {
+  nic::PortSpec west, east;
+  std::optional<Duration> duration;          // none: until a signal, or the end of all files
+  std::optional<Duration> until_idle;        // stop when nothing has come in for this long
+  Duration wait = std::chrono::seconds(30);  // for both links to come up
+  std::optional<std::string> ledger;         // ledger file
+  std::optional<std::string> capture;        // pcapng file of what comes in and goes out
+  std::uint32_t capture_bytes = 0;           // kept of each frame; 0: all
+  std::optional<std::string> ready_file;     // created once both links are up
+  IdleMode idle = IdleMode::adaptive;
+  unsigned cores = 1;                  // 2: one per direction
+  std::optional<int> core;             // CPU to pin to
+  std::optional<int> second_core;      // CPU of the second thread
+  bool verbose = false;                // show DPDK's log
+  std::optional<std::string> control;  // Unix socket for `roce-impair ctl`
+  std::optional<std::string> metrics;  // address of the Prometheus metrics server
+  bool telemetry = false;              // /impair/... in DPDK's telemetry
+  std::string file_prefix = {};        // of DPDK's runtime directory; empty: a unique one
+};
+
+/// EAL, two ports and the buffer pool of their frames. Members are destroyed from the last to
+/// the first: a port before its pool, all before EAL.
+struct Ports {
+  nic::Eal eal;
+  nic::Pool pool;
+  nic::Port west, east;
+};
+
+/// Errors (usage, environment) name the port and what to do.
+Result<Ports> open_ports(const config::ImpairProfile& profile, const RunConfig& config);
+
+/// What both devices have counted.
+std::vector<PortReport> port_reports(const Ports& ports);
+
+}  // namespace lw::impair

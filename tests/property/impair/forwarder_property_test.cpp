@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One forwarder, four ways: bursts over ring ports, the same frames one by one, with a recorder
+// (which turns batches off), and a replay of a capture. Random profiles and frames must give the
+// same frames at the same times, the same ledger and the same counters.
+//
+// LONGWIRE_SEED and LONGWIRE_PROFILES repeat a failure: the seed is printed, and the number of the
+// profile in the failure.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "capture/reader.h"
+#include "impair/control/replay_runner.h"
+#include "impair/datapath/sizing.h"
+#include "property/impair/random_impairment.h"
+#include "support/path_frames.h"
+#include "support/ring_ports.h"
+
+namespace lw::impair {
+namespace {
+
+namespace fs = std::filesystem;
+using emulator::Direction;
+using test::Burst;
+using test::Impairment;
+
+constexpr std::array kBoth = {Direction::west_to_east, Direction::east_to_west};
+constexpr Duration kLongAfter = std::chrono::seconds(10);
+
+enum class Mode { batched, one_by_one, recorded };
+
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+fs::path folder() { return fs::path(testing::TempDir()) / fmt::format("forwarder.{}", getpid()); }
+
+/// All that can be observed, a line for each thing. Sorted: directions have no order between them,
+/// nor have frames that leave at the same instant.
+struct Outcome {
+  std::vector<std::string> lines;
+  std::uint32_t acted = 0, fates = 0;  // which stages acted, and what became of frames; a bit each
+
+  void add_frame(Direction direction, Instant at, std::span<const std::byte> bytes) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    lines.push_back(fmt::format("{} sent at {}: {} B, hash {:x}", name_of(direction), to_ns(at),
+                                bytes.size(), std::hash<std::string_view>{}(text)));
+  }
+  void add_record(const emulator::LedgerRecord& r) {
+    acted |= r.acted.bits();
+    fates |= 1U << static_cast<unsigned>(r.fate);
+    lines.push_back(fmt::format(
+        "{} frame {:05} copy {}: in {} out {} rule {} stage {} acted {:x} {} event {} {} {} {} {}",
+        name_of(r.direction), r.number, r.copy, to_ns(r.in), r.went_out() ? to_ns(r.out) : 0,
+        r.rule, name_of(r.stage), r.acted.bits(), name_of(r.fate),
+        r.acted.has(emulator::Stage::event) ? static_cast<int>(r.aimed) : 0, r.roce, r.opcode,
+        r.qpn, r.psn));
+  }
+  void finish(std::vector<DirectionReport> directions) {
+    std::ranges::for_each(directions, audit);
+    const Report report{.command = "", .profile = "", .directions = std::move(directions)};
+    EXPECT_TRUE(report.accounts_hold());
+    EXPECT_TRUE(report.releases_hold());
+    lines.push_back("counters " + to_json(report).dump());
+    std::ranges::sort(lines);
+  }
+};
+
+LiveProfile::Version version_of(const Impairment& impairment) {
+  auto profile = config::parse_impair_profile(impairment.profile, "drawn");
+  EXPECT_TRUE(profile) << profile.error().message;
+  return {.profile = std::move(*profile), .text = impairment.profile, .name = "drawn"};
+}
+
+emulator::LinkConfig link_of(const Impairment& impairment, const LiveProfile::Version& version) {
+  emulator::LinkConfig link = link_config(version.profile);
+  link.capacity = std::min(link.capacity, impairment.capacity);
+  return link;
+}
+
+/// Frames over ring ports, at the times of the impairment.
+class PortRun {
+ public:
+  PortRun(test::RingPorts& ports, const Impairment& impairment, Mode mode)
+      : ports_(&ports),
+        mode_(mode),
+        live_(version_of(impairment)),
+        forwarder_(live_.now().profile, link_of(impairment, live_.now()),
+                   ios(ports, impairment.both), &ledger_),
+        names_(rule_names_of(live_.now().profile)) {
+    schedule_.begin(live_.now().profile.scenario);
+    if (mode == Mode::recorded)
+      for (std::size_t i = 0; i < (impairment.both ? 2 : 1); ++i)
+        forwarder_.record(kBoth[i], recorders_[i]);
+  }
+
+  Outcome run(const std::vector<Burst>& bursts) {
+    zero_ = bursts.front().at;
+    for (const Burst& burst : bursts) {
+      advance(burst.at);
+      receive(burst);
+    }
+    advance(bursts.back().at + kLongAfter);
+    forwarder_.flush_ledger();
+    for (const auto& record : ledger_.records()) outcome_.add_record(record);
+    EXPECT_EQ(forwarder_.inside(), 0U);
+    outcome_.finish(forwarder_.report(false));
+    return std::move(outcome_);
+  }
+
+ private:
+  static std::vector<PortIo> ios(test::RingPorts& ports, bool both) {
+    std::vector<PortIo> all = {
+        {Direction::west_to_east, ports[0], ports[1], ports.pool(), test::test_clock}};
+    if (both)
+      all.emplace_back(Direction::east_to_west, ports[1], ports[0], ports.pool(), test::test_clock);
+    return all;
+  }
+  void poll(Direction direction, bool receiving) {
+    if (!forwarder_.forwards(direction)) return;
+    forwarder_.poll(direction, receiving);
+    ports_->take_all(direction == Direction::west_to_east ? 1 : 0, [&](const rte_mbuf* frame) {
+      outcome_.add_frame(direction, test::test_time, bytes_of(frame));
+    });
+  }
+  /// The first direction hears the second one's answer in the second round.
+  void poll_all() {
+    for (int round = 0; round < 2; ++round)
+      for (const Direction direction : kBoth) poll(direction, false);
+  }
+  void receive(const Burst& burst) {
+    test::test_time = burst.at;
+    const std::size_t most = mode_ == Mode::one_by_one ? 1 : PortIo::kBurst;
+    for (auto rest = std::span(burst.frames); !rest.empty();
+         rest = rest.subspan(std::min(most, rest.size()))) {
+      for (const auto& frame : rest.first(std::min(most, rest.size())))
+        ports_->put(burst.direction == Direction::west_to_east ? 0 : 1, frame);
+      poll(burst.direction, true);
+      poll_all();
+    }
+  }
+  /// At one instant what is due leaves before a step of the scenario is taken.
+  void advance(Instant until) {
+    while (true) {
+      const Schedule::Item* item = schedule_.next(zero_);
+      const Instant work = forwarder_.next_work();
+      if (item && *item->due(zero_) <= until && *item->due(zero_) < work) {
+        test::test_time = *item->due(zero_);
+        take_step(item->step);
+        schedule_.pop(zero_);
+      } else if (work <= until) {
+        test::test_time = std::max(test::test_time, work);
+      } else {
+        return;
+      }
+      poll_all();
+    }
+  }
+  void take_step(const config::ScenarioStep& step) {
+    if (step.links) forwarder_.set_links(*step.links);
+    if (step.edits.empty()) return;
+    auto next = live_.stepped(step);
+    ASSERT_TRUE(next) << next.error().message;
+    PortForwarder::Configuration configuration(next->profile, names_, forwarder_.both());
+    names_ = configuration.names();
+    forwarder_.replace(configuration);
+    live_.keep(std::move(*next));
+  }
+
+  test::RingPorts* ports_;
+  Mode mode_;
+  LiveProfile live_;
+  test::Recorder ledger_;
+  std::array<Recorder, 2> recorders_{Recorder(Direction::west_to_east, 64, 1 << 16),
+                                     Recorder(Direction::east_to_west, 64, 1 << 16)};
+  PortForwarder forwarder_;
+  RuleNames names_;
+  Schedule schedule_;
+  Instant zero_;
+  Outcome outcome_;
+};
+
+void add_ledger(Outcome& outcome, const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  const auto end = binary_ledger::read(
+      std::as_bytes(std::span(text)),
+      [&](const emulator::LedgerRecord& record, const RuleNames&) { outcome.add_record(record); });
+  EXPECT_TRUE(end && *end);
+}
+
+void add_frames(Outcome& outcome, const fs::path& file) {
+  auto reader = capture::Reader::open(file);
+  ASSERT_TRUE(reader) << reader.error().message;
+  while (true) {
+    const auto record = reader->next();
+    if (!record || !*record) return;
+    outcome.add_frame(kBoth[(*record)->interface], (*record)->stamp, (*record)->bytes);
+  }
+}
+
+Outcome replay(const Impairment& impairment) {
+  const fs::path out = folder() / "out.pcapng", ledger_file = folder() / "ledger.lwl";
+  const LiveProfile::Version version = version_of(impairment);
+  Outcome outcome;
+  auto ledger =
+      LedgerFile::create(ledger_file, LedgerFormat::binary, rule_names_of(version.profile), 0);
+  auto writer = capture::Writer::create(out, capture::Format::pcapng, {{}, {}});
+  std::vector<DirectionReport> directions;
+  {
+    ReplayRunner runner(version, link_of(impairment, version),
+                        std::span(kBoth).first(impairment.both ? 2 : 1), ledger->get(), nullptr,
+                        std::move(*writer));
+    for (const Burst& burst : impairment.bursts)
+      for (const auto& frame : burst.frames) {
+        const auto length = static_cast<std::uint32_t>(frame.size());
+        const capture::Record record{.bytes = frame,
+                                     .wire_length = length,
+                                     .stamp = burst.at,
+                                     .interface = static_cast<std::uint32_t>(burst.direction)};
+        const auto taken = runner.take({record, roce::LinkType::ethernet, burst.direction});
+        EXPECT_TRUE(taken) << taken.error().message;
+      }
+    EXPECT_TRUE(runner.finish());
+    directions = runner.forwarder().report(false);
+  }
+  EXPECT_TRUE((*ledger)->close());
+  add_ledger(outcome, ledger_file);
+  add_frames(outcome, out);
+  outcome.finish(std::move(directions));
+  return outcome;
+}
+
+std::string first_difference(const Outcome& one, const Outcome& other) {
+  const auto [a, b] = std::ranges::mismatch(one.lines, other.lines);
+  const auto at = [](const Outcome& outcome, auto place) {
+    return place == outcome.lines.end() ? "(end)" : *place;
+  };
+  return fmt::format("  {}\n  {}", at(one, a), at(other, b));
+}
+
+TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
+  const std::uint64_t seed = from_environment("LONGWIRE_SEED", std::random_device{}());
+  const std::uint64_t profiles = from_environment("LONGWIRE_PROFILES", 300);
+  fmt::print("LONGWIRE_SEED={} LONGWIRE_PROFILES={}\n", seed, profiles);
+  const std::vector<nic::PortSpec> specs = {*nic::parse_port_spec(test::RingPorts::name(0)),
+                                            *nic::parse_port_spec(test::RingPorts::name(1))};
+  auto eal = nic::Eal::start({.ports = specs, .cores = {}});
+  ASSERT_TRUE(eal) << eal.error().message;
+  ASSERT_TRUE(MbufAccess::register_transit());
+  test::RingPorts ports(*eal, {0, 1});
+  test::write_profile_files(folder());
+  std::uint32_t acted = 0, fates = 0;
+  for (std::uint64_t i = 0; i < profiles; ++i) {
+    test::Draw draw(seed + i);
+    const Impairment impairment = test::draw_impairment(draw, folder());
+    const Outcome replayed = replay(impairment);
+    for (const auto& [mode, name] :
+         {std::pair(Mode::batched, "batched"), std::pair(Mode::one_by_one, "one by one"),
+          std::pair(Mode::recorded, "recorded")}) {
+      const Outcome ran = PortRun(ports, impairment, mode).run(impairment.bursts);
+      ASSERT_EQ(ran.lines == replayed.lines, true)
+          << "profile " << i << " (LONGWIRE_SEED=" << seed + i << " LONGWIRE_PROFILES=1), " << name
+          << " run, then replay:\n"
+          << first_difference(ran, replayed) << "\n"
+          << impairment.profile;
+    }
+    acted |= replayed.acted;
+    fates |= replayed.fates;
+    if (HasFailure()) FAIL() << "profile " << i << ", LONGWIRE_SEED=" << seed + i;
+  }
+  fs::remove_all(folder());
+  if (profiles < 300) return;
+  // A stage that no profile brings about is not covered: see random_impairment.cpp.
+  for (std::size_t i = 1; i < emulator::kStages; ++i) {
+    const auto stage = static_cast<emulator::Stage>(i);
+    EXPECT_TRUE(acted >> i & 1U || stage == emulator::Stage::pause)
+        << "no frame met stage " << name_of(stage);
+  }
+  for (const auto fate : {emulator::Disposition::passed, emulator::Disposition::delayed,
+                          emulator::Disposition::dropped, emulator::Disposition::no_room,
+                          emulator::Disposition::link_down, emulator::Disposition::consumed})
+    EXPECT_TRUE(fates >> static_cast<unsigned>(fate) & 1U) << "no frame was " << name_of(fate);
+}
+
+}  // namespace
+}  // namespace lw::impair

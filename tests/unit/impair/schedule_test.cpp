@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/control/schedule.h"
+
+#include <gtest/gtest.h>
+
+namespace lw::impair {
+namespace {
+
+config::ScenarioStep step(int at, const char* act) {
+  return {.at = Duration{at}, .act = act, .place = {}};
+}
+
+std::vector<std::string> order(Schedule& schedule, std::optional<Instant> zero) {
+  std::vector<std::string> acts;
+  for (; schedule.next(zero); schedule.pop(zero)) acts.push_back(schedule.next(zero)->step.act);
+  return acts;
+}
+
+TEST(Schedule, GoesByTimeWhateverTheOrigin) {
+  const auto fill = [](Schedule& schedule) {
+    schedule.begin(std::vector{step(10, "a"), step(30, "b")});
+    schedule.add(std::vector{step(5, "x"), step(30, "y")}, instant_from_ns(100));
+    schedule.add(std::vector{step(2, "w")}, instant_from_ns(110));
+  };
+  Schedule schedule;
+  fill(schedule);
+  EXPECT_EQ(schedule.next(instant_from_ns(99))->due(instant_from_ns(99)), instant_from_ns(105));
+  EXPECT_EQ(order(schedule, instant_from_ns(99)),
+            (std::vector<std::string>{"x", "a", "w", "b", "y"}));
+  fill(schedule);
+  EXPECT_EQ(order(schedule, std::nullopt), (std::vector<std::string>{"x", "w", "y", "a", "b"}))
+      << "what waits for time 0 comes last";
+}
+
+TEST(Schedule, ALoadedScenarioTakesTheOldOnesPlaceAndBeginsNow) {
+  Schedule schedule;
+  schedule.begin(std::vector{step(10, "a")});
+  schedule.begin(std::vector{step(1, "b")}, instant_from_ns(500));
+  ASSERT_EQ(schedule.size(), 1U);
+  EXPECT_EQ(schedule.next(std::nullopt)->due(std::nullopt), instant_from_ns(501));
+}
+
+}  // namespace
+}  // namespace lw::impair
