@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "app/stop_signal.h"
 #include "impair/cli/run.h"
 
 #include <fstream>
@@ -8,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "app/stop_signal.h"
 #include "impair/control/services.h"
 #include "impair/datapath/sizing.h"
 #include "impair/record/ledger_file.h"

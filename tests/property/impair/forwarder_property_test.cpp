@@ -49,9 +49,11 @@ struct Outcome {
   std::uint32_t acted = 0, fates = 0;  // which stages acted, and what became of frames; a bit each
 
   void add_frame(Direction direction, Instant at, std::span<const std::byte> bytes) {
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    // Pause frames carry the address of the port that they leave by.
+    if (wire::pfc_of(bytes)) text.replace(6, 6, 6, '\0');
     lines.push_back(fmt::format("{} sent at {}: {} B, hash {:x}", name_of(direction), to_ns(at),
-                                bytes.size(), std::hash<std::string_view>{}(text)));
+                                bytes.size(), std::hash<std::string>{}(text)));
   }
   void add_record(const emulator::LedgerRecord& r) {
     acted |= r.acted.bits();

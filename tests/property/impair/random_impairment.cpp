@@ -313,9 +313,9 @@ Impairment draw_impairment(Draw& draw, const std::filesystem::path& folder) {
   if (tight) impairment.capacity = draw.between(4, 40);
   impairment.both = draw.chance(75);
   std::map<Direction, std::uint32_t> psn;
-  const unsigned together = draw.one_of({1U, 2U, 8U, 32U, 40U});
+  const unsigned together = draw.one_of({1U, 2U, 4U, 12U, 40U});
   Instant at = instant_from_ns(5'000'000);
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 25; ++i) {
     at += Duration{static_cast<std::int64_t>(draw.between(1, draw.one_of({300, 5'000, 40'000})))};
     const Direction direction =
         impairment.both && draw.chance(50) ? Direction::east_to_west : Direction::west_to_east;
