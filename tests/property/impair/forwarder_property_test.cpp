@@ -109,7 +109,7 @@ class PortRun {
       advance(burst.at);
       receive(burst);
     }
-    advance(bursts.back().at + kLongAfter);
+    advance(bursts.back().at + kLongAfter, true);
     forwarder_.flush_ledger();
     for (const auto& record : ledger_.records()) outcome_.add_record(record);
     EXPECT_EQ(forwarder_.inside(), 0U);
@@ -148,12 +148,14 @@ class PortRun {
       poll_all();
     }
   }
-  /// At one instant what is due leaves before a step of the scenario is taken.
-  void advance(Instant until) {
+  /// At one instant what is due leaves before a step of the scenario is taken. `draining`: a replay
+  /// takes no step once all frames have left.
+  void advance(Instant until, bool draining = false) {
     while (true) {
       const Schedule::Item* item = schedule_.next(zero_);
       const Instant work = forwarder_.next_work();
       if (item && *item->due(zero_) <= until && *item->due(zero_) < work) {
+        if (draining && forwarder_.inside() == 0) return;
         test::test_time = *item->due(zero_);
         take_step(item->step);
         schedule_.pop(zero_);
@@ -240,12 +242,15 @@ Outcome replay(const Impairment& impairment) {
   return outcome;
 }
 
+/// The first lines that differ, of long ones the part around the difference.
 std::string first_difference(const Outcome& one, const Outcome& other) {
   const auto [a, b] = std::ranges::mismatch(one.lines, other.lines);
-  const auto at = [](const Outcome& outcome, auto place) {
-    return place == outcome.lines.end() ? "(end)" : *place;
-  };
-  return fmt::format("  {}\n  {}", at(one, a), at(other, b));
+  const std::string first = a == one.lines.end() ? "(end)" : *a;
+  const std::string second = b == other.lines.end() ? "(end)" : *b;
+  const auto at = std::ranges::mismatch(first, second).in1 - first.begin();
+  const std::size_t begin = at > 300 ? static_cast<std::size_t>(at) - 300 : 0;
+  return fmt::format("  {}\n  {}", first.substr(std::min(begin, first.size()), 400),
+                     second.substr(std::min(begin, second.size()), 400));
 }
 
 TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
