@@ -79,14 +79,8 @@ Result<emulator::LinkConfig> link_for(const config::ImpairProfile& profile,
   const std::uint64_t available = available_memory();
   if (link.capacity > kBeyondAllMemory) return not_enough_memory(profile, available);
   const std::uint64_t needed =
-<<<<<<< HEAD:impair/datapath/replay.cpp
-      source.directions().size() *
-      emulator::ReleaseQueue<FrameStore::Handle, StoreAccess>::bytes_needed(
-          emulator::Pipeline::kMostFifos, link.capacity);
-=======
       source.directions().size() * emulator::ReleaseQueue<StoredFrame*, StoreAccess>::bytes_needed(
-                                       emulator::Pipeline::kMostLines, link.capacity);
->>>>>>> c76ab76 (impair: one forwarder for ports and captures):impair/cli/replay.cpp
+                                       emulator::Pipeline::kMostFifos, link.capacity);
   if (available == 0 || needed <= available) return link;
   return not_enough_memory(profile, available);
 }

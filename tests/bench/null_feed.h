@@ -11,20 +11,12 @@
 
 namespace lw::bench {
 
-<<<<<<< HEAD
 /// Opens null ports on both sides whose buffers, sized for `profile`, hold RoCE frames of `bytes`
 /// of `qps` queue pairs. net_null sets a buffer's length and keeps its bytes, so each buffer of the
 /// pool is filled once.
-inline Result<impair::Equipment> null_feed(const config::ImpairProfile& profile,
+inline Result<impair::Ports> null_feed(const config::ImpairProfile& profile,
                                            impair::RunConfig& config, unsigned bytes,
                                            unsigned qps) {
-=======
-/// Null ports on both sides whose buffers, sized for `profile`, hold real RoCE frames of `bytes`,
-/// each of one of `qps` queue pairs: net_null hands a buffer out with its length set and its bytes
-/// as they were, so every buffer of the pool is filled once, and is a frame for ever after.
-inline Result<impair::Ports> null_feed(const config::ImpairProfile& profile,
-                                       impair::RunConfig& config, unsigned bytes, unsigned qps) {
->>>>>>> c76ab76 (impair: one forwarder for ports and captures)
   const std::string null = fmt::format("size={}", bytes);
   config.west = *nic::parse_port_spec("net_null0," + null);
   config.east = *nic::parse_port_spec("net_null1," + null);
