@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dissect/progress.h"
 
-#include <cstdio>
+#include <chrono>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -12,35 +11,30 @@
 namespace lw::dissect {
 namespace {
 
-constexpr std::chrono::milliseconds kInterval{500};
-constexpr const char* kClearLine = "\r\033[K";
+Instant now() {
+  return Instant{
+      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
+}
 
 }  // namespace
 
-Progress::Progress(const std::string& path)
-    : path_(path),
-      wanted_(::isatty(STDERR_FILENO) != 0),
-      next_(std::chrono::steady_clock::now() + kInterval) {
+Progress::Progress(std::string path)
+    : path_(std::move(path)),
+      display_({.style = report::ProgressStyle::overwrite,
+                .terminal_interval = std::chrono::milliseconds(500)},
+               now()) {
   struct stat status{};
-  if (wanted_ && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+  if (display_.on_terminal() && ::stat(path_.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
     size_ = static_cast<std::uint64_t>(status.st_size);
   }
 }
 
-Progress::~Progress() {
-  if (shown_) fmt::print(stderr, "{}", kClearLine);
-}
-
 void Progress::show(std::uint64_t offset) {
-  const auto now = std::chrono::steady_clock::now();
-  if (now < next_) return;
-  next_ = now + kInterval;
-  shown_ = true;
-  if (size_ > 0) {
-    fmt::print(stderr, "{}{}: {} %", kClearLine, path_, 100 * offset / size_);
-  } else {
-    fmt::print(stderr, "{}{}: {}", kClearLine, path_, format_bytes(static_cast<double>(offset)));
-  }
+  const Instant at = now();
+  if (!display_.due(at)) return;
+  display_.show(at, fmt::format("{}: {}", path_,
+                                size_ > 0 ? fmt::format("{} %", 100 * offset / size_)
+                                          : format_bytes(static_cast<double>(offset))));
 }
 
 }  // namespace lw::dissect

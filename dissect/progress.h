@@ -1,35 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 
+#include "report/progress.h"
+
 namespace lw::dissect {
 
-/// "FILE: 43 %" on standard error while a long file is read; nothing where that is no terminal,
-/// and nothing for files that are done within half a second.
+/// Shows "FILE: 43 %" on a terminal while a capture is read; nothing elsewhere, and nothing for a
+/// file that takes less than half a second.
 class Progress {
  public:
-  explicit Progress(const std::string& path);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  explicit Progress(std::string path);
 
-  /// `offset` bytes of the file were passed. Cheap: it looks at the clock once in 16384 calls.
+  /// `offset` bytes of the file were read. Cheap: it reads the clock once in 16384 calls.
   void at(std::uint64_t offset) {
-    if ((++calls_ & 16383) == 0 && wanted_) show(offset);
+    if ((++calls_ & 16383) == 0 && display_.on_terminal()) show(offset);
   }
 
  private:
   void show(std::uint64_t offset);
 
   std::string path_;
-  bool wanted_;
-  bool shown_ = false;
-  std::uint64_t size_ = 0;  // 0: unknown
+  report::Progress display_;
+  std::uint64_t size_ = 0;  // bytes; 0: unknown
   std::uint64_t calls_ = 0;
-  std::chrono::steady_clock::time_point next_;
 };
 
 }  // namespace lw::dissect

@@ -7,9 +7,9 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
-#include "gen/tx/idle.h"
 #include "gen/tx/tx_loop.h"
 #include "nic/clock.h"
+#include "nic/idle.h"
 
 namespace lw::gen {
 namespace {
@@ -38,7 +38,7 @@ class CoreRun {
       publish(now);
       const Duration ahead = loop_.ahead(now);
       if (ahead > Duration{0}) {
-        idle_towards(ahead);
+        nic::wait_towards(ahead);
         now = nic::now();
         continue;
       }
@@ -49,17 +49,17 @@ class CoreRun {
   }
 
   /// Copies the published counters to `flows` of the whole run. Any thread.
-  void put_published(std::vector<FlowTally>& flows) {
+  void put_published(std::vector<FlowCounters>& flows) {
     const std::lock_guard lock(mutex_);
     put(published_, flows);
   }
   /// Copies the current counters. The core's thread, or any once the core has ended.
-  void put_counted(std::vector<FlowTally>& flows) const { put(loop_.counters(), flows); }
+  void put_counted(std::vector<FlowCounters>& flows) const { put(loop_.counters(), flows); }
 
  private:
   static constexpr Duration kPublishEvery = std::chrono::milliseconds(100);
 
-  void put(const std::vector<FlowTally>& own, std::vector<FlowTally>& flows) const {
+  void put(const std::vector<FlowCounters>& own, std::vector<FlowCounters>& flows) const {
     for (std::size_t i = 0; i < own.size(); ++i) flows[share_.flow(i)] = own[i];
   }
   void publish(Instant now) {
@@ -76,7 +76,7 @@ class CoreRun {
   TxLoop loop_;
   Instant next_publish_{};
   std::mutex mutex_;
-  std::vector<FlowTally> published_;  // under mutex_
+  std::vector<FlowCounters> published_;  // under mutex_
 };
 
 /// All cores but the first, each on a DPDK thread.
@@ -106,7 +106,7 @@ class OtherCores {
     for (const Core& core : cores_) rte_eal_wait_lcore(lcore_of(core));
   }
 
-  void put_published(std::vector<FlowTally>& flows) {
+  void put_published(std::vector<FlowCounters>& flows) {
     for (Core& core : cores_) core.run->put_published(flows);
   }
   void put_counted(RunReport& report) {
@@ -139,28 +139,28 @@ class OtherCores {
 /// The first core's loop, with the tasks besides sending.
 class MainCore {
  public:
-  MainCore(const PortRun& run, FrameBudget& budget, OtherCores& others, RunCompanion& companion)
+  MainCore(const PortRun& run, FrameBudget& budget, OtherCores& others, BackgroundTasks& background)
       : run_(run),
         own_(run, {0, run.cores}, budget),
         others_(others),
-        companion_(companion),
+        background_(background),
         flows_(run.profile.flows.size()) {}
 
   Result<void> go(Instant start) {
     own_.loop().start(start);
-    companion_.start(start);
+    background_.start(start);
     for (Instant now = start; !run_.limits.stopped();) {
       const bool ended = own_.loop().ended(now);
       if (ended && !others_.busy()) break;
       std::optional<Duration> left;
       if (run_.limits.duration) left = *run_.limits.duration - (now - start);
-      if (auto stepped = companion_.step(
+      if (auto stepped = background_.step(
               now, [this]() -> auto& { return counted(); }, left);
           !stepped)
         return stepped;
       const Duration ahead = ended ? kPoll : own_.loop().ahead(now);
       if (ahead > Duration{0}) {
-        idle_towards(ahead, !companion_.listens());
+        nic::wait_towards(ahead, !background_.listens());
         now = nic::now();
         continue;
       }
@@ -179,7 +179,7 @@ class MainCore {
   static constexpr Duration kPoll = std::chrono::milliseconds(1);
 
   /// Counters of all cores; those of the others are up to 0.1 s old.
-  const std::vector<FlowTally>& counted() {
+  const std::vector<FlowCounters>& counted() {
     own_.put_counted(flows_);
     others_.put_published(flows_);
     return flows_;
@@ -188,16 +188,16 @@ class MainCore {
   const PortRun& run_;
   CoreRun own_;
   OtherCores& others_;
-  RunCompanion& companion_;
-  std::vector<FlowTally> flows_;
+  BackgroundTasks& background_;
+  std::vector<FlowCounters> flows_;
 };
 
 }  // namespace
 
-Result<RunReport> run_through_ports(const PortRun& run, RunCompanion& companion) {
+Result<RunReport> run_through_ports(const PortRun& run, BackgroundTasks& background) {
   FrameBudget budget(run.limits.count);
   OtherCores others(run, budget);
-  MainCore main(run, budget, others, companion);
+  MainCore main(run, budget, others, background);
   const Instant start = nic::now();
   others.start(start);
   if (auto gone = main.go(start); !gone) return std::unexpected(gone.error());

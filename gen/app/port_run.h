@@ -2,9 +2,9 @@
 #pragma once
 
 #include "capture/writer.h"
-#include "gen/app/run_companion.h"
-#include "gen/report/run_report.h"
+#include "gen/app/background_tasks.h"
 #include "gen/stats/limits.h"
+#include "gen/stats/run_stats.h"
 #include "gen/tx/ports.h"
 
 namespace lw::gen {
@@ -22,8 +22,8 @@ struct PortRun {
 
 /// Sends a profile's frames through ports in real time: each when it is due, or as soon afterwards
 /// as the port takes it. Frames that a port doesn't take within TxBurst's timeout are counted as
-/// not sent. Signatures carry the machine's steady clock. `companion` works between bursts. Errors:
-/// the copy's, the companion's.
-Result<RunReport> run_through_ports(const PortRun& run, RunCompanion& companion);
+/// not sent. Signatures carry the machine's steady clock. `background` works between bursts.
+/// Errors: the copy's, the background's.
+Result<RunReport> run_through_ports(const PortRun& run, BackgroundTasks& background);
 
 }  // namespace lw::gen

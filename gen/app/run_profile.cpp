@@ -9,9 +9,9 @@
 
 #include "config/flow/profile.h"
 #include "core/quantity.h"
-#include "gen/app/run_companion.h"
-#include "gen/arp/neighbor_table.h"
+#include "gen/app/background_tasks.h"
 #include "gen/app/port_run.h"
+#include "gen/arp/neighbor_table.h"
 #include "gen/tx/capture_run.h"
 
 namespace lw::gen {
@@ -106,8 +106,8 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
     if (!writer) return std::unexpected(writer.error());
     copy = std::move(*writer);
   }
-  auto watch = Watch::open(options.choices.watch);
-  if (!watch) return std::unexpected(watch.error());
+  auto display = ProgressDisplay::open(options.choices.progress);
+  if (!display) return std::unexpected(display.error());
   auto ports = Ports::open(all_names(options), options.verbose,
                            {.port = {}, .sends_flows = true, .cores = options.cores});
   if (!ports) return std::unexpected(ports.error());
@@ -119,8 +119,8 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   if (auto found = neighbourhood.resolve(resolved, options.limits); !found) {
     return std::unexpected(found.error());
   }
-  RunCompanion companion(neighbourhood, receivers_of(*ports, options), measurement, *watch,
-                         names_in(resolved));
+  BackgroundTasks background(neighbourhood, receivers_of(*ports, options), measurement, *display,
+                             names_in(resolved));
   auto report = run_through_ports({.profile = resolved,
                                    .ports = senders,
                                    .buffers = ports->send_buffers(),
@@ -128,12 +128,12 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
                                    .copy = copy ? &*copy : nullptr,
                                    .seed = options.seed,
                                    .cores = options.cores},
-                                  companion);
+                                  background);
   if (!report) return report;
   auto finished =
-      companion.finish(report->flows, options.patience.value_or(kPatience), *options.limits.stop);
+      background.finish(report->flows, options.patience.value_or(kPatience), *options.limits.stop);
   if (!finished) return std::unexpected(finished.error());
-  if (!companion.listens()) ports->drain();
+  if (!background.listens()) ports->drain();
   if (copy) {
     if (const auto closed = copy->close(); !closed) return std::unexpected(closed.error());
   }

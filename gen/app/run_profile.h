@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/error.h"
-#include "gen/receive/measure_choices.h"
-#include "gen/report/run_report.h"
+#include "gen/report/progress_display.h"
 #include "gen/stats/limits.h"
+#include "gen/stats/run_stats.h"
 
 namespace lw::gen {
 

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <rte_mbuf.h>
 
-#include "gen/tx/idle.h"
 #include "nic/clock.h"
+#include "nic/idle.h"
 
 namespace lw::gen {
 namespace {
@@ -181,7 +181,7 @@ Result<void> NeighborTable::resolve(config::FlowProfile& profile, const Limits& 
         if (!responders_[port]) continue;
         for (const NeighborEntry& entry : responders_[port]->poll_entries()) apply(port, entry);
       }
-      idle_towards(kPollEvery);
+      nic::wait_towards(kPollEvery);
     }
   }
   if (open.empty() || limits.stopped()) return {};

@@ -26,14 +26,14 @@ Parsed<Duration> read_interval(std::string_view text) {
 
 }  // namespace
 
-void add_watch_options(app::Options& options, WatchOptions& watch) {
-  options.add("--series", app::text(watch.series), "FILE",
+void add_progress_options(app::Options& options, ProgressOptions& progress) {
+  options.add("--series", app::text(progress.series), "FILE",
               "CSV file for a time series: one row per flow and interval");
   options
-      .add("--interval", app::parsed(read_interval, watch.interval), "TIME",
+      .add("--interval", app::parsed(read_interval, progress.interval), "TIME",
            "interval of the time series and the display")
       .defaults_to("1s");
-  options.add_flag("--quiet", watch.quiet, "show no progress");
+  options.add_flag("--quiet", progress.quiet, "show no progress");
 }
 
 void add_measure_options(app::Options& options, MeasureChoices& choices) {

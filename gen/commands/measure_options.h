@@ -4,13 +4,13 @@
 #include <string>
 
 #include "app/command_line.h"
-#include "gen/receive/measure_choices.h"
+#include "gen/report/progress_display.h"
 #include "gen/stats/limits.h"
 
 namespace lw::gen {
 
 // Options that several commands share.
-void add_watch_options(app::Options& options, WatchOptions& watch);
+void add_progress_options(app::Options& options, ProgressOptions& progress);
 void add_measure_options(app::Options& options, MeasureChoices& choices);
 void add_limit_options(app::Options& options, Limits& limits);
 void add_report_options(app::Options& options, bool& json, bool& verbose);

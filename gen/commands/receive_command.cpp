@@ -6,10 +6,11 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "gen/app/receiver.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
 #include "gen/perf/options/endpoint_options.h"
-#include "gen/receive/receiver.h"
+#include "gen/report/verdict.h"
 #include "gen/tx/ports.h"
 
 namespace lw::gen {
@@ -80,8 +81,8 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
                               const FlowNames& names) {
   auto copy = open_copy(options.pcap);
   if (!copy) return std::unexpected(copy.error());
-  auto watch = Watch::open(options.choices.watch);
-  if (!watch) return std::unexpected(watch.error());
+  auto display = ProgressDisplay::open(options.choices.progress);
+  if (!display) return std::unexpected(display.error());
   constexpr std::uint16_t kDeepRing = 4096;  // a file's hiccup must not lose frames
   auto ports = Ports::open(options.ports, options.verbose,
                            {.port = {.receive_ring = kDeepRing}, .sends_flows = false, .cores = 1});
@@ -94,7 +95,7 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
   }
   const auto stations = stations_for(options, *ports);
   auto report = receive_all({ports->all(), stations}, measurement, *copy ? &**copy : nullptr,
-                            *watch, names, options.limits, options.until_idle);
+                            *display, names, options.limits, options.until_idle);
   if (!report || !*copy) return report;
   if (const auto closed = (*copy)->close(); !closed) return std::unexpected(closed.error());
   return report;
@@ -147,7 +148,7 @@ void add_receive_options(app::Options& list, ReceiveOptions& options) {
   list.add("--mac", app::parsed([](std::string_view text) { return read_mac(text); }, options.mac),
            "MAC", "MAC address of the --answer addresses")
       .defaults_to("the port's");
-  add_watch_options(list, options.choices.watch);
+  add_progress_options(list, options.choices.progress);
   add_report_options(list, options.json, options.verbose);
 }
 

@@ -8,7 +8,7 @@
 #include "gen/app/run_profile.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
-#include "gen/report/run_summary.h"
+#include "gen/report/run_report.h"
 
 namespace lw::gen {
 namespace {
@@ -74,7 +74,7 @@ void add_run_options(app::Options& list, RunOptions& options) {
            "longest wait for missing frames after the last one received")
       .defaults_to("500ms");
   add_measure_options(list, options.choices);
-  add_watch_options(list, options.choices.watch);
+  add_progress_options(list, options.choices.progress);
   add_limit_options(list, options.limits);
   list.add("--seed", app::number(options.seed), "S", "random seed, instead of the profile's");
   list.add("--cores", app::number(options.cores, std::uint16_t{1}, std::uint16_t{128}), "N",

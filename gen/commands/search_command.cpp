@@ -8,7 +8,7 @@
 #include "app/stop_signal.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
-#include "gen/study/search_report.h"
+#include "gen/study/rate_search.h"
 #include "gen/study/trial_run.h"
 
 namespace lw::gen {

@@ -9,8 +9,8 @@
 
 namespace lw::gen {
 
-/// Streams by their keys: open addressing, at most half full, so that a look-up of one that is
-/// there touches one slot and the flow. Grows when a new stream needs it; nothing is removed.
+/// Hash table of streams: open addressing, at most half full, so a successful look-up usually
+/// touches one slot and the flow. Doubles when it is half full. Doesn't own the flows.
 class FlowTable {
  public:
   FlowTable() : slots_(kFirstSlots) {}
@@ -21,7 +21,7 @@ class FlowTable {
     return (roce::FlowKeyHash{}(stream.key) ^ rest) * kGolden;
   }
 
-  /// The stream's flow, or null.
+  /// Returns the flow of `stream`, or null. `hash` is hash_of(stream).
   [[nodiscard]] ReceiveFlow* find(std::uint64_t hash, const StreamKey& stream) const noexcept {
     for (std::size_t at = home_of(hash);; at = (at + 1) & (slots_.size() - 1)) {
       const Slot& slot = slots_[at];
@@ -30,7 +30,7 @@ class FlowTable {
     }
   }
 
-  /// The flow's key must not be there, and the flow must stay where it is.
+  /// Adds a flow whose stream is not in the table. The flow must not move.
   void add(std::uint64_t hash, ReceiveFlow& flow) {
     if (2 * ++count_ > slots_.size()) grow();
     place({hash, &flow});
@@ -43,7 +43,7 @@ class FlowTable {
     ReceiveFlow* flow = nullptr;
   };
 
-  /// The hash's upper bits are its best.
+  /// The upper bits of a multiplicative hash are the best mixed.
   [[nodiscard]] std::size_t home_of(std::uint64_t hash) const noexcept {
     return hash >> (64 - std::countr_zero(slots_.size()));
   }

@@ -26,7 +26,7 @@ void put_mapped(const wire::Ipv4Address& address, std::array<std::byte, 16>& out
   std::memcpy(out.data() + 12, address.bytes.data(), 4);
 }
 
-/// As roce::flow_key() has the addresses, without a whole parse: this is the fast path.
+/// The addresses as in roce::flow_key(), without a full parse: this is the fast path.
 StreamKey signed_key(const roce::Envelope& envelope, std::uint32_t flow) noexcept {
   StreamKey stream;
   stream.is_signed = true;
@@ -63,8 +63,8 @@ void count_acknowledge(ReceiveFlow& flow, const roce::Frame& frame) noexcept {
   }
 }
 
-/// Whether a sender began anew: it is at its first number again, or far behind, and later than
-/// anything it stamped before. A copy or a frame that is late has an older stamp.
+/// True if the sender restarted: the sequence number is 0 or far behind, and the stamp is newer
+/// than all before. A copied or late frame has an older stamp.
 bool restarted(const SignedPart& part, const wire::SignatureFields& signature) noexcept {
   if (signature.send_time_ns <= part.newest_send_time) return false;
   return signature.sequence == 0 ||
@@ -118,15 +118,15 @@ void Measurement::take(const roce::Envelope& envelope, Instant now, bool send_cl
 void Measurement::check(Incoming& in) {
   const roce::IcrcVerdict verdict = roce::check_icrc(in.envelope);
   if (verdict == roce::IcrcVerdict::unverifiable) {
-    in.trust = Trust::good;  // a capture cut it: there is nothing against it
+    in.trust = Trust::good;  // truncated by a capture: can't be checked
     return;
   }
   ++totals_.icrc_checked;
   in.trust = verdict == roce::IcrcVerdict::bad ? Trust::bad : Trust::good;
 }
 
-/// A damaged frame can't be believed in what it says, but where there is such a stream it is
-/// most likely one of it.
+/// A damaged frame's headers can't be trusted; if their stream exists, the frame probably belongs
+/// to it and counts there.
 bool Measurement::refuse_bad(ReceiveFlow* flow, const Incoming& in) noexcept {
   if (in.trust != Trust::bad) return false;
   ++totals_.bad_icrc;
@@ -134,7 +134,7 @@ bool Measurement::refuse_bad(ReceiveFlow* flow, const Incoming& in) noexcept {
   return true;
 }
 
-/// Null when the frame was refused, and counted.
+/// Null if the frame was refused and counted.
 ReceiveFlow* Measurement::find_or_add(Incoming& in, const StreamKey& stream) {
   const std::uint64_t hash = FlowTable::hash_of(stream);
   if (ReceiveFlow* known = table_.find(hash, stream)) {
@@ -210,9 +210,9 @@ void Measurement::take_plain(Incoming& in) {
   flow->psns->take(*frame, flow->order);
 }
 
-void Measurement::settle() {
+void Measurement::finalize() {
   for (ReceiveFlow& flow : flows_) {
-    if (flow.psns) flow.psns->settle(flow.order);
+    if (flow.psns) flow.psns->finalize(flow.order);
   }
 }
 

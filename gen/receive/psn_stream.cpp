@@ -11,7 +11,7 @@ using wire::Operation;
 using wire::Position;
 
 constexpr std::uint32_t kMtus[] = {256, 512, 1024, 2048, 4096};
-/// Where an endless line of PSNs begins: room for some that come before the first.
+/// 64-bit number of the first PSN; leaves space for smaller ones that arrive later.
 constexpr std::uint64_t kOrigin = std::uint64_t{1} << 32;
 
 std::uint64_t psns_of_read(std::uint32_t length, std::uint32_t mtu) {
@@ -19,7 +19,7 @@ std::uint64_t psns_of_read(std::uint32_t length, std::uint32_t mtu) {
 }
 
 bool is_acknowledge(const roce::Frame& frame) {
-  constexpr std::uint8_t kNakBits = 0x60;  // RNR and NAK: what they name has yet to come
+  constexpr std::uint8_t kNakBits = 0x60;  // RNR and NAK: the packet with this PSN is still to come
   return frame.info->operation == Operation::ack && frame.aeth != nullptr &&
          (frame.aeth->syndrome.get() & kNakBits) == 0;
 }
@@ -33,7 +33,7 @@ std::uint64_t PsnStream::unwrap(wire::Psn psn, OrderCounts& counts) {
     if (static_cast<std::uint64_t>(std::abs(ahead)) <= SequenceTracker::kWindow) {
       return next + static_cast<std::uint64_t>(std::int64_t{ahead});
     }
-    settle(counts);
+    finalize(counts);
     ++counts.restarts;
     read_.reset();
     inside_message_ = has_acks_ = false;
@@ -56,7 +56,7 @@ void PsnStream::learn_mtu(const roce::Frame& frame) {
   if (whole && !frame.defect) mtu_ = static_cast<std::uint32_t>(frame.payload_length);
 }
 
-/// The PSN that follows a READ says where it ended, and so the MTU; not one that lies behind it.
+/// Derives the MTU from the PSN after a READ, unless that PSN is not ahead of the READ.
 void PsnStream::finish_read(wire::Psn following) {
   const auto start = wire::Psn{static_cast<std::uint32_t>(read_->number)};
   const auto taken = wire::Psn::distance(start, following);
@@ -99,7 +99,7 @@ void PsnStream::take_response(const roce::Frame& frame, OrderCounts& counts) {
   if (plain_ack) {
     has_acks_ = true;
     if (!at_front) return;
-    // The ACK's own PSN is a SEND's or WRITE's: no response with data carries it.
+    // The ACK's PSN is that of a SEND or WRITE: no response with data carries it.
     if (inside_message_) take_number(number, counts);
     tracker_->pass(number + 1);
     inside_message_ = false;
@@ -117,7 +117,7 @@ void PsnStream::take_number(std::uint64_t number, OrderCounts& counts) {
   const bool repeated = arrival.kind == Arrival::Kind::duplicate;
   const bool fills_on =
       arrival.kind == Arrival::Kind::late && fill_.count > 0 && fill_.next == number;
-  if (!fills_on) settle_fill(repeated ? &number : nullptr, counts);
+  if (!fills_on) finalize_fill(repeated ? &number : nullptr, counts);
   counts.lost += arrival.missing;
   if (repeated) ++counts.duplicated;
   if (arrival.kind == Arrival::Kind::beyond_window) ++counts.beyond_window;
@@ -127,19 +127,19 @@ void PsnStream::take_number(std::uint64_t number, OrderCounts& counts) {
   fill_.next = number + 1;
 }
 
-/// `again` is the number that arrived next when it had come before.
-void PsnStream::settle_fill(const std::uint64_t* again, OrderCounts& counts) {
+/// `again` is the next arrival if it is a duplicate, else null.
+void PsnStream::finalize_fill(const std::uint64_t* again, OrderCounts& counts) {
   if (fill_.count == 0) return;
   if (again != nullptr && *again == fill_.next) {
     counts.retransmitted += fill_.count;
   } else {
     counts.lost -= fill_.count;
-    // One gap, filled by arrivals in a row: each is one later than the one before it.
+    // Consecutive arrivals fill one gap: each extent is one more than the previous.
     for (std::uint64_t i = 0; i < fill_.count; ++i) counts.add_late(fill_.extent + i);
   }
   fill_.count = 0;
 }
 
-void PsnStream::settle(OrderCounts& counts) { settle_fill(nullptr, counts); }
+void PsnStream::finalize(OrderCounts& counts) { finalize_fill(nullptr, counts); }
 
 }  // namespace lw::gen

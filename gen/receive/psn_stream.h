@@ -4,47 +4,48 @@
 #include <cstdint>
 #include <optional>
 
-#include "gen/receive/flow_counts.h"
 #include "gen/receive/sequence_tracker.h"
 #include "roce/frame.h"
 
 namespace lw::gen {
 
-/// Loss and order of one direction's requests or responses as far as PSNs tell (IBTA vol. 1, 9.7).
+/// Loss and order of the requests or responses of one direction, derived from PSNs (IBTA vol. 1,
+/// 9.7).
 ///
-/// Requests: each packet takes a PSN, a READ REQUEST as many as its response has packets. That
-/// needs the path MTU, which no header carries: it is learnt from a FIRST or MIDDLE of this stream,
-/// or from the PSN that follows a READ; until then the READ counts with the MTU that fits.
-/// Responses: an ACK may stand for any number of packets, so ACKs bridge gaps and are not held to
-/// an order; READ responses and ATOMIC ACKs are. A whole lost READ response at a message's border
-/// looks like SENDs acknowledged along with it, so it counts in a stream without ACKs only.
-/// UD: each source QP counts for itself; QP 0 and 1 talk to many and are not followed. CNPs carry
-/// no number.
+/// Requests: each packet takes one PSN, a READ REQUEST as many as its response has packets. That
+/// number depends on the path MTU, which no header carries. It is derived from a FIRST or MIDDLE of
+/// this stream, or from the PSN after a READ; until then the READ counts with the MTU that fits.
+/// Responses: an ACK may acknowledge any number of packets, so ACKs close gaps and their order is
+/// not checked; READ responses and ATOMIC ACKs are checked. A whole lost READ response between two
+/// messages looks like SENDs that the next ACK acknowledges, so it counts only in a stream without
+/// ACKs. UD: each source QP is a stream of its own; QP 0 and 1 send to many QPs and are ignored.
+/// CNPs carry no PSN.
 ///
-/// A PSN that came before is a duplicate, be it copied or sent again: the bytes are the same. A gap
-/// that is filled late is reordering, unless the stream goes on behind it with PSNs it had before:
-/// then the sender went back, and it is a retransmission of something lost. A sender that resends
-/// single packets can't be told from reordering. A jump of more than SequenceTracker::kWindow is a
-/// new connection on the same QP.
+/// A PSN received before is a duplicate, copied or resent: the bytes are equal. A gap that is
+/// filled late is reordering, unless the stream then repeats PSNs after the gap: then the sender
+/// went back, and the gap was lost and retransmitted. Retransmission of single packets can't be
+/// distinguished from reordering. A jump of more than SequenceTracker::kWindow is a new connection
+/// on the same QP.
 class PsnStream {
  public:
-  /// Whether a frame with that PSN is nothing remarkable.
+  /// True if `psn` is the next expected PSN.
   [[nodiscard]] bool expects(wire::Psn psn) const noexcept {
     return tracker_ && psn.value() == (tracker_->next() & wire::Psn::kMask);
   }
 
-  /// The next frame; its opcode is known and its headers are there.
+  /// Counts the next frame, whose opcode is known and whose headers are complete.
   void take(const roce::Frame& frame, OrderCounts& counts);
 
-  /// Counts what was still undecided. Call it before reading the counts; more frames may follow.
-  void settle(OrderCounts& counts);
+  /// Counts what waited for the next frame. Call it before reading the counts; more frames may
+  /// follow.
+  void finalize(OrderCounts& counts);
 
  private:
   struct Read {
     std::uint64_t number;
     std::uint32_t length;
   };
-  /// Gaps filled one after the other, until the next arrival says why.
+  /// Consecutive late PSNs, until the next arrival tells reordering from retransmission.
   struct Fill {
     std::uint64_t next = 0, count = 0, extent = 0;
   };
@@ -52,16 +53,16 @@ class PsnStream {
   void take_request(const roce::Frame& frame, OrderCounts& counts);
   void take_response(const roce::Frame& frame, OrderCounts& counts);
   void take_number(std::uint64_t number, OrderCounts& counts);
-  void settle_fill(const std::uint64_t* again, OrderCounts& counts);
+  void finalize_fill(const std::uint64_t* again, OrderCounts& counts);
   void finish_read(wire::Psn following);
   void learn_mtu(const roce::Frame& frame);
-  /// The PSN on an endless line, nearest to what is expected; counts a restart when it is far off.
+  /// Extends a PSN to 64 bits, nearest to the expected number; counts a restart if it is far away.
   std::uint64_t unwrap(wire::Psn psn, OrderCounts& counts);
 
   std::optional<SequenceTracker> tracker_;
-  std::optional<Read> read_;  // the newest request is a READ whose end isn't known yet
+  std::optional<Read> read_;  // the newest request is a READ of unknown length in PSNs
   Fill fill_;
-  std::uint32_t mtu_ = 0;  // 0: not known
+  std::uint32_t mtu_ = 0;  // bytes; 0: unknown
   bool inside_message_ = false;
   bool has_acks_ = false;
 };

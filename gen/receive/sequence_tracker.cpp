@@ -34,12 +34,12 @@ Arrival SequenceTracker::take_behind(std::uint64_t number) {
 
 Arrival SequenceTracker::take_below_floor(std::uint64_t number) {
   if (!joined_) return {Kind::beyond_window, 0, 0};
-  const std::uint64_t missing = floor_ - number;  // it too, until the caller takes it off again
+  const std::uint64_t missing = floor_ - number;  // with this one, which the caller subtracts
   mark(number, floor_, false);
   mark(number, true);
   if (missing > 1) past_->gaps.push_front({number + 1, floor_ - 1, 0});
   floor_ = number;
-  return {Kind::late, missing, arrivals_++};  // the very first arrival was the one that passed it
+  return {Kind::late, missing, arrivals_++};  // the first arrival skipped it
 }
 
 void SequenceTracker::pass(std::uint64_t next) {
@@ -48,7 +48,7 @@ void SequenceTracker::pass(std::uint64_t next) {
   next_ = next;
 }
 
-/// Until now everything from the floor on came in order.
+/// Until now all numbers from the floor on arrived in order.
 void SequenceTracker::remember() {
   past_ = std::make_unique<Past>();
   mark(floor_, next_, true);
@@ -72,7 +72,7 @@ bool SequenceTracker::was_seen(std::uint64_t number) const noexcept {
   return past_->seen[number % kWindow / 64] >> number % 64 & 1;
 }
 
-/// The arrival that passed over a number that is missing.
+/// Index of the arrival that skipped `number`, which is missing.
 std::uint64_t SequenceTracker::passed_by(std::uint64_t number) const noexcept {
   const auto gap = std::ranges::lower_bound(past_->gaps, number, {}, &Gap::last);
   return gap == past_->gaps.end() ? 0 : gap->passed_by;

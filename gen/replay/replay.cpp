@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
-#include "gen/tx/idle.h"
 #include "gen/tx/tx_burst.h"
 #include "nic/clock.h"
+#include "nic/idle.h"
 #include "report/json_line.h"
 
 namespace lw::gen {
@@ -47,7 +47,7 @@ class PortReplay {
     if (now < due) {
       if (auto sent = send(); !sent) return sent;
     }
-    while ((now = nic::now() - start_) < due && !limits_.stopped()) idle_towards(due - now);
+    while ((now = nic::now() - start_) < due && !limits_.stopped()) nic::wait_towards(due - now);
     if (source_.paced()) report_.latest = std::max(report_.latest, now - due);
     return {};
   }

@@ -5,7 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "gen/report/csv.h"
+#include "core/quantity.h"
+#include "gen/report/verdict.h"
 #include "report/json_line.h"
 #include "report/table.h"
 
@@ -32,7 +33,7 @@ const Histogram* latency_of(const ReceiveFlow& flow) {
   return &flow.signature->latency;
 }
 
-/// Frames that were to come, as far as a receiver can know.
+/// Number of distinct frames that the sender sent, as far as a receiver can tell.
 double expected_frames(const ReceiveFlow& flow) {
   const std::uint64_t unique = flow.frames - std::min(flow.frames, flow.order.duplicated);
   return static_cast<double>(std::max<std::uint64_t>(1, unique + flow.order.lost));
@@ -219,11 +220,43 @@ std::string histogram_csv(const Measurement& measurement, const FlowNames& names
     const Histogram* latency = latency_of(flow);
     if (latency == nullptr) continue;
     for (const auto& b : latency->occupied()) {
-      csv +=
-          fmt::format("{},{},{},{}\n", csv_field(name_of(flow, names)), b.first, b.last, b.count);
+      csv += fmt::format("{},{},{},{}\n", report::csv_field(name_of(flow, names)), b.first, b.last,
+                         b.count);
     }
   }
   return csv;
+}
+
+std::string to_text(const ReceiveReport& report, const Measurement& measurement,
+                    const FlowNames& names) {
+  constexpr std::size_t kMostRows = 100;
+  const MeasureTotals& totals = measurement.totals();
+  std::string text = flow_table(measurement, names, kMostRows);
+  text += fmt::format("{} frames, {} of them RoCE, {} in {}; {} missed\n", totals.frames,
+                      totals.roce, format_bytes(static_cast<double>(totals.bytes)),
+                      format_duration(report.elapsed), report.missed);
+  text += fmt::format("{} ICRCs checked, {} bad", totals.icrc_checked, totals.bad_icrc);
+  if (totals.malformed > 0) text += fmt::format("; {} malformed", totals.malformed);
+  if (totals.crowded_out > 0) text += fmt::format("; {} of too many flows", totals.crowded_out);
+  return text + "\n";
+}
+
+std::string to_json(const ReceiveReport& report, const Measurement& measurement,
+                    const FlowNames& names, const Verdict* verdict) {
+  const MeasureTotals& totals = measurement.totals();
+  Json json = {{"frames", totals.frames},
+               {"roce", totals.roce},
+               {"bytes", totals.bytes},
+               {"missed", report.missed},
+               {"elapsed_ns", report.elapsed.count()},
+               {"malformed", totals.malformed},
+               {"crowded_out", totals.crowded_out},
+               {"icrc_checked", totals.icrc_checked},
+               {"bad_icrc", totals.bad_icrc}};
+  auto& flows = json["flows"] = Json::array();
+  for (const ReceiveFlow& flow : measurement.flows()) flows.push_back(to_json(flow, names));
+  if (verdict != nullptr) json["expect"] = to_json(*verdict);
+  return report::json_line(json);
 }
 
 }  // namespace lw::gen

@@ -10,31 +10,42 @@
 
 #include "config/flow/profile.h"
 #include "gen/receive/measurement.h"
+#include "gen/stats/run_stats.h"
 
 namespace lw::gen {
 
-/// Names of signed flows by their ids, as a profile has them.
+struct Verdict;
+
+/// Names of signed flows, indexed by flow id.
 using FlowNames = std::vector<std::string>;
 FlowNames names_in(const config::FlowProfile& profile);
 
-/// What a person calls a stream: the profile's name, "flow 3", or "RC request QP 0x12".
+/// Display name of a flow: the profile's name, "flow 3", or "RC request QP 0x12".
 std::string name_of(const ReceiveFlow& flow, const FlowNames& names);
+/// Source and destination address, as text.
 std::string source_of(const ReceiveFlow& flow);
 std::string destination_of(const ReceiveFlow& flow);
 
-/// A flow's figure; nothing where it has none (latency without signatures). Shares count what was
-/// expected: frames that came for the first time and those that didn't.
+/// Value of a metric for one flow: ns for times, else a share of the expected frames, in [0, 1].
+/// No value where the flow has none (latency without signatures).
 std::optional<double> value_of(const ReceiveFlow& flow, config::Metric metric);
 
-/// All figures of a flow.
+/// All values of a flow.
 nlohmann::ordered_json to_json(const ReceiveFlow& flow, const FlowNames& names);
 
-/// A table for people: a line a flow, two tables where there are latencies; of more than `most`
-/// flows the rest is a number.
+/// A table for people with a row per flow, and a second table where there are latencies. Lists at
+/// most `most` flows and counts the others.
 std::string flow_table(const Measurement& measurement, const FlowNames& names, std::size_t most);
 
-/// Latency histograms as CSV, "flow,first,last,count": buckets [first, last] in ns that hold
-/// something. The same cut everywhere, so files are merged by adding counts of equal buckets.
+/// Latency histograms as CSV, "flow,first,last,count": the buckets [first, last] in ns that are not
+/// empty. Bucket bounds are fixed, so files are merged by adding the counts of equal buckets.
 std::string histogram_csv(const Measurement& measurement, const FlowNames& names);
+
+/// What was received: several lines for people.
+std::string to_text(const ReceiveReport& report, const Measurement& measurement,
+                    const FlowNames& names);
+/// What was received: one line of JSON. `verdict` may be null.
+std::string to_json(const ReceiveReport& report, const Measurement& measurement,
+                    const FlowNames& names, const Verdict* verdict);
 
 }  // namespace lw::gen

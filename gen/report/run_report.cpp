@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/quantity.h"
+#include "gen/report/flow_report.h"
 #include "report/json_line.h"
 #include "report/table.h"
 
@@ -13,6 +15,7 @@ namespace lw::gen {
 namespace {
 
 using config::Rate;
+using report::Json;
 
 std::string rate_text(Rate::Unit unit, double value) {
   const bool counted = unit == Rate::Unit::frames || unit == Rate::Unit::messages;
@@ -21,30 +24,29 @@ std::string rate_text(Rate::Unit unit, double value) {
                        (unit == Rate::Unit::goodput ? " of payload" : "");
 }
 
-report::Json rate_json(const Rate& rate) {
-  return {{"unit", name_of(rate.unit)}, {"value", rate.value}};
-}
+Json rate_json(const Rate& rate) { return {{"unit", name_of(rate.unit)}, {"value", rate.value}}; }
 
-report::Json tally_json(const FlowTally& tally) {
-  report::Json json = {{"frames", tally.frames},
-                       {"bytes", tally.bytes},
-                       {"payload_bytes", tally.payload_bytes},
-                       {"messages", tally.messages},
-                       {"not_sent", tally.not_sent},
-                       {"unsigned_frames", tally.unsigned_frames}};
-  for (std::size_t kind = 0; kind < tally.faults.size(); ++kind) {
-    if (tally.faults[kind] == 0) continue;
-    json["faults"][std::string(name_of(static_cast<config::FaultKind>(kind)))] = tally.faults[kind];
+Json counters_json(const FlowCounters& counters) {
+  Json json = {{"frames", counters.frames},
+               {"bytes", counters.bytes},
+               {"payload_bytes", counters.payload_bytes},
+               {"messages", counters.messages},
+               {"not_sent", counters.not_sent},
+               {"unsigned_frames", counters.unsigned_frames}};
+  for (std::size_t kind = 0; kind < counters.faults.size(); ++kind) {
+    if (counters.faults[kind] == 0) continue;
+    json["faults"][std::string(name_of(static_cast<config::FaultKind>(kind)))] =
+        counters.faults[kind];
   }
   return json;
 }
 
 /// "3 bad_icrc, 1 psn_gap"; empty without faults.
-std::string fault_words(const FlowTally& tally) {
+std::string fault_words(const FlowCounters& counters) {
   std::string words;
-  for (std::size_t kind = 0; kind < tally.faults.size(); ++kind) {
-    if (tally.faults[kind] == 0) continue;
-    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", tally.faults[kind],
+  for (std::size_t kind = 0; kind < counters.faults.size(); ++kind) {
+    if (counters.faults[kind] == 0) continue;
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", counters.faults[kind],
                          name_of(static_cast<config::FaultKind>(kind)));
   }
   return words;
@@ -64,44 +66,80 @@ std::string flow_name(const config::Flow& flow) {
   return flow.qps == 1 ? flow.name : fmt::format("{} ({} QPs)", flow.name, flow.qps);
 }
 
-}  // namespace
+constexpr std::size_t kMostFlows = 100;
 
-double FlowTally::achieved(Rate::Unit unit) const noexcept {
-  if (span <= begin) return 0;
-  const double seconds = static_cast<double>((span - begin).count()) * 1e-9;
-  switch (unit) {
-    case Rate::Unit::frames:
-      return static_cast<double>(frames) / seconds;
-    case Rate::Unit::messages:
-      return static_cast<double>(messages) / seconds;
-    case Rate::Unit::goodput:
-      return 8.0 * static_cast<double>(payload_bytes) / seconds;
-    default:
-      return 8.0 * static_cast<double>(wire_bytes) / seconds;
+std::string ns_text(std::int64_t ns) { return format_duration(Duration{ns}); }
+
+std::string audit_text(const SendAudit& audit) {
+  const Histogram& error = audit.pacing_error;
+  if (error.count() == 0) return {};
+  return fmt::format(
+      "{} bursts left late by: p50 {}, p99 {}, p99.9 {}, at most {}\n"
+      "{} outgoing ICRCs computed anew: {} bad\n",
+      error.count(), ns_text(error.quantile(0.5)), ns_text(error.quantile(0.99)),
+      ns_text(error.quantile(0.999)), ns_text(error.maximum()), audit.icrc_checked, audit.icrc_bad);
+}
+
+Json audit_json(const SendAudit& audit) {
+  const Histogram& error = audit.pacing_error;
+  return {{"bursts", error.count()},
+          {"pacing_error_ns",
+           {{"min", error.minimum()},
+            {"mean", error.mean()},
+            {"p50", error.quantile(0.5)},
+            {"p99", error.quantile(0.99)},
+            {"p99_9", error.quantile(0.999)},
+            {"max", error.maximum()}}},
+          {"icrc_checked", audit.icrc_checked},
+          {"icrc_bad", audit.icrc_bad}};
+}
+
+/// The flow as it was received, or null.
+const ReceiveFlow* received_of(const Measurement& received, std::uint32_t id) {
+  for (const ReceiveFlow& flow : received.flows()) {
+    if (flow.stream.is_signed && flow.stream.key.dest_qp == id) return &flow;
   }
+  return nullptr;
 }
 
-FlowTally& FlowTally::operator+=(const FlowTally& other) noexcept {
-  if (frames == 0 || (other.frames > 0 && other.begin < begin)) begin = other.begin;
-  frames += other.frames;
-  bytes += other.bytes;
-  wire_bytes += other.wire_bytes;
-  payload_bytes += other.payload_bytes;
-  messages += other.messages;
-  unsigned_frames += other.unsigned_frames;
-  not_sent += other.not_sent;
-  for (std::size_t kind = 0; kind < faults.size(); ++kind) faults[kind] += other.faults[kind];
-  span = std::max(span, other.span);
-  return *this;
+Json received_json(const config::FlowProfile& profile, const RunReport& sent,
+                   const Measurement& received) {
+  const FlowNames names = names_in(profile);
+  const MeasureTotals& totals = received.totals();
+  Json json = {{"frames", totals.frames},
+               {"roce", totals.roce},
+               {"bytes", totals.bytes},
+               {"icrc_checked", totals.icrc_checked},
+               {"bad_icrc", totals.bad_icrc}};
+  auto& flows = json["flows"] = Json::array();
+  for (const ReceiveFlow& flow : received.flows()) {
+    Json row = to_json(flow, names);
+    const std::uint32_t id = flow.stream.key.dest_qp;
+    if (flow.stream.is_signed && id < sent.flows.size()) {
+      row["sent"] = sent.flows[id].frames;
+      row["never_came"] = lost_of(flow, sent.flows[id]);
+    }
+    flows.push_back(std::move(row));
+  }
+  return json;
 }
 
-FlowTally RunReport::total() const noexcept { return total(0, flows.size()); }
-
-FlowTally RunReport::total(std::size_t first, std::size_t count) const noexcept {
-  FlowTally sum;
-  for (std::size_t i = first; i < first + count; ++i) sum += flows[i];
-  return sum;
+/// Signed flows that left and of which nothing came, and what each of the others is short of.
+std::string missing_text(const config::FlowProfile& profile, const RunReport& sent,
+                         const Measurement& received) {
+  std::string text;
+  for (const config::Flow& flow : profile.flows) {
+    const FlowCounters& counters = sent.flows[flow.id];
+    if (!flow.signature || counters.frames == 0) continue;
+    const ReceiveFlow* came = received_of(received, flow.id);
+    const std::uint64_t missing = came ? lost_of(*came, counters) : counters.frames;
+    if (missing == 0) continue;
+    text += fmt::format("{}: {} of {} frames never came\n", flow.name, missing, counters.frames);
+  }
+  return text;
 }
+
+}  // namespace
 
 std::string to_text(const RunReport& run, const config::FlowProfile& profile) {
   using report::Align;
@@ -114,15 +152,15 @@ std::string to_text(const RunReport& run, const config::FlowProfile& profile) {
                        {"not sent", Align::right}});
   for (std::size_t i = 0; i < run.flows.size(); i += profile.flows[i].qps) {
     const config::Flow& flow = profile.flows[i];
-    const FlowTally tally = run.total(i, flow.qps);
+    const FlowCounters counters = run.total(i, flow.qps);
     const Rate rate = whole_rate(flow);
-    table.add_row({flow_name(flow), fmt::to_string(tally.frames), fmt::to_string(tally.bytes),
-                   fmt::to_string(tally.messages), rate_text(rate.unit, rate.value),
+    table.add_row({flow_name(flow), fmt::to_string(counters.frames), fmt::to_string(counters.bytes),
+                   fmt::to_string(counters.messages), rate_text(rate.unit, rate.value),
                    rate_text(rate.unit, achieved(run, i, flow.qps, rate.unit)),
-                   fmt::to_string(tally.not_sent)});
+                   fmt::to_string(counters.not_sent)});
   }
   std::string text = table.to_string();
-  const FlowTally sum = run.total();
+  const FlowCounters sum = run.total();
   text += fmt::format("{} frames, {} in {}: {} on the wire, {} not sent\n", sum.frames,
                       format_bytes(static_cast<double>(sum.bytes)), format_duration(run.elapsed),
                       format_bit_rate(sum.achieved(Rate::Unit::wire_bits)), sum.not_sent);
@@ -134,26 +172,55 @@ std::string to_text(const RunReport& run, const config::FlowProfile& profile) {
   return text;
 }
 
-report::Json to_json(const RunReport& run, const config::FlowProfile& profile) {
-  report::Json json = {{"profile", run.profile}, {"seed", run.seed}};
+Json to_json(const RunReport& run, const config::FlowProfile& profile) {
+  Json json = {{"profile", run.profile}, {"seed", run.seed}};
   json["elapsed_ns"] = run.elapsed.count();
-  json.update(tally_json(run.total()));
-  auto& flows = json["flows"] = report::Json::array();
+  json.update(counters_json(run.total()));
+  auto& flows = json["flows"] = Json::array();
   for (std::size_t i = 0; i < run.flows.size(); i += profile.flows[i].qps) {
     const config::Flow& first = profile.flows[i];
-    report::Json flow = {{"name", first.name}};
+    Json flow = {{"name", first.name}};
     const Rate rate = whole_rate(first);
-    flow.update(tally_json(run.total(i, first.qps)));
+    flow.update(counters_json(run.total(i, first.qps)));
     flow["rate_asked"] = rate_json(rate);
     flow["rate_achieved"] = rate_json({rate.unit, achieved(run, i, first.qps, rate.unit)});
     for (std::size_t qp = 0; first.qps > 1 && qp < first.qps; ++qp) {
-      report::Json one = {{"qp", profile.flows[i + qp].frame.bth.dest_qp}, {"id", i + qp}};
-      one.update(tally_json(run.flows[i + qp]));
+      Json one = {{"qp", profile.flows[i + qp].frame.bth.dest_qp}, {"id", i + qp}};
+      one.update(counters_json(run.flows[i + qp]));
       flow["qps"].push_back(std::move(one));
     }
     flows.push_back(std::move(flow));
   }
   return json;
+}
+
+RunSummary::RunSummary(const config::FlowProfile& profile, const RunReport& sent,
+                       const Measurement* received)
+    : profile_(profile), sent_(sent), received_(received) {
+  judge_sent(verdict_, profile, sent);
+  if (received != nullptr) judge_received(verdict_, profile, *received, &sent);
+  note_unchecked(verdict_, profile, true, received != nullptr);
+}
+
+bool RunSummary::good() const {
+  return sent_.total().not_sent == 0 && sent_.audit.icrc_bad == 0 && verdict_.holds();
+}
+
+std::string RunSummary::text() const {
+  std::string text = to_text(sent_, profile_) + audit_text(sent_.audit);
+  if (received_ != nullptr) {
+    text += "received:\n" + flow_table(*received_, names_in(profile_), kMostFlows);
+    text += missing_text(profile_, sent_, *received_);
+  }
+  return text + to_text(verdict_, profile_);
+}
+
+std::string RunSummary::json() const {
+  Json json = to_json(sent_, profile_);
+  if (sent_.audit.pacing_error.count() > 0) json["audit"] = audit_json(sent_.audit);
+  if (received_ != nullptr) json["received"] = received_json(profile_, sent_, *received_);
+  if (!profile_.expect.empty()) json["expect"] = to_json(verdict_);
+  return report::json_line(json);
 }
 
 }  // namespace lw::gen

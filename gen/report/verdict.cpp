@@ -15,7 +15,7 @@ namespace {
 using config::Bound;
 using config::Metric;
 
-bool is_senders(Metric metric) {
+bool is_of_sender(Metric metric) {
   return metric == Metric::not_sent || metric == Metric::rate_error || metric >= Metric::pacing_p50;
 }
 
@@ -26,14 +26,14 @@ void hold(Verdict& verdict, const std::string& name, const Bound& bound, double 
                                        config::value_text(bound.metric, value), bound.text));
 }
 
-/// The flow's share of frames that were lost, of those that left or else of those it knows of.
+/// The metric's value. Loss is a share of the frames sent, if known.
 std::optional<double> figure(const ReceiveFlow& flow, Metric metric, const RunReport* sent) {
   const std::uint32_t id = flow.stream.key.dest_qp;
   const bool known = metric == Metric::loss && flow.stream.is_signed && sent != nullptr &&
                      id < sent->flows.size() && sent->flows[id].frames > 0;
   if (!known) return value_of(flow, metric);
-  const FlowTally& tally = sent->flows[id];
-  return static_cast<double>(lost_of(flow, tally)) / static_cast<double>(tally.frames);
+  const FlowCounters& counters = sent->flows[id];
+  return static_cast<double>(lost_of(flow, counters)) / static_cast<double>(counters.frames);
 }
 
 bool came(const Measurement& measurement, std::uint32_t id) {
@@ -55,15 +55,16 @@ double quantile_of(const Histogram& histogram, Metric metric) {
   return static_cast<double>(histogram.quantile(metric == Metric::pacing_p50 ? 0.5 : 0.99));
 }
 
-double sent_figure(const FlowTally& tally, const config::Rate& rate, Metric metric) {
-  if (metric == Metric::rate_error) return std::abs(tally.achieved(rate.unit) / rate.value - 1);
-  const auto all = static_cast<double>(std::max<std::uint64_t>(1, tally.frames + tally.not_sent));
-  return static_cast<double>(tally.not_sent) / all;
+double sent_figure(const FlowCounters& counters, const config::Rate& rate, Metric metric) {
+  if (metric == Metric::rate_error) return std::abs(counters.achieved(rate.unit) / rate.value - 1);
+  const auto all =
+      static_cast<double>(std::max<std::uint64_t>(1, counters.frames + counters.not_sent));
+  return static_cast<double>(counters.not_sent) / all;
 }
 
 }  // namespace
 
-std::uint64_t lost_of(const ReceiveFlow& flow, const FlowTally& sent) {
+std::uint64_t lost_of(const ReceiveFlow& flow, const FlowCounters& sent) {
   const std::uint64_t is_signed = sent.frames - std::min(sent.frames, sent.unsigned_frames);
   const std::uint64_t unique = flow.frames - std::min(flow.frames, flow.order.duplicated);
   return is_signed - std::min(is_signed, unique);
@@ -73,7 +74,7 @@ void judge_received(Verdict& verdict, const config::FlowProfile& profile,
                     const Measurement& measurement, const RunReport* sent) {
   const FlowNames names = names_in(profile);
   for (const Bound& bound : profile.expect) {
-    if (is_senders(bound.metric)) continue;
+    if (is_of_sender(bound.metric)) continue;
     for (const ReceiveFlow& flow : measurement.flows()) {
       const auto value = figure(flow, bound.metric, sent);
       if (value) hold(verdict, name_of(flow, names), bound, *value);
@@ -84,7 +85,7 @@ void judge_received(Verdict& verdict, const config::FlowProfile& profile,
 
 void judge_sent(Verdict& verdict, const config::FlowProfile& profile, const RunReport& sent) {
   for (const Bound& bound : profile.expect) {
-    if (!is_senders(bound.metric)) continue;
+    if (!is_of_sender(bound.metric)) continue;
     if (config::is_time(bound.metric)) {
       hold(verdict, "all flows", bound, quantile_of(sent.audit.pacing_error, bound.metric));
       continue;
@@ -99,7 +100,7 @@ void judge_sent(Verdict& verdict, const config::FlowProfile& profile, const RunR
 void note_unchecked(Verdict& verdict, const config::FlowProfile& profile, bool sent,
                     bool received) {
   for (const Bound& bound : profile.expect) {
-    if (is_senders(bound.metric) ? sent : received) continue;
+    if (is_of_sender(bound.metric) ? sent : received) continue;
     verdict.unchecked.emplace_back(config::key_of(bound.metric));
   }
 }

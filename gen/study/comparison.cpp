@@ -9,10 +9,14 @@
 
 #include <fmt/format.h>
 
+#include "report/table.h"
+
 namespace lw::gen::experiment {
 namespace {
 
 using config::ExperimentComparison;
+using config::ExperimentScenario;
+using report::Align;
 
 std::vector<std::string> cells_of_line(const std::string& line) {
   std::vector<std::string> cells;
@@ -102,6 +106,27 @@ Compared compare_cell(const Results& results, std::size_t cell, std::size_t inde
   return compared;
 }
 
+std::string percent(const Compared& compared) {
+  if (compared.difference) return fmt::format("{:+.2f} %", *compared.difference * 100);
+  return compared.agrees ? "agrees" : "differs";
+}
+
+/// Scenario's parameters that its rows don't tell, so that a line is told from the others.
+std::vector<std::string> beside_rows(const ExperimentScenario& scenario, const Changes& changes,
+                                     const Results& results, const std::vector<Compared>& all) {
+  std::vector<std::string> names = swept(scenario, changes);
+  std::erase_if(names, [&](const std::string& name) {
+    return std::ranges::all_of(all, [&](const Compared& c) {
+      const auto& rows = scenario.compare->rows;
+      return std::ranges::any_of(rows, [&](const auto& row) { return row.second == name; }) ||
+             results.words(c.cell, name) == results.words(all.front().cell, name) ||
+             (name == "size" &&
+              std::ranges::any_of(rows, [](const auto& row) { return row.second == "bytes"; }));
+    });
+  });
+  return names;
+}
+
 }  // namespace
 
 std::optional<std::size_t> PublishedTable::column(const std::string& name) const {
@@ -162,6 +187,60 @@ Result<std::vector<Compared>> compare(const Results& results, std::size_t scenar
     }
   }
   return all;
+}
+
+std::string comparison_table(const Results& results, const ExperimentScenario& scenario,
+                             const std::vector<Compared>& all) {
+  const auto& asked = *scenario.compare;
+  std::vector<report::Table::Column> columns;
+  for (const auto& key : asked.rows) columns.push_back({key.first, Align::right});
+  const auto more = beside_rows(scenario, results.changes, results, all);
+  for (const std::string& name : more) columns.push_back({name, Align::right});
+  for (const auto& column : asked.columns) {
+    columns.push_back({column.published, Align::right});
+    columns.push_back({"ours", Align::right});
+    columns.push_back({"differs by", Align::right});
+  }
+  columns.push_back({""});
+  report::Table table(std::move(columns));
+  for (std::size_t i = 0; i < all.size(); i += asked.columns.size()) {
+    std::vector<std::string> row;
+    for (const auto& key : asked.rows) row.push_back(results.words(all[i].cell, key.second));
+    for (const std::string& name : more) row.push_back(results.words(all[i].cell, name));
+    bool holds = true;
+    for (std::size_t k = i; k < i + asked.columns.size(); ++k) {
+      row.insert(row.end(), {all[k].published, all[k].ours, percent(all[k])});
+      holds = holds && all[k].holds;
+    }
+    row.push_back((holds ? "" : "TOO FAR ") + all[i].remark);
+    table.add_row(std::move(row));
+  }
+  return "  beside " + asked.table + "\n" + table.to_string(2);
+}
+
+std::string comparison_summary(const ExperimentScenario& scenario,
+                               const std::vector<Compared>& all) {
+  std::string text;
+  for (std::size_t column = 0; column < scenario.compare->columns.size(); ++column) {
+    const auto& asked = scenario.compare->columns[column];
+    const Compared* worst = nullptr;
+    std::size_t words = 0, agreeing = 0;
+    for (const Compared& compared : all) {
+      if (compared.column != column) continue;
+      ++words;
+      agreeing += compared.agrees ? 1 : 0;
+      if (!compared.difference || !compared.remark.empty()) continue;
+      if (!worst || std::abs(*compared.difference) > std::abs(*worst->difference))
+        worst = &compared;
+    }
+    text += fmt::format("  {}: ", asked.published);
+    if (words != agreeing || !worst) text += fmt::format("{} of {} agree; ", agreeing, words);
+    if (worst)
+      text += fmt::format("furthest off {:+.2f} % at {}", *worst->difference * 100, worst->row);
+    if (asked.within) text += fmt::format("; asked for: within {:g} %", *asked.within * 100);
+    text += '\n';
+  }
+  return text;
 }
 
 }  // namespace lw::gen::experiment

@@ -34,4 +34,11 @@ struct Compared {
 /// can't be read, or lacks a column.
 Result<std::vector<Compared>> compare(const Results& results, std::size_t scenario);
 
+/// A scenario's cells beside the published ones, as a table for people.
+std::string comparison_table(const Results& results, const config::ExperimentScenario& scenario,
+                             const std::vector<Compared>& all);
+/// For each column of a comparison the largest difference, a line per column.
+std::string comparison_summary(const config::ExperimentScenario& scenario,
+                               const std::vector<Compared>& all);
+
 }  // namespace lw::gen::experiment

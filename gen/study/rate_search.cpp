@@ -1,7 +1,59 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/study/rate_search.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "report/json_line.h"
+#include "report/plot.h"
+#include "report/table.h"
+
 namespace lw::gen {
+namespace {
+
+std::string rate_text(const std::optional<Trial>& trial) {
+  return trial ? format_bit_rate(trial->wire_bps) : "-";
+}
+
+report::Json trial_json(const Trial& trial, const SearchConfig& config) {
+  return {{"fraction", trial.fraction},
+          {"sent", trial.sent},
+          {"received", trial.received},
+          {"lost", trial.lost()},
+          {"not_sent", trial.not_sent},
+          {"wire_bps", trial.wire_bps},
+          {"frames_per_second", trial.frames_per_second},
+          {"offered", trial.offered},
+          {"passed", passes(trial, config)}};
+}
+
+report::Json trial_json(const std::optional<Trial>& trial, const SearchConfig& config) {
+  return trial ? trial_json(*trial, config) : report::Json();
+}
+
+/// A unit of rate; the largest in which `highest` is at least 1.
+struct RateUnit {
+  double bps;
+  const char* name;
+};
+
+RateUnit unit_for(double highest) noexcept {
+  for (const RateUnit unit : {RateUnit{1e9, "Gb/s"}, RateUnit{1e6, "Mb/s"}, RateUnit{1e3, "kb/s"}})
+    if (highest >= unit.bps) return unit;
+  return {1, "b/s"};
+}
+
+double highest_of(const std::vector<SizeSearch>& searches) noexcept {
+  double highest = 0;
+  for (const SizeSearch& search : searches)
+    for (const auto& trial : {search.result.passes, search.result.fails})
+      if (trial) highest = std::max(highest, trial->wire_bps);
+  return highest;
+}
+
+}  // namespace
 
 bool passes(const Trial& trial, const SearchConfig& config) noexcept {
   return trial.offered && trial.loss() <= config.loss;
@@ -25,6 +77,76 @@ Result<SearchResult> search_rate(const SearchConfig& config,
     if (high - low <= config.resolution) return result;
     next = low + (high - low) / 2;
   }
+}
+
+std::string to_text(const std::vector<SizeSearch>& searches) {
+  using report::Align;
+  report::Table table({{"message", Align::right},
+                       {"passes", Align::right},
+                       {"frames/s", Align::right},
+                       {"of the highest", Align::right},
+                       {"fails", Align::right},
+                       {"loss there", Align::right},
+                       {"trials", Align::right}});
+  for (const SizeSearch& search : searches) {
+    const auto& [passes, fails, trials] = search.result;
+    const std::string loss = !fails           ? "-"
+                             : fails->offered ? fmt::format("{:.4f} %", 100 * fails->loss())
+                                              : "not offered";
+    table.add_row({fmt::format("{} B", search.message_size), rate_text(passes),
+                   passes ? fmt::format("{:.0f}", passes->frames_per_second) : "-",
+                   passes ? fmt::format("{:.1f} %", 100 * passes->fraction) : "-", rate_text(fails),
+                   loss, fmt::to_string(trials.size())});
+  }
+  return table.to_string();
+}
+
+std::string to_json(const std::vector<SizeSearch>& searches, const SearchConfig& config) {
+  report::Json json = {{"loss", config.loss}, {"resolution", config.resolution}};
+  auto& sizes = json["sizes"] = report::Json::array();
+  for (const SizeSearch& search : searches) {
+    report::Json size = {{"message_size", search.message_size},
+                         {"passes", trial_json(search.result.passes, config)},
+                         {"fails", trial_json(search.result.fails, config)}};
+    auto& trials = size["trials"] = report::Json::array();
+    for (const Trial& trial : search.result.trials) trials.push_back(trial_json(trial, config));
+    sizes.push_back(std::move(size));
+  }
+  return report::json_line(json);
+}
+
+std::string to_csv(const std::vector<SizeSearch>& searches, const SearchConfig& config) {
+  std::string text =
+      "message_size_bytes,fraction,wire_bits_per_second,frames_per_second,sent,received,lost,"
+      "not_sent,offered,passed\n";
+  for (const SizeSearch& search : searches) {
+    for (const Trial& t : search.result.trials) {
+      text += fmt::format("{},{},{:.0f},{:.0f},{},{},{},{},{},{}\n", search.message_size,
+                          t.fraction, t.wire_bps, t.frames_per_second, t.sent, t.received, t.lost(),
+                          t.not_sent, int{t.offered}, int{passes(t, config)});
+    }
+  }
+  return text;
+}
+
+std::string to_svg(const std::vector<SizeSearch>& searches, const std::string& title) {
+  const RateUnit unit = unit_for(highest_of(searches));
+  report::PlotAxis sizes{.label = "message size, bytes",
+                         .scale = report::PlotAxis::Scale::category};
+  report::PlotCurve passed{.name = "passes", .points = {}};
+  report::PlotCurve failed{.name = "fails", .points = {}, .reference = true, .joined = false};
+  for (const SizeSearch& search : searches) {
+    const auto x = static_cast<double>(sizes.categories.size());
+    sizes.categories.push_back(fmt::to_string(search.message_size));
+    if (const auto& trial = search.result.passes)
+      passed.points.push_back({x, trial->wire_bps / unit.bps, {}, {}});
+    if (const auto& trial = search.result.fails)
+      failed.points.push_back({x, trial->wire_bps / unit.bps, {}, {}});
+  }
+  return report::to_svg({.title = title,
+                         .x = std::move(sizes),
+                         .y = {.label = fmt::format("on the wire, {}", unit.name)},
+                         .curves = {std::move(passed), std::move(failed)}});
 }
 
 }  // namespace lw::gen

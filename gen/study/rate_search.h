@@ -4,50 +4,67 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/error.h"
 
 namespace lw::gen {
 
-/// One try at a rate.
+/// Result of sending at one rate.
 struct Trial {
-  double fraction = 0;  // of the highest rate, as it was asked for
-  std::uint64_t sent = 0, received = 0, not_sent = 0;
-  double wire_bps = 0, frames_per_second = 0;  // as it was offered
-  bool offered = true;                         // the sender reached the rate
+  double fraction = 0;                                 // of the highest rate, as requested
+  std::uint64_t sent = 0, received = 0, not_sent = 0;  // frames
+  double wire_bps = 0, frames_per_second = 0;          // as sent
+  bool offered = true;                                 // the sender reached the requested rate
 
-  /// More than was sent (a duplicate on the way) makes no frame less lost; it counts as none.
+  /// Frames lost; 0 if more were received than sent (duplicates).
   [[nodiscard]] std::uint64_t lost() const noexcept {
     return sent > received ? sent - received : 0;
   }
+  /// Share of the sent frames that was lost, in [0, 1].
   [[nodiscard]] double loss() const noexcept {
     return sent > 0 ? static_cast<double>(lost()) / static_cast<double>(sent) : 0;
   }
 };
 
 struct SearchConfig {
-  double loss = 0;           // tolerated, of the frames sent
-  double resolution = 0.01;  // of the highest rate; in (0, 1]
-  int repeat = 1;            // trials that a rate must pass, one after the other
+  double loss = 0;           // tolerated share of the frames sent, in [0, 1]
+  double resolution = 0.01;  // share of the highest rate, in (0, 1]
+  int repeat = 1;            // consecutive trials that a rate must pass
 };
 
-/// What a search came to. `passes` is the highest rate that passed, `fails` the lowest above it
-/// that didn't: no farther from it than the resolution. Without `fails` the highest rate passed;
-/// without `passes` not even the resolution did.
+/// Result of a search. `passes` is the highest rate that passed, `fails` the lowest rate above it
+/// that failed, at most the resolution away. Without `fails` the highest rate passed; without
+/// `passes` every rate failed.
 struct SearchResult {
   std::optional<Trial> passes, fails;
-  std::vector<Trial> trials;  // in their order
+  std::vector<Trial> trials;  // in order of time
 };
 
-/// A trial passes when the rate was offered and no more than the tolerated share was lost.
+/// True if the rate was offered and at most the tolerated share was lost.
 bool passes(const Trial& trial, const SearchConfig& config) noexcept;
 
-/// Looks for the highest rate without loss by bisection (RFC 2544, 26.1): the highest first, then
-/// always the middle of what passed and what failed. `try_at` runs a trial at a fraction of the
-/// highest rate, in (0, 1]. Ends after 1 + log2(1 / resolution) rates whatever the trials say.
-/// Errors: try_at's.
+/// Finds the highest rate without loss by bisection (RFC 2544, 26.1): first the highest rate, then
+/// the middle between the highest passed and the lowest failed one. `try_at` runs a trial at a
+/// fraction of the highest rate, in (0, 1]. Tries at most 1 + log2(1 / resolution) rates. Errors:
+/// those of try_at.
 Result<SearchResult> search_rate(const SearchConfig& config,
                                  const std::function<Result<Trial>(double)>& try_at);
+
+/// The search for one message size.
+struct SizeSearch {
+  std::uint64_t message_size = 0;  // bytes
+  SearchResult result;
+};
+
+/// A table for people, a row per size.
+std::string to_text(const std::vector<SizeSearch>& searches);
+/// One line of JSON with every trial.
+std::string to_json(const std::vector<SizeSearch>& searches, const SearchConfig& config);
+/// CSV with a header line and a line per trial.
+std::string to_csv(const std::vector<SizeSearch>& searches, const SearchConfig& config);
+/// An SVG plot: highest rate that passed and lowest that failed, over message size.
+std::string to_svg(const std::vector<SizeSearch>& searches, const std::string& title);
 
 }  // namespace lw::gen

@@ -1,16 +1,143 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/study/run_kind.h"
 
-#include "gen/study/incast_kind.h"
-#include "gen/study/perf_kind.h"
-#include "gen/study/vm_kind.h"
+#include <algorithm>
+
+#include "core/quantity.h"
+#include "gen/perf/options/perf_options.h"
+#include "gen/perf/report/perf_report.h"
+#include "gen/perf/report/plan.h"
+#include "gen/study/vm_migration.h"
+#include "sim/incast.h"
 
 namespace lw::gen::experiment {
+namespace {
+
+/// What go-back-N costs by the closed formula (1 - p) / (1 - p + p W), W packets being sent in a
+/// round trip: beside the simulated efficiency, which knows nothing of it.
+report::Json law_of(const sim::PerfConfig& config) {
+  const double p = config.path.loss, w = plan(config).window_packets;
+  return {{"losses_a_round_trip", p * w}, {"law_efficiency", (1 - p) / (1 - p + p * w)}};
+}
+
+report::Json run(const sim::PerfConfig& config, bool latency) {
+  PerfOutcome outcome;
+  outcome.where = {{"one_way_ns", config.path.one_way.count()}, {"rate_bps", config.nic.rate_bps}};
+  if (latency) {
+    outcome.latency = sim::run_latency(config);
+    return latency_values(config, outcome);
+  }
+  outcome.bandwidth = sim::run_bandwidth(config);
+  report::Json json = bandwidth_values(config, outcome);
+  json["efficiency"] = outcome.bandwidth.efficiency();
+  if (config.path.loss > 0) json.update(law_of(config));
+  return json;
+}
+
+/// `roce-gen perf --sim`: a bandwidth or a latency run between two hosts. Its figures are those of
+/// perf's --json.
+class PerfKind : public RunKind {
+ public:
+  void add_options(app::Options& options) override;
+  Result<Work> work() override;
+
+ private:
+  PerfOptions options_;
+};
+
+void PerfKind::add_options(app::Options& options) {
+  add_perf_options(options, options_);
+  add_run_options(options, options_);
+}
+
+Result<Work> PerfKind::work() {
+  const auto config = perf_config(options_);
+  if (!config) return std::unexpected(config.error());
+  const bool latency = options_.pattern == "lat" || options_.pattern == "ping";
+  return Work{.by_chance = by_chance(*config),
+              .run = [config = *config, latency](std::uint64_t seed) {
+                sim::PerfConfig seeded = config;
+                seeded.path.seed = seed;
+                return run(seeded, latency);
+              }};
+}
+
+report::Json values_of(const sim::IncastResult& result) {
+  report::Json samples = report::Json::array();
+  for (const sim::IncastSample& sample : result.samples)
+    samples.push_back({{"time_ms", static_cast<double>(to_ns(sample.at)) / 1e6},
+                       {"flow", sample.sender + 1},
+                       {"goodput_gbps", sample.goodput_bps / 1e9},
+                       {"allowed_gbps", sample.allowed_bps / 1e9}});
+  const auto [least, most] = std::ranges::minmax_element(result.flow_bps);
+  return {{"total_gbps", result.total_bps() / 1e9},
+          {"fairness", result.fairness()},
+          {"slowest_flow_gbps", *least / 1e9},
+          {"fastest_flow_gbps", *most / 1e9},
+          {"packets", result.packets},
+          {"retransmitted", result.retransmitted},
+          {"timeouts", result.timeouts},
+          {"failed", result.failed},
+          {"cnps", result.cnps},
+          {"marked", result.link.marked},
+          {"lost", result.link.lost},
+          {"tail_dropped", result.link.tail_dropped},
+          {"rates", samples}};
+}
+
+/// "incast": several senders into one receiver through one shared path. perf's parameters, and
+/// `senders` and `sample`; its series is each sender's rate over time.
+class IncastKind : public RunKind {
+ public:
+  void add_options(app::Options& options) override;
+  Result<Work> work() override;
+
+ private:
+  PerfOptions options_;
+  sim::IncastConfig incast_;
+};
+
+void IncastKind::add_options(app::Options& options) {
+  add_perf_options(options, options_);
+  add_run_options(options, options_);
+  options.add("--senders", app::number(incast_.senders, 1u, 4096u), "N", "number of sending hosts");
+  options
+      .add("--sample", app::parsed(parse_duration, incast_.sample), "TIME",
+           "interval between samples of the rates")
+      .defaults_to("1ms");
+  options
+      .add("--start-within", app::parsed(parse_duration, incast_.start_within), "TIME",
+           "each sender starts at a random instant before this time")
+      .defaults_to("1ms");
+  options.add("--clock-ppm", app::number(incast_.clock_ppm, 0.0, 1000.0), "PPM",
+              "largest error of a sender's clock, in ppm");
+}
+
+Result<Work> IncastKind::work() {
+  auto config = perf_config(options_);
+  if (!config) return std::unexpected(config.error());
+  const bool carries =
+      config->operation == wire::Operation::send || config->operation == wire::Operation::write;
+  if (!carries) return fail("an incast is of op = write or send");
+  incast_.perf = *config;
+  if (incast_.sample <= Duration{}) return fail("--sample: expected more than 0");
+  if (config->duration < 2 * incast_.sample)
+    return fail("an incast needs a duration of two samples at least");
+  const bool draws = incast_.start_within > Duration{} || incast_.clock_ppm > 0;
+  return Work{.by_chance = draws || by_chance(*config),
+              .run = [incast = incast_](std::uint64_t seed) {
+                sim::IncastConfig seeded = incast;
+                seeded.perf.path.seed = seed;
+                return values_of(sim::run_incast(seeded));
+              }};
+}
+
+}  // namespace
 
 std::unique_ptr<RunKind> make_run_kind(std::string_view name) {
   if (name == "perf") return std::make_unique<PerfKind>();
   if (name == "incast") return std::make_unique<IncastKind>();
-  if (name == "vm-migration") return std::make_unique<VmKind>();
+  if (name == "vm-migration") return make_vm_migration();
   return nullptr;
 }
 

@@ -119,7 +119,7 @@ class Push {
 };
 
 /// What a flow sent, in what its rate counts.
-double work_of(const FlowTally& flow, config::Rate::Unit unit) {
+double work_of(const FlowCounters& flow, config::Rate::Unit unit) {
   switch (unit) {
     case config::Rate::Unit::frames:
       return static_cast<double>(flow.frames);
@@ -154,11 +154,11 @@ Result<config::FlowProfile> with_message_size(config::FlowProfile profile, std::
 Result<Trial> run_trial(config::FlowProfile profile, double fraction, const TrialEnds& ends,
                         const Limits& limits, Duration settle) {
   for (config::Flow& flow : profile.flows) flow.rate.value *= fraction;
-  WatchOptions unwatched;
-  unwatched.quiet = true;
-  auto nobody = Watch::open(unwatched);
-  if (!nobody) return std::unexpected(nobody.error());
-  RunCompanion companion(ends.neighbourhood, {}, nullptr, *nobody, names_in(profile));
+  ProgressOptions hidden;
+  hidden.quiet = true;
+  auto display = ProgressDisplay::open(hidden);
+  if (!display) return std::unexpected(display.error());
+  BackgroundTasks background(ends.neighbourhood, {}, nullptr, *display, names_in(profile));
   Count count(ends.receiver, settle);
   const auto report = run_through_ports({.profile = profile,
                                          .ports = ends.senders.all(),
@@ -166,12 +166,12 @@ Result<Trial> run_trial(config::FlowProfile profile, double fraction, const Tria
                                          .limits = limits,
                                          .copy = nullptr,
                                          .seed = {}},
-                                        companion);
+                                        background);
   Trial trial;
   Push push(ends.senders);
   trial.received = count.finish([&push] { push(); });
   if (!report) return std::unexpected(report.error());
-  const FlowTally sent = report->total();
+  const FlowCounters sent = report->total();
   trial.sent = sent.frames;
   trial.not_sent = sent.not_sent;
   trial.offered = sent.not_sent == 0;

@@ -28,7 +28,7 @@ Result<RunReport> run_into_capture(const config::FlowProfile& profile, TxSchedul
     const auto frame = wire::Bytes(buffer).first(due->size());
     const auto written = writer.write(stamp, frame, static_cast<std::uint32_t>(frame.size()));
     if (!written) return std::unexpected(written.error());
-    FlowTally& counters = report.flows[due->flow];
+    FlowCounters& counters = report.flows[due->flow];
     if (counters.frames == 0) counters.begin = due->at;
     count_sent(counters, frame_info(scheduler.cursor(due->flow)), 1);
     scheduler.advance();

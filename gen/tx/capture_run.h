@@ -2,8 +2,8 @@
 #pragma once
 
 #include "capture/writer.h"
-#include "gen/report/run_report.h"
 #include "gen/stats/limits.h"
+#include "gen/stats/run_stats.h"
 #include "gen/traffic/tx_scheduler.h"
 
 namespace lw::gen {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "gen/report/run_report.h"
+#include "gen/stats/run_stats.h"
 #include "gen/traffic/hot_flow.h"
 
 namespace lw::gen {
@@ -15,7 +15,8 @@ struct TxGroup {
 };
 
 /// Counts `frames` frames as sent. Doesn't set the counters' times.
-inline void count_sent(FlowTally& counters, const FrameInfo& info, std::uint64_t frames) noexcept {
+inline void count_sent(FlowCounters& counters, const FrameInfo& info,
+                       std::uint64_t frames) noexcept {
   counters.frames += frames;
   counters.bytes += frames * info.size;
   counters.wire_bytes += frames * wire_bytes(info.size);
@@ -27,7 +28,7 @@ inline void count_sent(FlowTally& counters, const FrameInfo& info, std::uint64_t
 }
 
 /// Counts `frames` frames, which were counted as sent, as not sent.
-inline void count_not_sent(FlowTally& counters, const FrameInfo& info,
+inline void count_not_sent(FlowCounters& counters, const FrameInfo& info,
                            std::uint64_t frames) noexcept {
   count_sent(counters, info, -frames);  // modulo 2^64, as all counters are
   counters.not_sent += frames;

@@ -232,11 +232,11 @@ void TxLoop::count_dropped(const FlowBurst::Outcome& outcome) noexcept {
   }
 }
 
-std::vector<FlowTally> TxLoop::counters() const {
-  std::vector<FlowTally> result = counters_;
+std::vector<FlowCounters> TxLoop::counters() const {
+  std::vector<FlowCounters> result = counters_;
   for (std::uint32_t flow = 0; flow < result.size(); ++flow) {
     const HotFlow& hot = scheduler_.hot(flow);
-    FlowTally& counters = result[flow];
+    FlowCounters& counters = result[flow];
     count_sent(counters, hot.info(), hot.encoded(scheduler_.cursor(flow)));
     if (counters.frames + counters.not_sent == 0) continue;
     counters.begin = begins_[flow];

@@ -59,7 +59,7 @@ class TxLoop {
   }
 
   /// Counters of the core's own flows, computed on each call: frames are counted per batch.
-  [[nodiscard]] std::vector<FlowTally> counters() const;
+  [[nodiscard]] std::vector<FlowCounters> counters() const;
   [[nodiscard]] SendAudit& audit() noexcept { return audit_; }
 
  private:
@@ -98,10 +98,10 @@ class TxLoop {
   capture::Writer* copy_;
   const SendBuffers& buffers_;
   SendAudit audit_;
-  std::vector<FlowBurst> bursts_;    // one per port
-  std::vector<FlowTally> counters_;  // of the batches before each flow's current one
-  std::vector<Duration> begins_;     // due time of each flow's first frame
-  std::vector<Duration> late_;       // delay of each flow's last frame
+  std::vector<FlowBurst> bursts_;       // one per port
+  std::vector<FlowCounters> counters_;  // of the batches before each flow's current one
+  std::vector<Duration> begins_;        // due time of each flow's first frame
+  std::vector<Duration> late_;          // delay of each flow's last frame
   Instant start_{};
   Instant clock_{};   // last reading of the clock by send_due(); 0 if there was none
   Duration lead_{0};  // how long before their due time ports get frames

@@ -87,7 +87,7 @@ void ForwardingLoop::swap(Configuration& next) noexcept {
   longest_stay_ = std::max(longest_stay_, next.longest_stay());
 }
 
-void ForwardingLoop::rest(Idle& idle) noexcept {
+void ForwardingLoop::rest(nic::Idle& idle) noexcept {
   idle.rest(nic::now(), on_two_cores_ ? forwarder_.next_work(kEastward) : forwarder_.next_work());
 }
 
@@ -114,7 +114,7 @@ void ForwardingLoop::work(const RunConfig& config, const std::atomic<bool>& stop
 
 void ForwardingLoop::work_westward(const RunConfig& config, const std::stop_token& stop) {
   const DpdkThread thread(config.second_core);
-  Idle idle(config.idle);
+  nic::Idle idle(config.idle);
   westward_quiesce_.enter();
   while (!stop.stop_requested()) {
     westward_quiesce_.pass();
@@ -129,7 +129,7 @@ void ForwardingLoop::work_westward(const RunConfig& config, const std::stop_toke
 
 void ForwardingLoop::work_on_this_core(const RunConfig& config, const std::atomic<bool>& stop,
                                        const Observer& observe) {
-  Idle idle(config.idle);
+  nic::Idle idle(config.idle);
   for (unsigned rounds = 1; !stop.load(std::memory_order_relaxed); ++rounds) {
     if (poll(true)) {
       idle.busy();
@@ -146,7 +146,7 @@ void ForwardingLoop::work_on_this_core(const RunConfig& config, const std::atomi
 
 void ForwardingLoop::drain(const std::function<bool()>& forced) {
   const Instant give_up = nic::now() + longest_stay_ + kDrainMargin;
-  Idle idle(IdleMode::adaptive);
+  nic::Idle idle(IdleMode::adaptive);
   while (forwarder_.inside() > 0 && !forced() && nic::now() < give_up) {
     serve_other_threads();
     if (poll(false)) {

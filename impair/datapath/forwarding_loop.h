@@ -9,7 +9,7 @@
 
 #include "core/handoff/mailbox.h"
 #include "core/handoff/quiesce.h"
-#include "impair/datapath/idle.h"
+#include "nic/idle.h"
 #include "impair/datapath/port_io.h"
 #include "impair/datapath/ports.h"
 
@@ -73,7 +73,7 @@ class ForwardingLoop {
   void find_zero() noexcept;
   void apply_due(Change& change) noexcept;
   void swap(Configuration& next) noexcept;
-  void rest(Idle& idle) noexcept;
+  void rest(nic::Idle& idle) noexcept;
   void work_on_this_core(const RunConfig& config, const std::atomic<bool>& stop,
                          const Observer& observe);
   void work_westward(const RunConfig& config, const std::stop_token& stop);

@@ -8,7 +8,7 @@
 
 #include "config/impair/profile.h"
 #include "core/error.h"
-#include "core/idle_mode.h"
+#include "nic/idle.h"
 #include "impair/datapath/direction_report.h"
 #include "nic/eal.h"
 #include "nic/pool.h"

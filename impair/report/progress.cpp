@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/report/progress.h"
 
-#include <unistd.h>
-
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "core/quantity.h"
 
 namespace lw::impair {
 
 Progress::Progress(Instant start)
-    : period_(std::chrono::seconds(isatty(STDERR_FILENO) ? 1 : 5)),
+    : display_(
+          {.terminal_interval = std::chrono::seconds(1), .other_interval = std::chrono::seconds(5)},
+          start),
       start_(start),
-      last_(start),
-      next_(start + period_) {}
+      last_(start) {}
 
-void Progress::tick(Instant now, const PortForwarder& forwarder) {
-  if (now < next_) return;
+void Progress::show(Instant now, const PortForwarder& forwarder) {
   const double seconds = static_cast<double>((now - last_).count()) * 1e-9;
-  fmt::print(stderr, "{:>4} s  east {}; west {}\n", (now - start_) / std::chrono::seconds(1),
-             describe(forwarder.link(emulator::Direction::west_to_east), east_, seconds),
-             describe(forwarder.link(emulator::Direction::east_to_west), west_, seconds));
+  display_.show(
+      now, fmt::format("{:>4} s  east {}; west {}\n", (now - start_) / std::chrono::seconds(1),
+                       describe(forwarder.link(emulator::Direction::west_to_east), east_, seconds),
+                       describe(forwarder.link(emulator::Direction::east_to_west), west_, seconds)));
   last_ = now;
-  next_ = now + period_;
 }
 
 std::string Progress::describe(const PortForwarder::Link& link, Seen& seen, double seconds) {

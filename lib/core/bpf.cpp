@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::size_t kMemoryWords = 16;
 
-// An instruction's class, its lowest three bits.
+// Instruction class: the lowest three bits.
 enum Class : std::uint16_t { kLd, kLdx, kSt, kStx, kAlu, kJmp, kRet, kMisc };
-// A load's size and mode.
+// Size and mode of a load.
 enum Size : std::uint16_t { kWord = 0x00, kHalf = 0x08, kByte = 0x10 };
 enum Mode : std::uint16_t {
   kImm = 0x00,
@@ -60,7 +60,7 @@ bool is_sound_alu(const BpfInstruction& i) noexcept {
   return operation <= kXor && (!divides || (i.code & kSourceX) || i.k != 0);
 }
 
-/// `rest`: how many instructions stand behind this one.
+/// `rest`: number of instructions after this one.
 bool is_sound_jump(const BpfInstruction& i, std::size_t rest) noexcept {
   if (operation_of(i.code) == kJa) return i.k < rest;
   return operation_of(i.code) <= kJset && i.jump_true < rest && i.jump_false < rest;
@@ -87,14 +87,14 @@ bool is_sound(const BpfInstruction& i, std::size_t rest) noexcept {
   }
 }
 
-/// A run over one frame: the machine's registers.
+/// The registers of a run over one frame.
 struct Machine {
   std::span<const std::byte> frame;
   std::uint32_t wire_length;
   std::uint32_t a = 0, x = 0;
   std::array<std::uint32_t, kMemoryWords> memory{};
 
-  /// A number in network order; nothing when it isn't all inside the frame.
+  /// Reads a big-endian number; nothing if it is not entirely inside the frame.
   [[nodiscard]] std::optional<std::uint32_t> number(std::size_t offset,
                                                     std::uint16_t size) const noexcept {
     const std::size_t bytes = size == kWord ? 4 : size == kHalf ? 2 : 1;
@@ -110,7 +110,7 @@ struct Machine {
       case kAbs:
         return number(i.k, size_of(i.code));
       case kInd:
-        // As libpcap has it: an index that wraps is outside.
+        // As in libpcap: an index that wraps is outside the frame.
         return number(std::size_t{x} + i.k, size_of(i.code));
       case kMem:
         return memory[i.k];
@@ -152,7 +152,7 @@ struct Machine {
     }
   }
 
-  /// How many instructions are skipped.
+  /// Returns the number of instructions to skip.
   [[nodiscard]] std::uint32_t jump(const BpfInstruction& i) const noexcept {
     const std::uint32_t b = i.code & kSourceX ? x : i.k;
     switch (operation_of(i.code)) {
@@ -169,7 +169,8 @@ struct Machine {
     }
   }
 
-  /// Anything but a jump or a return; false when it ends the run: outside the frame, or 1 / 0.
+  /// Executes any instruction but a jump or return. False: the run ends (load outside the frame,
+  /// division by 0).
   bool step(const BpfInstruction& i) noexcept {
     const auto kind = class_of(i.code);
     if (kind == kLd || kind == kLdx || kind == kAlu) {

@@ -9,7 +9,7 @@
 
 namespace lw {
 
-/// One instruction of the classic Berkeley packet filter, as libpcap compiles them.
+/// One instruction of the classic Berkeley packet filter, as compiled by libpcap.
 /// (McCanne and Jacobson, 1993; Linux, networking/filter.rst)
 struct BpfInstruction {
   std::uint16_t code = 0;
@@ -18,15 +18,16 @@ struct BpfInstruction {
   friend bool operator==(const BpfInstruction&, const BpfInstruction&) = default;
 };
 
-/// A program that is sure to end and to stay inside its frame: jumps go forward only, and every
-/// load is held against the frame's length. Immutable; any thread may run it.
+/// A verified filter program: it always ends, and never reads outside the frame. Jumps go forward
+/// only, and every load is checked against the frame's length. Immutable; any thread may run it.
 class BpfProgram {
  public:
-  /// Nothing when an instruction is unknown, a jump leaves the program, or it doesn't end.
+  /// Returns nothing if an instruction is unknown, a jump leaves the program, or the program has no
+  /// final return.
   static std::optional<BpfProgram> create(std::vector<BpfInstruction> instructions);
 
-  /// Whether the frame is accepted. `wire_length`: what the filter takes for its length; more than
-  /// is there where a capture cut.
+  /// True if the filter accepts the frame. `wire_length` is the frame's length in bytes for the
+  /// filter's LEN load; it exceeds frame.size() if the capture truncated the frame.
   [[nodiscard]] bool matches(std::span<const std::byte> frame,
                              std::uint32_t wire_length) const noexcept;
 

@@ -15,9 +15,9 @@ __attribute__((target("avx2"))) inline __m256i all(std::uint64_t value) noexcept
   return _mm256_set1_epi64x(static_cast<std::int64_t>(value));
 }
 
-/// philox4x32 of kGroups times kLanes items at once: a word of each item lies in 64 bits, of which
-/// a multiplication reads the lower half, so that what gathers in the upper one needs no masking.
-/// 3 ns a draw; one by one they take 7, and more where other work lies between them.
+/// philox4x32 of kGroups x kLanes items at once. Each 32-bit word is the lower half of a 64-bit
+/// lane: multiplications read only that half, so the upper half needs no masking. Measured: 3 ns
+/// per draw; scalar draws take 7 ns.
 __attribute__((target("avx2"))) void draw_block(std::uint64_t first, std::uint64_t draw,
                                                 std::array<std::uint32_t, 2> key,
                                                 std::uint64_t* out) noexcept {

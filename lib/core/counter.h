@@ -6,8 +6,8 @@
 
 namespace lw {
 
-/// A count that one thread writes and any thread may read. The writer pays a plain add: no locked
-/// instruction, because there is one writer.
+/// A counter that one thread writes and any thread may read. Adding needs no locked instruction,
+/// because there is one writer.
 class Counter {
  public:
   void add(std::uint64_t n = 1) noexcept {

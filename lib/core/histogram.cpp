@@ -50,7 +50,7 @@ double Histogram::mean() const noexcept {
   return count_ ? sum_ / static_cast<double>(count_) : 0.0;
 }
 
-/// Octave by octave, then bucket by bucket in the one that has it: whoever asks may be in a hurry.
+/// Sums octave by octave, then bucket by bucket inside the octave: fast enough for a live display.
 std::int64_t Histogram::quantile(double q) const noexcept {
   if (count_ == 0) return 0;
   const auto wanted = std::max<std::uint64_t>(

@@ -11,14 +11,14 @@
 
 namespace lw {
 
-/// A histogram of non-negative integers (nanoseconds, say) with a bounded relative error:
-/// values below 1024 are exact, above that each power of two is cut into 1024 buckets, so a
-/// quantile's bucket midpoint is within 0.05 % of the value. Adding is a few instructions; the
-/// first value of a power of two (of all below 1024) takes 8 KiB, so that a receiver can have a
-/// histogram for each of thousands of flows. Not thread safe.
+/// A histogram of non-negative integers (for example nanoseconds) with a bounded relative error.
+/// Values below 1024 are exact; above, each power of two has 1024 buckets, so the midpoint of a
+/// bucket is within 0.05 % of the value. The first value of a power of two allocates 8 KiB, so
+/// thousands of flows can each have a histogram. Not thread safe.
 class Histogram {
  public:
-  /// Negative values count as 0 in the buckets; minimum() still tells.
+  /// Adds `value`, `times` times. A negative value counts as 0 in the buckets; minimum(),
+  /// maximum() and mean() use the value itself.
   void add(std::int64_t value, std::uint64_t times = 1) noexcept {
     if (times == 0) return;
     minimum_ = count_ ? std::min(minimum_, value) : value;
@@ -31,9 +31,10 @@ class Histogram {
     std::int64_t value;
     std::uint64_t times;
   };
-  /// The same of many: what is told of all is written once. Their sum, each as often as it is to be
-  /// counted, fits into 63 bits; none is counted 0 times.
+  /// Adds many samples at once. No `times` is 0, and the sum of value x times must fit into 63
+  /// bits.
   void add(std::span<const Sample> samples) noexcept;
+  /// Adds all values of `other`.
   void merge(const Histogram& other) noexcept;
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
@@ -41,15 +42,15 @@ class Histogram {
   [[nodiscard]] std::int64_t maximum() const noexcept { return count_ ? maximum_ : 0; }
   [[nodiscard]] double mean() const noexcept;
 
-  /// The smallest value with at least `q` of all at or below it; q in [0, 1]; 0 when empty.
+  /// The smallest value such that a share `q` in [0, 1] of all values is at most that; 0 if empty.
   [[nodiscard]] std::int64_t quantile(double q) const noexcept;
 
-  /// [first, last] values that one bucket stands for, with its count.
+  /// The values [first, last] of one bucket, and its count.
   struct Bucket {
     std::int64_t first, last;
     std::uint64_t count;
   };
-  /// The buckets that hold something, in rising order: what an export writes.
+  /// The buckets that are not empty, in ascending order.
   [[nodiscard]] std::vector<Bucket> occupied() const;
 
  private:
@@ -59,7 +60,7 @@ class Histogram {
   using Octave = std::array<std::uint64_t, kSub>;
 
   static std::size_t index_of(std::uint64_t value) noexcept {
-    // 0 below 2 x kSub, where buckets are 1 wide.
+    // 0 below 2 x kSub, where buckets have a width of 1.
     const int shift = static_cast<int>(std::bit_width(value | kSub)) - 1 - kSubBits;
     return static_cast<std::size_t>(shift) * kSub + (value >> shift);
   }
@@ -73,7 +74,7 @@ class Histogram {
   }
   static void begin(std::unique_ptr<Octave>& octave);
 
-  std::array<std::unique_ptr<Octave>, kOctaves> octaves_;  // null: nothing in it
+  std::array<std::unique_ptr<Octave>, kOctaves> octaves_;  // null: empty
   std::uint64_t count_ = 0;
   std::int64_t minimum_ = 0, maximum_ = 0;
   double sum_ = 0;

@@ -17,7 +17,7 @@ void* allocate_in_huge_pages(std::size_t bytes) {
   const std::size_t rounded = (bytes + unit - 1) / unit * unit;
   void* memory = std::aligned_alloc(unit, rounded);
   if (!memory) throw std::bad_alloc();
-  if (unit == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);  // a wish
+  if (unit == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);  // a hint
   return memory;
 }
 

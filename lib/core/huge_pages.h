@@ -6,13 +6,12 @@
 
 namespace lw {
 
-/// Memory for `bytes`, aligned to 64; of 2 MiB and more in pages of that size where the kernel has
-/// them to give. Throws std::bad_alloc.
+/// Allocates `bytes`, aligned to 64; from 2 MiB on in huge pages, if the kernel provides them.
+/// Throws std::bad_alloc. Release with free_huge_pages().
 void* allocate_in_huge_pages(std::size_t bytes);
 void free_huge_pages(void* memory) noexcept;
 
-/// For large tables that are looked at here and there: with pages of 4 KiB each look costs a walk
-/// through the page tables, too.
+/// An allocator for large tables with random access: huge pages save a page-table walk per access.
 template <class T>
 struct HugePages {
   using value_type = T;

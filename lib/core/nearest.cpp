@@ -7,7 +7,8 @@
 namespace lw {
 namespace {
 
-/// Optimal string alignment: insert, delete, substitute, swap of neighbours, one each.
+/// Optimal string alignment distance: insertion, deletion, substitution and swap of neighbours
+/// count as one each.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;

@@ -6,8 +6,8 @@
 
 namespace lw {
 
-/// The candidate that a mistyped `word` most likely meant (edit distance, neighbouring swaps
-/// counting as one); empty when none is near: more than a third of the letters wrong.
+/// Returns the candidate with the smallest edit distance to a mistyped `word` (a swap of neighbours
+/// counts as one edit); empty if more than a third of the letters differ.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 }  // namespace lw

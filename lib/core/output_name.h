@@ -7,8 +7,8 @@
 
 namespace lw {
 
-/// Nothing here writes compressed files, and a plain one that is named like one deceives whoever
-/// reads it. Error (usage) where `path` ends in .gz, .zst, .xz, .bz2 or .lz4: it says what to do.
+/// Checks that the name of an output file doesn't promise compression, since all files are written
+/// uncompressed. Error (usage), with the remedy: `path` ends in .gz, .zst, .xz, .bz2 or .lz4.
 Result<void> check_plain_name(std::string_view path);
 
 }  // namespace lw

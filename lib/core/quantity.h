@@ -10,25 +10,25 @@
 
 namespace lw {
 
-/// Numbers with units, as people type them: "1903.5us", "100Gb/s", "64KiB", "380km", "0.1%".
-/// The error is one sentence: what was expected, what was found.
+/// Result of parsing a number with a unit: "1903.5us", "100Gb/s", "64KiB", "380km", "0.1%".
+/// The error is one sentence: what was expected and what was found.
 template <class T>
 using Parsed = std::expected<T, std::string>;
 
-/// ns, us, ms, s, min; >= 0, to the nanosecond, at most 292 years.
+/// Parses a time in ns, us, ms, s or min; from 0 to 292 years, rounded to a nanosecond.
 Parsed<Duration> parse_duration(std::string_view text);
-/// b/s, kb/s, Mb/s, Gb/s, Tb/s (also bps, kbit/s, ...; a lone K/M/G/T means bits a second);
-/// decimal multiples, > 0.
+/// Parses a bit rate > 0; returns bits per second. Units b/s, kb/s, Mb/s, Gb/s, Tb/s, also bps,
+/// kbit/s and so on; K, M, G, T alone mean bits per second. Prefixes are decimal.
 Parsed<double> parse_bit_rate(std::string_view text);
-/// B, kB, MB, GB (decimal), KiB, MiB, GiB (binary); a lone K/M/G is binary, as perftest and
-/// qemu read it. A whole number of bytes.
+/// Parses a size; returns whole bytes. Units B, kB, MB, GB (decimal), KiB, MiB, GiB (binary); K, M,
+/// G alone are binary, as in perftest and qemu.
 Parsed<std::uint64_t> parse_bytes(std::string_view text);
-/// m, km; result in km, >= 0.
+/// Parses a length >= 0 in m or km; returns km.
 Parsed<double> parse_kilometres(std::string_view text);
-/// "0.1%", "1e-3", "0.001": a probability in [0, 1].
+/// Parses a probability in [0, 1]: "0.1%", "1e-3", "0.001".
 Parsed<double> parse_probability(std::string_view text);
 
-/// "1.9035 ms": the largest unit that keeps the number >= 1, every digit that is there.
+/// "1.9035 ms": in the largest unit in which the number is at least 1, with up to 10 digits.
 std::string format_duration(Duration duration);
 /// "98.04 Gb/s", two decimals.
 std::string format_bit_rate(double bits_per_second);

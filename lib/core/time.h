@@ -8,8 +8,8 @@ namespace lw {
 
 using Duration = std::chrono::nanoseconds;
 
-/// The clock of whoever drives an engine: DPDK's loop, a capture's stamps, a simulation.
-/// It has no now(): nothing in transport/ or path/ may read a clock, they are told the time.
+/// The clock of the caller of a module: a port loop, a capture's stamps, or a simulation. It has no
+/// now(), because modules such as transport and emulator get the time as a parameter.
 struct EngineClock {
   using duration = Duration;
   using rep = duration::rep;

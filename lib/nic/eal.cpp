@@ -2,9 +2,12 @@
 #include "nic/eal.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <sched.h>
+#include <string_view>
 #include <system_error>
 #include <unistd.h>
 
@@ -15,9 +18,74 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 
-#include "nic/eal_log.h"
-
 namespace lw::nic {
+
+/// Captures DPDK's log: keeps the last 16 KiB for error messages, and optionally copies it to
+/// stderr.
+class EalLog {
+ public:
+  /// Redirects DPDK's log to the only EalLog of the process. It is never destroyed, because DPDK's
+  /// interrupt thread may write until the process ends.
+  static EalLog& open(bool pass_on);
+  EalLog(const EalLog&) = delete;
+  EalLog& operator=(const EalLog&) = delete;
+
+  /// Discards the text kept so far.
+  void forget();
+  /// Returns the text kept since, each line indented.
+  [[nodiscard]] std::string said() const;
+
+ private:
+  EalLog() = default;
+  static ssize_t write(void* cookie, const char* data, std::size_t size);
+
+  static constexpr std::size_t kKept = 16 * 1024;
+  bool pass_on_ = false;
+  mutable std::mutex mutex_;
+  std::string text_;
+};
+
+EalLog& EalLog::open(bool pass_on) {
+  static EalLog* const log = [] {
+    auto* made = new EalLog;
+    std::FILE* stream = fopencookie(made, "w", {nullptr, &EalLog::write, nullptr, nullptr});
+    if (stream) {
+      std::setvbuf(stream, nullptr, _IONBF, 0);
+      rte_openlog_stream(stream);
+    }
+    return made;
+  }();
+  log->pass_on_ = pass_on;
+  return *log;
+}
+
+/// The write function for fopencookie().
+ssize_t EalLog::write(void* cookie, const char* data, std::size_t size) {
+  auto& log = *static_cast<EalLog*>(cookie);
+  const std::lock_guard lock(log.mutex_);
+  if (log.pass_on_) std::fwrite(data, 1, size, stderr);
+  log.text_.append(data, size);
+  if (log.text_.size() > kKept) log.text_.erase(0, log.text_.size() - kKept);
+  return static_cast<ssize_t>(size);
+}
+
+void EalLog::forget() {
+  const std::lock_guard lock(mutex_);
+  text_.clear();
+}
+
+std::string EalLog::said() const {
+  const std::lock_guard lock(mutex_);
+  std::string indented;
+  std::string_view rest = text_;
+  while (!rest.empty()) {
+    const auto end = rest.find('\n');
+    indented += "\n  ";
+    indented += rest.substr(0, end);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+  return indented;
+}
 
 std::vector<int> allowed_cpus() {
   cpu_set_t set;
@@ -34,12 +102,11 @@ struct Eal::State {
 
   EalLog& log;
   bool hugepages = false;
-  std::string runtime_directory;  // DPDK's own, to be swept
-  std::string private_directory;  // ours, where the user has none
+  std::string runtime_directory;  // DPDK's, removed at the end
+  std::string private_directory;  // ours if the user has none, removed at the end
 
-  // rte_eal_cleanup() isn't called: it unmaps what DPDK's interrupt thread, which it leaves
-  // running, still reads (seen as crashes at exit after memif was used, DPDK 22.11). All that it
-  // would free, the end of the process frees.
+  // Doesn't call rte_eal_cleanup(): it unmaps memory that DPDK's interrupt thread still reads
+  // (crashes at exit after memif was used, DPDK 22.11). The end of the process frees it.
   ~State() {
     std::error_code ignored;
     if (!runtime_directory.empty()) std::filesystem::remove_all(runtime_directory, ignored);
@@ -60,12 +127,12 @@ std::uint64_t meminfo_value(std::string_view key) {
   return 0;
 }
 
-/// Hugepages are taken as memfd (--in-memory), so no hugetlbfs mount is needed, just free pages.
+/// Hugepages are allocated as memfd (--in-memory): that needs free pages but no hugetlbfs mount.
 bool enough_hugepages(std::uint32_t memory_mib) {
   return meminfo_value("HugePages_Free:") * meminfo_value("Hugepagesize:") / 1024 >= memory_mib;
 }
 
-/// "0@(0,1)" floats, "0@3,1@4" pins.
+/// DPDK's --lcores: "0@(0,1)" is not pinned, "0@3,1@4" is.
 std::string lcore_map(const std::vector<int>& cores) {
   if (cores.empty()) return fmt::format("0@({})", fmt::join(allowed_cpus(), ","));
   std::vector<std::string> pinned;
@@ -99,8 +166,8 @@ std::vector<std::string> arguments_of(const EalConfig& config, bool hugepages) {
   return arguments;
 }
 
-/// DPDK wants a directory for itself; an ordinary user without XDG_RUNTIME_DIR would share
-/// /tmp/dpdk with whoever made it first, and be refused.
+/// DPDK needs a runtime directory. An ordinary user without XDG_RUNTIME_DIR would share /tmp/dpdk
+/// with the user who created it first, and be refused. Returns the directory created, or empty.
 std::string provide_runtime_directory() {
   const char* own = std::getenv("XDG_RUNTIME_DIR");
   if (geteuid() == 0 || (own && access(own, W_OK | X_OK) == 0)) return {};

@@ -11,33 +11,31 @@
 
 namespace lw::nic {
 
-class EalLog;
-
-/// The CPUs that this process may use, by number.
+/// Numbers of the CPUs that this process may use.
 std::vector<int> allowed_cpus();
 
 struct EalConfig {
-  /// The ports that will be opened: PCI is touched only where one of them is there, and only it.
+  /// The ports that will be opened. Only their PCI devices are probed.
   std::span<const PortSpec> ports;
-  /// CPUs to pin to, one lcore each, the first being the caller's own thread. Empty: one lcore
-  /// that may run on every CPU this process may use, so that programs can share a small machine.
+  /// CPUs to pin lcores to, one each; the first is for the calling thread. Empty: one lcore that
+  /// may run on any allowed CPU, so that programs can share a small machine.
   std::vector<int> cores;
-  /// For EAL's own memory: rings, device state, and pools that a device needs in there.
+  /// Size of EAL's memory: rings, device state, and pools with eal_memory.
   std::uint32_t memory_mib = 64;
-  bool verbose = false;  // DPDK's log goes to stderr, too
-  /// DPDK's telemetry socket, in its runtime directory.
+  bool verbose = false;  // copy DPDK's log to stderr
+  /// Open DPDK's telemetry socket, in its runtime directory.
   bool telemetry = false;
-  /// Names that directory: `rte` is where dpdk-telemetry.py looks by itself. Empty: one of its own
-  /// for each process.
+  /// Name of that directory; dpdk-telemetry.py looks in `rte` by default. Empty: a directory per
+  /// process.
   std::string file_prefix = {};
 };
 
-/// DPDK's environment, once a process: start it before anything else in nic/, destroy it last
-/// (which sweeps DPDK's directory; its memory and its interrupt thread stay to the process's end).
-/// Uses hugepages where enough are free, otherwise ordinary memory, which needs no root.
+/// DPDK's environment, one per process: start it before anything else in nic/ and destroy it last.
+/// Destruction removes DPDK's directory; its memory and interrupt thread stay until the process
+/// ends. Uses hugepages if enough are free, else ordinary memory, which needs no root.
 class Eal {
  public:
-  /// Errors (environment) carry what DPDK said. Pins the calling thread if cores were given.
+  /// Pins the calling thread if cores are given. Errors (environment) quote DPDK.
   static Result<Eal> start(const EalConfig& config);
 
   Eal(Eal&&) noexcept;
@@ -45,10 +43,10 @@ class Eal {
   ~Eal();
 
   [[nodiscard]] bool has_hugepages() const noexcept;
-  /// One sentence for people: which memory is used and what that costs.
+  /// One sentence for the user: the kind of memory in use, and its cost.
   [[nodiscard]] std::string notice() const;
 
-  /// What DPDK says from here on can be asked for when a call fails: forget(), call, said().
+  /// For error messages: call forget(), then DPDK, then said() returns what DPDK logged.
   void forget() const;
   [[nodiscard]] std::string said() const;
 

@@ -10,31 +10,30 @@
 #include <rte_mempool.h>
 
 #include "core/quantity.h"
-#include "nic/frame_room.h"
 
 namespace lw::nic {
 namespace {
 
 constexpr std::uint64_t kHugePage = 2 * 1024 * 1024;
-// Per-lcore cache of free buffers: a burst's worth of them costs no shared operation.
+// Free buffers cached per lcore, so that most bursts need no shared operation.
 constexpr std::uint32_t kCache = 256;
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-std::uint16_t room_for(std::uint32_t frame_size) {
-  return static_cast<std::uint16_t>(RTE_PKTMBUF_HEADROOM + frame_room(frame_size));
+std::uint16_t data_size(std::uint32_t frame_size) {
+  return static_cast<std::uint16_t>(RTE_PKTMBUF_HEADROOM + buffer_size(frame_size));
 }
 
 rte_pktmbuf_pool_private private_of(const PoolConfig& config) {
   rte_pktmbuf_pool_private data{};
-  data.mbuf_data_room_size = room_for(config.frame_size);
+  data.mbuf_data_room_size = data_size(config.frame_size);
   return data;
 }
 
 std::uint32_t element_size(const PoolConfig& config) {
-  return static_cast<std::uint32_t>(sizeof(rte_mbuf)) + room_for(config.frame_size);
+  return static_cast<std::uint32_t>(sizeof(rte_mbuf)) + data_size(config.frame_size);
 }
 
 std::uint64_t stride_of(const PoolConfig& config) {
@@ -45,12 +44,12 @@ void unmap(rte_mempool_memhdr* chunk, void* length) {
   munmap(chunk->addr, reinterpret_cast<std::uintptr_t>(length));
 }
 
-/// Maps memory for all objects and hands it to the pool, which unmaps it when it is freed.
+/// Maps memory for all buffers and gives it to the pool, which unmaps it at the end.
 int populate_packed(rte_mempool* pool, std::uint64_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return -errno;
-  madvise(memory, bytes, MADV_HUGEPAGE);  // a wish; ordinary pages do, too
+  madvise(memory, bytes, MADV_HUGEPAGE);  // a hint; ordinary pages work too
   const int populated =
       rte_mempool_populate_virt(pool, static_cast<char*>(memory), bytes, bytes, unmap,
                                 reinterpret_cast<void*>(static_cast<std::uintptr_t>(bytes)));
@@ -78,7 +77,7 @@ rte_mempool* create_packed(const std::string& name, const PoolConfig& config) {
 rte_mempool* create_in_eal(const std::string& name, const PoolConfig& config) {
   return rte_pktmbuf_pool_create(name.c_str(), config.buffers,
                                  std::min(kCache, config.buffers * 2 / 3), 0,
-                                 room_for(config.frame_size), SOCKET_ID_ANY);
+                                 data_size(config.frame_size), SOCKET_ID_ANY);
 }
 
 }  // namespace

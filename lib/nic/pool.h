@@ -11,18 +11,27 @@ struct rte_mempool;
 
 namespace lw::nic {
 
+/// Buffer size, in bytes, for a frame of `frame_size` bytes that suits every kind of port: a
+/// multiple of 512 with space for what af_packet's ring puts before a frame (66 B, and 4 B for a
+/// VLAN tag). A ring block must be whole pages and whole slots; the steps of 512 keep it small.
+constexpr std::uint32_t buffer_size(std::uint32_t frame_size) noexcept {
+  constexpr std::uint32_t kRingHeader = 96, kStep = 512;
+  return (frame_size + kRingHeader + kStep - 1) / kStep * kStep;
+}
+
 struct PoolConfig {
   std::uint32_t buffers = 8192;
-  std::uint32_t frame_size = 9600;  // the largest frame that one buffer must hold, without FCS
-  bool eal_memory = false;          // see needs_eal_memory()
+  std::uint32_t frame_size = 9600;  // largest frame in bytes, without FCS
+  bool eal_memory = false;          // use EAL's memory; see needs_eal_memory()
 };
 
-/// Packet buffers. Packed back to back in anonymous memory with huge pages asked for, unless a
-/// device needs them in EAL's: the usual pool puts one buffer into each 4 KiB page of ordinary
-/// memory, which halves the rate (measured: 51-59 Mpps against 112-125).
+/// A pool of packet buffers. They lie back to back in anonymous memory with huge pages requested,
+/// unless a device needs EAL's memory: DPDK's own pool puts one buffer into each 4 KiB page of
+/// ordinary memory, which halves the rate (measured: 51-59 Mpps instead of 112-125).
 class Pool {
  public:
-  /// Errors (environment): not enough memory, with how much was asked for.
+  /// `name` is unique in the process. Error (environment): not enough memory, with the size
+  /// requested.
   static Result<Pool> create(const std::string& name, const PoolConfig& config);
 
   Pool(Pool&&) noexcept = default;
@@ -31,10 +40,10 @@ class Pool {
 
   [[nodiscard]] rte_mempool* get() const noexcept { return pool_.get(); }
   [[nodiscard]] const PoolConfig& config() const noexcept { return config_; }
-  /// Buffers that nobody holds now. Not cheap: for reports.
+  /// Number of free buffers. Slow: for reports.
   [[nodiscard]] std::uint32_t available() const noexcept;
 
-  /// What one buffer takes, bookkeeping included, and so `buffers` of them.
+  /// Memory for all buffers of a pool, in bytes.
   static std::uint64_t bytes_needed(const PoolConfig& config) noexcept;
 
  private:

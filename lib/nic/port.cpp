@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <fstream>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/core.h>
@@ -15,18 +19,17 @@
 
 #include "core/quantity.h"
 #include "nic/clock.h"
-#include "nic/device_arguments.h"
-#include "nic/interface_state.h"
 
 namespace lw::nic {
 namespace {
 
-/// How long a memif client waits for an answer before it asks again.
-constexpr Duration kMemifPatience = std::chrono::milliseconds(250);
+/// A memif client repeats an unanswered request after this time.
+constexpr Duration kMemifRetry = std::chrono::milliseconds(250);
 
-constexpr Duration kMemifLinger = std::chrono::milliseconds(100);
+/// Time for the other side to read the frames in the shared rings.
+constexpr Duration kMemifDrain = std::chrono::milliseconds(100);
 
-// What stands around an IP packet: Ethernet and up to two VLAN tags; the FCS is the device's.
+// Bytes around an IP packet: Ethernet header and up to two VLAN tags. The device adds the FCS.
 constexpr std::uint32_t kLinkOverhead = 14 + 2 * 4;
 
 std::unexpected<Error> refuse(const Eal& eal, const std::string& port, std::string_view step,
@@ -37,8 +40,8 @@ std::unexpected<Error> refuse(const Eal& eal, const std::string& port, std::stri
               ExitCode::environment);
 }
 
-/// A device that can be told carries the pool's largest frame; one that can't is left alone
-/// (af_packet claims 1518 and carries what its ring slot holds).
+/// Sets the MTU to the pool's largest frame where the device supports it. (af_packet reports 1518
+/// but carries what its ring slot holds.)
 rte_eth_conf configuration_for(const rte_eth_dev_info& info, std::uint32_t frame_size) {
   rte_eth_conf conf{};
   const std::uint32_t wanted = frame_size - kLinkOverhead;
@@ -53,6 +56,24 @@ rte_eth_conf configuration_for(const rte_eth_dev_info& info, std::uint32_t frame
 void sleep_ns(long ns) {
   const timespec pause{0, ns};
   nanosleep(&pause, nullptr);
+}
+
+/// Sets a Linux interface up or down, as `ip link set` does; its peer sees the link change. Needs
+/// CAP_NET_ADMIN. False: it failed.
+bool set_interface_up(const std::string& interface, bool up) noexcept {
+  const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (any < 0) return false;
+  ifreq request{};
+  const std::size_t length = std::min<std::size_t>(interface.size(), IFNAMSIZ - 1);
+  std::copy_n(interface.begin(), length, request.ifr_name);
+  bool done = ioctl(any, SIOCGIFFLAGS, &request) == 0;
+  if (done) {
+    const int flags = request.ifr_flags;
+    request.ifr_flags = static_cast<short>(up ? flags | IFF_UP : flags & ~IFF_UP);
+    done = ioctl(any, SIOCSIFFLAGS, &request) == 0;
+  }
+  ::close(any);
+  return done;
 }
 
 }  // namespace
@@ -88,7 +109,7 @@ Result<void> Port::configure(const Eal& eal, const Pool& pool, const PortConfig&
   if (const int code = rte_eth_dev_info_get(id_, &info); code < 0)
     return refuse(eal, name_, "tells nothing about itself", code);
   auto conf = configuration_for(info, pool.config().frame_size);
-  // The field must be there before the device starts, or it won't look for it.
+  // The device looks for the field when it starts, so it must exist before.
   constexpr std::uint64_t kTimed = RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
   if (config.timed_sending && (info.tx_offload_capa & kTimed) != 0 &&
       rte_mbuf_dyn_tx_timestamp_register(&time_field_, &time_flag_) == 0) {
@@ -152,9 +173,9 @@ Port::~Port() { close(); }
 
 void Port::close() noexcept {
   if (id_ == kNone) return;
-  // Closing takes the shared rings away with all that the other side hasn't read yet, and memif
-  // doesn't tell how much that is.
-  if (memif_ && started_ && link_up() && stats().sent > 0) sleep_ns(kMemifLinger.count());
+  // Closing removes the shared rings with all frames that the other side hasn't read; memif doesn't
+  // report their number.
+  if (memif_ && started_ && link_up() && stats().sent > 0) sleep_ns(kMemifDrain.count());
   if (started_) rte_eth_dev_stop(id_);
   rte_eth_dev_close(id_);
   id_ = kNone;
@@ -170,8 +191,8 @@ bool Port::set_link(bool up) noexcept {
   return (up ? rte_eth_dev_set_link_up(id_) : rte_eth_dev_set_link_down(id_)) == 0;
 }
 
-/// A memif client asks its server once, when it starts. One that asks while the server's device
-/// isn't ready yet is turned away for good (4 of 25 tries on a loaded machine), so it asks again.
+/// A memif client sends one request when it starts. If the server's device isn't ready, the request
+/// is refused for good (4 of 25 times on a loaded machine), so the client starts again.
 void Port::restart() noexcept {
   if (started_) rte_eth_dev_stop(id_);
   started_ = rte_eth_dev_start(id_) == 0;
@@ -179,11 +200,11 @@ void Port::restart() noexcept {
 
 Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelled) {
   const Instant give_up = now() + timeout;
-  Instant next_try = started_ ? now() + kMemifPatience : now();
+  Instant next_try = started_ ? now() + kMemifRetry : now();
   while (!started_ || !link_up()) {
     if (memif_client_ && now() >= next_try) {
       restart();
-      next_try = now() + kMemifPatience;
+      next_try = now() + kMemifRetry;
     }
     if (cancelled.load()) return fail("stopped while waiting for a link", ExitCode::failed);
     if (now() >= give_up)
@@ -203,7 +224,7 @@ std::optional<double> Port::link_bps() const {
   if (!spec) return std::nullopt;
   if (const auto* port = spec->as<InterfacePort>()) {
     std::ifstream file("/sys/class/net/" + port->interface + "/speed");
-    std::int64_t megabits = 0;  // -1 where it isn't known
+    std::int64_t megabits = 0;  // -1: unknown
     if (!(file >> megabits) || megabits <= 0) return std::nullopt;
     return static_cast<double>(megabits) * kMega;
   }

@@ -19,32 +19,32 @@
 namespace lw::nic {
 
 struct PortConfig {
-  std::uint16_t receive_ring = 1024, send_ring = 1024;  // descriptors asked for; devices round
-  std::uint16_t send_queues = 1;                        // each for a thread of its own
-  bool timed_sending = false;                           // wanted, where the device can
+  std::uint16_t receive_ring = 1024, send_ring = 1024;  // descriptors; devices may round
+  std::uint16_t send_queues = 1;                        // one per sending thread
+  bool timed_sending = false;                           // send at timestamps if the device can
 };
 
-/// What the device itself counted. `missed` and `no_buffer` are frames that nobody got to see.
+/// Counters of the device, in frames. `missed` and `no_buffer` were lost before receive().
 struct PortStats {
   std::uint64_t received = 0, sent = 0, missed = 0, no_buffer = 0, receive_errors = 0,
                 send_errors = 0;
 };
 
-/// One device: a queue to receive from, and one or several to send on. One thread a queue.
-/// Frames of up to the pool's frame size, jumbo too; received ones are single buffers.
+/// One device with one receive queue and one or more send queues. Each queue is for one thread.
+/// Frames may be as large as the pool's frame size; each received frame is a single buffer.
 class Port {
  public:
-  /// Opens, configures and starts; wait_link() comes before the first frame. Received frames come
-  /// from `pool`, which must outlive the port. Errors (environment) name the port, what is there
-  /// instead, and what DPDK said.
+  /// Opens, configures and starts the port; call wait_link() before the first frame. Buffers of
+  /// received frames come from `pool`, which must outlive the port. Errors (environment) name the
+  /// port and the alternatives, and quote DPDK.
   static Result<Port> open(const Eal& eal, const PortSpec& spec, const Pool& pool,
                            const PortConfig& config = {});
 
   Port(Port&& other) noexcept;
   Port& operator=(Port&& other) noexcept;
-  ~Port();  // stops and closes: files are complete, links down
+  ~Port();  // stops and closes: completes files, takes the link down
 
-  /// Takes what has arrived, up to out.size() frames; they are the caller's.
+  /// Receives up to out.size() frames without waiting; returns their number. The caller owns them.
   std::size_t receive(std::span<rte_mbuf*> out) noexcept {
     const auto count = rte_eth_rx_burst(id_, 0, out.data(), static_cast<std::uint16_t>(out.size()));
     if (count == 0) [[unlikely]]
@@ -52,33 +52,33 @@ class Port {
     return count;
   }
 
-  /// Hands frames over in order; returns how many the device took. The rest stay the caller's.
+  /// Sends frames in order; returns how many the device took. The caller still owns the rest.
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue = 0) noexcept {
     return rte_eth_tx_burst(id_, queue, frames.data(), static_cast<std::uint16_t>(frames.size()));
   }
 
-  /// True once a file has been read to its end, and of a port that has none to read.
+  /// True if nothing new will arrive: the port's file was read to its end, or it has none.
   [[nodiscard]] bool exhausted() const noexcept { return finite_ && idle_; }
-  /// True where frames come from a file or nowhere: nothing new will ever arrive once exhausted.
+  /// True if frames come from a file or nowhere, so that the port can be exhausted().
   [[nodiscard]] bool finite() const noexcept { return finite_; }
 
   [[nodiscard]] bool link_up() const noexcept;
-  /// Takes the link down, or brings it up, so that the other end sees it: the device's, or a Linux
-  /// interface's. A thread of its own may do it while others receive. False: this port can't.
+  /// Sets the link of the device or Linux interface up or down; the other end sees it. Any thread
+  /// may call it. False: this port can't.
   bool set_link(bool up) noexcept;
-  /// Waits for the link, for a memif client until its server is there (it starts only then).
-  /// Gives up after `timeout` (environment), or as soon as `cancelled` is true (failed).
+  /// Waits for the link; a memif client starts when its server is there. Errors: no link within
+  /// `timeout` (environment), or `cancelled` became true (failed).
   Result<void> wait_link(Duration timeout, const std::atomic<bool>& cancelled);
 
-  /// The link's rate, bits a second, where the port knows of one: a PCI device while its link is
-  /// up, a Linux interface that says so. DPDK's virtual devices all claim 10 Gb/s; they have none.
+  /// The link's rate in bits per second, if known: of a PCI device while its link is up, or of a
+  /// Linux interface that reports it. DPDK's virtual devices all report 10 Gb/s; that is ignored.
   [[nodiscard]] std::optional<double> link_bps() const;
-  /// Whether the device sends each frame at a time that the frame carries.
+  /// True if the device sends each frame at the timestamp in its buffer.
   [[nodiscard]] bool is_timed() const noexcept { return time_field_ >= 0; }
-  /// What puts the time into frames; a thread has one of its own. Only where it is_timed(). Nothing
-  /// when the device's clock can't be read.
+  /// Returns the object that writes timestamps into frames, one per thread; requires is_timed().
+  /// Nothing if the device's clock can't be read.
   [[nodiscard]] std::optional<TimedSending> timed_sending() const;
-  /// The device's own address.
+  /// The device's MAC address.
   [[nodiscard]] std::array<std::byte, 6> mac_address() const noexcept;
 
   [[nodiscard]] PortStats stats() const noexcept;
@@ -93,14 +93,14 @@ class Port {
   void close() noexcept;
 
   std::uint16_t id_ = kNone;
-  int time_field_ = -1;  // in buffers; -1: the device sends at once
+  int time_field_ = -1;  // offset in buffers; -1: the device sends at once
   std::uint64_t time_flag_ = 0;
   bool finite_ = false;
   bool idle_ = false;
   bool memif_ = false, memif_client_ = false;
   bool started_ = false;
   std::string name_;
-  std::string interface_;  // of Linux; empty where it isn't one
+  std::string interface_;  // Linux interface, or empty
 };
 
 }  // namespace lw::nic

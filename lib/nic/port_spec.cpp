@@ -4,16 +4,24 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstring>
+#include <filesystem>
+#include <net/if.h>
+#include <numeric>
 #include <optional>
+#include <unistd.h>
+#include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "core/output_name.h"
+#include "nic/pool.h"
 
 namespace lw::nic {
 namespace {
 
-// IFNAMSIZ less its NUL: what the kernel takes as an interface's name.
+// Longest name of a Linux interface: IFNAMSIZ without its NUL.
 constexpr std::size_t kLongestInterfaceName = 15;
 
 constexpr std::string_view kForms =
@@ -24,7 +32,7 @@ std::unexpected<Error> refuse(std::string_view text, std::string_view why) {
   return fail(fmt::format("port `{}`: {}; expected {}", text, why, kForms));
 }
 
-/// `rest` behind the prefix, or nothing when the text begins otherwise.
+/// Returns the text after `prefix`, or nothing if the text doesn't begin with it.
 std::optional<std::string_view> behind(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return std::nullopt;
   return text.substr(prefix.size());
@@ -72,7 +80,7 @@ Result<PortSpec> parse_pcap(std::string_view text, std::string_view rest) {
   const auto out = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
   if (in.empty() && out.empty())
     return refuse(text, "pcap: needs a file to read, or `pcap:,OUT` to write only");
-  // DPDK's device arguments know no way to escape these.
+  // DPDK's device arguments can't escape these characters.
   if (out.find(',') != std::string_view::npos ||
       rest.find_first_of("=[]") != std::string_view::npos)
     return refuse(text, "a capture's name can't hold `,`, `=`, `[` or `]`");
@@ -90,6 +98,91 @@ Result<PortSpec> parse_raw(std::string_view text, std::string_view arguments) {
   return PortSpec{std::string(text), RawPort{std::string(arguments)}};
 }
 
+std::vector<std::string> interfaces() {
+  std::vector<std::string> names;
+  struct if_nameindex* list = if_nameindex();
+  for (auto* entry = list; entry && entry->if_index != 0; ++entry)
+    names.emplace_back(entry->if_name);
+  if (list) if_freenameindex(list);
+  return names;
+}
+
+/// A device that is not on this machine.
+std::unexpected<Error> missing(std::string message) {
+  return fail(std::move(message), ExitCode::environment);
+}
+
+std::string with_prefix(std::string_view prefix, std::string_view option) {
+  return option.empty() ? std::string{} : fmt::format(",{}={}", prefix, option);
+}
+
+/// The kernel cuts its ring's slots from blocks of whole pages, and the driver expects the slots
+/// back to back. So a block is the least common multiple of page and slot.
+std::string af_packet_options(const std::string& interface, std::uint32_t frame_size) {
+  constexpr std::uint32_t kPage = 4096, kSlots = 1024;
+  const std::uint32_t slot = buffer_size(frame_size);
+  const std::uint32_t block = std::lcm(slot, kPage);
+  const std::uint32_t slots_per_block = block / slot;
+  // Without qdisc_bypass=0 tcpdump on the interface misses sent frames.
+  return fmt::format("iface={},framesz={},blocksz={},framecnt={},qdisc_bypass=0", interface, slot,
+                     block, (kSlots + slots_per_block - 1) / slots_per_block * slots_per_block);
+}
+
+struct Describe {
+  const PortSpec& spec;
+  int ordinal;
+  std::uint32_t frame_size;
+
+  [[nodiscard]] DeviceArguments device(std::string_view driver, std::string_view options) const {
+    const std::string name = fmt::format("{}_lw{}", driver, ordinal);
+    return {name, fmt::format("{}{}{}", name, options.empty() ? "" : ",", options)};
+  }
+
+  Result<DeviceArguments> operator()(const InterfacePort& port) const {
+    if (if_nametoindex(port.interface.c_str()) == 0)
+      return missing(fmt::format("no interface `{}` here; there are: {}", port.interface,
+                                 fmt::join(interfaces(), ", ")));
+    if (port.af_xdp)
+      return device("net_af_xdp", fmt::format("iface={},start_queue=0", port.interface));
+    return device("net_af_packet", af_packet_options(port.interface, frame_size));
+  }
+
+  Result<DeviceArguments> operator()(const PciPort& port) const {
+    if (!std::filesystem::exists("/sys/bus/pci/devices/" + port.address))
+      return missing(
+          fmt::format("no PCI device at {}; `lspci -D` lists what is there", port.address));
+    return DeviceArguments{port.address, port.address};
+  }
+
+  Result<DeviceArguments> operator()(const MemifPort& port) const {
+    // The driver accepts no relative path.
+    const auto socket = std::filesystem::absolute(port.socket);
+    const auto folder = socket.parent_path();
+    if (!std::filesystem::is_directory(folder))
+      return missing(fmt::format("port `{}`: no folder {}", spec.text, folder.string()));
+    // A frame larger than bsize would be cut into several buffers.
+    const std::uint32_t buffer = (frame_size + 127) / 64 * 64;
+    return device("net_memif",
+                  fmt::format("role={},socket={},socket-abstract=no,id=0,bsize={},rsize=10",
+                              port.server ? "server" : "client", socket.string(), buffer));
+  }
+
+  Result<DeviceArguments> operator()(const PcapPort& port) const {
+    if (!port.in.empty() && access(port.in.c_str(), R_OK) != 0)
+      return missing(fmt::format("can't read {}: {}", port.in, std::strerror(errno)));
+    std::string options = with_prefix("rx_pcap", port.in) + with_prefix("tx_pcap", port.out);
+    return device("net_pcap", std::string_view(options).substr(1));
+  }
+
+  Result<DeviceArguments> operator()(const NullPort&) const {
+    return device("net_null", "no-rx=1");
+  }
+
+  Result<DeviceArguments> operator()(const RawPort& port) const {
+    return DeviceArguments{port.device(), port.arguments};
+  }
+};
+
 }  // namespace
 
 std::string RawPort::device() const { return arguments.substr(0, arguments.find(',')); }
@@ -101,7 +194,7 @@ std::string RawPort::driver() const {
 }
 
 Result<PortSpec> parse_port_spec(std::string_view text) {
-  // A NUL or a line break can't be part of any name here, and would end it early in C.
+  // A control character is not part of any name here; a NUL would end the name early in C.
   if (std::ranges::any_of(text, [](unsigned char c) { return std::iscntrl(c) != 0; }))
     return refuse(fmt::format("({} bytes)", text.size()), "it holds a control character");
   if (text.empty()) return refuse(text, "it is empty");
@@ -131,10 +224,15 @@ bool needs_eal_memory(const PortSpec& spec) {
   if (const auto* port = spec.as<InterfacePort>()) return port->af_xdp;
   const auto* raw = spec.as<RawPort>();
   if (!raw) return false;
-  // These drivers copy every frame; any other may hand a buffer's address to somebody else.
+  // These drivers copy every frame; another may give a buffer's address to a device or process.
   constexpr std::array<std::string_view, 7> kCopying = {
       "net_af_packet", "net_memif", "net_null", "net_pcap", "net_ring", "net_tap", "net_vhost"};
   return std::ranges::find(kCopying, raw->driver()) == kCopying.end();
+}
+
+Result<DeviceArguments> device_arguments(const PortSpec& spec, int ordinal,
+                                         std::uint32_t frame_size) {
+  return std::visit(Describe{spec, ordinal, frame_size}, spec.kind);
 }
 
 }  // namespace lw::nic

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -26,25 +27,25 @@ struct MemifPort {
   bool server = false;
 };
 
-/// Files in place of a wire: `pcap:IN[,OUT]`. Without IN it only sends, without OUT what is sent
-/// vanishes; at least one is there.
+/// Captures instead of a link: `pcap:IN[,OUT]`. Without IN it only sends; without OUT sent frames
+/// are discarded. At least one is set.
 struct PcapPort {
   std::string in, out;
 };
 
-/// Nothing is ever received, and what is sent vanishes.
+/// A port that receives nothing and discards sent frames.
 struct NullPort {};
 
-/// DPDK's own device arguments, passed on as they are: `net_tap0,iface=x`.
+/// DPDK device arguments, passed on unchanged: `net_tap0,iface=x`.
 struct RawPort {
   std::string arguments;
   [[nodiscard]] std::string device() const;  // "net_tap0"
   [[nodiscard]] std::string driver() const;  // "net_tap"
 };
 
-/// What a person typed for a port, understood but not opened.
+/// A port as the user names it, parsed but not opened.
 struct PortSpec {
-  std::string text;  // as typed: the port's name in messages
+  std::string text;  // as typed; the port's name in messages
   std::variant<InterfacePort, PciPort, MemifPort, PcapPort, NullPort, RawPort> kind;
 
   template <class Kind>
@@ -53,15 +54,27 @@ struct PortSpec {
   }
 };
 
-/// Reads a port as typed. Pure: whether the device exists is found out when it is opened.
-/// The error (usage) says what was expected and what was found.
+/// Parses the name of a port. Doesn't check that the device exists. Error (usage): what was
+/// expected and what was found.
 Result<PortSpec> parse_port_spec(std::string_view text);
 
-/// True where frames come from a file, which ends.
+/// True if the port reads frames from a file.
 bool reads_file(const PortSpec& spec);
 
-/// True where the device reads and writes buffers by itself (DMA, or another process's mapping),
-/// so that they must lie in EAL's memory.
+/// True if the device accesses buffers directly (DMA, or another process's mapping), so that they
+/// must be in EAL's memory.
 bool needs_eal_memory(const PortSpec& spec);
+
+/// What DPDK needs to probe a port.
+struct DeviceArguments {
+  std::string name;       // of the device after probing
+  std::string arguments;  // name and options
+};
+
+/// Returns the DPDK arguments of a port. `ordinal` distinguishes the devices of this process;
+/// `frame_size` is the largest frame in bytes. Errors (environment): a file or interface is
+/// missing.
+Result<DeviceArguments> device_arguments(const PortSpec& spec, int ordinal,
+                                         std::uint32_t frame_size);
 
 }  // namespace lw::nic

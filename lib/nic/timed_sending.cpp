@@ -4,7 +4,7 @@
 namespace lw::nic {
 namespace {
 
-constexpr Duration kBetweenLooks = std::chrono::milliseconds(100);
+constexpr Duration kReadInterval = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -36,7 +36,7 @@ bool SendClock::start(Duration apart) {
 }
 
 void SendClock::follow(Instant now) {
-  if (now - anchor_.at < kBetweenLooks) return;
+  if (now - anchor_.at < kReadInterval) return;
   if (const auto reading = read()) advance_to(*reading);
 }
 

@@ -12,23 +12,23 @@
 
 namespace lw::nic {
 
-/// A device's clock as it runs beside the steady one. Devices count ticks of their own (or the
-/// nanoseconds of a clock of their own), so both are read together again and again.
+/// Converts times of the steady clock to ticks of a device's clock. The device's clock has its own
+/// rate, so both clocks are read together at intervals.
 class SendClock {
  public:
-  /// Now, by the device; nothing when it can't be read.
+  /// Reads the device's clock, in ticks; nothing if it can't be read.
   using Read = std::function<std::optional<std::uint64_t>()>;
   using Steady = std::function<Instant()>;
-  /// `steady` is the clock whose times tick_at() is asked for.
+  /// `steady` is the clock of the times passed to tick_at().
   SendClock(Read device, Steady steady) : device_(std::move(device)), steady_(std::move(steady)) {}
 
-  /// Takes the two readings, `apart` from each other, from which the device's pace is known. False
-  /// when its clock can't be read or stands still.
+  /// Measures the device's tick rate with two readings, `apart` from each other. False: the
+  /// device's clock can't be read or doesn't advance.
   bool start(Duration apart);
-  /// Reads both again where the last time was a tenth of a second ago: what the clocks drift apart
-  /// in that time is below 50 ns at 500 ppm of slew that changes.
+  /// Reads both clocks again, at most every 0.1 s: with a slew of 500 ppm that changes they drift
+  /// by less than 50 ns in that time.
   void follow(Instant now);
-  /// What the device's clock says at a time.
+  /// The device's tick at time `at`.
   [[nodiscard]] std::uint64_t tick_at(Instant at) const noexcept {
     const auto ns = static_cast<double>((at - anchor_.at).count());
     return anchor_.tick + static_cast<std::uint64_t>(static_cast<std::int64_t>(ns * ticks_per_ns_));
@@ -39,7 +39,7 @@ class SendClock {
     Instant at{};
     std::uint64_t tick = 0;
   };
-  /// The device between two looks at the steady clock: at their middle.
+  /// Reads the device between two readings of the steady clock; returns their mean with the tick.
   [[nodiscard]] std::optional<Reading> read() const;
   bool advance_to(const Reading& reading) noexcept;
 
@@ -49,15 +49,15 @@ class SendClock {
   double ticks_per_ns_ = 0;
 };
 
-/// Tells a device when each frame is to leave (RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP).
+/// Writes send times into frames (RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP).
 class TimedSending {
  public:
-  /// `field` and `flag` as rte_mbuf_dyn_tx_timestamp_register() gave them; the clock has started.
+  /// `field` and `flag` come from rte_mbuf_dyn_tx_timestamp_register(); `clock` is started.
   TimedSending(int field, std::uint64_t flag, SendClock clock)
       : field_(field), flag_(flag), clock_(std::move(clock)) {}
 
   void follow(Instant now) { clock_.follow(now); }
-  /// The frame is to leave at `at`.
+  /// Sets the send time of `frame` to `at`.
   void stamp(rte_mbuf* frame, Instant at) const noexcept {
     *RTE_MBUF_DYNFIELD(frame, field_, rte_mbuf_timestamp_t*) = clock_.tick_at(at);
     frame->ol_flags |= flag_;

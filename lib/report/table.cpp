@@ -8,7 +8,7 @@
 namespace lw::report {
 namespace {
 
-/// Characters, not bytes, of UTF-8: continuation bytes take no column.
+/// Number of UTF-8 characters; continuation bytes are not counted.
 std::size_t width_of(const std::string& text) noexcept {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
@@ -22,6 +22,13 @@ void append_cell(std::string& line, const std::string& cell, std::size_t width, 
 }
 
 }  // namespace
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string field = "\"";
+  for (const char c : text) field.append(c == '"' ? 2 : 1, c);
+  return field + '"';
+}
 
 std::string Table::to_string(std::size_t indent) const {
   std::vector<std::vector<std::string>> lines;

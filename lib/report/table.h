@@ -2,15 +2,19 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lw::report {
 
-/// Where a column's cells stand.
+/// Returns `text` as one field of a CSV line, quoted where needed (RFC 4180).
+std::string csv_field(std::string_view text);
+
+/// Alignment of a column's cells.
 enum class Align : unsigned char { left, right };
 
-/// A table in plain text: columns as wide as their widest cell, two spaces between them, no line
-/// with spaces at its end.
+/// A plain-text table. Columns are as wide as their widest cell, with two spaces between them; no
+/// line ends with a space. Cells are UTF-8.
 class Table {
  public:
   struct Column {
@@ -18,14 +22,14 @@ class Table {
     Align align = Align::left;
   };
 
-  /// Without any title there is no header line.
+  /// If all titles are empty there is no header line.
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  /// As many cells as columns.
+  /// `cells` has one string per column.
   void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   [[nodiscard]] bool empty() const noexcept { return rows_.empty(); }
 
-  /// Lines, each begun with `indent` spaces and ended with a newline.
+  /// Returns the lines, each indented by `indent` spaces and ended by a newline.
   [[nodiscard]] std::string to_string(std::size_t indent = 0) const;
 
  private:

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "app/command_line.h"
-#include "core/idle_mode.h"
 #include "core/time.h"
 #include "gen/arp/arp_responder.h"
+#include "nic/idle.h"
 
 namespace lw::gen {
 

@@ -11,17 +11,18 @@
 
 #include "gen/perf/report/plan.h"
 #include "report/json_line.h"
+#include "report/plot.h"
 
 namespace lw::gen {
 namespace {
 
 constexpr double kGroupIndex = 1.4682, kLightKmPerS = 299'792.458;
 
-sim::PerfConfig over(const sim::PerfConfig& config, double kilometres, std::uint32_t size) {
+sim::PerfConfig config_over(const sim::PerfConfig& config, double kilometres, std::uint32_t size) {
   sim::PerfConfig there = config;
   there.size = size;
   there.qps = 1;
-  there.iterations = 0;  // as many as a steady rate needs
+  there.iterations = 0;  // until the rate is steady
   there.path.one_way = Duration{std::llround(kilometres * kGroupIndex / kLightKmPerS * 1e9)};
   there.path.way_back.reset();
   return there;
@@ -32,7 +33,7 @@ double rate_with(sim::PerfConfig config, std::uint32_t buffers) {
   return sim::run_bandwidth(config).steady_bps;
 }
 
-/// By bisection around what the formula says, to one buffer in a hundred.
+/// Bisects around the formula's value, to one buffer in a hundred.
 BufferNeed need_of(const sim::PerfConfig& config, double kilometres) {
   const Plan by_formula = plan(config);
   const double full = kFull * by_formula.goodput_bps;
@@ -72,6 +73,26 @@ void print(const BufferNeed& need, bool json) {
   std::fflush(stdout);
 }
 
+/// Log-log, a curve per message size. `needs` is in order of size, then distance.
+std::string svg_of(const std::vector<BufferNeed>& needs, const std::string& title) {
+  using Scale = report::PlotAxis::Scale;
+  report::Plot plot{.title = title,
+                    .x = {.label = "distance, km of fibre", .scale = Scale::log},
+                    .y = {.label = "buffers", .scale = Scale::log},
+                    .curves = {}};
+  std::uint32_t size = 0;
+  for (const BufferNeed& need : needs) {
+    if (need.size != size)
+      plot.curves.push_back({.name = need.size < 1u << 20 ? fmt::format("{} KiB", need.size >> 10)
+                                                          : fmt::format("{} MiB", need.size >> 20),
+                             .points = {}});
+    size = need.size;
+    plot.curves.back().points.push_back(
+        {need.kilometres, static_cast<double>(need.buffers), {}, {}});
+  }
+  return report::to_svg(plot);
+}
+
 Result<void> write(const std::filesystem::path& file, const std::string& text) {
   std::ofstream out(file);
   out << text;
@@ -98,7 +119,7 @@ Result<void> study_buffers(const sim::PerfConfig& config, const std::string& fol
   std::string csv = "km,bytes,buffers,formula,gbps\n";
   for (const std::uint32_t size : {4096u, 65536u, 1u << 20}) {
     for (const double km : {1.0, 10.0, 40.0, 100.0, 380.0, 1000.0, 3000.0, 10'000.0}) {
-      needs.push_back(need_of(over(config, km, size), km));
+      needs.push_back(need_of(config_over(config, km, size), km));
       const BufferNeed& need = needs.back();
       print(need, json);
       csv += fmt::format("{},{},{},{},{:.3f}\n", need.kilometres, need.size, need.buffers,
@@ -108,9 +129,9 @@ Result<void> study_buffers(const sim::PerfConfig& config, const std::string& fol
   const std::filesystem::path into(folder);
   if (auto wrote = write(into / "buffers.csv", csv); !wrote) return wrote;
   return write(into / "buffers.svg",
-               buffers_svg(needs, fmt::format("Buffers that fill {:g} Gb/s to {:g} %, {}",
-                                              config.nic.rate_bps / 1e9, 100 * kFull,
-                                              wire::name_of(config.operation))));
+               svg_of(needs, fmt::format("Buffers that fill {:g} Gb/s to {:g} %, {}",
+                                         config.nic.rate_bps / 1e9, 100 * kFull,
+                                         wire::name_of(config.operation))));
 }
 
 }  // namespace lw::gen

@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/idle_mode.h"
 #include "gen/perf/session/frame_port.h"
 #include "gen/perf/session/session_params.h"
+#include "nic/idle.h"
 #include "transport/qp_scheduler.h"
 
 namespace lw::gen {

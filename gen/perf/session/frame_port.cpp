@@ -5,8 +5,8 @@
 #include <rte_mbuf.h>
 
 #include "core/quantity.h"
-#include "gen/tx/idle.h"
 #include "nic/clock.h"
+#include "nic/idle.h"
 #include "roce/envelope.h"
 
 namespace lw::gen {
@@ -133,7 +133,7 @@ Result<wire::MacAddress> FramePort::resolve(const wire::IpAddress& target, Durat
     if (auto got = receive([](const roce::Frame&) {}); !got) return std::unexpected(got.error());
     if (auto sent = flush(); !sent) return std::unexpected(sent.error());
     if (resolved_ && resolved_->ip == target) return resolved_->mac;
-    idle_towards(std::chrono::milliseconds(1));
+    nic::wait_towards(std::chrono::milliseconds(1));
   }
   return fail(
       fmt::format("nobody at port `{}` answered for {}, asked each second for {} as {}: is "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/philox.h"
-
 #include <gtest/gtest.h>
+
+#include "core/chance.h"
 
 namespace lw {
 namespace {

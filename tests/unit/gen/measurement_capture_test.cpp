@@ -22,7 +22,7 @@ Sum measure(const std::filesystem::path& file) {
   for (const auto& frame : test::frames_of(file)) {
     measurement.take(roce::open_envelope(frame.bytes, frame.wire_length), Instant{}, false);
   }
-  measurement.settle();
+  measurement.finalize();
   Sum sum;
   for (const ReceiveFlow& flow : measurement.flows()) {
     sum.frames += flow.frames;

@@ -30,7 +30,7 @@ constexpr const char* kTwoFlows = R"(
 void feed(Measurement& measurement, const std::vector<test::StampedFrame>& frames,
           Duration delay = milliseconds(1)) {
   for (const auto& frame : frames) measurement.take(frame.bytes, frame.sent + delay);
-  measurement.settle();
+  measurement.finalize();
 }
 
 std::vector<test::StampedFrame> one_flow(std::uint64_t messages) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/study/precopy.h"
-
 #include <gtest/gtest.h>
+
+#include "gen/study/vm_migration.h"
 
 namespace lw::gen::experiment {
 namespace {

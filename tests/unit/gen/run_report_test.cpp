@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "gen/report/run_report.h"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "gen/report/run_summary.h"
 
 namespace lw::gen {
 namespace {
 
-TEST(FlowTally, AchievedIsWorkOverTime) {
-  FlowTally tally;
+TEST(FlowCounters, AchievedIsWorkOverTime) {
+  FlowCounters tally;
   EXPECT_EQ(tally.achieved(config::Rate::Unit::frames), 0);
   tally.frames = 500;
   tally.wire_bytes = 125'000;

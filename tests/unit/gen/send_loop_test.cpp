@@ -46,7 +46,7 @@ class TxLoopTest : public testing::Test {
 
   struct Run {
     std::vector<Call> calls;
-    std::vector<FlowTally> tallies;
+    std::vector<FlowCounters> tallies;
   };
   /// A profile through a port when the loop looks every `step`.
   static Run run(const config::FlowProfile& profile, Duration step,
@@ -162,7 +162,7 @@ TEST_F(TxLoopTest, ManyFlowsLeaveInTheirOrder) {
 
 TEST_F(TxLoopTest, CountsEachFlowByItself) {
   const config::FlowProfile profile = parsed(kManyFlows);
-  std::vector<FlowTally> expected(profile.flows.size());
+  std::vector<FlowCounters> expected(profile.flows.size());
   for (TxScheduler scheduler(profile); const auto due = scheduler.next(); scheduler.advance()) {
     count_sent(expected[due->flow], frame_info(scheduler.cursor(due->flow)), 1);
   }
@@ -188,7 +188,7 @@ TEST_F(TxLoopTest, WhatAPortDoesNotTakeIsCountedAsNotSent) {
       parsed("[[flow]]\nqps = 100\ndst_qp = 0x100\nmessages = 50\nrate = \"10 Mframes/s\"\n");
   const Run stuck = run(profile, std::chrono::microseconds(5), "net_ring0");
   std::uint64_t sent = 0;
-  for (const FlowTally& tally : stuck.tallies) {
+  for (const FlowCounters& tally : stuck.tallies) {
     EXPECT_EQ(tally.frames + tally.not_sent, 50u);
     EXPECT_EQ(tally.messages, tally.frames);
     sent += tally.frames;

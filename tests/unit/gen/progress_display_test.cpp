@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/stats/watch.h"
+#include "gen/report/progress_display.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "gen/report/csv.h"
 #include "measured.h"
+#include "report/table.h"
 
 namespace lw::gen {
 namespace {
@@ -35,9 +35,9 @@ TEST(Series, ARowIsWhatChanged) {
 }
 
 TEST(Csv, QuotesWhatNeedsIt) {
-  EXPECT_EQ(csv_field("plain"), "plain");
-  EXPECT_EQ(csv_field("a\"b"), "\"a\"\"b\"");
-  EXPECT_EQ(csv_field("a\nb"), "\"a\nb\"");
+  EXPECT_EQ(report::csv_field("plain"), "plain");
+  EXPECT_EQ(report::csv_field("a\"b"), "\"a\"\"b\"");
+  EXPECT_EQ(report::csv_field("a\nb"), "\"a\nb\"");
 }
 
 TEST(Screen, HasALineAFlowAndATotal) {
@@ -56,7 +56,7 @@ TEST(Progress, JoinsWhatWasSentWithWhatCame) {
   for (const auto& frame : frames) {
     measurement.take(frame.bytes, frame.sent + std::chrono::microseconds(3));
   }
-  std::vector<FlowTally> sent(2);
+  std::vector<FlowCounters> sent(2);
   sent[1].frames = 10;
   const auto rows = progress_of({"x", "y"}, &sent, &measurement);
   ASSERT_EQ(rows.size(), 3u);  // z isn't signed: it stands for itself

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/study/vm_kind.h"
+#include "gen/study/vm_migration.h"
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "config/impair/path.h"
 #include "core/quantity.h"
+#include "gen/study/run_kind.h"
 #include "sim/perf.h"
 
 namespace lw::gen::experiment {
 namespace {
+
+/// Bytes written from the first pass's start until `at_s`; every pass counts in full.
+double written(const Stress& stress, double at_s) noexcept {
+  const double passes = std::floor(at_s / stress.cycle_s());
+  const double within = at_s - passes * stress.cycle_s();
+  return passes * stress.working_set + std::min(stress.working_set, within * stress.write_rate);
+}
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kBits = 8;
@@ -61,7 +70,20 @@ report::Json outcome(const Ends& ends) {
   return fmt::format("partial:{:.0f}", ends.seconds);
 }
 
-}  // namespace
+class VmKind : public RunKind {
+ public:
+  void add_options(app::Options& options) override;
+  Result<Work> work() override;
+
+ private:
+  std::string path_;
+  std::string transport_ = "rdma";
+  std::uint64_t memory_ = 8ULL << 30, disk_ = 100'000'000'000, used_ = 1ULL << 30;
+  double stress_percent_ = 0;
+  double rdma_rate_bps_ = 0, tcp_rate_bps_ = 0, write_rate_bps_ = 0, disk_rate_bps_ = 0;
+  double pause_s_ = 1, downtime_s_ = 0.3, limit_s_ = 600;
+  unsigned starts_ = 4;
+};
 
 void VmKind::add_options(app::Options& options) {
   const auto add = [&options](const char* name, auto read, auto& target, const char* unit,
@@ -120,5 +142,37 @@ Result<Work> VmKind::work() {
                     {"time_s", outcome(ends)}};
               }};
 }
+
+}  // namespace
+
+/// Within one cycle no byte is written twice; a whole cycle writes all of them.
+double Stress::touched(double from_s, double to_s) const noexcept {
+  if (working_set <= 0) return 0;
+  if (to_s - from_s >= cycle_s()) return working_set;
+  const double since_first = begun_before_s + from_s;
+  return std::min(working_set,
+                  written(*this, since_first + to_s - from_s) - written(*this, since_first));
+}
+
+PrecopyResult migrate(const Precopy& migration) noexcept {
+  const double disk_s = migration.disk_bytes / migration.disk_rate;
+  PrecopyResult result;
+  double now_s = 0;
+  double left = migration.used_bytes + migration.stress.working_set;
+  while (disk_s + now_s <= migration.limit_s) {
+    const double end_s = now_s + left / migration.rate;
+    result.copied_bytes += left;
+    ++result.passes;
+    left = migration.stress.touched(now_s, end_s);
+    now_s = end_s;
+    if (left > migration.rate * migration.downtime_s) continue;
+    result.copied_bytes += left;
+    result.total_s = disk_s + now_s + left / migration.rate;
+    return result;
+  }
+  return result;
+}
+
+std::unique_ptr<RunKind> make_vm_migration() { return std::make_unique<VmKind>(); }
 
 }  // namespace lw::gen::experiment

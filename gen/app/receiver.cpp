@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/app/receiver.h"
+
+#include <algorithm>
+#include <sched.h>
+
+#include <rte_mbuf.h>
+
+#include "capture/reader.h"
+#include "nic/clock.h"
+#include "nic/idle.h"
+#include "roce/envelope.h"
+
+namespace lw::gen {
+namespace {
+
+wire::Bytes bytes_of(const rte_mbuf* buffer) noexcept {
+  return {rte_pktmbuf_mtod(buffer, const std::byte*), rte_pktmbuf_data_len(buffer)};
+}
+
+/// The loop of receive_all().
+class Reception {
+ public:
+  Reception(const ListeningPorts& ports, Measurement& measurement, capture::Writer* copy,
+            ProgressDisplay& display, const FlowNames& names, const Limits& limits,
+            std::optional<Duration> until_idle)
+      : ports_(ports),
+        measurement_(measurement),
+        listener_(measurement, copy, limits.count),
+        display_(display),
+        names_(names),
+        limits_(limits),
+        until_idle_(until_idle) {}
+
+  Result<ReceiveReport> go() {
+    const Instant start = nic::now();
+    display_.start(start);
+    while (!limits_.stopped() && listener_.frames() < limits_.count) {
+      const auto count = poll_all();
+      if (!count) return std::unexpected(count.error());
+      const Instant now = nic::now();
+      if (display_.due(now)) {
+        if (auto shown = show(now, start); !shown) return std::unexpected(shown.error());
+      }
+      if (limits_.duration && now - start >= *limits_.duration) break;
+      if (*count > 0) {
+        idle_.busy();
+        continue;
+      }
+      if (all_exhausted() || idle_for_long(now)) break;
+      // Yields first: on two cores the sender needs them.
+      if (!idle_.nap(kNap)) sched_yield();
+    }
+    return finish();
+  }
+
+ private:
+  Result<std::size_t> poll_all() {
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < ports_.ports.size(); ++i) {
+      ResponderPort* responder = ports_.responders.empty() ? nullptr : ports_.responders[i].get();
+      const auto count = listener_.poll(ports_.ports[i], responder);
+      if (!count) return count;
+      all += *count;
+    }
+    return all;
+  }
+
+  [[nodiscard]] bool all_exhausted() const noexcept {
+    return std::ranges::all_of(ports_.ports, &nic::Port::exhausted);
+  }
+  [[nodiscard]] bool idle_for_long(Instant now) const noexcept {
+    return until_idle_ && listener_.frames() > 0 && now - listener_.last() >= *until_idle_;
+  }
+
+  Result<void> show(Instant now, Instant start) {
+    std::optional<Duration> left;
+    if (limits_.duration) left = *limits_.duration - (now - start);
+    return display_.show(now, progress_of(names_, nullptr, &measurement_), left);
+  }
+
+  Result<ReceiveReport> finish() {
+    measurement_.finalize();
+    const auto rows = progress_of(names_, nullptr, &measurement_);
+    if (auto written = display_.finish(nic::now(), rows); !written) {
+      return std::unexpected(written.error());
+    }
+    ReceiveReport report{.elapsed = listener_.last() - listener_.first()};
+    for (const nic::Port& port : ports_.ports) report.missed += port.stats().missed;
+    return report;
+  }
+
+  ListeningPorts ports_;
+  Measurement& measurement_;
+  Listener listener_;
+  ProgressDisplay& display_;
+  const FlowNames& names_;
+  const Limits& limits_;
+  std::optional<Duration> until_idle_;
+  static constexpr Duration kNap = std::chrono::microseconds(70);
+  static constexpr int kEmptyRounds = 256;
+  nic::Idle idle_{IdleMode::adaptive, kEmptyRounds};
+};
+
+constexpr std::uint64_t kFramesBetweenChecks = 1024;  // of the stop request
+
+/// True if `stamp` may be of the clock that stamped the frame's signature: at most an hour later.
+bool same_clock(const roce::Envelope& envelope, Instant stamp) noexcept {
+  const auto frame = roce::parse(envelope);
+  if (!frame) return false;
+  const auto* signature = wire::view<wire::Signature>(frame->payload);
+  if (signature == nullptr || !signature->present()) return false;
+  constexpr std::int64_t kLongest = 3'600'000'000'000;
+  const auto sent = static_cast<std::int64_t>(signature->send_time_ns.get());
+  return to_ns(stamp) >= sent && to_ns(stamp) - sent < kLongest;
+}
+
+}  // namespace
+
+Result<std::size_t> Listener::poll(nic::Port& port, ResponderPort* responder) {
+  const std::size_t count = port.receive(buffers_);
+  if (count == 0) return count;
+  const Instant now = nic::now();
+  if (frames_ == 0) first_ = now;
+  last_ = now;
+  const std::size_t wanted = std::min<std::uint64_t>(count, most_ - frames_);
+  // A file's frames were sent at another time: no latency.
+  const bool send_clock = !port.finite();
+  for (const rte_mbuf* buffer : std::span(buffers_).first(wanted)) {
+    measurement_.take(bytes_of(buffer), now, send_clock);
+    if (responder != nullptr) responder->answer(bytes_of(buffer));
+  }
+  if (responder != nullptr) responder->send_answers();
+  frames_ += wanted;
+  const auto kept = keep_copies(wanted);
+  rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(count));
+  if (!kept) return std::unexpected(kept.error());
+  return count;
+}
+
+Result<void> Listener::keep_copies(std::size_t count) {
+  if (copy_ == nullptr) return {};
+  const Instant stamp = instant_from_ns(nic::wall_clock_ns());
+  for (const rte_mbuf* buffer : std::span(buffers_).first(count)) {
+    const wire::Bytes bytes = bytes_of(buffer);
+    auto written = copy_->write(stamp, bytes, static_cast<std::uint32_t>(bytes.size()));
+    if (!written) return written;
+  }
+  return {};
+}
+
+Result<ReceiveReport> receive_all(const ListeningPorts& ports, Measurement& measurement,
+                                  capture::Writer* copy, ProgressDisplay& display,
+                                  const FlowNames& names, const Limits& limits,
+                                  std::optional<Duration> until_idle) {
+  return Reception(ports, measurement, copy, display, names, limits, until_idle).go();
+}
+
+Result<ReceiveReport> receive_file(const std::string& path, Measurement& measurement,
+                                   const Limits& limits) {
+  auto reader = capture::Reader::open(path);
+  if (!reader) return std::unexpected(reader.error());
+  std::optional<Instant> first;
+  Instant last{};
+  for (std::uint64_t taken = 0; taken < limits.count; ++taken) {
+    if (taken % kFramesBetweenChecks == 0 && limits.stopped()) break;
+    const auto record = reader->next();
+    if (!record) return std::unexpected(record.error());
+    if (!*record) break;
+    const capture::Record& frame = **record;
+    const auto link = roce::link_of(reader->interfaces()[frame.interface].link_type);
+    if (!link) continue;
+    const auto envelope = roce::open_envelope(frame.bytes, frame.wire_length, *link);
+    measurement.take(envelope, frame.stamp, same_clock(envelope, frame.stamp));
+    first = first.value_or(frame.stamp);
+    last = std::max(last, frame.stamp);
+  }
+  measurement.finalize();
+  return ReceiveReport{.missed = 0, .elapsed = first ? last - *first : Duration{0}};
+}
+
+}  // namespace lw::gen

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/stats/run_stats.h"
+
+#include <algorithm>
+
+namespace lw::gen {
+
+using config::Rate;
+
+double FlowCounters::achieved(Rate::Unit unit) const noexcept {
+  if (span <= begin) return 0;
+  const double seconds = static_cast<double>((span - begin).count()) * 1e-9;
+  switch (unit) {
+    case Rate::Unit::frames:
+      return static_cast<double>(frames) / seconds;
+    case Rate::Unit::messages:
+      return static_cast<double>(messages) / seconds;
+    case Rate::Unit::goodput:
+      return 8.0 * static_cast<double>(payload_bytes) / seconds;
+    default:
+      return 8.0 * static_cast<double>(wire_bytes) / seconds;
+  }
+}
+
+FlowCounters& FlowCounters::operator+=(const FlowCounters& other) noexcept {
+  if (frames == 0 || (other.frames > 0 && other.begin < begin)) begin = other.begin;
+  frames += other.frames;
+  bytes += other.bytes;
+  wire_bytes += other.wire_bytes;
+  payload_bytes += other.payload_bytes;
+  messages += other.messages;
+  unsigned_frames += other.unsigned_frames;
+  not_sent += other.not_sent;
+  for (std::size_t kind = 0; kind < faults.size(); ++kind) faults[kind] += other.faults[kind];
+  span = std::max(span, other.span);
+  return *this;
+}
+
+FlowCounters RunReport::total() const noexcept { return total(0, flows.size()); }
+
+FlowCounters RunReport::total(std::size_t first, std::size_t count) const noexcept {
+  FlowCounters sum;
+  for (std::size_t i = first; i < first + count; ++i) sum += flows[i];
+  return sum;
+}
+
+}  // namespace lw::gen

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/flow/flow_profile.h"
+#include "core/histogram.h"
+#include "core/time.h"
+#include "roce/envelope.h"
+
+namespace lw::gen {
+
+/// Counters of one sent flow.
+struct alignas(64) FlowCounters {       // the first cache line is what every frame touches
+  std::uint64_t frames = 0, bytes = 0;  // sent; bytes as a capture shows them, without FCS
+  std::uint64_t wire_bytes = 0;         // with preamble, FCS and inter-frame gap
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t messages = 0;         // whose last frame was sent
+  std::uint64_t unsigned_frames = 0;  // too short for the requested signature
+  Duration begin{0};                  // due time of the first frame, from the run's start
+  Duration span{0};                   // from the run's start to the end of the last frame's slot
+  std::uint64_t not_sent = 0;         // given up: the port took no more
+  std::array<std::uint64_t, config::kFaultKinds> faults{};  // deliberate faults, by kind
+
+  /// Average rate in `unit` per second from `begin` to `span`; 0 when nothing was sent.
+  [[nodiscard]] double achieved(config::Rate::Unit unit) const noexcept;
+
+  /// Adds the counters of a flow that ran in parallel.
+  FlowCounters& operator+=(const FlowCounters& other) noexcept;
+};
+
+/// The sender's check of its own timing and ICRCs.
+struct SendAudit {
+  static constexpr std::uint32_t kIcrcEvery = 4096;  // frames per ICRC that is computed in full
+
+  Histogram pacing_error;  // ns from a burst's due time to its hand-over to the port
+  std::uint64_t icrc_checked = 0, icrc_bad = 0;
+
+  void add(const SendAudit& other) noexcept {
+    pacing_error.merge(other.pacing_error);
+    icrc_checked += other.icrc_checked;
+    icrc_bad += other.icrc_bad;
+  }
+
+  /// Checks one of every kIcrcEvery frames. `frame_at(i)` returns the bytes of the burst's frame i.
+  template <class FrameAt>
+  void look_at(std::size_t frames, FrameAt frame_at) noexcept {
+    if (until_check_ >= frames) {
+      until_check_ -= frames;
+      return;
+    }
+    const wire::Bytes frame = frame_at(until_check_);
+    until_check_ += kIcrcEvery - frames;
+    ++icrc_checked;
+    if (roce::check_icrc(roce::open_envelope(frame)) != roce::IcrcVerdict::ok) ++icrc_bad;
+  }
+
+ private:
+  std::size_t until_check_ = 0;  // frames
+};
+
+/// Result of sending a profile.
+struct RunReport {
+  std::string profile;
+  std::uint64_t seed = 0;
+  Duration elapsed{0};              // virtual time for a capture, real time for a port
+  std::vector<FlowCounters> flows;  // in the profile's order
+  SendAudit audit;                  // of frames sent through ports
+
+  [[nodiscard]] FlowCounters total() const noexcept;
+  /// Sum of `count` flows from index `first`: the QPs of one [[flow]].
+  [[nodiscard]] FlowCounters total(std::size_t first, std::size_t count) const noexcept;
+};
+
+/// Result of receiving, besides the Measurement.
+struct ReceiveReport {
+  std::uint64_t missed = 0;  // frames that the device dropped because its ring was full
+  Duration elapsed{0};       // from the first frame to the last
+};
+
+}  // namespace lw::gen

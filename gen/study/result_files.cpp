@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/study/result_files.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "report/plot.h"
+#include "report/table.h"
+
+namespace lw::gen::experiment {
+namespace {
+
+using config::ExperimentPlot;
+using config::ExperimentScenario;
+using report::Align;
+using report::Json;
+using report::PlotCurve;
+using report::PlotPoint;
+
+void add_new(std::vector<std::string>& names, const std::string& name) {
+  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+}
+
+std::vector<std::string> parameters_of(const Results& results) {
+  std::vector<std::string> names;
+  for (const Cell& cell : results.cells)
+    for (const auto& [name, value] : cell.point) add_new(names, name);
+  return names;
+}
+
+/// Numbers and words that are no parameters; series have files of their own.
+std::vector<std::string> figures_of(const Results& results,
+                                    const std::vector<std::string>& parameters) {
+  std::vector<std::string> names;
+  for (const auto& runs : results.runs) {
+    for (const auto& [name, value] : runs.front().items()) {
+      const bool parameter = std::ranges::find(parameters, name) != parameters.end();
+      if (!parameter && !value.is_array()) add_new(names, name);
+    }
+  }
+  return names;
+}
+
+bool spreads(const Results& results) {
+  return std::ranges::any_of(results.cells, [](const Cell& cell) { return cell.repeats > 1; });
+}
+
+void append(std::string& csv, const std::string& field) {
+  csv += ',';
+  csv += report::csv_field(field);
+}
+
+void append_figure(std::string& csv, const Results& results, std::size_t cell,
+                   const std::string& name, bool spread) {
+  const auto figure = results.figure(cell, name);
+  append(csv, figure ? fmt::to_string(figure->average) : results.words(cell, name));
+  if (!spread) return;
+  append(csv, figure ? fmt::to_string(figure->min) : std::string());
+  append(csv, figure ? fmt::to_string(figure->max) : std::string());
+}
+
+Json to_json(const Compared& compared, const config::ExperimentComparison& asked) {
+  Json json = {{"row", compared.row},
+               {"column", asked.columns[compared.column].published},
+               {"published", compared.published},
+               {"ours", compared.ours},
+               {"holds", compared.holds}};
+  if (compared.difference) {
+    json["difference"] = *compared.difference;
+  } else {
+    json["agrees"] = compared.agrees;
+  }
+  if (!compared.remark.empty()) json["remark"] = compared.remark;
+  return json;
+}
+
+Json cell_json(const Results& results, std::size_t cell) {
+  Json point = Json::object();
+  for (const auto& [name, value] : results.cells[cell].point) point[name] = value;
+  return {{"scenario", results.profile.scenarios[results.cells[cell].scenario].name},
+          {"parameters", point},
+          {"by_chance", results.cells[cell].work.by_chance},
+          {"runs", results.runs[cell]}};
+}
+
+std::string premises(const config::ExperimentProfile& profile) {
+  if (profile.premises.empty()) return "";
+  report::Table table({{"parameter"}, {"value"}, {"basis"}, {"why"}});
+  for (const auto& p : profile.premises) table.add_row({p.parameter, p.value, p.basis, p.why});
+  return "\nWhat the figures rest on\n" + table.to_string(2);
+}
+
+/// What a figure is over its repeats: one number, or its least, average and greatest.
+std::string spread_text(const Results& results, std::size_t cell, const std::string& name) {
+  const auto figure = results.figure(cell, name);
+  if (!figure || results.cells[cell].repeats == 1 || figure->min == figure->max)
+    return results.words(cell, name);
+  return fmt::format("{} {} {}", number(figure->min), number(figure->average), number(figure->max));
+}
+
+std::string scenario_table(const Results& results, std::size_t index) {
+  const ExperimentScenario& scenario = results.profile.scenarios[index];
+  const auto cells = results.cells_of(index);
+  if (scenario.show.empty() || cells.empty()) return "";
+  const auto parameters = swept(scenario, results.changes);
+  std::vector<report::Table::Column> columns;
+  for (const std::string& name : parameters) columns.push_back({name, Align::right});
+  for (const std::string& name : scenario.show) columns.push_back({name, Align::right});
+  report::Table table(std::move(columns));
+  for (const std::size_t cell : cells) {
+    std::vector<std::string> row;
+    for (const std::string& name : parameters) row.push_back(results.words(cell, name));
+    for (const std::string& name : scenario.show) row.push_back(spread_text(results, cell, name));
+    table.add_row(std::move(row));
+  }
+  return table.to_string(2);
+}
+
+/// Why there are fewer runs than repeats were asked for.
+std::string unrepeated(const Results& results, const ExperimentScenario& scenario,
+                       const std::vector<std::size_t>& cells) {
+  const auto once = std::ranges::count_if(
+      cells, [&](std::size_t cell) { return results.cells[cell].repeats == 1; });
+  if (scenario.repeats == 1 || once == 0 || results.changes.repeats == 1) return "";
+  if (static_cast<std::size_t>(once) == cells.size())
+    return fmt::format(
+        "  ({} repeats asked for; nothing here is by chance: each would be the same run)\n",
+        scenario.repeats);
+  return fmt::format(
+      "  ({} repeats asked for; in {} of {} cells nothing is by chance: each would be the same "
+      "run)\n",
+      scenario.repeats, once, cells.size());
+}
+
+report::PlotAxis axis_of(const std::string& label, config::PlotScale scale) {
+  using Scale = report::PlotAxis::Scale;
+  return {label, scale == config::PlotScale::log      ? Scale::log
+                 : scale == config::PlotScale::binary ? Scale::binary
+                                                      : Scale::linear};
+}
+
+PlotCurve& curve_named(std::vector<PlotCurve>& curves, const std::string& name) {
+  const auto found = std::ranges::find(curves, name, &PlotCurve::name);
+  if (found != curves.end()) return *found;
+  return curves.emplace_back(PlotCurve{.name = name, .points = {}});
+}
+
+/// "WRITE, adaptive": the values of the parameters that tell curves apart.
+std::string curve_name(const Results& results, const ExperimentPlot& plot, std::size_t cell) {
+  std::string name;
+  for (const std::string& parameter : plot.curves) {
+    std::string word = parameter == "scenario"
+                           ? results.profile.scenarios[results.cells[cell].scenario].name
+                           : results.words(cell, parameter);
+    if (word == "true") word = parameter;
+    if (word == "false") word = "no " + parameter;
+    if (word.empty()) continue;
+    name += (name.empty() ? "" : ", ") + word;
+  }
+  return name.empty() ? plot.y : name;
+}
+
+bool is_wanted(const Results& results, const ExperimentPlot& plot, std::size_t cell) {
+  const std::string& name = results.profile.scenarios[results.cells[cell].scenario].name;
+  for (const auto& [parameter, value] : plot.only)
+    if (results.words(cell, parameter) != value) return false;
+  return plot.scenarios.empty() || std::ranges::find(plot.scenarios, name) != plot.scenarios.end();
+}
+
+/// A curve's points are the cells.
+void add_cell(std::vector<PlotCurve>& curves, const Results& results, const ExperimentPlot& plot,
+              std::size_t cell) {
+  const auto x = results.figure(cell, plot.x), y = results.figure(cell, plot.y);
+  if (!x || !y) return;
+  curve_named(curves, curve_name(results, plot, cell))
+      .points.push_back({x->average, y->average, y->min, y->max});
+}
+
+/// A curve's points are the samples of one run, the first repeat; samples that say whose they are
+/// ("flow") make a curve each.
+void add_samples(std::vector<PlotCurve>& curves, const Results& results, const ExperimentPlot& plot,
+                 std::size_t cell) {
+  const report::Json& run = results.runs[cell].front();
+  const auto series = run.find(plot.series);
+  if (series == run.end() || !series->is_array()) return;
+  for (const report::Json& sample : *series) {
+    if (!sample.contains(plot.x) || !sample.contains(plot.y)) continue;
+    std::string name = curve_name(results, plot, cell);
+    if (sample.contains("flow"))
+      name += fmt::format("{}flow {}", name.empty() ? "" : ", ", sample["flow"].get<int>());
+    PlotCurve& curve = curve_named(curves, name);
+    curve.marked = false;
+    curve.points.push_back({sample[plot.x].get<double>(), sample[plot.y].get<double>(), {}, {}});
+  }
+}
+
+void add_published(std::vector<PlotCurve>& curves, const Outcome& outcome,
+                   const ExperimentPlot& plot) {
+  const Results& results = outcome.results;
+  for (std::size_t s = 0; s < outcome.compared.size(); ++s) {
+    for (const Compared& compared : outcome.compared[s]) {
+      const auto& asked = results.profile.scenarios[s].compare->columns[compared.column];
+      const bool same = asked.ours == plot.y || asked.ours == plot.y + ".max";
+      const auto x = results.figure(compared.cell, plot.x);
+      double y = 0;
+      const auto& text = compared.published;
+      const auto read = std::from_chars(text.data(), text.data() + text.size(), y);
+      if (!same || !x || read.ec != std::errc() || !is_wanted(results, plot, compared.cell))
+        continue;
+      PlotCurve& curve =
+          curve_named(curves, "published: " + curve_name(results, plot, compared.cell));
+      curve.reference = true;
+      curve.points.push_back({x->average, y, {}, {}});
+    }
+  }
+}
+
+}  // namespace
+
+std::string to_csv(const Outcome& outcome) {
+  const Results& results = outcome.results;
+  const auto parameters = parameters_of(results);
+  const auto figures = figures_of(results, parameters);
+  const bool spread = spreads(results);
+  std::string csv = "scenario";
+  for (const std::string& name : parameters) append(csv, name);
+  append(csv, "repeats");
+  for (const std::string& name : figures) {
+    append(csv, name);
+    if (!spread) continue;
+    append(csv, name + "_min");
+    append(csv, name + "_max");
+  }
+  csv += '\n';
+  for (std::size_t cell = 0; cell < results.cells.size(); ++cell) {
+    csv += report::csv_field(results.profile.scenarios[results.cells[cell].scenario].name);
+    for (const std::string& name : parameters) {
+      const std::string* value = results.cells[cell].find(name);
+      append(csv, value ? *value : std::string());
+    }
+    append(csv, fmt::to_string(results.cells[cell].repeats));
+    for (const std::string& name : figures) append_figure(csv, results, cell, name, spread);
+    csv += '\n';
+  }
+  return csv;
+}
+
+std::string to_json(const Outcome& outcome) {
+  const Results& results = outcome.results;
+  Json premises = Json::array();
+  for (const auto& premise : results.profile.premises)
+    premises.push_back({{"parameter", premise.parameter},
+                        {"value", premise.value},
+                        {"basis", premise.basis},
+                        {"why", premise.why}});
+  Json cells = Json::array(), comparisons = Json::array();
+  for (std::size_t i = 0; i < results.cells.size(); ++i) cells.push_back(cell_json(results, i));
+  for (std::size_t s = 0; s < outcome.compared.size(); ++s) {
+    const auto& scenario = results.profile.scenarios[s];
+    for (const Compared& compared : outcome.compared[s]) {
+      Json json = to_json(compared, *scenario.compare);
+      json["scenario"] = scenario.name;
+      comparisons.push_back(std::move(json));
+    }
+  }
+  return report::json_line({{"name", results.profile.name},
+                            {"title", results.profile.title},
+                            {"seed", results.profile.seed},
+                            {"full", results.changes.full},
+                            {"premises", premises},
+                            {"cells", cells},
+                            {"comparisons", comparisons}});
+}
+
+std::string to_text(const Outcome& outcome) {
+  const Results& results = outcome.results;
+  const auto& profile = results.profile;
+  std::string text = profile.title + "\n";
+  if (!profile.note.empty()) text += profile.note + "\n";
+  text += premises(profile);
+  for (std::size_t i = 0; i < profile.scenarios.size(); ++i) {
+    const ExperimentScenario& scenario = profile.scenarios[i];
+    const auto cells = results.cells_of(i);
+    if (cells.empty()) continue;
+    text += "\n" + scenario.name + "\n";
+    if (!scenario.note.empty()) text += scenario.note + "\n";
+    text += unrepeated(results, scenario, cells);
+    text += scenario_table(results, i);
+    if (outcome.compared[i].empty()) continue;
+    text += comparison_table(results, scenario, outcome.compared[i]);
+    text += comparison_summary(scenario, outcome.compared[i]);
+  }
+  return text;
+}
+
+std::string to_picture(const Outcome& outcome, const ExperimentPlot& plot) {
+  const Results& results = outcome.results;
+  std::vector<PlotCurve> curves;
+  for (std::size_t cell = 0; cell < results.cells.size(); ++cell) {
+    if (!is_wanted(results, plot, cell)) continue;
+    plot.series.empty() ? add_cell(curves, results, plot, cell)
+                        : add_samples(curves, results, plot, cell);
+  }
+  if (plot.published) add_published(curves, outcome, plot);
+  for (PlotCurve& curve : curves)
+    if (plot.series.empty()) std::ranges::stable_sort(curve.points, {}, &PlotPoint::x);
+  return report::to_svg({.title = plot.title,
+                         .x = axis_of(plot.x_label, plot.x_scale),
+                         .y = axis_of(plot.y_label, plot.y_scale),
+                         .curves = std::move(curves)});
+}
+
+}  // namespace lw::gen::experiment
