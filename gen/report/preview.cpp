@@ -19,11 +19,11 @@ using config::FlowProfile;
 using config::Rate;
 using report::Json;
 
-/// The arithmetic of a [[flow]], all its QPs together.
+/// Figures of a [[flow]], all its QPs together.
 struct Figures {
   std::optional<std::uint64_t> frames;
   std::optional<Duration> time;
-  bool exact = true;  // else frames and time are what is to be expected
+  bool exact = true;  // else frames and time are averages
   double bits_per_second = 0, frames_per_second = 0;
 };
 
@@ -34,7 +34,7 @@ Duration seconds(double value) {
   return Duration{static_cast<std::int64_t>(std::min(value, kMost) * 1e9)};
 }
 
-/// Whether the number of frames and their time follow from one message.
+/// True if the number of frames and their time can be computed from one message.
 bool is_simple(const Flow& flow, const FlowCursor& stream) {
   return stream.is_regular() && !flow.stop_after && flow.qps == 1 &&
          flow.arrival == config::Arrival::constant && flow.start_after == Duration{0};
@@ -46,7 +46,7 @@ double expected_frames(const Flow& flow) {
   return messages * flow.means.frames * flow.qps;
 }
 
-/// Counts what the run will send, in virtual time.
+/// Counts the frames of the run, in virtual time.
 void walk(const FlowProfile& profile, std::size_t first, Figures& f) {
   FlowProfile alone;
   alone.seed = profile.seed;

@@ -8,18 +8,18 @@
 
 namespace lw::gen {
 
-/// Who keeps the time at which a port's frames leave.
+/// How a port's frames are timed.
 struct PortPacing {
   std::string port;
-  bool by_device = false;  // it sends on timestamps; else this program does
+  bool by_device = false;  // the device sends at timestamps; else this program waits
 };
 using PortPacings = std::vector<PortPacing>;
 
-/// What a profile would send: per flow what it is, frames, bytes, rate and time; then the first
-/// `frames` frames of the run in words.
+/// Text on what a profile sends: operation, frames, bytes, rate and time of each flow, and the
+/// first `frames` frames of the run.
 std::string preview_text(const config::FlowProfile& profile, std::uint64_t frames,
                          const PortPacings& ports = {});
-/// The same as one line of JSON.
+/// Like preview_text(), as one line of JSON.
 std::string preview_json(const config::FlowProfile& profile, std::uint64_t frames,
                          const PortPacings& ports = {});
 

@@ -10,28 +10,28 @@
 
 namespace lw::gen::experiment {
 
-/// What the command line changes in an experiment.
+/// Changes of an experiment by the command line.
 struct Changes {
   bool full = false;
-  std::vector<std::pair<std::string, std::string>> set;   // in place of a scenario's own
-  std::vector<std::pair<std::string, std::string>> only;  // of what is swept, no other value
-  std::vector<std::string> scenarios;                     // no others; empty: all
-  std::uint32_t repeats = 0;                              // 0: as the file says
+  std::vector<std::pair<std::string, std::string>> set;   // values instead of the scenario's
+  std::vector<std::pair<std::string, std::string>> only;  // of a sweep, only these values
+  std::vector<std::string> scenarios;                     // only these; empty: all
+  std::uint32_t repeats = 0;                              // 0: as in the file
 };
 
-/// A point of a sweep and what runs there.
+/// A point of a sweep, and its run.
 struct Cell {
   std::size_t scenario = 0;
   std::vector<std::pair<std::string, std::string>> point;  // parameter, value
   Work work;
-  std::uint32_t repeats = 1;  // 1 where nothing is by chance
+  std::uint32_t repeats = 1;  // 1 if the run is not random
 
-  /// The parameter's value; empty where there is none.
+  /// Returns the parameter's value, or null.
   [[nodiscard]] const std::string* find(std::string_view parameter) const noexcept;
 };
 
-/// All cells, the first parameter changing slowest. Errors (usage): what is wrong with a
-/// parameter, with its line and column; a change that fits nothing.
+/// All cells; the first parameter changes slowest. Errors (usage): a wrong parameter, with its line
+/// and column; no cell is left.
 Result<std::vector<Cell>> cells_of(const config::ExperimentProfile& profile,
                                    const Changes& changes);
 

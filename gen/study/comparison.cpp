@@ -111,7 +111,7 @@ std::string percent(const Compared& compared) {
   return compared.agrees ? "agrees" : "differs";
 }
 
-/// Scenario's parameters that its rows don't tell, so that a line is told from the others.
+/// The swept parameters that are not in the table's rows: they distinguish its lines.
 std::vector<std::string> beside_rows(const ExperimentScenario& scenario, const Changes& changes,
                                      const Results& results, const std::vector<Compared>& all) {
   std::vector<std::string> names = swept(scenario, changes);

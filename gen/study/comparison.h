@@ -9,7 +9,7 @@
 
 namespace lw::gen::experiment {
 
-/// A published table, as it stands in its CSV file.
+/// A published table, read from CSV.
 struct PublishedTable {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;  // as many cells as columns
@@ -18,20 +18,20 @@ struct PublishedTable {
 };
 Result<PublishedTable> load_published(const std::string& file);
 
-/// One published cell beside ours.
+/// A published figure and ours.
 struct Compared {
   std::size_t cell = 0;    // ours
   std::size_t column = 0;  // of the scenario's comparison
-  std::string row;         // the cells that name it, one space between them
+  std::string row;         // the cells that identify it, separated by spaces
   std::string published, ours;
-  std::optional<double> difference;  // a share of the published figure; none: words
-  bool agrees = true;                // words: the same, or "partial", which either way agrees with
+  std::optional<double> difference;  // ours / published - 1; none: not numbers
+  bool agrees = true;                // if not numbers: equal kinds, or "partial"
   std::string remark;
-  bool holds = true;  // within what was asked for, or nothing was
+  bool holds = true;  // within the requested limit, or no limit
 };
 
-/// Our cells beside a scenario's table: those that have a row there. Errors (usage): the table
-/// can't be read, or lacks a column.
+/// Compares the cells of a scenario that have a row in its published table. Errors (usage): the
+/// table can't be read, or a column is missing.
 Result<std::vector<Compared>> compare(const Results& results, std::size_t scenario);
 
 /// A scenario's cells beside the published ones, as a table for people.

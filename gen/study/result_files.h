@@ -8,20 +8,20 @@
 
 namespace lw::gen::experiment {
 
-/// What a finished experiment says, in each of the ways in which it says it.
+/// A finished experiment.
 struct Outcome {
   Results results;
-  std::vector<std::vector<Compared>> compared;  // of each scenario; empty where there is no table
+  std::vector<std::vector<Compared>> compared;  // per scenario; empty if it has no table
 };
 
-/// A line a cell with a header line: scenario, parameters, figures; a figure that chance spreads
-/// has columns for its least, average and greatest.
+/// CSV with a header line and a line per cell: scenario, parameters, figures. With repeats a figure
+/// has three columns: average, minimum and maximum.
 std::string to_csv(const Outcome& outcome);
-/// Every run of every cell, and what it was compared with.
+/// JSON with every run of every cell, and the comparisons.
 std::string to_json(const Outcome& outcome);
-/// For people: what the figures rest on, a table a scenario, and ours beside the published.
+/// Text for people: premises, a table per scenario, and the comparison with published figures.
 std::string to_text(const Outcome& outcome);
-/// The plot as a picture (SVG).
+/// The plot as SVG.
 std::string to_picture(const Outcome& outcome, const config::ExperimentPlot& plot);
 
 }  // namespace lw::gen::experiment

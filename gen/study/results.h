@@ -11,35 +11,34 @@
 
 namespace lw::gen::experiment {
 
-/// A figure over a cell's repeats.
+/// A figure over the repeats of a cell.
 struct Spread {
   double min = 0, average = 0, max = 0;
 };
 
-/// What an experiment gave.
+/// Results of an experiment.
 struct Results {
   const config::ExperimentProfile& profile;
   Changes changes;
   std::vector<Cell> cells;
-  std::vector<std::vector<report::Json>> runs;  // of each cell, a repeat each
+  std::vector<std::vector<report::Json>> runs;  // per cell, per repeat
   double elapsed_s = 0;
 
-  /// A figure of the cell's runs, or the number that a parameter's value begins with ("380km").
+  /// A figure of the cell's runs, or the number at the start of a parameter's value ("380km").
   [[nodiscard]] std::optional<Spread> figure(std::size_t cell, std::string_view name) const;
-  /// The same as words: of a parameter as it was given (of a path its name), of a
-  /// figure its average, or its word.
+  /// Like figure(), as text: a parameter as given (a path: its name), or a figure's average or
+  /// word.
   [[nodiscard]] std::string words(std::size_t cell, std::string_view name) const;
   /// Cells of a scenario, in their order.
   [[nodiscard]] std::vector<std::size_t> cells_of(std::size_t scenario) const;
 };
 
-/// Runs every cell as often as it asks for, on `jobs` threads; repeat r has the seed that the
-/// experiment begins with, and r. `progress(done, all)` is called from this thread about five
-/// times a second.
+/// Runs every cell and its repeats on `jobs` threads; repeat r has the experiment's seed plus r.
+/// Calls `progress(done, all)` from the calling thread about five times a second.
 void run_cells(Results& results, unsigned jobs,
                const std::function<void(std::size_t, std::size_t)>& progress);
 
-/// A number with as many digits as are worth reading: "98.03", "1.9e-05".
+/// Formats a number with two decimals or three significant digits: "98.03", "1.9e-05".
 std::string number(double value);
 
 }  // namespace lw::gen::experiment

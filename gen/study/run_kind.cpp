@@ -13,8 +13,8 @@
 namespace lw::gen::experiment {
 namespace {
 
-/// What go-back-N costs by the closed formula (1 - p) / (1 - p + p W), W packets being sent in a
-/// round trip: beside the simulated efficiency, which knows nothing of it.
+/// Efficiency of go-back-N by the closed formula (1 - p) / (1 - p + p W), with W packets sent in a
+/// round trip, to compare with the simulated one.
 report::Json law_of(const sim::PerfConfig& config) {
   const double p = config.path.loss, w = plan(config).window_packets;
   return {{"losses_a_round_trip", p * w}, {"law_efficiency", (1 - p) / (1 - p + p * w)}};

@@ -11,10 +11,10 @@
 
 namespace lw::gen::experiment {
 
-/// What one cell of an experiment runs. Thread safe: it may be run several times at once.
+/// The run of one cell of an experiment. Several threads may call run() at once.
 struct Work {
-  bool by_chance = false;  // else every seed gives the same
-  /// Settings and figures by name: numbers and words; an array is the run's own series of samples.
+  bool by_chance = false;  // false: all seeds give the same result
+  /// Returns settings and figures by name: numbers and words; an array is a series of samples.
   std::function<report::Json(std::uint64_t seed)> run;
 };
 
@@ -27,7 +27,7 @@ class RunKind {
   virtual Result<Work> work() = 0;
 };
 
-/// "perf" and its like; null where there is no such kind.
+/// Creates the kind of this name (run_kinds()); null: unknown.
 std::unique_ptr<RunKind> make_run_kind(std::string_view name);
 const std::vector<std::string_view>& run_kinds();
 

@@ -17,21 +17,22 @@
 namespace lw::gen {
 namespace {
 
-/// The sender may fall short by so much of what was asked: its start and end are not exact.
+/// A rate is offered if the sender reaches this share of it: its start and end are not exact.
 constexpr double kOffered = 0.99;
 
-/// Counts a trial's frames while they are sent.
+/// Counts the received frames of a trial, in its own thread.
 class Count {
  public:
-  Count(nic::Port& port, Duration settle)
-      : port_(port), settle_(settle), start_(nic::now()), thread_([this] { run(); }) {}
+  Count(nic::Port& port, Duration quiet_time)
+      : port_(port), quiet_time_(quiet_time), start_(nic::now()), thread_([this] { run(); }) {}
   Count(const Count&) = delete;
   Count& operator=(const Count&) = delete;
   ~Count() {
     finish([] {});
   }
 
-  /// Waits until nothing more arrives, calling `meanwhile` every millisecond; how many frames did.
+  /// Waits until no frame arrives, calling `meanwhile` every millisecond. Returns the frames
+  /// counted.
   template <class Meanwhile>
   std::uint64_t finish(Meanwhile meanwhile) {
     sent_.store(true, std::memory_order_relaxed);
@@ -54,7 +55,7 @@ class Count {
       if (count > 0) continue;
       if (!sent_.load(std::memory_order_relaxed)) {
         last = nic::now();
-      } else if (nic::now() - last >= settle_) {
+      } else if (nic::now() - last >= quiet_time_) {
         return quiet_.store(true, std::memory_order_relaxed);
       }
       sched_yield();
@@ -71,7 +72,7 @@ class Count {
     rte_pktmbuf_free(buffer);
   }
 
-  /// Signed by this trial; frames too short for a signature are taken at their word.
+  /// True if this trial sent the frame: its signature is new enough, or it is too short for one.
   [[nodiscard]] bool is_ours(const roce::Frame& frame) const noexcept {
     const auto* signature = wire::view<wire::Signature>(frame.payload);
     if (signature == nullptr) return true;
@@ -80,17 +81,17 @@ class Count {
   }
 
   nic::Port& port_;
-  Duration settle_;
+  Duration quiet_time_;
   Instant start_;
   std::atomic<bool> sent_{false}, quiet_{false};
-  std::uint64_t roce_ = 0, frames_ = 0;  // the thread's until it has ended
+  std::uint64_t roce_ = 0, frames_ = 0;  // of the thread, until it has ended
   std::array<rte_mbuf*, 64> buffers_{};
   std::thread thread_;  // the last member: it uses all others
 };
 
-/// A Linux interface keeps what the kernel didn't take in its ring until somebody sends again; left
-/// there, an overloaded trial's frames would go ahead of the next one's. A frame that is nobody's,
-/// of the Ethernet type for local experiments (IEEE 802), gives it a push.
+/// A Linux interface keeps frames that the kernel didn't accept in its ring until the next send, so
+/// an overloaded trial's frames would precede those of the next trial. This sends a frame of the
+/// Ethernet type for local experiments (IEEE 802) to flush them.
 class Push {
  public:
   explicit Push(Ports& senders) {
@@ -118,7 +119,7 @@ class Push {
   std::vector<std::unique_ptr<TxBurst>> senders_;
 };
 
-/// What a flow sent, in what its rate counts.
+/// Amount that a flow sent, in the unit of its rate (without "per second").
 double work_of(const FlowCounters& flow, config::Rate::Unit unit) {
   switch (unit) {
     case config::Rate::Unit::frames:
@@ -152,14 +153,14 @@ Result<config::FlowProfile> with_message_size(config::FlowProfile profile, std::
 }
 
 Result<Trial> run_trial(config::FlowProfile profile, double fraction, const TrialEnds& ends,
-                        const Limits& limits, Duration settle) {
+                        const Limits& limits, Duration quiet_time) {
   for (config::Flow& flow : profile.flows) flow.rate.value *= fraction;
   ProgressOptions hidden;
   hidden.quiet = true;
   auto display = ProgressDisplay::open(hidden);
   if (!display) return std::unexpected(display.error());
-  BackgroundTasks background(ends.neighbourhood, {}, nullptr, *display, names_in(profile));
-  Count count(ends.receiver, settle);
+  BackgroundTasks background(ends.neighbors, {}, nullptr, *display, names_in(profile));
+  Count count(ends.receiver, quiet_time);
   const auto report = run_through_ports({.profile = profile,
                                          .ports = ends.senders.all(),
                                          .buffers = ends.senders.send_buffers(),

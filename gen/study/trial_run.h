@@ -9,21 +9,20 @@
 
 namespace lw::gen {
 
-/// What trials run between: where frames go and where they arrive. The two may be one port, a
-/// loop.
+/// The ports of a trial. Senders and receiver may be the same port, if it is a loop.
 struct TrialEnds {
   Ports& senders;
   nic::Port& receiver;
-  NeighborTable& neighbourhood;
+  NeighborTable& neighbors;
 };
 
-/// The profile of one message size: every flow without an end, and signed, so that a frame which
-/// arrives late is not counted for another trial. Errors (usage): an operation that can't have it.
+/// Returns the profile with one message size, in bytes. Every flow is endless, and signed, so that
+/// a late frame is not counted in the next trial. Error (usage): an operation can't have this size.
 Result<config::FlowProfile> with_message_size(config::FlowProfile profile, std::uint64_t size);
 
-/// Sends a profile at a fraction of its rates for limits.duration, counts what arrives, in a
-/// thread of its own, until nothing more has for `settle`.
+/// Sends a profile at `fraction` of its rates for limits.duration. A second thread counts the
+/// received frames until none arrives for `quiet_time`.
 Result<Trial> run_trial(config::FlowProfile profile, double fraction, const TrialEnds& ends,
-                        const Limits& limits, Duration settle);
+                        const Limits& limits, Duration quiet_time);
 
 }  // namespace lw::gen

@@ -136,7 +136,7 @@ Result<void> Port::configure(const Eal& eal, const Pool& pool, const PortConfig&
   started_ = code == 0;
   // A memif client can't start before its server is there; wait_link() tries again.
   if (!started_ && !memif_client_) return refuse(eal, name_, "did not start", code);
-  // A bump in the wire takes every frame; devices without a filter say that they can't.
+  // The programs receive all frames. A device without a filter may report an error.
   rte_eth_promiscuous_enable(id_);
   return {};
 }

@@ -21,7 +21,7 @@ Json settings_of(const sim::PerfConfig& config) {
           {"mtu", config.qp.mtu}};
 }
 
-/// What the study counts of a run.
+/// Figures of a run, as the study counts them.
 struct StudyFigures {
   double buffers = 1, messages = 0, elapsed_us = 0, one_way_us = 0, gbps = 0;
 };

@@ -9,26 +9,26 @@
 
 namespace lw::gen {
 
-/// What a run of one size came to, wherever it ran.
+/// Result of a run with one message size, simulated or real.
 struct PerfOutcome {
-  sim::BandwidthResult bandwidth;  // of a bandwidth run, else
+  sim::BandwidthResult bandwidth;  // of a bandwidth run
   sim::LatencyResult latency;
-  std::uint64_t wrong = 0;  // messages whose bytes weren't those that were sent
-  /// Of UC and UD: messages that were sent and didn't arrive whole.
+  std::uint64_t wrong = 0;  // messages received with wrong bytes
+  /// UC and UD: messages sent that didn't arrive completely.
   std::optional<std::uint64_t> lost_messages = {};
-  report::Json where;    // what JSON says of the path or the port
-  double cpu_share = 0;  // of one core that this process took; 0: virtual time takes none
+  report::Json where;    // for JSON: the path or the port
+  double cpu_share = 0;  // share of one core used by this process; 0 in a simulation
 
   [[nodiscard]] std::uint64_t failed() const noexcept { return bandwidth.failed + latency.failed; }
 };
 
-// perftest's own columns, so that its readers and scripts are at home.
+// The columns of perftest, so that its users and scripts can read them.
 
 std::string bandwidth_header();
-/// `size` in bytes. "BW peak" is the steady rate, the beginning left out; 0.00 where a run was
-/// too short for one.
+/// `size` is in bytes. "BW peak" is the steady rate, without the start; 0.00 if the run was too
+/// short for one.
 std::string bandwidth_line(std::uint32_t size, const sim::BandwidthResult& result);
-/// Settings and figures by name.
+/// Settings and figures, by name.
 report::Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome);
 std::string bandwidth_json(const sim::PerfConfig& config, const PerfOutcome& outcome);
 
@@ -37,9 +37,9 @@ std::string latency_line(std::uint32_t size, const sim::LatencyResult& result);
 report::Json latency_values(const sim::PerfConfig& config, const PerfOutcome& outcome);
 std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outcome);
 
-// ping and blast, as the RDMA programming study counts: throughput is messages x size / elapsed,
-// from the first post to the last completion; the one-way time is elapsed / messages of a blast,
-// half of that of a ping.
+// ping and blast, counted as in the RDMA programming study. Throughput is messages x size /
+// elapsed, from the first post to the last completion. One-way time is elapsed / messages, and half
+// of that for ping.
 
 std::string study_header();
 std::string study_line(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome);

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/perf/session/endpoint.h"
 
-#include <sched.h>
-#include <sys/prctl.h>
-#include <time.h>
-
 #include "gen/perf/options/endpoint_options.h"
 #include "gen/tx/ports.h"
 #include "nic/clock.h"
@@ -62,9 +58,7 @@ constexpr std::uint32_t kBurstOfOne = 16;
 constexpr std::size_t kBurst = 64;
 
 Endpoint::Endpoint(FramePort& port, IdleMode idle)
-    : QpScheduler(kBurstOfOne), port_(port), idle_mode_(idle) {
-  prctl(PR_SET_TIMERSLACK, 1UL);
-}
+    : QpScheduler(kBurstOfOne), port_(port), idle_(idle) {}
 
 std::uint32_t Endpoint::reserve_qpn() noexcept { return ++last_qpn_; }
 
@@ -107,7 +101,7 @@ Result<bool> Endpoint::poll() {
     return false;
   }
   last_active_ = now;
-  empty_polls_ = 0;
+  idle_.busy();
   return true;
 }
 
@@ -163,13 +157,9 @@ void Endpoint::put_on_link(std::uint32_t qp, Draft& draft, Instant /*now*/) {
 /// thread that sleeps wakes soon, tens of us late in a guest. A thread that yields is back at once
 /// if the others yield too, and otherwise after a whole time slice (measured: 2 ms on either side).
 void Endpoint::idle(Instant now) noexcept {
-  constexpr std::uint32_t kSpinPolls = 64;  // some microseconds
   constexpr Duration kAwake = std::chrono::milliseconds(500);
-  constexpr timespec kNap{0, 10'000}, kSleep{0, 200'000};
-  if (idle_mode_ == IdleMode::yield) sched_yield();
-  if (idle_mode_ != IdleMode::adaptive || ++empty_polls_ < kSpinPolls) return;
-  const timespec& time = now - last_active_ < kAwake ? kNap : kSleep;
-  nanosleep(&time, nullptr);
+  constexpr Duration kNap = std::chrono::microseconds(10), kSleep = std::chrono::microseconds(200);
+  idle_.nap(now - last_active_ < kAwake ? kNap : kSleep);
 }
 
 EndpointContext::EndpointContext(Ports ports) : ports_(std::make_unique<Ports>(std::move(ports))) {}

@@ -108,8 +108,7 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   std::uint32_t mad_psn_ = 0;
   std::size_t may_send_ = 0;  // packets that this poll() may still send
   Draft draft_;
-  IdleMode idle_mode_;
-  std::uint32_t empty_polls_ = 0;
+  nic::Idle idle_;
   Instant last_active_;
 };
 
