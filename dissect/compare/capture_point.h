@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "dissect/frame_source.h"
+#include "dissect/fields/frame_source.h"
 
 namespace lw::dissect {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "dissect/frame_source.h"
+#include "dissect/fields/frame_source.h"
 #include "roce/describe.h"
 
 namespace lw::dissect {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "dissect/frame_source.h"
+#include "dissect/fields/frame_source.h"
 #include "roce/envelope.h"
 
 namespace lw::dissect {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "capture/writer.h"
-#include "dissect/frame_source.h"
+#include "dissect/fields/frame_source.h"
 #include "support/captures.h"
 
 namespace lw::dissect::test {

@@ -8,7 +8,7 @@
 
 #include "capture/filter.h"
 #include "capture/reader.h"
-#include "dissect/progress.h"
+#include "dissect/fields/progress.h"
 #include "roce/envelope.h"
 
 namespace lw::dissect {

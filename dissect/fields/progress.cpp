@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/progress.h"
+#include "dissect/fields/progress.h"
 
 #include <chrono>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/frame_source.h"
+#include "dissect/fields/frame_source.h"
 
 #include <array>
 #include <string_view>
