@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/flow/flow_profile.h"
+#include "config/flow/profile.h"
 #include "core/histogram.h"
 #include "core/time.h"
 #include "roce/envelope.h"
