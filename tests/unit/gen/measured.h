@@ -26,9 +26,9 @@ inline std::vector<StampedFrame> frames_of_profile(const std::string& text) {
   for (; scheduler.next(); scheduler.advance()) {
     auto due = *scheduler.next();
     const Instant at = instant_from_ns(1'000'000'000) + due.at;
-    due.moving.send_time_ns = static_cast<std::uint64_t>(to_ns(at));
+    due.fields.send_time_ns = static_cast<std::uint64_t>(to_ns(at));
     frames.push_back({std::vector<std::byte>(due.frame->size()), at});
-    due.frame->write(due.moving, frames.back().bytes);
+    due.frame->write(due.fields, frames.back().bytes);
   }
   return frames;
 }
