@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "core/output_name.h"
+#include "core/names.h"
 #include "gen/perf/options/qp_options.h"
 
 namespace lw::gen {

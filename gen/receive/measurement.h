@@ -5,7 +5,7 @@
 #include <deque>
 #include <optional>
 
-#include "gen/receive/flow_table.h"
+#include "gen/receive/receive_flow.h"
 #include "roce/envelope.h"
 
 namespace lw::gen {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "core/output_name.h"
+#include "core/names.h"
 #include "impair/control/replay_runner.h"
 #include "impair/datapath/sizing.h"
 

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "core/output_name.h"
+#include "core/names.h"
 
 namespace lw::impair {
 namespace {

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "capture/reader.h"
-#include "core/output_name.h"
+#include "core/names.h"
 
 namespace lw::capture {
 namespace {

@@ -15,7 +15,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "core/output_name.h"
+#include "core/names.h"
 #include "nic/pool.h"
 
 namespace lw::nic {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "capture/filter.h"
-#include "core/nearest.h"
+#include "core/names.h"
 #include "wire/opcode.h"
 
 namespace lw::config {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/nearest.h"
+#include "core/names.h"
 
 namespace lw::config {
 namespace {

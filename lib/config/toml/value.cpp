@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/nearest.h"
+#include "core/names.h"
 
 namespace lw::config {
 namespace {

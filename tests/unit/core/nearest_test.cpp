@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/nearest.h"
+#include "core/names.h"
 
 #include <array>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/output_name.h"
+#include "core/names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

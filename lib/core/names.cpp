@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/nearest.h"
+#include "core/names.h"
 
 #include <algorithm>
 #include <vector>
@@ -25,6 +25,13 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
+struct Compression {
+  std::string_view suffix, program;
+};
+
+constexpr Compression kCompressions[] = {
+    {".gz", "gzip"}, {".zst", "zstd"}, {".xz", "xz"}, {".bz2", "bzip2"}, {".lz4", "lz4"}};
+
 }  // namespace
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
@@ -40,6 +47,16 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
     }
   }
   return best;
+}
+
+Result<void> check_plain_name(std::string_view path) {
+  for (const auto& [suffix, program] : kCompressions) {
+    if (!path.ends_with(suffix)) continue;
+    const std::string plain(path.substr(0, path.size() - suffix.size()));
+    return fail(std::string(path) + ": files are written plain, not compressed: name it " + plain +
+                ", then run `" + std::string(program) + " " + plain + "`");
+  }
+  return {};
 }
 
 }  // namespace lw
