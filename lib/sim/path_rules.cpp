@@ -86,7 +86,9 @@ bool PathRules::plain() const noexcept {
 }
 
 void PathRules::add_faults(double loss, double marking) {
-  rules.push_back({.name = "other", .match = emulator::Match::rocev2});
+  RuleConfig& other = rules.emplace_back();
+  other.name = "other";
+  other.match = emulator::Match::rocev2;
   for (RuleConfig& rule : rules) {
     if (double* own = std::get_if<double>(&rule.loss)) *own = either(*own, loss);
     if (marking == 0) continue;
