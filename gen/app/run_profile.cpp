@@ -39,8 +39,8 @@ Result<void> check_next_hops(const config::FlowProfile& profile) {
                   asks->name));
 }
 
-constexpr Duration kLinkPatience = std::chrono::seconds(30);
-constexpr Duration kPatience = std::chrono::milliseconds(500);
+constexpr Duration kLinkMissingFramesTimeout = std::chrono::seconds(30);
+constexpr Duration kMissingFramesTimeout = std::chrono::milliseconds(500);
 
 /// The ports to send to, then the other ports to receive from.
 std::vector<std::string> all_names(const RunOptions& options) {
@@ -63,7 +63,7 @@ std::vector<nic::Port*> receivers_of(Ports& ports, const RunOptions& options) {
 
 Result<void> wait_links(Ports& ports, const RunOptions& options) {
   if (!ports.eal().has_hugepages()) fmt::print(stderr, "{}\n", ports.eal().notice());
-  auto up = ports.wait_links(kLinkPatience, *options.limits.stop);
+  auto up = ports.wait_links(kLinkMissingFramesTimeout, *options.limits.stop);
   // A signal ends the wait: the report then counts no frames.
   return options.limits.stopped() ? Result<void>{} : up;
 }
@@ -115,11 +115,11 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   const std::span<nic::Port> senders = std::span(ports->all()).first(options.ports.size());
   if (auto fits = check_links(profile, senders); !fits) return std::unexpected(fits.error());
   config::FlowProfile resolved = profile;
-  NeighborTable neighbourhood(resolved, senders, ports->pool());
-  if (auto found = neighbourhood.resolve(resolved, options.limits); !found) {
+  NeighborTable neighbors(resolved, senders, ports->pool());
+  if (auto found = neighbors.resolve(resolved, options.limits); !found) {
     return std::unexpected(found.error());
   }
-  BackgroundTasks background(neighbourhood, receivers_of(*ports, options), measurement, *display,
+  BackgroundTasks background(neighbors, receivers_of(*ports, options), measurement, *display,
                              names_in(resolved));
   auto report = run_through_ports({.profile = resolved,
                                    .ports = senders,
@@ -130,8 +130,8 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
                                    .cores = options.cores},
                                   background);
   if (!report) return report;
-  auto finished =
-      background.finish(report->flows, options.patience.value_or(kPatience), *options.limits.stop);
+  auto finished = background.finish(report->flows, options.timeout.value_or(kMissingFramesTimeout),
+                                    *options.limits.stop);
   if (!finished) return std::unexpected(finished.error());
   if (!background.listens()) ports->drain();
   if (copy) {

@@ -17,7 +17,7 @@ struct RunOptions {
   std::string pcap;     // a path, "-" for standard output; empty: none
   std::vector<std::string> ports;
   std::vector<std::string> receive;  // ports to measure at; may be among `ports`
-  std::optional<Duration> patience;  // longest wait for missing frames; 500 ms
+  std::optional<Duration> timeout;   // longest wait for missing frames; 500 ms
   MeasureChoices choices;
   Limits limits;
   std::uint16_t cores = 1;

@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <memory>
 #include <thread>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
 #include "gen/study/result_files.h"
+#include "report/progress.h"
 
 namespace lw::gen {
 namespace {
@@ -40,22 +40,27 @@ Result<std::vector<std::pair<std::string, std::string>>> pairs_of(
   return pairs;
 }
 
-/// "[######--------] 12 of 30 runs, 4 s": over itself on a terminal, else nothing.
+Instant steady_now() {
+  return Instant{
+      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
+}
+
+/// "[######--------] 12 of 30 runs, 4 s", on a terminal only.
 class ProgressBar {
  public:
-  void operator()(std::size_t done, std::size_t all) const {
-    if (!terminal_) return;
+  void show(std::size_t done, std::size_t all) {
+    if (!display_.on_terminal()) return;
     constexpr std::size_t kWidth = 30;
     const std::size_t full = all == 0 ? kWidth : kWidth * done / all;
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
-    fmt::print(stderr, "\r[{:#<{}}{:-<{}}] {} of {} runs, {:.0f} s{}", "", full, "", kWidth - full,
-               done, all, passed.count(), done == all ? "\n" : "");
-    std::fflush(stderr);
+    const Instant now = steady_now();
+    const auto seconds = static_cast<double>((now - begin_).count()) * 1e-9;
+    display_.show(now, fmt::format("[{:#<{}}{:-<{}}] {} of {} runs, {:.0f} s{}", "", full, "",
+                                   kWidth - full, done, all, seconds, done == all ? "\n" : ""));
   }
 
  private:
-  bool terminal_ = isatty(STDERR_FILENO) != 0;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  report::Progress display_{{.style = report::ProgressStyle::overwrite}};
+  Instant begin_ = steady_now();
 };
 
 Result<void> write_all(const Outcome& outcome, const std::filesystem::path& folder) {
@@ -95,7 +100,9 @@ Result<Outcome> run(const config::ExperimentProfile& profile, const Options& opt
                               .cells = std::move(cells),
                               .runs = {}},
                   .compared = {}};
-  run_cells(outcome.results, options.jobs, ProgressBar());
+  ProgressBar bar;
+  run_cells(outcome.results, options.jobs,
+            [&bar](std::size_t done, std::size_t all) { bar.show(done, all); });
   for (std::size_t i = 0; i < profile.scenarios.size(); ++i) {
     outcome.compared.emplace_back();
     if (!profile.scenarios[i].compare) continue;

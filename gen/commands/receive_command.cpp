@@ -26,7 +26,7 @@ constexpr const char* kNotes =
     R"(Prints "ready" on stderr once the ports are open: the moment to start the sender.)";
 
 /// Long enough for a person to start the other side; a script gives --duration.
-constexpr Duration kLinkPatience = std::chrono::hours(1);
+constexpr Duration kLinkTimeout = std::chrono::hours(1);
 
 struct ReceiveOptions {
   std::vector<std::string> ports;
@@ -88,8 +88,8 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
                            {.port = {.receive_ring = kDeepRing}, .sends_flows = false, .cores = 1});
   if (!ports) return std::unexpected(ports.error());
   fmt::print(stderr, "ready\n");
-  const Duration patience = options.limits.duration.value_or(kLinkPatience);
-  if (auto up = ports->wait_links(patience, *options.limits.stop); !up) {
+  const Duration timeout = options.limits.duration.value_or(kLinkTimeout);
+  if (auto up = ports->wait_links(timeout, *options.limits.stop); !up) {
     // Somebody who stops the wait gets the report of what came: nothing.
     if (!options.limits.stopped()) return std::unexpected(up.error());
   }

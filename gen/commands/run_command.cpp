@@ -70,7 +70,7 @@ void add_run_options(app::Options& list, RunOptions& options) {
   list.add("--port", app::texts(options.ports), "PORT", "port to send to, in real time");
   list.add("--receive", app::texts(options.receive), "PORT",
            "port to measure what arrives; may also be a --port");
-  list.add("--wait", app::parsed(app::read_time, options.patience), "TIME",
+  list.add("--wait", app::parsed(app::read_time, options.timeout), "TIME",
            "longest wait for missing frames after the last one received")
       .defaults_to("500ms");
   add_measure_options(list, options.choices);
