@@ -17,8 +17,7 @@ struct CheckOptions {
   bool json = false;
 };
 
-/// Who keeps the time at which each port's frames leave: the device, where it offers to, and
-/// otherwise this program.
+/// Who paces the frames of each port: the device, where it can, otherwise this program.
 Result<PortPacings> pacings_of(const std::vector<std::string>& names) {
   PortPacings pacings;
   if (names.empty()) return pacings;

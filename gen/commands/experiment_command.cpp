@@ -82,7 +82,7 @@ Result<void> write_all(const Outcome& outcome, const std::filesystem::path& fold
   return {};
 }
 
-/// Published tables are looked at before anything runs.
+/// Loads the published tables before anything runs, to find their errors early.
 Result<void> check_tables(const config::ExperimentProfile& profile) {
   for (const auto& scenario : profile.scenarios) {
     if (!scenario.compare) continue;
@@ -113,7 +113,7 @@ Result<Outcome> run(const config::ExperimentProfile& profile, const Options& opt
   return outcome;
 }
 
-/// How many published cells are further off than the experiment allows.
+/// Number of published cells that differ by more than the experiment allows.
 std::size_t too_far(const Outcome& outcome) {
   std::size_t count = 0;
   for (const auto& scenario : outcome.compared)

@@ -53,7 +53,7 @@ Result<std::optional<config::FlowProfile>> load_expected(const std::string& path
   return std::optional(std::move(*profile));
 }
 
-/// The file, when a capture is all there is to receive from: then no device is needed.
+/// The capture, when it is the only thing to receive from: then no device is needed.
 std::optional<std::string> only_file(const ReceiveOptions& options) {
   if (options.ports.size() != 1 || !options.pcap.empty()) return std::nullopt;
   const auto spec = nic::parse_port_spec(options.ports.front());
@@ -62,7 +62,7 @@ std::optional<std::string> only_file(const ReceiveOptions& options) {
   return file->in;
 }
 
-/// Those who ask for the addresses that were given are answered on every port.
+/// One responder per port for the --answer addresses.
 std::vector<std::unique_ptr<ResponderPort>> stations_for(const ReceiveOptions& options,
                                                          Ports& ports) {
   std::vector<std::unique_ptr<ResponderPort>> stations;

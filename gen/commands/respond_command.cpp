@@ -63,7 +63,7 @@ std::string json_of(const SessionReport& session, const FramePortCounters& port)
                             {"bad_icrc", port.bad_icrc}});
 }
 
-/// Prints the sessions that ended; how many of them had something wrong.
+/// Prints the sessions that ended. Returns the number of those with errors.
 std::uint64_t print_ended(PassiveSide& side, const RespondOptions& options,
                           const FramePortCounters& port) {
   std::uint64_t wrong = 0;

@@ -82,7 +82,7 @@ Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const Searc
   if (auto found = station.resolve(profile, options.limits); !found) {
     return std::unexpected(found.error());
   }
-  // On a loop what arrives is the trial's: nobody else may take it.
+  // On a loop every received frame belongs to the trial.
   NeighborTable silent(profile, {}, ports->pool());
   return search_sizes(profile, options,
                       {*ports, loop ? ports->all().front() : *far, loop ? silent : station});

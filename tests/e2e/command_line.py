@@ -39,7 +39,7 @@ class CommandLine(unittest.TestCase):
     def test_usage_errors_exit_with_2_and_name_the_option(self):
         for name, words, said in (
                 ('roce-gen', (), 'subcommand is required'),
-                ('roce-gen', ('fly',), 'expected'),
+                ('roce-gen', ('fly',), 'subcommand is required'),
                 ('roce-gen', ('run', 'x.toml', '--pcap'), '--pcap'),
                 ('roce-gen', ('run', 'x.toml'), '--pcap OUT or --port PORT is required'),
                 ('roce-gen', ('plan', '--size', 'big'), '--size: '),
@@ -54,7 +54,7 @@ class CommandLine(unittest.TestCase):
             done = run(name, *words)
             self.assertEqual(done.returncode, 2, words)
             self.assertEqual(done.stdout, '')
-            self.assertIn(said, done.stderr.replace('were not expected', 'expected'))
+            self.assertIn(said, done.stderr)
 
     def test_options_of_an_outer_command_may_follow_the_inner_one(self):
         done = run('roce-impair', 'ctl', '/nowhere/x.sock', 'show', '--json')
