@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "config/flow/headers.h"
 
+#include <set>
+#include <span>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "config/flow/message.h"
@@ -12,6 +16,9 @@ namespace lw::config {
 namespace {
 
 using wire::AethKind;
+using wire::Encapsulation;
+using wire::Extension;
+using wire::ExtensionSet;
 using wire::NakCode;
 using wire::Operation;
 
@@ -33,9 +40,6 @@ constexpr Choice<std::uint8_t> kSyndromes[] = {
     {"invalid_rd_request", nak(NakCode::invalid_rd_request)},
 };
 
-constexpr Choice<std::uint8_t> kPlacements[] = {{"global", 1}, {"persistent", 2}, {"both", 3}};
-constexpr Choice<std::uint8_t> kSelectivities[] = {{"range", 0}, {"region", 1}};
-
 /// Reads a syndrome by name, with credits or the timer, or as a number of eight bits.
 std::uint8_t read_syndrome(const Table& table) {
   const auto credits = table.get_or("credits", integer<std::uint8_t>(0, 31), 31);
@@ -50,16 +54,59 @@ std::uint8_t read_syndrome(const Table& table) {
   return table.get_or("syndrome", by_name_or_number, credits);
 }
 
-void read_bth(const Table& table, Flow& flow) {
-  wire::BthFields& bth = flow.frame.bth;
-  const bool cnp = flow.message.operation == Operation::cnp;
-  bth.dest_qp = table.get_or("dst_qp", first_of(integer<std::uint32_t>(0, kMax24)), 0x12);
-  bth.p_key = table.get_or("p_key", integer<std::uint16_t>(), wire::kDefaultPKey);
-  bth.mig_req = table.get_or("mig_req", read_boolean, true);
-  bth.fecn = table.get_or("fecn", read_boolean, false);
-  bth.becn = table.get_or("becn", read_boolean, cnp);
-  const auto src_qp = table.get_or("src_qp", first_of(integer<std::uint32_t>(0, kMax24)), 0x11);
-  flow.frame.deth.src_qp = src_qp;
+/// Reader of a field that a profile gives by one of its names.
+auto choice_of(std::span<const wire::NamedValue> choices) {
+  return [choices](const Value& value) -> Parsed<std::uint64_t> {
+    std::vector<std::string_view> names;
+    for (const wire::NamedValue& c : choices) names.push_back(c.name);
+    const auto index = read_choice(value, names);
+    if (!index) return std::unexpected(index.error());
+    return choices[*index].value;
+  };
+}
+
+/// Reads a field by its key; an absent key leaves it as it is.
+template <class Fields>
+void read_field(const Table& table, const wire::Field<Fields>& field, Fields& values) {
+  const auto present = std::get<std::uint64_t>(field.get(values));
+  const auto number = integer<std::uint64_t>(0, field.largest());
+  std::uint64_t value = 0;
+  if (!field.choices.empty()) {
+    value = table.get_or(field.key, choice_of(field.choices), present);
+  } else if (field.bits == 1) {
+    value = table.get_or(field.key, read_boolean, present != 0);
+  } else if (field.per_qp) {
+    value = table.get_or(field.key, first_of(number), present);
+  } else {
+    value = table.get_or(field.key, number, present);
+  }
+  field.set(values, value);
+}
+
+/// Reads all fields of a header that have a key.
+template <class Header>
+void read_header(const Table& table, typename Header::Fields& values) {
+  for (const auto& field : Header::kFields) {
+    if (!field.key.empty()) read_field(table, field, values);
+  }
+}
+
+/// Defaults of a profile that differ from those of the headers.
+void set_defaults(Flow& flow) {
+  roce::FrameFields& frame = flow.frame;
+  frame.bth.dest_qp = 0x12;
+  frame.bth.becn = flow.message.operation == Operation::cnp;
+  frame.rdeth.ee_context = 1;
+  frame.deth.q_key = 0x11111111;
+  frame.xrceth.xrc_srq = 1;
+  frame.feth.placement = 1;
+  frame.reth.va = frame.atomiceth.va = 0x100000;
+  frame.reth.r_key = frame.atomiceth.r_key = 0x1234;
+}
+
+void read_ports(const Table& table, Flow& flow) {
+  const auto qp = first_of(integer<std::uint32_t>(0, kMax24));
+  flow.frame.deth.src_qp = table.get_or("src_qp", qp, 0x11);
   flow.frame.source_port = linux_source_port(flow.frame);
   if (const auto ports = table.get("source_port", read_source_ports); ports && !ports->empty()) {
     flow.frame.source_port = ports->front();
@@ -74,7 +121,6 @@ void read_atomics(const Table& table, Flow& flow) {
   const bool is_swap = flow.message.operation == Operation::cmp_swap;
   flow.frame.atomiceth.swap_or_add = is_swap ? swap : add;
   flow.frame.atomiceth.compare = is_swap ? compare : 0;
-  flow.frame.atomicacketh.original = table.get_or("original", u64, 0);
 }
 
 /// Messages have consecutive addresses, which restart with each repetition or at the end of a
@@ -82,11 +128,7 @@ void read_atomics(const Table& table, Flow& flow) {
 void read_memory(const Table& table, Flow& flow) {
   constexpr std::uint64_t kAtomicSize = 8;
   const auto extensions = extensions_of(flow.message);
-  const std::uint64_t va = table.get_or("va", first_of(integer<std::uint64_t>()), 0x100000);
-  const std::uint32_t rkey = table.get_or("rkey", first_of(integer<std::uint32_t>()), 0x1234);
-  flow.frame.reth = {va, rkey, static_cast<std::uint32_t>(flow.message.length)};
-  flow.frame.atomiceth.va = va;
-  flow.frame.atomiceth.r_key = rkey;
+  flow.frame.reth.dma_length = static_cast<std::uint32_t>(flow.message.length);
   flow.va_step = extensions.has(wire::Extension::atomiceth) ? kAtomicSize : flow.message.length;
   flow.va_slots = flow.messages;
   const auto region = table.get("region", parse_bytes);
@@ -97,36 +139,19 @@ void read_memory(const Table& table, Flow& flow) {
                                      flow.va_step, *region));
 }
 
-using wire::Encapsulation;
-using wire::Extension;
-using wire::ExtensionSet;
-using wire::Operation;
-
 /// A key that only affects frames with one of these extension headers.
 struct HeaderKey {
   std::string_view key;
   ExtensionSet headers;
 };
 
-constexpr HeaderKey kHeaderKeys[] = {
-    {"va", {Extension::reth, Extension::atomiceth}},
-    {"rkey", {Extension::reth, Extension::atomiceth}},
-    {"va_step", {Extension::reth, Extension::atomiceth}},
-    {"rkey_step", {Extension::reth, Extension::atomiceth}},
+/// Keys of a flow, not of a header field, that only affect frames with these headers.
+constexpr HeaderKey kFlowKeys[] = {
     {"region", {Extension::reth, Extension::atomiceth}},
-    {"q_key", {Extension::deth}},
-    {"ee_context", {Extension::rdeth}},
-    {"xrc_srq", {Extension::xrceth}},
-    {"placement", {Extension::feth}},
-    {"selectivity", {Extension::feth}},
     {"syndrome", {Extension::aeth}},
     {"credits", {Extension::aeth}},
     {"rnr_timer", {Extension::aeth}},
-    {"msn", {Extension::aeth}},
-    {"original", {Extension::atomicacketh}},
-    {"immediate", {Extension::immdt}},
     {"immediate_step", {Extension::immdt}},
-    {"invalidate_rkey", {Extension::ieth}},
 };
 
 bool intersects(ExtensionSet a, ExtensionSet b) {
@@ -150,6 +175,32 @@ class UnusedKeys {
   const Table& table_;
   std::string_view opcode_;
 };
+
+/// The extension headers that have a field with this key.
+ExtensionSet headers_with(std::string_view key) {
+  ExtensionSet headers;
+  wire::for_each_extension([&]<class Header>(Extension extension) {
+    for (const auto& field : Header::kFields) {
+      if (field.key == key) headers = headers.with(extension);
+    }
+  });
+  return headers;
+}
+
+/// Refuses keys of fields that are only in headers which the flow's frames don't have.
+void check_header_keys(const UnusedKeys& check, ExtensionSet extensions) {
+  std::set<std::string_view> done;  // two headers have `va`
+  wire::for_each_extension([&]<class Header>(Extension) {
+    for (const auto& field : Header::kFields) {
+      if (field.key.empty() || !done.insert(field.key).second) continue;
+      const bool used = intersects(headers_with(field.key), extensions);
+      check.key(field.key, used);
+      if (field.per_qp) check.key(fmt::format("{}_step", field.key), used);
+    }
+  });
+  for (const HeaderKey& entry : kFlowKeys)
+    check.key(entry.key, intersects(entry.headers, extensions));
+}
 
 bool length_is_free(Operation operation) {
   return operation == Operation::send || operation == Operation::write ||
@@ -175,19 +226,16 @@ void check_network(const UnusedKeys& check, Encapsulation encapsulation) {
 
 void read_headers(const Table& table, Flow& flow) {
   roce::FrameFields& frame = flow.frame;
-  const auto u32 = integer<std::uint32_t>();
-  const auto u24 = integer<std::uint32_t>(0, kMax24);
-  read_bth(table, flow);
-  frame.rdeth.ee_context = table.get_or("ee_context", u24, 1);
-  frame.deth.q_key = table.get_or("q_key", u32, 0x11111111);
-  frame.xrceth.xrc_srq = table.get_or("xrc_srq", u24, 1);
-  frame.feth.placement = table.get_or("placement", choice(kPlacements), 1);
-  frame.feth.selectivity = table.get_or("selectivity", choice(kSelectivities), 0);
+  set_defaults(flow);
+  read_header<wire::Bth>(table, frame.bth);
+  wire::for_each_extension(
+      [&]<class Header>(Extension, typename Header::Fields& values) {
+        read_header<Header>(table, values);
+      },
+      frame);
+  read_ports(table, flow);
   frame.aeth.syndrome = read_syndrome(table);
-  frame.aeth.msn = table.get_or("msn", u24, 0);
-  frame.immdt.immediate = table.get_or("immediate", u32, 0);
-  flow.immediate_step = table.get_or("immediate_step", u32, 0);
-  frame.ieth.r_key = table.get_or("invalidate_rkey", u32, 0);
+  flow.immediate_step = table.get_or("immediate_step", integer<std::uint32_t>(), 0);
   read_atomics(table, flow);
   read_memory(table, flow);
 }
@@ -196,10 +244,7 @@ void check_unused_keys(const Table& table, const Flow& flow) {
   const std::uint32_t last = packet_count(flow.message) - 1;
   const UnusedKeys check(table, wire::find_opcode(packet_of(flow.message, last).opcode)->name);
   const Operation operation = flow.message.operation;
-  const ExtensionSet extensions = extensions_of(flow.message);
-  for (const HeaderKey& entry : kHeaderKeys) {
-    check.key(entry.key, intersects(entry.headers, extensions));
-  }
+  check_header_keys(check, extensions_of(flow.message));
   check.key("swap", operation == Operation::cmp_swap);
   check.key("compare", operation == Operation::cmp_swap);
   check.key("add", operation == Operation::fetch_add);
