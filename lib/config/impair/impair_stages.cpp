@@ -11,7 +11,7 @@
 namespace lw::config {
 namespace {
 
-/// A table of a profile, as the emulator's stages read it.
+/// A table of a profile as the key source of the emulator's stages.
 class TableKeys final : public emulator::StageKeys {
  public:
   TableKeys(Table table, const std::filesystem::path& folder)
@@ -84,9 +84,10 @@ Parsed<std::string> read_whole_file(const std::filesystem::path& file) {
     return std::unexpected(fmt::format("expected a file, found none at {}", file.string()));
   std::ifstream in(file, std::ios::binary);
   if (!in)
-    return std::unexpected(fmt::format("expected a file that can be read: {}", file.string()));
+    return std::unexpected(
+        fmt::format("expected a readable file, found none at {}", file.string()));
   std::string text{std::istreambuf_iterator<char>(in), {}};
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // spreadsheets begin UTF-8 with it
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // spreadsheets write it before UTF-8
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;
 }

@@ -12,8 +12,8 @@ namespace lw::config {
 /// Reads a whole text file, without a UTF-8 byte order mark.
 Parsed<std::string> read_whole_file(const std::filesystem::path& file);
 
-/// Reads a [[rule]]'s stages: all keys except its name, match and constant delay. Mistakes are
-/// noted in the table's document. `folder`: where files that the profile names are looked for.
+/// Reads a [[rule]]'s stages: all keys except its name, match and constant delay. Errors are
+/// recorded in the table's document. Files are relative to `folder`.
 void read_stages(const Table& rule, const std::filesystem::path& folder,
                  emulator::RuleConfig& config);
 
