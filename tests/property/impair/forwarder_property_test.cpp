@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capture/reader.h"
+#include "emulator/stages/all.h"
 #include "impair/control/replay_runner.h"
 #include "impair/datapath/sizing.h"
 #include "property/impair/random_impairment.h"
@@ -286,11 +287,12 @@ TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
   fs::remove_all(folder());
   if (profiles < 300) return;
   // A stage that no profile brings about is not covered: see random_impairment.cpp.
-  for (std::size_t i = 1; i < emulator::kStages; ++i) {
-    const auto stage = static_cast<emulator::Stage>(i);
-    EXPECT_TRUE(acted >> i & 1U || stage == emulator::Stage::pause)
-        << "no frame met stage " << name_of(stage);
-  }
+  emulator::Stages::for_each([&]<class S>() {
+    if constexpr (requires { S::kNumber; }) {
+      EXPECT_TRUE(acted >> static_cast<unsigned>(S::kNumber) & 1U)
+          << "no frame met stage " << name_of(S::kNumber);
+    }
+  });
   for (const auto fate : {emulator::Disposition::passed, emulator::Disposition::delayed,
                           emulator::Disposition::dropped, emulator::Disposition::no_room,
                           emulator::Disposition::link_down, emulator::Disposition::consumed})
