@@ -82,7 +82,6 @@ void Host::hold(const Packet& packet, Instant now) {
   }
   if (now >= meter_from_ && now < meter_to_) counters_.metered_payload += packet.payload;
   deliver(qp, packet, now, transmits);
-  store_.release(packet.data);
 }
 
 /// Least time for which a packet of any length keeps the port.

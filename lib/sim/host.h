@@ -93,6 +93,7 @@ class Host final : public transport::QpScheduler<Host> {
                           transport::Packet& packet) {
     return pair.next(now, packet);
   }
+  void release(const transport::Packet& packet) { store_.release(packet.data); }
   void put_on_link(std::uint32_t qp, SimLink::InFlight& draft, Instant now);
 
   [[gnu::noinline]] void receive_unusual(const transport::Packet& packet, Instant now);

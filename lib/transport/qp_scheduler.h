@@ -33,6 +33,7 @@ class QpSet {
   virtual ~QpSet() = default;
 
   /// Adds a QP, which outlives this or is detached first. Returns its index, the lowest free one.
+  /// Not from on_completion().
   std::uint32_t attach(QueuePair& pair) {
     const auto free = std::ranges::find(slots_, nullptr, &Slot::pair);
     const auto index = static_cast<std::uint32_t>(free - slots_.begin());
@@ -81,8 +82,8 @@ class QpSet {
 ///   bool port_free(Instant now)                  whether a packet may be sent now
 ///   auto& draft()                                where to build one, with a member `packet`
 ///   bool next_packet(qp, pair, now, Packet&)     QueuePair::next(), at the time that counts
-///   void put_on_link(qp, draft, now)             sends the draft; the payload's slot is the
-///   driver's
+///   void put_on_link(qp, draft, now)             sends the draft and its payload
+///   void release(const Packet&)                  releases a received packet's payload
 ///
 /// Members are in the header because each event of a simulation is one of them: calls cost a packet
 /// and its ACK 30 instructions.
@@ -104,17 +105,18 @@ class QpScheduler : public QpSet {
   /// `burst`: packets after which a QP yields the port within a message; 1: packets in turn.
   explicit QpScheduler(std::uint32_t burst) : burst_limit_(burst) {}
 
-  /// Passes a received packet to its QP. Its payload's slot stays the caller's. `transmits`: the
-  /// caller calls transmit() next, so that an answer may leave at once.
+  /// Passes a received packet to its QP and releases its payload. `transmits`: the caller calls
+  /// transmit() next, so that an answer may leave at once.
   void deliver(std::uint32_t qp, const Packet& packet, Instant now, bool transmits) {
     Slot& slot = slots_[qp];
     QueuePair& pair = *slot.pair;
     const bool answered = pair.receive(packet, now);
-    report(qp, pair.completions(), now);
+    driver().release(packet);
+    report(qp, slot, pair.completions(), now);
     if (answered) {  // otherwise no deadline moved
       set_timer(qp, slot, pair.deadline());
     } else {  // otherwise nothing arrived
-      report(qp, pair.arrivals(), now);
+      report(qp, slot, pair.arrivals(), now);
     }
     if (pair.has_control()) {
       answer(qp, slot, now, transmits);
@@ -123,7 +125,7 @@ class QpScheduler : public QpSet {
     }
   }
   void transmit(Instant now) {
-    if (wants_port() && driver().port_free(now)) transmit_all(now);
+    if (driver().port_free(now) && wants_port()) transmit_all(now);
   }
   [[nodiscard]] bool wants_port() const noexcept { return wanting_ > 0; }
   /// When run_timers() has something to do; kNever: nothing is set.
@@ -158,12 +160,11 @@ class QpScheduler : public QpSet {
     timer_at_ = timers_.top().at;
   }
   /// Reports completions or arrivals to the application, which may post more meanwhile.
-  void report(std::uint32_t qp, Fifo<Completion>& queue, Instant now) {
+  void report(std::uint32_t qp, const Slot& slot, Fifo<Completion>& queue, Instant now) {
     while (!queue.empty()) {
       const Completion done = queue.front();
       queue.pop();
-      Application* const application = slots_[qp].application;
-      if (application) application->on_completion(*this, qp, done, now);
+      if (slot.application) slot.application->on_completion(*this, qp, done, now);
     }
   }
   /// The QP has an ACK, a NAK or a CNP: sent at once when no other QP wants the port.
@@ -223,7 +224,7 @@ void QpScheduler<Driver>::run_timers(Instant now) {
     if (slot.pair == nullptr) continue;
     if (slot.pair->deadline() <= now) {
       slot.pair->expire(now);
-      report(timer.qp, slot.pair->completions(), now);
+      report(timer.qp, slot, slot.pair->completions(), now);
     }
     set_timer(timer.qp, slot, slot.pair->deadline());
     wake(timer.qp, slot);
@@ -279,7 +280,7 @@ void QpScheduler<Driver>::send(std::uint32_t qp, Instant now) {
   } else {
     set_timer(qp, slot, pair.paced_until());
   }
-  report(qp, pair.completions(), now);
+  report(qp, slot, pair.completions(), now);
 }
 
 /// Sends the QP's ACK, NAK or CNP out of turn.

@@ -121,7 +121,6 @@ void Endpoint::receive(const roce::Frame& frame, Instant now) {
   }
   connection->last_heard_ = now;
   deliver(connection->index_, packet, now, false);
-  store_.release(packet.data);
 }
 
 /// A packet that congestion control held back counts as sent when it might go, not when a thread

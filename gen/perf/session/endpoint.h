@@ -95,6 +95,7 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   Draft& draft() noexcept { return draft_; }
   bool next_packet(std::uint32_t qp, transport::QueuePair& pair, Instant now,
                    transport::Packet& packet);
+  void release(const transport::Packet& packet) { store_.release(packet.data); }
   void put_on_link(std::uint32_t qp, Draft& draft, Instant now);
 
   void receive(const roce::Frame& frame, Instant now);
