@@ -26,7 +26,10 @@ struct Faults {
   /// The emulator's rules that do this; null when nothing happens.
   [[nodiscard]] std::shared_ptr<const sim::PathRules> rules(const char* name) const {
     if (loss + corruption + duplication + reordering == 0 && events.empty()) return nullptr;
-    emulator::RuleConfig rule{.name = name, .match = emulator::Match::rocev2, .loss = loss};
+    emulator::RuleConfig rule;
+    rule.name = name;
+    rule.match = emulator::Match::rocev2;
+    rule.loss = loss;
     if (corruption > 0) rule.corrupt = {.probability = corruption};
     if (duplication > 0) rule.duplicate = {.probability = duplication};
     if (reordering > 0) rule.reorder = {.fraction = reordering, .by = reorder_delay};

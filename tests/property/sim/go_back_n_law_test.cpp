@@ -86,7 +86,10 @@ std::uint64_t extra_packets(std::uint8_t timeout, std::uint32_t times_lost) {
   PerfConfig config = over_40_km(timeout);
   config.iterations = 60'000;
   auto rules = std::make_shared<PathRules>();
-  rules->rules.push_back({.name = "delay", .delay = config.path.one_way});
+  emulator::RuleConfig rule;
+  rule.name = "delay";
+  rule.delay = config.path.one_way;
+  rules->rules.push_back(rule);
   for (std::uint32_t nth = 1; nth <= times_lost; ++nth) {
     emulator::EventConfig event;
     event.name = "loss " + std::to_string(nth);
