@@ -213,7 +213,7 @@ Result<std::optional<emulator::Path>> read_own_path(const Table& root, const std
 
 }  // namespace
 
-Result<ImpairProfile> read_settled(Document& document) {
+Result<ImpairProfile> read_static_profile(Document& document) {
   const Table root = document.root();
   if (is_path_alone(root)) {
     ImpairProfile alone = read_path_alone(root, document.name());
