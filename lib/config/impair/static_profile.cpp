@@ -17,15 +17,16 @@
 namespace lw::config {
 namespace {
 
-constexpr std::string_view kUntouchedName = "untouched";  // of reports, for what no rule matches
+constexpr std::string_view kUntouchedName =
+    "untouched";  // name in reports of frames that no rule matches
 
 using emulator::RuleConfig;
 using emulator::Ways;
 
-// Ethernet's smallest frame without FCS, and the largest that ports carry.
+// Ethernet's minimum without FCS, and the largest frame that ports carry.
 constexpr std::uint32_t kSmallestFrame = 60, kLargestFrame = 9600;
 
-/// A delay by itself, or the path's.
+/// A rule's own delay, or the path's.
 struct Delay {
   bool of_path = false;
   Duration own{};
@@ -47,29 +48,29 @@ Parsed<std::uint32_t> read_frame_size(std::string_view text) {
   return static_cast<std::uint32_t>(*bytes);
 }
 
-/// Whether a path is named by its file, not described on the spot.
+/// True if `path` names a file, false if it is a table.
 Parsed<bool> is_text(const Value& value) { return std::holds_alternative<std::string>(value.data); }
 
 Result<emulator::Path> load_beside(const std::string& profile, const std::string& file) {
-  return load_path_profile((std::filesystem::path(profile).parent_path() / file).string());
+  return load_path_profile(beside(profile, file));
 }
 
-/// A rule as it stands in the file, and whether its delay is the path's.
+/// A rule of the file.
 struct ReadRule {
   RuleConfig config;
-  bool of_path = false;
+  bool of_path = false;  // delay = "path"
 };
 
-/// What stands above all rules.
-struct Surroundings {
+/// Keys of the root that all rules with delay = "path" depend on.
+struct PathSettings {
   std::optional<emulator::Path> path;
-  bool outage = false;      // of the path
-  bool order_free = false;  // on a change of path
+  bool outage = false;      // the path is down
+  bool order_free = false;  // frames may overtake when the path changes
   std::filesystem::path folder;
 };
 
-Surroundings read_surroundings(const Table& root, std::optional<emulator::Path> path,
-                               const std::string& file) {
+PathSettings read_path_settings(const Table& root, std::optional<emulator::Path> path,
+                                const std::string& file) {
   static constexpr Choice<bool> kOrders[] = {{"kept", false}, {"free", true}};
   return {.path = std::move(path),
           .outage = root.get_or("outage", read_boolean, false),
@@ -77,12 +78,14 @@ Surroundings read_surroundings(const Table& root, std::optional<emulator::Path> 
           .folder = std::filesystem::path(file).parent_path()};
 }
 
-ReadRule read_rule(const Table& table, std::size_t index, const Surroundings& around) {
+ReadRule read_rule(const Table& table, std::size_t index, const PathSettings& around) {
   ReadRule read;
   RuleConfig& rule = read.config;
   rule.name = table.get_or("name", read_text, fmt::format("rule{}", index));
   if (rule.name == kUntouchedName)
-    table.refuse("name", "expected another one: \"untouched\" are the frames that no rule matches");
+    table.refuse(
+        "name",
+        "expected another name, found \"untouched\", the name of frames that no rule matches");
   rule.match = read_match(table);
   const Ways ways = read_direction(table);
   rule.west_to_east = ways != Ways::east_to_west;
@@ -90,7 +93,7 @@ ReadRule read_rule(const Table& table, std::size_t index, const Surroundings& ar
   read_stages(table, around.folder, rule);
   if (const auto delay = table.get("delay", read_delay)) {
     if (delay->of_path && !around.path)
-      table.refuse("delay", "expected a [path], or path = \"FILE\", in this profile; found none");
+      table.refuse("delay", "expected a [path] or path = \"FILE\" in this profile, found none");
     read.of_path = delay->of_path && around.path.has_value();
     rule.outage = read.of_path && around.outage;
     rule.overtakes = read.of_path && around.order_free;
@@ -100,7 +103,8 @@ ReadRule read_rule(const Table& table, std::size_t index, const Surroundings& ar
   return read;
 }
 
-/// A rule of both ways whose path takes longer one way than the other is two rules of one name.
+/// Adds a rule. A rule of both directions becomes two rules of one name if the path's delays
+/// differ.
 void add_rule(std::vector<RuleConfig>& rules, ReadRule read,
               const std::optional<emulator::Path>& path) {
   const auto delay = [&](emulator::Direction way) { return emulator::one_way_delay(*path, way); };
@@ -125,13 +129,12 @@ void check_names(const std::vector<Table>& tables, const std::vector<ReadRule>& 
       return earlier.config.name == rules[i].config.name;
     };
     if (std::any_of(rules.begin(), rules.begin() + static_cast<std::ptrdiff_t>(i), same))
-      tables[i].refuse("name", fmt::format("expected a name of its own (draws follow it), found "
-                                           "\"{}\" again",
-                                           rules[i].config.name));
+      tables[i].refuse(
+          "name", fmt::format("expected a unique name, found \"{}\" again", rules[i].config.name));
   }
 }
 
-/// Each needs a line of its own in the release queue.
+/// Each needs a FIFO in the release queue.
 void check_pauses(const std::vector<Table>& tables, const std::vector<RuleConfig>& rules) {
   for (const auto way : {emulator::Direction::west_to_east, emulator::Direction::east_to_west}) {
     const auto listens = [&](const RuleConfig& rule) {
@@ -139,12 +142,13 @@ void check_pauses(const std::vector<Table>& tables, const std::vector<RuleConfig
     };
     const auto count = std::ranges::count_if(rules, listens);
     if (count > static_cast<std::ptrdiff_t>(emulator::Pipeline::kMostFifos))
-      tables.front().refuse(fmt::format("expected at most {} rules that honour pauses {}, found {}",
-                                        emulator::Pipeline::kMostFifos, name_of(way), count));
+      tables.front().refuse(
+          fmt::format("expected at most {} rules that honour pause frames {}, found {}",
+                      emulator::Pipeline::kMostFifos, name_of(way), count));
   }
 }
 
-std::vector<RuleConfig> read_rules(const Table& root, const Surroundings& around, bool& by_path) {
+std::vector<RuleConfig> read_rules(const Table& root, const PathSettings& around, bool& by_path) {
   const std::vector<Table> tables = root.tables("rule");
   if (tables.empty() && !root.has("event"))
     root.refuse("expected at least one [[rule]] or [[event]], found none");
@@ -183,7 +187,7 @@ bool read_log_all(const Table& root) {
   return all;
 }
 
-/// A file that describes a path and no rules: RoCEv2 takes the path's delay, both ways.
+/// A file with a path and no rules: RoCEv2 frames get the path's delay in both directions.
 ImpairProfile read_path_alone(const Table& root, const std::string& file) {
   ImpairProfile profile;
   profile.path = read_path(root, file);
@@ -199,7 +203,7 @@ bool is_path_alone(const Table& root) {
   return (root.has("span") || root.has("equipment")) && !root.has("rule");
 }
 
-/// The path, by itself or from its file; what is wrong with that file is said as it is.
+/// Reads `path`, a table or a file's name. Errors in that file are returned with its own name.
 Result<std::optional<emulator::Path>> read_own_path(const Table& root, const std::string& file,
                                                     const std::string& name) {
   if (root.get("path", is_text).value_or(false)) {
@@ -229,7 +233,7 @@ Result<ImpairProfile> read_static_profile(Document& document) {
   profile.capacity = read_capacity(root, profile.path);
   profile.log_all = read_log_all(root);
   profile.rules =
-      read_rules(root, read_surroundings(root, profile.path, document.name()), profile.by_path);
+      read_rules(root, read_path_settings(root, profile.path, document.name()), profile.by_path);
   profile.events = read_events(root);
   profile.acts = read_acts(root);
   root.finish();
