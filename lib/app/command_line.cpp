@@ -39,7 +39,7 @@ CLI::Option* add_texts(CLI::App& app, const Option& option) {
   };
   CLI::Option* added =
       app.add_option_function<std::vector<std::string>>(option.names, take, help_of(option));
-  return added->take_all()->allow_extra_args(is_positional(option));
+  return added->take_all()->allow_extra_args(is_positional(option) || option.value.takes_list);
 }
 
 CLI::Option* add_text(CLI::App& app, const Option& option) {
@@ -125,7 +125,7 @@ Value text(std::optional<std::string>& target) {
 }
 
 Value texts(std::vector<std::string>& target) {
-  Value value{.repeats = true};
+  Value value{.repeats = true, .takes_list = true};
   value.read = [&target](std::string_view text) -> Parsed<void> {
     target.emplace_back(text);
     return {};

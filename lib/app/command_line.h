@@ -26,6 +26,7 @@ struct Value {
   Read read{};
   bool is_flag = false;  // an option without a text: read() gets "true"
   bool repeats = false;  // may be given several times
+  bool takes_list = false;  // also takes several texts at once: --port A B
   std::vector<std::string> choices{};
   std::string default_text{};  // empty: no default
 };

@@ -82,6 +82,7 @@ class Host final : public transport::QpScheduler<Host> {
 
  private:
   friend class transport::QpScheduler<Host>;
+  static constexpr bool kSendsOnPost = true;
   struct Held {
     Instant until;
     transport::Packet packet;

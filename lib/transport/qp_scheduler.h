@@ -79,6 +79,7 @@ class QpSet {
 /// congestion control held back.
 ///
 /// `Driver` derives from this and has, accessible to it:
+///   static constexpr bool kSendsOnPost           whether post() sends; else transmit() does, later
 ///   bool port_free(Instant now)                  whether a packet may be sent now
 ///   auto& draft()                                where to build one, with a member `packet`
 ///   bool next_packet(qp, pair, now, Packet&)     QueuePair::next(), at the time that counts
@@ -91,12 +92,12 @@ template <class Driver>
 class QpScheduler : public QpSet {
  public:
   using QpSet::post;
-  /// Sends at once if the port is free.
+  /// Sends at once if the port is free and the driver sends on a post.
   [[gnu::flatten]] bool post(std::uint32_t qp, const WorkRequest& request, Instant now) final {
     Slot& slot = slots_[qp];
     const bool taken = slot.pair->post(request, now);
     wake(qp, slot);
-    transmit(now);
+    if constexpr (Driver::kSendsOnPost) transmit(now);
     return taken;
   }
   void detach(std::uint32_t qp) override;

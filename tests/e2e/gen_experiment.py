@@ -125,7 +125,7 @@ class Experiment(unittest.TestCase):
         os.close(theirs)
         self.assertEqual(done.returncode, 0)
         shown = os.read(ours, 1 << 16).decode()
-        self.assertRegex(shown, r'\r\[#{30}\] 3 of 3 runs, \d+ s')
+        self.assertRegex(shown, r'\r\x1b\[K\[#{30}\] 3 of 3 runs, \d+ s')
         for bar in re.findall(r'\[([#-]*)\] (\d) of 3', shown):
             self.assertEqual(len(bar[0]), 30)
             self.assertEqual(bar[0].count('#'), 10 * int(bar[1]))

@@ -103,7 +103,7 @@ class Recorded(Box):
         for direction in report['directions']:
             pauses = direction['stages'][0]['pauses']
             self.assertTrue(all(pauses[kind] > 0 for kind in ('asked', 'ended', 'heard')), pauses)
-            self.assertGreater(direction['dropped_for_want']['link_down']['frames'], 0)
+            self.assertGreater(direction['dropped_for_resource']['link_down']['frames'], 0)
         # One pause frame came from the east while its port was down.
         self.assertEqual([d['consumed']['frames'] for d in report['directions']], [8, 7])
         self.assertEqual([stamp for _, stamp, _ in frames], sorted(s for _, s, _ in frames))

@@ -111,7 +111,7 @@ class Cores(unittest.TestCase):
         self.assertTrue(report['identity_holds'])
         east = report['directions'][0]
         self.assertGreater(east['received']['frames'], 10_000)
-        self.assertEqual(sum(w['frames'] for w in east['dropped_for_want'].values()), 0)
+        self.assertEqual(sum(w['frames'] for w in east['dropped_for_resource'].values()), 0)
 
     def test_a_scenario_holds_both_directions(self):
         """Steps and a flap at full load: they are taken by one core, and in force on both."""
@@ -126,7 +126,7 @@ class Cores(unittest.TestCase):
         for direction in report['directions']:
             self.assertGreater(direction['sent']['frames'], 0)
             self.assertGreater(direction['dropped_by_rule']['frames'], 0)
-            self.assertGreater(direction['dropped_for_want']['link_down']['frames'], 0)
+            self.assertGreater(direction['dropped_for_resource']['link_down']['frames'], 0)
 
     def test_cores_are_asked_for_rightly(self):
         for options, code in ((('--cores', '3'), 2), (('--cores', '2', '--core', '0'), 2),

@@ -157,7 +157,7 @@ times = 2
         dark = [*range(1000, 1100), *range(2000, 2100)]
         self.assertEqual(sorted(set(range(FRAMES)) - set(left)), dark)
         self.assertEqual({r['action'] for r in ledger}, {'link_down'})
-        want = report['directions'][0]['dropped_for_want']['link_down']
+        want = report['directions'][0]['dropped_for_resource']['link_down']
         self.assertEqual(want['frames'], len(dark))
         left, _, report = self.replay(PATHS + flap.format('east'))
         out = {i: i * GAP + (DELAY_200 if i % 10 != 9 else 0) for i in range(FRAMES)}
@@ -298,7 +298,7 @@ set = { loss = "5%" }
         self.until(lambda: rule()['delay_ns'] == DELAY_100, 'the other path')
         self.ctl('event', 'worse')
         self.until(lambda: rule()['loss'] == 0.05, 'the ramp')
-        self.assertIn('nothing is called', self.ctl('event', 'cat', expect=2).stderr)
+        self.assertIn('expected the name of an [[at]]', self.ctl('event', 'cat', expect=2).stderr)
         self.assertIn('port: expected', self.ctl('event', '{"flap": {"down": "1s"}}',
                                                  expect=2).stderr)
         # `set` on top of what the scenario did; `reset` takes only that away.
@@ -355,7 +355,7 @@ signature = true
         east = report['directions'][0]
         self.assertEqual(east['received']['frames'], 5000)
         outage = east['stages'][0]['acted']['outage']
-        down = east['dropped_for_want']['link_down']['frames']
+        down = east['dropped_for_resource']['link_down']['frames']
         # 300 ms of 2000 frames/s each, on a machine that may stand still.
         self.assertTrue(300 < outage < 1200 and 300 < down < 1200, (outage, down))
         self.assertEqual(east['events'], [{'name': 'hit', 'happened': 1, 'all': 1}])

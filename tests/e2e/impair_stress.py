@@ -57,7 +57,7 @@ class Stress(unittest.TestCase):
             report = self.finish(self.start(profile(), '--duration', '500ms', '--cores', cores))
             for direction in report['directions']:
                 self.assertGreater(direction['received']['frames'], 100_000)
-                self.assertGreater(direction['dropped_for_want']['no_room']['frames'], 0)
+                self.assertGreater(direction['dropped_for_resource']['no_room']['frames'], 0)
                 self.assertGreater(direction['sent']['frames'], 10_000)
                 self.assertGreaterEqual(direction['release_error_ns']['min'], 0)
 
@@ -69,7 +69,7 @@ class Stress(unittest.TestCase):
             process.send_signal(signal.SIGTERM)
             for direction in self.finish(process)['directions']:
                 self.assertGreater(direction['received']['frames'], 10_000)
-                self.assertEqual(direction['dropped_for_want']['stopped']['frames'], 0)
+                self.assertEqual(direction['dropped_for_resource']['stopped']['frames'], 0)
             os.unlink(self.path('ready'))
 
     def ask(self, request):
@@ -93,7 +93,7 @@ class Stress(unittest.TestCase):
             report = self.finish(process)
             for direction in report['directions']:
                 self.assertGreater(direction['received']['frames'], 10_000)
-                self.assertEqual(direction['dropped_for_want']['no_room']['frames'], 0)
+                self.assertEqual(direction['dropped_for_resource']['no_room']['frames'], 0)
             os.unlink(self.path('ready'))
 
     def test_all_is_dropped_at_full_load(self):

@@ -90,7 +90,9 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
     transport::Packet packet;
   };
 
-  // The scheduler's driver. A burst's worth of packets may be sent in each poll().
+  // The scheduler's driver. A burst's worth of packets may be sent in each poll(). A post() only
+  // queues: an application that posts from on_completion() is not called again before it returns.
+  static constexpr bool kSendsOnPost = false;
   [[nodiscard]] bool port_free(Instant /*now*/) const noexcept { return may_send_ > 0; }
   Draft& draft() noexcept { return draft_; }
   bool next_packet(std::uint32_t qp, transport::QueuePair& pair, Instant now,
