@@ -6,6 +6,8 @@
 
 #include "impair/cli/command.h"
 #include "impair/cli/replay.h"
+#include "impair/report/report_json.h"
+#include "impair/report/report_text.h"
 
 namespace lw::impair {
 namespace {

@@ -12,6 +12,8 @@
 #include "core/quantity.h"
 #include "impair/cli/command.h"
 #include "impair/cli/run.h"
+#include "impair/report/report_json.h"
+#include "impair/report/report_text.h"
 #include "nic/eal.h"
 
 namespace lw::impair {

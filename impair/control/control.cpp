@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "impair/report/report_json.h"
+#include "impair/report/report_text.h"
 #include "impair/report/rule_report.h"
 #include "report/json_line.h"
 

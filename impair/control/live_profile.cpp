@@ -56,7 +56,7 @@ Result<LiveProfile::Version> LiveProfile::stepped(const config::ScenarioStep& st
   Version next = now_;
   add_edits(next.edits, step.edits);
   auto profile = config::parse_static_profile(next.text, next.name, next.edits);
-  return settle(std::move(next), std::move(profile));
+  return finish(std::move(next), std::move(profile));
 }
 
 Result<std::vector<config::ScenarioStep>> LiveProfile::on_command(
@@ -86,15 +86,15 @@ Result<LiveProfile::Version> LiveProfile::unedited() const {
 
 Result<LiveProfile::Version> LiveProfile::read(Version version) const {
   auto profile = config::parse_impair_profile(version.text, version.name, version.edits);
-  return settle(std::move(version), std::move(profile));
+  return finish(std::move(version), std::move(profile));
 }
 
-Result<LiveProfile::Version> LiveProfile::settle(Version version,
+Result<LiveProfile::Version> LiveProfile::finish(Version version,
                                                  Result<config::ImpairProfile> profile) const {
   if (!profile) return std::unexpected(profile.error());
   profile->seed = started_.seed;  // draws go on; --seed stays in force
   profile->log_all = started_.log_all;
-  // What there is room for was settled then; another path's own rate brings no more frames in.
+  // Buffers were sized at the start; the rate of another path brings no more frames in.
   profile->capacity.rate_bps = started_.capacity.rate_bps;
   profile->capacity.smallest_frame = started_.capacity.smallest_frame;
   if (auto fits = check_fits(started_, *profile); !fits) return std::unexpected(fits.error());

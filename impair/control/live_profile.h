@@ -14,7 +14,7 @@ namespace lw::impair {
 /// The profile that a run follows, and its changes while it runs. A change makes a whole new
 /// version, read and validated as at the start; what doesn't pass changes nothing. One thread.
 ///
-/// What the run has room for is settled when it starts: a version that needs more (longer delays,
+/// Buffers are sized when the run starts: a version that needs more (longer delays,
 /// larger frames) is refused. Draws go on with the seed that the run started with.
 class LiveProfile {
  public:
@@ -45,7 +45,7 @@ class LiveProfile {
 
  private:
   [[nodiscard]] Result<Version> read(Version version) const;
-  [[nodiscard]] Result<Version> settle(Version version,
+  [[nodiscard]] Result<Version> finish(Version version,
                                        Result<config::ImpairProfile> profile) const;
 
   config::ImpairProfile started_;

@@ -36,7 +36,7 @@ class Configuration {
   [[nodiscard]] RuleNames names() const {
     return {eastward_.pipeline.rule_names(), westward_.pipeline.rule_names()};
   }
-  [[nodiscard]] typename Link::Standby& prepared(emulator::Direction direction) noexcept {
+  [[nodiscard]] typename Link::PreparedPipeline& prepared(emulator::Direction direction) noexcept {
     return direction == emulator::Direction::west_to_east ? eastward_ : westward_;
   }
   /// The longest time that a frame stays inside.
@@ -44,7 +44,7 @@ class Configuration {
 
  private:
   std::shared_ptr<emulator::CmExchange> exchange_;
-  typename Link::Standby eastward_, westward_;
+  typename Link::PreparedPipeline eastward_, westward_;
   Duration longest_stay_;
 };
 

@@ -9,9 +9,9 @@
 
 #include "core/handoff/mailbox.h"
 #include "core/handoff/quiesce.h"
-#include "nic/idle.h"
 #include "impair/datapath/port_io.h"
 #include "impair/datapath/ports.h"
+#include "nic/idle.h"
 
 namespace lw::impair {
 

@@ -8,9 +8,9 @@
 
 #include "config/impair/profile.h"
 #include "core/error.h"
-#include "nic/idle.h"
 #include "impair/datapath/direction_report.h"
 #include "nic/eal.h"
+#include "nic/idle.h"
 #include "nic/pool.h"
 #include "nic/port.h"
 

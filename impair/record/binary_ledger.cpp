@@ -45,7 +45,7 @@ void put_record(std::string& out, const emulator::LedgerRecord& record, std::int
   put(out, static_cast<std::uint8_t>(static_cast<unsigned>(record.direction) |
                                      (acted >> 23 & kMask7) << 1));
   put(out, static_cast<std::uint8_t>(static_cast<unsigned>(record.stage) | acted >> 30 << 5));
-  put(out, static_cast<std::uint8_t>(static_cast<unsigned>(record.fate) |
+  put(out, static_cast<std::uint8_t>(static_cast<unsigned>(record.disposition) |
                                      static_cast<unsigned>(record.aimed) << 4));
   put(out, record.copy);
 }
@@ -73,11 +73,11 @@ bool get_record(std::span<const std::byte> bytes, emulator::LedgerRecord& record
   const auto qp = get<std::uint32_t>(bytes, 24), psn = get<std::uint32_t>(bytes, 28);
   const std::uint32_t direction = get<std::uint8_t>(bytes, 36) & 1U,
                       stage = get<std::uint8_t>(bytes, 37) & 31U;
-  const unsigned fate = get<std::uint8_t>(bytes, 38) & 15U,
+  const unsigned disposition = get<std::uint8_t>(bytes, 38) & 15U,
                  aimed = get<std::uint8_t>(bytes, 38) >> 4U;
   const emulator::StageSet acted = acted_of(bytes);
   if (!is_known(acted, stage)) return false;
-  if (fate > static_cast<unsigned>(emulator::Disposition::consumed) ||
+  if (disposition > static_cast<unsigned>(emulator::Disposition::consumed) ||
       aimed > static_cast<unsigned>(emulator::EventAction::duplicate))
     return false;
   record.number = get<std::uint64_t>(bytes, 0);
@@ -91,7 +91,7 @@ bool get_record(std::span<const std::byte> bytes, emulator::LedgerRecord& record
   record.acted = acted;
   record.direction = static_cast<emulator::Direction>(direction);
   record.stage = static_cast<emulator::Stage>(stage);
-  record.fate = static_cast<emulator::Disposition>(fate);
+  record.disposition = static_cast<emulator::Disposition>(disposition);
   record.aimed = static_cast<emulator::EventAction>(aimed);
   record.copy = get<std::uint8_t>(bytes, 39);
   return true;

@@ -18,7 +18,8 @@ emulator::LedgerRecord record_of(const emulator::Transit& transit, std::uint64_t
   if (record.stage == emulator::Stage::none && transit.queued)
     record.stage = emulator::Stage::delay;
   record.copy = static_cast<std::uint8_t>(transit.copy);
-  record.fate = transit.queued ? emulator::Disposition::delayed : emulator::Disposition::passed;
+  record.disposition =
+      transit.queued ? emulator::Disposition::delayed : emulator::Disposition::passed;
   record.aimed = transit.aimed;
   return record;
 }

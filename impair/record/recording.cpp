@@ -14,7 +14,7 @@ Recording::Recording(std::unique_ptr<RecordingFile> file, std::uint32_t most_byt
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
 /// The earlier of the two fronts, so that the file is in the order of time as far as both
-/// directions have told by now.
+/// directions have reported by now.
 bool Recording::write_next() {
   const auto east = eastward_.front(), west = westward_.front();
   if (!east && !west) return false;

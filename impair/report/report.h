@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "core/time.h"
 #include "impair/datapath/direction_report.h"
 #include "impair/record/capture_record.h"
@@ -52,8 +50,5 @@ struct Report {
     return accounts_hold() && stages_hold() && releases_hold() && scenario_holds();
   }
 };
-
-nlohmann::ordered_json to_json(const Report& report);
-std::string to_text(const Report& report);
 
 }  // namespace lw::impair

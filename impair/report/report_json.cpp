@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <nlohmann/json.hpp>
+#include "impair/report/report_json.h"
 
-#include "impair/report/report.h"
+#include <nlohmann/json.hpp>
 
 namespace lw::impair {
 namespace {

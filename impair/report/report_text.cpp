@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "impair/report/report_text.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "core/quantity.h"
-#include "impair/report/report.h"
 
 namespace lw::impair {
 namespace {

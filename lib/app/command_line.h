@@ -24,8 +24,8 @@ struct Value {
   using Read = std::function<Parsed<void>(std::string_view)>;
 
   Read read{};
-  bool is_flag = false;  // an option without a text: read() gets "true"
-  bool repeats = false;  // may be given several times
+  bool is_flag = false;     // an option without a text: read() gets "true"
+  bool repeats = false;     // may be given several times
   bool takes_list = false;  // also takes several texts at once: --port A B
   std::vector<std::string> choices{};
   std::string default_text{};  // empty: no default

@@ -6,7 +6,7 @@
 
 namespace lw::emulator {
 
-/// The two ways through a bump in the wire.
+/// The two directions through the box.
 enum class Direction : std::uint8_t { west_to_east, east_to_west };
 
 constexpr std::string_view name_of(Direction direction) noexcept {

@@ -16,7 +16,7 @@ namespace lw::emulator {
 ///   free(handle)      a clone that found no place
 ///   T::fetch(handle)  a hint that the frame leaves soon: what every device reads of it may be
 ///                     fetched into the caches
-///   T::fetch_all(handle)  the same of its bytes, for a frame that has been fetched
+///   T::fetch_all(handle)  fetches the bytes of a frame whose header was fetched
 template <class T, class Handle>
 concept FrameAccess = requires(T& frames, Handle handle) {
   { frames.writable(handle) } -> std::same_as<wire::MutableBytes>;

@@ -6,9 +6,9 @@
 namespace lw::emulator {
 
 std::string_view LedgerRecord::action() const noexcept {
-  if (!went_out()) return name_of(fate);
+  if (!went_out()) return name_of(disposition);
   const Stage last = acted.last();
-  if (last == Stage::none || last == Stage::queue) return name_of(fate);
+  if (last == Stage::none || last == Stage::queue) return name_of(disposition);
   return last == Stage::event ? name_of(aimed) : name_of(last);
 }
 
@@ -32,7 +32,7 @@ LedgerRecord Ledger::open(const Arrival& arrival, const Decision& decision,
   record.acted = decision.acted;
   record.aimed = decision.aimed;
   record.copy = copy;
-  record.fate = decision.action == Action::pass ? Disposition::passed : Disposition::delayed;
+  record.disposition = decision.action == Action::pass ? Disposition::passed : Disposition::delayed;
   const wire::Bth* bth = arrival.bth;
   if (!bth) return record;
   record.roce = true;
@@ -55,15 +55,15 @@ void Ledger::close(std::uint32_t slot, Instant out) noexcept {
   free_slots_.push_back(slot);
 }
 
-void Ledger::close(std::uint32_t slot, Disposition fate) noexcept {
-  inside_[slot].fate = fate;
+void Ledger::close(std::uint32_t slot, Disposition disposition) noexcept {
+  inside_[slot].disposition = disposition;
   append(inside_[slot]);
   free_slots_.push_back(slot);
 }
 
-void Ledger::log(LedgerRecord record, Disposition fate) noexcept {
+void Ledger::log(LedgerRecord record, Disposition disposition) noexcept {
   if (!sink_) return;
-  record.fate = fate;
+  record.disposition = disposition;
   append(record);
 }
 

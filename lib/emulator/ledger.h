@@ -26,14 +26,14 @@ enum class Disposition : std::uint8_t {
   link_down,
   consumed,  // a pause frame: it was heard, and goes no further
 };
-constexpr std::string_view name_of(Disposition fate) noexcept {
+constexpr std::string_view name_of(Disposition disposition) noexcept {
   constexpr std::string_view kNames[] = {"pass",    "delay",       "drop",
                                          "no_room", "egress_full", "no_buffer",
                                          "stopped", "link_down",   "consumed"};
-  return kNames[static_cast<std::size_t>(fate)];
+  return kNames[static_cast<std::size_t>(disposition)];
 }
 
-/// One frame's entry (DESIGN 2.4). Times are of the clock that the engine was driven by.
+/// One frame's entry. Times are those that the caller passed to the engine.
 struct LedgerRecord {
   std::uint64_t number = 0;  // ingress frame number of this direction, every frame received counts
   Instant in, out;           // `out` only where the frame went out
@@ -42,14 +42,14 @@ struct LedgerRecord {
   Stage stage = Stage::none;  // the last that acted
   StageSet acted = {};        // all that did
   std::uint8_t copy = 0;      // 0: the frame itself; 1.. a duplicate of it
-  Disposition fate = Disposition::passed;
+  Disposition disposition = Disposition::passed;
   EventAction aimed = EventAction::drop;  // where Stage::event acted: what it did
   bool roce = false;                      // whether the following three are there
   std::uint8_t opcode = 0;
   std::uint32_t qpn = 0, psn = 0;
 
   [[nodiscard]] bool went_out() const noexcept {
-    return fate == Disposition::passed || fate == Disposition::delayed;
+    return disposition == Disposition::passed || disposition == Disposition::delayed;
   }
   /// What was done to it, in a word: by the last stage that acted where it went out, else why not.
   [[nodiscard]] std::string_view action() const noexcept;
@@ -87,10 +87,10 @@ class Ledger {
   }
   /// The frame of this slot has gone, or will never.
   void close(std::uint32_t slot, Instant out) noexcept;
-  void close(std::uint32_t slot, Disposition fate) noexcept;
+  void close(std::uint32_t slot, Disposition disposition) noexcept;
 
   /// A frame that doesn't stay.
-  void log(LedgerRecord record, Disposition fate) noexcept;
+  void log(LedgerRecord record, Disposition disposition) noexcept;
 
   /// Hands what has gathered to the sink: once a burst.
   void flush() noexcept;

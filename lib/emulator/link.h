@@ -76,16 +76,16 @@ class Link {
   /// those of a burst that was taken because there was room for it, and is admitted next.
   void release(Instant now, std::size_t spare = 0) noexcept;
 
-  /// What replace() needs, made beforehand by whoever may take the time.
-  struct Standby {
-    explicit Standby(Pipeline next);
+  /// What replace() needs. The caller prepares it outside the data path, as it allocates.
+  struct PreparedPipeline {
+    explicit PreparedPipeline(Pipeline next);
     Pipeline pipeline;
     std::vector<Held<QueueEntry<Handle, Frames>>> held;
   };
   /// Another pipeline of this direction decides from `now` on; its rules were given the names that
   /// this one knows. What is inside keeps the release that it was given, and order is kept where
   /// it was asked for. What is replaced is in `next` afterwards.
-  void replace(Standby& next, Instant now) noexcept;
+  void replace(PreparedPipeline& next, Instant now) noexcept;
   /// How many names of rules this link may come to know.
   [[nodiscard]] std::size_t most_rules() const noexcept { return rules_.size() - 1; }
 
@@ -136,7 +136,7 @@ class Link {
   /// The same without the walk: what is in flight is what the other figures leave.
   [[nodiscard]] Accounting running_accounting() const;
   /// The direction's totals without the walk: for a line a second.
-  [[nodiscard]] const AccountCounters& tallies() const noexcept { return direction_; }
+  [[nodiscard]] const AccountCounters& counters() const noexcept { return direction_; }
   /// Achieved minus asked release of what waited, ns.
   [[nodiscard]] const Histogram& release_error() const noexcept { return release_error_; }
   /// What the box itself took for frames that no rule delays, ns.
@@ -179,10 +179,10 @@ class Link {
                   std::uint8_t copy) noexcept;
   bool finalize(Handle handle, const Arrival& arrival, const Decision& decision,
                 std::uint8_t copy) noexcept;
-  bool refuse_unseen(ResourceDrop want, Disposition fate, const roce::Envelope& envelope,
+  bool refuse_unseen(ResourceDrop want, Disposition disposition, const roce::Envelope& envelope,
                      Instant now, LedgerRecord* record) noexcept;
-  bool refuse(ResourceDrop want, Disposition fate, const Arrival& arrival, const Decision& decision,
-              std::uint8_t copy) noexcept;
+  bool refuse(ResourceDrop want, Disposition disposition, const Arrival& arrival,
+              const Decision& decision, std::uint8_t copy) noexcept;
   void count_want(ResourceDrop want, RuleIndex rule, std::uint32_t bytes) noexcept;
   void place_overtaking(const Entry& entry, const Decision& decision, Instant now) noexcept;
   void let_out(std::span<Entry> entries, Entry* next) noexcept;
@@ -198,7 +198,8 @@ class Link {
   void let_out_held(Instant now, std::size_t spare) noexcept;
   void find_deadline() noexcept;
   [[nodiscard]] Accounting outside_accounting() const;
-  void log_lost(const Transit& transit, const roce::Envelope& envelope, Disposition fate) noexcept;
+  void log_lost(const Transit& transit, const roce::Envelope& envelope,
+                Disposition disposition) noexcept;
 
   Pipeline pipeline_;
   Frames frames_;

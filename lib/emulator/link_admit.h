@@ -27,7 +27,7 @@ bool Link<Handle, Frames>::apply(Handle handle, const Arrival& arrival, const De
     kept = finalize(handle, arrival, decision, 0);
   }
   if (record && !kept) [[unlikely]]
-    record->fate = refusal_;
+    record->disposition = refusal_;
   return kept;
 }
 

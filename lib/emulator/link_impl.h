@@ -8,9 +8,9 @@
 
 namespace lw::emulator {
 
-inline void add(Counters& tally, const Amount& amount) noexcept {
-  tally.frames.add(amount.frames);
-  tally.bytes.add(amount.bytes);
+inline void add(Counters& counters, const Amount& amount) noexcept {
+  counters.frames.add(amount.frames);
+  counters.bytes.add(amount.bytes);
 }
 
 /// Only of a logged frame.
@@ -44,11 +44,12 @@ Link<Handle, Frames>::Link(Pipeline pipeline, const LinkConfig& config, LedgerSi
       ledger_(sink, config.log_all, pipeline_.direction(),
               config.capacity + std::bit_ceil(config.egress_capacity)),
       rules_(std::max(config.most_rules, pipeline_.rule_names().size()) + 1) {
-  held_ = std::move(Standby(pipeline_).held);
+  held_ = std::move(PreparedPipeline(pipeline_).held);
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-Link<Handle, Frames>::Standby::Standby(Pipeline next) : pipeline(std::move(next)) {
+Link<Handle, Frames>::PreparedPipeline::PreparedPipeline(Pipeline next)
+    : pipeline(std::move(next)) {
   held.assign(pipeline.rule_names().size(), Held<Entry>(0, Duration{}));
   for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
     const ReorderConfig reorder = pipeline.configs()[i].reorder.value_or(ReorderConfig{});
@@ -57,7 +58,7 @@ Link<Handle, Frames>::Standby::Standby(Pipeline next) : pipeline(std::move(next)
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-void Link<Handle, Frames>::replace(Standby& next, Instant now) noexcept {
+void Link<Handle, Frames>::replace(PreparedPipeline& next, Instant now) noexcept {
   next.pipeline.inherit(pipeline_);
   for (std::size_t i = 0; i < held_.size(); ++i) {
     if (held_[i].empty()) continue;

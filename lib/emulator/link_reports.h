@@ -36,11 +36,12 @@ void Link<Handle, Frames>::count_want(ResourceDrop want, RuleIndex rule,
 
 /// Always false: the frame finds no place.
 template <class Handle, FrameAccess<Handle> Frames>
-bool Link<Handle, Frames>::refuse(ResourceDrop want, Disposition fate, const Arrival& arrival,
-                                  const Decision& decision, std::uint8_t copy) noexcept {
+bool Link<Handle, Frames>::refuse(ResourceDrop want, Disposition disposition,
+                                  const Arrival& arrival, const Decision& decision,
+                                  std::uint8_t copy) noexcept {
   count_want(want, decision.rule, arrival.bytes);
-  ledger_.log(ledger_.open(arrival, decision, copy), fate);
-  if (copy == 0) refusal_ = fate;
+  ledger_.log(ledger_.open(arrival, decision, copy), disposition);
+  if (copy == 0) refusal_ = disposition;
   return false;
 }
 
@@ -52,15 +53,15 @@ std::uint64_t Link<Handle, Frames>::egress_number(std::size_t i) const noexcept 
 
 /// No rule has seen it: it is the untouched frames' account that it goes to. Always false.
 template <class Handle, FrameAccess<Handle> Frames>
-bool Link<Handle, Frames>::refuse_unseen(ResourceDrop want, Disposition fate,
+bool Link<Handle, Frames>::refuse_unseen(ResourceDrop want, Disposition disposition,
                                          const roce::Envelope& envelope, Instant now,
                                          LedgerRecord* record) noexcept {
   const Arrival arrival = arrival_of(envelope, received_++, now);
   const Decision decision;
   receive(decision, arrival);
   if (record) *record = ledger_.open(arrival, decision);
-  if (record) record->fate = fate;
-  return refuse(want, fate, arrival, decision, 0);
+  if (record) record->disposition = disposition;
+  return refuse(want, disposition, arrival, decision, 0);
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
@@ -79,7 +80,7 @@ bool Link<Handle, Frames>::consume(const roce::Envelope& envelope, Instant now,
   counters_of(kUntouched).consumed.add(arrival.bytes);
   LedgerRecord consumed = ledger_.open(arrival, decision);
   ledger_.log(consumed, Disposition::consumed);
-  consumed.fate = Disposition::consumed;
+  consumed.disposition = Disposition::consumed;
   if (record) *record = consumed;
   return false;
 }
@@ -159,12 +160,12 @@ void Link<Handle, Frames>::empty_egress(Give give) noexcept {
 
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::log_lost(const Transit& transit, const roce::Envelope& envelope,
-                                    Disposition fate) noexcept {
-  if (transit.logged) return ledger_.close(slot_of(transit), fate);
+                                    Disposition disposition) noexcept {
+  if (transit.logged) return ledger_.close(slot_of(transit), disposition);
   Decision decision;
   decision.rule = transit.rule;
   const Arrival arrival = arrival_of(envelope, transit.number_or_slot, transit.in());
-  ledger_.log(ledger_.open(arrival, decision, transit.copy), fate);
+  ledger_.log(ledger_.open(arrival, decision, transit.copy), disposition);
 }
 
 template <class Handle, FrameAccess<Handle> Frames>

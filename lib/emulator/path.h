@@ -25,7 +25,7 @@ struct Equipment {
   Ways ways = Ways::both;
 };
 
-/// A path as what it is made of (DESIGN 2.3); its delay follows.
+/// A path described by its parts; its delay is their sum.
 struct Path {
   std::string name = {};
   std::vector<Span> spans = {};

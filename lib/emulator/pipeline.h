@@ -80,7 +80,7 @@ class Pipeline {
   [[nodiscard]] Direction direction() const noexcept { return direction_; }
   /// The configurations of rules(), in the same order.
   [[nodiscard]] const std::vector<RuleConfig>& configs() const noexcept { return *configs_; }
-  /// The same for whoever looks at them when this pipeline may have gone.
+  /// Like configs(), for callers that may outlive this pipeline.
   [[nodiscard]] std::shared_ptr<const std::vector<RuleConfig>> shared_configs() const noexcept {
     return configs_;
   }

@@ -77,8 +77,8 @@ struct LatencyResult {
 
 /// Where the steady rate is measured. If all windows together are small compared with the path,
 /// they limit the rate and repeat: from one completion to another that is whole windows later,
-/// after as many to settle. Otherwise the link limits it: payload that arrives over whole round
-/// trips, after three of them, for the time of 10,000 packets at least.
+/// after as many that are not counted. Otherwise the link limits it: payload that arrives over
+/// whole round trips, after three of them, for the time of 10,000 packets at least.
 struct SteadySpan {
   std::uint64_t begin = 0, end = 0;  // completions; 0, 0: by time
   Instant from, to;

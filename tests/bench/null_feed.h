@@ -15,8 +15,7 @@ namespace lw::bench {
 /// of `qps` queue pairs. net_null sets a buffer's length and keeps its bytes, so each buffer of the
 /// pool is filled once.
 inline Result<impair::Ports> null_feed(const config::ImpairProfile& profile,
-                                           impair::RunConfig& config, unsigned bytes,
-                                           unsigned qps) {
+                                       impair::RunConfig& config, unsigned bytes, unsigned qps) {
   const std::string null = fmt::format("size={}", bytes);
   config.west = *nic::parse_port_spec("net_null0," + null);
   config.east = *nic::parse_port_spec("net_null1," + null);

@@ -25,8 +25,8 @@ struct EventConfig {
   std::string name;
   Ways ways = Ways::both;
   // Neither of the two: the packets to all QPs are counted together.
-  std::optional<std::uint32_t> qp;   // the how manieth destination QP seen, from 1
-  std::optional<std::uint32_t> qpn;  // or its number, whoever sends to it
+  std::optional<std::uint32_t> qp;   // destination QP by order of appearance, from 1
+  std::optional<std::uint32_t> qpn;  // or by its number
   PacketKind on = PacketKind::request;
   PsnFrom psn_from = PsnFrom::any;
   std::uint32_t psn = 0;         // 24 bits

@@ -50,7 +50,7 @@ class EventTargets {
     std::uint64_t key = 0, occurrence = 0;
     EventAction action{};
     std::uint32_t name = 0;   // of names_
-    std::uint32_t order = 0;  // the how manieth that was added, from 0
+    std::uint32_t order = 0;  // order in which targets were added, from 0
     Group group = kNobody;
     Duration delay{};
     bool happened = false, from_now = false;

@@ -36,9 +36,9 @@ class Events {
   [[nodiscard]] EventActions on_packet(const roce::Envelope& envelope,
                                        const wire::Bth& bth) noexcept;
 
-  /// Hints that these frames come next: what is known of their QPs is fetched, all at once.
-  /// `bytes_of(frame)` are a frame's. Only when listening(). Most are told by the place where a
-  /// plain one has its QP; whether it is one is looked at later.
+  /// Hints that these frames come next: what is known of their QPs is fetched at once.
+  /// `bytes_of(frame)` are a frame's. Only when listening(). X  /// plain one has its QP; whether
+  /// it is one is looked at later.
   template <class Frame, class BytesOf>
   void fetch(std::span<const Frame> frames, BytesOf bytes_of) const noexcept {
     if (!pending()) return;
@@ -77,7 +77,7 @@ class Events {
     if (pending() && exchange_) hear_others();
   }
 
-  /// From now on connection set-up is told to the other direction's events, and heard from them:
+  /// From now on passes connection set-up to the events of the other direction, and gets theirs:
   /// a request passes one way and its reply the other. Before the first packet.
   void join(std::shared_ptr<CmExchange> exchange) { exchange_ = std::move(exchange); }
 

@@ -54,7 +54,7 @@ QpKey reversed(const QpKey& key, std::uint32_t dest_qp) noexcept;
 struct QpState {
   static constexpr std::uint32_t kUnknown = 0xffffffff;
 
-  std::uint32_t number = 0;                // the how manieth QP seen, from 1; 0: not seen yet
+  std::uint32_t number = 0;                // order of appearance, from 1; 0: not seen yet
   std::uint32_t first_request = kUnknown;  // PSN that its requests begin with
   std::uint32_t first_response = kUnknown;
   std::uint32_t by_number = 0, by_qpn = 0;  // what waits for it; see events.h

@@ -38,11 +38,11 @@ ClassTrie::ClassTrie(std::size_t bytes, std::span<const FieldRequirement> requir
   for (std::size_t rule = 0; rule < requirements.size(); ++rule)
     if (requirements[rule].any) indifferent[rule / 64] |= std::uint64_t{1} << rule % 64;
   without_ = sets_.add(indifferent);
-  root_ = build(stretches(requirements), {}, 0);
+  root_ = build(intervals(requirements), {}, 0);
 }
 
 /// Cut wherever a rule's range begins or has ended.
-std::vector<ClassTrie::Stretch> ClassTrie::stretches(
+std::vector<ClassTrie::Interval> ClassTrie::intervals(
     std::span<const FieldRequirement> requirements) {
   std::vector<FieldValue> cuts = {FieldValue{}};
   for (const FieldRequirement& requirement : requirements)
@@ -52,7 +52,7 @@ std::vector<ClassTrie::Stretch> ClassTrie::stretches(
     }
   std::ranges::sort(cuts);
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  std::vector<Stretch> result;
+  std::vector<Interval> result;
   for (const FieldValue& cut : cuts) result.push_back({cut, set_at(cut, requirements)});
   return result;
 }
@@ -65,23 +65,23 @@ std::uint32_t ClassTrie::set_at(const FieldValue& value,
   return sets_.add(set);
 }
 
-/// The cell for all values that begin with the first `depth` bytes of `prefix`: `stretches` are
+/// The cell for all values that begin with the first `depth` bytes of `prefix`: `intervals` are
 /// those that have a part in it, the first of them perhaps from before it.
-std::uint32_t ClassTrie::build(std::span<const Stretch> stretches, FieldValue prefix,
+std::uint32_t ClassTrie::build(std::span<const Interval> intervals, FieldValue prefix,
                                std::size_t depth) {
-  if (stretches.size() == 1) return stretches.front().set | kLeaf;
+  if (intervals.size() == 1) return intervals.front().set | kLeaf;
   const auto node = static_cast<std::uint32_t>(cells_.size());
   cells_.resize(cells_.size() + kFanOut);
-  auto begin = stretches.begin();
+  auto begin = intervals.begin();
   for (std::size_t byte = 0; byte < kFanOut; ++byte) {
     prefix[depth] = static_cast<std::uint8_t>(byte);
     const auto after = next(prefix, depth + 1);
-    const auto before_it = [&](const Stretch& s) { return !after || s.first < *after; };
-    const auto end = std::partition_point(begin, stretches.end(), before_it);
+    const auto before_it = [&](const Interval& s) { return !after || s.first < *after; };
+    const auto end = std::partition_point(begin, intervals.end(), before_it);
     const std::uint32_t cell = build({begin, end}, prefix, depth + 1);
     cells_[node + byte] = cell;
-    // The last stretch goes on into the next byte, unless another begins right there.
-    begin = end != stretches.end() && end->first == *after ? end : end - 1;
+    // The last interval goes on into the next byte, unless another begins right there.
+    begin = end != intervals.end() && end->first == *after ? end : end - 1;
   }
   return node;
 }

@@ -75,16 +75,16 @@ class ClassTrie {
   [[nodiscard]] const std::uint64_t* without() const noexcept { return sets_[without_]; }
 
  private:
-  /// A stretch of values that satisfy the same rules, up to the next one's first.
-  struct Stretch {
+  /// A interval of values that satisfy the same rules, up to the next one's first.
+  struct Interval {
     FieldValue first;
     std::uint32_t set;
   };
   static constexpr std::uint32_t kLeaf = 1u << 31;
 
-  std::vector<Stretch> stretches(std::span<const FieldRequirement> requirements);
+  std::vector<Interval> intervals(std::span<const FieldRequirement> requirements);
   std::uint32_t set_at(const FieldValue& value, std::span<const FieldRequirement> requirements);
-  std::uint32_t build(std::span<const Stretch> stretches, FieldValue prefix, std::size_t depth);
+  std::uint32_t build(std::span<const Interval> intervals, FieldValue prefix, std::size_t depth);
 
   std::size_t bytes_;
   RuleSets sets_;

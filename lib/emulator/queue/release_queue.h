@@ -37,7 +37,7 @@ class Held {
   void gone_on() noexcept { ++passed_; }
   /// Enough have overtaken the first. Only when not empty(), as are the next three.
   [[nodiscard]] bool overtaken() const noexcept { return waiting_.front().until <= passed_; }
-  /// When the first leaves whoever has overtaken it.
+  /// When the first frame leaves even if too few frames have overtaken it.
   [[nodiscard]] Instant deadline() const noexcept { return waiting_.front().entry.due + at_most_; }
   [[nodiscard]] const Entry& front() const noexcept { return waiting_.front().entry; }
   void pop() noexcept { waiting_.pop(); }
@@ -106,8 +106,8 @@ class WheelLine {
 /// Frames that wait for their release, in the order of it. Where releases come in the order of
 /// arrivals (a constant delay, or a varying one that keeps the order) a ring is a queue: a line for
 /// each such stream of frames. All others share a timing wheel. The least of the fronts is next;
-/// O(1) a frame. `Handle` is whatever stands for a frame; it isn't owned. `Frames` is told of those
-/// that will soon be at the front.
+/// O(1) a frame. `Handle` refers to a frame, which the queue does not own. `Frames` is called for
+/// those that will soon be at the front.
 template <class Handle, class Frames = NoFrameAccess<Handle>>
 class ReleaseQueue {
  public:

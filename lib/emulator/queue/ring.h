@@ -31,7 +31,7 @@ class Ring {
       items = items.subspan(side_by_side.size());
     }
   }
-  /// The place of the next item, which is inside from now on: for whoever fills it bit by bit.
+  /// Adds an item and returns its slot, which the caller fills.
   [[nodiscard]] Item& place() noexcept { return items_[tail_++ & mask_]; }
   /// The same of the next `count` items, or of those of them that lie side by side. Only with
   /// room().

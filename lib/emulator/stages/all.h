@@ -38,9 +38,15 @@ struct StageList;
 ///   reads_headers(rule)                  whether apply() uses it: false, frames stay unopened
 ///   begin(passage, stats)                what other stages must know before the first applies
 ///   fits_short_path(rule)                true where a rule may still take Rule's short path
-///   varies(rule), waits(rule), edits(rule)   it delays frames unequally, delays them, changes
-///   bytes inherit(old, rule, old_rule), inherit_counts(...), prepare(rule, stats) read(keys,
-///   settings), describe(rule, texts), audit(rule, stats, checks), report(stats, figures)
+///   varies(rule), waits(rule)            whether it delays frames unequally, or at all
+///   edits(rule)                          whether it changes bytes
+///   inherit(old, rule, old_rule)         state carried over on a live change
+///   inherit_counts(...)                  counters carried over on a live change
+///   prepare(rule, stats)                 sizes its counters
+///   read(keys, settings)                 profile keys
+///   describe(rule, texts)                lines of `check`
+///   audit(rule, stats, checks)           requested against measured
+///   report(stats, figures)               figures of JSON and metrics
 ///   add_floor(rule, ample), add_ample(rule, ample)   its part of the longest delay
 using Stages = StageList<Outage,          //
                          Police,          //

@@ -17,9 +17,9 @@
 
 namespace lw::emulator {
 
-/// A standard normal variable that wanders in time: at any instant it is normal with mean 0 and
+/// A standard normal variable, correlated in time: at any instant it is normal with mean 0 and
 /// variance 1, and its correlation with itself falls by half in every half-life. It is a function
-/// of time and its draws alone, whoever asks and however often.
+/// of time and its draws alone, however often it is read.
 ///
 /// Eight times in a half-life an autoregressive chain takes a step; in between the value is the
 /// two neighbours' weighted mean, scaled back to variance 1. So it moves steadily, and a delay
@@ -89,12 +89,12 @@ class Jitter {
     return (*sampler_)(chance_.bits(number, copy));
   }
   [[nodiscard]] bool is_correlated() const noexcept { return process_.has_value(); }
-  /// The normal score that the delay at `t` follows. Only where it wanders.
+  /// The normal score that the delay at `t` follows. Only for correlated jitter.
   [[nodiscard]] double score(Instant t) noexcept { return process_->at(t); }
-  /// The delay at `t`. Only where it wanders.
+  /// The delay at `t`. Only for correlated jitter.
   [[nodiscard]] double at(Instant t) noexcept { return (*table_)(process_->at(t)); }
   /// The delays of as many frames as `out` has room for, kMostTogether at most; the first has the
-  /// number `first`, and none is a copy. Only where it doesn't wander.
+  /// number `first`, and none is a copy. Not for correlated jitter.
   static constexpr std::size_t kMostTogether = 32;
   void draw(std::uint64_t first, std::span<double> out) const noexcept {
     std::array<std::uint64_t, kMostTogether> bits;

@@ -57,7 +57,7 @@ void Police::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<C
   if (seen.passing_ns == 0) return;
   const auto time = static_cast<double>(seen.passing_ns);
   const double rate_bps = rule.police->rate_bps;
-  const double slack = static_cast<double>(seen.stretches * seen.largest_cost) * 8e9 / time;
+  const double slack = static_cast<double>(seen.intervals * seen.largest_cost) * 8e9 / time;
   checks.push_back({kNumber, "policed rate", seen.frames, rate_bps,
                     static_cast<double>(seen.passed_bytes) * 8e9 / time, rate_bps - slack,
                     rate_bps + slack, Figure::bits_per_second});

@@ -21,8 +21,8 @@ struct PoliceConfig {
 /// full, so what it let through meanwhile is its rate's worth, except for a frame at each end.
 struct PoliceStats {
   std::uint64_t frames = 0, dropped = 0;
-  // All stretches from a drop to the next such drop, together.
-  std::uint64_t stretches = 0, passed_bytes = 0, passing_ns = 0;
+  // All intervals from a drop to the next such drop, together.
+  std::uint64_t intervals = 0, passed_bytes = 0, passing_ns = 0;
   std::uint64_t largest_cost = 0;
 
   /// `soon`: the shortest time in which a bucket that couldn't pay for a frame fills up.
@@ -34,12 +34,12 @@ struct PoliceStats {
       return;
     }
     if (dropped++ > 0 && now - last_drop_ < soon) {
-      if (!in_stretch_) ++stretches;
+      if (!in_interval_) ++intervals;
       passed_bytes += since_drop_;
       passing_ns += static_cast<std::uint64_t>((now - last_drop_).count());
-      in_stretch_ = true;
+      in_interval_ = true;
     } else {
-      in_stretch_ = false;
+      in_interval_ = false;
     }
     last_drop_ = now;
     since_drop_ = 0;
@@ -48,7 +48,7 @@ struct PoliceStats {
  private:
   Instant last_drop_{};
   std::uint64_t since_drop_ = 0;
-  bool in_stretch_ = false;
+  bool in_interval_ = false;
 };
 
 class Policer {

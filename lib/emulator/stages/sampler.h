@@ -38,7 +38,7 @@ class SmoothSampler {
   static constexpr int kSubBits = 7;
   static constexpr std::size_t kSub = std::size_t{1} << kSubBits;
   static constexpr int kOctaves = 40;
-  /// The smallest tail that is told from none, as bits.
+  /// The smallest tail that differs from none, as bits.
   static constexpr std::uint64_t kCut = std::uint64_t{1} << (63 - kOctaves);
 
   /// Behind an octave's last node stands the first of the octave before it, nearer the middle.

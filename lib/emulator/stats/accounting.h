@@ -47,7 +47,7 @@ struct Account {
   std::array<Amount, kResourceDrops> dropped_for_resource{};
   Amount in_flight;  // counted in the queues themselves, not derived from the rest
 
-  /// DESIGN 2.4: received + created = sent + consumed + dropped by rule + dropped for want of a
+  /// The identity: received + created = sent + consumed + dropped by rule + dropped for want of a
   /// resource + in flight, in frames and in bytes.
   [[nodiscard]] bool holds() const noexcept;
   [[nodiscard]] Amount wanting() const noexcept;

@@ -99,7 +99,7 @@ class FitBins {
 /// left of it.
 class CorrelatedStats {
  public:
-  CorrelatedStats() = default;  // of a delay that doesn't wander: never due
+  CorrelatedStats() = default;  // for uncorrelated jitter: never due
   explicit CorrelatedStats(Duration half_life) noexcept
       : half_life_(half_life), due_(Duration::min()) {}
 

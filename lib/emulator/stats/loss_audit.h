@@ -21,7 +21,7 @@ struct LossChain {
   using Matrix = EachState<EachState<double>>;
 
   Matrix step{};   // step[i][j]: how likely a frame in state i is followed by one in state j
-  Matrix first{};  // the same of the first frame, by where the model may be before it
+  Matrix first{};  // for the first frame, by the state of the model before it
   EachState<bool> lost{};
   EachState<bool> reached{};  // from state 0, in which the model begins
 };

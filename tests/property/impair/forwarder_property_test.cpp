@@ -19,6 +19,7 @@
 #include "emulator/stages/all.h"
 #include "impair/control/replay_runner.h"
 #include "impair/datapath/sizing.h"
+#include "impair/report/report_json.h"
 #include "property/impair/random_impairment.h"
 #include "support/path_frames.h"
 #include "support/ring_ports.h"
@@ -58,11 +59,11 @@ struct Outcome {
   }
   void add_record(const emulator::LedgerRecord& r) {
     acted |= r.acted.bits();
-    fates |= 1U << static_cast<unsigned>(r.fate);
+    fates |= 1U << static_cast<unsigned>(r.disposition);
     lines.push_back(fmt::format(
         "{} frame {:05} copy {}: in {} out {} rule {} stage {} acted {:x} {} event {} {} {} {} {}",
         name_of(r.direction), r.number, r.copy, to_ns(r.in), r.went_out() ? to_ns(r.out) : 0,
-        r.rule, name_of(r.stage), r.acted.bits(), name_of(r.fate),
+        r.rule, name_of(r.stage), r.acted.bits(), name_of(r.disposition),
         r.acted.has(emulator::Stage::event) ? static_cast<int>(r.aimed) : 0, r.roce, r.opcode,
         r.qpn, r.psn));
   }
@@ -293,10 +294,11 @@ TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
           << "no frame met stage " << name_of(S::kNumber);
     }
   });
-  for (const auto fate : {emulator::Disposition::passed, emulator::Disposition::delayed,
-                          emulator::Disposition::dropped, emulator::Disposition::no_room,
-                          emulator::Disposition::link_down, emulator::Disposition::consumed})
-    EXPECT_TRUE(fates >> static_cast<unsigned>(fate) & 1U) << "no frame was " << name_of(fate);
+  for (const auto disposition : {emulator::Disposition::passed, emulator::Disposition::delayed,
+                                 emulator::Disposition::dropped, emulator::Disposition::no_room,
+                                 emulator::Disposition::link_down, emulator::Disposition::consumed})
+    EXPECT_TRUE(fates >> static_cast<unsigned>(disposition) & 1U)
+        << "no frame was " << name_of(disposition);
 }
 
 }  // namespace

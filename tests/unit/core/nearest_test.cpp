@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/names.h"
-
 #include <array>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "core/names.h"
 
 namespace lw {
 namespace {

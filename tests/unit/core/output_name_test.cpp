@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/names.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "core/names.h"
 
 namespace lw {
 namespace {

@@ -76,7 +76,7 @@ Outcome run(const std::vector<Frame>& frames, std::span<const RuleConfig> rules,
   };
   for (std::size_t i = 0; i < frames.size(); i += 20, now += Duration{500}) {
     if (i == frames.size() / 2 + 60 && !later.empty()) {
-      typename Link::Standby next(
+      typename Link::PreparedPipeline next(
           Pipeline(Direction::west_to_east, 1, later, {}, link.pipeline().rule_names()));
       link.replace(next, now);
     }
@@ -342,7 +342,8 @@ TEST(LinkBurst, EachFrameOfATrainIsGivenBack) {
   ASSERT_EQ(ledger.records().size(), 55U);
   for (std::size_t i = 0; i < ledger.records().size(); ++i) {
     EXPECT_EQ(ledger.records()[i].number, i + 5);
-    EXPECT_EQ(ledger.records()[i].fate, i < 25 ? Disposition::link_down : Disposition::stopped);
+    EXPECT_EQ(ledger.records()[i].disposition,
+              i < 25 ? Disposition::link_down : Disposition::stopped);
   }
 }
 

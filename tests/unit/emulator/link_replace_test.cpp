@@ -33,7 +33,7 @@ Pipeline pipeline(const std::vector<RuleConfig>& rules,
 /// Lets out what is due, then puts these rules in force.
 template <class Run>
 void replace(Run& run, Link<int>& link, const std::vector<RuleConfig>& rules, std::int64_t ns) {
-  Link<int>::Standby next(pipeline(rules, link.pipeline().rule_names()));
+  Link<int>::PreparedPipeline next(pipeline(rules, link.pipeline().rule_names()));
   run.advance(at(ns));
   link.replace(next, at(ns));
 }
@@ -188,7 +188,7 @@ TEST(LinkReplace, AMillionSwapsLoseNoFrame) {
   std::vector<Pipeline> versions;
   for (int i = 0; i < 8; ++i) versions.push_back(pipeline({rule("r", 1000 + i * 333 % 1000)}));
   Link<int> link(versions[0], {.capacity = 4096});
-  std::vector<Link<int>::Standby> standbys(versions.begin(), versions.end());
+  std::vector<Link<int>::PreparedPipeline> standbys(versions.begin(), versions.end());
   int next_out = 0;
   const auto let_out = [&](Instant now) {
     link.release(now);

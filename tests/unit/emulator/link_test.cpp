@@ -168,7 +168,7 @@ TEST(Link, AbandonedFramesComeBackCounted) {
   EXPECT_EQ(link.inside(), 0U);
   EXPECT_TRUE(link.accounting().holds());
   ASSERT_EQ(ledger.records().size(), 2U);
-  EXPECT_EQ(ledger.records()[1].fate, Disposition::stopped);
+  EXPECT_EQ(ledger.records()[1].disposition, Disposition::stopped);
   EXPECT_EQ(ledger.records()[1].number, 0U);
 }
 
@@ -233,7 +233,7 @@ TEST(Link, CopiesAreCreatedCountedAndNamed) {
   EXPECT_TRUE(accounting.holds());
   link.flush_ledger();
   ASSERT_EQ(ledger.records().size(), 4U);
-  EXPECT_EQ(ledger.records()[0].fate, Disposition::no_buffer);
+  EXPECT_EQ(ledger.records()[0].disposition, Disposition::no_buffer);
   EXPECT_EQ(ledger.records()[0].copy, 3);
   EXPECT_EQ(ledger.records()[1].copy, 0);
   EXPECT_EQ(ledger.records()[1].stage, Stage::duplicate);
@@ -308,7 +308,7 @@ TEST(Ledger, HoldsWhatWasDroppedAndNothingThatWentItsNominalWay) {
   EXPECT_EQ(record.in, at(6));
   EXPECT_EQ(record.rule, 1);
   EXPECT_EQ(record.stage, Stage::loss);
-  EXPECT_EQ(record.fate, Disposition::dropped);
+  EXPECT_EQ(record.disposition, Disposition::dropped);
   EXPECT_FALSE(record.roce);
 }
 
@@ -323,11 +323,11 @@ TEST(Ledger, AllLogsEveryFrameWithItsTimesAndBth) {
   ASSERT_EQ(ledger.records().size(), 2U);
   const LedgerRecord& other = ledger.records()[0];
   EXPECT_EQ(other.number, 1U);
-  EXPECT_EQ(other.fate, Disposition::passed);
+  EXPECT_EQ(other.disposition, Disposition::passed);
   EXPECT_EQ(other.out, at(6));
   const LedgerRecord& roce = ledger.records()[1];
   EXPECT_EQ(roce.number, 0U);
-  EXPECT_EQ(roce.fate, Disposition::delayed);
+  EXPECT_EQ(roce.disposition, Disposition::delayed);
   EXPECT_EQ(roce.in, at(5));
   EXPECT_EQ(roce.out, at(15));
   EXPECT_TRUE(roce.roce);

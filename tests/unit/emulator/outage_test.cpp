@@ -33,7 +33,8 @@ std::vector<Exit> switched(bool overtakes, std::int64_t back) {
   Link<int> link({kEast, 1, std::vector{by_path(1000)}}, {}, &ledger);
   test::VirtualRun run(link);
   const auto replace = [&](const RuleConfig& rule, std::int64_t ns) {
-    Link<int>::Standby next({kEast, 1, std::vector{rule}, {}, link.pipeline().rule_names()});
+    Link<int>::PreparedPipeline next(
+        {kEast, 1, std::vector{rule}, {}, link.pipeline().rule_names()});
     run.advance(at(ns));
     link.replace(next, at(ns));
   };
@@ -95,7 +96,7 @@ TEST(LinkDown, WhatComesInOrIsDueIsCountedAndLogged) {
   ASSERT_EQ(ledger.records().size(), 2U);
   EXPECT_EQ(ledger.records()[0].number, 1U);
   EXPECT_EQ(ledger.records()[1].number, 0U);
-  for (const auto& record : ledger.records()) EXPECT_EQ(record.fate, Disposition::link_down);
+  for (const auto& record : ledger.records()) EXPECT_EQ(record.disposition, Disposition::link_down);
 }
 
 /// What a caller is told is what the ledger would say.

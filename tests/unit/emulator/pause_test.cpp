@@ -189,7 +189,7 @@ TEST(Pause, WhoIsReplacedAsksNoMore) {
   EXPECT_TRUE(link.asks_for(at(0)));
   EXPECT_NE(link.next_ask(), ReleaseQueue<int>::kNever);
   rule.queue->pfc.reset();
-  Link<int>::Standby next(
+  Link<int>::PreparedPipeline next(
       Pipeline(Direction::west_to_east, 1, std::span(&rule, 1), {}, link.pipeline().rule_names()));
   link.replace(next, at(10));
   EXPECT_EQ(link.next_ask(), ReleaseQueue<int>::kNever);
@@ -215,7 +215,7 @@ TEST(Pause, FramesThatAreHeardOrMadeAreAccountedFor) {
   EXPECT_EQ(accounting.direction.created.frames, 2U);
   EXPECT_EQ(accounting.direction.sent.frames, 1U);
   ASSERT_EQ(ledger.records().size(), 1U);
-  EXPECT_EQ(ledger.records()[0].fate, Disposition::consumed);
+  EXPECT_EQ(ledger.records()[0].disposition, Disposition::consumed);
 }
 
 }  // namespace

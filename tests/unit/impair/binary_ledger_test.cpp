@@ -22,7 +22,7 @@ std::vector<emulator::LedgerRecord> some_records() {
   dropped.rule = 1;
   dropped.stage = emulator::Stage::outage;
   dropped.acted.add(emulator::Stage::outage);
-  dropped.fate = emulator::Disposition::dropped;
+  dropped.disposition = emulator::Disposition::dropped;
   dropped.roce = true;
   dropped.opcode = 0x81;
   dropped.qpn = 0xfedcba;
@@ -35,7 +35,7 @@ std::vector<emulator::LedgerRecord> some_records() {
   delayed.acted.add(emulator::Stage::event);
   delayed.acted.add(emulator::Stage::reorder);
   delayed.stage = emulator::Stage::reorder;
-  delayed.fate = emulator::Disposition::delayed;
+  delayed.disposition = emulator::Disposition::delayed;
   delayed.copy = 3;
   emulator::LedgerRecord marked = delayed;
   marked.acted = {};
@@ -45,7 +45,7 @@ std::vector<emulator::LedgerRecord> some_records() {
   emulator::LedgerRecord foreign;
   foreign.in = foreign.out = instant_from_ns(5);
   emulator::LedgerRecord away = foreign;
-  away.fate = emulator::Disposition::link_down;
+  away.disposition = emulator::Disposition::link_down;
   return {dropped, delayed, marked, foreign, away};
 }
 

@@ -80,7 +80,7 @@ LiveProfile::Version version() {
 /// All that a record says which can be compared as one: times in ns.
 auto key_of(const emulator::LedgerRecord& r) {
   return std::tuple(r.direction, r.number, r.copy, to_ns(r.in), r.went_out() ? to_ns(r.out) : 0,
-                    r.rule, r.stage, r.acted.bits(), r.fate, r.psn);
+                    r.rule, r.stage, r.acted.bits(), r.disposition, r.psn);
 }
 
 /// What was decided, and what both directions' first rules said and heard of pauses.

@@ -113,7 +113,7 @@ TEST_F(ForwarderTest, DecidesAsReplayDoesAtTheTimesOfACapture) {
     EXPECT_EQ(a.out, b.out) << "frame " << a.number;
     EXPECT_EQ(a.rule, b.rule);
     EXPECT_EQ(a.stage, b.stage);
-    EXPECT_EQ(a.fate, b.fate);
+    EXPECT_EQ(a.disposition, b.disposition);
   }
 }
 
@@ -134,7 +134,7 @@ TEST_F(ForwarderTest, WaitsForWhatIsAboutToBeDueAndForNothingElse) {
     test_time = due - before;
     one_way.poll(kEast, true);
     const bool waited = before == Duration{200};
-    EXPECT_EQ(one_way.link(kEast).tallies().sent.frames.get(), waited ? 1U : 0U);
+    EXPECT_EQ(one_way.link(kEast).counters().sent.frames.get(), waited ? 1U : 0U);
     // Never before its time, and no longer than that takes.
     EXPECT_EQ(test_time >= due, waited);
     EXPECT_LT(test_time, waited ? due + Duration{100} : due - before + Duration{100});

@@ -21,7 +21,7 @@ emulator::LedgerRecord dropped() {
   record.in = instant_from_ns(1000);
   record.rule = 1;
   record.stage = emulator::Stage::loss;
-  record.fate = emulator::Disposition::dropped;
+  record.disposition = emulator::Disposition::dropped;
   record.roce = true;
   record.opcode = 4;
   record.qpn = 0x123456;

@@ -125,7 +125,7 @@ TEST(CaptureRecord, ACommentNamesAllStagesThatActed) {
   record.rule = 0;
   record.acted.add(emulator::Stage::delay);
   record.stage = emulator::Stage::delay;
-  record.fate = emulator::Disposition::delayed;
+  record.disposition = emulator::Disposition::delayed;
   EXPECT_EQ(comment_of(record, rules), "delay; frame 7; rule long haul; stage delay");
   record.acted.add(emulator::Stage::corrupt);
   record.acted.add(emulator::Stage::mark);
