@@ -31,7 +31,7 @@ std::vector<std::uint32_t> sizes_of(const PerfCommand& command, const sim::PerfC
 Result<sim::PerfConfig> config_of(const PerfCommand& command) {
   auto config = perf_config(command.options, command.sim);
   if (!config) return config;
-  // perftest's own count; a simulated bandwidth run finds out by itself how many are enough.
+  // perftest's own count; a simulated bandwidth run finds how many are enough.
   constexpr std::uint64_t kIterations = 5000;
   if (config->iterations == 0 && !command.sim) config->iterations = kIterations;
   return config;

@@ -139,7 +139,7 @@ std::vector<std::byte> signed_payload(wire::Bytes payload, const std::uint32_t* 
 
 }  // namespace
 
-/// Returns the layout that the frame has by itself; sets icrc_, too.
+/// Returns the frame's own layout, not shared with other templates; sets icrc_, too.
 HeaderLayout FrameTemplate::describe(const roce::FrameFields& fields, wire::Bytes payload,
                                      const std::uint32_t* signed_by, const TemplateOptions& options,
                                      LayoutCache& layouts) {

@@ -122,7 +122,7 @@ std::uint32_t Link<Handle, Frames>::length_of(Handle handle) noexcept {
   std::unreachable();
 }
 
-/// What is known of the i-th frame of a train by itself.
+/// The Transit of the i-th frame of a train, as a train of one.
 template <class Handle, FrameAccess<Handle> Frames>
 Transit Link<Handle, Frames>::single(const Transit& train, std::size_t i, Handle handle) noexcept {
   if (train.frames() == 1) return train;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, kPacketKinds> kNames = {
     "request", "read_response", "ack", "nak", "rnr_nak", "atomic_ack", "cnp", "cm", "reserved"};
 
-/// The kind that an opcode says by itself; ACKs and datagrams to QP 1 need a second look.
+/// The kind that the opcode alone determines; ACKs and datagrams to QP 1 need a second look.
 PacketKind kind_of_operation(const wire::OpcodeInfo* info) noexcept {
   if (!info) return PacketKind::reserved;
   switch (info->operation) {

@@ -68,7 +68,7 @@ class StageKeys {
   [[nodiscard]] virtual std::optional<bool> boolean(std::string_view key) const = 0;
   /// A string, not empty.
   [[nodiscard]] virtual std::optional<std::string> text(std::string_view key) const = 0;
-  /// An array of at least one whole number, or one by itself.
+  /// An array of at least one whole number, or a single whole number.
   [[nodiscard]] virtual std::vector<std::uint64_t> integers(
       std::string_view key, std::uint64_t least = 0,
       std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const = 0;

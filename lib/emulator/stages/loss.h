@@ -159,7 +159,7 @@ struct LossStats {
   std::uint64_t frames = 0, lost = 0;
   /// How many runs of 1, 2, ... lost frames ended; the last counts all longer ones.
   std::array<std::uint64_t, kRuns> runs{};
-  std::uint64_t run = 0;  // of the one that is on
+  std::uint64_t run = 0;  // length of the current run
 
   void add(bool is_lost) noexcept {
     ++frames;
