@@ -57,10 +57,8 @@ void print(const Json& answer, const Options& options) {
   } else if (!options.event.empty()) {
     // It is put in force between two bursts, or within a millisecond; the answer doesn't wait.
     fmt::print("on its way: `show` counts the scenario's steps\n");
-  } else if (answer.contains("text")) {
-    fmt::print("{}", answer["text"].get<std::string>());
   } else {
-    fmt::print("in force: {}\n", answer["rules"].dump());
+    fmt::print("{}", answer.value("text", ""));
   }
 }
 
@@ -149,7 +147,7 @@ app::Command ctl_command() {
       .examples = R"(roce-impair ctl /tmp/impair.sock show
 roce-impair ctl /tmp/impair.sock set "long haul" delay=1ms loss=0.5%
 roce-impair ctl /tmp/impair.sock event "cut again")",
-      .commands = {plain("show", "print the report so far",
+      .commands = {plain("show", "print the rules in force and the report so far",
                          "roce-impair ctl /tmp/impair.sock show --json"),
                    set_command(options), load_command(options), event_command(options),
                    plain("reset", "undo the changes of `set`",

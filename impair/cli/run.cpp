@@ -3,6 +3,9 @@
 
 #include <fstream>
 #include <memory>
+#include <optional>
+#include <sched.h>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -48,6 +51,30 @@ Result<std::unique_ptr<Recording>> open_recording(const config::ImpairProfile& p
   return std::make_unique<Recording>(std::move(*file), config.capture_bytes);
 }
 
+cpu_set_t affinity() noexcept {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  sched_getaffinity(0, sizeof cpus, &cpus);
+  return cpus;
+}
+
+/// While it lives, threads start on those of `allowed` that the run's cores leave free, if there
+/// are any: --core pins the calling thread, and its threads would otherwise share its CPU.
+class OffTheCores {
+ public:
+  OffTheCores(cpu_set_t allowed, const RunConfig& config) noexcept : before_(affinity()) {
+    for (const auto& core : {config.core, config.second_core})
+      if (core) CPU_CLR(static_cast<std::size_t>(*core), &allowed);
+    if (config.core && CPU_COUNT(&allowed) > 0) sched_setaffinity(0, sizeof allowed, &allowed);
+  }
+  OffTheCores(const OffTheCores&) = delete;
+  OffTheCores& operator=(const OffTheCores&) = delete;
+  ~OffTheCores() { sched_setaffinity(0, sizeof before_, &before_); }
+
+ private:
+  cpu_set_t before_;
+};
+
 Result<void> wait_links(Ports& ports, const RunConfig& config, const StopSignal& stop) {
   for (nic::Port* port : {&ports.west, &ports.east})
     if (auto up = port->wait_link(config.wait, stop.requested()); !up) return up;
@@ -69,15 +96,18 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   if (auto fits = check_memory(profile, available_memory()); !fits)
     return std::unexpected(fits.error());
   const StopSignal stop;
+  const cpu_set_t allowed = affinity();
   auto ports = open_ports(profile, config);
   if (!ports) return std::unexpected(ports.error());
   fmt::print(stderr, "{}\n", ports->eal.notice());
   // The loop runs on the steady clock; captures are stamped by the wall clock.
   const std::int64_t offset_ns = nic::wall_clock_ns() - to_ns(nic::now());
+  std::optional<OffTheCores> off_the_cores(std::in_place, allowed, config);
   auto ledger = open_ledger(profile, config, offset_ns);
   if (!ledger) return std::unexpected(ledger.error());
   auto recording = open_recording(profile, config, offset_ns);
   if (!recording) return std::unexpected(recording.error());
+  off_the_cores.reset();  // the loop's memory belongs near its core
   const auto loop = std::make_unique<ForwardingLoop>(profile, *ports, ledger->sink());
   if (*recording)
     for (const auto direction : {Direction::west_to_east, Direction::east_to_west})
@@ -86,9 +116,11 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
     if (ledger->file) ledger->file->learn(names);
     if (*recording) (*recording)->learn(names);
   };
+  off_the_cores.emplace(allowed, config);
   auto runner = std::make_unique<ScenarioRunner>(version, *loop, *ports, learn);
   auto services = Services::start(config, *runner);
   if (!services) return std::unexpected(services.error());
+  off_the_cores.reset();
   if (auto up = wait_links(*ports, config, stop); !up) return std::unexpected(up.error());
   Progress progress(nic::now());
   loop->work(config, stop.requested(),

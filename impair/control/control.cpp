@@ -66,15 +66,25 @@ Json refusal(const Error& error) {
 
 }  // namespace
 
-std::string Control::answer(std::string_view request) {
+SharedText Control::answer(std::string_view request) {
+  const auto line = [](const Json& answer) {
+    return std::make_shared<const std::string>(report::json_line(answer));
+  };
   const Json json = Json::parse(request, nullptr, false);
-  if (!json.is_object()) return report::json_line(refusal({"expected a JSON object"}));
+  if (!json.is_object()) return line(refusal({"expected a JSON object"}));
   const auto asked = json.find("do");
   const bool is_text = asked != json.end() && asked->is_string();
   const std::string what = is_text ? asked->get<std::string>() : "";
-  if (what == "show") return report::json_line(show());
-  if (auto done = act(what, json); !done) return report::json_line(refusal(done.error()));
-  return report::json_line(Json{{"ok", true}, {"rules", rules_json(run_.profile())}});
+  if (what == "show") return shown_.get([this] { return report::json_line(show()); });
+  shown_.forget();
+  if (auto done = act(what, json); !done) return line(refusal(done.error()));
+  const config::ImpairProfile profile = run_.profile();
+  return line({{"ok", true}, {"rules", rules_json(profile)}, {"text", rules_text(profile)}});
+}
+
+std::string Control::too_long(std::size_t most) {
+  return report::json_line(
+      refusal({fmt::format("expected a request of {} bytes at most, found a longer line", most)}));
 }
 
 Result<void> Control::act(const std::string& what, const Json& request) {
@@ -119,10 +129,11 @@ Result<config::Command> Control::read_command(const Json& request) {
 
 Json Control::show() const {
   const Report report = run_.snapshot();
+  const config::ImpairProfile profile = run_.profile();
   return {{"ok", true},
-          {"rules", rules_json(run_.profile())},
+          {"rules", rules_json(profile)},
           {"report", to_json(report)},
-          {"text", to_text(report)}};
+          {"text", rules_text(profile) + events_text(profile) + to_text(report)}};
 }
 
 }  // namespace lw::impair

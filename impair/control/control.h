@@ -10,6 +10,7 @@
 
 #include "config/impair/profile.h"
 #include "core/error.h"
+#include "impair/control/request_server.h"
 #include "impair/report/report.h"
 
 namespace lw::impair {
@@ -39,7 +40,10 @@ class Control {
 
   explicit Control(Run run) : run_(std::move(run)) {}
 
-  [[nodiscard]] std::string answer(std::string_view request);
+  /// One line. Between two changes, `show` is answered anew every 20 ms at most.
+  [[nodiscard]] SharedText answer(std::string_view request);
+  /// The answer to a request of more than `most` bytes.
+  static std::string too_long(std::size_t most);
 
  private:
   Result<void> act(const std::string& what, const nlohmann::ordered_json& request);
@@ -47,6 +51,7 @@ class Control {
   [[nodiscard]] nlohmann::ordered_json show() const;
 
   Run run_;
+  RecentText shown_;
   std::uint64_t commands_ = 0;  // that had no name
 };
 

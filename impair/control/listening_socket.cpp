@@ -19,7 +19,9 @@
 namespace lw::impair {
 namespace {
 
-constexpr int kBacklog = 16;
+constexpr int kBacklog = SOMAXCONN;
+// Of each connection. Requests are short: what a client sends beyond is held by the client.
+constexpr int kReceiveBuffer = 1 << 14;
 
 std::unexpected<Error> refuse(const std::string& what, const std::string& step) {
   return fail(fmt::format("{}: {}: {}", what, step, std::strerror(errno)), ExitCode::environment);
@@ -59,7 +61,7 @@ Result<ListeningSocket> ListeningSocket::unix_socket(const std::string& path) {
   const auto address = unix_address(path);
   if (!address) return std::unexpected(address.error());
   remove_stale(*address);
-  const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return refuse(path, "no socket");
   // The file takes its permissions from the descriptor's: owner only from the first moment.
   fchmod(descriptor, S_IRUSR | S_IWUSR);
@@ -84,9 +86,10 @@ Result<ListeningSocket> ListeningSocket::tcp(const std::string& address) {
       getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0)
     return fail(
         fmt::format("expected ADDRESS:PORT in numbers, \"127.0.0.1:9091\", found \"{}\"", address));
-  const int descriptor = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int descriptor = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int yes = 1;
   setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
   const bool good = descriptor >= 0 && bind(descriptor, found->ai_addr, found->ai_addrlen) == 0 &&
                     listen(descriptor, kBacklog) == 0;
   freeaddrinfo(found);

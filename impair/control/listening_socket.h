@@ -8,7 +8,7 @@
 
 namespace lw::impair {
 
-/// A listening socket, closed with it; a Unix socket's file goes with it too.
+/// A listening socket that does not block, closed with it; a Unix socket's file goes with it too.
 class ListeningSocket {
  public:
   /// A Unix socket that its owner alone may use. A file that is there already is taken over only

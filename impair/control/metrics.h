@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,7 +12,11 @@ namespace lw::impair {
 /// A report as Prometheus' text: longwire_impair_* by direction, rule and port.
 std::string to_prometheus(const Report& report);
 
-/// Answers an HTTP request: `metrics` for GET /metrics, and 404 or 405 for what isn't that.
-std::string http_answer(std::string_view request, const std::string& metrics);
+/// The HTTP answer 404 or 405 to a request that isn't GET /metrics; nothing to one that is.
+std::optional<std::string> http_refusal(std::string_view request);
+/// The HTTP answer with the metrics.
+std::string http_page(std::string_view metrics);
+/// The HTTP answer to a request that is longer than the server reads.
+std::string http_too_long();
 
 }  // namespace lw::impair

@@ -17,12 +17,14 @@ namespace {
 constexpr timeval kPatience{.tv_sec = 30, .tv_usec = 0};
 
 std::string exchange(int server, std::string_view text) {
-  setsockopt(server, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
   std::string answer;
   std::array<char, 4096> piece;
-  // Requests are short: a socket takes one whole.
-  if (send(server, text.data(), text.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(text.size()))
-    return answer;
+  // A request that the server cuts off has an answer nevertheless.
+  while (!text.empty()) {
+    const auto sent = send(server, text.data(), text.size(), MSG_NOSIGNAL);
+    if (sent <= 0) break;
+    text.remove_prefix(static_cast<std::size_t>(sent));
+  }
   for (ssize_t count; (count = recv(server, piece.data(), piece.size(), 0)) > 0;)
     answer.append(piece.data(), static_cast<std::size_t>(count));
   return answer;
@@ -34,6 +36,9 @@ Result<std::string> request(const std::string& path, std::string_view text) {
   const auto address = unix_address(path);
   if (!address) return std::unexpected(address.error());
   const int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  // For connecting too: it waits while the server's queue of connections is full.
+  for (const int timeout : {SO_SNDTIMEO, SO_RCVTIMEO})
+    setsockopt(server, SOL_SOCKET, timeout, &kPatience, sizeof kPatience);
   if (connect(server, reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
     const std::string why = std::strerror(errno);
     close(server);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -11,27 +14,49 @@
 
 namespace lw::impair {
 
-/// Answers requests on a thread of its own, one after the other: reads to `end`, calls `answer`,
-/// writes what it returns, closes. A client that is slow (2 s) or says too much (1 MiB) is cut off,
-/// so that none can hold up the rest for long.
+/// An answer that several clients may be reading at once.
+using SharedText = std::shared_ptr<const std::string>;
+
+/// A text that costs the forwarding loop time to make: made anew when it is older than 20 ms, so
+/// that any number of clients costs 50 of them per second at most. One thread.
+class RecentText {
+ public:
+  SharedText get(const std::function<std::string()>& make);
+  void forget() noexcept { text_ = nullptr; }
+
+ private:
+  SharedText text_;
+  std::chrono::steady_clock::time_point made_;
+};
+
+/// Answers requests on a thread of its own, one request per connection: it reads to `end`, calls
+/// `answer`, sends the result, and closes. No client waits for another one: sockets don't block,
+/// each client has its own buffers, and one turn serves every client that is ready.
+///
+/// Bounds: a request has 16 KiB at most (a longer one gets `too_long`), 256 clients are connected
+/// at most, and answers that were not read yet take 256 MiB at most. Beyond, the client that made
+/// no progress for the longest time is disconnected, and in any case after 10 s without progress.
 class RequestServer {
  public:
-  using Answer = std::function<std::string(std::string_view request)>;
+  static constexpr std::size_t kLongestRequest = std::size_t{1} << 14;
+  static constexpr std::size_t kMostClients = 256;
 
-  RequestServer(ListeningSocket socket, std::string end, Answer answer);
-  /// Ends the thread within its poll interval.
+  struct Protocol {
+    std::string end;  // of a request
+    std::function<SharedText(std::string_view request)> answer;
+    std::string too_long;  // the answer to a request of more than kLongestRequest bytes
+  };
+
+  RequestServer(ListeningSocket socket, Protocol protocol);
+  /// Ends the thread within 100 ms, or when it has made an answer.
   ~RequestServer() = default;
 
   [[nodiscard]] std::uint16_t port() const noexcept { return socket_.port(); }
 
  private:
-  void work(const std::stop_token& stop);
-  void serve(int client) const;
-
   ListeningSocket socket_;
-  std::string end_;
-  Answer answer_;
-  std::jthread thread_;
+  Protocol protocol_;
+  std::jthread thread_;  // the last member: it uses all others
 };
 
 }  // namespace lw::impair

@@ -21,8 +21,11 @@ class Services {
 
  private:
   explicit Services(ScenarioRunner& runner);
+  Result<void> serve_control(const std::string& path);
+  Result<void> serve_metrics(const std::string& address, ScenarioRunner& runner);
 
   Control control_;
+  RecentText metrics_page_;
   std::optional<RequestServer> control_server_, metrics_server_;
   std::optional<Telemetry> telemetry_;
 };

@@ -17,7 +17,8 @@ using emulator::Direction;
 constexpr Direction kEastward = Direction::west_to_east, kWestward = Direction::east_to_west;
 // What draining may take beyond the longest delay: the other side may be slow, or gone.
 constexpr Duration kDrainMargin = std::chrono::seconds(2);
-// A stop is looked for every round; clocks, files and other threads' requests every so many.
+// A stop is looked for every round; clocks, files and other threads' requests in each round without
+// work (it may last longer than a turn of the machine's other processes), else every so many.
 constexpr unsigned kRoundsBetweenLooks = 64;
 // A round takes microseconds, and a rest some more: after this time the loop has ended.
 constexpr Duration kAnswerTimeout = std::chrono::seconds(5);
@@ -131,12 +132,13 @@ void ForwardingLoop::work_on_this_core(const RunConfig& config, const std::atomi
                                        const Observer& observe) {
   nic::Idle idle(config.idle);
   for (unsigned rounds = 1; !stop.load(std::memory_order_relaxed); ++rounds) {
-    if (poll(true)) {
+    const bool busy = poll(true);
+    if (busy) {
       idle.busy();
     } else {
       rest(idle);
     }
-    if (rounds % kRoundsBetweenLooks != 0) continue;
+    if (busy && rounds % kRoundsBetweenLooks != 0) continue;
     serve_other_threads();
     const Instant now = nic::now();
     if (is_over(now, config)) return;

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """roce-impair run while it is watched and changed: ctl, Prometheus' metrics, DPDK's telemetry."""
 
+import contextlib
 import json
 import os
 import pathlib
+import resource
 import signal
 import socket
 import stat
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 import urllib.error
@@ -168,6 +171,74 @@ class Control(unittest.TestCase):
         self.assertEqual(rules['/impair/rules'][0], 'west-to-east: long haul')
         self.assertEqual(first['/impair/rules']['name'], 'long haul')
         self.assertIsNone(none['/impair/rules'])
+        self.stop(process)
+
+    def seconds_of(self, address, request):
+        """How long a new client waits for its whole answer."""
+        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+        begin_time = time.monotonic()
+        with socket.socket(family) as client:
+            client.settimeout(30)
+            client.connect(address)
+            client.sendall(request)
+            answer = b''.join(iter(lambda: client.recv(65536), b''))
+        self.assertTrue(answer.startswith((b'{"ok":true', b'HTTP/1.1 200')), answer[:100])
+        return time.monotonic() - begin_time
+
+    @contextlib.contextmanager
+    def crowd(self, address, request):
+        """1,000 idle clients, 100 that begin a request, 100 that read no answer, and a thread that
+        sends lines of 1 MB."""
+        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+        clients, over = [], threading.Event()
+
+        def connect(first):
+            one = socket.socket(family)
+            clients.append(one)
+            one.settimeout(30)
+            one.connect(address)
+            try:
+                one.sendall(first)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # others came since, and it was the oldest
+
+        def send_long_lines():
+            while not over.is_set():
+                with socket.socket(family) as one:
+                    try:
+                        one.settimeout(1)
+                        one.connect(address)
+                        one.sendall(b'x' * 1_000_000)
+                    except OSError:
+                        pass
+
+        sender = threading.Thread(target=send_long_lines)
+        sender.start()
+        try:
+            for first in [b''] * 1000 + [request[:5]] * 100 + [request] * 100:
+                connect(first)
+            yield
+        finally:
+            over.set()
+            sender.join()
+            for one in clients:
+                one.close()
+
+    @real_time
+    def test_a_crowd_delays_no_other_client(self):
+        port = free_port()
+        process = self.quiet_impair('--metrics', f'127.0.0.1:{port}')
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        for address, request in ((str(self.socket), b'{"do":"show"}\n'),
+                                 (('127.0.0.1', port), b'GET /metrics HTTP/1.1\r\n\r\n')):
+            alone = max(self.seconds_of(address, request) for _ in range(20))
+            with self.crowd(address, request):
+                beside = max(self.seconds_of(address, request) for _ in range(20))
+            print(f'# {address}: {alone * 1e3:.1f} ms alone, {beside * 1e3:.1f} ms in a crowd')
+            self.assertLess(beside, alone + 0.1, address)
+        self.assertLess(self.ctl('show')['report']['held_up_ns'], 50_000_000)
         self.stop(process)
 
     @real_time

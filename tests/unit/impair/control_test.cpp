@@ -24,7 +24,7 @@ constexpr std::string_view kProfile =
 /// A control whose run takes every configuration, or none.
 class ControlTest : public testing::Test {
  protected:
-  Json ask(const Json& request) { return Json::parse(control_.answer(request.dump())); }
+  Json ask(const Json& request) { return Json::parse(*control_.answer(request.dump())); }
   Json set(const std::string& rule, const Json& keys) {
     return ask({{"do", "set"}, {"rule", rule}, {"keys", keys}});
   }
@@ -74,7 +74,18 @@ TEST_F(ControlTest, ShowsTheReportAndTheRules) {
   EXPECT_EQ(answer["ok"], true);
   EXPECT_EQ(answer["report"]["directions"][0]["received"]["frames"], 10);
   EXPECT_EQ(answer["rules"][0]["delay_ns"], 2'000'000);
-  EXPECT_THAT(answer["text"].get<std::string>(), HasSubstr("west-to-east"));
+  const auto text = answer["text"].get<std::string>();
+  EXPECT_THAT(text, HasSubstr("rule long haul: rocev2, both ways\n  loss "));
+  EXPECT_THAT(text, HasSubstr(" 1 %\n  delay "));
+  EXPECT_THAT(text, HasSubstr(" 2 ms\n"));
+  EXPECT_THAT(text, HasSubstr("west-to-east"));
+}
+
+TEST_F(ControlTest, AChangeIsShownAtOnce) {
+  ask({{"do", "show"}});
+  const Json changed = set("long haul", {{"delay", "1ms"}});
+  EXPECT_THAT(changed["text"].get<std::string>(), HasSubstr(" 1 ms\n"));
+  EXPECT_EQ(ask({{"do", "show"}})["rules"][0]["delay_ns"], 1'000'000);
 }
 
 TEST_F(ControlTest, SetChangesWhatItNamesAndEditsAddUp) {
@@ -127,7 +138,7 @@ TEST_F(ControlTest, NonsenseIsAnsweredInOneLine) {
         R"({"do":"event","flap":7})", R"({"do":"event","name":7})", R"({"do":"event","at":{}})",
         R"({"do":"event","event":{"a":null}})", R"({"do":"set","rule":"long haul","keys":{"":1}})",
         "{\"do\":\"\xff\"}"}) {
-    const std::string answer = control_.answer(request);
+    const std::string answer = *control_.answer(request);
     EXPECT_EQ(Json::parse(answer)["ok"], false) << request;
     EXPECT_EQ(answer.find('\n'), answer.size() - 1);
   }

@@ -34,7 +34,7 @@ TEST(Metrics, EveryWayOfBeingCountedIsASample) {
 
 TEST(Metrics, HttpAnswersGetOfMetricsOnly) {
   const auto asked = [](std::string_view first) {
-    return http_answer(fmt::format("{}\r\nHost: x", first), "body\n");
+    return http_refusal(fmt::format("{}\r\nHost: x", first)).value_or(http_page("body\n"));
   };
   EXPECT_THAT(asked("GET /metrics HTTP/1.1"), StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(asked("GET /metrics HTTP/1.1"), HasSubstr("Content-Length: 5\r\n"));
@@ -43,6 +43,7 @@ TEST(Metrics, HttpAnswersGetOfMetricsOnly) {
   EXPECT_THAT(asked("GET / HTTP/1.1"), StartsWith("HTTP/1.1 404"));
   EXPECT_THAT(asked("POST /metrics HTTP/1.1"), StartsWith("HTTP/1.1 405"));
   EXPECT_THAT(asked("GET "), StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(http_too_long(), StartsWith("HTTP/1.1 431"));
 }
 
 }  // namespace
