@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/cli/command.h"
+#include "impair/cli/commands.h"
 
 int main(int argc, char** argv) {
   using namespace lw::impair;

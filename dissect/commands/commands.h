@@ -2,7 +2,6 @@
 #pragma once
 
 #include "app/command_line.h"
-#include "app/print_error.h"
 
 namespace lw::dissect {
 

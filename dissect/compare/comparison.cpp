@@ -3,10 +3,100 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <span>
 #include <tuple>
 
+#include "roce/envelope.h"
+#include "wire/bth.h"
+
 namespace lw::dissect {
+namespace {
+
+/// Two independent hashes by multiply and fold over 64-bit words. Not for frames that were chosen
+/// to collide.
+class Hasher {
+ public:
+  void add(std::uint64_t word) noexcept {
+    for (std::size_t i = 0; i < 2; ++i) {
+      halves_[i] = (halves_[i] ^ word) * kMultipliers[i];
+      halves_[i] ^= halves_[i] >> 29;
+    }
+  }
+  template <class Address>
+  void add_address(const Address& address) noexcept {
+    std::array<std::uint64_t, 2> words{};
+    static_assert(sizeof(Address) <= sizeof words);
+    std::memcpy(words.data(), &address, sizeof address);
+    add(words[0]);
+    add(words[1]);
+  }
+  [[nodiscard]] Identity identity() const noexcept { return halves_; }
+
+ private:
+  static constexpr std::array<std::uint64_t, 2> kMultipliers = {0x9e3779b97f4a7c15,
+                                                                0xc2b2ae3d27d4eb4f};
+  Identity halves_ = {0x6c6f6e6777697265, 0x1903500};
+};
+
+void add_addresses(Hasher& hasher, const roce::Envelope& envelope) noexcept {
+  if (envelope.ipv4) {
+    hasher.add_address(envelope.ipv4->source);
+    hasher.add_address(envelope.ipv4->destination);
+    return;
+  }
+  const wire::Ipv6& ip = envelope.ipv6 ? *envelope.ipv6 : *envelope.grh;
+  hasher.add_address(ip.source);
+  hasher.add_address(ip.destination);
+}
+
+}  // namespace
+
+std::optional<Identity> identity_of(const roce::Envelope& envelope) noexcept {
+  const auto place = roce::expected_icrc(envelope);
+  if (!place) return std::nullopt;
+  const auto* bth = wire::view_at<wire::Bth>(envelope.bytes, envelope.bth_offset());
+  Hasher hasher;
+  hasher.add(static_cast<std::uint64_t>(envelope.encapsulation()));
+  add_addresses(hasher, envelope);
+  hasher.add(std::uint64_t{bth->dest_qp.get()} << 32 | bth->psn().value() << 8 | bth->opcode.get());
+  hasher.add(std::uint64_t{wire::load_icrc(envelope.bytes.subspan(place->offset, 4))} << 32 |
+             (place->offset - envelope.network_offset));
+  return hasher.identity();
+}
+
+std::uint32_t FlowNames::index_of(const std::string& source, const std::string& destination) {
+  const auto next = static_cast<std::uint32_t>(indices_.size());
+  return indices_.try_emplace({source, destination}, next).first->second;
+}
+
+Result<CapturePoint> read_point(const std::string& path, const std::string& filter,
+                                FlowNames& flows) {
+  auto source = FrameSource::open(path, filter);
+  if (!source) return std::unexpected(source.error());
+  CapturePoint point;
+  point.file = path;
+  for (;;) {
+    const auto frame = source->next();
+    if (!frame) point.damage = frame.error();
+    if (!frame || !*frame) return point;
+    ++point.frames;
+    const roce::Envelope& envelope = (*frame)->envelope;
+    const auto verdict = roce::check_icrc(envelope);
+    if (verdict == roce::IcrcVerdict::not_roce) continue;
+    ++point.roce;
+    const auto identity = identity_of(envelope);
+    if (!identity) {
+      ++point.unidentified;
+      continue;
+    }
+    point.records.push_back({*identity, to_ns((*frame)->record.stamp),
+                             static_cast<std::uint32_t>(point.records.size()),
+                             flows.index_of(envelope.source(), envelope.destination()),
+                             verdict == roce::IcrcVerdict::bad});
+  }
+}
+
 namespace {
 
 using Records = std::span<const CaptureRecord>;

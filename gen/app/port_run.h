@@ -2,8 +2,7 @@
 #pragma once
 
 #include "capture/writer.h"
-#include "gen/app/background_tasks.h"
-#include "gen/stats/limits.h"
+#include "gen/app/receiver.h"
 #include "gen/stats/run_stats.h"
 #include "gen/tx/ports.h"
 

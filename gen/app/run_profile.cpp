@@ -9,8 +9,8 @@
 
 #include "config/flow/profile.h"
 #include "core/quantity.h"
-#include "gen/app/background_tasks.h"
 #include "gen/app/port_run.h"
+#include "gen/app/receiver.h"
 #include "gen/arp/neighbor_table.h"
 #include "gen/tx/capture_run.h"
 

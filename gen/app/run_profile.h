@@ -6,7 +6,6 @@
 
 #include "core/error.h"
 #include "gen/report/progress_display.h"
-#include "gen/stats/limits.h"
 #include "gen/stats/run_stats.h"
 
 namespace lw::gen {

@@ -150,6 +150,12 @@ NeighborTable::NeighborTable(const config::FlowProfile& profile, std::span<nic::
   }
 }
 
+void NeighborTable::poll() {
+  for (const auto& responder : responders_) {
+    if (responder && responder->polls_) responder->poll();
+  }
+}
+
 ResponderPort* NeighborTable::responder_of(const nic::Port& port) noexcept {
   for (const auto& responder : responders_) {
     if (responder && &responder->port_ == &port) return responder.get();

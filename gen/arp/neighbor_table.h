@@ -8,7 +8,7 @@
 
 #include "config/flow/profile.h"
 #include "gen/arp/arp_responder.h"
-#include "gen/stats/limits.h"
+#include "gen/stats/run_stats.h"
 #include "gen/tx/tx_burst.h"
 
 namespace lw::gen {
@@ -60,14 +60,8 @@ class NeighborTable {
   /// requests, one second apart. Errors (environment): a next hop didn't answer.
   Result<void> resolve(config::FlowProfile& profile, const Limits& limits);
 
-  /// Polls the responder ports at most once a millisecond; costs one comparison otherwise.
-  void step(Instant now) {
-    if (now < next_) return;
-    next_ = now + std::chrono::milliseconds(1);
-    for (const auto& responder : responders_) {
-      if (responder && responder->polls_) responder->poll();
-    }
-  }
+  /// Polls the responder ports.
+  void poll();
 
   /// The responder of a port; null if it has none.
   [[nodiscard]] ResponderPort* responder_of(const nic::Port& port) noexcept;
@@ -77,7 +71,6 @@ class NeighborTable {
  private:
   std::vector<std::unique_ptr<ResponderPort>> responders_;  // by port; may be null
   std::vector<std::string> names_;
-  Instant next_{};
 };
 
 }  // namespace lw::gen

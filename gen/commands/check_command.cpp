@@ -54,7 +54,7 @@ app::Command check_command() {
   list.add("PROFILE", app::text(options->profile), "", "flow profile; - for standard input")
       .required();
   list.add("--port", app::texts(options->ports), "PORT",
-           "port to open, to print who would pace its frames: the device or this program");
+           "port to open; prints who paces its frames, the device or this program; sends nothing");
   list.add("--frames", app::number(options->frames), "N", "number of frames to print");
   list.add_flag("--json", options->json, "print one line of JSON");
   return command;

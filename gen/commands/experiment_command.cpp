@@ -169,7 +169,7 @@ app::Command experiment_command() {
   list.add("--only", app::texts(options->only), "PARAMETER=VALUE",
            "the only value of a sweep to run; may be repeated");
   list.add("--repeats", app::number(options->changes.repeats, 1u, 10'000u), "N",
-           "number of repeats, instead of the profile's")
+           "runs of each random cell, with different seeds, instead of the profile's number")
       .defaults_to("the profile's");
   list.add("--jobs", app::number(options->jobs, 1u, 1024u), "N", "number of simultaneous runs")
       .defaults_to("number of cores");

@@ -54,6 +54,13 @@ void add_limit_options(app::Options& options, Limits& limits) {
               "stop after this time: 10s, 500ms");
 }
 
+void add_pcap_option(app::Options& options, std::string& pcap) {
+  options.add(
+      "--pcap", app::text(pcap), "OUT",
+      "capture file to write, with the times at which frames are due, or, with --port, were "
+      "sent; - for standard output");
+}
+
 void add_report_options(app::Options& options, bool& json, bool& verbose) {
   options.add_flag("--json", json, "report in one line of JSON");
   options.add_flag("--verbose", verbose, "show DPDK's log");

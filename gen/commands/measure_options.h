@@ -5,7 +5,7 @@
 
 #include "app/command_line.h"
 #include "gen/report/progress_display.h"
-#include "gen/stats/limits.h"
+#include "gen/stats/run_stats.h"
 
 namespace lw::gen {
 
@@ -13,6 +13,8 @@ namespace lw::gen {
 void add_progress_options(app::Options& options, ProgressOptions& progress);
 void add_measure_options(app::Options& options, MeasureChoices& choices);
 void add_limit_options(app::Options& options, Limits& limits);
+/// --pcap, the capture file of what is sent.
+void add_pcap_option(app::Options& options, std::string& pcap);
 void add_report_options(app::Options& options, bool& json, bool& verbose);
 
 /// Writes a text to a file. Errors: the file cannot be written.

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "core/names.h"
 #include "gen/commands/commands.h"
-#include "gen/commands/perf_usage.h"
-#include "gen/perf/options/qp_options.h"
+#include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/buffer_study.h"
-#include "gen/perf/report/perf_capture.h"
-#include "gen/perf/report/perf_series.h"
+#include "gen/perf/report/perf_files.h"
+#include "gen/perf/traffic/perf_run.h"
 
 namespace lw::gen {
 namespace {
@@ -20,6 +23,120 @@ roce-gen perf --sim --path profiles/paths/apn-380km.toml --op read -a -q 16 --js
 roce-gen perf --sim --delay 1ms --pattern lat --op send -s 64
 roce-gen perf --sim --delay 0us --pattern blast --op write --study out
 roce-gen perf --port memif:/tmp/lw.sock --peer 198.18.0.2 --pattern lat --op write -s 64)";
+
+/// The options of `roce-gen perf`.
+struct PerfCommand {
+  PerfOptions options;
+  EndpointOptions endpoint;
+  PeerOptions peer;
+  std::string pcap;
+  std::vector<std::string> points;  // capture points of `pcap`
+  bool sim = false, all_sizes = false, json = false;
+
+  std::string study;  // folder for the study of buffers
+  std::string series;
+
+  [[nodiscard]] bool ping() const noexcept { return options.pattern == "ping"; }
+  [[nodiscard]] bool latency() const noexcept { return options.pattern == "lat" || ping(); }
+  /// Counted as the RDMA programming study does, not as perftest.
+  [[nodiscard]] bool study_pattern() const noexcept { return ping() || options.pattern == "blast"; }
+};
+
+using app::Given;
+
+std::unexpected<Error> refuse(const std::string& option, const std::string& why) {
+  return fail(option + ": " + why);
+}
+
+/// Congestion control: each side has the options of its own NIC.
+Result<void> check_congestion(const Given& given, const PerfCommand& options) {
+  if (given.has("--qp-rate") &&
+      options.options.config.qp.rate_control == transport::RateControl::none)
+    return refuse("--qp-rate", "goes with --rate-control fixed or dcqcn");
+  if (options.sim) return {};
+  const bool read = options.options.operation == "read";
+  const std::string elsewhere = given.first_of(read ? kReactionPoint : kNotificationPoint);
+  if (elsewhere.empty()) return {};
+  return refuse(elsewhere,
+                read ? "the responder sends the data of READs: give it to `roce-gen respond`"
+                     : "the responder receives the data and sends the CNPs: give it to "
+                       "`roce-gen respond`");
+}
+
+/// Options of the simulated path and hosts.
+Result<void> refuse_simulated(const Given& given) {
+  constexpr const char* kPath = "put a roce-impair with such a profile between the two sides";
+  constexpr const char* kMachine = "over a port it is the machine's, and part of the measurement";
+  constexpr std::pair<const char*, const char*> kInstead[] = {
+      {"--path", kPath},
+      {"--delay", kPath},
+      {"--distance", kPath},
+      {"--loss", kPath},
+      {"--mark", kPath},
+      {"--seed", kPath},
+      {"--rate", "a port has a fixed rate; --rate-control fixed with --qp-rate sends slower"},
+      {"--nic-latency", kMachine},
+      {"--receive-limit", kMachine},
+      {"--study", "over a port give --buffers for one row of it"},
+      {"--pcap-at", "over a port --pcap captures what passes it"}};
+  for (const auto& [name, instead] : kInstead)
+    if (given.has(name)) return refuse(name, fmt::format("goes with --sim only; {}", instead));
+  return {};
+}
+
+/// UC and UD lack some operations and recovery. `answered`: each message needs an answer.
+Result<void> check_transport(const PerfOptions& options, bool answered) {
+  const wire::Transport transport = options.config.qp.transport;
+  if (transport == wire::Transport::rc) return {};
+  const bool ud = transport == wire::Transport::ud;
+  const auto refused = [ud](const std::string& why) {
+    return refuse("--transport", (ud ? "ud: " : "uc: ") + why);
+  };
+  if (answered) return refused("lost messages are not detected: --pattern bw or blast, one size");
+  if (options.operation == "read" || options.operation == "atomic")
+    return refused("has no responses: --op send" + std::string(ud ? "" : " or write"));
+  if (ud && options.operation == "write") return refused("carries SENDs only: --op send");
+  if (options.selective) return refused("does not retransmit: leave --selective-repeat out");
+  if (options.config.size < sizeof(std::uint64_t))
+    return refused("each message carries its number: -s 8 at least");
+  if (ud && options.config.size > options.config.qp.mtu)
+    return refused(
+        fmt::format("a message is one packet: -s up to the MTU, {}", options.config.qp.mtu));
+  return {};
+}
+
+Result<void> check_simulated(const Given& given, const PerfCommand& options) {
+  for (const char* name : {"--peer", "--peer-mac", "--address", "--mac", "--service", "--wait",
+                           "--idle", "--verbose", "--transport"})
+    if (given.has(name)) return refuse(name, "goes with --port only");
+  const bool endless = options.options.config.iterations == 0 || options.all_sizes;
+  if (!options.pcap.empty() && endless)
+    return refuse("--pcap", "goes with -n and one size: every frame is kept in memory");
+  return {};
+}
+
+Result<void> check_port(const Given& given, const PerfCommand& options) {
+  const bool answered = options.latency() || options.all_sizes;
+  if (auto fits = check_transport(options.options, answered); !fits) return fits;
+  if (options.peer.ip.empty()) return refuse("--peer", "expected the responder's address");
+  return refuse_simulated(given);
+}
+
+/// Checks that the given options may be combined. Errors name what to do instead.
+Result<void> check_usage(const Given& given, const PerfCommand& options) {
+  if (options.sim == !options.endpoint.port.empty())
+    return refuse("perf", "expected --sim, or --port and --peer");
+  if (!options.study.empty() && options.options.pattern != "blast")
+    return refuse("--study", "goes with --pattern blast");
+  if (options.latency() && given.has("--duration"))
+    return refuse("--duration", "goes with --pattern bw and blast: give -n");
+  if (!options.points.empty() && options.pcap.empty())
+    return refuse("--pcap-at", "goes with --pcap FILE");
+  if (const auto plain = check_plain_name(options.pcap); !plain)
+    return refuse("--pcap", plain.error().message);
+  if (auto fits = check_congestion(given, options); !fits) return fits;
+  return options.sim ? check_simulated(given, options) : check_port(given, options);
+}
 
 std::vector<std::uint32_t> sizes_of(const PerfCommand& command, const sim::PerfConfig& config) {
   if (!command.all_sizes || config.operation == wire::Operation::fetch_add) return {config.size};

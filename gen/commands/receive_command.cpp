@@ -7,10 +7,11 @@
 
 #include "app/stop_signal.h"
 #include "gen/app/receiver.h"
+#include "gen/arp/neighbor_table.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
-#include "gen/perf/options/endpoint_options.h"
-#include "gen/report/verdict.h"
+#include "gen/perf/options/perf_options.h"
+#include "gen/report/run_report.h"
 #include "gen/tx/ports.h"
 
 namespace lw::gen {

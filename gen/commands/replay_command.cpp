@@ -7,7 +7,7 @@
 #include "app/stop_signal.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
-#include "gen/perf/options/endpoint_options.h"
+#include "gen/perf/options/perf_options.h"
 #include "gen/replay/replay.h"
 
 namespace lw::gen {
@@ -84,9 +84,11 @@ void add_rewrite_options(app::Options& list, roce::Rewrite& what) {
   list.add("--dst-mac", app::parsed(mac_of, what.destination_mac), "MAC",
            "destination MAC address of RoCE frames");
   list.add("--source", app::each(ip_of, [&what](const auto& ip) { what.source = ip; }), "IP",
-           "source address of RoCE frames of this address family");
+           "new source address of the RoCE frames whose addresses are of the same family (IPv4 or "
+           "IPv6)");
   list.add("--destination", app::each(ip_of, [&what](const auto& ip) { what.destination = ip; }),
-           "IP", "destination address of RoCE frames of this address family");
+           "IP",
+           "new destination address of the RoCE frames whose addresses are of the same family");
   list.add("--map-qp", app::each(qps, [&what](Mapping m) { what.qps[m.from] = m.to; }), "OLD=NEW",
            "new number of a QP; may be repeated");
   list.add("--map-rkey", app::each(r_keys, [&what](Mapping m) { what.r_keys[m.from] = m.to; }),
@@ -141,9 +143,7 @@ app::Command replay_command() {
   list.add("CAPTURE", app::text(options->capture), "", "capture file; - for standard input")
       .required();
   list.add("--port", app::text(options->port), "PORT", "port to send to, in real time");
-  list.add("--pcap", app::text(options->pcap), "OUT",
-           "capture file to write, with the times at which frames are due, or, with --port, were "
-           "sent; - for standard output");
+  add_pcap_option(list, options->pcap);
   add_pace_options(list, *options);
   add_rewrite_options(list, options->rewrite);
   list.add_flag("--roce-only", options->roce_only, "send RoCE frames only");

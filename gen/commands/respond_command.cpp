@@ -7,8 +7,7 @@
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
 #include "gen/perf/cm/connection_manager.h"
-#include "gen/perf/options/endpoint_options.h"
-#include "gen/perf/options/qp_options.h"
+#include "gen/perf/options/perf_options.h"
 #include "nic/clock.h"
 #include "report/json_line.h"
 

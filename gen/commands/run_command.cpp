@@ -64,9 +64,7 @@ Result<void> check_usage(const RunOptions& options) {
 void add_run_options(app::Options& list, RunOptions& options) {
   list.add("PROFILE", app::text(options.profile), "", "flow profile; - for standard input")
       .required();
-  list.add("--pcap", app::text(options.pcap), "OUT",
-           "capture file to write, with the times at which frames are due, or, with --port, were "
-           "sent; - for standard output");
+  add_pcap_option(list, options.pcap);
   list.add("--port", app::texts(options.ports), "PORT", "port to send to, in real time");
   list.add("--receive", app::texts(options.receive), "PORT",
            "port to measure what arrives; may also be a --port");

@@ -2,6 +2,7 @@
 #include "gen/receive/sequence_tracker.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace lw::gen {
 
@@ -77,5 +78,142 @@ std::uint64_t SequenceTracker::passed_by(std::uint64_t number) const noexcept {
   const auto gap = std::ranges::lower_bound(past_->gaps, number, {}, &Gap::last);
   return gap == past_->gaps.end() ? 0 : gap->passed_by;
 }
+
+namespace {
+
+using wire::Operation;
+using wire::Position;
+
+constexpr std::uint32_t kMtus[] = {256, 512, 1024, 2048, 4096};
+/// 64-bit number of the first PSN; leaves space for smaller ones that arrive later.
+constexpr std::uint64_t kOrigin = std::uint64_t{1} << 32;
+
+std::uint64_t psns_of_read(std::uint32_t length, std::uint32_t mtu) {
+  return std::max<std::uint64_t>(1, (std::uint64_t{length} + mtu - 1) / mtu);
+}
+
+bool is_acknowledge(const roce::Frame& frame) {
+  constexpr std::uint8_t kNakBits = 0x60;  // RNR and NAK: the packet with this PSN is still to come
+  return frame.info->operation == Operation::ack && frame.aeth != nullptr &&
+         (frame.aeth->syndrome.get() & kNakBits) == 0;
+}
+
+}  // namespace
+
+std::uint64_t PsnStream::unwrap(wire::Psn psn, OrderCounts& counts) {
+  if (tracker_) {
+    const std::uint64_t next = tracker_->next();
+    const auto ahead = wire::Psn::distance(wire::Psn{static_cast<std::uint32_t>(next)}, psn);
+    if (static_cast<std::uint64_t>(std::abs(ahead)) <= SequenceTracker::kWindow) {
+      return next + static_cast<std::uint64_t>(std::int64_t{ahead});
+    }
+    finalize(counts);
+    ++counts.restarts;
+    read_.reset();
+    inside_message_ = has_acks_ = false;
+  }
+  const std::uint64_t first = kOrigin + psn.value();
+  tracker_.emplace(first, true);
+  return first;
+}
+
+void PsnStream::take(const roce::Frame& frame, OrderCounts& counts) {
+  if (frame.info->role == wire::Role::notification) return;
+  if (frame.info->role == wire::Role::response) return take_response(frame, counts);
+  constexpr std::uint32_t kGeneralServices = 1;
+  const bool shared = frame.deth != nullptr && frame.deth->src_qp.get() <= kGeneralServices;
+  if (!shared) take_request(frame, counts);
+}
+
+void PsnStream::learn_mtu(const roce::Frame& frame) {
+  const bool whole = frame.info->payload == wire::PayloadRule::full;
+  if (whole && !frame.defect) mtu_ = static_cast<std::uint32_t>(frame.payload_length);
+}
+
+/// Derives the MTU from the PSN after a READ, unless that PSN is not ahead of the READ.
+void PsnStream::finish_read(wire::Psn following) {
+  const auto start = wire::Psn{static_cast<std::uint32_t>(read_->number)};
+  const auto taken = wire::Psn::distance(start, following);
+  if (taken <= 0) return;
+  std::uint32_t fitting = 0, fits = 0;
+  for (const std::uint32_t mtu : kMtus) {
+    if (psns_of_read(read_->length, mtu) != static_cast<std::uint64_t>(taken)) continue;
+    fitting = mtu;
+    ++fits;
+  }
+  if (fits == 1) mtu_ = fitting;
+  const std::uint32_t mtu = fits > 0 ? fitting : kMtus[4];
+  tracker_->pass(read_->number + psns_of_read(read_->length, mtu));
+  read_.reset();
+}
+
+void PsnStream::take_request(const roce::Frame& frame, OrderCounts& counts) {
+  learn_mtu(frame);
+  if (read_) finish_read(frame.bth->psn());
+  const std::uint64_t number = unwrap(frame.bth->psn(), counts);
+  const bool at_front = number >= tracker_->next();
+  take_number(number, counts);
+  if (frame.info->operation != Operation::read_request || frame.reth == nullptr || !at_front)
+    return;
+  const std::uint32_t length = frame.reth->dma_length.get();
+  if (mtu_ != 0) {
+    tracker_->pass(number + psns_of_read(length, mtu_));
+  } else if (length > kMtus[0]) {
+    read_ = Read{number, length};
+  }
+}
+
+void PsnStream::take_response(const roce::Frame& frame, OrderCounts& counts) {
+  const bool plain_ack = frame.info->operation == Operation::ack;
+  if (plain_ack && !is_acknowledge(frame)) return;
+  const std::uint64_t number = unwrap(frame.bth->psn(), counts);
+  const bool at_front = number >= tracker_->next();
+  const Position position = frame.info->position;
+  const bool goes_on = position == Position::middle || position == Position::last;
+  if (plain_ack) {
+    has_acks_ = true;
+    if (!at_front) return;
+    // The ACK's PSN is that of a SEND or WRITE: no response with data carries it.
+    if (inside_message_) take_number(number, counts);
+    tracker_->pass(number + 1);
+    inside_message_ = false;
+    return;
+  }
+  if (at_front) {
+    if (has_acks_ && !inside_message_ && !goes_on) tracker_->pass(number);
+    inside_message_ = position == Position::first || position == Position::middle;
+  }
+  take_number(number, counts);
+}
+
+void PsnStream::take_number(std::uint64_t number, OrderCounts& counts) {
+  const Arrival arrival = tracker_->take(number);
+  const bool repeated = arrival.kind == Arrival::Kind::duplicate;
+  const bool fills_on =
+      arrival.kind == Arrival::Kind::late && fill_.count > 0 && fill_.next == number;
+  if (!fills_on) finalize_fill(repeated ? &number : nullptr, counts);
+  counts.lost += arrival.missing;
+  if (repeated) ++counts.duplicated;
+  if (arrival.kind == Arrival::Kind::beyond_window) ++counts.beyond_window;
+  if (arrival.kind != Arrival::Kind::late) return;
+  if (fill_.count == 0) fill_.extent = arrival.extent;
+  ++fill_.count;
+  fill_.next = number + 1;
+}
+
+/// `again` is the next arrival if it is a duplicate, else null.
+void PsnStream::finalize_fill(const std::uint64_t* again, OrderCounts& counts) {
+  if (fill_.count == 0) return;
+  if (again != nullptr && *again == fill_.next) {
+    counts.retransmitted += fill_.count;
+  } else {
+    counts.lost -= fill_.count;
+    // Consecutive arrivals fill one gap: each extent is one more than the previous.
+    for (std::uint64_t i = 0; i < fill_.count; ++i) counts.add_late(fill_.extent + i);
+  }
+  fill_.count = 0;
+}
+
+void PsnStream::finalize(OrderCounts& counts) { finalize_fill(nullptr, counts); }
 
 }  // namespace lw::gen

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
-#include "gen/report/verdict.h"
+#include "gen/report/run_report.h"
 #include "report/json_line.h"
 #include "report/table.h"
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +15,18 @@
 #include "roce/envelope.h"
 
 namespace lw::gen {
+
+/// What ends a run before its flows do.
+struct Limits {
+  static constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t count = kAll;               // frames of the whole run
+  std::optional<Duration> duration;         // frames due later are not sent
+  const std::atomic<bool>* stop = nullptr;  // somebody asked (a signal); may be null
+
+  [[nodiscard]] bool stopped() const noexcept {
+    return stop != nullptr && stop->load(std::memory_order_relaxed);
+  }
+};
 
 /// Counters of one sent flow.
 struct alignas(64) FlowCounters {       // the first cache line is what every frame touches

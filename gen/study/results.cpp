@@ -13,7 +13,175 @@
 
 #include <fmt/format.h>
 
+#include "config/experiment/profile.h"
+#include "core/names.h"
+
 namespace lw::gen::experiment {
+namespace {
+
+using config::ExperimentParameter;
+using config::ExperimentParameters;
+using config::ExperimentScenario;
+using config::ExperimentValue;
+
+std::string option_of(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return "--" + name;
+}
+
+struct Prepared {
+  std::unique_ptr<RunKind> kind;
+  app::Options options;
+};
+Prepared prepare(const std::string& run) {
+  Prepared prepared{make_run_kind(run), {}};
+  if (prepared.kind) prepared.kind->add_options(prepared.options);
+  return prepared;
+}
+
+std::string unknown(const app::Options& options, const std::string& name) {
+  std::vector<std::string> names;
+  for (const app::Option& option : options) {
+    names.push_back(option.name().substr(2));
+    std::ranges::replace(names.back(), '-', '_');
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string_view near = nearest(name, views);
+  return near.empty() ? "expected an option of this kind of run, found none of this name"
+                      : fmt::format("expected a known parameter, did you mean {}?", near);
+}
+
+/// Reads a parameter's value. Returns the error; empty: none.
+std::string read(const app::Options& options, const std::string& name, const std::string& value) {
+  const app::Option* option = options.find(option_of(name));
+  if (option == nullptr) return unknown(options, name);
+  const auto read = option->read(value);
+  return read ? std::string() : fmt::format("{}: {}", option->name(), read.error());
+}
+
+/// Checks each value alone, so that each error has its own place.
+std::vector<std::string> errors_in(const std::string& file, const ExperimentScenario& scenario,
+                                   const ExperimentParameters& parameters) {
+  std::vector<std::string> errors;
+  for (const ExperimentParameter& parameter : parameters) {
+    for (const ExperimentValue& value : parameter.values) {
+      const std::string wrong = read(prepare(scenario.run).options, parameter.name, value.text);
+      if (wrong.empty()) continue;
+      errors.push_back(fmt::format("{}:{}:{}: {}: {}", file, value.at.line, value.at.column,
+                                   parameter.name, wrong));
+    }
+  }
+  return errors;
+}
+
+/// A scenario's parameters with the command line's changes.
+ExperimentParameters changed(const ExperimentScenario& scenario, const Changes& changes) {
+  ExperimentParameters parameters = scenario.parameters;
+  if (changes.full) parameters = config::merge_parameters(std::move(parameters), scenario.full);
+  for (const auto& [name, value] : changes.set) {
+    const auto same = std::ranges::find(parameters, name, &ExperimentParameter::name);
+    if (same != parameters.end()) {
+      same->values = {{value, same->at}};
+    } else {
+      parameters.push_back({name, scenario.at, {{value, scenario.at}}});
+    }
+  }
+  for (ExperimentParameter& parameter : parameters) {
+    const bool limited = std::ranges::any_of(
+        changes.only, [&](const auto& only) { return only.first == parameter.name; });
+    if (!limited) continue;
+    std::erase_if(parameter.values, [&](const ExperimentValue& value) {
+      return std::ranges::find(changes.only, std::pair(parameter.name, value.text)) ==
+             changes.only.end();
+    });
+  }
+  return parameters;
+}
+
+using Point = std::vector<std::pair<std::string, std::string>>;
+
+std::vector<Point> points_of(const ExperimentParameters& parameters) {
+  std::vector<Point> points(1);
+  for (const ExperimentParameter& parameter : parameters) {
+    std::vector<Point> longer;
+    for (const Point& point : points)
+      for (const ExperimentValue& value : parameter.values) {
+        longer.push_back(point);
+        longer.back().emplace_back(parameter.name, value.text);
+      }
+    points = std::move(longer);
+  }
+  return points;
+}
+
+Result<Work> work_at(const ExperimentScenario& scenario, const Point& point) {
+  const Prepared prepared = prepare(scenario.run);
+  for (const auto& [name, value] : point)
+    if (const std::string wrong = read(prepared.options, name, value); !wrong.empty())
+      return fail(wrong);
+  return prepared.kind->work();
+}
+
+std::string text_of(const Point& point) {
+  std::string text;
+  for (const auto& [name, value] : point)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
+  return text;
+}
+
+Result<void> add_cells(std::vector<Cell>& cells, const config::ExperimentProfile& profile,
+                       std::size_t index, const Changes& changes) {
+  const ExperimentScenario& scenario = profile.scenarios[index];
+  const auto at = [&](const std::string& message) {
+    return fail(
+        fmt::format("{}:{}:{}: {}", profile.file, scenario.at.line, scenario.at.column, message));
+  };
+  if (!make_run_kind(scenario.run))
+    return at(fmt::format("run: expected one of {}, found \"{}\"", fmt::join(run_kinds(), ", "),
+                          scenario.run));
+  const ExperimentParameters parameters = changed(scenario, changes);
+  auto errors = errors_in(profile.file, scenario, parameters);
+  std::ranges::move(errors_in(profile.file, scenario, scenario.full), std::back_inserter(errors));
+  if (!errors.empty()) return fail(fmt::format("{}", fmt::join(errors, "\n")));
+  for (Point& point : points_of(parameters)) {
+    auto work = work_at(scenario, point);
+    if (!work) return at(fmt::format("{} (where {})", work.error().message, text_of(point)));
+    const std::uint32_t asked = changes.repeats > 0 ? changes.repeats : scenario.repeats;
+    const std::uint32_t repeats = work->by_chance ? asked : 1;
+    cells.push_back({index, std::move(point), std::move(*work), repeats});
+  }
+  return {};
+}
+
+}  // namespace
+
+const std::string* Cell::find(std::string_view parameter) const noexcept {
+  const auto found = std::ranges::find(point, parameter, &Point::value_type::first);
+  return found == point.end() ? nullptr : &found->second;
+}
+
+Result<std::vector<Cell>> cells_of(const config::ExperimentProfile& profile,
+                                   const Changes& changes) {
+  std::vector<Cell> cells;
+  for (std::size_t i = 0; i < profile.scenarios.size(); ++i) {
+    const bool wanted =
+        changes.scenarios.empty() ||
+        std::ranges::find(changes.scenarios, profile.scenarios[i].name) != changes.scenarios.end();
+    if (!wanted) continue;
+    if (auto added = add_cells(cells, profile, i, changes); !added)
+      return std::unexpected(added.error());
+  }
+  if (cells.empty()) return fail(profile.file + ": no cell is left of what was asked for");
+  return cells;
+}
+
+std::vector<std::string> swept(const ExperimentScenario& scenario, const Changes& changes) {
+  std::vector<std::string> names;
+  for (const ExperimentParameter& parameter : changed(scenario, changes))
+    if (parameter.values.size() > 1) names.push_back(parameter.name);
+  return names;
+}
+
 namespace {
 
 std::optional<double> leading_number(const std::string& text) {

@@ -3,7 +3,7 @@
 
 #include "config/flow/profile.h"
 #include "gen/arp/neighbor_table.h"
-#include "gen/stats/limits.h"
+#include "gen/stats/run_stats.h"
 #include "gen/study/rate_search.h"
 #include "gen/tx/ports.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "gen/traffic/frame_fault.h"
+#include "gen/traffic/flow_cursor.h"
 
 namespace lw::gen {
 
@@ -29,14 +29,14 @@ class VariableLengthFrame {
 
   /// Writes size(values.payload) bytes.
   void write(const VariableFields& values, wire::MutableBytes out) noexcept {
-    constexpr std::size_t kLongest = 4096;  // the largest MTU
+    constexpr std::size_t kLargestMtu = 4096;
     fields_.bth.psn = values.psn;
     fields_.bth.ack_req = values.ack_req;
     fields_.reth.va = fields_.atomiceth.va = values.va;
     fields_.reth.dma_length = values.dma_length;
     fields_.aeth.msn = values.msn & wire::Psn::kMask;
     fields_.immdt.immediate = values.immediate;
-    std::array<std::byte, kLongest> copy;
+    std::array<std::byte, kLargestMtu> copy;
     wire::Bytes payload = payload_.first(values.payload);
     if (signed_by_ && payload.size() >= sizeof(wire::Signature)) {
       std::ranges::copy(payload, copy.begin());

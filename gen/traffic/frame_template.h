@@ -9,7 +9,6 @@
 
 #include "config/flow/fault.h"
 #include "gen/traffic/frame_encoder.h"
-#include "gen/traffic/header_layout.h"
 
 namespace lw::gen {
 

@@ -5,7 +5,7 @@
 #include <cassert>
 
 #include "core/chance.h"
-#include "gen/traffic/frame_fault.h"
+#include "gen/traffic/flow_cursor.h"
 #include "wire/signature.h"
 
 namespace lw::gen {
@@ -15,8 +15,8 @@ using config::FaultKind;
 using config::Flow;
 using wire::Operation;
 
-constexpr std::size_t kLongest = 4096;  // the largest MTU
-constexpr std::uint32_t kShortBy = 4;   // bytes that a short MIDDLE packet lacks
+constexpr std::size_t kLargestMtu = 4096;
+constexpr std::uint32_t kShortBy = 4;  // bytes that a short MIDDLE packet lacks
 
 /// The sequence of 2^31 - 1 bits of ITU-T O.150, first bit in a byte's top bit.
 class Prbs31 {
@@ -42,7 +42,7 @@ class Prbs31 {
 };
 
 std::vector<std::byte> make_pattern(const config::Payload& payload, std::uint64_t seed) {
-  std::vector<std::byte> bytes(kLongest);
+  std::vector<std::byte> bytes(kLargestMtu);
   Prbs31 prbs(seed);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     switch (payload.pattern) {
@@ -139,7 +139,7 @@ std::unique_ptr<FrameTemplate> make_template(const Flow& flow, PacketPosition po
 }  // namespace
 
 wire::Bytes PayloadPool::get(const config::Payload& payload, std::size_t length) {
-  assert(length <= kLongest);
+  assert(length <= kLargestMtu);
   auto found = patterns_.find(payload);
   if (found == patterns_.end())
     found = patterns_.emplace(payload, make_pattern(payload, seed_)).first;

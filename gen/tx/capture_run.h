@@ -2,7 +2,6 @@
 #pragma once
 
 #include "capture/writer.h"
-#include "gen/stats/limits.h"
 #include "gen/stats/run_stats.h"
 #include "gen/traffic/tx_scheduler.h"
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "capture/writer.h"
-#include "gen/stats/limits.h"
+#include "gen/stats/run_stats.h"
 #include "gen/traffic/tx_scheduler.h"
-#include "gen/tx/flow_burst.h"
+#include "gen/tx/tx_burst.h"
 #include "nic/clock.h"
 
 namespace lw::gen {

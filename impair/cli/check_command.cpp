@@ -6,8 +6,8 @@
 
 #include "core/quantity.h"
 #include "emulator/path.h"
-#include "impair/cli/command.h"
-#include "impair/datapath/sizing.h"
+#include "impair/cli/commands.h"
+#include "impair/datapath/configuration.h"
 #include "impair/report/rule_report.h"
 
 namespace lw::impair {

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "impair/cli/command.h"
+#include "impair/cli/commands.h"
 #include "impair/control/request_client.h"
 
 namespace lw::impair {

@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "impair/cli/command.h"
+#include "impair/cli/commands.h"
 #include "impair/record/ledger_file.h"
 
 namespace lw::impair {

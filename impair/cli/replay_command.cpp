@@ -1,36 +1,190 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "impair/cli/command.h"
-#include "impair/cli/replay.h"
-#include "impair/report/report_json.h"
-#include "impair/report/report_text.h"
+#include "core/error.h"
+#include "core/names.h"
+#include "impair/cli/commands.h"
+#include "impair/control/live_profile.h"
+#include "impair/control/replay_runner.h"
+#include "impair/datapath/configuration.h"
+#include "impair/record/replay_source.h"
+#include "impair/report/report.h"
 
 namespace lw::impair {
 namespace {
+
+struct ReplayConfig {
+  ReplayInput input;
+  std::string out;                     // a capture; "-" is standard output
+  std::optional<std::string> ledger;   // a file for the ledger
+  std::optional<std::string> capture;  // a pcapng file for what comes in and goes out
+};
+
+/// A report, and what was wrong with a capture behind what could be read of it.
+struct ReplayOutcome {
+  Report report;
+  std::optional<Error> damage;
+  std::uint64_t not_captured = 0;  // frames that a recording's numbers say it skipped
+};
+
+constexpr std::uint64_t kLeastRoom = 1024, kBeyondAllMemory = std::uint64_t{1} << 40;  // frames
+
+bool same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
+  if (one == "-" || other == "-") return false;
+  std::error_code unknown;
+  if (std::filesystem::equivalent(one, other, unknown))
+    return std::filesystem::is_regular_file(one, unknown);
+  return std::filesystem::weakly_canonical(one, unknown) ==
+             std::filesystem::weakly_canonical(other, unknown) &&
+         !std::filesystem::exists(one, unknown);
+}
+
+Result<void> feed(ReplayRunner& runner, ReplaySource& source) {
+  while (true) {
+    const auto frame = source.next();
+    if (!frame) return std::unexpected(frame.error());
+    if (!*frame) return {};
+    if (auto taken = runner.take(**frame); !taken) return taken;
+  }
+}
+
+/// Before any file is opened, as that empties it: outputs have names that they can be written by,
+/// and none is written over another file of the same replay, by whatever name. Devices and pipes
+/// may be shared.
+Result<void> check_files(const ReplayConfig& config) {
+  namespace fs = std::filesystem;
+  if (auto plain = check_plain_name(config.out); !plain) return plain;
+  if (auto plain = check_plain_name(config.ledger.value_or("-")); !plain) return plain;
+  if (config.capture)
+    if (auto named = RecordingFile::check_name(*config.capture); !named) return named;
+  std::vector<std::pair<std::string_view, fs::path>> files = {{"IN", config.input.in}};
+  if (config.input.back) files.emplace_back("--back", *config.input.back);
+  const std::size_t inputs = files.size();
+  files.emplace_back("OUT", config.out);
+  if (config.ledger) files.emplace_back("--ledger", *config.ledger);
+  if (config.capture) files.emplace_back("--capture", *config.capture);
+  for (std::size_t i = inputs; i < files.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (same_file(files[i].second, files[j].second))
+        return fail(fmt::format("{}: expected a file of its own for {}, found that {} is the same",
+                                files[i].second.string(), files[i].first, files[j].first));
+  return {};
+}
+
+/// How many copies can be made of a frame.
+std::uint64_t most_copies(const config::ImpairProfile& profile) {
+  std::uint64_t copies = profile.scenario.empty() ? 0 : emulator::Duplicate::kMostCopies;
+  for (const auto& rule : profile.rules)
+    if (rule.duplicate) copies = emulator::Duplicate::kMostCopies;
+  return copies + profile.events.size();
+}
+
+/// The room that the profile asks for, or less where there are too few frames to fill it: what is
+/// refused for want of room is the same. An error: more memory than there is.
+Result<emulator::LinkConfig> link_for(const config::ImpairProfile& profile,
+                                      const ReplaySource& source) {
+  emulator::LinkConfig link = link_config(profile);
+  if (const auto frames = source.most_frames())
+    link.capacity = std::min<std::size_t>(
+        link.capacity, std::max(kLeastRoom, *frames * (1 + most_copies(profile))));
+  const std::uint64_t available = available_memory();
+  if (link.capacity > kBeyondAllMemory) return not_enough_memory(profile, available);
+  const std::uint64_t needed =
+      source.directions().size() * emulator::ReleaseQueue<StoredFrame*, StoreAccess>::bytes_needed(
+                                       emulator::Pipeline::kMostFifos, link.capacity);
+  if (available == 0 || needed <= available) return link;
+  return not_enough_memory(profile, available);
+}
+
+Result<std::unique_ptr<LedgerFile>> open_ledger(const config::ImpairProfile& profile,
+                                                const ReplayConfig& config) {
+  if (!config.ledger) return nullptr;
+  return LedgerFile::create(*config.ledger, ledger_format_for(*config.ledger),
+                            rule_names_of(profile), 0);
+}
+
+Result<std::unique_ptr<RecordingFile>> open_recording(
+    const config::ImpairProfile& profile, const ReplayConfig& config,
+    const std::vector<capture::Interface>& interfaces) {
+  if (!config.capture) return nullptr;
+  const int type = interfaces.front().link_type;
+  const auto other = [&](const capture::Interface& each) { return each.link_type != type; };
+  if (std::ranges::any_of(interfaces, other))
+    return fail(
+        fmt::format("{}: frames of several link types don't go into --capture", config.input.in));
+  return RecordingFile::create(*config.capture, rule_names_of(profile), 0, type);
+}
+
+/// Puts a capture, or one of each direction, through a profile's stages in virtual time: each frame
+/// comes in when its stamp says, and leaves exactly when it is due. The same input, profile and
+/// seed give the same bytes. A stamp that is before its predecessor's counts as equal to it.
+/// The scenario goes by the stamps: its time 0 is the first frame's.
+Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayConfig& config) {
+  const config::ImpairProfile& profile = version.profile;
+  if (auto sound = check_files(config); !sound) return std::unexpected(sound.error());
+  auto source = ReplaySource::open(config.input);
+  if (!source) return std::unexpected(source.error());
+  const auto link = link_for(profile, *source);
+  if (!link) return std::unexpected(link.error());
+  auto ledger = open_ledger(profile, config);
+  if (!ledger) return std::unexpected(ledger.error());
+  auto recording = open_recording(profile, config, source->interfaces());
+  if (!recording) return std::unexpected(recording.error());
+  auto writer =
+      capture::Writer::create(config.out, capture::format_for(config.out), source->interfaces());
+  if (!writer) return std::unexpected(writer.error());
+  const auto runner = std::make_unique<ReplayRunner>(
+      version, *link, source->directions(), ledger->get(), recording->get(), std::move(*writer));
+  if (auto fed = feed(*runner, *source); !fed) return std::unexpected(fed.error());
+  if (auto finished = runner->finish(); !finished) return std::unexpected(finished.error());
+
+  ReplayOutcome outcome{
+      .report = {.command = "replay", .profile = profile.name, .seed = profile.seed},
+      .damage = source->damage()};
+  runner->report(outcome.report);
+  outcome.not_captured = source->missing();
+  if (*ledger) {
+    if (auto closed = (*ledger)->close(); !closed) return std::unexpected(closed.error());
+    outcome.report.ledger = LedgerReport{*config.ledger, (*ledger)->records(), 0};
+  }
+  if (*recording) {
+    if (auto closed = (*recording)->close({}); !closed) return std::unexpected(closed.error());
+    outcome.report.capture = CaptureReport{*config.capture, (*recording)->frames(), 0};
+  }
+  return outcome;
+}
 
 struct Options {
   std::string profile;
   ReplayConfig replay;
   std::string direction = "west-to-east";
   std::optional<std::uint64_t> seed;
-  bool json = false;
+  OutputOptions output;
 };
 
 ExitCode run(const Options& options) {
   const auto profile = LiveProfile::load(options.profile, options.seed);
   if (!profile) return print_error(profile.error());
   ReplayConfig config = options.replay;
+  config.ledger = options.output.ledger;
+  config.capture = options.output.capture;
   if (options.direction == "east-to-west")
     config.input.direction = emulator::Direction::east_to_west;
   const auto outcome = replay(*profile, config);
   if (!outcome) return print_error(outcome.error());
   // The capture itself may be on standard output.
   std::FILE* out = options.replay.out == "-" ? stderr : stdout;
-  if (options.json) {
+  if (options.output.json) {
     auto json = to_json(outcome->report);
     if (outcome->not_captured) json["not_captured"] = outcome->not_captured;
     fmt::print(out, "{}\n", json.dump());
@@ -66,7 +220,6 @@ roce-impair replay profiles/impair/apn-380km.toml recorded.pcapng out.pcapng --b
   list.add("OUT", app::text(options->replay.out), "",
            "capture to write (.pcapng keeps interfaces); - for standard output")
       .required();
-  list.add("--seed", app::number(options->seed), "N", "random seed, instead of the profile's");
   list.add("--direction", app::choice(options->direction, {"west-to-east", "east-to-west"}),
            "DIRECTION", "direction of IN's frames");
   list.add("--back", app::text(options->replay.input.back), "IN2",
@@ -75,11 +228,7 @@ roce-impair replay profiles/impair/apn-380km.toml recorded.pcapng out.pcapng --b
                 "both directions at once, from the ingress interfaces of a --capture recording")
       .excludes("--direction")
       .excludes("--back");
-  list.add("--ledger", app::text(options->replay.ledger), "FILE",
-           "ledger to write: JSON Lines, or FILE.lwl, compact (see ledger)");
-  list.add("--capture", app::text(options->replay.capture), "FILE.pcapng",
-           "recording of ingress and egress frames, with the stages that acted on them");
-  list.add_flag("--json", options->json, "report as one JSON object");
+  add_output_options(list, options->seed, options->output);
   return command;
 }
 

@@ -11,12 +11,13 @@
 #include <fmt/core.h>
 
 #include "app/stop_signal.h"
+#include "core/quantity.h"
 #include "impair/control/services.h"
-#include "impair/datapath/sizing.h"
+#include "impair/datapath/configuration.h"
+#include "impair/datapath/port_io.h"
 #include "impair/record/ledger_file.h"
-#include "impair/record/ledger_thread.h"
 #include "impair/record/recording.h"
-#include "impair/report/progress.h"
+#include "report/progress.h"
 
 namespace lw::impair {
 namespace {
@@ -83,6 +84,58 @@ Result<void> wait_links(Ports& ports, const RunConfig& config, const StopSignal&
   if (config.ready_file && !(std::ofstream(*config.ready_file) << "ready\n"))
     return fail(fmt::format("can't write {}", *config.ready_file), ExitCode::environment);
   return {};
+}
+
+/// Prints a line on standard error about both directions: each second on a terminal, every 5 s
+/// elsewhere.
+class Progress {
+ public:
+  explicit Progress(Instant start);
+
+  /// Cheap unless a line is due.
+  void tick(Instant now, const PortForwarder& forwarder) {
+    if (display_.due(now)) [[unlikely]]
+      show(now, forwarder);
+  }
+
+ private:
+  struct Seen {
+    std::uint64_t frames = 0, bytes = 0;
+  };
+  void show(Instant now, const PortForwarder& forwarder);
+  static std::string describe(const PortForwarder::Link& link, Seen& seen, double seconds);
+
+  report::Progress display_;
+  Instant start_, last_;
+  Seen east_, west_;
+};
+
+Progress::Progress(Instant start)
+    : display_(
+          {.terminal_interval = std::chrono::seconds(1), .other_interval = std::chrono::seconds(5)},
+          start),
+      start_(start),
+      last_(start) {}
+
+void Progress::show(Instant now, const PortForwarder& forwarder) {
+  const double seconds = static_cast<double>((now - last_).count()) * 1e-9;
+  display_.show(
+      now,
+      fmt::format("{:>4} s  east {}; west {}\n", (now - start_) / std::chrono::seconds(1),
+                  describe(forwarder.link(emulator::Direction::west_to_east), east_, seconds),
+                  describe(forwarder.link(emulator::Direction::east_to_west), west_, seconds)));
+  last_ = now;
+}
+
+std::string Progress::describe(const PortForwarder::Link& link, Seen& seen, double seconds) {
+  const emulator::Amount sent = link.counters().sent.get();
+  const emulator::Amount lost = link.counters().dropped_by_rule.get();
+  const double frames = static_cast<double>(sent.frames - seen.frames) / seconds;
+  const double bits = static_cast<double>(sent.bytes - seen.bytes) * 8 / seconds;
+  seen = {sent.frames, sent.bytes};
+  return fmt::format("{:.0f} frames/s {} ({} inside, {} dropped by rule)", frames,
+                     bits > 0 ? format_bit_rate(bits) : "idle",
+                     link.counters().account({}).remainder().frames, lost.frames);
 }
 
 }  // namespace

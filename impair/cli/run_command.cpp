@@ -10,10 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/quantity.h"
-#include "impair/cli/command.h"
+#include "impair/cli/commands.h"
 #include "impair/cli/run.h"
-#include "impair/report/report_json.h"
-#include "impair/report/report_text.h"
+#include "impair/report/report.h"
 #include "nic/eal.h"
 
 namespace lw::impair {
@@ -26,8 +25,8 @@ struct Options {
   Duration wait = std::chrono::seconds(30);
   std::optional<std::uint64_t> seed;
   std::string idle = "adaptive";
-  bool json = false;
   std::vector<int> pinned;
+  OutputOptions output;
   RunConfig run;
 };
 
@@ -79,6 +78,8 @@ Result<RunConfig> run_config(const Options& options) {
   if (!options.pinned.empty()) config.core = options.pinned.front();
   if (options.pinned.size() == 2) config.second_core = options.pinned.back();
   if (auto allowed = check_second_core(config); !allowed) return std::unexpected(allowed.error());
+  config.ledger = options.output.ledger;
+  config.capture = options.output.capture;
   config.duration = options.duration;
   config.until_idle = options.until_idle;
   config.wait = options.wait;
@@ -92,7 +93,7 @@ ExitCode execute(const Options& options) {
   if (!config) return print_error(config.error());
   const auto report = run(*version, *config);
   if (!report) return print_error(report.error());
-  fmt::print("{}", options.json ? to_json(*report).dump() + "\n" : to_text(*report));
+  fmt::print("{}", options.output.json ? to_json(*report).dump() + "\n" : to_text(*report));
   return report->holds() ? ExitCode::done : ExitCode::failed;
 }
 
@@ -117,15 +118,10 @@ void add_limits(app::Options& list, Options& options) {
 }
 
 void add_outputs(app::Options& list, Options& options) {
-  list.add("--seed", app::number(options.seed), "N", "random seed, instead of the profile's");
-  list.add("--ledger", app::text(options.run.ledger), "FILE",
-           "ledger of what happened to each frame: JSON Lines, or FILE.lwl, compact (see ledger)");
-  list.add("--capture", app::text(options.run.capture), "FILE.pcapng",
-           "recording of ingress and egress frames, with the stages that acted on them");
+  add_output_options(list, options.seed, options.output);
   list.add("--capture-bytes", app::number(options.run.capture_bytes), "N",
            "bytes of each frame in the recording")
       .defaults_to("all");
-  list.add_flag("--json", options.json, "report as one JSON object on standard output");
   list.add("--ready-file", app::text(options.run.ready_file), "FILE",
            "file to create once both links are up");
 }
@@ -143,8 +139,10 @@ void add_services(app::Options& list, Options& options) {
 }
 
 void add_machine(app::Options& list, Options& options) {
-  list.add("--idle", app::choice(options.idle, {kIdleModes.begin(), kIdleModes.end()}), "HOW",
-           "with nothing to do: sleep briefly, yield the core between polls, or spin");
+  list.add(
+      "--idle", app::choice(options.idle, {kIdleModes.begin(), kIdleModes.end()}), "HOW",
+      "while nothing is due: adaptive (sleep up to 50 us), yield (the core, between two polls) or "
+      "spin (poll without a pause)");
   list.add("--cores", app::number(options.run.cores, unsigned{1}, unsigned{2}), "N",
            "1: both directions on one core; 2: one core per direction");
   list.add("--core", app::parsed(read_cpus, options.pinned), "CPU",
@@ -154,6 +152,16 @@ void add_machine(app::Options& list, Options& options) {
 }
 
 }  // namespace
+
+void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
+                        OutputOptions& output) {
+  list.add("--seed", app::number(seed), "N", "random seed, instead of the profile's");
+  list.add("--ledger", app::text(output.ledger), "FILE",
+           "ledger of what happened to each frame: JSON Lines, or FILE.lwl, compact (see ledger)");
+  list.add("--capture", app::text(output.capture), "FILE.pcapng",
+           "recording of ingress and egress frames, with the stages that acted on them");
+  list.add_flag("--json", output.json, "report as one JSON object");
+}
 
 app::Command run_command() {
   auto options = std::make_shared<Options>();

@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "impair/report/report_json.h"
-#include "impair/report/report_text.h"
+#include "impair/report/report.h"
 #include "impair/report/rule_report.h"
 #include "report/json_line.h"
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "impair/datapath/sizing.h"
+#include "impair/datapath/configuration.h"
 
 namespace lw::impair {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "capture/writer.h"
 #include "impair/datapath/forwarder.h"
-#include "impair/record/recording_file.h"
+#include "impair/record/recording.h"
 
 namespace lw::impair {
 

@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/datapath/configuration.h"
 
+#include <algorithm>
+#include <bit>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "emulator/path.h"
+#include "impair/datapath/port_io.h"
+#include "nic/pool.h"
+
 namespace lw::impair {
 
 using emulator::Direction;
@@ -16,6 +27,78 @@ emulator::Pipeline pipeline_of(const config::ImpairProfile& profile, Direction d
 RuleNames rule_names_of(const config::ImpairProfile& profile) {
   return {pipeline_of(profile, Direction::west_to_east).rule_names(),
           pipeline_of(profile, Direction::east_to_west).rule_names()};
+}
+
+namespace {
+
+constexpr std::uint32_t kFcs = 4;
+// A direction without a delay still needs a queue of some size to be a queue.
+constexpr std::uint64_t kSmallestQueue = 1024;
+// Receive ring, send ring and the pool's per-core cache, for two ports.
+constexpr std::uint32_t kHeldByPorts = 2 * (1024 + 1024) + 512;
+constexpr std::size_t kEgress = 512;
+// Names of rules that changes of configuration may bring.
+constexpr std::size_t kMostRules = 512;
+
+}  // namespace
+
+Sizing size_for(const config::ImpairProfile& profile) {
+  const auto& capacity = profile.capacity;
+  const std::uint64_t in_flight = emulator::frames_in_flight(
+      capacity.rate_bps, profile.longest_delay(), capacity.smallest_frame + kFcs);
+  Sizing sizing;
+  sizing.frames_per_direction = std::max(kSmallestQueue, in_flight + in_flight / 4);
+  const std::uint64_t buffers = 2 * (sizing.frames_per_direction + kEgress) + kHeldByPorts;
+  sizing.buffers = static_cast<std::uint32_t>(std::min<std::uint64_t>(buffers, UINT32_MAX));
+  sizing.buffer_bytes =
+      nic::Pool::bytes_needed({.buffers = sizing.buffers, .frame_size = capacity.largest_frame});
+  sizing.queue_bytes = 2 * emulator::ReleaseQueue<rte_mbuf*, MbufAccess>::bytes_needed(
+                               emulator::Pipeline::kMostFifos, sizing.frames_per_direction);
+  return sizing;
+}
+
+emulator::LinkConfig link_config(const config::ImpairProfile& profile) {
+  return {.capacity = size_for(profile).frames_per_direction,
+          .egress_capacity = kEgress,
+          .log_all = profile.log_all,
+          .most_rules = kMostRules + profile.rules.size()};
+}
+
+std::string arithmetic(const config::ImpairProfile& profile) {
+  const Sizing sizing = size_for(profile);
+  const auto& capacity = profile.capacity;
+  return fmt::format(
+      "{} x {} = {} in flight each way; as frames of {} B, with a quarter to spare, {} frames; "
+      "{} buffers for frames of up to {} B and two queues take {}",
+      format_bit_rate(capacity.rate_bps), format_duration(profile.longest_delay()),
+      format_bytes(emulator::bandwidth_delay_bytes(capacity.rate_bps, profile.longest_delay())),
+      capacity.smallest_frame, sizing.frames_per_direction, sizing.buffers, capacity.largest_frame,
+      format_bytes(static_cast<double>(sizing.memory())));
+}
+
+std::unexpected<Error> not_enough_memory(const config::ImpairProfile& profile,
+                                         std::uint64_t available_bytes) {
+  return fail(fmt::format("not enough memory: {}; {} is available. Ask for less in the profile's "
+                          "[capacity]: a lower rate, a larger smallest_frame or a smaller "
+                          "largest_frame",
+                          arithmetic(profile), format_bytes(static_cast<double>(available_bytes))),
+              ExitCode::environment);
+}
+
+Result<void> check_memory(const config::ImpairProfile& profile, std::uint64_t available_bytes) {
+  if (available_bytes == 0 || size_for(profile).memory() <= available_bytes) return {};
+  return not_enough_memory(profile, available_bytes);
+}
+
+std::uint64_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  std::uint64_t kib = 0;
+  while (file >> word) {
+    if (word == "MemAvailable:" && file >> kib) return kib * 1024;
+    file.ignore(256, '\n');
+  }
+  return 0;
 }
 
 }  // namespace lw::impair

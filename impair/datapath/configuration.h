@@ -2,13 +2,16 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "config/impair/profile.h"
+#include "core/error.h"
 #include "emulator/events/cm_learner.h"
+#include "emulator/link.h"
 #include "emulator/pipeline.h"
 #include "impair/record/binary_ledger.h"
 
@@ -47,5 +50,28 @@ class Configuration {
   typename Link::PreparedPipeline eastward_, westward_;
   Duration longest_stay_;
 };
+
+/// What a profile needs room for, from its delay, rate and smallest frame.
+struct Sizing {
+  std::uint64_t frames_per_direction = 0;  // in flight, with a quarter to spare
+  std::uint32_t buffers = 0;               // both directions, and what ports and bursts hold
+  std::uint64_t buffer_bytes = 0;          // of all buffers
+  std::uint64_t queue_bytes = 0;           // of both release queues
+  [[nodiscard]] std::uint64_t memory() const noexcept { return buffer_bytes + queue_bytes; }
+};
+
+Sizing size_for(const config::ImpairProfile& profile);
+emulator::LinkConfig link_config(const config::ImpairProfile& profile);
+
+/// The error (environment), with the arithmetic.
+std::unexpected<Error> not_enough_memory(const config::ImpairProfile& profile,
+                                         std::uint64_t available_bytes);
+/// The same where the machine has less memory available.
+Result<void> check_memory(const config::ImpairProfile& profile, std::uint64_t available_bytes);
+/// What /proc/meminfo says is available; 0 where it says nothing.
+std::uint64_t available_memory();
+
+/// "100.00 Gb/s x 1.903507 ms = 23.79 MB, in frames of 1024 B ..."
+std::string arithmetic(const config::ImpairProfile& profile);
 
 }  // namespace lw::impair

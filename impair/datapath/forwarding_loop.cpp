@@ -7,7 +7,7 @@
 
 #include <rte_lcore.h>
 
-#include "impair/datapath/sizing.h"
+#include "impair/datapath/configuration.h"
 
 namespace lw::impair {
 namespace {

@@ -7,8 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/handoff/mailbox.h"
-#include "core/handoff/quiesce.h"
+#include "core/handoff.h"
 #include "impair/datapath/port_io.h"
 #include "impair/datapath/ports.h"
 #include "nic/idle.h"

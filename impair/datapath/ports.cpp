@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "impair/datapath/mbuf_access.h"
-#include "impair/datapath/sizing.h"
+#include "impair/datapath/configuration.h"
+#include "impair/datapath/port_io.h"
 
 namespace lw::impair {
 namespace {

@@ -3,7 +3,76 @@
 
 #include <chrono>
 
+#include <fmt/format.h>
+
 namespace lw::impair {
+
+Result<void> RecordingFile::check_name(const std::string& path) {
+  if (capture::format_for(path) == capture::Format::pcapng) return {};
+  return fail(
+      fmt::format("{}: a capture with four interfaces and comments is a pcapng file: "
+                  "name it FILE.pcapng",
+                  path));
+}
+
+Result<std::unique_ptr<RecordingFile>> RecordingFile::create(const std::string& path,
+                                                             RuleNames rules,
+                                                             std::int64_t clock_offset_ns,
+                                                             int link_type) {
+  if (auto named = check_name(path); !named) return std::unexpected(named.error());
+  std::vector<capture::Interface> interfaces;
+  for (const std::string_view name : kInterfaceNames)
+    interfaces.push_back({.link_type = link_type, .name = std::string(name)});
+  auto writer = capture::Writer::create(path, capture::Format::pcapng, std::move(interfaces));
+  if (!writer) return std::unexpected(writer.error());
+  return std::unique_ptr<RecordingFile>(
+      new RecordingFile(std::move(*writer), std::move(rules), clock_offset_ns));
+}
+
+void RecordingFile::learn(RuleNames rules) {
+  const std::lock_guard lock(names_);
+  rules_ = std::move(rules);
+}
+
+void RecordingFile::write(const CaptureRecord& record, std::span<const std::byte> bytes) {
+  if (failure_) return;
+  std::string comment;
+  {
+    const std::lock_guard lock(names_);
+    comment = comment_of(record.ledger, rules_);
+  }
+  const std::uint32_t interface = interface_of(record.ledger.direction, record.out);
+  last_ = record.at + Duration{clock_offset_ns_};
+  const auto written = writer_.write(last_, bytes, record.wire_length, interface, comment);
+  if (!written) failure_ = written.error();
+  ++written_[interface];
+  ++frames_;
+}
+
+Result<void> RecordingFile::close(const std::array<std::uint64_t, kRecordedInterfaces>& skipped) {
+  if (failure_) return std::unexpected(*failure_);
+  for (std::uint32_t i = 0; i < kRecordedInterfaces; ++i)
+    writer_.write_statistics(i, last_, written_[i] + skipped[i], skipped[i]);
+  return writer_.close();
+}
+
+void FileRecorder::stage(std::span<const std::byte> bytes, std::uint32_t wire_length) {
+  Staged& staged = staged_[count_++];
+  staged.bytes.assign(bytes.begin(), bytes.end());
+  staged.record.length = static_cast<std::uint32_t>(bytes.size());
+  staged.record.wire_length = wire_length;
+}
+
+void FileRecorder::say(std::size_t i, Instant at, bool out, const emulator::LedgerRecord& record) {
+  staged_[i].record.at = at;
+  staged_[i].record.out = out;
+  staged_[i].record.ledger = record;
+}
+
+void FileRecorder::publish(std::size_t count, bool /*out*/) {
+  for (std::size_t i = 0; i < count; ++i) file_->write(staged_[i].record, staged_[i].bytes);
+  count_ = 0;
+}
 
 using emulator::Direction;
 

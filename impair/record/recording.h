@@ -3,12 +3,78 @@
 
 #include <array>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "capture/writer.h"
+#include "core/error.h"
 #include "impair/record/recorder.h"
-#include "impair/record/recording_file.h"
 
 namespace lw::impair {
+
+/// What came in and what went out, as a pcapng file: two interfaces a direction, and what was done
+/// to a frame as its comment. One thread, but for learn().
+class RecordingFile {
+ public:
+  /// An error (usage) where the name doesn't end in .pcapng.
+  static Result<void> check_name(const std::string& path);
+  /// The same error, or that it can't be written (environment). `clock_offset_ns` is added to every
+  /// stamp.
+  static Result<std::unique_ptr<RecordingFile>> create(const std::string& path, RuleNames rules,
+                                                       std::int64_t clock_offset_ns,
+                                                       int link_type = capture::kLinkTypeEthernet);
+
+  /// Rules that a change of configuration brought. Any thread.
+  void learn(RuleNames rules);
+
+  /// `bytes`: record.length of them.
+  void write(const CaptureRecord& record, std::span<const std::byte> bytes);
+  [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
+
+  /// How many frames an interface has missed, and what was wrong with the file, if anything
+  /// (environment).
+  Result<void> close(const std::array<std::uint64_t, kRecordedInterfaces>& skipped);
+
+ private:
+  RecordingFile(capture::Writer writer, RuleNames rules, std::int64_t clock_offset_ns)
+      : writer_(std::move(writer)), rules_(std::move(rules)), clock_offset_ns_(clock_offset_ns) {}
+
+  capture::Writer writer_;
+  std::mutex names_;  // guards the next
+  RuleNames rules_;
+  std::int64_t clock_offset_ns_;
+  std::uint64_t frames_ = 0;
+  std::array<std::uint64_t, kRecordedInterfaces> written_{};
+  Instant last_{};
+  std::optional<Error> failure_;
+};
+
+/// Writes frames to a recording at once: what Recorder is where nothing has to be fast. One thread.
+class FileRecorder {
+ public:
+  static constexpr std::size_t kMostStaged = 64;
+
+  /// `file` must outlive the object.
+  explicit FileRecorder(RecordingFile& file) noexcept : file_(&file) {}
+
+  /// See Recorder.
+  void stage(std::span<const std::byte> bytes, std::uint32_t wire_length);
+  void say(std::size_t i, Instant at, bool out, const emulator::LedgerRecord& record);
+  void publish(std::size_t count, bool out);
+
+ private:
+  struct Staged {
+    CaptureRecord record;
+    std::vector<std::byte> bytes;
+  };
+  RecordingFile* file_;
+  std::array<Staged, kMostStaged> staged_;
+  std::size_t count_ = 0;
+};
 
 /// A run's recording: a recorder each direction, and the thread that writes what they hold.
 class Recording {

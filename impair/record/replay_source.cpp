@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "impair/record/capture_record.h"
+#include "impair/record/recorder.h"
 
 namespace lw::impair {
 namespace {

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "core/time.h"
 #include "impair/datapath/direction_report.h"
-#include "impair/record/capture_record.h"
+#include "impair/record/recorder.h"
 
 namespace lw::impair {
 
@@ -50,5 +52,11 @@ struct Report {
     return accounts_hold() && stages_hold() && releases_hold() && scenario_holds();
   }
 };
+
+/// The report as lines for people; empty counters are left out.
+std::string to_text(const Report& report);
+
+/// The report as one JSON object: times in ns, sizes in bytes.
+nlohmann::ordered_json to_json(const Report& report);
 
 }  // namespace lw::impair

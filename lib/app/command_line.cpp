@@ -8,8 +8,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "app/print_error.h"
-
 namespace lw::app {
 namespace {
 
@@ -253,3 +251,13 @@ int run_program(const Command& program, int argc, char** argv) {
 }
 
 }  // namespace lw::app
+
+namespace lw {
+
+ExitCode print_error(const Error& error) {
+  std::fflush(stdout);
+  std::fputs((error.message + "\n").c_str(), stderr);
+  return error.exit;
+}
+
+}  // namespace lw

@@ -14,6 +14,14 @@
 #include "core/error.h"
 #include "core/quantity.h"
 
+namespace lw {
+
+/// Flushes standard output, then prints the message to standard error. Returns the error's exit
+/// code. The line has no program name in front, so that editors recognize file:line:column.
+ExitCode print_error(const Error& error);
+
+}  // namespace lw
+
 /// The command line of a program as data: commands, options, values, examples. run_program() parses
 /// it; everything else about an option (help, man page, completions) comes from the same lists.
 namespace lw::app {

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "roce/frame.h"
 #include "roce/message.h"
 #include "wire/icrc.h"
 
@@ -125,6 +126,153 @@ std::vector<std::byte> compose(const FrameFields& fields, Bytes payload) {
   std::vector<std::byte> frame(layout_of(fields, payload.size()).size);
   compose(fields, payload, frame);
   return frame;
+}
+
+namespace {
+
+using wire::Ipv4Address;
+using wire::Ipv6Address;
+
+/// A byte as 16 bits of a one's complement sum: the high byte at an even distance from the start of
+/// the sum, the low byte at an odd one.
+std::uint16_t word_of(std::byte byte, std::size_t distance) noexcept {
+  const auto value = std::to_integer<std::uint16_t>(byte);
+  return static_cast<std::uint16_t>(distance % 2 == 0 ? value << 8 : value);
+}
+
+/// Changes bytes of a RoCE frame that its ICRC covers, and patches ICRC and checksums.
+class Patcher {
+ public:
+  Patcher(wire::MutableBytes bytes, const Envelope& envelope, std::size_t icrc) noexcept
+      : bytes_(bytes), envelope_(envelope), icrc_offset_(icrc) {
+    if (envelope.udp) udp_ = wire::view_at<wire::Udp>(bytes, envelope.transport_offset);
+    has_checksum_ = udp_ != nullptr && udp_->checksum.get() != 0;
+    if (envelope.ipv4) ipv4_ = wire::view_at<wire::Ipv4>(bytes, envelope.network_offset);
+  }
+
+  /// `field` points into the frame and is covered by the ICRC, none of it masked.
+  template <class Field>
+  void set(const Field* field, const Field& value) noexcept {
+    const auto at = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(field) -
+                                             envelope_.bytes.data());
+    const auto* source = reinterpret_cast<const std::byte*>(&value);
+    for (std::size_t i = 0; i < sizeof(Field); ++i) replace(at + i, source[i]);
+  }
+
+  /// Writes the ICRC; nothing may be set after it.
+  void finish() noexcept {
+    if (icrc_change_ == 0) return;
+    const auto place = bytes_.subspan(icrc_offset_, wire::kIcrcSize);
+    std::array<std::byte, wire::kIcrcSize> fresh;
+    wire::store_icrc(fresh, wire::load_icrc(place) ^ icrc_change_);
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      update_udp_checksum(icrc_offset_ + i, place[i], fresh[i]);
+      place[i] = fresh[i];
+    }
+  }
+
+ private:
+  void replace(std::size_t at, std::byte fresh) noexcept {
+    const std::byte old = bytes_[at];
+    if (old == fresh) return;
+    bytes_[at] = fresh;
+    icrc_change_ ^=
+        wire::icrc_change(std::to_integer<std::uint8_t>(old ^ fresh), icrc_offset_ - at - 1);
+    // Headers are at even offsets from the network layer's start, so one parity serves both sums;
+    // UDP's covers the addresses as well.
+    if (ipv4_ && at < envelope_.transport_offset) {
+      const std::size_t distance = at - envelope_.network_offset;
+      ipv4_->checksum.set(wire::ipv4_checksum_update(ipv4_->checksum.get(), word_of(old, distance),
+                                                     word_of(fresh, distance)));
+    }
+    update_udp_checksum(at, old, fresh);
+  }
+
+  void update_udp_checksum(std::size_t at, std::byte old, std::byte fresh) noexcept {
+    if (!has_checksum_) return;
+    const std::size_t distance = at - envelope_.network_offset;
+    const std::uint16_t sum = wire::ipv4_checksum_update(
+        udp_->checksum.get(), word_of(old, distance), word_of(fresh, distance));
+    udp_->checksum.set(sum == 0 ? std::uint16_t{0xffff} : sum);  // 0 would mean none (RFC 768)
+  }
+
+  wire::MutableBytes bytes_;
+  const Envelope& envelope_;
+  std::size_t icrc_offset_;
+  wire::Udp* udp_ = nullptr;
+  wire::Ipv4* ipv4_ = nullptr;
+  bool has_checksum_ = false;
+  std::uint32_t icrc_change_ = 0;
+};
+
+Ipv6Address as_gid(const wire::IpAddress& ip) noexcept {
+  if (const auto* v6 = std::get_if<Ipv6Address>(&ip)) return *v6;
+  Ipv6Address mapped;
+  mapped.bytes[10] = mapped.bytes[11] = std::byte{0xff};
+  std::ranges::copy(std::get<Ipv4Address>(ip).bytes, mapped.bytes.begin() + 12);
+  return mapped;
+}
+
+void set_address(Patcher& patcher, const std::optional<wire::IpAddress>& fresh, const Envelope& e,
+                 Ipv4Address wire::Ipv4::* in_ipv4, Ipv6Address wire::Ipv6::* in_ipv6) noexcept {
+  if (!fresh) return;
+  if (e.grh) {
+    patcher.set(&(e.grh->*in_ipv6), as_gid(*fresh));
+  } else if (const auto* v4 = std::get_if<Ipv4Address>(&*fresh); v4 && e.ipv4) {
+    patcher.set(&(e.ipv4->*in_ipv4), *v4);
+  } else if (const auto* v6 = std::get_if<Ipv6Address>(&*fresh); v6 && e.ipv6) {
+    patcher.set(&(e.ipv6->*in_ipv6), *v6);
+  }
+}
+
+template <class Field>
+void map_field(Patcher& patcher, const std::map<std::uint32_t, std::uint32_t>& map,
+               const Field* field) noexcept {
+  if (const auto found = map.find(field->get()); found != map.end()) {
+    patcher.set(field, Field{found->second});
+  }
+}
+
+void set_psn(Patcher& patcher, const Rewrite& what, const wire::Bth& bth) noexcept {
+  const wire::OpcodeInfo* info = wire::find_opcode(bth.opcode.get());
+  if (info && info->transport == wire::Transport::cnp) return;
+  const auto own = what.psn_offset_of_qp.find(bth.dest_qp.get());
+  const std::uint32_t offset = own != what.psn_offset_of_qp.end() ? own->second : what.psn_offset;
+  patcher.set(&bth.psn_bytes, wire::Be24{(bth.psn() + offset).value()});
+}
+
+void set_transport(Patcher& patcher, const Rewrite& what, const Frame& frame) noexcept {
+  set_psn(patcher, what, *frame.bth);  // before the QP changes
+  map_field(patcher, what.qps, &frame.bth->dest_qp);
+  if (frame.deth) map_field(patcher, what.qps, &frame.deth->src_qp);
+  if (frame.reth) map_field(patcher, what.r_keys, &frame.reth->r_key);
+  if (frame.atomiceth) map_field(patcher, what.r_keys, &frame.atomiceth->r_key);
+  if (frame.ieth) map_field(patcher, what.r_keys, &frame.ieth->r_key);
+}
+
+}  // namespace
+
+bool Rewrite::empty() const noexcept {
+  return !source_mac && !destination_mac && !source && !destination && qps.empty() &&
+         psn_offset == 0 && psn_offset_of_qp.empty() && r_keys.empty();
+}
+
+Rewritten rewrite(const Rewrite& what, wire::MutableBytes bytes) noexcept {
+  const Envelope envelope = open_envelope(bytes);
+  if (!envelope.is_roce()) return Rewritten::not_roce;
+  const auto icrc = icrc_offset(envelope);
+  const auto frame = parse(envelope);
+  if (!icrc || !frame) return Rewritten::no_icrc;
+  auto* ethernet = wire::view<wire::Ethernet>(bytes);
+  if (what.source_mac) ethernet->source = *what.source_mac;
+  if (what.destination_mac) ethernet->destination = *what.destination_mac;
+  Patcher patcher(bytes, envelope, *icrc);
+  set_address(patcher, what.source, envelope, &wire::Ipv4::source, &wire::Ipv6::source);
+  set_address(patcher, what.destination, envelope, &wire::Ipv4::destination,
+              &wire::Ipv6::destination);
+  set_transport(patcher, what, *frame);
+  patcher.finish();
+  return Rewritten::yes;
 }
 
 }  // namespace lw::roce

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "transport/packet_frame.h"
+#include "transport/packet.h"
 
 namespace lw::sim {
 

@@ -2,6 +2,7 @@
 #include "transport/memory.h"
 
 #include <cstring>
+#include <limits>
 
 namespace lw::transport {
 
@@ -25,5 +26,46 @@ std::uint64_t Memory::load(std::uint64_t va) noexcept {
 void Memory::store(std::uint64_t va, std::uint64_t value) noexcept {
   if (real()) std::memcpy(bytes(va, sizeof value).data(), &value, sizeof value);
 }
+
+using wire::Operation;
+
+namespace {
+
+/// A UD receive starts with space for the sender's GRH. (IBTA vol. 1, 11.4.1.2)
+constexpr std::uint32_t kGrhRoom = 40;
+
+}  // namespace
+
+/// Starts a SEND: its memory is the next receive's.
+Refusal MessageSink::begin_send() {
+  if (lacks_receive()) return Refusal::no_receive;
+  const bool somewhere = !config_.endless_receives;
+  va_ = somewhere ? receives_.front().va : 0;
+  room_ = somewhere ? receives_.front().length : std::numeric_limits<std::uint64_t>::max();
+  if (config_.transport == wire::Transport::ud && somewhere) {
+    if (room_ < kGrhRoom) return Refusal::invalid_request;
+    va_ += kGrhRoom;
+    room_ -= kGrhRoom;
+  }
+  return Refusal::none;
+}
+
+/// Reports a complete message.
+void MessageSink::tell(const Packet& packet, const OpcodeMeaning& meaning, Instant now) {
+  const bool takes_receive = meaning.operation == Operation::send || meaning.immediate;
+  Completion arrival{.at = now,
+                     .length = static_cast<std::uint32_t>(got_),
+                     .word = packet.word,
+                     .operation = meaning.operation,
+                     .arrival = true,
+                     .immediate = meaning.immediate};
+  if (takes_receive && !config_.endless_receives) {
+    arrival.id = receives_.front().id;
+    receives_.pop();
+  }
+  arrivals_.push(arrival);
+}
+
+void MessageSink::abandon() { open_ = false; }
 
 }  // namespace lw::transport

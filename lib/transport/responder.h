@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "transport/message_sink.h"
+#include "transport/memory.h"
 #include "transport/packet.h"
 #include "transport/response_queue.h"
 

@@ -4,7 +4,7 @@
 
 #include "roce/compose.h"
 #include "roce/envelope.h"
-#include "wire/icrc_patch.h"
+#include "wire/icrc.h"
 
 namespace {
 

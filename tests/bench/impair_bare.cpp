@@ -13,7 +13,7 @@
 #include <array>
 
 #include "bench/null_feed.h"
-#include "impair/datapath/mbuf_access.h"
+#include "impair/datapath/port_io.h"
 #include "nic/clock.h"
 
 namespace lw::impair {

@@ -15,7 +15,6 @@
 #include "bench/null_feed.h"
 #include "impair/datapath/forwarding_loop.h"
 #include "impair/record/ledger_file.h"
-#include "impair/record/ledger_thread.h"
 #include "impair/record/recording.h"
 #include "impair/report/report.h"
 

@@ -15,9 +15,9 @@
 #include <rte_ring.h>
 
 #include "bench/impair_feed.h"
+#include "impair/datapath/configuration.h"
 #include "impair/datapath/port_io.h"
 #include "impair/datapath/ports.h"
-#include "impair/datapath/sizing.h"
 #include "roce/envelope.h"
 
 namespace lw::impair {

@@ -46,7 +46,7 @@ TOP_LEVEL = {
     'meson.build', 'lib', 'gen', 'impair', 'dissect', 'profiles', 'tests', 'pcaps', 'docs',
     'packaging', 'README.md', 'dev', 'ARCHITECTURE.md', 'LICENSE',
 }
-MOST_FILES = 503  # product .h and .cpp files in all; the goal is 450, so this only falls
+MOST_FILES = 450  # product .h and .cpp files in all
 MOST_FILES_IN_A_FOLDER = collections.defaultdict(lambda: 30, {
     'lib/wire': 60,
     'lib/emulator/stages': 34,  # a file pair per stage

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "roce/compose.h"
-#include "roce/rewrite.h"
 
 namespace lw::test {
 

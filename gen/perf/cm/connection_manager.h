@@ -4,7 +4,7 @@
 #include <deque>
 
 #include "gen/perf/cm/cm_mad.h"
-#include "gen/perf/session/service.h"
+#include "gen/perf/session/endpoint.h"
 
 namespace lw::gen {
 

@@ -8,9 +8,160 @@
 
 #include "config/impair/profile.h"
 #include "core/quantity.h"
-#include "gen/perf/options/qp_options.h"
 
 namespace lw::gen {
+namespace {
+
+wire::IpAddress benchmark_ip(unsigned host, bool v6) {
+  return *wire::parse_ip(fmt::format("{}{}", v6 ? "2001:db8::" : "198.18.0.", host));
+}
+
+}  // namespace
+
+void add_endpoint_options(app::Options& options, EndpointOptions& endpoint) {
+  options.add("--address", app::text(endpoint.address), "IP", "own IPv4 or IPv6 address")
+      .defaults_to("198.18.0.1, responder 198.18.0.2; or 2001:db8::1, ::2");
+  options.add("--mac", app::text(endpoint.mac), "MAC", "own MAC address")
+      .defaults_to("02:00:00:00:00:01, responder 02:00:00:00:00:02");
+  options.add("--service", app::number(endpoint.service), "N",
+              "port number of the responder, as in rdma_cm");
+  options
+      .add("--wait", app::parsed(parse_duration, endpoint.wait), "TIME",
+           "longest wait for the link and the other side")
+      .defaults_to("10s");
+  options.add("--idle",
+              app::choice<IdleMode>(endpoint.idle, {{"adaptive", IdleMode::adaptive},
+                                                    {"yield", IdleMode::yield},
+                                                    {"spin", IdleMode::spin}}),
+              "HOW",
+              "with nothing to do: adaptive (sleep 10 us), yield (the core, between two polls) or "
+              "spin");
+  options.add_flag("--verbose", endpoint.verbose, "show DPDK's log");
+}
+
+Parsed<wire::IpAddress> read_ip(std::string_view text) {
+  if (const auto ip = wire::parse_ip(text)) return *ip;
+  return std::unexpected(fmt::format(
+      "expected an IPv4 or IPv6 address such as 198.18.0.2 or 2001:db8::2, found \"{}\"", text));
+}
+
+Parsed<wire::MacAddress> read_mac(std::string_view text) {
+  if (const auto mac = wire::parse_mac(text)) return *mac;
+  return std::unexpected(
+      fmt::format("expected a MAC address such as 02:00:00:00:00:02, found \"{}\"", text));
+}
+
+Result<wire::IpAddress> read_ip(const std::string& option, const std::string& text) {
+  const auto ip = read_ip(text);
+  return ip ? Result<wire::IpAddress>(*ip) : fail(option + ": " + ip.error());
+}
+
+Result<wire::MacAddress> read_mac(const std::string& option, const std::string& text) {
+  const auto mac = read_mac(text);
+  return mac ? Result<wire::MacAddress>(*mac) : fail(option + ": " + mac.error());
+}
+
+Result<OwnAddress> address_of(const EndpointOptions& options, unsigned host,
+                              const std::optional<wire::IpAddress>& like) {
+  const bool v6 = like && std::holds_alternative<wire::Ipv6Address>(*like);
+  OwnAddress own{*wire::parse_mac(fmt::format("02:00:00:00:00:{:02x}", host)),
+                 benchmark_ip(host, v6)};
+  if (!options.address.empty()) {
+    const auto ip = read_ip("--address", options.address);
+    if (!ip) return std::unexpected(ip.error());
+    own.ip = *ip;
+  }
+  if (!options.mac.empty()) {
+    const auto mac = read_mac("--mac", options.mac);
+    if (!mac) return std::unexpected(mac.error());
+    own.mac = *mac;
+  }
+  if (like && like->index() != own.ip.index()) {
+    return fail("--address and --peer: one is IPv4, the other IPv6");
+  }
+  return own;
+}
+
+namespace {
+
+using transport::DcqcnConfig;
+using transport::RateControl;
+
+constexpr double kMost = 1e9;  // no NIC's register holds more
+
+void add_number(app::Options& options, const char* name, double& target, const char* help,
+                double low = 0, double high = kMost) {
+  options.add(name, app::number(target, low, high), "N", help);
+}
+
+void add_reaction_options(app::Options& options, DcqcnConfig& dcqcn) {
+  add_number(options, "--rpg-time-reset", dcqcn.rpg_time_reset_us,
+             "time between timed increases, in us", 1);
+  add_number(options, "--rpg-byte-reset", dcqcn.rpg_byte_reset,
+             "bytes between increases; 0: no increase by bytes");
+  options.add("--rpg-threshold", app::number(dcqcn.rpg_threshold, 0u, 31u), "N",
+              "number of increases in fast recovery");
+  add_number(options, "--rpg-ai-rate", dcqcn.rpg_ai_rate_mbps, "additive increase, in Mb/s");
+  add_number(options, "--rpg-hai-rate", dcqcn.rpg_hai_rate_mbps, "hyper increase, in Mb/s");
+  options.add("--rpg-gd", app::number(dcqcn.rpg_gd, 10u, 15u), "N",
+              "exponent of a cut: the rate falls by alpha / 2^N");
+  add_number(options, "--rpg-min-dec-fac", dcqcn.rpg_min_dec_fac_percent,
+             "least share of the rate that a cut keeps, in %", 0, 100);
+  add_number(options, "--rpg-min-rate", dcqcn.rpg_min_rate_mbps, "lowest rate after a cut, in Mb/s",
+             0.001);
+  add_number(options, "--rpg-max-rate", dcqcn.rpg_max_rate_mbps,
+             "highest rate after an increase, in Mb/s; 0: the link's rate");
+  add_number(options, "--rate-to-set-on-first-cnp", dcqcn.rate_to_set_on_first_cnp_mbps,
+             "rate after the first CNP, in Mb/s; 0: the link's rate");
+  add_number(options, "--dce-tcp-g", dcqcn.dce_tcp_g, "share of alpha that is kept, in 1/1024", 0,
+             1024);
+  add_number(options, "--dce-tcp-rtt", dcqcn.dce_tcp_rtt_us, "time between decays of alpha, in us",
+             1);
+  add_number(options, "--rate-reduce-monitor-period", dcqcn.rate_reduce_monitor_period_us,
+             "least time between cuts, in us");
+  add_number(options, "--initial-alpha", dcqcn.initial_alpha, "initial alpha, in 1/1024", 0, 1024);
+  options.add_flag("--clamp-tgt-rate", dcqcn.clamp_tgt_rate, "lower the target rate at every cut");
+  options.add(
+      "--clamp-tgt-rate-after-time-inc",
+      app::choice<bool>(dcqcn.clamp_tgt_rate_after_time_inc, {{"true", true}, {"false", false}}),
+      "true|false", "lower the target rate at a cut after a timed increase");
+}
+
+}  // namespace
+
+void add_transport_option(app::Options& options, transport::QpConfig& config) {
+  using wire::Transport;
+  options.add(
+      "--transport",
+      app::choice<Transport>(config.transport,
+                             {{"rc", Transport::rc}, {"uc", Transport::uc}, {"ud", Transport::ud}}),
+      "KIND",
+      "service: rc; with --port also uc (SEND, WRITE) and ud (SEND of one packet), "
+      "which do not recover lost messages");
+}
+
+void add_congestion_options(app::Options& options, transport::QpConfig& config) {
+  options.add("--rate-control",
+              app::choice<RateControl>(config.rate_control, {{"none", RateControl::none},
+                                                             {"fixed", RateControl::fixed},
+                                                             {"dcqcn", RateControl::dcqcn}}),
+              "KIND", "rate control of a QP: none, fixed (--qp-rate) or dcqcn");
+  options
+      .add("--qp-rate", app::parsed(parse_bit_rate, config.rate_bps), "RATE",
+           "rate of a QP on the link; initial rate of DCQCN")
+      .defaults_to("the NIC's rate");
+  add_dcqcn_options(options, config.dcqcn);
+}
+
+void add_dcqcn_options(app::Options& options, DcqcnConfig& dcqcn) {
+  options.begin_group(kReactionPoint);
+  add_reaction_options(options, dcqcn);
+  options.begin_group(kNotificationPoint);
+  add_number(options, "--min-time-between-cnps", dcqcn.min_time_between_cnps_us,
+             "least time between a responder's CNPs, in us");
+  options.begin_group("");
+}
+
 namespace {
 
 using wire::Operation;
@@ -124,19 +275,20 @@ void add_perf_options(app::Options& list, PerfOptions& options) {
            "latency of a host and its NIC, in each direction")
       .defaults_to("500ns");
   list.add("--receive-limit", app::parsed(parse_bit_rate, config.nic.receive_send_bps), "RATE",
-           "SEND payload that a host can store per second")
+           "rate at which a host stores the payload of received SENDs; the rest waits in a buffer")
       .defaults_to("the link rate");
 }
 
 void add_run_options(app::Options& list, PerfOptions& options) {
-  list.add("--pattern", app::choice(options.pattern, {"bw", "lat", "ping", "blast"}), "PATTERN",
-           "bw: one way; lat: ping-pong, or a READ; ping, blast: the same, counted as in the RDMA "
-           "programming study");
+  list.add(
+      "--pattern", app::choice(options.pattern, {"bw", "lat", "ping", "blast"}), "PATTERN",
+      "bw: messages one way; lat: one message at a time, there and back (READ: one READ); blast, "
+      "ping: like bw and lat, counted as in the RDMA programming study");
   list.add("--buffers", app::number(options.buffers, 1u, 1u << 20), "N",
            "messages in flight at once, of a blast");
   list.add("-n,--iterations", app::number(options.config.iterations), "N",
-           "messages per QP; 0: 1000 for lat; 5000 for bw, or, simulated, as many as a steady rate "
-           "needs");
+           "messages per QP; 0: 1000 for lat, ping and blast; for bw 5000 through a port, and "
+           "with --sim as many as a steady rate needs");
   list.add("--duration", app::parsed(parse_duration, options.config.duration), "TIME",
            "length of a bw run, in place of -n");
   list.add("--seed", app::number(options.config.path.seed), "N", "random seed");

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gen/perf/cm/connection_manager.h"
-#include "gen/perf/report/perf_series.h"
+#include "gen/perf/report/perf_files.h"
 #include "nic/clock.h"
 #include "sim/perf.h"
 

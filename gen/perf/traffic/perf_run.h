@@ -4,9 +4,9 @@
 #include <atomic>
 #include <functional>
 
-#include "gen/perf/options/endpoint_options.h"
+#include "gen/perf/options/perf_options.h"
+#include "gen/perf/report/perf_files.h"
 #include "gen/perf/report/perf_report.h"
-#include "gen/perf/report/perf_series.h"
 
 namespace lw::gen {
 

@@ -7,6 +7,7 @@
 #include "config/toml/table.h"
 #include "config/toml/value.h"
 #include "emulator/direction.h"
+#include "emulator/events/event.h"
 #include "emulator/match/match.h"
 
 namespace lw::config {
@@ -30,5 +31,9 @@ Parsed<std::vector<emulator::NumberRange>> read_ranges(const Value& value, std::
 inline auto ranges(std::uint32_t maximum, bool wraps = false) {
   return [=](const Value& value) { return read_ranges(value, maximum, wraps); };
 }
+
+/// Reads all [[event]] tables. An event with several PSNs or occurrences becomes one event for
+/// each. impair/README.md lists the keys. Errors are recorded in the document.
+std::vector<emulator::EventConfig> read_events(const Table& root);
 
 }  // namespace lw::config

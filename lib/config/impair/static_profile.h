@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "config/impair/profile.h"
+#include "config/toml/table.h"
+#include "emulator/rule_config.h"
 
 namespace lw::config {
+
+/// Reads a whole text file, without a UTF-8 byte order mark.
+Parsed<std::string> read_whole_file(const std::filesystem::path& file);
+
+/// Reads a [[rule]]'s stages: all keys except its name, match and constant delay. Errors are
+/// recorded in the table's document. Files are relative to `folder`.
+void read_stages(const Table& rule, const std::filesystem::path& folder,
+                 emulator::RuleConfig& config);
 
 inline constexpr std::string_view kNoRuleUsesPath =
     "expected a rule with delay = \"path\", found none";

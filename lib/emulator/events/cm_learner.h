@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/handoff/spsc_queue.h"
+#include "core/handoff.h"
 #include "emulator/direction.h"
 #include "emulator/events/qp_table.h"
 #include "wire/psn.h"

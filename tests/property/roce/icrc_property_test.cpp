@@ -3,7 +3,6 @@
 #include "support/property.h"
 #include "support/random_frame.h"
 #include "wire/icrc.h"
-#include "wire/icrc_patch.h"
 
 namespace lw {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "roce/rewrite.h"
+#include "roce/compose.h"
 #include "support/property.h"
 #include "support/random_frame.h"
 #include "support/rewritten_fields.h"

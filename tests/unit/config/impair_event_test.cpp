@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/impair/event.h"
+#include "config/impair/match.h"
 #include "config/toml/document.h"
 
 namespace lw::config {

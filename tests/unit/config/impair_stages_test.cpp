@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "config/impair/impair_stages.h"
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "config/impair/profile.h"
+#include "config/impair/static_profile.h"
 
 namespace lw::config {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/handoff/mailbox.h"
-
 #include <gtest/gtest.h>
+
+#include "core/handoff.h"
 
 namespace lw {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/replay/replay_options.h"
-
 #include <cmath>
 
 #include <gtest/gtest.h>
+
+#include "gen/replay/replay_source.h"
 
 namespace lw::gen {
 namespace {

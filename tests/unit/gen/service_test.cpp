@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The responder's look at what arrives, against the client that made it, with something between
 // the two that loses, damages and copies packets.
-#include "gen/perf/session/service.h"
-
 #include <gtest/gtest.h>
 
+#include "gen/perf/session/endpoint.h"
 #include "gen/perf/traffic/client_traffic.h"
 
 namespace lw::gen {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/report/verdict.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gen/report/run_report.h"
 #include "gen/tx/capture_run.h"
 #include "measured.h"
 

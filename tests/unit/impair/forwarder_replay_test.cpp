@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "impair/control/replay_runner.h"
-#include "impair/datapath/sizing.h"
+#include "impair/datapath/configuration.h"
 #include "support/path_frames.h"
 #include "unit/impair/forwarder_lab.h"
 

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "impair/record/ledger_file.h"
-#include "impair/record/ledger_thread.h"
 
 namespace lw::impair {
 namespace {

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "core/chance.h"
-#include "impair/record/capture_record.h"
 
 namespace lw::impair {
 namespace {

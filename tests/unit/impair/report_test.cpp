@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "impair/report/report_json.h"
-#include "impair/report/report_text.h"
 #include "unit/impair/sound_report.h"
 
 namespace lw::impair {

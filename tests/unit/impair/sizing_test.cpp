@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/datapath/sizing.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "impair/datapath/configuration.h"
 
 namespace lw::impair {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames that Linux rxe and real NICs wrote, rewritten: what comes out is the frame that composing
 // the changed fields whole gives, and its checks hold.
-#include "roce/rewrite.h"
-
 #include <gtest/gtest.h>
 
+#include "roce/compose.h"
 #include "roce/envelope.h"
 #include "support/captures.h"
 #include "support/fields_of.h"

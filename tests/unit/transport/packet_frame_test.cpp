@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A real frame's headers, read as the engine's packet and written again, are the same bytes.
-#include "transport/packet_frame.h"
-
 #include <gtest/gtest.h>
 
 #include "support/captures.h"
+#include "transport/packet.h"
 
 namespace lw::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "support/captures.h"
-#include "transport/packet_frame.h"
+#include "transport/packet.h"
 #include "transport/queue_pair.h"
 #include "wire/aeth.h"
 

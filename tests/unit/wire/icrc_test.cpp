@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "wire/icrc_patch.h"
-
 namespace lw::wire {
 namespace {
 
