@@ -16,7 +16,7 @@ emulator::LedgerRecord record_of(const emulator::Transit& transit, std::uint64_t
   emulator::LedgerRecord record;
   record.number = number;
   record.in = transit.in();
-  record.rule = transit.rule;
+  record.rule = transit.rule_index();
   record.direction = direction;
   record.acted = emulator::StageSet::of(transit.acted);
   record.stage = record.acted.last();
@@ -25,7 +25,7 @@ emulator::LedgerRecord record_of(const emulator::Transit& transit, std::uint64_t
   record.copy = static_cast<std::uint8_t>(transit.copy);
   record.disposition =
       transit.queued ? emulator::Disposition::delayed : emulator::Disposition::passed;
-  record.aimed = transit.aimed;
+  record.aimed = static_cast<emulator::EventAction>(transit.aimed);
   return record;
 }
 

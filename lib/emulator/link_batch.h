@@ -157,7 +157,7 @@ inline void assign(Transit& transit, const Transit& like, std::size_t ahead, std
   std::memcpy(&transit, &like, sizeof transit);
   transit.skip(ahead);
   transit.set_frames(frames);
-  transit.bytes = bytes;
+  transit.set_bytes(bytes);
 }
 
 /// Copies frames to entries_ (releases_ ascending), grouping equal release times into trains.

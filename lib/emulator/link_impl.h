@@ -14,22 +14,20 @@ inline void add(Counters& counters, const Amount& amount) noexcept {
 }
 
 /// Only of a logged frame.
-inline std::uint32_t slot_of(const Transit& transit) noexcept {
-  return static_cast<std::uint32_t>(transit.number_or_slot);
-}
+inline std::uint32_t slot_of(const Transit& transit) noexcept { return transit.number_or_slot; }
 
 inline void fill(Transit& transit, const Arrival& arrival, const Decision& decision,
                  std::uint8_t copy, std::uint32_t ledger_slot) noexcept {
   const bool logged = ledger_slot != kNotLogged;
   transit.in_ns = to_ns(arrival.now);
-  transit.number_or_slot = (logged ? ledger_slot : arrival.number) & Transit::kNumberMask;
+  transit.number_or_slot = logged ? ledger_slot : static_cast<std::uint32_t>(arrival.number);
   transit.logged = logged;
   transit.copy = copy;
   transit.set_frames(1);
-  transit.bytes = arrival.bytes;
-  transit.rule = decision.rule;
+  transit.set_bytes(arrival.bytes);
+  transit.rule = decision.rule % (1U << Transit::kRuleBits);
   transit.acted = decision.acted.bits();
-  transit.aimed = decision.aimed;
+  transit.aimed = static_cast<std::uint64_t>(decision.aimed) % 8;
   transit.queued = decision.action != Action::pass;
 }
 

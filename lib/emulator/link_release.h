@@ -51,7 +51,7 @@ template <class Handle, FrameAccess<Handle> Frames>
 Transit Link<Handle, Frames>::cut_after(Transit& train, std::span<const Entry> frames) noexcept {
   std::uint32_t bytes = 0;
   for (const Entry& frame : frames) bytes += length_of(frame.handle);
-  return cut(train, frames.size(), train.bytes - bytes);
+  return cut(train, frames.size(), train.byte_count() - bytes);
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
@@ -124,7 +124,7 @@ std::size_t Link<Handle, Frames>::close_accounts(std::size_t first, std::size_t 
     logged |= transit.logged;
   }
   (kind.queued ? release_error_ : pass_latency_).add(std::span(late).first(trains));
-  add(counters_of(kind.rule).sent, amount);
+  add(counters_of(kind.rule_index()).sent, amount);
   add(direction_.sent, amount);
   if (logged) [[unlikely]]
     for (std::size_t i = first; i < first + trains; ++i)

@@ -48,7 +48,7 @@ bool Link<Handle, Frames>::refuse(ResourceDrop want, Disposition disposition,
 template <class Handle, FrameAccess<Handle> Frames>
 std::uint64_t Link<Handle, Frames>::egress_number(std::size_t i) const noexcept {
   const Transit& transit = leaving_[i].transit;
-  return transit.logged ? ledger_.kept(slot_of(transit)).number : transit.number_or_slot;
+  return transit.logged ? ledger_.kept(slot_of(transit)).number : transit.full_number(received_);
 }
 
 /// No rule has seen it: it is the untouched frames' account that it goes to. Always false.
@@ -89,7 +89,7 @@ template <class Handle, FrameAccess<Handle> Frames>
 template <class View, class Drop>
 void Link<Handle, Frames>::lose_egress(View view, Drop drop) noexcept {
   empty_egress([&](const Transit& transit, Handle handle) {
-    count_want(ResourceDrop::link_down, transit.rule, transit.bytes);
+    count_want(ResourceDrop::link_down, transit.rule_index(), transit.byte_count());
     log_lost(transit, view(handle), Disposition::link_down);
     drop(handle);
   });
@@ -99,7 +99,7 @@ template <class Handle, FrameAccess<Handle> Frames>
 template <class View, class Drop>
 void Link<Handle, Frames>::abandon(View view, Drop drop) noexcept {
   const auto give_back = [&](const Transit& transit, Handle handle) {
-    count_want(ResourceDrop::stopped, transit.rule, transit.bytes);
+    count_want(ResourceDrop::stopped, transit.rule_index(), transit.byte_count());
     log_lost(transit, view(handle), Disposition::stopped);
     drop(handle);
   };
@@ -129,7 +129,7 @@ Transit Link<Handle, Frames>::single(const Transit& train, std::size_t i, Handle
   Transit one = train;
   one.skip(i);
   one.set_frames(1);
-  one.bytes = length_of(handle);
+  one.set_bytes(length_of(handle));
   return one;
 }
 
@@ -163,8 +163,8 @@ void Link<Handle, Frames>::log_lost(const Transit& transit, const roce::Envelope
                                     Disposition disposition) noexcept {
   if (transit.logged) return ledger_.close(slot_of(transit), disposition);
   Decision decision;
-  decision.rule = transit.rule;
-  const Arrival arrival = arrival_of(envelope, transit.number_or_slot, transit.in());
+  decision.rule = transit.rule_index();
+  const Arrival arrival = arrival_of(envelope, transit.full_number(received_), transit.in());
   ledger_.log(ledger_.open(arrival, decision, transit.copy), disposition);
 }
 
