@@ -15,7 +15,7 @@
 namespace lw::gen {
 namespace {
 
-wire::Bytes bytes_of(const rte_mbuf* buffer) noexcept {
+wire::Bytes frame_bytes(const rte_mbuf* buffer) noexcept {
   return {rte_pktmbuf_mtod(buffer, const std::byte*), rte_pktmbuf_data_len(buffer)};
 }
 
@@ -128,8 +128,8 @@ Result<std::size_t> Listener::poll(nic::Port& port, ResponderPort* responder) {
   // A file's frames were sent at another time: no latency.
   const bool send_clock = !port.finite();
   for (const rte_mbuf* buffer : std::span(buffers_).first(wanted)) {
-    measurement_.take(bytes_of(buffer), now, send_clock);
-    if (responder != nullptr) responder->answer(bytes_of(buffer));
+    measurement_.take(frame_bytes(buffer), now, send_clock);
+    if (responder != nullptr) responder->answer(frame_bytes(buffer));
   }
   if (responder != nullptr) responder->send_answers();
   frames_ += wanted;
@@ -143,7 +143,7 @@ Result<void> Listener::keep_copies(std::size_t count) {
   if (copy_ == nullptr) return {};
   const Instant stamp = instant_from_ns(nic::wall_clock_ns());
   for (const rte_mbuf* buffer : std::span(buffers_).first(count)) {
-    const wire::Bytes bytes = bytes_of(buffer);
+    const wire::Bytes bytes = frame_bytes(buffer);
     auto written = copy_->write(stamp, bytes, static_cast<std::uint32_t>(bytes.size()));
     if (!written) return written;
   }

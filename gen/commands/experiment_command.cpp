@@ -17,11 +17,11 @@ namespace {
 
 using namespace experiment;
 
-constexpr const char* kExamples =
+constexpr const char* kExperimentExamples =
     R"(roce-gen experiment profiles/experiments/apn-380km-throughput.toml
 roce-gen experiment my.toml --out results --set qps=8 --only size=64KiB --repeats 3)";
 
-struct Options {
+struct ExperimentOptions {
   std::string file, out;
   std::vector<std::string> set, only;
   Changes changes;
@@ -93,7 +93,7 @@ Result<void> check_tables(const config::ExperimentProfile& profile) {
   return {};
 }
 
-Result<Outcome> run(const config::ExperimentProfile& profile, const Options& options,
+Result<Outcome> run(const config::ExperimentProfile& profile, const ExperimentOptions& options,
                     std::vector<Cell> cells) {
   Outcome outcome{.results = {.profile = profile,
                               .changes = options.changes,
@@ -121,7 +121,7 @@ std::size_t too_far(const Outcome& outcome) {
   return count;
 }
 
-ExitCode run_experiment(Options options) {
+ExitCode run_experiment(ExperimentOptions options) {
   const auto profile = config::load_experiment_profile(options.file);
   if (!profile) return print_error(profile.error());
   auto set = pairs_of(options.set, "--set"), only = pairs_of(options.only, "--only");
@@ -148,11 +148,11 @@ ExitCode run_experiment(Options options) {
 }  // namespace
 
 app::Command experiment_command() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExperimentOptions>();
   app::Command command{
       .name = "experiment",
       .help = "Sweep parameters of simulated runs; write tables, CSV, JSON and plots",
-      .examples = kExamples,
+      .examples = kExperimentExamples,
       .run = [options] { return run_experiment(*options); },
   };
   app::Options& list = command.options;

@@ -17,7 +17,7 @@
 namespace lw::gen {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kPerfExamples =
     R"(roce-gen perf --sim --path profiles/paths/apn-380km.toml --op write -s 64KiB -q 4 -t 2048
 roce-gen perf --sim --path profiles/paths/apn-380km.toml --op read -a -q 16 --json
 roce-gen perf --sim --delay 1ms --pattern lat --op send -s 64
@@ -291,7 +291,7 @@ app::Command perf_command() {
   app::Command command{
       .name = "perf",
       .help = "Measure RDMA as perftest does: over a simulated path, or through a port",
-      .examples = kExamples,
+      .examples = kPerfExamples,
       .check = [options](const app::Given& given) { return check_usage(given, *options); },
       .run =
           [options] {

@@ -17,17 +17,17 @@
 namespace lw::gen {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kReceiveExamples =
     R"(roce-gen receive --port memif:/tmp/lw.sock,server --until-idle 2
 roce-gen receive --port eth1 --port eth2 --duration 10s --check-icrc 64 --json
 roce-gen receive --port eth1 --expect profiles/flows/demo.toml --histogram latency.csv
 roce-gen receive --port pcap:pcaps/rxe/netem_reorder.pcap)";
 
-constexpr const char* kNotes =
+constexpr const char* kReceiveNotes =
     R"(Prints "ready" on stderr once the ports are open: the moment to start the sender.)";
 
 /// Long enough for a person to start the other side; a script gives --duration.
-constexpr Duration kLinkTimeout = std::chrono::hours(1);
+constexpr Duration kReceiveLinkTimeout = std::chrono::hours(1);
 
 struct ReceiveOptions {
   std::vector<std::string> ports;
@@ -89,7 +89,7 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
                            {.port = {.receive_ring = kDeepRing}, .sends_flows = false, .cores = 1});
   if (!ports) return std::unexpected(ports.error());
   fmt::print(stderr, "ready\n");
-  const Duration timeout = options.limits.duration.value_or(kLinkTimeout);
+  const Duration timeout = options.limits.duration.value_or(kReceiveLinkTimeout);
   if (auto up = ports->wait_links(timeout, *options.limits.stop); !up) {
     // Somebody who stops the wait gets the report of what came: nothing.
     if (!options.limits.stopped()) return std::unexpected(up.error());
@@ -160,8 +160,8 @@ app::Command receive_command() {
   app::Command command{
       .name = "receive",
       .help = "Measure and capture what is received at ports",
-      .examples = kExamples,
-      .notes = kNotes,
+      .examples = kReceiveExamples,
+      .notes = kReceiveNotes,
       .run =
           [options] {
             options->limits.stop = &stop_on_signals();

@@ -13,18 +13,18 @@
 namespace lw::gen {
 namespace {
 
-constexpr const char* kExamples = R"(roce-gen replay captured.pcap --port eth1
+constexpr const char* kReplayExamples = R"(roce-gen replay captured.pcap --port eth1
 roce-gen replay captured.pcap --port eth1 --speed max --loop 10 --roce-only
 roce-gen replay captured.pcapng --pcap out.pcap --rate 10Gb/s
 roce-gen replay captured.pcap --port memif:/tmp/lw.sock --source 192.0.2.1 \
   --destination 192.0.2.2 --map-qp 0x11=0x22 --psn-offset 1000 --map-rkey 0x1234=0x5678)";
 
-constexpr const char* kNotes =
+constexpr const char* kReplayNotes =
     R"(QPs, PSNs and rkeys are decimal or hexadecimal. ICRCs and checksums are patched: wrong ones
 stay wrong.)";
 
-constexpr Duration kLinkPatience = std::chrono::seconds(30);
-constexpr std::uint32_t kLargestQp = 0xffffff, kLargestRkey = 0xffffffff;
+constexpr Duration kReplayLinkPatience = std::chrono::seconds(30);
+constexpr std::uint32_t kMostQpn = 0xffffff, kMostRkey = 0xffffffff;
 
 Result<capture::Writer> open_capture(const ReplayOptions& options) {
   return capture::Writer::create(options.pcap, capture::format_for(options.pcap));
@@ -53,7 +53,7 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
   auto ports = Ports::open({options.port}, options.verbose);
   if (!ports) return std::unexpected(ports.error());
   if (!ports->eal().has_hugepages()) fmt::print(stderr, "{}\n", ports->eal().notice());
-  if (auto up = ports->wait_links(kLinkPatience, *options.limits.stop); !up) {
+  if (auto up = ports->wait_links(kReplayLinkPatience, *options.limits.stop); !up) {
     if (!options.limits.stopped()) return std::unexpected(up.error());
   }
   auto report = replay_through_port(*source, *ports, copy ? &*copy : nullptr, options.limits);
@@ -77,8 +77,8 @@ Parsed<wire::MacAddress> mac_of(std::string_view text) { return read_mac(text); 
 Parsed<wire::IpAddress> ip_of(std::string_view text) { return read_ip(text); }
 
 void add_rewrite_options(app::Options& list, roce::Rewrite& what) {
-  const auto qps = [](std::string_view text) { return parse_mapping(text, kLargestQp); };
-  const auto r_keys = [](std::string_view text) { return parse_mapping(text, kLargestRkey); };
+  const auto qps = [](std::string_view text) { return parse_mapping(text, kMostQpn); };
+  const auto r_keys = [](std::string_view text) { return parse_mapping(text, kMostRkey); };
   list.add("--src-mac", app::parsed(mac_of, what.source_mac), "MAC",
            "source MAC address of RoCE frames");
   list.add("--dst-mac", app::parsed(mac_of, what.destination_mac), "MAC",
@@ -114,7 +114,7 @@ void add_pace_options(app::Options& list, ReplayOptions& options) {
   list.add("--loop", app::number(options.loop), "N", "passes over the capture; 0: until stopped");
 }
 
-Result<void> check_usage(const ReplayOptions& options) {
+Result<void> check_replay_usage(const ReplayOptions& options) {
   if (options.pcap.empty() && options.port.empty())
     return fail("--pcap OUT or --port PORT is required");
   const bool endless = options.loop == 0 && options.port.empty();
@@ -130,9 +130,9 @@ app::Command replay_command() {
   app::Command command{
       .name = "replay",
       .help = "Send the frames of a capture",
-      .examples = kExamples,
-      .notes = kNotes,
-      .check = [options](const app::Given&) { return check_usage(*options); },
+      .examples = kReplayExamples,
+      .notes = kReplayNotes,
+      .check = [options](const app::Given&) { return check_replay_usage(*options); },
       .run =
           [options] {
             options->limits.stop = &stop_on_signals();

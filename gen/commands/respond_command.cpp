@@ -14,15 +14,15 @@
 namespace lw::gen {
 namespace {
 
-constexpr const char* kExamples = R"(roce-gen respond --port memif:/tmp/lw.sock,server
+constexpr const char* kRespondExamples = R"(roce-gen respond --port memif:/tmp/lw.sock,server
 roce-gen respond --port eth1 --address 192.0.2.2 --mac 02:00:00:00:00:02 --sessions 1 --json)";
 
-constexpr const char* kNotes =
+constexpr const char* kRespondNotes =
     R"(Prints "ready" on stderr once the port is open. The other side is `roce-gen perf --port`.
 DCQCN's options are those of this side's NIC; they apply when perf has --rate-control dcqcn.)";
 
 /// Long enough for a person to start the other side.
-constexpr Duration kLinkTimeout = std::chrono::hours(1);
+constexpr Duration kRespondLinkTimeout = std::chrono::hours(1);
 
 struct RespondOptions {
   EndpointOptions endpoint;
@@ -111,7 +111,7 @@ ExitCode respond(const RespondOptions& options, const std::atomic<bool>& stop) {
   auto context = EndpointContext::open(options.endpoint, *own);
   if (!context) return print_error(context.error());
   fmt::print(stderr, "ready\n");
-  if (auto up = (*context)->wait_link(kLinkTimeout, stop); !up) {
+  if (auto up = (*context)->wait_link(kRespondLinkTimeout, stop); !up) {
     return stop.load() ? ExitCode::done : print_error(up.error());
   }
   const auto wrong = serve(options, **context, stop);
@@ -128,8 +128,8 @@ app::Command respond_command() {
   app::Command command{
       .name = "respond",
       .help = "Respond to perf: RDMA memory behind a port",
-      .examples = kExamples,
-      .notes = kNotes,
+      .examples = kRespondExamples,
+      .notes = kRespondNotes,
       .run = [options] { return respond(*options, stop_on_signals()); },
   };
   app::Options& list = command.options;

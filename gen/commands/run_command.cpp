@@ -13,13 +13,14 @@
 namespace lw::gen {
 namespace {
 
-constexpr const char* kExamples = R"(roce-gen run profiles/flows/ipv4-rc-send.toml --pcap out.pcap
+constexpr const char* kRunExamples =
+    R"(roce-gen run profiles/flows/ipv4-rc-send.toml --pcap out.pcap
 roce-gen run profiles/flows/demo.toml --port memif:/tmp/lw.sock,server --pcap sent.pcapng
 roce-gen run profiles/flows/ipv6-ud-send.toml --port eth1 --duration 10s --json
 roce-gen run profiles/flows/demo.toml --port eth1 --receive eth2 --series run.csv
 echo '[[flow]]' | roce-gen run - --pcap - | roce-dissect list -)";
 
-constexpr const char* kNotes =
+constexpr const char* kRunNotes =
     R"(PORT: a Linux interface (eth1), a PCI address (0000:3b:00.0), memif:PATH[,server],
 pcap:IN[,OUT], null, or raw DPDK device arguments. Flows are spread over several ports in turn.)";
 
@@ -51,7 +52,7 @@ ExitCode run(const RunOptions& options) {
   return summary.good() ? ExitCode::done : ExitCode::failed;
 }
 
-Result<void> check_usage(const RunOptions& options) {
+Result<void> check_run_usage(const RunOptions& options) {
   if (options.pcap.empty() && options.ports.empty())
     return fail("--pcap OUT or --port PORT is required");
   if (!options.receive.empty() && options.ports.empty())
@@ -87,9 +88,9 @@ app::Command run_command() {
   app::Command command{
       .name = "run",
       .help = "Send the flows of a profile to ports or into a file",
-      .examples = kExamples,
-      .notes = kNotes,
-      .check = [options](const app::Given&) { return check_usage(*options); },
+      .examples = kRunExamples,
+      .notes = kRunNotes,
+      .check = [options](const app::Given&) { return check_run_usage(*options); },
       .run =
           [options] {
             options->limits.stop = &stop_on_signals();

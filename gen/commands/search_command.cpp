@@ -14,15 +14,15 @@
 namespace lw::gen {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kSearchExamples =
     R"(roce-gen search profiles/flows/ipv4-rc-send.toml --port eth1 --receive eth2 --max-rate 10Gb/s
 roce-gen search profile.toml --port eth1 --receive eth2 --sizes 64,1024,4096 --out results
 roce-gen search profile.toml --port net_ring0 --receive net_ring0 --duration 200ms --json)";
 
-constexpr const char* kNotes =
+constexpr const char* kSearchNotes =
     R"(The highest rate tried is the profile's own, or --max-rate shared by its flows.)";
 
-constexpr Duration kLinkPatience = std::chrono::seconds(30);
+constexpr Duration kSearchLinkPatience = std::chrono::seconds(30);
 
 struct SearchOptions {
   std::string profile, port, receive, out;
@@ -70,7 +70,7 @@ Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const Searc
   auto ports = Ports::open(names, options.verbose,
                            {.port = {.receive_ring = kDeepRing}, .sends_flows = true, .cores = 1});
   if (!ports) return std::unexpected(ports.error());
-  if (auto up = ports->wait_links(kLinkPatience, *options.limits.stop); !up) {
+  if (auto up = ports->wait_links(kSearchLinkPatience, *options.limits.stop); !up) {
     return std::unexpected(up.error());
   }
   std::optional<nic::Port> far;
@@ -154,7 +154,7 @@ void add_search_options(app::Options& list, SearchOptions& options) {
       .defaults_to("500ms");
 }
 
-Result<void> check_usage(const SearchOptions& options) {
+Result<void> check_search_usage(const SearchOptions& options) {
   if (options.search.resolution <= 0) return fail("--resolution: expected a share above 0");
   if (options.limits.duration <= Duration{0}) return fail("--duration: expected a time above 0");
   return {};
@@ -167,9 +167,9 @@ app::Command search_command() {
   app::Command command{
       .name = "search",
       .help = "Find the highest rate without loss, per message size",
-      .examples = kExamples,
-      .notes = kNotes,
-      .check = [options](const app::Given&) { return check_usage(*options); },
+      .examples = kSearchExamples,
+      .notes = kSearchNotes,
+      .check = [options](const app::Given&) { return check_search_usage(*options); },
       .run =
           [options] {
             options->limits.stop = &stop_on_signals();

@@ -34,7 +34,7 @@ const Histogram* latency_of(const ReceiveFlow& flow) {
 }
 
 /// Number of distinct frames that the sender sent, as far as a receiver can tell.
-double expected_frames(const ReceiveFlow& flow) {
+double frames_due(const ReceiveFlow& flow) {
   const std::uint64_t unique = flow.frames - std::min(flow.frames, flow.order.duplicated);
   return static_cast<double>(std::max<std::uint64_t>(1, unique + flow.order.lost));
 }
@@ -44,7 +44,7 @@ std::optional<double> share_of(const ReceiveFlow& flow, Metric metric) {
       static_cast<double>(std::max<std::uint64_t>(1, flow.frames + flow.bad_icrc));
   switch (metric) {
     case Metric::loss:
-      return static_cast<double>(flow.order.lost) / expected_frames(flow);
+      return static_cast<double>(flow.order.lost) / frames_due(flow);
     case Metric::duplicated:
       return static_cast<double>(flow.order.duplicated) / frames;
     case Metric::out_of_order:

@@ -70,7 +70,7 @@ Pacer::EvenPace Pacer::even_pace(const FrameWork& work, std::uint32_t most) cons
   FineTime frames = most;
   if (pace.together && !whole_message) frames = std::min<FineTime>(frames, burst_ - in_burst_);
   if (pace.step > 0) {
-    frames = std::min(frames, (kLongest - done_) / pace.step);
+    frames = std::min(frames, (kLongestPace - done_) / pace.step);
     // Frames that are due before stop_; the first one is.
     if (!pace.together && stop_ != Duration::max()) {
       frames = std::min(frames, (fine(stop_) - 1 - pace.end) / pace.step + 1);
@@ -95,7 +95,7 @@ void Pacer::count_packet(const FrameWork& work) noexcept {
 }
 
 FineTime Pacer::with_unfinished() const noexcept {
-  return std::min(done_ + step_ / packets_ * unfinished_, kLongest);
+  return std::min(done_ + step_ / packets_ * unfinished_, kLongestPace);
 }
 
 Duration Pacer::next_arrival() noexcept {

@@ -26,9 +26,9 @@ constexpr FineTime fine(std::chrono::nanoseconds time) noexcept {
 
 /// The longest time that a pacer counts: 200 years. Later frames are due then.
 inline constexpr std::int64_t kLongestNs = std::int64_t{200} * 365 * 86400 * 1'000'000'000;
-inline constexpr FineTime kLongest = FineTime{kLongestNs} << 64;
+inline constexpr FineTime kLongestPace = FineTime{kLongestNs} << 64;
 
-/// Returns 1e9 / rate in ns, rounded up to 2^-64 ns and at most kLongest, so that
+/// Returns 1e9 / rate in ns, rounded up to 2^-64 ns and at most kLongestPace, so that
 /// floor(i * step) = floor(i * 1e9 / rate) for i < 2^64 / rate. Requires a finite rate > 0.
 inline FineTime pacing_step(double rate) noexcept {
   constexpr int kMantissa = 53;
@@ -43,19 +43,20 @@ inline FineTime pacing_step(double rate) noexcept {
     rest <<= 1;
     step = step << 1 | (rest >= mantissa ? 1 : 0);
     if (rest >= mantissa) rest -= mantissa;
-    if (step >= kLongest) return kLongest;
+    if (step >= kLongestPace) return kLongestPace;
   }
   return step + (rest != 0 ? 1 : 0);
 }
 
-/// Returns step * count, at most kLongest.
+/// Returns step * count, at most kLongestPace.
 inline FineTime pacing_time(FineTime step, std::uint64_t count) noexcept {
   constexpr FineTime kSure = FineTime{1} << 46 << 64;  // no product with 16 bits exceeds
   if (step < kSure && count < 1 << 16) [[likely]]
     return step * count;
   FineTime product;
-  return __builtin_mul_overflow(step, FineTime{count}, &product) || product > kLongest ? kLongest
-                                                                                       : product;
+  return __builtin_mul_overflow(step, FineTime{count}, &product) || product > kLongestPace
+             ? kLongestPace
+             : product;
 }
 
 /// Quantities of a frame that a rate may count.
@@ -145,7 +146,7 @@ class Pacer {
     return 8 * work.wire_bytes;
   }
   void add(std::uint64_t units) noexcept {
-    done_ = std::min(done_ + pacing_time(step_, units), kLongest);
+    done_ = std::min(done_ + pacing_time(step_, units), kLongestPace);
   }
   /// For a rate in messages: a packet is a fraction of its message.
   void count_packet(const FrameWork& work) noexcept;

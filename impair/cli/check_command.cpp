@@ -16,7 +16,7 @@ namespace {
 using config::ImpairProfile;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct CheckOptions {
   std::string profile;
   bool json = false;
 };
@@ -101,7 +101,7 @@ Json check_json(const ImpairProfile& profile) {
   return json;
 }
 
-ExitCode check(const Options& options) {
+ExitCode check(const CheckOptions& options) {
   const auto profile = config::load_impair_profile(options.profile);
   if (!profile) return print_error(profile.error());
   if (options.json) {
@@ -119,7 +119,7 @@ ExitCode check(const Options& options) {
 }  // namespace
 
 app::Command check_command() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   app::Command command{
       .name = "check",
       .help = "Print a profile's delay, frames in flight and memory",

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct RequestOptions {
   std::string socket, rule, file, event;
   std::vector<std::string> changes;
   bool json = false;
@@ -51,7 +51,7 @@ Result<Json> fired(const std::string& what) {
   return asked;
 }
 
-void print(const Json& answer, const Options& options) {
+void print(const Json& answer, const RequestOptions& options) {
   if (options.json) {
     fmt::print("{}\n", answer.dump());
   } else if (!options.event.empty()) {
@@ -62,7 +62,7 @@ void print(const Json& answer, const Options& options) {
   }
 }
 
-ExitCode ask(const Options& options) {
+ExitCode ask(const RequestOptions& options) {
   const auto text = request(options.socket, options.request.dump() + "\n");
   if (!text) return print_error(text.error());
   const Json answer = Json::parse(*text, nullptr, false);
@@ -78,7 +78,7 @@ ExitCode ask(const Options& options) {
 /// A subcommand whose request `prepare` makes from the options.
 template <class Prepare>
 app::Command question(const char* name, const char* help, const char* example,
-                      const std::shared_ptr<Options>& options, Prepare prepare) {
+                      const std::shared_ptr<RequestOptions>& options, Prepare prepare) {
   return {.name = name,
           .help = help,
           .examples = example,
@@ -91,11 +91,11 @@ app::Command question(const char* name, const char* help, const char* example,
           .run = [options] { return ask(*options); }};
 }
 
-app::Command set_command(const std::shared_ptr<Options>& options) {
+app::Command set_command(const std::shared_ptr<RequestOptions>& options) {
   app::Command command =
       question("set", "change keys of a rule",
                "roce-impair ctl /tmp/impair.sock set \"long haul\" delay=1ms loss=0.5%", options,
-               [](const Options& typed) -> Result<Json> {
+               [](const RequestOptions& typed) -> Result<Json> {
                  const auto keys = keys_of(typed.changes);
                  if (!keys) return keys;
                  return Json{{"do", "set"}, {"rule", typed.rule}, {"keys", *keys}};
@@ -108,11 +108,11 @@ app::Command set_command(const std::shared_ptr<Options>& options) {
   return command;
 }
 
-app::Command load_command(const std::shared_ptr<Options>& options) {
+app::Command load_command(const std::shared_ptr<RequestOptions>& options) {
   app::Command command =
       question("load", "put another profile in force",
                "roce-impair ctl /tmp/impair.sock load profiles/impair/apn-380km.toml", options,
-               [](const Options& typed) -> Result<Json> {
+               [](const RequestOptions& typed) -> Result<Json> {
                  // The run may have another working directory.
                  const auto file = std::filesystem::absolute(typed.file);
                  return Json{{"do", "load"}, {"file", file.string()}};
@@ -121,10 +121,10 @@ app::Command load_command(const std::shared_ptr<Options>& options) {
   return command;
 }
 
-app::Command event_command(const std::shared_ptr<Options>& options) {
+app::Command event_command(const std::shared_ptr<RequestOptions>& options) {
   app::Command command = question("event", "trigger an event now",
                                   "roce-impair ctl /tmp/impair.sock event \"cut again\"", options,
-                                  [](const Options& typed) { return fired(typed.event); });
+                                  [](const RequestOptions& typed) { return fired(typed.event); });
   command.options
       .add("NAME|{...}", app::text(options->event), "",
            "name of an [[at]], a [[protection]], a [[flap]] or an [[event]] of the profile; or one "
@@ -136,10 +136,10 @@ app::Command event_command(const std::shared_ptr<Options>& options) {
 }  // namespace
 
 app::Command ctl_command() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RequestOptions>();
   const auto plain = [&options](const char* name, const char* help, const char* example) {
     return question(name, help, example, options,
-                    [name](const Options&) -> Result<Json> { return Json{{"do", name}}; });
+                    [name](const RequestOptions&) -> Result<Json> { return Json{{"do", name}}; });
   };
   app::Command command{
       .name = "ctl",

@@ -164,7 +164,7 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
   return outcome;
 }
 
-struct Options {
+struct ReplayOptions {
   std::string profile;
   ReplayConfig replay;
   std::string direction = "west-to-east";
@@ -172,7 +172,7 @@ struct Options {
   OutputOptions output;
 };
 
-ExitCode run(const Options& options) {
+ExitCode run(const ReplayOptions& options) {
   const auto profile = LiveProfile::load(options.profile, options.seed);
   if (!profile) return print_error(profile.error());
   ReplayConfig config = options.replay;
@@ -203,7 +203,7 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 app::Command replay_command() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayOptions>();
   app::Command command{
       .name = "replay",
       .help = "Pass a capture through a profile in virtual time, exactly and repeatably",

@@ -19,7 +19,7 @@ namespace lw::impair {
 namespace {
 
 /// As typed; read when the command runs.
-struct Options {
+struct RunOptions {
   std::string profile, west, east;
   std::optional<Duration> duration, until_idle;
   Duration wait = std::chrono::seconds(30);
@@ -62,7 +62,7 @@ Result<void> check_second_core(const RunConfig& config) {
               ExitCode::environment);
 }
 
-Result<RunConfig> run_config(const Options& options) {
+Result<RunConfig> run_config(const RunOptions& options) {
   RunConfig config = options.run;
   auto west = nic::parse_port_spec(options.west);
   if (!west) return std::unexpected(west.error());
@@ -86,7 +86,7 @@ Result<RunConfig> run_config(const Options& options) {
   return config;
 }
 
-ExitCode execute(const Options& options) {
+ExitCode execute(const RunOptions& options) {
   const auto version = LiveProfile::load(options.profile, options.seed);
   if (!version) return print_error(version.error());
   const auto config = run_config(options);
@@ -97,7 +97,7 @@ ExitCode execute(const Options& options) {
   return report->holds() ? ExitCode::done : ExitCode::failed;
 }
 
-void add_ports(app::Options& list, Options& options) {
+void add_ports(app::Options& list, RunOptions& options) {
   constexpr const char* kForms =
       "west port: eth1, 0000:3b:00.0, memif:PATH[,server], pcap:IN[,OUT], null, or DPDK device "
       "arguments";
@@ -107,7 +107,7 @@ void add_ports(app::Options& list, Options& options) {
   list.add("--east", app::text(options.east), "PORT", "east port").required();
 }
 
-void add_limits(app::Options& list, Options& options) {
+void add_limits(app::Options& list, RunOptions& options) {
   list.add("--duration", app::parsed(read_time, options.duration), "TIME",
            "stop after this time: 10s, 500ms");
   list.add("--until-idle", app::parsed(read_time, options.until_idle), "TIME",
@@ -117,7 +117,7 @@ void add_limits(app::Options& list, Options& options) {
       .defaults_to("30s");
 }
 
-void add_outputs(app::Options& list, Options& options) {
+void add_outputs(app::Options& list, RunOptions& options) {
   add_output_options(list, options.seed, options.output);
   list.add("--capture-bytes", app::number(options.run.capture_bytes), "N",
            "bytes of each frame in the recording")
@@ -126,7 +126,7 @@ void add_outputs(app::Options& list, Options& options) {
            "file to create once both links are up");
 }
 
-void add_services(app::Options& list, Options& options) {
+void add_services(app::Options& list, RunOptions& options) {
   list.add("--control", app::text(options.run.control), "SOCKET",
            "Unix socket for `roce-impair ctl`");
   list.add("--metrics", app::text(options.run.metrics), "ADDRESS:PORT",
@@ -138,7 +138,7 @@ void add_services(app::Options& list, Options& options) {
       .defaults_to("unique");
 }
 
-void add_machine(app::Options& list, Options& options) {
+void add_machine(app::Options& list, RunOptions& options) {
   list.add(
       "--idle", app::choice(options.idle, {kIdleModes.begin(), kIdleModes.end()}), "HOW",
       "while nothing is due: adaptive (sleep up to 50 us), yield (the core, between two polls) or "
@@ -164,7 +164,7 @@ void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
 }
 
 app::Command run_command() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   app::Command command{
       .name = "run",
       .help = "Bridge two ports: impair the frames that a profile matches, forward the rest",

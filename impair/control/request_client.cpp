@@ -14,7 +14,7 @@
 namespace lw::impair {
 namespace {
 
-constexpr timeval kPatience{.tv_sec = 30, .tv_usec = 0};
+constexpr timeval kAnswerPatience{.tv_sec = 30, .tv_usec = 0};
 
 std::string exchange(int server, std::string_view text) {
   std::string answer;
@@ -38,7 +38,7 @@ Result<std::string> request(const std::string& path, std::string_view text) {
   const int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   // For connecting too: it waits while the server's queue of connections is full.
   for (const int timeout : {SO_SNDTIMEO, SO_RCVTIMEO})
-    setsockopt(server, SOL_SOCKET, timeout, &kPatience, sizeof kPatience);
+    setsockopt(server, SOL_SOCKET, timeout, &kAnswerPatience, sizeof kAnswerPatience);
   if (connect(server, reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
     const std::string why = std::strerror(errno);
     close(server);

@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::size_t kBlockOverhead = 12;  // type and the two lengths
 constexpr std::size_t kSmallestSection = 28;
-constexpr std::uint16_t kOptionEnd = 0, kOptionComment = 1;
-constexpr std::uint16_t kOptionName = 2, kOptionResolution = 9, kOptionOffset = 14;
 
 constexpr std::size_t padded(std::size_t size) noexcept { return (size + 3) & ~std::size_t{3}; }
 
@@ -44,17 +42,18 @@ std::uint64_t decimal_to_ns(std::uint64_t stamp, unsigned digits) noexcept {
 }
 
 std::uint64_t binary_to_ns(std::uint64_t stamp, unsigned bits) noexcept {
-  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+  constexpr std::uint64_t kUnitsPerSecond = kNsPerSecond;
   // A fraction finer than 2^-32 s is cut to it, so that the product stays within 64 bits.
   constexpr unsigned kFinest = 32;
-  if (bits >= 64) return bits - 64 < 32 ? (stamp >> kFinest) * kNsPerSecond >> (bits - kFinest) : 0;
+  if (bits >= 64)
+    return bits - 64 < 32 ? (stamp >> kFinest) * kUnitsPerSecond >> (bits - kFinest) : 0;
   const std::uint64_t seconds = stamp >> bits;
   std::uint64_t fraction = stamp & ((std::uint64_t{1} << bits) - 1);
   if (bits > kFinest) {
     fraction >>= bits - kFinest;
     bits = kFinest;
   }
-  return seconds * kNsPerSecond + (fraction * kNsPerSecond >> bits);
+  return seconds * kUnitsPerSecond + (fraction * kUnitsPerSecond >> bits);
 }
 
 }  // namespace

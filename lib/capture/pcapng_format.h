@@ -11,6 +11,8 @@
 
 namespace lw::capture {
 
+inline constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+
 inline constexpr std::uint32_t kSectionHeaderBlock = 0x0a0d0d0a;
 inline constexpr std::uint32_t kInterfaceBlock = 1;
 inline constexpr std::uint32_t kPacketBlock = 2;  // obsolete
@@ -18,6 +20,11 @@ inline constexpr std::uint32_t kSimplePacketBlock = 3;
 inline constexpr std::uint32_t kStatisticsBlock = 5;
 inline constexpr std::uint32_t kEnhancedPacketBlock = 6;
 inline constexpr std::uint32_t kByteOrderMagic = 0x1a2b3c4d;
+/// Codes of a block's options.
+inline constexpr std::uint16_t kOptionEnd = 0, kOptionComment = 1, kOptionName = 2;
+inline constexpr std::uint16_t kOptionResolution = 9, kOptionOffset = 14;
+/// Of a statistics block.
+inline constexpr std::uint16_t kOptionReceived = 4, kOptionDropped = 5;
 
 /// Unit of a pcapng interface's time stamps.
 struct StampUnit {

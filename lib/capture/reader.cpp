@@ -8,7 +8,6 @@
 namespace lw::capture {
 namespace {
 
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint16_t kMajorVersion = 2;
 constexpr std::uint32_t kLinkTypeMask = 0xffff;  // above it: how long a trailing FCS is
 

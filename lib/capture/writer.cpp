@@ -17,10 +17,6 @@ namespace lw::capture {
 namespace {
 
 constexpr std::size_t kFlushSize = 1 << 20;
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-constexpr std::uint16_t kOptionComment = 1, kOptionName = 2, kOptionResolution = 9;
-constexpr std::uint16_t kOptionReceived = 4,
-                        kOptionDropped = 5;  // of a statistics block
 constexpr std::size_t kMaxOption = 0xffff;
 
 template <class T>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#define ALLOW_EXPERIMENTAL_API  // rte_eth_read_clock(), with DPDK since 19.08 and not yet fixed
 #include "nic/port.h"
 
 #include <algorithm>

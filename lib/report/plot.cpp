@@ -37,7 +37,7 @@ constexpr double kLegendLine = 19, kCharacter = 6.8;
 constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                  "#e69f00", "#56b4e9", "#000000", "#8a8a00"};
 
-std::string escaped(const std::string& text) {
+std::string svg_text(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == '&') {
@@ -56,7 +56,7 @@ std::string escaped(const std::string& text) {
 std::string text_at(double x, double y, const char* anchor, const std::string& text,
                     const char* more = "") {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
-                     anchor, more, escaped(text));
+                     anchor, more, svg_text(text));
 }
 
 std::string line(double x1, double y1, double x2, double y2, const std::string& style) {

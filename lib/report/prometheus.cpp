@@ -7,7 +7,7 @@ namespace lw::report {
 namespace {
 
 /// In a label's value a backslash, a quote and a line's end are written as two characters each.
-std::string escaped(std::string_view text) {
+std::string label_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '\\' || c == '"') out += '\\';
@@ -38,7 +38,7 @@ void Prometheus::begin_sample(const Labels& labels, std::string_view suffix) {
   if (labels.empty()) return;
   char before = '{';
   for (const auto& [name, value] : labels) {
-    text_ += fmt::format("{}{}=\"{}\"", before, name, escaped(value));
+    text_ += fmt::format("{}{}=\"{}\"", before, name, label_text(value));
     before = ',';
   }
   text_ += '}';

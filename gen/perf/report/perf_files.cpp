@@ -48,7 +48,7 @@ namespace {
 
 constexpr Duration kInterval = std::chrono::microseconds(100);
 
-double us(Duration duration) noexcept { return static_cast<double>(duration.count()) / 1000; }
+double us_of(Duration duration) noexcept { return static_cast<double>(duration.count()) / 1000; }
 
 }  // namespace
 
@@ -85,9 +85,9 @@ void PerfSeries::add(Instant at, std::uint32_t qp, const transport::QueuePair& p
   const auto& requester = pair.requester();
   const bool limits = pair.config().rate_control != transport::RateControl::none;
   const std::string rate = limits ? fmt::format("{:.4f}", pair.pacing().rate_bps() / 1e9) : "";
-  file_ << fmt::format("{:.3f},{},{},{:.3f},{},{},{:.3f}\n", us(at - Instant{}), qp, rate,
+  file_ << fmt::format("{:.3f},{},{},{:.3f},{},{},{:.3f}\n", us_of(at - Instant{}), qp, rate,
                        pair.pacing().reaction().alpha(), requester.outstanding_psns(),
-                       requester.counters().retransmitted, us(requester.round_trip()));
+                       requester.counters().retransmitted, us_of(requester.round_trip()));
 }
 
 Result<void> PerfSeries::close() {

@@ -191,7 +191,7 @@ ExperimentPremise read_premise(const Table& table) {
   return premise;
 }
 
-Result<ExperimentProfile> read_profile(Document document) {
+Result<ExperimentProfile> read_experiment(Document document) {
   const Table root = document.root();
   const auto folder = std::filesystem::path(document.name()).parent_path();
   ExperimentProfile profile;
@@ -228,13 +228,13 @@ ExperimentParameters merge_parameters(ExperimentParameters common,
 Result<ExperimentProfile> load_experiment_profile(const std::string& file) {
   auto document = Document::load(file);
   if (!document) return std::unexpected(document.error());
-  return read_profile(std::move(*document));
+  return read_experiment(std::move(*document));
 }
 
 Result<ExperimentProfile> parse_experiment_profile(std::string_view text, std::string name) {
   auto document = Document::parse(text, std::move(name));
   if (!document) return std::unexpected(document.error());
-  return read_profile(std::move(*document));
+  return read_experiment(std::move(*document));
 }
 
 }  // namespace lw::config

@@ -22,8 +22,6 @@ using wire::ExtensionSet;
 using wire::NakCode;
 using wire::Operation;
 
-constexpr std::uint32_t kMax24 = 0xffffff;
-
 constexpr std::uint8_t nak(NakCode code) {
   return static_cast<std::uint8_t>(static_cast<unsigned>(AethKind::nak) << wire::Aeth::kKindShift |
                                    static_cast<unsigned>(code));

@@ -137,7 +137,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 template <class T>
-bool read_whole(std::string_view text, T& value) {
+bool read_point_number(std::string_view text, T& value) {
   text = trimmed(text);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size();
@@ -145,8 +145,8 @@ bool read_whole(std::string_view text, T& value) {
 
 bool read_point(std::string_view line, Point& point) {
   const auto comma = line.find(',');
-  return comma != std::string_view::npos && read_whole(line.substr(0, comma), point.size) &&
-         read_whole(line.substr(comma + 1), point.cdf);
+  return comma != std::string_view::npos && read_point_number(line.substr(0, comma), point.size) &&
+         read_point_number(line.substr(comma + 1), point.cdf);
 }
 
 Parsed<std::vector<Point>> read_points(std::string_view csv) {

@@ -139,7 +139,7 @@ void check_link(const Table& root, const FlowProfile& profile) {
                           format_bit_rate(demand.wire_bits), format_bit_rate(*profile.link_bps)));
 }
 
-Result<FlowProfile> read_profile(Document document) {
+Result<FlowProfile> read_flow_profile(Document document) {
   const Table root = document.root();
   FlowProfile profile;
   profile.name = root.get_or("name", read_text, document.name());
@@ -193,13 +193,13 @@ std::string full_name(const Flow& flow) {
 Result<FlowProfile> load_flow_profile(const std::string& path) {
   auto document = Document::load(path);
   if (!document) return std::unexpected(document.error());
-  return read_profile(std::move(*document));
+  return read_flow_profile(std::move(*document));
 }
 
 Result<FlowProfile> parse_flow_profile(std::string_view text, std::string name) {
   auto document = Document::parse(text, std::move(name));
   if (!document) return std::unexpected(document.error());
-  return read_profile(std::move(*document));
+  return read_flow_profile(std::move(*document));
 }
 
 std::string_view key_of(Metric metric) noexcept { return row_of(metric).key; }

@@ -14,7 +14,6 @@ namespace {
 using wire::Encapsulation;
 
 constexpr std::uint32_t kMostQps = 1u << 20;
-constexpr std::uint32_t kMax24 = 0xffffff;
 
 /// Values of a key over the QPs: a list, and the step that each cycle through it adds.
 template <class T>

@@ -20,33 +20,30 @@ using emulator::MatchConfig;
 using emulator::NumberRange;
 using emulator::PacketKind;
 using wire::Operation;
-using wire::Position;
 using wire::Transport;
 
-constexpr std::uint32_t kMax24 = 0xffffff;
-
 constexpr Choice<Match> kFrames[] = {{"rocev2", Match::rocev2}, {"all", Match::everything}};
-constexpr Choice<Transport> kTransports[] = {{"rc", Transport::rc},
-                                             {"uc", Transport::uc},
-                                             {"rd", Transport::rd},
-                                             {"ud", Transport::ud},
-                                             {"xrc", Transport::xrc}};
-constexpr Choice<Operation> kOperations[] = {{"send", Operation::send},
-                                             {"write", Operation::write},
-                                             {"read_request", Operation::read_request},
-                                             {"read_response", Operation::read_response},
-                                             {"ack", Operation::ack},
-                                             {"atomic_ack", Operation::atomic_ack},
-                                             {"cmp_swap", Operation::cmp_swap},
-                                             {"fetch_add", Operation::fetch_add},
-                                             {"resync", Operation::resync},
-                                             {"flush", Operation::flush},
-                                             {"atomic_write", Operation::atomic_write},
-                                             {"cnp", Operation::cnp}};
-constexpr Choice<Position> kPositions[] = {{"first", Position::first},
-                                           {"middle", Position::middle},
-                                           {"last", Position::last},
-                                           {"only", Position::only}};
+constexpr Choice<Transport> kMatchTransports[] = {{"rc", Transport::rc},
+                                                  {"uc", Transport::uc},
+                                                  {"rd", Transport::rd},
+                                                  {"ud", Transport::ud},
+                                                  {"xrc", Transport::xrc}};
+constexpr Choice<Operation> kMatchOperations[] = {{"send", Operation::send},
+                                                  {"write", Operation::write},
+                                                  {"read_request", Operation::read_request},
+                                                  {"read_response", Operation::read_response},
+                                                  {"ack", Operation::ack},
+                                                  {"atomic_ack", Operation::atomic_ack},
+                                                  {"cmp_swap", Operation::cmp_swap},
+                                                  {"fetch_add", Operation::fetch_add},
+                                                  {"resync", Operation::resync},
+                                                  {"flush", Operation::flush},
+                                                  {"atomic_write", Operation::atomic_write},
+                                                  {"cnp", Operation::cnp}};
+constexpr Choice<wire::Position> kPositions[] = {{"first", wire::Position::first},
+                                                 {"middle", wire::Position::middle},
+                                                 {"last", wire::Position::last},
+                                                 {"only", wire::Position::only}};
 
 Parsed<emulator::AddressPrefix> read_prefix(const Value& value) {
   const auto* text = std::get_if<std::string>(&value.data);
@@ -97,7 +94,7 @@ void narrow_by(const Table& table, std::string_view key, std::span<const Choice<
 }
 
 /// Spelling of the opcode table: upper case, spaces.
-std::string canonical(std::string text) {
+std::string canonical_name(std::string text) {
   for (char& c : text)
     c = c == '_' || c == '-' ? ' ' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
@@ -108,7 +105,7 @@ std::string canonical(std::string text) {
 Parsed<std::uint8_t> read_opcode(const Value& value) {
   if (const auto number = integer<std::uint8_t>()(value)) return *number;
   const auto* text = std::get_if<std::string>(&value.data);
-  const std::string name = text ? canonical(*text) : std::string();
+  const std::string name = text ? canonical_name(*text) : std::string();
   std::vector<std::string_view> names;
   for (const wire::OpcodeInfo& info : wire::all_opcodes()) {
     if (info.name == name) return info.opcode;
@@ -143,9 +140,9 @@ void read_opcodes(const Table& table, MatchConfig& match) {
       for (std::uint32_t opcode = range.first; opcode <= range.last; ++opcode)
         match.opcodes->set(opcode);
   }
-  narrow_by<Transport>(table, "transport", kTransports, &wire::OpcodeInfo::transport, match);
-  narrow_by<Operation>(table, "operation", kOperations, &wire::OpcodeInfo::operation, match);
-  narrow_by<Position>(table, "position", kPositions, &wire::OpcodeInfo::position, match);
+  narrow_by<Transport>(table, "transport", kMatchTransports, &wire::OpcodeInfo::transport, match);
+  narrow_by<Operation>(table, "operation", kMatchOperations, &wire::OpcodeInfo::operation, match);
+  narrow_by<wire::Position>(table, "position", kPositions, &wire::OpcodeInfo::position, match);
   if (match.opcodes && match.opcodes->none())
     table.refuse(
         "match: expected opcode, transport, operation and position that fit together, found no "

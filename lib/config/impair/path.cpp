@@ -32,7 +32,7 @@ emulator::Equipment read_equipment(const Table& table) {
   return equipment;
 }
 
-Result<emulator::Path> read_whole(Document document) {
+Result<emulator::Path> read_path_document(Document document) {
   const Table root = document.root();
   emulator::Path path = read_path(root, document.name());
   if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
@@ -57,13 +57,13 @@ emulator::Path read_path(const Table& table, std::string fallback_name) {
 Result<emulator::Path> load_path_profile(const std::string& file) {
   auto document = Document::load(file);
   if (!document) return std::unexpected(document.error());
-  return read_whole(std::move(*document));
+  return read_path_document(std::move(*document));
 }
 
 Result<emulator::Path> parse_path_profile(std::string_view text, std::string name) {
   auto document = Document::parse(text, std::move(name));
   if (!document) return std::unexpected(document.error());
-  return read_whole(std::move(*document));
+  return read_path_document(std::move(*document));
 }
 
 }  // namespace lw::config

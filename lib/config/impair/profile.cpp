@@ -124,7 +124,7 @@ Result<void> try_commands(ImpairProfile& profile, Document& document) {
   return {};
 }
 
-Result<ImpairProfile> read_whole(Document document) {
+Result<ImpairProfile> read_impairment(Document document) {
   auto profile = read_static_profile(document);
   if (!profile) return profile;
   if (auto laid = lay_out(*profile, document); !laid) return std::unexpected(laid.error());
@@ -178,14 +178,14 @@ Result<std::vector<ScenarioStep>> tried(Timeline& timeline, std::vector<Scenario
 Result<ImpairProfile> load_impair_profile(const std::string& file) {
   auto document = Document::load(file);
   if (!document) return std::unexpected(document.error());
-  return read_whole(std::move(*document));
+  return read_impairment(std::move(*document));
 }
 
 Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string name,
                                            std::span<const Edit> edits) {
   auto document = edited(text, std::move(name), edits);
   if (!document) return std::unexpected(document.error());
-  return read_whole(std::move(*document));
+  return read_impairment(std::move(*document));
 }
 
 Result<ImpairProfile> parse_static_profile(std::string_view text, std::string name,

@@ -45,7 +45,7 @@ std::optional<std::uint64_t> as_unsigned(const Value& value) {
 }
 
 /// Names compare without case; spaces and dashes equal underscores.
-char canonical(char c) {
+char canonical_letter(char c) {
   if (c == ' ' || c == '-') return '_';
   return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
 }
@@ -125,7 +125,7 @@ Parsed<double> read_number(const Value& value, double minimum, double maximum) {
 Parsed<std::size_t> read_choice(const Value& value, std::span<const std::string_view> names) {
   const auto* text = std::get_if<std::string>(&value.data);
   for (std::size_t i = 0; text != nullptr && i < names.size(); ++i) {
-    if (std::ranges::equal(names[i], *text, {}, canonical, canonical)) return i;
+    if (std::ranges::equal(names[i], *text, {}, canonical_letter, canonical_letter)) return i;
   }
   std::string sentence =
       fmt::format("expected one of {}, found {}", fmt::join(names, ", "), describe(value));

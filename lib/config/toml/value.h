@@ -78,6 +78,9 @@ Parsed<bool> is_table(const Value& value);
 /// (TOML integers end at 2^63 - 1).
 Parsed<std::uint64_t> read_unsigned(const Value& value, std::uint64_t minimum,
                                     std::uint64_t maximum);
+/// Largest PSN or QP number.
+inline constexpr std::uint32_t kMax24 = 0xffffff;
+
 /// Reads an integer or decimal number in [minimum, maximum].
 Parsed<double> read_number(const Value& value, double minimum, double maximum);
 

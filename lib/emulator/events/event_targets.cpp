@@ -22,7 +22,7 @@ constexpr std::uint8_t bit_of(PsnFrom from) noexcept {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(from));
 }
 
-constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
+constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;
 
 void apply(EventAction action, Duration delay, EventActions& aimed) noexcept {
   switch (action) {
@@ -132,7 +132,7 @@ void EventTargets::find_pending() noexcept {
 
 /// Of the target, or of the empty slot where it would be.
 std::size_t EventTargets::place_of(std::uint64_t key) const noexcept {
-  std::size_t at = key * kGolden >> shift_;
+  std::size_t at = key * kSpread >> shift_;
   while (targets_[at].key != key && targets_[at].key != 0) at = (at + 1) & (targets_.size() - 1);
   return at;
 }

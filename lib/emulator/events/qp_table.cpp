@@ -17,11 +17,11 @@ T load(const std::byte* bytes) noexcept {
 }
 
 /// 2^64 over the golden ratio: neighbouring QPNs fall far apart.
-constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
+constexpr std::uint64_t kHashFactor = 0x9e3779b97f4a7c15;
 
 std::uint64_t hash_of(const QpKey& key) noexcept {
   std::uint64_t hash = key.dest_qp;
-  for (const std::uint64_t part : key.addresses) hash = (hash ^ part ^ hash >> 32) * kGolden;
+  for (const std::uint64_t part : key.addresses) hash = (hash ^ part ^ hash >> 32) * kHashFactor;
   return hash;
 }
 

@@ -93,9 +93,9 @@ void square(Scaled<Matrix>& matrix) noexcept {
 }
 
 /// Sums of what each frame counts for: one if it is lost, less what a burst does that it begins.
-class Moments {
+class BurstSum {
  public:
-  Moments(const LossChain& chain, std::uint64_t frames, double of_burst) noexcept
+  BurstSum(const LossChain& chain, std::uint64_t frames, double of_burst) noexcept
       : chain_(chain), frames_(frames), of_burst_(of_burst) {}
 
   /// The logarithm of the expected exp(theta x sum), the largest of all states to begin in.
@@ -205,7 +205,7 @@ std::optional<double> mean_burst(const LossChain& chain) noexcept {
 }
 
 LikelyRange likely_losses(const LossChain& chain, std::uint64_t frames, double of_burst) noexcept {
-  const Moments moments(chain, frames, of_burst);
+  const BurstSum moments(chain, frames, of_burst);
   return {-moments.most(-1), moments.most(1)};
 }
 
