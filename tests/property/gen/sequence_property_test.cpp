@@ -9,7 +9,7 @@
 #include "support/property.h"
 
 namespace lw::gen {
-namespace {
+namespace sequence_property_test {
 
 struct Counts {
   std::uint64_t lost = 0, duplicated = 0, beyond_window = 0;
@@ -144,5 +144,5 @@ RC_GTEST_PROP(SequenceTracker, IsExactAsFarAsItsWindowReaches, ()) {
   }
 }
 
-}  // namespace
+}  // namespace sequence_property_test
 }  // namespace lw::gen

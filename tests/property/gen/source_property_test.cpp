@@ -7,7 +7,7 @@
 #include "support/property.h"
 
 namespace lw::gen {
-namespace {
+namespace source_property_test {
 
 struct Sent {
   std::uint32_t flow = 0;
@@ -180,5 +180,5 @@ RC_GTEST_PROP(HotFlow, SendsInBatchesWhatTheFlowsSendFrameByFrame, ()) {
   }
 }
 
-}  // namespace
+}  // namespace source_property_test
 }  // namespace lw::gen

@@ -6,7 +6,7 @@
 #include "wire/signature.h"
 
 namespace lw::gen {
-namespace {
+namespace template_property_test {
 
 using wire::Operation;
 using wire::Transport;
@@ -215,5 +215,5 @@ RC_GTEST_PROP(FlowCursor, SendsItsMessagesPacketByPacket, ()) {
   RC_ASSERT(cursor.total_frames() == frames);
 }
 
-}  // namespace
+}  // namespace template_property_test
 }  // namespace lw::gen

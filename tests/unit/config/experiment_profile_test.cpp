@@ -8,7 +8,7 @@
 #include "config/experiment/profile.h"
 
 namespace lw::config {
-namespace {
+namespace experiment_profile_test {
 
 using testing::HasSubstr;
 using testing::SizeIs;
@@ -91,5 +91,5 @@ TEST(ExperimentProfile, MistakesHavePlaces) {
               HasSubstr("x.toml:5:9: basis:"));
 }
 
-}  // namespace
+}  // namespace experiment_profile_test
 }  // namespace lw::config

@@ -8,7 +8,7 @@
 #include "config/flow/profile.h"
 
 namespace lw::config {
-namespace {
+namespace flow_profile_test {
 
 Flow only_flow(std::string_view body) {
   auto profile = parse_flow_profile("[[flow]]\n" + std::string(body), "x.toml");
@@ -214,5 +214,5 @@ TEST(ShippedFlowProfiles, Load) {
   EXPECT_GE(count, 6);
 }
 
-}  // namespace
+}  // namespace flow_profile_test
 }  // namespace lw::config

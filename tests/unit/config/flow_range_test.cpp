@@ -4,7 +4,7 @@
 #include "config/flow/profile.h"
 
 namespace lw::config {
-namespace {
+namespace flow_range_test {
 
 FlowProfile parsed(std::string_view text) {
   auto profile = parse_flow_profile(text, "x.toml");
@@ -133,5 +133,5 @@ TEST(Faults, WrongOnesAreRefused) {
   EXPECT_NE(of("encapsulation = \"rocev1\"", "kind = \"wrong_udp_length\", rate = 0.1"), "");
 }
 
-}  // namespace
+}  // namespace flow_range_test
 }  // namespace lw::config

@@ -6,7 +6,7 @@
 #include "config/toml/document.h"
 
 namespace lw::config {
-namespace {
+namespace impair_event_test {
 
 using emulator::EventAction;
 using emulator::EventConfig;
@@ -103,5 +103,5 @@ TEST(ImpairEvent, RefusalsNameThePlaceAndWhatWasExpected) {
   EXPECT_THAT(refusal("action = \"drop\"\npsn = \"0-16777215\""), HasSubstr("65536"));
 }
 
-}  // namespace
+}  // namespace impair_event_test
 }  // namespace lw::config

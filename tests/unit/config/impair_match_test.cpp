@@ -7,7 +7,7 @@
 #include "wire/opcode.h"
 
 namespace lw::config {
-namespace {
+namespace impair_match_test {
 
 using emulator::Match;
 using emulator::MatchConfig;
@@ -140,5 +140,5 @@ TEST(ImpairMatch, RefusalsNameThePlaceAndWhatWasExpected) {
   EXPECT_THAT(refusal("match = {filter = \"udp prot 4791\"}"), HasSubstr("x.toml:1:19: filter"));
 }
 
-}  // namespace
+}  // namespace impair_match_test
 }  // namespace lw::config

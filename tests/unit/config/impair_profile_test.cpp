@@ -9,7 +9,7 @@
 #include "config/impair/profile.h"
 
 namespace lw::config {
-namespace {
+namespace impair_profile_test {
 
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
@@ -225,5 +225,5 @@ TEST(ImpairProfile, HasALineForEachOfEightRulesThatHonourPauses) {
       HasSubstr("expected at most 8 rules that honour pause frames west-to-east, found 9"));
 }
 
-}  // namespace
+}  // namespace impair_profile_test
 }  // namespace lw::config

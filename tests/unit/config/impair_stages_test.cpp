@@ -10,7 +10,7 @@
 #include "config/impair/static_profile.h"
 
 namespace lw::config {
-namespace {
+namespace impair_stages_test {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
@@ -218,5 +218,5 @@ TEST(DelayFiles, ATraceHasTheColumnsItsHeadingNames) {
   EXPECT_THAT(emulator::parse_trace("time,dealy\n0s,1ms").error(), HasSubstr("dealy"));
 }
 
-}  // namespace
+}  // namespace impair_stages_test
 }  // namespace lw::config

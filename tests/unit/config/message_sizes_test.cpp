@@ -8,7 +8,7 @@
 #include "config/flow/message.h"
 
 namespace lw::config {
-namespace {
+namespace message_sizes_test {
 
 constexpr int kDraws = 100'000;
 
@@ -76,5 +76,5 @@ TEST(MessageSizes, TheShippedOnesHaveThePublishedMeans) {
   EXPECT_NEAR(mean("storage.csv"), 40'870, 50);
 }
 
-}  // namespace
+}  // namespace message_sizes_test
 }  // namespace lw::config

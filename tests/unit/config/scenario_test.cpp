@@ -9,7 +9,7 @@
 #include "config/impair/profile.h"
 
 namespace lw::config {
-namespace {
+namespace scenario_test {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
@@ -232,5 +232,5 @@ TEST(Scenario, TheShippedOnesLoad) {
   }
 }
 
-}  // namespace
+}  // namespace scenario_test
 }  // namespace lw::config

@@ -8,7 +8,7 @@
 #include "core/quantity.h"
 
 namespace lw::config {
-namespace {
+namespace table_test {
 
 Document parsed(std::string_view text) {
   auto document = Document::parse(text, "x.toml");
@@ -187,5 +187,5 @@ TEST(Table, KeepsWhatTheCallerRefuses) {
             "x.toml:2:8: size: expected at most the MTU, found 5");
 }
 
-}  // namespace
+}  // namespace table_test
 }  // namespace lw::config

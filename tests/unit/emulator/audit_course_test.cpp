@@ -10,7 +10,7 @@
 #include "support/stage_runs.h"
 
 namespace lw::emulator {
-namespace {
+namespace audit_course_test {
 
 Instant at(std::int64_t ns) { return instant_from_ns(ns); }
 
@@ -222,5 +222,5 @@ TEST(AuditOfAWanderingDelay, IsSilentAboutTooShortARunAndFramesTooFarApart) {
   EXPECT_EQ(mean->frames, 3000U);
 }
 
-}  // namespace
+}  // namespace audit_course_test
 }  // namespace lw::emulator

@@ -12,7 +12,7 @@
 #include "support/stage_runs.h"
 
 namespace lw::emulator {
-namespace {
+namespace audit_test {
 
 RuleStats stats_of(const RuleConfig& config, std::uint64_t frames, std::uint64_t seed = 1) {
   Rule rule = test::rule_of(config, seed);
@@ -275,5 +275,5 @@ TEST(Audit, SwappedNeighboursAreHeldToTheirShare) {
   EXPECT_FALSE(audit(config, stats)[0].holds());
 }
 
-}  // namespace
+}  // namespace audit_test
 }  // namespace lw::emulator

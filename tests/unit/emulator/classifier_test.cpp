@@ -6,7 +6,7 @@
 #include "support/path_frames.h"
 
 namespace lw::emulator {
-namespace {
+namespace classifier_test {
 
 using Config = MatchConfig;
 
@@ -184,5 +184,5 @@ TEST(Classifier, NoRulesMatchNothing) {
   EXPECT_EQ(Classifier({}).classify(envelope, bth_of(envelope)), kUntouched);
 }
 
-}  // namespace
+}  // namespace classifier_test
 }  // namespace lw::emulator

@@ -12,7 +12,7 @@
 #include "support/stage_runs.h"
 
 namespace lw::emulator {
-namespace {
+namespace edits_test {
 
 using Frame = std::vector<std::byte>;
 
@@ -177,5 +177,5 @@ TEST(Mark, LeavesChecksumAndIcrcRight) {
   }
 }
 
-}  // namespace
+}  // namespace edits_test
 }  // namespace lw::emulator

@@ -13,7 +13,7 @@
 #include "support/path_frames.h"
 
 namespace lw::emulator {
-namespace {
+namespace events_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -243,5 +243,5 @@ TEST(Events, QpsBeyondTheRoomAreCountedAndHarmNobody) {
   EXPECT_TRUE(drops(12, 8));  // the fifth request of all
 }
 
-}  // namespace
+}  // namespace events_test
 }  // namespace lw::emulator

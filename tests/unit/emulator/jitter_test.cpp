@@ -7,7 +7,7 @@
 #include "support/stage_runs.h"
 
 namespace lw::emulator {
-namespace {
+namespace jitter_test {
 
 using test::kManyFrames;
 
@@ -203,5 +203,5 @@ TEST(Jitter, BelowZeroDoesNotMakeAFrameLeaveBeforeItCame) {
   }
 }
 
-}  // namespace
+}  // namespace jitter_test
 }  // namespace lw::emulator

@@ -9,7 +9,7 @@
 #include "support/path_frames.h"
 
 namespace lw::emulator {
-namespace {
+namespace link_burst_test {
 
 using Frame = std::vector<std::byte>;
 
@@ -369,5 +369,5 @@ TEST(LinkBurst, CorruptionAtAnOffsetIsTheSameInABurst) {
   expect_the_same(run<BurstLink>(frames, std::span(&config, 1), false, 4096), together);
 }
 
-}  // namespace
+}  // namespace link_burst_test
 }  // namespace lw::emulator

@@ -6,7 +6,7 @@
 #include "support/path_frames.h"
 
 namespace lw::emulator {
-namespace {
+namespace link_replace_test {
 
 using test::Exit;
 using testing::ElementsAre;
@@ -211,5 +211,5 @@ TEST(LinkReplace, AMillionSwapsLoseNoFrame) {
   EXPECT_TRUE(link.accounting().holds());
 }
 
-}  // namespace
+}  // namespace link_replace_test
 }  // namespace lw::emulator

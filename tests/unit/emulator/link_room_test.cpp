@@ -8,7 +8,7 @@
 #include "support/path_frames.h"
 
 namespace lw::emulator {
-namespace {
+namespace link_room_test {
 
 constexpr int kFrames = 3000;
 
@@ -74,5 +74,5 @@ TEST(WantOfRoom, LeavesWhatIsHeldBackByTimeAsItIs) {
   expect_the_others_unharmed(rule);
 }
 
-}  // namespace
+}  // namespace link_room_test
 }  // namespace lw::emulator

@@ -7,7 +7,7 @@
 #include "support/path_frames.h"
 
 namespace lw::emulator {
-namespace {
+namespace link_test {
 
 using test::Exit;
 using testing::ElementsAre;
@@ -336,5 +336,5 @@ TEST(Ledger, AllLogsEveryFrameWithItsTimesAndBth) {
   EXPECT_EQ(roce.psn, 7U);
 }
 
-}  // namespace
+}  // namespace link_test
 }  // namespace lw::emulator

@@ -11,7 +11,7 @@
 #include "support/stage_runs.h"
 
 namespace lw::emulator {
-namespace {
+namespace loss_chain_test {
 
 constexpr std::size_t kStates = LossChain::kStates;
 using Shares = LossChain::EachState<double>;
@@ -190,5 +190,5 @@ TEST(LossChain, LossesThatStandAloneAreToldFromBursts) {
   EXPECT_EQ(broken(mixed, stats_of(alone, kEnough)), Names{"bursts' lengths"});
 }
 
-}  // namespace
+}  // namespace loss_chain_test
 }  // namespace lw::emulator

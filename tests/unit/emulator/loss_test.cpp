@@ -8,7 +8,7 @@
 #include "support/stage_runs.h"
 
 namespace lw::emulator {
-namespace {
+namespace loss_test {
 
 using test::kManyFrames;
 using testing::ElementsAre;
@@ -177,5 +177,5 @@ TEST(Loss, IsCountedWithItsRuns) {
   EXPECT_EQ(rule.stats().loss.runs[1], 2U);
 }
 
-}  // namespace
+}  // namespace loss_test
 }  // namespace lw::emulator

@@ -6,7 +6,7 @@
 #include "support/path_frames.h"
 
 namespace lw::emulator {
-namespace {
+namespace match_test {
 
 const wire::Bth* bth_in(std::span<const std::byte> frame) {
   return bth_of(roce::open_envelope(frame));
@@ -105,5 +105,5 @@ TEST(Match, EveryTruncationOfTheHeadersIsNotMatched) {
   }
 }
 
-}  // namespace
+}  // namespace match_test
 }  // namespace lw::emulator

@@ -7,7 +7,7 @@
 #include "support/path_frames.h"
 
 namespace lw::emulator {
-namespace {
+namespace outage_test {
 
 using test::Exit;
 using testing::ElementsAre;
@@ -116,5 +116,5 @@ TEST(Told, IsTheFramesOwnRecord) {
   EXPECT_GT(drops, 10);
 }
 
-}  // namespace
+}  // namespace outage_test
 }  // namespace lw::emulator

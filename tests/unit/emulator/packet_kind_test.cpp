@@ -10,7 +10,7 @@
 #include "support/path_frames.h"
 
 namespace lw::emulator {
-namespace {
+namespace packet_kind_test {
 
 std::map<std::string_view, int> kinds_in(const std::string& capture) {
   std::map<std::string_view, int> counts;
@@ -79,5 +79,5 @@ TEST(PacketKind, OnlyConnectionManagementOnQpOneIsCm) {
   EXPECT_EQ(kind_of_frame(fields, 0, 256), PacketKind::request);
 }
 
-}  // namespace
+}  // namespace packet_kind_test
 }  // namespace lw::emulator

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace lw::emulator {
-namespace {
+namespace path_test {
 
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
@@ -74,5 +74,5 @@ TEST(Budget, FramesInFlight) {
 
 TEST(Budget, NoDelayHoldsNothing) { EXPECT_EQ(frames_in_flight(100e9, {}, 64), 0U); }
 
-}  // namespace
+}  // namespace path_test
 }  // namespace lw::emulator

@@ -7,7 +7,7 @@
 #include "support/path_frames.h"
 
 namespace lw::emulator {
-namespace {
+namespace pause_test {
 
 Instant at(std::int64_t ns) { return instant_from_ns(ns); }
 
@@ -218,5 +218,5 @@ TEST(Pause, FramesThatAreHeardOrMadeAreAccountedFor) {
   EXPECT_EQ(ledger.records()[0].disposition, Disposition::consumed);
 }
 
-}  // namespace
+}  // namespace pause_test
 }  // namespace lw::emulator

@@ -6,7 +6,7 @@
 #include "support/path_frames.h"
 
 namespace lw::emulator {
-namespace {
+namespace pipeline_events_test {
 
 constexpr Instant kNow = instant_from_ns(1'700'000'000'000'000'000);
 
@@ -137,5 +137,5 @@ TEST(PipelineEvents, OtherEventsKnowTheQpsThatWereLearnt) {
   EXPECT_TRUE(drops(other, 0x200, 5003));
 }
 
-}  // namespace
+}  // namespace pipeline_events_test
 }  // namespace lw::emulator

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace lw::emulator {
-namespace {
+namespace pipeline_test {
 
 constexpr std::uint64_t kSeed = 42;
 const wire::Bth kBth{};
@@ -146,5 +146,5 @@ TEST(Pipeline, RulesOfOneDelayShareALine) {
   EXPECT_FALSE(pipeline.uses_wheel());
 }
 
-}  // namespace
+}  // namespace pipeline_test
 }  // namespace lw::emulator

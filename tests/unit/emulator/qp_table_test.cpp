@@ -6,7 +6,7 @@
 #include "support/path_frames.h"
 
 namespace lw::emulator {
-namespace {
+namespace qp_table_test {
 
 QpKey key_of(std::string_view source, std::string_view destination, std::uint32_t qp) {
   roce::FrameFields fields;
@@ -62,5 +62,5 @@ TEST(QpTable, OneIsRoomForOne) {
   EXPECT_NE(table.find_or_add(key_of("::1", "::2", 1)), nullptr);
 }
 
-}  // namespace
+}  // namespace qp_table_test
 }  // namespace lw::emulator

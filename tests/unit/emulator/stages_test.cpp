@@ -8,7 +8,7 @@
 #include "support/stage_runs.h"
 
 namespace lw::emulator {
-namespace {
+namespace stages_test {
 
 using test::kManyFrames;
 using testing::ElementsAre;
@@ -203,5 +203,5 @@ TEST(Rule, DecidesTheSameForTheSameFramesAndTimes) {
   EXPECT_EQ(releases(), releases());
 }
 
-}  // namespace
+}  // namespace stages_test
 }  // namespace lw::emulator

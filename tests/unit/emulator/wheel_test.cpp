@@ -8,7 +8,7 @@
 #include "core/chance.h"
 
 namespace lw::emulator {
-namespace {
+namespace wheel_test {
 
 struct Item {
   Instant due;
@@ -81,5 +81,5 @@ TEST(Wheel, IsAPriorityQueueWithinARound) { run_against_a_map(2, 3'000'000, 8000
 TEST(Wheel, IsAPriorityQueueOverManyRounds) { run_against_a_map(3, 900'000'000, 900'000); }
 TEST(Wheel, IsAPriorityQueueWhenSeldomUsed) { run_against_a_map(4, 1'000'000, 400'000'000); }
 
-}  // namespace
+}  // namespace wheel_test
 }  // namespace lw::emulator

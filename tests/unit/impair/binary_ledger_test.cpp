@@ -7,7 +7,7 @@
 #include "impair/record/ledger_file.h"
 
 namespace lw::impair {
-namespace {
+namespace binary_ledger_test {
 
 using testing::HasSubstr;
 
@@ -112,5 +112,5 @@ TEST(BinaryLedger, EveryTruncationAndEveryNonsenseIsTold) {
   EXPECT_THAT(lines_of(file + "abc", lines).error(), HasSubstr("found 3 B"));
 }
 
-}  // namespace
+}  // namespace binary_ledger_test
 }  // namespace lw::impair

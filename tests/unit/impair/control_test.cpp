@@ -13,7 +13,7 @@
 #include "unit/impair/sound_report.h"
 
 namespace lw::impair {
-namespace {
+namespace control_test {
 
 using Json = nlohmann::ordered_json;
 using testing::HasSubstr;
@@ -144,5 +144,5 @@ TEST_F(ControlTest, NonsenseIsAnsweredInOneLine) {
   }
 }
 
-}  // namespace
+}  // namespace control_test
 }  // namespace lw::impair

@@ -10,7 +10,7 @@
 #include "unit/impair/forwarder_lab.h"
 
 namespace lw::impair {
-namespace {
+namespace forwarder_replay_test {
 
 using emulator::Direction;
 using test::RingPorts;
@@ -198,5 +198,5 @@ TEST_F(ForwarderTest, BothDirectionsDecideAsReplayDoesAtTheTimesOfTwoCaptures) {
     ASSERT_EQ(key_of(looped.records[i]), key_of(replayed.records[i])) << i;
 }
 
-}  // namespace
+}  // namespace forwarder_replay_test
 }  // namespace lw::impair

@@ -4,7 +4,7 @@
 #include "unit/impair/forwarder_lab.h"
 
 namespace lw::impair {
-namespace {
+namespace forwarder_test {
 
 using emulator::Direction;
 using test::RingPorts;
@@ -143,5 +143,5 @@ TEST_F(ForwarderTest, WaitsForWhatIsAboutToBeDueAndForNothingElse) {
   }
 }
 
-}  // namespace
+}  // namespace forwarder_test
 }  // namespace lw::impair

@@ -9,7 +9,7 @@
 #include "impair/record/ledger_file.h"
 
 namespace lw::impair {
-namespace {
+namespace ledger_test {
 
 const RuleNames kRules = {std::vector<std::string>{"first", "a \"quoted\" name\n"},
                           std::vector<std::string>{"back"}};
@@ -123,5 +123,5 @@ TEST(LedgerThread, WhatItCanNotTakeIsCounted) {
   EXPECT_EQ(gate.numbers().size() + thread.skipped(), kMany);
 }
 
-}  // namespace
+}  // namespace ledger_test
 }  // namespace lw::impair

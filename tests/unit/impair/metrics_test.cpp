@@ -8,7 +8,7 @@
 #include "unit/impair/sound_report.h"
 
 namespace lw::impair {
-namespace {
+namespace metrics_test {
 
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -46,5 +46,5 @@ TEST(Metrics, HttpAnswersGetOfMetricsOnly) {
   EXPECT_THAT(http_too_long(), StartsWith("HTTP/1.1 431"));
 }
 
-}  // namespace
+}  // namespace metrics_test
 }  // namespace lw::impair

@@ -8,7 +8,7 @@
 #include "core/chance.h"
 
 namespace lw::impair {
-namespace {
+namespace recorder_test {
 
 std::vector<std::byte> frame_of(std::uint32_t number) {
   std::vector<std::byte> bytes(20 + number * 7919 % 1400, static_cast<std::byte>(number));
@@ -133,5 +133,5 @@ TEST(CaptureRecord, ACommentNamesAllStagesThatActed) {
             "delay; frame 7, copy 2; rule long haul; stages corrupt, mark, delay");
 }
 
-}  // namespace
+}  // namespace recorder_test
 }  // namespace lw::impair

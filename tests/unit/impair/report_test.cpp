@@ -8,7 +8,7 @@
 #include "unit/impair/sound_report.h"
 
 namespace lw::impair {
-namespace {
+namespace report_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -83,5 +83,5 @@ TEST(Report, AnEventThatWasNotCarriedOutFailsTheRun) {
   EXPECT_EQ(to_json(report)["directions"][0]["event_packets"]["holds"], false);
 }
 
-}  // namespace
+}  // namespace report_test
 }  // namespace lw::impair

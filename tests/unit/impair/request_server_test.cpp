@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 namespace lw::impair {
-namespace {
+namespace request_server_test {
 
 using testing::HasSubstr;
 
@@ -184,5 +184,5 @@ TEST(ListeningSocket, AddressesAreNumbers) {
               HasSubstr("200"));
 }
 
-}  // namespace
+}  // namespace request_server_test
 }  // namespace lw::impair

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace lw::impair {
-namespace {
+namespace schedule_test {
 
 config::ScenarioStep step(int at, const char* act) {
   return {.at = Duration{at}, .act = act, .place = {}};
@@ -40,5 +40,5 @@ TEST(Schedule, ALoadedScenarioTakesTheOldOnesPlaceAndBeginsNow) {
   EXPECT_EQ(schedule.next(std::nullopt)->due(std::nullopt), instant_from_ns(501));
 }
 
-}  // namespace
+}  // namespace schedule_test
 }  // namespace lw::impair

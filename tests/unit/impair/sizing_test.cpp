@@ -5,7 +5,7 @@
 #include "impair/datapath/configuration.h"
 
 namespace lw::impair {
-namespace {
+namespace sizing_test {
 
 using testing::HasSubstr;
 
@@ -44,5 +44,5 @@ TEST(Sizing, UnknownMemoryRefusesNothing) {
   EXPECT_TRUE(check_memory(profile_of(std::chrono::seconds(10)), 0));
 }
 
-}  // namespace
+}  // namespace sizing_test
 }  // namespace lw::impair

@@ -12,7 +12,7 @@
 #include "sim/perf.h"
 
 namespace lw::sim {
-namespace {
+namespace measured_test {
 
 using wire::Operation;
 
@@ -84,5 +84,5 @@ TEST(MeasuredSystem, latency_is_within_one_percent_and_three_above_1_mb) {
   }
 }
 
-}  // namespace
+}  // namespace measured_test
 }  // namespace lw::sim

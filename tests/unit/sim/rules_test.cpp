@@ -8,7 +8,7 @@
 #include "sim/incast.h"
 
 namespace lw::sim {
-namespace {
+namespace rules_test {
 
 using emulator::Direction;
 using emulator::RuleConfig;
@@ -177,5 +177,5 @@ TEST(Incast, AThousandQpsRun) {
   EXPECT_GT(result.total_bps(), 10e9);
 }
 
-}  // namespace
+}  // namespace rules_test
 }  // namespace lw::sim

@@ -9,7 +9,7 @@
 #include "sim/perf.h"
 
 namespace lw::sim {
-namespace {
+namespace theory_test {
 
 using wire::Operation;
 
@@ -90,5 +90,5 @@ TEST(SelectiveRepeat, loses_only_what_was_lost) {
   EXPECT_LT(result.retransmitted, 50u);  // 20 lost, their own losses and a lost ACK's timeout
 }
 
-}  // namespace
+}  // namespace theory_test
 }  // namespace lw::sim
