@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Prints the files of a ninja build that took the longest, from its .ninja_log, and the sum of all.
+"""Prints what took the longest in a ninja build, from its .ninja_log, and the sum of all. Files that
+are compiled together (meson's unity) are one line with the names of the files.
 
 usage: build_timings.py .ninja_log [COUNT]"""
 
@@ -16,13 +17,23 @@ def seconds_of(log):
     return seconds
 
 
+def names_of(output, folder):
+    """The files of a unit by name, " " before them; "" for any other output."""
+    unit = folder / output.replace('meson-generated_', '').removesuffix('.o')
+    if not output.endswith('.cpp.o') or not unit.is_file():
+        return ''
+    return ''.join(f' {pathlib.Path(line).name.rstrip(">")}'
+                   for line in unit.read_text(encoding='utf-8').splitlines())
+
+
 def main():
+    folder = pathlib.Path(sys.argv[1]).parent
     log = pathlib.Path(sys.argv[1]).read_text(encoding='utf-8')
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 30
     seconds = seconds_of(log)
     for output in sorted(seconds, key=seconds.get, reverse=True)[:count]:
-        print(f'{seconds[output]:7.1f} s  {output}')
-    print(f'{sum(seconds.values()):7.1f} s  in all, {len(seconds)} files')
+        print(f'{seconds[output]:7.1f} s  {output}{names_of(output, folder)}')
+    print(f'{sum(seconds.values()):7.1f} s  in all, {len(seconds)} outputs')
 
 
 if __name__ == '__main__':

@@ -45,10 +45,10 @@ class Layers(unittest.TestCase):
 class Compiler(unittest.TestCase):
     """A stray DPDK include outside nic/ and the programs doesn't compile."""
 
-    def compiles(self, like, text):
-        """Whether `text` compiles with the very command of the source file `like`."""
+    def compiles(self, module, text):
+        """Whether `text` compiles with the very command of the sources of a module."""
         commands = json.loads((BUILD / 'compile_commands.json').read_text())
-        command = next(c for c in commands if c['file'].endswith(like))
+        command = next(c for c in commands if c['output'].startswith(module + '/'))
         with tempfile.NamedTemporaryFile('w', suffix='.cpp') as stray:
             stray.write(text)
             stray.flush()
@@ -65,15 +65,15 @@ class Compiler(unittest.TestCase):
 
     def test_dpdk_is_out_of_reach_below_nic(self):
         stray = '#include <rte_ethdev.h>\nint main() { return 0; }\n'
-        for like in ('lib/core/histogram.cpp', 'lib/wire/icrc.cpp', 'lib/roce/frame.cpp',
-                     'lib/emulator/pipeline.cpp', 'lib/capture/reader.cpp', 'lib/config/toml/table.cpp'):
-            with self.subTest(like=like):
-                compiled, words = self.compiles(like, stray)
+        for module in ('lib/core', 'lib/wire', 'lib/roce', 'lib/emulator', 'lib/capture',
+                       'lib/config'):
+            with self.subTest(module=module):
+                compiled, words = self.compiles(module, stray)
                 self.assertFalse(compiled)
                 self.assertIn('rte_ethdev.h', words)
 
     def test_and_within_reach_in_nic(self):
-        compiled, words = self.compiles('lib/nic/port.cpp', '#include <rte_ethdev.h>\n')
+        compiled, words = self.compiles('lib/nic', '#include <rte_ethdev.h>\n')
         self.assertTrue(compiled, words)
 
 
