@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "emulator/stages/distribution.h"
+#include "emulator/random/distribution.h"
 #include "emulator/stages/keys.h"
 
 namespace lw::emulator {

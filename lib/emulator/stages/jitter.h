@@ -12,8 +12,8 @@
 #include "core/chance.h"
 #include "core/quantity.h"
 #include "core/time.h"
-#include "emulator/stages/distribution.h"
-#include "emulator/stages/sampler.h"
+#include "emulator/random/distribution.h"
+#include "emulator/random/sampler.h"
 
 namespace lw::emulator {
 

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/time.h"
-#include "emulator/stages/distribution.h"
+#include "emulator/random/distribution.h"
 
 namespace lw::emulator {
 

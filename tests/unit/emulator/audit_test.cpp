@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "emulator/stages/sampler.h"
+#include "emulator/random/sampler.h"
 #include "emulator/stats/audit.h"
 #include "emulator/stats/jitter_stats.h"
 #include "support/stage_runs.h"

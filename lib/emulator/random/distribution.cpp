@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "emulator/stages/distribution.h"
+#include "emulator/random/distribution.h"
 
 #include <algorithm>
 #include <cmath>

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "emulator/stages/distribution.h"
+#include "emulator/random/distribution.h"
 
 namespace lw::emulator {
 

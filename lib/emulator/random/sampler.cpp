@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "emulator/stages/sampler.h"
+#include "emulator/random/sampler.h"
 
 #include <algorithm>
 #include <cmath>
