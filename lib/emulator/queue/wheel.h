@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "core/huge_pages.h"
@@ -13,8 +14,9 @@
 namespace lw::emulator {
 
 /// The order of releases that come in no order: a timing wheel of 65536 slots of 4 us, exact
-/// within each slot. An item has a `due` time, and is small. O(1) an item whatever waits; what lies
-/// beyond the wheel's 268 ms goes round with it. Nothing is allocated after construction.
+/// within each slot. An item has a `due` time, and is small. O(1) an item whatever waits. Items
+/// beyond the wheel's 268 ms wait in a heap, which takes O(log n) each, until they are within it.
+/// Nothing is allocated after construction.
 ///
 /// A slot's items lie in chunks of some cache lines, in the order in which they came. When its time
 /// comes they are put in order in `current_`, from which they leave; an item that is due even
@@ -26,7 +28,7 @@ class Wheel {
   explicit Wheel(std::size_t capacity);
 
   static std::uint64_t bytes_needed(std::size_t capacity) noexcept {
-    return kSlots * sizeof(Slot) + capacity * (2 * sizeof(Item) + sizeof(Key)) +
+    return kSlots * sizeof(Slot) + capacity * (2 * sizeof(Item) + sizeof(Key) + sizeof(Far)) +
            chunks_for(capacity) * sizeof(Chunk);
   }
 
@@ -70,7 +72,7 @@ class Wheel {
     const auto* chunk = reinterpret_cast<const char*>(&chunks_[slot.first]);
     for (std::size_t line = 0; line < sizeof(Chunk); line += 64) __builtin_prefetch(chunk + line);
   }
-  /// A slot's items; some may be a round or more away.
+  /// A slot's items.
   template <class Visit>
   void for_each_of(std::int64_t tick, Visit visit) const {
     const Slot& slot = slot_of(tick);
@@ -83,6 +85,7 @@ class Wheel {
     for (std::size_t i = first_; i < current_.size(); ++i) visit(current_[i]);
     for (std::uint64_t slot = 0; slot < kSlots; ++slot)
       for_each_of(static_cast<std::int64_t>(slot), visit);
+    for (const Far& far : far_) visit(far.item);
   }
 
  private:
@@ -103,9 +106,19 @@ class Wheel {
   };
   /// All that a push has to read: the chunk itself, which is in no near cache, is only written to.
   struct Slot {
-    Instant earliest{};  // of its items; of several rounds' the nearest one's
+    Instant earliest{};  // of its items
     std::uint32_t first = kNone, last = kNone;
     std::uint32_t used = 0;  // of the last chunk; those before are full
+  };
+
+  /// An item beyond the wheel, and its place among those that came: equal ones keep their order.
+  struct Far {
+    Item item;
+    std::uint64_t number = 0;
+    /// Whether it leaves after `other`: the heap has the first on top.
+    bool operator<(const Far& other) const noexcept {
+      return item.due != other.item.due ? item.due > other.item.due : number > other.number;
+    }
   };
 
   /// Each slot has one chunk at most that isn't full; one more while a slot is being emptied.
@@ -125,9 +138,13 @@ class Wheel {
   }
 
   void put(Item item) noexcept;
+  void put_far(Item item, Instant now) noexcept;
   void put_into_current(Item item) noexcept;
+  /// `tick_` becomes `tick`: items of the heap that are within the wheel then go into it. No slot
+  /// has items of two rounds.
+  void move_to(std::int64_t tick) noexcept;
   std::uint32_t new_chunk() noexcept;
-  /// Empties the slot of `tick` into `current_`, in order; what is a round too early goes back.
+  /// Empties the slot of `tick` into `current_`, in order.
   void load(std::int64_t tick) noexcept;
   void gather(std::int64_t tick) noexcept;
   void put_in_order(std::int64_t tick) noexcept;
@@ -147,6 +164,8 @@ class Wheel {
   HugeVector<Chunk> chunks_;
   std::uint32_t free_chunk_ = kNone;  // chained by `next`
   BitMap busy_;                       // the slots that hold anything
+  HugeVector<Far> far_;               // a heap: due at tick_ + kSlots or later
+  std::uint64_t far_number_ = 0;
 };
 
 template <class Item>
@@ -154,6 +173,7 @@ Wheel<Item>::Wheel(std::size_t capacity) : slots_(kSlots), chunks_(chunks_for(ca
   current_.reserve(capacity + 1);
   gathered_.reserve(capacity);
   keys_.reserve(capacity);
+  far_.reserve(capacity);
   for (std::size_t i = chunks_.size(); i-- > 0;) {
     chunks_[i].next = free_chunk_;
     free_chunk_ = static_cast<std::uint32_t>(i);
@@ -170,10 +190,14 @@ void Wheel<Item>::push(std::span<const Item> items, Instant now) noexcept {
   Instant next = next_;
   for (const Item& item : items) {
     next = std::min(next, item.due);
-    if (tick_of(item.due) <= tick_) [[unlikely]] {
+    // How many slots it is away; less than 1 is more than all.
+    const auto away = static_cast<std::uint64_t>(tick_of(item.due) - tick_ - 1);
+    if (away < kSlots - 1) [[likely]] {
+      put(item);
+    } else if (tick_of(item.due) <= tick_) {
       put_into_current(item);
     } else {
-      put(item);
+      put_far(item, now);
     }
   }
   next_ = next;
@@ -212,6 +236,28 @@ void Wheel<Item>::put(Item item) noexcept {
   chunks_[slot.last].items[slot.used++] = item;
 }
 
+/// While nothing is due the wheel stands still: it first goes on as far as it can.
+template <class Item>
+void Wheel<Item>::put_far(Item item, Instant now) noexcept {
+  const std::int64_t tick = tick_of(std::min(now, next_)) - 1;
+  if (first_ == current_.size() && tick > tick_) move_to(tick);
+  const std::int64_t due = tick_of(item.due);
+  if (due - tick_ < static_cast<std::int64_t>(kSlots)) return put(item);
+  far_.push_back({item, far_number_++});
+  std::ranges::push_heap(far_, std::less<>());
+}
+
+template <class Item>
+void Wheel<Item>::move_to(std::int64_t tick) noexcept {
+  tick_ = tick;
+  while (!far_.empty() &&
+         tick_of(far_.front().item.due) - tick < static_cast<std::int64_t>(kSlots)) {
+    put(far_.front().item);
+    std::ranges::pop_heap(far_, std::less<>());
+    far_.pop_back();
+  }
+}
+
 template <class Item>
 std::uint32_t Wheel<Item>::new_chunk() noexcept {
   const std::uint32_t chunk = free_chunk_;
@@ -236,7 +282,7 @@ void Wheel<Item>::put_into_current(Item item) noexcept {
 
 template <class Item>
 void Wheel<Item>::load(std::int64_t tick) noexcept {
-  tick_ = tick;
+  move_to(tick);
   gather(tick);
   put_in_order(tick);
 }
@@ -250,13 +296,7 @@ void Wheel<Item>::gather(std::int64_t tick) noexcept {
   for (std::uint32_t chunk = slot.first; chunk != kNone;) {
     Chunk& full = chunks_[chunk];
     const std::uint32_t used = used_of(slot, chunk);
-    for (std::uint32_t i = 0; i < used; ++i) {
-      if (tick_of(full.items[i].due) == tick) [[likely]] {
-        gathered_.push_back(full.items[i]);
-      } else {
-        put(full.items[i]);
-      }
-    }
+    gathered_.insert(gathered_.end(), full.items.begin(), full.items.begin() + used);
     const std::uint32_t next = full.next;
     full.next = free_chunk_;
     free_chunk_ = chunk;
@@ -305,23 +345,13 @@ void Wheel<Item>::put_few_in_order(PlaceInSlot place_in_slot) noexcept {
   }
 }
 
-/// Slots are looked through in the order of time, round after round: what is further away than a
-/// round is met, and left, once a round.
+/// The first busy slot behind the present one in the order of time; the heap's front where no slot
+/// is busy.
 template <class Item>
 void Wheel<Item>::find_next() noexcept {
-  std::int64_t base = tick_ + 1;
-  while (true) {
-    const std::uint32_t start = index_of(base);
-    const std::uint32_t slot = busy_.next(start);
-    if (slot == BitMap::kBits) {
-      base += kSlots - start;
-      continue;
-    }
-    base += slot - start;
-    next_ = slots_[slot].earliest;
-    if (tick_of(next_) == base) return;
-    ++base;
-  }
+  std::uint32_t slot = busy_.next(index_of(tick_ + 1));
+  if (slot == BitMap::kBits) slot = busy_.next(0);
+  next_ = slot == BitMap::kBits ? far_.front().item.due : slots_[slot].earliest;
 }
 
 }  // namespace lw::emulator

@@ -206,7 +206,7 @@ void Delay::add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept {
   ample.total += std::max(rule.delay.value_or(Duration{}), ample.nominal_floor);
   if (!rule.jitter) return;
   const double jitter = quantile(rule.jitter->distribution, 0.999, 0.001);
-  ample.total += Duration{static_cast<Duration::rep>(std::max(0.0, std::ceil(jitter)))};
+  ample.total += whole_ns(std::max(0.0, std::ceil(jitter)));
 }
 
 void Order::read(const StageKeys& rule, Settings& settings) {

@@ -110,9 +110,10 @@ class Jitter {
   std::optional<ScoreTable> table_;  // these two for correlated ones
 };
 
-/// To the nearest.
+/// To the nearest, within three years: a heavy tail's draw may be any number.
 inline Duration whole_ns(double delay) noexcept {
-  return Duration{static_cast<Duration::rep>(std::floor(delay + 0.5))};
+  constexpr double kMost = 1e17;
+  return Duration{static_cast<Duration::rep>(std::clamp(std::floor(delay + 0.5), -kMost, kMost))};
 }
 
 /// Lines of "low,high,weight", times with units ("10us,20us,5"); a heading and lines that begin

@@ -61,8 +61,8 @@ class Policer {
 
   /// Takes the frame's tokens, or none. `now` never falls.
   [[nodiscard]] bool conforms(std::uint32_t bytes, Instant now) noexcept {
-    // The first frame finds a full bucket, whatever the clock's origin.
-    if (filled_ != Instant{}) {
+    // The first frame finds a full bucket.
+    if (filled_ != kNever) {
       const auto passed = static_cast<double>((now - filled_).count());
       tokens_ = std::min(full_, tokens_ + passed * bytes_per_ns_);
     }
@@ -74,10 +74,12 @@ class Policer {
   }
 
  private:
+  static constexpr Instant kNever = Instant::min();
+
   double bytes_per_ns_, full_;
   std::uint32_t overhead_;
   double tokens_;
-  Instant filled_{};
+  Instant filled_ = kNever;
 };
 
 /// Polices frames to a rate.

@@ -27,6 +27,17 @@ TEST(Police, PassesWhatTheBucketHolds) {
   EXPECT_FALSE(police.conforms(1000, at(1'000'000)));
 }
 
+/// Captures may begin at stamp 0, and before.
+TEST(Policer, RefillsFromAnyStampOn) {
+  for (const std::int64_t start : {0, -5000, 7}) {
+    Policer police({.rate_bps = 8e9, .burst_bytes = 1000, .overhead = 0});
+    EXPECT_TRUE(police.conforms(1000, instant_from_ns(start)));
+    EXPECT_FALSE(police.conforms(1000, instant_from_ns(start + 999))) << start;
+    EXPECT_TRUE(police.conforms(1000, instant_from_ns(start + 1000))) << start;
+    EXPECT_TRUE(police.conforms(500, instant_from_ns(start + 1500))) << start;
+  }
+}
+
 TEST(Police, CountsAFramesOverheadAndEthernetsMinimum) {
   Policer police({.rate_bps = 8e9, .burst_bytes = 168});
   EXPECT_TRUE(police.conforms(40, at(0)));  // 60 + 24
