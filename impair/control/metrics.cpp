@@ -48,10 +48,10 @@ void add_figure(Prometheus& out, const Report& report, const Figure& figure) {
 }
 
 void add_wants(Prometheus& out, const Report& report) {
-  out.family("longwire_impair_dropped_for_want_frames_total", Type::counter,
-             "Frames dropped because the box lacked something.");
+  out.family("longwire_impair_dropped_for_resource_frames_total", Type::counter,
+             "Frames lost because the box had no room, no way out, no buffer or no link for them.");
   for_each_rule(report, [&](Labels labels, const emulator::Account& rule) {
-    labels.emplace_back("want", "");
+    labels.emplace_back("resource", "");
     for (std::size_t i = 0; i < emulator::kResourceDrops; ++i) {
       labels.back().second = name_of(static_cast<emulator::ResourceDrop>(i));
       out.sample(labels, rule.dropped_for_resource[i].frames);

@@ -19,6 +19,12 @@ bool Report::releases_hold() const noexcept {
   return std::ranges::all_of(directions, &DirectionReport::none_left_early);
 }
 
+bool Report::resources_hold() const noexcept {
+  return std::ranges::all_of(directions, [](const DirectionReport& d) {
+    return unasked_losses(d.accounting.direction).frames == 0;
+  });
+}
+
 bool Report::stages_hold() const noexcept {
   const auto holds = [](const emulator::Check& check) { return check.holds(); };
   for (const DirectionReport& direction : directions) {
@@ -142,6 +148,23 @@ std::string port_line(const PortReport& port) {
       port.side, port.port, port.missed, port.no_buffer, port.errors);
 }
 
+/// What the box itself lost in one direction, and what to do about it.
+std::string losses(const emulator::Account& account) {
+  const emulator::Amount lost = unasked_losses(account), came = account.received + account.created;
+  if (lost.frames == 0) return "";
+  const auto of = [&](emulator::ResourceDrop want) {
+    return account.dropped_for_resource[static_cast<std::size_t>(want)].frames;
+  };
+  std::string text = fmt::format(
+      "{}: THE BOX LOST {} FRAMES ({:.3g} %) THAT NO RULE DROPPED", account.name, lost.frames,
+      100.0 * static_cast<double>(lost.frames) / static_cast<double>(came.frames));
+  if (of(emulator::ResourceDrop::no_room) + of(emulator::ResourceDrop::no_buffer) > 0)
+    text += "; ask for more in [capacity]: a higher rate, a smaller smallest_frame, or reserve";
+  if (of(emulator::ResourceDrop::egress_full) > 0)
+    text += "; the port or the peer behind it takes frames too slowly";
+  return text + "\n";
+}
+
 std::string scenario(const ScenarioReport& report) {
   std::string text = fmt::format("scenario: {} of {} steps", report.done, report.all);
   if (report.latest.count() > 0)
@@ -168,6 +191,7 @@ std::string to_text(const Report& report) {
                         report.capture->frames, report.capture->skipped);
   if (!report.stages_hold())
     text += "A STAGE DID NOT DO WHAT IT WAS ASKED: see the lines that do not hold\n";
+  for (const auto& each : report.directions) text += losses(each.accounting.direction);
   if (!report.releases_hold())
     text += "FRAMES LEFT BEFORE THEY WERE DUE: see the smallest release error in --json\n";
   return text + (report.accounts_hold()
@@ -268,6 +292,7 @@ nlohmann::ordered_json to_json(const Report& report) {
                {"identity_holds", report.accounts_hold()},
                {"stages_hold", report.stages_hold()},
                {"releases_hold", report.releases_hold()},
+               {"resources_hold", report.resources_hold()},
                {"directions", Json::array()}};
   for (const auto& direction : report.directions)
     json["directions"].push_back(of_direction(direction));

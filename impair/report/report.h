@@ -46,10 +46,14 @@ struct Report {
   [[nodiscard]] bool stages_hold() const noexcept;
   /// No frame left too early. How late they left depends on the machine, and is only shown.
   [[nodiscard]] bool releases_hold() const noexcept;
+  /// No frame was lost because the box had no room, no way out or no buffer for it: the profile
+  /// asked for no such losses. (Link changes and the end of a run are asked for.)
+  [[nodiscard]] bool resources_hold() const noexcept;
   /// No step of the scenario was left out.
   [[nodiscard]] bool scenario_holds() const noexcept { return !scenario || scenario->failed == 0; }
   [[nodiscard]] bool holds() const noexcept {
-    return accounts_hold() && stages_hold() && releases_hold() && scenario_holds();
+    return accounts_hold() && stages_hold() && releases_hold() && resources_hold() &&
+           scenario_holds();
   }
 };
 

@@ -54,7 +54,9 @@ class Stress(unittest.TestCase):
     def test_more_than_there_is_room_for(self):
         for cores in ('1', '2'):
             # The delay's room is for 6,000 frames of 1 KiB, and frames of 64 B come at full speed.
-            report = self.finish(self.start(profile(), '--duration', '500ms', '--cores', cores))
+            report = self.finish(self.start(profile(), '--duration', '500ms', '--cores', cores),
+                                 expect=1)
+            self.assertFalse(report['resources_hold'])
             for direction in report['directions']:
                 self.assertGreater(direction['received']['frames'], 100_000)
                 self.assertGreater(direction['dropped_for_resource']['no_room']['frames'], 0)
@@ -63,7 +65,7 @@ class Stress(unittest.TestCase):
 
     def test_sigterm_at_full_load(self):
         for cores in ('1', '2'):
-            process = self.start(profile(rate='200Gb/s'), '--cores', cores)
+            process = self.start(profile(rate='400Gb/s'), '--cores', cores)
             self.wait_ready(process)
             time.sleep(0.3)
             process.send_signal(signal.SIGTERM)
@@ -114,8 +116,8 @@ class Stress(unittest.TestCase):
         time.sleep(0.5)
         sink.kill()
         sink.wait()
-        # What can't leave any more is given up after a while, and counted.
-        report = self.finish(box)
+        # What can't leave any more is given up after a while, counted, and fails the run.
+        report = self.finish(box, expect=1)
         east = report['directions'][0]
         self.assertGreater(east['sent']['frames'], 0)
 

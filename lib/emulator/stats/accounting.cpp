@@ -11,6 +11,14 @@ Amount Account::wanting() const noexcept {
   return sum;
 }
 
+Amount unasked_losses(const Account& account) noexcept {
+  Amount lost;
+  for (const auto want :
+       {ResourceDrop::no_room, ResourceDrop::egress_full, ResourceDrop::no_buffer})
+    lost += account.dropped_for_resource[static_cast<std::size_t>(want)];
+  return lost;
+}
+
 bool Account::holds() const noexcept {
   return received + created == sent + consumed + dropped_by_rule + wanting() + in_flight;
 }

@@ -56,6 +56,10 @@ struct Account {
   void add(const Account& other) noexcept;
 };
 
+/// Frames that were lost for want of a resource, and neither by a link that was set down nor by the
+/// end of the run: losses that no profile asks for.
+[[nodiscard]] Amount unasked_losses(const Account& account) noexcept;
+
 /// One direction's accounting: of the whole, of each rule, and of what no rule matched (the last).
 struct Accounting {
   Account direction;

@@ -24,7 +24,7 @@ TEST(Metrics, EveryWayOfBeingCountedIsASample) {
   expect("received_bytes_total", "", 1000);
   expect("sent_frames_total", "", 6);
   expect("dropped_by_rule_frames_total", "", 1);
-  expect("dropped_for_want_frames_total", ",want=\"no_room\"", 1);
+  expect("dropped_for_resource_frames_total", ",resource=\"link_down\"", 1);
   expect("in_flight_frames", "", 2);
   EXPECT_THAT(text, HasSubstr("# TYPE longwire_impair_release_error_seconds summary\n"));
   EXPECT_THAT(text, HasSubstr("release_error_seconds{direction=\"west-to-east\","

@@ -19,7 +19,7 @@ TEST(Report, JsonHoldsTheBooksAndTheVerdict) {
   const auto& east = json["directions"][0];
   EXPECT_EQ(east["name"], "west-to-east");
   EXPECT_EQ(east["received"]["frames"], 10);
-  EXPECT_EQ(east["dropped_for_resource"]["no_room"]["bytes"], 100);
+  EXPECT_EQ(east["dropped_for_resource"]["link_down"]["bytes"], 100);
   EXPECT_EQ(east["in_flight"]["frames"], 2);
   EXPECT_EQ(east["release_error_ns"]["p99.9"], 4);
   EXPECT_EQ(east["rules"][0]["name"], "haul");
@@ -46,7 +46,7 @@ TEST(Report, BooksThatDoNotAddUpAreNotHidden) {
 
 TEST(Report, TextNamesReasonsThatHappenedAndNoOthers) {
   const std::string text = to_text(sound_report());
-  EXPECT_THAT(text, HasSubstr("no_room"));
+  EXPECT_THAT(text, HasSubstr("link_down"));
   EXPECT_THAT(text, Not(HasSubstr("egress_full")));
 }
 
@@ -58,6 +58,20 @@ TEST(Report, QuantilesOfAHistogram) {
   EXPECT_EQ(spread.p50, 500);
   EXPECT_EQ(spread.p99, 990);
   EXPECT_EQ(spread.maximum, 1000);
+}
+
+TEST(Report, FramesThatTheBoxLostFailTheRun) {
+  EXPECT_TRUE(sound_report().holds());
+  EXPECT_EQ(to_json(sound_report())["resources_hold"], true);
+  using enum emulator::ResourceDrop;
+  for (const auto want : {no_room, egress_full, no_buffer}) {
+    Report report = sound_report();
+    report.directions[0].accounting.direction.dropped_for_resource[std::size_t(want)] = {9, 900};
+    EXPECT_FALSE(report.holds()) << name_of(want);
+    EXPECT_EQ(to_json(report)["resources_hold"], false);
+    EXPECT_THAT(to_text(report), HasSubstr("west-to-east: THE BOX LOST 9 FRAMES (90 %)"));
+    EXPECT_EQ(to_text(report).find("[capacity]") != std::string::npos, want != egress_full);
+  }
 }
 
 TEST(Report, AFrameThatLeftTooEarlyFailsTheRun) {

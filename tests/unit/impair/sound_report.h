@@ -5,14 +5,14 @@
 
 namespace lw::impair {
 
-/// Ten frames in: six out, one dropped by the rule, one for want of room, two inside.
+/// Ten frames in: six out, one dropped by the rule, one while the link was down, two inside.
 inline Report sound_report() {
   emulator::Account rule;
   rule.name = "haul";
   rule.received = {10, 1000};
   rule.sent = {6, 600};
   rule.dropped_by_rule = {1, 100};
-  rule.dropped_for_resource[std::size_t(emulator::ResourceDrop::no_room)] = {1, 100};
+  rule.dropped_for_resource[std::size_t(emulator::ResourceDrop::link_down)] = {1, 100};
   rule.in_flight = {2, 200};
   DirectionReport direction;
   direction.accounting.direction = rule;
