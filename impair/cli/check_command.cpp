@@ -97,6 +97,10 @@ Json check_json(const ImpairProfile& profile) {
         {{"payload", line.payload}, {"frame", line.frame}, {"frames", line.frames}});
   json["memory"] = {{"frames_per_direction", sizing.frames_per_direction},
                     {"buffers", sizing.buffers},
+                    {"reserve_ns", profile.capacity.reserve.count()},
+                    {"buffer_bytes", sizing.buffer_bytes},
+                    {"release_queue_bytes", sizing.queue_bytes},
+                    {"rule_queue_bytes", sizing.stage_bytes},
                     {"bytes", sizing.memory()}};
   return json;
 }

@@ -3,22 +3,31 @@
 
 #include <fmt/format.h>
 
+#include "core/quantity.h"
 #include "impair/datapath/configuration.h"
 
 namespace lw::impair {
 namespace {
 
-/// Queues and buffers were made for `started`.
+/// Buffers and release queues were made for `started`; rules' queues are made for each version.
 Result<void> check_fits(const config::ImpairProfile& started, const config::ImpairProfile& next) {
   const auto room = size_for(started).frames_per_direction;
   const auto needed = size_for(next).frames_per_direction;
   if (needed > room)
     return fail(
-        fmt::format("this run has room for {} frames each way, and these delays need {}: {}", room,
-                    needed, arithmetic(next)));
+        fmt::format("this run has room for {} frames each way, and these delays need {}: {}. "
+                    "[capacity] reserve = \"{}\" in the profile that a run starts with makes room",
+                    room, needed, arithmetic(next),
+                    format_duration(next.longest_delay() - started.longest_delay())));
   if (next.capacity.largest_frame > started.capacity.largest_frame)
     return fail(fmt::format("this run's buffers hold frames of {} B, and largest_frame asks for {}",
                             started.capacity.largest_frame, next.capacity.largest_frame));
+  const std::uint64_t queues = stage_bytes(next), available = available_memory();
+  if (available > 0 && queues > available)
+    return fail(fmt::format("not enough memory: the rules' queues take {}, and {} is available",
+                            format_bytes(static_cast<double>(queues)),
+                            format_bytes(static_cast<double>(available))),
+                ExitCode::environment);
   return {};
 }
 
@@ -97,6 +106,7 @@ Result<LiveProfile::Version> LiveProfile::finish(Version version,
   // Buffers were sized at the start; the rate of another path brings no more frames in.
   profile->capacity.rate_bps = started_.capacity.rate_bps;
   profile->capacity.smallest_frame = started_.capacity.smallest_frame;
+  profile->capacity.reserve = {};  // it is there to be used
   if (auto fits = check_fits(started_, *profile); !fits) return std::unexpected(fits.error());
   version.profile = std::move(*profile);
   return version;

@@ -42,10 +42,18 @@ constexpr std::size_t kMostRules = 512;
 
 }  // namespace
 
+std::uint64_t stage_bytes(const config::ImpairProfile& profile) noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& rule : profile.rules)
+    bytes += emulator::stage_bytes(rule) * (rule.west_to_east + rule.east_to_west);
+  return bytes;
+}
+
 Sizing size_for(const config::ImpairProfile& profile) {
   const auto& capacity = profile.capacity;
-  const std::uint64_t in_flight = emulator::frames_in_flight(
-      capacity.rate_bps, profile.longest_delay(), capacity.smallest_frame + kFcs);
+  const std::uint64_t in_flight =
+      emulator::frames_in_flight(capacity.rate_bps, profile.longest_delay() + capacity.reserve,
+                                 capacity.smallest_frame + kFcs);
   Sizing sizing;
   sizing.frames_per_direction = std::max(kSmallestQueue, in_flight + in_flight / 4);
   const std::uint64_t buffers = 2 * (sizing.frames_per_direction + kEgress) + kHeldByPorts;
@@ -54,6 +62,7 @@ Sizing size_for(const config::ImpairProfile& profile) {
       nic::Pool::bytes_needed({.buffers = sizing.buffers, .frame_size = capacity.largest_frame});
   sizing.queue_bytes = 2 * emulator::ReleaseQueue<rte_mbuf*, MbufAccess>::bytes_needed(
                                emulator::Pipeline::kMostFifos, sizing.frames_per_direction);
+  sizing.stage_bytes = stage_bytes(profile);
   return sizing;
 }
 
@@ -67,20 +76,28 @@ emulator::LinkConfig link_config(const config::ImpairProfile& profile) {
 std::string arithmetic(const config::ImpairProfile& profile) {
   const Sizing sizing = size_for(profile);
   const auto& capacity = profile.capacity;
-  return fmt::format(
+  const Duration longest = profile.longest_delay(), room = longest + capacity.reserve;
+  const auto bytes = [](std::uint64_t count) { return format_bytes(static_cast<double>(count)); };
+  std::string delay = format_duration(longest);
+  if (room > longest)
+    delay = fmt::format("({} + {} in reserve)", delay, format_duration(capacity.reserve));
+  std::string text = fmt::format(
       "{} x {} = {} in flight each way; as frames of {} B, with a quarter to spare, {} frames; "
-      "{} buffers for frames of up to {} B and two queues take {}",
-      format_bit_rate(capacity.rate_bps), format_duration(profile.longest_delay()),
-      format_bytes(emulator::bandwidth_delay_bytes(capacity.rate_bps, profile.longest_delay())),
+      "{} buffers for frames of up to {} B take {}, and two release queues {}",
+      format_bit_rate(capacity.rate_bps), delay,
+      format_bytes(emulator::bandwidth_delay_bytes(capacity.rate_bps, room)),
       capacity.smallest_frame, sizing.frames_per_direction, sizing.buffers, capacity.largest_frame,
-      format_bytes(static_cast<double>(sizing.memory())));
+      bytes(sizing.buffer_bytes), bytes(sizing.queue_bytes));
+  if (sizing.stage_bytes > 0)
+    text += fmt::format(", and the rules' queues {}", bytes(sizing.stage_bytes));
+  return text + fmt::format(": {} in all", bytes(sizing.memory()));
 }
 
 std::unexpected<Error> not_enough_memory(const config::ImpairProfile& profile,
                                          std::uint64_t available_bytes) {
   return fail(fmt::format("not enough memory: {}; {} is available. Ask for less in the profile's "
-                          "[capacity]: a lower rate, a larger smallest_frame or a smaller "
-                          "largest_frame",
+                          "[capacity]: a lower rate, a larger smallest_frame, a smaller "
+                          "largest_frame or reserve; or for a smaller buffer of a queue",
                           arithmetic(profile), format_bytes(static_cast<double>(available_bytes))),
               ExitCode::environment);
 }

@@ -57,8 +57,14 @@ struct Sizing {
   std::uint32_t buffers = 0;               // both directions, and what ports and bursts hold
   std::uint64_t buffer_bytes = 0;          // of all buffers
   std::uint64_t queue_bytes = 0;           // of both release queues
-  [[nodiscard]] std::uint64_t memory() const noexcept { return buffer_bytes + queue_bytes; }
+  std::uint64_t stage_bytes = 0;           // of the rules' emulated queues, in both directions
+  [[nodiscard]] std::uint64_t memory() const noexcept {
+    return buffer_bytes + queue_bytes + stage_bytes;
+  }
 };
+
+/// Memory of the rules' emulated queues, in both directions.
+std::uint64_t stage_bytes(const config::ImpairProfile& profile) noexcept;
 
 Sizing size_for(const config::ImpairProfile& profile);
 emulator::LinkConfig link_config(const config::ImpairProfile& profile);
@@ -71,7 +77,7 @@ Result<void> check_memory(const config::ImpairProfile& profile, std::uint64_t av
 /// What /proc/meminfo says is available; 0 where it says nothing.
 std::uint64_t available_memory();
 
-/// "100.00 Gb/s x 1.903507 ms = 23.79 MB, in frames of 1024 B ..."
+/// "100.00 Gb/s x (1.903507 ms + 5 ms in reserve) = 86.29 MB in flight each way; ..."
 std::string arithmetic(const config::ImpairProfile& profile);
 
 }  // namespace lw::impair

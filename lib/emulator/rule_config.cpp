@@ -58,6 +58,15 @@ Duration ample_delay(const RuleConfig& rule) noexcept {
   return ample.total;
 }
 
+std::uint64_t stage_bytes(const RuleConfig& rule) noexcept {
+  std::uint64_t bytes = 0;
+  Stages::for_each([&]<class S>() {
+    if constexpr (requires { S::bytes_needed(rule); })
+      if (S::present(rule)) bytes += S::bytes_needed(rule);
+  });
+  return bytes;
+}
+
 void read_stages(const StageKeys& rule, RuleConfig& config) {
   Stages::for_each([&]<class S>() {
     if constexpr (requires { S::read(rule, config); }) S::read(rule, config);

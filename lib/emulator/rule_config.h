@@ -44,6 +44,9 @@ struct RuleConfig : Stages::Settings {
 /// A delay that hardly any frame of the rule exceeds from ingress to egress: for sizing buffers.
 Duration ample_delay(const RuleConfig& rule) noexcept;
 
+/// Memory that a rule's stages allocate per direction, in bytes: the buffer of an emulated queue.
+std::uint64_t stage_bytes(const RuleConfig& rule) noexcept;
+
 /// Reads the stages' keys of a [[rule]]: all keys except name, match, direction and delay.
 void read_stages(const StageKeys& rule, RuleConfig& config);
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "capture/filter.h"
+#include "config/toml/document.h"
 #include "core/names.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
@@ -304,7 +305,7 @@ std::vector<NumberRange> read_occurrences(const Table& table) {
 
 void read_event(const Table& table, std::size_t index, std::vector<EventConfig>& events) {
   EventConfig event;
-  event.name = table.get_or("name", read_text, fmt::format("event{}", index));
+  event.name = table.get_or("name", read_text, unnamed("event", index));
   event.ways = read_direction(table);
   read_qp(table, event);
   event.on = table.get_or("on", read_packet_kind, PacketKind::request);

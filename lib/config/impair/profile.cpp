@@ -135,6 +135,7 @@ Result<ImpairProfile> read_impairment(Document document) {
 Result<Document> edited(std::string_view text, std::string name, std::span<const Edit> edits) {
   auto document = Document::parse(text, std::move(name));
   if (!document) return document;
+  if (!edits.empty()) expand_path_alone(*document);
   for (const Edit& edit : edits)
     if (auto applied = document->apply(edit); !applied) return std::unexpected(applied.error());
   return document;
@@ -200,6 +201,7 @@ Result<std::vector<ScenarioStep>> steps_on_command(std::string_view text, std::s
                                                    const Command& command) {
   auto document = edited(text, std::move(name), edits);
   if (!document) return std::unexpected(document.error());
+  expand_path_alone(*document);
   if (command.table && command.kind != "event") {
     Value table = *command.table;
     set_entry(std::get<Entries>(table.data), "name", {table.at, command.name});

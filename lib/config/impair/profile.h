@@ -17,10 +17,11 @@
 
 namespace lw::config {
 
-/// Memory to reserve per direction: rate x delay bytes, in frames of at least `smallest_frame`
-/// bytes, each up to `largest_frame` bytes (without FCS).
+/// Memory to reserve per direction: rate x (longest delay + reserve) bytes, in frames of at least
+/// `smallest_frame` bytes, each up to `largest_frame` bytes (without FCS).
 struct Capacity {
   double rate_bps = 100e9;
+  Duration reserve{};  // for longer delays that commands may set during a run
   std::uint32_t smallest_frame = 1024;
   std::uint32_t largest_frame = 9600;
 };

@@ -26,7 +26,7 @@ Parsed<Duration> read_some_time(std::string_view text) {
 /// Reads name and time; at least one is required.
 Act read_act(const Table& table, std::string kind, std::size_t index) {
   Act act{.kind = kind,
-          .name = fmt::format("{}{}", kind, index),
+          .name = unnamed(kind, index),
           .place = table.position(),
           .time = table.get("time", read_some_time)};
   const auto name = table.get("name", read_text);
@@ -55,9 +55,10 @@ void add_edits(const std::string& prefix, const Value& set, const Edit& target,
 }
 
 bool names_one(const Table& root, const std::string& kind, const std::string& name) {
-  const auto tables = root.tables(kind);
-  return std::ranges::any_of(
-      tables, [&](const Table& table) { return table.get("name", read_text) == name; });
+  std::size_t index = 0;
+  return std::ranges::any_of(root.tables(kind), [&](const Table& table) {
+    return table.get_or("name", read_text, unnamed(kind, index++)) == name;
+  });
 }
 
 /// Returns the rule or event that an [[at]] changes; otherwise the root.

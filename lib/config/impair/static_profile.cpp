@@ -170,7 +170,7 @@ PathSettings read_path_settings(const Table& root, std::optional<emulator::Path>
 ReadRule read_rule(const Table& table, std::size_t index, const PathSettings& around) {
   ReadRule read;
   RuleConfig& rule = read.config;
-  rule.name = table.get_or("name", read_text, fmt::format("rule{}", index));
+  rule.name = table.get_or("name", read_text, unnamed("rule", index));
   if (rule.name == kUntouchedName)
     table.refuse(
         "name",
@@ -258,6 +258,7 @@ Capacity read_capacity(const Table& root, const std::optional<emulator::Path>& p
   const auto table = root.table("capacity");
   if (!table) return capacity;
   capacity.rate_bps = table->get_or("rate", parse_bit_rate, capacity.rate_bps);
+  capacity.reserve = table->get_or("reserve", parse_duration, capacity.reserve);
   capacity.smallest_frame =
       table->get_or("smallest_frame", read_frame_size, capacity.smallest_frame);
   capacity.largest_frame = table->get_or("largest_frame", read_frame_size, capacity.largest_frame);
@@ -305,6 +306,23 @@ Result<std::optional<emulator::Path>> read_own_path(const Table& root, const std
 }
 
 }  // namespace
+
+void expand_path_alone(Document& document) {
+  const Table root = document.root();
+  if (!is_path_alone(root)) return;
+  const std::string name = root.get_or("name", read_text, document.name());
+  const Value text{root.position(), name}, path{root.position(), std::string("path")};
+  document.nest("path");
+  // Both change what is there, and can't fail.
+  static_cast<void>(
+      document.apply({.table = {}, .name = {}, .key = "name", .value = {}, .parsed = text}));
+  Entries rule{{"delay", path.at, path}, {"name", text.at, text}};
+  static_cast<void>(document.apply({.table = "rule",
+                                    .name = {},
+                                    .key = {},
+                                    .value = {},
+                                    .parsed = Value{text.at, std::move(rule)}}));
+}
 
 Result<ImpairProfile> read_static_profile(Document& document) {
   const Table root = document.root();

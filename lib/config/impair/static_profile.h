@@ -22,6 +22,10 @@ void read_stages(const Table& rule, const std::filesystem::path& folder,
 inline constexpr std::string_view kNoRuleUsesPath =
     "expected a rule with delay = \"path\", found none";
 
+/// A profile that is a path alone: writes it as a [path] and the [[rule]] that it stands for, so
+/// that edits can change that rule. Does nothing to other profiles.
+void expand_path_alone(Document& document);
+
 /// Reads a document without checking the changes that its scenario makes: `scenario` stays empty.
 Result<ImpairProfile> read_static_profile(Document& document);
 

@@ -89,11 +89,13 @@ Node* find_table(Node& root, const Edit& edit) {
   auto* list = find_entry(std::get<Entries>(root.data), edit.table);
   auto* items = list ? std::get_if<Array>(&list->value.data) : nullptr;
   if (!items) return nullptr;
-  for (auto& item : *items) {
-    auto* entries = std::get_if<Entries>(&item.data);
-    const auto* name = entries ? find_entry(*entries, "name") : nullptr;
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    auto* entries = std::get_if<Entries>(&(*items)[i].data);
+    if (!entries) continue;
+    const auto* name = find_entry(*entries, "name");
     const auto* text = name ? std::get_if<std::string>(&name->value.data) : nullptr;
-    if (text && *text == edit.name) return &item;
+    if (name ? text && *text == edit.name : unnamed(edit.table, i) == edit.name)
+      return &(*items)[i];
   }
   return nullptr;
 }
@@ -139,6 +141,16 @@ Result<std::string> read_profile_text(const std::string& path) {
   }
   if (in.bad()) return fail(fmt::format("{}: can't read the profile: not a regular file", path));
   return text;
+}
+
+std::string unnamed(std::string_view table, std::size_t index) {
+  return fmt::format("{}{}", table, index);
+}
+
+void Document::nest(std::string key) {
+  const Position at = content_->root.at;
+  Value inner = std::exchange(content_->root, Value{at, Entries{}});
+  std::get<Entries>(content_->root.data).push_back({std::move(key), at, std::move(inner)});
 }
 
 Document Document::copy() const {

@@ -19,7 +19,10 @@ Result<std::string> read_profile_text(const std::string& path);
 /// Path of a file that a profile names, relative to the profile's folder.
 std::string beside(const std::string& profile, const std::string& file);
 
-/// A change to a parsed profile: sets `key` of the `[[table]]` with this `name`.
+/// The name of the `index`-th of all [[table]]s, counted from 0, if it has no `name`: "rule0".
+std::string unnamed(std::string_view table, std::size_t index);
+
+/// A change to a parsed profile: sets `key` of the `[[table]]` with this `name` (or unnamed()).
 /// Dots in `key` name sub-tables: `queue.rate`. An empty `table` means the profile's root; an
 /// empty `key` appends `parsed` as another `[[table]]`.
 struct Edit {
@@ -46,6 +49,8 @@ class Document {
   /// Returns a copy without recorded errors, to try edits on.
   [[nodiscard]] Document copy() const;
 
+  /// Moves all keys of the root into a new table `key`.
+  void nest(std::string key);
   /// Applies an edit. Call it before root(). Error (usage): no such table.
   Result<void> apply(const Edit& edit);
   /// Returns the value that the edit would replace, or null.

@@ -48,6 +48,7 @@ struct StageList;
 ///   audit(rule, stats, checks)           requested against measured
 ///   report(stats, figures)               figures of JSON and metrics
 ///   add_floor(rule, ample), add_ample(rule, ample)   its part of the longest delay
+///   bytes_needed(rule)                   memory that it allocates, beside its own object
 using Stages = StageList<Outage,          //
                          Police,          //
                          Loss,            //

@@ -166,6 +166,10 @@ void Queue::report(const RuleStats& stats, StageFigures& figures) {
                "pause frames heard, silent for " + format_duration(Duration{pauses.silent_ns}));
 }
 
+std::uint64_t Queue::bytes_needed(const RuleConfig& rule) noexcept {
+  return Bottleneck::bytes_needed(*rule.queue);
+}
+
 /// A full buffer's way out, at the slowest rate.
 void Queue::add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept {
   double rate = rule.queue->rate_bps;

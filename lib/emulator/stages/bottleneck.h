@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <optional>
 
@@ -91,7 +92,12 @@ class Bottleneck {
       : buffer_(config.buffer_bytes),
         overhead_(config.overhead),
         ns_per_byte_(8e9 / config.rate_bps),
-        inside_(static_cast<std::size_t>(config.buffer_bytes / kSmallestOnLine + 1)) {}
+        inside_(most_inside(config)) {}
+
+  /// Memory that a queue allocates, beside its own object.
+  static std::uint64_t bytes_needed(const BottleneckConfig& config) noexcept {
+    return std::bit_ceil(most_inside(config)) * sizeof(Inside);
+  }
 
   /// Bytes in the buffer. `now` never falls.
   [[nodiscard]] std::uint64_t occupancy(Instant now) noexcept {
@@ -154,6 +160,9 @@ class Bottleneck {
     Instant starts, ends, departs;  // to the nanosecond: begun by, ended after, gone at
     std::uint32_t bytes = 0;
   };
+  static std::size_t most_inside(const BottleneckConfig& config) noexcept {
+    return static_cast<std::size_t>(config.buffer_bytes / kSmallestOnLine + 1);
+  }
 
   std::uint64_t buffer_;
   std::uint32_t overhead_;
@@ -266,6 +275,7 @@ class Queue {
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
   static void report(const RuleStats& stats, StageFigures& figures);
   static void add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept;
+  static std::uint64_t bytes_needed(const RuleConfig& rule) noexcept;
 
  private:
   Bottleneck bottleneck_;

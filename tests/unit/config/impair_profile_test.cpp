@@ -75,6 +75,44 @@ TEST(PathProfile, APathByItselfDelaysRoce) {
   EXPECT_EQ(profile->rules[0].delay, nanoseconds{489'739});
 }
 
+TEST(ImpairProfile, EditsChangeRulesWithoutANameByTheirPlace) {
+  constexpr std::string_view kText =
+      "[[rule]]\nloss = 0\n[[rule]]\nname = \"named\"\n[[rule]]\nloss = 0\n"
+      "[[at]]\ntime = \"1s\"\nrule = \"rule2\"\nset = {loss = \"3%\"}\n";
+  const Edit edits[] = {{"rule", "rule0", "loss", "1%"}, {"rule", "rule2", "loss", "2%"}};
+  const auto profile = parse_impair_profile(kText, "x.toml", edits);
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_EQ(profile->rules[0].loss, emulator::LossConfig{0.01});
+  EXPECT_EQ(profile->rules[2].loss, emulator::LossConfig{0.02});
+  EXPECT_EQ(profile->scenario.size(), 1U);
+  const Edit of_named[] = {{"rule", "rule1", "loss", "1%"}};
+  EXPECT_FALSE(parse_impair_profile(kText, "x.toml", of_named)) << "it has another name";
+}
+
+TEST(ImpairProfile, EditsChangeTheRuleOfAPathAlone) {
+  const std::string name = shipped("paths/apn-380km.toml");
+  const std::string text = read_profile_text(name).value();
+  const auto alone = parse_impair_profile(text, name);
+  const Edit edits[] = {{"rule", "apn-380km", "loss", "1%"}};
+  const auto profile = parse_impair_profile(text, name, edits);
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_EQ(profile->name, alone->name);
+  EXPECT_EQ(profile->capacity.rate_bps, alone->capacity.rate_bps);
+  ASSERT_EQ(profile->rules.size(), 1U);
+  EXPECT_EQ(profile->rules[0].loss, emulator::LossConfig{0.01});
+  EXPECT_EQ(profile->rules[0].delay, alone->rules[0].delay);
+  const Edit back[] = {{"rule", "apn-380km", "loss", "0"}};
+  EXPECT_EQ(parse_impair_profile(text, name, back)->rules[0].match, alone->rules[0].match);
+}
+
+TEST(ImpairProfile, AReserveIsATime) {
+  EXPECT_EQ(parsed("[capacity]\nreserve = \"5ms\"\n[[rule]]\n").capacity.reserve,
+            std::chrono::milliseconds(5));
+  EXPECT_EQ(parsed("[[rule]]\n").capacity.reserve, Duration{});
+  EXPECT_THAT(refusal("[capacity]\nreserve = \"5 frames\"\n[[rule]]\n"),
+              HasSubstr("2:11: reserve"));
+}
+
 TEST(ImpairProfile, EditsChangeNamedRules) {
   constexpr std::string_view kText =
       "[[rule]]\nname = \"a\"\nloss = 0.1\n[[rule]]\nname = \"b\"\ndelay = \"1ms\"\n";

@@ -114,6 +114,20 @@ TEST_F(ControlTest, MoreThanThereIsRoomForIsRefusedWithTheArithmetic) {
   EXPECT_THAT(answer["error"], HasSubstr("100.00 Gb/s x 2 s"));
 }
 
+TEST_F(ControlTest, AReserveIsThereForLongerDelays) {
+  const auto start = [this](const std::string& text) {
+    live_ = LiveProfile({.profile = config::parse_impair_profile(text, "p.toml").value(),
+                         .text = text,
+                         .name = "p.toml"});
+  };
+  start("[[rule]]\ndelay = \"2ms\"\n");
+  EXPECT_THAT(set("rule0", {{"delay", "7ms"}})["error"], HasSubstr("reserve = \"5 ms\""));
+  start("[capacity]\nreserve = \"5ms\"\n[[rule]]\ndelay = \"2ms\"\n");
+  EXPECT_EQ(set("rule0", {{"delay", "7ms"}})["ok"], true);
+  EXPECT_EQ(set("rule0", {{"delay", "8ms"}})["ok"], false);
+  EXPECT_EQ(set("rule0", {{"delay", "7ms"}, {"loss", "1%"}})["ok"], true);
+}
+
 TEST_F(ControlTest, AnEndedRunSaysSoAndKeepsNothing) {
   running_ = false;
   EXPECT_THAT(set("long haul", {{"loss", "5%"}})["error"], HasSubstr("ended"));

@@ -26,6 +26,29 @@ TEST(Sizing, FollowsFromDelayRateAndSmallestFrame) {
   EXPECT_GT(sizing.memory(), sizing.buffers * 9600ULL);
 }
 
+TEST(Sizing, AReserveMakesRoomForLongerDelays) {
+  auto profile = profile_of(std::chrono::microseconds(900));
+  const auto before = size_for(profile);
+  profile.capacity.reserve = std::chrono::milliseconds(1);
+  EXPECT_EQ(size_for(profile).frames_per_direction,
+            size_for(profile_of(std::chrono::microseconds(1900))).frames_per_direction);
+  EXPECT_GT(size_for(profile).memory(), before.memory());
+  EXPECT_THAT(arithmetic(profile),
+              HasSubstr("100.00 Gb/s x (900 us + 1 ms in reserve) = 23.75 MB in flight"));
+}
+
+/// 1 GiB in frames of 60 B: 17.9 M, rounded up to 33.6 M of 32 B, in each direction.
+TEST(Sizing, TheRulesQueuesCount) {
+  auto profile = profile_of(Duration{});
+  const auto without = size_for(profile);
+  profile.rules[0].queue = {.rate_bps = 1e12, .buffer_bytes = 1U << 30};
+  EXPECT_EQ(size_for(profile).stage_bytes, 2ULL * 32 << 25);
+  EXPECT_GE(size_for(profile).memory(), without.memory() + (2ULL * 32 << 25));
+  EXPECT_THAT(arithmetic(profile), HasSubstr("and the rules' queues 2.15 GB"));
+  profile.rules[0].east_to_west = false;
+  EXPECT_EQ(size_for(profile).stage_bytes, 32ULL << 25);
+}
+
 TEST(Sizing, WithoutDelayThereIsStillRoomForBursts) {
   EXPECT_EQ(size_for(profile_of(Duration{})).frames_per_direction, 1024U);
 }
