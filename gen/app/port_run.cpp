@@ -93,17 +93,18 @@ class OtherCores {
 
   void start(Instant start) {
     start_ = start;
+    // The threads read what was written before: DPDK's own hand-over is in a library that
+    // ThreadSanitizer does not see.
+    launched_.store(true, std::memory_order_release);
     for (Core& core : cores_) rte_eal_remote_launch(run_core, &core, lcore_of(core));
   }
   [[nodiscard]] bool busy() const noexcept {
-    for (const Core& core : cores_) {
-      if (rte_eal_get_lcore_state(lcore_of(core)) == RUNNING) return true;
-    }
-    return false;
+    return finished_.load(std::memory_order_acquire) < cores_.size();
   }
   void join() noexcept {
     cancelled_.store(true, std::memory_order_relaxed);
     for (const Core& core : cores_) rte_eal_wait_lcore(lcore_of(core));
+    finished_.load(std::memory_order_acquire);
   }
 
   void put_published(std::vector<FlowCounters>& flows) {
@@ -123,7 +124,9 @@ class OtherCores {
   };
   static int run_core(void* argument) {
     auto& core = *static_cast<Core*>(argument);
+    while (!core.all->launched_.load(std::memory_order_acquire)) rte_pause();
     core.run->go(core.all->start_, core.all->cancelled_);
+    core.all->finished_.fetch_add(1, std::memory_order_acq_rel);
     return 0;
   }
   /// DPDK numbers its threads from 0, the main thread.
@@ -133,7 +136,8 @@ class OtherCores {
 
   std::vector<Core> cores_;
   Instant start_{};
-  std::atomic<bool> cancelled_{false};
+  std::atomic<bool> launched_{false}, cancelled_{false};
+  std::atomic<std::size_t> finished_{0};  // cores whose loop has ended
 };
 
 /// The first core's loop, with the tasks besides sending.

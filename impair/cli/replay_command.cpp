@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/stop_signal.h"
 #include "core/error.h"
 #include "core/names.h"
 #include "impair/cli/commands.h"
@@ -35,6 +37,7 @@ struct ReplayOutcome {
   Report report;
   std::optional<Error> damage;
   std::uint64_t not_captured = 0;  // frames that a recording's numbers say it skipped
+  bool stopped = false;            // a signal ended it before the capture's end
 };
 
 constexpr std::uint64_t kLeastRoom = 1024, kBeyondAllMemory = std::uint64_t{1} << 40;  // frames
@@ -49,13 +52,15 @@ bool same_file(const std::filesystem::path& one, const std::filesystem::path& ot
          !std::filesystem::exists(one, unknown);
 }
 
-Result<void> feed(ReplayRunner& runner, ReplaySource& source) {
-  while (true) {
+/// Ends early when `stopped`; the frames fed until then still leave.
+Result<void> feed(ReplayRunner& runner, ReplaySource& source, const std::atomic<bool>& stopped) {
+  while (!stopped.load(std::memory_order_relaxed)) {
     const auto frame = source.next();
     if (!frame) return std::unexpected(frame.error());
     if (!*frame) return {};
     if (auto taken = runner.take(**frame); !taken) return taken;
   }
+  return {};
 }
 
 /// Before any file is opened, as that empties it: outputs have names that they can be written by,
@@ -145,12 +150,14 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
   if (!writer) return std::unexpected(writer.error());
   const auto runner = std::make_unique<ReplayRunner>(
       version, *link, source->directions(), ledger->get(), recording->get(), std::move(*writer));
-  if (auto fed = feed(*runner, *source); !fed) return std::unexpected(fed.error());
+  const std::atomic<bool>& stopped = stop_on_signals();
+  if (auto fed = feed(*runner, *source, stopped); !fed) return std::unexpected(fed.error());
   if (auto finished = runner->finish(); !finished) return std::unexpected(finished.error());
 
   ReplayOutcome outcome{
       .report = {.command = "replay", .profile = profile.name, .seed = profile.seed},
-      .damage = source->damage()};
+      .damage = source->damage(),
+      .stopped = stopped};
   runner->report(outcome.report);
   outcome.not_captured = source->missing();
   if (*ledger) {
@@ -197,6 +204,9 @@ ExitCode run(const ReplayOptions& options) {
                "first of them, draws and frame counts differ from the run's\n",
                config.input.in, outcome->not_captured);
   if (outcome->damage) return print_error(*outcome->damage);
+  if (outcome->stopped)
+    return print_error(
+        {config.input.in + ": stopped by a signal before the end", ExitCode::failed});
   return outcome->report.holds() ? ExitCode::done : ExitCode::failed;
 }
 

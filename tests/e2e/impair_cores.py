@@ -85,7 +85,7 @@ class Cores(unittest.TestCase):
     @longwire_test.real_time
     def test_changes_and_questions_while_both_work(self):
         memif, control = f'memif:{self.folder}/sock', str(self.folder / 'control')
-        box = self.start('--cores', '2', '--control', control, '--until-idle', '1',
+        box = self.start('--cores', '2', '--control', control, '--until-idle', '4',
                          '--ready-file', str(self.folder / 'ready'), west=memif + ',server',
                          east='null')
         self.addCleanup(lambda: box.poll() is None and box.kill())
@@ -98,19 +98,22 @@ class Cores(unittest.TestCase):
         ctl = [longwire_test.program('roce-impair'), 'ctl', control]
         while not os.path.exists(self.folder / 'ready'):
             self.assertIsNone(box.poll())
-        for i in range(20):
+        changes = 0
+        while changes < 20 and feed.poll() is None:
+            i = changes = changes + 1
             subprocess.run([*ctl, 'set', 'east', f'delay={1 + i % 2}ms', f'loss={i % 5}%'],
                            check=True, capture_output=True, timeout=TIMEOUT)
             shown = subprocess.run([*ctl, '--json', 'show'], check=True, capture_output=True,
                                    text=True, timeout=TIMEOUT)
             self.assertTrue(json.loads(shown.stdout)['ok'])
+        self.assertGreater(changes, 1)
         feed.wait(timeout=TIMEOUT)
         out, err = box.communicate(timeout=TIMEOUT)
         self.assertEqual(box.returncode, 0, err)
         report = json.loads(out)
         self.assertTrue(report['identity_holds'])
         east = report['directions'][0]
-        self.assertGreater(east['received']['frames'], 10_000)
+        self.assertGreater(east['received']['frames'], 1000)
         self.assertEqual(sum(w['frames'] for w in east['dropped_for_resource'].values()), 0)
 
     def test_a_scenario_holds_both_directions(self):
