@@ -87,7 +87,7 @@ class Reception {
       return std::unexpected(written.error());
     }
     ReceiveReport report{.elapsed = listener_.last() - listener_.first()};
-    for (const nic::Port& port : ports_.ports) report.missed += port.stats().missed;
+    for (const nic::Port& port : ports_.ports) report.missed += port.stats().unseen();
     return report;
   }
 

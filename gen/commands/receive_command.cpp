@@ -114,6 +114,7 @@ ExitCode receive_and_report(const ReceiveOptions& options) {
   Verdict verdict;
   if (*expected) {
     judge_received(verdict, **expected, measurement, nullptr);
+    judge_missed(verdict, report->missed);
     note_unchecked(verdict, **expected, false, true);
   }
   std::FILE* out = options.pcap == "-" ? stderr : stdout;

@@ -21,7 +21,8 @@ roce-gen run profiles/flows/demo.toml --port eth1 --receive eth2 --series run.cs
 echo '[[flow]]' | roce-gen run - --pcap - | roce-dissect list -)";
 
 constexpr const char* kRunNotes =
-    R"(PORT: a Linux interface (eth1), a PCI address (0000:3b:00.0), memif:PATH[,server],
+    R"(PORT: a Linux interface (eth1; eth1,qdisc where tcpdump shall see sent frames; af_packet:eth1
+and af_xdp:eth1 for DPDK's drivers), a PCI address (0000:3b:00.0), memif:PATH[,server],
 pcap:IN[,OUT], null, or raw DPDK device arguments. Flows are spread over several ports in turn.)";
 
 ExitCode keep_histogram(const RunOptions& options, const Measurement& measurement,

@@ -27,6 +27,9 @@ struct Verdict {
 void judge_received(Verdict& verdict, const config::FlowProfile& profile,
                     const Measurement& measurement, const RunReport* sent);
 
+/// Adds frames that the receiving ports lost: what they were can't be judged.
+void judge_missed(Verdict& verdict, std::uint64_t missed);
+
 /// Checks the sender's rates, unsent frames and pacing.
 void judge_sent(Verdict& verdict, const config::FlowProfile& profile, const RunReport& sent);
 

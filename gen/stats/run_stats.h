@@ -92,7 +92,7 @@ struct RunReport {
 
 /// Result of receiving, besides the Measurement.
 struct ReceiveReport {
-  std::uint64_t missed = 0;  // frames that the device dropped because its ring was full
+  std::uint64_t missed = 0;  // frames that the ports lost before they were read
   Duration elapsed{0};       // from the first frame to the last
 };
 

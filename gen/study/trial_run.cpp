@@ -89,15 +89,16 @@ class Count {
   std::thread thread_;  // the last member: it uses all others
 };
 
-/// A Linux interface keeps frames that the kernel didn't accept in its ring until the next send, so
-/// an overloaded trial's frames would precede those of the next trial. This sends a frame of the
+/// DPDK's packet socket keeps frames that the kernel didn't accept in its ring until the next send,
+/// so an overloaded trial's frames would precede those of the next trial. This sends a frame of the
 /// Ethernet type for local experiments (IEEE 802) to flush them.
 class Push {
  public:
   explicit Push(Ports& senders) {
     for (nic::Port& port : senders.all()) {
       const auto spec = nic::parse_port_spec(port.name());
-      if (!spec || spec->as<nic::InterfacePort>() == nullptr) continue;
+      const auto* interface = spec ? spec->as<nic::InterfacePort>() : nullptr;
+      if (!interface || interface->driver != nic::InterfacePort::Driver::af_packet) continue;
       senders_.push_back(std::make_unique<TxBurst>(port, senders.pool()));
     }
   }

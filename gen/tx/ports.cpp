@@ -53,6 +53,8 @@ Result<Ports> Ports::open(const std::vector<std::string>& names, bool verbose,
   port_config.timed_sending |= config.sends_flows;
   nic::PoolConfig buffers;
   buffers.buffers += static_cast<std::uint32_t>(specs->size()) * config.port.receive_ring;
+  for (const nic::PortSpec& spec : *specs)
+    buffers.frame_size = std::min(buffers.frame_size, nic::frame_limit(spec).value_or(UINT32_MAX));
   buffers.eal_memory = std::ranges::any_of(*specs, nic::needs_eal_memory);
   nic::PoolConfig to_send = SendBuffers::kUsual;
   to_send.eal_memory = buffers.eal_memory;

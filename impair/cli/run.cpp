@@ -178,6 +178,7 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   Progress progress(nic::now());
   loop->work(config, stop.requested(),
              [&](Instant now, const PortForwarder& forwarder) { progress.tick(now, forwarder); });
+  for (nic::Port* port : {&ports->west, &ports->east}) port->end_receiving();
   loop->drain([&] { return stop.forced(); });  // services go on, so that their clients don't wait
   services->reset();
   const auto scenario = runner->scenario();

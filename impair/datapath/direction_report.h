@@ -54,8 +54,16 @@ struct DirectionReport {
 
 /// What the device of a port counted.
 struct PortReport {
-  std::string side, port;
+  std::string side = {}, port = {};
   std::uint64_t received = 0, sent = 0, missed = 0, no_buffer = 0, errors = 0;
+  // See nic::PortStats.
+  std::uint64_t too_long = 0, unsent_too_long = 0, unsent_dropped = 0;
+  std::uint32_t mtu = 0;  // 0: unknown
+
+  /// Frames that were on the wire, and that the box has not seen.
+  [[nodiscard]] std::uint64_t unseen() const noexcept { return missed + no_buffer + too_long; }
+  /// Frames that left the box, and that are not on the wire.
+  [[nodiscard]] std::uint64_t unsent() const noexcept { return unsent_too_long + unsent_dropped; }
 };
 
 /// Not audited yet.

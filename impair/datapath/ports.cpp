@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/datapath/ports.h"
 
+#include <cstdio>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "impair/datapath/configuration.h"
 #include "impair/datapath/port_io.h"
@@ -12,13 +15,36 @@ namespace {
 
 PortReport report_of(std::string_view side, const nic::Port& port) {
   const nic::PortStats stats = port.stats();
-  return {std::string(side),
-          port.name(),
-          stats.received,
-          stats.sent,
-          stats.missed,
-          stats.no_buffer,
-          stats.receive_errors + stats.send_errors};
+  return {.side = std::string(side),
+          .port = port.name(),
+          .received = stats.received,
+          .sent = stats.sent,
+          .missed = stats.missed,
+          .no_buffer = stats.no_buffer,
+          .errors = stats.receive_errors + stats.send_errors,
+          .too_long = stats.too_long,
+          .unsent_too_long = stats.unsent_too_long,
+          .unsent_dropped = stats.unsent_dropped,
+          .mtu = port.mtu().value_or(0)};
+}
+
+/// The largest frame that the run takes, in bytes. A port may permit less than largest_frame: that
+/// is an error if the profile asks for more, and a notice on stderr for the default.
+Result<std::uint32_t> frame_size_for(const config::ImpairProfile& profile,
+                                     std::span<const nic::PortSpec> specs) {
+  std::uint32_t size = profile.capacity.largest_frame;
+  for (const nic::PortSpec& spec : specs) {
+    const auto limit = nic::frame_limit(spec);
+    if (!limit || *limit >= size) continue;
+    const std::string text = fmt::format(
+        "port `{}` takes frames of at most {} B (AF_XDP: one page), largest_frame is {} B",
+        spec.text, *limit, size);
+    if (size != config::Capacity{}.largest_frame)
+      return fail(text + "; without af_xdp the interface takes longer ones", ExitCode::environment);
+    fmt::print(stderr, "{}: longer frames are lost\n", text);
+    size = *limit;
+  }
+  return size;
 }
 
 }  // namespace
@@ -40,9 +66,10 @@ Result<Ports> open_ports(const config::ImpairProfile& profile, const RunConfig& 
   if (!MbufAccess::register_transit())
     return fail("DPDK's buffers have no space left for the state of a frame (a dynamic field)",
                 ExitCode::environment);
-  auto pool = nic::Pool::create("frames", {.buffers = sizing.buffers,
-                                           .frame_size = profile.capacity.largest_frame,
-                                           .eal_memory = in_eal});
+  auto frame_size = frame_size_for(profile, specs);
+  if (!frame_size) return std::unexpected(frame_size.error());
+  auto pool = nic::Pool::create(
+      "frames", {.buffers = sizing.buffers, .frame_size = *frame_size, .eal_memory = in_eal});
   if (!pool) return std::unexpected(pool.error());
   auto west = nic::Port::open(*eal, config.west, *pool);
   if (!west) return std::unexpected(west.error());

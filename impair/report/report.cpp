@@ -25,6 +25,12 @@ bool Report::resources_hold() const noexcept {
   });
 }
 
+bool Report::ports_hold() const noexcept {
+  return std::ranges::all_of(ports, [](const PortReport& port) {
+    return port.unseen() + port.errors + port.unsent() == 0;
+  });
+}
+
 bool Report::stages_hold() const noexcept {
   const auto holds = [](const emulator::Check& check) { return check.holds(); };
   for (const DirectionReport& direction : directions) {
@@ -141,11 +147,22 @@ std::string direction(const DirectionReport& report) {
 }
 
 std::string port_line(const PortReport& port) {
-  if (port.missed + port.no_buffer + port.errors == 0) return "";
-  return fmt::format(
-      "{} port {}: never seen here: {} missed by the device, {} for want of a "
-      "buffer, {} in error\n",
-      port.side, port.port, port.missed, port.no_buffer, port.errors);
+  std::string text;
+  if (port.unseen() + port.errors > 0)
+    text += fmt::format(
+        "{} port {}: never seen here: {} missed by the device, {} for want of a "
+        "buffer, {} longer than a buffer; {} in error\n",
+        port.side, port.port, port.missed, port.no_buffer, port.too_long, port.errors);
+  if (port.unsent() == 0) return text;
+  text += fmt::format(
+      "{} port {}: not sent: {} longer than the MTU of {} B, {} dropped by the "
+      "interface\n",
+      port.side, port.port, port.unsent_too_long, port.mtu, port.unsent_dropped);
+  if (port.unsent_too_long > 0)
+    text +=
+        "  raise it as root: ip link set INTERFACE mtu BYTES (veth: at both ends; a second VLAN "
+        "tag needs 4 more)\n";
+  return text;
 }
 
 /// What the box itself lost in one direction, and what to do about it.
@@ -192,6 +209,8 @@ std::string to_text(const Report& report) {
   if (!report.stages_hold())
     text += "A STAGE DID NOT DO WHAT IT WAS ASKED: see the lines that do not hold\n";
   for (const auto& each : report.directions) text += losses(each.accounting.direction);
+  if (!report.ports_hold())
+    text += "FRAMES WERE LOST AT THE PORTS, not by a rule: see the lines of the ports\n";
   if (!report.releases_hold())
     text += "FRAMES LEFT BEFORE THEY WERE DUE: see the smallest release error in --json\n";
   return text + (report.accounts_hold()
@@ -277,9 +296,16 @@ Json of_direction(const DirectionReport& report) {
 }
 
 Json of_port(const PortReport& port) {
-  return {{"side", port.side},    {"port", port.port},     {"received", port.received},
-          {"sent", port.sent},    {"missed", port.missed}, {"no_buffer", port.no_buffer},
-          {"errors", port.errors}};
+  return {{"side", port.side},
+          {"port", port.port},
+          {"received", port.received},
+          {"sent", port.sent},
+          {"missed", port.missed},
+          {"no_buffer", port.no_buffer},
+          {"errors", port.errors},
+          {"too_long", port.too_long},
+          {"unsent_too_long", port.unsent_too_long},
+          {"unsent_dropped", port.unsent_dropped}};
 }
 
 }  // namespace
@@ -293,6 +319,7 @@ nlohmann::ordered_json to_json(const Report& report) {
                {"stages_hold", report.stages_hold()},
                {"releases_hold", report.releases_hold()},
                {"resources_hold", report.resources_hold()},
+               {"ports_hold", report.ports_hold()},
                {"directions", Json::array()}};
   for (const auto& direction : report.directions)
     json["directions"].push_back(of_direction(direction));

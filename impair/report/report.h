@@ -51,9 +51,11 @@ struct Report {
   [[nodiscard]] bool resources_hold() const noexcept;
   /// No step of the scenario was left out.
   [[nodiscard]] bool scenario_holds() const noexcept { return !scenario || scenario->failed == 0; }
+  /// No frame was lost in front of the box or behind it.
+  [[nodiscard]] bool ports_hold() const noexcept;
   [[nodiscard]] bool holds() const noexcept {
     return accounts_hold() && stages_hold() && releases_hold() && resources_hold() &&
-           scenario_holds();
+           scenario_holds() && ports_hold();
   }
 };
 

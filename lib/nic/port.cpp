@@ -3,12 +3,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <fstream>
-#include <net/if.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/core.h>
@@ -18,6 +13,7 @@
 
 #include "core/quantity.h"
 #include "nic/clock.h"
+#include "nic/packet_port.h"
 
 namespace lw::nic {
 namespace {
@@ -57,28 +53,20 @@ void sleep_ns(long ns) {
   nanosleep(&pause, nullptr);
 }
 
-/// Sets a Linux interface up or down, as `ip link set` does; its peer sees the link change. Needs
-/// CAP_NET_ADMIN. False: it failed.
-bool set_interface_up(const std::string& interface, bool up) noexcept {
-  const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (any < 0) return false;
-  ifreq request{};
-  const std::size_t length = std::min<std::size_t>(interface.size(), IFNAMSIZ - 1);
-  std::copy_n(interface.begin(), length, request.ifr_name);
-  bool done = ioctl(any, SIOCGIFFLAGS, &request) == 0;
-  if (done) {
-    const int flags = request.ifr_flags;
-    request.ifr_flags = static_cast<short>(up ? flags | IFF_UP : flags & ~IFF_UP);
-    done = ioctl(any, SIOCSIFFLAGS, &request) == 0;
-  }
-  ::close(any);
-  return done;
-}
-
 }  // namespace
 
 Result<Port> Port::open(const Eal& eal, const PortSpec& spec, const Pool& pool,
                         const PortConfig& config) {
+  if (const auto* interface = packet_port_of(spec)) {
+    if (auto there = check_interface(*interface); !there) return std::unexpected(there.error());
+    auto opened = PacketPort::open(spec, pool, config.send_queues);
+    if (!opened) return std::unexpected(opened.error());
+    Port port(kNone, spec);
+    port.packet_port_ = std::move(*opened);
+    port.plain_ = false;
+    port.started_ = true;
+    return port;
+  }
   static int ordinal = 0;
   auto device = device_arguments(spec, ordinal++, pool.config().frame_size);
   if (!device) return std::unexpected(device.error());
@@ -99,7 +87,9 @@ Port::Port(std::uint16_t id, const PortSpec& spec) : id_(id), name_(spec.text) {
     memif_ = true;
     memif_client_ = !memif->server;
   }
-  if (const auto* linux_port = spec.as<InterfacePort>()) interface_ = linux_port->interface;
+  if (const auto* linux_port = spec.as<InterfacePort>()) interface_.emplace(linux_port->interface);
+  send_limit_ = frame_limit(spec).value_or(0);
+  plain_ = send_limit_ == 0;
   finite_ = spec.as<PcapPort>() || spec.as<NullPort>();
 }
 
@@ -141,7 +131,11 @@ Result<void> Port::configure(const Eal& eal, const Pool& pool, const PortConfig&
 }
 
 Port::Port(Port&& other) noexcept
-    : id_(std::exchange(other.id_, kNone)),
+    : packet_port_(std::move(other.packet_port_)),
+      plain_(other.plain_),
+      send_limit_(other.send_limit_),
+      too_long_(std::move(other.too_long_)),
+      id_(std::exchange(other.id_, kNone)),
       time_field_(other.time_field_),
       time_flag_(other.time_flag_),
       finite_(other.finite_),
@@ -155,6 +149,10 @@ Port::Port(Port&& other) noexcept
 Port& Port::operator=(Port&& other) noexcept {
   if (this == &other) return *this;
   close();
+  packet_port_ = std::move(other.packet_port_);
+  plain_ = other.plain_;
+  send_limit_ = other.send_limit_;
+  too_long_ = std::move(other.too_long_);
   id_ = std::exchange(other.id_, kNone);
   time_field_ = other.time_field_;
   time_flag_ = other.time_flag_;
@@ -171,6 +169,7 @@ Port& Port::operator=(Port&& other) noexcept {
 Port::~Port() { close(); }
 
 void Port::close() noexcept {
+  packet_port_.reset();
   if (id_ == kNone) return;
   // Closing removes the shared rings with all frames that the other side hasn't read; memif doesn't
   // report their number.
@@ -180,13 +179,41 @@ void Port::close() noexcept {
   id_ = kNone;
 }
 
+std::size_t Port::receive_packets(std::span<rte_mbuf*> out) noexcept {
+  return packet_port_->receive(out);
+}
+
+/// DPDK's AF_XDP driver writes a frame that is longer than its buffers beyond their end.
+std::size_t Port::send_checked(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept {
+  if (packet_port_) return packet_port_->send(frames, queue);
+  std::size_t done = 0;
+  while (done < frames.size()) {
+    const auto rest = frames.subspan(done);
+    const auto fits = [this](const rte_mbuf* frame) { return frame->pkt_len <= send_limit_; };
+    const auto count =
+        static_cast<std::uint16_t>(std::ranges::find_if_not(rest, fits) - rest.begin());
+    const std::uint16_t sent = rte_eth_tx_burst(id_, queue, rest.data(), count);
+    done += sent;
+    if (sent < count || done == frames.size()) break;
+    rte_pktmbuf_free(frames[done]);
+    too_long_->add();
+    ++done;
+  }
+  return done;
+}
+
+void Port::end_receiving() {
+  if (packet_port_) packet_port_->end_receiving();
+}
+
 bool Port::link_up() const noexcept {
+  if (packet_port_) return interface_->is_running();
   rte_eth_link link{};
   return rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
 bool Port::set_link(bool up) noexcept {
-  if (!interface_.empty()) return set_interface_up(interface_, up);
+  if (interface_) return interface_->set_up(up);
   return (up ? rte_eth_dev_set_link_up(id_) : rte_eth_dev_set_link_down(id_)) == 0;
 }
 
@@ -214,19 +241,16 @@ Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelle
                   ExitCode::environment);
     sleep_ns(5'000'000);
   }
+  // Nobody has received before.
+  if (packet_port_) packet_port_->restart_counts();
   return {};
 }
 
 std::optional<double> Port::link_bps() const {
   constexpr double kMega = 1e6;
+  if (interface_) return interface_->bps();
   const auto spec = parse_port_spec(name_);
   if (!spec) return std::nullopt;
-  if (const auto* port = spec->as<InterfacePort>()) {
-    std::ifstream file("/sys/class/net/" + port->interface + "/speed");
-    std::int64_t megabits = 0;  // -1: unknown
-    if (!(file >> megabits) || megabits <= 0) return std::nullopt;
-    return static_cast<double>(megabits) * kMega;
-  }
   if (spec->as<PciPort>() == nullptr) return std::nullopt;
   rte_eth_link link{};
   if (rte_eth_link_get_nowait(id_, &link) != 0) return std::nullopt;
@@ -248,15 +272,27 @@ std::optional<TimedSending> Port::timed_sending() const {
 }
 
 std::array<std::byte, 6> Port::mac_address() const noexcept {
+  if (packet_port_) return interface_->mac_address().value_or(std::array<std::byte, 6>{});
   rte_ether_addr address{};
   rte_eth_macaddr_get(id_, &address);
   return std::bit_cast<std::array<std::byte, 6>>(address);
 }
 
-PortStats Port::stats() const noexcept {
+std::optional<std::uint32_t> Port::mtu() const noexcept {
+  return interface_ ? interface_->mtu() : std::nullopt;
+}
+
+PortStats Port::stats() const {
+  if (packet_port_) return packet_port_->stats();
   rte_eth_stats s{};
   rte_eth_stats_get(id_, &s);
-  return {s.ipackets, s.opackets, s.imissed, s.rx_nombuf, s.ierrors, s.oerrors};
+  return {.received = s.ipackets,
+          .sent = s.opackets,
+          .missed = s.imissed,
+          .no_buffer = s.rx_nombuf,
+          .receive_errors = s.ierrors,
+          .send_errors = s.oerrors,
+          .unsent_too_long = too_long_->get()};
 }
 
 }  // namespace lw::nic

@@ -3,15 +3,18 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
 #include <rte_ethdev.h>
 
+#include "core/counter.h"
 #include "core/error.h"
 #include "core/time.h"
 #include "nic/eal.h"
+#include "nic/interface.h"
 #include "nic/pool.h"
 #include "nic/port_spec.h"
 #include "nic/timed_sending.h"
@@ -24,11 +27,21 @@ struct PortConfig {
   bool timed_sending = false;                           // send at timestamps if the device can
 };
 
-/// Counters of the device, in frames. `missed` and `no_buffer` were lost before receive().
+/// Counters of the device, in frames.
 struct PortStats {
-  std::uint64_t received = 0, sent = 0, missed = 0, no_buffer = 0, receive_errors = 0,
-                send_errors = 0;
+  std::uint64_t received = 0, sent = 0;
+  // Lost before receive(): in the device's or the kernel's ring; for want of a buffer.
+  std::uint64_t missed = 0, no_buffer = 0;
+  std::uint64_t receive_errors = 0, send_errors = 0;
+  // Of Linux interfaces. Lost before receive(), as longer than a buffer; taken by send(), and lost
+  // as longer than the MTU, or because the interface dropped them.
+  std::uint64_t too_long = 0, unsent_too_long = 0, unsent_dropped = 0;
+
+  /// Frames that were lost before receive().
+  [[nodiscard]] std::uint64_t unseen() const noexcept { return missed + no_buffer + too_long; }
 };
+
+class PacketPort;
 
 /// One device with one receive queue and one or more send queues. Each queue is for one thread.
 /// Frames may be as large as the pool's frame size; each received frame is a single buffer.
@@ -46,7 +59,9 @@ class Port {
 
   /// Receives up to out.size() frames without waiting; returns their number. The caller owns them.
   std::size_t receive(std::span<rte_mbuf*> out) noexcept {
-    const auto count = rte_eth_rx_burst(id_, 0, out.data(), static_cast<std::uint16_t>(out.size()));
+    const std::size_t count =
+        packet_port_ ? receive_packets(out)
+                     : rte_eth_rx_burst(id_, 0, out.data(), static_cast<std::uint16_t>(out.size()));
     if (count == 0) [[unlikely]]
       idle_ = true;
     return count;
@@ -54,8 +69,12 @@ class Port {
 
   /// Sends frames in order; returns how many the device took. The caller still owns the rest.
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue = 0) noexcept {
+    if (!plain_) return send_checked(frames, queue);
     return rte_eth_tx_burst(id_, queue, frames.data(), static_cast<std::uint16_t>(frames.size()));
   }
+
+  /// What is lost from now on, while no one receives, isn't counted. Any thread.
+  void end_receiving();
 
   /// True if nothing new will arrive: the port's file was read to its end, or it has none.
   [[nodiscard]] bool exhausted() const noexcept { return finite_ && idle_; }
@@ -81,17 +100,27 @@ class Port {
   /// The device's MAC address.
   [[nodiscard]] std::array<std::byte, 6> mac_address() const noexcept;
 
-  [[nodiscard]] PortStats stats() const noexcept;
+  /// Any thread. Losses of a Linux interface are counted since wait_link().
+  [[nodiscard]] PortStats stats() const;
+  /// Longest IP packet that a Linux interface sends, in bytes; nothing for other ports.
+  [[nodiscard]] std::optional<std::uint32_t> mtu() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// DPDK's number of the device. Not for a Linux interface without a driver of DPDK.
   [[nodiscard]] std::uint16_t id() const noexcept { return id_; }
 
  private:
   void restart() noexcept;
   static constexpr std::uint16_t kNone = RTE_MAX_ETHPORTS;
   Port(std::uint16_t id, const PortSpec& spec);
+  std::size_t receive_packets(std::span<rte_mbuf*> out) noexcept;
+  std::size_t send_checked(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept;
   Result<void> configure(const Eal& eal, const Pool& pool, const PortConfig& config);
   void close() noexcept;
 
+  std::unique_ptr<PacketPort> packet_port_;  // null: the device id_ of DPDK
+  bool plain_ = true;                        // such a device, without a limit of ours
+  std::uint32_t send_limit_ = 0;             // longest frame, in bytes; 0: none
+  std::unique_ptr<Counter> too_long_ = std::make_unique<Counter>();  // frames beyond it
   std::uint16_t id_ = kNone;
   int time_field_ = -1;  // offset in buffers; -1: the device sends at once
   std::uint64_t time_flag_ = 0;
@@ -100,7 +129,7 @@ class Port {
   bool memif_ = false, memif_client_ = false;
   bool started_ = false;
   std::string name_;
-  std::string interface_;  // Linux interface, or empty
+  std::optional<Interface> interface_;  // of a Linux interface
 };
 
 }  // namespace lw::nic

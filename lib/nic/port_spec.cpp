@@ -9,6 +9,9 @@
 #include <net/if.h>
 #include <numeric>
 #include <optional>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -25,7 +28,8 @@ namespace {
 constexpr std::size_t kLongestInterfaceName = 15;
 
 constexpr std::string_view kForms =
-    "a Linux interface (eth1), a PCI address (0000:3b:00.0), memif:PATH[,server], pcap:IN[,OUT], "
+    "a Linux interface (eth1; eth1,qdisc; af_xdp:eth1; af_packet:eth1), a PCI address "
+    "(0000:3b:00.0), memif:PATH[,server], pcap:IN[,OUT], "
     "null, or DPDK device arguments (net_tap0,iface=x)";
 
 std::unexpected<Error> refuse(std::string_view text, std::string_view why) {
@@ -88,9 +92,18 @@ Result<PortSpec> parse_pcap(std::string_view text, std::string_view rest) {
   return PortSpec{std::string(text), PcapPort{std::string(in), std::string(out)}};
 }
 
-Result<PortSpec> parse_interface(std::string_view text, std::string_view name, bool af_xdp) {
+using Driver = InterfacePort::Driver;
+
+Result<PortSpec> parse_interface(std::string_view text, std::string_view name, Driver driver,
+                                 bool queueing = false) {
   if (!is_interface_name(name)) return refuse(text, "no form of port looks like this");
-  return PortSpec{std::string(text), InterfacePort{std::string(name), af_xdp}};
+  return PortSpec{std::string(text), InterfacePort{std::string(name), driver, queueing}};
+}
+
+/// Returns the text before `suffix`, or nothing if the text doesn't end with it.
+std::optional<std::string_view> before(std::string_view text, std::string_view suffix) {
+  if (!text.ends_with(suffix)) return std::nullopt;
+  return text.substr(0, text.size() - suffix.size());
 }
 
 Result<PortSpec> parse_raw(std::string_view text, std::string_view arguments) {
@@ -128,6 +141,28 @@ std::string af_packet_options(const std::string& interface, std::uint32_t frame_
                      block, (kSlots + slots_per_block - 1) / slots_per_block * slots_per_block);
 }
 
+/// A killed server leaves its socket behind, at which DPDK would fail: who connects is refused.
+Result<void> remove_stale_socket(const std::string& port, const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path || !std::filesystem::exists(path)) return {};
+  if (!std::filesystem::is_socket(path))
+    return missing(fmt::format("port `{}`: {} exists and is not a socket", port, path));
+  std::copy(path.begin(), path.end(), address.sun_path);
+  const int client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (client < 0) return missing(fmt::format("port `{}`: {}", port, std::strerror(errno)));
+  const bool served =
+      connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  const int why = errno;
+  close(client);
+  if (!served && why == ECONNREFUSED) {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    return {};
+  }
+  return missing(fmt::format("port `{}`: another process serves {}", port, path));
+}
+
 struct Describe {
   const PortSpec& spec;
   int ordinal;
@@ -139,10 +174,8 @@ struct Describe {
   }
 
   Result<DeviceArguments> operator()(const InterfacePort& port) const {
-    if (if_nametoindex(port.interface.c_str()) == 0)
-      return missing(fmt::format("no interface `{}` here; there are: {}", port.interface,
-                                 fmt::join(interfaces(), ", ")));
-    if (port.af_xdp)
+    if (auto there = check_interface(port); !there) return std::unexpected(there.error());
+    if (port.driver == Driver::af_xdp)
       return device("net_af_xdp", fmt::format("iface={},start_queue=0", port.interface));
     return device("net_af_packet", af_packet_options(port.interface, frame_size));
   }
@@ -160,6 +193,10 @@ struct Describe {
     const auto folder = socket.parent_path();
     if (!std::filesystem::is_directory(folder))
       return missing(fmt::format("port `{}`: no folder {}", spec.text, folder.string()));
+    if (port.server) {
+      auto free = remove_stale_socket(spec.text, socket.string());
+      if (!free) return std::unexpected(free.error());
+    }
     // A frame larger than bsize would be cut into several buffers.
     const std::uint32_t buffer = (frame_size + 127) / 64 * 64;
     return device("net_memif",
@@ -206,12 +243,15 @@ Result<PortSpec> parse_port_spec(std::string_view text) {
   if (is_pci_address(text)) return PortSpec{std::string(text), PciPort{std::string(text)}};
   if (is_short_pci_address(text))
     return PortSpec{std::string(text), PciPort{fmt::format("0000:{}", text)}};
-  if (const auto rest = behind(text, "af_xdp:")) return parse_interface(text, *rest, true);
-  if (const auto rest = behind(text, "af_packet:")) return parse_interface(text, *rest, false);
-  if (text.ends_with(",af_xdp"))
-    return parse_interface(text, text.substr(0, text.size() - std::string_view(",af_xdp").size()),
-                           true);
-  return parse_interface(text, text, false);
+  if (const auto rest = behind(text, "af_xdp:"))
+    return parse_interface(text, *rest, Driver::af_xdp);
+  if (const auto rest = behind(text, "af_packet:"))
+    return parse_interface(text, *rest, Driver::af_packet);
+  if (const auto name = before(text, ",af_xdp"))
+    return parse_interface(text, *name, Driver::af_xdp);
+  if (const auto name = before(text, ",qdisc"))
+    return parse_interface(text, *name, Driver::packet_port, true);
+  return parse_interface(text, text, Driver::packet_port);
 }
 
 bool reads_file(const PortSpec& spec) {
@@ -221,13 +261,32 @@ bool reads_file(const PortSpec& spec) {
 
 bool needs_eal_memory(const PortSpec& spec) {
   if (spec.as<PciPort>()) return true;
-  if (const auto* port = spec.as<InterfacePort>()) return port->af_xdp;
+  if (const auto* port = spec.as<InterfacePort>()) return port->driver == Driver::af_xdp;
   const auto* raw = spec.as<RawPort>();
   if (!raw) return false;
   // These drivers copy every frame; another may give a buffer's address to a device or process.
   constexpr std::array<std::string_view, 7> kCopying = {
       "net_af_packet", "net_memif", "net_null", "net_pcap", "net_ring", "net_tap", "net_vhost"};
   return std::ranges::find(kCopying, raw->driver()) == kCopying.end();
+}
+
+const InterfacePort* packet_port_of(const PortSpec& spec) noexcept {
+  const auto* port = spec.as<InterfacePort>();
+  return port && port->driver == Driver::packet_port ? port : nullptr;
+}
+
+Result<void> check_interface(const InterfacePort& port) {
+  if (if_nametoindex(port.interface.c_str()) != 0) return {};
+  return missing(fmt::format("no interface `{}` here; there are: {}", port.interface,
+                             fmt::join(interfaces(), ", ")));
+}
+
+std::optional<std::uint32_t> frame_limit(const PortSpec& spec) noexcept {
+  // 64 B of the pool, 128 B of the buffer, 128 B and 256 B of headroom, and steps of 512 B.
+  constexpr std::uint32_t kAfXdpFrame = 3328;
+  const auto* port = spec.as<InterfacePort>();
+  if (port && port->driver == Driver::af_xdp) return kAfXdpFrame;
+  return std::nullopt;
 }
 
 Result<DeviceArguments> device_arguments(const PortSpec& spec, int ordinal,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -10,10 +11,15 @@
 
 namespace lw::nic {
 
-/// A Linux interface by name: `eth1`, or over AF_XDP `eth1,af_xdp` / `af_xdp:eth1`.
+/// A Linux interface by name: `eth1` is our own packet socket, `eth1,qdisc` one whose frames pass
+/// the kernel's queueing, where tcpdump sees them; `af_packet:eth1` is DPDK's packet socket,
+/// `eth1,af_xdp` or `af_xdp:eth1` its AF_XDP.
 struct InterfacePort {
+  enum class Driver : std::uint8_t { packet_port, af_packet, af_xdp };
+
   std::string interface;
-  bool af_xdp = false;
+  Driver driver = Driver::packet_port;
+  bool queueing = false;
 };
 
 /// A device on the PCI bus: `0000:3b:00.0` or `3b:00.0`; `address` always carries the domain.
@@ -65,15 +71,26 @@ bool reads_file(const PortSpec& spec);
 /// must be in EAL's memory.
 bool needs_eal_memory(const PortSpec& spec);
 
+/// Longest frame in bytes that this kind of port carries, if it has a limit below that of others:
+/// AF_XDP keeps a frame in one page of 4 KiB, with DPDK's and the kernel's headers.
+std::optional<std::uint32_t> frame_limit(const PortSpec& spec) noexcept;
+
 /// What DPDK needs to probe a port.
 struct DeviceArguments {
   std::string name;       // of the device after probing
   std::string arguments;  // name and options
 };
 
+/// Returns the port as our own packet socket; null for all other ports, which are DPDK's.
+const InterfacePort* packet_port_of(const PortSpec& spec) noexcept;
+
+/// Error (environment) if there is no such interface; the message lists those that exist.
+Result<void> check_interface(const InterfacePort& port);
+
 /// Returns the DPDK arguments of a port. `ordinal` distinguishes the devices of this process;
-/// `frame_size` is the largest frame in bytes. Errors (environment): a file or interface is
-/// missing.
+/// `frame_size` is the largest frame in bytes. Removes the socket of a memif server that no process
+/// serves any more. Errors (environment): a file or interface is missing, or another process serves
+/// the socket.
 Result<DeviceArguments> device_arguments(const PortSpec& spec, int ordinal,
                                          std::uint32_t frame_size);
 

@@ -108,7 +108,7 @@ class Linux(unittest.TestCase):
     def finish(self, box):
         box.send_signal(signal.SIGTERM)
         out, err = box.communicate(timeout=TIMEOUT)
-        self.assertEqual(box.returncode, 0, err)
+        self.assertEqual(box.returncode, 0, out + err)
         report = json.loads(out)
         self.assertTrue(report['identity_holds'])
         return report

@@ -86,6 +86,28 @@ TEST(Report, AFrameThatLeftTooEarlyFailsTheRun) {
   EXPECT_FALSE(report.holds());
 }
 
+TEST(Report, FramesThatThePortsLostFailTheRun) {
+  const auto with = [](PortReport port) {
+    Report report = sound_report();
+    port.side = "west";
+    port.mtu = 1500;
+    report.ports = {port};
+    return report;
+  };
+  EXPECT_TRUE(with({.received = 5, .sent = 5}).holds());
+  for (const PortReport& port :
+       {PortReport{.missed = 3}, PortReport{.no_buffer = 3}, PortReport{.errors = 3},
+        PortReport{.too_long = 3}, PortReport{.unsent_too_long = 3},
+        PortReport{.unsent_dropped = 3}}) {
+    const Report report = with(port);
+    EXPECT_FALSE(report.holds());
+    EXPECT_EQ(to_json(report)["ports_hold"], false);
+    EXPECT_THAT(to_text(report), HasSubstr("LOST AT THE PORTS"));
+  }
+  EXPECT_THAT(to_text(with({.missed = 3})), HasSubstr("3 missed by the device"));
+  EXPECT_THAT(to_text(with({.unsent_too_long = 3})), HasSubstr("3 longer than the MTU of 1500 B"));
+}
+
 TEST(Report, AnEventThatWasNotCarriedOutFailsTheRun) {
   Report report = sound_report();
   report.directions[0].events.hits = {.packets = 5, .carried_out = 4, .lost_before = 1};

@@ -30,17 +30,30 @@ std::string refusal(std::string_view text) {
 
 TEST(PortSpec, LinuxInterface) {
   EXPECT_EQ(parsed<InterfacePort>("eth1").interface, "eth1");
-  EXPECT_FALSE(parsed<InterfacePort>("eth1").af_xdp);
+  EXPECT_EQ(parsed<InterfacePort>("eth1").driver, InterfacePort::Driver::packet_port);
+  EXPECT_FALSE(parsed<InterfacePort>("eth1").queueing);
+  EXPECT_EQ(parsed<InterfacePort>("eth1,qdisc").interface, "eth1");
+  EXPECT_TRUE(parsed<InterfacePort>("eth1,qdisc").queueing);
   EXPECT_EQ(parsed<InterfacePort>("enp59s0f0np0").interface, "enp59s0f0np0");
   EXPECT_EQ(parsed<InterfacePort>("eth1.100").interface, "eth1.100");
   EXPECT_EQ(parsed<InterfacePort>("af_packet:null").interface, "null");
+  EXPECT_EQ(parsed<InterfacePort>("af_packet:eth1").driver, InterfacePort::Driver::af_packet);
+  EXPECT_TRUE(packet_port_of(*parse_port_spec("eth1")));
+  for (const auto* text : {"af_packet:eth1", "af_xdp:eth1", "null", "net_tap0,iface=x"})
+    EXPECT_FALSE(packet_port_of(*parse_port_spec(text))) << text;
 }
 
 TEST(PortSpec, AfXdpOnRequest) {
   for (const auto* text : {"eth1,af_xdp", "af_xdp:eth1"}) {
     EXPECT_EQ(parsed<InterfacePort>(text).interface, "eth1");
-    EXPECT_TRUE(parsed<InterfacePort>(text).af_xdp);
+    EXPECT_EQ(parsed<InterfacePort>(text).driver, InterfacePort::Driver::af_xdp);
   }
+}
+
+TEST(PortSpec, OnlyAfXdpLimitsFrames) {
+  EXPECT_LT(frame_limit(*parse_port_spec("af_xdp:eth1")).value_or(0), 4096U);
+  for (const auto* text : {"eth1", "af_packet:eth1", "null", "memif:x"})
+    EXPECT_FALSE(frame_limit(*parse_port_spec(text))) << text;
 }
 
 TEST(PortSpec, PciAddress) {

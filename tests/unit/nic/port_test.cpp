@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "nic/port.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -137,6 +140,35 @@ TEST_F(PortTest, MemifJoinsServerAndClientAndCarriesJumbo) {
   EXPECT_EQ(in[1]->nb_segs, 1);
   EXPECT_FALSE(server.exhausted());
   rte_pktmbuf_free_bulk(in.data(), 2);
+}
+
+/// A listening socket of another process, which may have been killed.
+int serve(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::copy(path.begin(), path.end(), address.sun_path);
+  const int server = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+  EXPECT_EQ(bind(server, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(listen(server, 1), 0);
+  return server;
+}
+
+TEST_F(PortTest, MemifServerReplacesTheSocketOfAKilledOne) {
+  close(serve(path("stale")));
+  ASSERT_TRUE(std::filesystem::is_socket(path("stale")));
+  const Port port = open("memif:" + path("stale") + ",server");
+}
+
+TEST_F(PortTest, MemifServerLeavesWhatOthersUse) {
+  const int server = serve(path("served"));
+  const auto served = open_error("memif:" + path("served") + ",server");
+  EXPECT_EQ(served.exit, ExitCode::environment);
+  EXPECT_THAT(served.message, HasSubstr("another process serves"));
+  EXPECT_TRUE(std::filesystem::is_socket(path("served")));
+  close(server);
+  std::ofstream(path("file")) << "text";
+  EXPECT_THAT(open_error("memif:" + path("file") + ",server").message, HasSubstr("not a socket"));
+  EXPECT_TRUE(std::filesystem::is_regular_file(path("file")));
 }
 
 TEST_F(PortTest, AClientWithoutAServerSaysSo) {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nic/interface.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <ifaddrs.h>
+#include <linux/if_link.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace lw::nic {
+namespace {
+
+ifreq request_for(const std::string& name) noexcept {
+  ifreq request{};
+  const std::size_t length = std::min<std::size_t>(name.size(), IFNAMSIZ - 1);
+  std::copy_n(name.begin(), length, request.ifr_name);
+  return request;
+}
+
+/// One ioctl() on a socket of its own. False: it failed.
+bool ask(unsigned long what, ifreq& request) noexcept {
+  const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (any < 0) return false;
+  const bool done = ioctl(any, what, &request) == 0;
+  close(any);
+  return done;
+}
+
+}  // namespace
+
+unsigned Interface::index() const noexcept { return if_nametoindex(name_.c_str()); }
+
+bool Interface::is_running() const noexcept {
+  ifreq request = request_for(name_);
+  constexpr int kBoth = IFF_UP | IFF_RUNNING;
+  return ask(SIOCGIFFLAGS, request) && (request.ifr_flags & kBoth) == kBoth;
+}
+
+bool Interface::set_up(bool up) const noexcept {
+  ifreq request = request_for(name_);
+  if (!ask(SIOCGIFFLAGS, request)) return false;
+  const int flags = request.ifr_flags;
+  request.ifr_flags = static_cast<short>(up ? flags | IFF_UP : flags & ~IFF_UP);
+  return ask(SIOCSIFFLAGS, request);
+}
+
+std::optional<std::uint32_t> Interface::mtu() const noexcept {
+  ifreq request = request_for(name_);
+  if (!ask(SIOCGIFMTU, request) || request.ifr_mtu < 0) return std::nullopt;
+  return static_cast<std::uint32_t>(request.ifr_mtu);
+}
+
+std::optional<std::array<std::byte, 6>> Interface::mac_address() const noexcept {
+  ifreq request = request_for(name_);
+  if (!ask(SIOCGIFHWADDR, request)) return std::nullopt;
+  const auto family = request.ifr_hwaddr.sa_family;
+  if (family != ARPHRD_ETHER && family != ARPHRD_LOOPBACK) return std::nullopt;
+  std::array<std::byte, 6> address{};
+  std::memcpy(address.data(), request.ifr_hwaddr.sa_data, address.size());
+  return address;
+}
+
+std::optional<double> Interface::bps() const {
+  constexpr double kMega = 1e6;
+  std::ifstream file("/sys/class/net/" + name_ + "/speed");
+  std::int64_t megabits = 0;  // -1: unknown
+  if (!(file >> megabits) || megabits <= 0) return std::nullopt;
+  return static_cast<double>(megabits) * kMega;
+}
+
+/// The kernel counts rx_dropped also for tagged frames that no VLAN interface takes, after it has
+/// given them to packet sockets. So this leaves it out.
+std::optional<InterfaceLosses> Interface::losses() const {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return std::nullopt;
+  std::optional<InterfaceLosses> found;
+  for (const ifaddrs* entry = list; entry && !found; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_PACKET ||
+        entry->ifa_data == nullptr || entry->ifa_name != name_)
+      continue;
+    const auto& stats = *static_cast<const rtnl_link_stats*>(entry->ifa_data);
+    found = {stats.rx_missed_errors, stats.rx_errors, stats.tx_dropped, stats.tx_errors};
+  }
+  freeifaddrs(list);
+  return found;
+}
+
+}  // namespace lw::nic

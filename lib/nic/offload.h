@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace lw::nic {
+
+/// What the kernel has left undone in a received frame, as struct virtio_net_hdr says it. Offsets
+/// in bytes from the Ethernet header.
+struct Offload {
+  enum class Segments : std::uint8_t { none, tcp_ipv4, tcp_ipv6, udp, unknown };
+
+  bool checksum_missing = false;
+  std::uint16_t checksum_start = 0;   // first byte that the checksum covers
+  std::uint16_t checksum_offset = 0;  // of the checksum field, from checksum_start
+  Segments segments = Segments::none;
+  std::uint16_t segment_size = 0;      // payload of each frame that the sender means, in bytes
+  bool first_segment_has_cwr = false;  // TCP's CWR flag is for the first segment only
+};
+
+/// Length of struct virtio_net_hdr, in bytes, and where it says how many bytes are headers.
+inline constexpr std::size_t kVirtioHeader = 10, kVirtioHeaderLength = 2;
+/// Reads a virtio_net_hdr in host byte order.
+Offload read_offload(const std::byte* header) noexcept;
+
+/// A VLAN tag that the kernel holds beside a frame: TPID and TCI as on the wire.
+using VlanTag = std::array<std::byte, 4>;
+/// Offset of the outermost VLAN tag in a frame: behind the two addresses.
+inline constexpr std::size_t kTagOffset = 12;
+
+/// Completes the checksum of a frame whose checksum field holds the pseudo header's sum, as
+/// skb_checksum_help() does; for SCTP, the CRC32c. The bytes begin at checksum_start. False: the
+/// field lies outside.
+bool complete_checksum(std::span<std::byte> covered, std::uint16_t checksum_offset) noexcept;
+
+/// Cuts a TCP or UDP packet that the kernel has not segmented (TSO, GSO), or has merged (GRO, LRO),
+/// into the frames that its sender meant, with all lengths and checksums: the frames that
+/// tcp_gso_segment() and __udp_gso_segment() would make. IPv4 identifications count up; they stay 0
+/// in a packet that has DF and identification 0. One thread.
+class Segmenter {
+ public:
+  /// Begins with a packet; `frame` must stay until done(). `tag` is inserted into each segment.
+  /// False: headers that this class can't segment, such as tunnels.
+  bool start(std::span<const std::byte> frame, const Offload& offload,
+             const std::optional<VlanTag>& tag) noexcept;
+  [[nodiscard]] bool done() const noexcept { return sent_ == payload_.size(); }
+  /// Length of the next segment's frame, in bytes; no later one is longer.
+  [[nodiscard]] std::size_t next_size() const noexcept;
+  /// Writes the next segment, next_size() bytes.
+  void write(std::byte* out) noexcept;
+  /// Leaves out the segments that are left.
+  void abandon() noexcept { sent_ = payload_.size(); }
+
+ private:
+  bool find_headers(std::size_t frame_size) noexcept;
+  bool find_ipv6_transport(std::size_t limit) noexcept;
+  [[nodiscard]] std::size_t transport_header() const noexcept;
+  void finish_network(std::byte* frame, std::size_t size) const noexcept;
+  void finish_transport(std::byte* frame, std::size_t size) const noexcept;
+
+  static constexpr std::size_t kMostHeaders = 512;
+
+  std::array<std::byte, kMostHeaders> headers_{};  // with the tag
+  std::size_t header_size_ = 0, network_ = 0, transport_ = 0;
+  std::uint8_t protocol_ = 0;
+  bool ipv4_ = false;
+  bool no_checksum_ = false;  // UDP over IPv4 without a checksum
+  Offload offload_;
+  std::span<const std::byte> payload_;
+  std::size_t sent_ = 0;  // bytes of the payload
+  std::uint16_t index_ = 0;
+};
+
+}  // namespace lw::nic

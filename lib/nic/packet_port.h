@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "nic/interface.h"
+#include "nic/port.h"
+
+namespace lw::nic {
+
+class ReceiveRing;
+class SendRing;
+
+/// A Linux interface through packet sockets of our own: one that receives, and one per send queue.
+/// Frames come out as their sender means them on the wire: a missing checksum is completed, a
+/// packet that the kernel has not segmented or has merged is segmented, VLAN tags are put back with
+/// their TPID. IP fragments are not touched. All of that happens at receive, because behind it a
+/// frame may be delayed, copied, dropped or changed alone.
+class PacketPort {
+ public:
+  /// Opens the interface, promiscuous; it is not set up. `pool` must outlive the port. Errors
+  /// (environment): what the kernel refused, and what to do.
+  static Result<std::unique_ptr<PacketPort>> open(const PortSpec& spec, const Pool& pool,
+                                                  std::uint16_t send_queues);
+  PacketPort(const PacketPort&) = delete;
+  PacketPort& operator=(const PacketPort&) = delete;
+  ~PacketPort();
+
+  /// See Port. One thread each for receive() and for each queue of send(). A frame that is longer
+  /// than the interface's MTU permits is taken, dropped and counted, as a longer wait would not
+  /// help it; with the interface down, or its queue full, frames are not taken.
+  std::size_t receive(std::span<rte_mbuf*> out) noexcept;
+  std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept;
+
+  [[nodiscard]] const Interface& interface() const noexcept { return interface_; }
+  /// Losses are counted since open(), or since the last restart_counts(). Any thread, like the
+  /// following.
+  [[nodiscard]] PortStats stats() const;
+  /// Forgets what was lost until now.
+  void restart_counts();
+  /// What is lost on the way in from now on isn't counted.
+  void end_receiving();
+
+ private:
+  explicit PacketPort(std::string interface);
+  [[nodiscard]] PortStats count() const;
+  Result<void> open_rings(const PortSpec& spec, const Pool& pool, std::uint16_t send_queues);
+
+  Interface interface_;
+  std::unique_ptr<ReceiveRing> receive_;
+  std::vector<std::unique_ptr<SendRing>> send_;
+  mutable std::mutex mutex_;         // of all below
+  InterfaceLosses before_;           // what the interface had lost at open() or restart_counts()
+  std::uint64_t missed_before_ = 0;  // likewise, in the receive ring
+  std::optional<PortStats> at_end_;  // at end_receiving()
+};
+
+}  // namespace lw::nic
