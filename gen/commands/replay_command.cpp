@@ -16,8 +16,8 @@ namespace {
 constexpr const char* kReplayExamples = R"(roce-gen replay captured.pcap --port eth1
 roce-gen replay captured.pcap --port eth1 --speed max --loop 10 --roce-only
 roce-gen replay captured.pcapng --pcap out.pcap --rate 10Gb/s
-roce-gen replay captured.pcap --port memif:/tmp/lw.sock --source 192.0.2.1 \
-  --destination 192.0.2.2 --map-qp 0x11=0x22 --psn-offset 1000 --map-rkey 0x1234=0x5678)";
+roce-gen replay captured.pcap --port memif:/tmp/lw.sock --source 10.0.0.1=192.0.2.1 \
+  --destination 10.0.0.1=192.0.2.1 --map-qp 0x11=0x22 --psn-offset 1000 --map-rkey 0x1234=0x5678)";
 
 constexpr const char* kReplayNotes =
     R"(QPs, PSNs and rkeys are decimal or hexadecimal. ICRCs and checksums are patched: wrong ones
@@ -74,7 +74,6 @@ ExitCode replay(const ReplayOptions& options) {
 }
 
 Parsed<wire::MacAddress> mac_of(std::string_view text) { return read_mac(text); }
-Parsed<wire::IpAddress> ip_of(std::string_view text) { return read_ip(text); }
 
 void add_rewrite_options(app::Options& list, roce::Rewrite& what) {
   const auto qps = [](std::string_view text) { return parse_mapping(text, kMostQpn); };
@@ -83,12 +82,16 @@ void add_rewrite_options(app::Options& list, roce::Rewrite& what) {
            "source MAC address of RoCE frames");
   list.add("--dst-mac", app::parsed(mac_of, what.destination_mac), "MAC",
            "destination MAC address of RoCE frames");
-  list.add("--source", app::each(ip_of, [&what](const auto& ip) { what.source = ip; }), "IP",
-           "new source address of the RoCE frames whose addresses are of the same family (IPv4 or "
-           "IPv6)");
-  list.add("--destination", app::each(ip_of, [&what](const auto& ip) { what.destination = ip; }),
-           "IP",
-           "new destination address of the RoCE frames whose addresses are of the same family");
+  list.add("--source",
+           app::each(parse_address_change,
+                     [&what](const roce::AddressChange& c) { what.sources.push_back(c); }),
+           "OLD=NEW",
+           "new source address of RoCE frames (IPv4 or IPv6) that have the old one; may be "
+           "repeated. NEW alone: of all frames, if the capture has one direction");
+  list.add("--destination",
+           app::each(parse_address_change,
+                     [&what](const roce::AddressChange& c) { what.destinations.push_back(c); }),
+           "OLD=NEW", "new destination address, like --source");
   list.add("--map-qp", app::each(qps, [&what](Mapping m) { what.qps[m.from] = m.to; }), "OLD=NEW",
            "new number of a QP; may be repeated");
   list.add("--map-rkey", app::each(r_keys, [&what](Mapping m) { what.r_keys[m.from] = m.to; }),

@@ -53,6 +53,19 @@ Parsed<Mapping> parse_mapping(std::string_view text, std::uint32_t largest) {
       fmt::format("expected OLD=NEW, two numbers up to {:#x}, found \"{}\"", largest, text));
 }
 
+Parsed<roce::AddressChange> parse_address_change(std::string_view text) {
+  const std::size_t sign = text.find('=');
+  const auto to = wire::parse_ip(sign == text.npos ? text : text.substr(sign + 1));
+  roce::AddressChange change;
+  if (to && sign == text.npos) return roce::AddressChange{std::nullopt, *to};
+  const auto from = to ? wire::parse_ip(text.substr(0, sign)) : std::nullopt;
+  if (from && from->index() == to->index()) return roce::AddressChange{from, *to};
+  return std::unexpected(
+      fmt::format("expected OLD=NEW, two IPv4 or two IPv6 addresses such as "
+                  "192.0.2.1=203.0.113.1, or one new address for all frames, found \"{}\"",
+                  text));
+}
+
 Parsed<PsnOffset> parse_psn_offset(std::string_view text) {
   PsnOffset result;
   std::string_view number = text;
@@ -80,12 +93,67 @@ Duration scaled(Duration time, double factor) noexcept {
       std::floor(static_cast<long double>(time.count()) / static_cast<long double>(factor)))};
 }
 
+const roce::AddressChange* change_of_all(const std::vector<roce::AddressChange>& changes) {
+  const auto found = std::ranges::find_if(
+      changes, [](const roce::AddressChange& change) { return !change.from.has_value(); });
+  return found == changes.end() ? nullptr : &*found;
+}
+
+/// The IP addresses of a RoCEv2 frame, those of a RoCEv1 frame's GRH; nothing for other frames.
+std::optional<std::pair<wire::IpAddress, wire::IpAddress>> addresses_of(wire::Bytes frame) {
+  const roce::Envelope envelope = roce::open_envelope(frame);
+  if (!envelope.is_roce()) return std::nullopt;
+  if (envelope.ipv4) return std::pair{envelope.ipv4->source, envelope.ipv4->destination};
+  const wire::Ipv6* ip = envelope.ipv6 ? envelope.ipv6 : envelope.grh;
+  return std::pair{ip->source, ip->destination};
+}
+
+/// Reads the whole file for the check.
+Result<void> check_directions(const ReplayOptions& options) {
+  DirectionCheck check(options.rewrite);
+  if (!check.needed() || options.capture == "-") return {};
+  auto reader = capture::Reader::open(options.capture);
+  if (!reader) return std::unexpected(reader.error());
+  while (!options.limits.stopped()) {
+    const auto record = reader->next();
+    if (!record) return std::unexpected(record.error());
+    if (!*record) break;
+    if (auto checked = check.add((*record)->bytes); !checked) return checked;
+  }
+  return {};
+}
+
 }  // namespace
+
+DirectionCheck::DirectionCheck(const roce::Rewrite& rewrite) {
+  const auto* source = change_of_all(rewrite.sources);
+  const auto* change = source != nullptr ? source : change_of_all(rewrite.destinations);
+  if (change == nullptr) return;
+  change_ = fmt::format("--{} {}", source != nullptr ? "source" : "destination",
+                        wire::to_string(change->to));
+  family_ = change->to.index();
+}
+
+Result<void> DirectionCheck::add(wire::Bytes frame) {
+  if (!needed()) return {};
+  const auto pair = addresses_of(frame);
+  if (!pair || pair->first.index() != family_) return {};
+  if (!seen_.contains({pair->second, pair->first}) || pair->first == pair->second) {
+    seen_.insert(*pair);
+    return {};
+  }
+  const std::string from = wire::to_string(pair->second), back = wire::to_string(pair->first);
+  return fail(fmt::format(
+      "{}: frames go from {} to {} and back, so both hosts would get one address; name the old "
+      "ones: --source {}=NEW --source {}=NEW2 --destination {}=NEW --destination {}=NEW2",
+      change_, from, back, from, back, from, back));
+}
 
 Result<ReplaySource> ReplaySource::open(const ReplayOptions& options, std::size_t longest) {
   if (options.capture == "-" && options.loop != 1) {
     return fail("standard input can be read once: --loop needs a file");
   }
+  if (auto checked = check_directions(options); !checked) return std::unexpected(checked.error());
   auto reader = capture::Reader::open(options.capture);
   if (!reader) return std::unexpected(reader.error());
   return ReplaySource(options, std::move(*reader), longest);
@@ -93,7 +161,10 @@ Result<ReplaySource> ReplaySource::open(const ReplayOptions& options, std::size_
 
 ReplaySource::ReplaySource(const ReplayOptions& options, capture::Reader reader,
                            std::size_t longest)
-    : options_(&options), reader_(std::move(reader)), longest_(longest) {
+    : options_(&options),
+      reader_(std::move(reader)),
+      longest_(longest),
+      directions_(options.rewrite) {
   if (const auto* rate = std::get_if<config::Rate>(&options.pace)) pacer_.emplace(*rate, 1);
 }
 
@@ -143,6 +214,11 @@ Result<bool> ReplaySource::keep(const capture::Record& record) {
                     options_->capture, record.offset, link));
   }
   ++counters_.read;
+  // A file was checked when it was opened.
+  if (options_->capture == "-") {
+    if (auto checked = directions_.add(record.bytes); !checked)
+      return std::unexpected(checked.error());
+  }
   return prepare(record);
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -40,6 +42,9 @@ struct ReplayOptions {
 /// Parses "2x", "0.5x", "2" or "max".
 Parsed<Speed> parse_speed(std::string_view text);
 
+/// Parses "192.0.2.1=203.0.113.1", or "203.0.113.1" for all frames of that address family.
+Parsed<roce::AddressChange> parse_address_change(std::string_view text);
+
 /// A number and its replacement.
 struct Mapping {
   std::uint32_t from = 0, to = 0;
@@ -71,16 +76,35 @@ struct ReplayCounters {
   std::uint64_t too_long = 0;  // for the port's buffers: not sent
 };
 
+/// Finds out whether one new address for all frames would make two hosts one: whether frames go in
+/// both directions between two addresses that change.
+class DirectionCheck {
+ public:
+  explicit DirectionCheck(const roce::Rewrite& rewrite);
+
+  /// Adds a frame. Errors (usage): it goes back to the source of an earlier one; with OLD=NEW to
+  /// write instead.
+  Result<void> add(wire::Bytes frame);
+  /// True if a new address for all frames is given.
+  [[nodiscard]] bool needed() const noexcept { return !change_.empty(); }
+
+ private:
+  std::string change_;  // the option and its value; empty: none
+  std::size_t family_ = 0;
+  std::set<std::pair<wire::IpAddress, wire::IpAddress>> seen_;
+};
+
 /// Reads a capture's frames, in one or more passes, rewrites them and computes their due times. It
 /// holds one frame at a time.
 class ReplaySource {
  public:
   /// `options` must outlive it. `longest`: largest frame to send, in bytes. Errors: the file's;
-  /// standard input with more than one pass (usage).
+  /// standard input with more than one pass, a single new address for a file that has both
+  /// directions (usage).
   static Result<ReplaySource> open(const ReplayOptions& options, std::size_t longest);
 
   /// The next frame to send; nothing after the last pass. Errors: the file's; a frame that isn't
-  /// Ethernet (usage).
+  /// Ethernet, or goes back although there is one new address for all (usage).
   Result<std::optional<ReplayFrame>> next();
 
   /// False if frames have no due times and are sent without pauses.
@@ -102,6 +126,7 @@ class ReplaySource {
   ReplayCounters counters_;
   std::vector<std::byte> frame_;
   std::optional<Pacer> pacer_;
+  DirectionCheck directions_;
 
   // One pass, by the capture's time stamps.
   std::uint64_t pass_ = 1, sent_in_pass_ = 0;

@@ -213,15 +213,27 @@ Ipv6Address as_gid(const wire::IpAddress& ip) noexcept {
   return mapped;
 }
 
-void set_address(Patcher& patcher, const std::optional<wire::IpAddress>& fresh, const Envelope& e,
+/// Applies the change if its new address is of type Address, and its old one, if any, is `*field`.
+template <class Address>
+bool change_address(Patcher& patcher, const AddressChange& change, const Address* field) noexcept {
+  const auto* to = std::get_if<Address>(&change.to);
+  if (to == nullptr || field == nullptr) return false;
+  if (change.from && *change.from != wire::IpAddress{*field}) return false;
+  patcher.set(field, *to);
+  return true;
+}
+
+void set_address(Patcher& patcher, const std::vector<AddressChange>& changes, const Envelope& e,
                  Ipv4Address wire::Ipv4::* in_ipv4, Ipv6Address wire::Ipv6::* in_ipv6) noexcept {
-  if (!fresh) return;
-  if (e.grh) {
-    patcher.set(&(e.grh->*in_ipv6), as_gid(*fresh));
-  } else if (const auto* v4 = std::get_if<Ipv4Address>(&*fresh); v4 && e.ipv4) {
-    patcher.set(&(e.ipv4->*in_ipv4), *v4);
-  } else if (const auto* v6 = std::get_if<Ipv6Address>(&*fresh); v6 && e.ipv6) {
-    patcher.set(&(e.ipv6->*in_ipv6), *v6);
+  for (const AddressChange& change : changes) {
+    if (e.grh) {
+      AddressChange gid{std::nullopt, as_gid(change.to)};
+      if (change.from) gid.from = as_gid(*change.from);
+      if (change_address(patcher, gid, &(e.grh->*in_ipv6))) return;
+      continue;
+    }
+    if (change_address(patcher, change, e.ipv4 ? &(e.ipv4->*in_ipv4) : nullptr)) return;
+    if (change_address(patcher, change, e.ipv6 ? &(e.ipv6->*in_ipv6) : nullptr)) return;
   }
 }
 
@@ -253,8 +265,8 @@ void set_transport(Patcher& patcher, const Rewrite& what, const Frame& frame) no
 }  // namespace
 
 bool Rewrite::empty() const noexcept {
-  return !source_mac && !destination_mac && !source && !destination && qps.empty() &&
-         psn_offset == 0 && psn_offset_of_qp.empty() && r_keys.empty();
+  return !source_mac && !destination_mac && sources.empty() && destinations.empty() &&
+         qps.empty() && psn_offset == 0 && psn_offset_of_qp.empty() && r_keys.empty();
 }
 
 Rewritten rewrite(const Rewrite& what, wire::MutableBytes bytes) noexcept {
@@ -267,8 +279,8 @@ Rewritten rewrite(const Rewrite& what, wire::MutableBytes bytes) noexcept {
   if (what.source_mac) ethernet->source = *what.source_mac;
   if (what.destination_mac) ethernet->destination = *what.destination_mac;
   Patcher patcher(bytes, envelope, *icrc);
-  set_address(patcher, what.source, envelope, &wire::Ipv4::source, &wire::Ipv6::source);
-  set_address(patcher, what.destination, envelope, &wire::Ipv4::destination,
+  set_address(patcher, what.sources, envelope, &wire::Ipv4::source, &wire::Ipv6::source);
+  set_address(patcher, what.destinations, envelope, &wire::Ipv4::destination,
               &wire::Ipv6::destination);
   set_transport(patcher, what, *frame);
   patcher.finish();

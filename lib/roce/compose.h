@@ -39,11 +39,18 @@ FrameLayout layout_of(const FrameFields& fields, std::size_t payload_length) noe
 void compose(const FrameFields& fields, Bytes payload, wire::MutableBytes out) noexcept;
 std::vector<std::byte> compose(const FrameFields& fields, Bytes payload);
 
+/// A new IP address, of all frames or of those that have the old one.
+struct AddressChange {
+  std::optional<wire::IpAddress> from;
+  wire::IpAddress to;
+};
+
 /// Changes to the frames of a capture. Empty members change nothing.
 struct Rewrite {
   std::optional<wire::MacAddress> source_mac, destination_mac;
-  /// Change frames of the same address family; a RoCEv1 GRH takes both, IPv4 as ::ffff:a.b.c.d.
-  std::optional<wire::IpAddress> source, destination;
+  /// Change frames of the same address family; a RoCEv1 GRH takes both, IPv4 as ::ffff:a.b.c.d. The
+  /// first change that fits the captured address counts.
+  std::vector<AddressChange> sources, destinations;
   std::map<std::uint32_t, std::uint32_t> qps;  // BTH's destination and DETH's source QP, 24 bits
   /// Added to every PSN, modulo 2^24, except that of a CNP, which is always 0.
   std::uint32_t psn_offset = 0;

@@ -2,6 +2,7 @@
 """roce-gen replay: what a capture holds comes out again, at its pace or another, rewritten as asked
 and in nothing else. The judges are zlib's ICRC, the tests' own decoder and roce-dissect."""
 
+import ipaddress
 import itertools
 import json
 import pathlib
@@ -150,11 +151,37 @@ class Rewriting(InFolder):
     def test_real_frames_verify(self):
         for capture in sorted(RXE.glob('*.pcap')):
             v6 = 'ipv6' in capture.name
-            self.replay(capture, '--source', 'fd00::77' if v6 else '192.0.2.77',
+            self.replay(capture, '--source', 'fd00:77::1=fd00::77' if v6 else
+                        '192.168.77.1=192.0.2.77',
                         '--map-qp', '0x11=0x99', '--psn-offset=-5', '--map-rkey', '0x1=0x2')
             verdict = subprocess.run([DISSECT, 'verify', self.folder / 'out.pcap'],
                                      capture_output=True, text=True)
             self.assertEqual(verdict.returncode, 0, verdict.stdout)
+
+    def test_both_directions_keep_two_hosts(self):
+        capture = RXE / 'rc_mtu1024.pcap'
+        a, b = '192.168.77.1', '192.168.77.2'
+        for way in ('--source', '--destination'):
+            refused = gen('replay', capture, '--pcap', self.folder / 'out.pcap', way, '192.0.2.1')
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(f'{way} 192.0.2.1: frames go from {b} to {a} and back', refused.stderr)
+        with open(capture, 'rb') as file:
+            refused = gen('replay', '-', '--pcap', self.folder / 'out.pcap', '--source',
+                          '192.0.2.1', stdin=file)
+        self.assertEqual(refused.returncode, 2)
+        new = {a: '203.0.113.1', b: '203.0.113.2'}
+        options = [word for old in new for way in ('--source', '--destination')
+                   for word in (way, f'{old}={new[old]}')]
+        frames, _ = self.replay(capture, *options)
+        for (_, old), (_, data) in zip(read_pcap(capture), frames, strict=True):
+            if old[12:14] != b'\x08\0':
+                continue
+            before, after = ([str(ipaddress.ip_address(f[at:at + 4])) for at in (26, 30)]
+                             for f in (old, data))
+            self.assertEqual(after, [new[ip] for ip in before])
+        verdict = subprocess.run([DISSECT, 'verify', self.folder / 'out.pcap'],
+                                 capture_output=True, text=True)
+        self.assertEqual(verdict.returncode, 0, verdict.stdout)
 
     def test_a_wrong_icrc_stays_wrong(self):
         frames = read_pcap(self.generated('ipv4-rc-send.toml'))[:20]

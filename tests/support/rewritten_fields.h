@@ -17,22 +17,34 @@ inline wire::Ipv6Address gid_of(const wire::IpAddress& ip) {
       *wire::parse_ip("::ffff:" + to_string(std::get<wire::Ipv4Address>(ip))));
 }
 
-inline void rewrite_address(const std::optional<wire::IpAddress>& fresh,
+inline void rewrite_address(const std::vector<roce::AddressChange>& changes,
                             const wire::Encapsulation encapsulation, wire::Ipv4Address& ipv4,
                             wire::Ipv6Address& ipv6) {
-  if (!fresh) return;
-  const bool v4 = std::holds_alternative<wire::Ipv4Address>(*fresh);
-  if (encapsulation == wire::Encapsulation::grh) ipv6 = gid_of(*fresh);
-  if (encapsulation == wire::Encapsulation::ipv4 && v4) ipv4 = std::get<wire::Ipv4Address>(*fresh);
-  if (encapsulation == wire::Encapsulation::ipv6 && !v4) ipv6 = gid_of(*fresh);
+  for (const auto& [from, to] : changes) {
+    const bool v4 = std::holds_alternative<wire::Ipv4Address>(to);
+    if (encapsulation == wire::Encapsulation::grh && (!from || gid_of(*from) == ipv6)) {
+      ipv6 = gid_of(to);
+      return;
+    }
+    if (encapsulation == wire::Encapsulation::ipv4 && v4 &&
+        (!from || *from == wire::IpAddress{ipv4})) {
+      ipv4 = std::get<wire::Ipv4Address>(to);
+      return;
+    }
+    if (encapsulation == wire::Encapsulation::ipv6 && !v4 &&
+        (!from || *from == wire::IpAddress{ipv6})) {
+      ipv6 = gid_of(to);
+      return;
+    }
+  }
 }
 
 /// What a rewrite means, on values: a frame composed of these must be the frame rewritten.
 inline roce::FrameFields rewritten(const roce::Rewrite& what, roce::FrameFields f) {
   f.source_mac = what.source_mac.value_or(f.source_mac);
   f.destination_mac = what.destination_mac.value_or(f.destination_mac);
-  rewrite_address(what.source, f.encapsulation, f.ipv4.source, f.ipv6.source);
-  rewrite_address(what.destination, f.encapsulation, f.ipv4.destination, f.ipv6.destination);
+  rewrite_address(what.sources, f.encapsulation, f.ipv4.source, f.ipv6.source);
+  rewrite_address(what.destinations, f.encapsulation, f.ipv4.destination, f.ipv6.destination);
   const auto own = what.psn_offset_of_qp.find(f.bth.dest_qp);
   if (f.bth.opcode != 0x81) {
     f.bth.psn = f.bth.psn + (own != what.psn_offset_of_qp.end() ? own->second : what.psn_offset);

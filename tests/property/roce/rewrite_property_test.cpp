@@ -23,13 +23,25 @@ std::uint32_t key_for(std::uint32_t in_frame) {
   return *rc::gen::arbitrary<bool>() ? in_frame : in_frame ^ 1;
 }
 
+/// Up to two changes: from the frame's address, from another one, or from all.
+std::vector<roce::AddressChange> random_changes(const wire::IpAddress& in_frame) {
+  std::vector<roce::AddressChange> changes;
+  for (int i = *rc::gen::inRange(0, 3); i > 0; --i) {
+    const auto from = sometimes<wire::IpAddress>(
+        [&] { return *rc::gen::arbitrary<bool>() ? in_frame : random_ip(); });
+    changes.push_back({from, random_ip()});
+  }
+  return changes;
+}
+
 roce::Rewrite random_rewrite(const roce::FrameFields& f) {
   roce::Rewrite what;
   const auto mac = [] { return wire::MacAddress{test::random_bytes<6>()}; };
   what.source_mac = sometimes<wire::MacAddress>(mac);
   what.destination_mac = sometimes<wire::MacAddress>(mac);
-  what.source = sometimes<wire::IpAddress>(random_ip);
-  what.destination = sometimes<wire::IpAddress>(random_ip);
+  const bool v4 = f.encapsulation == wire::Encapsulation::ipv4;
+  what.sources = random_changes(v4 ? wire::IpAddress{f.ipv4.source} : f.ipv6.source);
+  what.destinations = random_changes(v4 ? wire::IpAddress{f.ipv4.destination} : f.ipv6.destination);
   what.qps[key_for(f.bth.dest_qp)] = test::wide<std::uint32_t>(0xffffff);
   what.qps[key_for(f.deth.src_qp)] = test::wide<std::uint32_t>(0xffffff);
   what.psn_offset = test::wide<std::uint32_t>(0xffffff);

@@ -30,6 +30,19 @@ TEST(ReplayOptions, MappingsAreTwoNumbersWithinTheField) {
   }
 }
 
+TEST(ReplayOptions, AnAddressChangesFromOneOrFromAll) {
+  const auto one = parse_address_change("192.0.2.1=203.0.113.1");
+  ASSERT_TRUE(one.has_value());
+  EXPECT_EQ(one->from, wire::parse_ip("192.0.2.1"));
+  EXPECT_EQ(one->to, *wire::parse_ip("203.0.113.1"));
+  EXPECT_FALSE(parse_address_change("2001:db8::1")->from.has_value());
+  EXPECT_TRUE(parse_address_change("fd00::1=2001:db8::1").has_value());
+  for (const char* wrong : {"", "=", "192.0.2.1=", "=192.0.2.1", "192.0.2.1=fd00::1", "a=b",
+                            "192.0.2.1=192.0.2.2=192.0.2.3", "192.0.2"}) {
+    EXPECT_FALSE(parse_address_change(wrong).has_value()) << wrong;
+  }
+}
+
 TEST(ReplayOptions, PsnOffsetsAreForAllQpsOrOne) {
   EXPECT_EQ(parse_psn_offset("100")->offset, 100u);
   EXPECT_FALSE(parse_psn_offset("100")->qp.has_value());

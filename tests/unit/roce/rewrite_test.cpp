@@ -18,8 +18,8 @@ Rewrite everything_of(const FrameFields& f) {
   what.source_mac = wire::parse_mac("02:00:00:00:aa:01");
   what.destination_mac = wire::parse_mac("02:00:00:00:aa:02");
   const bool v6 = f.encapsulation == wire::Encapsulation::ipv6;
-  what.source = wire::parse_ip(v6 ? "2001:db8:7::1" : "203.0.113.1");
-  what.destination = wire::parse_ip(v6 ? "2001:db8:7::2" : "203.0.113.2");
+  what.sources = {{std::nullopt, *wire::parse_ip(v6 ? "2001:db8:7::1" : "203.0.113.1")}};
+  what.destinations = {{std::nullopt, *wire::parse_ip(v6 ? "2001:db8:7::2" : "203.0.113.2")}};
   what.qps = {{f.bth.dest_qp, 0xabcdef}, {f.deth.src_qp, 0x13}};
   what.psn_offset = 0xfffff0;
   what.r_keys = {{f.reth.r_key, 0xdeadbeef}, {f.atomiceth.r_key, 0xdeadbeef}};
