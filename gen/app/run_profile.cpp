@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <random>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include "gen/app/receiver.h"
 #include "gen/arp/neighbor_table.h"
 #include "gen/tx/capture_run.h"
+#include "wire/signature.h"
 
 namespace lw::gen {
 namespace {
@@ -68,6 +70,12 @@ Result<void> wait_links(Ports& ports, const RunOptions& options) {
   return options.limits.stopped() ? Result<void>{} : up;
 }
 
+/// A number for the signatures of one run, which other runs hardly have: not 0.
+std::uint16_t new_run() {
+  std::random_device random;
+  return static_cast<std::uint16_t>(1 + random() % 0xffff);
+}
+
 /// Errors: flows need more than a port's link carries.
 Result<void> check_links(const config::FlowProfile& profile, std::span<const nic::Port> senders) {
   for (std::size_t i = 0; i < senders.size(); ++i) {
@@ -91,7 +99,9 @@ Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptio
   if (const auto known = check_next_hops(profile); !known) return std::unexpected(known.error());
   auto writer = capture::Writer::create(options.pcap, capture::format_for(options.pcap));
   if (!writer) return std::unexpected(writer.error());
-  TxScheduler scheduler(profile, options.seed);
+  config::FlowProfile marked = profile;
+  for (config::Flow& flow : marked.flows) flow.origin.clock = wire::ClockId::kVirtual;
+  TxScheduler scheduler(marked, options.seed);
   auto report = run_into_capture(profile, scheduler, *writer, options.limits);
   if (!report) return report;
   if (const auto closed = writer->close(); !closed) return std::unexpected(closed.error());
@@ -115,6 +125,8 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   const std::span<nic::Port> senders = std::span(ports->all()).first(options.ports.size());
   if (auto fits = check_links(profile, senders); !fits) return std::unexpected(fits.error());
   config::FlowProfile resolved = profile;
+  const config::Origin origin{.run = new_run(), .clock = wire::ClockId::kUnknown};
+  for (config::Flow& flow : resolved.flows) flow.origin = origin;
   NeighborTable neighbors(resolved, senders, ports->pool());
   if (auto found = neighbors.resolve(resolved, options.limits); !found) {
     return std::unexpected(found.error());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "roce/envelope.h"
 
@@ -61,14 +62,6 @@ void count_acknowledge(ReceiveFlow& flow, const roce::Frame& frame) noexcept {
   } else {
     ++flow.other_naks;
   }
-}
-
-/// True if the sender restarted: the sequence number is 0 or far behind, and the stamp is newer
-/// than all before. A copied or late frame has an older stamp.
-bool restarted(const SignedPart& part, const wire::SignatureFields& signature) noexcept {
-  if (signature.send_time_ns <= part.newest_send_time) return false;
-  return signature.sequence == 0 ||
-         signature.sequence + SequenceTracker::kWindow < part.tracker.next();
 }
 
 void count_order(const Arrival& arrival, OrderCounts& order) {
@@ -164,28 +157,44 @@ void Measurement::count_arrival(ReceiveFlow& flow, const Incoming& in) noexcept 
   if (in.trust == Trust::good) ++flow.icrc_checked;
 }
 
+/// The tracker of the signature's run. A run that was not seen before is a restart of the sender.
+SequenceTracker& Measurement::tracker_of(ReceiveFlow& flow,
+                                         const wire::SignatureFields& signature) {
+  constexpr std::size_t kMostEarlier = 8;
+  SignedPart& part = *flow.signature;
+  if (signature.run == part.run) return part.tracker;
+  const auto known = std::ranges::find(part.earlier, signature.run, &SignedPart::EarlierRun::run);
+  if (known != part.earlier.end()) return known->tracker;
+  if (part.earlier.size() == kMostEarlier) part.earlier.erase(part.earlier.begin());
+  part.earlier.push_back({part.run, std::exchange(part.tracker, SequenceTracker())});
+  part.run = signature.run;
+  part.clock = signature.clock;
+  ++flow.order.restarts;
+  return part.tracker;
+}
+
 void Measurement::take_signed(Incoming& in, const wire::SignatureFields& signature) {
   ReceiveFlow* flow = find_or_add(in, signed_key(in.envelope, signature.flow));
   if (flow == nullptr) return;
   if (!flow->signature) {
     flow->signature = std::make_unique<SignedPart>();
-    flow->signature->first_sequence = signature.sequence;
-    if (options_.join) flow->signature->tracker = SequenceTracker(signature.sequence, true);
+    SignedPart& fresh = *flow->signature;
+    fresh.run = signature.run;
+    fresh.clock = signature.clock;
+    fresh.version = signature.version;
+    if (options_.join) fresh.tracker = SequenceTracker(signature.sequence, true);
   }
   SignedPart& part = *flow->signature;
-  if (signature.sequence != part.tracker.next()) [[unlikely]] {
+  SequenceTracker* tracker = &part.tracker;
+  if (signature.sequence != tracker->next() || signature.run != part.run) [[unlikely]] {
     if (!trusted(in)) {
       refuse_bad(flow, in);
       return;
     }
-    if (restarted(part, signature)) {
-      ++flow->order.restarts;
-      part.tracker = SequenceTracker();
-    }
+    tracker = &tracker_of(*flow, signature);
   }
   count_arrival(*flow, in);
-  count_order(part.tracker.take(signature.sequence), flow->order);
-  part.newest_send_time = std::max(part.newest_send_time, signature.send_time_ns);
+  count_order(tracker->take(signature.sequence), flow->order);
   if (!in.send_clock) return;
   const std::int64_t transit = to_ns(in.now) - static_cast<std::int64_t>(signature.send_time_ns);
   part.latency.add(transit);

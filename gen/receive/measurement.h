@@ -42,11 +42,17 @@ class Jitter {
   double jitter_ = 0;
 };
 
-/// State of a stream of signed frames.
+/// State of a stream of signed frames. Each run of the sender has its own sequence numbers.
 struct SignedPart {
-  SequenceTracker tracker;
-  std::uint64_t newest_send_time = 0;
-  std::uint64_t first_sequence = 0;
+  SequenceTracker tracker;  // of the run
+  std::uint16_t run = 0;
+  std::uint8_t clock = wire::ClockId::kUnknown;  // of the newest frame
+  std::uint8_t version = 0;                      // of the signatures
+  struct EarlierRun {
+    std::uint16_t run;
+    SequenceTracker tracker;
+  };
+  std::vector<EarlierRun> earlier;  // whose frames may still arrive; the newest is the last
   Histogram latency;  // ns; negative values (clocks differ) count as 0, minimum() shows them
   Jitter jitter;
 };
@@ -181,6 +187,7 @@ class Measurement {
   };
 
   void take_signed(Incoming& in, const wire::SignatureFields& signature);
+  SequenceTracker& tracker_of(ReceiveFlow& flow, const wire::SignatureFields& signature);
   void take_plain(Incoming& in);
   void count_arrival(ReceiveFlow& flow, const Incoming& in) noexcept;
   ReceiveFlow* find_or_add(Incoming& in, const StreamKey& stream);

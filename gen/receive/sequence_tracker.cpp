@@ -49,6 +49,37 @@ void SequenceTracker::pass(std::uint64_t next) {
   next_ = next;
 }
 
+void SequenceTracker::unpass(std::uint64_t next) {
+  if (next >= next_ || next_ - next > kWindow) return;
+  if (!past_) remember();
+  mark(next, next_, false);
+  next_ = next;
+}
+
+std::uint64_t SequenceTracker::miss(std::uint64_t first, std::uint64_t end) {
+  if (!past_) remember();
+  first = std::max(first, next_ > kWindow ? next_ - kWindow : 0);
+  std::uint64_t missing = 0;
+  for (std::uint64_t number = first; number < end; ++number) missing += was_seen(number) ? 1 : 0;
+  if (missing == 0) return 0;
+  mark(first, end, false);
+  const auto behind = std::ranges::lower_bound(past_->gaps, end - 1, {}, &Gap::last);
+  past_->gaps.insert(behind, {first, end - 1, arrivals_});
+  return missing;
+}
+
+std::uint64_t SequenceTracker::fill(std::uint64_t first, std::uint64_t end) {
+  if (!past_) return 0;  // none is missing
+  first = std::max({first, floor_, next_ > kWindow ? next_ - kWindow : 0});
+  std::uint64_t filled = 0;
+  for (end = std::min(end, next_); first < end; ++first) {
+    if (was_seen(first)) continue;
+    mark(first, true);
+    ++filled;
+  }
+  return filled;
+}
+
 /// Until now all numbers from the floor on arrived in order.
 void SequenceTracker::remember() {
   past_ = std::make_unique<Past>();
@@ -110,6 +141,8 @@ std::uint64_t PsnStream::unwrap(wire::Psn psn, OrderCounts& counts) {
     finalize(counts);
     ++counts.restarts;
     read_.reset();
+    guesses_.clear();
+    mtu_ = 0;  // the new connection's may differ
     inside_message_ = has_acks_ = false;
   }
   const std::uint64_t first = kOrigin + psn.value();
@@ -127,7 +160,46 @@ void PsnStream::take(const roce::Frame& frame, OrderCounts& counts) {
 
 void PsnStream::learn_mtu(const roce::Frame& frame) {
   const bool whole = frame.info->payload == wire::PayloadRule::full;
-  if (whole && !frame.defect) mtu_ = static_cast<std::uint32_t>(frame.payload_length);
+  if (!whole || frame.defect) return;
+  mtu_ = static_cast<std::uint32_t>(frame.payload_length);
+  guesses_.clear();
+}
+
+/// Marks the PSNs of a READ as received, and remembers it while the MTU is a guess.
+void PsnStream::pass_read(Read read) {
+  tracker_->pass(read.number + read.span);
+  if (guesses_.empty()) return;
+  guesses_.push_back(read);
+  if (guesses_.size() > kMostGuesses) guesses_.clear();
+}
+
+/// Finds the larger MTU with which a new READ inside the span of an earlier one begins behind it. A
+/// READ that asks again for the rest of the earlier one has an address inside it.
+void PsnStream::unlearn_mtu(std::uint64_t number, std::uint64_t va, OrderCounts& counts) {
+  for (const Read& read : guesses_) {
+    if (number <= read.number || number >= read.number + read.span) continue;
+    if (va > read.va && va < read.va + read.length) continue;
+    for (const std::uint32_t mtu : kMtus) {
+      if (mtu <= mtu_ || read.number + psns_of_read(read.length, mtu) != number) continue;
+      adopt_mtu(mtu, counts);
+      return;
+    }
+  }
+}
+
+/// What was behind the newest READ has not come yet; what was behind the others is missing.
+void PsnStream::adopt_mtu(std::uint32_t mtu, OrderCounts& counts) {
+  for (const Read& read : guesses_) {
+    const std::uint64_t first = read.number + psns_of_read(read.length, mtu);
+    const std::uint64_t end = read.number + read.span;
+    if (end == tracker_->next()) {
+      tracker_->unpass(first);
+    } else {
+      counts.lost += tracker_->miss(first, end);
+    }
+  }
+  mtu_ = mtu;
+  guesses_.clear();
 }
 
 /// Derives the MTU from the PSN after a READ, unless that PSN is not ahead of the READ.
@@ -141,9 +213,13 @@ void PsnStream::finish_read(wire::Psn following) {
     fitting = mtu;
     ++fits;
   }
-  if (fits == 1) mtu_ = fitting;
   const std::uint32_t mtu = fits > 0 ? fitting : kMtus[4];
-  tracker_->pass(read_->number + psns_of_read(read_->length, mtu));
+  read_->span = psns_of_read(read_->length, mtu);
+  tracker_->pass(read_->number + read_->span);
+  if (fits == 1) {
+    mtu_ = fitting;
+    guesses_.push_back(*read_);
+  }
   read_.reset();
 }
 
@@ -151,15 +227,18 @@ void PsnStream::take_request(const roce::Frame& frame, OrderCounts& counts) {
   learn_mtu(frame);
   if (read_) finish_read(frame.bth->psn());
   const std::uint64_t number = unwrap(frame.bth->psn(), counts);
+  const bool reads = frame.info->operation == Operation::read_request && frame.reth != nullptr;
+  if (reads && number < tracker_->next()) unlearn_mtu(number, frame.reth->va.get(), counts);
   const bool at_front = number >= tracker_->next();
-  take_number(number, counts);
-  if (frame.info->operation != Operation::read_request || frame.reth == nullptr || !at_front)
-    return;
-  const std::uint32_t length = frame.reth->dma_length.get();
+  Read read{number, 0, 0, 1};
+  if (reads) read = {number, frame.reth->va.get(), frame.reth->dma_length.get(), 1};
+  if (mtu_ != 0) read.span = psns_of_read(read.length, mtu_);
+  take_number(number, counts, read.span);
+  if (!reads || !at_front) return;
   if (mtu_ != 0) {
-    tracker_->pass(number + psns_of_read(length, mtu_));
-  } else if (length > kMtus[0]) {
-    read_ = Read{number, length};
+    pass_read(read);
+  } else if (read.length > kMtus[0]) {
+    read_ = read;
   }
 }
 
@@ -186,7 +265,8 @@ void PsnStream::take_response(const roce::Frame& frame, OrderCounts& counts) {
   take_number(number, counts);
 }
 
-void PsnStream::take_number(std::uint64_t number, OrderCounts& counts) {
+/// `span`: PSNs that the packet stands for, if it comes late.
+void PsnStream::take_number(std::uint64_t number, OrderCounts& counts, std::uint64_t span) {
   const Arrival arrival = tracker_->take(number);
   const bool repeated = arrival.kind == Arrival::Kind::duplicate;
   const bool fills_on =
@@ -197,8 +277,8 @@ void PsnStream::take_number(std::uint64_t number, OrderCounts& counts) {
   if (arrival.kind == Arrival::Kind::beyond_window) ++counts.beyond_window;
   if (arrival.kind != Arrival::Kind::late) return;
   if (fill_.count == 0) fill_.extent = arrival.extent;
-  ++fill_.count;
-  fill_.next = number + 1;
+  fill_.count += 1 + tracker_->fill(number + 1, number + span);
+  fill_.next = number + span;
 }
 
 /// `again` is the next arrival if it is a duplicate, else null.

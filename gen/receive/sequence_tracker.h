@@ -78,6 +78,15 @@ class SequenceTracker {
   /// Marks the numbers below `next` as received: one arrival stands for several packets. No effect
   /// if `next` is not ahead.
   void pass(std::uint64_t next);
+  /// Takes back a pass(): the numbers from `next` on have not arrived. No effect if `next` is not
+  /// behind.
+  void unpass(std::uint64_t next);
+  /// Takes back a part of a pass(): the numbers [first, end), all below next(), are missing.
+  /// Returns how many of them were marked as received.
+  std::uint64_t miss(std::uint64_t first, std::uint64_t end);
+  /// Marks the missing ones of the numbers [first, end) as received, and returns how many they
+  /// were. No effect on numbers from next() on, and on those that are too far behind.
+  std::uint64_t fill(std::uint64_t first, std::uint64_t end);
 
  private:
   struct Gap {
@@ -108,9 +117,11 @@ class SequenceTracker {
 /// Loss and order of the requests or responses of one direction, derived from PSNs (IBTA vol. 1,
 /// 9.7).
 ///
-/// Requests: each packet takes one PSN, a READ REQUEST as many as its response has packets. That
-/// number depends on the path MTU, which no header carries. It is derived from a FIRST or MIDDLE of
-/// this stream, or from the PSN after a READ; until then the READ counts with the MTU that fits.
+/// Requests: each packet takes one PSN, a READ REQUEST as many as its response has packets: its
+/// RETH's length over the path MTU, which no header carries. It is derived from a FIRST or MIDDLE
+/// of this stream, or from the PSN after a READ; until then the READ counts with the MTU that fits.
+/// The latter may be wrong, as a lost READ doubles the distance: a later READ whose PSN is inside
+/// the span of an earlier one shows the larger MTU, and what the wrong one hid is counted as lost.
 /// Responses: an ACK may acknowledge any number of packets, so ACKs close gaps and their order is
 /// not checked; READ responses and ATOMIC ACKs are checked. A whole lost READ response between two
 /// messages looks like SENDs that the next ACK acknowledges, so it counts only in a stream without
@@ -138,9 +149,11 @@ class PsnStream {
 
  private:
   struct Read {
-    std::uint64_t number;
+    std::uint64_t number, va;
     std::uint32_t length;
+    std::uint64_t span = 0;  // PSNs that it was taken to have
   };
+  static constexpr std::size_t kMostGuesses = 64;  // after which the MTU is certain
   /// Consecutive late PSNs, until the next arrival tells reordering from retransmission.
   struct Fill {
     std::uint64_t next = 0, count = 0, extent = 0;
@@ -148,17 +161,21 @@ class PsnStream {
 
   void take_request(const roce::Frame& frame, OrderCounts& counts);
   void take_response(const roce::Frame& frame, OrderCounts& counts);
-  void take_number(std::uint64_t number, OrderCounts& counts);
+  void take_number(std::uint64_t number, OrderCounts& counts, std::uint64_t span = 1);
   void finalize_fill(const std::uint64_t* again, OrderCounts& counts);
   void finish_read(wire::Psn following);
   void learn_mtu(const roce::Frame& frame);
+  void pass_read(Read read);
+  void unlearn_mtu(std::uint64_t number, std::uint64_t va, OrderCounts& counts);
+  void adopt_mtu(std::uint32_t mtu, OrderCounts& counts);
   /// Extends a PSN to 64 bits, nearest to the expected number; counts a restart if it is far away.
   std::uint64_t unwrap(wire::Psn psn, OrderCounts& counts);
 
   std::optional<SequenceTracker> tracker_;
   std::optional<Read> read_;  // the newest request is a READ of unknown length in PSNs
   Fill fill_;
-  std::uint32_t mtu_ = 0;  // bytes; 0: unknown
+  std::uint32_t mtu_ = 0;      // bytes; 0: unknown
+  std::vector<Read> guesses_;  // READs whose span came from an MTU that was derived from PSNs
   bool inside_message_ = false;
   bool has_acks_ = false;
 };

@@ -6,6 +6,7 @@
 
 #include "core/chance.h"
 #include "wire/icrc.h"
+#include "wire/signature.h"
 
 namespace lw::gen {
 namespace {
@@ -160,11 +161,14 @@ FlowCursor::FlowCursor(const config::Flow& flow, LayoutCache& layouts, PayloadPo
     faults_ = std::make_unique<FaultPlan>(*flow.faults, payloads.seed(), full_name(flow));
   }
   fields_.va = first_va_;
+  fields_.sequence = wire::Signature::number_word(flow.origin.run, 0);
   fields_.msn = flow.frame.aeth.msn;
   fields_.immediate = flow.frame.immdt.immediate;
   sizes_vary_ ? draw_size() : set_size();
   begin_packet();
 }
+
+void FlowCursor::take_back_sequence(std::uint64_t frames) noexcept { fields_.sequence -= frames; }
 
 bool FlowCursor::skip(std::uint32_t frames) noexcept {
   pacer_.skip(work(), frames);

@@ -91,6 +91,10 @@ class FlowCursor {
   /// Frames of the batch that the cursor is at; 0 after the flow's last one.
   [[nodiscard]] std::uint32_t batch_frames() const noexcept { return batch_frames_; }
 
+  /// Takes back the sequence numbers of `frames` signed frames that were not sent, so that the next
+  /// frames get them.
+  void take_back_sequence(std::uint64_t frames) noexcept;
+
   /// Frames of the whole flow; nothing if it is endless. Requires is_regular().
   [[nodiscard]] std::optional<std::uint64_t> total_frames() const noexcept;
   /// True if all messages have the same number of frames.

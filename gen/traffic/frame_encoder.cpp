@@ -118,6 +118,13 @@ EncoderState::EncoderState(const FrameTemplate& frame, const VariableFields& fir
   }
 }
 
+void EncoderState::take_back_sequence(std::uint64_t frames) noexcept {
+  if (layout_ == nullptr) return;
+  const std::uint64_t earlier = sequence_ - frames;
+  icrc_ ^= change_of(layout_->sequence, earlier ^ sequence_);  // changes add up, modulo 2
+  sequence_ = earlier;
+}
+
 /// Writes the fields that most frames don't have. Returns the change of the ICRC to the next frame.
 std::uint32_t EncoderState::write_rare(const HeaderLayout& layout, std::byte* payload) noexcept {
   std::uint32_t next = 0;

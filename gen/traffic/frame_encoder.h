@@ -27,12 +27,13 @@ namespace lw::gen {
 struct VariableFields {
   wire::Psn psn;
   bool ack_req = false;
-  std::uint64_t va = 0;                          // RETH or AtomicETH
-  std::uint32_t msn = 0;                         // AETH
-  std::uint32_t immediate = 0;                   // ImmDt
-  std::uint64_t sequence = 0, send_time_ns = 0;  // signature
-  std::uint32_t dma_length = 0;                  // RETH, where message sizes vary
-  std::uint32_t payload = 0;                     // bytes, where the payload length varies
+  std::uint64_t va = 0;            // RETH or AtomicETH
+  std::uint32_t msn = 0;           // AETH
+  std::uint32_t immediate = 0;     // ImmDt
+  std::uint64_t sequence = 0;      // signature: the run in the upper 16 bits
+  std::uint64_t send_time_ns = 0;  // signature
+  std::uint32_t dma_length = 0;    // RETH, where message sizes vary
+  std::uint32_t payload = 0;       // bytes, where the payload length varies
 };
 
 /// Position of a variable field and the ICRC patch table for its position. A null `patch` means
@@ -159,6 +160,9 @@ class EncoderState {
                const FieldSteps& step) noexcept;
 
   [[nodiscard]] const HeaderLayout* layout() const noexcept { return layout_; }
+
+  /// Takes back the sequence numbers of the last `frames` signed frames.
+  void take_back_sequence(std::uint64_t frames) noexcept;
 
  private:
   template <FieldSet kSet>

@@ -41,7 +41,7 @@ class VariableLengthFrame {
     if (signed_by_ && payload.size() >= sizeof(wire::Signature)) {
       std::ranges::copy(payload, copy.begin());
       wire::view<wire::Signature>(wire::MutableBytes(copy))
-          ->set({*signed_by_, values.sequence, values.send_time_ns});
+          ->set_words(wire::Signature::kMagic2, *signed_by_, values.sequence, values.send_time_ns);
       payload = wire::Bytes(copy).first(payload.size());
     }
     const auto layout = roce::layout_of(fields_, payload.size());
@@ -132,7 +132,8 @@ std::vector<std::byte> signed_payload(wire::Bytes payload, const std::uint32_t* 
   std::vector<std::byte> content(payload.begin(), payload.end());
   if (signed_by != nullptr) {
     assert(payload.size() >= sizeof(wire::Signature));
-    wire::view<wire::Signature>(wire::MutableBytes(content))->set({.flow = *signed_by});
+    wire::view<wire::Signature>(wire::MutableBytes(content))
+        ->set_words(wire::Signature::kMagic2, *signed_by, 0, 0);
   }
   return content;
 }

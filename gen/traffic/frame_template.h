@@ -33,7 +33,7 @@ class FrameTemplate {
   static constexpr std::size_t kTailroom = 4096 + wire::kIcrcSize;
 
   /// `payload` and `layouts` must outlive the template. With `signed_by`, a signature with this
-  /// flow id replaces the payload's first 24 bytes, which must exist.
+  /// origin word replaces the payload's first 24 bytes, which must exist.
   FrameTemplate(const roce::FrameFields& fields, wire::Bytes payload,
                 const std::uint32_t* signed_by, LayoutCache& layouts,
                 const TemplateOptions& options = {});

@@ -132,8 +132,9 @@ std::unique_ptr<FrameTemplate> make_template(const Flow& flow, PacketPosition po
                                 .variable_dma_length = flow.sizes.vary(),
                                 .fault = fault};
   const bool room = options.variable_length || payload.size() >= sizeof(wire::Signature);
+  const std::uint32_t origin = wire::Signature::origin_word(flow.origin.clock, flow.id);
   return std::make_unique<FrameTemplate>(
-      fields, payload, flow.signature && room ? &flow.id : nullptr, layouts, options);
+      fields, payload, flow.signature && room ? &origin : nullptr, layouts, options);
 }
 
 }  // namespace

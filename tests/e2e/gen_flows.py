@@ -128,7 +128,7 @@ class Sizes(unittest.TestCase):
             self.assertTrue(f['icrc_right'])
             if len(f['payload']) < 24:
                 continue
-            self.assertEqual(f['payload'][:8].hex(), '4c57534700000000')
+            self.assertEqual(f['payload'][:8].hex(), '4c57533201000000')
             self.assertEqual(int.from_bytes(f['payload'][8:16], 'big'), sequence)
             sequence += 1
         self.assertGreater(sequence, 200)

@@ -112,7 +112,7 @@ class Frames(unittest.TestCase):
                        for s, ns, frame in gen_decoder.read_pcap(out.name)]
         frames = [(at, f['payload']) for at, f in stamped if len(f['payload']) == 1024][1:]
         for sequence, (at, payload) in enumerate(frames):
-            self.assertEqual(payload[:8], bytes.fromhex('4c575347 00000001'))
+            self.assertEqual(payload[:8], bytes.fromhex('4c575332 01000001'))
             self.assertEqual(int.from_bytes(payload[8:16], 'big'), sequence)
             self.assertEqual(int.from_bytes(payload[16:24], 'big'), at)
             self.assertEqual(payload[24:], bytes(i & 0xff for i in range(24, 1024)))

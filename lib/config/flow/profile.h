@@ -25,6 +25,12 @@ struct MessageMeans {
   double payload_bytes = 0;  // with signatures, without pad
 };
 
+/// Run and clock of a sender, as its signatures carry them (wire/signature.h).
+struct Origin {
+  std::uint16_t run = 0;
+  std::uint8_t clock = 0;
+};
+
 /// Traffic of one QP: `messages` messages, `repeat` times. A [[flow]] of several QPs becomes as
 /// many consecutive Flows.
 struct Flow {
@@ -57,6 +63,7 @@ struct Flow {
 
   Payload payload;
   bool signature = false;  // wire/signature.h at the start of each payload large enough for it
+  Origin origin;           // set by the program that sends, not by the profile
   std::shared_ptr<const std::vector<Fault>> faults;  // of all QPs of the [[flow]]; null: none
 
   static constexpr std::uint32_t kWholeMessage = 0;

@@ -34,7 +34,7 @@ std::vector<std::byte> from_scratch(roce::FrameFields fields, const VariableFiel
   fields.immdt.immediate = values.immediate;
   if (signed_by != nullptr) {
     wire::view<wire::Signature>(wire::MutableBytes(payload))
-        ->set({*signed_by, values.sequence, values.send_time_ns});
+        ->set_words(wire::Signature::kMagic2, *signed_by, values.sequence, values.send_time_ns);
   }
   return roce::compose(fields, payload);
 }

@@ -18,9 +18,11 @@ struct StampedFrame {
 };
 
 /// All frames of a profile, as they leave: at their due times, from a clock that starts at 1 s.
-inline std::vector<StampedFrame> frames_of_profile(const std::string& text) {
-  const auto profile = config::parse_flow_profile(text, "test");
+inline std::vector<StampedFrame> frames_of_profile(const std::string& text,
+                                                   config::Origin origin = {}) {
+  auto profile = config::parse_flow_profile(text, "test");
   if (!profile) throw std::runtime_error(profile.error().message);
+  for (config::Flow& flow : profile->flows) flow.origin = origin;
   gen::TxScheduler scheduler(*profile);
   std::vector<StampedFrame> frames;
   for (; scheduler.next(); scheduler.advance()) {

@@ -113,23 +113,54 @@ TEST(Measurement, OneThatJoinsDoesNotCountWhatWasBefore) {
   EXPECT_EQ(joined.flows().front().order.out_of_order, 1u);
 }
 
+/// A run of the sender has its number in each signature; what the stamps say doesn't matter.
 TEST(Measurement, ASenderThatBeginsAgainLosesNothing) {
-  const auto frames = one_flow(100);
+  const std::string text = "[[flow]]\nsignature = true\nmessages = 100";
+  auto first = test::frames_of_profile(text, {.run = 7});
+  const auto second = test::frames_of_profile(text, {.run = 9});
+  std::vector<test::StampedFrame> late(first.begin() + 95, first.end());
+  first.resize(95);
   Measurement measurement({});
-  feed(measurement, frames);
-  feed(measurement, frames);  // copies have old stamps
-  EXPECT_EQ(measurement.flows().front().order.restarts, 0u);
-  EXPECT_EQ(measurement.flows().front().order.duplicated, 100u);
-  // The same flow, but later: at this rate its second frame is due behind all of the first run.
-  auto again =
-      test::frames_of_profile("[[flow]]\nsignature = true\nrate = \"10 frames/s\"\nmessages = 50");
-  for (auto& frame : again) test::stamp(frame, frame.sent + std::chrono::seconds(1));
-  feed(measurement, again);
+  feed(measurement, first);
+  feed(measurement, {second.begin(), second.begin() + 50});
+  feed(measurement, late);  // of the first run, held back on the way
+  feed(measurement, {second.begin() + 50, second.end()});
   const auto& order = measurement.flows().front().order;
   EXPECT_EQ(order.restarts, 1u);
-  EXPECT_EQ(order.duplicated, 100u);
+  EXPECT_EQ(order.duplicated, 0u);
   EXPECT_EQ(order.lost, 0u);
   EXPECT_EQ(order.out_of_order, 0u);
+  feed(measurement, first);  // copies
+  EXPECT_EQ(order.duplicated, 95u);
+  EXPECT_EQ(order.restarts, 1u);
+}
+
+TEST(Measurement, ARunOfWhichOnlyTheEndCameHasLostItsBegin) {
+  const std::string text = "[[flow]]\nsignature = true\nmessages = 100";
+  const auto second = test::frames_of_profile(text, {.run = 9});
+  Measurement measurement({});
+  feed(measurement, test::frames_of_profile(text, {.run = 7}));
+  feed(measurement, {second.begin() + 30, second.end()});
+  EXPECT_EQ(measurement.flows().front().order.lost, 30u);
+}
+
+TEST(Measurement, SignaturesSayTheirVersion) {
+  auto frames = one_flow(3);
+  Measurement measurement({});
+  feed(measurement, frames);
+  EXPECT_EQ(measurement.flows().front().signature->version, 2);
+  for (auto& frame : frames) {
+    constexpr std::size_t kPayload = 14 + 20 + 8 + 12;
+    auto* signature = wire::view_at<wire::Signature>(wire::MutableBytes(frame.bytes), kPayload);
+    auto fields = signature->fields();
+    fields.version = 1;
+    signature->set(fields);
+    test::stamp(frame, frame.sent);
+  }
+  Measurement old({});
+  feed(old, frames);
+  EXPECT_EQ(old.flows().front().signature->version, 1);
+  EXPECT_EQ(old.flows().front().order.lost, 0u);
 }
 
 TEST(Measurement, JitterIsThatOfRfc3550) {
@@ -192,6 +223,46 @@ TEST(Measurement, PsnsWrap) {
   EXPECT_EQ(order.lost, 2u);
   EXPECT_EQ(order.out_of_order, 1u);
   EXPECT_EQ(order.duplicated + order.retransmitted + order.restarts, 0u);
+}
+
+/// The distance over a lost READ looks like a smaller MTU, which the next ones correct.
+TEST(Measurement, ALostReadIsLostAndNothingElse) {
+  for (const std::size_t lost : {1u, 2u, 3u, 40u, 498u}) {
+    auto frames = test::frames_of_profile(
+        "[[flow]]\noperation = \"read_request\"\nmessage_size = 4096\nmtu = 1024\nmessages = 500");
+    frames.erase(frames.begin() + static_cast<std::ptrdiff_t>(lost));
+    Measurement measurement({});
+    feed(measurement, frames);
+    measurement.finalize();
+    const auto& order = measurement.flows().front().order;
+    EXPECT_EQ(order.lost, 4u) << lost;
+    EXPECT_EQ(order.duplicated, 0u) << lost;
+    EXPECT_EQ(order.out_of_order, 0u) << lost;
+  }
+}
+
+TEST(Measurement, AReadThatComesLateIsNotLost) {
+  auto frames = test::frames_of_profile(
+      "[[flow]]\noperation = \"read_request\"\nmessage_size = 4096\nmtu = 1024\nmessages = 50");
+  std::swap(frames[1], frames[2]);
+  Measurement measurement({});
+  feed(measurement, frames);
+  measurement.finalize();
+  const auto& order = measurement.flows().front().order;
+  EXPECT_EQ(order.duplicated, 0u);
+  EXPECT_EQ(order.lost, 0u);
+  EXPECT_EQ(order.out_of_order, 4u);  // PSNs
+}
+
+TEST(Measurement, EverySecondReadLostIsSeenWhenOneComesBetween) {
+  auto frames = test::frames_of_profile(
+      "[[flow]]\noperation = \"read_request\"\nmessage_size = 4096\nmtu = 1024\nmessages = 60");
+  for (std::ptrdiff_t i = 19; i > 0; i -= 2) frames.erase(frames.begin() + i);
+  Measurement measurement({});
+  feed(measurement, frames);
+  measurement.finalize();
+  EXPECT_EQ(measurement.flows().front().order.lost, 40u);
+  EXPECT_EQ(measurement.flows().front().order.duplicated, 0u);
 }
 
 /// Nothing says what the MTU is but the PSN that follows.

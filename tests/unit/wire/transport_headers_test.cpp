@@ -123,8 +123,14 @@ TEST(FethHeader, FollowsTheDiagram) {
 
 TEST(SignatureHeader, FollowsTheDiagram) {
   expect_header_laws<Signature>(
-      "4c 57 53 47 00 00 00 07 00 00 00 00 00 00 01 02 00 00 00 00 3b 9a ca 00",
-      SignatureFields{7, 0x102, 1'000'000'000});
+      "4c 57 53 32 02 00 00 07 be ef 00 00 00 00 01 02 00 00 00 00 3b 9a ca 00",
+      SignatureFields{7, 0x102, 1'000'000'000, 0xbeef, ClockId::kTai, 2});
+}
+
+TEST(SignatureHeader, OfVersion1HasNoRunAndNoClock) {
+  expect_header_laws<Signature>(
+      "4c 57 53 47 12 00 00 07 12 00 00 00 00 00 01 02 00 00 00 00 3b 9a ca 00",
+      SignatureFields{0x12000007, 0x1200000000000102, 1'000'000'000, 0, ClockId::kUnknown, 1});
 }
 
 TEST(CnpReservedBytes, AreZeroOrNot) {
