@@ -21,6 +21,7 @@ struct RunOptions {
   Limits limits;
   std::uint16_t cores = 1;
   std::optional<std::uint64_t> seed;  // in place of the profile's
+  std::string report_to;              // a file or socket for the JSON report; empty: none
   bool json = false, verbose = false;
 };
 

@@ -7,11 +7,13 @@
 
 #include "app/stop_signal.h"
 #include "gen/app/receiver.h"
+#include "gen/app/report_link.h"
 #include "gen/arp/neighbor_table.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/report/run_report.h"
+#include "gen/report/sent_counts.h"
 #include "gen/tx/ports.h"
 
 namespace lw::gen {
@@ -21,6 +23,7 @@ constexpr const char* kReceiveExamples =
     R"(roce-gen receive --port memif:/tmp/lw.sock,server --until-idle 2
 roce-gen receive --port eth1 --port eth2 --duration 10s --check-icrc 64 --json
 roce-gen receive --port eth1 --expect profiles/flows/demo.toml --histogram latency.csv
+roce-gen receive --port eth1 --until-idle 2s --expect p.toml --sent tcp:0.0.0.0:7000
 roce-gen receive --port pcap:pcaps/rxe/netem_reorder.pcap)";
 
 constexpr const char* kReceiveNotes =
@@ -29,9 +32,13 @@ constexpr const char* kReceiveNotes =
 /// Long enough for a person to start the other side; a script gives --duration.
 constexpr Duration kReceiveLinkTimeout = std::chrono::hours(1);
 
+/// From the end of the reception to the sender's report.
+constexpr Duration kReportTimeout = std::chrono::seconds(10);
+
 struct ReceiveOptions {
   std::vector<std::string> ports;
   std::string pcap, expect;
+  std::string sent;  // file or socket of the sender's report; empty: none
   std::vector<wire::IpAddress> answers;
   std::optional<wire::MacAddress> mac;
   Limits limits;
@@ -102,35 +109,70 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
   return report;
 }
 
+/// The sender's final counts: from its report, or as the profile says.
+Result<SentCounts> counts_for(const config::FlowProfile& profile, std::optional<ReportInbox>& inbox,
+                              const ReceiveOptions& options) {
+  if (!inbox) return planned_counts(profile);
+  const auto text = inbox->take(kReportTimeout, options.limits.stop);
+  if (!text) return std::unexpected(text.error());
+  return parse_sent_counts(*text, options.sent, profile);
+}
+
+Result<Verdict> judge(const config::FlowProfile& profile, const Measurement& measurement,
+                      std::optional<ReportInbox>& inbox, const ReceiveOptions& options) {
+  const auto counts = counts_for(profile, inbox, options);
+  if (!counts) return std::unexpected(counts.error());
+  Verdict verdict;
+  judge_with_counts(verdict, profile, measurement, *counts, options.choices.measure.join);
+  note_unchecked(verdict, profile, false, true);
+  return verdict;
+}
+
+Result<std::optional<ReportInbox>> open_inbox(const std::string& place) {
+  if (place.empty()) return std::nullopt;
+  auto inbox = ReportInbox::open(place);
+  if (!inbox) return std::unexpected(inbox.error());
+  return std::optional(std::move(*inbox));
+}
+
+void print_report(const ReceiveOptions& options, const ReceiveReport& report,
+                  const Measurement& measurement, const config::FlowProfile* expected,
+                  const Verdict& verdict) {
+  const FlowNames names = expected != nullptr ? names_in(*expected) : FlowNames{};
+  std::FILE* out = options.pcap == "-" ? stderr : stdout;
+  if (options.json) {
+    const Verdict* judged = expected != nullptr ? &verdict : nullptr;
+    fmt::print(out, "{}", to_json(report, measurement, names, judged));
+  } else {
+    fmt::print(out, "{}{}", to_text(report, measurement, names),
+               expected != nullptr ? to_text(verdict, *expected) : "");
+  }
+}
+
 ExitCode receive_and_report(const ReceiveOptions& options) {
   const auto expected = load_expected(options.expect);
   if (!expected) return print_error(expected.error());
+  auto inbox = open_inbox(options.sent);
+  if (!inbox) return print_error(inbox.error());
   const FlowNames names = *expected ? names_in(**expected) : FlowNames{};
   Measurement measurement(options.choices.measure);
   const auto file = only_file(options);
   const auto report = file ? receive_file(*file, measurement, options.limits)
                            : receive(options, measurement, names);
   if (!report) return print_error(report.error());
-  Verdict verdict;
-  if (*expected) {
-    judge_received(verdict, **expected, measurement, nullptr);
-    judge_missed(verdict, report->missed);
-    note_unchecked(verdict, **expected, false, true);
-  }
-  std::FILE* out = options.pcap == "-" ? stderr : stdout;
-  if (options.json) {
-    fmt::print(out, "{}", to_json(*report, measurement, names, *expected ? &verdict : nullptr));
-  } else {
-    fmt::print(out, "{}{}", to_text(*report, measurement, names),
-               *expected ? to_text(verdict, **expected) : "");
-  }
+  Result<Verdict> verdict;
+  if (*expected) verdict = judge(**expected, measurement, *inbox, options);
+  if (*expected && verdict) judge_missed(*verdict, report->missed);
+  print_report(options, *report, measurement, *expected ? &**expected : nullptr,
+               verdict.value_or(Verdict{}));
   if (!options.choices.histogram.empty()) {
     const auto csv = histogram_csv(measurement, names);
     if (auto kept = write_file(options.choices.histogram, csv); !kept) {
       return print_error(kept.error());
     }
   }
-  return verdict.holds() ? ExitCode::done : ExitCode::failed;
+  if (!verdict) return print_error(verdict.error());
+  return verdict->holds() ? ExitCode::done : ExitCode::failed;
 }
 
 void add_receive_options(app::Options& list, ReceiveOptions& options) {
@@ -142,7 +184,11 @@ void add_receive_options(app::Options& list, ReceiveOptions& options) {
            "stop when frames were received and then none for this time");
   add_measure_options(list, options.choices);
   list.add("--expect", app::text(options.expect), "PROFILE",
-           "flow profile whose [expect] limits are checked and whose flow names are used");
+           "flow profile whose [expect] limits are checked, whose flow names are used, and whose "
+           "frames must all come, up to the last one");
+  list.add("--sent", app::text(options.sent), "FILE|unix:PATH|tcp:HOST:PORT",
+           "the sender's JSON report (run --json > FILE, or run --report-to), for its final counts "
+           "instead of the profile's");
   list.add("--answer",
            app::each([](std::string_view text) { return read_ip(text); },
                      [&options](const auto& ip) { options.answers.push_back(ip); }),
@@ -163,6 +209,10 @@ app::Command receive_command() {
       .help = "Measure and capture what is received at ports",
       .examples = kReceiveExamples,
       .notes = kReceiveNotes,
+      .check = [options](const app::Given&) -> Result<void> {
+        if (options->sent.empty() || !options->expect.empty()) return {};
+        return fail("--sent: --expect PROFILE is needed too: its flows are compared");
+      },
       .run =
           [options] {
             options->limits.stop = &stop_on_signals();

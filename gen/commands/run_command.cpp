@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "gen/app/report_link.h"
 #include "gen/app/run_profile.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
@@ -50,6 +51,10 @@ ExitCode run(const RunOptions& options) {
       kept != ExitCode::done) {
     return kept;
   }
+  if (!options.report_to.empty()) {
+    const auto delivered = deliver_report(options.report_to, summary.json());
+    if (!delivered) return print_error(delivered.error());
+  }
   return summary.good() ? ExitCode::done : ExitCode::failed;
 }
 
@@ -79,6 +84,8 @@ void add_run_options(app::Options& list, RunOptions& options) {
   list.add("--seed", app::number(options.seed), "S", "random seed, instead of the profile's");
   list.add("--cores", app::number(options.cores, std::uint16_t{1}, std::uint16_t{128}), "N",
            "number of sending cores, each with its flows and its own queue on each port");
+  list.add("--report-to", app::text(options.report_to), "FILE|unix:PATH|tcp:HOST:PORT",
+           "also give the JSON report to a receiver, which reads it with receive --sent");
   add_report_options(list, options.json, options.verbose);
 }
 

@@ -117,18 +117,22 @@ void note_unchecked(Verdict& verdict, const config::FlowProfile& profile, bool s
 }
 
 std::string to_text(const Verdict& verdict, const config::FlowProfile& profile) {
-  if (profile.expect.empty() && verdict.holds()) return {};
+  if (profile.expect.empty() && verdict.holds() && verdict.not_judged.empty()) return {};
   std::string text;
   for (const std::string& line : verdict.broken) text += "expectation broken: " + line + "\n";
   if (verdict.holds()) text += "all that was checked is as expected\n";
   if (!verdict.unchecked.empty()) {
     text += fmt::format("not checked here: {}\n", fmt::join(verdict.unchecked, ", "));
   }
+  for (const std::string& line : verdict.not_judged) text += "cannot be judged: " + line + "\n";
   return text;
 }
 
 report::Json to_json(const Verdict& verdict) {
-  return {{"holds", verdict.holds()}, {"broken", verdict.broken}, {"unchecked", verdict.unchecked}};
+  report::Json json = {
+      {"holds", verdict.holds()}, {"broken", verdict.broken}, {"unchecked", verdict.unchecked}};
+  if (!verdict.not_judged.empty()) json["not_judged"] = verdict.not_judged;
+  return json;
 }
 
 namespace {

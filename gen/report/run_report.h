@@ -15,8 +15,9 @@ namespace lw::gen {
 
 /// Result of checking a run against the profile's [expect].
 struct Verdict {
-  std::vector<std::string> broken;     // "write-ipv4: p99 is 2.1 ms, expected <= 2 ms"
-  std::vector<std::string> unchecked;  // keys for which this run has no values
+  std::vector<std::string> broken;      // "write-ipv4: p99 is 2.1 ms, expected <= 2 ms"
+  std::vector<std::string> unchecked;   // keys for which this run has no values
+  std::vector<std::string> not_judged;  // what this run can't know, with the reason
 
   [[nodiscard]] bool holds() const noexcept { return broken.empty(); }
 };
@@ -36,7 +37,7 @@ void judge_sent(Verdict& verdict, const config::FlowProfile& profile, const RunR
 /// Adds to `unchecked` the bounds that were not checked, because the run did not send or receive.
 void note_unchecked(Verdict& verdict, const config::FlowProfile& profile, bool sent, bool received);
 
-/// Lines for people; empty if the profile has no [expect].
+/// Lines for people; empty if the profile has no [expect] and there is nothing else to say.
 std::string to_text(const Verdict& verdict, const config::FlowProfile& profile);
 nlohmann::ordered_json to_json(const Verdict& verdict);
 

@@ -187,6 +187,61 @@ class KnownDamage(InFolder):
         broken = self.received(expect=1)['expect']['broken']
         self.assertTrue(any(line.startswith('send6:') for line in broken))
 
+    def test_a_missing_end_is_seen(self):
+        self.profile('[expect]\nloss = 0\n')
+        gone = set(self.places[0][1500:])  # 500 of 2,000
+        self.frames = [frame for i, frame in enumerate(self.frames) if i not in gone]
+        broken = self.received(expect=1)['expect']['broken']
+        self.assertEqual(broken, ['write: loss is 25 %, expected <= 0 %',
+                                  'write: the last 500 of 2000 frames never came'])
+        self.profile('[expect]\np99 = "1s"\n')
+        self.assertEqual(self.received(expect=1)['expect']['broken'],
+                         ['write: the last 500 of 2000 frames never came'])
+        self.profile('[expect]\nloss = "30%"\n')
+        self.assertTrue(self.received()['expect']['holds'])
+
+    def test_the_sender_s_report_has_the_last_word(self):
+        """Endless flows, and runs that --count ends early."""
+        path = self.profile()
+        endless = pathlib.Path(path).read_text().replace('messages = 1000',
+                                                         'repeat = "forever"')
+        pathlib.Path(path).write_text(endless)
+        sent = self.report('run', path, '--pcap', self.path('sent.pcap'), '--count', '600',
+                           '--report-to', self.path('sent.json'))
+        self.frames = read_pcap(self.path('sent.pcap'))
+        self.assertEqual(json.loads((self.folder / 'sent.json').read_text()), sent)
+        unknown = self.received(expect=1)['expect']  # of "write", the profile knows 2,000
+        self.assertIn('the end of send6, as it repeats forever', unknown['not_judged'][0])
+        whole = self.received('--sent', self.path('sent.json'))['expect']
+        self.assertEqual((whole['holds'], whole.get('not_judged')), (True, None))
+        self.frames = self.frames[:-40]
+        short = self.received('--sent', self.path('sent.json'), expect=1)['expect']['broken']
+        self.assertEqual(sum(int(line.split()[3]) for line in short), 40, short)
+
+    def test_a_report_comes_through_a_socket(self):
+        for place in ('unix:' + self.path('report'), 'tcp:127.0.0.1:47118'):
+            write_pcap(self.path('came.pcap'), self.frames[:-1])
+            receiver = longwire_test.begin(
+                self, [GEN, 'receive', '--port', 'pcap:' + self.path('came.pcap'), '--expect',
+                       self.path('profile.toml'), '--sent', place, '--json'])
+            self.gen('run', self.path('profile.toml'), '--pcap', self.path('sent.pcap'),
+                     '--report-to', place)
+            out, _ = receiver.communicate(timeout=60)
+            self.assertEqual(receiver.returncode, 1)
+            self.assertIn('the last 1 of', json.loads(out)['expect']['broken'][0])
+        self.assertFalse(os.path.exists(self.path('report')))
+
+    def test_wrong_reports_are_refused(self):
+        path = self.path('profile.toml')
+        for text, message in (('{}', 'other text'), ('{"flows":[]}', 'fewer flows')):
+            (self.folder / 'sent.json').write_text(text + '\n')
+            write_pcap(self.path('came.pcap'), self.frames)
+            done = subprocess.run([GEN, 'receive', '--port', 'pcap:' + self.path('came.pcap'),
+                                   '--expect', path, '--sent', self.path('sent.json')],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(message, done.stderr)
+
     def test_wrong_expectations_are_refused_with_their_places(self):
         self.profile('[expect]\nloss = 2\np99 = "fast"\np98 = "1ms"\n')
         done = subprocess.run([GEN, 'check', self.path('profile.toml')], capture_output=True,

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "gen/report/run_report.h"
+#include "gen/report/sent_counts.h"
 #include "gen/tx/capture_run.h"
+#include "gen/tx/tx_group.h"
 #include "measured.h"
 
 namespace lw::gen {
@@ -59,6 +61,84 @@ TEST(Verdict, LossAtTheEndIsKnownWhereTheSenderIs) {
   EXPECT_THAT(judge("loss = 0", short_of_five, &sent).broken,
               ElementsAre("f: loss is 5 %, expected <= 0 %"));
   EXPECT_THAT(judge("loss = \"5%\"", short_of_five, &sent).broken, IsEmpty());
+}
+
+Verdict judge_whole(const std::string& text, const Measurement& measurement) {
+  const auto profile = config::parse_flow_profile(text, "test");
+  EXPECT_TRUE(profile) << profile.error().message;
+  Verdict verdict;
+  judge_with_counts(verdict, *profile, measurement, planned_counts(*profile), false);
+  return verdict;
+}
+
+TEST(Verdict, AFiniteProfileSaysHowManyFramesMustCome) {
+  const std::string flow = kFlow;
+  EXPECT_TRUE(judge_whole(flow + "[expect]\nloss = 0", received()).holds());
+  const Measurement short_of_five = received(5);
+  EXPECT_THAT(
+      judge_whole(flow + "[expect]\nloss = 0", short_of_five).broken,
+      ElementsAre("f: loss is 5 %, expected <= 0 %", "f: the last 5 of 100 frames never came"));
+  EXPECT_TRUE(judge_whole(flow + "[expect]\nloss = \"5%\"", short_of_five).holds());
+  EXPECT_THAT(judge_whole(flow + "[expect]\np99 = \"1s\"", short_of_five).broken,
+              ElementsAre("f: the last 5 of 100 frames never came"));
+  EXPECT_THAT(judge_whole(flow, Measurement({})).broken,
+              ElementsAre("f: the last 100 of 100 frames never came"));
+}
+
+TEST(Verdict, TheEndOfAnEndlessFlowCannotBeJudged) {
+  const Verdict verdict = judge_whole(std::string(kFlow) + "repeat = \"forever\"", received());
+  EXPECT_TRUE(verdict.holds());
+  ASSERT_EQ(verdict.not_judged.size(), 1u);
+  EXPECT_TRUE(verdict.not_judged[0].starts_with("the end of f, as it repeats forever: --sent"))
+      << verdict.not_judged[0];
+}
+
+/// What is counted from the profile is what the scheduler sends.
+TEST(SentCounts, AreThoseOfARun) {
+  for (const char* text :
+       {"messages = 7\nrepeat = 3\nmessage_size = 4000", "message_size = [10, 5000, 20]",
+        "message_size = { min = 1, max = 9000 }\nmessages = 500",
+        "messages = 100000\nstop_after = \"1ms\"", "message_size = 0\nmessages = 5",
+        "message_size = 4100\nqps = 3\nfault = [{ kind = \"truncated_bth\", rate = \"10%\" }]"}) {
+    const auto profile =
+        config::parse_flow_profile("[[flow]]\nsignature = true\n" + std::string(text), "test");
+    ASSERT_TRUE(profile) << profile.error().message;
+    TxScheduler scheduler(*profile);
+    std::vector<FlowCounters> sent(profile->flows.size());
+    for (; scheduler.next(); scheduler.advance()) {
+      const std::size_t flow = scheduler.next()->flow;
+      count_sent(sent[flow], frame_info(scheduler.cursor(flow)), 1);
+    }
+    const SentCounts planned = planned_counts(*profile);
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+      ASSERT_TRUE(planned[i]) << text;
+      EXPECT_EQ(planned[i]->frames, sent[i].frames) << text;
+      EXPECT_EQ(planned[i]->unsigned_frames, sent[i].unsigned_frames) << text;
+    }
+  }
+}
+
+TEST(SentCounts, AreReadFromTheSendersReport) {
+  const auto profile =
+      config::parse_flow_profile("[[flow]]\nname = \"a\"\n[[flow]]\nname = \"b\"\nqps = 2", "test");
+  RunReport report;
+  report.flows.resize(3);
+  for (std::size_t i = 0; i < 3; ++i) report.flows[i].frames = 10 + i;
+  report.flows[2].unsigned_frames = 2;
+  const std::string text = RunSummary(*profile, report, nullptr).json();
+  const auto counts = parse_sent_counts(text, "r.json", *profile);
+  ASSERT_TRUE(counts) << counts.error().message;
+  EXPECT_EQ(counts->at(0)->frames, 10u);
+  EXPECT_EQ(counts->at(2)->frames, 12u);
+  EXPECT_EQ(counts->at(2)->unsigned_frames, 2u);
+  const auto other = config::parse_flow_profile("[[flow]]\nname = \"x\"", "other");
+  const auto refused = parse_sent_counts(text, "r.json", *other);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().message.starts_with(
+      "r.json: expected the report of a sender of profile \"other\", found flow \"a\""))
+      << refused.error().message;
+  EXPECT_FALSE(parse_sent_counts("{}", "r.json", *profile));
+  EXPECT_FALSE(parse_sent_counts("nonsense", "r.json", *profile));
 }
 
 TEST(Verdict, AFlowThatNeverCameBreaksABoundOnLoss) {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "core/time.h"
+
+namespace lw::gen {
+
+/// Where a sender leaves its final report and a receiver finds it: a file, a UNIX socket
+/// (`unix:PATH`) or a TCP address (`tcp:HOST:PORT`). The receiver is the socket's server.
+///
+/// Sends `report` to `place`; tries for up to 5 s to connect to a socket. Errors (environment) name
+/// the place.
+Result<void> deliver_report(const std::string& place, std::string_view report);
+
+/// The receiver's end. Move-only; a UNIX socket's file is removed with it.
+class ReportInbox {
+ public:
+  /// Opens a socket, so that a sender may connect at any time. A file is not touched. Errors
+  /// (usage): not an address; (environment): the socket cannot be opened.
+  static Result<ReportInbox> open(const std::string& place);
+
+  ReportInbox(ReportInbox&& other) noexcept;
+  ReportInbox& operator=(ReportInbox&&) = delete;
+  ~ReportInbox();
+
+  /// Waits up to `timeout` for the report, or until `stop`, and returns its text. Errors
+  /// (environment): no sender's report came.
+  Result<std::string> take(Duration timeout, const std::atomic<bool>* stop);
+
+ private:
+  ReportInbox(std::string place, int socket, std::string path)
+      : place_(std::move(place)), socket_(socket), path_(std::move(path)) {}
+
+  std::string place_;
+  int socket_;        // -1: a file
+  std::string path_;  // of a UNIX socket
+};
+
+}  // namespace lw::gen

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/report/sent_counts.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "gen/traffic/flow_cursor.h"
+#include "report/json_line.h"
+
+namespace lw::gen {
+namespace {
+
+using report::Json;
+
+constexpr std::uint64_t kMostBatches = 20'000'000;  // a second or two of work
+constexpr std::uint32_t kLongestBatch = 0xffff;
+
+/// Counts the frames of a cursor's next batch, and moves past it. Returns false at the end.
+bool count_batch(FlowCursor& cursor, FlowCounters& counters) {
+  FieldSteps steps;
+  const std::uint64_t frames = cursor.begin_batch(kLongestBatch, steps).frames;
+  counters.frames += frames;
+  if (cursor.lacks_signature()) counters.unsigned_frames += frames;
+  if (cursor.fault()) counters.faults[static_cast<std::size_t>(*cursor.fault())] += frames;
+  if (cursor.ends_message()) counters.messages += frames;
+  return cursor.end_batch();
+}
+
+/// All messages are alike: counts the first one, and multiplies.
+FlowCounters count_regular(FlowCursor& cursor) {
+  const std::uint64_t total = *cursor.total_frames();
+  FlowCounters counters;
+  while (counters.messages == 0 && count_batch(cursor, counters)) {
+  }
+  const std::uint64_t per_message = counters.frames / std::max<std::uint64_t>(1, counters.messages);
+  const std::uint64_t is_unsigned =
+      counters.unsigned_frames / std::max<std::uint64_t>(1, counters.messages);
+  counters.messages = total / std::max<std::uint64_t>(1, per_message);
+  counters.frames = total;
+  counters.unsigned_frames = is_unsigned * counters.messages;
+  return counters;
+}
+
+std::optional<FlowCounters> count_flow(const config::Flow& flow, LayoutCache& layouts,
+                                       PayloadPool& payloads, std::uint64_t& batches) {
+  if (!flow.repeat && !flow.stop_after) return std::nullopt;
+  FlowCursor cursor(flow, layouts, payloads);
+  FlowCounters counters;
+  if (!cursor.has_next()) return counters;
+  if (flow.repeat && !flow.stop_after && !flow.faults && cursor.is_regular())
+    return count_regular(cursor);
+  for (; batches < kMostBatches; ++batches) {
+    if (!count_batch(cursor, counters)) return counters;
+  }
+  return std::nullopt;
+}
+
+FlowCounters counters_of(const Json& json) {
+  FlowCounters counters;
+  counters.frames = json.at("frames").get<std::uint64_t>();
+  counters.unsigned_frames = json.at("unsigned_frames").get<std::uint64_t>();
+  if (!json.contains("faults")) return counters;
+  for (const auto& [kind, count] : json.at("faults").items())
+    counters.faults[0] += count.get<std::uint64_t>();
+  return counters;
+}
+
+/// Reads one [[flow]] of the report: its counters, or those of its QPs.
+void read_flow(const Json& json, const config::Flow& first, SentCounts& counts) {
+  if (first.qps == 1) {
+    counts[first.id] = counters_of(json);
+    return;
+  }
+  for (const Json& qp : json.at("qps")) counts.at(qp.at("id").get<std::size_t>()) = counters_of(qp);
+}
+
+Error foreign(const std::string& source, const config::FlowProfile& profile,
+              const std::string& found) {
+  return Error{
+      fmt::format("{}: expected the report of a sender of profile \"{}\", found {}; give "
+                  "the file that `roce-gen run ... --json` wrote",
+                  source, profile.name, found)};
+}
+
+std::uint64_t faults_in(const FlowCounters& counters) {
+  return std::accumulate(counters.faults.begin(), counters.faults.end(), std::uint64_t{0});
+}
+
+/// The sender's signed frames after the newest one that came. Damaged and faulty frames of the end
+/// don't count: they came.
+std::uint64_t missing_at_end(const FlowCounters& sent, std::uint32_t id,
+                             const Measurement& measurement) {
+  std::uint64_t next = 0, bad = 0;
+  for (const ReceiveFlow& flow : measurement.flows()) {
+    if (!flow.stream.is_signed || flow.stream.key.dest_qp != id) continue;
+    next = std::max(next, flow.signature->tracker.next());
+    bad += flow.bad_icrc;
+  }
+  const std::uint64_t is_signed = sent.frames - std::min(sent.frames, sent.unsigned_frames);
+  const std::uint64_t excused = next + bad + faults_in(sent);
+  return is_signed - std::min(is_signed, excused);
+}
+
+/// The reason why a flow's last frame is unknown; empty if it is known.
+std::string unknown_end(const config::Flow& flow, const std::optional<FlowCounters>& sent) {
+  if (!flow.signature) return "its frames have no signature";
+  if (sent) return {};
+  const std::string_view why =
+      flow.repeat || flow.stop_after ? "it has too many frames to count" : "it repeats forever";
+  return fmt::format(
+      "{}: --sent FILE.json with the sender's report (run --json or --report-to) is needed", why);
+}
+
+/// True if the profile bounds the loss, and the bounds allow this share of the frames.
+bool allows_loss(const config::FlowProfile& profile, double share) {
+  bool bounded = false;
+  for (const config::Bound& bound : profile.expect) {
+    if (bound.metric != config::Metric::loss) continue;
+    if (!bound.holds(share)) return false;
+    bounded = true;
+  }
+  return bounded;
+}
+
+void judge_end(Verdict& verdict, const config::FlowProfile& profile, const config::Flow& flow,
+               const FlowCounters& sent, const Measurement& measurement) {
+  const std::uint64_t missing = missing_at_end(sent, flow.id, measurement);
+  if (missing == 0) return;
+  if (allows_loss(profile, static_cast<double>(missing) / static_cast<double>(sent.frames))) return;
+  verdict.broken.push_back(fmt::format("{}: the last {} of {} frames never came",
+                                       config::full_name(flow), missing,
+                                       sent.frames - sent.unsigned_frames));
+}
+
+}  // namespace
+
+SentCounts planned_counts(const config::FlowProfile& profile) {
+  LayoutCache layouts;
+  PayloadPool payloads(profile.seed);
+  SentCounts counts;
+  std::uint64_t batches = 0;
+  for (const config::Flow& flow : profile.flows)
+    counts.push_back(count_flow(flow, layouts, payloads, batches));
+  return counts;
+}
+
+Result<SentCounts> parse_sent_counts(std::string_view text, const std::string& source,
+                                     const config::FlowProfile& profile) {
+  SentCounts counts(profile.flows.size());
+  try {
+    const Json json = Json::parse(text);
+    auto row = json.at("flows").begin();
+    for (std::size_t i = 0; i < counts.size(); i += profile.flows[i].qps, ++row) {
+      if (row == json.at("flows").end())
+        return std::unexpected(foreign(source, profile, "fewer flows"));
+      const auto name = row->at("name").get<std::string>();
+      if (name != profile.flows[i].name)
+        return std::unexpected(foreign(source, profile, fmt::format("flow \"{}\"", name)));
+      read_flow(*row, profile.flows[i], counts);
+    }
+  } catch (const std::exception& error) {
+    return std::unexpected(foreign(source, profile, fmt::format("other text ({})", error.what())));
+  }
+  return counts;
+}
+
+void judge_with_counts(Verdict& verdict, const config::FlowProfile& profile,
+                       const Measurement& measurement, const SentCounts& counts, bool joined) {
+  RunReport sent;
+  for (const auto& known : counts) sent.flows.push_back(known.value_or(FlowCounters{}));
+  judge_received(verdict, profile, measurement, joined ? nullptr : &sent);
+  for (const config::Flow& flow : profile.flows) {
+    const auto& known = counts[flow.id];
+    if (const std::string why = unknown_end(flow, known); why.empty()) {
+      judge_end(verdict, profile, flow, *known, measurement);
+    } else if (flow.qp == 0) {
+      verdict.not_judged.push_back(fmt::format("the end of {}, as {}", flow.name, why));
+    }
+  }
+}
+
+}  // namespace lw::gen
