@@ -25,8 +25,11 @@ emulator::Pipeline pipeline_of(const config::ImpairProfile& profile, Direction d
 }
 
 RuleNames rule_names_of(const config::ImpairProfile& profile) {
-  return {pipeline_of(profile, Direction::west_to_east).rule_names(),
-          pipeline_of(profile, Direction::east_to_west).rule_names()};
+  RuleNames names;
+  for (const auto direction : {Direction::west_to_east, Direction::east_to_west})
+    for (const auto& rule : profile.rules)
+      if (rule.applies(direction)) names[static_cast<std::size_t>(direction)].push_back(rule.name);
+  return names;
 }
 
 namespace {
@@ -38,7 +41,7 @@ constexpr std::uint64_t kSmallestQueue = 1024;
 constexpr std::uint32_t kHeldByPorts = 2 * (1024 + 1024) + 512;
 constexpr std::size_t kEgress = 512;
 // Names of rules that changes of configuration may bring.
-constexpr std::size_t kMostRules = 512;
+constexpr std::size_t kSpareNames = 512;
 
 }  // namespace
 
@@ -70,7 +73,7 @@ emulator::LinkConfig link_config(const config::ImpairProfile& profile) {
   return {.capacity = size_for(profile).frames_per_direction,
           .egress_capacity = kEgress,
           .log_all = profile.log_all,
-          .most_rules = kMostRules + profile.rules.size()};
+          .most_rules = std::min(kSpareNames + profile.rules.size(), emulator::kMostRules)};
 }
 
 std::string arithmetic(const config::ImpairProfile& profile) {

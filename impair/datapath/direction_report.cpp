@@ -8,11 +8,18 @@ Spread spread_of(const Histogram& histogram) {
           histogram.quantile(0.99), histogram.quantile(0.999), histogram.maximum()};
 }
 
+/// Of more rules than these, a report lists the stages of those that received frames.
+constexpr std::size_t kAllListed = 256;
+
 DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounting accounting,
                           const Histogram& release_error, const Histogram& pass_latency) {
   DirectionReport report{std::move(accounting), spread_of(release_error), spread_of(pass_latency)};
   for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
     const emulator::Rule& rule = pipeline.rules()[i];
+    // Statistics are some kilobytes per rule, copied while the frames wait.
+    if (pipeline.rules().size() > kAllListed &&
+        report.accounting.rules[rule.index()].received.frames == 0)
+      continue;
     report.stages.push_back({pipeline.rule_names()[rule.index()],
                              rule.totals(),
                              {},

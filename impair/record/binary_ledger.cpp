@@ -12,7 +12,9 @@ namespace lw::impair::binary_ledger {
 namespace {
 
 constexpr std::string_view kMagic = "LWLEDGER";
-constexpr std::uint16_t kVersion = 1;
+constexpr std::uint16_t kVersion = 2;
+constexpr std::size_t kOldRecordSize = 40;  // of version 1: 16 bits for a rule
+constexpr std::uint32_t kNoRule = 0xffffffff;
 constexpr std::size_t kHeaderSize = 16, kBlockHead = 8, kEndSize = 16;
 enum Block : std::uint32_t { kNames = 1, kRecords = 2, kEnd = 3 };
 constexpr std::int64_t kNeverLeft = std::numeric_limits<std::int64_t>::min();
@@ -40,7 +42,8 @@ void put_record(std::string& out, const emulator::LedgerRecord& record, std::int
   put(out, static_cast<std::uint32_t>(record.qpn | std::uint32_t{record.opcode} << 24));
   const std::uint32_t acted = record.acted.bits();
   put(out, record.psn | (record.roce ? kRoce : 0) << 24 | (acted >> 16 & kMask7) << 25);
-  put(out, record.rule);
+  const std::uint32_t rule = record.rule == emulator::kUntouched ? kNoRule : record.rule;
+  put(out, static_cast<std::uint16_t>(rule));
   put(out, static_cast<std::uint16_t>(acted));
   put(out, static_cast<std::uint8_t>(static_cast<unsigned>(record.direction) |
                                      (acted >> 23 & kMask7) << 1));
@@ -48,6 +51,8 @@ void put_record(std::string& out, const emulator::LedgerRecord& record, std::int
   put(out, static_cast<std::uint8_t>(static_cast<unsigned>(record.disposition) |
                                      static_cast<unsigned>(record.aimed) << 4));
   put(out, record.copy);
+  put(out, static_cast<std::uint16_t>(rule >> 16));
+  put(out, std::uint16_t{0});
 }
 
 /// The set's bits lie where a record has room for them: 0-15 at byte 34, 16-22 above the flag of
@@ -65,6 +70,17 @@ bool is_known(emulator::StageSet acted, std::uint32_t stage) {
   all.add(static_cast<emulator::Stage>(stage));
   const auto named = names_of(all).size() + (all.has(emulator::Stage::none) ? 1 : 0);
   return named == static_cast<std::size_t>(std::popcount(all.bits()));
+}
+
+emulator::RuleIndex rule_of(std::span<const std::byte> bytes) {
+  const auto low = get<std::uint16_t>(bytes, 32);
+  // In version 1 the low half is all there is.
+  const bool old = bytes.size() == kOldRecordSize;
+  const auto high = old && low == 0xffff ? std::uint16_t{0xffff}
+                    : old                ? std::uint16_t{0}
+                                         : get<std::uint16_t>(bytes, 40);
+  const std::uint32_t rule = std::uint32_t{high} << 16 | low;
+  return rule == kNoRule ? emulator::kUntouched : rule;
 }
 
 /// False: it holds what no writer of this version writes.
@@ -87,7 +103,7 @@ bool get_record(std::span<const std::byte> bytes, emulator::LedgerRecord& record
   record.opcode = static_cast<std::uint8_t>(qp >> 24);
   record.psn = psn & kMask24;
   record.roce = (psn >> 24 & kRoce) != 0;
-  record.rule = get<std::uint16_t>(bytes, 32);
+  record.rule = rule_of(bytes);
   record.acted = acted;
   record.direction = static_cast<emulator::Direction>(direction);
   record.stage = static_cast<emulator::Stage>(stage);
@@ -158,9 +174,12 @@ std::expected<std::optional<End>, std::string> read(
     return wrong(0, fmt::format("expected a ledger (LWLEDGER), found {}",
                                 file.empty() ? "an empty file" : "something else"));
   if (file.size() < kHeaderSize) return wrong(file.size(), "the file ends within its head");
-  if (get<std::uint16_t>(file, 8) != kVersion || get<std::uint16_t>(file, 10) != kRecordSize)
-    return wrong(8, fmt::format("expected version 1 with records of 40 B, found version {} of {} B",
-                                get<std::uint16_t>(file, 8), get<std::uint16_t>(file, 10)));
+  const auto version = get<std::uint16_t>(file, 8);
+  const std::size_t size = get<std::uint16_t>(file, 10);
+  if (size != (version == kVersion ? kRecordSize : version == 1 ? kOldRecordSize : 0))
+    return wrong(8, fmt::format("expected version {} with records of {} B, or version 1 of {} B; "
+                                "found version {} of {} B",
+                                kVersion, kRecordSize, kOldRecordSize, version, size));
   RuleNames names;
   for (std::size_t at = kHeaderSize; at < file.size();) {
     if (file.size() - at < kBlockHead) return wrong(at, "the file ends within a block's head");
@@ -178,10 +197,10 @@ std::expected<std::optional<End>, std::string> read(
       const auto read = get_names(body);
       if (!read) return wrong(begin, "expected two lists of rules' names");
       names = *read;
-    } else if (kind == kRecords && length % kRecordSize == 0) {
+    } else if (kind == kRecords && length % size == 0) {
       emulator::LedgerRecord record;
-      for (std::size_t i = 0; i < length; i += kRecordSize) {
-        if (!get_record(body.subspan(i, kRecordSize), record))
+      for (std::size_t i = 0; i < length; i += size) {
+        if (!get_record(body.subspan(i, size), record))
           return wrong(begin + i, "expected a record, found values that mean nothing");
         take(record, names);
       }

@@ -20,14 +20,14 @@ using RuleNames = std::array<std::vector<std::string>, 2>;
 
 /// The compact form of a ledger. Everything is little-endian; impair/README.md has the table.
 ///
-///   "LWLEDGER"  u16 version 1  u16 record size 40  u32 0
+///   "LWLEDGER"  u16 version 2  u16 record size 44  u32 0
 ///   blocks:     u32 kind  u32 length in bytes  and as many bytes:
 ///     1 names    both directions' names of rules as JSON, [["a"],["b"]]; until the next such block
-///     2 records  each of 40 bytes
+///     2 records  each of 44 bytes; of 40 in version 1, with the low half of the rule only
 ///     3 end      u64 records in the file, u64 records skipped
 namespace binary_ledger {
 
-inline constexpr std::size_t kRecordSize = 40;
+inline constexpr std::size_t kRecordSize = 44;
 
 void put_header(std::string& out);
 void put_names(std::string& out, const RuleNames& names);

@@ -72,9 +72,11 @@ enum class Action : std::uint8_t {
   drop,
 };
 
-using RuleIndex = std::uint16_t;
-/// "No rule matched": the frame is none of our business.
-inline constexpr RuleIndex kUntouched = 0xffff;
+using RuleIndex = std::uint32_t;
+/// "No rule matched". Transit (transit.h) has 21 bits for a rule.
+inline constexpr RuleIndex kUntouched = (1U << 21) - 1;
+/// The most rules of one direction.
+inline constexpr std::size_t kMostRules = kUntouched;
 
 /// Where a frame waits for its release: one of the release queue's lines, on each of which due
 /// times never fall, or the wheel, where they come as they like.
@@ -90,8 +92,8 @@ std::string_view name_of(EventAction action) noexcept;
 struct Decision {
   Action action = Action::pass;
   Stage stage = Stage::none;  // the last one that acted
+  FifoIndex line = 0;         // for Action::queue and hold
   RuleIndex rule = kUntouched;
-  FifoIndex line = 0;       // for Action::queue and hold
   StageSet acted = {};      // what made it more than its rule's nominal delay: the ledger has it
   std::uint8_t copies = 0;  // frames to make of it, once it is corrupted
   bool corrupt = false, mark = false;     // to be done to its bytes

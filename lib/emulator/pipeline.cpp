@@ -39,9 +39,13 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
       names_(known.begin(), known.end()),
       places_(known.size(), kNowhere) {
   const std::vector<RuleFifos> lines = all_lines();
+  Indexes indexes;
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    indexes.emplace(names_[i], static_cast<RuleIndex>(i));
+  rules_.reserve(configs().size());
   for (std::size_t i = 0; i < configs().size(); ++i) {
     const RuleConfig& rule = configs()[i];
-    const RuleIndex index = index_of(rule.name);
+    const RuleIndex index = index_of(rule.name, indexes);
     places_[index] = i;
     rules_.emplace_back(rule, StageSetup{seed, direction, lines[i]}, index);
     edits_ |= rule.edits();
@@ -58,14 +62,13 @@ Pipeline::Pipeline(Direction direction, std::uint64_t seed, std::span<const Rule
   }
 }
 
-RuleIndex Pipeline::index_of(const std::string& name) {
-  const auto found = std::ranges::find(names_, name);
-  const auto index = static_cast<RuleIndex>(found - names_.begin());
-  if (found == names_.end()) {
+RuleIndex Pipeline::index_of(const std::string& name, Indexes& indexes) {
+  const auto [found, is_new] = indexes.emplace(name, static_cast<RuleIndex>(names_.size()));
+  if (is_new) {
     names_.push_back(name);
     places_.push_back(kNowhere);
   }
-  return index;
+  return found->second;
 }
 
 void Pipeline::inherit(Pipeline& old) noexcept {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/events/events.h"
@@ -113,7 +114,8 @@ class Pipeline {
       ++hits_.lost_before;
     }
   }
-  RuleIndex index_of(const std::string& name);
+  using Indexes = std::unordered_map<std::string, RuleIndex>;  // by name
+  RuleIndex index_of(const std::string& name, Indexes& indexes);
   std::vector<RuleFifos> all_lines();
   RuleFifos lines_for(const RuleConfig& rule);
   FifoIndex shared_line(Duration delay);

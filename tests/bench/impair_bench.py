@@ -167,6 +167,7 @@ def comparisons(bench):
     yield ('3 ms jitter, reordering, constant : a bare delay', 0.5, of(jitter('free')),
            bare(jitter('free')))
     yield '64 rules, the last matches : 1 rule', 0.7, of(rules(64)), of(rules(1))
+    yield '10,000 rules, the last matches : 1 rule', 0.7, of(rules(10_000)), of(rules(1))
     yield ('10,000 QPs, 1,000 pending events : none', 0.8, of(events(1000), 10_000),
            of(rules(1), 10_000))
 

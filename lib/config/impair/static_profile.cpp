@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -213,14 +214,11 @@ void add_rule(std::vector<RuleConfig>& rules, ReadRule read,
 }
 
 void check_names(const std::vector<Table>& tables, const std::vector<ReadRule>& rules) {
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    const auto same = [&](const ReadRule& earlier) {
-      return earlier.config.name == rules[i].config.name;
-    };
-    if (std::any_of(rules.begin(), rules.begin() + static_cast<std::ptrdiff_t>(i), same))
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < rules.size(); ++i)
+    if (!names.insert(rules[i].config.name).second)
       tables[i].refuse(
           "name", fmt::format("expected a unique name, found \"{}\" again", rules[i].config.name));
-  }
 }
 
 /// Each needs a FIFO in the release queue.
@@ -241,6 +239,9 @@ std::vector<RuleConfig> read_rules(const Table& root, const PathSettings& around
   const std::vector<Table> tables = root.tables("rule");
   if (tables.empty() && !root.has("event"))
     root.refuse("expected at least one [[rule]] or [[event]], found none");
+  if (tables.size() > emulator::kMostRules)
+    root.refuse(fmt::format("expected at most {} [[rule]]s, found {}", emulator::kMostRules,
+                            tables.size()));
   std::vector<ReadRule> read;
   for (const Table& table : tables) read.push_back(read_rule(table, read.size(), around));
   check_names(tables, read);

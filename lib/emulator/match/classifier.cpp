@@ -18,51 +18,95 @@ std::optional<FieldValue> next(FieldValue value, std::size_t bytes) noexcept {
   return std::nullopt;
 }
 
-bool holds(const FieldRequirement& requirement, const FieldValue& value) noexcept {
-  const auto inside = [&](const FieldRange& r) { return r.first <= value && value <= r.last; };
-  return requirement.any || std::ranges::any_of(requirement.ranges, inside);
+std::uint64_t hash_of(const RuleSets::Bits& words) noexcept {
+  std::uint64_t hash = words.size();
+  for (const std::uint64_t word : words) hash = (std::rotl(hash, 23) ^ word) * 0x9e3779b97f4a7c15;
+  return hash;
+}
+
+/// A rule's range begins to hold at a value, or ends to.
+struct Edge {
+  FieldValue at;
+  std::uint32_t rule = 0;
+  bool begins = false;
+};
+
+/// All edges in the order of their values.
+std::vector<Edge> edges_of(std::span<const FieldRequirement> requirements, std::size_t bytes) {
+  std::vector<Edge> edges;
+  for (std::uint32_t rule = 0; rule < requirements.size(); ++rule)
+    for (const FieldRange& range : requirements[rule].ranges) {
+      edges.push_back({range.first, rule, true});
+      if (const auto after = next(range.last, bytes)) edges.push_back({*after, rule, false});
+    }
+  std::ranges::sort(edges, {}, &Edge::at);
+  return edges;
 }
 
 }  // namespace
 
-std::uint32_t RuleSets::add(const std::vector<std::uint64_t>& set) {
-  for (std::size_t i = 0; i < size(); ++i)
-    if (std::equal(set.begin(), set.end(), (*this)[i])) return static_cast<std::uint32_t>(i);
-  bits_.insert(bits_.end(), set.begin(), set.end());
-  return static_cast<std::uint32_t>(size() - 1);
+RuleSets::Bits RuleSets::stored(const Bits& bits) {
+  if (few(bits.size())) return bits;
+  Bits set(2 * groups(bits.size()));
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    const std::size_t group = i / 64;
+    if (i % 64 == 0) set[2 * group + 1] = set.size();
+    if (bits[i] == 0) continue;
+    set[2 * group] |= std::uint64_t{1} << i % 64;
+    set.push_back(bits[i]);
+  }
+  return set;
+}
+
+std::uint32_t RuleSets::add(const Bits& bits) {
+  const Bits set = stored(bits);
+  const std::uint64_t hash = hash_of(set);
+  for (auto [same, end] = by_hash_.equal_range(hash); same != end; ++same) {
+    const std::size_t begin = begins_[same->second];
+    if (stored_.size() - begin >= set.size() &&
+        std::equal(set.begin(), set.end(), (*this)[same->second]))
+      return same->second;
+  }
+  const auto index = static_cast<std::uint32_t>(begins_.size());
+  by_hash_.emplace(hash, index);
+  begins_.push_back(stored_.size());
+  stored_.insert(stored_.end(), set.begin(), set.end());
+  return index;
 }
 
 ClassTrie::ClassTrie(std::size_t bytes, std::span<const FieldRequirement> requirements)
     : bytes_(bytes), sets_(std::max<std::size_t>(requirements.size(), 1)) {
-  std::vector<std::uint64_t> indifferent(sets_.words());
+  RuleSets::Bits indifferent(sets_.words());
   for (std::size_t rule = 0; rule < requirements.size(); ++rule)
     if (requirements[rule].any) indifferent[rule / 64] |= std::uint64_t{1} << rule % 64;
   without_ = sets_.add(indifferent);
   root_ = build(intervals(requirements), {}, 0);
 }
 
-/// Cut wherever a rule's range begins or has ended.
+/// Cut wherever a rule's range begins or has ended. A rule may have ranges that overlap.
 std::vector<ClassTrie::Interval> ClassTrie::intervals(
     std::span<const FieldRequirement> requirements) {
-  std::vector<FieldValue> cuts = {FieldValue{}};
-  for (const FieldRequirement& requirement : requirements)
-    for (const FieldRange& range : requirement.ranges) {
-      cuts.push_back(range.first);
-      if (const auto after = next(range.last, bytes_)) cuts.push_back(*after);
+  const std::vector<Edge> edges = edges_of(requirements, bytes_);
+  RuleSets::Bits bits(sets_.words());
+  std::vector<std::uint32_t> open(requirements.size());  // ranges that hold; 1 for any value
+  const auto change = [&](std::size_t rule, bool begins) {
+    begins ? ++open[rule] : --open[rule];
+    const std::uint64_t bit = std::uint64_t{1} << rule % 64;
+    if (open[rule] > 0) {
+      bits[rule / 64] |= bit;
+    } else {
+      bits[rule / 64] &= ~bit;
     }
-  std::ranges::sort(cuts);
-  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  std::vector<Interval> result;
-  for (const FieldValue& cut : cuts) result.push_back({cut, set_at(cut, requirements)});
-  return result;
-}
-
-std::uint32_t ClassTrie::set_at(const FieldValue& value,
-                                std::span<const FieldRequirement> requirements) {
-  std::vector<std::uint64_t> set(sets_.words());
+  };
   for (std::size_t rule = 0; rule < requirements.size(); ++rule)
-    if (holds(requirements[rule], value)) set[rule / 64] |= std::uint64_t{1} << rule % 64;
-  return sets_.add(set);
+    if (requirements[rule].any) change(rule, true);
+  std::vector<Interval> result;
+  for (std::size_t i = 0; i < edges.size() || result.empty();) {
+    const FieldValue at = result.empty() ? FieldValue{} : edges[i].at;
+    for (; i < edges.size() && edges[i].at == at; ++i) change(edges[i].rule, edges[i].begins);
+    result.push_back({at, sets_.add(bits)});
+  }
+  return result;
 }
 
 /// The cell for all values that begin with the first `depth` bytes of `prefix`: `intervals` are
@@ -160,8 +204,6 @@ bool looks_at_a_field(const MatchConfig& rule) noexcept { return rule != MatchCo
 Classifier::Classifier(std::span<const MatchConfig> rules)
     : looks_(std::ranges::any_of(rules, looks_at_a_field)),
       words_((rules.size() + 63) / 64),
-      with_bth_(words_),
-      without_bth_(words_),
       opcode_(trie(1, rules, [](const MatchConfig& r) { return requirement_of(r.opcodes); })),
       kind_(trie(1, rules, [](const MatchConfig& r) { return requirement_of(r.kinds); })),
       dest_qp_(trie(3, rules, [](const MatchConfig& r) { return requirement_of(r.dest_qp, 3); })),
@@ -170,12 +212,15 @@ Classifier::Classifier(std::span<const MatchConfig> rules)
       dscp_(trie(1, rules, [](const MatchConfig& r) { return requirement_of(r.dscp, 1); })),
       source_(address_tries(rules, &MatchConfig::source)),
       destination_(address_tries(rules, &MatchConfig::destination)) {
-  assert(rules.size() < kUntouched);
+  assert(rules.size() <= kMostRules);
+  RuleSets::Bits with_bth(words_), without_bth(words_);
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const std::uint64_t bit = std::uint64_t{1} << i % 64;
-    with_bth_[i / 64] |= bit;
-    if (!rules[i].needs_bth()) without_bth_[i / 64] |= bit;
+    with_bth[i / 64] |= bit;
+    if (!rules[i].needs_bth()) without_bth[i / 64] |= bit;
   }
+  with_bth_ = RuleSets::stored(with_bth);
+  without_bth_ = RuleSets::stored(without_bth);
   if (!rules.empty()) first_with_bth_ = 0;
   const auto other = std::ranges::find_if_not(rules, &MatchConfig::needs_bth);
   if (other != rules.end()) first_without_bth_ = static_cast<RuleIndex>(other - rules.begin());
@@ -223,13 +268,38 @@ void Classifier::add_network_sets(const roce::Envelope& envelope, Sets& sets) co
 }
 
 RuleIndex Classifier::first_in(const Sets& sets, const roce::Envelope& envelope) const noexcept {
+  if (!RuleSets::few(words_)) return first_of_many(sets, envelope);
   for (std::size_t word = 0; word < words_; ++word) {
     std::uint64_t rules = sets.of[0][word];
     for (std::size_t i = 1; i < sets.count; ++i) rules &= sets.of[i][word];
-    for (; rules; rules &= rules - 1) {
-      const std::size_t rule = word * 64 + static_cast<std::size_t>(std::countr_zero(rules));
-      if (expression_holds(rule, envelope)) return static_cast<RuleIndex>(rule);
+    if (const RuleIndex found = first_in_word(word, rules, envelope); found != kUntouched)
+      return found;
+  }
+  return kUntouched;
+}
+
+RuleIndex Classifier::first_of_many(const Sets& sets,
+                                    const roce::Envelope& envelope) const noexcept {
+  for (std::size_t group = 0; group < RuleSets::groups(words_); ++group) {
+    std::uint64_t words = sets.of[0][2 * group];
+    for (std::size_t i = 1; i < sets.count; ++i) words &= sets.of[i][2 * group];
+    for (; words; words &= words - 1) {
+      const auto bit = static_cast<unsigned>(std::countr_zero(words));
+      std::uint64_t rules = RuleSets::word(sets.of[0], group, bit);
+      for (std::size_t i = 1; i < sets.count; ++i) rules &= RuleSets::word(sets.of[i], group, bit);
+      const RuleIndex found = first_in_word(64 * group + bit, rules, envelope);
+      if (found != kUntouched) return found;
     }
+  }
+  return kUntouched;
+}
+
+/// The first of the rules of a word that matches.
+RuleIndex Classifier::first_in_word(std::size_t word, std::uint64_t rules,
+                                    const roce::Envelope& envelope) const noexcept {
+  for (; rules; rules &= rules - 1) {
+    const std::size_t rule = word * 64 + static_cast<std::size_t>(std::countr_zero(rules));
+    if (expression_holds(rule, envelope)) return static_cast<RuleIndex>(rule);
   }
   return kUntouched;
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <bitset>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/decision.h"
@@ -37,22 +39,39 @@ struct FieldRequirement {
   std::vector<FieldRange> ranges;
 };
 
-/// Sets of rules, one bit a rule, each in words().
+/// Sets of rules of one size. A set of few rules has a bit per rule, in words of 64. A set of many
+/// has, for each 64 such words (a group), a word that tells which of them are not 0, and where they
+/// are: so rules that match few values take little memory, and a search skips 4096 rules at once.
 class RuleSets {
  public:
+  using Bits = std::vector<std::uint64_t>;  // a bit per rule
+  using Set = const std::uint64_t*;
+  static constexpr std::size_t kFewWords = 4;
+
   explicit RuleSets(std::size_t rules) : words_((rules + 63) / 64) {}
 
-  [[nodiscard]] std::size_t words() const noexcept { return words_; }
-  [[nodiscard]] const std::uint64_t* operator[](std::size_t index) const noexcept {
-    return bits_.data() + index * words_;
+  [[nodiscard]] static bool few(std::size_t words) noexcept { return words <= kFewWords; }
+  [[nodiscard]] static std::size_t groups(std::size_t words) noexcept { return (words + 63) / 64; }
+  /// Word `bit` of group `group`, which is not 0. Only of a set of many.
+  [[nodiscard]] static std::uint64_t word(Set set, std::size_t group, unsigned bit) noexcept {
+    const std::uint64_t before = set[2 * group] & ((std::uint64_t{1} << bit) - 1);
+    return set[set[2 * group + 1] + static_cast<std::size_t>(std::popcount(before))];
   }
+  /// A set as it is stored.
+  [[nodiscard]] static Bits stored(const Bits& bits);
+
   /// The index of this set; equal ones are kept once.
-  std::uint32_t add(const std::vector<std::uint64_t>& set);
-  [[nodiscard]] std::size_t size() const noexcept { return bits_.size() / words_; }
+  std::uint32_t add(const Bits& bits);
+  [[nodiscard]] Set operator[](std::size_t index) const noexcept {
+    return stored_.data() + begins_[index];
+  }
+  [[nodiscard]] std::size_t words() const noexcept { return words_; }
 
  private:
   std::size_t words_;
-  std::vector<std::uint64_t> bits_;
+  std::vector<std::uint64_t> stored_;
+  std::vector<std::size_t> begins_;  // of each set in stored_
+  std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash_;
 };
 
 /// From a field's value to the set of rules it satisfies: a trie, a byte a level, whose branches
@@ -63,16 +82,15 @@ class ClassTrie {
   /// `bytes`: the field's width, 1..16. One requirement a rule.
   ClassTrie(std::size_t bytes, std::span<const FieldRequirement> requirements);
 
-  /// The rules that a value satisfies, RuleSets::words() words. `value`: as many bytes as the
-  /// field has, in network order.
+  /// The rules that a value satisfies. `value`: as many bytes as the field has, in network order.
   template <class Byte>
-  [[nodiscard]] const std::uint64_t* find(const Byte* value) const noexcept {
+  [[nodiscard]] RuleSets::Set find(const Byte* value) const noexcept {
     std::uint32_t cell = root_;
     while (!(cell & kLeaf)) cell = cells_[cell + static_cast<std::uint8_t>(*value++)];
     return sets_[cell & ~kLeaf];
   }
   /// The rules that don't look at the field: what a frame without it satisfies.
-  [[nodiscard]] const std::uint64_t* without() const noexcept { return sets_[without_]; }
+  [[nodiscard]] RuleSets::Set without() const noexcept { return sets_[without_]; }
 
  private:
   /// A interval of values that satisfy the same rules, up to the next one's first.
@@ -83,7 +101,6 @@ class ClassTrie {
   static constexpr std::uint32_t kLeaf = 1u << 31;
 
   std::vector<Interval> intervals(std::span<const FieldRequirement> requirements);
-  std::uint32_t set_at(const FieldValue& value, std::span<const FieldRequirement> requirements);
   std::uint32_t build(std::span<const Interval> intervals, FieldValue prefix, std::size_t depth);
 
   std::size_t bytes_;
@@ -115,11 +132,11 @@ struct AddressTries {
 
 /// All rules' matches compiled into one: each field that any of them looks at gives the set of
 /// rules it satisfies, and the first rule in all of these sets is the answer. The cost follows the
-/// number of fields, not of rules (a word for each 64); only an expression costs a run of its own,
-/// when all else of its rule holds. Immutable.
+/// number of fields, not of rules (a word for each 4096); only an expression costs a run of its
+/// own, when all else of its rule holds. Immutable.
 class Classifier {
  public:
-  /// At most 65,535 rules.
+  /// At most kMostRules.
   explicit Classifier(std::span<const MatchConfig> rules);
 
   /// The index of the first rule that matches; kUntouched where none does. `bth` is
@@ -138,7 +155,7 @@ class Classifier {
   }
 
  private:
-  using Set = const std::uint64_t*;
+  using Set = RuleSets::Set;
   /// The sets of one frame, all of which must hold a rule.
   struct Sets {
     std::array<Set, 9> of;  // the first `count` of them
@@ -151,6 +168,10 @@ class Classifier {
   void add_bth_sets(const roce::Envelope& envelope, const wire::Bth& bth,
                     Sets& sets) const noexcept;
   [[nodiscard]] RuleIndex first_in(const Sets& sets, const roce::Envelope& envelope) const noexcept;
+  [[nodiscard]] RuleIndex first_of_many(const Sets& sets,
+                                        const roce::Envelope& envelope) const noexcept;
+  [[nodiscard]] RuleIndex first_in_word(std::size_t word, std::uint64_t rules,
+                                        const roce::Envelope& envelope) const noexcept;
   [[nodiscard]] bool expression_holds(std::size_t rule,
                                       const roce::Envelope& envelope) const noexcept;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "emulator/match/classifier.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "support/path_frames.h"
@@ -176,6 +178,52 @@ TEST(Classifier, TheFirstOfManyRulesWins) {
     EXPECT_EQ(rule_for(1000 + i), i);
   }
   EXPECT_EQ(rule_for(300), kUntouched);
+}
+
+/// Rules of which each looks at two fields, some not at all at one, held against each alone.
+TEST(Classifier, TheFirstOfTenThousandRulesWins) {
+  constexpr std::uint32_t kRules = 10'000;
+  std::vector<Config> rules(kRules);
+  for (std::uint32_t i = 0; i < kRules; ++i) {
+    if (i % 7 != 6) rules[i].dest_qp = {{i * 3, i * 3 + 1}, {i * 3 + 1, i * 3 + 5}};
+    rules[i].psn = {{i * 1000, i * 1000 + 50'000}, {0xffff00, i}};
+  }
+  const Classifier classifier(rules);
+  auto fields = ipv4_send();
+  const auto holds = [](const std::vector<NumberRange>& ranges, std::uint32_t value) {
+    return ranges.empty() || std::ranges::any_of(ranges, [&](const NumberRange& r) {
+             return r.first <= r.last ? r.first <= value && value <= r.last
+                                      : r.first <= value || value <= r.last;
+           });
+  };
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    const std::uint32_t qp = i * 151,
+                        psn = i % 10 == 9 ? i : (i * 50'321 + i % 3 * 40'000) % 0x1000000;
+    fields.bth.dest_qp = qp;
+    fields.bth.psn = wire::Psn(psn);
+    const auto frame = roce::compose(fields, {});
+    const auto envelope = roce::open_envelope(frame);
+    const auto first = std::ranges::find_if(
+        rules, [&](const Config& rule) { return holds(rule.dest_qp, qp) && holds(rule.psn, psn); });
+    const auto expected =
+        first == rules.end() ? kUntouched : static_cast<RuleIndex>(first - rules.begin());
+    EXPECT_EQ(classifier.classify(envelope, bth_of(envelope)), expected) << qp << ' ' << psn;
+  }
+}
+
+/// More than 16 bits of rules; compiled from scratch, each took a look at all others.
+TEST(Classifier, MoreThan65535RulesAreTold) {
+  constexpr std::uint32_t kRules = 100'000;
+  std::vector<Config> rules(kRules);
+  for (std::uint32_t i = 0; i < kRules; ++i) rules[i].dest_qp = {{i, i}};
+  const Classifier classifier(rules);
+  auto fields = ipv4_send();
+  for (const std::uint32_t qp : {0U, 65'535U, 65'536U, 99'999U, 100'000U}) {
+    fields.bth.dest_qp = qp;
+    const auto frame = roce::compose(fields, {});
+    const auto envelope = roce::open_envelope(frame);
+    EXPECT_EQ(classifier.classify(envelope, bth_of(envelope)), qp < kRules ? qp : kUntouched);
+  }
 }
 
 TEST(Classifier, NoRulesMatchNothing) {

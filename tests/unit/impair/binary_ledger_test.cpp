@@ -43,7 +43,7 @@ std::vector<emulator::LedgerRecord> some_records() {
   marked.stage = emulator::Stage::event;
   marked.aimed = emulator::EventAction::mark;
   emulator::LedgerRecord foreign;
-  foreign.in = foreign.out = instant_from_ns(5);
+  foreign.in = foreign.out = instant_from_ns(5);  // no rule
   emulator::LedgerRecord away = foreign;
   away.disposition = emulator::Disposition::link_down;
   return {dropped, delayed, marked, foreign, away};
@@ -80,17 +80,38 @@ TEST(BinaryLedger, SaysWhatJsonLinesWouldHaveSaid) {
 }
 
 /// The documented layout, byte by byte.
-TEST(BinaryLedger, ARecordIsFortyBytesInTheirPlaces) {
-  const auto records = some_records();
+TEST(BinaryLedger, ARecordIsFortyFourBytesInTheirPlaces) {
+  auto records = some_records();
+  records[0].rule = 0x1e0001;
   std::string block;
   binary_ledger::put_records(block, std::span(records).first(1), 1);
-  ASSERT_EQ(block.size(), 48U);
+  ASSERT_EQ(block.size(), 52U);
   const std::string_view record = std::string_view(block).substr(8);
   EXPECT_EQ(record.substr(0, 8), "\x08\x07\x06\x05\x04\x03\x02\x01");
   EXPECT_EQ(record.substr(16, 8), std::string_view("\0\0\0\0\0\0\0\x80", 8)) << "never left";
   EXPECT_EQ(record.substr(24, 4), "\xba\xdc\xfe\x81");
   EXPECT_EQ(record.substr(28, 4), "\xff\xff\xff\x01");
   EXPECT_EQ(record.substr(32, 8), std::string_view("\x01\x00\x04\x00\x00\x02\x02\x00", 8));
+  EXPECT_EQ(record.substr(40, 4), std::string_view("\x1e\x00\x00\x00", 4));
+}
+
+/// Files of version 1 have records of 40 bytes, without the last four.
+TEST(BinaryLedger, ReadsVersionOne) {
+  const auto records = some_records();
+  const std::string now = file_of(records);
+  const std::size_t block = now.size() - 24 - records.size() * 44 - 8;
+  std::string old = now.substr(0, block + 8);
+  old[8] = 1;
+  old[10] = 40;
+  old[block + 4] = static_cast<char>(records.size() * 40);
+  for (std::size_t i = 0; i < records.size(); ++i) old += now.substr(block + 8 + i * 44, 40);
+  old += now.substr(now.size() - 24);
+  std::vector<std::string> lines;
+  const auto end = lines_of(old, lines);
+  ASSERT_TRUE(end) << end.error();
+  ASSERT_EQ(lines.size(), records.size());
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    EXPECT_EQ(lines[i], ledger_line(records[i], kRules, 0));
 }
 
 TEST(BinaryLedger, EveryTruncationAndEveryNonsenseIsTold) {
@@ -104,7 +125,7 @@ TEST(BinaryLedger, EveryTruncationAndEveryNonsenseIsTold) {
   wild[8] = 9;
   EXPECT_THAT(lines_of(wild, lines).error(), HasSubstr("version 9"));
   wild = file;
-  wild[file.size() - 24 - 40 + 36] = 2;  // the last record's direction
+  wild[file.size() - 24 - 44 + 36] = 2;  // the last record's direction
   EXPECT_THAT(lines_of(wild, lines).error(), HasSubstr("mean nothing"));
   EXPECT_THAT(lines_of("not a ledger at all", lines).error(), HasSubstr("LWLEDGER"));
   EXPECT_THAT(lines_of("", lines).error(), HasSubstr("empty file"));
