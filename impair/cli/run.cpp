@@ -170,7 +170,13 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
     if (*recording) (*recording)->learn(names);
   };
   off_the_cores.emplace(allowed, config);
-  auto runner = std::make_unique<ScenarioRunner>(version, *loop, *ports, learn);
+  const auto add_records = [&](Report& report) {
+    if (ledger->file)
+      report.ledger = LedgerReport{*config.ledger, ledger->file->records(),
+                                   ledger->thread->skipped(), ledger->file->lost()};
+    if (*recording) report.capture = (*recording)->report(*config.capture);
+  };
+  auto runner = std::make_unique<ScenarioRunner>(version, *loop, *ports, learn, add_records);
   auto services = Services::start(config, *runner);
   if (!services) return std::unexpected(services.error());
   off_the_cores.reset();
@@ -190,18 +196,15 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   report.directions = std::move(statistics.directions);
   report.ports = port_reports(*ports);
   report.scenario = scenario;
-  if (config.ledger) {
+  // The report is made in any case: a file that could not be written is a part of it.
+  if (ledger->file) {
     ledger->thread->finish();
     if (auto closed = ledger->file->close(ledger->thread->skipped()); !closed)
-      return std::unexpected(closed.error());
-    report.ledger =
-        LedgerReport{*config.ledger, ledger->file->records(), ledger->thread->skipped()};
+      report.write_failure = closed.error();
   }
-  if (config.capture) {
-    auto captured = (*recording)->finish(*config.capture);
-    if (!captured) return std::unexpected(captured.error());
-    report.capture = std::move(*captured);
-  }
+  if (*recording)
+    if (auto closed = (*recording)->finish(); !closed) report.write_failure = closed.error();
+  add_records(report);
   return report;
 }
 

@@ -94,6 +94,10 @@ ExitCode execute(const RunOptions& options) {
   const auto report = run(*version, *config);
   if (!report) return print_error(report.error());
   fmt::print("{}", options.output.json ? to_json(*report).dump() + "\n" : to_text(*report));
+  if (report->write_failure) {
+    std::fflush(stdout);
+    return print_error(*report->write_failure);
+  }
   return report->holds() ? ExitCode::done : ExitCode::failed;
 }
 

@@ -26,6 +26,11 @@ constexpr Figure kFigures[] = {
     {"dropped_by_rule", "Frames that a rule dropped", &emulator::Account::dropped_by_rule},
 };
 
+/// Of a file of records.
+struct Counts {
+  std::uint64_t written = 0, missing = 0;
+};
+
 /// Calls visit(labels, account) for every direction's every rule.
 template <class Visit>
 void for_each_rule(const Report& report, Visit visit) {
@@ -64,6 +69,25 @@ void add_in_flight(Prometheus& out, const Report& report) {
   for_each_rule(report, [&](const Labels& labels, const emulator::Account& rule) {
     out.sample(labels, rule.in_flight.frames);
   });
+}
+
+void add_records(Prometheus& out, const Report& report) {
+  const auto add = [&](std::string_view name, std::string_view help, const auto& written,
+                       std::uint64_t Counts::* count) {
+    out.family(name, Type::counter, help);
+    for (const auto& [file, counts] : written) out.sample({{"file", file}}, counts.*count);
+  };
+  std::vector<std::pair<std::string, Counts>> written;
+  if (report.ledger)
+    written.push_back({report.ledger->file, {report.ledger->records, report.ledger->missing()}});
+  if (report.capture)
+    written.push_back({report.capture->file, {report.capture->frames, report.capture->missing()}});
+  if (written.empty()) return;
+  add("longwire_impair_records_written_total", "Records in the ledger, and frames in the capture.",
+      written, &Counts::written);
+  add("longwire_impair_records_missing_total",
+      "Records and frames that were skipped, or that the file could not take.", written,
+      &Counts::missing);
 }
 
 void add_ports(Prometheus& out, const Report& report) {
@@ -109,6 +133,7 @@ std::string to_prometheus(const Report& report) {
              "What the box itself took for frames that no rule delays.",
              &DirectionReport::pass_latency);
   add_ports(out, report);
+  add_records(out, report);
   return out.text();
 }
 

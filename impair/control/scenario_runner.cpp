@@ -23,10 +23,11 @@ const config::ScenarioStep kAllLinksUp[] = {
 }  // namespace
 
 ScenarioRunner::ScenarioRunner(const LiveProfile::Version& profile, ForwardingLoop& loop,
-                               Ports& ports, Learn learn)
+                               Ports& ports, Learn learn, AddRecords add_records)
     : loop_(&loop),
       ports_(&ports),
       learn_(std::move(learn)),
+      add_records_(std::move(add_records)),
       live_(profile),
       names_(rule_names_of(profile.profile)) {
   schedule_.begin(profile.profile.scenario);
@@ -214,6 +215,7 @@ Report ScenarioRunner::snapshot() {
   }
   report.ports = port_reports(*ports_);
   if (report_.all > 0) report.scenario = report_;
+  add_records_(report);
   return report;
 }
 

@@ -22,8 +22,10 @@ class ScenarioRunner {
   /// Called with all rule names before the first frame of a new rule. `loop` and `ports` must
   /// outlive the runner.
   using Learn = std::function<void(const RuleNames&)>;
+  /// Adds what was recorded so far to a report.
+  using AddRecords = std::function<void(Report&)>;
   ScenarioRunner(const LiveProfile::Version& profile, ForwardingLoop& loop, Ports& ports,
-                 Learn learn);
+                 Learn learn, AddRecords add_records);
   ~ScenarioRunner();
 
   /// Changes on request. After an error nothing has changed.
@@ -62,6 +64,7 @@ class ScenarioRunner {
   ForwardingLoop* loop_;
   Ports* ports_;
   Learn learn_;
+  AddRecords add_records_;
   LiveProfile live_;
   RuleNames names_;
   Schedule schedule_;

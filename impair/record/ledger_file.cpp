@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -72,56 +73,83 @@ LedgerFile::LedgerFile(std::string path, std::FILE* file, LedgerFormat format, R
     : path_(std::move(path)),
       file_(file),
       format_(format),
-      rules_(std::move(rules)),
+      rules_(std::make_shared<const RuleNames>(std::move(rules))),
       clock_offset_ns_(clock_offset_ns) {
-  if (format_ != LedgerFormat::binary) return;
-  std::string header;
-  binary_ledger::put_header(header);
-  put(header);
+  if (format_ == LedgerFormat::binary) binary_ledger::put_header(waiting_);
 }
 
-void LedgerFile::put(const std::string& text) {
-  failed_ |= std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size();
-}
-
+/// Names are only ever added: records that were made before have the same names by the new ones.
 void LedgerFile::learn(RuleNames rules) {
-  const std::lock_guard lock(names_);
-  if (rules == rules_) return;
-  put_block();
-  names_to_write_ = true;
-  rules_ = std::move(rules);
+  auto next = std::make_shared<const RuleNames>(std::move(rules));
+  const std::lock_guard lock(mutex_);
+  if (*next != *rules_) rules_ = std::move(next);
 }
 
-void LedgerFile::put_block() {
+LedgerFile::Names LedgerFile::names() {
+  const std::lock_guard lock(mutex_);
+  return rules_;
+}
+
+void LedgerFile::put(std::string_view text, std::size_t records) {
+  if (failure_ != 0) return lost_.add(records);
+  waiting_ += text;
+  records_waiting_ += records;
+  if (waiting_.size() >= kMostWaiting) flush();
+}
+
+void LedgerFile::flush() {
+  if (failure_ != 0 || waiting_.empty()) return;
+  errno = 0;
+  if (std::fwrite(waiting_.data(), 1, waiting_.size(), file_.get()) == waiting_.size() &&
+      std::fflush(file_.get()) == 0) {
+    valid_bytes_ += static_cast<std::int64_t>(waiting_.size());
+    records_.add(records_waiting_);
+  } else {
+    failure_ = errno != 0 ? errno : EIO;
+    lost_.add(records_waiting_);
+    // A record that is cut off goes; what is no file has no length to be set.
+    if (file_.get() != stdout) static_cast<void>(ftruncate(fileno(file_.get()), valid_bytes_) == 0);
+  }
+  waiting_.clear();
+  records_waiting_ = 0;
+}
+
+void LedgerFile::put_block(const Names& names) {
   if (block_.empty()) return;
   std::string text;
-  if (names_to_write_) binary_ledger::put_names(text, rules_);
-  names_to_write_ = false;
+  if (names != names_written_) binary_ledger::put_names(text, *names);
+  names_written_ = names;
   binary_ledger::put_records(text, block_, clock_offset_ns_);
-  put(text);
+  put(text, block_.size());
   block_.clear();
 }
 
 void LedgerFile::write(std::span<const emulator::LedgerRecord> records) {
-  const std::lock_guard lock(names_);
-  records_ += records.size();
+  if (failure_ != 0) return lost_.add(records.size());
+  const Names rules = names();
   if (format_ == LedgerFormat::binary) {
     block_.insert(block_.end(), records.begin(), records.end());
-    if (block_.size() >= kBlock) put_block();
+    if (block_.size() >= kBlock) put_block(rules);
     return;
   }
-  for (const auto& record : records) put(ledger_line(record, rules_, clock_offset_ns_) + "\n");
+  for (const auto& record : records) put(ledger_line(record, *rules, clock_offset_ns_) + "\n", 1);
 }
 
 Result<void> LedgerFile::close(std::uint64_t skipped) {
+  if (format_ == LedgerFormat::binary) put_block(names());
+  flush();
   if (format_ == LedgerFormat::binary) {
-    put_block();
     std::string end;
-    binary_ledger::put_end(end, records_, skipped);
-    put(end);
+    binary_ledger::put_end(end, records(), skipped);
+    put(end, 0);
+    flush();
   }
-  if (std::fflush(file_.get()) != 0 || failed_) return refuse(path_, errno);
-  return {};
+  if (failure_ == 0) return {};
+  return fail(
+      fmt::format("can't write the ledger {}: {}: its first {} records, {} B, are valid, and "
+                  "{} are missing",
+                  path_, std::strerror(failure_), records(), valid_bytes_, lost() + skipped),
+      ExitCode::environment);
 }
 
 LedgerThread::LedgerThread(emulator::LedgerSink& sink) : sink_(&sink) {

@@ -35,8 +35,12 @@ class LedgerFile : public emulator::LedgerSink {
   void learn(RuleNames rules);
 
   void write(std::span<const emulator::LedgerRecord> records) override;
-  [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
-  /// Everything is in the file, or why not (environment). `skipped`: records that never came here.
+  /// Records in the file, and records that the file could not take: after the first failed write
+  /// nothing more is written, and the file ends with its last whole record. Any thread.
+  [[nodiscard]] std::uint64_t records() const noexcept { return records_.get(); }
+  [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.get(); }
+  /// Everything is in the file, or why not (environment) and how much of it is. `skipped`: records
+  /// that never came here.
   Result<void> close(std::uint64_t skipped = 0);
 
  private:
@@ -47,21 +51,29 @@ class LedgerFile : public emulator::LedgerSink {
   };
   LedgerFile(std::string path, std::FILE* file, LedgerFormat format, RuleNames rules,
              std::int64_t clock_offset_ns);
-  void put(const std::string& text);
-  void put_block();
+  using Names = std::shared_ptr<const RuleNames>;
+  [[nodiscard]] Names names();
+  void put(std::string_view text, std::size_t records);
+  void put_block(const Names& names);
+  void flush();
 
   std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
   LedgerFormat format_;
-  std::mutex names_;  // guards the next three
-  RuleNames rules_;
+  std::mutex mutex_;  // guards the next; never held while the disk is waited for
+  Names rules_;
   // Of the compact form: a block is worth its head.
   static constexpr std::size_t kBlock = 1024;
-  bool names_to_write_ = true;
+  Names names_written_;
   std::vector<emulator::LedgerRecord> block_;
   std::int64_t clock_offset_ns_;
-  std::uint64_t records_ = 0;
-  bool failed_ = false;
+  // Whole records on their way to the file.
+  static constexpr std::size_t kMostWaiting = std::size_t{1} << 14;
+  std::string waiting_;
+  std::size_t records_waiting_ = 0;
+  std::int64_t valid_bytes_ = 0;  // of the file
+  Counter records_, lost_;
+  int failure_ = 0;  // errno of the first write that failed
 };
 
 /// One record as one line, without its line break.

@@ -36,7 +36,10 @@ constexpr std::uint32_t interface_of(emulator::Direction direction, bool out) no
 /// A recording that was written.
 struct CaptureReport {
   std::string file;
-  std::uint64_t frames = 0, skipped = 0;
+  /// Written, skipped because the writer could not keep up, and lost because the file could not be
+  /// written.
+  std::uint64_t frames = 0, skipped = 0, lost = 0;
+  [[nodiscard]] std::uint64_t missing() const noexcept { return skipped + lost; }
 };
 
 /// Ledger record of a frame that leaves. `number`: its ingress frame number.

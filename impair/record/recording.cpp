@@ -35,7 +35,7 @@ void RecordingFile::learn(RuleNames rules) {
 }
 
 void RecordingFile::write(const CaptureRecord& record, std::span<const std::byte> bytes) {
-  if (failure_) return;
+  if (failure_) return lost_.add();
   std::string comment;
   {
     const std::lock_guard lock(names_);
@@ -46,11 +46,22 @@ void RecordingFile::write(const CaptureRecord& record, std::span<const std::byte
   const auto written = writer_.write(last_, bytes, record.wire_length, interface, comment);
   if (!written) failure_ = written.error();
   ++written_[interface];
-  ++frames_;
+  if (++waiting_ >= kMostWaiting || failure_) flush();
+}
+
+void RecordingFile::flush() {
+  if (!failure_)
+    if (auto flushed = writer_.flush(); !flushed) failure_ = flushed.error();
+  (failure_ ? lost_ : frames_).add(waiting_);
+  waiting_ = 0;
 }
 
 Result<void> RecordingFile::close(const std::array<std::uint64_t, kRecordedInterfaces>& skipped) {
-  if (failure_) return std::unexpected(*failure_);
+  flush();
+  if (failure_)
+    return fail(fmt::format("{}: its first {} frames are valid, and {} are missing",
+                            failure_->message, frames(), lost()),
+                failure_->exit);
   for (std::uint32_t i = 0; i < kRecordedInterfaces; ++i)
     writer_.write_statistics(i, last_, written_[i] + skipped[i], skipped[i]);
   return writer_.close();
@@ -100,21 +111,23 @@ void Recording::work(const std::stop_token& stop) {
   }
 }
 
-Result<CaptureReport> Recording::finish(const std::string& name) {
+CaptureReport Recording::report(const std::string& name) const {
+  CaptureReport report{.file = name, .frames = file_->frames(), .lost = file_->lost()};
+  for (const Recorder* recorder : {&eastward_, &westward_})
+    report.skipped += recorder->skipped(false) + recorder->skipped(true);
+  return report;
+}
+
+Result<void> Recording::finish() {
   if (thread_.joinable()) {
     thread_.request_stop();
     thread_.join();
   }
   std::array<std::uint64_t, kRecordedInterfaces> skipped{};
-  CaptureReport report{.file = name, .frames = file_->frames()};
   for (const Recorder* recorder : {&eastward_, &westward_})
-    for (const bool out : {false, true}) {
-      const std::uint64_t count = recorder->skipped(out);
-      skipped[interface_of(recorder->direction(), out)] = count;
-      report.skipped += count;
-    }
-  if (auto closed = file_->close(skipped); !closed) return std::unexpected(closed.error());
-  return report;
+    for (const bool out : {false, true})
+      skipped[interface_of(recorder->direction(), out)] = recorder->skipped(out);
+  return file_->close(skipped);
 }
 
 }  // namespace lw::impair

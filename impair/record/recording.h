@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "capture/writer.h"
+#include "core/counter.h"
 #include "core/error.h"
 #include "impair/record/recorder.h"
 
@@ -33,7 +34,10 @@ class RecordingFile {
 
   /// `bytes`: record.length of them.
   void write(const CaptureRecord& record, std::span<const std::byte> bytes);
-  [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
+  /// Frames in the file, and frames that it could not take: after the first failed write nothing
+  /// more is written. Any thread.
+  [[nodiscard]] std::uint64_t frames() const noexcept { return frames_.get(); }
+  [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.get(); }
 
   /// How many frames an interface has missed, and what was wrong with the file, if anything
   /// (environment).
@@ -47,7 +51,12 @@ class RecordingFile {
   std::mutex names_;  // guards the next
   RuleNames rules_;
   std::int64_t clock_offset_ns_;
-  std::uint64_t frames_ = 0;
+  void flush();
+
+  // Frames that the writer may still hold, at most.
+  static constexpr std::uint64_t kMostWaiting = 1024;
+  std::uint64_t waiting_ = 0;
+  Counter frames_, lost_;
   std::array<std::uint64_t, kRecordedInterfaces> written_{};
   Instant last_{};
   std::optional<Error> failure_;
@@ -87,8 +96,10 @@ class Recording {
   }
   void learn(const RuleNames& rules) { file_->learn(rules); }
 
+  /// The recording so far. Any thread.
+  [[nodiscard]] CaptureReport report(const std::string& name) const;
   /// Waits until everything that was taken is written. Nothing may be recorded afterwards.
-  Result<CaptureReport> finish(const std::string& name);
+  Result<void> finish();
 
  private:
   void work(const std::stop_token& stop);

@@ -165,6 +165,10 @@ std::string port_line(const PortReport& port) {
   return text;
 }
 
+std::string lost_text(std::uint64_t lost) {
+  return lost > 0 ? fmt::format(", {} LOST: the file could not be written", lost) : "";
+}
+
 /// What the box itself lost in one direction, and what to do about it.
 std::string losses(const emulator::Account& account) {
   const emulator::Amount lost = unasked_losses(account), came = account.received + account.created;
@@ -201,11 +205,13 @@ std::string to_text(const Report& report) {
                         report.stamps_backwards);
   if (report.scenario) text += scenario(*report.scenario);
   if (report.ledger)
-    text += fmt::format("ledger {}: {} records, {} skipped\n", report.ledger->file,
-                        report.ledger->records, report.ledger->skipped);
+    text +=
+        fmt::format("ledger {}: {} records, {} skipped{}\n", report.ledger->file,
+                    report.ledger->records, report.ledger->skipped, lost_text(report.ledger->lost));
   if (report.capture)
-    text += fmt::format("capture {}: {} frames, {} skipped\n", report.capture->file,
-                        report.capture->frames, report.capture->skipped);
+    text += fmt::format("capture {}: {} frames, {} skipped{}\n", report.capture->file,
+                        report.capture->frames, report.capture->skipped,
+                        lost_text(report.capture->lost));
   if (!report.stages_hold())
     text += "A STAGE DID NOT DO WHAT IT WAS ASKED: see the lines that do not hold\n";
   for (const auto& each : report.directions) text += losses(each.accounting.direction);
@@ -320,6 +326,7 @@ nlohmann::ordered_json to_json(const Report& report) {
                {"releases_hold", report.releases_hold()},
                {"resources_hold", report.resources_hold()},
                {"ports_hold", report.ports_hold()},
+               {"records_hold", report.records_hold()},
                {"directions", Json::array()}};
   for (const auto& direction : report.directions)
     json["directions"].push_back(of_direction(direction));
@@ -332,11 +339,13 @@ nlohmann::ordered_json to_json(const Report& report) {
   if (report.capture)
     json["capture"] = {{"file", report.capture->file},
                        {"frames", report.capture->frames},
-                       {"skipped", report.capture->skipped}};
+                       {"skipped", report.capture->skipped},
+                       {"missing", report.capture->missing()}};
   if (report.ledger)
     json["ledger"] = {{"file", report.ledger->file},
                       {"records", report.ledger->records},
-                      {"skipped", report.ledger->skipped}};
+                      {"skipped", report.ledger->skipped},
+                      {"missing", report.ledger->missing()}};
   if (report.held_up) json["held_up_ns"] = report.held_up->count();
   if (report.stamps_backwards) json["stamps_backwards"] = report.stamps_backwards;
   return json;

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "core/error.h"
 #include "core/time.h"
 #include "impair/datapath/direction_report.h"
 #include "impair/record/recorder.h"
@@ -17,7 +18,8 @@ namespace lw::impair {
 /// A ledger that was written.
 struct LedgerReport {
   std::string file;
-  std::uint64_t records = 0, skipped = 0;
+  std::uint64_t records = 0, skipped = 0, lost = 0;  // as CaptureReport
+  [[nodiscard]] std::uint64_t missing() const noexcept { return skipped + lost; }
 };
 
 /// How the steps of a scenario, and of commands, were carried out.
@@ -36,6 +38,8 @@ struct Report {
   std::optional<LedgerReport> ledger = {};
   std::optional<CaptureReport> capture = {};
   std::optional<ScenarioReport> scenario = {};
+  /// What was wrong with the ledger's or the capture's file.
+  std::optional<Error> write_failure = {};
   /// How long the running loop stood still while this was gathered.
   std::optional<Duration> held_up = {};
   std::uint64_t stamps_backwards = 0;  // frames whose stamp is before the one of their predecessor
@@ -49,13 +53,17 @@ struct Report {
   /// No frame was lost because the box had no room, no way out or no buffer for it: the profile
   /// asked for no such losses. (Link changes and the end of a run are asked for.)
   [[nodiscard]] bool resources_hold() const noexcept;
+  /// No record of the ledger and no frame of the capture is missing.
+  [[nodiscard]] bool records_hold() const noexcept {
+    return (!ledger || ledger->missing() == 0) && (!capture || capture->missing() == 0);
+  }
   /// No step of the scenario was left out.
   [[nodiscard]] bool scenario_holds() const noexcept { return !scenario || scenario->failed == 0; }
   /// No frame was lost in front of the box or behind it.
   [[nodiscard]] bool ports_hold() const noexcept;
   [[nodiscard]] bool holds() const noexcept {
     return accounts_hold() && stages_hold() && releases_hold() && resources_hold() &&
-           scenario_holds() && ports_hold();
+           records_hold() && scenario_holds() && ports_hold();
   }
 };
 

@@ -66,9 +66,9 @@ Result<std::string> finish(Writing& writing) {
     return words(writing.ledger->records(), writing.thread->skipped());
   }
   if (!writing.recording) return "";
-  const auto captured = writing.recording->finish("");
-  if (!captured) return std::unexpected(captured.error());
-  return words(captured->frames, captured->skipped);
+  if (auto closed = writing.recording->finish(); !closed) return std::unexpected(closed.error());
+  const auto captured = writing.recording->report("");
+  return words(captured.frames, captured.skipped);
 }
 
 /// What a look at the running loop sees, both directions together.

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import tempfile
@@ -80,6 +81,38 @@ class Run(unittest.TestCase):
         self.assertEqual(report['directions'][0]['dropped_by_rule']['frames'], len(missing))
         self.assertEqual(report['ledger']['skipped'], 0)
         self.assert_order_kept(received)
+
+    def test_a_full_disk_stops_no_frame(self):
+        """The report is made, counts what is missing, and the exit code is 3."""
+        os.symlink('/dev/full', self.path('full.pcapng'))
+        for option, name in (('--ledger', '/dev/full'), ('--capture', self.path('full.pcapng'))):
+            process = self.start('pcap:' + self.path('in.pcap'), 'pcap:,' + self.path('out.pcap'),
+                                 option, name, loss=1)
+            out, err = process.communicate(timeout=TIMEOUT)
+            self.assertEqual(process.returncode, 3, err)
+            self.assertIn('No space left on device', err)
+            report = json.loads(out)
+            east = report['directions'][0]
+            self.assertTrue(report['identity_holds'])
+            self.assertFalse(report['records_hold'])
+            self.assertEqual(east['received']['frames'], len(self.sent))
+            written = report[option[2:]]
+            self.assertGreaterEqual(written['missing'], east['dropped_by_rule']['frames'])
+            self.assertIn(f"{written['missing']} are missing", err)
+
+    def test_ten_thousand_rules_load_at_once(self):
+        """It took 13 s; the bound is for slow builds on busy machines."""
+        path = self.folder / 'many.toml'
+        path.write_text('[capacity]\nrate = "1Gb/s"\n' + ''.join(
+            f'[[rule]]\nname = "rule {i}"\nmatch = {{dst_qp = {i}, psn = "{i}-{i + 9000}"}}\n'
+            f'loss = {i % 2}\n' for i in range(10_000)))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([longwire_test.program('roce-impair'), 'run', str(path), '--west',
+                               'null', '--east', 'null', '--duration', '50ms'],
+                              capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assertLess(after.ru_utime - before.ru_utime, 6)
 
     def test_the_same_frames_as_in_virtual_time(self):
         _, received = self.run_file('--seed', '3', loss=0.05)

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
 #include <mutex>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,6 +57,51 @@ TEST(LedgerLine, AnUntouchedFrameHasNoRuleAndNoBth) {
   EXPECT_EQ(line["time_out_ns"], 7);
   EXPECT_EQ(line["action"], "pass");
   EXPECT_FALSE(line.contains("infiniband.bth.psn"));
+}
+
+/// What a full disk could not take is counted, and the error says so.
+TEST(LedgerFile, AFullDiskIsCountedAndNotWaitedFor) {
+  for (const auto format : {LedgerFormat::json_lines, LedgerFormat::binary}) {
+    auto file = LedgerFile::create("/dev/full", format, kRules, 0);
+    ASSERT_TRUE(file);
+    const std::vector<emulator::LedgerRecord> records(5000, dropped());
+    for (int i = 0; i < 3; ++i) (*file)->write(records);
+    const auto closed = (*file)->close(7);
+    ASSERT_FALSE(closed);
+    EXPECT_EQ(closed.error().exit, ExitCode::environment);
+    EXPECT_THAT(closed.error().message,
+                testing::HasSubstr("/dev/full: No space left on device: its first 0 records, 0 B, "
+                                   "are valid, and 15007 are missing"));
+    EXPECT_EQ((*file)->records(), 0U);
+    EXPECT_EQ((*file)->lost(), 15'000U);
+  }
+}
+
+/// A file that reaches its limit ends with its last whole record.
+TEST(LedgerFile, AFileThatIsCutOffHasWholeRecords) {
+  char path[] = "/tmp/longwire-XXXXXX";
+  close(mkstemp(path));
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{.rlim_cur = 50'000, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  auto file = LedgerFile::create(path, LedgerFormat::json_lines, kRules, 0);
+  const std::vector<emulator::LedgerRecord> records(1000, dropped());
+  if (file) (*file)->write(records);
+  const bool closed = file && (*file)->close().has_value();
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, SIG_DFL);
+  ASSERT_TRUE(file);
+  EXPECT_FALSE(closed);
+  std::ifstream in(path);
+  std::size_t lines = 0;
+  for (std::string line; std::getline(in, line); ++lines)
+    EXPECT_EQ(line, ledger_line(dropped(), kRules, 0));
+  std::remove(path);
+  EXPECT_GT(lines, 0U);
+  EXPECT_EQ(lines, (*file)->records());
+  EXPECT_EQ((*file)->records() + (*file)->lost(), records.size());
 }
 
 TEST(LedgerFile, WhereItCanNotWriteItSaysSo) {
