@@ -47,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
        },
        .profile = [&] { return live.now().profile; },
        .snapshot = [] { return lw::impair::Report{}; }});
-  const std::string answer = control.answer({reinterpret_cast<const char*>(data), size});
+  const std::string answer = *control.answer({reinterpret_cast<const char*>(data), size});
   const auto json = nlohmann::json::parse(answer, nullptr, false);
   if (!json.is_object() || !json.contains("ok") || answer.find('\n') != answer.size() - 1)
     std::abort();
