@@ -10,6 +10,8 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
+import time
 import unittest
 
 import longwire_test
@@ -153,6 +155,32 @@ class Presence(unittest.TestCase):
         report = json.loads(out)
         self.assertEqual(receiver.returncode, 0)
         self.assertGreater(report['frames'], 0)
+
+    @longwire_test.real_time
+    def test_frames_that_found_the_kernels_ring_full_fail_the_verdict(self):
+        with tempfile.NamedTemporaryFile('w', suffix='.toml') as profile:
+            profile.write('[[flow]]\n[expect]\nduplicated = "0%"\n')
+            profile.flush()
+            receiver = longwire_test.begin(
+                self, ['ip', 'netns', 'exec', HERE, GEN, 'receive', '--port', 'gen', '--expect',
+                       profile.name, '--json', '--quiet'])
+            while 'ready' not in receiver.stderr.readline():
+                pass
+            time.sleep(0.2)
+            receiver.send_signal(signal.SIGSTOP)
+            with socket_there(socket.AF_PACKET, socket.SOCK_RAW) as wire:
+                wire.bind(('kernel', 0))
+                for _ in range(3000):
+                    wire.send(b'\x02\0\0\0\0\x09\x02\0\0\0\0\x08\x88\xb5' + bytes(50))
+            receiver.send_signal(signal.SIGCONT)
+            time.sleep(0.3)
+            receiver.send_signal(signal.SIGINT)
+            out, err = receiver.communicate(timeout=TIMEOUT)
+        report = json.loads(out)
+        self.assertEqual(receiver.returncode, 1, err)
+        self.assertGreater(report['missed'], 1000)
+        self.assertGreaterEqual(report['missed'] + report['frames'], 3000)
+        self.assertIn(f"{report['missed']} frames missed", report['expect']['broken'][-1])
 
     @longwire_test.real_time
     def test_linux_and_roce_gen_find_each_other(self):
