@@ -26,7 +26,7 @@ Parsed<std::vector<ExperimentValue>> read_values(const Value& value) {
 
 bool names_file(std::string_view parameter) noexcept { return parameter == "path"; }
 
-std::string beside(const std::filesystem::path& folder, const std::string& file) {
+std::string in_folder(const std::filesystem::path& folder, const std::string& file) {
   return (folder / file).lexically_normal().string();
 }
 
@@ -82,7 +82,7 @@ ExperimentParameters read_parameters(const Table& table, std::string_view key,
     auto values = section->get(name, read_values);
     if (!values) continue;
     for (ExperimentValue& value : *values)
-      if (names_file(name)) value.text = beside(folder, value.text);
+      if (names_file(name)) value.text = in_folder(folder, value.text);
     const Position at = values->front().at;
     parameters.push_back({std::string(name), at, std::move(*values)});
   }
@@ -98,7 +98,7 @@ std::optional<ExperimentComparison> read_comparison(const Table& table,
   ExperimentComparison comparison;
   comparison.at = section->position();
   comparison.table =
-      beside(folder, section->require("table", read_text, "a CSV file").value_or(""));
+      in_folder(folder, section->require("table", read_text, "a CSV file").value_or(""));
   comparison.rows = read_pairs(*section, "rows");
   if (comparison.rows.empty())
     section->refuse("rows", "expected the key columns of a row, found none");
