@@ -21,6 +21,7 @@ class CoreRun {
   /// `run` and `budget` must outlive it.
   CoreRun(const PortRun& run, CoreShare share, FrameBudget& budget)
       : limits_(run.limits),
+        clock_(run.clock),
         share_(share),
         profile_(flows_of(run.profile, share)),
         scheduler_(profile_, run.seed),
@@ -35,6 +36,7 @@ class CoreRun {
     loop_.start(start);
     for (Instant now = start; !loop_.ended(now);) {
       if (limits_.stopped() || cancelled.load(std::memory_order_relaxed)) break;
+      follow_clock(now);
       publish(now);
       const Duration ahead = loop_.ahead(now);
       if (ahead > Duration{0}) {
@@ -48,6 +50,13 @@ class CoreRun {
     }
   }
 
+  /// Reads the clock of the signatures' send times once a millisecond.
+  void follow_clock(Instant now) noexcept {
+    if (clock_ == nullptr || now < next_clock_) return;
+    next_clock_ = now + kClockEvery;
+    loop_.set_stamp_offset(clock_->offset());
+  }
+
   /// Copies the published counters to `flows` of the whole run. Any thread.
   void put_published(std::vector<FlowCounters>& flows) {
     const std::lock_guard lock(mutex_);
@@ -55,9 +64,18 @@ class CoreRun {
   }
   /// Copies the current counters. The core's thread, or any once the core has ended.
   void put_counted(std::vector<FlowCounters>& flows) const { put(loop_.counters(), flows); }
+  /// Adds everything else that was counted. Once the core has ended.
+  void add_to(RunReport& report) {
+    report.audit.add(loop_.audit());
+    report.caught_up.skipped = std::max(report.caught_up.skipped, loop_.caught_up().skipped);
+    report.caught_up.stalls += loop_.caught_up().stalls;
+    for (std::size_t i = 0; i < report.ports.size(); ++i)
+      report.ports[i].refused.add(loop_.not_sent()[i]);
+  }
 
  private:
   static constexpr Duration kPublishEvery = std::chrono::milliseconds(100);
+  static constexpr Duration kClockEvery = std::chrono::milliseconds(1);
 
   void put(const std::vector<FlowCounters>& own, std::vector<FlowCounters>& flows) const {
     for (std::size_t i = 0; i < own.size(); ++i) flows[share_.flow(i)] = own[i];
@@ -70,11 +88,12 @@ class CoreRun {
   }
 
   const Limits& limits_;
+  const nic::StampClock* clock_;
   CoreShare share_;
   config::FlowProfile profile_;
   TxScheduler scheduler_;
   TxLoop loop_;
-  Instant next_publish_{};
+  Instant next_publish_{}, next_clock_{};
   std::mutex mutex_;
   std::vector<FlowCounters> published_;  // under mutex_
 };
@@ -113,7 +132,7 @@ class OtherCores {
   void put_counted(RunReport& report) {
     for (Core& core : cores_) {
       core.run->put_counted(report.flows);
-      report.audit.add(core.run->loop().audit());
+      core.run->add_to(report);
     }
   }
 
@@ -153,7 +172,8 @@ class MainCore {
   Result<void> go(Instant start) {
     own_.loop().start(start);
     background_.start(start);
-    for (Instant now = start; !run_.limits.stopped();) {
+    for (Instant now = start; !run_.limits.stopped() && !background_.interrupted();) {
+      own_.follow_clock(now);
       const bool ended = own_.loop().ended(now);
       if (ended && !others_.busy()) break;
       std::optional<Duration> left;
@@ -176,7 +196,7 @@ class MainCore {
 
   void put_counted(RunReport& report) {
     own_.put_counted(report.flows);
-    report.audit.add(own_.loop().audit());
+    own_.add_to(report);
   }
 
  private:
@@ -196,12 +216,24 @@ class MainCore {
   std::vector<FlowCounters> flows_;
 };
 
+/// Adds what the ports took since `before`, and lost.
+void add_losses(RunReport& report, std::span<const nic::Port> ports,
+                const std::vector<nic::PortStats>& before) {
+  std::vector<std::uint64_t> taken(ports.size());
+  for (std::size_t i = 0; i < report.flows.size(); ++i)
+    taken[i % taken.size()] += report.flows[i].frames;
+  for (std::size_t i = 0; i < taken.size(); ++i)
+    report.ports[i].lost = lost_since(before[i], ports[i], taken[i]);
+}
+
 }  // namespace
 
 Result<RunReport> run_through_ports(const PortRun& run, BackgroundTasks& background) {
   FrameBudget budget(run.limits.count);
   OtherCores others(run, budget);
   MainCore main(run, budget, others, background);
+  std::vector<nic::PortStats> before;
+  for (const nic::Port& port : run.ports) before.push_back(port.stats());
   const Instant start = nic::now();
   others.start(start);
   if (auto gone = main.go(start); !gone) return std::unexpected(gone.error());
@@ -209,8 +241,12 @@ Result<RunReport> run_through_ports(const PortRun& run, BackgroundTasks& backgro
   RunReport report;
   report.elapsed = nic::now() - start;
   report.flows.resize(run.profile.flows.size());
+  for (const nic::Port& port : run.ports) report.ports.push_back({port.name(), {}, {}});
+  report.catch_up = run.limits.catch_up;
+  report.interrupted = background.interrupted().value_or("");
   main.put_counted(report);
   others.put_counted(report);
+  add_losses(report, run.ports, before);
   return report;
 }
 

@@ -5,6 +5,7 @@
 #include "gen/app/receiver.h"
 #include "gen/stats/run_stats.h"
 #include "gen/tx/ports.h"
+#include "nic/stamp_clock.h"
 
 namespace lw::gen {
 
@@ -17,12 +18,13 @@ struct PortRun {
   capture::Writer* copy = nullptr;    // gets each frame that a port took; may be null
   std::optional<std::uint64_t> seed;  // replaces the profile's
   std::uint16_t cores = 1;  // lcores, and send queues per port; flow i: core i modulo cores
+  const nic::StampClock* clock = nullptr;  // of signatures; null: the machine's steady clock
 };
 
 /// Sends a profile's frames through ports in real time: each when it is due, or as soon afterwards
 /// as the port takes it. Frames that a port doesn't take within TxBurst's timeout are counted as
-/// not sent. Signatures carry the machine's steady clock. `background` works between bursts.
-/// Errors: the copy's, the background's.
+/// not sent. `background` works between bursts. The run ends early if a port's interface
+/// disappears. Errors: the copy's, the background's.
 Result<RunReport> run_through_ports(const PortRun& run, BackgroundTasks& background);
 
 }  // namespace lw::gen

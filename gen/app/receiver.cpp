@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <sched.h>
 
+#include <fmt/format.h>
 #include <rte_mbuf.h>
 
 #include "capture/reader.h"
 #include "gen/arp/neighbor_table.h"
 #include "nic/clock.h"
 #include "nic/idle.h"
+#include "nic/stamp_clock.h"
 #include "roce/envelope.h"
 
 namespace lw::gen {
@@ -19,15 +21,25 @@ wire::Bytes frame_bytes(const rte_mbuf* buffer) noexcept {
   return {rte_pktmbuf_mtod(buffer, const std::byte*), rte_pktmbuf_data_len(buffer)};
 }
 
+constexpr Duration kWatchEvery = std::chrono::milliseconds(100);
+
+/// Names a port whose interface has disappeared.
+std::optional<std::string> missing_port(std::span<const nic::Port> ports) {
+  const auto missing = std::ranges::find_if_not(ports, &nic::Port::exists);
+  if (missing == ports.end()) return std::nullopt;
+  return fmt::format("port `{}`: the interface has disappeared", missing->name());
+}
+
 /// The loop of receive_all().
 class Reception {
  public:
   Reception(const ListeningPorts& ports, Measurement& measurement, capture::Writer* copy,
             ProgressDisplay& display, const FlowNames& names, const Limits& limits,
-            std::optional<Duration> until_idle)
+            std::optional<Duration> until_idle, const nic::StampClock& clock)
       : ports_(ports),
         measurement_(measurement),
-        listener_(measurement, copy, limits.count),
+        clock_(clock),
+        listener_(measurement, copy, &clock, limits.count),
         display_(display),
         names_(names),
         limits_(limits),
@@ -44,6 +56,10 @@ class Reception {
         if (auto shown = show(now, start); !shown) return std::unexpected(shown.error());
       }
       if (limits_.duration && now - start >= *limits_.duration) break;
+      if (now >= next_watch_) {
+        next_watch_ = now + kWatchEvery;
+        if (interrupted_ = missing_port(ports_.ports); interrupted_) break;
+      }
       if (*count > 0) {
         idle_.busy();
         continue;
@@ -86,18 +102,24 @@ class Reception {
     if (auto written = display_.finish(nic::now(), rows); !written) {
       return std::unexpected(written.error());
     }
-    ReceiveReport report{.elapsed = listener_.last() - listener_.first()};
+    ReceiveReport report{.missed = 0,
+                         .elapsed = listener_.last() - listener_.first(),
+                         .clock = clock_.name(),
+                         .interrupted = interrupted_.value_or("")};
     for (const nic::Port& port : ports_.ports) report.missed += port.stats().unseen();
     return report;
   }
 
   ListeningPorts ports_;
   Measurement& measurement_;
+  const nic::StampClock& clock_;
   Listener listener_;
   ProgressDisplay& display_;
   const FlowNames& names_;
   const Limits& limits_;
   std::optional<Duration> until_idle_;
+  Instant next_watch_{};
+  std::optional<std::string> interrupted_;
   static constexpr Duration kNap = std::chrono::microseconds(70);
   static constexpr int kEmptyRounds = 256;
   nic::Idle idle_{IdleMode::adaptive, kEmptyRounds};
@@ -127,8 +149,9 @@ Result<std::size_t> Listener::poll(nic::Port& port, ResponderPort* responder) {
   const std::size_t wanted = std::min<std::uint64_t>(count, most_ - frames_);
   // A file's frames were sent at another time: no latency.
   const bool send_clock = !port.finite();
+  const Instant arrival = now + stamp_offset(now);
   for (const rte_mbuf* buffer : std::span(buffers_).first(wanted)) {
-    measurement_.take(frame_bytes(buffer), now, send_clock);
+    measurement_.take(frame_bytes(buffer), arrival, send_clock);
     if (responder != nullptr) responder->answer(frame_bytes(buffer));
   }
   if (responder != nullptr) responder->send_answers();
@@ -137,6 +160,12 @@ Result<std::size_t> Listener::poll(nic::Port& port, ResponderPort* responder) {
   rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(count));
   if (!kept) return std::unexpected(kept.error());
   return count;
+}
+
+Duration Listener::stamp_offset(Instant now) noexcept {
+  if (clock_ == nullptr || now < next_clock_) return stamp_offset_;
+  next_clock_ = now + std::chrono::milliseconds(1);
+  return stamp_offset_ = clock_->offset();
 }
 
 Result<void> Listener::keep_copies(std::size_t count) {
@@ -153,8 +182,9 @@ Result<void> Listener::keep_copies(std::size_t count) {
 Result<ReceiveReport> receive_all(const ListeningPorts& ports, Measurement& measurement,
                                   capture::Writer* copy, ProgressDisplay& display,
                                   const FlowNames& names, const Limits& limits,
-                                  std::optional<Duration> until_idle) {
-  return Reception(ports, measurement, copy, display, names, limits, until_idle).go();
+                                  std::optional<Duration> until_idle,
+                                  const nic::StampClock& clock) {
+  return Reception(ports, measurement, copy, display, names, limits, until_idle, clock).go();
 }
 
 Result<ReceiveReport> receive_file(const std::string& path, Measurement& measurement,
@@ -177,25 +207,31 @@ Result<ReceiveReport> receive_file(const std::string& path, Measurement& measure
     last = std::max(last, frame.stamp);
   }
   measurement.finalize();
-  return ReceiveReport{.missed = 0, .elapsed = first ? last - *first : Duration{0}};
+  return ReceiveReport{
+      .missed = 0, .elapsed = first ? last - *first : Duration{0}, .clock = {}, .interrupted = {}};
 }
 
 BackgroundTasks::BackgroundTasks(NeighborTable& neighbors, std::span<nic::Port* const> receivers,
                                  Measurement* measurement, ProgressDisplay& display,
-                                 FlowNames names)
+                                 FlowNames names, std::span<const nic::Port> watched,
+                                 const nic::StampClock* clock)
     : neighbors_(neighbors),
+      watched_(watched),
       receivers_(receivers.begin(), receivers.end()),
       measurement_(measurement),
       display_(display),
       names_(std::move(names)) {
   if (measurement == nullptr) return;
-  listener_.emplace(*measurement, nullptr);
+  listener_.emplace(*measurement, nullptr, clock);
   for (nic::Port* port : receivers_) neighbors.stop_polling(*port);
 }
 
 void BackgroundTasks::poll_neighbors(Instant now) {
   next_neighbors_ = now + std::chrono::milliseconds(1);
   neighbors_.poll();
+  if (now < next_watch_) return;
+  next_watch_ = now + kWatchEvery;
+  if (!interrupted_) interrupted_ = missing_port(watched_);
 }
 
 Result<void> BackgroundTasks::poll() {
@@ -224,7 +260,7 @@ bool BackgroundTasks::all_arrived(const std::vector<FlowCounters>& sent) const {
 Result<void> BackgroundTasks::finish(const std::vector<FlowCounters>& sent, Duration timeout,
                                      const std::atomic<bool>& stop) {
   Instant quiet_since = nic::now();
-  while (listener_ && !stop.load(std::memory_order_relaxed)) {
+  while (listener_ && !interrupted_ && !stop.load(std::memory_order_relaxed)) {
     const std::uint64_t before = listener_->frames();
     const Instant now = nic::now();
     if (auto stepped = step(now, [&]() -> auto& { return sent; }, Duration{0}); !stepped)

@@ -15,6 +15,10 @@
 #include "gen/stats/run_stats.h"
 #include "nic/port.h"
 
+namespace lw::nic {
+class StampClock;
+}
+
 namespace lw::gen {
 
 class NeighborTable;
@@ -24,11 +28,12 @@ class ResponderPort;
 /// of a burst have one arrival time: that of the poll that returned them.
 class Listener {
  public:
-  /// `copy` may be null; both arguments must outlive the listener. Frames after the first `most`
-  /// are discarded.
-  Listener(Measurement& measurement, capture::Writer* copy,
+  /// `copy` may be null. `clock` gives the arrival times that are compared with the signatures;
+  /// null: the steady clock. All must outlive the listener. Frames after the first `most` are
+  /// discarded.
+  Listener(Measurement& measurement, capture::Writer* copy, const nic::StampClock* clock,
            std::uint64_t most = std::numeric_limits<std::uint64_t>::max())
-      : measurement_(measurement), copy_(copy), most_(most) {}
+      : measurement_(measurement), copy_(copy), clock_(clock), most_(most) {}
 
   /// Polls a port once and returns the number of frames. `responder`, if not null, answers requests
   /// for the port's addresses. Errors: the copy can't be written.
@@ -42,9 +47,13 @@ class Listener {
  private:
   static constexpr std::size_t kBurst = 64;
   Result<void> keep_copies(std::size_t count);
+  Duration stamp_offset(Instant now) noexcept;
 
   Measurement& measurement_;
   capture::Writer* copy_;
+  const nic::StampClock* clock_;
+  Duration stamp_offset_{0};
+  Instant next_clock_{};
   std::uint64_t most_;
   std::uint64_t frames_ = 0;
   Instant first_{}, last_{};
@@ -59,11 +68,12 @@ struct ListeningPorts {
 
 /// Receives until a limit is reached, a stop is requested, all ports that read files are at their
 /// end, or no frame arrives for `until_idle` after the first one. Yields or sleeps while nothing
-/// arrives. Errors: the copy or the time series can't be written.
+/// arrives. Ends early if a port's interface disappears. Errors: the copy or the time series can't
+/// be written.
 Result<ReceiveReport> receive_all(const ListeningPorts& ports, Measurement& measurement,
                                   capture::Writer* copy, ProgressDisplay& display,
                                   const FlowNames& names, const Limits& limits,
-                                  std::optional<Duration> until_idle);
+                                  std::optional<Duration> until_idle, const nic::StampClock& clock);
 
 /// Measures a whole capture. The capture's stamps are the arrival times. They give latencies only
 /// if they are at most an hour after the signatures' stamps, so may be of the same clock.
@@ -74,15 +84,22 @@ Result<ReceiveReport> receive_file(const std::string& path, Measurement& measure
 /// showing progress. The sending loop calls step() in every round; one thread, one clock.
 class BackgroundTasks {
  public:
-  /// `measurement` may be null: then nothing is received. All arguments but `names` must outlive
-  /// this object.
+  /// `measurement` may be null: then nothing is received. `watched`: ports whose disappearance ends
+  /// the run. `clock` may be null: the steady clock. All arguments but `names` must outlive this
+  /// object.
   BackgroundTasks(NeighborTable& neighbors, std::span<nic::Port* const> receivers,
-                  Measurement* measurement, ProgressDisplay& display, FlowNames names);
+                  Measurement* measurement, ProgressDisplay& display, FlowNames names,
+                  std::span<const nic::Port> watched = {}, const nic::StampClock* clock = nullptr);
 
   /// True if frames may arrive at any time, so that the loop must not sleep.
   [[nodiscard]] bool listens() const noexcept { return listener_.has_value(); }
 
   void start(Instant now) { display_.start(now); }
+
+  /// Why the run must end; nothing if it needn't.
+  [[nodiscard]] const std::optional<std::string>& interrupted() const noexcept {
+    return interrupted_;
+  }
 
   /// Runs the tasks that are due. `sent()` returns each flow's counters; it is called only when
   /// progress is shown. `left`: time until the run ends, if known. Errors: the display's.
@@ -107,7 +124,9 @@ class BackgroundTasks {
   [[nodiscard]] bool all_arrived(const std::vector<FlowCounters>& sent) const;
 
   NeighborTable& neighbors_;
-  Instant next_neighbors_{};
+  Instant next_neighbors_{}, next_watch_{};
+  std::span<const nic::Port> watched_;
+  std::optional<std::string> interrupted_;
   std::vector<nic::Port*> receivers_;
   Measurement* measurement_;
   std::optional<Listener> listener_;

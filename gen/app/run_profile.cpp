@@ -41,7 +41,7 @@ Result<void> check_next_hops(const config::FlowProfile& profile) {
                   asks->name));
 }
 
-constexpr Duration kLinkMissingFramesTimeout = std::chrono::seconds(30);
+constexpr Duration kRunLinkTimeout = std::chrono::seconds(30);
 constexpr Duration kMissingFramesTimeout = std::chrono::milliseconds(500);
 
 /// The ports to send to, then the other ports to receive from.
@@ -65,7 +65,7 @@ std::vector<nic::Port*> receivers_of(Ports& ports, const RunOptions& options) {
 
 Result<void> wait_links(Ports& ports, const RunOptions& options) {
   if (!ports.eal().has_hugepages()) fmt::print(stderr, "{}\n", ports.eal().notice());
-  auto up = ports.wait_links(kLinkMissingFramesTimeout, *options.limits.stop);
+  auto up = ports.wait_links(options.link_timeout.value_or(kRunLinkTimeout), *options.limits.stop);
   // A signal ends the wait: the report then counts no frames.
   return options.limits.stopped() ? Result<void>{} : up;
 }
@@ -121,27 +121,34 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   auto ports = Ports::open(all_names(options), options.verbose,
                            {.port = {}, .sends_flows = true, .cores = options.cores});
   if (!ports) return std::unexpected(ports.error());
-  if (auto up = wait_links(*ports, options); !up) return std::unexpected(up.error());
   const std::span<nic::Port> senders = std::span(ports->all()).first(options.ports.size());
+  if (auto fits = check_mtus(profile, senders); !fits) return std::unexpected(fits.error());
+  if (auto up = wait_links(*ports, options); !up) return std::unexpected(up.error());
   if (auto fits = check_links(profile, senders); !fits) return std::unexpected(fits.error());
+  const auto clock = nic::StampClock::open(options.clock, &senders.front());
+  if (!clock) return std::unexpected(clock.error());
+  if (measurement != nullptr) measurement->set_clock(clock->id());
   config::FlowProfile resolved = profile;
-  const config::Origin origin{.run = new_run(), .clock = wire::ClockId::kUnknown};
+  const config::Origin origin{.run = new_run(), .clock = clock->id()};
   for (config::Flow& flow : resolved.flows) flow.origin = origin;
   NeighborTable neighbors(resolved, senders, ports->pool());
   if (auto found = neighbors.resolve(resolved, options.limits); !found) {
     return std::unexpected(found.error());
   }
   BackgroundTasks background(neighbors, receivers_of(*ports, options), measurement, *display,
-                             names_in(resolved));
+                             names_in(resolved), ports->all(), &*clock);
   auto report = run_through_ports({.profile = resolved,
                                    .ports = senders,
                                    .buffers = ports->send_buffers(),
                                    .limits = options.limits,
                                    .copy = copy ? &*copy : nullptr,
                                    .seed = options.seed,
-                                   .cores = options.cores},
+                                   .cores = options.cores,
+                                   .clock = &*clock},
                                   background);
   if (!report) return report;
+  report->run = origin.run;
+  report->clock = clock->name();
   auto finished = background.finish(report->flows, options.timeout.value_or(kMissingFramesTimeout),
                                     *options.limits.stop);
   if (!finished) return std::unexpected(finished.error());

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "gen/report/progress_display.h"
 #include "gen/stats/run_stats.h"
+#include "nic/stamp_clock.h"
 
 namespace lw::gen {
 
@@ -15,8 +16,10 @@ struct RunOptions {
   std::string profile;  // a path, "-" for standard input
   std::string pcap;     // a path, "-" for standard output; empty: none
   std::vector<std::string> ports;
-  std::vector<std::string> receive;  // ports to measure at; may be among `ports`
-  std::optional<Duration> timeout;   // longest wait for missing frames; 500 ms
+  std::vector<std::string> receive;               // ports to measure at; may be among `ports`
+  std::optional<Duration> timeout;                // longest wait for missing frames; 500 ms
+  std::optional<Duration> link_timeout;           // longest wait for the links; 30 s
+  nic::ClockKind clock = nic::ClockKind::steady;  // of the signatures' send times
   MeasureChoices choices;
   Limits limits;
   std::uint16_t cores = 1;

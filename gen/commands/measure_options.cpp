@@ -54,6 +54,22 @@ void add_limit_options(app::Options& options, Limits& limits) {
               "stop after this time: 10s, 500ms");
 }
 
+void add_clock_option(app::Options& options, nic::ClockKind& clock) {
+  options
+      .add("--clock", app::parsed(nic::parse_clock, clock), "steady|tai|ptp",
+           "clock of send and arrival times: the machine's own, CLOCK_TAI, or the PTP hardware "
+           "clock of the first port; between two hosts both need tai or ptp")
+      .defaults_to("steady");
+}
+
+void add_link_option(app::Options& options, std::optional<Duration>& timeout,
+                     const std::string& usual) {
+  options
+      .add("--wait-link", app::parsed(app::read_time, timeout), "TIME",
+           "longest wait for the links of the ports")
+      .defaults_to(usual);
+}
+
 void add_pcap_option(app::Options& options, std::string& pcap) {
   options.add(
       "--pcap", app::text(pcap), "OUT",

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "app/command_line.h"
 #include "gen/report/progress_display.h"
 #include "gen/stats/run_stats.h"
+#include "nic/stamp_clock.h"
 
 namespace lw::gen {
 
@@ -13,6 +15,11 @@ namespace lw::gen {
 void add_progress_options(app::Options& options, ProgressOptions& progress);
 void add_measure_options(app::Options& options, MeasureChoices& choices);
 void add_limit_options(app::Options& options, Limits& limits);
+/// --clock.
+void add_clock_option(app::Options& options, nic::ClockKind& clock);
+/// --wait-link; `usual` is its default as text.
+void add_link_option(app::Options& options, std::optional<Duration>& timeout,
+                     const std::string& usual);
 /// --pcap, the capture file of what is sent.
 void add_pcap_option(app::Options& options, std::string& pcap);
 void add_report_options(app::Options& options, bool& json, bool& verbose);

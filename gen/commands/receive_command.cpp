@@ -27,7 +27,8 @@ roce-gen receive --port eth1 --until-idle 2s --expect p.toml --sent tcp:0.0.0.0:
 roce-gen receive --port pcap:pcaps/rxe/netem_reorder.pcap)";
 
 constexpr const char* kReceiveNotes =
-    R"(Prints "ready" on stderr once the ports are open: the moment to start the sender.)";
+    R"(Prints "ready" on stderr once the links of all ports are up: the moment to start the sender.
+A memif port has a link when its peer is connected; until then "waiting for the link of port ...".)";
 
 /// Long enough for a person to start the other side; a script gives --duration.
 constexpr Duration kReceiveLinkTimeout = std::chrono::hours(1);
@@ -42,7 +43,8 @@ struct ReceiveOptions {
   std::vector<wire::IpAddress> answers;
   std::optional<wire::MacAddress> mac;
   Limits limits;
-  std::optional<Duration> until_idle;
+  std::optional<Duration> until_idle, link_timeout;
+  nic::ClockKind clock = nic::ClockKind::steady;
   MeasureChoices choices;
   bool json = false, verbose = false;
 };
@@ -95,15 +97,20 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
   auto ports = Ports::open(options.ports, options.verbose,
                            {.port = {.receive_ring = kDeepRing}, .sends_flows = false, .cores = 1});
   if (!ports) return std::unexpected(ports.error());
-  fmt::print(stderr, "ready\n");
-  const Duration timeout = options.limits.duration.value_or(kReceiveLinkTimeout);
+  const auto clock = nic::StampClock::open(options.clock, &ports->all().front());
+  if (!clock) return std::unexpected(clock.error());
+  measurement.set_clock(clock->id());
+  const Duration timeout =
+      options.link_timeout.value_or(options.limits.duration.value_or(kReceiveLinkTimeout));
   if (auto up = ports->wait_links(timeout, *options.limits.stop); !up) {
     // Somebody who stops the wait gets the report of what came: nothing.
     if (!options.limits.stopped()) return std::unexpected(up.error());
+  } else {
+    fmt::print(stderr, "ready\n");
   }
   const auto stations = stations_for(options, *ports);
   auto report = receive_all({ports->all(), stations}, measurement, *copy ? &**copy : nullptr,
-                            *display, names, options.limits, options.until_idle);
+                            *display, names, options.limits, options.until_idle, *clock);
   if (!report || !*copy) return report;
   if (const auto closed = (*copy)->close(); !closed) return std::unexpected(closed.error());
   return report;
@@ -172,7 +179,7 @@ ExitCode receive_and_report(const ReceiveOptions& options) {
     }
   }
   if (!verdict) return print_error(verdict.error());
-  return verdict->holds() ? ExitCode::done : ExitCode::failed;
+  return verdict->holds() && report->interrupted.empty() ? ExitCode::done : ExitCode::failed;
 }
 
 void add_receive_options(app::Options& list, ReceiveOptions& options) {
@@ -182,6 +189,8 @@ void add_receive_options(app::Options& list, ReceiveOptions& options) {
   add_limit_options(list, options.limits);
   list.add("--until-idle", app::parsed(app::read_time, options.until_idle), "TIME",
            "stop when frames were received and then none for this time");
+  add_link_option(list, options.link_timeout, "1h");
+  add_clock_option(list, options.clock);
   add_measure_options(list, options.choices);
   list.add("--expect", app::text(options.expect), "PROFILE",
            "flow profile whose [expect] limits are checked, whose flow names are used, and whose "

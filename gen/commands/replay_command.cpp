@@ -52,6 +52,8 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
   }
   auto ports = Ports::open({options.port}, options.verbose);
   if (!ports) return std::unexpected(ports.error());
+  if (const auto most = longest_sendable(ports->all().front(), 0); most && *most < kLongestReplayed)
+    source->set_longest(*most);
   if (!ports->eal().has_hugepages()) fmt::print(stderr, "{}\n", ports->eal().notice());
   if (auto up = ports->wait_links(kReplayLinkPatience, *options.limits.stop); !up) {
     if (!options.limits.stopped()) return std::unexpected(up.error());
@@ -70,7 +72,9 @@ ExitCode replay(const ReplayOptions& options) {
   if (!report) return print_error(report.error());
   std::FILE* out = options.pcap == "-" ? stderr : stdout;
   fmt::print(out, "{}", options.json ? to_json(*report) : to_text(*report));
-  return report->not_sent > 0 ? ExitCode::failed : ExitCode::done;
+  const bool lost = report->port && report->port->lost.total() > 0;
+  const bool all_sent = report->not_sent + report->source.too_long == 0 && !lost;
+  return all_sent ? ExitCode::done : ExitCode::failed;
 }
 
 Parsed<wire::MacAddress> mac_of(std::string_view text) { return read_mac(text); }

@@ -18,7 +18,7 @@ constexpr const char* kRespondExamples = R"(roce-gen respond --port memif:/tmp/l
 roce-gen respond --port eth1 --address 192.0.2.2 --mac 02:00:00:00:00:02 --sessions 1 --json)";
 
 constexpr const char* kRespondNotes =
-    R"(Prints "ready" on stderr once the port is open. The other side is `roce-gen perf --port`.
+    R"(Prints "ready" on stderr once the port's link is up. The other side is `roce-gen perf --port`.
 DCQCN's options are those of this side's NIC; they apply when perf has --rate-control dcqcn.)";
 
 /// Long enough for a person to start the other side.
@@ -110,10 +110,11 @@ ExitCode respond(const RespondOptions& options, const std::atomic<bool>& stop) {
   if (!own) return print_error(own.error());
   auto context = EndpointContext::open(options.endpoint, *own);
   if (!context) return print_error(context.error());
-  fmt::print(stderr, "ready\n");
+  fmt::print(stderr, "waiting for the link of port `{}`\n", options.endpoint.port);
   if (auto up = (*context)->wait_link(kRespondLinkTimeout, stop); !up) {
     return stop.load() ? ExitCode::done : print_error(up.error());
   }
+  fmt::print(stderr, "ready\n");
   const auto wrong = serve(options, **context, stop);
   if (!wrong) return print_error(wrong.error());
   if (auto closed = (*context)->close(); !closed) return print_error(closed.error());

@@ -65,6 +65,8 @@ Result<void> check_run_usage(const RunOptions& options) {
     return fail("--port PORT beside --receive is required");
   if (options.cores > 1 && (options.ports.empty() || !options.pcap.empty()))
     return fail("--cores: more than 1 needs --port PORT and no --pcap");
+  if (options.limits.catch_up && options.ports.empty())
+    return fail("--catch-up: --port PORT is needed too: a file has no stalls");
   return {};
 }
 
@@ -78,9 +80,14 @@ void add_run_options(app::Options& list, RunOptions& options) {
   list.add("--wait", app::parsed(app::read_time, options.timeout), "TIME",
            "longest wait for missing frames after the last one received")
       .defaults_to("500ms");
+  add_link_option(list, options.link_timeout, "30s");
+  add_clock_option(list, options.clock);
   add_measure_options(list, options.choices);
   add_progress_options(list, options.choices.progress);
   add_limit_options(list, options.limits);
+  list.add("--catch-up", app::parsed(app::read_time, options.limits.catch_up), "TIME",
+           "put off what is later than this after a stall, instead of sending it in a burst")
+      .defaults_to("no limit");
   list.add("--seed", app::number(options.seed), "S", "random seed, instead of the profile's");
   list.add("--cores", app::number(options.cores, std::uint16_t{1}, std::uint16_t{128}), "N",
            "number of sending cores, each with its flows and its own queue on each port");

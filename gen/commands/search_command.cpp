@@ -73,6 +73,12 @@ Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const Searc
   if (auto up = ports->wait_links(kSearchLinkPatience, *options.limits.stop); !up) {
     return std::unexpected(up.error());
   }
+  for (const std::uint64_t size : options.sizes) {
+    const auto sized = with_message_size(profile, size);
+    if (!sized) return std::unexpected(sized.error());
+    if (auto fits = check_mtus(*sized, std::span(ports->all()).first(1)); !fits)
+      return std::unexpected(fits.error());
+  }
   std::optional<nic::Port> far;
   if (!loop) {
     far.emplace(std::move(ports->all().back()));

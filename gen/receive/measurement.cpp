@@ -5,6 +5,9 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "core/quantity.h"
 #include "roce/envelope.h"
 
 namespace lw::gen {
@@ -217,6 +220,37 @@ void Measurement::take_plain(Incoming& in) {
   count_arrival(*flow, in);
   count_acknowledge(*flow, *frame);
   flow->psns->take(*frame, flow->order);
+}
+
+std::string clock_name(std::uint8_t clock) {
+  switch (clock) {
+    case wire::ClockId::kUnknown:
+      return "an unknown clock";
+    case wire::ClockId::kVirtual:
+      return "a capture's virtual time";
+    case wire::ClockId::kTai:
+      return "CLOCK_TAI";
+    case wire::ClockId::kPtp:
+      return "a PTP hardware clock";
+    default:
+      return fmt::format("the steady clock of machine {}", clock);
+  }
+}
+
+std::string Measurement::latency_doubt(const ReceiveFlow& flow) const {
+  if (!flow.signature || flow.signature->latency.count() == 0) return {};
+  const std::uint8_t sender = flow.signature->clock, own = options_.clock;
+  const bool both = sender != wire::ClockId::kUnknown && own != wire::ClockId::kUnknown;
+  if (both && sender != own) {
+    return fmt::format(
+        "its frames are stamped by {}, and their arrival is timed by {}: give "
+        "--clock tai or --clock ptp at both ends",
+        clock_name(sender), clock_name(own));
+  }
+  const std::int64_t least = flow.signature->latency.minimum();
+  if (least >= 0) return {};
+  return fmt::format("the smallest latency is {}: the clocks of the two ends differ",
+                     format_duration(Duration{least}));
 }
 
 void Measurement::finalize() {

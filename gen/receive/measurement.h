@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "gen/receive/sequence_tracker.h"
@@ -128,6 +129,9 @@ class FlowTable {
   std::size_t count_ = 0;
 };
 
+/// "CLOCK_TAI", for the number of a clock in a signature.
+std::string clock_name(std::uint8_t clock);
+
 struct MeasureOptions {
   /// Check the ICRC of one frame in `icrc_every`; 1: of all; 0: of none. Unless it is 0, frames
   /// that their stream doesn't expect are checked too: a flipped bit must not look like a loss or
@@ -136,6 +140,8 @@ struct MeasureOptions {
   /// Signed streams may have started earlier: they count from the first sequence number seen.
   /// Otherwise they count from 0, where every sender begins.
   bool join = false;
+  /// Number of the clock of the arrival times, as in signatures (wire::ClockId); 0: a capture's.
+  std::uint8_t clock = wire::ClockId::kUnknown;
 };
 
 /// Counters of all frames together.
@@ -173,6 +179,11 @@ class Measurement {
   /// In the order of their first frames.
   [[nodiscard]] const std::deque<ReceiveFlow>& flows() const noexcept { return flows_; }
   [[nodiscard]] const MeasureTotals& totals() const noexcept { return totals_; }
+  /// Sets the clock of the arrival times, before the first frame.
+  void set_clock(std::uint8_t clock) noexcept { options_.clock = clock; }
+  /// Why the latencies of a flow mean nothing: its stamps are of another clock than the arrival
+  /// times, or a latency is negative. Empty if they mean something, or there are none.
+  [[nodiscard]] std::string latency_doubt(const ReceiveFlow& flow) const;
 
  private:
   enum class Trust : std::uint8_t { unknown, good, bad };

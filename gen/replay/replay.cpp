@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "gen/report/run_report.h"
 #include "gen/tx/tx_burst.h"
 #include "nic/clock.h"
 #include "nic/idle.h"
@@ -22,9 +23,14 @@ std::string count_line(std::uint64_t count, std::string_view what) {
 class PortReplay {
  public:
   PortReplay(ReplaySource& source, Ports& ports, capture::Writer* copy, const Limits& limits)
-      : source_(source), burst_(ports.all().front(), ports.pool()), copy_(copy), limits_(limits) {}
+      : source_(source),
+        port_(ports.all().front()),
+        burst_(port_, ports.pool()),
+        copy_(copy),
+        limits_(limits) {}
 
   Result<ReplayReport> go() {
+    const nic::PortStats before = port_.stats();
     start_ = nic::now();
     while (!limits_.stopped() && taken_ < limits_.count) {
       const auto frame = source_.next();
@@ -37,6 +43,7 @@ class PortReplay {
     if (auto sent = send(); !sent) return std::unexpected(sent.error());
     report_.elapsed = nic::now() - start_;
     report_.source = source_.counters();
+    report_.port = PortLosses{port_.name(), refused_, lost_since(before, port_, report_.frames)};
     return report_;
   }
 
@@ -56,6 +63,7 @@ class PortReplay {
     ++taken_;
     if (!burst_.add(frame.bytes)) {
       ++report_.not_sent;
+      refused_.add(NotSentReason::ring_full, 1);  // all buffers wait in the port
       return {};
     }
     sizes_[waiting_] = frame.bytes.size();
@@ -72,6 +80,7 @@ class PortReplay {
     const std::size_t sent = burst_.send(nic::now());
     for (std::size_t i = 0; i < sent; ++i) report_.count(sizes_[i]);
     report_.not_sent += waiting_ - sent;
+    if (sent < waiting_) refused_.add(reason_not_sent(port_), waiting_ - sent);
     waiting_ = 0;
     for (std::size_t i = 0; copy_ != nullptr && i < sent; ++i) {
       auto written = copy_->write(stamp, copies_[i], static_cast<std::uint32_t>(sizes_[i]));
@@ -81,10 +90,12 @@ class PortReplay {
   }
 
   ReplaySource& source_;
+  nic::Port& port_;
   TxBurst burst_;
   capture::Writer* copy_;
   const Limits& limits_;
   ReplayReport report_;
+  NotSent refused_;
   Instant start_{};
   std::uint64_t taken_ = 0;
   std::size_t waiting_ = 0;  // frames in the burst
@@ -113,6 +124,7 @@ std::string to_text(const ReplayReport& r) {
   if (r.latest.count() > 0) {
     text += fmt::format("largest delay of a frame: {}\n", format_duration(r.latest));
   }
+  if (r.port) text += to_text(*r.port);
   text += count_line(r.source.not_roce, "aren't RoCE: sent unchanged");
   text += count_line(r.source.no_icrc, "are RoCE with an unknown ICRC position: sent unchanged");
   text += count_line(r.source.left_out, "aren't RoCE: not sent");
@@ -122,17 +134,18 @@ std::string to_text(const ReplayReport& r) {
 }
 
 std::string to_json(const ReplayReport& r) {
-  const report::Json json = {{"frames", r.frames},
-                             {"bytes", r.bytes},
-                             {"not_sent", r.not_sent},
-                             {"elapsed_ns", r.elapsed.count()},
-                             {"latest_ns", r.latest.count()},
-                             {"read", r.source.read},
-                             {"not_roce", r.source.not_roce},
-                             {"no_icrc", r.source.no_icrc},
-                             {"left_out", r.source.left_out},
-                             {"cut", r.source.cut},
-                             {"too_long", r.source.too_long}};
+  report::Json json = {{"frames", r.frames},
+                       {"bytes", r.bytes},
+                       {"not_sent", r.not_sent},
+                       {"elapsed_ns", r.elapsed.count()},
+                       {"latest_ns", r.latest.count()},
+                       {"read", r.source.read},
+                       {"not_roce", r.source.not_roce},
+                       {"no_icrc", r.source.no_icrc},
+                       {"left_out", r.source.left_out},
+                       {"cut", r.source.cut},
+                       {"too_long", r.source.too_long}};
+  if (r.port) json["port"] = to_json(*r.port);
   return report::json_line(json);
 }
 

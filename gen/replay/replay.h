@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "capture/writer.h"
@@ -22,6 +23,7 @@ struct ReplayReport {
   Duration elapsed{0};  // to the last frame's due time in a file, to the end in real time
   Duration latest{0};   // largest delay of a frame's hand-over to the port; 0 in a file
   ReplayCounters source;
+  std::optional<PortLosses> port;  // none in a file
 
   void count(std::size_t size) noexcept;
 };

@@ -164,6 +164,7 @@ ReplaySource::ReplaySource(const ReplayOptions& options, capture::Reader reader,
     : options_(&options),
       reader_(std::move(reader)),
       longest_(longest),
+      most_(longest),
       directions_(options.rewrite) {
   if (const auto* rate = std::get_if<config::Rate>(&options.pace)) pacer_.emplace(*rate, 1);
 }
@@ -228,7 +229,10 @@ bool ReplaySource::prepare(const capture::Record& record) {
     ++counters_.cut;
     return false;
   }
-  if (record.bytes.size() > longest_) {
+  // Linux lets one tag pass beside the MTU.
+  const auto* ethernet = wire::view<wire::Ethernet>(record.bytes);
+  const std::size_t tag = ethernet->type.get() == wire::kEtherTypeVlan ? sizeof(wire::Vlan) : 0;
+  if (record.bytes.size() > std::min(longest_ + tag, most_)) {
     ++counters_.too_long;
     return false;
   }

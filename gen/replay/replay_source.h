@@ -109,6 +109,8 @@ class ReplaySource {
 
   /// False if frames have no due times and are sent without pauses.
   [[nodiscard]] bool paced() const noexcept;
+  /// Sets the largest frame to send, in bytes, without a VLAN tag.
+  void set_longest(std::size_t longest) noexcept { longest_ = longest; }
   [[nodiscard]] const ReplayCounters& counters() const noexcept { return counters_; }
   /// Time stamp of the first frame to send: the start of virtual time.
   [[nodiscard]] Instant first_stamp() const noexcept { return first_stamp_; }
@@ -122,7 +124,7 @@ class ReplaySource {
 
   const ReplayOptions* options_;
   capture::Reader reader_;
-  std::size_t longest_;
+  std::size_t longest_, most_;  // most_: with a VLAN tag
   ReplayCounters counters_;
   std::vector<std::byte> frame_;
   std::optional<Pacer> pacer_;

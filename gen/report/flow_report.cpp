@@ -189,7 +189,9 @@ Json to_json(const ReceiveFlow& flow, const FlowNames& names) {
   if (const Histogram* latency = latency_of(flow)) {
     json["latency_ns"] = latency_json(*latency);
     json["jitter_ns"] = flow.signature->jitter.ns();
+    json["sender_clock"] = clock_name(flow.signature->clock);
   }
+  if (flow.signature) json["signature_version"] = flow.signature->version;
   return json;
 }
 
@@ -235,6 +237,14 @@ std::string to_text(const ReceiveReport& report, const Measurement& measurement,
   text += fmt::format("{} frames, {} of them RoCE, {} in {}; {} missed\n", totals.frames,
                       totals.roce, format_bytes(static_cast<double>(totals.bytes)),
                       format_duration(report.elapsed), report.missed);
+  for (const ReceiveFlow& flow : measurement.flows()) {
+    const std::string doubt = measurement.latency_doubt(flow);
+    if (doubt.empty()) continue;
+    text += fmt::format("latencies mean nothing: of {}, {}\n", name_of(flow, names), doubt);
+    break;
+  }
+  if (!report.clock.empty()) text += fmt::format("latencies by {}\n", report.clock);
+  if (!report.interrupted.empty()) text += fmt::format("ended early: {}\n", report.interrupted);
   text += fmt::format("{} ICRCs checked, {} bad", totals.icrc_checked, totals.bad_icrc);
   if (totals.malformed > 0) text += fmt::format("; {} malformed", totals.malformed);
   if (totals.crowded_out > 0) text += fmt::format("; {} of too many flows", totals.crowded_out);
@@ -253,6 +263,8 @@ std::string to_json(const ReceiveReport& report, const Measurement& measurement,
                {"crowded_out", totals.crowded_out},
                {"icrc_checked", totals.icrc_checked},
                {"bad_icrc", totals.bad_icrc}};
+  if (!report.clock.empty()) json["clock"] = report.clock;
+  if (!report.interrupted.empty()) json["interrupted"] = report.interrupted;
   auto& flows = json["flows"] = Json::array();
   for (const ReceiveFlow& flow : measurement.flows()) flows.push_back(to_json(flow, names));
   if (verdict != nullptr) json["expect"] = to_json(*verdict);

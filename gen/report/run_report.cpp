@@ -38,6 +38,19 @@ std::optional<double> figure(const ReceiveFlow& flow, Metric metric, const RunRe
   return static_cast<double>(lost_of(flow, counters)) / static_cast<double>(counters.frames);
 }
 
+/// Latency, but not its variation: what two clocks that differ falsify.
+bool compares_clocks(Metric metric) { return config::is_time(metric) && metric != Metric::jitter; }
+
+/// Adds the flows whose latencies mean nothing.
+void judge_clocks(Verdict& verdict, const Measurement& measurement, const FlowNames& names) {
+  for (const ReceiveFlow& flow : measurement.flows()) {
+    const std::string doubt = measurement.latency_doubt(flow);
+    if (!doubt.empty())
+      verdict.broken.push_back(
+          fmt::format("{}: the latency can't be judged: {}", name_of(flow, names), doubt));
+  }
+}
+
 bool came(const Measurement& measurement, std::uint32_t id) {
   return std::ranges::any_of(measurement.flows(), [id](const ReceiveFlow& flow) {
     return flow.stream.is_signed && flow.stream.key.dest_qp == id;
@@ -75,9 +88,15 @@ std::uint64_t lost_of(const ReceiveFlow& flow, const FlowCounters& sent) {
 void judge_received(Verdict& verdict, const config::FlowProfile& profile,
                     const Measurement& measurement, const RunReport* sent) {
   const FlowNames names = names_in(profile);
+  const auto bounds_latency = [](const Bound& bound) {
+    return compares_clocks(bound.metric) && !is_of_sender(bound.metric);
+  };
+  if (std::ranges::any_of(profile.expect, bounds_latency))
+    judge_clocks(verdict, measurement, names);
   for (const Bound& bound : profile.expect) {
     if (is_of_sender(bound.metric)) continue;
     for (const ReceiveFlow& flow : measurement.flows()) {
+      if (bounds_latency(bound) && !measurement.latency_doubt(flow).empty()) continue;
       const auto value = figure(flow, bound.metric, sent);
       if (value) hold(verdict, name_of(flow, names), bound, *value);
     }
@@ -217,6 +236,47 @@ Json audit_json(const SendAudit& audit) {
           {"icrc_bad", audit.icrc_bad}};
 }
 
+/// "12 ring_full, 3 mtu"; empty if all was sent.
+std::string reasons_text(const NotSent& frames) {
+  std::string text;
+  for (std::size_t i = 0; i < frames.frames.size(); ++i) {
+    if (frames.frames[i] == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", frames.frames[i],
+                        name_of(static_cast<NotSentReason>(i)));
+  }
+  return text;
+}
+
+Json reasons_json(const NotSent& frames) {
+  Json json;
+  for (std::size_t i = 0; i < frames.frames.size(); ++i)
+    json[std::string(name_of(static_cast<NotSentReason>(i)))] = frames.frames[i];
+  return json;
+}
+
+std::string catch_up_text(const RunReport& run) {
+  if (!run.catch_up || run.caught_up.stalls == 0) return {};
+  return fmt::format("{} of the schedule put off in {} stalls, as frames may catch up at most {}\n",
+                     format_duration(run.caught_up.skipped), run.caught_up.stalls,
+                     format_duration(*run.catch_up));
+}
+
+/// What a run through ports adds to the counters.
+void add_ports(Json& json, const RunReport& run) {
+  if (run.ports.empty()) return;
+  json["run"] = run.run;
+  json["clock"] = run.clock;
+  json["lost_in_ports"] = run.lost_in_ports();
+  auto& ports = json["ports"] = Json::array();
+  for (const PortLosses& port : run.ports) ports.push_back(to_json(port));
+  if (run.catch_up) {
+    json["catch_up"] = {{"limit_ns", run.catch_up->count()},
+                        {"skipped_ns", run.caught_up.skipped.count()},
+                        {"stalls", run.caught_up.stalls}};
+  }
+  if (!run.interrupted.empty()) json["interrupted"] = run.interrupted;
+}
+
 /// The flow as it was received, or null.
 const ReceiveFlow* received_of(const Measurement& received, std::uint32_t id) {
   for (const ReceiveFlow& flow : received.flows()) {
@@ -264,6 +324,23 @@ std::string missing_text(const config::FlowProfile& profile, const RunReport& se
 
 }  // namespace
 
+std::string to_text(const PortLosses& port) {
+  std::string text;
+  if (const auto refused = reasons_text(port.refused); !refused.empty())
+    text += fmt::format("port `{}` did not take {} frames: {}\n", port.port, port.refused.total(),
+                        refused);
+  if (const auto lost = reasons_text(port.lost); !lost.empty())
+    text += fmt::format("port `{}` took {} frames and lost them: {}\n", port.port,
+                        port.lost.total(), lost);
+  return text;
+}
+
+Json to_json(const PortLosses& port) {
+  return {{"port", port.port},
+          {"not_sent", reasons_json(port.refused)},
+          {"lost", reasons_json(port.lost)}};
+}
+
 std::string to_text(const RunReport& run, const config::FlowProfile& profile) {
   using report::Align;
   report::Table table({{"flow", Align::left},
@@ -290,6 +367,8 @@ std::string to_text(const RunReport& run, const config::FlowProfile& profile) {
   if (sum.unsigned_frames > 0) {
     text += fmt::format("{} frames were too short for the signature\n", sum.unsigned_frames);
   }
+  for (const PortLosses& port : run.ports) text += to_text(port);
+  text += catch_up_text(run);
   const std::string faults = fault_words(sum);
   if (!faults.empty()) text += fmt::format("deliberate faults: {}\n", faults);
   return text;
@@ -326,7 +405,8 @@ RunSummary::RunSummary(const config::FlowProfile& profile, const RunReport& sent
 }
 
 bool RunSummary::good() const {
-  return sent_.total().not_sent == 0 && sent_.audit.icrc_bad == 0 && verdict_.holds();
+  return sent_.total().not_sent == 0 && sent_.lost_in_ports() == 0 && sent_.interrupted.empty() &&
+         sent_.audit.icrc_bad == 0 && verdict_.holds();
 }
 
 std::string RunSummary::text() const {
@@ -334,12 +414,15 @@ std::string RunSummary::text() const {
   if (received_ != nullptr) {
     text += "received:\n" + flow_table(*received_, names_in(profile_), kMostFlows);
     text += missing_text(profile_, sent_, *received_);
+    text += fmt::format("latencies by {}\n", sent_.clock);
   }
+  if (!sent_.interrupted.empty()) text += fmt::format("ended early: {}\n", sent_.interrupted);
   return text + to_text(verdict_, profile_);
 }
 
 std::string RunSummary::json() const {
   Json json = to_json(sent_, profile_);
+  add_ports(json, sent_);
   if (sent_.audit.pacing_error.count() > 0) json["audit"] = audit_json(sent_.audit);
   if (received_ != nullptr) json["received"] = received_json(profile_, sent_, *received_);
   if (!profile_.expect.empty()) json["expect"] = to_json(verdict_);

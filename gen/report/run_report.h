@@ -44,6 +44,10 @@ nlohmann::ordered_json to_json(const Verdict& verdict);
 /// Number of the flow's signed frames that were sent and not received, in any order.
 std::uint64_t lost_of(const ReceiveFlow& flow, const FlowCounters& sent);
 
+/// A line for frames that the port did not take, and one for those that it lost; may be empty.
+std::string to_text(const PortLosses& port);
+nlohmann::ordered_json to_json(const PortLosses& port);
+
 /// A table for people: a row per [[flow]], its QPs together, and the sum.
 std::string to_text(const RunReport& run, const config::FlowProfile& profile);
 /// Like to_text(), as JSON; a [[flow]] of several QPs lists them under `qps`.
@@ -56,7 +60,8 @@ class RunSummary {
   RunSummary(const config::FlowProfile& profile, const RunReport& sent,
              const Measurement* received);
 
-  /// True if every frame was sent, every checked outgoing ICRC was right and every bound held.
+  /// True if every frame was sent, no port lost one, the run was not interrupted, every checked
+  /// outgoing ICRC was right and every bound held.
   [[nodiscard]] bool good() const;
 
   /// Several lines for people.

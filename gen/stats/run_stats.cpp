@@ -36,6 +36,18 @@ FlowCounters& FlowCounters::operator+=(const FlowCounters& other) noexcept {
   return *this;
 }
 
+std::string_view name_of(NotSentReason reason) noexcept {
+  constexpr std::array<std::string_view, kNotSentReasons> kNames = {"mtu", "link_down", "ring_full",
+                                                                    "port_error"};
+  return kNames[static_cast<std::size_t>(reason)];
+}
+
+std::uint64_t RunReport::lost_in_ports() const noexcept {
+  std::uint64_t lost = 0;
+  for (const PortLosses& port : ports) lost += port.lost.total();
+  return lost;
+}
+
 FlowCounters RunReport::total() const noexcept { return total(0, flows.size()); }
 
 FlowCounters RunReport::total(std::size_t first, std::size_t count) const noexcept {

@@ -5,8 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/flow/profile.h"
@@ -21,6 +23,7 @@ struct Limits {
   static constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t count = kAll;               // frames of the whole run
   std::optional<Duration> duration;         // frames due later are not sent
+  std::optional<Duration> catch_up;         // frames that are later than this are put off
   const std::atomic<bool>* stop = nullptr;  // somebody asked (a signal); may be null
 
   [[nodiscard]] bool stopped() const noexcept {
@@ -45,6 +48,44 @@ struct alignas(64) FlowCounters {       // the first cache line is what every fr
 
   /// Adds the counters of a flow that ran in parallel.
   FlowCounters& operator+=(const FlowCounters& other) noexcept;
+};
+
+/// Why a port did not take frames, or lost those it took.
+enum class NotSentReason : std::uint8_t {
+  mtu,        // longer than the port sends
+  link_down,  // or the peer of shared memory is gone
+  ring_full,  // the port took no more for 200 ms
+  port_error  // the port took the frames, and dropped them
+};
+inline constexpr std::size_t kNotSentReasons = 4;
+std::string_view name_of(NotSentReason reason) noexcept;
+
+/// Frames that a port did not send, by reason.
+struct NotSent {
+  std::array<std::uint64_t, kNotSentReasons> frames{};
+
+  void add(NotSentReason reason, std::uint64_t count) noexcept {
+    frames[static_cast<std::size_t>(reason)] += count;
+  }
+  void add(const NotSent& other) noexcept {
+    for (std::size_t i = 0; i < frames.size(); ++i) frames[i] += other.frames[i];
+  }
+  [[nodiscard]] std::uint64_t total() const noexcept {
+    return std::accumulate(frames.begin(), frames.end(), std::uint64_t{0});
+  }
+};
+
+/// What one port did not send.
+struct PortLosses {
+  std::string port;
+  NotSent refused;  // frames that the port did not take; part of the flows' not_sent
+  NotSent lost;     // frames that it took and lost, as its own counters say
+};
+
+/// What limited catching up has put off.
+struct CatchUp {
+  Duration skipped{0};       // sum; of several cores the largest
+  std::uint64_t stalls = 0;  // how many times
 };
 
 /// The sender's check of its own timing and ICRCs.
@@ -81,19 +122,29 @@ struct SendAudit {
 struct RunReport {
   std::string profile;
   std::uint64_t seed = 0;
-  Duration elapsed{0};              // virtual time for a capture, real time for a port
-  std::vector<FlowCounters> flows;  // in the profile's order
-  SendAudit audit;                  // of frames sent through ports
+  Duration elapsed{0};               // virtual time for a capture, real time for a port
+  std::vector<FlowCounters> flows;   // in the profile's order
+  SendAudit audit;                   // of frames sent through ports
+  std::vector<PortLosses> ports;     // empty for a capture
+  std::optional<Duration> catch_up;  // the limit
+  CatchUp caught_up;
+  std::uint16_t run = 0;    // number of the run, in the signatures; 0 for a capture
+  std::string clock;        // of the signatures' send times
+  std::string interrupted;  // why the run ended early; empty: it didn't
 
   [[nodiscard]] FlowCounters total() const noexcept;
   /// Sum of `count` flows from index `first`: the QPs of one [[flow]].
   [[nodiscard]] FlowCounters total(std::size_t first, std::size_t count) const noexcept;
+  /// Frames that ports took and lost.
+  [[nodiscard]] std::uint64_t lost_in_ports() const noexcept;
 };
 
 /// Result of receiving, besides the Measurement.
 struct ReceiveReport {
   std::uint64_t missed = 0;  // frames that the ports lost before they were read
   Duration elapsed{0};       // from the first frame to the last
+  std::string clock;         // of arrival times; empty: a capture's stamps
+  std::string interrupted;   // why the reception ended early; empty: it didn't
 };
 
 }  // namespace lw::gen

@@ -160,7 +160,8 @@ Result<Trial> run_trial(config::FlowProfile profile, double fraction, const Tria
   hidden.quiet = true;
   auto display = ProgressDisplay::open(hidden);
   if (!display) return std::unexpected(display.error());
-  BackgroundTasks background(ends.neighbors, {}, nullptr, *display, names_in(profile));
+  BackgroundTasks background(ends.neighbors, {}, nullptr, *display, names_in(profile),
+                             ends.senders.all());
   Count count(ends.receiver, quiet_time);
   const auto report = run_through_ports({.profile = profile,
                                          .ports = ends.senders.all(),
@@ -173,10 +174,11 @@ Result<Trial> run_trial(config::FlowProfile profile, double fraction, const Tria
   Push push(ends.senders);
   trial.received = count.finish([&push] { push(); });
   if (!report) return std::unexpected(report.error());
+  if (!report->interrupted.empty()) return fail(report->interrupted, ExitCode::failed);
   const FlowCounters sent = report->total();
   trial.sent = sent.frames;
   trial.not_sent = sent.not_sent;
-  trial.offered = sent.not_sent == 0;
+  trial.offered = sent.not_sent + report->lost_in_ports() == 0;
   const double seconds = std::chrono::duration<double>(*limits.duration).count();
   trial.wire_bps = 8.0 * static_cast<double>(sent.wire_bytes) / seconds;
   trial.frames_per_second = static_cast<double>(sent.frames) / seconds;

@@ -147,6 +147,19 @@ wire::Bytes PayloadPool::get(const config::Payload& payload, std::size_t length)
   return wire::Bytes(found->second).first(length);
 }
 
+std::size_t longest_frame(const Flow& flow) {
+  std::size_t longest = 0;
+  for (const PacketPosition position : {PacketPosition::first, PacketPosition::middle,
+                                        PacketPosition::last, PacketPosition::only}) {
+    if (!has_position(flow, position)) continue;
+    const roce::MessagePacket packet = packet_at(flow, position);
+    roce::FrameFields fields = flow.frame;
+    fields.bth.opcode = packet.opcode;
+    longest = std::max(longest, roce::layout_of(fields, packet.payload).size);
+  }
+  return longest;
+}
+
 TemplateSet::TemplateSet(const Flow& flow, LayoutCache& layouts, PayloadPool& payloads) {
   for (const PacketPosition position : {PacketPosition::first, PacketPosition::middle,
                                         PacketPosition::last, PacketPosition::only}) {

@@ -32,6 +32,9 @@ class PayloadPool {
 /// Position of a packet in its message.
 enum class PacketPosition : std::uint8_t { first, middle, last, only };
 
+/// Size in bytes of a flow's longest frame, without FCS.
+std::size_t longest_frame(const config::Flow& flow);
+
 /// The templates of one QP: one for each packet position that its messages have, and one for each
 /// of its faults that change a frame's bytes. Payloads are shared by all QPs.
 class TemplateSet {

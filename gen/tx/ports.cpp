@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "gen/traffic/template_set.h"
+#include "nic/interface.h"
+
 namespace lw::gen {
 namespace {
 
@@ -86,11 +89,94 @@ Result<Ports> Ports::open(const std::vector<std::string>& names, bool verbose,
   return ports;
 }
 
+namespace {
+
+constexpr std::size_t kEthernetHeader = 14, kTag = 4;
+
+/// What a user can see and change of a port that has no link.
+std::string state_of(const nic::Port& port) {
+  const auto spec = nic::parse_port_spec(port.name());
+  if (spec && spec->as<nic::MemifPort>() != nullptr) return "no peer is connected";
+  const auto* interface = spec ? spec->as<nic::InterfacePort>() : nullptr;
+  if (interface == nullptr) return "the link is down";
+  const nic::Interface view(interface->interface);
+  if (view.index() == 0) return "there is no such interface";
+  if (view.is_up()) return "the interface has no carrier";
+  return fmt::format("the interface is down: ip link set dev {} up", view.name());
+}
+
+/// Longest IP packet that a port sends. DPDK's virtual devices report 1500 and send longer ones.
+std::optional<std::uint32_t> mtu_of(const nic::Port& port) {
+  if (const auto mtu = port.mtu()) return mtu;
+  const auto spec = nic::parse_port_spec(port.name());
+  std::uint16_t mtu = 0;
+  const bool known =
+      spec && spec->as<nic::PciPort>() != nullptr && rte_eth_dev_get_mtu(port.id(), &mtu) == 0;
+  return known ? std::optional<std::uint32_t>(mtu) : std::nullopt;
+}
+
+}  // namespace
+
 Result<void> Ports::wait_links(Duration timeout, const std::atomic<bool>& cancelled) {
   for (nic::Port& port : ports_) {
-    if (auto up = port.wait_link(timeout, cancelled); !up) return up;
+    if (!port.link_up())
+      fmt::print(stderr, "waiting for the link of port `{}`: {}\n", port.name(), state_of(port));
+    auto up = port.wait_link(timeout, cancelled);
+    if (up) continue;
+    if (up.error().exit != ExitCode::environment) return up;
+    return fail(fmt::format("{}: {}", up.error().message, state_of(port)), ExitCode::environment);
   }
   return {};
+}
+
+std::optional<std::size_t> longest_sendable(const nic::Port& port, std::size_t vlan_tags) {
+  const auto mtu = mtu_of(port);
+  if (!mtu) return std::nullopt;
+  // Linux lets one tag pass beside the MTU.
+  return *mtu + kEthernetHeader + std::min<std::size_t>(vlan_tags, 1) * kTag;
+}
+
+Result<void> check_mtus(const config::FlowProfile& profile, std::span<const nic::Port> senders) {
+  for (std::size_t i = 0; i < profile.flows.size(); ++i) {
+    const config::Flow& flow = profile.flows[i];
+    const nic::Port& port = senders[i % senders.size()];
+    const auto allowed = longest_sendable(port, flow.frame.vlans.size());
+    const std::size_t size = longest_frame(flow);
+    if (!allowed || size <= *allowed) continue;
+    const std::uint32_t mtu = *mtu_of(port);
+    const auto spec = nic::parse_port_spec(port.name());
+    const auto* interface = spec ? spec->as<nic::InterfacePort>() : nullptr;
+    const std::string remedy = interface != nullptr
+                                   ? fmt::format("raise it: ip link set dev {} mtu {}",
+                                                 interface->interface, mtu + (size - *allowed))
+                                   : std::string("give the flow a smaller `mtu`");
+    return fail(
+        fmt::format("port `{}`: flow \"{}\" has frames of {} B, and the port's MTU of {} B "
+                    "allows {} B; {}",
+                    port.name(), flow.name, size, mtu, *allowed, remedy));
+  }
+  return {};
+}
+
+NotSent lost_since(const nic::PortStats& before, const nic::Port& port, std::uint64_t taken) {
+  const nic::PortStats after = port.stats();
+  // The counters of an interface that has disappeared are 0.
+  const auto more = [&](std::uint64_t nic::PortStats::* counter) {
+    return after.*counter - std::min(after.*counter, before.*counter);
+  };
+  // Some drivers also count frames as errors that they did not take, and that were offered again.
+  const std::uint64_t sent = more(&nic::PortStats::sent);
+  const std::uint64_t errors =
+      std::min(more(&nic::PortStats::send_errors), taken - std::min(taken, sent));
+  NotSent lost;
+  lost.add(NotSentReason::mtu, more(&nic::PortStats::unsent_too_long));
+  lost.add(NotSentReason::port_error, more(&nic::PortStats::unsent_dropped) + errors);
+  return lost;
+}
+
+NotSentReason reason_not_sent(const nic::Port& port) noexcept {
+  if (!port.exists()) return NotSentReason::port_error;
+  return port.link_up() ? NotSentReason::ring_full : NotSentReason::link_down;
 }
 
 void Ports::drain() const {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "config/flow/profile.h"
+#include "gen/stats/run_stats.h"
 #include "gen/tx/tx_burst.h"
 #include "nic/eal.h"
 #include "nic/pool.h"
@@ -24,7 +28,8 @@ class Ports {
   static Result<Ports> open(const std::vector<std::string>& names, bool verbose,
                             const PortsConfig& config = {});
 
-  /// Waits for all links. Error (environment): after `timeout`, or when cancelled.
+  /// Waits for all links, and says on stderr for which. Error (environment): after `timeout`, with
+  /// the port and its state, or when cancelled.
   Result<void> wait_links(Duration timeout, const std::atomic<bool>& cancelled);
 
   /// Waits until the peer has read all frames: a memif server or client drops unread frames when
@@ -48,5 +53,18 @@ class Ports {
   std::vector<nic::Port> ports_;
   bool shared_memory_ = false;
 };
+
+/// Checks that the ports send the flows' longest frames. Error (usage): names the port, the flow,
+/// the length, the MTU, and the command that raises it.
+Result<void> check_mtus(const config::FlowProfile& profile, std::span<const nic::Port> senders);
+
+/// Longest frame that a port sends, in bytes without FCS; nothing if it is not known.
+std::optional<std::size_t> longest_sendable(const nic::Port& port, std::size_t vlan_tags);
+
+/// Frames that the port lost since `before` of the `taken` ones that it took, by its own counters.
+NotSent lost_since(const nic::PortStats& before, const nic::Port& port, std::uint64_t taken);
+
+/// Why a port did not take a frame a moment ago.
+NotSentReason reason_not_sent(const nic::Port& port) noexcept;
 
 }  // namespace lw::gen

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "gen/tx/ports.h"
+
 namespace lw::gen {
 
 namespace {
@@ -42,7 +44,9 @@ TxLoop::TxLoop(TxScheduler& scheduler, std::size_t flows, CoreShare share,
       copy_(copy),
       buffers_(buffers),
       counters_(flows),
-      late_(flows) {
+      late_(flows),
+      ports_(ports),
+      not_sent_(ports.size()) {
   for (std::uint32_t flow = 0; flow < flows; ++flow) {
     begins_.push_back(scheduler.hot(flow).due());
   }
@@ -71,7 +75,7 @@ std::uint64_t TxLoop::fill(FlowBurst& burst, Instant now, Duration elapsed,
                            std::uint64_t most) noexcept {
   FlowBurst::Filling filling(burst);
   const std::uint64_t space = std::min<std::uint64_t>(most, filling.space());
-  SendStamp stamp{.time_ns = static_cast<std::uint64_t>(to_ns(now))};
+  SendStamp stamp{.time_ns = static_cast<std::uint64_t>(to_ns(now + stamp_offset_))};
   std::uint64_t left = space;
   const bool batches = bursts_.size() == 1 && !burst.is_timed();
   do {
@@ -138,7 +142,8 @@ void TxLoop::encode_one(FlowBurst::Filling& burst, std::uint32_t flow, bool time
   HotFlow& hot = scheduler_.hot(flow);
   const FlowCursor& cursor = scheduler_.cursor(flow);
   const FrameInfo info = hot.info();
-  if (lead_ > Duration{0}) stamp = {.time_ns = static_cast<std::uint64_t>(to_ns(start_ + at))};
+  if (lead_ > Duration{0})
+    stamp = {.time_ns = static_cast<std::uint64_t>(to_ns(start_ + at + stamp_offset_))};
   if (burst.buffers().empty()) {
     BufferTag unknown;
     hot.encode(cursor, stamp, {burst.scratch(), &unknown});
@@ -215,17 +220,40 @@ bool TxLoop::next_batch(std::uint32_t flow) noexcept {
   return scheduler_.next_batch(flow);
 }
 
+/// Moves the schedule on if the next frame is later than a limit allows, so that what a stall has
+/// delayed doesn't leave in one burst.
+void TxLoop::limit_catch_up(Instant now) noexcept {
+  if (!limits_.catch_up || scheduler_.done()) return;
+  const Duration skip = now - start_ - scheduler_.poll().at - *limits_.catch_up;
+  if (skip <= Duration{0}) return;
+  start_ += skip;
+  caught_up_.skipped += skip;
+  ++caught_up_.stalls;
+}
+
+/// Counts frames as not sent. Later frames get their sequence numbers, so that the receiver sees no
+/// loss of the path.
+void TxLoop::count_dropped(std::uint32_t flow, const FrameInfo& info,
+                           std::uint64_t frames) noexcept {
+  count_not_sent(counters_[flow], info, frames);
+  if (info.has(FrameInfo::kLacksSignature)) return;
+  scheduler_.hot(flow).take_back_sequence(scheduler_.cursor(flow), frames);
+}
+
 /// Counts all frames but the first outcome.sent as not sent.
-void TxLoop::count_dropped(const FlowBurst::Outcome& outcome) noexcept {
+void TxLoop::count_dropped(std::size_t port, const FlowBurst::Outcome& outcome) noexcept {
+  std::uint64_t all = 0;
+  for (const TxGroup& group : outcome.groups) all += group.frames;
+  not_sent_[port].add(reason_not_sent(ports_[port]), all - outcome.sent);
   std::size_t sent = outcome.sent, frame = 0;
   for (const TxGroup& group : outcome.groups) {
     const std::size_t kept = std::min<std::size_t>(sent, group.frames);
     if (group.flow == TxGroup::kSeveral) {
       for (const std::uint32_t flow : outcome.flows.subspan(frame + kept, group.frames - kept)) {
-        count_not_sent(counters_[flow], group.info, 1);
+        count_dropped(flow, group.info, 1);
       }
     } else {
-      count_not_sent(counters_[group.flow], group.info, group.frames - kept);
+      count_dropped(group.flow, group.info, group.frames - kept);
     }
     sent -= kept;
     frame += group.frames;
@@ -240,20 +268,22 @@ std::vector<FlowCounters> TxLoop::counters() const {
     count_sent(counters, hot.info(), hot.encoded(scheduler_.cursor(flow)));
     if (counters.frames + counters.not_sent == 0) continue;
     counters.begin = begins_[flow];
-    counters.span = hot.span() + late_[flow];
+    counters.span = hot.span() + late_[flow] + caught_up_.skipped;
   }
   return result;
 }
 
 Result<void> TxLoop::send_due(Instant now) {
+  limit_catch_up(now);
   fill_bursts(now);
   clock_ = {};
-  for (FlowBurst& burst : bursts_) {
+  for (std::size_t port = 0; port < bursts_.size(); ++port) {
+    FlowBurst& burst = bursts_[port];
     burst.follow_clock(now);
     const auto outcome = burst.send(start_);
     clock_ = std::max(clock_, outcome.clock);
     if (!outcome.complete) [[unlikely]]
-      count_dropped(outcome);
+      count_dropped(port, outcome);
     if (copy_ == nullptr) continue;
     if (auto written = write_copies(burst, outcome); !written) return written;
   }

@@ -40,7 +40,10 @@ class TxLoop {
          capture::Writer* copy = nullptr);
 
   /// Sets the time that due times count from.
-  void start(Instant now) noexcept { start_ = now; }
+  void start(Instant now) noexcept { begin_ = start_ = now; }
+
+  /// Time to add to the machine's clock for the signatures' send times.
+  void set_stamp_offset(Duration offset) noexcept { stamp_offset_ = offset; }
 
   /// True if no frame, no budget or no time is left.
   [[nodiscard]] bool ended(Instant now) const noexcept {
@@ -61,12 +64,16 @@ class TxLoop {
   /// Counters of the core's own flows, computed on each call: frames are counted per batch.
   [[nodiscard]] std::vector<FlowCounters> counters() const;
   [[nodiscard]] SendAudit& audit() noexcept { return audit_; }
+  /// What Limits::catch_up skipped.
+  [[nodiscard]] const CatchUp& caught_up() const noexcept { return caught_up_; }
+  /// Frames of each port that were not sent, by reason.
+  [[nodiscard]] const std::vector<NotSent>& not_sent() const noexcept { return not_sent_; }
 
  private:
   struct DueBatch;
 
   [[nodiscard]] bool past_the_end(Duration due, Instant now) const noexcept {
-    return limits_.duration && (due >= *limits_.duration || now - start_ >= *limits_.duration);
+    return limits_.duration && (due >= *limits_.duration || now - begin_ >= *limits_.duration);
   }
   [[nodiscard]] FlowBurst& burst_of(std::uint32_t flow) noexcept {
     return bursts_.size() == 1 ? bursts_.front() : bursts_[share_.flow(flow) % bursts_.size()];
@@ -88,7 +95,9 @@ class TxLoop {
   void encode_each(FlowBurst::Filling& burst, DueBatch& batch, const HeaderLayout& layout,
                    const FrameEncoder<kSet>& layout_encoder) noexcept;
   bool next_batch(std::uint32_t flow) noexcept;
-  void count_dropped(const FlowBurst::Outcome& outcome) noexcept;
+  void limit_catch_up(Instant now) noexcept;
+  void count_dropped(std::size_t port, const FlowBurst::Outcome& outcome) noexcept;
+  void count_dropped(std::uint32_t flow, const FrameInfo& info, std::uint64_t frames) noexcept;
   Result<void> write_copies(const FlowBurst& burst, const FlowBurst::Outcome& outcome);
 
   TxScheduler& scheduler_;
@@ -102,7 +111,12 @@ class TxLoop {
   std::vector<FlowCounters> counters_;  // of the batches before each flow's current one
   std::vector<Duration> begins_;        // due time of each flow's first frame
   std::vector<Duration> late_;          // delay of each flow's last frame
-  Instant start_{};
+  std::span<nic::Port> ports_;
+  std::vector<NotSent> not_sent_;  // one per port
+  CatchUp caught_up_;
+  Duration stamp_offset_{0};
+  Instant begin_{};   // of the run
+  Instant start_{};   // what due times count from: later than begin_ by what was skipped
   Instant clock_{};   // last reading of the clock by send_due(); 0 if there was none
   Duration lead_{0};  // how long before their due time ports get frames
 };

@@ -35,6 +35,11 @@ bool ask(unsigned long what, ifreq& request) noexcept {
 
 unsigned Interface::index() const noexcept { return if_nametoindex(name_.c_str()); }
 
+bool Interface::is_up() const noexcept {
+  ifreq request = request_for(name_);
+  return ask(SIOCGIFFLAGS, request) && (request.ifr_flags & IFF_UP) != 0;
+}
+
 bool Interface::is_running() const noexcept {
   ifreq request = request_for(name_);
   constexpr int kBoth = IFF_UP | IFF_RUNNING;

@@ -23,6 +23,8 @@ class Interface {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// The kernel's number; 0: no such interface.
   [[nodiscard]] unsigned index() const noexcept;
+  /// Set up, with or without a carrier.
+  [[nodiscard]] bool is_up() const noexcept;
   /// Up, and its carrier too.
   [[nodiscard]] bool is_running() const noexcept;
   /// As `ip link set` does; its peer sees the link change. Needs CAP_NET_ADMIN. False: it failed.

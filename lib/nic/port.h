@@ -102,6 +102,8 @@ class Port {
 
   /// Any thread. Losses of a Linux interface are counted since wait_link().
   [[nodiscard]] PortStats stats() const;
+  /// False if the port was a Linux interface, and the interface is gone.
+  [[nodiscard]] bool exists() const noexcept { return !interface_ || interface_->index() != 0; }
   /// Longest IP packet that a Linux interface sends, in bytes; nothing for other ports.
   [[nodiscard]] std::optional<std::uint32_t> mtu() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

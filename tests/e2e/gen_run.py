@@ -196,7 +196,7 @@ class Ports(InFolder):
         process = longwire_test.begin(
             self, [GEN, 'receive', '--port', f'memif:{self.path("wire")},server', '--pcap',
                    self.path('arrived.pcap'), '--json', *options])
-        self.assertEqual(process.stderr.readline(), 'ready\n')
+        self.assertIn('waiting for the link', process.stderr.readline())
         return process
 
     @longwire_test.real_time
@@ -333,7 +333,7 @@ class Ports(InFolder):
         with subprocess.Popen([GEN, 'receive', '--port', 'memif:wire,server', '--count', '10',
                                '--json', '--quiet'], cwd=self.folder, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as receiver:
-            while 'ready' not in receiver.stderr.readline():
+            while 'waiting for the link' not in receiver.stderr.readline():
                 pass
             sent = subprocess.run([GEN, 'run', '-', '--port', 'memif:wire', '--quiet'],
                                   cwd=self.folder, input='[[flow]]\nmessages = 10\n',

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a device sees: each rte_eth_tx_burst() call, by a callback that DPDK makes on each.
+#include <array>
 #include <map>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "nic/clock.h"
 #include "roce/envelope.h"
 #include "roce/frame.h"
+#include "wire/signature.h"
 
 namespace lw::gen {
 namespace {
@@ -200,6 +202,87 @@ TEST_F(TxLoopTest, WhatAPortDoesNotTakeIsCountedAsNotSent) {
   TxScheduler scheduler(profile);
   for (std::uint64_t i = 0; i < sent; ++i, scheduler.advance()) ++taken[scheduler.next()->flow];
   for (std::size_t i = 0; i < taken.size(); ++i) EXPECT_EQ(stuck.tallies[i].frames, taken[i]);
+}
+
+/// Sequence numbers of the signed frames that a port has received, by flow.
+void receive_all(nic::Port& port, std::vector<std::vector<std::uint64_t>>& numbers) {
+  std::array<rte_mbuf*, 64> frames;
+  while (const std::size_t count = port.receive(frames)) {
+    for (rte_mbuf* frame : std::span(frames).first(count)) {
+      const wire::Bytes bytes{rte_pktmbuf_mtod(frame, const std::byte*), frame->data_len};
+      EXPECT_EQ(roce::check_icrc(roce::open_envelope(bytes)), roce::IcrcVerdict::ok);
+      const auto parsed = roce::parse(bytes);
+      const auto* signature = parsed ? wire::view<wire::Signature>(parsed->payload) : nullptr;
+      if (signature != nullptr && signature->present())
+        numbers.at(signature->fields().flow).push_back(signature->fields().sequence);
+    }
+    rte_pktmbuf_free_bulk(frames.data(), static_cast<unsigned>(count));
+  }
+}
+
+TEST_F(TxLoopTest, AFrameThatIsNotSentConsumesNoSequenceNumber) {
+  const config::FlowProfile profile = parsed(
+      "[[flow]]\nqps = 20\nmessages = 500\nrate = \"10 Mframes/s\"\nsignature = true\n"
+      "[[flow]]\nmessage_size = 3000\nmessages = 400\nrate = \"1 Mframes/s\"\n"
+      "signature = true\n"
+      "[[flow]]\nmessage_size = { min = 1, max = 3000 }\nmessages = 400\n"
+      "rate = \"1 Mframes/s\"\nsignature = true\n");
+  auto pool = nic::Pool::create("receive2", {.buffers = 2048, .frame_size = 2000});
+  auto buffers = SendBuffers::create("send2", SendBuffers::kUsual);
+  auto port = nic::Port::open(*eal_, *nic::parse_port_spec("net_ring7"), *pool);
+  ASSERT_TRUE(port) << port.error().message;
+  TxScheduler scheduler(profile);
+  Limits limits;
+  FrameBudget budget(Limits::kAll);
+  TxLoop loop(scheduler, profile.flows.size(), {}, {&*port, 1}, *buffers, limits, budget);
+  std::vector<std::vector<std::uint64_t>> numbers(profile.flows.size());
+  Instant now = nic::now();
+  loop.start(now);
+  for (int round = 0; !loop.ended(now); now += std::chrono::microseconds(5), ++round) {
+    ASSERT_TRUE(loop.send_due(now));
+    if (loop.not_sent()[0].total() > 0 && round % 7 == 0) receive_all(*port, numbers);
+  }
+  receive_all(*port, numbers);
+  const auto counted = loop.counters();
+  std::uint64_t not_sent = 0;
+  for (std::size_t flow = 0; flow < numbers.size(); ++flow) {
+    EXPECT_EQ(numbers[flow].size(), counted[flow].frames - counted[flow].unsigned_frames);
+    for (std::size_t i = 0; i < numbers[flow].size(); ++i) ASSERT_EQ(numbers[flow][i], i) << flow;
+    not_sent += counted[flow].not_sent;
+  }
+  EXPECT_GE(not_sent, 50u);
+  EXPECT_EQ(loop.not_sent()[0].total(), not_sent);
+  const auto full = static_cast<std::size_t>(NotSentReason::ring_full);
+  EXPECT_EQ(loop.not_sent()[0].frames[full], not_sent);
+}
+
+TEST_F(TxLoopTest, CatchingUpAfterAStallHasALimit) {
+  const config::FlowProfile profile =
+      parsed("[[flow]]\nmessages = 300000\nrate = \"1 Mframes/s\"\n");
+  auto pool = nic::Pool::create("receive3", {.buffers = 2048, .frame_size = 2000});
+  auto buffers = SendBuffers::create("send3", SendBuffers::kUsual);
+  auto port = nic::Port::open(*eal_, *nic::parse_port_spec("null"), *pool);
+  ASSERT_TRUE(port) << port.error().message;
+  for (const bool limited : {true, false}) {
+    TxScheduler scheduler(profile);
+    Limits limits;
+    if (limited) limits.catch_up = std::chrono::milliseconds(1);
+    FrameBudget budget(Limits::kAll);
+    TxLoop loop(scheduler, 1, {}, {&*port, 1}, *buffers, limits, budget);
+    const Instant start = nic::now();
+    loop.start(start);
+    ASSERT_TRUE(loop.send_due(start));
+    const Instant behind = start + std::chrono::milliseconds(100);
+    while (loop.ahead(behind) <= Duration{0}) ASSERT_TRUE(loop.send_due(behind));
+    const std::uint64_t frames = loop.counters()[0].frames;
+    EXPECT_EQ(loop.caught_up().stalls, limited ? 1u : 0u);
+    if (limited) {
+      EXPECT_LE(frames, 1100u);
+      EXPECT_NEAR(static_cast<double>(loop.caught_up().skipped.count()), 99e6, 1e5);
+    } else {
+      EXPECT_GE(frames, 99'000u);
+    }
+  }
 }
 
 }  // namespace

@@ -167,6 +167,32 @@ TEST(Verdict, ASenderIsHeldToItsRateAndItsFrames) {
   EXPECT_THAT(verdict.unchecked, ElementsAre("loss"));
 }
 
+/// 100 frames stamped by one clock and timed by another, `ago` after they were sent.
+Measurement timed(std::uint8_t sender, std::uint8_t receiver, Duration ago) {
+  Measurement measurement({.icrc_every = 1, .join = false, .clock = receiver});
+  for (const auto& frame : test::frames_of_profile(kFlow, {.run = 1, .clock = sender}))
+    measurement.take(frame.bytes, frame.sent + ago);
+  return measurement;
+}
+
+TEST(Verdict, LatenciesNeedOneClock) {
+  using std::chrono::milliseconds;
+  const std::string bound = "p99 = \"1s\"\np50 = \"1s\"\njitter = \"1s\"\nloss = 0";
+  EXPECT_THAT(judge(bound, timed(2, 2, milliseconds(1))).broken, IsEmpty());
+  EXPECT_THAT(judge(bound, timed(0, 70, milliseconds(1))).broken, IsEmpty());  // an old sender
+  EXPECT_THAT(
+      judge(bound, timed(2, 70, milliseconds(1))).broken,
+      ElementsAre("f: the latency can't be judged: its frames are stamped by CLOCK_TAI, and "
+                  "their arrival is timed by the steady clock of machine 70: give --clock "
+                  "tai or --clock ptp at both ends"));
+  EXPECT_EQ(judge(bound, timed(70, 71, milliseconds(1))).broken.size(), 1u);
+  EXPECT_THAT(
+      judge(bound, timed(2, 2, milliseconds(-1))).broken,
+      ElementsAre("f: the latency can't be judged: the smallest latency is -1 ms: the clocks "
+                  "of the two ends differ"));
+  EXPECT_THAT(judge("loss = 0", timed(2, 70, milliseconds(1))).broken, IsEmpty());
+}
+
 TEST(Expect, MistakesHaveTheirPlaces) {
   for (const char* wrong : {"loss = 1.5", "loss = \"< 0\"", "p99 = 5", "p99 = \"> 5ms\"",
                             "p999 = \"1ms\"", "rate_error = \"x\""}) {

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nic/stamp_clock.h"
+
+#include <ctime>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sys/timex.h>
+
+#include <fmt/format.h>
+#include <rte_ethdev.h>
+
+#include "core/chance.h"
+#include "nic/clock.h"
+#include "nic/port.h"
+
+namespace lw::nic {
+namespace {
+
+std::int64_t ns_of(const timespec& t) noexcept {
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+std::string tai_name() {
+  ntptimeval time{};
+  if (ntp_gettime(&time) < 0 || time.tai == 0)
+    return "CLOCK_TAI (the kernel's TAI offset is not set: it equals UTC)";
+  return fmt::format("CLOCK_TAI ({} s ahead of UTC)", time.tai);
+}
+
+/// A clockid_t for the PTP clock of a Linux interface; -1: it has none. The descriptor stays open
+/// as long as the process runs.
+int open_interface_clock(const std::string& interface) {
+  std::error_code ignored;
+  const std::filesystem::path folder = "/sys/class/net/" + interface + "/device/ptp";
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const int file =
+        ::open(("/dev/" + entry.path().filename().string()).c_str(), O_RDONLY | O_CLOEXEC);
+    constexpr unsigned kDynamic = 3;  // clock_getres(2): a clock of a file descriptor
+    if (file >= 0) return static_cast<int>(~static_cast<unsigned>(file) << 3 | kDynamic);
+  }
+  return -1;
+}
+
+}  // namespace
+
+Parsed<ClockKind> parse_clock(std::string_view text) {
+  if (text == "steady") return ClockKind::steady;
+  if (text == "tai") return ClockKind::tai;
+  if (text == "ptp") return ClockKind::ptp;
+  return std::unexpected(
+      fmt::format("expected steady, tai or ptp, found \"{}\"", std::string(text)));
+}
+
+StampClock::StampClock() {
+  constexpr std::uint64_t kNumbers = 256 - kSteady;
+  const std::string boot = boot_id();
+  id_ = static_cast<std::uint8_t>(kSteady + hash_name(boot) % kNumbers);
+  name_ = fmt::format("CLOCK_MONOTONIC (boot {})", boot.substr(0, 8));
+}
+
+Result<StampClock> StampClock::open(ClockKind kind, const Port* port) {
+  StampClock clock;
+  clock.kind_ = kind;
+  if (kind == ClockKind::steady) return clock;
+  if (kind == ClockKind::tai) {
+    clock.id_ = kTai;
+    clock.clock_ = CLOCK_TAI;
+    clock.name_ = tai_name();
+    return clock;
+  }
+  if (port == nullptr) return fail("--clock ptp: a port is needed, whose clock is read");
+  clock.id_ = kPtp;
+  clock.name_ = fmt::format("the PTP hardware clock of {}", port->name());
+  const auto spec = parse_port_spec(port->name());
+  const auto* interface = spec ? spec->as<InterfacePort>() : nullptr;
+  if (interface != nullptr) {
+    clock.clock_ = open_interface_clock(interface->interface);
+    if (clock.clock_ != -1) return clock;
+  } else {
+    clock.device_ = port->id();
+    clock.through_dpdk_ = true;
+    timespec now{};
+    if (rte_eth_timesync_enable(clock.device_) == 0 &&
+        rte_eth_timesync_read_time(clock.device_, &now) == 0)
+      return clock;
+  }
+  return fail(fmt::format("port `{}`: no PTP hardware clock; --clock tai uses the system's clock, "
+                          "which ptp4l and phc2sys set",
+                          port->name()),
+              ExitCode::environment);
+}
+
+Duration StampClock::offset() const noexcept {
+  if (kind_ == ClockKind::steady) return Duration{0};
+  std::int64_t offset = 0, shortest = std::numeric_limits<std::int64_t>::max();
+  constexpr int kReadings = 3;  // the one that took least time is the most exact
+  for (int i = 0; i < kReadings; ++i) {
+    timespec time{};
+    const std::int64_t before = to_ns(now());
+    if (through_dpdk_) {
+      rte_eth_timesync_read_time(device_, &time);
+    } else {
+      clock_gettime(clock_, &time);
+    }
+    const std::int64_t took = to_ns(now()) - before;
+    if (took >= shortest) continue;
+    shortest = took;
+    offset = ns_of(time) - before - took / 2;
+  }
+  return Duration{offset};
+}
+
+}  // namespace lw::nic
