@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
 #include "dissect/compare/compare_format.h"
@@ -28,8 +29,8 @@ ExitCode run_compare(const CompareOptions& options) {
   const auto far = read_point(options.far, options.filter, flows);
   if (!far) return print_error(far.error());
   const Comparison comparison = compare_points(*near, *far, flows.size());
-  fmt::print("{}", options.json ? comparison_json(*near, *far, comparison, options.asked)
-                                : comparison_text(*near, *far, comparison, options.asked));
+  print_out(options.json ? comparison_json(*near, *far, comparison, options.asked)
+                         : comparison_text(*near, *far, comparison, options.asked));
   return std::max(damage_exit(*near), damage_exit(*far));
 }
 

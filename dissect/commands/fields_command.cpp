@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/output.h"
 #include "dissect/commands/commands.h"
 #include "report/json_line.h"
 #include "report/table.h"
@@ -17,7 +18,7 @@ void print_text() {
     table.add_row({std::string(field.name), fmt::format("{}", field.bits), std::string(field.key),
                    std::string(field.help)});
   }
-  fmt::print("{}", table.to_string());
+  print_out(table.to_string());
 }
 
 void print_json() {
@@ -26,7 +27,7 @@ void print_json() {
     list.push_back(
         {{"name", field.name}, {"bits", field.bits}, {"key", field.key}, {"help", field.help}});
   }
-  fmt::print("{}", report::json_line(list));
+  print_out(report::json_line(list));
 }
 
 }  // namespace

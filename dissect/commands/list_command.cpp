@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/output.h"
 #include "dissect/commands/commands.h"
 #include "dissect/fields/fields.h"
 #include "dissect/list/list_format.h"
@@ -30,8 +31,8 @@ class Output {
     if (buffer_.size() >= kLarge) flush();
   }
   void flush() {
-    std::fwrite(buffer_.data(), 1, buffer_.size(), stdout);
-    std::fflush(stdout);
+    print_out({buffer_.data(), buffer_.size()});
+    standard_output().flush();
     buffer_.clear();
   }
 
@@ -54,6 +55,7 @@ ExitCode run_list(const ListOptions& options) {
     }
     format->frame(output.buffer(), dissect_frame(**captured));
     live ? output.flush() : output.flush_if_large();
+    if (standard_output().failed()) return ExitCode::environment;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
 #include "dissect/summary/overview.h"
@@ -161,8 +162,8 @@ ExitCode run_summary(const SummaryOptions& options) {
     if (!captured || !*captured) break;
     overview.add(dissect_frame(**captured));
   }
-  fmt::print("{}", options.json ? summary_json(options.file, overview)
-                                : summary_text(options.file, overview));
+  print_out(options.json ? summary_json(options.file, overview)
+                         : summary_text(options.file, overview));
   return damage ? print_error(*damage) : ExitCode::done;
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/output.h"
 #include "dissect/commands/commands.h"
 #include "dissect/verify/verdicts.h"
 #include "report/json_line.h"
@@ -24,23 +25,23 @@ void print_json(const Verdicts& v) {
   line["icrc_ok"] = v.icrc_ok;
   line["icrc_bad"] = v.icrc_bad;
   line["icrc_unverifiable"] = v.icrc_unverifiable;
-  fmt::print("{}", report::json_line(line));
+  print_out(report::json_line(line));
 }
 
 void print_text(const Verdicts& v) {
-  fmt::print("{}: {} frames, {} RoCE: ICRC {} ok, {} bad, {} unverifiable\n", v.file, v.frames,
-             v.roce, v.icrc_ok, v.icrc_bad, v.icrc_unverifiable);
+  print_out(fmt::format("{}: {} frames, {} RoCE: ICRC {} ok, {} bad, {} unverifiable\n", v.file,
+                        v.frames, v.roce, v.icrc_ok, v.icrc_bad, v.icrc_unverifiable));
   for (const BadFrame& bad : v.first_bad) {
-    fmt::print("  frame {} at offset {}: expected {:08x}, found {:08x}\n", bad.number, bad.offset,
-               bad.expected, bad.found);
+    print_out(fmt::format("  frame {} at offset {}: expected {:08x}, found {:08x}\n", bad.number,
+                          bad.offset, bad.expected, bad.found));
   }
   if (v.icrc_bad > v.first_bad.size()) {
-    fmt::print("  and {} more\n", v.icrc_bad - v.first_bad.size());
+    print_out(fmt::format("  and {} more\n", v.icrc_bad - v.first_bad.size()));
   }
 }
 
 void print_remarks(const Verdicts& v) {
-  std::fflush(stdout);
+  standard_output().flush();
   if (v.unopened > 0) {
     fmt::print(stderr, "{}: {} frames have an unknown link type\n", v.file, v.unopened);
   }

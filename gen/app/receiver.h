@@ -36,7 +36,7 @@ class Listener {
       : measurement_(measurement), copy_(copy), clock_(clock), most_(most) {}
 
   /// Polls a port once and returns the number of frames. `responder`, if not null, answers requests
-  /// for the port's addresses. Errors: the copy can't be written.
+  /// for the port's addresses. Errors: the port's.
   Result<std::size_t> poll(nic::Port& port, ResponderPort* responder = nullptr);
 
   [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
@@ -68,8 +68,7 @@ struct ListeningPorts {
 
 /// Receives until a limit is reached, a stop is requested, all ports that read files are at their
 /// end, or no frame arrives for `until_idle` after the first one. Yields or sleeps while nothing
-/// arrives. Ends early if a port's interface disappears. Errors: the copy or the time series can't
-/// be written.
+/// arrives. Ends early if a port's interface disappears. Errors: the ports'.
 Result<ReceiveReport> receive_all(const ListeningPorts& ports, Measurement& measurement,
                                   capture::Writer* copy, ProgressDisplay& display,
                                   const FlowNames& names, const Limits& limits,

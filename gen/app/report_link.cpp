@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "core/output.h"
 #include "nic/clock.h"
 
 namespace lw::gen {
@@ -147,14 +148,7 @@ Result<void> deliver_report(const std::string& place, std::string_view report) {
     const Descriptor owned(*link);
     return send_all(owned.value, place, report);
   }
-  // A receiver that waits for the file must never see a part of it.
-  const std::string part = place + ".part";
-  std::ofstream file(part, std::ios::binary);
-  file << report;
-  file.close();
-  if (!file.good() || std::rename(part.c_str(), place.c_str()) != 0)
-    return refuse_place(place, "can't be written");
-  return {};
+  return write_file(place, report);  // at once: a receiver that waits for it never sees a part
 }
 
 Result<ReportInbox> ReportInbox::open(const std::string& place) {

@@ -97,14 +97,14 @@ Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptio
     return std::unexpected(ends.error());
   }
   if (const auto known = check_next_hops(profile); !known) return std::unexpected(known.error());
-  auto writer = capture::Writer::create(options.pcap, capture::format_for(options.pcap));
+  auto writer = capture::Writer::create(options.pcap, capture::format_for(options.pcap), {{}},
+                                        OutputFile::Mode::whole);
   if (!writer) return std::unexpected(writer.error());
   config::FlowProfile marked = profile;
   for (config::Flow& flow : marked.flows) flow.origin.clock = wire::ClockId::kVirtual;
   TxScheduler scheduler(marked, options.seed);
   auto report = run_into_capture(profile, scheduler, *writer, options.limits);
-  if (!report) return report;
-  if (const auto closed = writer->close(); !closed) return std::unexpected(closed.error());
+  if (report) report_at_end(writer->close());
   return report;
 }
 
@@ -153,9 +153,7 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
                                     *options.limits.stop);
   if (!finished) return std::unexpected(finished.error());
   if (!background.listens()) ports->drain();
-  if (copy) {
-    if (const auto closed = copy->close(); !closed) return std::unexpected(closed.error());
-  }
+  if (copy) report_at_end(copy->close());
   return report;
 }
 

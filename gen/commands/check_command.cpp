@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/report/preview.h"
 #include "gen/tx/ports.h"
@@ -35,8 +36,8 @@ ExitCode check(const CheckOptions& options) {
   if (!profile) return print_error(profile.error());
   const auto pacings = pacings_of(options.ports);
   if (!pacings) return print_error(pacings.error());
-  fmt::print("{}", options.json ? preview_json(*profile, options.frames, *pacings)
-                                : preview_text(*profile, options.frames, *pacings));
+  print_out(options.json ? preview_json(*profile, options.frames, *pacings)
+                         : preview_text(*profile, options.frames, *pacings));
   return ExitCode::done;
 }
 

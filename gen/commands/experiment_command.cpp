@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
 #include "gen/study/result_files.h"
@@ -76,9 +77,9 @@ Result<void> write_all(const Outcome& outcome, const std::filesystem::path& fold
     files.emplace_back(plot.name + ".svg", to_picture(outcome, plot));
   for (const auto& [name, content] : files)
     if (auto wrote = write_file((folder / name).string(), content); !wrote) return wrote;
-  fmt::print("\nwritten to {}:", folder.string());
-  for (const auto& [name, content] : files) fmt::print(" {}", name);
-  fmt::print("\n");
+  print_out(fmt::format("\nwritten to {}:", folder.string()));
+  for (const auto& [name, content] : files) print_out(fmt::format(" {}", name));
+  print_out("\n");
   return {};
 }
 
@@ -134,8 +135,9 @@ ExitCode run_experiment(ExperimentOptions options) {
   if (!cells) return print_error(cells.error());
   const auto outcome = run(*profile, options, std::move(*cells));
   if (!outcome) return print_error(outcome.error());
-  fmt::print("{}", to_text(*outcome));
-  fmt::print("\n{} cells in {:.1f} s\n", outcome->results.cells.size(), outcome->results.elapsed_s);
+  print_report(to_text(*outcome) + fmt::format("\n{} cells in {:.1f} s\n",
+                                               outcome->results.cells.size(),
+                                               outcome->results.elapsed_s));
   const std::string folder = options.out.empty() ? profile->name + "-results" : options.out;
   if (const auto wrote = write_all(*outcome, folder); !wrote) return print_error(wrote.error());
   const std::size_t far = too_far(*outcome);

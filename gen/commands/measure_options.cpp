@@ -2,7 +2,6 @@
 #include "gen/commands/measure_options.h"
 
 #include <charconv>
-#include <fstream>
 
 namespace lw::gen {
 namespace {
@@ -80,14 +79,6 @@ void add_pcap_option(app::Options& options, std::string& pcap) {
 void add_report_options(app::Options& options, bool& json, bool& verbose) {
   options.add_flag("--json", json, "report in one line of JSON");
   options.add_flag("--verbose", verbose, "show DPDK's log");
-}
-
-Result<void> write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (file.good()) return {};
-  return fail(path + ": cannot be written", ExitCode::environment);
 }
 
 }  // namespace lw::gen

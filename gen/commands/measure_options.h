@@ -24,7 +24,4 @@ void add_link_option(app::Options& options, std::optional<Duration>& timeout,
 void add_pcap_option(app::Options& options, std::string& pcap);
 void add_report_options(app::Options& options, bool& json, bool& verbose);
 
-/// Writes a text to a file. Errors: the file cannot be written.
-Result<void> write_file(const std::string& path, const std::string& text);
-
 }  // namespace lw::gen

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/output.h"
 #include "gen/commands/commands.h"
 #include "report/json_line.h"
 #include "report/table.h"
@@ -44,7 +45,7 @@ void print_text() {
                    std::string(name_of(info.role)), std::string(rule_text(info.payload)),
                    fmt::format("{}", fmt::join(header_names(info), " "))});
   }
-  fmt::print("{}", table.to_string());
+  print_out(table.to_string());
 }
 
 void print_json() {
@@ -59,7 +60,7 @@ void print_json() {
                     {"payload", rule_text(info.payload)},
                     {"headers", header_names(info)}});
   }
-  fmt::print("{}", report::json_line(list));
+  print_out(report::json_line(list));
 }
 
 }  // namespace

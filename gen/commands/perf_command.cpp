@@ -8,6 +8,7 @@
 
 #include "app/stop_signal.h"
 #include "core/names.h"
+#include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/buffer_study.h"
@@ -188,16 +189,16 @@ std::string row_of(const PerfCommand& command, const sim::PerfConfig& config,
 /// Measures and prints each size. Errors: a measurement's; work requests that failed.
 Result<void> run_sizes(const PerfCommand& command, sim::PerfConfig config,
                        const PerfMeasure& measure) {
-  if (!command.json) fmt::print("{}", header_of(command));
+  if (!command.json) print_report(header_of(command));
   std::uint64_t failed = 0, wrong = 0;
   for (const std::uint32_t size : sizes_of(command, config)) {
     config.size = size;
     const auto outcome = measure(config);
     if (!outcome) return std::unexpected(outcome.error());
-    fmt::print("{}", row_of(command, config, *outcome));
+    print_report(row_of(command, config, *outcome));
     if (outcome->lost_messages && !command.json) {
-      fmt::print("{} of {} messages didn't arrive\n", *outcome->lost_messages,
-                 outcome->bandwidth.messages);
+      print_report(fmt::format("{} of {} messages didn't arrive\n", *outcome->lost_messages,
+                               outcome->bandwidth.messages));
     }
     failed += outcome->failed();
     wrong += outcome->wrong;
@@ -232,7 +233,7 @@ Result<void> run_simulated(const PerfCommand& command, const sim::PerfConfig& co
   auto ran = run_sizes(command, config,
                        [&](const sim::PerfConfig& each) { return simulate(command, each, hook); });
   if (!ran) return ran;
-  if (auto kept = series->close(); !kept) return kept;
+  report_at_end(series->close());
   return command.pcap.empty() ? ran : capture.write(command.pcap);
 }
 
@@ -243,7 +244,7 @@ Result<void> run_live(const PerfCommand& command, const sim::PerfConfig& config,
   const auto run = [&](const PerfMeasure& measure) { return run_sizes(command, config, measure); };
   auto ran =
       run_in_real_time(command.endpoint, command.peer, command.latency(), *series, stop, run);
-  if (auto kept = series->close(); ran && !kept) return kept;
+  report_at_end(series->close());
   return ran;
 }
 

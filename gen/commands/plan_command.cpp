@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/plan.h"
@@ -19,7 +20,7 @@ ExitCode print_plan(const PlanOptions& options) {
   const auto config = perf_config(options.perf);
   if (!config) return print_error(config.error());
   const Plan result = plan(*config);
-  fmt::print("{}", options.json ? plan_json(*config, result) : plan_text(*config, result));
+  print_out(options.json ? plan_json(*config, result) : plan_text(*config, result));
   return ExitCode::done;
 }
 

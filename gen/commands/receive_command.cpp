@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "core/output.h"
 #include "gen/app/receiver.h"
 #include "gen/app/report_link.h"
 #include "gen/arp/neighbor_table.h"
@@ -111,8 +112,7 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
   const auto stations = stations_for(options, *ports);
   auto report = receive_all({ports->all(), stations}, measurement, *copy ? &**copy : nullptr,
                             *display, names, options.limits, options.until_idle, *clock);
-  if (!report || !*copy) return report;
-  if (const auto closed = (*copy)->close(); !closed) return std::unexpected(closed.error());
+  if (*copy) report_at_end((*copy)->close());
   return report;
 }
 
@@ -142,18 +142,15 @@ Result<std::optional<ReportInbox>> open_inbox(const std::string& place) {
   return std::optional(std::move(*inbox));
 }
 
-void print_report(const ReceiveOptions& options, const ReceiveReport& report,
-                  const Measurement& measurement, const config::FlowProfile* expected,
-                  const Verdict& verdict) {
+void print(const ReceiveOptions& options, const ReceiveReport& report,
+           const Measurement& measurement, const config::FlowProfile* expected,
+           const Verdict& verdict) {
   const FlowNames names = expected != nullptr ? names_in(*expected) : FlowNames{};
-  std::FILE* out = options.pcap == "-" ? stderr : stdout;
-  if (options.json) {
-    const Verdict* judged = expected != nullptr ? &verdict : nullptr;
-    fmt::print(out, "{}", to_json(report, measurement, names, judged));
-  } else {
-    fmt::print(out, "{}{}", to_text(report, measurement, names),
-               expected != nullptr ? to_text(verdict, *expected) : "");
-  }
+  const Verdict* judged = expected != nullptr ? &verdict : nullptr;
+  std::string text = options.json ? to_json(report, measurement, names, judged)
+                                  : to_text(report, measurement, names);
+  if (!options.json && judged != nullptr) text += to_text(verdict, *expected);
+  print_report(text, options.pcap == "-");
 }
 
 ExitCode receive_and_report(const ReceiveOptions& options) {
@@ -170,14 +167,10 @@ ExitCode receive_and_report(const ReceiveOptions& options) {
   Result<Verdict> verdict;
   if (*expected) verdict = judge(**expected, measurement, *inbox, options);
   if (*expected && verdict) judge_missed(*verdict, report->missed);
-  print_report(options, *report, measurement, *expected ? &**expected : nullptr,
-               verdict.value_or(Verdict{}));
-  if (!options.choices.histogram.empty()) {
-    const auto csv = histogram_csv(measurement, names);
-    if (auto kept = write_file(options.choices.histogram, csv); !kept) {
-      return print_error(kept.error());
-    }
-  }
+  print(options, *report, measurement, *expected ? &**expected : nullptr,
+        verdict.value_or(Verdict{}));
+  if (!options.choices.histogram.empty())
+    report_at_end(write_file(options.choices.histogram, histogram_csv(measurement, names)));
   if (!verdict) return print_error(verdict.error());
   return verdict->holds() && report->interrupted.empty() ? ExitCode::done : ExitCode::failed;
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
 #include "gen/perf/options/perf_options.h"
@@ -26,18 +27,17 @@ stay wrong.)";
 constexpr Duration kReplayLinkPatience = std::chrono::seconds(30);
 constexpr std::uint32_t kMostQpn = 0xffffff, kMostRkey = 0xffffffff;
 
-Result<capture::Writer> open_capture(const ReplayOptions& options) {
-  return capture::Writer::create(options.pcap, capture::format_for(options.pcap));
+Result<capture::Writer> open_capture(const ReplayOptions& options, OutputFile::Mode mode) {
+  return capture::Writer::create(options.pcap, capture::format_for(options.pcap), {{}}, mode);
 }
 
 Result<ReplayReport> replay_to_file(const ReplayOptions& options) {
   auto source = ReplaySource::open(options, kLongestReplayed);
   if (!source) return std::unexpected(source.error());
-  auto writer = open_capture(options);
+  auto writer = open_capture(options, OutputFile::Mode::whole);
   if (!writer) return std::unexpected(writer.error());
   auto report = replay_into_capture(*source, *writer, options.limits);
-  if (!report) return report;
-  if (const auto closed = writer->close(); !closed) return std::unexpected(closed.error());
+  if (report) report_at_end(writer->close());
   return report;
 }
 
@@ -46,7 +46,7 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
   if (!source) return std::unexpected(source.error());
   std::optional<capture::Writer> copy;
   if (!options.pcap.empty()) {
-    auto writer = open_capture(options);
+    auto writer = open_capture(options, OutputFile::Mode::growing);
     if (!writer) return std::unexpected(writer.error());
     copy = std::move(*writer);
   }
@@ -61,17 +61,14 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
   auto report = replay_through_port(*source, *ports, copy ? &*copy : nullptr, options.limits);
   if (!report) return report;
   ports->drain();
-  if (copy) {
-    if (const auto closed = copy->close(); !closed) return std::unexpected(closed.error());
-  }
+  if (copy) report_at_end(copy->close());
   return report;
 }
 
 ExitCode replay(const ReplayOptions& options) {
   const auto report = options.port.empty() ? replay_to_file(options) : replay_to_port(options);
   if (!report) return print_error(report.error());
-  std::FILE* out = options.pcap == "-" ? stderr : stdout;
-  fmt::print(out, "{}", options.json ? to_json(*report) : to_text(*report));
+  print_report(options.json ? to_json(*report) : to_text(*report), options.pcap == "-");
   const bool lost = report->port && report->port->lost.total() > 0;
   const bool all_sent = report->not_sent + report->source.too_long == 0 && !lost;
   return all_sent ? ExitCode::done : ExitCode::failed;

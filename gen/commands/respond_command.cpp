@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "core/output.h"
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
 #include "gen/perf/cm/connection_manager.h"
@@ -68,8 +69,7 @@ std::uint64_t print_ended(PassiveSide& side, const RespondOptions& options,
   std::uint64_t wrong = 0;
   for (; !side.sessions.empty(); side.sessions.pop_front()) {
     const SessionReport& session = side.sessions.front();
-    fmt::print("{}", options.json ? json_of(session, port) : text_of(session));
-    std::fflush(stdout);
+    print_report(options.json ? json_of(session, port) : text_of(session));
     if (session.stats.wrong + session.broken > 0) ++wrong;
   }
   return wrong;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "core/output.h"
 #include "gen/app/report_link.h"
 #include "gen/app/run_profile.h"
 #include "gen/commands/commands.h"
@@ -26,13 +27,6 @@ constexpr const char* kRunNotes =
 and af_xdp:eth1 for DPDK's drivers), a PCI address (0000:3b:00.0), memif:PATH[,server],
 pcap:IN[,OUT], null, or raw DPDK device arguments. Flows are spread over several ports in turn.)";
 
-ExitCode keep_histogram(const RunOptions& options, const Measurement& measurement,
-                        const FlowNames& names) {
-  if (options.choices.histogram.empty()) return ExitCode::done;
-  const auto kept = write_file(options.choices.histogram, histogram_csv(measurement, names));
-  return kept ? ExitCode::done : print_error(kept.error());
-}
-
 ExitCode run(const RunOptions& options) {
   auto profile = config::load_flow_profile(options.profile);
   if (!profile) return print_error(profile.error());
@@ -43,14 +37,11 @@ ExitCode run(const RunOptions& options) {
   if (!report) return print_error(report.error());
   report->profile = profile->name;
   report->seed = options.seed.value_or(profile->seed);
-  // A capture on standard output leaves no room for a report there.
-  std::FILE* out = options.pcap == "-" ? stderr : stdout;
   const RunSummary summary(*profile, *report, receives);
-  fmt::print(out, "{}", options.json ? summary.json() : summary.text());
-  if (const auto kept = keep_histogram(options, measurement, names_in(*profile));
-      kept != ExitCode::done) {
-    return kept;
-  }
+  print_report(options.json ? summary.json() : summary.text(), options.pcap == "-");
+  if (!options.choices.histogram.empty())
+    report_at_end(
+        write_file(options.choices.histogram, histogram_csv(measurement, names_in(*profile))));
   if (!options.report_to.empty()) {
     const auto delivered = deliver_report(options.report_to, summary.json());
     if (!delivered) return print_error(delivered.error());

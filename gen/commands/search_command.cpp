@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
 #include "gen/study/rate_search.h"
@@ -114,12 +115,8 @@ ExitCode search_and_report(const SearchOptions& options) {
   if (!profile) return print_error(profile.error());
   const auto searches = search(*profile, options);
   if (!searches) return print_error(searches.error());
-  if (!options.out.empty()) {
-    if (const auto written = write_files(*searches, options, profile->name); !written) {
-      return print_error(written.error());
-    }
-  }
-  fmt::print("{}", options.json ? to_json(*searches, options.search) : to_text(*searches));
+  print_report(options.json ? to_json(*searches, options.search) : to_text(*searches));
+  if (!options.out.empty()) report_at_end(write_files(*searches, options, profile->name));
   return ExitCode::done;
 }
 

@@ -152,7 +152,7 @@ std::string to_json(const ReplayReport& r) {
 Result<ReplayReport> replay_into_capture(ReplaySource& source, capture::Writer& writer,
                                          const Limits& limits) {
   ReplayReport report;
-  while (report.frames < limits.count && !limits.stopped()) {
+  while (report.frames < limits.count && !limits.stopped() && !writer.failed()) {
     const auto frame = source.next();
     if (!frame) return std::unexpected(frame.error());
     if (!*frame || (limits.duration && (*frame)->due >= *limits.duration)) break;

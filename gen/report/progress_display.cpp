@@ -136,9 +136,10 @@ ProgressDisplay::ProgressDisplay(const ProgressOptions& options)
 Result<ProgressDisplay> ProgressDisplay::open(const ProgressOptions& options) {
   ProgressDisplay display(options);
   if (options.series.empty()) return display;
-  display.series_.reset(std::fopen(options.series.c_str(), "w"));
-  if (!display.series_) return display.series_error();
-  std::fputs(series_header().c_str(), display.series_.get());
+  auto series = OutputFile::open(options.series, OutputFile::Mode::growing);
+  if (!series) return std::unexpected(series.error());
+  display.series_ = std::move(*series);
+  display.series_->write(series_header());
   return display;
 }
 
@@ -148,9 +149,9 @@ void ProgressDisplay::start(Instant now) {
   display_.restart(now);
 }
 
-Result<void> ProgressDisplay::show(Instant now, const std::vector<FlowProgress>& flows,
-                                   std::optional<Duration> left) {
-  auto written = write_rows(now, flows);
+void ProgressDisplay::show(Instant now, const std::vector<FlowProgress>& flows,
+                           std::optional<Duration> left) {
+  write_rows(now, flows);
   if (!options_.quiet && display_.on_terminal()) {
     display_.show(now, screen_of(now - start_, left, now - last_, flows, before_));
   } else if (!options_.quiet && display_.due(now)) {
@@ -160,27 +161,19 @@ Result<void> ProgressDisplay::show(Instant now, const std::vector<FlowProgress>&
   before_ = flows;
   last_ = now;
   while (next_ <= now) next_ += options_.interval;
-  return written;
 }
 
-Result<void> ProgressDisplay::finish(Instant now, const std::vector<FlowProgress>& flows) {
-  auto written = write_rows(now, flows);
-  if (written && series_ && std::fflush(series_.get()) != 0) return series_error();
-  return written;
+void ProgressDisplay::finish(Instant now, const std::vector<FlowProgress>& flows) {
+  write_rows(now, flows);
+  if (series_) report_at_end(series_->close());
+  series_.reset();
 }
 
-std::unexpected<Error> ProgressDisplay::series_error() const {
-  return fail(fmt::format("{}: {}", options_.series, std::strerror(errno)), ExitCode::environment);
-}
-
-Result<void> ProgressDisplay::write_rows(Instant now, const std::vector<FlowProgress>& flows) {
-  if (!series_ || now <= last_) return {};
-  for (std::size_t i = 0; i < flows.size(); ++i) {
-    const std::string row =
-        series_row(last_ - start_, now - start_, flows[i], at_or_none(before_, i));
-    if (std::fputs(row.c_str(), series_.get()) < 0) return series_error();
-  }
-  return {};
+void ProgressDisplay::write_rows(Instant now, const std::vector<FlowProgress>& flows) {
+  if (!series_ || now <= last_) return;
+  for (std::size_t i = 0; i < flows.size(); ++i)
+    series_->write(series_row(last_ - start_, now - start_, flows[i], at_or_none(before_, i)));
+  series_->flush();
 }
 
 std::string screen_of(Duration elapsed, std::optional<Duration> left, Duration span,

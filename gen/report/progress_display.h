@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
+#include "core/output.h"
 #include "core/time.h"
 #include "gen/report/flow_report.h"
 #include "gen/stats/run_stats.h"
@@ -59,23 +58,19 @@ class ProgressDisplay {
 
   void start(Instant now);
   [[nodiscard]] bool due(Instant now) const noexcept { return now >= next_; }
-  /// `left`: time until the run ends, if known. Errors (environment): the series can't be written.
-  Result<void> show(Instant now, const std::vector<FlowProgress>& flows,
-                    std::optional<Duration> left);
-  /// Writes the rows of the last, shorter interval; leaves the screen as it is. Errors as show().
-  Result<void> finish(Instant now, const std::vector<FlowProgress>& flows);
+  /// `left`: time until the run ends, if known.
+  void show(Instant now, const std::vector<FlowProgress>& flows, std::optional<Duration> left);
+  /// Writes the rows of the last, shorter interval; leaves the screen as it is. A series that can't
+  /// be written is reported at the program's end.
+  void finish(Instant now, const std::vector<FlowProgress>& flows);
 
  private:
-  struct Closer {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-  };
   explicit ProgressDisplay(const ProgressOptions& options);
-  Result<void> write_rows(Instant now, const std::vector<FlowProgress>& flows);
-  [[nodiscard]] std::unexpected<Error> series_error() const;
+  void write_rows(Instant now, const std::vector<FlowProgress>& flows);
 
   ProgressOptions options_;
   report::Progress display_;
-  std::unique_ptr<std::FILE, Closer> series_;
+  std::optional<OutputFile> series_;
   Instant start_{}, last_{}, next_{};
   std::vector<FlowProgress> before_;  // at last_
 };

@@ -19,7 +19,7 @@ Result<RunReport> run_into_capture(const config::FlowProfile& profile, TxSchedul
   report.flows.resize(profile.flows.size());
   std::array<std::byte, kLongestFrame> buffer;
   for (std::uint64_t sent = 0; sent < limits.count; ++sent) {
-    if (sent % kStopCheckEvery == 0 && limits.stopped()) break;
+    if (sent % kStopCheckEvery == 0 && (limits.stopped() || writer.failed())) break;
     auto due = scheduler.next();
     if (!due || (limits.duration && due->at >= *limits.duration)) break;
     const Instant stamp = kVirtualStart + due->at;

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "core/output.h"
 #include "core/quantity.h"
 #include "emulator/path.h"
 #include "impair/cli/commands.h"
@@ -22,12 +23,13 @@ struct CheckOptions {
 };
 
 void print_parts(const emulator::Path& path, emulator::Direction way) {
-  fmt::print("  {:<28}{:g} km, {}\n", "fibre", length_km(path, way),
-             format_duration(fibre_delay(path, way)));
+  print_out(fmt::format("  {:<28}{:g} km, {}\n", "fibre", length_km(path, way),
+                        format_duration(fibre_delay(path, way))));
   for (const auto& item : path.equipment) {
     if (!covers(item.ways, way)) continue;
-    fmt::print("  {:<28}{} x {} = {}\n", item.name, item.count, format_duration(item.latency),
-               format_duration(item.latency * std::int64_t{item.count}));
+    print_out(fmt::format("  {:<28}{} x {} = {}\n", item.name, item.count,
+                          format_duration(item.latency),
+                          format_duration(item.latency * std::int64_t{item.count})));
   }
 }
 
@@ -36,13 +38,14 @@ void print_path(const emulator::Path& path) {
   const std::string there = format_duration(one_way_delay(path, west_to_east));
   const std::string round = format_duration(round_trip(path));
   if (symmetric(path)) {
-    fmt::print("path {}: {} one way, {} there and back\n", path.name, there, round);
+    print_out(fmt::format("path {}: {} one way, {} there and back\n", path.name, there, round));
     return print_parts(path, west_to_east);
   }
-  fmt::print("path {}: {} {}, {} {}, {} there and back\n", path.name, there, name_of(west_to_east),
-             format_duration(one_way_delay(path, east_to_west)), name_of(east_to_west), round);
+  print_out(fmt::format("path {}: {} {}, {} {}, {} there and back\n", path.name, there,
+                        name_of(west_to_east), format_duration(one_way_delay(path, east_to_west)),
+                        name_of(east_to_west), round));
   for (const auto way : {west_to_east, east_to_west}) {
-    fmt::print(" {}\n", name_of(way));
+    print_out(fmt::format(" {}\n", name_of(way)));
     print_parts(path, way);
   }
 }
@@ -50,12 +53,13 @@ void print_path(const emulator::Path& path) {
 void print_flight(const ImpairProfile& profile) {
   const double rate = profile.capacity.rate_bps;
   const Duration delay = profile.longest_delay();
-  fmt::print("in flight each way: {} x {} = {}\n", format_bit_rate(rate), format_duration(delay),
-             format_bytes(emulator::bandwidth_delay_bytes(rate, delay)));
+  print_out(fmt::format("in flight each way: {} x {} = {}\n", format_bit_rate(rate),
+                        format_duration(delay),
+                        format_bytes(emulator::bandwidth_delay_bytes(rate, delay))));
   for (const auto& line : emulator::flight_table(rate, delay)) {
     const std::string what = line.payload ? fmt::format("RoCE payload {} B", line.payload)
                                           : std::string("smallest frame");
-    fmt::print("  {:<20}{:>6} B frames {:>10}\n", what, line.frame, line.frames);
+    print_out(fmt::format("  {:<20}{:>6} B frames {:>10}\n", what, line.frame, line.frames));
   }
 }
 
@@ -109,12 +113,13 @@ ExitCode check(const CheckOptions& options) {
   const auto profile = config::load_impair_profile(options.profile);
   if (!profile) return print_error(profile.error());
   if (options.json) {
-    fmt::print("{}\n", check_json(*profile).dump());
+    print_out(fmt::format("{}\n", check_json(*profile).dump()));
   } else {
     if (profile->path) print_path(*profile->path);
-    fmt::print("{}{}{}", rules_text(*profile), events_text(*profile), scenario_text(*profile));
+    print_out(fmt::format("{}{}{}", rules_text(*profile), events_text(*profile),
+                          scenario_text(*profile)));
     print_flight(*profile);
-    fmt::print("memory: {}\n", arithmetic(*profile));
+    print_out(fmt::format("memory: {}\n", arithmetic(*profile)));
   }
   const auto fits = check_memory(*profile, available_memory());
   return fits ? ExitCode::done : print_error(fits.error());

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "core/output.h"
 #include "impair/cli/commands.h"
 #include "impair/control/request_client.h"
 
@@ -53,12 +54,12 @@ Result<Json> fired(const std::string& what) {
 
 void print(const Json& answer, const RequestOptions& options) {
   if (options.json) {
-    fmt::print("{}\n", answer.dump());
+    print_out(fmt::format("{}\n", answer.dump()));
   } else if (!options.event.empty()) {
     // It is put in force between two bursts, or within a millisecond; the answer doesn't wait.
-    fmt::print("on its way: `show` counts the scenario's steps\n");
+    print_out("on its way: `show` counts the scenario's steps\n");
   } else {
-    fmt::print("{}", answer.value("text", ""));
+    print_out(answer.value("text", ""));
   }
 }
 

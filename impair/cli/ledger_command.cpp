@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "core/output.h"
 #include "impair/cli/commands.h"
 #include "impair/record/ledger_file.h"
 
@@ -23,7 +24,7 @@ ExitCode print(const std::string& path) {
   const auto end =
       binary_ledger::read(std::as_bytes(std::span(bytes)),
                           [](const emulator::LedgerRecord& record, const RuleNames& names) {
-                            fmt::print("{}\n", ledger_line(record, names, 0));
+                            print_out(fmt::format("{}\n", ledger_line(record, names, 0)));
                           });
   if (!end) return print_error({fmt::format("{}: {}", path, end.error()), ExitCode::failed});
   if (!*end)

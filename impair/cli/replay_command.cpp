@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -14,7 +12,7 @@
 
 #include "app/stop_signal.h"
 #include "core/error.h"
-#include "core/names.h"
+#include "core/output.h"
 #include "impair/cli/commands.h"
 #include "impair/control/live_profile.h"
 #include "impair/control/replay_runner.h"
@@ -42,48 +40,26 @@ struct ReplayOutcome {
 
 constexpr std::uint64_t kLeastRoom = 1024, kBeyondAllMemory = std::uint64_t{1} << 40;  // frames
 
-bool same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
-  if (one == "-" || other == "-") return false;
-  std::error_code unknown;
-  if (std::filesystem::equivalent(one, other, unknown))
-    return std::filesystem::is_regular_file(one, unknown);
-  return std::filesystem::weakly_canonical(one, unknown) ==
-             std::filesystem::weakly_canonical(other, unknown) &&
-         !std::filesystem::exists(one, unknown);
-}
-
 /// Ends early when `stopped`; the frames fed until then still leave.
 Result<void> feed(ReplayRunner& runner, ReplaySource& source, const std::atomic<bool>& stopped) {
   while (!stopped.load(std::memory_order_relaxed)) {
     const auto frame = source.next();
     if (!frame) return std::unexpected(frame.error());
-    if (!*frame) return {};
+    if (!*frame || runner.failed()) return {};
     if (auto taken = runner.take(**frame); !taken) return taken;
   }
   return {};
 }
 
-/// Before any file is opened, as that empties it: outputs have names that they can be written by,
-/// and none is written over another file of the same replay, by whatever name. Devices and pipes
-/// may be shared.
-Result<void> check_files(const ReplayConfig& config) {
-  namespace fs = std::filesystem;
-  if (auto plain = check_plain_name(config.out); !plain) return plain;
-  if (auto plain = check_plain_name(config.ledger.value_or("-")); !plain) return plain;
+/// Before any file is opened: none is written over another file of the same replay.
+Result<void> check_files(const ReplayConfig& config, const std::string& profile) {
   if (config.capture)
     if (auto named = RecordingFile::check_name(*config.capture); !named) return named;
-  std::vector<std::pair<std::string_view, fs::path>> files = {{"IN", config.input.in}};
-  if (config.input.back) files.emplace_back("--back", *config.input.back);
-  const std::size_t inputs = files.size();
-  files.emplace_back("OUT", config.out);
-  if (config.ledger) files.emplace_back("--ledger", *config.ledger);
-  if (config.capture) files.emplace_back("--capture", *config.capture);
-  for (std::size_t i = inputs; i < files.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (same_file(files[i].second, files[j].second))
-        return fail(fmt::format("{}: expected a file of its own for {}, found that {} is the same",
-                                files[i].second.string(), files[i].first, files[j].first));
-  return {};
+  return check_outputs(
+      {{"PROFILE", profile}, {"IN", config.input.in}, {"--back", config.input.back.value_or("")}},
+      {{"OUT", config.out},
+       {"--ledger", config.ledger.value_or("")},
+       {"--capture", config.capture.value_or("")}});
 }
 
 /// How many copies can be made of a frame.
@@ -136,7 +112,6 @@ Result<std::unique_ptr<RecordingFile>> open_recording(
 /// The scenario goes by the stamps: its time 0 is the first frame's.
 Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayConfig& config) {
   const config::ImpairProfile& profile = version.profile;
-  if (auto sound = check_files(config); !sound) return std::unexpected(sound.error());
   auto source = ReplaySource::open(config.input);
   if (!source) return std::unexpected(source.error());
   const auto link = link_for(profile, *source);
@@ -145,8 +120,8 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
   if (!ledger) return std::unexpected(ledger.error());
   auto recording = open_recording(profile, config, source->interfaces());
   if (!recording) return std::unexpected(recording.error());
-  auto writer =
-      capture::Writer::create(config.out, capture::format_for(config.out), source->interfaces());
+  auto writer = capture::Writer::create(config.out, capture::format_for(config.out),
+                                        source->interfaces(), OutputFile::Mode::whole);
   if (!writer) return std::unexpected(writer.error());
   const auto runner = std::make_unique<ReplayRunner>(
       version, *link, source->directions(), ledger->get(), recording->get(), std::move(*writer));
@@ -161,11 +136,11 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
   runner->report(outcome.report);
   outcome.not_captured = source->missing();
   if (*ledger) {
-    if (auto closed = (*ledger)->close(); !closed) return std::unexpected(closed.error());
+    report_at_end((*ledger)->close());
     outcome.report.ledger = LedgerReport{*config.ledger, (*ledger)->records(), 0};
   }
   if (*recording) {
-    if (auto closed = (*recording)->close({}); !closed) return std::unexpected(closed.error());
+    report_at_end((*recording)->close({}));
     outcome.report.capture = CaptureReport{*config.capture, (*recording)->frames(), 0};
   }
   return outcome;
@@ -187,16 +162,16 @@ ExitCode run(const ReplayOptions& options) {
   config.capture = options.output.capture;
   if (options.direction == "east-to-west")
     config.input.direction = emulator::Direction::east_to_west;
+  if (auto sound = check_files(config, options.profile); !sound) return print_error(sound.error());
   const auto outcome = replay(*profile, config);
   if (!outcome) return print_error(outcome.error());
-  // The capture itself may be on standard output.
-  std::FILE* out = options.replay.out == "-" ? stderr : stdout;
+  const bool taken = options.replay.out == "-";
   if (options.output.json) {
     auto json = to_json(outcome->report);
     if (outcome->not_captured) json["not_captured"] = outcome->not_captured;
-    fmt::print(out, "{}\n", json.dump());
+    print_report(json.dump() + "\n", taken);
   } else {
-    fmt::print(out, "{}", to_text(outcome->report));
+    print_report(to_text(outcome->report), taken);
   }
   if (outcome->not_captured)
     fmt::print(stderr,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/cli/run.h"
 
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <sched.h>
@@ -11,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "app/stop_signal.h"
+#include "core/output.h"
 #include "core/quantity.h"
 #include "impair/control/services.h"
 #include "impair/datapath/configuration.h"
@@ -81,9 +81,7 @@ Result<void> wait_links(Ports& ports, const RunConfig& config, const StopSignal&
     if (auto up = port->wait_link(config.wait, stop.requested()); !up) return up;
   fmt::print(stderr, "ready\n");
   std::fflush(stderr);
-  if (config.ready_file && !(std::ofstream(*config.ready_file) << "ready\n"))
-    return fail(fmt::format("can't write {}", *config.ready_file), ExitCode::environment);
-  return {};
+  return config.ready_file ? write_file(*config.ready_file, "ready\n") : Result<void>{};
 }
 
 /// Prints a line on standard error about both directions: each second on a terminal, every 5 s

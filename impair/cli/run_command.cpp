@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "core/output.h"
 #include "core/quantity.h"
 #include "impair/cli/commands.h"
 #include "impair/cli/run.h"
@@ -93,11 +94,8 @@ ExitCode execute(const RunOptions& options) {
   if (!config) return print_error(config.error());
   const auto report = run(*version, *config);
   if (!report) return print_error(report.error());
-  fmt::print("{}", options.output.json ? to_json(*report).dump() + "\n" : to_text(*report));
-  if (report->write_failure) {
-    std::fflush(stdout);
-    return print_error(*report->write_failure);
-  }
+  print_report(options.output.json ? to_json(*report).dump() + "\n" : to_text(*report));
+  if (report->write_failure) return print_error(*report->write_failure);
   return report->holds() ? ExitCode::done : ExitCode::failed;
 }
 

@@ -113,7 +113,8 @@ Result<void> ReplayRunner::take_step(const config::ScenarioStep& step) {
 Result<void> ReplayRunner::finish() {
   if (auto advanced = advance(kNever); !advanced) return advanced;
   forwarder_.flush_ledger();
-  return state_.writer.close();
+  report_at_end(state_.writer.close());
+  return {};
 }
 
 void ReplayRunner::report(Report& report) const {

@@ -34,6 +34,8 @@ class ReplayRunner {
   Result<void> take(const Arriving& frame);
   /// After the last frame: sends all frames inside, and closes the capture.
   Result<void> finish();
+  /// The output capture can't be written.
+  [[nodiscard]] bool failed() const noexcept { return state_.writer.failed(); }
   /// Adds the statistics.
   void report(Report& report) const;
 

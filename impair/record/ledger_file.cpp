@@ -2,24 +2,14 @@
 #include "impair/record/ledger_file.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "core/names.h"
-
 namespace lw::impair {
 namespace {
-
-std::unexpected<Error> refuse(const std::string& path, int error) {
-  return fail(fmt::format("can't write the ledger {}: {}", path, std::strerror(error)),
-              ExitCode::environment);
-}
 
 /// Quoted and escaped; names come from a profile and may hold anything.
 std::string quoted(const std::string& text) {
@@ -61,17 +51,15 @@ LedgerFormat ledger_format_for(std::string_view path) noexcept {
 Result<std::unique_ptr<LedgerFile>> LedgerFile::create(const std::string& path, LedgerFormat format,
                                                        RuleNames rules,
                                                        std::int64_t clock_offset_ns) {
-  if (auto plain = check_plain_name(path); !plain) return std::unexpected(plain.error());
-  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
-  if (!file) return refuse(path, errno);
+  auto file = OutputFile::open(path, OutputFile::Mode::growing);
+  if (!file) return std::unexpected(file.error());
   return std::unique_ptr<LedgerFile>(
-      new LedgerFile(path, file, format, std::move(rules), clock_offset_ns));
+      new LedgerFile(std::move(*file), format, std::move(rules), clock_offset_ns));
 }
 
-LedgerFile::LedgerFile(std::string path, std::FILE* file, LedgerFormat format, RuleNames rules,
+LedgerFile::LedgerFile(OutputFile file, LedgerFormat format, RuleNames rules,
                        std::int64_t clock_offset_ns)
-    : path_(std::move(path)),
-      file_(file),
+    : file_(std::move(file)),
       format_(format),
       rules_(std::make_shared<const RuleNames>(std::move(rules))),
       clock_offset_ns_(clock_offset_ns) {
@@ -91,24 +79,20 @@ LedgerFile::Names LedgerFile::names() {
 }
 
 void LedgerFile::put(std::string_view text, std::size_t records) {
-  if (failure_ != 0) return lost_.add(records);
+  if (file_.failed()) return lost_.add(records);
   waiting_ += text;
   records_waiting_ += records;
   if (waiting_.size() >= kMostWaiting) flush();
 }
 
 void LedgerFile::flush() {
-  if (failure_ != 0 || waiting_.empty()) return;
-  errno = 0;
-  if (std::fwrite(waiting_.data(), 1, waiting_.size(), file_.get()) == waiting_.size() &&
-      std::fflush(file_.get()) == 0) {
-    valid_bytes_ += static_cast<std::int64_t>(waiting_.size());
+  if (file_.failed() || waiting_.empty()) return;
+  file_.write(waiting_);
+  if (file_.flush()) {
+    valid_bytes_ += waiting_.size();
     records_.add(records_waiting_);
   } else {
-    failure_ = errno != 0 ? errno : EIO;
     lost_.add(records_waiting_);
-    // A record that is cut off goes; what is no file has no length to be set.
-    if (file_.get() != stdout) static_cast<void>(ftruncate(fileno(file_.get()), valid_bytes_) == 0);
   }
   waiting_.clear();
   records_waiting_ = 0;
@@ -125,7 +109,7 @@ void LedgerFile::put_block(const Names& names) {
 }
 
 void LedgerFile::write(std::span<const emulator::LedgerRecord> records) {
-  if (failure_ != 0) return lost_.add(records.size());
+  if (file_.failed()) return lost_.add(records.size());
   const Names rules = names();
   if (format_ == LedgerFormat::binary) {
     block_.insert(block_.end(), records.begin(), records.end());
@@ -144,12 +128,12 @@ Result<void> LedgerFile::close(std::uint64_t skipped) {
     put(end, 0);
     flush();
   }
-  if (failure_ == 0) return {};
-  return fail(
-      fmt::format("can't write the ledger {}: {}: its first {} records, {} B, are valid, and "
-                  "{} are missing",
-                  path_, std::strerror(failure_), records(), valid_bytes_, lost() + skipped),
-      ExitCode::environment);
+  const std::string failure = file_.failure();
+  auto closed = file_.close();
+  if (failure.empty() || closed.error().message.empty()) return closed;
+  return fail(fmt::format("{}: its first {} records, {} B, are valid, and {} are missing", failure,
+                          records(), valid_bytes_, lost() + skipped),
+              ExitCode::environment);
 }
 
 LedgerThread::LedgerThread(emulator::LedgerSink& sink) : sink_(&sink) {

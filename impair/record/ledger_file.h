@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "core/counter.h"
 #include "core/error.h"
+#include "core/output.h"
 #include "emulator/ledger.h"
 #include "impair/record/binary_ledger.h"
 
@@ -27,7 +27,7 @@ LedgerFormat ledger_format_for(std::string_view path) noexcept;
 class LedgerFile : public emulator::LedgerSink {
  public:
   /// "-" is standard output. `clock_offset_ns` is added to every time: what turns the engine's
-  /// clock into the one that stamps captures. Errors: environment.
+  /// clock into the one that stamps captures. Errors: OutputFile::open()'s.
   static Result<std::unique_ptr<LedgerFile>> create(const std::string& path, LedgerFormat format,
                                                     RuleNames rules, std::int64_t clock_offset_ns);
 
@@ -44,21 +44,14 @@ class LedgerFile : public emulator::LedgerSink {
   Result<void> close(std::uint64_t skipped = 0);
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const noexcept {
-      if (file != stdout) std::fclose(file);
-    }
-  };
-  LedgerFile(std::string path, std::FILE* file, LedgerFormat format, RuleNames rules,
-             std::int64_t clock_offset_ns);
+  LedgerFile(OutputFile file, LedgerFormat format, RuleNames rules, std::int64_t clock_offset_ns);
   using Names = std::shared_ptr<const RuleNames>;
   [[nodiscard]] Names names();
   void put(std::string_view text, std::size_t records);
   void put_block(const Names& names);
   void flush();
 
-  std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  OutputFile file_;
   LedgerFormat format_;
   std::mutex mutex_;  // guards the next; never held while the disk is waited for
   Names rules_;
@@ -71,9 +64,8 @@ class LedgerFile : public emulator::LedgerSink {
   static constexpr std::size_t kMostWaiting = std::size_t{1} << 14;
   std::string waiting_;
   std::size_t records_waiting_ = 0;
-  std::int64_t valid_bytes_ = 0;  // of the file
+  std::uint64_t valid_bytes_ = 0;  // of the file
   Counter records_, lost_;
-  int failure_ = 0;  // errno of the first write that failed
 };
 
 /// One record as one line, without its line break.

@@ -51,7 +51,7 @@ void RecordingFile::write(const CaptureRecord& record, std::span<const std::byte
 
 void RecordingFile::flush() {
   if (!failure_)
-    if (auto flushed = writer_.flush(); !flushed) failure_ = flushed.error();
+    if (!writer_.flush()) failure_ = Error{writer_.failure(), ExitCode::environment};
   (failure_ ? lost_ : frames_).add(waiting_);
   waiting_ = 0;
 }

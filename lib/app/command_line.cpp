@@ -3,10 +3,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
+#include <iostream>
+#include <new>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+
+#include "core/output.h"
 
 namespace lw::app {
 namespace {
@@ -234,7 +240,31 @@ std::string Given::first_of(std::string_view group) const {
   return found == given_.end() ? std::string() : found->first;
 }
 
+namespace {
+
+/// What runs out of memory, or fails in a library, still has a message and an exit code.
+ExitCode run_command(const Command& command) {
+  try {
+    return command.run();
+  } catch (const std::bad_alloc&) {
+    return print_error({"out of memory", ExitCode::environment});
+  } catch (const std::exception& error) {
+    return print_error({error.what(), ExitCode::environment});
+  }
+}
+
+/// Closes the outputs. What failed in them comes last, behind the report.
+ExitCode end_program(ExitCode code) {
+  for (const Error& error : close_outputs()) code = std::max(code, print_error(error));
+  return code;
+}
+
+}  // namespace
+
 int run_program(const Command& program, int argc, char** argv) {
+  // A closed pipe and a file that is too long are errors of a write, which end with a report.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app(program.help, program.name);
   app.set_version_flag("--version", program.name + " " LONGWIRE_VERSION);
   fill(app, program, false);
@@ -244,10 +274,12 @@ int run_program(const Command& program, int argc, char** argv) {
     command = &chosen(app, program);
   } catch (const CLI::ParseError& error) {
     const bool is_answer = error.get_exit_code() == 0;  // --help, --version
-    app.exit(error);
-    return to_int(is_answer ? ExitCode::done : ExitCode::usage);
+    std::ostringstream answer;
+    app.exit(error, answer, std::cerr);
+    print_out(answer.str());
+    return to_int(end_program(is_answer ? ExitCode::done : ExitCode::usage));
   }
-  return to_int(command->run());
+  return to_int(end_program(run_command(*command)));
 }
 
 }  // namespace lw::app
@@ -255,8 +287,8 @@ int run_program(const Command& program, int argc, char** argv) {
 namespace lw {
 
 ExitCode print_error(const Error& error) {
-  std::fflush(stdout);
-  std::fputs((error.message + "\n").c_str(), stderr);
+  standard_output().flush();
+  if (!error.message.empty()) std::fputs((error.message + "\n").c_str(), stderr);
   return error.exit;
 }
 

@@ -2,16 +2,12 @@
 #include "capture/writer.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "capture/reader.h"
-#include "core/names.h"
 
 namespace lw::capture {
 namespace {
@@ -75,87 +71,67 @@ Format format_for(std::string_view path) noexcept {
 }
 
 Result<Writer> Writer::create(const std::string& path, Format format,
-                              std::vector<Interface> interfaces) {
+                              std::vector<Interface> interfaces, OutputFile::Mode mode) {
   const auto other_link = [&](const Interface& i) {
     return i.link_type != interfaces.front().link_type;
   };
-  if (auto plain = check_plain_name(path); !plain) return std::unexpected(plain.error());
   if (interfaces.empty()) return fail(fmt::format("{}: a capture needs an interface", path));
   if (format != Format::pcapng && std::ranges::any_of(interfaces, other_link)) {
     return fail(
         fmt::format("{}: a pcap file holds one link type; name it .pcapng to keep several", path));
   }
-  Writer writer;
-  writer.name_ = path == "-" ? "stdout" : path;
-  writer.format_ = format;
-  writer.interfaces_ = interfaces.size();
-  writer.fd_ = path == "-" ? STDOUT_FILENO
-                           : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (writer.fd_ < 0) {
-    return fail(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)),
-                ExitCode::environment);
-  }
-  writer.buffer_.reserve(kFlushSize + (kFlushSize >> 2));
+  auto file = OutputFile::open(path, mode, kFlushSize);
+  if (!file) return std::unexpected(file.error());
+  Writer writer(path == "-" ? "stdout" : path, std::move(*file), format, interfaces.size());
+  writer.file_.pending().reserve(kFlushSize + (kFlushSize >> 2));
   writer.append_file_header(interfaces);
   return writer;
 }
 
-Writer::Writer(Writer&& other) noexcept { *this = std::move(other); }
-
-Writer& Writer::operator=(Writer&& other) noexcept {
-  if (this == &other) return *this;
-  (void)close();
-  name_ = std::move(other.name_);
-  fd_ = std::exchange(other.fd_, -1);
-  format_ = other.format_;
-  interfaces_ = other.interfaces_;
-  buffer_ = std::exchange(other.buffer_, {});
-  return *this;
-}
-
-Writer::~Writer() { (void)close(); }
-
 void Writer::append_file_header(const std::vector<Interface>& interfaces) {
+  std::string& buffer = file_.pending();
   if (format_ == Format::pcapng) {
-    put_block(buffer_, kSectionHeaderBlock, section_body());
-    for (const Interface& i : interfaces) put_block(buffer_, kInterfaceBlock, interface_body(i));
+    put_block(buffer, kSectionHeaderBlock, section_body());
+    for (const Interface& i : interfaces) put_block(buffer, kInterfaceBlock, interface_body(i));
     return;
   }
-  put(buffer_, format_ == Format::pcap ? kPcapNanoseconds : kPcapMicroseconds);
-  put(buffer_, std::uint16_t{2});
-  put(buffer_, std::uint16_t{4});
-  put(buffer_, std::uint64_t{0});  // zone and accuracy: unused
-  put(buffer_, interfaces.front().snap_length);
-  put(buffer_, static_cast<std::uint32_t>(interfaces.front().link_type));
+  put(buffer, format_ == Format::pcap ? kPcapNanoseconds : kPcapMicroseconds);
+  put(buffer, std::uint16_t{2});
+  put(buffer, std::uint16_t{4});
+  put(buffer, std::uint64_t{0});  // zone and accuracy: unused
+  put(buffer, interfaces.front().snap_length);
+  put(buffer, static_cast<std::uint32_t>(interfaces.front().link_type));
 }
 
 void Writer::append_pcap(std::int64_t ns, Bytes bytes, std::uint32_t wire_length) {
   const std::int64_t fraction = ns % kNsPerSecond;
-  put(buffer_, static_cast<std::uint32_t>(ns / kNsPerSecond));
-  put(buffer_, static_cast<std::uint32_t>(format_ == Format::pcap ? fraction : fraction / 1000));
-  put(buffer_, static_cast<std::uint32_t>(bytes.size()));
-  put(buffer_, wire_length);
-  buffer_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::string& buffer = file_.pending();
+  put(buffer, static_cast<std::uint32_t>(ns / kNsPerSecond));
+  put(buffer, static_cast<std::uint32_t>(format_ == Format::pcap ? fraction : fraction / 1000));
+  put(buffer, static_cast<std::uint32_t>(bytes.size()));
+  put(buffer, wire_length);
+  buffer.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 void Writer::append_pcapng(std::int64_t ns, Bytes bytes, std::uint32_t wire_length,
                            std::uint32_t interface, std::string_view comment) {
-  const std::size_t start = buffer_.size();
-  put(buffer_, kEnhancedPacketBlock);
-  put(buffer_, std::uint32_t{0});  // the length, known below
-  put(buffer_, interface);
-  put(buffer_, static_cast<std::uint32_t>(static_cast<std::uint64_t>(ns) >> 32));
-  put(buffer_, static_cast<std::uint32_t>(ns));
-  put(buffer_, static_cast<std::uint32_t>(bytes.size()));
-  put(buffer_, wire_length);
-  put_padded(buffer_, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  std::string& buffer = file_.pending();
+  const std::size_t start = buffer.size();
+  put(buffer, kEnhancedPacketBlock);
+  put(buffer, std::uint32_t{0});  // the length, known below
+  put(buffer, interface);
+  put(buffer, static_cast<std::uint32_t>(static_cast<std::uint64_t>(ns) >> 32));
+  put(buffer, static_cast<std::uint32_t>(ns));
+  put(buffer, static_cast<std::uint32_t>(bytes.size()));
+  put(buffer, wire_length);
+  put_padded(buffer, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   if (!comment.empty()) {
-    put_option(buffer_, kOptionComment, comment);
-    put(buffer_, std::uint32_t{0});
+    put_option(buffer, kOptionComment, comment);
+    put(buffer, std::uint32_t{0});
   }
-  const auto size = static_cast<std::uint32_t>(buffer_.size() - start + 4);
-  put(buffer_, size);
-  std::memcpy(buffer_.data() + start + 4, &size, sizeof size);
+  const auto size = static_cast<std::uint32_t>(buffer.size() - start + 4);
+  put(buffer, size);
+  std::memcpy(buffer.data() + start + 4, &size, sizeof size);
 }
 
 void Writer::write_statistics(std::uint32_t interface, Instant stamp, std::uint64_t received,
@@ -169,7 +145,7 @@ void Writer::write_statistics(std::uint32_t interface, Instant stamp, std::uint6
   put_number_option(body, kOptionReceived, received);
   put_number_option(body, kOptionDropped, dropped);
   put(body, std::uint32_t{0});  // end of options
-  put_block(buffer_, kStatisticsBlock, body);
+  put_block(file_.pending(), kStatisticsBlock, body);
 }
 
 Result<void> Writer::write(Instant stamp, Bytes bytes, std::uint32_t wire_length,
@@ -188,34 +164,8 @@ Result<void> Writer::write(Instant stamp, Bytes bytes, std::uint32_t wire_length
     }
     append_pcap(ns, bytes, wire_length);
   }
-  return buffer_.size() < kFlushSize ? Result<void>{} : flush();
-}
-
-Result<void> Writer::flush() {
-  std::string_view rest = buffer_;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(fd_, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      buffer_.clear();  // lost; don't report it again
-      return fail(fmt::format("{}: cannot be written: {}", name_, std::strerror(errno)),
-                  ExitCode::environment);
-    }
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
-  buffer_.clear();
+  file_.end_record();
   return {};
-}
-
-Result<void> Writer::close() {
-  if (fd_ < 0) return {};
-  Result<void> flushed = flush();
-  if (fd_ != STDOUT_FILENO && ::close(fd_) != 0 && flushed) {
-    flushed = fail(fmt::format("{}: cannot be written: {}", name_, std::strerror(errno)),
-                   ExitCode::environment);
-  }
-  fd_ = -1;
-  return flushed;
 }
 
 }  // namespace lw::capture

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "capture/record.h"
 #include "core/error.h"
+#include "core/output.h"
 
 namespace lw::capture {
 
@@ -20,42 +22,45 @@ enum class Format : std::uint8_t {
 /// pcapng for a name that ends in .pcapng, otherwise pcap.
 Format format_for(std::string_view path) noexcept;
 
-/// Writes a capture in this machine's byte order, a megabyte at a time. The destructor writes the
-/// rest and ignores errors; close() reports them. One thread.
+/// Writes a capture in this machine's byte order, a megabyte at a time. After a failure frames are
+/// dropped, and close() reports it: see OutputFile. One thread.
 class Writer {
  public:
-  /// "-" is standard output. All `interfaces` of a pcap file must have one link type. A name for a
-  /// compressed file is a usage error.
+  /// "-" is standard output. All `interfaces` of a pcap file must have one link type. Errors: that,
+  /// and those of OutputFile::open().
   static Result<Writer> create(const std::string& path, Format format,
-                               std::vector<Interface> interfaces = {Interface{}});
-  Writer(Writer&&) noexcept;
-  Writer& operator=(Writer&&) noexcept;
-  ~Writer();
+                               std::vector<Interface> interfaces = {Interface{}},
+                               OutputFile::Mode mode = OutputFile::Mode::growing);
 
   /// `interface` indexes the list given to create(); wire_length below bytes.size() counts as
   /// equal. pcap drops interface and comment. Errors: no such interface; a stamp outside 1970..2106
-  /// in a pcap file; the disk is full.
+  /// in a pcap file.
   Result<void> write(Instant stamp, Bytes bytes, std::uint32_t wire_length,
                      std::uint32_t interface = 0, std::string_view comment = {});
   /// Frames that an interface received and dropped until `stamp`. Does nothing for a pcap file.
   void write_statistics(std::uint32_t interface, Instant stamp, std::uint64_t received,
                         std::uint64_t dropped);
   /// Passes all data to the operating system, so that other processes can read it.
-  Result<void> flush();
-  Result<void> close();
+  /// False: this write or an earlier one failed.
+  bool flush() { return file_.flush(); }
+  [[nodiscard]] bool failed() const noexcept { return file_.failed(); }
+  /// OutputFile::failure()'s.
+  [[nodiscard]] std::string failure() const { return file_.failure(); }
+  /// Errors: OutputFile::close()'s.
+  Result<void> close() { return file_.close(); }
 
  private:
-  Writer() = default;
+  Writer(std::string name, OutputFile file, Format format, std::size_t interfaces)
+      : name_(std::move(name)), file_(std::move(file)), format_(format), interfaces_(interfaces) {}
   void append_pcap(std::int64_t ns, Bytes bytes, std::uint32_t wire_length);
   void append_pcapng(std::int64_t ns, Bytes bytes, std::uint32_t wire_length,
                      std::uint32_t interface, std::string_view comment);
   void append_file_header(const std::vector<Interface>& interfaces);
 
   std::string name_;
-  int fd_ = -1;
-  Format format_ = Format::pcap;
-  std::size_t interfaces_ = 0;
-  std::string buffer_;
+  OutputFile file_;
+  Format format_;
+  std::size_t interfaces_;
 };
 
 }  // namespace lw::capture

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 
+#include "core/output.h"
 #include "gen/perf/report/plan.h"
 #include "report/json_line.h"
 #include "report/plot.h"
@@ -61,16 +61,15 @@ BufferNeed need_of(const sim::PerfConfig& config, double kilometres) {
 
 void print(const BufferNeed& need, bool json) {
   if (json) {
-    fmt::print("{}", report::json_line({{"km", need.kilometres},
-                                        {"bytes", need.size},
-                                        {"buffers", need.buffers},
-                                        {"formula", need.formula},
-                                        {"gbps", need.gbps}}));
+    print_report(report::json_line({{"km", need.kilometres},
+                                    {"bytes", need.size},
+                                    {"buffers", need.buffers},
+                                    {"formula", need.formula},
+                                    {"gbps", need.gbps}}));
   } else {
-    fmt::print("{:>8} {:>9} {:>9} {:>9} {:>12.2f}\n", need.kilometres, need.size, need.buffers,
-               need.formula, need.gbps);
+    print_report(fmt::format("{:>8} {:>9} {:>9} {:>9} {:>12.2f}\n", need.kilometres, need.size,
+                             need.buffers, need.formula, need.gbps));
   }
-  std::fflush(stdout);
 }
 
 /// Log-log, a curve per message size. `needs` is in order of size, then distance.
@@ -93,16 +92,6 @@ std::string svg_of(const std::vector<BufferNeed>& needs, const std::string& titl
   return report::to_svg(plot);
 }
 
-Result<void> write(const std::filesystem::path& file, const std::string& text) {
-  std::ofstream out(file);
-  out << text;
-  out.close();
-  if (!out) {
-    return fail(fmt::format("{}: can't be written", file.string()), ExitCode::environment);
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<void> study_buffers(const sim::PerfConfig& config, const std::string& folder, bool json) {
@@ -112,8 +101,8 @@ Result<void> study_buffers(const sim::PerfConfig& config, const std::string& fol
     return fail(fmt::format("{}: {}", folder, trouble.message()), ExitCode::environment);
   }
   if (!json) {
-    fmt::print("{:>8} {:>9} {:>9} {:>9} {:>12}\n", "km", "#bytes", "#buffers", "formula",
-               "BW[Gb/sec]");
+    print_report(fmt::format("{:>8} {:>9} {:>9} {:>9} {:>12}\n", "km", "#bytes", "#buffers",
+                             "formula", "BW[Gb/sec]"));
   }
   std::vector<BufferNeed> needs;
   std::string csv = "km,bytes,buffers,formula,gbps\n";
@@ -127,11 +116,11 @@ Result<void> study_buffers(const sim::PerfConfig& config, const std::string& fol
     }
   }
   const std::filesystem::path into(folder);
-  if (auto wrote = write(into / "buffers.csv", csv); !wrote) return wrote;
-  return write(into / "buffers.svg",
-               svg_of(needs, fmt::format("Buffers that fill {:g} Gb/s to {:g} %, {}",
-                                         config.nic.rate_bps / 1e9, 100 * kFull,
-                                         wire::name_of(config.operation))));
+  if (auto wrote = write_file(into / "buffers.csv", csv); !wrote) return wrote;
+  return write_file(into / "buffers.svg",
+                    svg_of(needs, fmt::format("Buffers that fill {:g} Gb/s to {:g} %, {}",
+                                              config.nic.rate_bps / 1e9, 100 * kFull,
+                                              wire::name_of(config.operation))));
 }
 
 }  // namespace lw::gen

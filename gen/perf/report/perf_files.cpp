@@ -34,7 +34,8 @@ Result<void> PerfCapture::write(const std::string& file) {
   std::vector<capture::Interface> interfaces(points_.size());
   for (std::size_t i = 0; i < points_.size(); ++i)
     interfaces[i].name = kCapturePoints[static_cast<std::size_t>(points_[i])];
-  auto writer = capture::Writer::create(file, capture::Format::pcapng, interfaces);
+  auto writer =
+      capture::Writer::create(file, capture::Format::pcapng, interfaces, OutputFile::Mode::whole);
   if (!writer) return std::unexpected(writer.error());
   for (const Entry& entry : entries_) {
     const auto size = static_cast<std::uint32_t>(entry.frame.size());
@@ -55,10 +56,10 @@ double us_of(Duration duration) noexcept { return static_cast<double>(duration.c
 Result<PerfSeries> PerfSeries::open(const std::string& path) {
   PerfSeries series;
   if (path.empty()) return series;
-  series.path_ = path;
-  series.file_.open(path);
-  if (!series.file_) return fail(fmt::format("{}: can't be written", path), ExitCode::environment);
-  series.file_ << "time_us,qp,rate_gbps,alpha,outstanding,retransmitted,rtt_us\n";
+  auto file = OutputFile::open(path, OutputFile::Mode::growing);
+  if (!file) return std::unexpected(file.error());
+  series.file_ = std::move(*file);
+  series.file_->write("time_us,qp,rate_gbps,alpha,outstanding,retransmitted,rtt_us\n");
   return series;
 }
 
@@ -85,16 +86,11 @@ void PerfSeries::add(Instant at, std::uint32_t qp, const transport::QueuePair& p
   const auto& requester = pair.requester();
   const bool limits = pair.config().rate_control != transport::RateControl::none;
   const std::string rate = limits ? fmt::format("{:.4f}", pair.pacing().rate_bps() / 1e9) : "";
-  file_ << fmt::format("{:.3f},{},{},{:.3f},{},{},{:.3f}\n", us_of(at - Instant{}), qp, rate,
-                       pair.pacing().reaction().alpha(), requester.outstanding_psns(),
-                       requester.counters().retransmitted, us_of(requester.round_trip()));
+  file_->write(fmt::format("{:.3f},{},{},{:.3f},{},{},{:.3f}\n", us_of(at - Instant{}), qp, rate,
+                           pair.pacing().reaction().alpha(), requester.outstanding_psns(),
+                           requester.counters().retransmitted, us_of(requester.round_trip())));
 }
 
-Result<void> PerfSeries::close() {
-  if (path_.empty()) return {};
-  file_.close();
-  if (!file_) return fail(fmt::format("{}: not all was written", path_), ExitCode::environment);
-  return {};
-}
+Result<void> PerfSeries::close() { return file_ ? file_->close() : Result<void>{}; }
 
 }  // namespace lw::gen

@@ -3,12 +3,13 @@
 
 #include <array>
 #include <cstdint>
-#include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/error.h"
+#include "core/output.h"
 #include "sim/simulation.h"
 
 namespace lw::gen {
@@ -53,7 +54,7 @@ class PerfSeries {
   static Result<PerfSeries> open(const std::string& path);
 
   /// Whether a file is written.
-  [[nodiscard]] bool kept() const noexcept { return !path_.empty(); }
+  [[nodiscard]] bool kept() const noexcept { return file_.has_value(); }
   /// Call before a simulated run, which this outlives. Keeps the link's other listener.
   void attach(sim::Simulation& simulation, std::uint32_t qps);
   /// Whether rows are due. `at`: time since the run's start; a smaller value starts another run.
@@ -64,8 +65,7 @@ class PerfSeries {
   Result<void> close();
 
  private:
-  std::string path_;
-  std::ofstream file_;
+  std::optional<OutputFile> file_;
   Instant next_, last_;
 };
 

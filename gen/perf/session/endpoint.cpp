@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/output.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/tx/ports.h"
 #include "nic/clock.h"
@@ -188,7 +189,8 @@ Result<std::unique_ptr<EndpointContext>> EndpointContext::open(const EndpointOpt
 Result<void> EndpointContext::close() {
   if (auto flushed = port_->flush(); !flushed) return flushed;
   ports_->drain();
-  return copy_ ? copy_->close() : Result<void>{};
+  if (copy_) report_at_end(copy_->close());
+  return {};
 }
 
 Result<void> EndpointContext::wait_link(Duration timeout, const std::atomic<bool>& stop) {

@@ -69,9 +69,10 @@ TEST(LedgerFile, AFullDiskIsCountedAndNotWaitedFor) {
     const auto closed = (*file)->close(7);
     ASSERT_FALSE(closed);
     EXPECT_EQ(closed.error().exit, ExitCode::environment);
-    EXPECT_THAT(closed.error().message,
-                testing::HasSubstr("/dev/full: No space left on device: its first 0 records, 0 B, "
-                                   "are valid, and 15007 are missing"));
+    EXPECT_THAT(
+        closed.error().message,
+        testing::HasSubstr("/dev/full: cannot be written: No space left on device: its first "
+                           "0 records, 0 B, are valid, and 15007 are missing"));
     EXPECT_EQ((*file)->records(), 0U);
     EXPECT_EQ((*file)->lost(), 15'000U);
   }

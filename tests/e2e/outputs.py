@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the programs do when an output can't be written: every command with /dev/full as standard
+output and as each of its files, with a limit on the length of files, and on a small tmpfs; files of
+two instances; files that are inputs and outputs at once."""
+
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import tempfile
+import time
+import unittest
+
+import pcap_file
+from longwire_test import SOURCE, begin, program
+
+GEN, IMPAIR, DISSECT = (program(name) for name in ('roce-gen', 'roce-impair', 'roce-dissect'))
+FLOW = SOURCE / 'profiles' / 'flows' / 'ipv4-rc-send.toml'
+PATH = SOURCE / 'profiles' / 'paths' / 'apn-380km.toml'
+FULL = '/dev/full'
+TIMEOUT = 120
+LIMIT = 64 * 1024  # bytes of a file
+
+RULES = '''[[rule]]
+name = "line"
+delay = "1ms"
+loss = "50%"
+'''
+SENDER = '''[[flow]]
+source = "198.18.0.1"
+destination = "198.18.0.2"
+operation = "send"
+message_size = 1024
+rate = "100000 frames/s"
+messages = 400
+signature = true
+'''
+
+class Outputs(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.frames = self.file('frames.pcap')
+        pcap_file.write_pcap(self.frames, [(10**9 + 1000 * i, pcap_file.roce_frame(i, 1000))
+                                           for i in range(400)])
+        self.rules = self.file('rules.toml', RULES)
+        self.sender = self.file('sender.toml', SENDER)
+
+    def file(self, name, text=None):
+        path = self.folder / name
+        if text is not None:
+            path.write_text(text, encoding='utf-8')
+        return path
+
+    def run_it(self, words, stdout=subprocess.PIPE, **settings):
+        return subprocess.run([str(word) for word in words], stdout=stdout, stderr=subprocess.PIPE,
+                              text=True, timeout=TIMEOUT, check=False, **settings)
+
+    def ledger(self):
+        ledger = self.file('made.lwl')
+        done = self.run_it([IMPAIR, 'replay', self.rules, self.frames, self.file('made.pcap'),
+                            '--ledger', ledger])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return ledger
+
+    def experiment(self):
+        """The shortest run of a shipped one."""
+        return SOURCE / 'profiles' / 'experiments' / 'apn-380km-minima.toml'
+
+    def commands(self):
+        """Words of each command that ends by itself, and whether it makes a run's report."""
+        ring = ('--port', 'net_ring0', '--receive', 'net_ring0')
+        return {
+            'gen run into a file': ([GEN, 'run', self.sender, '--pcap', self.file('a.pcap')], True),
+            'gen run': ([GEN, 'run', self.sender, *ring, '--quiet'], True),
+            'gen receive': ([GEN, 'receive', '--port', f'pcap:{self.frames}'], True),
+            'gen replay': ([GEN, 'replay', self.frames, '--pcap', self.file('b.pcap')], True),
+            'gen search': ([GEN, 'search', FLOW, *ring, '--sizes', '64', '--duration', '20ms',
+                            '--settle', '20ms', '--resolution', '50%', '--max-rate', '10Mb/s'],
+                           True),
+            'gen perf': ([GEN, 'perf', '--sim', '--delay', '0us', '-n', '10', '-s', '64'], True),
+            'gen plan': ([GEN, 'plan', '--path', PATH], False),
+            'gen experiment': ([GEN, 'experiment', self.experiment(), '--repeats', '1', '--set',
+                                'iterations=20', '--out', self.file('results')], True),
+            'gen check': ([GEN, 'check', FLOW], False),
+            'gen opcodes': ([GEN, 'opcodes'], False),
+            'gen --help': ([GEN, '--help'], False),
+            'gen run --help': ([GEN, 'run', '--help'], False),
+            'gen --version': ([GEN, '--version'], False),
+            'impair check': ([IMPAIR, 'check', self.rules], False),
+            'impair replay': ([IMPAIR, 'replay', self.rules, self.frames, self.file('c.pcap')],
+                              True),
+            'impair run': ([IMPAIR, 'run', self.rules, '--west', f'pcap:{self.frames}', '--east',
+                            'null'], True),
+            'impair ledger': ([IMPAIR, 'ledger', self.ledger()], False),
+            'dissect list': ([DISSECT, 'list', self.frames], False),
+            'dissect list --json': ([DISSECT, 'list', self.frames, '--json'], False),
+            'dissect list --csv': ([DISSECT, 'list', self.frames, '--csv'], False),
+            'dissect verify': ([DISSECT, 'verify', self.frames], False),
+            'dissect summary': ([DISSECT, 'summary', self.frames], False),
+            'dissect compare': ([DISSECT, 'compare', self.frames, self.frames], False),
+            'dissect fields': ([DISSECT, 'fields'], False),
+        }
+
+    def file_commands(self):
+        """Each output file of each command: words but for the file, and the file's name."""
+        loop = [GEN, 'run', self.sender, '--port', 'net_ring0', '--receive', 'net_ring0',
+                '--quiet']
+        receive = [GEN, 'receive', '--port', f'pcap:{self.frames}', '--quiet']
+        sim = [GEN, 'perf', '--sim', '--delay', '0us', '-n', '2000', '-s', '4096']
+        replay = [IMPAIR, 'replay', self.rules, self.frames]
+        out = self.file('d.pcap')
+        run = [IMPAIR, 'run', self.rules, '--west', f'pcap:{self.frames}', '--east', 'null']
+        return {
+            'gen run FILE': ([GEN, 'run', self.sender, '--pcap'], 'o.pcap'),
+            'gen run --pcap': ([*loop, '--pcap'], 'o.pcapng'),
+            'gen run --series': ([*loop, '--interval', '10ms', '--series'], 'o.csv'),
+            'gen run --histogram': ([*loop, '--histogram'], 'o.csv'),
+            'gen receive --pcap': ([*receive, '--pcap'], 'o.pcap'),
+            'gen receive --histogram': ([*receive, '--histogram'], 'o.csv'),
+            'gen replay FILE': ([GEN, 'replay', self.frames, '--pcap'], 'o.pcap'),
+            'gen replay --pcap': ([GEN, 'replay', self.frames, '--port', 'null', '--pcap'],
+                                  'o.pcap'),
+            'gen perf --pcap': ([*sim, '--pcap'], 'o.pcapng'),
+            'gen perf --series': ([*sim, '--series'], 'o.csv'),
+            'impair replay OUT': (replay, 'o.pcap'),
+            'impair replay --ledger': ([*replay, out, '--ledger'], 'o.jsonl'),
+            'impair replay --ledger LWL': ([*replay, out, '--ledger'], 'o.lwl'),
+            'impair replay --capture': ([*replay, out, '--capture'], 'o.pcapng'),
+            'impair run --ledger': ([*run, '--ledger'], 'o.jsonl'),
+            'impair run --capture': ([*run, '--capture'], 'o.pcapng'),
+        }
+
+    def test_standard_output_on_a_full_disk(self):
+        for name, (words, reports) in self.commands().items():
+            with self.subTest(name), open(FULL, 'w', encoding='utf-8') as full:
+                expected = self.run_it(words).stdout
+                done = self.run_it(words, stdout=full)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn('standard output: cannot be written: No space left on device; '
+                              'valid are its first 0 bytes', done.stderr)
+                if reports:
+                    self.assertIn(expected.split('\n', maxsplit=1)[0].split()[0], done.stderr)
+
+    def test_standard_output_that_nobody_reads(self):
+        for name, (words, _) in self.commands().items():
+            with self.subTest(name):
+                reader, writer = os.pipe()
+                os.close(reader)
+                done = self.run_it(words, stdout=writer)
+                os.close(writer)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertNotIn('cannot be written', done.stderr)
+
+    def test_head_is_quiet(self):
+        big = self.file('big.pcap')
+        pcap_file.write_pcap(big, [(10**9 + i, pcap_file.roce_frame(i)) for i in range(20000)])
+        done = self.run_it(['sh', '-c', f'{DISSECT} list {big} | head -n 1'])
+        self.assertEqual((done.stderr, done.stdout.count('\n')), ('', 1))
+
+    def test_every_file_on_a_full_device(self):
+        for name, (words, file) in self.file_commands().items():
+            with self.subTest(name):
+                link = self.file(file)
+                link.symlink_to(FULL)
+                done = self.run_it([*words, link])
+                link.unlink()
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn(f'{link}: cannot be written: No space left on device; valid are its '
+                              'first 0 bytes', done.stderr)
+                self.assertTrue(done.stdout, 'no report')
+
+    def check_short(self, name, link, done):
+        """A file that didn't fit: an error that says what is valid; that part can be read."""
+        self.assertEqual(done.returncode, 3, name + done.stderr)
+        self.assertIn(f'{link}: cannot be written: ', done.stderr)
+        self.assertTrue(done.stdout, 'no report')
+        if not link.exists():
+            self.assertIn('nothing of it is kept', done.stderr)
+            return
+        self.assertIn(f'valid are its first {link.stat().st_size} bytes', done.stderr)
+        if link.suffix in ('.pcap', '.pcapng'):
+            read = self.run_it([DISSECT, 'verify', link])
+            self.assertNotIn('cut', read.stderr)
+        elif link.suffix == '.jsonl':
+            for line in link.read_text(encoding='utf-8').splitlines():
+                json.loads(line)
+        link.unlink()
+
+    # Files that are longer than the limit.
+    LONG = ('gen run FILE', 'gen run --pcap', 'gen receive --pcap', 'gen replay FILE',
+            'gen replay --pcap', 'gen perf --pcap', 'impair replay OUT', 'impair replay --ledger',
+            'impair replay --capture', 'impair run --ledger', 'impair run --capture')
+
+    def test_every_long_file_with_a_limit(self):
+        def limited():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, LIMIT))
+
+        commands = self.file_commands()
+        for name in self.LONG:
+            words, file = commands[name]
+            if words[0] == IMPAIR and words[1] == 'replay':
+                words = ['/dev/null' if word == self.file('d.pcap') else word for word in words]
+            with self.subTest(name):
+                link = self.file(file)
+                done = self.run_it([*words, link], preexec_fn=limited)
+                self.check_short(name, link, done)
+
+    def test_every_long_file_on_a_small_disk(self):
+        small = self.file('small')
+        small.mkdir()
+        mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={LIMIT}', 'small', small],
+                                 capture_output=True, text=True, check=False)
+        if mounted.returncode != 0:
+            self.skipTest(f'no tmpfs can be mounted: {mounted.stderr.strip()}')
+        self.addCleanup(subprocess.run, ['umount', str(small)], check=False)
+        commands = self.file_commands()
+        for name in self.LONG:
+            words, file = commands[name]
+            with self.subTest(name):
+                link = small / file
+                done = self.run_it([*words, link])
+                self.check_short(name, link, done)
+                self.assertEqual(list(small.iterdir()), [])
+
+    def test_a_file_appears_when_it_is_complete(self):
+        for name in ('gen run FILE', 'gen replay FILE', 'impair replay OUT', 'gen perf --pcap'):
+            words, file = self.file_commands()[name]
+            with self.subTest(name):
+                out = self.file(file, 'former')
+                done = self.run_it([*words, out],
+                                   preexec_fn=lambda: resource.setrlimit(
+                                       resource.RLIMIT_FSIZE, (1000, 1000)))
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn('the former file is as it was', done.stderr)
+                self.assertEqual(out.read_text(encoding='utf-8'), 'former')
+
+    def test_a_second_instance_does_not_touch_the_first_ones_files(self):
+        ledger, capture = self.file('first.jsonl'), self.file('first.pcapng')
+        first = begin(self, [IMPAIR, 'run', self.rules, '--west', 'net_ring0', '--east',
+                             'net_ring1', '--ledger', ledger, '--capture', capture, '--ready-file',
+                             self.file('ready')])
+        while not self.file('ready').exists() and first.poll() is None:
+            time.sleep(0.05)
+        for path in ledger, capture:
+            with open(path, 'a', encoding='utf-8') as file:
+                file.write('of the first')
+        for option, path in (('--ledger', ledger), ('--capture', capture)):
+            done = self.run_it([IMPAIR, 'run', self.rules, '--west', f'pcap:{self.frames}',
+                                '--east', 'null', option, path])
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn('another process is writing it', done.stderr)
+            self.assertIn('of the first', path.read_text(encoding='utf-8'))
+        first.terminate()
+        self.assertEqual(first.wait(TIMEOUT), 0)
+
+    def test_an_input_is_never_an_output(self):
+        same = self.file('frames.pcap')
+        hard, soft = self.file('hard.pcap'), self.file('soft.pcap')
+        hard.hardlink_to(same)
+        soft.symlink_to(same)
+        before = same.read_bytes()
+        for out in same, hard, soft, f'{self.folder}/./frames.pcap':
+            for words in ([GEN, 'replay', same, '--pcap', out],
+                          [GEN, 'receive', '--port', f'pcap:{same}', '--pcap', out],
+                          [GEN, 'run', self.sender, '--port', f'pcap:{same}', '--pcap', out],
+                          [GEN, 'run', self.sender, '--port', f'pcap:,{out}', '--receive',
+                           f'pcap:{same}'],
+                          [IMPAIR, 'replay', self.rules, same, out],
+                          [IMPAIR, 'run', self.rules, '--west', f'pcap:{same}', '--east',
+                           f'pcap:,{out}'],
+                          [IMPAIR, 'run', self.rules, '--west', f'pcap:{same},{out}', '--east',
+                           'null'],
+                          [IMPAIR, 'run', self.rules, '--west', f'pcap:{same}', '--east', 'null',
+                           '--ledger', out]):
+                with self.subTest(' '.join(map(str, words))):
+                    done = self.run_it(words)
+                    self.assertEqual(done.returncode, 2, done.stderr)
+                    self.assertIn('expected a file of its own', done.stderr)
+                    self.assertEqual(same.read_bytes(), before)
+        for words in ([GEN, 'run', self.sender, '--pcap', self.sender],
+                      [IMPAIR, 'replay', self.rules, same, self.rules]):
+            self.assertEqual(self.run_it(words).returncode, 2)
+
+    def test_equal_ports_are_refused_before_anything_is_opened(self):
+        ledger = self.file('kept.jsonl', 'kept')
+        for west, east in (('lo', 'lo'), ('lo', 'af_packet:lo'), ('net_ring0', 'net_ring0'),
+                           ('lo', 'net_af_packet7,iface=lo'),
+                           ('memif:/tmp/lw.sock', 'memif:/tmp/../tmp/lw.sock,server')):
+            with self.subTest(f'{west} {east}'):
+                done = self.run_it([IMPAIR, 'run', self.rules, '--west', west, '--east', east,
+                                    '--ledger', ledger])
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn('are the same', done.stderr)
+                self.assertEqual(ledger.read_text(encoding='utf-8'), 'kept')
+        done = self.run_it([GEN, 'run', self.sender, '--port', 'lo', '--receive', 'af_packet:lo'])
+        self.assertEqual(done.returncode, 2, done.stderr)
+
+
+if __name__ == '__main__':
+    import longwire_test
+    longwire_test.main()
