@@ -90,9 +90,20 @@ Result<void> check_links(const config::FlowProfile& profile, std::span<const nic
   return {};
 }
 
+/// An output is none of the inputs, and no other output.
+Result<void> check_files(const RunOptions& options) {
+  std::vector<NamedFile> inputs = {{"PROFILE", options.profile}};
+  std::vector<NamedFile> outputs = {{"--pcap", options.pcap},
+                                    {"--series", options.choices.progress.series},
+                                    {"--histogram", options.choices.histogram}};
+  for (const std::string& name : all_names(options)) nic::add_files(name, inputs, outputs);
+  return check_outputs(inputs, outputs);
+}
+
 }  // namespace
 
 Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptions& options) {
+  if (const auto apart = check_files(options); !apart) return std::unexpected(apart.error());
   if (const auto ends = check_it_ends(profile, options); !ends) {
     return std::unexpected(ends.error());
   }
@@ -110,6 +121,7 @@ Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptio
 
 Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOptions& options,
                                Measurement* measurement) {
+  if (const auto apart = check_files(options); !apart) return std::unexpected(apart.error());
   std::optional<capture::Writer> copy;
   if (!options.pcap.empty()) {
     auto writer = capture::Writer::create(options.pcap, capture::format_for(options.pcap));

@@ -249,6 +249,10 @@ Result<void> run_live(const PerfCommand& command, const sim::PerfConfig& config,
 }
 
 ExitCode perf(const PerfCommand& command, const std::atomic<bool>& stop) {
+  std::vector<NamedFile> inputs = {{"--path", command.options.path}};
+  std::vector<NamedFile> outputs = {{"--pcap", command.pcap}, {"--series", command.series}};
+  nic::add_files(command.endpoint.port, inputs, outputs);
+  if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
   const auto config = config_of(command);
   if (!config) return print_error(config.error());
   if (!command.study.empty()) {

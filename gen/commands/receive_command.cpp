@@ -73,6 +73,16 @@ std::optional<std::string> only_file(const ReceiveOptions& options) {
   return file->in;
 }
 
+/// An output is none of the inputs, and no other output.
+Result<void> check_files(const ReceiveOptions& options) {
+  std::vector<NamedFile> inputs = {{"--expect", options.expect}};
+  std::vector<NamedFile> outputs = {{"--pcap", options.pcap},
+                                    {"--series", options.choices.progress.series},
+                                    {"--histogram", options.choices.histogram}};
+  for (const std::string& name : options.ports) nic::add_files(name, inputs, outputs);
+  return check_outputs(inputs, outputs);
+}
+
 /// One responder per port for the --answer addresses.
 std::vector<std::unique_ptr<ResponderPort>> stations_for(const ReceiveOptions& options,
                                                          Ports& ports) {
@@ -154,6 +164,7 @@ void print(const ReceiveOptions& options, const ReceiveReport& report,
 }
 
 ExitCode receive_and_report(const ReceiveOptions& options) {
+  if (const auto apart = check_files(options); !apart) return print_error(apart.error());
   const auto expected = load_expected(options.expect);
   if (!expected) return print_error(expected.error());
   auto inbox = open_inbox(options.sent);

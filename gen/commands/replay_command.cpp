@@ -66,6 +66,10 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
 }
 
 ExitCode replay(const ReplayOptions& options) {
+  std::vector<NamedFile> inputs = {{"CAPTURE", options.capture}};
+  std::vector<NamedFile> outputs = {{"--pcap", options.pcap}};
+  nic::add_files(options.port, inputs, outputs);
+  if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
   const auto report = options.port.empty() ? replay_to_file(options) : replay_to_port(options);
   if (!report) return print_error(report.error());
   print_report(options.json ? to_json(*report) : to_text(*report), options.pcap == "-");

@@ -106,6 +106,9 @@ Result<std::uint64_t> serve(const RespondOptions& options, EndpointContext& cont
 }
 
 ExitCode respond(const RespondOptions& options, const std::atomic<bool>& stop) {
+  std::vector<NamedFile> inputs, outputs = {{"--pcap", options.endpoint.pcap}};
+  nic::add_files(options.endpoint.port, inputs, outputs);
+  if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
   const auto own = address_of(options.endpoint, 2);
   if (!own) return print_error(own.error());
   auto context = EndpointContext::open(options.endpoint, *own);

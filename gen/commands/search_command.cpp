@@ -111,6 +111,10 @@ Result<void> write_files(const std::vector<SizeSearch>& searches, const SearchOp
 }
 
 ExitCode search_and_report(const SearchOptions& options) {
+  std::vector<NamedFile> inputs = {{"PROFILE", options.profile}}, outputs;
+  nic::add_files(options.port, inputs, outputs);
+  if (options.receive != options.port) nic::add_files(options.receive, inputs, outputs);
+  if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
   auto profile = config::load_flow_profile(options.profile);
   if (!profile) return print_error(profile.error());
   const auto searches = search(*profile, options);

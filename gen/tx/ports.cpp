@@ -49,6 +49,8 @@ Result<Ports> Ports::open(const std::vector<std::string>& names, bool verbose,
                           const PortsConfig& config) {
   const auto specs = parse_all(names);
   if (!specs) return std::unexpected(specs.error());
+  if (auto distinct = nic::check_distinct(*specs); !distinct)
+    return std::unexpected(distinct.error());
   auto cpus = cpus_for(config.cores, *specs);
   if (!cpus) return std::unexpected(cpus.error());
   nic::PortConfig port_config = config.port;

@@ -87,11 +87,24 @@ Result<RunConfig> run_config(const RunOptions& options) {
   return config;
 }
 
+/// An output is none of the inputs, and no other output; the ports are two.
+Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
+  std::vector<NamedFile> inputs = {{"PROFILE", options.profile}};
+  std::vector<NamedFile> outputs = {{"--ledger", config.ledger.value_or("")},
+                                    {"--capture", config.capture.value_or("")},
+                                    {"--ready-file", config.ready_file.value_or("")}};
+  nic::add_files(options.west, inputs, outputs);
+  nic::add_files(options.east, inputs, outputs);
+  if (auto apart = check_outputs(inputs, outputs); !apart) return apart;
+  return nic::check_distinct(std::vector{config.west, config.east});
+}
+
 ExitCode execute(const RunOptions& options) {
   const auto version = LiveProfile::load(options.profile, options.seed);
   if (!version) return print_error(version.error());
   const auto config = run_config(options);
   if (!config) return print_error(config.error());
+  if (const auto apart = check_ends(options, *config); !apart) return print_error(apart.error());
   const auto report = run(*version, *config);
   if (!report) return print_error(report.error());
   print_report(options.output.json ? to_json(*report).dump() + "\n" : to_text(*report));

@@ -54,8 +54,8 @@ class OutputFile {
   /// Records that came after the failure, or were cut off by it.
   [[nodiscard]] std::uint64_t lost() const noexcept;
   /// Errors (environment): not everything is in the file; the message says how much of it is valid.
-  /// It is empty when a reader closed the pipe at standard output: `| head` is no reason to
-  /// complain.
+  /// It is empty when a reader closed the pipe at standard output: `| head` needs no
+  /// message.
   Result<void> close();
 
  private:

@@ -104,6 +104,7 @@ struct Eal::State {
   bool hugepages = false;
   std::string runtime_directory;  // DPDK's, removed at the end
   std::string private_directory;  // ours if the user has none, removed at the end
+  PortClaims claims;
 
   // Doesn't call rte_eal_cleanup(): it unmaps memory that DPDK's interrupt thread still reads
   // (crashes at exit after memif was used, DPDK 22.11). The end of the process frees it.
@@ -191,7 +192,12 @@ Result<void> check_cores(const std::vector<int>& cores) {
 
 Result<Eal> Eal::start(const EalConfig& config) {
   if (auto checked = check_cores(config.cores); !checked) return std::unexpected(checked.error());
+  if (auto distinct = check_distinct(config.ports); !distinct)
+    return std::unexpected(distinct.error());
+  auto claims = PortClaims::take(config.ports);
+  if (!claims) return std::unexpected(claims.error());
   auto state = std::make_unique<State>(config.verbose);
+  state->claims = std::move(*claims);
   state->private_directory = provide_runtime_directory();
   state->hugepages = enough_hugepages(config.memory_mib);
   auto arguments = arguments_of(config, state->hugepages);

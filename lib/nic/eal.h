@@ -35,7 +35,8 @@ struct EalConfig {
 /// ends. Uses hugepages if enough are free, else ordinary memory, which needs no root.
 class Eal {
  public:
-  /// Pins the calling thread if cores are given. Errors (environment) quote DPDK.
+  /// Pins the calling thread if cores are given. Errors: two ports are one device (usage); another
+  /// process uses one (environment); those of DPDK (environment), which are quoted.
   static Result<Eal> start(const EalConfig& config);
 
   Eal(Eal&&) noexcept;

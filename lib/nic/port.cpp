@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <time.h>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include <rte_dev.h>
 #include <rte_errno.h>
 
+#include "core/output.h"
 #include "core/quantity.h"
 #include "nic/clock.h"
 #include "nic/packet_port.h"
@@ -90,6 +92,7 @@ Port::Port(std::uint16_t id, const PortSpec& spec) : id_(id), name_(spec.text) {
   if (const auto* linux_port = spec.as<InterfacePort>()) interface_.emplace(linux_port->interface);
   send_limit_ = frame_limit(spec).value_or(0);
   plain_ = send_limit_ == 0;
+  if (const auto* files = spec.as<PcapPort>()) output_ = files->out;
   finite_ = spec.as<PcapPort>() || spec.as<NullPort>();
 }
 
@@ -144,7 +147,8 @@ Port::Port(Port&& other) noexcept
       memif_client_(other.memif_client_),
       started_(std::exchange(other.started_, false)),
       name_(std::move(other.name_)),
-      interface_(std::move(other.interface_)) {}
+      interface_(std::move(other.interface_)),
+      output_(std::move(other.output_)) {}
 
 Port& Port::operator=(Port&& other) noexcept {
   if (this == &other) return *this;
@@ -163,6 +167,7 @@ Port& Port::operator=(Port&& other) noexcept {
   started_ = std::exchange(other.started_, false);
   name_ = std::move(other.name_);
   interface_ = std::move(other.interface_);
+  output_ = std::move(other.output_);
   return *this;
 }
 
@@ -174,9 +179,26 @@ void Port::close() noexcept {
   // Closing removes the shared rings with all frames that the other side hasn't read; memif doesn't
   // report their number.
   if (memif_ && started_ && link_up() && stats().sent > 0) sleep_ns(kMemifDrain.count());
+  rte_eth_stats sent{};
+  if (!output_.empty()) rte_eth_stats_get(id_, &sent);
   if (started_) rte_eth_dev_stop(id_);
   rte_eth_dev_close(id_);
   id_ = kNone;
+  if (!output_.empty()) check_output(sent);
+}
+
+/// DPDK ignores errors of the capture that it writes, so its size is compared with what was sent.
+void Port::check_output(const rte_eth_stats& sent) const noexcept {
+  constexpr std::uint64_t kFileHeader = 24, kRecordHeader = 16;
+  const std::uint64_t whole = kFileHeader + kRecordHeader * sent.opackets + sent.obytes;
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(output_, unknown)) return;
+  const std::uint64_t size = std::filesystem::file_size(output_, unknown);
+  if (unknown || size >= whole) return;
+  report_at_end(fail(fmt::format("{}: cannot be written: {} of {} bytes are in it, and its last "
+                                 "record may be cut",
+                                 output_, size, whole),
+                     ExitCode::environment));
 }
 
 std::size_t Port::receive_packets(std::span<rte_mbuf*> out) noexcept {

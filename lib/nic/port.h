@@ -118,6 +118,7 @@ class Port {
   std::size_t send_checked(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept;
   Result<void> configure(const Eal& eal, const Pool& pool, const PortConfig& config);
   void close() noexcept;
+  void check_output(const rte_eth_stats& sent) const noexcept;
 
   std::unique_ptr<PacketPort> packet_port_;  // null: the device id_ of DPDK
   bool plain_ = true;                        // such a device, without a limit of ours
@@ -132,6 +133,7 @@ class Port {
   bool started_ = false;
   std::string name_;
   std::optional<Interface> interface_;  // of a Linux interface
+  std::string output_;                  // capture that DPDK writes, or empty
 };
 
 }  // namespace lw::nic

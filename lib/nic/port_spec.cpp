@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstddef>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <net/if.h>
 #include <numeric>
@@ -163,6 +165,18 @@ Result<void> remove_stale_socket(const std::string& port, const std::string& pat
   return missing(fmt::format("port `{}`: another process serves {}", port, path));
 }
 
+/// Finds a device that refuses all bytes by writing none: DPDK ignores such errors.
+Result<void> check_writable(const std::string& path) {
+  const int file = path.empty() ? -1 : open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return {};  // DPDK creates it, or says why not
+  const bool refused = write(file, "", 0) < 0;
+  const int why = errno;
+  close(file);
+  if (!refused) return {};
+  return missing(fmt::format("{}: cannot be written: {}; valid are its first 0 bytes", path,
+                             std::strerror(why)));
+}
+
 struct Describe {
   const PortSpec& spec;
   int ordinal;
@@ -207,6 +221,8 @@ struct Describe {
   Result<DeviceArguments> operator()(const PcapPort& port) const {
     if (!port.in.empty() && access(port.in.c_str(), R_OK) != 0)
       return missing(fmt::format("can't read {}: {}", port.in, std::strerror(errno)));
+    if (auto writable = check_writable(port.out); !writable)
+      return std::unexpected(writable.error());
     std::string options = with_prefix("rx_pcap", port.in) + with_prefix("tx_pcap", port.out);
     return device("net_pcap", std::string_view(options).substr(1));
   }
@@ -292,6 +308,76 @@ std::optional<std::uint32_t> frame_limit(const PortSpec& spec) noexcept {
 Result<DeviceArguments> device_arguments(const PortSpec& spec, int ordinal,
                                          std::uint32_t frame_size) {
   return std::visit(Describe{spec, ordinal, frame_size}, spec.kind);
+}
+
+void add_files(const std::string& text, std::vector<NamedFile>& inputs,
+               std::vector<NamedFile>& outputs) {
+  const auto spec = parse_port_spec(text);
+  const auto* files = spec ? spec->as<PcapPort>() : nullptr;
+  if (files == nullptr) return;
+  inputs.push_back({fmt::format("port `{}`", text), files->in});
+  outputs.push_back({fmt::format("port `{}`", text), files->out});
+}
+
+namespace {
+
+/// A network interface by its number, as it may have several names.
+std::string interface_identity(const std::string& name) {
+  const unsigned index = if_nametoindex(name.c_str());
+  return index == 0 ? "interface " + name : fmt::format("interface {}", index);
+}
+
+/// What is the same for all names of a device that only one port can have; empty for other ports.
+std::string identity_of(const PortSpec& spec) {
+  if (const auto* port = spec.as<InterfacePort>()) return interface_identity(port->interface);
+  if (const auto* port = spec.as<PciPort>()) return "PCI device " + port->address;
+  if (const auto* port = spec.as<MemifPort>())
+    return fmt::format("{} of {}", port->server ? "server" : "client",
+                       std::filesystem::weakly_canonical(port->socket).string());
+  const auto* raw = spec.as<RawPort>();
+  if (raw == nullptr) return {};
+  constexpr std::string_view kInterface = ",iface=";
+  const auto at = raw->arguments.find(kInterface);
+  if (at == std::string::npos || raw->driver() == "net_tap") return "device " + raw->device();
+  const auto begin = at + kInterface.size();
+  return interface_identity(raw->arguments.substr(begin, raw->arguments.find(',', begin) - begin));
+}
+
+}  // namespace
+
+Result<void> check_distinct(std::span<const PortSpec> specs) {
+  for (auto one = specs.begin(); one != specs.end(); ++one) {
+    const std::string identity = identity_of(*one);
+    for (auto other = specs.begin(); !identity.empty() && other != one; ++other)
+      if (identity_of(*other) == identity)
+        return fail(fmt::format("ports `{}` and `{}` are the same: expected a device for each",
+                                other->text, one->text));
+  }
+  return {};
+}
+
+/// Binds an abstract socket of the device's name: it is its process's, and goes with it.
+Result<PortClaims> PortClaims::take(std::span<const PortSpec> specs) {
+  PortClaims claims;
+  for (const PortSpec& spec : specs) {
+    const std::string identity = identity_of(spec);
+    if (!identity.starts_with("interface ") && !identity.starts_with("PCI ")) continue;
+    const std::string name = "longwire port " + identity;
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    const int claim = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (claim < 0) continue;
+    claims.sockets_.push_back(claim);
+    if (bind(claim, reinterpret_cast<const sockaddr*>(&address), size) != 0 && errno == EADDRINUSE)
+      return missing(fmt::format("port `{}`: another process uses {}", spec.text, identity));
+  }
+  return claims;
+}
+
+PortClaims::~PortClaims() {
+  for (const int claim : sockets_) close(claim);
 }
 
 }  // namespace lw::nic

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "core/error.h"
+#include "core/output.h"
 
 namespace lw::nic {
 
@@ -74,6 +77,31 @@ bool needs_eal_memory(const PortSpec& spec);
 /// Longest frame in bytes that this kind of port carries, if it has a limit below that of others:
 /// AF_XDP keeps a frame in one page of 4 KiB, with DPDK's and the kernel's headers.
 std::optional<std::uint32_t> frame_limit(const PortSpec& spec) noexcept;
+
+/// Adds the files that the port `text` reads and writes, for check_outputs(). Does nothing for
+/// other ports, and for a text that is no port.
+void add_files(const std::string& text, std::vector<NamedFile>& inputs,
+               std::vector<NamedFile>& outputs);
+
+/// Checks that no two ports are one device: by the same name, by two names of a network interface,
+/// or as the same end of a memif. `null` and captures may be given several times. Error: usage.
+Result<void> check_distinct(std::span<const PortSpec> specs);
+
+/// Keeps the network interfaces and PCI devices of some ports for this process, in its network
+/// namespace, while it lives.
+class PortClaims {
+ public:
+  /// Error (environment): another process of these programs uses one of them.
+  static Result<PortClaims> take(std::span<const PortSpec> specs);
+
+  PortClaims() = default;
+  PortClaims(PortClaims&&) noexcept = default;
+  PortClaims& operator=(PortClaims&&) noexcept = default;
+  ~PortClaims();
+
+ private:
+  std::vector<int> sockets_;
+};
 
 /// What DPDK needs to probe a port.
 struct DeviceArguments {

@@ -289,7 +289,7 @@ class Outputs(unittest.TestCase):
         ledger = self.file('kept.jsonl', 'kept')
         for west, east in (('lo', 'lo'), ('lo', 'af_packet:lo'), ('net_ring0', 'net_ring0'),
                            ('lo', 'net_af_packet7,iface=lo'),
-                           ('memif:/tmp/lw.sock', 'memif:/tmp/../tmp/lw.sock,server')):
+                           ('memif:/tmp/lw.sock', 'memif:/tmp/../tmp/lw.sock')):
             with self.subTest(f'{west} {east}'):
                 done = self.run_it([IMPAIR, 'run', self.rules, '--west', west, '--east', east,
                                     '--ledger', ledger])
