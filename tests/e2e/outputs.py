@@ -45,7 +45,7 @@ class Outputs(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.frames = self.file('frames.pcap')
         pcap_file.write_pcap(self.frames, [(10**9 + 1000 * i, pcap_file.roce_frame(i, 1000))
-                                           for i in range(400)])
+                                           for i in range(1000)])
         self.rules = self.file('rules.toml', RULES)
         self.sender = self.file('sender.toml', SENDER)
 
