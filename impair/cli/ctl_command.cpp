@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "config/toml/document.h"
 #include "core/output.h"
 #include "impair/cli/commands.h"
 #include "impair/control/request_client.h"
@@ -115,7 +116,10 @@ app::Command load_command(const std::shared_ptr<RequestOptions>& options) {
                "roce-impair ctl /tmp/impair.sock load profiles/impair/apn-380km.toml", options,
                [](const RequestOptions& typed) -> Result<Json> {
                  // The run may have another working directory.
-                 const auto file = std::filesystem::absolute(typed.file);
+                 const auto found = config::find_profile(
+                     typed.file, {config::kImpairProfiles, config::kPathProfiles});
+                 if (!found) return std::unexpected(found.error());
+                 const auto file = std::filesystem::absolute(*found);
                  return Json{{"do", "load"}, {"file", file.string()}};
                });
   command.options.add("PROFILE", app::text(options->file), "", "impair profile").required();

@@ -45,9 +45,12 @@ void add_edits(std::vector<config::Edit>& edits, std::span<const config::Edit> m
 
 Result<LiveProfile::Version> LiveProfile::load(const std::string& file,
                                                std::optional<std::uint64_t> seed) {
-  auto text = config::read_profile_text(file);
+  const auto found = config::find_profile(file, {config::kImpairProfiles, config::kPathProfiles});
+  if (!found) return std::unexpected(found.error());
+  auto text = config::read_profile_text(*found);
   if (!text) return std::unexpected(text.error());
-  Version version{.profile = {}, .text = std::move(*text), .name = file == "-" ? "<stdin>" : file};
+  Version version{
+      .profile = {}, .text = std::move(*text), .name = file == "-" ? "<stdin>" : *found};
   auto profile = config::parse_impair_profile(version.text, version.name);
   if (!profile) return std::unexpected(profile.error());
   version.profile = std::move(*profile);

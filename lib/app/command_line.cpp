@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "core/names.h"
 #include "core/output.h"
 
 namespace lw::app {
@@ -23,6 +24,13 @@ std::string alternatives(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i)
     text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
   return text;
+}
+
+/// "; did you mean ...?", where one of the words is similar.
+std::string suggestion(std::string_view text, const std::vector<std::string>& words) {
+  const std::string_view near =
+      nearest(text, std::vector<std::string_view>(words.begin(), words.end()));
+  return near.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", near);
 }
 
 bool is_positional(const Option& option) { return !option.names.starts_with('-'); }
@@ -211,8 +219,8 @@ std::string Option::name() const { return names.substr(names.rfind(',') + 1); }
 
 Parsed<void> Option::read(std::string_view text) const {
   if (!value.choices.empty() && std::ranges::find(value.choices, text) == value.choices.end())
-    return std::unexpected(
-        fmt::format("expected {}, found \"{}\"", alternatives(value.choices), text));
+    return std::unexpected(fmt::format("expected {}, found \"{}\"{}", alternatives(value.choices),
+                                       text, suggestion(text, value.choices)));
   return value.read(text);
 }
 
@@ -241,6 +249,75 @@ std::string Given::first_of(std::string_view group) const {
 }
 
 namespace {
+
+/// The command that the words before have chosen, and the outer ones.
+class CommandPath {
+ public:
+  explicit CommandPath(const Command& program) : path_{&program} {}
+
+  /// The option of this name in the command or an outer one, or null.
+  [[nodiscard]] const Option* find(std::string_view name) const {
+    for (const Command* command : path_)
+      if (const Option* option = command->options.find(name)) return option;
+    return nullptr;
+  }
+  [[nodiscard]] std::vector<std::string_view> option_names() const {
+    std::vector<std::string_view> names = {"--help", "--version"};
+    for (const Command* command : path_)
+      for (const Option& option : command->options)
+        if (!is_positional(option))
+          names.push_back(std::string_view(option.names).substr(option.names.rfind(',') + 1));
+    return names;
+  }
+  [[nodiscard]] std::vector<std::string_view> command_names() const {
+    std::vector<std::string_view> names;
+    for (const Command& each : path_.back()->commands) names.emplace_back(each.name);
+    return names;
+  }
+  /// Whether the word is an argument of the command itself.
+  bool takes_argument() {
+    const auto& options = path_.back()->options;
+    return arguments_++ < std::ranges::count_if(options, is_positional);
+  }
+  bool enter(std::string_view name) {
+    for (const Command& each : path_.back()->commands) {
+      if (each.name != name) continue;
+      path_.push_back(&each);
+      arguments_ = 0;
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  std::vector<const Command*> path_;
+  std::ptrdiff_t arguments_ = 0;
+};
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& names) {
+  const std::string_view near = nearest(word, names);
+  return near.empty() ? std::string() : fmt::format("Did you mean `{}`?\n", near);
+}
+
+/// "Did you mean ...": for the first word that is neither an option nor a command, where something
+/// similar is one.
+std::string hint_for(const Command& program, const std::vector<std::string_view>& words) {
+  CommandPath path(program);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i], name = word.substr(0, word.find('='));
+    if (name.size() > 1 && name.starts_with('-')) {
+      const Option* option = path.find(name);
+      if (option == nullptr && !name.starts_with("--")) option = path.find(name.substr(0, 2));
+      if (option == nullptr && name != "--help" && name != "-h" && name != "--version")
+        return did_you_mean(name, path.option_names());
+      if (option != nullptr && !option->value.is_flag && name == word && option->has_name(name))
+        ++i;
+    } else if (!path.enter(word) && !path.takes_argument() && !path.command_names().empty()) {
+      return did_you_mean(word, path.command_names());
+    }
+  }
+  return {};
+}
 
 /// What runs out of memory, or fails in a library, still has a message and an exit code.
 ExitCode run_command(const Command& command) {
@@ -276,6 +353,7 @@ int run_program(const Command& program, int argc, char** argv) {
     const bool is_answer = error.get_exit_code() == 0;  // --help, --version
     std::ostringstream answer;
     app.exit(error, answer, std::cerr);
+    if (!is_answer) std::cerr << hint_for(program, {argv + 1, argv + argc});
     print_out(answer.str());
     return to_int(end_program(is_answer ? ExitCode::done : ExitCode::usage));
   }

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command lines of the three programs: help with examples, version, usage errors."""
 
+import pathlib
+import shutil
 import subprocess
+import tempfile
 import unittest
 
-from longwire_test import program
+from longwire_test import SOURCE, program
 
 COMMANDS = {
     'roce-gen': ('run', 'receive', 'replay', 'search', 'perf', 'respond', 'plan', 'experiment',
@@ -55,6 +58,81 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(done.returncode, 2, words)
             self.assertEqual(done.stdout, '')
             self.assertIn(said, done.stderr)
+
+    def test_what_is_misspelt_is_suggested(self):
+        for name, words, said in (
+                ('roce-gen', ('opcode',), '`opcodes`'),
+                ('roce-gen', ('rnu', 'x.toml'), '`run`'),
+                ('roce-gen', ('run', 'x.toml', '--pcp', 'y.pcap'), '`--pcap`'),
+                ('roce-gen', ('run', 'x.toml', '--pcap', 'y.pcap', '--cuont=3'), '`--count`'),
+                ('roce-gen', ('plan', '--op', 'wrte'), 'did you mean "write"?'),
+                ('roce-gen', ('check', 'demmo'), 'did you mean `demo`?'),
+                ('roce-gen', ('plan', '--path', 'apn-380mk'), 'did you mean `apn-380km`?'),
+                ('roce-gen', ('experiment', 'apn-380km-minimum'), 'did you mean `apn-380km-minima`?'),
+                ('roce-impair', ('ctl', '/nowhere/x.sock', 'shwo'), '`show`'),
+                ('roce-impair', ('ctl', '/nowhere/x.sock', 'show', '--jsno'), '`--json`'),
+                ('roce-impair', ('check', 'apn-380k'), 'did you mean `apn-380km`?'),
+                ('roce-impair', ('check', str(SOURCE / 'profiles/impair/apn-380k.toml')),
+                 'did you mean `apn-380km`?'),
+                ('roce-dissect', ('verfy', 'x'), '`verify`'),
+                ('roce-dissect', ('list', 'x', '--josn'), '`--json`')):
+            done = run(name, *words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(said, done.stderr)
+            self.assertRegex(done.stderr, r'[Dd]id you mean')
+        self.assertNotIn('mean', run('roce-gen', 'fly').stderr)
+
+    def test_a_shipped_profile_is_found_by_its_name(self):
+        words = {'roce-gen': (('check', 'demo'), ('plan', '--path', 'apn-380km')),
+                 'roce-impair': (('check', 'apn-380km'), ('check', 'dci-1000km.toml'))}
+        with tempfile.TemporaryDirectory() as prefix:
+            installed = pathlib.Path(prefix, 'bin')
+            installed.mkdir()
+            shutil.copytree(SOURCE / 'profiles', pathlib.Path(prefix, 'share/longwire/profiles'))
+            for name, commands in words.items():
+                shutil.copy(program(name), installed)
+                for command in commands:
+                    for binary in program(name), installed / name:
+                        done = subprocess.run([binary, *command], capture_output=True, text=True,
+                                              cwd='/')
+                        self.assertEqual(done.returncode, 0, (command, done.stderr))
+
+    def test_quantities_have_the_same_units_everywhere(self):
+        for words in (('-s', '64K'), ('-s', '64KiB'), ('-s', '65536'), ('--rate', '100Gbit'),
+                      ('--rate', '100Gb/s')):
+            done = run('roce-gen', 'plan', '--delay', '1ms', *words)
+            self.assertEqual(done.returncode, 0, (words, done.stderr))
+        for words in (('search', 'x', '--port', 'p', '--receive', 'p', '--sizes', '64,64kB,64K'),
+                      ('perf', '--port', 'nowhere0', '--peer', '10.0.0.1', '-s', '64kB')):
+            self.assertNotIn('expected a size', run('roce-gen', *words).stderr)
+
+    def test_negative_numbers_are_refused(self):
+        for name, words in (('roce-gen', ('run', 'demo', '--pcap', '/dev/null', '--count')),
+                            ('roce-gen', ('receive', '--port', 'null', '--count')),
+                            ('roce-gen', ('replay', 'x', '--pcap', '/dev/null', '--count')),
+                            ('roce-gen', ('check', 'demo', '--frames')),
+                            ('roce-gen', ('plan', '--delay', '1ms', '-q')),
+                            ('roce-impair', ('run', 'apn-380km', '--west', 'null', '--east',
+                                             'null', '--capture-bytes')),
+                            ('roce-dissect', ('summary', 'x', '--max-flows'))):
+            for number in '-3', '-0x3', '1.5', '3x':
+                done = run(name, *words, number)
+                self.assertEqual((done.returncode, done.stdout), (2, ''), (words, number))
+                self.assertIn(words[-1], done.stderr)
+
+    def test_a_share_may_be_a_number_or_a_percentage(self):
+        for loss in '0.1', '"0.1"', '"10%"', '"10 %"':
+            done = subprocess.run([program('roce-impair'), 'check', '-'], capture_output=True,
+                                  text=True, input=f'[[rule]]\nname = "a"\nloss = {loss}\n'
+                                                   f'duplicate = {loss}\ncorrupt = {loss}\n')
+            self.assertEqual(done.returncode, 0, (loss, done.stderr))
+            self.assertRegex(done.stdout, r'loss +10 ?%')
+            self.assertNotIn('0.1', done.stdout)
+        for p in '0.01', '"1%"':
+            model = f'{{ model = "gilbert-elliott", p = {p}, r = 0.3 }}'
+            done = subprocess.run([program('roce-impair'), 'check', '-'], capture_output=True,
+                                  text=True, input=f'[[rule]]\nname = "a"\nloss = {model}\n')
+            self.assertIn('Gilbert-Elliott p 1 % r 30 %', done.stdout, done.stderr)
 
     def test_options_of_an_outer_command_may_follow_the_inner_one(self):
         done = run('roce-impair', 'ctl', '/nowhere/x.sock', 'show', '--json')

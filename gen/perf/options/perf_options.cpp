@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "config/impair/profile.h"
+#include "config/toml/document.h"
 #include "core/quantity.h"
 
 namespace lw::gen {
@@ -231,7 +232,9 @@ double slowest_link(const config::ImpairProfile& profile, const sim::PathRules& 
 
 /// A path profile, or an impair profile with all its rules.
 Result<void> take_profile(const std::string& file, sim::PerfConfig& config) {
-  const auto profile = config::load_impair_profile(file);
+  const auto found = config::find_profile(file, {config::kPathProfiles, config::kImpairProfiles});
+  if (!found) return std::unexpected(found.error());
+  const auto profile = config::load_impair_profile(*found);
   if (!profile) return std::unexpected(profile.error());
   if (const auto can = can_be_simulated(*profile); !can)
     return fail(file + ": " + can.error().message);

@@ -191,7 +191,9 @@ std::string full_name(const Flow& flow) {
 }
 
 Result<FlowProfile> load_flow_profile(const std::string& path) {
-  auto document = Document::load(path);
+  const auto found = find_profile(path, {kFlowProfiles});
+  if (!found) return std::unexpected(found.error());
+  auto document = Document::load(*found);
   if (!document) return std::unexpected(document.error());
   return read_flow_profile(std::move(*document));
 }

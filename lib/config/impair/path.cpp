@@ -55,7 +55,9 @@ emulator::Path read_path(const Table& table, std::string fallback_name) {
 }
 
 Result<emulator::Path> load_path_profile(const std::string& file) {
-  auto document = Document::load(file);
+  const auto found = find_profile(file, {kPathProfiles});
+  if (!found) return std::unexpected(found.error());
+  auto document = Document::load(*found);
   if (!document) return std::unexpected(document.error());
   return read_path_document(std::move(*document));
 }

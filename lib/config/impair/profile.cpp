@@ -177,7 +177,9 @@ Result<std::vector<ScenarioStep>> tried(Timeline& timeline, std::vector<Scenario
 }  // namespace
 
 Result<ImpairProfile> load_impair_profile(const std::string& file) {
-  auto document = Document::load(file);
+  const auto found = find_profile(file, {kImpairProfiles, kPathProfiles});
+  if (!found) return std::unexpected(found.error());
+  auto document = Document::load(*found);
   if (!document) return std::unexpected(document.error());
   return read_impairment(std::move(*document));
 }

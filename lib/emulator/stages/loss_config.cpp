@@ -55,15 +55,16 @@ double share(const ListedFrames& /*m*/, std::uint32_t /*bytes*/) noexcept { retu
 
 std::string words(double probability) { return fmt::format("{:g} %", probability * 100); }
 std::string words(const GilbertElliott& m) {
-  return fmt::format("Gilbert-Elliott p {:g} r {:g} 1-h {:g} 1-k {:g}", m.p, m.r, m.bad_loss,
-                     m.good_loss);
+  return fmt::format("Gilbert-Elliott p {} r {} 1-h {} 1-k {}", words(m.p), words(m.r),
+                     words(m.bad_loss), words(m.good_loss));
 }
 std::string words(const FourState& m) {
-  return fmt::format("4-state p13 {:g} p31 {:g} p32 {:g} p23 {:g} p14 {:g}", m.p13, m.p31, m.p32,
-                     m.p23, m.p14);
+  return fmt::format("4-state p13 {} p31 {} p32 {} p23 {} p14 {}", words(m.p13), words(m.p31),
+                     words(m.p32), words(m.p23), words(m.p14));
 }
 std::string words(const Bursts& m) {
-  return fmt::format("bursts of {}..{}, begun with {:g}", m.shortest, m.longest, m.probability);
+  return fmt::format("bursts of {}..{}, begun with {}", m.shortest, m.longest,
+                     words(m.probability));
 }
 std::string words(const EveryNth& m) { return fmt::format("every {}th", m.n); }
 std::string words(const BitPattern& m) { return fmt::format("pattern of {} bits", m.lost.size()); }
