@@ -11,6 +11,8 @@ app::Command summary_command();
 app::Command compare_command();
 app::Command fields_command();
 
+/// --max-flows: bounds memory.
+void add_flow_limit(app::Options& options, std::size_t& most_flows);
 /// FILE, one capture, and --filter.
 void add_capture_options(app::Options& options, std::string& file, std::string& filter);
 

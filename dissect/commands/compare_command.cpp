@@ -15,6 +15,7 @@ namespace {
 struct CompareOptions {
   std::string near, far, filter;
   Asked asked;
+  std::size_t most_flows = kMostFlows;
   bool json = false;
 };
 
@@ -23,12 +24,12 @@ ExitCode damage_exit(const CapturePoint& point) {
 }
 
 ExitCode run_compare(const CompareOptions& options) {
-  FlowNames flows;
+  FlowNames flows(options.most_flows);
   const auto near = read_point(options.near, options.filter, flows);
   if (!near) return print_error(near.error());
   const auto far = read_point(options.far, options.filter, flows);
   if (!far) return print_error(far.error());
-  const Comparison comparison = compare_points(*near, *far, flows.size());
+  const Comparison comparison = compare_points(*near, *far, flows);
   print_out(options.json ? comparison_json(*near, *far, comparison, options.asked)
                          : comparison_text(*near, *far, comparison, options.asked));
   return std::max(damage_exit(*near), damage_exit(*far));
@@ -54,6 +55,7 @@ app::Command compare_command() {
            "configured one-way delay: 1903.5us");
   list.add("--loss", app::parsed(parse_probability, options->asked.loss), "SHARE",
            "configured loss: 0.1%");
+  add_flow_limit(list, options->most_flows);
   list.add("--filter", app::text(options->filter), "FILTER",
            "only matching frames, in libpcap's (tcpdump's) syntax");
   return command;

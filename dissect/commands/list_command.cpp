@@ -67,6 +67,11 @@ void add_capture_options(app::Options& options, std::string& file, std::string& 
               "only matching frames, in libpcap's (tcpdump's) syntax");
 }
 
+void add_flow_limit(app::Options& options, std::size_t& most_flows) {
+  options.add("--max-flows", app::number(most_flows, std::size_t{1}), "N",
+              "number of flows to keep; of more, the least recently seen are counted together");
+}
+
 app::Command list_command() {
   auto options = std::make_shared<ListOptions>();
   app::Command command{

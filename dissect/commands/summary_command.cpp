@@ -20,7 +20,7 @@ using report::Table;
 std::string text_of(std::uint64_t number) { return fmt::format("{}", number); }
 
 Duration span_of(const Overview& overview) {
-  return overview.first ? *overview.last - *overview.first : Duration{};
+  return overview.first ? capture::stamp_difference(*overview.last, *overview.first) : Duration{};
 }
 
 std::string heading(const std::string& file, const Overview& o) {
@@ -34,14 +34,22 @@ std::string heading(const std::string& file, const Overview& o) {
   return text + "\n";
 }
 
+/// Of flows that were seen least recently, where there are more than --max-flows.
+std::string others_text(const OtherFlows& others) {
+  return fmt::format("others ({} flows)", others.flows);
+}
+
 /// "name  frames  bytes" for each row; nothing without rows.
 template <class Map, class Name>
-std::string counts_text(const char* title, const Map& rows, Name name) {
+std::string counts_text(const char* title, const Map& rows, Name name,
+                        const OtherFlows& others = {}) {
   if (rows.empty()) return {};
   Table table({{title}, {"frames", Align::right}, {"bytes", Align::right}});
   for (const auto& [key, count] : rows) {
     table.add_row({name(key), text_of(count.frames), text_of(count.bytes)});
   }
+  if (others.flows > 0)
+    table.add_row({others_text(others), text_of(others.frames), text_of(others.bytes)});
   return fmt::format("\n{}", table.to_string());
 }
 
@@ -59,6 +67,10 @@ std::string qps_text(const Overview& overview) {
     table.add_row({fmt::format("{:#x}", number), source, destination, text_of(qp.first_psn),
                    text_of(qp.last_psn), text_of(qp.frames), text_of(qp.bytes)});
   }
+  const OtherFlows& others = overview.other_qps;
+  if (others.flows > 0)
+    table.add_row(
+        {"", others_text(others), "", "", "", text_of(others.frames), text_of(others.bytes)});
   return fmt::format("\n{}", table.to_string());
 }
 
@@ -122,9 +134,10 @@ constexpr auto kEcn = [](std::uint8_t codepoint) { return std::string(ecn_name(c
 std::string summary_text(const std::string& file, const Overview& overview) {
   const auto pair_name = [](const Overview::AddressPair& p) { return p.first + " > " + p.second; };
   return heading(file, overview) + counts_text("opcode", overview.opcodes, roce::opcode_text) +
-         qps_text(overview) + counts_text("addresses", overview.pairs, pair_name) +
-         counts_text("VLAN", overview.vlans, kSame) + counts_text("ECN", overview.ecn, kEcn) +
-         counts_text("not RoCE", overview.others, kSame);
+         qps_text(overview) +
+         counts_text("addresses", overview.pairs, pair_name, overview.other_pairs) +
+         counts_text("VLAN", overview.vlans, kSame, overview.other_vlans) +
+         counts_text("ECN", overview.ecn, kEcn) + counts_text("not RoCE", overview.others, kSame);
 }
 
 std::string summary_json(const std::string& file, const Overview& o) {
@@ -143,18 +156,26 @@ std::string summary_json(const std::string& file, const Overview& o) {
   line["vlans"] = counts_json(o.vlans, kSame);
   line["ecn"] = counts_json(o.ecn, kEcn);
   line["not_roce"] = counts_json(o.others, kSame);
+  for (const auto& [name, others] :
+       {std::pair("qps", &o.other_qps), std::pair("addresses", &o.other_pairs),
+        std::pair("vlans", &o.other_vlans)}) {
+    if (others->flows == 0) continue;
+    line["others"][name] = count_json(*others);
+    line["others"][name]["flows"] = others->flows;
+  }
   return report::json_line(line);
 }
 
 struct SummaryOptions {
   std::string file, filter;
+  std::size_t most_flows = kMostFlows;
   bool json = false;
 };
 
 ExitCode run_summary(const SummaryOptions& options) {
   auto source = FrameSource::open(options.file, options.filter);
   if (!source) return print_error(source.error());
-  Overview overview;
+  Overview overview(options.most_flows);
   std::optional<Error> damage;
   for (;;) {
     const auto captured = source->next();
@@ -178,6 +199,7 @@ app::Command summary_command() {
       .run = [options] { return run_summary(*options); },
   };
   add_capture_options(command.options, options->file, options->filter);
+  add_flow_limit(command.options, options->most_flows);
   command.options.add_flag("--json", options->json, "one line of JSON");
   return command;
 }

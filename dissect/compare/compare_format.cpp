@@ -155,6 +155,11 @@ std::string comparison_text(const CapturePoint& near, const CapturePoint& far,
   std::string text = point_text("near", near) + point_text("far ", far);
   text += direction_text("near > far", comparison.near_to_far, asked);
   text += direction_text("far > near", comparison.far_to_near, asked);
+  if (comparison.forgotten_flows > 0)
+    text += fmt::format(
+        "\n{} flows, seen least recently, were more than --max-flows: their frames are judged one "
+        "by one\n",
+        comparison.forgotten_flows);
   return text + "\n" + kCaptureLoss;
 }
 
@@ -170,6 +175,7 @@ std::string comparison_json(const CapturePoint& near, const CapturePoint& far,
   if (comparison.far_to_near.seen()) {
     line["directions"].push_back(direction_json("far_to_near", comparison.far_to_near, asked));
   }
+  if (comparison.forgotten_flows > 0) line["forgotten_flows"] = comparison.forgotten_flows;
   line["note"] = "loss of the capturing looks like loss of the path";
   return report::json_line(line);
 }

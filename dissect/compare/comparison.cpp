@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <tuple>
 
@@ -66,8 +67,17 @@ std::optional<Identity> identity_of(const roce::Envelope& envelope) noexcept {
 }
 
 std::uint32_t FlowNames::index_of(const std::string& source, const std::string& destination) {
-  const auto next = static_cast<std::uint32_t>(indices_.size());
-  return indices_.try_emplace({source, destination}, next).first->second;
+  const std::size_t before = indices_.size();
+  bool full = false;
+  Index& index = indices_.use({source, destination}, [&](const Index& gone) {
+    forgotten_[gone.value] = true;
+    full = true;
+  });
+  if (full || indices_.size() > before) {
+    index.value = static_cast<std::uint32_t>(forgotten_.size());
+    forgotten_.push_back(false);
+  }
+  return index.value;
 }
 
 Result<CapturePoint> read_point(const std::string& path, const std::string& filter,
@@ -117,8 +127,8 @@ struct Unmatched {
 /// A frame that both points saw.
 struct Match {
   std::uint32_t near_order, far_order;
-  std::uint32_t flow;
-  bool usable;  // the delay is certain
+  std::uint32_t slot;  // of its counters
+  bool usable;         // the delay is certain
   std::int64_t far_minus_near_ns;
 };
 
@@ -128,9 +138,16 @@ struct FlowCounters {
   std::int64_t later_at_far = 0;  // number of matches later at far, minus the others
 };
 
+/// Counters of each flow that is remembered, behind those of the forgotten ones: of their frames
+/// from near to far, and of the others.
 class Matcher {
  public:
-  explicit Matcher(std::size_t flows) : counters_(flows) {}
+  explicit Matcher(const std::vector<bool>& forgotten) : slots_(forgotten.size()) {
+    std::uint32_t next = kForgotten;
+    for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i] = forgotten[i] ? 0 : next++;
+    counters_.resize(next);
+    counters_[1].later_at_far = std::numeric_limits<std::int64_t>::min() / 2;
+  }
 
   void run(Records near, Records far) {
     while (!near.empty() || !far.empty()) {
@@ -144,6 +161,20 @@ class Matcher {
   std::vector<Match> matches_;
 
  private:
+  std::vector<std::uint32_t> slots_;              // of each flow
+  static constexpr std::uint32_t kForgotten = 2;  // counters
+
+  static std::int64_t delta_of(const CaptureRecord& near, const CaptureRecord& far) noexcept {
+    return capture::stamp_difference(instant_from_ns(far.stamp_ns), instant_from_ns(near.stamp_ns))
+        .count();
+  }
+  /// Place of the counters for equal frames.
+  [[nodiscard]] std::uint32_t slot_of(Records near, Records far) const noexcept {
+    const std::uint32_t slot = slots_[near.empty() ? far[0].flow : near[0].flow];
+    if (slot >= kForgotten) return slot;
+    return near.empty() || (!far.empty() && delta_of(near[0], far[0]) < 0) ? 1 : 0;
+  }
+
   /// Cuts the records of `identity` off the front.
   static Records split(Records& rest, const Identity& identity) {
     std::size_t count = 0;
@@ -154,7 +185,8 @@ class Matcher {
   }
 
   void match_group(Records near, Records far) {
-    FlowCounters& counters = counters_[near.empty() ? far[0].flow : near[0].flow];
+    const std::uint32_t slot = slot_of(near, far);
+    FlowCounters& counters = counters_[slot];
     counters.near += near.size();
     counters.far += far.size();
     if (far.empty()) return add_alone(counters.near_only, near);
@@ -165,9 +197,9 @@ class Matcher {
     // Of two equal frames of which one was lost, it is unknown which one arrived.
     const bool usable = near.size() == far.size();
     for (std::size_t k = 0; k < both; ++k) {
-      const std::int64_t delta = far[k].stamp_ns - near[k].stamp_ns;
+      const std::int64_t delta = delta_of(near[k], far[k]);
       counters.later_at_far += delta >= 0 ? 1 : -1;
-      matches_.push_back({near[k].order, far[k].order, near[k].flow, usable, delta});
+      matches_.push_back({near[k].order, far[k].order, slot, usable, delta});
     }
   }
 
@@ -228,7 +260,9 @@ double Delays::mean() const noexcept {
   if (sorted_.empty()) return 0;
   // Relative to the shortest, to keep a double's precision for the differences.
   double sum = 0;
-  for (const std::int64_t ns : sorted_) sum += static_cast<double>(ns - sorted_.front());
+  for (const std::int64_t ns : sorted_)
+    sum += static_cast<double>(static_cast<std::uint64_t>(ns) -
+                               static_cast<std::uint64_t>(sorted_.front()));
   return static_cast<double>(sorted_.front()) + sum / static_cast<double>(sorted_.size());
 }
 
@@ -238,10 +272,13 @@ std::int64_t Delays::quantile(double q) const noexcept {
   return sorted_[std::min(index, sorted_.size() - 1)];
 }
 
-Comparison compare_points(const CapturePoint& near, const CapturePoint& far, std::size_t flows) {
-  Matcher matcher(flows);
+Comparison compare_points(const CapturePoint& near, const CapturePoint& far,
+                          const FlowNames& flows) {
+  Matcher matcher(flows.forgotten());
   matcher.run(by_identity(near), by_identity(far));
   Comparison comparison;
+  comparison.forgotten_flows =
+      static_cast<std::uint64_t>(std::ranges::count(flows.forgotten(), true));
   for (const FlowCounters& t : matcher.counters_) {
     if (goes_far(t)) {
       add_flow(comparison.near_to_far, t.near, t.far, t.near_only, t.far_only);
@@ -252,12 +289,12 @@ Comparison compare_points(const CapturePoint& near, const CapturePoint& far, std
   Arrivals at_far(comparison.near_to_far), at_near(comparison.far_to_near);
   std::ranges::sort(matcher.matches_, {}, &Match::far_order);
   for (const Match& m : matcher.matches_) {
-    if (goes_far(matcher.counters_[m.flow]))
+    if (goes_far(matcher.counters_[m.slot]))
       at_far.add(m.near_order, m.far_minus_near_ns, m.usable);
   }
   std::ranges::sort(matcher.matches_, {}, &Match::near_order);
   for (const Match& m : matcher.matches_) {
-    if (!goes_far(matcher.counters_[m.flow])) {
+    if (!goes_far(matcher.counters_[m.slot])) {
       at_near.add(m.far_order, -m.far_minus_near_ns, m.usable);
     }
   }

@@ -3,13 +3,13 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "dissect/fields/frame_source.h"
+#include "dissect/fields/recent_map.h"
 
 namespace lw::dissect {
 
@@ -30,14 +30,22 @@ struct CaptureRecord {
   bool bad_icrc;
 };
 
-/// Numbers ordered address pairs from 0; shared by both capture points.
+/// Numbers ordered address pairs from 0; shared by both capture points. Of more pairs than `most`
+/// the least recently seen are forgotten.
 class FlowNames {
  public:
+  explicit FlowNames(std::size_t most = kMostFlows) : indices_(most) {}
+
   std::uint32_t index_of(const std::string& source, const std::string& destination);
-  [[nodiscard]] std::size_t size() const noexcept { return indices_.size(); }
+  /// Whether the flow of each number was forgotten.
+  [[nodiscard]] const std::vector<bool>& forgotten() const noexcept { return forgotten_; }
 
  private:
-  std::map<std::pair<std::string, std::string>, std::uint32_t> indices_;
+  struct Index {
+    std::uint32_t value = 0;
+  };
+  RecentMap<std::pair<std::string, std::string>, Index> indices_;
+  std::vector<bool> forgotten_;
 };
 
 /// The RoCE frames of a capture.
@@ -95,11 +103,14 @@ struct DirectionResult {
 
 struct Comparison {
   DirectionResult near_to_far, far_to_near;
+  std::uint64_t forgotten_flows = 0;
 };
 
 /// Matches the frames of two points of a path: of equal frames, the k-th here is the k-th there. A
 /// flow (ordered pair of addresses) goes from the point that saw most of its frames first. The
-/// clocks must agree to better than the path's delay.
-Comparison compare_points(const CapturePoint& near, const CapturePoint& far, std::size_t flows);
+/// clocks must agree to better than the path's delay. Frames of forgotten flows are judged one by
+/// one: what was seen at one point only was sent there.
+Comparison compare_points(const CapturePoint& near, const CapturePoint& far,
+                          const FlowNames& flows);
 
 }  // namespace lw::dissect

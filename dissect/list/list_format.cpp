@@ -125,9 +125,10 @@ void TextList::frame(fmt::memory_buffer& out, const Dissection& dissection) {
   const std::string destination = address_or_mac(captured.envelope, false);
   source_width_ = std::max(source_width_, source.size());
   destination_width_ = std::max(destination_width_, destination.size());
-  std::string line = fmt::format("{:>6}  {:>13}  {:<{}} > {:<{}}  ", captured.number,
-                                 seconds_text(captured.record.stamp - *first_), source,
-                                 source_width_, destination, destination_width_);
+  std::string line =
+      fmt::format("{:>6}  {:>13}  {:<{}} > {:<{}}  ", captured.number,
+                  seconds_text(capture::stamp_difference(captured.record.stamp, *first_)), source,
+                  source_width_, destination, destination_width_);
   line += text_of(dissection);
   append(out, line);
   append(out, "\n");

@@ -32,6 +32,12 @@ std::string_view ecn_name(std::uint8_t codepoint) noexcept {
   return kNames[codepoint & 3];
 }
 
+void OtherFlows::add(const Count& count) {
+  ++flows;
+  frames += count.frames;
+  bytes += count.bytes;
+}
+
 void Overview::add_roce(const roce::Envelope& envelope, const Dissection& dissection) {
   const std::uint64_t bytes = dissection.captured.record.wire_length;
   grow(roce, bytes);
@@ -39,11 +45,12 @@ void Overview::add_roce(const roce::Envelope& envelope, const Dissection& dissec
   if (envelope.fragment) ++fragments;
   if (envelope.bytes.size() < envelope.wire_length) ++cut;
   AddressPair pair{envelope.source(), envelope.destination()};
-  grow(pairs[pair], bytes);
+  grow(pairs.use(pair, [this](const Count& gone) { other_pairs.add(gone); }), bytes);
   if (!dissection.frame) return;
   const wire::Bth& bth = *dissection.frame->bth;
   grow(opcodes[bth.opcode.get()], bytes);
-  QpTraffic& qp = qps[{std::move(pair.first), std::move(pair.second), bth.dest_qp.get()}];
+  QpTraffic& qp = qps.use({std::move(pair.first), std::move(pair.second), bth.dest_qp.get()},
+                          [this](const Count& gone) { other_qps.add(gone); });
   if (qp.frames == 0) qp.first_psn = bth.psn().value();
   qp.last_psn = bth.psn().value();
   grow(qp, bytes);
@@ -55,7 +62,9 @@ void Overview::add(const Dissection& dissection) {
   grow(all, record.wire_length);
   first = first ? std::min(*first, record.stamp) : record.stamp;
   last = last ? std::max(*last, record.stamp) : record.stamp;
-  if (envelope.vlan_count > 0) grow(vlans[vlan_text(envelope)], record.wire_length);
+  if (envelope.vlan_count > 0)
+    grow(vlans.use(vlan_text(envelope), [this](const Count& gone) { other_vlans.add(gone); }),
+         record.wire_length);
   if (dissection.icrc == roce::IcrcVerdict::not_roce) {
     grow(others[other_name(envelope)], record.wire_length);
   } else {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "dissect/fields/fields.h"
+#include "dissect/fields/recent_map.h"
 
 namespace lw::dissect {
 
@@ -22,9 +23,19 @@ struct QpTraffic : Count {
   std::uint32_t first_psn = 0, last_psn = 0;
 };
 
-/// Totals of a capture, for `summary`. Grows with the number of flows, not of frames.
+/// Flows that had to make room for others.
+struct OtherFlows : Count {
+  std::uint64_t flows = 0;
+  void add(const Count& count);
+};
+
+/// Totals of a capture, for `summary`. Memory grows with the number of flows, up to `most_flows` of
+/// each kind: address pairs, QPs, VLANs.
 class Overview {
  public:
+  explicit Overview(std::size_t most_flows = kMostFlows)
+      : pairs(most_flows), qps(most_flows), vlans(most_flows) {}
+
   void add(const Dissection& dissection);
 
   using AddressPair = std::pair<std::string, std::string>;            // source, destination
@@ -34,9 +45,10 @@ class Overview {
   std::uint64_t cut = 0, fragments = 0;  // incomplete RoCE frames
   std::optional<Instant> first, last;    // earliest and latest stamp
   std::map<std::uint8_t, Count> opcodes;
-  std::map<AddressPair, Count> pairs;  // of RoCE frames
-  std::map<QpKey, QpTraffic> qps;
-  std::map<std::string, Count> vlans;   // "100", "100.200": outer.inner
+  RecentMap<AddressPair, Count> pairs;  // of RoCE frames
+  RecentMap<QpKey, QpTraffic> qps;
+  RecentMap<std::string, Count> vlans;  // "100", "100.200": outer.inner
+  OtherFlows other_pairs, other_qps, other_vlans;
   std::map<std::uint8_t, Count> ecn;    // of RoCE frames
   std::map<std::string, Count> others;  // frames that aren't RoCE, by protocol
 

@@ -133,8 +133,8 @@ bool same_clock(const roce::Envelope& envelope, Instant stamp) noexcept {
   const auto* signature = wire::view<wire::Signature>(frame->payload);
   if (signature == nullptr || !signature->present()) return false;
   constexpr std::int64_t kLongest = 3'600'000'000'000;
-  const auto sent = static_cast<std::int64_t>(signature->send_time_ns.get());
-  return to_ns(stamp) >= sent && to_ns(stamp) - sent < kLongest;
+  const auto sent = instant_from_ns(static_cast<std::int64_t>(signature->send_time_ns.get()));
+  return stamp >= sent && capture::stamp_difference(stamp, sent).count() < kLongest;
 }
 
 }  // namespace
@@ -206,8 +206,10 @@ Result<ReceiveReport> receive_file(const std::string& path, Measurement& measure
     last = std::max(last, frame.stamp);
   }
   measurement.finalize();
-  return ReceiveReport{
-      .missed = 0, .elapsed = first ? last - *first : Duration{0}, .clock = {}, .interrupted = {}};
+  return ReceiveReport{.missed = 0,
+                       .elapsed = first ? capture::stamp_difference(last, *first) : Duration{0},
+                       .clock = {},
+                       .interrupted = {}};
 }
 
 BackgroundTasks::BackgroundTasks(NeighborTable& neighbors, std::span<nic::Port* const> receivers,

@@ -88,9 +88,12 @@ Parsed<PsnOffset> parse_psn_offset(std::string_view text) {
 namespace {
 
 Duration scaled(Duration time, double factor) noexcept {
-  if (factor == 1) return time;  // to the nanosecond, however long
-  return Duration{static_cast<std::int64_t>(
-      std::floor(static_cast<long double>(time.count()) / static_cast<long double>(factor)))};
+  constexpr Duration kLongest = Duration::max() / 4;  // 73 years: sums of it don't overflow
+  if (factor == 1) return std::clamp(time, -kLongest, kLongest);  // to the nanosecond
+  const long double ns =
+      std::floor(static_cast<long double>(time.count()) / static_cast<long double>(factor));
+  const auto most = static_cast<long double>(kLongest.count());
+  return Duration{static_cast<std::int64_t>(std::clamp(ns, -most, most))};
 }
 
 const roce::AddressChange* change_of_all(const std::vector<roce::AddressChange>& changes) {
@@ -261,7 +264,7 @@ Duration ReplaySource::due_of(Instant stamp, std::size_t size) noexcept {
     return latest_;
   }
   const double factor = std::get<Speed>(options_->pace).factor;
-  const Duration due = pass_start_ + scaled(stamp - pass_stamp_, factor);
+  const Duration due = pass_start_ + scaled(capture::stamp_difference(stamp, pass_stamp_), factor);
   return latest_ = std::max(latest_, due);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,11 +43,18 @@ constexpr std::uint64_t kLeastRoom = 1024, kBeyondAllMemory = std::uint64_t{1} <
 
 /// Ends early when `stopped`; the frames fed until then still leave.
 Result<void> feed(ReplayRunner& runner, ReplaySource& source, const std::atomic<bool>& stopped) {
-  while (!stopped.load(std::memory_order_relaxed)) {
-    const auto frame = source.next();
-    if (!frame) return std::unexpected(frame.error());
-    if (!*frame || runner.failed()) return {};
-    if (auto taken = runner.take(**frame); !taken) return taken;
+  std::uint64_t offset = 0;
+  try {
+    while (!stopped.load(std::memory_order_relaxed)) {
+      const auto frame = source.next();
+      if (!frame) return std::unexpected(frame.error());
+      if (!*frame || runner.failed()) return {};
+      offset = (*frame)->record.offset;
+      if (auto taken = runner.take(**frame); !taken) return taken;
+    }
+  } catch (const std::bad_alloc&) {
+    return fail(fmt::format("offset {} of the input: not enough memory for its record", offset),
+                ExitCode::environment);
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <new>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -70,24 +71,31 @@ void Source::close() noexcept {
   fd_ = -1;
 }
 
-void Source::grow_buffer() {
+/// False: there isn't enough memory.
+bool Source::grow_buffer() {
   if (begin_ > 0) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
     passed_ += begin_;
     end_ -= begin_;
     begin_ = 0;
   }
-  if (end_ < capacity_) return;
-  auto larger = std::make_unique_for_overwrite<std::byte[]>(capacity_ * 2);
+  if (end_ < capacity_) return true;
+  std::unique_ptr<std::byte[]> larger(new (std::nothrow) std::byte[capacity_ * 2]);
+  if (!larger) return false;
   std::memcpy(larger.get(), buffer_.get(), end_);
   buffer_ = std::move(larger);
   capacity_ *= 2;
   data_ = buffer_.get();
+  return true;
 }
 
 void Source::fill(std::size_t n) {
   while (!at_end_ && end_ - begin_ < n) {
-    grow_buffer();
+    if (!grow_buffer()) {
+      error_ = "not enough memory for a record of this length";
+      at_end_ = true;
+      return;
+    }
     const ssize_t got = ::read(fd_, buffer_.get() + end_, capacity_ - end_);
     if (got > 0) {
       end_ += static_cast<std::size_t>(got);

@@ -44,7 +44,7 @@ class Source {
  private:
   Source() = default;
   void fill(std::size_t n);
-  void grow_buffer();
+  bool grow_buffer();
   void close() noexcept;
 
   std::string name_;

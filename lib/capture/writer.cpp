@@ -82,7 +82,8 @@ Result<Writer> Writer::create(const std::string& path, Format format,
   }
   auto file = OutputFile::open(path, mode, kFlushSize);
   if (!file) return std::unexpected(file.error());
-  Writer writer(path == "-" ? "stdout" : path, std::move(*file), format, interfaces.size());
+  Writer writer(path == "-" ? "standard output" : path, std::move(*file), format,
+                interfaces.size());
   writer.file_.pending().reserve(kFlushSize + (kFlushSize >> 2));
   writer.append_file_header(interfaces);
   return writer;

@@ -4,13 +4,16 @@
 import csv
 import io
 import json
+import os
 import pathlib
+import resource
 import struct
 import subprocess
 import tempfile
 import unittest
 
 from longwire_test import SOURCE, program
+from pcap_file import roce_frame, write_pcap
 
 RXE = SOURCE / 'pcaps' / 'rxe'
 FILE_HEADER = 24  # of a pcap file
@@ -235,6 +238,62 @@ class CommandLine(unittest.TestCase):
     def test_bad_usage(self):
         for words in (), ('show',), ('list',), ('list', '--json', '--csv', 'x'), ('verify', '--x'):
             self.assertEqual(dissect(*words).returncode, 2, words)
+
+
+class Bounds(InTemporaryFolder):
+    """What needs more memory than there is, and what is bounded."""
+
+    def test_a_record_beyond_memory_is_an_error_with_its_offset(self):
+        huge = 200 << 20
+        header = struct.pack('<IHHiIII', 0xa1b23c4d, 2, 4, 0, 0, 262144, 1)
+        ng = pcapng_block(0x0a0d0d0a, struct.pack('<IHHq', 0x1a2b3c4d, 1, 0, -1))
+        for data, offset in ((header + struct.pack('<IIII', 0, 0, huge, huge), FILE_HEADER),
+                             (ng + struct.pack('<II', 6, huge), len(ng))):
+            path = self.folder / 'huge'
+            path.write_bytes(data)
+            os.truncate(path, len(data) + huge)
+            done = subprocess.run(
+                [program('roce-dissect'), 'verify', path], capture_output=True, text=True,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (huge, huge)))
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertRegex(done.stderr, r'huge: offset \d+: cannot be read: not enough memory')
+            found = int(done.stderr.split('offset ')[1].split(':')[0])
+            self.assertGreaterEqual(found, offset)
+            self.assertLess(found, offset + huge)
+
+    def many_flows(self, name, count):
+        path = self.folder / name
+        write_pcap(path, [(10**9 + i, roce_frame(i, qp=i + 1)) for i in range(count)])
+        return path
+
+    def test_summary_keeps_some_flows_and_counts_the_others_together(self):
+        path = self.many_flows('many.pcap', 100)
+        all_of_them = json.loads(dissect('summary', path, '--json').stdout)
+        self.assertEqual(len(all_of_them['qps']), 100)
+        self.assertNotIn('others', all_of_them)
+        some = json.loads(dissect('summary', path, '--json', '--max-flows', '10').stdout)
+        self.assertEqual([qp['destqp'] for qp in some['qps']], list(range(91, 101)))
+        others = some['others']['qps']
+        self.assertEqual((others['flows'], others['frames']), (90, 90))
+        self.assertEqual(others['bytes'] + sum(qp['bytes'] for qp in some['qps']), some['bytes'])
+        self.assertIn('others (90 flows)',
+                      dissect('summary', path, '--max-flows', '10').stdout.decode())
+
+    def test_compare_judges_forgotten_flows_frame_by_frame(self):
+        frames = []
+        for i in range(100):
+            frame = bytearray(roce_frame(i))
+            frame[29] = i  # a source of its own
+            frames.append((10**9 + i, bytes(frame)))
+        near, far = self.folder / 'near.pcap', self.folder / 'far.pcap'
+        write_pcap(near, frames)
+        write_pcap(far, [(at + 5000, frame) for at, frame in frames[:90]])
+        for option in (), ('--max-flows', '7'):
+            found = json.loads(dissect('compare', near, far, '--json', *option).stdout)
+            [way] = found['directions']
+            self.assertEqual((way['sent'], way['received'], way['lost']), (100, 90, 10))
+            self.assertEqual(way['delay_ns']['max'], 5000)
+            self.assertEqual('forgotten_flows' in found, bool(option))
 
 
 if __name__ == '__main__':

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dissect/compare/comparison.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "unit/dissect/capture_file.h"
@@ -14,7 +16,7 @@ Comparison compare(CaptureFile& near, CaptureFile& far) {
   FlowNames flows;
   const auto at_near = read_point(near.path(), "", flows),
              at_far = read_point(far.path(), "", flows);
-  return compare_points(*at_near, *at_far, flows.size());
+  return compare_points(*at_near, *at_far, flows);
 }
 
 /// Distinct frames, all from 192.168.77.2 to 192.168.77.1.
@@ -139,6 +141,47 @@ TEST(Compare, CutFramesHaveNoIdentity) {
   EXPECT_EQ(point->roce, 2u);
   EXPECT_EQ(point->unidentified, 1u);
   EXPECT_EQ(point->records.size(), 1u);
+}
+
+TEST(Compare, DelaysBetweenExtremeStampsAreTheLongest) {
+  const auto frames = one_way_frames(2);
+  constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  near.add(-kLast - 1, frames[0]).add(0, frames[1]);
+  far.add(kLast, frames[0]).add(5, frames[1]);
+  const Delays delays = compare(near, far).near_to_far.delays;
+  EXPECT_EQ(delays.quantile(0), 5);
+  EXPECT_EQ(delays.quantile(1), kLast);
+  EXPECT_NEAR(delays.mean(), 4.6e18, 0.1e18);
+  const Delays back = compare(far, near).far_to_near.delays;
+  EXPECT_EQ(back.quantile(1), kLast);
+}
+
+TEST(FlowNames, ForgetTheLeastRecentlySeen) {
+  FlowNames flows(2);
+  EXPECT_EQ(flows.index_of("a", "b"), 0u);
+  EXPECT_EQ(flows.index_of("b", "a"), 1u);
+  EXPECT_EQ(flows.index_of("a", "b"), 0u);
+  EXPECT_EQ(flows.index_of("c", "a"), 2u);  // for b > a
+  EXPECT_EQ(flows.index_of("a", "b"), 0u);
+  EXPECT_EQ(flows.index_of("b", "a"), 3u);  // for c > a
+  EXPECT_EQ(flows.forgotten(), std::vector({false, true, true, false}));
+}
+
+TEST(Compare, FramesOfForgottenFlowsAreJudgedOneByOne) {
+  const auto frames = one_way_frames(3);
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  near.add(0, frames[0]).add(1, frames[1]);
+  far.add(kDelay, frames[0]).add(kDelay, frames[2]);
+  FlowNames flows(1);
+  const auto at_near = read_point(near.path(), "", flows);
+  const auto at_far = read_point(far.path(), "", flows);
+  flows.index_of("another", "flow");
+  const Comparison comparison = compare_points(*at_near, *at_far, flows);
+  EXPECT_EQ(comparison.forgotten_flows, 1u);
+  EXPECT_EQ(comparison.near_to_far.lost, 1u);  // seen at near only
+  EXPECT_EQ(comparison.near_to_far.delays.quantile(1), kDelay);
+  EXPECT_EQ(comparison.far_to_near.lost, 1u);  // seen at far only
 }
 
 }  // namespace

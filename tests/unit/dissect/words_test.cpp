@@ -12,6 +12,17 @@ using testing::HasSubstr;
 
 std::string aeth_words(std::uint8_t syndrome) { return roce::aeth_text({syndrome, 7}); }
 
+TEST(Words, OfExtremeStamps) {
+  const auto list = make_list_format(ListStyle::text);
+  CapturedFrame captured;
+  fmt::memory_buffer out;
+  captured.record.stamp = Instant::max();
+  list->frame(out, dissect_frame(captured));
+  captured.record.stamp = Instant::min();
+  list->frame(out, dissect_frame(captured));
+  EXPECT_THAT(fmt::to_string(out), HasSubstr("-9223372036.854775807"));
+}
+
 // The syndromes' meanings and the steps of credits: IBTA vol. 1, tables 45 to 47.
 TEST(Words, OfEverySyndrome) {
   EXPECT_EQ(aeth_words(0x1f), "ACK msn 7");
