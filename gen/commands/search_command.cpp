@@ -124,12 +124,12 @@ ExitCode search_and_report(const SearchOptions& options) {
   return ExitCode::done;
 }
 
-/// "64,256,1024": whole numbers of bytes.
+/// "64,256,4KiB"
 Parsed<std::vector<std::uint64_t>> read_sizes(std::string_view text) {
   std::vector<std::uint64_t> sizes;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
-    const auto size = app::read_whole(text.substr(at, end - at), 0, Limits::kAll);
+    const auto size = parse_bytes(text.substr(at, end - at));
     if (!size) return std::unexpected(size.error());
     sizes.push_back(*size);
     at = end + 1;
@@ -142,7 +142,7 @@ void add_search_options(app::Options& list, SearchOptions& options) {
            "tolerated share of lost frames: 0, 0.1%")
       .defaults_to("0");
   list.add("--sizes", app::parsed(read_sizes, options.sizes), "BYTES",
-           "message sizes, in bytes, one search each")
+           "message sizes, one search each: 64,4KiB")
       .defaults_to("64,256,1024,4096");
   list.add("--resolution", app::parsed(parse_probability, options.search.resolution), "SHARE",
            "distance between passing and failing rate at the end, of the highest rate")

@@ -142,13 +142,13 @@ Result<config::FlowProfile> with_message_size(config::FlowProfile profile, std::
   for (config::Flow& flow : profile.flows) {
     if (flow.va_step == flow.message.length) flow.va_step = size;
     flow.message.length = size;
+    if (const auto why = roce::refusal_of(flow.message); !why.empty()) {
+      return fail(fmt::format("flow \"{}\" can't have messages of {} B: {}", flow.name, size, why));
+    }
     flow.sizes = config::MessageSizes::fixed(size);
     flow.means = config::means_of(flow);
     flow.repeat = std::nullopt;
     flow.signature = true;
-    if (const auto why = roce::refusal_of(flow.message); !why.empty()) {
-      return fail(fmt::format("flow \"{}\" can't have messages of {} B: {}", flow.name, size, why));
-    }
   }
   return profile;
 }

@@ -135,8 +135,8 @@ void add_limits(app::Options& list, RunOptions& options) {
 
 void add_outputs(app::Options& list, RunOptions& options) {
   add_output_options(list, options.seed, options.output);
-  list.add("--capture-bytes", app::number(options.run.capture_bytes), "N",
-           "bytes of each frame in the recording")
+  list.add("--capture-bytes", app::parsed(parse_bytes, options.run.capture_bytes), "SIZE",
+           "bytes of each frame in the recording: 128, 1KiB")
       .defaults_to("all");
   list.add("--ready-file", app::text(options.run.ready_file), "FILE",
            "file to create once both links are up");

@@ -20,8 +20,9 @@ constexpr Unit kTimeUnits[] = {{"ns", 1},   {"us", 1e3}, {"µs", 1e3},
 constexpr Unit kRateUnits[] = {{"b/s", 1},      {"kb/s", 1e3},   {"Mb/s", 1e6},    {"Gb/s", 1e9},
                                {"Tb/s", 1e12},  {"bps", 1},      {"kbps", 1e3},    {"Mbps", 1e6},
                                {"Gbps", 1e9},   {"Tbps", 1e12},  {"bit/s", 1},     {"kbit/s", 1e3},
-                               {"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}, {"K", 1e3},
-                               {"M", 1e6},      {"G", 1e9},      {"T", 1e12}};
+                               {"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}, {"bit", 1},
+                               {"kbit", 1e3},   {"Mbit", 1e6},   {"Gbit", 1e9},    {"Tbit", 1e12},
+                               {"K", 1e3},      {"M", 1e6},      {"G", 1e9},       {"T", 1e12}};
 constexpr Unit kByteUnits[] = {{"B", 1},       {"kB", 1e3},      {"MB", 1e6},         {"GB", 1e9},
                                {"KiB", 1024},  {"MiB", 1048576}, {"GiB", 1073741824}, {"K", 1024},
                                {"M", 1048576}, {"G", 1073741824}};

@@ -18,7 +18,7 @@ using Parsed = std::expected<T, std::string>;
 /// Parses a time in ns, us, ms, s or min; from 0 to 292 years, rounded to a nanosecond.
 Parsed<Duration> parse_duration(std::string_view text);
 /// Parses a bit rate > 0; returns bits per second. Units b/s, kb/s, Mb/s, Gb/s, Tb/s, also bps,
-/// kbit/s and so on; K, M, G, T alone mean bits per second. Prefixes are decimal.
+/// kbit/s, kbit and so on; K, M, G, T alone mean bits per second. Prefixes are decimal.
 Parsed<double> parse_bit_rate(std::string_view text);
 /// Parses a size; returns whole bytes. Units B, kB, MB, GB (decimal), KiB, MiB, GiB (binary); K, M,
 /// G alone are binary, as in perftest and qemu.

@@ -91,6 +91,17 @@ class Search(unittest.TestCase):
                              '--resolution', '5%', prefix=('ip', 'netns', 'exec', NAMESPACE))
         self.assertIsNotNone(report['sizes'][0]['fails'])  # twenty times what the bucket lets by
 
+    def test_a_message_that_the_transport_cannot_carry_is_refused(self):
+        profile = self.folder / 'ud.toml'
+        profile.write_text('[[flow]]\nname = "u"\nsource = "198.18.0.1"\ntransport = "ud"\n'
+                           'destination = "198.18.0.2"\nrate = "1000 messages/s"\n'
+                           'operation = "send"\nmessage_size = 64\n', encoding='utf-8')
+        refused = subprocess.run([GEN, 'search', str(profile), '--port', 'net_ring0', '--receive',
+                                  'net_ring0', '--sizes', '8KiB', '--duration', '50ms'],
+                                 capture_output=True, text=True, timeout=TIMEOUT)
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertIn('flow "u" can\'t have messages of 8192 B', refused.stderr)
+
     def test_wrong_usage(self):
         for wrong in ([], ['--port', 'null'], ['--port', 'null', '--receive', 'null', '--sizes', 'x'],
                       ['--port', 'null', '--receive', 'null', '--loss', '2'],

@@ -28,6 +28,8 @@ TEST(BitRates, AreDecimal) {
   EXPECT_EQ(parse_bit_rate("2.5 Mbit/s"), 2.5e6);
   EXPECT_EQ(parse_bit_rate("400G"), 400e9);
   EXPECT_EQ(parse_bit_rate("9600bps"), 9600.0);
+  EXPECT_EQ(parse_bit_rate("100Gbit"), 100e9);
+  EXPECT_EQ(parse_bit_rate("64 kbit"), 64e3);
   for (const char* wrong : {"0Gb/s", "-1Gb/s", "100", "100GB/s", "fast"}) {
     EXPECT_FALSE(parse_bit_rate(wrong)) << wrong;
   }
