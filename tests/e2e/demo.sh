@@ -10,11 +10,15 @@ verdict=$PWD/tests/e2e/demo_verdict.py
 gen=$build/gen/roce-gen impair=$build/impair/roce-impair dissect=$build/dissect/roce-dissect
 
 work=$(mktemp -d)
+made=({near,far}.pcapng {impair,receive}.txt {gen,impair,receive}.err {west,east}.sock compare.json)
 pids=()
 cleanup() {
   [ ${#pids[@]} = 0 ] || kill "${pids[@]}" 2>/dev/null || true
   wait 2>/dev/null || true
-  rm -rf "$work"
+  # Only what the demo made: a folder that holds something else stays.
+  (cd "$work" && rm -f -- "${made[@]}")
+  rmdir -- "$work" 2>/dev/null ||
+    printf 'kept %s: it holds files that the demo did not make\n' "$work" >&2
 }
 trap cleanup EXIT
 

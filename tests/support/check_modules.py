@@ -41,6 +41,9 @@ LIBRARIES = {
 # Modules without a clock: their callers pass the time.
 TIMELESS = {'lib/core', 'lib/wire', 'lib/roce', 'lib/emulator', 'lib/transport', 'lib/sim'}
 CLOCKS = re.compile(r'\b(steady_clock|system_clock|clock_gettime|gettimeofday|rte_rdtsc)\b')
+# What writes files and standard output without checking: lib/core/output.cpp does it for all.
+UNCHECKED = re.compile(r'\bofstream\b|\bfopen\(|std::cout\b|\bprint\("|\bstdout\b|O_TRUNC')
+WRITES_FILES = 'lib/core/output.cpp'
 
 TOP_LEVEL = {
     'meson.build', 'lib', 'gen', 'impair', 'dissect', 'profiles', 'tests', 'pcaps', 'docs',
@@ -98,6 +101,8 @@ def check_file(path, root):
     for number, line in enumerate(lines, 1):
         if place in TIMELESS and CLOCKS.search(line):
             yield f'{name}:{number}: {place} reads a clock; expected the time as a parameter'
+        if UNCHECKED.search(line.split('//')[0]) and name.as_posix() != WRITES_FILES:
+            yield f'{name}:{number}: writes without a check; expected the functions of core/output.h'
     for number, quote, included in includes(path):
         if quote == '"':
             reason = layer_violation(place, included.split('/')[0])
