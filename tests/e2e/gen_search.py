@@ -86,8 +86,8 @@ class Search(unittest.TestCase):
                                 capture_output=True, text=True)
         if bucket.returncode != 0:
             self.skipTest(f'SKIPPED: no token bucket here: {bucket.stderr}')
-        report = self.search('--port', 'near', '--receive', 'far', '--sizes', '64', '--max-rate',
-                             '100Mb/s', '--duration', '300ms', '--settle', '200ms',
+        report = self.search('--port', 'near,qdisc', '--receive', 'far', '--sizes', '64',
+                             '--max-rate', '100Mb/s', '--duration', '300ms', '--settle', '200ms',
                              '--resolution', '5%', prefix=('ip', 'netns', 'exec', NAMESPACE))
         self.assertIsNotNone(report['sizes'][0]['fails'])  # twenty times what the bucket lets by
 
