@@ -301,6 +301,35 @@ class Outputs(unittest.TestCase):
         done = self.run_it([GEN, 'run', self.sender, '--port', 'lo', '--receive', 'af_packet:lo'])
         self.assertEqual(done.returncode, 2, done.stderr)
 
+    def test_a_capture_that_a_port_writes_is_checked(self):
+        """DPDK's driver writes it, and ignores errors."""
+        out = self.file('port.pcap')
+        words = [IMPAIR, 'run', self.rules, '--west', f'pcap:{self.frames}', '--east']
+        done = self.run_it([*words, f'pcap:,{out}'],
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
+                                                                 (LIMIT, LIMIT)))
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stderr, f'{out}: cannot be written: [0-9]+ of [0-9]+ bytes are in it')
+        self.assertTrue(done.stdout, 'no report')
+        done = self.run_it([*words, f'pcap:,{FULL}'])
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn(f'{FULL}: cannot be written: No space left on device', done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root to open an interface')
+    def test_an_interface_serves_one_instance(self):
+        first = begin(self, [GEN, 'receive', '--port', 'lo', '--quiet'])
+        for line in first.stderr:
+            if line == 'ready\n':
+                break
+        for name in 'lo', 'af_packet:lo', 'net_af_packet7,iface=lo':
+            done = self.run_it([GEN, 'receive', '--port', name, '--duration', '1s'])
+            self.assertEqual(done.returncode, 3, (name, done.stderr))
+            self.assertIn('another process uses interface', done.stderr)
+        first.terminate()
+        self.assertEqual(first.wait(TIMEOUT), 0)
+        done = self.run_it([GEN, 'receive', '--port', 'lo', '--duration', '100ms', '--quiet'])
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def demo(self, stranger):
         """The demo with programs that fail at once; the names that are left in its folder."""
         work, tools, build = (self.file(name) for name in ('work', 'tools', 'build'))
