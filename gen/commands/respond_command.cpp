@@ -113,7 +113,6 @@ ExitCode respond(const RespondOptions& options, const std::atomic<bool>& stop) {
   if (!own) return print_error(own.error());
   auto context = EndpointContext::open(options.endpoint, *own);
   if (!context) return print_error(context.error());
-  fmt::print(stderr, "waiting for the link of port `{}`\n", options.endpoint.port);
   if (auto up = (*context)->wait_link(kRespondLinkTimeout, stop); !up) {
     return stop.load() ? ExitCode::done : print_error(up.error());
   }

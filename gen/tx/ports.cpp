@@ -138,24 +138,28 @@ std::optional<std::size_t> longest_sendable(const nic::Port& port, std::size_t v
   return *mtu + kEthernetHeader + std::min<std::size_t>(vlan_tags, 1) * kTag;
 }
 
+Result<void> check_mtu(const nic::Port& port, const std::string& who, std::size_t size,
+                       std::size_t vlan_tags) {
+  const auto allowed = longest_sendable(port, vlan_tags);
+  if (!allowed || size <= *allowed) return {};
+  const std::uint32_t mtu = *mtu_of(port);
+  const auto spec = nic::parse_port_spec(port.name());
+  const auto* interface = spec ? spec->as<nic::InterfacePort>() : nullptr;
+  const std::string remedy = interface != nullptr
+                                 ? fmt::format("raise it: ip link set dev {} mtu {}",
+                                               interface->interface, mtu + (size - *allowed))
+                                 : std::string("take a smaller `mtu`");
+  return fail(
+      fmt::format("port `{}`: {} has frames of {} B, and the port's MTU of {} B allows {} B; {}",
+                  port.name(), who, size, mtu, *allowed, remedy));
+}
+
 Result<void> check_mtus(const config::FlowProfile& profile, std::span<const nic::Port> senders) {
   for (std::size_t i = 0; i < profile.flows.size(); ++i) {
     const config::Flow& flow = profile.flows[i];
-    const nic::Port& port = senders[i % senders.size()];
-    const auto allowed = longest_sendable(port, flow.frame.vlans.size());
-    const std::size_t size = longest_frame(flow);
-    if (!allowed || size <= *allowed) continue;
-    const std::uint32_t mtu = *mtu_of(port);
-    const auto spec = nic::parse_port_spec(port.name());
-    const auto* interface = spec ? spec->as<nic::InterfacePort>() : nullptr;
-    const std::string remedy = interface != nullptr
-                                   ? fmt::format("raise it: ip link set dev {} mtu {}",
-                                                 interface->interface, mtu + (size - *allowed))
-                                   : std::string("give the flow a smaller `mtu`");
-    return fail(
-        fmt::format("port `{}`: flow \"{}\" has frames of {} B, and the port's MTU of {} B "
-                    "allows {} B; {}",
-                    port.name(), flow.name, size, mtu, *allowed, remedy));
+    auto fits = check_mtu(senders[i % senders.size()], fmt::format("flow \"{}\"", flow.name),
+                          longest_frame(flow), flow.frame.vlans.size());
+    if (!fits) return fits;
   }
   return {};
 }

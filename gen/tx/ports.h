@@ -58,6 +58,11 @@ class Ports {
 /// the length, the MTU, and the command that raises it.
 Result<void> check_mtus(const config::FlowProfile& profile, std::span<const nic::Port> senders);
 
+/// Checks that a port sends frames of `size` bytes with so many VLAN tags. Error (usage): as above;
+/// `who` sends them.
+Result<void> check_mtu(const nic::Port& port, const std::string& who, std::size_t size,
+                       std::size_t vlan_tags);
+
 /// Longest frame that a port sends, in bytes without FCS; nothing if it is not known.
 std::optional<std::size_t> longest_sendable(const nic::Port& port, std::size_t vlan_tags);
 

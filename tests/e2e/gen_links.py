@@ -94,6 +94,13 @@ class Interfaces(InFolder):
         ip('link', 'set', NEAR, 'mtu', str(int(command[-1]) - 1))
         self.assertEqual(self.run_gen('run', '-', '--port', NEAR, text=text).returncode, 2)
 
+    def test_perf_compares_its_packets_with_the_mtu_too(self):
+        refused = self.run_gen('perf', '--port', NEAR, '--peer', '198.18.0.2', '--peer-mac',
+                               '02:00:00:00:00:02', '--mtu', '4096', '-s', '64KiB')
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertIn('has frames of 4170 B, and the port\'s MTU of 1500 B allows 1514 B; raise it: '
+                      f'ip link set dev {NEAR} mtu 4156', refused.stderr)
+
     def test_a_link_that_stays_down_is_named_with_its_state(self):
         ip('link', 'set', NEAR, 'down')
         for words in (['run', self.profile()], ['receive']):

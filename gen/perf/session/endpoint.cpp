@@ -197,6 +197,10 @@ Result<void> EndpointContext::wait_link(Duration timeout, const std::atomic<bool
   return ports_->wait_links(timeout, stop);
 }
 
+Result<void> EndpointContext::check_frame(std::size_t size) const {
+  return check_mtu(ports_->all().front(), "this size of packets", size, 0);
+}
+
 std::optional<double> EndpointContext::link_bps() const { return ports_->all().front().link_bps(); }
 
 using transport::Completion;

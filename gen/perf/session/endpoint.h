@@ -128,6 +128,9 @@ class EndpointContext {
 
   /// Errors (environment): the link is down after `timeout`, or `stop` was set.
   Result<void> wait_link(Duration timeout, const std::atomic<bool>& stop);
+  /// Errors (usage): the port's MTU is too small for frames of `size` bytes; names the command that
+  /// raises it.
+  [[nodiscard]] Result<void> check_frame(std::size_t size) const;
   /// Link rate in bit/s, if the port knows it.
   [[nodiscard]] std::optional<double> link_bps() const;
   [[nodiscard]] Endpoint& endpoint() noexcept { return *endpoint_; }

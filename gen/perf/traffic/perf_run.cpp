@@ -171,6 +171,15 @@ Result<sim::PerfConfig> with_rate(sim::PerfConfig config, const EndpointContext&
   return config;
 }
 
+/// Size in bytes of the longest frame with data that a client sends.
+std::size_t longest_client_frame(const sim::PerfConfig& config, roce::FrameFields fields) {
+  constexpr std::uint8_t kUdSend = 0x64, kWriteFirst = 0x06, kSend = 0x04;
+  const bool ud = config.qp.transport == wire::Transport::ud;
+  fields.bth.opcode = ud ? kUdSend : config.operation == Operation::write ? kWriteFirst : kSend;
+  const bool carries = config.operation == Operation::write || config.operation == Operation::send;
+  return roce::layout_of(fields, carries ? std::min(config.size, config.qp.mtu) : 0).size;
+}
+
 /// CPU time of this process, user and system.
 Duration cpu_time() noexcept {
   timespec time{};
@@ -199,6 +208,9 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
   const auto measure = [&](const sim::PerfConfig& asked) -> Result<PerfOutcome> {
     const auto config = with_rate(asked, **context, options.port);
     if (!config) return std::unexpected(config.error());
+    const auto fields = fields_between(*own, *found);
+    const std::size_t longest = longest_client_frame(*config, fields);
+    if (auto fits = (*context)->check_frame(longest); !fits) return std::unexpected(fits.error());
     const Duration worked = cpu_time();
     const Instant began = nic::now();
     auto result = latency ? client.latency(*config) : client.bandwidth(*config);
