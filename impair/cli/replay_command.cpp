@@ -145,11 +145,13 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
   outcome.not_captured = source->missing();
   if (*ledger) {
     report_at_end((*ledger)->close());
-    outcome.report.ledger = LedgerReport{*config.ledger, (*ledger)->records(), 0};
+    outcome.report.ledger =
+        LedgerReport{*config.ledger, (*ledger)->records(), 0, (*ledger)->lost()};
   }
   if (*recording) {
     report_at_end((*recording)->close({}));
-    outcome.report.capture = CaptureReport{*config.capture, (*recording)->frames(), 0};
+    outcome.report.capture =
+        CaptureReport{*config.capture, (*recording)->frames(), 0, (*recording)->lost()};
   }
   return outcome;
 }
