@@ -295,7 +295,7 @@ Result<void> write_file(const std::string& path, std::string_view text) {
 OutputFile& standard_output() {
   static OutputFile output = [] {
     auto state = std::make_unique<OutputFile::State>();
-    state->path = "-";
+    state->path = std::string("-");
     state->fd = STDOUT_FILENO;
     state->limit = std::size_t{1} << 16;
     return OutputFile(std::move(state));
