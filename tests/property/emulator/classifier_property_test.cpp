@@ -115,10 +115,10 @@ bool holds(const MatchConfig& config, const roce::Envelope& e, const wire::Bth* 
          config.expression->program.matches(e.bytes, static_cast<std::uint32_t>(e.wire_length));
 }
 
-std::uint16_t first_by_reading(std::span<const MatchConfig> rules, const roce::Envelope& e,
-                               const wire::Bth* bth) {
+RuleIndex first_by_reading(std::span<const MatchConfig> rules, const roce::Envelope& e,
+                           const wire::Bth* bth) {
   for (std::size_t i = 0; i < rules.size(); ++i)
-    if (holds(rules[i], e, bth)) return static_cast<std::uint16_t>(i);
+    if (holds(rules[i], e, bth)) return static_cast<RuleIndex>(i);
   return kUntouched;
 }
 
