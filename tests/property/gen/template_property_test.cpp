@@ -183,8 +183,9 @@ class Expected {
     const auto shared = payloads_.get(flow_.payload, packet.payload);
     const bool is_signed = flow_.signature && shared.size() >= sizeof(wire::Signature);
     if (is_signed) values.sequence = sequence_++;
+    const std::uint32_t origin = wire::Signature::origin_word(flow_.origin.clock, flow_.id);
     return from_scratch(fields, values, {shared.begin(), shared.end()},
-                        is_signed ? &flow_.id : nullptr);
+                        is_signed ? &origin : nullptr);
   }
 
  private:
