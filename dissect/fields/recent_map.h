@@ -9,7 +9,7 @@
 
 namespace lw::dissect {
 
-/// How many flows a command keeps at most, by itself: some 100 MB.
+/// Default limit of the flows that a command keeps: about 100 MB.
 inline constexpr std::size_t kMostFlows = 100'000;
 
 /// A map of at most `most` entries, 1 or more: a new one takes the place of the one that was used

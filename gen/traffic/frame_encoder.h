@@ -99,7 +99,7 @@ class LayoutCache {
     return tables_.try_emplace({width, distance}, width, distance).first->second;
   }
 
-  /// Returns a layout for a frame that has layout `wanted` by itself: a known one, with an own word
+  /// Returns a layout for a frame whose own layout is `wanted`: a known one, with an own word
   /// for each word in which this frame differs, or a new one. `fields`: the frame's fields.
   const HeaderLayout& get(const roce::FrameFields& fields, HeaderLayout wanted);
 

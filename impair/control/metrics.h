@@ -12,7 +12,7 @@ namespace lw::impair {
 /// A report as Prometheus' text: longwire_impair_* by direction, rule and port.
 std::string to_prometheus(const Report& report);
 
-/// The HTTP answer 404 or 405 to a request that isn't GET /metrics; nothing to one that is.
+/// HTTP answer 404 or 405 to a request other than GET /metrics; nothing for GET /metrics.
 std::optional<std::string> http_refusal(std::string_view request);
 /// The HTTP answer with the metrics.
 std::string http_page(std::string_view metrics);

@@ -95,7 +95,7 @@ class Link {
   void sent(std::size_t count, Instant now) noexcept;
 
   /// What is known of the i-th of egress(), and its ingress frame number; where each frame was
-  /// admitted by itself.
+  /// admitted alone.
   [[nodiscard]] const Transit& egress_transit(std::size_t i) const noexcept {
     return leaving_[i].transit;
   }

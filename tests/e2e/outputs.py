@@ -71,7 +71,7 @@ class Outputs(unittest.TestCase):
         return SOURCE / 'profiles' / 'experiments' / 'apn-380km-minima.toml'
 
     def commands(self):
-        """Words of each command that ends by itself, and whether it makes a run's report."""
+        """Words of each command that ends without a signal, and whether it makes a run's report."""
         ring = ('--port', 'net_ring0', '--receive', 'net_ring0')
         return {
             'gen run into a file': ([GEN, 'run', self.sender, '--pcap', self.file('a.pcap')], True),

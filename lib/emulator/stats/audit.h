@@ -50,12 +50,12 @@ inline constexpr double kUnlikely = 12.2061;
 Check share(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
             double asked, double variance, double most = 1);
 
-/// Each frame by itself, with this probability. Few of them, or ends of the scale, have Chernoff's
-/// bound, which is narrower there: what is asked always, or never, must be so.
+/// Each frame independently, with this probability. Few of them, or ends of the scale, have
+/// Chernoff's bound, which is narrower there: what is asked always, or never, must be so.
 Check binomial(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
                double asked);
 
-/// Each frame by itself, with a probability of its own: their sum, and the sum of p (1 - p).
+/// Each frame independently, with its own probability: their sum, and the sum of p (1 - p).
 Check poisson_binomial(Stage stage, std::string_view what, std::uint64_t frames, std::uint64_t hits,
                        double expected, double variance);
 
