@@ -61,7 +61,7 @@ void append_figure(std::string& csv, const Results& results, std::size_t cell,
   append(csv, figure ? fmt::to_string(figure->max) : std::string());
 }
 
-Json to_json(const Compared& compared, const config::ExperimentComparison& asked) {
+Json compared_json(const Compared& compared, const config::ExperimentComparison& asked) {
   Json json = {{"row", compared.row},
                {"column", asked.columns[compared.column].published},
                {"published", compared.published},
@@ -260,7 +260,7 @@ std::string to_json(const Outcome& outcome) {
   for (std::size_t s = 0; s < outcome.compared.size(); ++s) {
     const auto& scenario = results.profile.scenarios[s];
     for (const Compared& compared : outcome.compared[s]) {
-      Json json = to_json(compared, *scenario.compare);
+      Json json = compared_json(compared, *scenario.compare);
       json["scenario"] = scenario.name;
       comparisons.push_back(std::move(json));
     }

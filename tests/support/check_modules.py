@@ -50,12 +50,20 @@ TOP_LEVEL = {
     'packaging', 'README.md', 'dev', 'ARCHITECTURE.md', 'LICENSE',
 }
 MOST_FILES = 450  # product .h and .cpp files in all
+MOST_TYPES_ON_THE_WAY = {'roce-gen': 50, 'roce-impair': 60, 'roce-dissect': 30}
+TYPE = re.compile(r'^ *(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?\w+(?: final)?(?: : .*)? *\{',
+                  re.M)
 MOST_FILES_IN_A_FOLDER = collections.defaultdict(lambda: 30, {
     'lib/wire': 60,
 })
 # A command's .cpp is reached through the command list and has no header of its own.
 COMMAND_FOLDERS = ('gen/commands', 'impair/cli', 'dissect/commands')
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+
+NAMESPACE = re.compile(r'^namespace ?([\w:]*) \{$')
+FILE_SCOPE_NAME = re.compile(  # a function, variable or type; bodies and members are indented
+    r'^(?=\S)(?!using |namespace |return |#|//|static_assert)(?:[\w:<>,&*\[\]() ]*[ &*>])?'
+    r'(\w+)(?:\(|(?= =)|(?=\{))|^(?:class|struct|enum class|enum) (\w+)')
 
 
 def sources(root):
@@ -169,9 +177,70 @@ def orphans(root):
         yield f'{path.relative_to(root)}: expected a header of the same name'
 
 
+def file_scope_names(path):
+    """(namespace, in an anonymous namespace, name, line) of what a file defines at file scope."""
+    spaces = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if opened := NAMESPACE.match(line):
+            spaces.append(opened[1])
+        elif line.startswith('}  // namespace'):
+            del spaces[-1:]
+        elif spaces and (named := FILE_SCOPE_NAME.match(line)):
+            yield '::'.join(filter(None, spaces)), '' in spaces, named[1] or named[2], number
+
+
+def hidden_names(root):
+    """An anonymous namespace that hides a name of a header of an outer namespace: in a unity build,
+    other files of the unit would call it instead."""
+    declared = collections.defaultdict(set)
+    for path in sources(root):
+        if path.suffix == '.h':
+            for space, anonymous, name, _ in file_scope_names(path):
+                if not anonymous:
+                    declared[name].add((space, path.relative_to(root)))
+    for path in sources(root):
+        for space, anonymous, name, number in file_scope_names(path):
+            hidden = [str(header) for outer, header in declared[name]
+                      if anonymous and path.suffix == '.cpp' and space.startswith(outer + '::')]
+            if hidden:
+                yield (f'{path.relative_to(root)}:{number}: {name} in an anonymous namespace hides '
+                       f'{name} of {", ".join(sorted(hidden))}; give it another name')
+
+
+def chains(root):
+    """Program, functions [(name, header)] and all headers of each chain of ARCHITECTURE.md."""
+    text = (root / 'ARCHITECTURE.md').read_text()
+    section = text.partition('## The path of one frame')[2].partition('\n## ')[0]
+    for chain in section.split('\n**')[1:]:
+        functions, header = [], None
+        for step in re.findall(r'^\d+\. (.*)$', chain, re.M):
+            words = re.findall(r'`([^`]+)`', step)
+            header = next((w for w in words if w.endswith(('.h', '.cpp'))), header)
+            name = re.sub(r'<.*?>', '', words[0]).split('::')[-1]
+            functions.append((name, header))
+        headers = set(re.findall(r'`((?:lib|gen|impair|dissect)/[^`]+\.h)`', chain))
+        yield chain.partition(',')[0], functions, sorted(headers)
+
+
+def chain_violations(root):
+    """The chains name functions that exist, and few types are needed to read them."""
+    for program, functions, headers in chains(root):
+        if len(functions) > 10:
+            yield f'ARCHITECTURE.md: {program}: {len(functions)} functions on the way; at most 10'
+        for name, place in functions:
+            path = root / place
+            if not path.exists() or not re.search(rf'\b{name}\(', path.read_text()):
+                yield f'ARCHITECTURE.md: {program}: {place} has no function {name}()'
+        types = sum(len(TYPE.findall((root / header).read_text())) for header in headers)
+        if types > MOST_TYPES_ON_THE_WAY[program]:
+            yield (f'ARCHITECTURE.md: {program}: the headers on the way define {types} types; '
+                   f'at most {MOST_TYPES_ON_THE_WAY[program]}')
+
+
 def violations(root):
     for path in sources(root):
         yield from check_file(path, root)
+    yield from hidden_names(root)
     yield from folder_cycles(root)
     for entry in sorted(root.iterdir()):
         if entry.name.startswith('.') or entry.name.startswith('build'):
@@ -182,7 +251,7 @@ def violations(root):
 
 def main():
     root = pathlib.Path(__file__).resolve().parents[2]
-    found = [*violations(root), *size_violations(root), *orphans(root)]
+    found = [*violations(root), *size_violations(root), *orphans(root), *chain_violations(root)]
     for line in found:
         print(line)
     return 1 if found else 0

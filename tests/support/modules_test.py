@@ -41,6 +41,23 @@ class Layers(unittest.TestCase):
         self.assertEqual(self.found_in('lib/emulator/x.cpp', spdx + '#include "wire/bth.h"\n'), [])
         self.assertEqual(len(self.found_in('lib/wire/x.h', '#pragma once\n')), 1)
 
+    def test_a_hidden_name_is_found(self):
+        spdx = '// SPDX-License-Identifier: BSD-3-Clause\n'
+        inner = spdx + 'namespace lw::gen {\nnamespace {\n\nint SPACE() { return 1; }\n\n}  // namespace\n'
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for place, text in [
+                    ('lib/core/x.h', spdx + '#pragma once\nnamespace lw {\n\nint beside(int a);\n\n'
+                                            '}  // namespace lw\n'),
+                    ('gen/x.cpp', inner.replace('SPACE', 'beside')),
+                    ('gen/y.cpp', inner.replace('SPACE', 'other'))]:
+                (root / place).parent.mkdir(parents=True, exist_ok=True)
+                (root / place).write_text(text)
+            found = list(check_modules.violations(root))
+        self.assertEqual(len(found), 1, found)
+        self.assertIn('gen/x.cpp:5: beside in an anonymous namespace hides beside of lib/core/x.h',
+                      found[0])
+
 
 class Compiler(unittest.TestCase):
     """A stray DPDK include outside nic/ and the programs doesn't compile."""

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -212,6 +217,39 @@ TEST(Rule, DecidesTheSameForTheSameFramesAndTimes) {
     return all;
   };
   EXPECT_EQ(releases(), releases());
+}
+
+/// The manual's table of stages, as the list of stages gives it.
+std::string table_of_stages() {
+  std::string table;
+  int place = 0;
+  Stages::for_each([&]<class S>() {
+    std::string number = "none";
+    if constexpr (requires { S::kNumber; }) number = std::to_string(static_cast<int>(S::kNumber));
+    table += "| " + std::to_string(++place) + " | " + std::string(S::kName) + " | " + number +
+             " | " + (S::kActsOnBatch ? "yes" : "no") + " |\n";
+  });
+  return table;
+}
+
+/// "bit 1 event, 2 outage, ...", by number, of the stages that have one.
+std::string numbers_of_stages() {
+  std::map<int, std::string_view> names;
+  Stages::for_each([&]<class S>() {
+    if constexpr (requires { S::kNumber; }) names[static_cast<int>(S::kNumber)] = S::kName;
+  });
+  std::string words;
+  for (const auto& [number, name] : names) {
+    words += (words.empty() ? "bit " : ", ") + std::to_string(number) + " " + std::string(name);
+  }
+  return words;
+}
+
+TEST(Stages, TheManualsTableIsThatOfTheList) {
+  std::ifstream file(std::string(std::getenv("LONGWIRE_SOURCE")) + "/impair/README.md");
+  const std::string manual(std::istreambuf_iterator<char>(file), {});
+  EXPECT_THAT(manual, testing::HasSubstr(table_of_stages()));
+  EXPECT_THAT(manual, testing::HasSubstr(numbers_of_stages()));
 }
 
 }  // namespace stages_test
