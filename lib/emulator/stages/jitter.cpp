@@ -15,11 +15,11 @@ namespace lw::emulator {
 namespace {
 
 constexpr std::int64_t kStepsInHalfLife = 8;
-// What an innovation leaves after so many steps is below 10^-12 of itself.
+// After this number of steps, an innovation contributes less than 10^-12 of itself.
 constexpr std::int64_t kMemory = 40 * kStepsInHalfLife;
 
-/// Correlation of two interpolated values a half-life apart, averaged over where in a step they
-/// lie; `kept` is the chain's from step to step.
+/// Correlation of two interpolated values one half-life apart, averaged over their phase within a
+/// step; `kept` is the correlation of two successive steps.
 double correlation_after_half_life(double kept) noexcept {
   constexpr int kPlaces = 64;
   const double far = std::pow(kept, kStepsInHalfLife);
@@ -32,7 +32,7 @@ double correlation_after_half_life(double kept) noexcept {
   return sum / kPlaces;
 }
 
-/// The chain's correlation that makes the interpolated one a half.
+/// The correlation of successive steps for which that of interpolated values is one half.
 double chain_correlation() noexcept {
   double low = 0.5, high = 1;
   for (int i = 0; i < 60; ++i) {
@@ -90,7 +90,7 @@ double ScoreProcess::at(Instant t) noexcept {
 
 namespace {
 
-/// A heading says what its columns are, in words: what has a number anywhere is none.
+/// A heading names the columns in words: a line with a number is not a heading.
 bool is_heading(const CsvRow& row) {
   return std::ranges::none_of(row.fields, [](std::string_view field) {
     return field.find_first_of("0123456789") != std::string_view::npos;
@@ -119,7 +119,7 @@ enum class Kind : std::uint8_t {
 constexpr std::string_view kKinds[] = {"uniform", "normal",    "exponential", "gamma",
                                        "pareto",  "lognormal", "histogram",   "netem"};  // as Kind
 
-/// Shapes outside are typing errors, and cost precision.
+/// Range of a shape parameter: values outside are typing errors, and lose precision.
 constexpr double kSmallestShape = 0.05, kLargestShape = 1e4, kLargestSigma = 10;
 
 Parsed<double> read_ns(std::string_view text) {
@@ -280,7 +280,7 @@ std::optional<JitterConfig> read_jitter(const StageKeys& rule) {
   if (!table) return std::nullopt;
   table->need("distribution", "how delays vary");
   const auto kind = table->choice("distribution", kKinds);
-  // The distribution decides which other keys there are.
+  // Which other keys are allowed depends on the distribution.
   if (!kind) return std::nullopt;
   const Distribution distribution = read_kind(*table, static_cast<Kind>(*kind));
   JitterConfig jitter{distribution, table->get("half_life", read_half_life)};

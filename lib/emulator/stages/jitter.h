@@ -17,17 +17,17 @@
 
 namespace lw::emulator {
 
-/// A standard normal variable, correlated in time: at any instant it is normal with mean 0 and
-/// variance 1, and its correlation with itself falls by half in every half-life. It is a function
-/// of time and its draws alone, however often it is read.
+/// A standard normal variable that is correlated in time: at any instant it has mean 0 and variance
+/// 1, and its autocorrelation halves with every half-life. Its value depends on time and draws
+/// only, not on how often it is read.
 ///
-/// Eight times in a half-life an autoregressive chain takes a step; in between the value is the
-/// two neighbours' weighted mean, scaled back to variance 1. So it moves steadily, and a delay
-/// that follows it keeps frames in order by itself as long as it changes by less than the time
-/// that passes: no release has to be moved, so none is biased. (The idea is DPDS's.)
+/// An autoregressive chain takes eight steps in a half-life; between two steps the value is their
+/// weighted mean, scaled to variance 1. The value changes steadily, so a delay that follows it
+/// keeps frames in order as long as it changes by less than the time that passes: no release has to
+/// be moved, so none is biased. (The idea comes from DPDS.)
 class ScoreProcess {
  public:
-  /// half_life >= 8 ns. `chance`: one draw a step.
+  /// half_life >= 8 ns. `chance` gives one draw for each step.
   ScoreProcess(Duration half_life, Chance chance) noexcept;
 
   /// The value at `t`. Cheap when `t` is in the same step as before, or soon after.
@@ -35,14 +35,14 @@ class ScoreProcess {
 
  private:
   [[nodiscard]] double innovation(std::int64_t step) const noexcept;
-  /// The chain at `step`, where it was at `value` one step before.
+  /// The value of the chain at `step`, if it was `value` one step before.
   [[nodiscard]] double after(double value, std::int64_t step) const noexcept;
   [[nodiscard]] double chain_at(std::int64_t step) const noexcept;
   void move_to(std::int64_t step) noexcept;
 
   Chance chance_;
   std::int64_t step_ns_;
-  double kept_;                    // the chain's correlation from step to step
+  double kept_;                    // correlation of two successive steps
   double renewed_;                 // sqrt(1 - kept^2)
   std::int64_t step_ = INT64_MAX;  // none yet
   double here_ = 0, next_ = 0;     // the chain at step_ and one further
@@ -50,21 +50,20 @@ class ScoreProcess {
 
 class StageKeys;
 
-/// What comes on top of a rule's constant delay.
+/// The varying delay of a rule, in addition to its constant delay.
 struct JitterConfig {
   Distribution distribution;
-  /// The correlation of the distribution's normal score with itself halves in this time; none:
-  /// each frame draws for itself.
+  /// Time in which the autocorrelation of the normal score halves; none: frames draw independently.
   std::optional<Duration> half_life;
   friend bool operator==(const JitterConfig&, const JitterConfig&) = default;
 };
 
-/// A distribution, read by its normal score: what a correlated score is turned into a delay with.
+/// A table of a distribution by normal score. It turns a correlated score into a delay.
 class ScoreTable {
  public:
   explicit ScoreTable(const Distribution& distribution);
 
-  /// The delay, ns, where a standard normal variable is at `score`.
+  /// The delay, in ns, at the quantile of a standard normal `score`.
   [[nodiscard]] double operator()(double score) const noexcept {
     const double place = std::clamp((score + kEnd) * kNodesAUnit, 0.0, kNodes - 1.0);
     const auto node = static_cast<std::size_t>(place);
@@ -82,8 +81,8 @@ class Jitter {
  public:
   Jitter(const JitterConfig& config, Chance chance);
 
-  /// ns, of the frame with this number that is at `t`; `copy` 0 for the frame itself. May be
-  /// negative where the distribution is.
+  /// The delay, in ns, of the frame with this number at `t`; `copy` is 0 for the frame itself. It
+  /// may be negative if the distribution allows it.
   [[nodiscard]] double operator()(std::uint64_t number, std::uint32_t copy, Instant t) noexcept {
     if (process_) return at(t);
     return (*sampler_)(chance_.bits(number, copy));
@@ -93,8 +92,8 @@ class Jitter {
   [[nodiscard]] double score(Instant t) noexcept { return process_->at(t); }
   /// The delay at `t`. Only for correlated jitter.
   [[nodiscard]] double at(Instant t) noexcept { return (*table_)(process_->at(t)); }
-  /// The delays of as many frames as `out` has room for, kMostTogether at most; the first has the
-  /// number `first`, and none is a copy. Not for correlated jitter.
+  /// Fills `out` (at most kMostTogether) with the delays of frames `first`, `first` + 1, ..., none
+  /// of which is a copy. Not for correlated jitter.
   static constexpr std::size_t kMostTogether = 32;
   void draw(std::uint64_t first, std::span<double> out) const noexcept {
     std::array<std::uint64_t, kMostTogether> bits;
@@ -110,7 +109,7 @@ class Jitter {
   std::optional<ScoreTable> table_;  // these two for correlated ones
 };
 
-/// To the nearest, within three years: a heavy tail's draw may be any number.
+/// Rounds to the nearest ns, within three years: a draw from a heavy tail may be any number.
 inline Duration whole_ns(double delay) noexcept {
   constexpr double kMost = 1e17;
   return Duration{static_cast<Duration::rep>(std::clamp(std::floor(delay + 0.5), -kMost, kMost))};
@@ -124,7 +123,7 @@ Parsed<BinnedDelay> parse_delay_histogram(std::string_view csv);
 Parsed<BinnedDelay> parse_netem_distribution(std::string_view text, double mean_ns,
                                              double deviation_ns);
 
-/// Reads the table of a rule's `jitter` key. Nothing where it is absent or names no distribution.
+/// Reads the table of a rule's `jitter` key. Nothing if it is absent or names no distribution.
 std::optional<JitterConfig> read_jitter(const StageKeys& rule);
 
 }  // namespace lw::emulator

@@ -9,15 +9,14 @@
 namespace lw::emulator {
 namespace {
 
-/// What a chi-square variable exceeds once in 10^5 times (Wilson and Hilferty, 1931).
+/// The value that a chi-square variable exceeds once in 10^5 times (Wilson and Hilferty, 1931).
 double chi_square_bound(double freedom) noexcept {
   constexpr double kNormal = 4.3;
   const double part = 2 / (9 * freedom);
   return freedom * std::pow(1 - part + kNormal * std::sqrt(part), 3);
 }
 
-/// How many nats the model `asked` is behind one with the share `seen`, a frame (Kullback,
-/// Leibler).
+/// The Kullback-Leibler divergence per frame, in nats, of a share `seen` from the share `asked`.
 double divergence(double seen, double asked) noexcept {
   const auto part = [](double p, double q) {
     if (p <= 0) return 0.0;
@@ -26,8 +25,8 @@ double divergence(double seen, double asked) noexcept {
   return part(seen, asked) + part(1 - seen, 1 - asked);
 }
 
-/// The share between `asked`, which is likely, and `end` from which on it is not: Chernoff's bound,
-/// which holds for any number of frames and for any share.
+/// Chernoff's bound: the share between `asked` and `end` beyond which a result is unlikely. Holds
+/// for any number of frames and any share.
 double likely_until(double end, double asked, double frames) noexcept {
   if (frames * divergence(end, asked) <= kUnlikely) return end;
   double likely = asked, unlikely = end;
@@ -38,8 +37,8 @@ double likely_until(double end, double asked, double frames) noexcept {
   return likely;
 }
 
-/// Frames each by itself lost, or hit, more alike than not: their mean bounds them, too (Hoeffding,
-/// "Probability inequalities for sums of bounded random variables", 1963).
+/// For independent frames with unequal probabilities, the bound of their mean probability holds too
+/// (Hoeffding, "Probability inequalities for sums of bounded random variables", 1963).
 Check narrowed(Check check) noexcept {
   const double asked = std::clamp(check.asked, 0.0, 1.0);
   const auto n = static_cast<double>(check.frames);
@@ -91,7 +90,7 @@ Check chi_square(Stage stage, std::string_view what, std::span<const std::uint64
   for (std::size_t i = 0; i < counts.size(); ++i) {
     seen += static_cast<double>(counts[i]);
     expected += probabilities[i] * static_cast<double>(all);
-    // What is left must make a bin, too; the last takes all.
+    // The rest must be enough for one more bin; otherwise the last bin takes it.
     if (expected >= kFewest && left - expected >= kFewest) close_bin();
   }
   if (expected > 0) close_bin();

@@ -13,9 +13,8 @@
 
 namespace lw::emulator {
 
-/// Delays as they were drawn, ns: enough for mean and deviation. Sums are of distances from the
-/// first draw, which is no further from the mean than some deviations: so little is lost to
-/// rounding, and nothing is divided while frames go by.
+/// Mean and deviation of drawn delays, in ns. It sums distances from the first draw, which is at
+/// most some deviations away from the mean, so rounding loses little and no frame costs a division.
 struct DrawStats {
   std::uint64_t count = 0;
   double first = 0, sum = 0, sum_of_squares = 0;
@@ -27,7 +26,7 @@ struct DrawStats {
     sum += static_cast<double>(times) * distance;
     sum_of_squares += static_cast<double>(times) * distance * distance;
   }
-  /// One after the other.
+  /// Adds draws one after the other.
   void add(std::span<const double> values) noexcept {
     if (values.empty()) return;
     if (count == 0) first = values[0];
@@ -44,11 +43,11 @@ struct DrawStats {
   [[nodiscard]] double mean() const noexcept {
     return count ? first + sum / static_cast<double>(count) : 0;
   }
-  /// Of the distances from the mean, summed.
+  /// Sum of the squared distances from the mean.
   [[nodiscard]] double squares() const noexcept {
     return count ? sum_of_squares - sum * sum / static_cast<double>(count) : 0;
   }
-  /// Its distances are from another first draw.
+  /// Adds draws whose distances are from another first draw.
   void add(const DrawStats& other) noexcept {
     if (other.count == 0) return;
     if (count == 0) {
@@ -63,7 +62,7 @@ struct DrawStats {
   }
 };
 
-/// Sixteen bins that a distribution's draws fall into about as often: to see whether they do.
+/// Sixteen bins of about equal probability, for a test of a distribution's draws.
 class FitBins {
  public:
   static constexpr std::size_t kBins = 16;
@@ -78,7 +77,7 @@ class FitBins {
   [[nodiscard]] std::size_t operator()(double value) const noexcept {
     return static_cast<std::size_t>(std::ranges::lower_bound(edges_, value) - edges_.begin());
   }
-  /// Sixteen but for a distribution that has several draws in one place.
+  /// Number of bins: sixteen, or fewer for a distribution with probability at single values.
   [[nodiscard]] std::array<double, kBins> probabilities(const Distribution& distribution) const {
     std::array<double, kBins> result{};
     double before = 0;
@@ -94,18 +93,17 @@ class FitBins {
   std::array<double, kBins - 1> edges_{};
 };
 
-/// A correlated delay, looked at now and then: at samples so far apart that they are as good as
-/// independent, and once more a half-life after each, where a frame comes in time, to see what is
-/// left of it.
+/// Samples of a correlated delay, far enough apart to be nearly independent. A second look one
+/// half-life after each sample, if a frame arrives in time, measures the autocorrelation.
 class CorrelatedStats {
  public:
   CorrelatedStats() = default;  // for uncorrelated jitter: never due
   explicit CorrelatedStats(Duration half_life) noexcept
       : half_life_(half_life), due_(Duration::min()) {}
 
-  /// The first delay at this time or after it is to be looked at.
+  /// Time of the next sample: the first delay at this time or later.
   [[nodiscard]] Instant due() const noexcept { return due_; }
-  /// Where the normal score is at `t`, not before due(). True if it is a sample.
+  /// Records the normal score at `t` (not before due()). Returns whether it is a sample.
   bool look(Instant t, double score) noexcept {
     if (in_pair_) {
       in_pair_ = false;
@@ -122,18 +120,18 @@ class CorrelatedStats {
   }
 
   [[nodiscard]] std::uint64_t pairs() const noexcept { return pairs_; }
-  /// Of the scores' changes; of pairs of correlation c it is 1 - c on average.
+  /// Half the mean square of the scores' changes: 1 - c on average for pairs of correlation c.
   [[nodiscard]] double mean_half_square() const noexcept {
     return half_squares_ / static_cast<double>(pairs_);
   }
-  /// Between the two looks of a pair, ns.
+  /// Time between the two looks of a pair, in ns.
   [[nodiscard]] double mean_lag() const noexcept { return lags_ / static_cast<double>(pairs_); }
 
-  DrawStats delays;  // at the samples, ns
+  DrawStats delays;  // delays at the samples, in ns
 
  private:
-  /// Part of a half-life, another each time, so that samples don't fall on the same place of the
-  /// steps in which scores move.
+  /// A part of a half-life, different each time, so that samples do not fall on the same phase of
+  /// the steps.
   [[nodiscard]] Duration off_beat() const noexcept {
     constexpr double kGolden = 0.6180339887498949;
     const double turns = static_cast<double>(samples_) * kGolden;

@@ -25,7 +25,7 @@ void find_reached(LossChain& chain) noexcept {
 }
 
 /// Grassmann, Taksar and Heyman, "Regenerative analysis and steady state distributions for Markov
-/// chains", 1985: one state after the other is taken out, and nothing is ever subtracted.
+/// chains", 1985: eliminates one state after the other, without subtractions.
 std::optional<Vector> equilibrium(const LossChain& chain) noexcept {
   Matrix p = chain.step;
   for (std::size_t n = kStates - 1; n > 0; --n) {
@@ -48,7 +48,7 @@ std::optional<Vector> equilibrium(const LossChain& chain) noexcept {
   return share;
 }
 
-/// Numbers with one common power of two, so that powers of matrices neither overflow nor vanish.
+/// Numbers with a common power of two, so that powers of matrices neither overflow nor underflow.
 template <class Numbers>
 struct Scaled {
   Numbers numbers;
@@ -92,13 +92,14 @@ void square(Scaled<Matrix>& matrix) noexcept {
   matrix.rescale(largest_of(product));
 }
 
-/// Sums of what each frame counts for: one if it is lost, less what a burst does that it begins.
+/// Moments of a sum over frames: a lost frame adds one, and subtracts `of_burst` if it begins a
+/// burst.
 class BurstSum {
  public:
   BurstSum(const LossChain& chain, std::uint64_t frames, double of_burst) noexcept
       : chain_(chain), frames_(frames), of_burst_(of_burst) {}
 
-  /// The logarithm of the expected exp(theta x sum), the largest of all states to begin in.
+  /// ln E[exp(theta x sum)], the largest over all first states.
   [[nodiscard]] double log_moment(double theta) const noexcept {
     const double in_burst = std::exp(theta), begins = std::exp(theta * (1 - of_burst_));
     if (!std::isnormal(in_burst) || !std::isnormal(begins))
@@ -111,7 +112,7 @@ class BurstSum {
         first[i][j] *= begins;
       }
     }
-    // What is never reached must not outgrow what is.
+    // States that are never reached must not dominate the common power of two.
     for (std::size_t i = 0; i < kStates; ++i)
       if (!chain_.reached[i]) first[i] = tilted[i] = {};
     Scaled<Vector> result{{1, 1, 1, 1}};
@@ -124,15 +125,15 @@ class BurstSum {
     return std::log(largest_of(result.numbers)) + result.exponent * std::numbers::ln2;
   }
 
-  /// What the sum (times `sign`) exceeds with half of an unlikely chance. Any theta > 0 gives a
-  /// bound; the least of them is found by golden section, for there is one valley.
+  /// The value that the sum (times `sign`) exceeds in one of 2 x 10^5 runs. Any theta > 0 gives a
+  /// bound; golden section search finds the least one, as the function has one minimum.
   [[nodiscard]] double most(double sign) const noexcept {
     constexpr int kSteps = 12;
     const auto bound = [&](double log_theta) {
       const double theta = std::exp(log_theta);
       return (log_moment(sign * theta) + kUnlikely) / theta;
     };
-    // The sum deviates by no more than this: a smaller theta is of no use.
+    // The largest possible deviation of the sum; a smaller theta gives no better bound.
     const double widest = static_cast<double>(frames_) * std::max(1.0, of_burst_);
     double low = -std::log(widest), high = std::log(64);
     const double part = 1 / std::numbers::phi;
@@ -144,7 +145,7 @@ class BurstSum {
         left = right, at_left = at_right;
         right = low + part * (high - low);
         at_right = bound(right);
-      } else {  // also where both are beyond all numbers
+      } else {  // also where both are infinite
         high = right;
         right = left, at_right = at_left;
         left = high - part * (high - low);
@@ -162,7 +163,7 @@ class BurstSum {
 
 }  // namespace
 
-/// Each of the two states, once with its frame arrived and once with it lost.
+/// Four states: each of the model's two, with an arrived frame and with a lost frame.
 LossChain chain_of(const GilbertElliott& m) noexcept {
   LossChain chain{.lost = {false, true, false, true}};
   for (std::size_t i = 0; i < kStates; ++i) {
@@ -170,7 +171,7 @@ LossChain chain_of(const GilbertElliott& m) noexcept {
     chain.step[i] = {(1 - to_bad) * (1 - m.good_loss), (1 - to_bad) * m.good_loss,
                      to_bad * (1 - m.bad_loss), to_bad * m.bad_loss};
   }
-  // The state before the step decides: the first frame meets the one that the model is in.
+  // The loss of a frame depends on the state before the step.
   chain.first[0] = chain.first[1] = {1 - m.good_loss, m.good_loss, 0, 0};
   chain.first[2] = chain.first[3] = {0, 0, 1 - m.bad_loss, m.bad_loss};
   find_reached(chain);
@@ -211,20 +212,20 @@ LikelyRange likely_losses(const LossChain& chain, std::uint64_t frames, double o
 
 namespace {
 
-/// Exactly so many.
+/// A check that requires an exact number.
 Check exact(std::uint64_t frames, std::uint64_t hits, std::uint64_t asked) {
   const auto n = static_cast<double>(frames);
   const double expected = static_cast<double>(asked) / n;
   return {Stage::loss, "lost", frames, expected, static_cast<double>(hits) / n, expected, expected};
 }
 
-/// How many of them ended, of `from` frames and more.
+/// The number of runs of `from` or more lost frames that have ended.
 std::uint64_t runs_of(const LossStats& loss, std::size_t from) noexcept {
   return std::accumulate(loss.runs.begin() + static_cast<std::ptrdiff_t>(from - 1), loss.runs.end(),
                          std::uint64_t{0});
 }
 
-/// What losses a model must have made of these frames; appends what can be said.
+/// Visits a loss model and appends the checks that apply to it.
 struct LossAudit {
   const RuleStats& stats;
   const LossStats& seen;
@@ -233,12 +234,12 @@ struct LossAudit {
   void operator()(double probability) const {
     checks.push_back(binomial(Stage::loss, "lost", seen.frames, seen.lost, probability));
   }
-  /// Losses in one state only: a burst goes on as long as it is there and loses.
+  /// Losses in one state only: a burst lasts while the model is in that state and drops frames.
   void operator()(const GilbertElliott& m) const {
     states(chain_of(m), expected_loss(m, 0));
     if (m.good_loss == 0) geometric_runs(1 - (1 - m.r) * m.bad_loss, 1);
   }
-  /// Losses in a gap stand alone; what is longer was lost within a burst.
+  /// A loss in a gap is single; a longer run of losses is part of a burst.
   void operator()(const FourState& m) const {
     states(chain_of(m), expected_loss(m, 0));
     if (m.p13 > 0) geometric_runs(std::min(1.0, m.p31 + m.p32), m.p14 > 0 ? 2 : 1);
@@ -269,9 +270,9 @@ struct LossAudit {
     for (const std::uint64_t frame : m.frames) asked += frame < seen.frames ? 1U : 0U;
     checks.push_back(exact(seen.frames, seen.lost, asked));
   }
-  /// Each frame has its length's own probability, which rises ever less with the length: that of
-  /// the mean of like lengths is too much, if anything, and what lies on the line from the shortest
-  /// to the longest of them too little.
+  /// Each frame has the loss probability of its length, a concave function. Within a group of
+  /// similar lengths, the probability of the mean length is an upper bound, and the straight line
+  /// from the shortest to the longest length is a lower bound.
   void operator()(const BitErrors& m) const {
     constexpr std::uint32_t kStep = RuleStats::kLengthStep;
     double least = 0, most = 0;
@@ -299,7 +300,7 @@ struct LossAudit {
     const std::uint64_t begun = runs_of(seen, 1) + (seen.run > 0 ? 1 : 0);
     const auto mean = mean_burst(chain);
     if (!mean || begun < kFewestDraws) return;
-    // Frames lost in excess of so many for each burst.
+    // Lost frames, less the mean length for each burst.
     const auto bursts = static_cast<double>(begun);
     const LikelyRange excess = likely_losses(chain, seen.frames, *mean);
     checks.push_back({Stage::loss, "mean burst", begun, *mean,
@@ -307,7 +308,7 @@ struct LossAudit {
                       *mean + excess.high / bursts, Figure::frames});
   }
 
-  /// A run is a burst, and with the model's probability another one right behind it, and so on.
+  /// A run of losses is a burst, followed directly by further bursts with the model's probability.
   void burst_lengths(const Bursts& m) const {
     const std::uint64_t runs = runs_of(seen, 1);
     if (runs < kFewestDraws) return;
@@ -323,13 +324,13 @@ struct LossAudit {
     }
     shares.back() = std::max(0.0, longer);
     Check check = chi_square(Stage::loss, "bursts' lengths", seen.runs, shares);
-    // Pearson's sum takes unlikely lengths together with their neighbours; these can't be at all.
+    // Pearson's test joins unlikely lengths with their neighbours; impossible lengths need a check.
     const std::size_t shortest = std::min<std::size_t>(m.shortest, LossStats::kRuns);
     check.seen += static_cast<double>((runs - runs_of(seen, shortest)) * runs);
     checks.push_back(check);
   }
 
-  /// Runs of `from` frames and more end with this probability at each further step.
+  /// Runs of `from` or more frames end with this probability at each further frame.
   void geometric_runs(double ends, std::size_t from) const {
     if (runs_of(seen, from) < kFewestDraws) return;
     std::array<double, LossStats::kRuns> shares;
