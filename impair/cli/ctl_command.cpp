@@ -13,7 +13,7 @@
 #include "config/toml/document.h"
 #include "core/output.h"
 #include "impair/cli/commands.h"
-#include "impair/control/unix_address.h"
+#include "impair/control/listening_socket.h"
 
 namespace lw::impair {
 namespace {

@@ -14,8 +14,6 @@
 
 #include <fmt/format.h>
 
-#include "impair/control/unix_address.h"
-
 namespace lw::impair {
 namespace {
 
@@ -56,6 +54,16 @@ bool is_port(std::string_view text) noexcept {
 }
 
 }  // namespace
+
+Result<sockaddr_un> unix_address(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof address.sun_path)
+    return fail(fmt::format("socket `{}`: expected a path of 1..{} bytes, found {}", path,
+                            sizeof address.sun_path - 1, path.size()));
+  path.copy(address.sun_path, path.size());
+  return address;
+}
 
 Result<ListeningSocket> ListeningSocket::unix_socket(const std::string& path) {
   const auto address = unix_address(path);

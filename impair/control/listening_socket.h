@@ -3,10 +3,14 @@
 
 #include <cstdint>
 #include <string>
+#include <sys/un.h>
 
 #include "core/error.h"
 
 namespace lw::impair {
+
+/// The address of a Unix socket. Error (usage): a path that the system's address has no room for.
+Result<sockaddr_un> unix_address(const std::string& path);
 
 /// A listening socket that does not block, closed with it; a Unix socket's file goes with it too.
 class ListeningSocket {

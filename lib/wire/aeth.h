@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
+
 #include "core/time.h"
 #include "wire/field.h"
 
@@ -93,6 +95,12 @@ static_assert(sizeof(Aeth) == 4 && alignof(Aeth) == 1);
 
 /// Wait time of an RNR NAK's timer code (0..31): 0 is the longest, 655.36 ms, then 10 us rising to
 /// 491.52 ms. (IBTA vol. 1, table 47)
-Duration rnr_timer(std::uint8_t code) noexcept;
+constexpr Duration rnr_timer(std::uint8_t code) noexcept {
+  constexpr std::array<std::int64_t, 32> kTensOfMicroseconds = {
+      65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,   32,
+      48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
+      2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
+  return std::chrono::microseconds{10 * kTensOfMicroseconds[code & Aeth::kValue]};
+}
 
 }  // namespace lw::wire
