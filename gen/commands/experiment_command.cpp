@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "app/stop_signal.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
+#include "gen/perf/report/perf_files.h"
+#include "gen/study/cell_runs.h"
 #include "gen/study/result_files.h"
+#include "gen/study/run_journal.h"
 #include "report/progress.h"
 
 namespace lw::gen {
@@ -20,13 +24,22 @@ using namespace experiment;
 
 constexpr const char* kExperimentExamples =
     R"(roce-gen experiment profiles/experiments/apn-380km-throughput.toml
-roce-gen experiment my.toml --out results --set qps=8 --only size=64KiB --repeats 3)";
+roce-gen experiment my.toml --out results --set qps=8 --only size=64KiB --repeats 3
+roce-gen experiment my.toml --resume
+mpirun -n 32 --hostfile hosts roce-gen experiment my.toml)";
 
 struct ExperimentOptions {
-  std::string file, out;
+  std::string file, out, failures;
   std::vector<std::string> set, only;
   Changes changes;
-  unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+  std::optional<std::uint64_t> jobs;
+  bool resume = false;
+
+  /// mpirun starts as many ranks as there are cores.
+  [[nodiscard]] unsigned threads(const Ranks& ranks) const noexcept {
+    if (jobs) return static_cast<unsigned>(*jobs);
+    return ranks.size() > 1 ? 1U : std::max(1U, std::thread::hardware_concurrency());
+  }
 };
 
 Result<std::vector<std::pair<std::string, std::string>>> pairs_of(
@@ -46,29 +59,56 @@ Instant steady_now() {
       std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
 }
 
-/// "[######--------] 12 of 30 runs, 4 s", on a terminal only.
+/// "8 s", "12 min", "3.5 h"
+std::string rough_time(double seconds) {
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+/// "[######--------] 12 of 30 runs, 4 s, 6 s left", on a terminal only.
 class ProgressBar {
  public:
+  explicit ProgressBar(const std::atomic<bool>& stop) : stop_(stop) {}
+
   void show(std::size_t done, std::size_t all) {
     if (!display_.on_terminal()) return;
     constexpr std::size_t kWidth = 30;
     const std::size_t full = all == 0 ? kWidth : kWidth * done / all;
     const Instant now = steady_now();
     const auto seconds = static_cast<double>((now - begin_).count()) * 1e-9;
-    display_.show(now, fmt::format("[{:#<{}}{:-<{}}] {} of {} runs, {:.0f} s{}", "", full, "",
-                                   kWidth - full, done, all, seconds, done == all ? "\n" : ""));
+    display_.show(
+        now, fmt::format("[{:#<{}}{:-<{}}] {} of {} runs, {}{}", "", full, "", kWidth - full, done,
+                         all, rough_time(seconds), end_of(done, all, seconds)));
   }
 
  private:
+  /// What comes behind the time so far. Runs that another session has done take no time here.
+  std::string end_of(std::size_t done, std::size_t all, double seconds) {
+    if (done == all) return "\n";
+    if (stop_) return "; the runs that have begun are finished, Ctrl-C again ends at once";
+    if (!before_) before_ = done;
+    const auto here = static_cast<double>(done - *before_);
+    if (here < 1) return "";
+    return fmt::format(", {} left", rough_time(seconds / here * static_cast<double>(all - done)));
+  }
+
+  const std::atomic<bool>& stop_;
   report::Progress display_{{.style = report::ProgressStyle::overwrite}};
   Instant begin_ = steady_now();
+  std::optional<std::size_t> before_;
 };
+
+Result<void> make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return fail(fmt::format("{}: {}", folder.string(), error.message()), ExitCode::environment);
+  return {};
+}
 
 Result<void> write_all(const Outcome& outcome, const std::filesystem::path& folder) {
   const auto& profile = outcome.results.profile;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return fail(fmt::format("{}: {}", folder.string(), error.message()));
   std::vector<std::pair<std::string, std::string>> files = {
       {profile.name + ".csv", to_csv(outcome)},
       {profile.name + ".json", to_json(outcome)},
@@ -94,24 +134,45 @@ Result<void> check_tables(const config::ExperimentProfile& profile) {
   return {};
 }
 
-Result<Outcome> run(const config::ExperimentProfile& profile, const ExperimentOptions& options,
-                    std::vector<Cell> cells) {
-  Outcome outcome{.results = {.profile = profile,
-                              .changes = options.changes,
-                              .cells = std::move(cells),
-                              .runs = {}},
-                  .compared = {}};
-  ProgressBar bar;
-  run_cells(outcome.results, options.jobs,
-            [&bar](std::size_t done, std::size_t all) { bar.show(done, all); });
-  for (std::size_t i = 0; i < profile.scenarios.size(); ++i) {
-    outcome.compared.emplace_back();
-    if (!profile.scenarios[i].compare) continue;
-    auto compared = compare(outcome.results, i);
-    if (!compared) return std::unexpected(compared.error());
-    outcome.compared.back() = std::move(*compared);
+/// Runs again what failed, with the same seed, and captures its packets up to the failure: at both
+/// ports and where the path delivers them, the newest 65,536 of them.
+Result<void> capture_failures(const Results& results, const std::filesystem::path& folder) {
+  constexpr std::size_t kNewest = 65'536;
+  const auto failed = failed_runs(results);
+  if (auto made = failed.empty() ? Result<void>{} : make_folder(folder); !made) return made;
+  for (const Task& task : failed) {
+    const Work& work = results.cells[task.cell].work;
+    const auto& run = results.runs[task.cell][task.repeat];
+    if (!work.has_packets) continue;
+    PerfCapture::Limits limits{.newest = kNewest};
+    if (run.contains("failed_at_ns"))
+      limits.until = instant_from_ns(run["failed_at_ns"].get<std::int64_t>());
+    PerfCapture capture({CapturePoint::client_out, CapturePoint::server_in,
+                         CapturePoint::server_out, CapturePoint::client_in},
+                        limits);
+    try {
+      work.run(results.seed_of(task), [&](sim::Simulation& each) { capture.attach(each); });
+    } catch (const std::exception&) {
+      // It failed in the same way before; its packets until then are captured.
+    }
+    const auto file = folder / fmt::format("{}-cell{}-seed{}.pcapng", results.profile.name,
+                                           task.cell + 1, results.seed_of(task));
+    if (auto wrote = capture.write(file.string()); !wrote) return wrote;
+    print_out(fmt::format("{}\n", file.string()));
   }
-  return outcome;
+  return {};
+}
+
+Result<std::vector<std::vector<Compared>>> compare_all(const Results& results) {
+  std::vector<std::vector<Compared>> all;
+  for (std::size_t i = 0; i < results.profile.scenarios.size(); ++i) {
+    all.emplace_back();
+    if (!results.profile.scenarios[i].compare) continue;
+    auto compared = compare(results, i);
+    if (!compared) return std::unexpected(compared.error());
+    all.back() = std::move(*compared);
+  }
+  return all;
 }
 
 /// Number of published cells that differ by more than the experiment allows.
@@ -122,29 +183,93 @@ std::size_t too_far(const Outcome& outcome) {
   return count;
 }
 
-ExitCode run_experiment(ExperimentOptions options) {
-  const auto profile = config::load_experiment_profile(options.file);
-  if (!profile) return print_error(profile.error());
+/// Everything that can be wrong before the first run. `profile` outlives the results.
+Result<Results> prepare(const config::ExperimentProfile& profile, ExperimentOptions& options) {
   auto set = pairs_of(options.set, "--set"), only = pairs_of(options.only, "--only");
-  if (!set) return print_error(set.error());
-  if (!only) return print_error(only.error());
+  if (!set) return std::unexpected(set.error());
+  if (!only) return std::unexpected(only.error());
   options.changes.set = std::move(*set);
   options.changes.only = std::move(*only);
-  if (const auto tables = check_tables(*profile); !tables) return print_error(tables.error());
-  auto cells = cells_of(*profile, options.changes);
-  if (!cells) return print_error(cells.error());
-  const auto outcome = run(*profile, options, std::move(*cells));
-  if (!outcome) return print_error(outcome.error());
-  print_report(to_text(*outcome) + fmt::format("\n{} cells in {:.1f} s\n",
-                                               outcome->results.cells.size(),
-                                               outcome->results.elapsed_s));
+  if (const auto tables = check_tables(profile); !tables) return std::unexpected(tables.error());
+  auto cells = cells_of(profile, options.changes);
+  if (!cells) return std::unexpected(cells.error());
+  return Results(profile, options.changes, std::move(*cells));
+}
+
+/// The file of finished runs; with --resume those of another session are put into `results`.
+Result<RunJournal> open_journal(Results& results, const ExperimentOptions& options,
+                                const std::filesystem::path& folder, const report::Json& identity) {
+  if (auto made = make_folder(folder); !made) return std::unexpected(made.error());
+  const std::string file = (folder / (results.profile.name + ".runs.jsonl")).string();
+  return options.resume ? RunJournal::resume(file, identity, results)
+                        : RunJournal::create(file, identity);
+}
+
+/// Runs all cells; each result is in the journal as soon as it is there. Errors: the ranks'.
+Result<void> run_all(Results& results, unsigned jobs, Ranks& ranks, const report::Json& identity,
+                     RunJournal& journal, const std::atomic<bool>& stop) {
+  ProgressBar bar(stop);
+  const RunEvents events{
+      .finished = [&](const Task& task) { journal.add(results, task); },
+      .progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); }};
+  auto ran = run_cells(results, jobs, ranks, identity, stop, events);
+  report_at_end(journal.close(results));
+  return ran;
+}
+
+/// Prints and writes what is there, and says what didn't hold.
+ExitCode report_on(Outcome outcome, const ExperimentOptions& options,
+                   const std::filesystem::path& folder) {
+  Results& results = outcome.results;
+  const std::size_t all = results.cells.size(), missing = results.remove_unfinished();
+  auto compared = compare_all(results);
+  if (!compared) return print_error(compared.error());
+  outcome.compared = std::move(*compared);
+  print_report(to_text(outcome) +
+               fmt::format("\n{} cells in {:.1f} s\n", results.cells.size(), results.elapsed_s));
+  if (const auto wrote = write_all(outcome, folder); !wrote) return print_error(wrote.error());
+  if (missing > 0)
+    return print_error({fmt::format("interrupted: {} of {} cells are there; --resume continues",
+                                    results.cells.size(), all),
+                        ExitCode::failed});
+  if (!options.failures.empty())
+    if (const auto captured = capture_failures(results, options.failures); !captured)
+      return print_error(captured.error());
+  const std::size_t failed = failed_runs(results).size(), far = too_far(outcome);
+  if (failed > 0)
+    print_error({fmt::format(
+        "{} runs failed{}", failed,
+        options.failures.empty() ? "; --capture-failures DIR writes their packets" : "")});
+  if (far > 0)
+    print_error(
+        {fmt::format("{} figures are further from the published ones than asked for", far)});
+  return failed > 0 || far > 0 ? ExitCode::failed : ExitCode::done;
+}
+
+ExitCode run_experiment(ExperimentOptions options) {
+  auto ranks = Ranks::join();
+  if (!ranks) return print_error(ranks.error());
+  const auto& stop = stop_on_signals();
+  const auto refuse = [&](const Error& error) {
+    leave(*ranks, error.message);
+    return ranks->leads() ? print_error(error) : error.exit;
+  };
+  const auto profile = config::load_experiment_profile(options.file);
+  if (!profile) return refuse(profile.error());
+  auto results = prepare(*profile, options);
+  if (!results) return refuse(results.error());
+  const report::Json identity = identity_of(*results);
+  if (!ranks->leads()) {
+    serve_runs(*results, options.threads(*ranks), *ranks, identity);
+    return ExitCode::done;
+  }
   const std::string folder = options.out.empty() ? profile->name + "-results" : options.out;
-  if (const auto wrote = write_all(*outcome, folder); !wrote) return print_error(wrote.error());
-  const std::size_t far = too_far(*outcome);
-  if (far == 0) return ExitCode::done;
-  return print_error(
-      {fmt::format("{} figures are further from the published ones than asked for", far),
-       ExitCode::failed});
+  auto journal = open_journal(*results, options, folder, identity);
+  if (!journal) return refuse(journal.error());
+  if (const auto ran = run_all(*results, options.threads(*ranks), *ranks, identity, *journal, stop);
+      !ran)
+    return print_error(ran.error());
+  return report_on({.results = std::move(*results), .compared = {}}, options, folder);
 }
 
 }  // namespace
@@ -155,6 +280,11 @@ app::Command experiment_command() {
       .name = "experiment",
       .help = "Sweep parameters of simulated runs; write tables, CSV, JSON and plots",
       .examples = kExperimentExamples,
+      .notes =
+          R"(Each run is written to NAME.runs.jsonl when it ends. Ctrl-C finishes the runs that have begun and
+writes the results of the finished cells; --resume continues. Exit codes: 0 all runs succeeded and
+are as near to the published figures as asked for, 1 not so, or interrupted, 2 bad usage or
+experiment, 3 a file can't be written.)",
       .run = [options] { return run_experiment(*options); },
   };
   app::Options& list = command.options;
@@ -173,8 +303,15 @@ app::Command experiment_command() {
   list.add("--repeats", app::number(options->changes.repeats, 1u, 10'000u), "N",
            "runs of each random cell, with different seeds, instead of the profile's number")
       .defaults_to("the profile's");
-  list.add("--jobs", app::number(options->jobs, 1u, 1024u), "N", "number of simultaneous runs")
-      .defaults_to("number of cores");
+  list.add("--jobs",
+           app::parsed([](std::string_view text) { return app::read_whole(text, 1, 1024); },
+                       options->jobs),
+           "N", "number of simultaneous runs of this process")
+      .defaults_to("number of cores; under mpirun 1");
+  list.add_flag("--resume", options->resume,
+                "continue an interrupted experiment: run only what is not in the folder yet");
+  list.add("--capture-failures", app::text(options->failures), "DIR",
+           "folder for the packets of failed runs, up to the failure");
   return command;
 }
 

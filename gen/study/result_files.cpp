@@ -34,12 +34,12 @@ std::vector<std::string> parameters_of(const Results& results) {
 std::vector<std::string> figures_of(const Results& results,
                                     const std::vector<std::string>& parameters) {
   std::vector<std::string> names;
-  for (const auto& runs : results.runs) {
-    for (const auto& [name, value] : runs.front().items()) {
-      const bool parameter = std::ranges::find(parameters, name) != parameters.end();
-      if (!parameter && !value.is_array()) add_new(names, name);
-    }
-  }
+  for (const auto& runs : results.runs)
+    for (const Json& run : runs)
+      for (const auto& [name, value] : run.items()) {
+        const bool parameter = std::ranges::find(parameters, name) != parameters.end();
+        if (!parameter && !value.is_array()) add_new(names, name);
+      }
   return names;
 }
 
@@ -79,9 +79,13 @@ Json compared_json(const Compared& compared, const config::ExperimentComparison&
 Json cell_json(const Results& results, std::size_t cell) {
   Json point = Json::object();
   for (const auto& [name, value] : results.cells[cell].point) point[name] = value;
+  Json seeds = Json::array();
+  for (std::uint32_t repeat = 0; repeat < results.cells[cell].repeats; ++repeat)
+    seeds.push_back(results.seed_of({cell, repeat}));
   return {{"scenario", results.profile.scenarios[results.cells[cell].scenario].name},
           {"parameters", point},
           {"by_chance", results.cells[cell].work.by_chance},
+          {"seeds", seeds},
           {"runs", results.runs[cell]}};
 }
 
@@ -132,6 +136,15 @@ std::string unrepeated(const Results& results, const ExperimentScenario& scenari
       "  ({} repeats asked for; in {} of {} cells nothing is by chance: each would be the same "
       "run)\n",
       scenario.repeats, once, cells.size());
+}
+
+/// "size = 64KiB, loss = 0.1": what distinguishes a cell from the others of its scenario.
+std::string swept_point(const Results& results, std::size_t cell) {
+  const auto& scenario = results.profile.scenarios[results.cells[cell].scenario];
+  std::string text;
+  for (const std::string& name : swept(scenario, results.changes))
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, results.words(cell, name));
+  return text;
 }
 
 report::PlotAxis axis_of(const std::string& label, config::PlotScale scale) {
@@ -292,7 +305,28 @@ std::string to_text(const Outcome& outcome) {
     text += comparison_table(results, scenario, outcome.compared[i]);
     text += comparison_summary(scenario, outcome.compared[i]);
   }
-  return text;
+  return text + failure_table(results);
+}
+
+std::vector<Task> failed_runs(const Results& results) {
+  std::vector<Task> failed;
+  for (const Task& task : tasks_of(results.cells))
+    if (results.has(task) && !results.failure(task).empty()) failed.push_back(task);
+  return failed;
+}
+
+std::string failure_table(const Results& results) {
+  const auto failed = failed_runs(results);
+  if (failed.empty()) return "";
+  report::Table table(
+      {{"cell", Align::right}, {"scenario"}, {"swept"}, {"seed", Align::right}, {"reason"}});
+  for (const Task& task : failed)
+    table.add_row({std::to_string(task.cell + 1),
+                   results.profile.scenarios[results.cells[task.cell].scenario].name,
+                   swept_point(results, task.cell), std::to_string(results.seed_of(task)),
+                   results.failure(task)});
+  return fmt::format("\n{} of {} runs failed\n{}", failed.size(), tasks_of(results.cells).size(),
+                     table.to_string(2));
 }
 
 std::string to_picture(const Outcome& outcome, const ExperimentPlot& plot) {

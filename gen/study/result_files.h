@@ -14,6 +14,10 @@ struct Outcome {
   std::vector<std::vector<Compared>> compared;  // per scenario; empty if it has no table
 };
 
+/// The runs that failed, and a table of them with their reasons and seeds; empty: none failed.
+std::vector<Task> failed_runs(const Results& results);
+std::string failure_table(const Results& results);
+
 /// CSV with a header line and a line per cell: scenario, parameters, figures. With repeats a figure
 /// has three columns: average, minimum and maximum.
 std::string to_csv(const Outcome& outcome);

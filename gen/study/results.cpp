@@ -2,14 +2,9 @@
 #include "gen/study/results.h"
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
-#include <chrono>
 #include <cmath>
-#include <condition_variable>
 #include <filesystem>
-#include <mutex>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -191,10 +186,7 @@ std::optional<double> leading_number(const std::string& text) {
   return *end == '%' ? value / 100 : value;
 }
 
-struct Task {
-  std::size_t cell = 0;
-  std::uint32_t repeat = 0;
-};
+}  // namespace
 
 std::vector<Task> tasks_of(const std::vector<Cell>& cells) {
   std::vector<Task> tasks;
@@ -204,53 +196,41 @@ std::vector<Task> tasks_of(const std::vector<Cell>& cells) {
   return tasks;
 }
 
-/// Every thread takes the next task; each result has a place of its own.
-class Workers {
- public:
-  Workers(Results& results, unsigned jobs) : results_(results), tasks_(tasks_of(results.cells)) {
-    results_.runs.resize(results_.cells.size());
-    for (std::size_t i = 0; i < results_.cells.size(); ++i)
-      results_.runs[i].resize(results_.cells[i].repeats);
-    for (unsigned i = 0; i < jobs; ++i) threads_.emplace_back([this] { work(); });
-  }
+Results::Results(const config::ExperimentProfile& experiment, Changes by_user,
+                 std::vector<Cell> all)
+    : profile(experiment), changes(std::move(by_user)), cells(std::move(all)) {
+  for (const Cell& cell : cells) runs.emplace_back(cell.repeats);
+}
 
-  void watch(const std::function<void(std::size_t, std::size_t)>& progress) {
-    constexpr auto kBetween = std::chrono::milliseconds(200);
-    std::unique_lock lock(mutex_);
-    while (done_ < tasks_.size()) {
-      finished_.wait_for(lock, kBetween);
-      const std::size_t done = done_;
-      lock.unlock();
-      progress(done, tasks_.size());
-      lock.lock();
+std::string Results::failure(const Task& task) const {
+  const report::Json& run = runs[task.cell][task.repeat];
+  if (const auto why = run.find("failure"); why != run.end()) return why->get<std::string>();
+  const auto count = run.find("failed");
+  if (count == run.end() || *count == 0) return "";
+  return fmt::format("{} work requests failed", count->get<std::uint64_t>());
+}
+
+std::size_t Results::remove_unfinished() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (std::ranges::any_of(runs[i], [](const report::Json& run) { return run.is_null(); }))
+      continue;
+    if (kept != i) {
+      cells[kept] = std::move(cells[i]);
+      runs[kept] = std::move(runs[i]);
     }
+    ++kept;
   }
-
- private:
-  void work() {
-    for (std::size_t i = next_++; i < tasks_.size(); i = next_++) {
-      const Task& task = tasks_[i];
-      results_.runs[task.cell][task.repeat] =
-          results_.cells[task.cell].work.run(results_.profile.seed + task.repeat);
-      const std::scoped_lock lock(mutex_);
-      if (++done_ == tasks_.size()) finished_.notify_one();
-    }
-  }
-
-  Results& results_;
-  std::vector<Task> tasks_;
-  std::atomic<std::size_t> next_ = 0;
-  std::mutex mutex_;
-  std::condition_variable finished_;
-  std::size_t done_ = 0;  // under mutex_
-  std::vector<std::jthread> threads_;
-};
-
-}  // namespace
+  const std::size_t removed = cells.size() - kept;
+  cells.erase(cells.begin() + static_cast<std::ptrdiff_t>(kept), cells.end());
+  runs.resize(kept);
+  return removed;
+}
 
 std::optional<Spread> Results::figure(std::size_t cell, std::string_view name) const {
   std::optional<Spread> spread;
   double sum = 0;
+  std::size_t count = 0;
   for (const report::Json& run : runs[cell]) {
     const auto found = run.find(name);
     if (found == run.end() || !found->is_number()) continue;
@@ -259,9 +239,10 @@ std::optional<Spread> Results::figure(std::size_t cell, std::string_view name) c
     spread->min = std::min(spread->min, value);
     spread->max = std::max(spread->max, value);
     sum += value;
+    ++count;
   }
   if (spread) {
-    spread->average = sum / static_cast<double>(runs[cell].size());
+    spread->average = sum / static_cast<double>(count);
     return spread;
   }
   const std::string* given = cells[cell].find(name);
@@ -292,14 +273,6 @@ std::string number(double value) {
   if (value == std::floor(value) && std::abs(value) < 1e9) return fmt::format("{:.0f}", value);
   if (std::abs(value) >= 1) return fmt::format("{:.2f}", value);
   return fmt::format("{:.3g}", value);
-}
-
-void run_cells(Results& results, unsigned jobs,
-               const std::function<void(std::size_t, std::size_t)>& progress) {
-  const auto begin = std::chrono::steady_clock::now();
-  Workers(results, jobs).watch(progress);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  results.elapsed_s = elapsed.count();
 }
 
 }  // namespace lw::gen::experiment

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,13 +45,34 @@ struct Spread {
   double min = 0, average = 0, max = 0;
 };
 
+/// One run of a cell.
+struct Task {
+  std::size_t cell = 0;
+  std::uint32_t repeat = 0;
+
+  bool operator==(const Task&) const = default;
+};
+/// The runs of all cells, cell by cell.
+std::vector<Task> tasks_of(const std::vector<Cell>& cells);
+
 /// Results of an experiment.
 struct Results {
   const config::ExperimentProfile& profile;
   Changes changes;
   std::vector<Cell> cells;
-  std::vector<std::vector<report::Json>> runs;  // per cell, per repeat
+  std::vector<std::vector<report::Json>> runs;  // per cell, per repeat; null: not run yet
   double elapsed_s = 0;
+
+  Results(const config::ExperimentProfile& experiment, Changes by_user, std::vector<Cell> all);
+
+  [[nodiscard]] std::uint64_t seed_of(const Task& task) const noexcept {
+    return profile.seed + task.repeat;
+  }
+  [[nodiscard]] bool has(const Task& task) const { return !runs[task.cell][task.repeat].is_null(); }
+  /// Why a run failed; empty: it didn't.
+  [[nodiscard]] std::string failure(const Task& task) const;
+  /// Removes the cells that lack a run. Returns their number.
+  std::size_t remove_unfinished();
 
   /// A figure of the cell's runs, or the number at the start of a parameter's value ("380km").
   [[nodiscard]] std::optional<Spread> figure(std::size_t cell, std::string_view name) const;
@@ -62,11 +82,6 @@ struct Results {
   /// Cells of a scenario, in their order.
   [[nodiscard]] std::vector<std::size_t> cells_of(std::size_t scenario) const;
 };
-
-/// Runs every cell and its repeats on `jobs` threads; repeat r has the experiment's seed plus r.
-/// Calls `progress(done, all)` from the calling thread about five times a second.
-void run_cells(Results& results, unsigned jobs,
-               const std::function<void(std::size_t, std::size_t)>& progress);
 
 /// Formats a number with two decimals or three significant digits: "98.03", "1.9e-05".
 std::string number(double value);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/quantity.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/perf_report.h"
@@ -20,17 +22,29 @@ report::Json law_of(const sim::PerfConfig& config) {
   return {{"losses_a_round_trip", p * w}, {"law_efficiency", (1 - p) / (1 - p + p * w)}};
 }
 
-report::Json run(const sim::PerfConfig& config, bool latency) {
+/// "retry exceeded, QP 0 of host 0, 4.3 s after the start"
+void add_failure(report::Json& json, const std::optional<sim::Failure>& failure) {
+  if (!failure) return;
+  json["failure"] =
+      fmt::format("{}, QP {} of host {}, {} after the start", transport::name_of(failure->status),
+                  failure->qp, failure->host, format_duration(failure->at - Instant{}));
+  json["failed_at_ns"] = to_ns(failure->at);
+}
+
+report::Json run(const sim::PerfConfig& config, bool latency, const sim::PerfHook& hook) {
   PerfOutcome outcome;
   outcome.where = {{"one_way_ns", config.path.one_way.count()}, {"rate_bps", config.nic.rate_bps}};
   if (latency) {
-    outcome.latency = sim::run_latency(config);
-    return latency_values(config, outcome);
+    outcome.latency = sim::run_latency(config, hook);
+    report::Json json = latency_values(config, outcome);
+    add_failure(json, outcome.latency.failure);
+    return json;
   }
-  outcome.bandwidth = sim::run_bandwidth(config);
+  outcome.bandwidth = sim::run_bandwidth(config, hook);
   report::Json json = bandwidth_values(config, outcome);
   json["efficiency"] = outcome.bandwidth.efficiency();
   if (config.path.loss > 0) json.update(law_of(config));
+  add_failure(json, outcome.bandwidth.failure);
   return json;
 }
 
@@ -55,10 +69,10 @@ Result<Work> PerfKind::work() {
   if (!config) return std::unexpected(config.error());
   const bool latency = options_.pattern == "lat" || options_.pattern == "ping";
   return Work{.by_chance = by_chance(*config),
-              .run = [config = *config, latency](std::uint64_t seed) {
+              .run = [config = *config, latency](std::uint64_t seed, const sim::PerfHook& hook) {
                 sim::PerfConfig seeded = config;
                 seeded.path.seed = seed;
-                return run(seeded, latency);
+                return run(seeded, latency, hook);
               }};
 }
 
@@ -70,19 +84,21 @@ report::Json values_of(const sim::IncastResult& result) {
                        {"goodput_gbps", sample.goodput_bps / 1e9},
                        {"allowed_gbps", sample.allowed_bps / 1e9}});
   const auto [least, most] = std::ranges::minmax_element(result.flow_bps);
-  return {{"total_gbps", result.total_bps() / 1e9},
-          {"fairness", result.fairness()},
-          {"slowest_flow_gbps", *least / 1e9},
-          {"fastest_flow_gbps", *most / 1e9},
-          {"packets", result.packets},
-          {"retransmitted", result.retransmitted},
-          {"timeouts", result.timeouts},
-          {"failed", result.failed},
-          {"cnps", result.cnps},
-          {"marked", result.link.marked},
-          {"lost", result.link.lost},
-          {"tail_dropped", result.link.tail_dropped},
-          {"rates", samples}};
+  report::Json json = {{"total_gbps", result.total_bps() / 1e9},
+                       {"fairness", result.fairness()},
+                       {"slowest_flow_gbps", *least / 1e9},
+                       {"fastest_flow_gbps", *most / 1e9},
+                       {"packets", result.packets},
+                       {"retransmitted", result.retransmitted},
+                       {"timeouts", result.timeouts},
+                       {"failed", result.failed},
+                       {"cnps", result.cnps},
+                       {"marked", result.link.marked},
+                       {"lost", result.link.lost},
+                       {"tail_dropped", result.link.tail_dropped},
+                       {"rates", samples}};
+  add_failure(json, result.failure);
+  return json;
 }
 
 /// "incast": several senders into one receiver through one shared path. perf's parameters, and
@@ -125,10 +141,10 @@ Result<Work> IncastKind::work() {
     return fail("an incast needs a duration of two samples at least");
   const bool draws = incast_.start_within > Duration{} || incast_.clock_ppm > 0;
   return Work{.by_chance = draws || by_chance(*config),
-              .run = [incast = incast_](std::uint64_t seed) {
+              .run = [incast = incast_](std::uint64_t seed, const sim::PerfHook& hook) {
                 sim::IncastConfig seeded = incast;
                 seeded.perf.path.seed = seed;
-                return values_of(sim::run_incast(seeded));
+                return values_of(sim::run_incast(seeded, hook));
               }};
 }
 

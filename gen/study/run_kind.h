@@ -8,14 +8,17 @@
 
 #include "app/command_line.h"
 #include "report/json_line.h"
+#include "sim/perf.h"
 
 namespace lw::gen::experiment {
 
 /// The run of one cell of an experiment. Several threads may call run() at once.
 struct Work {
-  bool by_chance = false;  // false: all seeds give the same result
-  /// Returns settings and figures by name: numbers and words; an array is a series of samples.
-  std::function<report::Json(std::uint64_t seed)> run;
+  bool by_chance = false;   // false: all seeds give the same result
+  bool has_packets = true;  // false: `run` calls no hook
+  /// Returns settings and figures by name: numbers and words; an array is a series of samples. Of a
+  /// run that failed: `failure` is the reason, and `failed_at_ns` when, in the run's time.
+  std::function<report::Json(std::uint64_t seed, const sim::PerfHook& hook)> run;
 };
 
 /// A kind of run. Its parameters are options as of `roce-gen perf`: add_options() lists them, their

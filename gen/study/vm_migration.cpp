@@ -129,7 +129,10 @@ Result<Work> VmKind::work() {
   migration.stress.working_set = std::ceil(memory / kGiB * stress_percent_ / 100) * kGiB;
   migration.stress.write_rate = write_rate_bps_ / kBits;
   migration.stress.pause_s = pause_s_;
-  return Work{.by_chance = false, .run = [=, path = *path, starts = starts_](std::uint64_t) {
+  return Work{.by_chance = false,
+              .has_packets = false,
+              .run = [=, path = *path, starts = starts_](std::uint64_t /*seed*/,
+                                                         const sim::PerfHook& /*hook*/) {
                 Precopy run = migration;
                 const double wire = wire_bps(path);
                 run.rate = (rdma ? std::min(wire, host_bps) : host_bps) / kBits;

@@ -338,6 +338,8 @@ ExitCode end_program(ExitCode code) {
 
 }  // namespace
 
+std::string_view program_version() noexcept { return LONGWIRE_VERSION; }
+
 int run_program(const Command& program, int argc, char** argv) {
   // A closed pipe and a file that is too long are errors of a write, which end with a report.
   std::signal(SIGPIPE, SIG_IGN);

@@ -189,6 +189,9 @@ struct Command {
   std::function<ExitCode()> run{};
 };
 
+/// "0.1.0"
+std::string_view program_version() noexcept;
+
 /// Parses the command line, prints help, version and usage errors, runs the chosen command.
 /// Returns the exit code of the process.
 int run_program(const Command& program, int argc, char** argv);

@@ -44,6 +44,8 @@ struct OutputFile::State {
   /// False: the file has to be written in place.
   Result<bool> open_whole();
   Result<void> open_in_place();
+  /// What comes is written behind what is there.
+  void keep_former();
   void write_buffer();
   void keep_whole_records(std::size_t written);
   void close();
@@ -235,6 +237,16 @@ Result<void> OutputFile::State::open_in_place() {
   return {};
 }
 
+void OutputFile::State::keep_former() {
+  const off_t end = ::lseek(fd, 0, SEEK_END);
+  if (end < 0) {
+    error = errno;
+    return;
+  }
+  valid = static_cast<std::uint64_t>(end);
+  begun = end > 0;
+}
+
 Result<OutputFile> OutputFile::open(const std::string& path, Mode mode, std::size_t buffer) {
   if (auto plain = check_plain_name(path); !plain) return std::unexpected(plain.error());
   auto state = std::make_unique<State>();
@@ -251,6 +263,7 @@ Result<OutputFile> OutputFile::open(const std::string& path, Mode mode, std::siz
     if (*opened) return OutputFile(std::move(state));
   }
   if (auto opened = state->open_in_place(); !opened) return std::unexpected(opened.error());
+  if (mode == Mode::appended && state->in_place) state->keep_former();
   return OutputFile(std::move(state));
 }
 

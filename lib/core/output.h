@@ -23,6 +23,8 @@ class OutputFile {
     /// The file is locked and written in place, so that others can read what is there. A former
     /// file stays until the first write.
     growing,
+    /// Like `growing`, but behind what a former file has.
+    appended,
   };
 
   /// "-" is standard output. Devices, pipes and files in folders that can't be written to are

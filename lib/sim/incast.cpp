@@ -32,7 +32,7 @@ class Senders : public transport::Application {
   void on_completion(transport::QpSet& host, std::uint32_t qp, const Completion& done,
                      Instant now) override {
     if (done.status != Status::success) {
-      ++failed;
+      if (failed++ == 0) failure = failure_of(host, qp, done, now);
       return;
     }
     bytes_[flow_of(host, qp)] += done.length;
@@ -45,6 +45,7 @@ class Senders : public transport::Application {
   }
 
   std::uint64_t failed = 0;
+  std::optional<Failure> failure;
 
  private:
   // Host 0 is the receiver.
@@ -166,6 +167,7 @@ IncastResult IncastRun::result() {
   }
   for (std::uint32_t i = 0; i < receiver_->qps(); ++i) result_.cnps += receiver_->qp(i).cnps_sent();
   result_.failed = senders_.failed;
+  result_.failure = senders_.failure;
   result_.link = shared_->counters();
   return std::move(result_);
 }

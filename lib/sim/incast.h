@@ -32,6 +32,7 @@ struct IncastResult {
   std::vector<IncastSample> samples;  // by time, then by sender
   std::vector<double> flow_bps;       // of each QP, payload completed in the run's second half
   std::uint64_t packets = 0, retransmitted = 0, timeouts = 0, failed = 0;
+  std::optional<Failure> failure;  // the first of `failed`; host 1 is the first sender
   std::uint64_t cnps = 0;
   SimLinkCounters link;  // the shared one
 

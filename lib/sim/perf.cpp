@@ -12,6 +12,10 @@ namespace lw::sim {
 using transport::Completion;
 using transport::Status;
 
+Failure failure_of(transport::QpSet& host, std::uint32_t qp, const Completion& done, Instant now) {
+  return {done.status, host.qp(qp).config().host, qp, now};
+}
+
 namespace {
 
 /// The rate in a window and in its first half.
@@ -34,7 +38,7 @@ class Blast : public transport::Application {
   void on_completion(transport::QpSet& host, std::uint32_t qp, const Completion& done,
                      Instant now) override {
     if (done.status != Status::success) {
-      ++failed;
+      if (failed++ == 0) failure = failure_of(host, qp, done, now);
       return;
     }
     last = now;
@@ -55,6 +59,7 @@ class Blast : public transport::Application {
   }
 
   std::uint64_t completed = 0, failed = 0;
+  std::optional<Failure> failure;
   Instant last, begin_at, middle_at, end_at;
 
  private:
@@ -179,6 +184,7 @@ BandwidthResult BandwidthRun::result() {
                          .steady_bps = steadily.bps,
                          .steady_window = steadily.window,
                          .failed = blast_.failed,
+                         .failure = blast_.failure,
                          .events = simulation_.events(),
                          .client = pair_.client->counters(),
                          .server = pair_.server->counters(),
@@ -214,7 +220,7 @@ class PingPong : public transport::Application {
 
   void on_completion(transport::QpSet& host, std::uint32_t qp, const Completion& done,
                      Instant now) override {
-    if (done.status != Status::success) ++result.failed;
+    if (done.status != Status::success) note_failure(host, qp, done, now);
     if (!done.arrival) return;
     if (host.qp(qp).config().host != client_) {
       host.post(qp, request_, now);
@@ -227,6 +233,9 @@ class PingPong : public transport::Application {
     --left_;
     sent_at_ = now;
     client.post(0, request_, now);
+  }
+  void note_failure(transport::QpSet& host, std::uint32_t qp, const Completion& done, Instant now) {
+    if (result.failed++ == 0) result.failure = failure_of(host, qp, done, now);
   }
   void add(std::int64_t ns) {
     result.ns.add(ns);
@@ -254,10 +263,10 @@ class PingPong : public transport::Application {
 class Fetching : public PingPong {
  public:
   using PingPong::PingPong;
-  void on_completion(transport::QpSet& host, std::uint32_t /*qp*/, const Completion& done,
+  void on_completion(transport::QpSet& host, std::uint32_t qp, const Completion& done,
                      Instant now) override {
     if (done.status != Status::success) {
-      ++result.failed;
+      note_failure(host, qp, done, now);
       return;
     }
     add((now - done.posted).count());
@@ -270,9 +279,9 @@ class Fetching : public PingPong {
 class ReadBack : public PingPong {
  public:
   using PingPong::PingPong;
-  void on_completion(transport::QpSet& host, std::uint32_t /*qp*/, const Completion& done,
+  void on_completion(transport::QpSet& host, std::uint32_t qp, const Completion& done,
                      Instant now) override {
-    if (done.status != Status::success) ++result.failed;
+    if (done.status != Status::success) note_failure(host, qp, done, now);
     if (done.operation != wire::Operation::read_request || result.failed > 0) return;
     add((now - sent_at_).count() / 2);
     if (left_ > 0) ping(host, now);

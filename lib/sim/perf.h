@@ -44,6 +44,14 @@ constexpr Duration round_trip_of(const PerfConfig& config) noexcept {
          4 * config.nic.latency;
 }
 
+/// The first completion in error of a run: its reason, and which QP of which host had it.
+struct Failure {
+  transport::Status status{};
+  std::uint16_t host = 0;
+  std::uint32_t qp = 0;
+  Instant at;
+};
+
 /// Result of a bandwidth run. `steady_bps` leaves out the start; see SteadySpan.
 struct BandwidthResult {
   std::uint64_t messages = 0, bytes = 0;  // completed without error
@@ -55,6 +63,7 @@ struct BandwidthResult {
   std::uint64_t packets = 0, retransmitted = 0, timeouts = 0;
   std::uint64_t outstanding = 0;  // packets sent once or more, and not acknowledged at the end
   std::uint64_t failed = 0;       // completions in error
+  std::optional<Failure> failure = {};  // the first of them
   std::uint64_t events = 0;
   std::uint64_t cnps = 0;  // sent by either side
   HostCounters client, server;
@@ -72,7 +81,8 @@ struct BandwidthResult {
 struct LatencyResult {
   Histogram ns;
   double deviation_ns = 0;
-  std::uint64_t failed = 0;
+  std::uint64_t failed = 0;             // completions in error
+  std::optional<Failure> failure = {};  // the first of them
 };
 
 /// Where the steady rate is measured. If all windows together are small compared with the path,

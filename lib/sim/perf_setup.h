@@ -25,6 +25,10 @@ PerfPair connect(Simulation& simulation, const PerfConfig& config);
 /// The work request that every iteration posts.
 transport::WorkRequest request_of(const PerfConfig& config) noexcept;
 
+/// A completion in error, as a result names it.
+Failure failure_of(transport::QpSet& host, std::uint32_t qp, const transport::Completion& done,
+                   Instant now);
+
 inline constexpr std::uint64_t kPerfVa = 0x100000;
 inline constexpr std::uint32_t kPerfKey = 0x1234;
 

@@ -8,12 +8,16 @@ import pathlib
 import os
 import pty
 import re
+import shutil
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree
 
 import longwire_test
+from pcapng_file import read_pcapng
 
 GEN = longwire_test.program('roce-gen')
 FOLDER = longwire_test.SOURCE / 'profiles' / 'experiments'
@@ -28,6 +32,38 @@ SHORT = {
     'apn-380km-throughput': ['--repeats', '2', '--only', 'size=64KiB'],
     'apn-380km-dcqcn': ['--repeats', '2', '--set', 'duration=20ms'],
 }
+
+# Cells that succeed and cells in which the path loses too much: their QPs give up.
+FAILING = """seed = 5
+[[scenario]]
+name = "lossy"
+repeats = 2
+[scenario.set]
+delay = "100us"
+size = "16KiB"
+iterations = 50
+timeout = 8
+retries = 1
+loss = [0, 0.9]
+"""
+# Runs of random length; each takes a moment.
+SWEEP = """seed = 3
+[[scenario]]
+name = "random"
+repeats = 3
+show = ["bw_average_gbps"]
+[scenario.set]
+delay = "200us"
+loss = ["0.1%", "0.5%"]
+size = ["64KiB", "256KiB"]
+timeout = 8
+duration = "4ms"
+[[scenario]]
+name = "not random"
+show = ["bw_peak_gbps"]
+[scenario.set]
+delay = ["1ms", "2ms"]
+"""
 
 # The shipped throughput experiment's runs until the steady rate is known.
 STEADY = ('table C.1', 'table C.1, READ', 'the other argument sets',
@@ -130,6 +166,187 @@ class Experiment(unittest.TestCase):
             self.assertEqual(len(bar[0]), 30)
             self.assertEqual(bar[0].count('#'), 10 * int(bar[1]))
         self.assertEqual(self.experiment(file).stderr, '')  # nobody looks: nothing is said
+
+        self.assertNotIn('left', shown.splitlines()[-1])
+
+    def test_a_terminal_sees_the_time_that_is_left(self):
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        subprocess.run([GEN, 'experiment', str(self.write(SWEEP)), '--out',
+                        str(self.folder / 'out'), '--jobs', '1', '--set', 'duration=60ms'],
+                       stdout=subprocess.DEVNULL, stderr=theirs, check=True, timeout=TIMEOUT)
+        os.close(theirs)
+        shown = b''
+        try:
+            while piece := os.read(ours, 1 << 16):
+                shown += piece
+        except OSError:
+            pass  # all is read
+        self.assertRegex(shown.decode(), r' of 14 runs, \d+ s, \d+ s left')
+
+    def test_a_failing_cell_shows_its_reason_and_seed(self):
+        done = self.experiment(self.write(FAILING), code=1)
+        self.assertIn('runs failed', done.stderr)
+        section = done.stdout[done.stdout.index('2 of 3 runs failed'):]
+        for seed in (5, 6):
+            self.assertRegex(section, rf'2 +lossy +loss = 0.9 +{seed} +retry exceeded, QP 0 of host')
+        good, bad = self.results('x')['cells']
+        self.assertEqual(bad['seeds'], [5, 6])
+        self.assertNotIn('failure', good['runs'][0])
+        for run in bad['runs']:
+            self.assertGreater(run['failed'], 0)
+            self.assertIn('retry exceeded', run['failure'])
+        with open(self.folder / 'out' / 'x.csv', encoding='utf-8', newline='') as table:
+            rows = list(csv.DictReader(table))
+        self.assertEqual(rows[0]['failure'], '')
+        self.assertIn('retry exceeded', rows[1]['failure'])
+
+    def test_packets_of_failing_runs_are_captured(self):
+        failures = self.folder / 'failures'
+        self.experiment(self.write(FAILING), '--capture-failures', str(failures), code=1)
+        self.assertEqual(sorted(f.name for f in failures.iterdir()),
+                         ['x-cell2-seed5.pcapng', 'x-cell2-seed6.pcapng'])
+        _, bad = self.results('x')['cells']
+        for run, seed in zip(bad['runs'], bad['seeds']):
+            names, frames = read_pcapng(failures / f'x-cell2-seed{seed}.pcapng')
+            self.assertEqual(names, ['client-out', 'server-in', 'server-out', 'client-in'])
+            # The same run: all that the only QP had sent when it gave up.
+            sent = [frame for name, _, frame in frames if name == 'client-out']
+            self.assertEqual(len(sent), run['packets'])
+            self.assertLess(sum(name == 'server-in' for name, _, _ in frames), len(sent))
+            stamps = [stamp for _, stamp, _ in frames]
+            self.assertEqual(stamps, sorted(stamps))
+            self.assertLessEqual(stamps[-1], run['failed_at_ns'])
+
+    def outputs(self, folder='out'):
+        """Name to bytes of everything that an experiment writes."""
+        return {f.name: f.read_bytes() for f in sorted((self.folder / folder).iterdir())}
+
+    def test_bytes_do_not_depend_on_the_number_of_jobs(self):
+        file = self.write(SWEEP)
+        self.experiment(file, '--jobs', '1')
+        one = self.outputs()
+        self.assertEqual(sorted(one), ['x.csv', 'x.json', 'x.runs.jsonl', 'x.txt'])
+        for jobs in ('2', '7'):
+            self.experiment(file, '--jobs', jobs)
+            self.assertEqual(self.outputs(), one, jobs)
+
+    def mpirun(self, *words, ranks=3, cwd=None):
+        """What a program under mpirun did; skips the test where there is none."""
+        if not shutil.which('mpirun'):
+            self.skipTest('mpirun is not installed: ./dev setup')
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1',
+                           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', TMPDIR='/tmp')
+        done = subprocess.run(['mpirun', '--oversubscribe', '-n', str(ranks), *words],
+                              capture_output=True, text=True, timeout=TIMEOUT, cwd=cwd,
+                              env=environment, check=False)
+        if 'was built without Open MPI' in done.stderr:
+            self.skipTest('built without Open MPI: ./dev setup, then ./dev build')
+        return done
+
+    def test_ranks_share_the_cells_and_rank_0_writes_the_same_bytes(self):
+        file = self.write(SWEEP)
+        self.experiment(file, '--jobs', '1')
+        one = self.outputs()
+        for jobs in ([], ['--jobs', '2']):
+            shutil.rmtree(self.folder / 'out')
+            done = self.mpirun(GEN, 'experiment', str(file), '--out', str(self.folder / 'out'),
+                               *jobs)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertEqual(done.stdout.count('written to'), 1)
+            self.assertEqual(self.outputs(), one)
+
+    def test_ranks_report_mistakes_and_failures_once(self):
+        out = str(self.folder / 'out')
+        done = self.mpirun(GEN, 'experiment', str(self.write('[[scenario]]\nrun = "walk"\n')),
+                           '--out', out)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr.count('x.toml:1:1: run:'), 1)
+        done = self.mpirun(GEN, 'experiment', str(self.write(FAILING)), '--out', out)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stdout.count('2 of 3 runs failed'), 1)
+
+    def test_a_rank_with_another_experiment_is_refused(self):
+        one, other = self.write(SWEEP), self.folder / 'other.toml'
+        other.write_text(SWEEP.replace('seed = 3', 'seed = 4'), encoding='utf-8')
+        words = [GEN, 'experiment', str(one), '--out', str(self.folder / 'out')]
+        done = self.mpirun(*words, ':', '-n', '1', GEN, 'experiment', str(other), ranks=1)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn('rank 1 has another experiment', done.stderr)
+        self.assertIn('"x"', done.stderr)
+
+    def interrupted(self, file, *arguments):
+        """Starts an experiment and ends it by Ctrl-C once a run is in its file."""
+        runs = self.folder / 'out' / 'x.runs.jsonl'
+        process = longwire_test.begin(self, [GEN, 'experiment', file, '--out', self.folder / 'out',
+                                             '--jobs', '1', *arguments])
+        while not runs.exists() or runs.read_bytes().count(b'\n') < 3:
+            self.assertIsNone(process.poll(), 'it ended before it could be interrupted')
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(error, r'interrupted: \d of 6 cells are there; --resume continues')
+        return runs
+
+    def test_ctrl_c_leaves_the_finished_cells_and_resume_continues(self):
+        file, slow = self.write(SWEEP), ('--set', 'duration=40ms')
+        self.experiment(file, '--jobs', '2', *slow)
+        whole = self.outputs()
+        shutil.rmtree(self.folder / 'out')
+        runs = self.interrupted(file, *slow)
+        kept = runs.read_text(encoding='utf-8').splitlines()[1:]
+        self.assertLess(len(kept), 14)
+        cells = self.results('x')['cells']
+        self.assertEqual(len(cells), len(kept) // 3)
+        self.assertEqual(cells, json.loads(whole['x.json'])['cells'][:len(cells)])
+        with open(runs, 'a', encoding='utf-8') as file_of_runs:
+            file_of_runs.write('{"cell":7,"repeat":1,"se')  # as a killed program leaves it
+        self.experiment(file, '--resume', *slow)
+        self.assertEqual(self.outputs(), whole)
+
+    def test_resume_runs_only_what_is_missing(self):
+        file = self.write(SWEEP)
+        self.experiment(file)
+        whole = self.outputs()
+        runs = self.folder / 'out' / 'x.runs.jsonl'
+        lines = whole['x.runs.jsonl'].decode().splitlines()
+        # A result that no run has: it is taken from the file.
+        changed = json.loads(lines[5])
+        changed['run']['bw_average_gbps'] = 12.5
+        runs.write_text('\n'.join(lines[:5] + [json.dumps(changed)]) + '\n', encoding='utf-8')
+        self.experiment(file, '--resume')
+        runs_of = self.results('x')['cells'][1]['runs']
+        self.assertEqual(runs_of[1]['bw_average_gbps'], 12.5)
+        self.assertEqual([c['runs'] for c in self.results('x')['cells'][2:]],
+                         [c['runs'] for c in json.loads(whole['x.json'])['cells'][2:]])
+
+    def test_resume_refuses_what_does_not_belong_together(self):
+        file = self.write(SWEEP)
+        self.assertIn('start without --resume', self.experiment(file, '--resume', code=2).stderr)
+        self.experiment(file)
+        for arguments, what in ((['--repeats', '2'], 'runs: 14, here'),
+                                (['--set', 'duration=5ms'], 'cells: ')):
+            done = self.experiment(file, '--resume', *arguments, code=2)
+            self.assertIn(what, done.stderr)
+        runs = self.folder / 'out' / 'x.runs.jsonl'
+        text = runs.read_text(encoding='utf-8')
+        for old, new, what in (('"version":"0.1.0"', '"version":"0.0.9"', 'version: "0.0.9", here'),
+                               ('"build":"', '"build":"0', 'build: '),
+                               ('"run":{', '"ran":{', 'x.runs.jsonl:2: expected a run')):
+            runs.write_text(text.replace(old, new, 1), encoding='utf-8')
+            self.assertIn(what, self.experiment(file, '--resume', code=2).stderr)
+            self.assertEqual(runs.read_text(encoding='utf-8'), text.replace(old, new, 1))
+        self.experiment(self.write(SWEEP.replace('seed = 3', 'seed = 4')), '--resume', code=2)
+
+    def test_resume_sees_a_changed_path(self):
+        path = self.folder / 'path.toml'
+        path.write_text('[[rule]]\nname = "r"\ndelay = "1ms"\n', encoding='utf-8')
+        file = self.write('[[scenario]]\n[scenario.set]\npath = "path.toml"\n')
+        self.experiment(file)
+        self.experiment(file, '--resume')
+        path.write_text('[[rule]]\nname = "r"\ndelay = "2ms"\n', encoding='utf-8')
+        self.assertIn('paths: ', self.experiment(file, '--resume', code=2).stderr)
 
     def test_parameters_are_perfs_options(self):
         file = self.write('[[scenario]]\n[scenario.set]\ndelay = "1ms"\nop = "read"\n'

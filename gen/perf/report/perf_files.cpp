@@ -11,6 +11,8 @@
 namespace lw::gen {
 
 void PerfCapture::keep(Instant at, std::uint32_t interface, const transport::Packet& packet) {
+  if (at > limits_.until) return;
+  if (entries_.size() / 2 >= limits_.newest) drop_oldest();
   std::vector<std::byte> frame = transport::to_frame(packet);
   if (packet.icrc_wrong) frame.back() ^= std::byte{0xff};  // a corrupted packet's ICRC is wrong
   entries_.push_back({at, interface, std::move(frame)});
@@ -28,9 +30,16 @@ void PerfCapture::attach(sim::Simulation& simulation) {
   }
 }
 
-Result<void> PerfCapture::write(const std::string& file) {
+void PerfCapture::drop_oldest() {
   // The sides of a simulation run one after the other: only each point is in order.
   std::ranges::stable_sort(entries_, {}, &Entry::at);
+  if (entries_.size() <= limits_.newest) return;
+  const auto surplus = static_cast<std::ptrdiff_t>(entries_.size() - limits_.newest);
+  entries_.erase(entries_.begin(), entries_.begin() + surplus);
+}
+
+Result<void> PerfCapture::write(const std::string& file) {
+  drop_oldest();
   std::vector<capture::Interface> interfaces(points_.size());
   for (std::size_t i = 0; i < points_.size(); ++i)
     interfaces[i].name = kCapturePoints[static_cast<std::size_t>(points_[i])];

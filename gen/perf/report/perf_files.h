@@ -24,8 +24,16 @@ inline constexpr std::array<std::string_view, 4> kCapturePoints = {"client-out",
 /// interface for each point.
 class PerfCapture {
  public:
+  /// What is kept of a run: all of it by default.
+  struct Limits {
+    Instant until = Instant::max();
+    std::size_t newest = ~std::size_t{0};  // frames, those before are dropped
+  };
+
   /// Points in the order of their interfaces, each once.
-  explicit PerfCapture(std::vector<CapturePoint> points) : points_(std::move(points)) {}
+  explicit PerfCapture(std::vector<CapturePoint> points) : PerfCapture(std::move(points), {}) {}
+  PerfCapture(std::vector<CapturePoint> points, const Limits& limits)
+      : points_(std::move(points)), limits_(limits) {}
 
   /// Call before the run, which it outlives.
   void attach(sim::Simulation& simulation);
@@ -38,8 +46,11 @@ class PerfCapture {
     std::vector<std::byte> frame;
   };
   void keep(Instant at, std::uint32_t interface, const transport::Packet& packet);
+  /// Leaves the newest that the limits allow, in the order of time.
+  void drop_oldest();
 
   std::vector<CapturePoint> points_;
+  Limits limits_;
   std::vector<Entry> entries_;
 };
 

@@ -81,6 +81,33 @@ TEST_F(Output, WholeFileAppearsWhenItIsComplete) {
   EXPECT_EQ(files(), 1);
 }
 
+TEST_F(Output, AppendedFileKeepsWhatIsThere) {
+  put(path("out"), "former\n");
+  auto file = opened(path("out"), appended);
+  EXPECT_EQ(content(path("out")), "former\n");
+  file.write("new\n");
+  EXPECT_TRUE(file.flush());
+  EXPECT_EQ(content(path("out")), "former\nnew\n");
+  EXPECT_FALSE(OutputFile::open(path("out"), appended)) << "another writer has it";
+  EXPECT_TRUE(file.close());
+  auto created = opened(path("not there"), appended);
+  created.write("first\n");
+  EXPECT_TRUE(created.close());
+  EXPECT_EQ(content(path("not there")), "first\n");
+}
+
+TEST_F(Output, AppendedFileOnAFullDiskKeepsWholeRecords) {
+  put(path("out"), "former\n");
+  const FileLimit limit(20);
+  auto file = opened(path("out"), appended);
+  file.write("eight B\n");
+  EXPECT_TRUE(file.flush());
+  file.write("eight B\n");
+  EXPECT_FALSE(file.flush());
+  EXPECT_FALSE(file.close());
+  EXPECT_EQ(content(path("out")), "former\neight B\n");
+}
+
 TEST_F(Output, WholeFileThatIsNotClosedLeavesNothing) {
   put(path("former"), "former");
   for (const char* name : {"former", "new"}) opened(path(name), whole).write("text");
