@@ -11,7 +11,7 @@ namespace lw::gen {
 /// A message's last packet where message sizes vary: its payload length is a variable field. It is
 /// composed from its fields each time: templates by length would need patch tables by length as
 /// well, for every distance from the end: 28 KiB each, 100 MiB for all lengths up to 4096, all of
-/// them cold. Composing takes 0.25 us (tests/bench/gen_bench.cpp), once per message.
+/// them cold. Composing takes 0.25 us (tests/bench/frame_bench.cpp), once per message.
 class VariableLengthFrame {
  public:
   /// `payload` is the longest one and must outlive the frame.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perf in real time through roce-impair: median latencies of 64 B at 380 km against those at no
-distance and the path, in one run; and what two endpoints carry over a wire between them. For a
-quiet machine: who computes beside it adds milliseconds."""
+"""perf in real time through roce-impair: median latencies of 64 B at 380 km, and at no distance with
+the path added to them; and what two endpoints carry over a wire between them. For a quiet machine:
+other processes on its cores add milliseconds. bench.py runs it."""
 
 import pathlib
 import sys
@@ -11,36 +11,39 @@ sys.path += [str(HERE.parent / 'support'), str(HERE.parent / 'e2e')]
 
 import gen_endpoint  # noqa: E402  (found by the line above)
 
+PATH_US = 1903.5  # one way
+OPERATIONS = ('write', 'send', 'read')
+
 
 class Bench(gen_endpoint.Latency):
     def runTest(self):
         """What unittest wants there to be."""
 
+    def latencies(self, idle):
+        """For each operation the median over 380 km, and without a distance plus the path, in us."""
+        figures = []
+        for _, ways, (near, far) in self.measured(500, idle):
+            figures += [far['t_typical_usec'], near['t_typical_usec'] + ways * PATH_US]
+        return tuple(figures)
 
-def latencies(bench):
-    print('| 64 B | idle | no distance, us | 380 km, us | of sum with the path | wanted |')
-    print('|---|---|---|---|---|---|')
-    for idle in ('yield', 'adaptive') * 3:
-        for operation, ways, (near, far) in bench.measured(500, idle):
-            near, far = near['t_typical_usec'], far['t_typical_usec']
-            print(f'| {operation} | {idle} | {near:.1f} | {far:.1f} | '
-                  f'{100 * (far / (near + ways * 1903.5) - 1):+.2f} % | 2 % |', flush=True)
-
-
-def throughput(bench):
-    print('| 64 KiB, 1 QP | Gb/s |\n|---|---|')
-    for operation in ('write', 'send', 'read'):
-        wire = f'memif:{bench.folder}/wire'
-        [ran], _ = bench.perf(wire, wire + ',server', '--op', operation, '-s', '64KiB', '-n',
-                              '5000')
-        print(f"| {operation} | {ran['bw_peak_gbps']:.2f} |")
+    def throughput(self, operation):
+        """b/s of 64 KiB messages of one QP."""
+        wire = f'memif:{self.folder}/wire'
+        [ran], _ = self.perf(wire, wire + ',server', '--op', operation, '-s', '64KiB', '-n', '5000')
+        return ran['bw_peak_gbps'] * 1e9
 
 
-if __name__ == '__main__':
+def runs(_settings, stack):
+    """(names of figures, what measures them) in the order of a round."""
     bench = Bench()
     bench.setUp()
-    try:
-        latencies(bench)
-        throughput(bench)
-    finally:
-        bench.doCleanups()
+    stack.callback(bench.doCleanups)
+    found = []
+    for idle in ('yield', 'adaptive'):
+        names = tuple(f'{operation} {idle}: {what}' for operation in OPERATIONS
+                      for what in ('380 km', 'sum'))
+        found.append((names, lambda idle=idle: bench.latencies(idle)))
+    for operation in OPERATIONS:
+        found.append(((f'{operation} throughput',),
+                      lambda operation=operation: bench.throughput(operation)))
+    return found

@@ -1,30 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Our own packet-socket port against DPDK's af_packet driver: roce-impair between two veth links, in
-one direction, as many frames as it takes. The two drivers alternate; each line is the median of the
-rounds, in frames per second of the box's CPU time, so that what the sender and other programs take
-of the machine doesn't count.
+one direction, as many frames as it takes. The two drivers alternate; rates are frames per second of
+the box's CPU time, so that what the sender and other programs take of the machine doesn't count.
+Needs root. bench.py runs it."""
 
-  port_bench.py [--rounds N] [--seconds S] [--json FILE]
-
-Exit 1 when our own port is slower: a ratio below 1 less NOISE. Needs root."""
-
-import argparse
 import json
 import os
 import pathlib
 import signal
-import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get('LONGWIRE_BUILD', SOURCE / 'build'))
-IMPAIR, GEN = BUILD / 'impair' / 'roce-impair', BUILD / 'gen' / 'roce-gen'
 SUFFIX = os.getpid()
 HOSTS = (f'lwb{SUFFIX}w', f'lwb{SUFFIX}e')
-NOISE = 0.05
+DRIVERS = {'own': '', 'af_packet': 'af_packet:'}
 
 
 def ip(*words):
@@ -58,12 +48,15 @@ def cpu_seconds(pid):
                for task in pathlib.Path(f'/proc/{pid}/task').iterdir()) / 1e9
 
 
-def measure(prefix, size, seconds, folder):
-    """(frames per CPU second of the box, frames per second)."""
+def measure(settings, driver, size, folder):
+    """Frames per CPU second of the box."""
+    box_program, gen_program = (settings.program('impair', 'roce-impair'),
+                                settings.program('gen', 'roce-gen'))
+    prefix = DRIVERS[driver]
     profile, flows = folder / 'p.toml', folder / 'f.toml'
     profile.write_text('[[rule]]\nname = "r"\ndelay = "0ms"\n')
     flows.write_text(f'[[flow]]\nmessage_size = {size}\nrate = "9Gb/s"\nrepeat = "forever"\n')
-    box = subprocess.Popen([IMPAIR, 'run', profile, '--west', f'{prefix}{HOSTS[0]}m', '--east',
+    box = subprocess.Popen([box_program, 'run', profile, '--west', f'{prefix}{HOSTS[0]}m', '--east',
                             f'{prefix}{HOSTS[1]}m', '--json'],
                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     sender = None
@@ -71,7 +64,7 @@ def measure(prefix, size, seconds, folder):
         for line in box.stderr:
             if 'ready' in line:
                 break
-        sender = subprocess.Popen(['ip', 'netns', 'exec', HOSTS[0], GEN, 'run', flows, '--port',
+        sender = subprocess.Popen(['ip', 'netns', 'exec', HOSTS[0], gen_program, 'run', flows, '--port',
                                    'far', '--quiet'],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         before = forwarded()
@@ -79,10 +72,9 @@ def measure(prefix, size, seconds, folder):
             if sender.poll() is not None:
                 raise SystemExit(f'roce-gen ended: {sender.returncode}')
             time.sleep(0.1)
-        frames, spent, began = forwarded(), cpu_seconds(box.pid), time.monotonic()
-        time.sleep(seconds)
-        frames, spent = forwarded() - frames, cpu_seconds(box.pid) - spent
-        return frames / spent, frames / (time.monotonic() - began)
+        frames, spent = forwarded(), cpu_seconds(box.pid)
+        time.sleep(settings.seconds)
+        return (forwarded() - frames) / (cpu_seconds(box.pid) - spent)
     finally:
         for process in (sender, box):
             if process:
@@ -91,42 +83,14 @@ def measure(prefix, size, seconds, folder):
         box.stderr.close()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--rounds', type=int, default=5)
-    parser.add_argument('--seconds', type=float, default=2)
-    parser.add_argument('--json')
-    options = parser.parse_args()
+def runs(settings, stack):
+    """(names of figures, what measures them) in the order of a round: peers beside each other."""
     if os.geteuid() != 0:
-        print('port_bench: skipped: needs root for network namespaces')
-        return 0
-    results, slower = {}, False
-    with tempfile.TemporaryDirectory() as holder:
-        try:
-            links()
-            for size in (16, 1024, 4096):
-                rates = {'': [], 'af_packet:': []}
-                for _ in range(options.rounds):
-                    for prefix, found in rates.items():
-                        found.append(measure(prefix, size, options.seconds, pathlib.Path(holder)))
-                (own, own_rate), (old, old_rate) = (
-                    [statistics.median(column) for column in zip(*found)]
-                    for found in rates.values())
-                ratio = own / old
-                slower |= ratio < 1 - NOISE
-                results[size] = {'own': own, 'af_packet': old, 'ratio': ratio, 'own_rate': own_rate,
-                                 'af_packet_rate': old_rate}
-                print(f'payload {size:>5} B: own port {own / 1e3:8.1f} k frames per CPU second, '
-                      f'af_packet {old / 1e3:8.1f} k: ratio {ratio:.2f}; forwarded '
-                      f'{own_rate / 1e3:.1f} k and {old_rate / 1e3:.1f} k frames/s', flush=True)
-        finally:
-            remove_links()
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(results) + '\n')
-    if slower:
-        print('port_bench: our own port is slower than af_packet')
-    return 1 if slower else 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+        print('port: not measured: needs root for network namespaces', flush=True)
+        return []
+    folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix='longwire-')))
+    stack.callback(remove_links)
+    links()
+    return [((f'{driver} {size}',),
+             lambda driver=driver, size=size: measure(settings, driver, size, folder))
+            for size in (16, 1024, 4096) for driver in DRIVERS]
