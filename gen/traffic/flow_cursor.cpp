@@ -168,7 +168,41 @@ FlowCursor::FlowCursor(const config::Flow& flow, LayoutCache& layouts, PayloadPo
   begin_packet();
 }
 
-void FlowCursor::take_back_sequence(std::uint64_t frames) noexcept { fields_.sequence -= frames; }
+/// PSNs of messages of one packet before the next one: READ requests of drawn sizes.
+std::uint32_t FlowCursor::psns_of_earlier(std::uint64_t messages) noexcept {
+  if (stepped_at_ != message_) stepped_ = 0;
+  stepped_at_ = message_;
+  std::uint32_t psns = 0;
+  roce::Message earlier = now_;
+  for (std::uint64_t i = 0; i < messages; ++i) {
+    earlier.length = flow_->sizes.draw(sizes_, message_ - ++stepped_);
+    psns += psns_of(earlier);
+  }
+  return psns;
+}
+
+FlowCursor::Numbers FlowCursor::consumed(std::uint64_t frames, std::optional<FaultKind> fault,
+                                         bool is_signed) noexcept {
+  Numbers numbers{.sequence = is_signed ? frames : 0};
+  const auto count = static_cast<std::uint32_t>(frames);
+  if (fault == FaultKind::middle_without_first) {
+    numbers.psns = count;
+  } else if (flow_->message.operation == wire::Operation::read_request && sizes_vary_) {
+    numbers.psns = psns_of_earlier(frames);
+  } else {
+    numbers.psns = count * (packets_ == 1 ? psns_ : 1);
+  }
+  if (fault == FaultKind::psn_gap) numbers.psns += count;
+  if (fault == FaultKind::duplicate_psn) numbers.psns = 0;
+  return numbers;
+}
+
+void FlowCursor::take_back(const Numbers& numbers) noexcept {
+  fields_.sequence -= numbers.sequence;
+  fields_.psn = fields_.psn - numbers.psns;
+  message_psn_ = message_psn_ - numbers.psns;
+  last_psn_ = last_psn_ - numbers.psns;
+}
 
 bool FlowCursor::skip(std::uint32_t frames) noexcept {
   pacer_.skip(work(), frames);

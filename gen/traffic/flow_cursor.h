@@ -91,9 +91,17 @@ class FlowCursor {
   /// Frames of the batch that the cursor is at; 0 after the flow's last one.
   [[nodiscard]] std::uint32_t batch_frames() const noexcept { return batch_frames_; }
 
-  /// Takes back the sequence numbers of `frames` signed frames that were not sent, so that the next
-  /// frames get them.
-  void take_back_sequence(std::uint64_t frames) noexcept;
+  /// Numbers that frames consume, and give back when they are not sent.
+  struct Numbers {
+    std::uint64_t sequence = 0;  // of signatures
+    std::uint32_t psns = 0;
+  };
+  /// Returns what the flow's last `frames` frames have consumed, which are equal in `fault` and
+  /// `is_signed`. For the frames before these, call it again: it steps back from call to call.
+  [[nodiscard]] Numbers consumed(std::uint64_t frames, std::optional<config::FaultKind> fault,
+                                 bool is_signed) noexcept;
+  /// Gives the numbers of frames that were not sent to the next frames.
+  void take_back(const Numbers& numbers) noexcept;
 
   /// Frames of the whole flow; nothing if it is endless. Requires is_regular().
   [[nodiscard]] std::optional<std::uint64_t> total_frames() const noexcept;
@@ -116,6 +124,7 @@ class FlowCursor {
     return {wire_bytes(frame_->size(fields_)), frame_->payload_length(fields_), packets_,
             ends_message()};
   }
+  [[nodiscard]] std::uint32_t psns_of_earlier(std::uint64_t messages) noexcept;
   [[nodiscard]] std::uint32_t even_frames(std::uint32_t most, FieldSteps& step) const noexcept;
   void skip_packets(std::uint32_t frames) noexcept;
   void next_packet() noexcept;
@@ -147,6 +156,7 @@ class FlowCursor {
   std::uint64_t frame_number_ = 0;
   wire::Psn last_psn_;
   std::uint32_t batch_frames_ = 1;
+  std::uint64_t stepped_at_ = 0, stepped_ = 0;  // consumed(): message_, and messages before it
 };
 
 }  // namespace lw::gen

@@ -118,11 +118,15 @@ EncoderState::EncoderState(const FrameTemplate& frame, const VariableFields& fir
   }
 }
 
-void EncoderState::take_back_sequence(std::uint64_t frames) noexcept {
+void EncoderState::take_back(std::uint64_t sequence, std::uint32_t psns) noexcept {
   if (layout_ == nullptr) return;
-  const std::uint64_t earlier = sequence_ - frames;
-  icrc_ ^= change_of(layout_->sequence, earlier ^ sequence_);  // changes add up, modulo 2
+  const std::uint64_t earlier = sequence_ - sequence;
+  const std::uint32_t word = word_ - (psns << kPsnShift);
+  // Changes add up, modulo 2.
+  icrc_ ^= change_of(layout_->sequence, earlier ^ sequence_) ^
+           change_of(layout_->ack_psn, (word ^ word_) >> kPsnShift);
   sequence_ = earlier;
+  word_ = word;
 }
 
 /// Writes the fields that most frames don't have. Returns the change of the ICRC to the next frame.

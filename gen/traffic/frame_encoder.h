@@ -161,8 +161,8 @@ class EncoderState {
 
   [[nodiscard]] const HeaderLayout* layout() const noexcept { return layout_; }
 
-  /// Takes back the sequence numbers of the last `frames` signed frames.
-  void take_back_sequence(std::uint64_t frames) noexcept;
+  /// Steps back by numbers of signatures and PSNs, which the next frames then have.
+  void take_back(std::uint64_t sequence, std::uint32_t psns) noexcept;
 
  private:
   template <FieldSet kSet>

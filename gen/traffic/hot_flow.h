@@ -119,11 +119,11 @@ class alignas(128) HotFlow {
     due_ = span();
     return --left_ > 0;
   }
-  /// Takes back the sequence numbers of the last `frames` signed frames of the flow: they were
-  /// encoded, and not sent.
-  void take_back_sequence(FlowCursor& cursor, std::uint64_t frames) noexcept {
-    cursor.take_back_sequence(frames);
-    state_.take_back_sequence(frames);
+  /// Gives the numbers of the flow's last frames, which were encoded and not sent, to the next
+  /// frames.
+  void take_back(FlowCursor& cursor, const FlowCursor::Numbers& numbers) noexcept {
+    cursor.take_back(numbers);
+    state_.take_back(numbers.sequence, numbers.psns);
   }
   /// Loads the next batch. Returns false after the flow's last frame.
   bool next_batch(FlowCursor& cursor) noexcept;

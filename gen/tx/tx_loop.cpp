@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "gen/tx/ports.h"
 
@@ -231,32 +232,34 @@ void TxLoop::limit_catch_up(Instant now) noexcept {
   ++caught_up_.stalls;
 }
 
-/// Counts frames as not sent. Later frames get their sequence numbers, so that the receiver sees no
-/// loss of the path.
+/// Counts a flow's last frames as not sent. Later frames get their sequence numbers and PSNs, so
+/// that the receiver sees no loss of the path.
 void TxLoop::count_dropped(std::uint32_t flow, const FrameInfo& info,
                            std::uint64_t frames) noexcept {
   count_not_sent(counters_[flow], info, frames);
-  if (info.has(FrameInfo::kLacksSignature)) return;
-  scheduler_.hot(flow).take_back_sequence(scheduler_.cursor(flow), frames);
+  FlowCursor& cursor = scheduler_.cursor(flow);
+  std::optional<config::FaultKind> fault;
+  if (info.fault() != FrameInfo::kNoFault) fault = static_cast<config::FaultKind>(info.fault());
+  const bool is_signed = !info.has(FrameInfo::kLacksSignature);
+  scheduler_.hot(flow).take_back(cursor, cursor.consumed(frames, fault, is_signed));
 }
 
-/// Counts all frames but the first outcome.sent as not sent.
+/// Counts all frames but the first outcome.sent as not sent, the last one first.
 void TxLoop::count_dropped(std::size_t port, const FlowBurst::Outcome& outcome) noexcept {
-  std::uint64_t all = 0;
-  for (const TxGroup& group : outcome.groups) all += group.frames;
-  not_sent_[port].add(reason_not_sent(ports_[port]), all - outcome.sent);
-  std::size_t sent = outcome.sent, frame = 0;
-  for (const TxGroup& group : outcome.groups) {
-    const std::size_t kept = std::min<std::size_t>(sent, group.frames);
+  std::size_t end = 0;
+  for (const TxGroup& group : outcome.groups) end += group.frames;
+  std::size_t dropped = end - outcome.sent;
+  not_sent_[port].add(reason_not_sent(ports_[port]), dropped);
+  for (const TxGroup& group : outcome.groups | std::views::reverse) {
+    const std::size_t frames = std::min<std::size_t>(dropped, group.frames);
     if (group.flow == TxGroup::kSeveral) {
-      for (const std::uint32_t flow : outcome.flows.subspan(frame + kept, group.frames - kept)) {
+      for (const std::uint32_t flow : outcome.flows.subspan(end - frames, frames))
         count_dropped(flow, group.info, 1);
-      }
-    } else {
-      count_dropped(group.flow, group.info, group.frames - kept);
+    } else if (frames > 0) {
+      count_dropped(group.flow, group.info, frames);
     }
-    sent -= kept;
-    frame += group.frames;
+    dropped -= frames;
+    end -= group.frames;
   }
 }
 

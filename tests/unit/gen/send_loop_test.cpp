@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a device sees: each rte_eth_tx_burst() call, by a callback that DPDK makes on each.
 #include <array>
+#include <cstdlib>
 #include <map>
+#include <stdexcept>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -204,20 +206,47 @@ TEST_F(TxLoopTest, WhatAPortDoesNotTakeIsCountedAsNotSent) {
   for (std::size_t i = 0; i < taken.size(); ++i) EXPECT_EQ(stuck.tallies[i].frames, taken[i]);
 }
 
-/// Sequence numbers of the signed frames that a port has received, by flow.
-void receive_all(nic::Port& port, std::vector<std::vector<std::uint64_t>>& numbers) {
+/// Passes the frames that a port has received to `visit`.
+template <class Visit>
+void receive_all(nic::Port& port, Visit visit) {
   std::array<rte_mbuf*, 64> frames;
   while (const std::size_t count = port.receive(frames)) {
     for (rte_mbuf* frame : std::span(frames).first(count)) {
       const wire::Bytes bytes{rte_pktmbuf_mtod(frame, const std::byte*), frame->data_len};
       EXPECT_EQ(roce::check_icrc(roce::open_envelope(bytes)), roce::IcrcVerdict::ok);
       const auto parsed = roce::parse(bytes);
-      const auto* signature = parsed ? wire::view<wire::Signature>(parsed->payload) : nullptr;
-      if (signature != nullptr && signature->present())
-        numbers.at(signature->fields().flow).push_back(signature->fields().sequence);
+      ASSERT_TRUE(parsed);
+      visit(*parsed);
     }
     rte_pktmbuf_free_bulk(frames.data(), static_cast<unsigned>(count));
   }
+}
+
+/// Sends a profile into a ring that is read now and then. Returns the flows' counters.
+template <class Visit>
+std::vector<FlowCounters> send_with_stalls(nic::Eal& eal, const config::FlowProfile& profile,
+                                           std::string_view ring, Visit visit) {
+  auto pool = nic::Pool::create("receive2", {.buffers = 2048, .frame_size = 2000});
+  auto buffers = SendBuffers::create("send2", SendBuffers::kUsual);
+  auto port = nic::Port::open(eal, *nic::parse_port_spec(ring), *pool);
+  if (!port) throw std::runtime_error(port.error().message);
+  TxScheduler scheduler(profile);
+  Limits limits;
+  FrameBudget budget(Limits::kAll);
+  TxLoop loop(scheduler, profile.flows.size(), {}, {&*port, 1}, *buffers, limits, budget);
+  Instant now = nic::now();
+  loop.start(now);
+  for (int round = 0; !loop.ended(now); now += std::chrono::microseconds(5), ++round) {
+    EXPECT_TRUE(loop.send_due(now));
+    if (loop.not_sent()[0].total() > 0 && round % 7 == 0) receive_all(*port, visit);
+  }
+  receive_all(*port, visit);
+  std::uint64_t not_sent = 0;
+  for (const FlowCounters& flow : loop.counters()) not_sent += flow.not_sent;
+  EXPECT_EQ(loop.not_sent()[0].total(), not_sent);
+  const auto full = static_cast<std::size_t>(NotSentReason::ring_full);
+  EXPECT_EQ(loop.not_sent()[0].frames[full], not_sent);
+  return loop.counters();
 }
 
 TEST_F(TxLoopTest, AFrameThatIsNotSentConsumesNoSequenceNumber) {
@@ -227,23 +256,12 @@ TEST_F(TxLoopTest, AFrameThatIsNotSentConsumesNoSequenceNumber) {
       "signature = true\n"
       "[[flow]]\nmessage_size = { min = 1, max = 3000 }\nmessages = 400\n"
       "rate = \"1 Mframes/s\"\nsignature = true\n");
-  auto pool = nic::Pool::create("receive2", {.buffers = 2048, .frame_size = 2000});
-  auto buffers = SendBuffers::create("send2", SendBuffers::kUsual);
-  auto port = nic::Port::open(*eal_, *nic::parse_port_spec("net_ring7"), *pool);
-  ASSERT_TRUE(port) << port.error().message;
-  TxScheduler scheduler(profile);
-  Limits limits;
-  FrameBudget budget(Limits::kAll);
-  TxLoop loop(scheduler, profile.flows.size(), {}, {&*port, 1}, *buffers, limits, budget);
   std::vector<std::vector<std::uint64_t>> numbers(profile.flows.size());
-  Instant now = nic::now();
-  loop.start(now);
-  for (int round = 0; !loop.ended(now); now += std::chrono::microseconds(5), ++round) {
-    ASSERT_TRUE(loop.send_due(now));
-    if (loop.not_sent()[0].total() > 0 && round % 7 == 0) receive_all(*port, numbers);
-  }
-  receive_all(*port, numbers);
-  const auto counted = loop.counters();
+  const auto counted = send_with_stalls(*eal_, profile, "net_ring7", [&](const roce::Frame& frame) {
+    const auto* signature = wire::view<wire::Signature>(frame.payload);
+    if (signature != nullptr && signature->present())
+      numbers.at(signature->fields().flow).push_back(signature->fields().sequence);
+  });
   std::uint64_t not_sent = 0;
   for (std::size_t flow = 0; flow < numbers.size(); ++flow) {
     EXPECT_EQ(numbers[flow].size(), counted[flow].frames - counted[flow].unsigned_frames);
@@ -251,9 +269,96 @@ TEST_F(TxLoopTest, AFrameThatIsNotSentConsumesNoSequenceNumber) {
     not_sent += counted[flow].not_sent;
   }
   EXPECT_GE(not_sent, 50u);
-  EXPECT_EQ(loop.not_sent()[0].total(), not_sent);
-  const auto full = static_cast<std::size_t>(NotSentReason::ring_full);
-  EXPECT_EQ(loop.not_sent()[0].frames[full], not_sent);
+}
+
+/// QPs in rounds, messages of several packets, of drawn sizes, across the wrap; READ requests,
+/// which consume a PSN per response, of one size and of drawn sizes; CNPs, which consume none.
+constexpr std::string_view kUnsignedFlows = R"([[flow]]
+qps = 20
+dst_qp = 0x100
+messages = 500
+rate = "10 Mframes/s"
+[[flow]]
+dst_qp = 0x200
+message_size = 3000
+mtu = 1024
+messages = 400
+first_psn = 0xffff80
+rate = "1 Mframes/s"
+[[flow]]
+dst_qp = 0x201
+message_size = { min = 1, max = 3000 }
+mtu = 1024
+messages = 400
+rate = "1 Mframes/s"
+[[flow]]
+dst_qp = 0x202
+operation = "read_request"
+message_size = 5000
+mtu = 1024
+messages = 1000
+rate = "1 Mframes/s"
+[[flow]]
+dst_qp = 0x203
+operation = "read_request"
+message_size = { min = 1, max = 9000 }
+mtu = 1024
+messages = 1000
+rate = "1 Mframes/s"
+[[flow]]
+dst_qp = 0x204
+operation = "cnp"
+messages = 300
+rate = "500 kframes/s"
+)";
+
+TEST_F(TxLoopTest, AFrameThatIsNotSentConsumesNoPsn) {
+  const config::FlowProfile profile = parsed(kUnsignedFlows);
+  struct Stream {
+    std::uint64_t frames = 0;
+    wire::Psn next;
+  };
+  std::map<std::uint32_t, Stream> streams;
+  const auto counted = send_with_stalls(*eal_, profile, "net_ring8", [&](const roce::Frame& frame) {
+    Stream& stream = streams[frame.bth->dest_qp.get()];
+    const wire::Psn psn = frame.bth->psn();
+    if (stream.frames++ > 0) {
+      ASSERT_EQ(psn, stream.next) << frame.bth->dest_qp.get() << ' ' << stream.frames;
+    }
+    const bool is_read = frame.info->operation == wire::Operation::read_request;
+    const std::uint32_t length = is_read ? frame.reth->fields().dma_length : 1;
+    const bool is_cnp = frame.info->operation == wire::Operation::cnp;
+    stream.next = psn + (is_cnp ? 0 : (length + 1023) / 1024);
+  });
+  for (std::size_t i = 0; i < counted.size(); ++i) {
+    EXPECT_EQ(streams[profile.flows[i].frame.bth.dest_qp].frames, counted[i].frames) << i;
+    EXPECT_GE(counted[i].not_sent, 1u) << i;
+  }
+}
+
+/// Faults of the PSN stream stay what they are: a gap of one, or a PSN twice.
+TEST_F(TxLoopTest, AFaultThatIsNotSentLeavesNoTrace) {
+  const config::FlowProfile profile = parsed(
+      "[[flow]]\nmessages = 9000\nburst = 32\nrate = \"50 Mframes/s\"\n"
+      "fault = [{ kind = \"psn_gap\", rate = \"5%\" }, { kind = \"duplicate_psn\", "
+      "rate = \"5%\" }]\n");
+  std::uint64_t frames = 0, gaps = 0, repeated = 0;
+  wire::Psn next;
+  const auto counted = send_with_stalls(*eal_, profile, "net_ring9", [&](const roce::Frame& frame) {
+    const wire::Psn psn = frame.bth->psn();
+    if (frames++ > 0) {
+      gaps += psn == next + 1 ? 1 : 0;
+      repeated += psn + 1 == next ? 1 : 0;
+      EXPECT_LE(std::abs(wire::Psn::distance(next, psn)), 1);
+    }
+    next = psn + 1;
+  });
+  const auto fault = [&](config::FaultKind kind) {
+    return counted[0].faults[static_cast<std::size_t>(kind)];
+  };
+  EXPECT_GE(counted[0].not_sent, 100u);
+  EXPECT_EQ(gaps, fault(config::FaultKind::psn_gap));
+  EXPECT_EQ(repeated, fault(config::FaultKind::duplicate_psn));
 }
 
 TEST_F(TxLoopTest, CatchingUpAfterAStallHasALimit) {
