@@ -135,11 +135,14 @@ std::string accept_text(int socket, const std::atomic<bool>* stop, Instant end) 
 }
 
 std::string file_text(const std::string& path) {
+  note_input(path);
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace
+
+std::string report_file(const std::string& place) { return is_socket(place) ? "" : place; }
 
 Result<void> deliver_report(const std::string& place, std::string_view report) {
   if (is_socket(place)) {

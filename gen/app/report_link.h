@@ -11,9 +11,12 @@
 
 namespace lw::gen {
 
-/// Where a sender leaves its final report and a receiver finds it: a file, a UNIX socket
-/// (`unix:PATH`) or a TCP address (`tcp:HOST:PORT`). The receiver is the socket's server.
-///
+// Where a sender leaves its final report and a receiver finds it: a file, a UNIX socket
+// (`unix:PATH`) or a TCP address (`tcp:HOST:PORT`). The receiver is the socket's server.
+
+/// The file that a place names; empty for a socket.
+std::string report_file(const std::string& place);
+
 /// Sends `report` to `place`; tries for up to 5 s to connect to a socket. Errors (environment) name
 /// the place.
 Result<void> deliver_report(const std::string& place, std::string_view report);

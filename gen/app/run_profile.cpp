@@ -12,6 +12,7 @@
 #include "core/quantity.h"
 #include "gen/app/port_run.h"
 #include "gen/app/receiver.h"
+#include "gen/app/report_link.h"
 #include "gen/arp/neighbor_table.h"
 #include "gen/tx/capture_run.h"
 #include "wire/signature.h"
@@ -95,7 +96,8 @@ Result<void> check_files(const RunOptions& options) {
   std::vector<NamedFile> inputs = {{"PROFILE", options.profile}};
   std::vector<NamedFile> outputs = {{"--pcap", options.pcap},
                                     {"--series", options.choices.progress.series},
-                                    {"--histogram", options.choices.histogram}};
+                                    {"--histogram", options.choices.histogram},
+                                    {"--report-to", report_file(options.report_to)}};
   for (const std::string& name : all_names(options)) nic::add_files(name, inputs, outputs);
   return check_outputs(inputs, outputs);
 }

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -107,19 +108,43 @@ Result<void> make_folder(const std::filesystem::path& folder) {
   return {};
 }
 
-Result<void> write_all(const Outcome& outcome, const std::filesystem::path& folder) {
-  const auto& profile = outcome.results.profile;
-  std::vector<std::pair<std::string, std::string>> files = {
-      {profile.name + ".csv", to_csv(outcome)},
-      {profile.name + ".json", to_json(outcome)},
-      {profile.name + ".txt", to_text(outcome)}};
+/// A file of results, in the folder of --out.
+struct ResultFile {
+  std::string name;
+  std::function<std::string(const Outcome&)> content;
+};
+
+std::vector<ResultFile> files_of(const config::ExperimentProfile& profile) {
+  std::vector<ResultFile> files = {
+      {profile.name + ".csv", [](const Outcome& outcome) { return to_csv(outcome); }},
+      {profile.name + ".json", [](const Outcome& outcome) { return to_json(outcome); }},
+      {profile.name + ".txt", [](const Outcome& outcome) { return to_text(outcome); }}};
   for (const auto& plot : profile.plots)
-    files.emplace_back(plot.name + ".svg", to_picture(outcome, plot));
-  for (const auto& [name, content] : files)
-    if (auto wrote = write_file((folder / name).string(), content); !wrote) return wrote;
-  print_out(fmt::format("\nwritten to {}:", folder.string()));
-  for (const auto& [name, content] : files) print_out(fmt::format(" {}", name));
-  print_out("\n");
+    files.push_back({plot.name + ".svg",
+                     [&plot](const Outcome& outcome) { return to_picture(outcome, plot); }});
+  return files;
+}
+
+std::string journal_name(const config::ExperimentProfile& profile) {
+  return profile.name + ".runs.jsonl";
+}
+
+/// No result replaces an input, such as the profile or a published table.
+Result<void> check_result_files(const config::ExperimentProfile& profile,
+                                const std::filesystem::path& folder) {
+  std::vector<NamedFile> outputs = {{"--out", (folder / journal_name(profile)).string()}};
+  for (const ResultFile& file : files_of(profile))
+    outputs.push_back({"--out", (folder / file.name).string()});
+  return check_outputs({{"FILE", profile.file}}, outputs);
+}
+
+Result<void> write_all(const Outcome& outcome, const std::filesystem::path& folder) {
+  std::string names;
+  for (const auto& [name, content] : files_of(outcome.results.profile)) {
+    if (auto wrote = write_file((folder / name).string(), content(outcome)); !wrote) return wrote;
+    names += " " + name;
+  }
+  print_out(fmt::format("\nwritten to {}:{}\n", folder.string(), names));
   return {};
 }
 
@@ -199,8 +224,10 @@ Result<Results> prepare(const config::ExperimentProfile& profile, ExperimentOpti
 /// The file of finished runs; with --resume those of another session are put into `results`.
 Result<RunJournal> open_journal(Results& results, const ExperimentOptions& options,
                                 const std::filesystem::path& folder, const report::Json& identity) {
+  if (auto apart = check_result_files(results.profile, folder); !apart)
+    return std::unexpected(apart.error());
   if (auto made = make_folder(folder); !made) return std::unexpected(made.error());
-  const std::string file = (folder / (results.profile.name + ".runs.jsonl")).string();
+  const std::string file = (folder / journal_name(results.profile)).string();
   return options.resume ? RunJournal::resume(file, identity, results)
                         : RunJournal::create(file, identity);
 }

@@ -232,9 +232,9 @@ Result<void> run_simulated(const PerfCommand& command, const sim::PerfConfig& co
   };
   auto ran = run_sizes(command, config,
                        [&](const sim::PerfConfig& each) { return simulate(command, each, hook); });
-  if (!ran) return ran;
   report_at_end(series->close());
-  return command.pcap.empty() ? ran : capture.write(command.pcap);
+  if (!ran || command.pcap.empty()) return ran;
+  return capture.write(command.pcap);
 }
 
 Result<void> run_live(const PerfCommand& command, const sim::PerfConfig& config,
@@ -248,13 +248,20 @@ Result<void> run_live(const PerfCommand& command, const sim::PerfConfig& config,
   return ran;
 }
 
-ExitCode perf(const PerfCommand& command, const std::atomic<bool>& stop) {
+/// An output is none of the inputs, and no other output.
+Result<void> check_perf_files(const PerfCommand& command) {
   std::vector<NamedFile> inputs = {{"--path", command.options.path}};
   std::vector<NamedFile> outputs = {{"--pcap", command.pcap}, {"--series", command.series}};
+  if (!command.study.empty())
+    for (const std::string& file : study_files(command.study)) outputs.push_back({"--study", file});
   nic::add_files(command.endpoint.port, inputs, outputs);
-  if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
+  return check_outputs(inputs, outputs);
+}
+
+ExitCode perf(const PerfCommand& command, const std::atomic<bool>& stop) {
   const auto config = config_of(command);
   if (!config) return print_error(config.error());
+  if (const auto apart = check_perf_files(command); !apart) return print_error(apart.error());
   if (!command.study.empty()) {
     const auto studied = study_buffers(*config, command.study, command.json);
     return studied ? ExitCode::done : print_error(studied.error());

@@ -64,9 +64,11 @@ Result<std::optional<config::FlowProfile>> load_expected(const std::string& path
   return std::optional(std::move(*profile));
 }
 
-/// The capture, when it is the only thing to receive from: then no device is needed.
+/// The capture, when it is the only thing to receive from: then no device is needed. A copy and a
+/// time series are in real time.
 std::optional<std::string> only_file(const ReceiveOptions& options) {
   if (options.ports.size() != 1 || !options.pcap.empty()) return std::nullopt;
+  if (!options.choices.progress.series.empty()) return std::nullopt;
   const auto spec = nic::parse_port_spec(options.ports.front());
   const auto* file = spec ? spec->as<nic::PcapPort>() : nullptr;
   if (file == nullptr || file->in.empty() || !file->out.empty()) return std::nullopt;
@@ -75,7 +77,8 @@ std::optional<std::string> only_file(const ReceiveOptions& options) {
 
 /// An output is none of the inputs, and no other output.
 Result<void> check_files(const ReceiveOptions& options) {
-  std::vector<NamedFile> inputs = {{"--expect", options.expect}};
+  std::vector<NamedFile> inputs = {{"--expect", options.expect},
+                                   {"--sent", report_file(options.sent)}};
   std::vector<NamedFile> outputs = {{"--pcap", options.pcap},
                                     {"--series", options.choices.progress.series},
                                     {"--histogram", options.choices.histogram}};
@@ -164,9 +167,9 @@ void print(const ReceiveOptions& options, const ReceiveReport& report,
 }
 
 ExitCode receive_and_report(const ReceiveOptions& options) {
-  if (const auto apart = check_files(options); !apart) return print_error(apart.error());
   const auto expected = load_expected(options.expect);
   if (!expected) return print_error(expected.error());
+  if (const auto apart = check_files(options); !apart) return print_error(apart.error());
   auto inbox = open_inbox(options.sent);
   if (!inbox) return print_error(inbox.error());
   const FlowNames names = *expected ? names_in(**expected) : FlowNames{};

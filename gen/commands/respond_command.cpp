@@ -118,8 +118,9 @@ ExitCode respond(const RespondOptions& options, const std::atomic<bool>& stop) {
   }
   fmt::print(stderr, "ready\n");
   const auto wrong = serve(options, **context, stop);
+  const auto closed = (*context)->close();
   if (!wrong) return print_error(wrong.error());
-  if (auto closed = (*context)->close(); !closed) return print_error(closed.error());
+  if (!closed) return print_error(closed.error());
   if (*wrong == 0) return ExitCode::done;
   return print_error({fmt::format("{} sessions were not in order", *wrong), ExitCode::failed});
 }

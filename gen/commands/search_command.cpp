@@ -95,6 +95,9 @@ Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const Searc
                       {*ports, loop ? ports->all().front() : *far, loop ? silent : station});
 }
 
+std::string csv_of(const SearchOptions& options) { return options.out + "/search.csv"; }
+std::string svg_of(const SearchOptions& options) { return options.out + "/search.svg"; }
+
 Result<void> write_files(const std::vector<SizeSearch>& searches, const SearchOptions& options,
                          const std::string& name) {
   std::error_code error;
@@ -104,19 +107,23 @@ Result<void> write_files(const std::vector<SizeSearch>& searches, const SearchOp
   }
   const std::string title =
       fmt::format("{}: highest rate with at most {} % loss", name, 100 * options.search.loss);
-  if (auto csv = write_file(options.out + "/search.csv", to_csv(searches, options.search)); !csv) {
-    return csv;
-  }
-  return write_file(options.out + "/search.svg", to_svg(searches, title));
+  if (auto csv = write_file(csv_of(options), to_csv(searches, options.search)); !csv) return csv;
+  return write_file(svg_of(options), to_svg(searches, title));
+}
+
+/// An output is none of the inputs, and no other output.
+Result<void> check_search_files(const SearchOptions& options) {
+  std::vector<NamedFile> inputs = {{"PROFILE", options.profile}}, outputs;
+  if (!options.out.empty()) outputs = {{"--out", csv_of(options)}, {"--out", svg_of(options)}};
+  nic::add_files(options.port, inputs, outputs);
+  if (options.receive != options.port) nic::add_files(options.receive, inputs, outputs);
+  return check_outputs(inputs, outputs);
 }
 
 ExitCode search_and_report(const SearchOptions& options) {
-  std::vector<NamedFile> inputs = {{"PROFILE", options.profile}}, outputs;
-  nic::add_files(options.port, inputs, outputs);
-  if (options.receive != options.port) nic::add_files(options.receive, inputs, outputs);
-  if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
   auto profile = config::load_flow_profile(options.profile);
   if (!profile) return print_error(profile.error());
+  if (const auto apart = check_search_files(options); !apart) return print_error(apart.error());
   const auto searches = search(*profile, options);
   if (!searches) return print_error(searches.error());
   print_report(options.json ? to_json(*searches, options.search) : to_text(*searches));

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/output.h"
 #include "report/table.h"
 
 namespace lw::gen::experiment {
@@ -136,6 +137,7 @@ std::optional<std::size_t> PublishedTable::column(const std::string& name) const
 }
 
 Result<PublishedTable> load_published(const std::string& file) {
+  note_input(file);
   std::ifstream in(file);
   if (!in) return fail(file + ": can't be read");
   PublishedTable table;

@@ -47,7 +47,9 @@ std::string paths_text(const Results& results) {
   std::string text;
   for (const std::string& file : files) {
     const auto found = config::find_profile(file, {config::kPathProfiles, config::kImpairProfiles});
-    if (found) text += read_whole(*found).value_or(std::string());
+    if (!found) continue;
+    note_input(*found);
+    text += read_whole(*found).value_or(std::string());
   }
   return text;
 }

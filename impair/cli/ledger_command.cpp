@@ -15,6 +15,7 @@ namespace lw::impair {
 namespace {
 
 ExitCode print(const std::string& path) {
+  note_input(path);
   std::ifstream file(path, std::ios::binary);
   // A folder opens, but has nothing to be read.
   if (!file || (file.peek(), file.bad()))

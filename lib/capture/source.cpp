@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "core/output.h"
+
 namespace lw::capture {
 namespace {
 
@@ -25,6 +27,7 @@ std::unexpected<Error> refuse(const std::string& path, int error) {
 }  // namespace
 
 Result<Source> Source::open(const std::string& path) {
+  note_input(path);
   Source source;
   source.name_ = path == "-" ? "stdin" : path;
   source.fd_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

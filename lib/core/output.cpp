@@ -8,7 +8,9 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <mutex>
 #include <poll.h>
+#include <set>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -80,7 +82,35 @@ std::unexpected<Error> not_opened(const std::string& path, int error) {
   return fail(path + ": cannot be written: " + std::strerror(error), ExitCode::environment);
 }
 
+bool is_same(const fs::path& one, const fs::path& other) {
+  std::error_code unknown;
+  if (fs::equivalent(one, other, unknown)) return fs::is_regular_file(one, unknown);
+  return !fs::exists(one, unknown) &&
+         fs::weakly_canonical(one, unknown) == fs::weakly_canonical(other, unknown);
+}
+
+/// The files that this process has read.
+struct NotedInputs {
+  std::mutex mutex;
+  std::set<std::string> paths;
+
+  static NotedInputs& get() {
+    static NotedInputs inputs;
+    return inputs;
+  }
+  bool has(const std::string& path) {
+    const std::scoped_lock lock(mutex);
+    return std::ranges::any_of(paths, [&](const auto& input) { return is_same(path, input); });
+  }
+};
+
 }  // namespace
+
+void note_input(const std::string& path) {
+  if (path == "-") return;
+  const std::scoped_lock lock(NotedInputs::get().mutex);
+  NotedInputs::get().paths.insert(path);
+}
 
 OutputFile::State::~State() {
   // Bytes before the first record, such as a file's header, are no reason to touch a former file.
@@ -257,6 +287,8 @@ Result<OutputFile> OutputFile::open(const std::string& path, Mode mode, std::siz
     state->fd = STDOUT_FILENO;
     return OutputFile(std::move(state));
   }
+  if (NotedInputs::get().has(path))
+    return fail(path + ": cannot be written: it is an input: name another file");
   if (mode == Mode::whole) {
     auto opened = state->open_whole();
     if (!opened) return std::unexpected(opened.error());
@@ -352,11 +384,9 @@ namespace {
 
 bool is_named(const NamedFile& file) { return !file.path.empty() && file.path != "-"; }
 
-bool is_same(const fs::path& one, const fs::path& other) {
-  std::error_code unknown;
-  if (fs::equivalent(one, other, unknown)) return fs::is_regular_file(one, unknown);
-  return !fs::exists(one, unknown) &&
-         fs::weakly_canonical(one, unknown) == fs::weakly_canonical(other, unknown);
+std::unexpected<Error> refuse_shared(const NamedFile& output, const std::string& other) {
+  return fail(output.path + ": expected a file of its own for " + output.option + ", found that " +
+              other + " is the same");
 }
 
 }  // namespace
@@ -369,8 +399,8 @@ Result<void> check_outputs(const std::vector<NamedFile>& inputs,
     if (auto plain = check_plain_name(output.path); !plain) return plain;
     for (const NamedFile& other : others)
       if (is_named(other) && is_same(output.path, other.path))
-        return fail(output.path + ": expected a file of its own for " + output.option +
-                    ", found that " + other.option + " is the same");
+        return refuse_shared(output, other.option);
+    if (NotedInputs::get().has(output.path)) return refuse_shared(output, "an input");
     others.push_back(output);
   }
   return {};

@@ -29,8 +29,8 @@ class OutputFile {
 
   /// "-" is standard output. Devices, pipes and files in folders that can't be written to are
   /// written in place in both modes. `buffer`: bytes that are collected for one write. Errors: a
-  /// name that promises compression (usage); another process writes the file, or it can't be opened
-  /// (environment).
+  /// name that promises compression, or an input of this process (usage); another process writes
+  /// the file, or it can't be opened (environment).
   static Result<OutputFile> open(const std::string& path, Mode mode,
                                  std::size_t buffer = std::size_t{1} << 16);
   OutputFile(OutputFile&&) noexcept;
@@ -90,9 +90,15 @@ struct NamedFile {
   std::string option, path;
 };
 
+/// Remembers a file that this process reads: check_outputs() and OutputFile::open() refuse it as an
+/// output. Whatever reads a file calls it, also for files that a profile names. Skips "-". Any
+/// thread.
+void note_input(const std::string& path);
+
 /// Checks that no output is an input or another output of the same command: by the same path, a
-/// hard link or a symbolic link. Skips "" and "-"; devices and pipes may be shared. Also refuses
-/// names that promise compression. Errors: usage.
+/// hard link or a symbolic link. Inputs are also the files of note_input(), so call this after the
+/// profile is read. Skips "" and "-"; devices and pipes may be shared. Also refuses names that
+/// promise compression. Errors: usage.
 Result<void> check_outputs(const std::vector<NamedFile>& inputs,
                            const std::vector<NamedFile>& outputs);
 

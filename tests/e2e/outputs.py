@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the programs do when an output can't be written: every command with /dev/full as standard
 output and as each of its files, with a limit on the length of files, and on a small tmpfs; files of
-two instances; files that are inputs and outputs at once."""
+two instances; files that are inputs and outputs at once. The commands and options come from --help:
+a new one without a test fails here."""
 
+import contextlib
 import json
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import tempfile
@@ -37,6 +40,65 @@ messages = 400
 signature = true
 '''
 
+EXPERIMENT = '''[common]
+delay = "10us"
+iterations = 20
+[[scenario]]
+name = "a"
+[scenario.set]
+size = ["64", "1KiB"]
+[[plot]]
+name = "rates"
+x = "size"
+y = "bw_average_gbps"
+'''
+
+# What --help says of an option's value. A value that may name a file is an input below, or an output
+# that file_commands() covers. Ports may be files too: test_a_capture_that_a_port_writes_is_checked.
+NO_FILES = {
+    'all|N|none', 'ADDRESS:PORT', 'BYTES', 'CPU', 'DIRECTION', 'FILTER', 'HOW', 'IP', 'KEY=VALUE',
+    'KIND', 'LENGTH', 'MAC', 'N', 'NAME', 'NAME|{...}', 'OLD=NEW', 'OP', 'PARAMETER=VALUE',
+    'PATTERN', 'POINT', 'PORT', '[QP=]N', 'RATE', 'RULE', 'S', 'SHARE', 'SIZE',
+    'steady|tai|ptp', 'TIME', 'true|false', '2x|0.5x|max',
+}
+INPUTS = {
+    'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--expect', '--path', '--sent',
+    '--control', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE', 'verify FILE',
+}
+
+
+def help_of(words):
+    return subprocess.run([*words, '--help'], capture_output=True, text=True, timeout=TIMEOUT,
+                          check=True).stdout
+
+
+def section(text, title):
+    found = re.search(rf'^{title}:\n((?:  .*\n)+)', text, re.MULTILINE)
+    return found[1].splitlines() if found else []
+
+
+def leaves(words, name):
+    """Each command that runs, "ctl set", and its help."""
+    text = help_of(words)
+    inner = [line.split()[0] for line in section(text, 'Subcommands') if line[2] != ' ']
+    if not inner:
+        yield name, text
+    given = [line.split()[0] for line in section(text, 'Positionals') if line[2] != ' ']
+    for command in inner:
+        yield from leaves([*words, *given, command], f'{name} {command}'.strip())
+
+
+def values_of(text):
+    """(name, what its value is) of the arguments and options that have a value."""
+    for line in section(text, 'Positionals'):
+        if line[2] != ' ':
+            yield line.split()[0], line.split()[0]
+    for line in re.findall(r'^  (-.*)', text, re.MULTILINE):
+        names, *value = re.split(r'  +', line)[0].split()
+        if value and value[0] != 'Excludes:':
+            yield names.split(',')[-1], value[0]
+
+
 class Outputs(unittest.TestCase):
 
     def setUp(self):
@@ -67,8 +129,50 @@ class Outputs(unittest.TestCase):
         return ledger
 
     def experiment(self):
-        """The shortest run of a shipped one."""
-        return SOURCE / 'profiles' / 'experiments' / 'apn-380km-minima.toml'
+        return self.file('short.toml', EXPERIMENT)
+
+    def wire(self):
+        """The two ends of a memif, which the test's process names."""
+        return f'memif:{self.folder}/wire', f'memif:{self.folder}/wire,server'
+
+    def perf(self):
+        near, _ = self.wire()
+        return [GEN, 'perf', '--port', near, '--peer', '198.18.0.2', '--op', 'write', '-s', '4096',
+                '-n', '500', '--idle', 'yield']
+
+    def respond(self):
+        _, far = self.wire()
+        return [GEN, 'respond', '--port', far, '--sessions', '1', '--idle', 'yield']
+
+    def ctl(self, *words):
+        return [IMPAIR, 'ctl', self.file('socket'), '--json', *words]
+
+    @contextlib.contextmanager
+    def peer_of(self, words):
+        """The process that a command talks to, if it needs one, while the command runs."""
+        if words[1] == 'ctl':
+            peer = begin(self, [IMPAIR, 'run', self.rules, '--west', 'net_ring0', '--east',
+                                'net_ring1', '--control', self.file('socket'), '--ready-file',
+                                self.file('peer')])
+            while not self.file('peer').exists() and peer.poll() is None:
+                time.sleep(0.02)
+        elif words[1] == 'respond':
+            peer = begin(self, self.perf())
+        elif words[1] == 'perf' and '--port' in words:
+            peer = begin(self, self.respond())
+        else:
+            yield
+            return
+        yield
+        if words[1] == 'ctl':
+            peer.terminate()
+            self.file('peer').unlink()
+        out, error = peer.communicate(timeout=TIMEOUT)
+        self.assertEqual(peer.returncode, 0, error + out)
+
+    def run_beside(self, words, **settings):
+        with self.peer_of(words):
+            return self.run_it(words, **settings)
 
     def commands(self):
         """Words of each command that ends without a signal, and whether it makes a run's report."""
@@ -83,8 +187,11 @@ class Outputs(unittest.TestCase):
                            True),
             'gen perf': ([GEN, 'perf', '--sim', '--delay', '0us', '-n', '10', '-s', '64'], True),
             'gen plan': ([GEN, 'plan', '--path', PATH], False),
-            'gen experiment': ([GEN, 'experiment', self.experiment(), '--repeats', '1', '--set',
-                                'iterations=20', '--out', self.file('results')], True),
+            'gen perf --port': (self.perf(), True),
+            'gen perf --study': (self.study(), True),
+            'gen respond': (self.respond(), True),
+            'gen experiment': ([GEN, 'experiment', self.experiment(), '--out',
+                                self.file('results')], True),
             'gen check': ([GEN, 'check', FLOW], False),
             'gen opcodes': ([GEN, 'opcodes'], False),
             'gen --help': ([GEN, '--help'], False),
@@ -96,6 +203,12 @@ class Outputs(unittest.TestCase):
             'impair run': ([IMPAIR, 'run', self.rules, '--west', f'pcap:{self.frames}', '--east',
                             'null'], True),
             'impair ledger': ([IMPAIR, 'ledger', self.ledger()], False),
+            'impair ctl show': (self.ctl('show'), False),
+            'impair ctl set': (self.ctl('set', 'line', 'loss=1%'), False),
+            'impair ctl load': (self.ctl('load', self.rules), False),
+            'impair ctl event': (self.ctl('event', '{"flap": {"port": "west", "down": "1ms"}}'),
+                                 False),
+            'impair ctl reset': (self.ctl('reset'), False),
             'dissect list': ([DISSECT, 'list', self.frames], False),
             'dissect list --json': ([DISSECT, 'list', self.frames, '--json'], False),
             'dissect list --csv': ([DISSECT, 'list', self.frames, '--csv'], False),
@@ -114,31 +227,81 @@ class Outputs(unittest.TestCase):
         replay = [IMPAIR, 'replay', self.rules, self.frames]
         out = self.file('d.pcap')
         run = [IMPAIR, 'run', self.rules, '--west', f'pcap:{self.frames}', '--east', 'null']
+        search = self.commands()['gen search'][0]
+        experiment = [GEN, 'experiment', self.experiment(), '--out']
+        failing = self.file('failing.toml', EXPERIMENT.replace(
+            'iterations = 20', 'iterations = 20\nloss = 0.9\nretries = 0\ntimeout = 1'))
         return {
             'gen run FILE': ([GEN, 'run', self.sender, '--pcap'], 'o.pcap'),
             'gen run --pcap': ([*loop, '--pcap'], 'o.pcapng'),
             'gen run --series': ([*loop, '--interval', '10ms', '--series'], 'o.csv'),
             'gen run --histogram': ([*loop, '--histogram'], 'o.csv'),
             'gen receive --pcap': ([*receive, '--pcap'], 'o.pcap'),
+            'gen run --report-to': ([*loop, '--report-to'], 'o.json'),
             'gen receive --histogram': ([*receive, '--histogram'], 'o.csv'),
+            'gen receive --series': ([*receive, '--interval', '10ms', '--series'], 'o.csv'),
             'gen replay FILE': ([GEN, 'replay', self.frames, '--pcap'], 'o.pcap'),
             'gen replay --pcap': ([GEN, 'replay', self.frames, '--port', 'null', '--pcap'],
                                   'o.pcap'),
             'gen perf --pcap': ([*sim, '--pcap'], 'o.pcapng'),
             'gen perf --series': ([*sim, '--series'], 'o.csv'),
+            'gen perf --port --pcap': ([*self.perf(), '--pcap'], 'o.pcap'),
+            'gen perf --port --series': ([*self.perf(), '--series'], 'o.csv'),
+            'gen respond --pcap': ([*self.respond(), '--pcap'], 'o.pcapng'),
+            'gen search csv': ([*search, '--out'], 'found/search.csv'),
+            'gen search svg': ([*search, '--out'], 'found/search.svg'),
+            'gen experiment csv': (experiment, 'made/short.csv'),
+            'gen experiment json': (experiment, 'made/short.json'),
+            'gen experiment txt': (experiment, 'made/short.txt'),
+            'gen experiment svg': (experiment, 'made/rates.svg'),
+            'gen experiment runs': (experiment, 'made/short.runs.jsonl'),
+            'gen experiment --capture-failures': (
+                [GEN, 'experiment', failing, '--out', self.file('results'), '--capture-failures'],
+                'failures/failing-cell1-seed1.pcapng'),
+            'gen perf --study csv': (self.study()[:-1], 'studied/buffers.csv'),
+            'gen perf --study svg': (self.study()[:-1], 'studied/buffers.svg'),
             'impair replay OUT': (replay, 'o.pcap'),
             'impair replay --ledger': ([*replay, out, '--ledger'], 'o.jsonl'),
             'impair replay --ledger LWL': ([*replay, out, '--ledger'], 'o.lwl'),
             'impair replay --capture': ([*replay, out, '--capture'], 'o.pcapng'),
             'impair run --ledger': ([*run, '--ledger'], 'o.jsonl'),
             'impair run --capture': ([*run, '--capture'], 'o.pcapng'),
+            'impair run --ready-file': ([*run, '--ready-file'], 'ready'),
         }
+
+    def study(self):
+        return [GEN, 'perf', '--sim', '--delay', '0us', '--pattern', 'blast', '--rate', '100Mb/s',
+                '--study', self.file('study')]
+
+    def command_of(self, words):
+        """"ctl set" of a command's words."""
+        ctl = words[1] == 'ctl'
+        return f'{words[1]} {words[4]}' if ctl else words[1]
+
+    def test_every_command_and_file_of_the_help_is_in_this_test(self):
+        said = {self.command_of(words) + pathlib.Path(words[0]).name
+                for words, _ in self.commands().values()}
+        written = {(self.command_of(words), str(words[-1])) for words, _ in
+                   self.file_commands().values()}
+        found = 0
+        for binary in GEN, IMPAIR, DISSECT:
+            for command, text in leaves([binary], ''):
+                self.assertIn(command + pathlib.Path(binary).name, said,
+                              'a command without a test of its standard output')
+                for name, value in values_of(text):
+                    if value in NO_FILES or INPUTS & {name, f'{command} {name}'}:
+                        continue
+                    found += 1
+                    if (command, name) != ('replay', 'OUT'):
+                        self.assertIn((command, name), written,
+                                      f'{value}: an output without a test, or an unknown value')
+        self.assertGreaterEqual(found, 18)
 
     def test_standard_output_on_a_full_disk(self):
         for name, (words, reports) in self.commands().items():
             with self.subTest(name), open(FULL, 'w', encoding='utf-8') as full:
-                expected = self.run_it(words).stdout
-                done = self.run_it(words, stdout=full)
+                expected = self.run_beside(words).stdout
+                done = self.run_beside(words, stdout=full)
                 self.assertEqual(done.returncode, 3, done.stderr)
                 self.assertIn('standard output: cannot be written: No space left on device; '
                               'valid are its first 0 bytes', done.stderr)
@@ -150,7 +313,7 @@ class Outputs(unittest.TestCase):
             with self.subTest(name):
                 reader, writer = os.pipe()
                 os.close(reader)
-                done = self.run_it(words, stdout=writer)
+                done = self.run_beside(words, stdout=writer)
                 os.close(writer)
                 self.assertEqual(done.returncode, 3, done.stderr)
                 self.assertNotIn('cannot be written', done.stderr)
@@ -165,13 +328,15 @@ class Outputs(unittest.TestCase):
         for name, (words, file) in self.file_commands().items():
             with self.subTest(name):
                 link = self.file(file)
+                link.parent.mkdir(exist_ok=True)
                 link.symlink_to(FULL)
-                done = self.run_it([*words, link])
+                done = self.run_beside([*words, self.file(file.split('/')[0])])
                 link.unlink()
                 self.assertEqual(done.returncode, 3, done.stderr)
                 self.assertRegex(done.stderr, f'{link}: cannot be written: No space left on device'
                                  '(; valid are its first 0 bytes|: its first 0 .* are valid)')
-                self.assertTrue(done.stdout, 'no report')
+                if name != 'impair run --ready-file':  # nothing has run
+                    self.assertTrue(done.stdout, 'no report')
 
     def check_short(self, name, link, done):
         """A file that didn't fit: an error that says what is valid; that part can be read."""
@@ -194,8 +359,9 @@ class Outputs(unittest.TestCase):
 
     # Files that are longer than the limit.
     LONG = ('gen run FILE', 'gen run --pcap', 'gen receive --pcap', 'gen replay FILE',
-            'gen replay --pcap', 'gen perf --pcap', 'impair replay OUT', 'impair replay --ledger',
-            'impair replay --capture', 'impair run --ledger', 'impair run --capture')
+            'gen replay --pcap', 'gen perf --pcap', 'gen perf --port --pcap', 'gen respond --pcap',
+            'impair replay OUT', 'impair replay --ledger', 'impair replay --capture',
+            'impair run --ledger', 'impair run --capture')
 
     def test_every_long_file_with_a_limit(self):
         def limited():
@@ -204,6 +370,8 @@ class Outputs(unittest.TestCase):
         commands = self.file_commands()
         for name in self.LONG:
             words, file = commands[name]
+            if 'memif' in str(words):
+                continue  # its shared memory is a file too
             if words[0] == IMPAIR and words[1] == 'replay':
                 words = ['/dev/null' if word == self.file('d.pcap') else word for word in words]
             with self.subTest(name):
@@ -224,7 +392,7 @@ class Outputs(unittest.TestCase):
             words, file = commands[name]
             with self.subTest(name):
                 link = small / file
-                done = self.run_it([*words, link])
+                done = self.run_beside([*words, link])
                 self.check_short(name, link, done)
                 self.assertEqual(list(small.iterdir()), [])
 
@@ -286,6 +454,67 @@ class Outputs(unittest.TestCase):
         for words in ([GEN, 'run', self.sender, '--pcap', self.sender],
                       [IMPAIR, 'replay', self.rules, same, self.rules]):
             self.assertEqual(self.run_it(words).returncode, 2)
+
+    def test_a_file_that_the_profile_names_is_never_an_output(self):
+        sizes = self.file('sizes.csv', 'size_bytes,cdf\n64,0.5\n1024,1\n')
+        payload = self.file('payload.bin', 'some bytes')
+        named = self.file('named.toml', SENDER.replace(
+            'message_size = 1024', 'message_size = { file = "sizes.csv" }\npayload = "file"\n'
+            'payload_file = "payload.bin"'))
+        bins = self.file('bins.csv', 'low,high,weight\n0us,1ms,1\n1ms,2ms,3\n')
+        frames = self.file('lost.txt', '3\n17\n')
+        path = self.file('path.toml', PATH.read_text(encoding='utf-8'))
+        impair = self.file('stages.toml', 'path = "path.toml"\n[[rule]]\nname = "r"\n'
+                           'jitter = { distribution = "histogram", file = "bins.csv" }\n'
+                           'loss = { model = "listed", file = "lost.txt" }\n')
+        table = self.file('table.csv', 'bytes,gbps\n64,1\n1024,2\n')
+        compared = self.file('compared.toml', EXPERIMENT + (
+            '[scenario.compare]\ntable = "table.csv"\nrows = { bytes = "bytes" }\n'
+            '[[scenario.compare.column]]\npublished = "gbps"\nours = "bw_average_gbps"\n'))
+        loop = [GEN, 'run', named, '--port', 'net_ring0', '--receive', 'net_ring0', '--quiet']
+        for words, out in (
+                ([GEN, 'run', named, '--pcap'], sizes), ([GEN, 'run', named, '--pcap'], payload),
+                ([*loop, '--series'], sizes), ([*loop, '--histogram'], sizes),
+                ([*loop, '--report-to'], sizes),
+                ([GEN, 'receive', '--port', 'null', '--duration', '1s', '--expect', named,
+                  '--pcap'], payload),
+                ([GEN, 'receive', '--port', 'null', '--duration', '1s', '--expect', named,
+                  '--sent', table, '--pcap'], table),
+                ([GEN, 'perf', '--sim', '--path', impair, '-n', '10', '--pcap'], path),
+                ([GEN, 'perf', '--sim', '--path', impair, '-n', '10', '--series'], bins),
+                ([IMPAIR, 'replay', impair, self.frames], bins),
+                ([IMPAIR, 'replay', impair, self.frames, '/dev/null', '--ledger'], frames),
+                ([IMPAIR, 'run', impair, '--west', f'pcap:{self.frames}', '--east', 'null',
+                  '--ledger'], path),
+                ([IMPAIR, 'run', impair, '--west', f'pcap:{self.frames}', '--east', 'null',
+                  '--ready-file'], bins)):
+            with self.subTest(' '.join(map(str, words))):
+                before = out.read_bytes()
+                done = self.run_it([*words, out])
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn('expected a file of its own', done.stderr)
+                self.assertEqual(out.read_bytes(), before)
+        # A folder of results in which an input has the name of a result.
+        self.file('search.csv').symlink_to(sizes)
+        self.file('buffers.svg').symlink_to(path)
+        self.file('compared.json').symlink_to(table)
+        for words in (
+                [GEN, 'search', named, '--port', 'net_ring0', '--receive', 'net_ring0', '--out'],
+                [GEN, 'perf', '--sim', '--path', path, '--pattern', 'blast', '--study'],
+                [GEN, 'experiment', compared, '--out']):
+            with self.subTest(' '.join(map(str, words))):
+                done = self.run_it([*words, self.folder])
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn('expected a file of its own for --', done.stderr)
+                self.assertEqual(done.stdout, '')
+
+    def test_a_folder_that_cannot_be_made(self):
+        for name in 'gen search csv', 'gen experiment csv', 'gen perf --study csv':
+            words, _ = self.file_commands()[name]
+            with self.subTest(name):
+                done = self.run_it([*words, f'{self.rules}/folder'])
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn(f'{self.rules}/folder: Not a directory', done.stderr)
 
     def test_equal_ports_are_refused_before_anything_is_opened(self):
         ledger = self.file('kept.jsonl', 'kept')

@@ -44,6 +44,9 @@ CLOCKS = re.compile(r'\b(steady_clock|system_clock|clock_gettime|gettimeofday|rt
 # What writes files and standard output without checking: lib/core/output.cpp does it for all.
 UNCHECKED = re.compile(r'\bofstream\b|\bfopen\(|std::cout\b|\bprint\("|\bstdout\b|O_TRUNC')
 WRITES_FILES = 'lib/core/output.cpp'
+# What reads a file calls note_input(), so that no output replaces it; the kernel's files are none.
+READS = re.compile(r'\bifstream\b[^;]*;|\bO_RDONLY\b')
+KERNELS_FILE = re.compile(r'"/(proc|sys|dev)/')
 
 TOP_LEVEL = {
     'meson.build', 'lib', 'gen', 'impair', 'dissect', 'profiles', 'tests', 'pcaps', 'docs',
@@ -106,7 +109,10 @@ def check_file(path, root):
     lines = path.read_text(encoding='utf-8').splitlines()
     if not lines or 'SPDX-License-Identifier: BSD-3-Clause' not in lines[0]:
         yield f'{name}:1: expected the SPDX line first'
+    noted = any('note_input(' in line for line in lines)
     for number, line in enumerate(lines, 1):
+        if READS.search(line.split('//')[0]) and not noted and not KERNELS_FILE.search(line):
+            yield f'{name}:{number}: reads a file; expected note_input() (core/output.h) before it'
         if place in TIMELESS and CLOCKS.search(line):
             yield f'{name}:{number}: {place} reads a clock; expected the time as a parameter'
         if UNCHECKED.search(line.split('//')[0]) and name.as_posix() != WRITES_FILES:

@@ -94,6 +94,11 @@ std::string svg_of(const std::vector<BufferNeed>& needs, const std::string& titl
 
 }  // namespace
 
+std::array<std::string, 2> study_files(const std::string& folder) {
+  const std::filesystem::path into(folder);
+  return {into / "buffers.csv", into / "buffers.svg"};
+}
+
 Result<void> study_buffers(const sim::PerfConfig& config, const std::string& folder, bool json) {
   std::error_code trouble;
   std::filesystem::create_directories(folder, trouble);
@@ -115,12 +120,11 @@ Result<void> study_buffers(const sim::PerfConfig& config, const std::string& fol
                          need.formula, need.gbps);
     }
   }
-  const std::filesystem::path into(folder);
-  if (auto wrote = write_file(into / "buffers.csv", csv); !wrote) return wrote;
-  return write_file(into / "buffers.svg",
-                    svg_of(needs, fmt::format("Buffers that fill {:g} Gb/s to {:g} %, {}",
-                                              config.nic.rate_bps / 1e9, 100 * kFull,
-                                              wire::name_of(config.operation))));
+  const auto [csv_file, svg_file] = study_files(folder);
+  if (auto wrote = write_file(csv_file, csv); !wrote) return wrote;
+  return write_file(svg_file, svg_of(needs, fmt::format("Buffers that fill {:g} Gb/s to {:g} %, {}",
+                                                        config.nic.rate_bps / 1e9, 100 * kFull,
+                                                        wire::name_of(config.operation))));
 }
 
 }  // namespace lw::gen

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct BufferNeed {
 };
 
 inline constexpr double kFull = 0.95;
+
+/// The files that study_buffers() writes into `folder`: buffers.csv, buffers.svg.
+std::array<std::string, 2> study_files(const std::string& folder);
 
 /// Computes BufferNeed over 1 km to 10,000 km of fibre (group index 1.4682) instead of the
 /// configured path, with messages of 4 KiB, 64 KiB and 1 MiB. Prints a table (or a line of JSON per

@@ -221,8 +221,9 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
         static_cast<double>((cpu_time() - worked).count()) / static_cast<double>(took.count());
     return outcome;
   };
-  if (auto ran = run(measure); !ran) return ran;
-  return (*context)->close();
+  auto ran = run(measure);
+  auto closed = (*context)->close();
+  return ran ? closed : ran;
 }
 
 }  // namespace lw::gen

@@ -12,6 +12,7 @@
 #include "config/flow/profile.h"
 #include "config/toml/document.h"
 #include "config/toml/table.h"
+#include "core/output.h"
 
 namespace lw::config {
 namespace {
@@ -284,6 +285,7 @@ Parsed<MessageSizes> parse_size_distribution(std::string_view csv) {
 }
 
 Parsed<MessageSizes> load_size_distribution(const std::string& file) {
+  note_input(file);
   std::ifstream in(file, std::ios::binary);
   std::ostringstream text;
   if (!in || !(text << in.rdbuf())) {

@@ -12,6 +12,7 @@
 #include "config/flow/profile.h"
 #include "config/toml/document.h"
 #include "config/toml/table.h"
+#include "core/output.h"
 
 namespace lw::config {
 namespace {
@@ -46,6 +47,7 @@ constexpr Choice<Arrival> kArrivals[] = {{"constant", Arrival::constant},
 Parsed<std::string> read_file(const std::string& path) {
   constexpr std::size_t kMost = 4096;
   std::string bytes(kMost, 0);
+  note_input(path);
   std::ifstream file(path, std::ios::binary);
   file.read(bytes.data(), kMost);
   bytes.resize(static_cast<std::size_t>(file.gcount()));

@@ -13,6 +13,7 @@
 #include "config/impair/path.h"
 #include "config/impair/profile.h"
 #include "config/toml/document.h"
+#include "core/output.h"
 #include "emulator/pipeline.h"
 #include "emulator/stages/keys.h"
 
@@ -90,6 +91,7 @@ Parsed<std::string> read_whole_file(const std::filesystem::path& file) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored))
     return std::unexpected(fmt::format("expected a file, found none at {}", file.string()));
+  note_input(file.string());
   std::ifstream in(file, std::ios::binary);
   if (!in)
     return std::unexpected(

@@ -16,6 +16,7 @@
 #include <toml++/toml.h>
 
 #include "core/names.h"
+#include "core/output.h"
 
 namespace lw::config {
 namespace {
@@ -178,6 +179,7 @@ Result<std::string> find_profile(const std::string& name,
 }
 
 Result<std::string> read_profile_text(const std::string& path) {
+  note_input(path);
   std::ifstream file;
   if (path != "-") file.open(path, std::ios::binary);
   std::istream& in = path == "-" ? std::cin : file;

@@ -216,5 +216,28 @@ TEST_F(Output, AnOutputIsNeverAnInputOrAnotherOutput) {
   EXPECT_TRUE(check_outputs({}, {{"--a", "/dev/null"}, {"--b", "/dev/null"}}));
 }
 
+TEST_F(Output, AFileThatWasReadIsNeverAnOutput) {
+  put(path("read"), "input");
+  fs::create_symlink("read", path("symbolic"));
+  note_input(path("read"));
+  note_input("-");
+  for (const char* name : {"read", "symbolic"}) {
+    const auto checked = check_outputs({}, {{"--pcap", path(name)}});
+    ASSERT_FALSE(checked) << name;
+    EXPECT_EQ(
+        checked.error().message,
+        path(name) + ": expected a file of its own for --pcap, found that an input is the same");
+    for (const auto mode : {growing, whole}) {
+      const auto file = OutputFile::open(path(name), mode);
+      ASSERT_FALSE(file) << name;
+      EXPECT_EQ(file.error().exit, ExitCode::usage);
+      EXPECT_EQ(file.error().message,
+                path(name) + ": cannot be written: it is an input: name another file");
+    }
+  }
+  EXPECT_EQ(content(path("read")), "input");
+  EXPECT_TRUE(write_file(path("other"), "text"));
+}
+
 }  // namespace output_test
 }  // namespace lw
