@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Any bytes as a capture, through every command of roce-dissect.
+#include "dissect/commands/commands.h"
+#include "tests/fuzz/whole_command.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace lw;
+  static fuzz::MemoryFile file, half;
+  const std::string_view text{reinterpret_cast<const char*>(data), size};
+  file.set(text);
+  half.set(text.substr(0, size / 2));
+  const std::string path = file.path();
+  fuzz::run(dissect::list_command(), {{"FILE", path}});
+  fuzz::run(dissect::list_command(), {{"FILE", path}, {"--json", "true"}});
+  fuzz::run(dissect::list_command(), {{"FILE", path}, {"--csv", "true"}});
+  fuzz::run(dissect::verify_command(), {{"FILE", path}});
+  fuzz::run(dissect::summary_command(), {{"FILE", path}});
+  fuzz::run(dissect::summary_command(), {{"FILE", path}, {"--json", "true"}, {"--max-flows", "1"}});
+  fuzz::run(dissect::compare_command(), {{"NEAR", path}, {"FAR", half.path()}});
+  fuzz::run(dissect::compare_command(), {{"NEAR", half.path()},
+                                         {"FAR", path},
+                                         {"--json", "true"},
+                                         {"--max-flows", "1"},
+                                         {"--delay", "1ns"}});
+  return 0;
+}
