@@ -103,6 +103,7 @@ Json check_json(const ImpairProfile& profile) {
                     {"buffers", sizing.buffers},
                     {"reserve_ns", profile.capacity.reserve.count()},
                     {"buffer_bytes", sizing.buffer_bytes},
+                    {"arena_bytes", 2 * sizing.arena_bytes},
                     {"release_queue_bytes", sizing.queue_bytes},
                     {"rule_queue_bytes", sizing.stage_bytes},
                     {"bytes", sizing.memory()}};

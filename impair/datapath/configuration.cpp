@@ -10,6 +10,7 @@
 #include "core/quantity.h"
 #include "emulator/path.h"
 #include "impair/datapath/port_io.h"
+#include "nic/frame_arena.h"
 #include "nic/pool.h"
 
 namespace lw::impair {
@@ -43,6 +44,30 @@ constexpr std::size_t kEgress = 512;
 // Names of rules that changes of configuration may bring.
 constexpr std::size_t kSpareNames = 512;
 
+/// Buffers for all frames in flight; or, if frames may be so small that they are copied while they
+/// wait and it takes less memory, arenas, and buffers for what ports and bursts hold.
+void size_buffers(Sizing& sizing, const config::Capacity& capacity) {
+  const auto take = [&](std::uint64_t buffers) {
+    sizing.buffers = static_cast<std::uint32_t>(std::min<std::uint64_t>(buffers, UINT32_MAX));
+    sizing.buffer_bytes =
+        nic::Pool::bytes_needed({.buffers = sizing.buffers, .frame_size = capacity.largest_frame});
+  };
+  const std::uint64_t waiting = emulator::frames_in_flight(capacity.rate_bps, emulator::kStoredFrom,
+                                                           capacity.smallest_frame + kFcs);
+  const std::uint64_t frames = sizing.frames_per_direction;
+  take(2 * (frames + kEgress) + kHeldByPorts);
+  if (capacity.smallest_frame > MbufAccess::kSmallFrame || waiting >= frames) return;
+  const std::uint64_t arena =
+      nic::FrameArena::bytes_for(frames, capacity.smallest_frame, capacity.largest_frame);
+  const std::uint64_t without = sizing.buffer_bytes;
+  take(2 * (waiting + kEgress) + kHeldByPorts);
+  if (sizing.buffer_bytes + 2 * arena < without) {
+    sizing.arena_bytes = arena;
+  } else {
+    take(2 * (frames + kEgress) + kHeldByPorts);
+  }
+}
+
 }  // namespace
 
 std::uint64_t stage_bytes(const config::ImpairProfile& profile) noexcept {
@@ -59,10 +84,7 @@ Sizing size_for(const config::ImpairProfile& profile) {
                                  capacity.smallest_frame + kFcs);
   Sizing sizing;
   sizing.frames_per_direction = std::max(kSmallestQueue, in_flight + in_flight / 4);
-  const std::uint64_t buffers = 2 * (sizing.frames_per_direction + kEgress) + kHeldByPorts;
-  sizing.buffers = static_cast<std::uint32_t>(std::min<std::uint64_t>(buffers, UINT32_MAX));
-  sizing.buffer_bytes =
-      nic::Pool::bytes_needed({.buffers = sizing.buffers, .frame_size = capacity.largest_frame});
+  size_buffers(sizing, capacity);
   sizing.queue_bytes = 2 * emulator::ReleaseQueue<rte_mbuf*, MbufAccess>::bytes_needed(
                                emulator::Pipeline::kMostFifos, sizing.frames_per_direction);
   sizing.stage_bytes = stage_bytes(profile);
@@ -84,13 +106,17 @@ std::string arithmetic(const config::ImpairProfile& profile) {
   std::string delay = format_duration(longest);
   if (room > longest)
     delay = fmt::format("({} + {} in reserve)", delay, format_duration(capacity.reserve));
+  const std::string arenas =
+      sizing.arena_bytes == 0
+          ? ""
+          : fmt::format("two arenas in which frames wait {}, ", bytes(2 * sizing.arena_bytes));
   std::string text = fmt::format(
       "{} x {} = {} in flight each way; as frames of {} B, with a quarter to spare, {} frames; "
-      "{} buffers for frames of up to {} B take {}, and two release queues {}",
+      "{} buffers for frames of up to {} B take {}, {}and two release queues {}",
       format_bit_rate(capacity.rate_bps), delay,
       format_bytes(emulator::bandwidth_delay_bytes(capacity.rate_bps, room)),
       capacity.smallest_frame, sizing.frames_per_direction, sizing.buffers, capacity.largest_frame,
-      bytes(sizing.buffer_bytes), bytes(sizing.queue_bytes));
+      bytes(sizing.buffer_bytes), arenas, bytes(sizing.queue_bytes));
   if (sizing.stage_bytes > 0)
     text += fmt::format(", and the rules' queues {}", bytes(sizing.stage_bytes));
   return text + fmt::format(": {} in all", bytes(sizing.memory()));

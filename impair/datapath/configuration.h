@@ -56,10 +56,11 @@ struct Sizing {
   std::uint64_t frames_per_direction = 0;  // in flight, with a quarter to spare
   std::uint32_t buffers = 0;               // both directions, and what ports and bursts hold
   std::uint64_t buffer_bytes = 0;          // of all buffers
+  std::uint64_t arena_bytes = 0;           // of one direction's waiting frames; 0: in buffers
   std::uint64_t queue_bytes = 0;           // of both release queues
   std::uint64_t stage_bytes = 0;           // of the rules' emulated queues, in both directions
   [[nodiscard]] std::uint64_t memory() const noexcept {
-    return buffer_bytes + queue_bytes + stage_bytes;
+    return buffer_bytes + 2 * arena_bytes + queue_bytes + stage_bytes;
   }
 };
 

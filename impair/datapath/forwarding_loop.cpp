@@ -24,8 +24,12 @@ constexpr unsigned kRoundsBetweenLooks = 64;
 constexpr Duration kAnswerTimeout = std::chrono::seconds(5);
 
 std::array<PortIo, 2> port_ios(Ports& ports) {
-  return {PortIo(kEastward, ports.west, ports.east, ports.pool.get()),
-          PortIo(kWestward, ports.east, ports.west, ports.pool.get())};
+  const auto arena = [&](Direction direction) {
+    auto& its = ports.arenas[static_cast<std::size_t>(direction)];
+    return its ? &*its : nullptr;
+  };
+  return {PortIo(kEastward, ports.west, ports.east, ports.pool.get(), nic::now, arena(kEastward)),
+          PortIo(kWestward, ports.east, ports.west, ports.pool.get(), nic::now, arena(kWestward))};
 }
 
 /// Makes the calling thread one of DPDK's, with a cache of free buffers of its own, and pins it to

@@ -8,6 +8,21 @@
 
 namespace lw::impair {
 
+void MbufAccess::store(std::span<rte_mbuf* const> frames, std::span<rte_mbuf*> stored) noexcept {
+  const rte_mempool* pool = frames.front()->pool;
+  const bool scarce = rte_mempool_get_ops(pool->ops_index)->get_count(pool) < kFewBuffers;
+  const std::uint32_t longest = scarce ? UINT32_MAX : kSmallFrame;
+  std::array<rte_mbuf*, emulator::Rule::kMostTogether> copied;
+  unsigned copies = 0;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    rte_mbuf* const frame = frames[i];
+    rte_mbuf* const copy = length(frame) <= longest ? arena_->copy(frame) : nullptr;
+    if (copy) copied[copies++] = frame;
+    stored[i] = copy ? copy : frame;
+  }
+  rte_pktmbuf_free_bulk(copied.data(), copies);
+}
+
 std::size_t PortIo::make_own(std::span<Handle> frames, bool edits) noexcept {
   const auto foreign = [edits](const rte_mbuf* frame) {
     return impair::is_held_by_others(frame) || (edits && is_shared(frame));

@@ -12,6 +12,7 @@
 #include "impair/datapath/forwarder.h"
 #include "impair/record/recorder.h"
 #include "nic/clock.h"
+#include "nic/frame_arena.h"
 #include "nic/port.h"
 #include "roce/envelope.h"
 
@@ -34,7 +35,22 @@ inline bool is_held_by_others(const rte_mbuf* frame) noexcept {
 
 /// A link's access to DPDK's frames; see emulator::FrameAccess. All headers, and all bytes that
 /// stages change, lie in the first buffer of a frame.
-struct MbufAccess {
+class MbufAccess {
+ public:
+  // A longer frame is copied only when receive buffers are scarce: a copy would take too long.
+  static constexpr std::uint32_t kSmallFrame = 256;
+  // Receive buffers are scarce when fewer than these are free, without those in a thread's cache.
+  static constexpr unsigned kFewBuffers = 1024;
+
+  MbufAccess() = default;
+  /// `arena`: for frames that wait; must outlive the object. Null: frames keep their buffers.
+  explicit MbufAccess(nic::FrameArena* arena) noexcept : arena_(arena) {}
+
+  [[nodiscard]] bool stores() const noexcept { return arena_ != nullptr; }
+  /// Copies frames into the arena and frees their receive buffers. A frame stays where it is if it
+  /// is longer than kSmallFrame and receive buffers are not scarce, or if the arena has no room.
+  void store(std::span<rte_mbuf* const> frames, std::span<rte_mbuf*> stored) noexcept;
+
   /// Reserves a dynamic field for a Transit in every buffer, in the cache line that a device reads
   /// when it frees the buffer. After EAL has started, before the first frame. False: no space left.
   static bool register_transit() noexcept {
@@ -78,6 +94,7 @@ struct MbufAccess {
 
  private:
   static inline int transit_offset = 0;
+  nic::FrameArena* arena_ = nullptr;
 };
 
 /// Bytes of the first buffer: all of a frame that has only one.
@@ -96,14 +113,15 @@ class PortIo {
   static constexpr std::size_t kBurst = 32, kSendBurst = 64;
   static constexpr bool kBatches = true;
 
-  /// `pool`: buffers for pause frames. `clock`: a test may give the times of a capture. Ports and
-  /// pool must outlive the object.
+  /// `pool`: buffers for pause frames. `clock`: a test may give the times of a capture. `arena`:
+  /// for frames of this direction that wait, or null. Ports, pool and arena must outlive the
+  /// object.
   PortIo(emulator::Direction direction, nic::Port& from, nic::Port& to, rte_mempool* pool,
-         Clock clock = nic::now) noexcept
-      : direction_(direction), from_(&from), to_(&to), pool_(pool), clock_(clock) {}
+         Clock clock = nic::now, nic::FrameArena* arena = nullptr) noexcept
+      : direction_(direction), from_(&from), to_(&to), pool_(pool), clock_(clock), arena_(arena) {}
 
   [[nodiscard]] emulator::Direction direction() const noexcept { return direction_; }
-  [[nodiscard]] Frames frames() const noexcept { return {}; }
+  [[nodiscard]] Frames frames() const noexcept { return Frames(arena_); }
   [[nodiscard]] Instant now() const noexcept { return clock_(); }
   /// Input waits while the link's queue is full; see nic::Port.
   [[nodiscard]] bool finite() const noexcept { return from_->finite(); }
@@ -142,6 +160,7 @@ class PortIo {
   nic::Port* to_;
   rte_mempool* pool_;
   Clock clock_;
+  nic::FrameArena* arena_;
   std::array<rte_mbuf*, kBurst> burst_{};
 };
 

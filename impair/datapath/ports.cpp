@@ -47,13 +47,27 @@ Result<std::uint32_t> frame_size_for(const config::ImpairProfile& profile,
   return size;
 }
 
+/// An arena per direction, if the profile is sized for them.
+Result<std::array<std::optional<nic::FrameArena>, 2>> make_arenas(const Sizing& sizing,
+                                                                  bool eal_memory) {
+  std::array<std::optional<nic::FrameArena>, 2> arenas;
+  if (sizing.arena_bytes == 0) return arenas;
+  for (std::size_t i = 0; i < arenas.size(); ++i) {
+    auto arena = nic::FrameArena::create(fmt::format("arena{}", i), sizing.arena_bytes, eal_memory);
+    if (!arena) return std::unexpected(arena.error());
+    arenas[i] = std::move(*arena);
+  }
+  return arenas;
+}
+
 }  // namespace
 
 Result<Ports> open_ports(const config::ImpairProfile& profile, const RunConfig& config) {
   const Sizing sizing = size_for(profile);
   const std::vector<nic::PortSpec> specs = {config.west, config.east};
   const bool in_eal = needs_eal_memory(config.west) || needs_eal_memory(config.east);
-  const std::uint64_t eal_bytes = (in_eal ? sizing.buffer_bytes : 0) + sizing.buffers * 16ULL;
+  const std::uint64_t eal_bytes =
+      (in_eal ? sizing.buffer_bytes + 2 * sizing.arena_bytes : 0) + sizing.buffers * 16ULL;
   nic::EalConfig eal_config{.ports = specs,
                             .cores = {},
                             .memory_mib = static_cast<std::uint32_t>(64 + (eal_bytes >> 20)),
@@ -71,11 +85,14 @@ Result<Ports> open_ports(const config::ImpairProfile& profile, const RunConfig& 
   auto pool = nic::Pool::create(
       "frames", {.buffers = sizing.buffers, .frame_size = *frame_size, .eal_memory = in_eal});
   if (!pool) return std::unexpected(pool.error());
+  auto arenas = make_arenas(sizing, in_eal);
+  if (!arenas) return std::unexpected(arenas.error());
   auto west = nic::Port::open(*eal, config.west, *pool);
   if (!west) return std::unexpected(west.error());
   auto east = nic::Port::open(*eal, config.east, *pool);
   if (!east) return std::unexpected(east.error());
-  return Ports{std::move(*eal), std::move(*pool), std::move(*west), std::move(*east)};
+  return Ports{std::move(*eal), std::move(*pool), std::move(*arenas), std::move(*west),
+               std::move(*east)};
 }
 
 std::vector<PortReport> port_reports(const Ports& ports) {

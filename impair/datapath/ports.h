@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "core/error.h"
 #include "impair/datapath/direction_report.h"
 #include "nic/eal.h"
+#include "nic/frame_arena.h"
 #include "nic/idle.h"
 #include "nic/pool.h"
 #include "nic/port.h"
@@ -37,11 +39,12 @@ struct RunConfig {
   std::string file_prefix = {};        // of DPDK's runtime directory; empty: a unique one
 };
 
-/// EAL, two ports and the buffer pool of their frames. Members are destroyed from the last to
-/// the first: a port before its pool, all before EAL.
+/// EAL, two ports and the memory of their frames. Members are destroyed from the last to the first:
+/// a port before its pool, all before EAL.
 struct Ports {
   nic::Eal eal;
   nic::Pool pool;
+  std::array<std::optional<nic::FrameArena>, 2> arenas;  // by direction; see Sizing
   nic::Port west, east;
 };
 

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <optional>
+#include <span>
 
 #include "emulator/transit.h"
 #include "wire/view.h"
@@ -41,6 +42,18 @@ template <class Frames, class Handle>
 concept CarriesTransit = requires(Handle handle) {
   { Frames::transit(handle) } -> std::same_as<Transit&>;
 };
+
+/// Frames that may lie elsewhere while they wait. `frames.stores()`: whether they may now;
+/// `frames.store(handles, stored)` puts the handles of the frames at their new places, or the old
+/// ones, into the first of `stored`.
+template <class Frames, class Handle>
+concept StoresFrames =
+    requires(Frames& frames, std::span<const Handle> handles, std::span<Handle> stored) {
+      { frames.stores() } -> std::same_as<bool>;
+      frames.store(handles, stored);
+    };
+/// Frames that wait for a shorter time stay where they are.
+inline constexpr Duration kStoredFrom = std::chrono::microseconds(10);
 
 /// A frame that waits for its release, with what is known of it.
 template <class Handle, class Frames>

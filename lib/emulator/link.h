@@ -158,6 +158,10 @@ class Link {
     return rules_[rule == kUntouched ? rules_.size() - 1 : rule];
   }
   void receive(const Decision& decision, const Arrival& arrival) noexcept;
+  [[nodiscard]] std::span<const Handle> stored(std::span<const Handle> frames,
+                                               Duration wait) noexcept;
+  [[nodiscard]] Handle stored(Handle handle, const Arrival& arrival, const Decision& decision,
+                              std::uint8_t copy) noexcept;
   void enter_batch(Rule& rule, std::span<const Handle> frames, Instant now) noexcept;
   std::uint64_t enter_in_trains(std::span<const Handle> frames, const Transit& like) noexcept;
   std::uint64_t enter_singly(std::span<const Handle> frames, const Transit& like) noexcept;
@@ -220,6 +224,7 @@ class Link {
   // A burst's, while it is admitted.
   std::array<Instant, Rule::kMostTogether> releases_;
   std::array<Entry, Rule::kMostTogether> entries_;
+  std::array<Handle, StoresFrames<Frames, Handle> ? Rule::kMostTogether : 1> stored_;
 };
 
 }  // namespace lw::emulator

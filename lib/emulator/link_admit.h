@@ -44,7 +44,7 @@ bool Link<Handle, Frames>::admit_unopened(Rule& rule, Handle handle, Instant now
                           queue_room() > 0;
   if (!just_waits) [[unlikely]]
     return apply(handle, arrival_of(Frames::open(handle), unopened.number, now), decision, nullptr);
-  queue(handle, unopened, decision, 0, kNotLogged);
+  queue(stored(handle, unopened, decision, 0), unopened, decision, 0, kNotLogged);
   queued += {1, unopened.bytes};
   return true;
 }
@@ -95,6 +95,15 @@ void Link<Handle, Frames>::admit_copy(Handle handle, const Arrival& arrival,
   if (!finalize(handle, arrival, decision, copy)) frames_.free(handle);
 }
 
+/// The frame at the place where it waits. A frame that has copies stays: their arrival is a view of
+/// its bytes.
+template <class Handle, FrameAccess<Handle> Frames>
+inline Handle Link<Handle, Frames>::stored(Handle handle, const Arrival& arrival,
+                                           const Decision& decision, std::uint8_t copy) noexcept {
+  if (decision.copies > 0 && copy == 0) return handle;
+  return stored(std::span<const Handle>(&handle, 1), decision.release - arrival.now).front();
+}
+
 /// Carries out a decision on a frame or on a copy. False: the frame is dropped.
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::finalize(Handle handle, const Arrival& arrival, const Decision& decision,
@@ -119,6 +128,7 @@ bool Link<Handle, Frames>::finalize(Handle handle, const Arrival& arrival, const
     pipeline_.rule(decision.rule).corrupt(frames_.writable(handle), arrival);
   if (decision.mark) [[unlikely]]
     set_congestion_experienced(frames_.writable(handle), arrival.envelope);
+  if (queued) handle = stored(handle, arrival, decision, copy);
   if (decision.overtakes) [[unlikely]] {
     Entry entry{decision.release, handle};
     fill(entry.transit(), arrival, decision, copy, ledger_slot);

@@ -132,6 +132,19 @@ inline std::size_t count_equal(std::span<const Instant> releases) noexcept {
       releases.begin());
 }
 
+/// The frames at the places where they wait, for `wait` at most.
+template <class Handle, FrameAccess<Handle> Frames>
+std::span<const Handle> Link<Handle, Frames>::stored(std::span<const Handle> frames,
+                                                     Duration wait) noexcept {
+  if constexpr (StoresFrames<Frames, Handle>) {
+    if (wait >= kStoredFrom && frames_.stores()) {
+      frames_.store(frames, stored_);
+      return std::span<const Handle>(stored_).first(frames.size());
+    }
+  }
+  return frames;
+}
+
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::enter_batch(Rule& rule, std::span<const Handle> frames,
                                        Instant now) noexcept {
@@ -142,8 +155,9 @@ void Link<Handle, Frames>::enter_batch(Rule& rule, std::span<const Handle> frame
   Transit transit;
   fill(transit, {kUnopened, nullptr, received_, 0, now}, decision, 0, kNotLogged);
   Amount all{frames.size(), 0};
-  all.bytes = queue_.keeps(decision.line, releases.front()) ? enter_in_trains(frames, transit)
-                                                            : enter_singly(frames, transit);
+  const auto waiting = stored(frames, std::max(releases.front(), releases.back()) - now);
+  all.bytes = queue_.keeps(decision.line, releases.front()) ? enter_in_trains(waiting, transit)
+                                                            : enter_singly(waiting, transit);
   received_ += frames.size();
   queue_.push(decision.line, std::span<const Entry>(entries_).first(frames.size()), now);
   add(direction_.received, all);

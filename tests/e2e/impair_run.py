@@ -30,9 +30,11 @@ class Run(unittest.TestCase):
     def path(self, name):
         return str(self.folder / name)
 
-    def start(self, west, east, *options, delay='1ms', loss=0, rate='10Gb/s', name='p'):
+    def start(self, west, east, *options, delay='1ms', loss=0, rate='10Gb/s', name='p',
+              smallest='1KiB'):
         profile = self.folder / f'{name}.toml'
         profile.write_text(f'[capacity]\nrate = "{rate}"\nlargest_frame = "9000B"\n'
+                           f'smallest_frame = "{smallest}"\n'
                            f'[[rule]]\nname = "r"\ndelay = "{delay}"\nloss = {loss}\n')
         return longwire_test.begin(self, [longwire_test.program('roce-impair'), 'run', profile,
                                           '--west', west, '--east', east, '--json', *options])
@@ -70,6 +72,23 @@ class Run(unittest.TestCase):
         self.assertEqual(east['received'], east['sent'])
         self.assertEqual(east['received']['bytes'], sum(map(len, self.sent)))
         self.assertGreaterEqual(east['release_error_ns']['min'], 0)
+
+    def test_small_frames_wait_in_arenas(self):
+        """Frames of many lengths keep their bytes; 380 km of the smallest ones fit into 512 MB."""
+        report, received = self.run_file(smallest='60B', delay='2ms')
+        self.assertTrue(report['identity_holds'] and report['resources_hold'])
+        self.assert_same_frames(received, self.sent)
+        self.assert_order_kept(received)
+        path = self.folder / 'far.toml'
+        path.write_text(f'path = "{longwire_test.SOURCE}/profiles/paths/apn-380km.toml"\n'
+                        '[[rule]]\nname = "r"\ndelay = "path"\n'
+                        '[capacity]\nsmallest_frame = "60B"\n')
+        checked = subprocess.run([longwire_test.program('roce-impair'), 'check', path, '--json'],
+                                 capture_output=True, text=True, timeout=TIMEOUT, check=True)
+        memory = json.loads(checked.stdout)['memory']
+        self.assertGreater(memory['frames_per_direction'], 283_260)
+        self.assertGreater(memory['arena_bytes'], 2 * 283_260 * 192)
+        self.assertLess(memory['bytes'], 512_000_000)
 
     def test_the_ledger_is_what_is_missing(self):
         report, received = self.run_file('--ledger', self.path('ledger'), loss=0.05)

@@ -35,7 +35,7 @@ using test::Impairment;
 constexpr std::array kBoth = {Direction::west_to_east, Direction::east_to_west};
 constexpr Duration kLongAfter = std::chrono::seconds(10);
 
-enum class Mode { batched, one_by_one, recorded };
+enum class Mode { batched, one_by_one, recorded, stored };
 
 std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
@@ -49,6 +49,7 @@ fs::path folder() { return fs::path(testing::TempDir()) / fmt::format("forwarder
 struct Outcome {
   std::vector<std::string> lines;
   std::uint32_t acted = 0, fates = 0;  // which stages acted, and what became of frames; a bit each
+  std::uint64_t stored = 0;            // frames that waited in an arena
 
   void add_frame(Direction direction, Instant at, std::span<const std::byte> bytes) {
     std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -92,12 +93,13 @@ emulator::LinkConfig link_of(const Impairment& impairment, const LiveProfile::Ve
 /// Frames over ring ports, at the times of the impairment.
 class PortRun {
  public:
-  PortRun(test::RingPorts& ports, const Impairment& impairment, Mode mode)
+  /// `arena`: where frames of both directions wait in Mode::stored.
+  PortRun(test::RingPorts& ports, const Impairment& impairment, Mode mode, nic::FrameArena& arena)
       : ports_(&ports),
         mode_(mode),
         live_(version_of(impairment)),
         forwarder_(live_.now().profile, link_of(impairment, live_.now()),
-                   ios(ports, impairment.both), &ledger_),
+                   ios(ports, impairment.both, mode == Mode::stored ? &arena : nullptr), &ledger_),
         names_(rule_names_of(live_.now().profile)) {
     schedule_.begin(live_.now().profile.scenario);
     if (mode == Mode::recorded)
@@ -120,11 +122,12 @@ class PortRun {
   }
 
  private:
-  static std::vector<PortIo> ios(test::RingPorts& ports, bool both) {
+  static std::vector<PortIo> ios(test::RingPorts& ports, bool both, nic::FrameArena* arena) {
     std::vector<PortIo> all = {
-        {Direction::west_to_east, ports[0], ports[1], ports.pool(), test::test_clock}};
+        {Direction::west_to_east, ports[0], ports[1], ports.pool(), test::test_clock, arena}};
     if (both)
-      all.emplace_back(Direction::east_to_west, ports[1], ports[0], ports.pool(), test::test_clock);
+      all.emplace_back(Direction::east_to_west, ports[1], ports[0], ports.pool(), test::test_clock,
+                       arena);
     return all;
   }
   void poll(Direction direction, bool receiving) {
@@ -132,6 +135,7 @@ class PortRun {
     forwarder_.poll(direction, receiving);
     ports_->take_all(direction == Direction::west_to_east ? 1 : 0, [&](const rte_mbuf* frame) {
       outcome_.add_frame(direction, test::test_time, bytes_of(frame));
+      outcome_.stored += mode_ == Mode::stored && frame->pool != ports_->pool();
     });
   }
   /// The first direction hears the second one's answer in the second round.
@@ -264,7 +268,10 @@ TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
   auto eal = nic::Eal::start({.ports = specs, .cores = {}});
   ASSERT_TRUE(eal) << eal.error().message;
   ASSERT_TRUE(MbufAccess::register_transit());
+  auto arena = nic::FrameArena::create("arena", 1, false);
+  ASSERT_TRUE(arena) << arena.error().message;
   test::RingPorts ports(*eal, {0, 1});
+  std::uint64_t stored = 0;
   test::write_profile_files(folder());
   std::uint32_t acted = 0, fates = 0;
   for (std::uint64_t i = 0; i < profiles; ++i) {
@@ -273,8 +280,9 @@ TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
     const Outcome replayed = replay(impairment);
     for (const auto& [mode, name] :
          {std::pair(Mode::batched, "batched"), std::pair(Mode::one_by_one, "one by one"),
-          std::pair(Mode::recorded, "recorded")}) {
-      const Outcome ran = PortRun(ports, impairment, mode).run(impairment.bursts);
+          std::pair(Mode::recorded, "recorded"), std::pair(Mode::stored, "stored")}) {
+      const Outcome ran = PortRun(ports, impairment, mode, *arena).run(impairment.bursts);
+      stored += ran.stored;
       ASSERT_EQ(ran.lines == replayed.lines, true)
           << "profile " << i << " (LONGWIRE_SEED=" << seed + i << " LONGWIRE_PROFILES=1), " << name
           << " run, then replay:\n"
@@ -283,10 +291,12 @@ TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
     }
     acted |= replayed.acted;
     fates |= replayed.fates;
+    ASSERT_EQ(arena->frames(), 0U);
     if (HasFailure()) FAIL() << "profile " << i << ", LONGWIRE_SEED=" << seed + i;
   }
   fs::remove_all(folder());
   if (profiles < 300) return;
+  EXPECT_GT(stored, 1000U);
   // A stage that no profile brings about is not covered: see random_impairment.cpp.
   emulator::Stages::for_each([&]<class S>() {
     if constexpr (requires { S::kNumber; }) {

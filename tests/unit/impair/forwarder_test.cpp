@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A port forwarder with the times of a capture against a link in virtual time.
+#include <algorithm>
+
+#include <gmock/gmock.h>
+
 #include "support/path_frames.h"
 #include "unit/impair/forwarder_lab.h"
 
@@ -115,6 +119,53 @@ TEST_F(ForwarderTest, DecidesAsReplayDoesAtTheTimesOfACapture) {
     EXPECT_EQ(a.stage, b.stage);
     EXPECT_EQ(a.disposition, b.disposition);
   }
+}
+
+/// Frames at both sides of each limit, as they left: whether each lay in the arena.
+std::vector<bool> lay_in_arena(RingPorts& ports, nic::FrameArena& arena,
+                               const std::vector<std::vector<std::byte>>& frames, Duration delay) {
+  emulator::RuleConfig late;
+  late.delay = delay;
+  test_time = instant_from_ns(5'000'000);
+  const std::array ios = {
+      PortIo(kEast, ports[0], ports[1], ports.pool(), test::test_clock, &arena)};
+  PortForwarder one_way(profile_of({late}), kLink, ios, nullptr);
+  for (const auto& frame : frames) ports.put(0, frame);
+  one_way.poll(kEast, true);
+  EXPECT_EQ(one_way.inside(), frames.size());
+  test_time += delay;
+  one_way.poll(kEast, false);
+  std::vector<bool> in_arena;
+  ports.take_all(1, [&](const rte_mbuf* frame) {
+    const std::size_t i = in_arena.size();
+    EXPECT_TRUE(std::ranges::equal(bytes_of(frame), frames[i])) << "frame " << i;
+    in_arena.push_back(frame->pool == arena.pool());
+  });
+  EXPECT_EQ(arena.frames(), 0U);
+  return in_arena;
+}
+
+TEST_F(ForwarderTest, SmallFramesThatWaitLieInTheArena) {
+  RingPorts ports(*eal_, {6, 7});
+  auto arena = nic::FrameArena::create("waiting", 1, false);
+  ASSERT_TRUE(arena) << arena.error().message;
+  const std::size_t headers = test::roce_frame(1, 0, 0).size();
+  std::vector<std::vector<std::byte>> frames;
+  for (const std::size_t length : {headers, std::size_t{254}, std::size_t{258}, std::size_t{1498}})
+    frames.push_back(test::roce_frame(1, 0, length - headers));
+  ASSERT_EQ(frames[2].size(), 258U);
+  using testing::ElementsAre;
+  EXPECT_THAT(lay_in_arena(ports, *arena, frames, Duration{10'000}),
+              ElementsAre(true, true, false, false));
+  EXPECT_THAT(lay_in_arena(ports, *arena, frames, Duration{9'999}),
+              ElementsAre(false, false, false, false));
+  // With few receive buffers left, all frames are copied.
+  std::vector<rte_mbuf*> held;
+  while (rte_mempool_avail_count(ports.pool()) > 1000)
+    held.push_back(rte_pktmbuf_alloc(ports.pool()));
+  EXPECT_THAT(lay_in_arena(ports, *arena, frames, Duration{10'000}),
+              ElementsAre(true, true, true, true));
+  for (rte_mbuf* buffer : held) rte_pktmbuf_free(buffer);
 }
 
 /// A clock that advances with each call.

@@ -49,6 +49,27 @@ TEST(Sizing, TheRulesQueuesCount) {
   EXPECT_EQ(size_for(profile).stage_bytes, 32ULL << 25);
 }
 
+/// 380 km of fibre, full of the smallest frames: 354,075 each way with a quarter to spare. Frames
+/// of 60 B take 192 B of the arena; the worst are those of 65 B, which take 256 B.
+TEST(Sizing, SmallFramesWaitInArenas) {
+  auto profile = profile_of(std::chrono::nanoseconds(1'903'507));
+  profile.capacity.smallest_frame = 60;
+  const auto sizing = size_for(profile);
+  EXPECT_EQ(sizing.frames_per_direction, 283'260U + 283'260U / 4);
+  EXPECT_LT(sizing.memory(), 512'000'000U);
+  EXPECT_GE(sizing.arena_bytes, sizing.frames_per_direction * 84 / 89 * 256);
+  EXPECT_THAT(arithmetic(profile), HasSubstr("two arenas in which frames wait 17"));
+  profile.capacity.smallest_frame = 257;
+  EXPECT_EQ(size_for(profile).arena_bytes, 0U);
+  EXPECT_GT(size_for(profile).buffers, 2 * size_for(profile).frames_per_direction);
+}
+
+TEST(Sizing, ArenasAreNotMadeWhereBuffersTakeLess) {
+  auto profile = profile_of(std::chrono::microseconds(5));
+  profile.capacity.smallest_frame = 60;
+  EXPECT_EQ(size_for(profile).arena_bytes, 0U);
+}
+
 TEST(Sizing, WithoutDelayThereIsStillRoomForBursts) {
   EXPECT_EQ(size_for(profile_of(Duration{})).frames_per_direction, 1024U);
 }

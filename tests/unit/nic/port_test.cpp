@@ -11,10 +11,13 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rte_mbuf.h>
+
+#include "nic/frame_arena.h"
 
 namespace lw::nic {
 namespace {
@@ -68,7 +71,69 @@ class PortTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
+/// The only buffer of its frame, with this byte everywhere.
+bool is_filled(const rte_mbuf* frame, std::uint8_t fill) {
+  const auto* data = rte_pktmbuf_mtod(frame, const std::uint8_t*);
+  return rte_pktmbuf_is_contiguous(frame) && rte_mbuf_refcnt_read(frame) == 1 &&
+         frame->data_len == frame->pkt_len &&
+         std::all_of(data, data + frame->data_len, [&](std::uint8_t byte) { return byte == fill; });
+}
+
 std::size_t size_of(const rte_mbuf* frame) { return rte_pktmbuf_pkt_len(frame); }
+
+/// Frames of many lengths that leave after a while, some much later: each keeps its bytes, and all
+/// space is used again.
+TEST_F(PortTest, AnArenaKeepsEachFrameApart) {
+  for (const bool in_eal : {false, true}) {
+    auto arena = FrameArena::create(in_eal ? "arena in EAL" : "arena", 2'000'000, in_eal);
+    ASSERT_TRUE(arena) << arena.error().message;
+    struct Waiting {
+      rte_mbuf* frame;
+      std::uint8_t fill;
+      unsigned until;
+    };
+    std::vector<Waiting> inside;
+    unsigned refused = 0;
+    for (unsigned i = 0; i < 20'000; ++i) {
+      const auto fill = static_cast<std::uint8_t>(i);
+      rte_mbuf* original = frame(1 + i * 7919 % (i % 10 == 0 ? kFrameSize : 300), fill);
+      rte_mbuf* copy = arena->copy(original);
+      rte_pktmbuf_free(original);
+      refused += copy == nullptr;
+      if (copy) inside.push_back({copy, fill, i + (i % 100 == 0 ? 3000 : 500)});
+      std::erase_if(inside, [&](const Waiting& one) {
+        if (one.until > i) return false;
+        EXPECT_TRUE(is_filled(one.frame, one.fill));
+        rte_pktmbuf_free(one.frame);
+        return true;
+      });
+      ASSERT_FALSE(HasFailure());
+    }
+    EXPECT_EQ(refused, 0U);
+    EXPECT_EQ(arena->frames(), inside.size());
+    for (const Waiting& one : inside) rte_pktmbuf_free(one.frame);
+    EXPECT_EQ(arena->frames(), 0U);
+  }
+}
+
+TEST_F(PortTest, AFullArenaRefusesAndRecovers) {
+  auto arena = FrameArena::create("full arena", 1, false);
+  ASSERT_TRUE(arena) << arena.error().message;
+  rte_mbuf* original = frame(60, 7);
+  for (int round = 0; round < 3; ++round) {
+    std::vector<rte_mbuf*> all;
+    while (rte_mbuf* copy = arena->copy(original)) all.push_back(copy);
+    // 2 MiB in steps of 192 B.
+    EXPECT_GE(all.size(), 10'900U);
+    EXPECT_LE(all.size(), 10'922U);
+    EXPECT_EQ(arena->copy(all.front()), nullptr);
+    for (rte_mbuf* copy : all) {
+      EXPECT_TRUE(is_filled(copy, 7));
+      rte_pktmbuf_free(copy);
+    }
+  }
+  rte_pktmbuf_free(original);
+}
 
 TEST_F(PortTest, PoolHoldsWhatWasAskedForAndGivesItBack) {
   std::array<rte_mbuf*, 4096> all{};
