@@ -253,9 +253,11 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   if (!services) return std::unexpected(services.error());
   off_the_cores.reset();
   if (auto up = wait_links(*ports, config, stop); !up) return std::unexpected(up.error());
+  runner->watch_links(config.on_link_loss.value_or(profile.on_link_loss));
   Progress progress(nic::now());
   loop->work(config, stop.requested(),
              [&](Instant now, const PortForwarder& forwarder) { progress.tick(now, forwarder); });
+  const auto link_losses = runner->end_watching();
   for (nic::Port* port : {&ports->west, &ports->east}) port->end_receiving();
   loop->drain([&] { return stop.forced(); });  // services go on, so that their clients don't wait
   services->reset();
@@ -266,7 +268,7 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   auto statistics = loop->statistics();
   report.seconds = statistics.seconds;
   report.directions = std::move(statistics.directions);
-  report.ports = port_reports(*ports);
+  report.ports = port_reports(*ports, link_losses);
   report.scenario = scenario;
   // The report is made in any case: a file that could not be written is a part of it.
   if (ledger->file) {

@@ -131,6 +131,14 @@ void add_limits(app::Options& list, RunOptions& options) {
   list.add("--wait", app::parsed(read_time, options.wait), "TIME",
            "longest wait for both links to come up")
       .defaults_to("30s");
+  using config::OnLinkLoss;
+  list.add("--on-link-loss",
+           app::choice(options.run.on_link_loss,
+                       {{"stop", OnLinkLoss::stop}, {"hold", OnLinkLoss::hold}}),
+           "WHAT",
+           "when a port loses its link or its interface disappears: stop (exit code 1), or hold "
+           "(drop and count its frames until it is back)")
+      .defaults_to("the profile's on_link_loss, or stop");
 }
 
 void add_outputs(app::Options& list, RunOptions& options) {

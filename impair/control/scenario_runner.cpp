@@ -5,12 +5,16 @@
 
 #include <fmt/core.h>
 
+#include "core/quantity.h"
+
 namespace lw::impair {
 namespace {
 
 // Interval between looks at the schedule: with nothing to do, and with a step about to be taken.
 constexpr Duration kQuietLook = std::chrono::milliseconds(5);
 constexpr Duration kBusyLook = std::chrono::microseconds(200);
+// Interval between looks at the links: a look takes some system calls.
+constexpr Duration kLinkLook = std::chrono::milliseconds(10);
 // The longest that optics and autonegotiation may take. Frames are forwarded then in any case.
 constexpr Duration kLinkTimeout = std::chrono::seconds(5);
 
@@ -29,7 +33,9 @@ ScenarioRunner::ScenarioRunner(const LiveProfile::Version& profile, ForwardingLo
       learn_(std::move(learn)),
       add_records_(std::move(add_records)),
       live_(profile),
-      names_(rule_names_of(profile.profile)) {
+      names_(rule_names_of(profile.profile)),
+      links_{WatchedLink{.side = {.west = true}, .port = &ports.west},
+             WatchedLink{.side = {.east = true}, .port = &ports.east}} {
   schedule_.begin(profile.profile.scenario);
   report_.all = profile.profile.scenario.size();
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
@@ -48,6 +54,7 @@ void ScenarioRunner::work(const std::stop_token& stop) {
     {
       const std::lock_guard lock(mutex_);
       pause = look();
+      look_at_links();
     }
     std::this_thread::sleep_for(pause);
   }
@@ -109,6 +116,73 @@ void ScenarioRunner::set_links(const config::LinkChange& change) {
   if (change.east) ports_->east.set_link(change.up);
 }
 
+/// A step of the scenario has set links.
+void ScenarioRunner::plan_links(const config::LinkChange& change) {
+  for (WatchedLink& link : links_) {
+    if (!(link.side.west ? change.west : change.east)) continue;
+    link.planned_down = !change.up;
+    link.up = true;  // the loop forwards again: a link that is still lost is lost anew
+  }
+  if (!change.up) set_links(change);
+}
+
+void ScenarioRunner::watch_links(config::OnLinkLoss on_loss) {
+  const std::lock_guard lock(mutex_);
+  on_loss_ = on_loss;
+}
+
+std::array<LinkLosses, 2> ScenarioRunner::end_watching() {
+  auto losses = link_losses();
+  const std::lock_guard lock(mutex_);
+  on_loss_.reset();
+  return losses;
+}
+
+std::array<LinkLosses, 2> ScenarioRunner::link_losses() const {
+  const std::lock_guard lock(mutex_);
+  std::array<LinkLosses, 2> losses{links_[0].losses, links_[1].losses};
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    if (!links_[i].up) losses[i].time += nic::now() - links_[i].lost_at;
+  return losses;
+}
+
+void ScenarioRunner::look_at_links() {
+  if (!on_loss_ || nic::now() < next_look_) return;
+  next_look_ = nic::now() + kLinkLook;
+  for (WatchedLink& link : links_)
+    if (!link.planned_down) look_at_link(link);
+}
+
+void ScenarioRunner::look_at_link(WatchedLink& link) {
+  using enum nic::Port::LinkState;
+  nic::Port::LinkState state = link.port->link_state();
+  if (link.up && state != up) return lose_link(link, state);
+  if (link.up) return;
+  if (state == gone && link.port->bind_again()) state = link.port->link_state();
+  if (state != up) return;
+  config::LinkChange back = link.side;
+  back.up = true;
+  if (!loop_->set_links(back)) return;
+  link.up = true;
+  const Duration time = nic::now() - link.lost_at;
+  link.losses.time += time;
+  fmt::print(stderr, "port `{}` has its link again, after {}\n", link.port->name(),
+             format_duration(time));
+}
+
+void ScenarioRunner::lose_link(WatchedLink& link, nic::Port::LinkState state) {
+  link.up = false;
+  link.lost_at = nic::now();
+  ++link.losses.count;
+  const bool stops = *on_loss_ == config::OnLinkLoss::stop;
+  fmt::print(stderr, "port `{}` {}: {}\n", link.port->name(),
+             state == nic::Port::LinkState::gone ? "has disappeared" : "has lost its link",
+             stops ? "the run ends (on_link_loss = \"hold\" waits for it)"
+                   : "its frames are dropped and counted until it is back");
+  static_cast<void>(loop_->set_links(link.side));  // false: the run has ended
+  if (stops) loop_->end();
+}
+
 /// Takes back the step that is lent, unless it has been taken.
 void ScenarioRunner::withdraw_pending() {
   if (!pending_) return;
@@ -122,7 +196,7 @@ void ScenarioRunner::finish() {
   const auto due = item.due(zero_ ? zero_ : loop_->zero());
   ++report_.done;
   if (due) report_.latest = std::max(report_.latest, pending_->change.done - *due);
-  if (pending_->change.links && !pending_->change.links->up) set_links(*pending_->change.links);
+  if (pending_->change.links) plan_links(*pending_->change.links);
   if (pending_->next) live_.keep(std::move(*pending_->next));
   names_ = std::move(pending_->names);
   schedule_.pop(zero_);
@@ -204,6 +278,7 @@ std::optional<ScenarioReport> ScenarioRunner::scenario() const {
 }
 
 Report ScenarioRunner::snapshot() {
+  const auto losses = link_losses();
   const std::lock_guard lock(mutex_);
   Report report{
       .command = "run", .profile = live_.now().profile.name, .seed = live_.now().profile.seed};
@@ -213,7 +288,7 @@ Report ScenarioRunner::snapshot() {
     report.directions = std::move(statistics.directions);
     report.held_up = statistics.held_up;
   }
-  report.ports = port_reports(*ports_);
+  report.ports = port_reports(*ports_, losses);
   if (report_.all > 0) report.scenario = report_;
   add_records_(report);
   return report;

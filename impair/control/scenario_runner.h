@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,16 @@
 #include "impair/report/report.h"
 
 namespace lw::impair {
+
+/// Watches the link of a port. A scenario that set it down is no loss.
+struct WatchedLink {
+  config::LinkChange side;  // of the port
+  nic::Port* port = nullptr;
+  bool planned_down = false;  // by the scenario
+  bool up = true;
+  Instant lost_at{};
+  LinkLosses losses = {};
+};
 
 /// Holds the profile of a run, applies changes to it, and carries out its scenario on a thread that
 /// prepares each step before it is due. Any thread may call it while the loop works.
@@ -39,6 +50,12 @@ class ScenarioRunner {
   [[nodiscard]] config::ImpairProfile profile() const;
   /// A report of the run so far.
   [[nodiscard]] Report snapshot();
+  /// Both links are up: from now on a loss is handled.
+  void watch_links(config::OnLinkLoss on_loss);
+  /// Watches no longer. Returns the losses of the west port and the east port.
+  std::array<LinkLosses, 2> end_watching();
+  /// The losses so far.
+  [[nodiscard]] std::array<LinkLosses, 2> link_losses() const;
   /// How scenario and commands were carried out; nothing when there were none.
   [[nodiscard]] std::optional<ScenarioReport> scenario() const;
 
@@ -59,6 +76,10 @@ class ScenarioRunner {
   Result<void> change(Result<LiveProfile::Version> next);
   Result<void> apply(const config::ImpairProfile& next);
   void set_links(const config::LinkChange& change);
+  void plan_links(const config::LinkChange& change);
+  void look_at_links();
+  void look_at_link(WatchedLink& link);
+  void lose_link(WatchedLink& link, nic::Port::LinkState state);
 
   mutable std::mutex mutex_;  // guards all members below
   ForwardingLoop* loop_;
@@ -72,6 +93,9 @@ class ScenarioRunner {
   std::optional<Instant> zero_;           // time 0, as known when `pending_` was lent
   std::optional<Instant> links_back_by_;  // when to stop waiting for a link that was set up
   ScenarioReport report_;
+  std::array<WatchedLink, 2> links_;
+  std::optional<config::OnLinkLoss> on_loss_;  // nothing: links are not watched
+  Instant next_look_{};                        // at the links
   std::jthread thread_;
 };
 

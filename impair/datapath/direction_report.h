@@ -52,6 +52,12 @@ struct DirectionReport {
   }
 };
 
+/// How often a port lost its link in a run, without a scenario that asked for it.
+struct LinkLosses {
+  std::uint32_t count = 0;
+  Duration time{};  // without the link, in all
+};
+
 /// What the device of a port counted.
 struct PortReport {
   std::string side = {}, port = {};
@@ -59,6 +65,7 @@ struct PortReport {
   // See nic::PortStats.
   std::uint64_t too_long = 0, unsent_too_long = 0, unsent_dropped = 0;
   std::uint32_t mtu = 0;  // 0: unknown
+  LinkLosses link_losses = {};
 
   /// Frames that were on the wire, and that the box has not seen.
   [[nodiscard]] std::uint64_t unseen() const noexcept { return missed + no_buffer + too_long; }

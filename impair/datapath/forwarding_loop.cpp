@@ -97,6 +97,7 @@ void ForwardingLoop::rest(nic::Idle& idle) noexcept {
 }
 
 bool ForwardingLoop::is_over(Instant now, const RunConfig& config) const noexcept {
+  if (ended_.load(std::memory_order_relaxed)) return true;
   if (config.duration && now - start_ >= *config.duration) return true;
   // Null ports never bring a frame, but there is no end to wait for.
   const bool ends = nic::reads_file(config.west) || nic::reads_file(config.east);
@@ -181,7 +182,15 @@ bool ForwardingLoop::apply(Configuration& next) {
   return configurations_.lend(next, kAnswerTimeout);
 }
 
+bool ForwardingLoop::set_links(config::LinkChange change) {
+  return links_.lend(change, kAnswerTimeout);
+}
+
 void ForwardingLoop::serve_other_threads() {
+  links_.take([this](const config::LinkChange& change) {
+    const Quiesce::Stopped stopped(westward_quiesce_);
+    forwarder_.set_links(change);
+  });
   configurations_.take([this](Configuration& next) {
     const Quiesce::Stopped stopped(westward_quiesce_);
     swap(next);

@@ -53,6 +53,11 @@ class ForwardingLoop {
   [[nodiscard]] bool snapshot(Statistics& statistics);
   /// From another thread, like snapshot(): swaps `next` and the configuration in force.
   [[nodiscard]] bool apply(Configuration& next);
+  /// From another thread, like snapshot(): frames of a port whose link is down are dropped and
+  /// counted.
+  [[nodiscard]] bool set_links(config::LinkChange change);
+  /// Any thread: work() returns.
+  void end() noexcept { ended_.store(true, std::memory_order_relaxed); }
   /// Changes that come into force at a due time.
   [[nodiscard]] Mailbox<Change>& changes() noexcept { return changes_; }
   /// Time 0 of the scenario: when the first frame came in; nothing before. Any thread.
@@ -90,7 +95,9 @@ class ForwardingLoop {
   Quiesce westward_quiesce_;  // stops the thread of the direction from east to west
   Mailbox<Configuration> configurations_;
   Mailbox<Statistics> snapshots_;
+  Mailbox<config::LinkChange> links_;
   Mailbox<Change> changes_;
+  std::atomic<bool> ended_{false};
   std::atomic<Duration::rep> zero_{kNever.time_since_epoch().count()};
 };
 

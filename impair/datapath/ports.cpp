@@ -13,7 +13,7 @@
 namespace lw::impair {
 namespace {
 
-PortReport report_of(std::string_view side, const nic::Port& port) {
+PortReport report_of(std::string_view side, const nic::Port& port, const LinkLosses& losses) {
   const nic::PortStats stats = port.stats();
   return {.side = std::string(side),
           .port = port.name(),
@@ -25,7 +25,8 @@ PortReport report_of(std::string_view side, const nic::Port& port) {
           .too_long = stats.too_long,
           .unsent_too_long = stats.unsent_too_long,
           .unsent_dropped = stats.unsent_dropped,
-          .mtu = port.mtu().value_or(0)};
+          .mtu = port.mtu().value_or(0),
+          .link_losses = losses};
 }
 
 /// The largest frame that the run takes, in bytes. A port may permit less than largest_frame: that
@@ -95,8 +96,8 @@ Result<Ports> open_ports(const config::ImpairProfile& profile, const RunConfig& 
                std::move(*east)};
 }
 
-std::vector<PortReport> port_reports(const Ports& ports) {
-  return {report_of("west", ports.west), report_of("east", ports.east)};
+std::vector<PortReport> port_reports(const Ports& ports, const std::array<LinkLosses, 2>& losses) {
+  return {report_of("west", ports.west, losses[0]), report_of("east", ports.east, losses[1])};
 }
 
 }  // namespace lw::impair

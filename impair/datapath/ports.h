@@ -21,13 +21,14 @@ namespace lw::impair {
 /// Options of a run.
 struct RunConfig {
   nic::PortSpec west, east;
-  std::optional<Duration> duration;          // none: until a signal, or the end of all files
-  std::optional<Duration> until_idle;        // stop when nothing has come in for this long
-  Duration wait = std::chrono::seconds(30);  // for both links to come up
-  std::optional<std::string> ledger;         // ledger file
-  std::optional<std::string> capture;        // pcapng file of what comes in and goes out
-  std::uint32_t capture_bytes = 0;           // kept of each frame; 0: all
-  std::optional<std::string> ready_file;     // created once both links are up
+  std::optional<Duration> duration;                // none: until a signal, or the end of all files
+  std::optional<Duration> until_idle;              // stop when nothing has come in for this long
+  Duration wait = std::chrono::seconds(30);        // for both links to come up
+  std::optional<std::string> ledger;               // ledger file
+  std::optional<std::string> capture;              // pcapng file of what comes in and goes out
+  std::uint32_t capture_bytes = 0;                 // kept of each frame; 0: all
+  std::optional<std::string> ready_file;           // created once both links are up
+  std::optional<config::OnLinkLoss> on_link_loss;  // instead of the profile's
   IdleMode idle = IdleMode::adaptive;
   unsigned cores = 1;                  // 2: one per direction
   std::optional<int> core;             // CPU to pin to
@@ -51,7 +52,7 @@ struct Ports {
 /// Errors (usage, environment) name the port and what to do.
 Result<Ports> open_ports(const config::ImpairProfile& profile, const RunConfig& config);
 
-/// What both devices have counted.
-std::vector<PortReport> port_reports(const Ports& ports);
+/// What both devices have counted. `losses`: of the links of the west port and the east port.
+std::vector<PortReport> port_reports(const Ports& ports, const std::array<LinkLosses, 2>& losses);
 
 }  // namespace lw::impair

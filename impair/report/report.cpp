@@ -31,6 +31,11 @@ bool Report::ports_hold() const noexcept {
   });
 }
 
+bool Report::links_hold() const noexcept {
+  return std::ranges::all_of(ports,
+                             [](const PortReport& port) { return port.link_losses.count == 0; });
+}
+
 bool Report::stages_hold() const noexcept {
   const auto holds = [](const emulator::Check& check) { return check.holds(); };
   for (const DirectionReport& direction : directions) {
@@ -148,6 +153,10 @@ std::string direction(const DirectionReport& report) {
 
 std::string port_line(const PortReport& port) {
   std::string text;
+  if (const LinkLosses& losses = port.link_losses; losses.count > 0)
+    text +=
+        fmt::format("{} port {}: lost its link {} time{}, {} without it\n", port.side, port.port,
+                    losses.count, losses.count == 1 ? "" : "s", format_duration(losses.time));
   if (port.unseen() + port.errors > 0)
     text += fmt::format(
         "{} port {}: never seen here: {} missed by the device, {} for want of a "
@@ -217,6 +226,7 @@ std::string to_text(const Report& report) {
   for (const auto& each : report.directions) text += losses(each.accounting.direction);
   if (!report.ports_hold())
     text += "FRAMES WERE LOST AT THE PORTS, not by a rule: see the lines of the ports\n";
+  if (!report.links_hold()) text += "A PORT LOST ITS LINK: see the lines of the ports\n";
   if (!report.releases_hold())
     text += "FRAMES LEFT BEFORE THEY WERE DUE: see the smallest release error in --json\n";
   return text + (report.accounts_hold()
@@ -311,7 +321,9 @@ Json of_port(const PortReport& port) {
           {"errors", port.errors},
           {"too_long", port.too_long},
           {"unsent_too_long", port.unsent_too_long},
-          {"unsent_dropped", port.unsent_dropped}};
+          {"unsent_dropped", port.unsent_dropped},
+          {"link_losses", port.link_losses.count},
+          {"without_link_ns", port.link_losses.time.count()}};
 }
 
 }  // namespace
@@ -326,6 +338,7 @@ nlohmann::ordered_json to_json(const Report& report) {
                {"releases_hold", report.releases_hold()},
                {"resources_hold", report.resources_hold()},
                {"ports_hold", report.ports_hold()},
+               {"links_hold", report.links_hold()},
                {"records_hold", report.records_hold()},
                {"directions", Json::array()}};
   for (const auto& direction : report.directions)

@@ -61,9 +61,11 @@ struct Report {
   [[nodiscard]] bool scenario_holds() const noexcept { return !scenario || scenario->failed == 0; }
   /// No frame was lost in front of the box or behind it.
   [[nodiscard]] bool ports_hold() const noexcept;
+  /// No port lost its link, but for what the scenario asked for.
+  [[nodiscard]] bool links_hold() const noexcept;
   [[nodiscard]] bool holds() const noexcept {
     return accounts_hold() && stages_hold() && releases_hold() && resources_hold() &&
-           records_hold() && scenario_holds() && ports_hold();
+           records_hold() && scenario_holds() && ports_hold() && links_hold();
   }
 };
 

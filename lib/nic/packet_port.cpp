@@ -175,6 +175,10 @@ class ReceiveRing {
                          errno);
     auto mapped = socket_.map(port, PACKET_RX_RING, kReceiveSlot, kReceiveSlots, kFewestSlots);
     if (!mapped) return mapped;
+    return bind(port, interface);
+  }
+  /// Receives from this interface from now on, and from no other. Any thread.
+  Result<void> bind(const std::string& port, unsigned interface) {
     if (auto bound = socket_.bind(port, interface, ETH_P_ALL); !bound) return bound;
     packet_mreq wanted{};
     wanted.mr_ifindex = static_cast<int>(interface);
@@ -334,7 +338,12 @@ class SendRing {
     const auto slot = static_cast<std::uint32_t>(TPACKET_ALIGN(kData + kVirtioHeader + largest));
     if (auto mapped = socket_.map(port, PACKET_TX_RING, slot, kSendSlots, kFewestSlots); !mapped)
       return mapped;
-    return socket_.bind(port, interface.index(), 0);
+    return bind(port, interface.index());
+  }
+  /// Sends by this interface from now on. Any thread.
+  Result<void> bind(const std::string& port, unsigned interface) {
+    mtu_ = interface_->mtu().value_or(0);
+    return socket_.bind(port, interface, 0);
   }
 
   std::size_t send(std::span<rte_mbuf*> frames) noexcept;
@@ -357,7 +366,8 @@ class SendRing {
   bool fits(const rte_mbuf* frame) noexcept;
   [[nodiscard]] bool is_sendable(const rte_mbuf* frame) noexcept {
     const std::size_t size = rte_pktmbuf_pkt_len(frame);
-    return size >= kEthernetHeader && (size <= mtu_ + kEthernetHeader || fits(frame));
+    return size >= kEthernetHeader &&
+           (size <= mtu_.load(std::memory_order_relaxed) + kEthernetHeader || fits(frame));
   }
   void drop_unsendable(rte_mbuf* frame) noexcept;
   std::uint32_t fill(std::span<rte_mbuf*> frames) noexcept;
@@ -366,9 +376,10 @@ class SendRing {
 
   RingSocket socket_;
   const Interface* interface_ = nullptr;
-  std::size_t mtu_ = 0, room_ = 0;  // longest packet of the interface, longest frame of a slot
-  std::uint32_t at_ = 0;            // the next slot
-  bool interface_refused_ = false;  // a frame of the last hand_over(), not the socket
+  std::atomic<std::size_t> mtu_{0};  // longest packet of the interface, in bytes
+  std::size_t room_ = 0;             // longest frame of a slot, in bytes
+  std::uint32_t at_ = 0;             // the next slot
+  bool interface_refused_ = false;   // a frame of the last hand_over(), not the socket
   std::optional<Instant> refused_since_;
   Counter sent_, too_long_, dropped_, errors_, refused_;
 };
@@ -377,8 +388,9 @@ bool SendRing::fits(const rte_mbuf* frame) noexcept {
   const std::size_t size = rte_pktmbuf_pkt_len(frame);
   const std::size_t tags =
       tags_of(rte_pktmbuf_mtod(frame, const std::byte*), rte_pktmbuf_data_len(frame));
-  if (size > mtu_ + kEthernetHeader + tags) mtu_ = interface_->mtu().value_or(0);
-  return size <= mtu_ + kEthernetHeader + tags && size <= room_;
+  if (size > mtu_.load(std::memory_order_relaxed) + kEthernetHeader + tags)
+    mtu_ = interface_->mtu().value_or(0);
+  return size <= mtu_.load(std::memory_order_relaxed) + kEthernetHeader + tags && size <= room_;
 }
 
 std::size_t SendRing::send(std::span<rte_mbuf*> frames) noexcept {
@@ -462,7 +474,8 @@ bool SendRing::drop_refused(rte_mbuf* frame) noexcept {
   const Instant at = now();
   if (!refused_since_) refused_since_ = at;
   // veth lets one tag pass beside the MTU, not two.
-  const bool long_tags = rte_pktmbuf_pkt_len(frame) > mtu_ + kEthernetHeader + kTagSize;
+  const bool long_tags = rte_pktmbuf_pkt_len(frame) >
+                         mtu_.load(std::memory_order_relaxed) + kEthernetHeader + kTagSize;
   if (!long_tags && at - *refused_since_ < kPatience) return false;
   if (!interface_->is_running()) {
     refused_since_ = at;
@@ -490,8 +503,9 @@ Result<void> PacketPort::open_rings(const PortSpec& spec, const Pool& pool,
   if (!interface_.mac_address())
     return fail(fmt::format("port `{}`: its frames are not Ethernet's", spec.text),
                 ExitCode::environment);
+  bound_to_ = interface_.index();
   receive_ = std::make_unique<ReceiveRing>(pool);
-  if (auto opened = receive_->open(spec.text, interface_.index()); !opened) return opened;
+  if (auto opened = receive_->open(spec.text, bound_to_); !opened) return opened;
   for (std::uint16_t queue = 0; queue < send_queues; ++queue) {
     send_.push_back(std::make_unique<SendRing>());
     auto opened = send_.back()->open(spec.text, interface_, spec.as<InterfacePort>()->queueing,
@@ -543,6 +557,17 @@ void PacketPort::restart_counts() {
   const std::lock_guard lock(mutex_);
   missed_before_ = receive_->missed();
   before_ = interface_.losses().value_or(before_);
+}
+
+bool PacketPort::bind_again() {
+  const std::lock_guard lock(mutex_);
+  const unsigned index = interface_.index();
+  if (index == 0 || !receive_->bind(interface_.name(), index)) return false;
+  for (const auto& ring : send_)
+    if (!ring->bind(interface_.name(), index)) return false;
+  before_ = interface_.losses().value_or(InterfaceLosses{});
+  bound_to_ = index;
+  return true;
 }
 
 void PacketPort::end_receiving() {

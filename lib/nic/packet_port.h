@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -45,6 +46,11 @@ class PacketPort {
   [[nodiscard]] PortStats stats() const;
   /// Forgets what was lost until now.
   void restart_counts();
+  /// The kernel's number of the interface that the port is bound to.
+  [[nodiscard]] unsigned bound_to() const noexcept { return bound_to_.load(); }
+  /// Binds the port to the interface that has its name now. False: there is none, or the kernel
+  /// refused.
+  bool bind_again();
   /// What is lost on the way in from now on isn't counted.
   void end_receiving();
 
@@ -54,6 +60,7 @@ class PacketPort {
   Result<void> open_rings(const PortSpec& spec, const Pool& pool, std::uint16_t send_queues);
 
   Interface interface_;
+  std::atomic<unsigned> bound_to_{0};
   std::unique_ptr<ReceiveRing> receive_;
   std::vector<std::unique_ptr<SendRing>> send_;
   mutable std::mutex mutex_;         // of all below

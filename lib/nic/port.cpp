@@ -93,6 +93,7 @@ Port::Port(std::uint16_t id, const PortSpec& spec) : id_(id), name_(spec.text) {
   send_limit_ = frame_limit(spec).value_or(0);
   plain_ = send_limit_ == 0;
   if (const auto* files = spec.as<PcapPort>()) output_ = files->out;
+  pci_ = spec.as<PciPort>() != nullptr;
   finite_ = spec.as<PcapPort>() || spec.as<NullPort>();
 }
 
@@ -145,6 +146,7 @@ Port::Port(Port&& other) noexcept
       idle_(other.idle_),
       memif_(other.memif_),
       memif_client_(other.memif_client_),
+      pci_(other.pci_),
       started_(std::exchange(other.started_, false)),
       name_(std::move(other.name_)),
       interface_(std::move(other.interface_)),
@@ -164,6 +166,7 @@ Port& Port::operator=(Port&& other) noexcept {
   idle_ = other.idle_;
   memif_ = other.memif_;
   memif_client_ = other.memif_client_;
+  pci_ = other.pci_;
   started_ = std::exchange(other.started_, false);
   name_ = std::move(other.name_);
   interface_ = std::move(other.interface_);
@@ -233,6 +236,17 @@ bool Port::link_up() const noexcept {
   rte_eth_link link{};
   return rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
+
+Port::LinkState Port::link_state() const noexcept {
+  if (interface_) {
+    const unsigned index = interface_->index();
+    if (index == 0 || (packet_port_ && index != packet_port_->bound_to())) return LinkState::gone;
+    return interface_->is_running() ? LinkState::up : LinkState::down;
+  }
+  return pci_ && !link_up() ? LinkState::down : LinkState::up;
+}
+
+bool Port::bind_again() { return packet_port_ && packet_port_->bind_again(); }
 
 bool Port::set_link(bool up) noexcept {
   if (interface_) return interface_->set_up(up);

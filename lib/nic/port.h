@@ -89,6 +89,18 @@ class Port {
   /// `timeout` (environment), or `cancelled` became true (failed).
   Result<void> wait_link(Duration timeout, const std::atomic<bool>& cancelled);
 
+  enum class LinkState : std::uint8_t {
+    up,
+    down,
+    gone,  // the Linux interface was deleted, or another one has its name now
+  };
+  /// State of a Linux interface's or PCI device's link. Other ports are always `up`: a memif peer
+  /// may leave and come back. Any thread, like bind_again().
+  [[nodiscard]] LinkState link_state() const noexcept;
+  /// After `gone`: goes on with the interface that has the name now. False: there is none, or the
+  /// port has a driver of DPDK.
+  bool bind_again();
+
   /// The link's rate in bits per second, if known: of a PCI device while its link is up, or of a
   /// Linux interface that reports it. DPDK's virtual devices all report 10 Gb/s; that is ignored.
   [[nodiscard]] std::optional<double> link_bps() const;
@@ -129,7 +141,7 @@ class Port {
   std::uint64_t time_flag_ = 0;
   bool finite_ = false;
   bool idle_ = false;
-  bool memif_ = false, memif_client_ = false;
+  bool memif_ = false, memif_client_ = false, pci_ = false;
   bool started_ = false;
   std::string name_;
   std::optional<Interface> interface_;  // of a Linux interface

@@ -96,13 +96,17 @@ class Kernel(unittest.TestCase):
             except (OSError, subprocess.CalledProcessError) as error:
                 self.skipTest(f'SKIPPED: no network namespaces here: {error}')
             self.addCleanup(ip, 'netns', 'del', name)
-        for name, number in HOSTS.items():
-            ip('link', 'add', f'{name}m', 'type', 'veth', 'peer', 'name', 'far', 'netns', name)
+        for name in HOSTS:
+            self.join(name)
             self.addCleanup(ip, 'link', 'del', f'{name}m')
-            ip('link', 'set', f'{name}m', 'addrgenmode', 'none', 'mtu', str(self.mtu), 'up')
-            ip('-n', name, 'link', 'set', 'far', 'mtu', str(self.mtu), 'up')
-            ip('-n', name, 'addr', 'add', f'10.9.0.{number}/24', 'dev', 'far')
-            ip('-n', name, 'addr', 'add', f'fd00:9::{number}/64', 'dev', 'far', 'nodad')
+
+    def join(self, name):
+        """A veth link from a host to the box."""
+        ip('link', 'add', f'{name}m', 'type', 'veth', 'peer', 'name', 'far', 'netns', name)
+        ip('link', 'set', f'{name}m', 'addrgenmode', 'none', 'mtu', str(self.mtu), 'up')
+        ip('-n', name, 'link', 'set', 'far', 'mtu', str(self.mtu), 'up')
+        ip('-n', name, 'addr', 'add', f'10.9.0.{HOSTS[name]}/24', 'dev', 'far')
+        ip('-n', name, 'addr', 'add', f'fd00:9::{HOSTS[name]}/64', 'dev', 'far', 'nodad')
 
     def start(self, profile='[[rule]]\nname = "r"\ndelay = "1ms"\n', port='{}', options=()):
         path = self.folder / 'p.toml'
@@ -364,6 +368,100 @@ class Kernel(unittest.TestCase):
             self.assertIn('at most 3328 B', run.stderr)
 
 
+class LostLinks(Kernel):
+    """An interface loses its link, or disappears, while the box runs."""
+
+    def wait_for(self, box, text):
+        """Reads what the box says up to a line that has the text."""
+        while True:
+            line = box.stderr.readline()
+            self.assertTrue(line, f'the box ended before it said: {text}')
+            if text in line:
+                return line
+
+    def lose(self, how):
+        if how == 'deleted':
+            ip('link', 'del', f'{WEST}m')
+        else:
+            ip('-n', WEST, 'link', 'set', 'far', 'down')
+
+    def bring_back(self, how):
+        if how == 'deleted':
+            self.join(WEST)
+        else:
+            ip('-n', WEST, 'link', 'set', 'far', 'up')
+
+    @longwire_test.real_time
+    def test_stop(self):
+        for how, what in (('down', 'has lost its link'), ('deleted', 'has disappeared')):
+            box = self.start()
+            self.ping('10.9.0.2')
+            self.lose(how)
+            out, err = box.communicate(timeout=TIMEOUT)
+            self.assertEqual(box.returncode, 1, err)
+            self.assertIn(f'port `{WEST}m` {what}: the run ends', err)
+            report = json.loads(out)
+            self.assertFalse(report['links_hold'])
+            self.assertTrue(report['identity_holds'])
+            self.assertEqual([port['link_losses'] for port in report['ports']], [1, 0])
+            self.bring_back(how)
+
+    @longwire_test.real_time
+    def test_hold(self):
+        for how in ('down', 'deleted'):
+            with self.subTest(how):
+                self.hold(how)
+
+    def hold(self, how):
+        box = self.start('on_link_loss = "hold"\n[[rule]]\nname = "r"\ndelay = "1ms"\n')
+        self.ping('10.9.0.2')
+        self.lose(how)
+        self.wait_for(box, 'until it is back')
+        with socket_in(EAST, socket.AF_PACKET, socket.SOCK_RAW) as opened:
+            opened.bind(('far', 0))
+            for _ in range(100):
+                opened.send(bytes(range(6)) * 2 + b'\x88\xb5' + bytes(50))
+        time.sleep(0.1)
+        self.bring_back(how)
+        self.wait_for(box, 'has its link again, after')
+        # The peer may still look for the address that it lost.
+        self.ping('10.9.0.2')
+        report = self.finish(box, 1)
+        self.assertFalse(report['links_hold'])
+        self.assertTrue(report['identity_holds'])
+        west, east = report['ports']
+        self.assertEqual((west['link_losses'], east['link_losses']), (1, 0))
+        self.assertGreater(west['without_link_ns'], 100_000_000)
+        self.assertGreaterEqual(
+            report['directions'][1]['dropped_for_resource']['link_down']['frames'], 100)
+
+    @longwire_test.real_time
+    def test_a_flap_of_the_scenario_is_no_loss(self):
+        box = self.start('[[rule]]\nname = "r"\n[[flap]]\nname = "f"\nport = "west"\n'
+                         'time = "100ms"\ndown = "300ms"\n')
+        self.ping('10.9.0.2')
+        time.sleep(1)
+        self.ping('10.9.0.2')
+        report = self.finish(box)
+        self.assertTrue(report['links_hold'])
+        self.assertEqual(report['scenario']['done'], 2)
+
+    def test_the_option_overrides_the_profile(self):
+        box = self.start('on_link_loss = "hold"\n[[rule]]\nname = "r"\n',
+                         options=('--on-link-loss', 'stop'))
+        self.lose('deleted')
+        _, err = box.communicate(timeout=TIMEOUT)
+        self.assertEqual(box.returncode, 1, err)
+        self.assertIn('has disappeared', err)
+        self.bring_back('deleted')
+        wrong = subprocess.run([longwire_test.program('roce-impair'), 'run',
+                                self.folder / 'p.toml', '--west', 'null', '--east', 'null',
+                                '--on-link-loss', 'wait'], capture_output=True, text=True,
+                               timeout=TIMEOUT, check=False)
+        self.assertEqual(wrong.returncode, 2)
+        self.assertRegex(wrong.stderr, 'stop.*hold.*wait')
+
+
 class KernelJumbo(Kernel):
     """Frames of 9,000 B and more, on the same links."""
     mtu = 9000
@@ -378,8 +476,11 @@ class KernelJumbo(Kernel):
 
 
 def load_tests(loader, _, __):
-    """Of KernelJumbo only its own test."""
+    """Of KernelJumbo and LostLinks only their own tests."""
     suite = loader.loadTestsFromTestCase(Kernel)
+    for name in loader.getTestCaseNames(LostLinks):
+        if not hasattr(Kernel, name):
+            suite.addTest(LostLinks(name))
     suite.addTest(KernelJumbo('test_jumbo'))
     return suite
 

@@ -26,6 +26,12 @@ struct Capacity {
   std::uint32_t largest_frame = 9600;
 };
 
+/// What a run does when a port loses its link, or its interface disappears.
+enum class OnLinkLoss : std::uint8_t {
+  stop,  // ends; the exit code is 1
+  hold,  // drops and counts that port's frames until it is back
+};
+
 /// A profile of roce-impair.
 struct ImpairProfile {
   std::string name;
@@ -33,7 +39,8 @@ struct ImpairProfile {
   std::optional<emulator::Path> path;
   bool by_path = false;  // a rule has delay = "path"
   Capacity capacity;
-  bool log_all = false;                     // the ledger lists every frame
+  bool log_all = false;  // the ledger lists every frame
+  OnLinkLoss on_link_loss = OnLinkLoss::stop;
   std::vector<emulator::RuleConfig> rules;  // not empty, unless there are events
   std::vector<emulator::EventConfig> events;
   std::vector<Act> acts;               // all acts of the scenario

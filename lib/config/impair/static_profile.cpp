@@ -342,6 +342,9 @@ Result<ImpairProfile> read_static_profile(Document& document) {
   profile.path = std::move(*path);
   profile.capacity = read_capacity(root, profile.path);
   profile.log_all = read_log_all(root);
+  static constexpr Choice<OnLinkLoss> kOnLinkLoss[] = {{"stop", OnLinkLoss::stop},
+                                                       {"hold", OnLinkLoss::hold}};
+  profile.on_link_loss = root.get_or("on_link_loss", choice(kOnLinkLoss), OnLinkLoss::stop);
   profile.rules =
       read_rules(root, read_path_settings(root, profile.path, document.name()), profile.by_path);
   profile.events = read_events(root);

@@ -244,6 +244,8 @@ TEST(ImpairProfile, RefusalsNameThePlaceAndTheNearestKey) {
   EXPECT_THAT(refusal("[[rule]]\ndelay = \"path\""), HasSubstr("[path]"));
   EXPECT_THAT(refusal("[[rule]]\nloss = \"101%\""), HasSubstr("x.toml:2:8"));
   EXPECT_THAT(refusal("[[rule]]\nmatch = \"rocev1\""), HasSubstr("rocev2"));
+  EXPECT_THAT(refusal("on_link_loss = \"wait\"\n[[rule]]"),
+              testing::AllOf(HasSubstr("x.toml:1:"), HasSubstr("stop"), HasSubstr("hold")));
   EXPECT_THAT(refusal("[[rule]]\ndirection = \"up\""), HasSubstr("west-to-east"));
   EXPECT_THAT(refusal("[[rule]]\nname=\"a\"\n[[rule]]\nname=\"a\""), HasSubstr("x.toml:4:"));
   EXPECT_THAT(refusal("[capacity]\nlargest_frame = \"10kB\"\n[[rule]]"), HasSubstr("9600"));
