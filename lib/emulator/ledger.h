@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/time.h"
-#include "emulator/arrival.h"
 #include "emulator/decision.h"
 #include "emulator/direction.h"
+#include "emulator/match/match.h"
 #include "wire/bth.h"
 
 namespace lw::emulator {

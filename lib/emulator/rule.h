@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "emulator/arrival.h"
 #include "emulator/decision.h"
+#include "emulator/match/match.h"
 #include "emulator/rule_config.h"
 #include "emulator/stats/rule_stats.h"
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/bpf.h"
+#include "core/time.h"
 #include "emulator/match/packet_kind.h"
 #include "roce/envelope.h"
 #include "roce/plain_rocev2.h"
@@ -73,5 +74,20 @@ struct MatchConfig {
   }
   friend bool operator==(const MatchConfig&, const MatchConfig&) = default;
 };
+
+/// A frame as it comes in: all that rules and stages go by.
+struct Arrival {
+  const roce::Envelope& envelope;
+  const wire::Bth* bth;      // bth_of(envelope)
+  std::uint64_t number = 0;  // ingress frame number of its direction, from 0
+  std::uint32_t bytes = 0;   // on the wire, without FCS
+  Instant now;
+};
+
+inline Arrival arrival_of(const roce::Envelope& envelope, std::uint64_t number,
+                          Instant now) noexcept {
+  return {envelope, bth_of(envelope), number, static_cast<std::uint32_t>(envelope.wire_length),
+          now};
+}
 
 }  // namespace lw::emulator
