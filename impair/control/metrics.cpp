@@ -36,7 +36,9 @@ template <class Visit>
 void for_each_rule(const Report& report, Visit visit) {
   for (const auto& direction : report.directions)
     for (const auto& rule : direction.accounting.rules)
-      visit(Labels{{"direction", direction.accounting.direction.name}, {"rule", rule.name}}, rule);
+      if (is_listed(direction.accounting, rule))
+        visit(Labels{{"direction", direction.accounting.direction.name}, {"rule", rule.name}},
+              rule);
 }
 
 void add_figure(Prometheus& out, const Report& report, const Figure& figure) {

@@ -210,8 +210,8 @@ void ScenarioRunner::give_up(const Error& error) {
   schedule_.pop(zero_);
 }
 
-Result<void> ScenarioRunner::apply(const config::ImpairProfile& next) {
-  ForwardingLoop::Configuration configuration(next, names_);
+/// `configuration` was made with names_.
+Result<void> ScenarioRunner::apply(ForwardingLoop::Configuration& configuration) {
   RuleNames names = configuration.names();
   const std::size_t count = std::max(names[0].size(), names[1].size());
   if (count > loop_->most_rules())
@@ -227,7 +227,8 @@ Result<void> ScenarioRunner::apply(const config::ImpairProfile& next) {
 
 Result<void> ScenarioRunner::change(Result<LiveProfile::Version> next) {
   if (!next) return std::unexpected(next.error());
-  if (auto applied = apply(next->profile); !applied) return applied;
+  ForwardingLoop::Configuration configuration(next->profile, names_);
+  if (auto applied = apply(configuration); !applied) return applied;
   live_.keep(std::move(*next));
   return {};
 }
@@ -244,16 +245,36 @@ Result<void> ScenarioRunner::reset() {
   return change(live_.unedited());
 }
 
+/// A large profile takes a second to prepare: others use the runner meanwhile. If that brings
+/// rules, it is prepared anew, because rules are known by their places among all names.
 Result<void> ScenarioRunner::load(const std::string& file) {
-  const std::lock_guard lock(mutex_);
-  withdraw_pending();
-  if (auto changed = change(live_.loaded(file)); !changed) return changed;
+  std::unique_lock lock(mutex_);
+  const LiveProfile live = live_;
+  lock.unlock();
+  auto next = live.loaded(file);
+  if (!next) return std::unexpected(next.error());
+  lock.lock();
+  while (true) {
+    const RuleNames names = names_;
+    lock.unlock();
+    ForwardingLoop::Configuration configuration(next->profile, names);
+    lock.lock();
+    withdraw_pending();
+    if (names != names_) continue;
+    if (auto applied = apply(configuration); !applied) return applied;
+    live_.keep(std::move(*next));
+    begin_scenario();
+    return {};
+  }
+}
+
+/// The scenario of the profile that was loaded begins now.
+void ScenarioRunner::begin_scenario() {
   const auto& steps = live_.now().profile.scenario;
   // The steps that would have brought a link up are gone.
   if (schedule_.changes_links()) schedule_.add(kAllLinksUp, nic::now());
   schedule_.begin(steps, nic::now());
   report_.all = report_.done + report_.failed + schedule_.size();
-  return {};
 }
 
 Result<void> ScenarioRunner::command(const config::Command& command) {

@@ -74,7 +74,8 @@ class ScenarioRunner {
   void finish();
   void give_up(const Error& error);
   Result<void> change(Result<LiveProfile::Version> next);
-  Result<void> apply(const config::ImpairProfile& next);
+  Result<void> apply(ForwardingLoop::Configuration& configuration);
+  void begin_scenario();
   void set_links(const config::LinkChange& change);
   void plan_links(const config::LinkChange& change);
   void look_at_links();

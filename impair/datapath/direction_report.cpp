@@ -8,7 +8,7 @@ Spread spread_of(const Histogram& histogram) {
           histogram.quantile(0.99), histogram.quantile(0.999), histogram.maximum()};
 }
 
-/// Of more rules than these, a report lists the stages of those that received frames.
+/// Of more rules than these, a report lists those that received frames.
 constexpr std::size_t kAllListed = 256;
 
 DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounting accounting,
@@ -30,6 +30,11 @@ DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounti
   report.events = {pipeline.events().outcomes(), pipeline.events().untracked(),
                    pipeline.event_hits()};
   return report;
+}
+
+bool is_listed(const emulator::Accounting& accounting, const emulator::Account& rule) noexcept {
+  return accounting.rules.size() <= kAllListed || rule.received.frames + rule.created.frames > 0 ||
+         &rule == &accounting.rules.back();
 }
 
 void audit(DirectionReport& direction) {

@@ -296,7 +296,8 @@ Json of_direction(const DirectionReport& report) {
   json["release_error_ns"] = of_spread(report.release_error);
   json["pass_latency_ns"] = of_spread(report.pass_latency);
   json["rules"] = Json::array();
-  for (const auto& rule : report.accounting.rules) json["rules"].push_back(of_account(rule));
+  for (const auto& rule : report.accounting.rules)
+    if (is_listed(report.accounting, rule)) json["rules"].push_back(of_account(rule));
   json["stages"] = Json::array();
   for (const auto& stages : report.stages) json["stages"].push_back(of_stages(stages));
   for (const auto& event : report.events.outcomes)

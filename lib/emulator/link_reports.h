@@ -173,6 +173,7 @@ Accounting Link<Handle, Frames>::outside_accounting() const {
   Accounting accounting;
   accounting.direction = direction_.account(std::string(name_of(pipeline_.direction())));
   const auto& names = pipeline_.rule_names();
+  accounting.rules.reserve(names.size() + 1);
   for (std::size_t i = 0; i < names.size(); ++i)
     accounting.rules.push_back(rules_[i].account(names[i]));
   accounting.rules.push_back(rules_.back().account("untouched"));

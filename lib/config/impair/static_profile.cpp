@@ -87,6 +87,12 @@ class TableKeys final : public emulator::StageKeys {
 
 }  // namespace
 
+Parsed<void> check_rule_count(std::size_t count) {
+  if (count <= emulator::kMostRules) return {};
+  return std::unexpected(
+      fmt::format("expected at most {} [[rule]]s, found {}", emulator::kMostRules, count));
+}
+
 Parsed<std::string> read_whole_file(const std::filesystem::path& file) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored))
@@ -241,9 +247,7 @@ std::vector<RuleConfig> read_rules(const Table& root, const PathSettings& around
   const std::vector<Table> tables = root.tables("rule");
   if (tables.empty() && !root.has("event"))
     root.refuse("expected at least one [[rule]] or [[event]], found none");
-  if (tables.size() > emulator::kMostRules)
-    root.refuse(fmt::format("expected at most {} [[rule]]s, found {}", emulator::kMostRules,
-                            tables.size()));
+  if (const auto few = check_rule_count(tables.size()); !few) root.refuse(few.error());
   std::vector<ReadRule> read;
   for (const Table& table : tables) read.push_back(read_rule(table, read.size(), around));
   check_names(tables, read);

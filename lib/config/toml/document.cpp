@@ -105,6 +105,29 @@ Node* find_table(Node& root, const Edit& edit) {
   return nullptr;
 }
 
+/// The names of all [[table]]s.
+std::vector<std::string> names_of(const Value& root, std::string_view table) {
+  std::vector<std::string> names;
+  const Entry* list = find_entry(std::get<Entries>(root.data), table);
+  const auto* items = list ? std::get_if<Array>(&list->value.data) : nullptr;
+  for (std::size_t i = 0; items && i < items->size(); ++i) {
+    const auto* entries = std::get_if<Entries>(&(*items)[i].data);
+    const Entry* name = entries ? find_entry(*entries, "name") : nullptr;
+    const auto* text = name ? std::get_if<std::string>(&name->value.data) : nullptr;
+    names.push_back(text ? *text : unnamed(table, i));
+  }
+  return names;
+}
+
+/// "x.toml: no [[rule]] has name = "long hall": did you mean "long haul"?"
+std::string unknown_name(const std::string& file, const Value& root, const Edit& edit) {
+  const std::vector<std::string> names = names_of(root, edit.table);
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const std::string_view near = nearest(edit.name, candidates);
+  return fmt::format("{}: no [[{}]] has name = \"{}\"{}", file, edit.table, edit.name,
+                     near.empty() ? "" : fmt::format(": did you mean \"{}\"?", near));
+}
+
 bool removes_key(const Value& value) {
   const auto* text = std::get_if<std::string>(&value.data);
   return text && text->empty();
@@ -221,8 +244,7 @@ std::string beside(const std::string& profile, const std::string& file) {
 Result<void> Document::apply(const Edit& edit) {
   if (edit.key.empty()) return append(edit);
   Value* table = find_table(content_->root, edit);
-  if (!table)
-    return fail(fmt::format("{}: no [[{}]] has name = \"{}\"", name(), edit.table, edit.name));
+  if (!table) return fail(unknown_name(name(), content_->root, edit));
   Value value = edit.parsed ? *edit.parsed : value_of(edit.value, table->at);
   std::string_view key = edit.key;
   Value* inner = reach(table, key);

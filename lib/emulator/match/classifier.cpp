@@ -231,9 +231,14 @@ Classifier::Classifier(std::span<const MatchConfig> rules)
 
 RuleIndex Classifier::look(const roce::Envelope& envelope, const wire::Bth* bth) const noexcept {
   Sets sets;
-  sets.add(bth ? with_bth_.data() : without_bth_.data());
-  if (bth) add_bth_sets(envelope, *bth, sets);
+  if (bth) {
+    add_bth_sets(envelope, *bth, sets);
+  } else {
+    sets.add(without_bth_.data());
+  }
   if (vlan_ || dscp_ || source_ || destination_) add_network_sets(envelope, sets);
+  // All rules take frames with a BTH: their set is needed only where no field is looked at.
+  if (sets.count == 0) sets.add(with_bth_.data());
   return first_in(sets, envelope);
 }
 

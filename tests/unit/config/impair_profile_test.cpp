@@ -7,6 +7,7 @@
 
 #include "config/impair/path.h"
 #include "config/impair/profile.h"
+#include "config/impair/static_profile.h"
 
 namespace lw::config {
 namespace impair_profile_test {
@@ -30,6 +31,14 @@ std::string refusal(std::string_view text) {
   if (profile) return "";
   EXPECT_EQ(profile.error().exit, ExitCode::usage);
   return profile.error().message;
+}
+
+/// As many as a Transit can name.
+TEST(ImpairProfile, TooManyRulesAreRefused) {
+  EXPECT_TRUE(check_rule_count(2'097'151));
+  const auto refused = check_rule_count(2'097'152);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(), "expected at most 2097151 [[rule]]s, found 2097152");
 }
 
 TEST(PathProfile, TheShippedPathTakesWhatWasMeasured) {

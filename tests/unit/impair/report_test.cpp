@@ -119,5 +119,19 @@ TEST(Report, AnEventThatWasNotCarriedOutFailsTheRun) {
   EXPECT_EQ(to_json(report)["directions"][0]["event_packets"]["holds"], false);
 }
 
+/// Of 300 rules only the two that received frames, and the untouched frames.
+TEST(Report, OfManyRulesThoseWithFramesAreListed) {
+  DirectionReport direction;
+  direction.accounting.rules.resize(301);
+  direction.accounting.rules[7].received.frames = 1;
+  direction.accounting.rules[299].created.frames = 1;
+  std::vector<std::size_t> listed;
+  for (std::size_t i = 0; i < 301; ++i)
+    if (is_listed(direction.accounting, direction.accounting.rules[i])) listed.push_back(i);
+  EXPECT_EQ(listed, (std::vector<std::size_t>{7, 299, 300}));
+  direction.accounting.rules.resize(256);
+  EXPECT_TRUE(is_listed(direction.accounting, direction.accounting.rules[0]));
+}
+
 }  // namespace report_test
 }  // namespace lw::impair
