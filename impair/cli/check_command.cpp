@@ -10,6 +10,7 @@
 #include "impair/cli/commands.h"
 #include "impair/datapath/configuration.h"
 #include "impair/report/rule_report.h"
+#include "nic/packet_port.h"
 
 namespace lw::impair {
 namespace {
@@ -99,14 +100,16 @@ Json check_json(const ImpairProfile& profile) {
   for (const auto& line : emulator::flight_table(rate, delay))
     json["in_flight"].push_back(
         {{"payload", line.payload}, {"frame", line.frame}, {"frames", line.frames}});
-  json["memory"] = {{"frames_per_direction", sizing.frames_per_direction},
-                    {"buffers", sizing.buffers},
-                    {"reserve_ns", profile.capacity.reserve.count()},
-                    {"buffer_bytes", sizing.buffer_bytes},
-                    {"arena_bytes", 2 * sizing.arena_bytes},
-                    {"release_queue_bytes", sizing.queue_bytes},
-                    {"rule_queue_bytes", sizing.stage_bytes},
-                    {"bytes", sizing.memory()}};
+  json["memory"] = {
+      {"frames_per_direction", sizing.frames_per_direction},
+      {"buffers", sizing.buffers},
+      {"reserve_ns", profile.capacity.reserve.count()},
+      {"buffer_bytes", sizing.buffer_bytes},
+      {"arena_bytes", 2 * sizing.arena_bytes},
+      {"release_queue_bytes", sizing.queue_bytes},
+      {"rule_queue_bytes", sizing.stage_bytes},
+      {"bytes", sizing.memory()},
+      {"interface_ring_bytes", nic::PacketPort::ring_bytes(profile.capacity.largest_frame)}};
   return json;
 }
 
@@ -120,7 +123,9 @@ ExitCode check(const CheckOptions& options) {
     print_out(fmt::format("{}{}{}", rules_text(*profile), events_text(*profile),
                           scenario_text(*profile)));
     print_flight(*profile);
-    print_out(fmt::format("memory: {}\n", arithmetic(*profile)));
+    const auto rings = nic::PacketPort::ring_bytes(profile->capacity.largest_frame);
+    print_out(fmt::format("memory: {}\n  and {} of the kernel's for each Linux interface\n",
+                          arithmetic(*profile), format_bytes(static_cast<double>(rings))));
   }
   const auto fits = check_memory(*profile, available_memory());
   return fits ? ExitCode::done : print_error(fits.error());

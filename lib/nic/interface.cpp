@@ -8,6 +8,8 @@
 #include <linux/if_link.h>
 #include <net/if.h>
 #include <net/if_arp.h>
+#include <sstream>
+#include <string>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -78,8 +80,6 @@ std::optional<double> Interface::bps() const {
   return static_cast<double>(megabits) * kMega;
 }
 
-/// The kernel counts rx_dropped also for tagged frames that no VLAN interface takes, after it has
-/// given them to packet sockets. So this leaves it out.
 std::optional<InterfaceLosses> Interface::losses() const {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return std::nullopt;
@@ -89,10 +89,26 @@ std::optional<InterfaceLosses> Interface::losses() const {
         entry->ifa_data == nullptr || entry->ifa_name != name_)
       continue;
     const auto& stats = *static_cast<const rtnl_link_stats*>(entry->ifa_data);
-    found = {stats.rx_missed_errors, stats.rx_errors, stats.tx_dropped, stats.tx_errors};
+    found = {stats.rx_missed_errors, stats.rx_errors, stats.tx_dropped, stats.tx_errors,
+             stats.rx_dropped};
   }
   freeifaddrs(list);
   return found;
+}
+
+std::uint64_t backlog_drops() {
+  std::ifstream file("/proc/net/softnet_stat");
+  return backlog_drops_of(file);
+}
+
+std::uint64_t backlog_drops_of(std::istream& text) {
+  std::uint64_t drops = 0;
+  for (std::string line; std::getline(text, line);) {
+    std::istringstream columns(line);
+    std::uint64_t processed = 0, dropped = 0;
+    if (columns >> std::hex >> processed >> dropped) drops += dropped;
+  }
+  return drops;
 }
 
 }  // namespace lw::nic

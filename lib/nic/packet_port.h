@@ -40,6 +40,10 @@ class PacketPort {
   std::size_t receive(std::span<rte_mbuf*> out) noexcept;
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept;
 
+  /// Kernel memory of a port's rings, in bytes, with one send queue and an MTU that fits frames of
+  /// `frame_size`.
+  static std::uint64_t ring_bytes(std::uint32_t frame_size) noexcept;
+
   [[nodiscard]] const Interface& interface() const noexcept { return interface_; }
   /// Losses are counted since open(), or since the last restart_counts(). Any thread, like the
   /// following.
@@ -63,10 +67,12 @@ class PacketPort {
   std::atomic<unsigned> bound_to_{0};
   std::unique_ptr<ReceiveRing> receive_;
   std::vector<std::unique_ptr<SendRing>> send_;
-  mutable std::mutex mutex_;         // of all below
-  InterfaceLosses before_;           // what the interface had lost at open() or restart_counts()
-  std::uint64_t missed_before_ = 0;  // likewise, in the receive ring
-  std::optional<PortStats> at_end_;  // at end_receiving()
+  mutable std::mutex mutex_;          // of all below
+  InterfaceLosses before_;            // what the interface had lost at open() or restart_counts()
+  std::uint64_t missed_before_ = 0;   // likewise, in the receive ring
+  std::uint64_t backlog_before_ = 0;  // likewise, in the kernel's backlog, of all interfaces
+  std::uint64_t tagged_before_ = 0;   // tagged frames that were received before
+  std::optional<PortStats> at_end_;   // at end_receiving()
 };
 
 }  // namespace lw::nic

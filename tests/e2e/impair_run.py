@@ -89,6 +89,8 @@ class Run(unittest.TestCase):
         self.assertGreater(memory['frames_per_direction'], 283_260)
         self.assertGreater(memory['arena_bytes'], 2 * 283_260 * 192)
         self.assertLess(memory['bytes'], 512_000_000)
+        # 34 blocks of 2 MiB receive, 3 send.
+        self.assertEqual(memory['interface_ring_bytes'], 37 << 21)
 
     def test_the_ledger_is_what_is_missing(self):
         report, received = self.run_file('--ledger', self.path('ledger'), loss=0.05)

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <sstream>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "nic/interface.h"
 
 namespace lw::nic {
 namespace offload_test {
@@ -243,6 +246,24 @@ TEST(Offload, CompletesTheCrcOfSctp) {
   crc = ~crc;
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_EQ(std::to_integer<std::uint32_t>(packet[8 + i]), crc >> (8 * i) & 0xff);
+}
+
+TEST(Backlog, DropsOfAllCpusAreAdded) {
+  std::istringstream text(
+      "0000272d 00000003 00000000 00000000 00000000\n"
+      "000011e8 0000001f 00000001 00000000 00000000\n");
+  EXPECT_EQ(backlog_drops_of(text), 3U + 31U);
+  std::istringstream nothing("");
+  EXPECT_EQ(backlog_drops_of(nothing), 0U);
+}
+
+/// Neither another interface's losses nor tagged frames that came in are this one's losses.
+TEST(Backlog, OnlyWhatBothCountersSawIsLost) {
+  EXPECT_EQ(backlog_losses(100, 70, 0), 70U);
+  EXPECT_EQ(backlog_losses(50, 70, 0), 50U);
+  EXPECT_EQ(backlog_losses(0, 70, 0), 0U);
+  EXPECT_EQ(backlog_losses(100, 70, 60), 10U);
+  EXPECT_EQ(backlog_losses(100, 70, 80), 0U);
 }
 
 }  // namespace offload_test
