@@ -129,57 +129,127 @@ bool Segmenter::start(std::span<const std::byte> frame, const Offload& offload,
   if (tag) std::copy_n(tag->begin(), kTag, headers_.begin() + kAddresses);
   std::copy(frame.begin() + kAddresses, frame.begin() + static_cast<std::ptrdiff_t>(copied),
             headers_.begin() + static_cast<std::ptrdiff_t>(kAddresses + shift));
+  checksum_start_ = offload.checksum_start + shift;
   if (!find_headers(copied + shift)) return false;
-  // A tunnel: the checksum is that of an inner header.
-  if (offload.checksum_missing && offload.checksum_start + shift != transport_) return false;
   payload_ = frame.subspan(header_size_ - shift);
   return !payload_.empty();
 }
 
 /// Finds the headers in the first `limit` bytes of headers_.
 bool Segmenter::find_headers(std::size_t limit) noexcept {
-  const auto* bytes = headers_.data();
-  network_ = kAddresses + kEtherType;
-  while (network_ + kTag <= limit && is_tag(load16(bytes + network_ - kEtherType)))
-    network_ += kTag;
-  const std::uint16_t type = load16(bytes + network_ - kEtherType);
-  ipv4_ = type == kTypeIpv4;
-  if (ipv4_) {
-    if (network_ + kIpv4Header > limit) return false;
-    transport_ = network_ + (std::to_integer<std::size_t>(bytes[network_]) & 0xf) * 4;
-    protocol_ = std::to_integer<std::uint8_t>(bytes[network_ + kIpv4Protocol]);
-    if (transport_ < network_ + kIpv4Header) return false;
-  } else if (type != kTypeIpv6 || !find_ipv6_transport(limit)) {
-    return false;
+  tunnel_.reset();
+  auto found = layer_at(kAddresses, limit);
+  if (found && !is_segmented(*found)) {
+    tunnel_ = found;
+    found = inside(*tunnel_, limit);
   }
-  const bool tcp = offload_.segments == Offload::Segments::tcp_ipv4 ||
-                   offload_.segments == Offload::Segments::tcp_ipv6;
-  if (protocol_ != (tcp ? IPPROTO_TCP : IPPROTO_UDP)) return false;
-  if (transport_ + (tcp ? kTcpHeader : kUdpHeader) > limit) return false;
-  header_size_ = transport_ + transport_header();
-  no_checksum_ =
-      !tcp && !offload_.checksum_missing && load16(bytes + transport_ + kUdpChecksum) == 0;
-  return header_size_ <= limit && header_size_ >= transport_ + (tcp ? kTcpHeader : kUdpHeader);
+  if (!found || !is_segmented(*found)) return false;
+  layer_ = *found;
+  return find_transport(limit);
 }
 
-/// Walks over extension headers.
-bool Segmenter::find_ipv6_transport(std::size_t limit) noexcept {
+bool Segmenter::find_transport(std::size_t limit) noexcept {
+  const bool tcp = layer_.protocol == IPPROTO_TCP;
+  const std::size_t least = tcp ? kTcpHeader : kUdpHeader;
+  if (layer_.transport + least > limit) return false;
+  header_size_ = layer_.transport + transport_header();
+  no_checksum_ = !tcp && !offload_.checksum_missing &&
+                 load16(headers_.data() + layer_.transport + kUdpChecksum) == 0;
+  return header_size_ <= limit && header_size_ >= layer_.transport + least;
+}
+
+/// It has the transport that the kernel means, whose checksum is missing, if any is.
+bool Segmenter::is_segmented(const Layer& layer) const noexcept {
+  using enum Offload::Segments;
+  const bool tcp = offload_.segments == tcp_ipv4 || offload_.segments == tcp_ipv6;
+  if (layer.protocol != (tcp ? IPPROTO_TCP : IPPROTO_UDP)) return false;
+  return !offload_.checksum_missing || checksum_start_ == layer.transport;
+}
+
+/// The IP packet in an Ethernet frame whose EtherType, or first tag, is at `type`.
+std::optional<Segmenter::Layer> Segmenter::layer_at(std::size_t type,
+                                                    std::size_t limit) const noexcept {
   const auto* bytes = headers_.data();
-  transport_ = network_ + kIpv6Header;
-  if (transport_ > limit) return false;
-  protocol_ = std::to_integer<std::uint8_t>(bytes[network_ + kIpv6Next]);
-  while (protocol_ == IPPROTO_HOPOPTS || protocol_ == IPPROTO_ROUTING ||
-         protocol_ == IPPROTO_DSTOPTS) {
-    if (transport_ + 8 > limit) return false;
-    protocol_ = std::to_integer<std::uint8_t>(bytes[transport_]);
-    transport_ += 8 * (std::to_integer<std::size_t>(bytes[transport_ + 1]) + 1);
+  while (type + kEtherType + kTag <= limit && is_tag(load16(bytes + type))) type += kTag;
+  if (type + kEtherType > limit) return std::nullopt;
+  const std::uint16_t is = load16(bytes + type);
+  if (is != kTypeIpv4 && is != kTypeIpv6) return std::nullopt;
+  return ip_at(type + kEtherType, is == kTypeIpv4, limit);
+}
+
+/// Walks over IPv6 extension headers.
+std::optional<Segmenter::Layer> Segmenter::ip_at(std::size_t network, bool ipv4,
+                                                 std::size_t limit) const noexcept {
+  const auto* bytes = headers_.data();
+  Layer layer{network, network + (ipv4 ? kIpv4Header : kIpv6Header), 0, ipv4};
+  if (layer.transport > limit) return std::nullopt;
+  layer.protocol =
+      std::to_integer<std::uint8_t>(bytes[network + (ipv4 ? kIpv4Protocol : kIpv6Next)]);
+  if (ipv4) {
+    layer.transport = network + (std::to_integer<std::size_t>(bytes[network]) & 0xf) * 4;
+    if (layer.transport < network + kIpv4Header) return std::nullopt;
+  } else {
+    while (layer.protocol == IPPROTO_HOPOPTS || layer.protocol == IPPROTO_ROUTING ||
+           layer.protocol == IPPROTO_DSTOPTS) {
+      if (layer.transport + 8 > limit) return std::nullopt;
+      layer.protocol = std::to_integer<std::uint8_t>(bytes[layer.transport]);
+      layer.transport += 8 * (std::to_integer<std::size_t>(bytes[layer.transport + 1]) + 1);
+    }
   }
-  return transport_ <= limit;
+  return layer.transport <= limit ? std::optional(layer) : std::nullopt;
+}
+
+/// The IP packet in a tunnel; nothing where the tunnel is of another kind.
+std::optional<Segmenter::Layer> Segmenter::inside(const Layer& outer,
+                                                  std::size_t limit) const noexcept {
+  switch (outer.protocol) {
+    case IPPROTO_IPIP:
+    case IPPROTO_IPV6:
+      return ip_at(outer.transport, outer.protocol == IPPROTO_IPIP, limit);
+    case IPPROTO_GRE:
+      return inside_gre(outer.transport, limit);
+    case IPPROTO_UDP:
+      return inside_udp(outer.transport, limit);
+    default:
+      return std::nullopt;
+  }
+}
+
+/// VXLAN, at its port and at the one that Linux takes by default, and Geneve.
+std::optional<Segmenter::Layer> Segmenter::inside_udp(std::size_t udp,
+                                                      std::size_t limit) const noexcept {
+  constexpr std::uint16_t kVxlan = 4789, kVxlanOfLinux = 8472, kGeneve = 6081;
+  constexpr std::size_t kHeader = 8;  // VXLAN's, and Geneve's without options
+  if (udp + kUdpHeader + kHeader > limit) return std::nullopt;
+  const std::uint16_t port = load16(headers_.data() + udp + 2);
+  std::size_t ethernet = udp + kUdpHeader + kHeader;
+  if (port == kGeneve) {
+    ethernet += 4 * (std::to_integer<std::size_t>(headers_[udp + kUdpHeader]) & 0x3f);
+  } else if (port != kVxlan && port != kVxlanOfLinux) {
+    return std::nullopt;
+  }
+  return layer_at(ethernet + kAddresses, limit);
+}
+
+/// GRE, with or without a key.
+std::optional<Segmenter::Layer> Segmenter::inside_gre(std::size_t gre,
+                                                      std::size_t limit) const noexcept {
+  constexpr unsigned kKey = 0x2000, kOtherFlags = 0xffff & ~kKey;
+  constexpr std::uint16_t kEthernet = 0x6558;
+  constexpr std::size_t kHeader = 4, kKeySize = 4;
+  if (gre + kHeader > limit) return std::nullopt;
+  const std::uint16_t flags = load16(headers_.data() + gre);
+  const std::uint16_t type = load16(headers_.data() + gre + 2);
+  if ((flags & kOtherFlags) != 0) return std::nullopt;
+  const std::size_t packet = gre + kHeader + ((flags & kKey) != 0 ? kKeySize : 0);
+  if (type == kEthernet) return layer_at(packet + kAddresses, limit);
+  if (type != kTypeIpv4 && type != kTypeIpv6) return std::nullopt;
+  return ip_at(packet, type == kTypeIpv4, limit);
 }
 
 std::size_t Segmenter::transport_header() const noexcept {
-  if (protocol_ == IPPROTO_UDP) return kUdpHeader;
-  return std::to_integer<std::size_t>(headers_[transport_ + kTcpOffset] >> 4) * 4;
+  if (layer_.protocol == IPPROTO_UDP) return kUdpHeader;
+  return std::to_integer<std::size_t>(headers_[layer_.transport + kTcpOffset] >> 4) * 4;
 }
 
 std::size_t Segmenter::next_size() const noexcept {
@@ -191,33 +261,60 @@ void Segmenter::write(std::byte* out) noexcept {
   const std::size_t piece = size - header_size_;
   std::memcpy(out, headers_.data(), header_size_);
   std::memcpy(out + header_size_, payload_.data() + sent_, piece);
-  finish_network(out + network_, size - network_);
+  finish_network(out, layer_, size);
   finish_transport(out, size);
+  if (tunnel_) finish_tunnel(out, size);
   sent_ += piece;
   ++index_;
 }
 
-/// Length, identification and checksum of the IP header; `size` is the IP packet's.
-void Segmenter::finish_network(std::byte* ip, std::size_t size) const noexcept {
-  if (!ipv4_) {
-    store16(ip + kIpv6Length, size - kIpv6Header);
+/// Length, identification and checksum of an IP header.
+void Segmenter::finish_network(std::byte* frame, const Layer& layer,
+                               std::size_t size) const noexcept {
+  std::byte* const ip = frame + layer.network;
+  if (!layer.ipv4) {
+    store16(ip + kIpv6Length, size - layer.network - kIpv6Header);
     return;
   }
-  store16(ip + kIpv4Length, size);
+  store16(ip + kIpv4Length, size - layer.network);
   const std::uint16_t id = load16(ip + kIpv4Id);
   const bool dont_fragment = (ip[kIpv4Flags] & std::byte{0x40}) != std::byte{0};
   if (id != 0 || !dont_fragment) store16(ip + kIpv4Id, static_cast<std::uint16_t>(id + index_));
   store16(ip + kIpv4Checksum, 0);
-  store_sum(ip + kIpv4Checksum, static_cast<std::uint16_t>(~sum(ip, transport_ - network_)));
+  store_sum(ip + kIpv4Checksum,
+            static_cast<std::uint16_t>(~sum(ip, layer.transport - layer.network)));
+}
+
+/// The checksum of a transport header with its pseudo header; its field is 0.
+std::uint16_t Segmenter::checksum_of(const std::byte* frame, const Layer& layer,
+                                     std::size_t size) noexcept {
+  const std::size_t length = size - layer.transport;
+  const std::byte* addresses =
+      frame + layer.network + (layer.ipv4 ? kIpv4Addresses : kIpv6Addresses);
+  std::uint16_t total = sum(addresses, layer.ipv4 ? 8 : 32);
+  total = sum(total, sum(term(layer.protocol), term(length)));
+  total = sum(total, sum(frame + layer.transport, length));
+  const auto checksum = static_cast<std::uint16_t>(~total);
+  return layer.protocol == IPPROTO_UDP && checksum == 0 ? 0xffff : checksum;
+}
+
+/// The outer headers. A UDP checksum of 0 stays: there is none.
+void Segmenter::finish_tunnel(std::byte* frame, std::size_t size) const noexcept {
+  finish_network(frame, *tunnel_, size);
+  if (tunnel_->protocol != IPPROTO_UDP) return;
+  std::byte* const udp = frame + tunnel_->transport;
+  store16(udp + kUdpLength, size - tunnel_->transport);
+  if (load16(udp + kUdpChecksum) == 0) return;
+  store16(udp + kUdpChecksum, 0);
+  store_sum(udp + kUdpChecksum, checksum_of(frame, *tunnel_, size));
 }
 
 /// Sequence number and flags, or UDP's length, and the checksum.
 void Segmenter::finish_transport(std::byte* frame, std::size_t size) const noexcept {
-  std::byte* const header = frame + transport_;
-  const std::size_t length = size - transport_;
-  const bool udp = protocol_ == IPPROTO_UDP;
+  std::byte* const header = frame + layer_.transport;
+  const bool udp = layer_.protocol == IPPROTO_UDP;
   if (udp) {
-    store16(header + kUdpLength, length);
+    store16(header + kUdpLength, size - layer_.transport);
     if (no_checksum_) return;
   } else {
     store32(header + kTcpSequence,
@@ -230,12 +327,7 @@ void Segmenter::finish_transport(std::byte* frame, std::size_t size) const noexc
   }
   std::byte* const field = header + (udp ? kUdpChecksum : kTcpChecksum);
   store16(field, 0);
-  const std::byte* addresses = frame + network_ + (ipv4_ ? kIpv4Addresses : kIpv6Addresses);
-  std::uint16_t total = sum(addresses, ipv4_ ? 8 : 32);
-  total = sum(total, sum(term(protocol_), term(length)));
-  total = sum(total, sum(header, length));
-  const auto checksum = static_cast<std::uint16_t>(~total);
-  store_sum(field, udp && checksum == 0 ? 0xffff : checksum);
+  store_sum(field, checksum_of(frame, layer_, size));
 }
 
 }  // namespace lw::nic

@@ -40,11 +40,13 @@ bool complete_checksum(std::span<std::byte> covered, std::uint16_t checksum_offs
 /// Cuts a TCP or UDP packet that the kernel has not segmented (TSO, GSO), or has merged (GRO, LRO),
 /// into the frames that its sender meant, with all lengths and checksums: the frames that
 /// tcp_gso_segment() and __udp_gso_segment() would make. IPv4 identifications count up; they stay 0
-/// in a packet that has DF and identification 0. One thread.
+/// in a packet that has DF and identification 0. The packet may be in one tunnel (VXLAN, Geneve,
+/// GRE without checksum and sequence number, IP in IP), whose headers are then finished too. One
+/// thread.
 class Segmenter {
  public:
   /// Begins with a packet; `frame` must stay until done(). `tag` is inserted into each segment.
-  /// False: headers that this class can't segment, such as tunnels.
+  /// False: headers that this class can't segment, such as tunnels in tunnels.
   bool start(std::span<const std::byte> frame, const Offload& offload,
              const std::optional<VlanTag>& tag) noexcept;
   [[nodiscard]] bool done() const noexcept { return sent_ == payload_.size(); }
@@ -56,19 +58,36 @@ class Segmenter {
   void abandon() noexcept { sent_ = payload_.size(); }
 
  private:
-  bool find_headers(std::size_t frame_size) noexcept;
-  bool find_ipv6_transport(std::size_t limit) noexcept;
+  /// An IP header and what is behind it, by their offsets in the frame.
+  struct Layer {
+    std::size_t network = 0, transport = 0;
+    std::uint8_t protocol = 0;
+    bool ipv4 = false;
+  };
+
+  bool find_headers(std::size_t limit) noexcept;
+  bool find_transport(std::size_t limit) noexcept;
+  [[nodiscard]] std::optional<Layer> layer_at(std::size_t type, std::size_t limit) const noexcept;
+  [[nodiscard]] std::optional<Layer> ip_at(std::size_t network, bool ipv4,
+                                           std::size_t limit) const noexcept;
+  [[nodiscard]] std::optional<Layer> inside(const Layer& outer, std::size_t limit) const noexcept;
+  [[nodiscard]] std::optional<Layer> inside_udp(std::size_t udp, std::size_t limit) const noexcept;
+  [[nodiscard]] std::optional<Layer> inside_gre(std::size_t gre, std::size_t limit) const noexcept;
+  [[nodiscard]] bool is_segmented(const Layer& layer) const noexcept;
   [[nodiscard]] std::size_t transport_header() const noexcept;
-  void finish_network(std::byte* frame, std::size_t size) const noexcept;
+  void finish_network(std::byte* frame, const Layer& layer, std::size_t size) const noexcept;
   void finish_transport(std::byte* frame, std::size_t size) const noexcept;
+  static std::uint16_t checksum_of(const std::byte* frame, const Layer& layer,
+                                   std::size_t size) noexcept;
+  void finish_tunnel(std::byte* frame, std::size_t size) const noexcept;
 
   static constexpr std::size_t kMostHeaders = 512;
 
-  std::array<std::byte, kMostHeaders> headers_{};  // with the tag
-  std::size_t header_size_ = 0, network_ = 0, transport_ = 0;
-  std::uint8_t protocol_ = 0;
-  bool ipv4_ = false;
-  bool no_checksum_ = false;  // UDP over IPv4 without a checksum
+  std::array<std::byte, kMostHeaders> headers_{};     // with the tag
+  std::size_t header_size_ = 0, checksum_start_ = 0;  // with the tag
+  Layer layer_;                                       // of the packet that is segmented
+  std::optional<Layer> tunnel_;                       // around it
+  bool no_checksum_ = false;                          // UDP over IPv4 without a checksum
   Offload offload_;
   std::span<const std::byte> payload_;
   std::size_t sent_ = 0;  // bytes of the payload

@@ -208,6 +208,21 @@ class Kernel(unittest.TestCase):
         self.assertTrue(report['identity_holds'])
 
     @longwire_test.real_time
+    def test_tcp_through_a_tunnel(self):
+        """The kernel leaves packets of up to 64 KiB in VXLAN unsegmented."""
+        for name, number in HOSTS.items():
+            ip('-n', name, 'link', 'add', 'vx', 'type', 'vxlan', 'id', '7', 'remote',
+               f'10.9.0.{3 - number}', 'dstport', '4789', 'dev', 'far')
+            ip('-n', name, 'link', 'set', 'vx', 'up')
+            ip('-n', name, 'addr', 'add', f'10.8.0.{number}/24', 'dev', 'vx')
+        box = self.start()
+        rate = self.tcp(socket.AF_INET, '10.8.0.2', 16 << 20)
+        print(f'# TCP through VXLAN: {rate:.0f} MB/s', flush=True)
+        report = self.finish(box)
+        self.assertTrue(report['identity_holds'])
+        self.assertEqual([port['errors'] for port in report['ports']], [0, 0])
+
+    @longwire_test.real_time
     def test_udp_and_fragments(self):
         box = self.start()
         for family, address in ((socket.AF_INET, '10.9.0.2'), (socket.AF_INET6, 'fd00:9::2')):

@@ -187,11 +187,96 @@ TEST(Segmenter, CutsUdp) {
   EXPECT_EQ(frames.back().size(), packet.transport() + 8 + 100);
 }
 
+/// Outer headers: Ethernet and IPv4, then what the tunnel has in front of the inner packet.
+struct Tunnel {
+  int protocol;
+  Frame header;
+  bool ethernet;  // the inner packet has its Ethernet header
+};
+
+const Frame kVxlan = bytes({0x30, 0x39, 0x12, 0xb5, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 7, 0});
+const Frame kVxlanWithChecksum =
+    bytes({0x30, 0x39, 0x12, 0xb5, 0, 0, 0xab, 0xcd, 8, 0, 0, 0, 0, 0, 7, 0});
+const Frame kGeneve =
+    bytes({0x30, 0x39, 0x17, 0xc1, 0, 0, 0, 0, 1, 0, 0x65, 0x58, 0, 0, 7, 0, 9, 9, 9, 9});
+const Frame kGre = bytes({0, 0, 8, 0});
+const Frame kGreTapWithKey = bytes({0x20, 0, 0x65, 0x58, 0, 0, 0, 7});
+
+Frame through(const Tunnel& tunnel, const Packet& packet) {
+  Frame made = bytes({4, 0, 0, 0, 0, 1, 4, 0, 0, 0, 0, 2});
+  append(made, bytes({8, 0, 0x45, 0,  0, 0, 0,   9,  0, 0, 64, tunnel.protocol,
+                      0, 0, 172,  16, 0, 1, 172, 16, 0, 2}));
+  append(made, tunnel.header);
+  const Frame inner = packet.frame();
+  made.insert(made.end(), inner.begin() + (tunnel.ethernet ? 0 : 14), inner.end());
+  return made;
+}
+
+/// The outer headers of the `i`-th frame.
+void check_outer(const Tunnel& tunnel, const Frame& frame, std::size_t i) {
+  EXPECT_EQ(u16(frame, 16), frame.size() - 14);
+  EXPECT_EQ(u16(frame, 18), 9 + i);
+  EXPECT_EQ(sum_of(frame, 14, 34), 0xffffU);
+  if (tunnel.protocol != 17) return;
+  const auto length = static_cast<unsigned>(frame.size() - 34);
+  EXPECT_EQ(u16(frame, 38), length);
+  if (tunnel.header[6] == std::byte{0}) {
+    EXPECT_EQ(u16(frame, 40), 0U);
+  } else {
+    EXPECT_EQ(sum_of(frame, 34, frame.size(), sum_of(frame, 26, 34) + length + 17), 0xffffU);
+  }
+}
+
+TEST(Segmenter, CutsPacketsInTunnels) {
+  const Tunnel tunnels[] = {{17, kVxlan, true}, {17, kVxlanWithChecksum, true}, {17, kGeneve, true},
+                            {47, kGre, false},  {47, kGreTapWithKey, true},     {4, {}, false}};
+  const Packet packet{.payload = 2500};
+  for (const Tunnel& tunnel : tunnels) {
+    const Frame whole = through(tunnel, packet);
+    const std::size_t before = 34 + tunnel.header.size();
+    auto offload = packet.offload(1000);
+    offload.checksum_start =
+        static_cast<std::uint16_t>(before + packet.transport() - (tunnel.ethernet ? 0 : 14));
+    Segmenter segmenter;
+    ASSERT_TRUE(segmenter.start(whole, offload, std::nullopt)) << tunnel.protocol;
+    std::size_t count = 0;
+    for (; !segmenter.done(); ++count) {
+      Frame frame(segmenter.next_size());
+      segmenter.write(frame.data());
+      check_outer(tunnel, frame, count);
+      // The inner packet with an Ethernet header, as without a tunnel.
+      Frame inner = tunnel.ethernet ? Frame() : packet.frame();
+      inner.resize(tunnel.ethernet ? 0 : 14);
+      inner.insert(inner.end(), frame.begin() + static_cast<std::ptrdiff_t>(before), frame.end());
+      EXPECT_EQ(inner, segments_of(packet, packet.offload(1000))[count]);
+    }
+    EXPECT_EQ(count, 3U);
+    for (std::size_t size = 0; size <= before + packet.transport(); ++size)
+      EXPECT_FALSE(segmenter.start(std::span(whole).first(std::min(size, whole.size())), offload,
+                                   std::nullopt));
+  }
+}
+
+/// GRE with a sequence number: the segments would need numbers of their own.
+TEST(Segmenter, RefusesOtherTunnels) {
+  const Packet packet{.payload = 2500};
+  for (const Tunnel& tunnel :
+       {Tunnel{47, bytes({0x10, 0, 8, 0, 0, 0, 0, 1}), false},
+        Tunnel{17, bytes({0x30, 0x39, 0x12, 0xb6, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 7, 0}), true}}) {
+    auto offload = packet.offload(1000);
+    offload.checksum_start = static_cast<std::uint16_t>(
+        34 + tunnel.header.size() + packet.transport() - (tunnel.ethernet ? 0 : 14));
+    const Frame whole = through(tunnel, packet);
+    Segmenter segmenter;
+    EXPECT_FALSE(segmenter.start(whole, offload, std::nullopt));
+  }
+}
+
 TEST(Segmenter, RefusesWhatItCannotCut) {
   const Packet packet{.payload = 2000};
   auto inner = packet.offload(1000);
   inner.checksum_start = static_cast<std::uint16_t>(inner.checksum_start + 50);
-  EXPECT_TRUE(segments_of(packet, inner).empty());  // a tunnel
+  EXPECT_TRUE(segments_of(packet, inner).empty());  // another header's checksum
   auto unknown = packet.offload(1000);
   unknown.segments = Offload::Segments::udp;
   EXPECT_TRUE(segments_of(packet, unknown).empty());
