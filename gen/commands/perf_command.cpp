@@ -68,16 +68,27 @@ Result<void> check_congestion(const Given& given, const PerfCommand& options) {
 Result<void> refuse_simulated(const Given& given) {
   constexpr const char* kPath = "put a roce-impair with such a profile between the two sides";
   constexpr const char* kMachine = "over a port it is the machine's, and part of the measurement";
+  constexpr const char* kReceives = "over a port the responder keeps a receive for each message";
   constexpr std::pair<const char*, const char*> kInstead[] = {
       {"--path", kPath},
       {"--delay", kPath},
       {"--distance", kPath},
+      {"--path-buffer", kPath},
+      {"--round-trips", "over a port give -n or --duration"},
       {"--loss", kPath},
       {"--mark", kPath},
       {"--seed", kPath},
       {"--rate", "a port has a fixed rate; --rate-control fixed with --qp-rate sends slower"},
       {"--nic-latency", kMachine},
       {"--receive-limit", kMachine},
+      {"--nic-per-packet", kMachine},
+      {"--nic-per-message", kMachine},
+      {"--arbitration", kMachine},
+      {"--receives", kReceives},
+      {"--repost", kReceives},
+      {"--credits", kReceives},
+      {"--rnr-timer", kReceives},
+      {"--reorder-packets", "over a port both sides keep 65536"},
       {"--study", "over a port give --buffers for one row of it"},
       {"--pcap-at", "over a port --pcap captures what passes it"}};
   for (const auto& [name, instead] : kInstead)
@@ -94,7 +105,7 @@ Result<void> check_transport(const PerfOptions& options, bool answered) {
     return refuse("--transport", (ud ? "ud: " : "uc: ") + why);
   };
   if (answered) return refused("lost messages are not detected: --pattern bw or blast, one size");
-  if (options.operation == "read" || options.operation == "atomic")
+  if (options.operation != "send" && options.operation != "write")
     return refused("has no responses: --op send" + std::string(ud ? "" : " or write"));
   if (ud && options.operation == "write") return refused("carries SENDs only: --op send");
   if (options.selective) return refused("does not retransmit: leave --selective-repeat out");
@@ -140,7 +151,9 @@ Result<void> check_usage(const Given& given, const PerfCommand& options) {
 }
 
 std::vector<std::uint32_t> sizes_of(const PerfCommand& command, const sim::PerfConfig& config) {
-  if (!command.all_sizes || config.operation == wire::Operation::fetch_add) return {config.size};
+  const bool atomic = config.operation == wire::Operation::fetch_add ||
+                      config.operation == wire::Operation::cmp_swap;
+  if (!command.all_sizes || atomic) return {config.size};
   std::vector<std::uint32_t> sizes;
   for (std::uint32_t size = 2; size <= 8u << 20; size *= 2) sizes.push_back(size);
   return sizes;

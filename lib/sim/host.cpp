@@ -29,6 +29,7 @@ Host::Host(std::uint16_t number, const NicConfig& nic, transport::Memory memory,
       ps_per_byte_(8e12 / nic.rate_bps),
       limits_sends_(nic.receive_send_bps > 0),
       costs_(nic.per_packet > Duration{} || nic.per_message > Duration{}),
+      unusual_(limits_sends_),
       memory_(std::move(memory)),
       store_(store),
       out_(out) {}
@@ -41,7 +42,9 @@ std::uint32_t Host::add_qp(transport::QpConfig config) {
   return attach(*pairs_.back());
 }
 
-void Host::accept_held(Instant now) {
+void Host::act_unusual(Instant now) {
+  for (; !reposts_.empty() && reposts_.front().at <= now; reposts_.pop())
+    post(reposts_.front().qp, reposts_.front().receive);
   while (!held_.empty() && held_.front().until <= now) {
     const Packet packet = held_.front().packet;
     held_.pop();
@@ -80,7 +83,6 @@ void Host::hold(const Packet& packet, Instant now) {
     ++counters_.unknown_qp;
     return store_.release(packet.data);
   }
-  if (now >= meter_from_ && now < meter_to_) counters_.metered_payload += packet.payload;
   deliver(qp, packet, now, transmits);
 }
 

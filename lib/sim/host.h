@@ -27,7 +27,6 @@ struct HostCounters {
   std::uint64_t sent_wire_bytes = 0;
   std::uint64_t icrc_errors = 0;  // corrupted packets, dropped
   std::uint64_t unknown_qp = 0;
-  std::uint64_t metered_payload = 0;  // bytes received while meter() counts
 };
 
 /// A simulated endpoint: QPs, the memory they share, and a NIC whose one port sends their packets.
@@ -45,14 +44,13 @@ class Host final : public transport::QpScheduler<Host> {
 
   /// Adds a QP and sets its host and its QPN: QP i has qpn_of(i). Returns i.
   std::uint32_t add_qp(transport::QpConfig config);
+  /// Posts a receive at `at`, in order of these times. Not before now.
+  void post_later(std::uint32_t qp, const transport::Receive& receive, Instant at) {
+    reposts_.push({at, qp, receive});
+    unusual_ = true;
+  }
   [[nodiscard]] transport::Memory& memory() noexcept { return memory_; }
   [[nodiscard]] std::uint16_t number() const noexcept { return number_; }
-
-  /// Counts the payload received in [from, to).
-  void meter(Instant from, Instant to) noexcept {
-    meter_from_ = from;
-    meter_to_ = to;
-  }
 
   // receive(), next_at() and act() are here because each event of a simulation is one of them:
   // calls cost a packet and its ACK 30 instructions.
@@ -68,11 +66,11 @@ class Host final : public transport::QpScheduler<Host> {
   /// When act() has something to do; Instant::max(): nothing is due.
   [[nodiscard]] Instant next_at() const noexcept {
     const Instant next = wants_port() ? std::min(port_free_at_, next_timer()) : next_timer();
-    return limits_sends_ && !held_.empty() ? std::min(next, held_.front().until) : next;
+    return unusual_ ? std::min(next, next_unusual()) : next;
   }
   /// Sends, receives and expires what is due.
   void act(Instant now) {
-    if (limits_sends_) accept_held(now);
+    if (unusual_) act_unusual(now);
     if (next_timer() <= now) run_timers(now);
     transmit(now);
   }
@@ -86,6 +84,11 @@ class Host final : public transport::QpScheduler<Host> {
   struct Held {
     Instant until;
     transport::Packet packet;
+  };
+  struct Repost {
+    Instant at;
+    std::uint32_t qp = 0;
+    transport::Receive receive;
   };
 
   [[nodiscard]] bool port_free(Instant now) const noexcept { return port_free_at_ <= now; }
@@ -102,7 +105,11 @@ class Host final : public transport::QpScheduler<Host> {
   [[gnu::noinline]] void accept(const transport::Packet& packet, Instant now, bool transmits);
   [[nodiscard]] bool is_limited(const transport::Packet& packet) const noexcept;
   void hold(const transport::Packet& packet, Instant now);
-  [[gnu::noinline]] void accept_held(Instant now);
+  [[gnu::noinline]] void act_unusual(Instant now);
+  [[nodiscard]] Instant next_unusual() const noexcept {
+    const Instant held = held_.empty() ? Instant::max() : held_.front().until;
+    return reposts_.empty() ? held : std::min(held, reposts_.front().at);
+  }
   void measure(const transport::Packet& packet) noexcept;
   [[nodiscard]] std::int64_t busy_ps(std::uint8_t opcode) const noexcept;
 
@@ -110,6 +117,7 @@ class Host final : public transport::QpScheduler<Host> {
   NicConfig nic_;
   double ps_per_byte_;
   bool limits_sends_, costs_;  // limits other than the rate
+  bool unusual_;               // something may wait in held_ or reposts_
   // Most packets are like the one before: its size and time are kept.
   std::uint8_t same_opcode_ = 0;
   std::uint32_t same_payload_ = ~0u, same_bytes_ = 0;
@@ -119,7 +127,7 @@ class Host final : public transport::QpScheduler<Host> {
   SimLink& out_;
   std::vector<std::unique_ptr<transport::QueuePair>> pairs_;
   transport::Fifo<Held> held_;  // by the receive limit
-  Instant meter_from_ = Instant::max(), meter_to_ = Instant::max();
+  transport::Fifo<Repost> reposts_;
   std::int64_t stored_ps_ = 0;  // when the receive limit allows the next SEND packet
   std::int64_t port_free_ps_ = 0;
   Instant port_free_at_;  // port_free_ps_, rounded up to ns

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 
 #include "core/chance.h"
 #include "sim/perf_setup.h"
@@ -81,6 +82,7 @@ class IncastRun {
   Simulation simulation_;
   SimLink* shared_ = nullptr;
   Host* receiver_ = nullptr;
+  std::optional<ReceivePool> receives_;
   Senders senders_;
   std::vector<std::pair<Instant, std::uint32_t>> starts_;  // when start times, the last first
   std::vector<std::uint64_t> before_;                      // of each sender at the last sample
@@ -96,6 +98,7 @@ IncastRun::IncastRun(const IncastConfig& config, const PerfHook& hook)
   shared_ = links.there;
   receiver_ = &simulation_.add_host(config.perf.nic, memory_of(config.perf), *links.back);
   for (std::uint32_t i = 0; i < config.senders; ++i) join(i);
+  receives_.emplace(config_.perf, *receiver_);
   if (hook) hook(simulation_);
   const auto within = static_cast<double>(config.start_within.count());
   for (std::uint32_t i = 0; i < config.senders; ++i) {
@@ -112,7 +115,7 @@ void IncastRun::join(std::uint32_t number) {
   host.run(senders_);
   for (std::uint32_t i = 0; i < config_.perf.qps; ++i) {
     transport::QpConfig qp = config_.perf.qp;
-    qp.endless_receives = true;
+    qp.endless_receives = config_.perf.receives == 0;
     qp.dest_host = receiver_->number();
     qp.dest_qpn = Host::qpn_of(number * config_.perf.qps + i);
     host.add_qp(qp);

@@ -18,17 +18,65 @@ Failure failure_of(transport::QpSet& host, std::uint32_t qp, const Completion& d
 
 namespace {
 
-/// The rate in a window and in its first half.
+/// The rate in a window and in its halves.
 struct Steady {
-  double bps = 0, first_half_bps = 0;
+  double bps = 0, first_half_bps = 0, second_half_bps = 0;
   Duration window{};
+};
+
+/// Goodput at equal strides. When there are too many samples, every second one goes, so that memory
+/// does not grow with the run.
+class Samples {
+ public:
+  void add(Instant at, std::uint64_t bytes) {
+    if (offered_++ % every_ != 0) return;
+    samples_.push_back({at, bytes});
+    if (samples_.size() <= kMost) return;
+    for (std::size_t i = 0; 2 * i < samples_.size(); ++i) samples_[i] = samples_[2 * i];
+    samples_.resize(kMost / 2 + 1);
+    every_ *= 2;
+  }
+  void drop_after(Instant last) noexcept {
+    while (!samples_.empty() && samples_.back().at > last) samples_.pop_back();
+  }
+  [[nodiscard]] Steady steady() const noexcept {
+    if (samples_.size() < 3) return {};
+    const std::size_t half = (samples_.size() - 1) / 2;
+    const Sample &first = samples_[0], &middle = samples_[half], &last = samples_[2 * half];
+    return {.bps = rate(first, last),
+            .first_half_bps = rate(first, middle),
+            .second_half_bps = rate(middle, last),
+            .window = last.at - first.at};
+  }
+
+ private:
+  static constexpr std::size_t kMost = 1024;
+  struct Sample {
+    Instant at;
+    std::uint64_t bytes = 0;
+  };
+  static double rate(const Sample& from, const Sample& to) noexcept {
+    const auto ns = static_cast<double>((to.at - from.at).count());
+    return ns > 0 ? static_cast<double>(to.bytes - from.bytes) * 8e9 / ns : 0;
+  }
+  std::vector<Sample> samples_;
+  std::uint64_t offered_ = 0, every_ = 1;
 };
 
 /// Keeps each QP's send queue full until its messages are all posted.
 class Blast : public transport::Application {
  public:
   Blast(const PerfConfig& config, SteadySpan span, std::uint64_t a_qp)
-      : request_(request_of(config)), span_(span), left_(config.qps, a_qp) {}
+      : request_(request_of(config)),
+        span_(span),
+        next_sample_(span.begin),
+        left_(config.qps, a_qp) {
+    // While the last windows are on their way, some QPs have nothing left to send.
+    if (config.iterations > 0) {
+      const std::uint64_t all = config.iterations * config.qps;
+      last_sample_ = all > span.stride ? all - span.stride : 0;
+    }
+  }
 
   void start(Simulation& simulation, Host& client) {
     for (std::uint32_t qp = 0; qp < left_.size(); ++qp) {
@@ -42,35 +90,25 @@ class Blast : public transport::Application {
       return;
     }
     last = now;
-    if (++completed <= span_.end) note(now);
+    if (++completed == next_sample_ && span_.by_count()) [[unlikely]]
+      note(now);
     if (left_[qp] > 0 && host.post(qp, request_, now)) --left_[qp];
-  }
-  /// The rate between the first and the last completion of the span.
-  [[nodiscard]] Steady steady() const noexcept {
-    if (completed < span_.end || end_at <= begin_at) return {};
-    const auto bps = [&](std::uint64_t messages, Duration time) {
-      return static_cast<double>(messages) * request_.length * 8e9 /
-             static_cast<double>(time.count());
-    };
-    const std::uint64_t middle = span_.middle();
-    return {.bps = bps(span_.end - span_.begin, end_at - begin_at),
-            .first_half_bps = bps(middle - span_.begin, middle_at - begin_at),
-            .window = end_at - begin_at};
   }
 
   std::uint64_t completed = 0, failed = 0;
   std::optional<Failure> failure;
-  Instant last, begin_at, middle_at, end_at;
+  Instant last;
+  Samples samples;
 
  private:
-  void note(Instant now) noexcept {
-    if (completed == span_.begin) begin_at = now;
-    if (completed == span_.middle()) middle_at = now;
-    if (completed == span_.end) end_at = now;
+  [[gnu::noinline]] void note(Instant now) {
+    next_sample_ += span_.stride;
+    if (completed <= last_sample_) samples.add(now, completed * request_.length);
   }
 
   transport::WorkRequest request_;
   SteadySpan span_;
+  std::uint64_t next_sample_, last_sample_ = ~std::uint64_t{0};
   std::vector<std::uint64_t> left_;
 };
 
@@ -85,23 +123,63 @@ std::uint64_t window_of(const PerfConfig& config) noexcept {
   return window * config.qps;
 }
 
+/// Limits the strides of a run without a given length, so that it ends within seconds.
+double limited(double strides, double packets_a_stride) noexcept {
+  constexpr double kMostPackets = 3e7;
+  return std::min(strides, std::max(4.0, kMostPackets / packets_a_stride));
+}
+
 }  // namespace
+
+double link_ns_of_message(const PerfConfig& config) noexcept {
+  const transport::OpcodeSet opcodes(wire::Transport::rc);
+  const std::uint32_t packets = transport::packets_of(config.size, config.qp.mtu);
+  const bool read = config.operation == wire::Operation::read_request;
+  const wire::Operation operation = read ? wire::Operation::read_response : config.operation;
+  const bool atomic = fetches(config.operation) && !read;
+  const double slowest = config.path.rate_bps > 0 ? config.path.rate_bps : config.nic.rate_bps;
+  const auto ns_at = [&](std::uint32_t index) {
+    const auto position = transport::position_of(index, packets);
+    const bool ends = transport::ends_message(position);
+    transport::Packet packet;
+    packet.opcode = opcodes.of(operation, position, config.immediate && ends);
+    packet.payload = ends ? config.size - index * config.qp.mtu : config.qp.mtu;
+    if (atomic) packet.payload = 0;
+    const Duration nic = config.nic.per_packet + (index == 0 ? config.nic.per_message : Duration{});
+    return std::max(transport::wire_bytes(packet) * 8e9 / std::min(slowest, config.nic.rate_bps),
+                    static_cast<double>(nic.count()));
+  };
+  if (packets == 1) return ns_at(0);
+  // All between the ends are alike; the ends may carry extension headers.
+  return ns_at(0) + (packets > 2 ? (packets - 2.0) * ns_at(1) : 0) + ns_at(packets - 1);
+}
 
 SteadySpan steady_span(const PerfConfig& config) noexcept {
   constexpr double kSettled = 10'000;  // packets: the ends of the window count 1e-4 of them
-  const Duration round_trip = round_trip_of(config);
-  const double path_bytes = static_cast<double>(round_trip.count()) * config.nic.rate_bps / 8e9;
-  const double window_bytes = static_cast<double>(window_of(config)) * config.size;
-  const double settled_bytes = kSettled * config.qp.mtu;
-  if (window_bytes < std::max(3 * path_bytes, settled_bytes)) {
-    const auto pairs = 1 + static_cast<std::uint64_t>(
-                               std::min(8.0, settled_bytes / 2 / std::max(window_bytes, 1.0)));
-    const std::uint64_t windows = 2 * pairs;  // so that both halves are whole windows
-    return {windows * window_of(config), 2 * windows * window_of(config), {}, {}};
+  const double message_ns = link_ns_of_message(config);
+  const double packets = transport::packets_of(config.size, config.qp.mtu);
+  const auto round_trip_ns = static_cast<double>(round_trip_of(config).count());
+  const auto window = static_cast<double>(window_of(config));
+  const double settled_ns = kSettled / packets * message_ns;
+  // As long as it takes until each QP has completed its first message.
+  const double trip_ns = round_trip_ns + message_ns * config.qps;
+  const double trips = config.round_trips;
+  if (window * message_ns < std::max(3 * round_trip_ns, settled_ns)) {
+    const double begin = 2 + 2 * std::floor(std::min(8.0, settled_ns / 2 / (window * message_ns)));
+    const double stride_ns = std::max(round_trip_ns + message_ns, window * message_ns);
+    const double strides =
+        std::max(begin, limited(std::ceil(trips * trip_ns / stride_ns), packets * window));
+    const std::uint64_t stride = window_of(config);
+    const auto first = static_cast<std::uint64_t>(begin) * stride;
+    return {.begin = first,
+            .stride = stride,
+            .end = first + static_cast<std::uint64_t>(strides) * stride};
   }
-  const auto trips = 2 + static_cast<std::int64_t>(settled_bytes / path_bytes);
-  const Instant from = Instant{} + 3 * round_trip;
-  return {0, 0, from, from + trips * round_trip};
+  const double least = 2 + 2 * std::ceil(settled_ns / trip_ns / 2);
+  const double steps = std::max(least, limited(trips, trip_ns / message_ns * packets));
+  const Duration step{static_cast<std::int64_t>(std::ceil(trip_ns))};
+  const Instant from = Instant{} + 3 * step;
+  return {.from = from, .to = from + static_cast<std::int64_t>(steps) * step, .step = step};
 }
 
 namespace {
@@ -112,11 +190,11 @@ class BandwidthRun {
   BandwidthRun(const PerfConfig& config, const PerfHook& hook)
       : config_(config),
         pair_(connect(simulation_, config)),
+        receives_(config, *pair_.server),
         span_(steady_span(config)),
         blast_(config, span_, posts_of_a_qp(config)) {
     if (hook) hook(simulation_);
     pair_.client->run(blast_);
-    meter(span_.from, span_.to);
     blast_.start(simulation_, *pair_.client);
   }
   BandwidthResult result();
@@ -126,27 +204,35 @@ class BandwidthRun {
   static std::uint64_t posts_of_a_qp(const PerfConfig& config) noexcept {
     return config.iterations > 0 ? config.iterations : kEndless;
   }
-  void meter(Instant from, Instant to) noexcept {
-    for (Host* host : {pair_.client, pair_.server}) host->meter(from, to);
+  [[nodiscard]] bool length_given() const noexcept {
+    return config_.iterations > 0 || config_.duration > Duration{};
   }
-  [[nodiscard]] bool by_count() const noexcept { return span_.end > 0; }
-  [[nodiscard]] std::uint64_t metered() const noexcept {
-    return pair_.client->counters().metered_payload + pair_.server->counters().metered_payload;
+  [[nodiscard]] std::uint64_t all_messages() const noexcept {
+    return config_.iterations > 0 ? config_.iterations * config_.qps : kEndless;
   }
+  /// Whether a run without a given length has cost enough: most of its packets are lost or again.
+  [[nodiscard]] bool spent() const noexcept {
+    constexpr std::uint64_t kMostPackets = 60'000'000;
+    return !length_given() &&
+           pair_.client->counters().sent + pair_.server->counters().sent > kMostPackets;
+  }
+  [[nodiscard]] std::uint64_t goodput_bytes() const noexcept;
   /// Runs until `until`, or until `messages` are done. Whether messages are left.
   bool run_until(Instant until, std::uint64_t messages);
-  [[nodiscard]] Steady steady() const noexcept;
+  void run_in_steps(Instant end);
+  void run();
+  void count_qps(BandwidthResult& result) noexcept;
 
   const PerfConfig& config_;
   Simulation simulation_;
   PerfPair pair_;
+  ReceivePool receives_;
   SteadySpan span_;
   Blast blast_;
-  std::uint64_t first_half_ = 0;  // payload, when the window is a time
 };
 
 bool BandwidthRun::run_until(Instant until, std::uint64_t messages) {
-  while (blast_.completed + blast_.failed < messages) {
+  while (blast_.completed + blast_.failed < messages && !spent()) {
     if (simulation_.advance(until)) continue;
     if (until == Instant::max()) return false;
     simulation_.run_until(until);  // the clock only
@@ -155,44 +241,36 @@ bool BandwidthRun::run_until(Instant until, std::uint64_t messages) {
   return false;
 }
 
-Steady BandwidthRun::steady() const noexcept {
-  if (by_count()) return blast_.steady();
-  if (simulation_.now() < span_.to) return {};
-  const auto bps = [](std::uint64_t bytes, Duration time) {
-    return static_cast<double>(bytes) * 8e9 / static_cast<double>(time.count());
-  };
-  const Duration window = span_.to - span_.from;
-  return {bps(metered(), window), bps(first_half_, window / 2), window};
+/// Payload that was taken in order, of messages that are not complete, too.
+std::uint64_t BandwidthRun::goodput_bytes() const noexcept {
+  if (fetches(config_.operation) && config_.operation != wire::Operation::read_request)
+    return blast_.completed * request_of(config_).length;
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < config_.qps; ++i) {
+    bytes += pair_.server->qp(i).sink().payload_bytes();
+    bytes += pair_.client->qp(i).requester().counters().fetched_bytes;
+  }
+  return bytes;
 }
 
-BandwidthResult BandwidthRun::result() {
-  const bool given = config_.iterations > 0 || config_.duration > Duration{};
-  const std::uint64_t all = config_.iterations > 0 ? config_.iterations * config_.qps : kEndless;
-  const Instant end = config_.duration > Duration{} ? Instant{} + config_.duration : Instant::max();
-  if (by_count()) {
-    run_until(end, given ? all : span_.end);
-  } else if (run_until(std::min(end, span_.from + (span_.to - span_.from) / 2), all)) {
-    first_half_ = metered();
-    if (run_until(std::min(end, span_.to), all) && given) run_until(end, all);
+/// Samples the goodput after each step, up to `end`.
+void BandwidthRun::run_in_steps(Instant end) {
+  for (Instant at = span_.from;; at += span_.step) {
+    if (!run_until(std::min(end, at), all_messages()) || simulation_.now() < at) break;
+    blast_.samples.add(at, goodput_bytes());
+    if (!length_given() && at >= span_.to) break;
   }
-  const bool by_time = config_.duration > Duration{} && blast_.completed < all;
-  const Duration elapsed = by_time ? config_.duration : blast_.last - Instant{};
-  const Steady steadily = steady();
-  BandwidthResult result{.messages = blast_.completed,
-                         .bytes = blast_.completed * request_of(config_).length,
-                         .elapsed = elapsed,
-                         .steady_bps = steadily.bps,
-                         .steady_window = steadily.window,
-                         .failed = blast_.failed,
-                         .failure = blast_.failure,
-                         .events = simulation_.events(),
-                         .client = pair_.client->counters(),
-                         .server = pair_.server->counters(),
-                         .there = simulation_.link(0).counters(),
-                         .back = simulation_.link(1).counters()};
-  if (steadily.bps > 0) result.steady_change = 2 * (1 - steadily.first_half_bps / steadily.bps);
-  const auto ns = static_cast<double>(result.elapsed.count());
-  result.average_bps = ns > 0 ? static_cast<double>(result.bytes) * 8e9 / ns : 0;
+  // The last packets arrive before their ACKs do.
+  if (config_.iterations > 0) blast_.samples.drop_after(blast_.last - span_.step);
+}
+
+void BandwidthRun::run() {
+  const Instant end = config_.duration > Duration{} ? Instant{} + config_.duration : Instant::max();
+  if (!span_.by_count()) return run_in_steps(end);
+  run_until(end, length_given() ? all_messages() : span_.end);
+}
+
+void BandwidthRun::count_qps(BandwidthResult& result) noexcept {
   for (std::uint32_t i = 0; i < config_.qps; ++i) {
     const auto& counters = pair_.client->qp(i).requester().counters();
     result.packets += counters.packets;
@@ -201,6 +279,30 @@ BandwidthResult BandwidthRun::result() {
     result.cnps += pair_.client->qp(i).cnps_sent() + pair_.server->qp(i).cnps_sent();
     result.outstanding += pair_.client->qp(i).requester().outstanding_psns();
   }
+}
+
+BandwidthResult BandwidthRun::result() {
+  run();
+  const bool by_time = config_.duration > Duration{} && blast_.completed < all_messages();
+  const Steady steady = blast_.samples.steady();
+  BandwidthResult result{.messages = blast_.completed,
+                         .bytes = blast_.completed * request_of(config_).length,
+                         .elapsed = by_time ? config_.duration : blast_.last - Instant{},
+                         .steady_bps = steady.bps,
+                         .peak_bps = std::max(steady.first_half_bps, steady.second_half_bps),
+                         .steady_window = steady.window,
+                         .failed = blast_.failed,
+                         .failure = blast_.failure,
+                         .events = simulation_.events(),
+                         .client = pair_.client->counters(),
+                         .server = pair_.server->counters(),
+                         .there = simulation_.link(0).counters(),
+                         .back = simulation_.link(1).counters()};
+  if (steady.bps > 0)
+    result.steady_change = (steady.second_half_bps - steady.first_half_bps) / steady.bps;
+  const auto ns = static_cast<double>(result.elapsed.count());
+  result.average_bps = ns > 0 ? static_cast<double>(result.bytes) * 8e9 / ns : 0;
+  count_qps(result);
   return result;
 }
 

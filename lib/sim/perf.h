@@ -15,8 +15,9 @@ namespace lw::sim {
 /// The path between two hosts. Both directions are alike, except for their delay.
 struct PerfPath {
   Duration one_way{};
-  std::optional<Duration> way_back;  // where it differs
-  double rate_bps = 0;               // of a wavelength slower than the NICs; 0: none
+  std::optional<Duration> way_back;         // where it differs
+  double rate_bps = 0;                      // of a wavelength slower than the NICs; 0: none
+  std::uint64_t buffer_bytes = 64'000'000;  // of the switch before that wavelength
   /// Replaces the delays and the rate, which are then only the nominal delay and the rate of the
   /// slowest link.
   std::shared_ptr<const PathRules> rules;
@@ -30,10 +31,15 @@ struct PerfConfig {
   bool immediate = false;      // SEND and WRITE
   std::uint32_t size = 65536;  // bytes of a message
   std::uint32_t qps = 1;
-  std::uint64_t iterations = 0;  // messages a QP; bandwidth: 0: as many as a steady state needs
-  bool read_back = false;        // latency of WRITEs: to a passive peer, a READ fetches each again
-  Duration duration{};           // bandwidth, replaces iterations; 0: none
-  transport::QpConfig qp;        // qpn, peers and PSNs are filled in
+  std::uint64_t iterations = 0;  // messages a QP; bandwidth: 0: see round_trips
+  /// Bandwidth: with 120 the first one costs the average less than 1 %. The run ends before, at
+  /// 30 million packets, but not before the steady rate is known: so with 0.
+  std::uint32_t round_trips = 120;
+  std::uint32_t receives = 0;  // that a responder's QP keeps posted; 0: it never lacks one
+  Duration repost{};           // from a message's arrival until its receive is posted again
+  bool read_back = false;      // latency of WRITEs: to a passive peer, a READ fetches each again
+  Duration duration{};         // bandwidth, replaces iterations; 0: none
+  transport::QpConfig qp;      // qpn, peers and PSNs are filled in
   NicConfig nic;
   PerfPath path;
 };
@@ -52,12 +58,19 @@ struct Failure {
   Instant at;
 };
 
-/// Result of a bandwidth run. `steady_bps` leaves out the start; see SteadySpan.
+/// Nanoseconds for which a message of the run occupies the slowest of link, NIC and path, in the
+/// direction of its payload.
+double link_ns_of_message(const PerfConfig& config) noexcept;
+
+/// Result of a bandwidth run. Rates are goodput: payload that was taken in order, each byte once,
+/// without packets that were discarded or came twice. `steady_bps` leaves out the start; see
+/// SteadySpan.
 struct BandwidthResult {
   std::uint64_t messages = 0, bytes = 0;  // completed without error
   Duration elapsed{};                     // first post to last completion, or the duration
-  double average_bps = 0;                 // payload over elapsed
-  double steady_bps = 0;                  // payload; 0: the run was too short
+  double average_bps = 0;                 // bytes over elapsed
+  double steady_bps = 0;                  // 0: the run was too short
+  double peak_bps = 0;                    // of the better half of the steady window
   Duration steady_window{};               // in which it was measured
   double steady_change = 0;  // from its first half to its second, a share of steady_bps
   std::uint64_t packets = 0, retransmitted = 0, timeouts = 0;
@@ -86,14 +99,17 @@ struct LatencyResult {
 };
 
 /// Where the steady rate is measured. If all windows together are small compared with the path,
-/// they limit the rate and repeat: from one completion to another that is whole windows later,
+/// they limit the rate and repeat: from one completion to the last one that is whole windows later,
 /// after as many that are not counted. Otherwise the link limits it: payload that arrives over
-/// whole round trips, after three of them, for the time of 10,000 packets at least.
+/// whole steps of a round trip, after three of them, for the time of 10,000 packets at least.
 struct SteadySpan {
-  std::uint64_t begin = 0, end = 0;  // completions; 0, 0: by time
-  Instant from, to;
+  // By completions; a stride of 0: by time.
+  std::uint64_t begin = 0, stride = 0, end = 0;
+  // By time.
+  Instant from = {}, to = {};
+  Duration step = {};
 
-  [[nodiscard]] std::uint64_t middle() const noexcept { return begin + (end - begin) / 2; }
+  [[nodiscard]] bool by_count() const noexcept { return stride > 0; }
 };
 SteadySpan steady_span(const PerfConfig& config) noexcept;
 

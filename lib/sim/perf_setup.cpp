@@ -12,7 +12,7 @@ namespace {
 using emulator::Direction;
 
 /// Rules for a path that has none: a delay and, if its wavelength is slower than the NICs, a switch
-/// that holds 64 MB, then drops.
+/// whose buffer drops what it can't hold.
 PathRules basic_rules(const PerfPath& path) {
   PathRules rules;
   for (const auto direction : {Direction::west_to_east, Direction::east_to_west}) {
@@ -24,7 +24,7 @@ PathRules basic_rules(const PerfPath& path) {
     rule.east_to_west = !there;
     if (path.rate_bps > 0) {
       rule.queue =
-          emulator::BottleneckConfig{.rate_bps = path.rate_bps, .buffer_bytes = 64'000'000};
+          emulator::BottleneckConfig{.rate_bps = path.rate_bps, .buffer_bytes = path.buffer_bytes};
     }
     rule.delay = there ? path.one_way : path.way_back.value_or(path.one_way);
     rules.rules.push_back(rule);
@@ -75,13 +75,29 @@ PerfPair connect(Simulation& simulation, const PerfConfig& config) {
   for (std::uint32_t i = 0; i < config.qps; ++i) {
     transport::QpConfig qp = config.qp;
     qp.dest_qpn = Host::qpn_of(i);
-    qp.endless_receives = true;
+    qp.endless_receives = config.receives == 0;
     qp.dest_host = pair.server->number();
     pair.client->add_qp(qp);
     qp.dest_host = pair.client->number();
     pair.server->add_qp(qp);
   }
   return pair;
+}
+
+ReceivePool::ReceivePool(const PerfConfig& config, Host& host) : config_(config), host_(host) {
+  if (config.receives == 0) return;
+  host.run(*this);
+  for (std::uint32_t qp = 0; qp < host.qps(); ++qp)
+    for (std::uint32_t i = 0; i < config.receives; ++i)
+      host.post(qp, {.id = i, .va = kPerfVa, .length = config.size});
+}
+
+void ReceivePool::on_completion(transport::QpSet& /*qps*/, std::uint32_t qp,
+                                const transport::Completion& done, Instant now) {
+  if (!done.arrival) return;
+  const transport::Receive receive{.id = done.id, .va = kPerfVa, .length = config_.size};
+  config_.repost > Duration{} ? host_.post_later(qp, receive, now + config_.repost)
+                              : host_.post(qp, receive);
 }
 
 transport::WorkRequest request_of(const PerfConfig& config) noexcept {
@@ -93,7 +109,7 @@ transport::WorkRequest request_of(const PerfConfig& config) noexcept {
           .local_va = kPerfVa,
           .remote_va = kPerfVa,
           .r_key = kPerfKey,
-          .swap_add = 1};
+          .swap_add = 1};  // a COMPARE SWAP of 0 with 1
 }
 
 }  // namespace lw::sim

@@ -22,6 +22,19 @@ transport::Memory memory_of(const PerfConfig& config);
 
 PerfPair connect(Simulation& simulation, const PerfConfig& config);
 
+/// Keeps receives posted on a responder's QPs, as PerfConfig::receives and repost say.
+class ReceivePool : public transport::Application {
+ public:
+  /// `config` and `host` outlive it. The host's QPs are all there.
+  ReceivePool(const PerfConfig& config, Host& host);
+  void on_completion(transport::QpSet& qps, std::uint32_t qp, const transport::Completion& done,
+                     Instant now) override;
+
+ private:
+  const PerfConfig& config_;
+  Host& host_;
+};
+
 /// The work request that every iteration posts.
 transport::WorkRequest request_of(const PerfConfig& config) noexcept;
 

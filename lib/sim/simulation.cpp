@@ -13,8 +13,8 @@ std::uint32_t Simulation::add_source(Side& side, Source source) {
 }
 
 SimLink& Simulation::add_link(emulator::Direction direction, const SimLinkConfig& config) {
-  assert(config.least_delay() > Duration{0});
-  shortest_ = std::min(shortest_, config.least_delay());
+  // A packet that is sent now arrives now at the earliest: then a step is the clock's smallest.
+  shortest_ = std::max(Duration{1}, std::min(shortest_, config.least_delay()));
   links_.push_back({std::make_unique<SimLink>(config, store_), direction});
   add_source(side_to(direction), {.link = links_.back().link.get()});
   return *links_.back().link;

@@ -103,8 +103,8 @@ class Simulation {
   Simulation& operator=(Simulation&&) = delete;
   ~Simulation() = default;
 
-  /// Adds a link, which delivers to the hosts of its far side that its packets name. Its least
-  /// delay is at least 1 ns; the longer it is, the faster the simulation. References stay valid.
+  /// Adds a link, which delivers to the hosts of its far side that its packets name. The longer its
+  /// least delay, the faster the simulation. References stay valid.
   SimLink& add_link(emulator::Direction direction, const SimLinkConfig& config);
   /// Adds a host on the side where `out` begins. Hosts are numbered from 0 in this order.
   Host& add_host(const NicConfig& nic, transport::Memory memory, SimLink& out);

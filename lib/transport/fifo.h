@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace lw::transport {
@@ -65,6 +67,58 @@ class Fifo {
   std::vector<Item> items_;
   std::size_t mask_;                 // of an index; a vector's size() would need a division
   std::size_t head_ = 0, tail_ = 0;  // not wrapped; masked on use
+};
+
+/// A bit for each number of a window that only moves upwards: the bitmap of selective repeat. Bits
+/// before the window are 0. The array doubles as the window needs it. One thread.
+class SlidingBits {
+ public:
+  [[nodiscard]] bool test(std::uint64_t number) const noexcept {
+    return number >= base_ && number < end() && (word(number) >> (number % kBits) & 1) != 0;
+  }
+  /// `number` is not before the window.
+  void set(std::uint64_t number) {
+    assert(number >= base_);
+    while (number >= end()) grow();
+    word(number) |= std::uint64_t{1} << number % kBits;
+  }
+  /// Moves the window's start up to `base`.
+  void slide(std::uint64_t base) noexcept {
+    if (base <= base_) return;
+    const std::uint64_t cleared = base < end() ? base : end();
+    for (std::uint64_t n = base_ - base_ % kBits; n + kBits <= cleared; n += kBits) word(n) = 0;
+    base_ = base;
+    if (base == cleared && base < end()) word(base) &= ~std::uint64_t{0} << base % kBits;
+  }
+  /// Makes all bits 0 and begins again with a window at `base`.
+  void clear(std::uint64_t base) noexcept {
+    std::ranges::fill(words_, 0);
+    base_ = base;
+  }
+  [[nodiscard]] std::uint64_t base() const noexcept { return base_; }
+
+ private:
+  static constexpr std::uint64_t kBits = 64;
+
+  /// The first number without a place.
+  [[nodiscard]] std::uint64_t end() const noexcept {
+    return base_ - base_ % kBits + words_.size() * kBits;
+  }
+  [[nodiscard]] std::uint64_t& word(std::uint64_t number) noexcept {
+    return words_[number / kBits & (words_.size() - 1)];
+  }
+  [[nodiscard]] std::uint64_t word(std::uint64_t number) const noexcept {
+    return words_[number / kBits & (words_.size() - 1)];
+  }
+  [[gnu::noinline, gnu::cold]] void grow() {
+    std::vector<std::uint64_t> larger(2 * words_.size());
+    for (std::uint64_t n = base_ - base_ % kBits; n < end(); n += kBits)
+      larger[n / kBits & (larger.size() - 1)] = word(n);
+    words_.swap(larger);
+  }
+
+  std::uint64_t base_ = 0;
+  std::vector<std::uint64_t> words_ = std::vector<std::uint64_t>(1);
 };
 
 }  // namespace lw::transport

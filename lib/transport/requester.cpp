@@ -15,18 +15,38 @@ Requester::Requester(const QpConfig& config, Memory& memory, PayloadStore& store
       memory_(memory),
       store_(store),
       timer_(config),
+      window_(config.recovery == Recovery::selective_repeat
+                  ? std::min(config.psn_window, config.reorder_packets)
+                  : config.psn_window),
       retries_left_(config.retry_count),
       rnr_left_(config.rnr_retry) {}
 
 /// Selective repeat: sends one packet again, independent of the cursor.
-void Requester::next_unusual(Packet& packet) {
-  const Sequence at = resend_.front();
-  resend_.pop();
+void Requester::next_lost(Instant now, Packet& packet) {
+  const Sequence at = lost_;
+  const Wqe& wqe = wqe_at(at);
   ++counters_.packets;
   ++counters_.retransmitted;
-  look_again();
-  make(packet, wqe_at(at), at);
+  make(packet, wqe, at);
   packet.ack_req = true;
+  resends_oldest_ = false;
+  lost_from_ = wqe.fetches ? wqe.end() : at + 1;
+  if (retry_at_ == kNever) retry_at_ = timer_.from(now);
+  look_again();
+}
+
+/// Selective repeat: the oldest packet after an expiry; otherwise the next one that is not
+/// reported, although a later one is. A READ request uses several PSNs: only the first is reported.
+Requester::Sequence Requester::find_lost() noexcept {
+  if (resends_oldest_) return una_;
+  for (Sequence s = std::max(lost_from_, una_); s < reported_to_; ++s) {
+    lost_from_ = s;
+    if (reported_.test(s)) continue;
+    const Wqe& wqe = wqe_at(s);
+    if (!wqe.fetches || s == wqe.first) return s;
+    s = wqe.end() - 1;
+  }
+  return kNone;
 }
 
 Requester::Wqe& Requester::wqe_at(Sequence s) noexcept {
@@ -94,13 +114,10 @@ void Requester::take_credits(const Packet& packet) noexcept {
   known_ready_ = false;
 }
 
-/// Removes packets from resend_ that have arrived.
-void Requester::forget_resends() {
-  for (std::size_t i = resend_.size(); i > 0; --i) {
-    const Sequence s = resend_.front();
-    resend_.pop();
-    if (s >= una_) resend_.push(s);
-  }
+/// Selective repeat: forgets the reports of packets that are acknowledged.
+void Requester::forget_reports() noexcept {
+  reported_.slide(una_);
+  resends_oldest_ = false;
   look_again();
 }
 
@@ -116,7 +133,9 @@ void Requester::lost_answer(Instant now) {
 void Requester::go_back(Instant now) {
   cursor_ = una_;
   cursor_wqe_ = 0;
-  resend_.clear();
+  reported_to_ = lost_from_ = una_;
+  reported_.clear(una_);
+  resends_oldest_ = false;
   look_again();
   timed_at_ = kNever;  // a packet sent twice can't be measured
   retry_at_ = timer_.from(now);
@@ -129,20 +148,26 @@ void Requester::on_nak(const Packet& packet, Sequence s, Instant now) {
     return lost_answer(now);
   }
   ++counters_.sequence_naks;
-  if (config_.recovery == Recovery::selective_repeat) return resend_one(s);
+  if (config_.recovery == Recovery::selective_repeat) return on_selective_nak(packet, s, now);
   if (!acknowledge(s, now)) return lost_answer(now);
   if (retries_left_ == 0) return fail(Status::retry_exceeded, now);
   --retries_left_;
   go_back(now);
 }
 
-/// Selective repeat: only this packet is missing. A lost READ request causes a NAK for each PSN of
-/// its response; only the first one counts.
-void Requester::resend_one(Sequence s) {
-  const Wqe& wqe = wqe_at(s);
-  if (wqe.fetches && s != wqe.first) return;
+/// Selective repeat: all before `s` have arrived, and so has the packet in the place of the MSN.
+void Requester::on_selective_nak(const Packet& packet, Sequence s, Instant now) {
+  if (!acknowledge(s, now)) return lost_answer(now);
+  const std::int32_t ahead = wire::Psn::distance(psn_of(una_), wire::Psn{packet.msn});
+  const Sequence arrived = una_ + static_cast<std::uint32_t>(std::max(ahead, 0));
+  if (ahead <= 0 || arrived >= high_) {
+    ++counters_.bad_answers;
+    return;
+  }
+  reported_.slide(una_);
+  reported_.set(arrived);
+  reported_to_ = std::max(reported_to_, arrived + 1);
   timed_at_ = kNever;
-  resend_.push(s);
   look_again();
 }
 
@@ -186,6 +211,7 @@ bool Requester::take_data(const Packet& packet, Sequence s) noexcept {
     return false;
   }
   memory_.store(request.local_va + offset, packet.data, packet.payload, store_);
+  counters_.fetched_bytes += packet.payload;
   return true;
 }
 
@@ -203,8 +229,8 @@ void Requester::expire(Instant now) {
   const bool selective = config_.recovery == Recovery::selective_repeat && !queue_.front().fetches;
   if (!selective) return go_back(now);
   timed_at_ = kNever;
-  resend_.clear();
-  resend_.push(una_);
+  resends_oldest_ = true;
+  lost_from_ = una_;
   look_again();
   retry_at_ = timer_.from(now);
 }

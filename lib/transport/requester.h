@@ -17,6 +17,7 @@ namespace lw::transport {
 struct RequesterCounters {
   std::uint64_t packets = 0, retransmitted = 0;
   std::uint64_t payload_bytes = 0;  // of requests, retransmissions included
+  std::uint64_t fetched_bytes = 0;  // of READ responses, each counted once
   std::uint64_t sequence_naks = 0, rnr_naks = 0, implied_naks = 0, timeouts = 0;
   std::uint64_t ghosts = 0;  // responses to requests that are already complete
   std::uint64_t bad_answers = 0;
@@ -68,6 +69,12 @@ class RetryTimer {
 /// completes requests in order as responses arrive. RC: go-back-N or selective repeat, timers, RNR.
 /// UC and UD complete a message when its last packet is sent. Time is a parameter.
 /// (IBTA vol. 1, 9.7 to 9.9)
+///
+/// Selective repeat is IRN's (R. Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM
+/// 2018, section 3): each NAK names the expected PSN and a packet after the gap that arrived. A
+/// packet without such a report counts as lost when a later one has it, and is sent again once,
+/// before new packets. If that is lost too, the timer expires: the oldest packet is sent again, and
+/// then all others that still count as lost.
 class Requester {
  public:
   /// `memory` and `store` outlive it; `memory` holds the work requests' local addresses.
@@ -133,8 +140,10 @@ class Requester {
            begun_ == 0;
   }
   [[nodiscard]] bool find_ready() const noexcept {
-    if (!usual_) [[unlikely]]
-      return !broken_ && rnr_until_ == kNever;
+    if (!usual_) [[unlikely]] {
+      if (broken_ || rnr_until_ != kNever) return false;
+      if (lost_ != kNone) return true;
+    }
     if (cursor_wqe_ >= queue_.size()) return false;
     const Wqe& wqe = queue_[cursor_wqe_];
     return !reliable() || ((cursor_wqe_ < begun_ || may_begin(wqe)) && fits_window(wqe));
@@ -142,10 +151,10 @@ class Requester {
   /// A READ uses the PSNs of its whole response: it fits as a whole, or goes alone.
   [[nodiscard]] bool fits_window(const Wqe& wqe) const noexcept {
     const Sequence end = wqe.fetches ? wqe.end() : cursor_ + 1;
-    return end - una_ <= config_.psn_window || cursor_ == una_;
+    return end - una_ <= window_ || cursor_ == una_;
   }
 
-  [[gnu::noinline]] void next_unusual(Packet& packet);
+  [[gnu::noinline]] void next_lost(Instant now, Packet& packet);
   void make(Packet& packet, const Wqe& wqe, Sequence at);
   [[nodiscard]] bool asks_in_between(std::uint64_t index) const noexcept;
   void fill_transfer(Packet& packet, const Wqe& wqe, std::uint64_t index);
@@ -158,15 +167,17 @@ class Requester {
   void on_ack(const Packet& packet, Sequence s, Instant now);
   [[gnu::noinline]] void on_other(const Packet& packet, Sequence s, Instant now);
   void on_nak(const Packet& packet, Sequence s, Instant now);
-  void resend_one(Sequence s);
+  void on_selective_nak(const Packet& packet, Sequence s, Instant now);
+  [[nodiscard]] Sequence find_lost() noexcept;
   void on_rnr(const Packet& packet, Sequence s, Instant now);
   void on_data(const Packet& packet, Sequence s, Instant now);
   bool take_data(const Packet& packet, Sequence s) noexcept;
   bool acknowledge(Sequence up_to, Instant now);
   void progressed(Instant now);
-  [[gnu::noinline]] void forget_resends();
+  [[gnu::noinline]] void forget_reports() noexcept;
   void look_again() noexcept {
-    usual_ = !broken_ && rnr_until_ == kNever && resend_.empty();
+    lost_ = find_lost();
+    usual_ = !broken_ && rnr_until_ == kNever && !resends_oldest_ && reported_to_ <= una_;
     known_ready_ = false;
   }
   [[gnu::noinline]] void lost_answer(Instant now);
@@ -192,7 +203,15 @@ class Requester {
   Sequence assigned_ = 0;       // after the newest posted
   std::uint32_t posted_count_ = 0;
   std::uint32_t credit_limit_ = ~0u;  // the highest SSN that may take a receive
-  Fifo<Sequence> resend_;             // selective repeat
+  std::uint32_t window_;              // most PSNs not acknowledged
+
+  // Selective repeat.
+  static constexpr Sequence kNone = ~Sequence{0};
+  SlidingBits reported_;         // packets that NAKs report as arrived
+  Sequence reported_to_ = 0;     // after the newest of them
+  Sequence lost_from_ = 0;       // lost packets before it have been sent again
+  Sequence lost_ = kNone;        // the next one to be sent again
+  bool resends_oldest_ = false;  // after an expiry
 
   Instant retry_at_ = kNever, rnr_until_ = kNever;
   std::uint8_t retries_left_, rnr_left_;
@@ -200,7 +219,7 @@ class Requester {
   Sequence timed_ = 0;                  // the PSN whose round trip is being measured
   Instant timed_at_ = kNever;
   bool broken_ = false;
-  bool usual_ = true;  // not broken, no RNR wait, nothing in resend_: one test for all
+  bool usual_ = true;  // not broken, no RNR wait, no selective repeat: one test for all
   /// ready() was true and still is: progress and posts only allow more.
   mutable bool known_ready_ = false;
 

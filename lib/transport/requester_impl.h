@@ -32,13 +32,13 @@ inline bool Requester::post(const WorkRequest& request, Instant now) {
 inline void Requester::next(Instant now, Packet& packet) {
   assert(ready());
   known_ready_ = false;
-  if (!usual_) [[unlikely]]
-    return next_unusual(packet);
+  if (!usual_ && lost_ != kNone) [[unlikely]]
+    return next_lost(now, packet);
   const Wqe& wqe = queue_[cursor_wqe_];
   if (cursor_wqe_ == begun_) begin(wqe);
   make(packet, wqe, cursor_);
   const Sequence end = wqe.fetches ? wqe.end() : cursor_ + 1;
-  if (reliable() && end - una_ >= config_.psn_window) packet.ack_req = true;
+  if (reliable() && end - una_ >= window_) packet.ack_req = true;
   const bool last = end == wqe.end();
   sent(cursor_, end, now);
   if (last) ++cursor_wqe_;
@@ -158,7 +158,7 @@ inline void Requester::progressed(Instant now) {
   }
   timer_.progressed();
   retry_at_ = una_ < high_ && rnr_until_ == kNever ? timer_.from(now) : kNever;
-  if (!usual_) forget_resends();
+  if (!usual_) forget_reports();
   if (cursor_ < una_) {  // the packets to send again have arrived
     cursor_ = una_;
     cursor_wqe_ = 0;

@@ -2,6 +2,7 @@
 #include "transport/responder.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace lw::transport {
 
@@ -28,7 +29,8 @@ Responder::Responder(const QpConfig& config, Memory& memory, PayloadStore& store
       responses_(config, memory, store) {}
 
 Responder::~Responder() {
-  for (const auto& [s, packet] : kept_) store_.release(packet.data);
+  for (std::size_t i = 0; i < kept_.size(); ++i)
+    if (arrived_.test(expected_ + i)) store_.release(place_of(expected_ + i).data);
 }
 
 /// Processes a packet with a PSN other than the expected one.
@@ -80,8 +82,8 @@ void Responder::refuse(Refusal refusal) {
   }
   ++counters_.fatal_naks;
   broken_ = true;
-  nak(expected_,
-      refusal == Refusal::access_error ? NakCode::remote_access_error : NakCode::invalid_request);
+  nak(refusal == Refusal::access_error ? NakCode::remote_access_error : NakCode::invalid_request,
+      msn_);
 }
 
 void Responder::on_gap(const Packet& packet, Sequence s) {
@@ -90,38 +92,64 @@ void Responder::on_gap(const Packet& packet, Sequence s) {
   if (nak_pending_) return;
   nak_pending_ = true;
   ++counters_.sequence_naks;
-  nak(expected_, NakCode::psn_sequence_error);
+  nak(NakCode::psn_sequence_error, msn_);
 }
 
-/// Selective repeat: keeps a packet after a gap and sends a NAK for each PSN missing before it.
+/// Selective repeat: keeps a packet after a gap, as far as the bitmap reaches, and reports it.
 void Responder::keep(const Packet& packet, Sequence s) {
-  if (kept_.size() >= config_.reorder_packets || kept_.contains(s)) return;
-  store_.retain(packet.data);
-  kept_.emplace(s, packet);
-  for (Sequence missing = std::max(asked_, expected_); missing < s; ++missing) {
-    ++counters_.sequence_naks;
-    nak(missing, NakCode::psn_sequence_error);
+  if (s - expected_ >= config_.reorder_packets) return;
+  if (waiting_ == 0) arrived_.slide(expected_);
+  if (!arrived_.test(s)) {
+    make_room(s);
+    store_.retain(packet.data);
+    arrived_.set(s);
+    place_of(s) = packet;
+    ++waiting_;
   }
-  asked_ = std::max(asked_, s + 1);
+  ++counters_.sequence_naks;
+  nak(NakCode::psn_sequence_error, packet.psn.value());
 }
 
+/// Enlarges kept_ for a packet at `s`.
+void Responder::make_room(Sequence s) {
+  const std::size_t size = std::bit_ceil(s - expected_ + 1);
+  if (size <= kept_.size()) return;
+  std::vector<Packet> larger(size);
+  for (Sequence kept = expected_; kept < expected_ + kept_.size(); ++kept)
+    if (arrived_.test(kept)) larger[kept & (size - 1)] = place_of(kept);
+  kept_.swap(larger);
+}
+
+/// Drops kept packets before the expected one: a faulty sender gave them a READ's PSNs.
+void Responder::drop_passed() {
+  for (Sequence s = arrived_.base(); s < expected_; ++s) {
+    if (!arrived_.test(s)) continue;
+    store_.release(place_of(s).data);
+    --waiting_;
+  }
+  arrived_.slide(expected_);
+}
+
+/// Executes what is in order now. A packet that is refused will be sent again.
 void Responder::execute_kept(Instant now) {
-  while (!kept_.empty() && !broken_) {
-    const auto first = kept_.begin();
-    if (first->first > expected_) return;
-    const Packet packet = first->second;
-    const bool next = first->first == expected_;
-    kept_.erase(first);
-    const Sequence before = expected_;
-    if (next) execute(packet, now);
+  drop_passed();
+  const Sequence first = expected_;
+  while (waiting_ > 0 && !broken_ && arrived_.test(expected_)) {
+    const Sequence at = expected_;
+    const Packet packet = place_of(at);
+    arrived_.slide(at + 1);
+    --waiting_;
+    execute(packet, now);
     store_.release(packet.data);
-    if (next && expected_ == before) return;  // refused: it will be sent again
+    if (expected_ == at) break;
+    drop_passed();
   }
+  if (expected_ != first && !broken_) ack();
 }
 
-void Responder::nak(Sequence s, NakCode code) {
-  responses_.acknowledge(psn_of(s),
-                         syndrome_of(wire::AethKind::nak, static_cast<std::uint8_t>(code)), msn_);
+void Responder::nak(NakCode code, std::uint32_t msn) {
+  responses_.acknowledge(psn_of(expected_),
+                         syndrome_of(wire::AethKind::nak, static_cast<std::uint8_t>(code)), msn);
 }
 
 /// Answers a duplicate again, with the newest state. (IBTA vol. 1, 9.7.1.1 and 9.7.5.1.5)

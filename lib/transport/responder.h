@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <map>
+#include <vector>
 
 #include "transport/memory.h"
 #include "transport/packet.h"
@@ -21,6 +21,10 @@ struct ResponderCounters {
 /// The receiving half of an RC QP: executes requests in order and queues the responses. Sends one
 /// NAK per gap. Duplicates are answered again and never executed again.
 /// (IBTA vol. 1, 9.7.4 and 9.7.5)
+///
+/// Selective repeat: a bitmap and a buffer keep the packets after a gap, as in IRN (see Requester).
+/// Each of them causes a NAK with the expected PSN and, in the place of the MSN, its own: IRN adds
+/// a field for it, which no RoCE header has.
 class Responder {
  public:
   Responder(const QpConfig& config, Memory& memory, PayloadStore& store);
@@ -62,6 +66,9 @@ class Responder {
   [[gnu::noinline]] void refuse(Refusal refusal);
   [[gnu::noinline]] void on_other(const Packet& packet);
   [[gnu::noinline]] void execute_kept(Instant now);
+  void make_room(Sequence s);
+  void drop_passed();
+  [[nodiscard]] Packet& place_of(Sequence s) noexcept { return kept_[s & (kept_.size() - 1)]; }
 
   void on_duplicate(const Packet& packet, Sequence s);
   void replay_read(const Packet& packet, Sequence s);
@@ -70,7 +77,7 @@ class Responder {
   void keep(const Packet& packet, Sequence s);
 
   void ack();
-  void nak(Sequence s, wire::NakCode code);
+  void nak(wire::NakCode code, std::uint32_t msn);
   [[nodiscard]] std::uint8_t credit_syndrome() const noexcept {
     const bool counted = config_.end_to_end_credits && !config_.endless_receives;
     return counted ? credit_code(sink_.receives()) : wire::Aeth::kUnlimitedCredits;
@@ -87,8 +94,10 @@ class Responder {
   bool nak_pending_ = false;  // a NAK was sent for the gap at expected_
   bool broken_ = false;
   Fifo<DoneAtomic> done_atomics_;
-  std::map<Sequence, Packet> kept_;  // selective repeat: packets after a gap
-  Sequence asked_ = 0;               // selective repeat: NAKs were sent for all gaps before it
+  // Selective repeat.
+  SlidingBits arrived_;       // packets after a gap, from expected_ on
+  std::vector<Packet> kept_;  // of those, by sequence number modulo its size, a power of two
+  std::size_t waiting_ = 0;   // how many
   ResponderCounters counters_;
 };
 
@@ -122,7 +131,8 @@ inline void Responder::receive(const Packet& packet, Instant now) {
   if (packet.psn != psn_of(expected_)) [[unlikely]]
     return on_other(packet);
   execute(packet, now);
-  if (!kept_.empty()) execute_kept(now);
+  if (waiting_ > 0) [[unlikely]]
+    execute_kept(now);
 }
 
 inline void Responder::execute(const Packet& packet, Instant now) {

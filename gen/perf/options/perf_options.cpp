@@ -177,6 +177,8 @@ void add_windows(app::Options& list, sim::PerfConfig& config) {
            "outstanding READs and atomics, per QP");
   list.add("--psn-window", app::number(config.qp.psn_window, 1u, 1u << 23), "N",
            "PSNs not acknowledged, per QP");
+  list.add("--ack-every", app::number(config.qp.ack_every, 0u, 1u << 23), "N",
+           "packets of a message after which an ACK is requested; 0: at its end only");
   list.add("--mtu",
            app::choice<std::uint32_t>(
                config.qp.mtu,
@@ -185,12 +187,33 @@ void add_windows(app::Options& list, sim::PerfConfig& config) {
       .defaults_to(std::to_string(config.qp.mtu));
 }
 
+void add_nic_options(app::Options& list, PerfOptions& options) {
+  sim::PerfConfig& config = options.config;
+  list.add("--rate", app::parsed(parse_bit_rate, config.nic.rate_bps), "RATE",
+           "link rate of the NICs, up to 100 Tb/s")
+      .defaults_to("100Gb/s");
+  list.add("--nic-latency", app::parsed(parse_duration, config.nic.latency), "TIME",
+           "latency of a host and its NIC, in each direction")
+      .defaults_to("500ns");
+  list.add("--nic-per-packet", app::parsed(parse_duration, config.nic.per_packet), "TIME",
+           "least time between two packets of a NIC")
+      .defaults_to("0s");
+  list.add("--nic-per-message", app::parsed(parse_duration, config.nic.per_message), "TIME",
+           "time that a NIC takes for a message, in addition to that of its first packet")
+      .defaults_to("0s");
+  list.add("--arbitration", app::number(config.nic.arbitration_burst, 1u, 1u << 23), "N",
+           "packets that a QP sends of a message before another QP of the NIC may");
+  list.add("--receive-limit", app::parsed(parse_bit_rate, config.nic.receive_send_bps), "RATE",
+           "rate at which a host stores the payload of received SENDs; the rest waits in a buffer")
+      .defaults_to("the link rate");
+  list.add("--path-buffer", app::parsed(parse_bytes, options.path_buffer), "SIZE",
+           "buffer before a wavelength slower than the NICs, of a path profile without rules")
+      .defaults_to("64MB");
+}
+
 void add_recovery_options(app::Options& list, PerfOptions& options) {
   list.add("--loss", app::parsed(parse_probability, options.loss), "SHARE",
            "random loss of packets, in both directions")
-      .defaults_to("0");
-  list.add("--mark", app::parsed(parse_probability, options.mark), "SHARE",
-           "random marking of packets as congestion experienced, in both directions")
       .defaults_to("0");
   list.add("--timeout", app::number(options.timeout, 0u, 31u), "N",
            "local ACK timeout: 4.096 us x 2^N; 0: never");
@@ -199,6 +222,22 @@ void add_recovery_options(app::Options& list, PerfOptions& options) {
   list.add_flag("--adaptive", options.config.qp.adaptive_retransmission,
                 "adaptive retransmission: the timeout follows the measured round trip");
   list.add_flag("--selective-repeat", options.selective, "selective repeat instead of go-back-N");
+  list.add("--reorder-packets", app::number(options.config.qp.reorder_packets, 1u, 1u << 23), "N",
+           "selective repeat: bits of the receiver's bitmap, and so PSNs not acknowledged, per QP");
+}
+
+void add_receive_options(app::Options& list, sim::PerfConfig& config) {
+  list.add("--receives", app::number(config.receives, 0u, 1u << 16), "N",
+           "receives that a responder's QP keeps posted; 0: it never lacks one");
+  list.add("--repost", app::parsed(parse_duration, config.repost), "TIME",
+           "time from a message's arrival until its receive is posted again")
+      .defaults_to("0s");
+  list.add_flag("--credits", config.qp.end_to_end_credits,
+                "end-to-end credits: SENDs wait for the receives that ACKs announce");
+  list.add("--rnr-timer", app::number(config.qp.rnr_timer, std::uint8_t{0}, std::uint8_t{31}),
+           "CODE", "RNR timer that a responder without a receive asks for: 12 is 640 us");
+  list.add("--rnr-retries", app::number(config.qp.rnr_retry, std::uint8_t{0}, std::uint8_t{7}), "N",
+           "number of RNR retries before a QP fails; 7: unlimited");
 }
 
 /// What a packet takes of it that nothing happens to.
@@ -213,9 +252,15 @@ Duration nominal_delay(const config::ImpairProfile& profile, emulator::Direction
 Result<void> can_be_simulated(const config::ImpairProfile& profile) {
   if (!profile.scenario.empty())
     return fail("[[at]], [[protection]], [[flap]]: a simulated path stays as it is");
-  for (const emulator::RuleConfig& rule : profile.rules)
+  for (const emulator::RuleConfig& rule : profile.rules) {
     if (rule.corrupt && rule.corrupt->recompute_icrc)
       return fail("icrc = \"recomputed\": simulated payloads have no bits to flip unseen");
+    if (rule.queue && rule.queue->pfc)
+      return fail(
+          fmt::format("the rule `{}`: queue.pfc: simulated hosts don't obey pause frames: "
+                      "leave it out, or use roce-impair",
+                      rule.name));
+  }
   return {};
 }
 
@@ -228,6 +273,18 @@ double slowest_link(const config::ImpairProfile& profile, const sim::PathRules& 
   for (const emulator::RuleConfig& rule : rules.rules)
     if (rule.queue) rate = std::min(rate, rule.queue->rate_bps);
   return rate < nic_bps ? rate : 0;
+}
+
+/// --path-buffer, where there is such a buffer.
+Result<void> take_buffer(const PerfOptions& options, sim::PerfConfig& config) {
+  if (!options.path_buffer) return {};
+  if (*options.path_buffer == 0) return fail("--path-buffer: expected more than 0");
+  if (config.path.rules || config.path.rate_bps <= 0)
+    return fail(
+        "--path-buffer goes with a path profile without rules, whose wavelength is slower "
+        "than --rate");
+  config.path.buffer_bytes = *options.path_buffer;
+  return {};
 }
 
 /// A path profile, or an impair profile with all its rules.
@@ -249,9 +306,6 @@ Result<void> take_profile(const std::string& file, sim::PerfConfig& config) {
       return fail(fmt::format("--loss: the rule `{}` of {} has a loss model", rule.name, file));
   }
   config.path.rules = std::move(rules);
-  for (const auto way : {emulator::Direction::west_to_east, emulator::Direction::east_to_west})
-    if (config.nic.latency <= Duration{} && config.path.rules->least_delay(way) <= Duration{})
-      return fail(file + ": some packets take no time: --nic-latency must be more than 0");
   return {};
 }
 
@@ -259,8 +313,9 @@ Result<void> take_profile(const std::string& file, sim::PerfConfig& config) {
 
 void add_perf_options(app::Options& list, PerfOptions& options) {
   sim::PerfConfig& config = options.config;
-  list.add("--op", app::choice(options.operation, {"write", "send", "read", "atomic"}), "OP",
-           "operation: write, send, read or atomic (FETCH ADD)");
+  list.add("--op",
+           app::choice(options.operation, {"write", "send", "read", "atomic", "compare-swap"}),
+           "OP", "operation: write, send, read, atomic (FETCH ADD) or compare-swap");
   list.add_flag("--imm", options.immediate, "WRITE or SEND with an immediate");
   list.add("-s,--size", app::parsed(parse_bytes, config.size), "SIZE", "message size, in bytes")
       .defaults_to("64KiB");
@@ -271,15 +326,8 @@ void add_perf_options(app::Options& list, PerfOptions& options) {
            "one-way delay, instead of a profile");
   list.add("--distance", app::parsed(parse_kilometres, options.km), "LENGTH",
            "length of bare fibre, instead of a profile");
-  list.add("--rate", app::parsed(parse_bit_rate, config.nic.rate_bps), "RATE",
-           "link rate of the NICs")
-      .defaults_to("100Gb/s");
-  list.add("--nic-latency", app::parsed(parse_duration, config.nic.latency), "TIME",
-           "latency of a host and its NIC, in each direction")
-      .defaults_to("500ns");
-  list.add("--receive-limit", app::parsed(parse_bit_rate, config.nic.receive_send_bps), "RATE",
-           "rate at which a host stores the payload of received SENDs; the rest waits in a buffer")
-      .defaults_to("the link rate");
+  add_nic_options(list, options);
+  add_recovery_options(list, options);
 }
 
 void add_run_options(app::Options& list, PerfOptions& options) {
@@ -291,11 +339,18 @@ void add_run_options(app::Options& list, PerfOptions& options) {
            "messages in flight at once, of a blast");
   list.add("-n,--iterations", app::number(options.config.iterations), "N",
            "messages per QP; 0: 1000 for lat, ping and blast; for bw 5000 through a port, and "
-           "with --sim as many as a steady rate needs");
+           "with --sim those of --round-trips");
+  list.add("--round-trips", app::number(options.config.round_trips, 0u, 1'000'000u), "N",
+           "length of a simulated bw run without -n and --duration; 0: until the steady rate is "
+           "known");
   list.add("--duration", app::parsed(parse_duration, options.config.duration), "TIME",
            "length of a bw run, in place of -n");
   list.add("--seed", app::number(options.config.path.seed), "N", "random seed");
-  add_recovery_options(list, options);
+  list.add("--mark", app::parsed(parse_probability, options.mark), "SHARE",
+           "random marking of packets as congestion experienced, in both directions; goes with "
+           "--rate-control dcqcn")
+      .defaults_to("0");
+  add_receive_options(list, options.config);
   add_congestion_options(list, options.config.qp);
 }
 
@@ -305,6 +360,29 @@ bool by_chance(const sim::PerfConfig& config) noexcept {
 }
 
 namespace {
+
+bool is_atomic(Operation operation) noexcept {
+  return operation == Operation::fetch_add || operation == Operation::cmp_swap;
+}
+
+/// What only a simulation with certain other options would obey.
+Result<void> check_combination(const PerfOptions& options, const sim::PerfConfig& config) {
+  using transport::RateControl;
+  constexpr double kMostBps = 100e12;  // the smallest packet takes 6.7 ps
+  if (config.nic.rate_bps > kMostBps) return fail("--rate: expected at most 100 Tb/s");
+  if (config.path.marking > 0 && config.qp.rate_control != RateControl::dcqcn)
+    return fail("--mark goes with --rate-control dcqcn: nothing else reacts to a mark");
+  const bool receives = config.operation == Operation::send || config.immediate;
+  if (config.receives == 0) {
+    if (config.repost > Duration{}) return fail("--repost goes with --receives");
+    if (config.qp.end_to_end_credits) return fail("--credits goes with --receives");
+    return {};
+  }
+  if (!receives) return fail("--receives goes with --op send and with --imm");
+  if (options.pattern != "bw" && options.pattern != "blast")
+    return fail("--receives goes with --pattern bw and blast");
+  return {};
+}
 
 /// The study's patterns: which operations they have, and what a buffer is.
 Result<void> apply_pattern(const PerfOptions& options, sim::PerfConfig& config) {
@@ -316,12 +394,23 @@ Result<void> apply_pattern(const PerfOptions& options, sim::PerfConfig& config) 
     return fail("--pattern ping goes with --op send and write");
   config.read_back = options.pattern == "ping" && write && !config.immediate;
   if (options.pattern != "blast") return {};
-  if (config.operation == Operation::fetch_add) {
+  if (is_atomic(config.operation)) {
     return fail("--pattern blast goes with --op send, write and read");
   }
   config.qp.tx_depth = options.buffers;
   config.qp.max_outstanding_wqe = std::max(config.qp.max_outstanding_wqe, options.buffers);
   return {};
+}
+
+}  // namespace
+
+namespace {
+
+Operation operation_of(const std::string& name) noexcept {
+  if (name == "send") return Operation::send;
+  if (name == "read") return Operation::read_request;
+  if (name == "atomic") return Operation::fetch_add;
+  return name == "compare-swap" ? Operation::cmp_swap : Operation::write;
 }
 
 }  // namespace
@@ -334,11 +423,8 @@ Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) 
   config.qp.timeout = static_cast<std::uint8_t>(options.timeout);
   config.qp.retry_count = static_cast<std::uint8_t>(options.retries);
   if (options.selective) config.qp.recovery = transport::Recovery::selective_repeat;
-  config.operation = options.operation == "send"     ? Operation::send
-                     : options.operation == "read"   ? Operation::read_request
-                     : options.operation == "atomic" ? Operation::fetch_add
-                                                     : Operation::write;
-  if (config.operation == Operation::fetch_add) config.size = 8;
+  config.operation = operation_of(options.operation);
+  if (is_atomic(config.operation)) config.size = 8;
   const bool carries = config.operation == Operation::send || config.operation == Operation::write;
   if (config.immediate && !carries) return fail("--imm goes with --op write and send only");
   if (config.size > 1u << 30) return fail("--size: expected at most 1 GiB");
@@ -347,6 +433,7 @@ Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) 
     return std::unexpected(applied.error());
   }
   if (!simulated) return config;
+  if (auto fits = check_combination(options, config); !fits) return std::unexpected(fits.error());
   const int given = (options.delay ? 1 : 0) + (options.km ? 1 : 0) + (options.path.empty() ? 0 : 1);
   if (given > 1) return fail("--path, --delay and --distance exclude each other");
   if (given == 0) return fail("say what lies between: --path, --delay or --distance");
@@ -354,9 +441,10 @@ Result<sim::PerfConfig> perf_config(const PerfOptions& options, bool simulated) 
     const emulator::Path fibre{.spans = {{.km = options.km.value_or(0)}}};
     config.path.one_way =
         options.delay.value_or(one_way_delay(fibre, emulator::Direction::west_to_east));
-    return config;
+  } else if (const auto taken = take_profile(options.path, config); !taken) {
+    return std::unexpected(taken.error());
   }
-  if (const auto taken = take_profile(options.path, config); !taken)
+  if (const auto taken = take_buffer(options, config); !taken)
     return std::unexpected(taken.error());
   return config;
 }

@@ -53,8 +53,8 @@ void add_congestion_options(app::Options& options, transport::QpConfig& config);
 /// DCQCN's parameters alone, with the names and units of the NIC's configuration tool.
 void add_dcqcn_options(app::Options& options, transport::DcqcnConfig& dcqcn);
 
-/// The options that perf, plan and experiment share (operation, windows, NIC, path), and those of
-/// a run alone (pattern, length, recovery).
+/// The options that perf, plan and experiment share (operation, windows, NIC, path, recovery), and
+/// those of a run alone (pattern, length, receives, congestion control).
 struct PerfOptions {
   std::string operation = "write";
   bool immediate = false;
@@ -64,6 +64,7 @@ struct PerfOptions {
   std::string pattern = "bw";  // or lat, ping, blast
   std::uint32_t buffers = 8;   // of a blast
   std::optional<double> loss, mark;
+  std::optional<std::uint64_t> path_buffer;
   unsigned timeout = 18;  // 1.07 s, as perftest's own for long paths: no expiry without a loss
   unsigned retries = 7;
   bool selective = false;

@@ -22,7 +22,8 @@ sim::PerfConfig config_over(const sim::PerfConfig& config, double kilometres, st
   sim::PerfConfig there = config;
   there.size = size;
   there.qps = 1;
-  there.iterations = 0;  // until the rate is steady
+  there.iterations = 0;
+  there.round_trips = 0;
   there.path.one_way = Duration{std::llround(kilometres * kGroupIndex / kLightKmPerS * 1e9)};
   there.path.way_back.reset();
   return there;

@@ -10,7 +10,14 @@ using report::Json;
 
 double us(double ns) { return ns / 1000; }
 
-Json settings_of(const sim::PerfConfig& config) {
+std::string_view name_of(transport::RateControl control) noexcept {
+  using transport::RateControl;
+  return control == RateControl::none ? "none" : control == RateControl::fixed ? "fixed" : "dcqcn";
+}
+
+/// The settings of QPs, of a port and of a simulation.
+Json qp_settings_of(const sim::PerfConfig& config) {
+  const bool selective = config.qp.recovery == transport::Recovery::selective_repeat;
   return {{"operation", wire::name_of(config.operation)},
           {"immediate", config.immediate},
           {"bytes", config.size},
@@ -18,7 +25,67 @@ Json settings_of(const sim::PerfConfig& config) {
           {"tx_depth", config.qp.tx_depth},
           {"outstanding", config.qp.max_outstanding_wqe},
           {"reads", config.qp.max_rd_atomic},
-          {"mtu", config.qp.mtu}};
+          {"psn_window", config.qp.psn_window},
+          {"mtu", config.qp.mtu},
+          {"ack_every", config.qp.ack_every},
+          {"timeout", config.qp.timeout},
+          {"retries", config.qp.retry_count},
+          {"rnr_retries", config.qp.rnr_retry},
+          {"adaptive", config.qp.adaptive_retransmission},
+          {"recovery", selective ? "selective-repeat" : "go-back-N"},
+          {"rate_control", name_of(config.qp.rate_control)},
+          {"qp_rate_bps", config.qp.rate_bps}};
+}
+
+Json dcqcn_settings_of(const transport::DcqcnConfig& dcqcn) {
+  return {{"rpg_time_reset", dcqcn.rpg_time_reset_us},
+          {"rpg_byte_reset", dcqcn.rpg_byte_reset},
+          {"rpg_threshold", dcqcn.rpg_threshold},
+          {"rpg_ai_rate", dcqcn.rpg_ai_rate_mbps},
+          {"rpg_hai_rate", dcqcn.rpg_hai_rate_mbps},
+          {"rpg_gd", dcqcn.rpg_gd},
+          {"rpg_min_dec_fac", dcqcn.rpg_min_dec_fac_percent},
+          {"rpg_min_rate", dcqcn.rpg_min_rate_mbps},
+          {"rpg_max_rate", dcqcn.rpg_max_rate_mbps},
+          {"rate_to_set_on_first_cnp", dcqcn.rate_to_set_on_first_cnp_mbps},
+          {"dce_tcp_g", dcqcn.dce_tcp_g},
+          {"dce_tcp_rtt", dcqcn.dce_tcp_rtt_us},
+          {"rate_reduce_monitor_period", dcqcn.rate_reduce_monitor_period_us},
+          {"initial_alpha", dcqcn.initial_alpha},
+          {"clamp_tgt_rate", dcqcn.clamp_tgt_rate},
+          {"clamp_tgt_rate_after_time_inc", dcqcn.clamp_tgt_rate_after_time_inc},
+          {"min_time_between_cnps", dcqcn.min_time_between_cnps_us}};
+}
+
+/// What a simulation has in addition: NICs, path, receives.
+Json simulated_settings_of(const sim::PerfConfig& config) {
+  const sim::PerfPath& path = config.path;
+  return {{"reorder_packets", config.qp.reorder_packets},
+          {"nic_latency_ns", config.nic.latency.count()},
+          {"nic_per_packet_ns", config.nic.per_packet.count()},
+          {"nic_per_message_ns", config.nic.per_message.count()},
+          {"arbitration_packets", config.nic.arbitration_burst},
+          {"receive_limit_bps", config.nic.receive_send_bps},
+          {"receives", config.receives},
+          {"repost_ns", config.repost.count()},
+          {"credits", config.qp.end_to_end_credits},
+          {"rnr_timer", config.qp.rnr_timer},
+          {"way_back_ns", path.way_back.value_or(path.one_way).count()},
+          {"path_rate_bps", path.rate_bps},
+          {"path_buffer_bytes", path.buffer_bytes},
+          {"loss", path.loss},
+          {"mark", path.marking},
+          {"seed", path.seed}};
+}
+
+/// Every parameter that shapes a result.
+Json settings_of(const sim::PerfConfig& config, const PerfOutcome& outcome) {
+  Json json = qp_settings_of(config);
+  if (config.qp.rate_control == transport::RateControl::dcqcn)
+    json.update(dcqcn_settings_of(config.qp.dcqcn));
+  if (!outcome.where.contains("port")) json.update(simulated_settings_of(config));
+  json.update(outcome.where);
+  return json;
 }
 
 /// Figures of a run, as the study counts them.
@@ -51,22 +118,24 @@ double messages_per_us(const sim::BandwidthResult& result) {
 }  // namespace
 
 std::string bandwidth_header() {
-  return " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n";
+  return " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]"
+         "   BW steady[Gb/sec]\n";
 }
 
 std::string bandwidth_line(std::uint32_t size, const sim::BandwidthResult& result) {
-  return fmt::format(" {:<7}    {:<10}       {:<7.2f}            {:<7.2f}\t\t   {:<7.6f}\n", size,
-                     result.messages, result.steady_bps / 1e9, result.average_bps / 1e9,
-                     messages_per_us(result));
+  return fmt::format(
+      " {:<7}    {:<10}       {:<7.2f}            {:<7.2f}\t\t   {:<7.6f}\t   {:.2f}\n", size,
+      result.messages, result.peak_bps / 1e9, result.average_bps / 1e9, messages_per_us(result),
+      result.steady_bps / 1e9);
 }
 
 Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome) {
   const sim::BandwidthResult& result = outcome.bandwidth;
-  Json json = settings_of(config);
-  json.update(outcome.where);
+  Json json = settings_of(config, outcome);
   json.update({{"iterations", result.messages},
-               {"bw_peak_gbps", result.steady_bps / 1e9},
+               {"bw_peak_gbps", result.peak_bps / 1e9},
                {"bw_average_gbps", result.average_bps / 1e9},
+               {"bw_steady_gbps", result.steady_bps / 1e9},
                {"msg_rate_mpps", messages_per_us(result)},
                {"elapsed_ns", result.elapsed.count()},
                {"packets", result.packets},
@@ -105,8 +174,7 @@ std::string latency_line(std::uint32_t size, const sim::LatencyResult& result) {
 Json latency_values(const sim::PerfConfig& config, const PerfOutcome& outcome) {
   const sim::LatencyResult& result = outcome.latency;
   const auto quantile = [&](double q) { return us(static_cast<double>(result.ns.quantile(q))); };
-  Json json = settings_of(config);
-  json.update(outcome.where);
+  Json json = settings_of(config, outcome);
   json.update({{"iterations", result.ns.count()},
                {"t_min_usec", us(static_cast<double>(result.ns.minimum()))},
                {"t_max_usec", us(static_cast<double>(result.ns.maximum()))},
@@ -139,8 +207,7 @@ std::string study_line(const sim::PerfConfig& config, bool ping, const PerfOutco
 
 std::string study_json(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
   const StudyFigures figures = study_of(config, ping, outcome);
-  Json json = settings_of(config);
-  json.update(outcome.where);
+  Json json = settings_of(config, outcome);
   json.update({{"pattern", ping ? "ping" : "blast"},
                {"buffers", figures.buffers},
                {"messages", figures.messages},

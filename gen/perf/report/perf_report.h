@@ -22,11 +22,12 @@ struct PerfOutcome {
   [[nodiscard]] std::uint64_t failed() const noexcept { return bandwidth.failed + latency.failed; }
 };
 
-// The columns of perftest, so that its users and scripts can read them.
+// The columns of perftest first, so that its users and scripts can read them.
 
 std::string bandwidth_header();
-/// `size` is in bytes. "BW peak" is the steady rate, without the start; 0.00 if the run was too
-/// short for one.
+/// `size` is in bytes. All rates are goodput. A last column, which perftest lacks, is the steady
+/// rate, without the start; "BW peak" is that of its better half. Both are 0.00 if the run was too
+/// short.
 std::string bandwidth_line(std::uint32_t size, const sim::BandwidthResult& result);
 /// Settings and figures, by name.
 report::Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome);

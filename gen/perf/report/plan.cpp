@@ -19,27 +19,6 @@ bool fetches(const sim::PerfConfig& config) noexcept {
   return config.operation != Operation::send && config.operation != Operation::write;
 }
 
-/// Bytes that a message occupies on the link, in the direction of its payload.
-double line_bytes(const sim::PerfConfig& config) noexcept {
-  transport::Packet packet;
-  const transport::OpcodeSet opcodes(wire::Transport::rc);
-  const std::uint32_t packets = transport::packets_of(config.size, config.qp.mtu);
-  const bool read = config.operation == Operation::read_request;
-  const Operation operation = read ? Operation::read_response : config.operation;
-  const auto bytes_at = [&](std::uint32_t index) {
-    const auto position = transport::position_of(index, packets);
-    const bool ends = transport::ends_message(position);
-    packet.opcode = opcodes.of(operation, position, config.immediate && ends);
-    packet.payload = ends ? config.size - index * config.qp.mtu : config.qp.mtu;
-    if (operation == Operation::fetch_add) packet.payload = 0;
-    return static_cast<double>(transport::wire_bytes(packet));
-  };
-  if (packets == 1) return bytes_at(0);
-  // All between the ends are alike; the ends may carry extension headers.
-  const double middle = packets > 2 ? (packets - 2.0) * bytes_at(1) : 0;
-  return bytes_at(0) + middle + bytes_at(packets - 1);
-}
-
 struct Window {
   std::uint64_t messages;
   Limit limit;
@@ -82,7 +61,7 @@ Plan plan(const sim::PerfConfig& config) noexcept {
   Plan plan;
   const double rate = config.path.rate_bps > 0 ? config.path.rate_bps : config.nic.rate_bps;
   const double bits = 8.0 * config.size;
-  const double message_s = 8 * line_bytes(config) / rate;
+  const double message_s = sim::link_ns_of_message(config) * 1e-9;
   plan.round_trip = round_trip_of(config);
   const double round_trip_s = 1e-9 * static_cast<double>(plan.round_trip.count());
   plan.bdp_bytes = round_trip_s * rate / 8;

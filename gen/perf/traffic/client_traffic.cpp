@@ -118,6 +118,11 @@ void BandwidthTraffic::finish() {
     result.bandwidth.steady_bps =
         static_cast<double>(result.bandwidth.bytes - half_bytes_) * 8e9 / second_half;
   }
+  const auto first_half = static_cast<double>((half_at_ - start_).count());
+  result.bandwidth.peak_bps = result.bandwidth.steady_bps;
+  if (result.bandwidth.steady_bps > 0 && first_half > 0)
+    result.bandwidth.peak_bps =
+        std::max(result.bandwidth.steady_bps, static_cast<double>(half_bytes_) * 8e9 / first_half);
   for (const auto& client : connections_) {
     const auto& counters = client->connection().pair().requester().counters();
     result.bandwidth.packets += counters.packets;

@@ -43,6 +43,7 @@ PerfConfig measured_system(const std::string& operation) {
   config.qp.timeout = 18;
   config.nic.receive_send_bps = 92.5e9;
   config.path.one_way = kOneWay;
+  config.round_trips = 0;
   return config;
 }
 

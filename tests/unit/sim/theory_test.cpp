@@ -75,6 +75,95 @@ TEST(Path, may_be_longer_one_way) {
   EXPECT_NEAR(static_cast<double>(run_latency(config).ns.maximum()), expected, 2);
 }
 
+/// What the average of a run of its own length must be near, over paths and windows.
+class Average
+    : public testing::TestWithParam<std::tuple<Operation, int, std::uint32_t, std::uint32_t>> {};
+
+TEST_P(Average, is_within_one_percent_of_the_steady_rate) {
+  const auto [operation, us, size, qps] = GetParam();
+  PerfConfig config;
+  config.operation = operation;
+  config.size = size;
+  config.qps = qps;
+  config.qp.timeout = 20;
+  config.path.one_way = std::chrono::microseconds(us);
+  const BandwidthResult result = run_bandwidth(config);
+  EXPECT_NEAR(result.average_bps / result.steady_bps, 1, 0.01);
+  EXPECT_GE(result.peak_bps, result.steady_bps);
+}
+
+INSTANTIATE_TEST_SUITE_P(Grid, Average,
+                         testing::Combine(testing::Values(Operation::write,
+                                                          Operation::read_request),
+                                          testing::Values(0, 50), testing::Values(64u, 65536u),
+                                          testing::Values(1u, 8u)));
+
+/// Go-back-N discards what comes after a loss. None of it is in a rate.
+TEST(Goodput, leaves_out_discarded_and_duplicate_packets) {
+  PerfConfig config;
+  config.size = kMtu;
+  config.qp.tx_depth = config.qp.max_outstanding_wqe = 8192;
+  config.qp.timeout = 10;
+  config.path.one_way = std::chrono::microseconds(200);
+  config.path.loss = 1e-3;
+  config.duration = std::chrono::milliseconds(200);
+  const BandwidthResult result = run_bandwidth(config);
+  ASSERT_EQ(result.failed, 0u);
+  EXPECT_LT(result.average_bps, 0.6 * kLine);  // half and more of what is sent is sent again
+  EXPECT_NEAR(result.steady_bps / result.average_bps, 1, 0.02);
+  EXPECT_NEAR(result.peak_bps / result.average_bps, 1, 0.2);
+}
+
+TEST(Simulation, ends_on_a_path_without_any_delay) {
+  PerfConfig config;
+  config.size = 65536;
+  config.nic.latency = Duration{};
+  config.iterations = 1000;
+  const BandwidthResult result = run_bandwidth(config);
+  EXPECT_EQ(result.messages, 1000u);
+  EXPECT_NEAR(result.average_bps / kLine, 65536 / line_bytes_of(65536), 0.005);
+  config.iterations = 0;
+  EXPECT_NEAR(run_bandwidth(config).steady_bps / kLine, 65536 / line_bytes_of(65536), 0.005);
+  config.operation = Operation::read_request;
+  config.iterations = 1;
+  EXPECT_EQ(run_latency(config).ns.count(), 1u);
+}
+
+/// A responder with few receives that come late: RNR NAKs, or with credits a sender that waits.
+TEST(Receives, hold_back_sends) {
+  PerfConfig config;
+  config.operation = Operation::send;
+  config.size = 1024;
+  config.iterations = 200;
+  config.receives = 4;
+  config.repost = std::chrono::microseconds(50);
+  config.qp.rnr_timer = 1;  // 10 us
+  config.path.one_way = std::chrono::microseconds(10);
+  std::uint64_t naks = 0, with_credits = 0;
+  const auto count = [](std::uint64_t& rnr) {
+    return [&rnr](Simulation& simulation) {
+      simulation.link(1).on_enter = [&rnr](Instant, const transport::Packet& packet) {
+        rnr += (packet.syndrome >> 5) == 1 ? 1 : 0;
+      };
+    };
+  };
+  const BandwidthResult rnr = run_bandwidth(config, count(naks));
+  EXPECT_EQ(rnr.messages, 200u);
+  EXPECT_GT(naks, 10u);
+  // At best four messages in 50 us.
+  EXPECT_GT(rnr.elapsed, std::chrono::microseconds(50) * (200 / 4 - 1));
+  config.qp.end_to_end_credits = true;
+  const BandwidthResult credits = run_bandwidth(config, count(with_credits));
+  EXPECT_EQ(credits.messages, 200u);
+  EXPECT_LT(with_credits, naks);
+  config.qp.rnr_timer = 14;  // 1.28 ms
+  config.qp.end_to_end_credits = false;
+  EXPECT_GT(run_bandwidth(config).elapsed, 2 * rnr.elapsed);
+  config.qp.rnr_retry = 1;
+  config.repost = std::chrono::milliseconds(10);
+  EXPECT_GT(run_bandwidth(config).failed, 0u);
+}
+
 TEST(SelectiveRepeat, loses_only_what_was_lost) {
   PerfConfig config;
   config.size = kMtu;
