@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/quantity.h"
 #include "report/json_line.h"
+#include "transport/fifo.h"
 #include "transport/packet.h"
 
 namespace lw::gen {
@@ -19,22 +22,318 @@ bool fetches(const sim::PerfConfig& config) noexcept {
   return config.operation != Operation::send && config.operation != Operation::write;
 }
 
-struct Window {
-  std::uint64_t messages;
-  Limit limit;
+/// What the formulas are about: times in ns, windows of one QP.
+struct Terms {
+  double round_trip = 0;  // from a packet's last byte until its answer has come
+  double message = 0;     // on the link
+  double packet = 0;      // on the link, on average
+  double packets = 1;     // of a message
+  double qps = 1;
+  double depth = 1;      // messages outstanding
+  double psns = 0;       // packets outstanding, SEND and WRITE; 0: more than depth x packets
+  double read_psns = 0;  // the same of READs, which `depth` takes into account, too
+  Limit limit{};         // which window is the tightest
+  double window() const noexcept { return psns > 0 ? psns : depth * packets; }
 };
 
-/// The tightest of a QP's windows, in messages.
-Window window_of(const sim::PerfConfig& config) noexcept {
-  Window window{config.qp.tx_depth, Limit::tx_depth};
-  const auto tighten = [&](std::uint64_t messages, Limit limit) {
-    if (messages < window.messages) window = {messages, limit};
+/// Bytes on the link of the packet that the payload's direction doesn't have: an ACK or a request.
+double answer_bytes(const sim::PerfConfig& config) noexcept {
+  transport::Packet packet;
+  const transport::OpcodeSet opcodes(wire::Transport::rc);
+  packet.opcode =
+      opcodes.of(fetches(config) ? config.operation : Operation::ack, wire::Position::only);
+  return transport::wire_bytes(packet);
+}
+
+/// Narrows the windows to the one that counts.
+void tighten(Terms& terms, const sim::PerfConfig& config) noexcept {
+  const auto narrow = [&](double messages, Limit limit) {
+    if (messages >= terms.depth) return;
+    terms.depth = messages;
+    terms.limit = limit;
   };
-  tighten(config.qp.max_outstanding_wqe, Limit::outstanding_wqes);
-  if (fetches(config)) tighten(config.qp.max_rd_atomic, Limit::reads);
-  const std::uint64_t packets = transport::packets_of(config.size, config.qp.mtu);
-  tighten(std::max<std::uint64_t>(1, config.qp.psn_window / packets), Limit::psn_window);
-  return window;
+  terms.depth = config.qp.tx_depth;
+  terms.limit = Limit::tx_depth;
+  narrow(config.qp.max_outstanding_wqe, Limit::outstanding_wqes);
+  if (fetches(config)) narrow(config.qp.max_rd_atomic, Limit::reads);
+  const bool bitmap = config.qp.recovery == transport::Recovery::selective_repeat;
+  const double psns =
+      bitmap ? std::min(config.qp.psn_window, config.qp.reorder_packets) : config.qp.psn_window;
+  if (fetches(config)) {  // a READ fits into the window as a whole, or goes alone
+    if (psns < terms.depth * terms.packets) terms.read_psns = psns;
+    narrow(std::max(1.0, std::floor(psns / terms.packets)), Limit::psn_window);
+  } else if (psns < terms.depth * terms.packets) {
+    terms.psns = psns;
+    terms.limit = Limit::psn_window;
+  }
+}
+
+Terms terms_of(const sim::PerfConfig& config) noexcept {
+  Terms terms;
+  const double answer_ns = answer_bytes(config) * 8e9 / config.nic.rate_bps;
+  terms.round_trip = static_cast<double>(round_trip_of(config).count()) + answer_ns;
+  terms.message = sim::link_ns_of_message(config);
+  if (fetches(config)) terms.message = std::max(terms.message, answer_ns);
+  const bool one = fetches(config) && config.operation != Operation::read_request;
+  terms.packets = one ? 1 : transport::packets_of(config.size, config.qp.mtu);
+  terms.packet = terms.message / terms.packets;
+  terms.qps = config.qps;
+  tighten(terms, config);
+  return terms;
+}
+
+/// Packets per ns of all QPs without losses, by a recurrence: the port sends the QPs' bursts one
+/// after the other, and a packet leaves once the one that is a window before it has been answered,
+/// a round trip after the next packet that asks for an answer.
+class Recurrence {
+ public:
+  Recurrence(const Terms& terms, const sim::PerfConfig& config)
+      : terms_(terms),
+        packets_(static_cast<std::uint64_t>(terms.packets)),
+        whole_(terms.read_psns > 0),
+        depth_(static_cast<std::uint64_t>(terms.depth) + (whole_ ? 1 : 0)),
+        window_(static_cast<std::uint64_t>(whole_           ? terms.read_psns
+                                           : terms.psns > 0 ? terms.psns
+                                                            : terms.packets * terms.depth)),
+        ack_every_(whole_            ? 1
+                   : fetches(config) ? 0
+                                     : config.qp.ack_every),
+        burst_(config.nic.arbitration_burst),
+        qps_(config.qps) {}
+
+  [[nodiscard]] double packets_per_ns() {
+    for (std::uint32_t qp = 0; qp < qps_.size(); ++qp) queue(qp);
+    // The second half of enough windows. Windows too large for that fill any link.
+    const std::uint64_t all = 2 * kWindows * std::max(window_, packets_) * qps_.size();
+    double begin = 0;
+    std::uint64_t before = 0;
+    for (std::uint64_t steps = 0; sent_ < all && steps < kMostSteps; ++steps) {
+      if (before == 0 && (2 * sent_ >= all || 2 * steps >= kMostSteps)) {
+        before = sent_;
+        begin = now_;
+      }
+      step();
+    }
+    return static_cast<double>(sent_ - before) / (now_ - begin);
+  }
+
+ private:
+  static constexpr std::uint64_t kWindows = 30, kMostSteps = 400'000;
+  static constexpr double kTie = 0.5;  // ns: an answer comes first
+  struct Qp {
+    std::uint64_t next = 0, answered = 0;  // packets
+    bool queued = false;                   // or keeps the port
+  };
+  struct Answer {
+    double at = 0;
+    std::uint32_t qp = 0;
+    std::uint64_t packets = 0;
+  };
+
+  [[nodiscard]] std::uint64_t allowed(const Qp& qp) const noexcept {
+    if (whole_) {  // each response moves the window, but a READ begins only if all of it fits
+      const std::uint64_t rest = packets_ - qp.next % packets_;
+      const bool fits = qp.next + packets_ <= qp.answered + window_ || qp.next == qp.answered;
+      return rest < packets_ || fits ? rest : 0;
+    }
+    const std::uint64_t whole = qp.answered / packets_ * packets_;
+    return std::min(qp.answered + window_, whole + depth_ * packets_) - qp.next;
+  }
+  void queue(std::uint32_t number) {
+    Qp& qp = qps_[number];
+    if (qp.queued || allowed(qp) == 0) return;
+    qp.queued = true;
+    ready_.push(number);
+  }
+  void take_answers() {
+    for (; !answers_.empty() && answers_.front().at <= now_ + kTie; answers_.pop()) {
+      const Answer& answer = answers_.front();
+      qps_[answer.qp].answered = answer.packets;
+      queue(answer.qp);
+    }
+  }
+  /// Sends packets of the keeper up to the next one that asks for an answer.
+  void step() {
+    take_answers();
+    if (left_ == 0) {
+      if (ready_.empty()) {
+        now_ = std::max(now_, answers_.front().at);
+        return;
+      }
+      keeper_ = ready_.front();
+      ready_.pop();
+      left_ = burst_;
+    }
+    send(qps_[keeper_]);
+  }
+  void send(Qp& qp) {
+    const std::uint64_t at = qp.next % packets_, rest = packets_ - at;
+    std::uint64_t count = std::min({left_, rest, allowed(qp)});
+    if (ack_every_ > 0) count = std::min<std::uint64_t>(count, ack_every_ - at % ack_every_);
+    qp.next += count;
+    sent_ += count;
+    left_ -= count;
+    // The last packet is made when it begins to leave. It asks for an answer if it fills the
+    // window.
+    now_ += static_cast<double>(count - 1) * terms_.packet;
+    take_answers();
+    now_ += terms_.packet;
+    const bool ends = count == rest;
+    const bool asks = ack_every_ > 0 && (at + count) % ack_every_ == 0;
+    if (ends || asks || qp.next - qp.answered >= window_)
+      answers_.push({now_ + terms_.round_trip, keeper_, qp.next});
+    take_answers();
+    if (ends || left_ == 0 || allowed(qp) == 0) {
+      left_ = 0;
+      qp.queued = false;
+      queue(keeper_);
+    }
+  }
+
+  Terms terms_;
+  std::uint64_t packets_;
+  bool whole_;
+  std::uint64_t depth_, window_, ack_every_, burst_;
+  std::vector<Qp> qps_;
+  transport::Fifo<Answer> answers_;
+  transport::Fifo<std::uint32_t> ready_;
+  std::uint32_t keeper_ = 0;
+  std::uint64_t left_ = 0, sent_ = 0;
+  double now_ = 0;
+};
+
+/// Packets per ns of all QPs without losses.
+double lossless_rate(const Terms& terms, const sim::PerfConfig& config) {
+  const double line = 1 / terms.packet;
+  const double cycle = terms.round_trip + terms.message;
+  const double by_window = terms.qps * terms.window() / cycle;
+  // Far beyond the link, or messages so small and many that nothing interleaves.
+  constexpr double kMostMessages = 50'000;
+  const bool simple = terms.psns == 0 && terms.qps * terms.depth > kMostMessages;
+  const double far = terms.psns == 0 && terms.depth >= 4 ? 4 : 100;
+  if (by_window > far * line || simple) return std::min(line, by_window);
+  return std::min(line, Recurrence(terms, config).packets_per_ns());
+}
+
+/// How losses are found. `p` is the probability of a packet's loss, in either direction.
+struct Losses {
+  double p = 0;
+  double recoveries = 0;  // that a packet causes on average: its loss, or that of its request
+  double timeout = 0;     // ns for the timer, on average, a packet
+};
+
+/// Probability that a recovery must wait for the timer.
+double timer_share(const Terms& terms, const sim::PerfConfig& config, double p) noexcept {
+  const bool selective =
+      config.qp.recovery == transport::Recovery::selective_repeat && !fetches(config);
+  // Go-back-N: one NAK a gap, and one retransmission; IRN repeats its NAKs.
+  double share = selective ? p : 1 - (1 - p) * (1 - p);
+  if (terms.window() < 2 * terms.packets || terms.depth < 2) {
+    // Nothing follows the last packet of the window (READ: the request, and the last response).
+    share +=
+        fetches(config) ? 2 / (terms.packets + 1) : 1 / std::min(terms.packets, terms.window());
+  } else {
+    share += std::pow(p, std::max(1.0, terms.window() - terms.packets));
+  }
+  return std::min(1.0, share);
+}
+
+Losses losses_of(const Terms& terms, const sim::PerfConfig& config, double p) noexcept {
+  Losses losses{.p = p, .recoveries = fetches(config) ? p + p / terms.packets : p};
+  double timer = static_cast<double>(transport::transport_timeout(config.qp.timeout).count());
+  if (config.qp.adaptive_retransmission) {
+    constexpr double kLeast = 1.5;  // see RetryTimer
+    timer = std::min(timer, kLeast * (terms.round_trip + terms.message));
+  }
+  if (config.qp.timeout == 0) timer = std::numeric_limits<double>::infinity();
+  // All answers of a window may be lost, too.
+  const double messages = std::max(1.0, std::min(terms.depth, terms.window() / terms.packets));
+  const double answers = fetches(config) ? 0 : std::pow(p, messages) / terms.packets;
+  const double waits = losses.recoveries * timer_share(terms, config, p) + answers;
+  losses.timeout = waits > 0 ? waits * timer / (1 - p) : 0;
+  return losses;
+}
+
+/// Packets that a QP sends in vain between a loss and its NAK: what its share of the port sends in
+/// a round trip, or what is left of its burst.
+double wasted_packets(const Terms& terms, const sim::PerfConfig& config) noexcept {
+  if (fetches(config))  // the responder first sends all that was requested before
+    return terms.window() - terms.packets / 2;
+  const double trip = terms.round_trip / terms.packet;
+  double wasted = trip / terms.qps;
+  if (terms.qps > 1) {
+    const double most = config.nic.arbitration_burst;
+    const double whole = std::floor(terms.packets / most), rest = terms.packets - whole * most;
+    const double burst = (whole * most * most + rest * rest) / terms.packets;
+    if (trip < burst) wasted = trip - trip * trip / (2 * burst);
+    if (trip >= burst && trip < (terms.qps - 1) * burst) wasted = std::max(burst / 2, wasted);
+  }
+  return std::min(wasted, terms.window());
+}
+
+/// Packets per ns of all QPs under go-back-N: the lesser of what the windows and what the link
+/// allow.
+double go_back_n_rate(const Terms& terms, const sim::PerfConfig& config, const Losses& losses,
+                      double lossless) noexcept {
+  const double p = losses.recoveries, window = terms.window();
+  const double cycle = terms.qps * window / lossless;
+  double a_packet = 0;  // ns of one QP
+  if (terms.depth < 2 && terms.psns == 0) {
+    a_packet = cycle / terms.packets + p / (1 - p) * (terms.round_trip + terms.packet);
+  } else {
+    // Rounds of a window a cycle. The first after a recovery begins within a message.
+    const double first = std::max(1.0, window - (terms.psns > 0 ? 0 : (terms.packets - 1) / 2));
+    const double until = 1 / p;  // the lost packet's number, from 1, on average
+    const double rounds = std::pow(1 - p, first - 1) / -std::expm1(window * std::log1p(-p));
+    const double within = terms.packet * std::max(0.0, until + window - first - window * rounds);
+    const double each = cycle * rounds + within + terms.round_trip + terms.packet;
+    a_packet = each / std::max(until - 1, 1e-9);
+  }
+  const double by_window = terms.qps / (a_packet + losses.timeout);
+  const double a_line_packet = terms.packet * (1 + p * wasted_packets(terms, config)) / (1 - p);
+  const double by_line = 1 / (a_line_packet + losses.timeout / terms.qps);
+  return std::min({lossless, by_window, by_line});
+}
+
+/// Packets per ns of all QPs under selective repeat: a gap holds the window for a round trip.
+double selective_rate(const Terms& terms, const Losses& losses, double lossless) noexcept {
+  const double line = (1 - losses.p) / terms.packet / terms.qps;
+  const bool by_window = lossless * terms.packet < 0.97;
+  const double window = terms.window();
+  const double cycle = by_window ? terms.qps * window / lossless : terms.round_trip + terms.message;
+  double rate = lossless / terms.qps;
+  for (int i = 0; i < 50; ++i) {  // a fixed point
+    const double gap = -std::expm1(rate * cycle * std::log1p(-losses.p));
+    rate = (rate + std::min(line, window / (cycle + gap * terms.round_trip))) / 2;
+  }
+  return std::min(lossless, terms.qps / (1 / rate + losses.timeout));
+}
+
+/// The throughput with independent losses of probability `p`.
+double throughput_of(const sim::PerfConfig& config, const Terms& terms, double lossless, double p) {
+  double rate = lossless;
+  if (p >= 1) return 0;
+  if (p > 0) {
+    const Losses losses = losses_of(terms, config, p);
+    const bool selective =
+        config.qp.recovery == transport::Recovery::selective_repeat && !fetches(config);
+    rate = selective ? selective_rate(terms, losses, lossless)
+                     : go_back_n_rate(terms, config, losses, lossless);
+  }
+  const double bps = rate * 8e9 * config.size / terms.packets;
+  const bool limited = config.operation == Operation::send && config.nic.receive_send_bps > 0;
+  return limited ? std::min(bps, config.nic.receive_send_bps) : bps;
+}
+
+/// The loss at which the throughput is a tenth less, by bisection of its logarithm.
+double loss_for_a_tenth(const sim::PerfConfig& config, const Terms& terms, double lossless) {
+  const double goal = 0.9 * throughput_of(config, terms, lossless, 0);
+  double low = std::log(1e-12), high = 0;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (throughput_of(config, terms, lossless, std::exp(middle)) > goal ? low : high) = middle;
+  }
+  return std::exp(low);
 }
 
 }  // namespace
@@ -57,33 +356,48 @@ std::string_view name_of(Limit limit) noexcept {
   return "";
 }
 
-Plan plan(const sim::PerfConfig& config) noexcept {
+Plan plan(const sim::PerfConfig& config) {
   Plan plan;
-  const double rate = config.path.rate_bps > 0 ? config.path.rate_bps : config.nic.rate_bps;
-  const double bits = 8.0 * config.size;
-  const double message_s = sim::link_ns_of_message(config) * 1e-9;
+  const Terms terms = terms_of(config);
+  const double line = config.path.rate_bps > 0 ? config.path.rate_bps : config.nic.rate_bps;
   plan.round_trip = round_trip_of(config);
-  const double round_trip_s = 1e-9 * static_cast<double>(plan.round_trip.count());
-  plan.bdp_bytes = round_trip_s * rate / 8;
-  plan.goodput_bps = bits / message_s;
-  plan.needed = static_cast<std::uint64_t>(std::ceil((round_trip_s + message_s) / message_s));
-  const Window window = window_of(config);
-  plan.configured = window.messages * config.qps;
-  plan.qps_needed = (plan.needed + window.messages - 1) / window.messages;
-  const double by_window = static_cast<double>(plan.configured) * bits / (round_trip_s + message_s);
-  plan.throughput_bps = std::min(plan.goodput_bps, by_window);
-  plan.limit = by_window < plan.goodput_bps ? window.limit : Limit::line;
-  const double receiver = config.nic.receive_send_bps;
-  if (config.operation == Operation::send && receiver > 0 && receiver < plan.throughput_bps) {
-    plan.throughput_bps = receiver;
-    plan.limit = Limit::receiver;
-  }
-  const double packets = transport::packets_of(config.size, config.qp.mtu);
-  plan.window_packets = plan.throughput_bps / bits * packets * round_trip_s;
-  constexpr double kKept = 0.9;
-  plan.loss_for_90_percent = (1 - kKept) / (kKept * std::max(1.0, plan.window_packets) - kKept + 1);
+  const auto round_trip_ns = static_cast<double>(plan.round_trip.count());
+  plan.bdp_bytes = round_trip_ns * line / 8e9;
+  plan.goodput_bps = 8e9 * config.size / terms.message;
+  const double cycle = terms.round_trip + terms.message;
+  plan.needed = static_cast<std::uint64_t>(std::ceil(cycle / terms.message));
+  const double messages = std::max(1.0, std::floor(terms.window() / terms.packets));
+  plan.configured = static_cast<std::uint64_t>(messages) * config.qps;
+  plan.qps_needed = (plan.needed * config.qps + plan.configured - 1) / plan.configured;
+  const double lossless = lossless_rate(terms, config);
+  plan.lossless_bps = throughput_of(config, terms, lossless, 0);
+  plan.throughput_bps = throughput_of(config, terms, lossless, config.path.loss);
+  const bool fills = lossless * terms.packet > 0.999;
+  plan.limit = fills ? Limit::line : terms.limit;
+  const double by_rate = lossless * 8e9 * config.size / terms.packets;
+  if (plan.lossless_bps < by_rate) plan.limit = Limit::receiver;
+  plan.window_packets = plan.lossless_bps / 8e9 / config.size * terms.packets * round_trip_ns;
+  plan.loss_for_90_percent = loss_for_a_tenth(config, terms, lossless);
   return plan;
 }
+
+namespace {
+
+std::string_view name_of(transport::Recovery recovery) noexcept {
+  return recovery == transport::Recovery::go_back_n ? "go-back-N" : "selective repeat";
+}
+
+std::string loss_text(const sim::PerfConfig& config, const Plan& plan) {
+  std::string text = fmt::format("loss            {:.1e} costs {} a tenth of that\n",
+                                 plan.loss_for_90_percent, name_of(config.qp.recovery));
+  if (config.path.loss > 0)
+    text += fmt::format("with losses     {} at a loss of {:.3g}, {:.1f} % of that\n",
+                        format_bit_rate(plan.throughput_bps), config.path.loss,
+                        100 * plan.throughput_bps / plan.lossless_bps);
+  return text;
+}
+
+}  // namespace
 
 std::string plan_text(const sim::PerfConfig& config, const Plan& plan) {
   std::string text = fmt::format(
@@ -101,23 +415,22 @@ std::string plan_text(const sim::PerfConfig& config, const Plan& plan) {
       "what binds      {}\n",
       plan.needed, plan.qps_needed, plan.configured / config.qps,
       fetches(config) ? " and READs" : " and window", plan.needed, config.qps, plan.configured,
-      format_bit_rate(plan.throughput_bps), name_of(plan.limit));
-  text += fmt::format(
-      "loss            {:.1e} costs go-back-N a tenth of that: each lost packet sends {:.0f} "
-      "again\n",
-      plan.loss_for_90_percent, plan.window_packets);
-  return text;
+      format_bit_rate(plan.lossless_bps), name_of(plan.limit));
+  return text + loss_text(config, plan);
 }
 
 std::string plan_json(const sim::PerfConfig& config, const Plan& plan) {
   return report::json_line({{"operation", wire::name_of(config.operation)},
                             {"bytes", config.size},
+                            {"recovery", name_of(config.qp.recovery)},
+                            {"loss", config.path.loss},
                             {"round_trip_ns", plan.round_trip.count()},
                             {"bdp_bytes", plan.bdp_bytes},
                             {"goodput_gbps", plan.goodput_bps / 1e9},
                             {"messages_needed", plan.needed},
                             {"messages_configured", plan.configured},
                             {"qps_needed", plan.qps_needed},
+                            {"lossless_gbps", plan.lossless_bps / 1e9},
                             {"throughput_gbps", plan.throughput_bps / 1e9},
                             {"limit", name_of(plan.limit)},
                             {"window_packets", plan.window_packets},
