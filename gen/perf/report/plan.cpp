@@ -23,7 +23,7 @@ bool fetches(const sim::PerfConfig& config) noexcept {
 }
 
 /// What the formulas are about: times in ns, windows of one QP.
-struct Terms {
+struct Quantities {
   double round_trip = 0;  // from a packet's last byte until its answer has come
   double message = 0;     // on the link
   double packet = 0;      // on the link, on average
@@ -31,7 +31,7 @@ struct Terms {
   double qps = 1;
   double depth = 1;      // messages outstanding
   double psns = 0;       // packets outstanding, SEND and WRITE; 0: more than depth x packets
-  double read_psns = 0;  // the same of READs, which `depth` takes into account, too
+  double read_psns = 0;  // those of READs, which `depth` takes into account, too
   Limit limit{};         // which window is the tightest
   double window() const noexcept { return psns > 0 ? psns : depth * packets; }
 };
@@ -46,40 +46,40 @@ double answer_bytes(const sim::PerfConfig& config) noexcept {
 }
 
 /// Narrows the windows to the one that counts.
-void tighten(Terms& terms, const sim::PerfConfig& config) noexcept {
+void tighten(Quantities& given, const sim::PerfConfig& config) noexcept {
   const auto narrow = [&](double messages, Limit limit) {
-    if (messages >= terms.depth) return;
-    terms.depth = messages;
-    terms.limit = limit;
+    if (messages >= given.depth) return;
+    given.depth = messages;
+    given.limit = limit;
   };
-  terms.depth = config.qp.tx_depth;
-  terms.limit = Limit::tx_depth;
+  given.depth = config.qp.tx_depth;
+  given.limit = Limit::tx_depth;
   narrow(config.qp.max_outstanding_wqe, Limit::outstanding_wqes);
   if (fetches(config)) narrow(config.qp.max_rd_atomic, Limit::reads);
   const bool bitmap = config.qp.recovery == transport::Recovery::selective_repeat;
   const double psns =
       bitmap ? std::min(config.qp.psn_window, config.qp.reorder_packets) : config.qp.psn_window;
   if (fetches(config)) {  // a READ fits into the window as a whole, or goes alone
-    if (psns < terms.depth * terms.packets) terms.read_psns = psns;
-    narrow(std::max(1.0, std::floor(psns / terms.packets)), Limit::psn_window);
-  } else if (psns < terms.depth * terms.packets) {
-    terms.psns = psns;
-    terms.limit = Limit::psn_window;
+    if (psns < given.depth * given.packets) given.read_psns = psns;
+    narrow(std::max(1.0, std::floor(psns / given.packets)), Limit::psn_window);
+  } else if (psns < given.depth * given.packets) {
+    given.psns = psns;
+    given.limit = Limit::psn_window;
   }
 }
 
-Terms terms_of(const sim::PerfConfig& config) noexcept {
-  Terms terms;
+Quantities quantities_of(const sim::PerfConfig& config) noexcept {
+  Quantities given;
   const double answer_ns = answer_bytes(config) * 8e9 / config.nic.rate_bps;
-  terms.round_trip = static_cast<double>(round_trip_of(config).count()) + answer_ns;
-  terms.message = sim::link_ns_of_message(config);
-  if (fetches(config)) terms.message = std::max(terms.message, answer_ns);
+  given.round_trip = static_cast<double>(round_trip_of(config).count()) + answer_ns;
+  given.message = sim::link_ns_of_message(config);
+  if (fetches(config)) given.message = std::max(given.message, answer_ns);
   const bool one = fetches(config) && config.operation != Operation::read_request;
-  terms.packets = one ? 1 : transport::packets_of(config.size, config.qp.mtu);
-  terms.packet = terms.message / terms.packets;
-  terms.qps = config.qps;
-  tighten(terms, config);
-  return terms;
+  given.packets = one ? 1 : transport::packets_of(config.size, config.qp.mtu);
+  given.packet = given.message / given.packets;
+  given.qps = config.qps;
+  tighten(given, config);
+  return given;
 }
 
 /// Packets per ns of all QPs without losses, by a recurrence: the port sends the QPs' bursts one
@@ -87,14 +87,14 @@ Terms terms_of(const sim::PerfConfig& config) noexcept {
 /// a round trip after the next packet that asks for an answer.
 class Recurrence {
  public:
-  Recurrence(const Terms& terms, const sim::PerfConfig& config)
-      : terms_(terms),
-        packets_(static_cast<std::uint64_t>(terms.packets)),
-        whole_(terms.read_psns > 0),
-        depth_(static_cast<std::uint64_t>(terms.depth) + (whole_ ? 1 : 0)),
-        window_(static_cast<std::uint64_t>(whole_           ? terms.read_psns
-                                           : terms.psns > 0 ? terms.psns
-                                                            : terms.packets * terms.depth)),
+  Recurrence(const Quantities& given, const sim::PerfConfig& config)
+      : given_(given),
+        packets_(static_cast<std::uint64_t>(given.packets)),
+        whole_(given.read_psns > 0),
+        depth_(static_cast<std::uint64_t>(given.depth) + (whole_ ? 1 : 0)),
+        window_(static_cast<std::uint64_t>(whole_           ? given.read_psns
+                                           : given.psns > 0 ? given.psns
+                                                            : given.packets * given.depth)),
         ack_every_(whole_            ? 1
                    : fetches(config) ? 0
                                      : config.qp.ack_every),
@@ -175,13 +175,13 @@ class Recurrence {
     left_ -= count;
     // The last packet is made when it begins to leave. It asks for an answer if it fills the
     // window.
-    now_ += static_cast<double>(count - 1) * terms_.packet;
+    now_ += static_cast<double>(count - 1) * given_.packet;
     take_answers();
-    now_ += terms_.packet;
+    now_ += given_.packet;
     const bool ends = count == rest;
     const bool asks = ack_every_ > 0 && (at + count) % ack_every_ == 0;
     if (ends || asks || qp.next - qp.answered >= window_)
-      answers_.push({now_ + terms_.round_trip, keeper_, qp.next});
+      answers_.push({now_ + given_.round_trip, keeper_, qp.next});
     take_answers();
     if (ends || left_ == 0 || allowed(qp) == 0) {
       left_ = 0;
@@ -190,7 +190,7 @@ class Recurrence {
     }
   }
 
-  Terms terms_;
+  Quantities given_;
   std::uint64_t packets_;
   bool whole_;
   std::uint64_t depth_, window_, ack_every_, burst_;
@@ -203,16 +203,16 @@ class Recurrence {
 };
 
 /// Packets per ns of all QPs without losses.
-double lossless_rate(const Terms& terms, const sim::PerfConfig& config) {
-  const double line = 1 / terms.packet;
-  const double cycle = terms.round_trip + terms.message;
-  const double by_window = terms.qps * terms.window() / cycle;
+double lossless_rate(const Quantities& given, const sim::PerfConfig& config) {
+  const double line = 1 / given.packet;
+  const double cycle = given.round_trip + given.message;
+  const double by_window = given.qps * given.window() / cycle;
   // Far beyond the link, or messages so small and many that nothing interleaves.
   constexpr double kMostMessages = 50'000;
-  const bool simple = terms.psns == 0 && terms.qps * terms.depth > kMostMessages;
-  const double far = terms.psns == 0 && terms.depth >= 4 ? 4 : 100;
+  const bool simple = given.psns == 0 && given.qps * given.depth > kMostMessages;
+  const double far = given.psns == 0 && given.depth >= 4 ? 4 : 100;
   if (by_window > far * line || simple) return std::min(line, by_window);
-  return std::min(line, Recurrence(terms, config).packets_per_ns());
+  return std::min(line, Recurrence(given, config).packets_per_ns());
 }
 
 /// How losses are found. `p` is the probability of a packet's loss, in either direction.
@@ -223,115 +223,116 @@ struct Losses {
 };
 
 /// Probability that a recovery must wait for the timer.
-double timer_share(const Terms& terms, const sim::PerfConfig& config, double p) noexcept {
+double timer_share(const Quantities& given, const sim::PerfConfig& config, double p) noexcept {
   const bool selective =
       config.qp.recovery == transport::Recovery::selective_repeat && !fetches(config);
   // Go-back-N: one NAK a gap, and one retransmission; IRN repeats its NAKs.
   double share = selective ? p : 1 - (1 - p) * (1 - p);
-  if (terms.window() < 2 * terms.packets || terms.depth < 2) {
+  if (given.window() < 2 * given.packets || given.depth < 2) {
     // Nothing follows the last packet of the window (READ: the request, and the last response).
     share +=
-        fetches(config) ? 2 / (terms.packets + 1) : 1 / std::min(terms.packets, terms.window());
+        fetches(config) ? 2 / (given.packets + 1) : 1 / std::min(given.packets, given.window());
   } else {
-    share += std::pow(p, std::max(1.0, terms.window() - terms.packets));
+    share += std::pow(p, std::max(1.0, given.window() - given.packets));
   }
   return std::min(1.0, share);
 }
 
-Losses losses_of(const Terms& terms, const sim::PerfConfig& config, double p) noexcept {
-  Losses losses{.p = p, .recoveries = fetches(config) ? p + p / terms.packets : p};
+Losses losses_of(const Quantities& given, const sim::PerfConfig& config, double p) noexcept {
+  Losses losses{.p = p, .recoveries = fetches(config) ? p + p / given.packets : p};
   double timer = static_cast<double>(transport::transport_timeout(config.qp.timeout).count());
   if (config.qp.adaptive_retransmission) {
     constexpr double kLeast = 1.5;  // see RetryTimer
-    timer = std::min(timer, kLeast * (terms.round_trip + terms.message));
+    timer = std::min(timer, kLeast * (given.round_trip + given.message));
   }
   if (config.qp.timeout == 0) timer = std::numeric_limits<double>::infinity();
   // All answers of a window may be lost, too.
-  const double messages = std::max(1.0, std::min(terms.depth, terms.window() / terms.packets));
-  const double answers = fetches(config) ? 0 : std::pow(p, messages) / terms.packets;
-  const double waits = losses.recoveries * timer_share(terms, config, p) + answers;
+  const double messages = std::max(1.0, std::min(given.depth, given.window() / given.packets));
+  const double answers = fetches(config) ? 0 : std::pow(p, messages) / given.packets;
+  const double waits = losses.recoveries * timer_share(given, config, p) + answers;
   losses.timeout = waits > 0 ? waits * timer / (1 - p) : 0;
   return losses;
 }
 
 /// Packets that a QP sends in vain between a loss and its NAK: what its share of the port sends in
 /// a round trip, or what is left of its burst.
-double wasted_packets(const Terms& terms, const sim::PerfConfig& config) noexcept {
+double wasted_packets(const Quantities& given, const sim::PerfConfig& config) noexcept {
   if (fetches(config))  // the responder first sends all that was requested before
-    return terms.window() - terms.packets / 2;
-  const double trip = terms.round_trip / terms.packet;
-  double wasted = trip / terms.qps;
-  if (terms.qps > 1) {
+    return given.window() - given.packets / 2;
+  const double trip = given.round_trip / given.packet;
+  double wasted = trip / given.qps;
+  if (given.qps > 1) {
     const double most = config.nic.arbitration_burst;
-    const double whole = std::floor(terms.packets / most), rest = terms.packets - whole * most;
-    const double burst = (whole * most * most + rest * rest) / terms.packets;
+    const double whole = std::floor(given.packets / most), rest = given.packets - whole * most;
+    const double burst = (whole * most * most + rest * rest) / given.packets;
     if (trip < burst) wasted = trip - trip * trip / (2 * burst);
-    if (trip >= burst && trip < (terms.qps - 1) * burst) wasted = std::max(burst / 2, wasted);
+    if (trip >= burst && trip < (given.qps - 1) * burst) wasted = std::max(burst / 2, wasted);
   }
-  return std::min(wasted, terms.window());
+  return std::min(wasted, given.window());
 }
 
 /// Packets per ns of all QPs under go-back-N: the lesser of what the windows and what the link
 /// allow.
-double go_back_n_rate(const Terms& terms, const sim::PerfConfig& config, const Losses& losses,
+double go_back_n_rate(const Quantities& given, const sim::PerfConfig& config, const Losses& losses,
                       double lossless) noexcept {
-  const double p = losses.recoveries, window = terms.window();
-  const double cycle = terms.qps * window / lossless;
+  const double p = losses.recoveries, window = given.window();
+  const double cycle = given.qps * window / lossless;
   double a_packet = 0;  // ns of one QP
-  if (terms.depth < 2 && terms.psns == 0) {
-    a_packet = cycle / terms.packets + p / (1 - p) * (terms.round_trip + terms.packet);
+  if (given.depth < 2 && given.psns == 0) {
+    a_packet = cycle / given.packets + p / (1 - p) * (given.round_trip + given.packet);
   } else {
     // Rounds of a window a cycle. The first after a recovery begins within a message.
-    const double first = std::max(1.0, window - (terms.psns > 0 ? 0 : (terms.packets - 1) / 2));
+    const double first = std::max(1.0, window - (given.psns > 0 ? 0 : (given.packets - 1) / 2));
     const double until = 1 / p;  // the lost packet's number, from 1, on average
     const double rounds = std::pow(1 - p, first - 1) / -std::expm1(window * std::log1p(-p));
-    const double within = terms.packet * std::max(0.0, until + window - first - window * rounds);
-    const double each = cycle * rounds + within + terms.round_trip + terms.packet;
+    const double within = given.packet * std::max(0.0, until + window - first - window * rounds);
+    const double each = cycle * rounds + within + given.round_trip + given.packet;
     a_packet = each / std::max(until - 1, 1e-9);
   }
-  const double by_window = terms.qps / (a_packet + losses.timeout);
-  const double a_line_packet = terms.packet * (1 + p * wasted_packets(terms, config)) / (1 - p);
-  const double by_line = 1 / (a_line_packet + losses.timeout / terms.qps);
+  const double by_window = given.qps / (a_packet + losses.timeout);
+  const double a_line_packet = given.packet * (1 + p * wasted_packets(given, config)) / (1 - p);
+  const double by_line = 1 / (a_line_packet + losses.timeout / given.qps);
   return std::min({lossless, by_window, by_line});
 }
 
 /// Packets per ns of all QPs under selective repeat: a gap holds the window for a round trip.
-double selective_rate(const Terms& terms, const Losses& losses, double lossless) noexcept {
-  const double line = (1 - losses.p) / terms.packet / terms.qps;
-  const bool by_window = lossless * terms.packet < 0.97;
-  const double window = terms.window();
-  const double cycle = by_window ? terms.qps * window / lossless : terms.round_trip + terms.message;
-  double rate = lossless / terms.qps;
+double selective_rate(const Quantities& given, const Losses& losses, double lossless) noexcept {
+  const double line = (1 - losses.p) / given.packet / given.qps;
+  const bool by_window = lossless * given.packet < 0.97;
+  const double window = given.window();
+  const double cycle = by_window ? given.qps * window / lossless : given.round_trip + given.message;
+  double rate = lossless / given.qps;
   for (int i = 0; i < 50; ++i) {  // a fixed point
     const double gap = -std::expm1(rate * cycle * std::log1p(-losses.p));
-    rate = (rate + std::min(line, window / (cycle + gap * terms.round_trip))) / 2;
+    rate = (rate + std::min(line, window / (cycle + gap * given.round_trip))) / 2;
   }
-  return std::min(lossless, terms.qps / (1 / rate + losses.timeout));
+  return std::min(lossless, given.qps / (1 / rate + losses.timeout));
 }
 
 /// The throughput with independent losses of probability `p`.
-double throughput_of(const sim::PerfConfig& config, const Terms& terms, double lossless, double p) {
+double throughput_of(const sim::PerfConfig& config, const Quantities& given, double lossless,
+                     double p) {
   double rate = lossless;
   if (p >= 1) return 0;
   if (p > 0) {
-    const Losses losses = losses_of(terms, config, p);
+    const Losses losses = losses_of(given, config, p);
     const bool selective =
         config.qp.recovery == transport::Recovery::selective_repeat && !fetches(config);
-    rate = selective ? selective_rate(terms, losses, lossless)
-                     : go_back_n_rate(terms, config, losses, lossless);
+    rate = selective ? selective_rate(given, losses, lossless)
+                     : go_back_n_rate(given, config, losses, lossless);
   }
-  const double bps = rate * 8e9 * config.size / terms.packets;
+  const double bps = rate * 8e9 * config.size / given.packets;
   const bool limited = config.operation == Operation::send && config.nic.receive_send_bps > 0;
   return limited ? std::min(bps, config.nic.receive_send_bps) : bps;
 }
 
 /// The loss at which the throughput is a tenth less, by bisection of its logarithm.
-double loss_for_a_tenth(const sim::PerfConfig& config, const Terms& terms, double lossless) {
-  const double goal = 0.9 * throughput_of(config, terms, lossless, 0);
+double loss_for_a_tenth(const sim::PerfConfig& config, const Quantities& given, double lossless) {
+  const double goal = 0.9 * throughput_of(config, given, lossless, 0);
   double low = std::log(1e-12), high = 0;
   for (int i = 0; i < 60; ++i) {
     const double middle = (low + high) / 2;
-    (throughput_of(config, terms, lossless, std::exp(middle)) > goal ? low : high) = middle;
+    (throughput_of(config, given, lossless, std::exp(middle)) > goal ? low : high) = middle;
   }
   return std::exp(low);
 }
@@ -358,26 +359,26 @@ std::string_view name_of(Limit limit) noexcept {
 
 Plan plan(const sim::PerfConfig& config) {
   Plan plan;
-  const Terms terms = terms_of(config);
+  const Quantities given = quantities_of(config);
   const double line = config.path.rate_bps > 0 ? config.path.rate_bps : config.nic.rate_bps;
   plan.round_trip = round_trip_of(config);
   const auto round_trip_ns = static_cast<double>(plan.round_trip.count());
   plan.bdp_bytes = round_trip_ns * line / 8e9;
-  plan.goodput_bps = 8e9 * config.size / terms.message;
-  const double cycle = terms.round_trip + terms.message;
-  plan.needed = static_cast<std::uint64_t>(std::ceil(cycle / terms.message));
-  const double messages = std::max(1.0, std::floor(terms.window() / terms.packets));
+  plan.goodput_bps = 8e9 * config.size / given.message;
+  const double cycle = given.round_trip + given.message;
+  plan.needed = static_cast<std::uint64_t>(std::ceil(cycle / given.message));
+  const double messages = std::max(1.0, std::floor(given.window() / given.packets));
   plan.configured = static_cast<std::uint64_t>(messages) * config.qps;
   plan.qps_needed = (plan.needed * config.qps + plan.configured - 1) / plan.configured;
-  const double lossless = lossless_rate(terms, config);
-  plan.lossless_bps = throughput_of(config, terms, lossless, 0);
-  plan.throughput_bps = throughput_of(config, terms, lossless, config.path.loss);
-  const bool fills = lossless * terms.packet > 0.999;
-  plan.limit = fills ? Limit::line : terms.limit;
-  const double by_rate = lossless * 8e9 * config.size / terms.packets;
+  const double lossless = lossless_rate(given, config);
+  plan.lossless_bps = throughput_of(config, given, lossless, 0);
+  plan.throughput_bps = throughput_of(config, given, lossless, config.path.loss);
+  const bool fills = lossless * given.packet > 0.999;
+  plan.limit = fills ? Limit::line : given.limit;
+  const double by_rate = lossless * 8e9 * config.size / given.packets;
   if (plan.lossless_bps < by_rate) plan.limit = Limit::receiver;
-  plan.window_packets = plan.lossless_bps / 8e9 / config.size * terms.packets * round_trip_ns;
-  plan.loss_for_90_percent = loss_for_a_tenth(config, terms, lossless);
+  plan.window_packets = plan.lossless_bps / 8e9 / config.size * given.packets * round_trip_ns;
+  plan.loss_for_90_percent = loss_for_a_tenth(config, given, lossless);
   return plan;
 }
 
