@@ -329,6 +329,7 @@ class Outputs(unittest.TestCase):
             with self.subTest(name):
                 link = self.file(file)
                 link.parent.mkdir(exist_ok=True)
+                link.unlink(missing_ok=True)  # of another command on the same folder
                 link.symlink_to(FULL)
                 done = self.run_beside([*words, self.file(file.split('/')[0])])
                 link.unlink()
