@@ -93,6 +93,7 @@ class Reception {
   Result<void> show(Instant now, Instant start) {
     std::optional<Duration> left;
     if (limits_.duration) left = *limits_.duration - (now - start);
+    measurement_.count_latencies();
     display_.show(now, progress_of(names_, nullptr, &measurement_), left);
     return {};
   }
@@ -149,11 +150,14 @@ Result<std::size_t> Listener::poll(nic::Port& port, ResponderPort* responder) {
   // A file's frames were sent at another time: no latency.
   const bool send_clock = !port.finite();
   const Instant arrival = now + stamp_offset(now);
-  for (const rte_mbuf* buffer : std::span(buffers_).first(wanted)) {
-    measurement_.take(frame_bytes(buffer), arrival, send_clock);
-    if (responder != nullptr) responder->answer(frame_bytes(buffer));
+  std::array<wire::Bytes, kBurst> frames;
+  std::ranges::transform(std::span(buffers_).first(wanted), frames.begin(),
+                         [](const rte_mbuf* buffer) { return frame_bytes(buffer); });
+  measurement_.take(std::span<const wire::Bytes>(frames).first(wanted), arrival, send_clock);
+  if (responder != nullptr) {
+    for (const wire::Bytes frame : std::span(frames).first(wanted)) responder->answer(frame);
+    responder->send_answers();
   }
-  if (responder != nullptr) responder->send_answers();
   frames_ += wanted;
   const auto kept = keep_copies(wanted);
   rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(count));
@@ -245,6 +249,7 @@ Result<void> BackgroundTasks::poll() {
 
 Result<void> BackgroundTasks::show(Instant now, const std::vector<FlowCounters>& sent,
                                    std::optional<Duration> left) {
+  if (measurement_ != nullptr) measurement_->count_latencies();
   display_.show(now, progress_of(names_, &sent, measurement_), left);
   return {};
 }

@@ -2,6 +2,7 @@
 #include "gen/receive/measurement.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -68,6 +69,8 @@ void count_acknowledge(ReceiveFlow& flow, const roce::Frame& frame) noexcept {
 }
 
 void count_order(const Arrival& arrival, OrderCounts& order) {
+  if (arrival.kind == Arrival::Kind::in_order) [[likely]]
+    return;
   order.lost += arrival.missing;
   switch (arrival.kind) {
     case Arrival::Kind::in_order:
@@ -88,7 +91,8 @@ void count_order(const Arrival& arrival, OrderCounts& order) {
 
 }  // namespace
 
-void Measurement::take(const roce::Envelope& envelope, Instant now, bool send_clock) {
+void Measurement::take(const roce::Envelope& envelope, Instant now, bool send_clock,
+                       ReceiveFlow* guess) {
   ++totals_.frames;
   totals_.bytes += envelope.wire_length;
   if (!envelope.is_roce()) return;
@@ -99,7 +103,7 @@ void Measurement::take(const roce::Envelope& envelope, Instant now, bool send_cl
     ++totals_.malformed;
     return;
   }
-  Incoming in{envelope, bth, info, now, send_clock};
+  Incoming in{envelope, bth, info, now, send_clock, guess};
   if (options_.icrc_every != 0 && --until_check_ == 0) {
     until_check_ = options_.icrc_every;
     check(in);
@@ -108,6 +112,54 @@ void Measurement::take(const roce::Envelope& envelope, Instant now, bool send_cl
     take_signed(in, signature->fields());
   } else {
     take_plain(in);
+  }
+}
+
+namespace {
+
+constexpr std::size_t kCachedFlows = 256;  // are in the near caches anyhow
+
+std::optional<std::uint64_t> hash_of(const roce::Envelope& envelope) noexcept {
+  if (!envelope.is_roce()) return std::nullopt;
+  const auto* bth = wire::view_at<wire::Bth>(envelope.bytes, envelope.bth_offset());
+  const auto* info = bth != nullptr ? wire::find_opcode(bth->opcode.get()) : nullptr;
+  const auto* signature = info != nullptr ? signature_of(envelope, *bth, *info) : nullptr;
+  if (signature == nullptr) return std::nullopt;
+  return FlowTable::hash_of(signed_key(envelope, signature->fields().flow));
+}
+
+}  // namespace
+
+/// Finds the flows of signed frames. Each step reads what the one before has fetched for all
+/// frames.
+void Measurement::fetch(std::span<const roce::Envelope> burst,
+                        std::span<ReceiveFlow*> guesses) const noexcept {
+  std::array<std::optional<std::uint64_t>, kAhead> hashes;
+  for (std::size_t i = 0; i < burst.size(); ++i) {
+    hashes[i] = hash_of(burst[i]);
+    if (hashes[i]) table_.fetch(*hashes[i]);
+  }
+  for (std::size_t i = 0; i < burst.size(); ++i) {
+    guesses[i] = hashes[i] ? table_.guess(*hashes[i]) : nullptr;
+    if (guesses[i] != nullptr) guesses[i]->fetch();
+  }
+  for (const ReceiveFlow* flow : guesses)
+    if (flow != nullptr && flow->signature && flow->waiting.nearly_full()) flow->fetch_latencies();
+}
+
+void Measurement::take(std::span<const wire::Bytes> burst, Instant now, bool send_clock) {
+  if (flows_.size() <= kCachedFlows) {
+    for (const wire::Bytes frame : burst) take(frame, now, send_clock);
+    return;
+  }
+  std::array<roce::Envelope, kAhead> envelopes;
+  std::array<ReceiveFlow*, kAhead> flows;
+  while (!burst.empty()) {
+    const std::size_t count = std::min(kAhead, burst.size());
+    for (std::size_t i = 0; i < count; ++i) envelopes[i] = roce::open_envelope(burst[i]);
+    fetch(std::span(envelopes).first(count), std::span(flows).first(count));
+    for (std::size_t i = 0; i < count; ++i) take(envelopes[i], now, send_clock, flows[i]);
+    burst = burst.subspan(count);
   }
 }
 
@@ -132,6 +184,8 @@ bool Measurement::refuse_bad(ReceiveFlow* flow, const Incoming& in) noexcept {
 
 /// Null if the frame was refused and counted.
 ReceiveFlow* Measurement::find_or_add(Incoming& in, const StreamKey& stream) {
+  if (in.guess != nullptr && in.guess->stream == stream)
+    return refuse_bad(in.guess, in) ? nullptr : in.guess;
   const std::uint64_t hash = FlowTable::hash_of(stream);
   if (ReceiveFlow* known = table_.find(hash, stream)) {
     return refuse_bad(known, in) ? nullptr : known;
@@ -165,15 +219,15 @@ SequenceTracker& Measurement::tracker_of(ReceiveFlow& flow,
                                          const wire::SignatureFields& signature) {
   constexpr std::size_t kMostEarlier = 8;
   SignedPart& part = *flow.signature;
-  if (signature.run == part.run) return part.tracker;
+  if (signature.run == flow.run) return flow.tracker;
   const auto known = std::ranges::find(part.earlier, signature.run, &SignedPart::EarlierRun::run);
   if (known != part.earlier.end()) return known->tracker;
   if (part.earlier.size() == kMostEarlier) part.earlier.erase(part.earlier.begin());
-  part.earlier.push_back({part.run, std::exchange(part.tracker, SequenceTracker())});
-  part.run = signature.run;
+  part.earlier.push_back({flow.run, std::exchange(flow.tracker, SequenceTracker())});
+  flow.run = signature.run;
   part.clock = signature.clock;
   ++flow.order.restarts;
-  return part.tracker;
+  return flow.tracker;
 }
 
 void Measurement::take_signed(Incoming& in, const wire::SignatureFields& signature) {
@@ -182,14 +236,13 @@ void Measurement::take_signed(Incoming& in, const wire::SignatureFields& signatu
   if (!flow->signature) {
     flow->signature = std::make_unique<SignedPart>();
     SignedPart& fresh = *flow->signature;
-    fresh.run = signature.run;
+    flow->run = signature.run;
     fresh.clock = signature.clock;
     fresh.version = signature.version;
-    if (options_.join) fresh.tracker = SequenceTracker(signature.sequence, true);
+    if (options_.join) flow->tracker = SequenceTracker(signature.sequence, true);
   }
-  SignedPart& part = *flow->signature;
-  SequenceTracker* tracker = &part.tracker;
-  if (signature.sequence != tracker->next() || signature.run != part.run) [[unlikely]] {
+  SequenceTracker* tracker = &flow->tracker;
+  if (signature.sequence != tracker->next() || signature.run != flow->run) [[unlikely]] {
     if (!trusted(in)) {
       refuse_bad(flow, in);
       return;
@@ -200,8 +253,7 @@ void Measurement::take_signed(Incoming& in, const wire::SignatureFields& signatu
   count_order(tracker->take(signature.sequence), flow->order);
   if (!in.send_clock) return;
   const std::int64_t transit = to_ns(in.now) - static_cast<std::int64_t>(signature.send_time_ns);
-  part.latency.add(transit);
-  part.jitter.add(transit);
+  flow->add_transit(transit);
 }
 
 void Measurement::take_plain(Incoming& in) {
@@ -253,7 +305,20 @@ std::string Measurement::latency_doubt(const ReceiveFlow& flow) const {
                      format_duration(Duration{least}));
 }
 
+void ReceiveFlow::count_waiting() noexcept {
+  waiting.take_all([this](std::int64_t ns) {
+    signature->latency.add(ns);
+    signature->jitter.add(ns);
+  });
+}
+
+void Measurement::count_latencies() noexcept {
+  for (ReceiveFlow& flow : flows_)
+    if (flow.signature) flow.count_waiting();
+}
+
 void Measurement::finalize() {
+  count_latencies();
   for (ReceiveFlow& flow : flows_) {
     if (flow.psns) flow.psns->finalize(flow.order);
   }

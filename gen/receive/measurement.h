@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <memory_resource>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gen/receive/sequence_tracker.h"
@@ -43,10 +47,39 @@ class Jitter {
   double jitter_ = 0;
 };
 
-/// State of a stream of signed frames. Each run of the sender has its own sequence numbers.
+/// Transit times that wait to be counted, in one cache line: histogram and jitter, which are many
+/// lines, are touched for several frames at a time. The first is kept whole, the others as
+/// differences to it.
+class alignas(64) WaitingTransits {
+ public:
+  /// False: `ns` has no place here.
+  bool add(std::int64_t ns) noexcept {
+    if (count_ == 0) first_ = ns;
+    const std::int64_t more = ns - first_;
+    if (count_ == more_.size() || !std::in_range<std::int32_t>(more)) return false;
+    more_[count_++] = static_cast<std::int32_t>(more);
+    return true;
+  }
+  /// Whether the next one is the last that has a place.
+  [[nodiscard]] bool nearly_full() const noexcept { return count_ + 1 >= more_.size(); }
+  /// Calls `count` with each, in their order, and has none afterwards.
+  template <class Count>
+  void take_all(Count count) noexcept {
+    for (std::uint32_t i = 0; i < count_; ++i) count(first_ + more_[i]);
+    count_ = 0;
+  }
+
+ private:
+  std::int64_t first_ = 0;
+  std::uint32_t count_ = 0;
+  std::array<std::int32_t, 13> more_;
+};
+
+/// What a stream of signed frames has besides its order. Each run of the sender has its own
+/// sequence numbers.
 struct SignedPart {
-  SequenceTracker tracker;  // of the run
-  std::uint16_t run = 0;
+  Jitter jitter;
+  Histogram latency;  // ns; negative values (clocks differ) count as 0, minimum() shows them
   std::uint8_t clock = wire::ClockId::kUnknown;  // of the newest frame
   std::uint8_t version = 0;                      // of the signatures
   struct EarlierRun {
@@ -54,22 +87,46 @@ struct SignedPart {
     SequenceTracker tracker;
   };
   std::vector<EarlierRun> earlier;  // whose frames may still arrive; the newest is the last
-  Histogram latency;  // ns; negative values (clocks differ) count as 0, minimum() shows them
-  Jitter jitter;
 };
 
-/// Counters and state of one received stream.
-struct ReceiveFlow {
+/// Counters and state of one received stream. What a signed frame in order needs comes first, in
+/// three cache lines.
+struct alignas(64) ReceiveFlow {
   StreamKey stream;
-  std::uint8_t opcode = 0;  // of the first frame
-  std::uint64_t frames = 0, bytes = 0;
-  std::uint64_t ce_marks = 0;
-  std::uint64_t icrc_checked = 0, bad_icrc = 0;  // a bad frame counts only here
-  std::uint64_t acks = 0, sequence_naks = 0, rnr_naks = 0, other_naks = 0;
-  Instant first{}, last{};
-  OrderCounts order;
+  std::uint8_t opcode = 0;                // of the first frame
+  std::uint16_t run = 0;                  // of the signatures: the tracker's
   std::unique_ptr<SignedPart> signature;  // null for unsigned frames
-  std::unique_ptr<PsnStream> psns;        // null for signed frames
+  std::uint64_t frames = 0;
+  WaitingTransits waiting;  // newer than what `signature` has counted
+  SequenceTracker tracker;  // of signed frames
+  std::uint64_t bytes = 0;
+  Instant last{};
+  std::uint64_t icrc_checked = 0;
+
+  OrderCounts order;
+  std::uint64_t ce_marks = 0;
+  std::unique_ptr<PsnStream> psns;  // null for signed frames
+  std::uint64_t bad_icrc = 0;       // a bad frame counts only here
+  std::uint64_t acks = 0, sequence_naks = 0, rnr_naks = 0, other_naks = 0;
+  Instant first{};
+
+  /// Fetches into the cache what a frame in order needs of this object.
+  void fetch() const noexcept {
+    for (const std::size_t line : {0, 64, 128})
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(this) + line, 1);
+  }
+  /// Fetches what is needed when waiting latencies are counted.
+  void fetch_latencies() const noexcept {
+    for (const std::size_t line : {0, 64, 128, 448, 512})
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(signature.get()) + line, 1);
+  }
+  void add_transit(std::int64_t ns) noexcept {
+    if (waiting.add(ns)) [[likely]]
+      return;
+    count_waiting();
+    waiting.add(ns);
+  }
+  void count_waiting() noexcept;
 };
 
 /// Hash table of streams: open addressing, at most half full, so a successful look-up usually
@@ -91,6 +148,14 @@ class FlowTable {
       if (slot.flow == nullptr) return nullptr;
       if (slot.hash == hash && slot.flow->stream == stream) return slot.flow;
     }
+  }
+
+  /// Fetches the slot of a stream into the cache; guess() then finds its flow by the hash alone.
+  void fetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&slots_[home_of(hash)]); }
+  /// The flow in the slot where a stream of this hash begins to be searched; null: another's.
+  [[nodiscard]] ReceiveFlow* guess(std::uint64_t hash) const noexcept {
+    const Slot& slot = slots_[home_of(hash)];
+    return slot.hash == hash ? slot.flow : nullptr;
   }
 
   /// Adds a flow whose stream is not in the table. The flow must not move.
@@ -157,27 +222,36 @@ struct MeasureTotals {
 /// frame. Reads no clock and uses no device. Allocates when a stream is first seen, and when it
 /// first has a gap (SequenceTracker). One thread.
 ///
-/// Measured (bench_receive, one 2.6 GHz core, 1024 B frames in the cache): 13.3 M signed frames/s
-/// of 64 flows with 1 ICRC in 64; 10.8 M/s by PSN.
+/// ./dev bench receive measures what a frame costs.
 class Measurement {
  public:
   static constexpr std::size_t kMostFlows = std::size_t{1} << 20;
 
   explicit Measurement(const MeasureOptions& options) : options_(options) {}
+  Measurement(Measurement&&) = default;
+  Measurement& operator=(Measurement&&) = delete;  // flows_ would outlive its memory for a moment
 
   /// Measures a frame that arrived at `now`. `send_clock`: `now` is of the clock that stamps the
   /// signatures; if false, latency is not measured.
   void take(wire::Bytes bytes, Instant now, bool send_clock = true) {
     take(roce::open_envelope(bytes), now, send_clock);
   }
-  void take(const roce::Envelope& envelope, Instant now, bool send_clock = true);
+  void take(const roce::Envelope& envelope, Instant now, bool send_clock = true) {
+    take(envelope, now, send_clock, nullptr);
+  }
+  /// Measures frames that arrived together, in their order. Of many streams, what each frame needs
+  /// is fetched into the cache first: misses of different frames overlap.
+  void take(std::span<const wire::Bytes> burst, Instant now, bool send_clock = true);
 
   /// Counts what waited for a stream's next frame. Call it before reading the counters; more
   /// frames may follow.
   void finalize();
+  /// Only adds the newest latencies, for a look at them while frames arrive.
+  void count_latencies() noexcept;
 
-  /// In the order of their first frames.
-  [[nodiscard]] const std::deque<ReceiveFlow>& flows() const noexcept { return flows_; }
+  /// In the order of their first frames. Up to 13 latencies of each wait to be counted: see
+  /// count_latencies().
+  [[nodiscard]] const std::pmr::deque<ReceiveFlow>& flows() const noexcept { return flows_; }
   [[nodiscard]] const MeasureTotals& totals() const noexcept { return totals_; }
   /// Sets the clock of the arrival times, before the first frame.
   void set_clock(std::uint8_t clock) noexcept { options_.clock = clock; }
@@ -194,9 +268,14 @@ class Measurement {
     const wire::OpcodeInfo* info;
     Instant now;
     bool send_clock;
+    ReceiveFlow* guess;  // its flow if the stream is the same; may be null
     Trust trust = Trust::unknown;
   };
+  static constexpr std::size_t kAhead = 32;  // frames of a burst that are looked up together
 
+  void take(const roce::Envelope& envelope, Instant now, bool send_clock, ReceiveFlow* guess);
+
+  void fetch(std::span<const roce::Envelope> burst, std::span<ReceiveFlow*> guesses) const noexcept;
   void take_signed(Incoming& in, const wire::SignatureFields& signature);
   SequenceTracker& tracker_of(ReceiveFlow& flow, const wire::SignatureFields& signature);
   void take_plain(Incoming& in);
@@ -214,7 +293,11 @@ class Measurement {
   MeasureTotals totals_;
   std::uint32_t until_check_ = 1;
   FlowTable table_;
-  std::deque<ReceiveFlow> flows_;
+  // Flows lie side by side: a stream's first frames allocate more, and between that each would be
+  // in a page of its own.
+  std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_ =
+      std::make_unique<std::pmr::monotonic_buffer_resource>(std::size_t{1} << 16);
+  std::pmr::deque<ReceiveFlow> flows_{memory_.get()};
 };
 
 }  // namespace lw::gen

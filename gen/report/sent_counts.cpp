@@ -95,7 +95,7 @@ std::uint64_t missing_at_end(const FlowCounters& sent, std::uint32_t id,
   std::uint64_t next = 0, bad = 0;
   for (const ReceiveFlow& flow : measurement.flows()) {
     if (!flow.stream.is_signed || flow.stream.key.dest_qp != id) continue;
-    next = std::max(next, flow.signature->tracker.next());
+    next = std::max(next, flow.tracker.next());
     bad += flow.bad_icrc;
   }
   const std::uint64_t is_signed = sent.frames - std::min(sent.frames, sent.unsigned_frames);

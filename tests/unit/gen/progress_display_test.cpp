@@ -56,6 +56,7 @@ TEST(Progress, JoinsWhatWasSentWithWhatCame) {
   for (const auto& frame : frames) {
     measurement.take(frame.bytes, frame.sent + std::chrono::microseconds(3));
   }
+  measurement.count_latencies();
   std::vector<FlowCounters> sent(2);
   sent[1].frames = 10;
   const auto rows = progress_of({"x", "y"}, &sent, &measurement);
