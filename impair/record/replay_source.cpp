@@ -85,6 +85,20 @@ Error several_link_types(const std::string& path, int type, const std::string& o
                   path, type, expected, other)};
 }
 
+/// The next record. Errors: the reader's; a stamp with which sums of stamps and delays would not
+/// fit 64 bits of nanoseconds.
+std::expected<std::optional<capture::Record>, Error> next_record(capture::Reader& reader,
+                                                                 const std::string& path) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;
+  auto record = reader.next();
+  if (!record || !*record) return record;
+  const std::int64_t stamp = to_ns((*record)->stamp);
+  if (stamp > -kMost && stamp < kMost) return record;
+  return fail(fmt::format("{}: offset {}: the time stamp is {} ns; expected one from 1823 to 2116",
+                          path, (*record)->offset, stamp),
+              ExitCode::failed);
+}
+
 }  // namespace
 
 Result<ReplaySource> ReplaySource::open(const ReplayInput& input) {
@@ -161,7 +175,7 @@ Result<void> ReplaySource::join_interfaces() {
 
 void ReplaySource::advance(Feed& feed) {
   while (!feed.front && !feed.ended) {
-    const auto record = feed.reader.next();
+    const auto record = next_record(feed.reader, feed.path);
     if (!record && !damage_) damage_ = record.error();
     if (!record || !*record) {
       feed.ended = true;

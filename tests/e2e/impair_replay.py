@@ -9,6 +9,7 @@ import unittest
 
 import longwire_test
 from pcap_file import is_roce, other_frame, read_pcap, roce_frame, write_pcap
+from pcapng_file import write_pcapng
 
 DELAY_NS = 1_903_507
 FRAMES = 20_000
@@ -147,6 +148,15 @@ class Replay(Feed):
         done = self.replay('out.pcap', '--json', source=self.folder / 'cut.pcap', expect=1)
         self.assertEqual(json.loads(done.stdout)['directions'][0]['received']['frames'],
                          FRAMES - 1)
+
+    def test_a_stamp_beyond_all_times_ends_the_replay(self):
+        """Once it ran for ever: what is due behind it was never due."""
+        frames = [(0, 1_700_000_000 * 10**9 + i, roce_frame(i)) for i in range(5)]
+        for stamp in 2**63 - 1, 2**63, 2**62, 2**64 - 2**62:
+            write_pcapng(self.folder / 'late.pcapng', [''], frames + [(0, stamp, roce_frame(5))])
+            done = self.replay('out.pcap', '--json', source=self.folder / 'late.pcapng', expect=1)
+            self.assertIn('expected one from 1823 to 2116', done.stderr)
+            self.assertEqual(json.loads(done.stdout)['directions'][0]['received']['frames'], 5)
 
     def test_mistakes_are_usage(self):
         (self.folder / 'bad.toml').write_text('[[rule]]\ndelya = "1ms"\n')
