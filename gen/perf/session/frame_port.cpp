@@ -135,6 +135,7 @@ Result<wire::MacAddress> FramePort::resolve(const wire::IpAddress& target, Durat
     if (resolved_ && resolved_->ip == target) return resolved_->mac;
     nic::wait_towards(std::chrono::milliseconds(1));
   }
+  if (stop.load()) return fail("stopped while waiting for the other side", ExitCode::failed);
   return fail(
       fmt::format("nobody at port `{}` answered for {}, asked each second for {} as {}: is "
                   "`roce-gen respond` running there, with that --address? --peer-mac asks nobody",
