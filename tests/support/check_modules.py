@@ -38,6 +38,8 @@ LIBRARIES = {
     r'CLI/': {'lib/app'},
     r'infiniband/|rdma/': {'gen'},
 }
+# Libraries that a single file may include.
+SINGLE_USERS = {r'mpi\.h': 'gen/study/ranks.cpp'}
 # Modules without a clock: their callers pass the time.
 TIMELESS = {'lib/core', 'lib/wire', 'lib/roce', 'lib/emulator', 'lib/transport', 'lib/sim'}
 CLOCKS = re.compile(r'\b(steady_clock|system_clock|clock_gettime|gettimeofday|rte_rdtsc)\b')
@@ -125,6 +127,9 @@ def check_file(path, root):
         for library, allowed in LIBRARIES.items():
             if re.match(library, included) and place not in allowed:
                 yield f'{name}:{number}: includes <{included}>, which only {sorted(allowed)} may'
+        for library, user in SINGLE_USERS.items():
+            if re.match(library, included) and name.as_posix() != user:
+                yield f'{name}:{number}: includes <{included}>, which only {user} may'
 
 
 def folder_graph(root):

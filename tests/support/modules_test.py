@@ -35,7 +35,8 @@ class Layers(unittest.TestCase):
                 ('lib/emulator/x.cpp', 'auto t = std::chrono::steady_clock::now();'),
                 ('gen/x.cpp', '#include "impair/loop.h"'),
                 ('lib/roce/x.cpp', '#include "gen/engine.h"'),
-                ('dissect/x.cpp', '#include <rte_ethdev.h>')]:
+                ('dissect/x.cpp', '#include <rte_ethdev.h>'),
+                ('gen/study/x.cpp', '#include <mpi.h>')]:
             with self.subTest(place=place, line=line):
                 self.assertEqual(len(self.found_in(place, spdx + line + '\n')), 1)
         self.assertEqual(self.found_in('lib/emulator/x.cpp', spdx + '#include "wire/bth.h"\n'), [])
