@@ -101,6 +101,22 @@ class Interfaces(InFolder):
         self.assertIn('has frames of 4170 B, and the port\'s MTU of 1500 B allows 1514 B; raise it: '
                       f'ip link set dev {NEAR} mtu 4156', refused.stderr)
 
+    def test_search_compares_each_size_with_the_mtu_before_the_first_trial(self):
+        text = '[[flow]]\nname = "s"\nmtu = 4096\nrate = "1000 frames/s"\n'
+
+        def search(sizes):
+            return self.run_gen('search', '-', '--port', NEAR, '--receive', FAR, '--sizes', sizes,
+                                '--duration', '50ms', '--settle', '50ms', '--resolution', '100%',
+                                '--verbose', text=text)
+
+        refused = search('64,1024,2048')
+        self.assertEqual((refused.returncode, refused.stdout), (2, ''), refused.stderr)
+        self.assertIn('flow "s" has frames of 2106 B, and the port\'s MTU of 1500 B allows 1514 B; '
+                      f'raise it: ip link set dev {NEAR} mtu 2092', refused.stderr)
+        self.assertNotIn('sent, ', refused.stderr)  # no trial of the smaller sizes
+        found = search('64,1024')
+        self.assertEqual(found.returncode, 0, found.stderr)
+
     def test_a_link_that_stays_down_is_named_with_its_state(self):
         ip('link', 'set', NEAR, 'down')
         for words in (['run', self.profile()], ['receive']):
