@@ -47,7 +47,7 @@ class CommandLine(unittest.TestCase):
                 ('roce-gen', ('run', 'x.toml'), '--pcap OUT or --port PORT is required'),
                 ('roce-gen', ('plan', '--size', 'big'), '--size: '),
                 ('roce-gen', ('plan', '--qps', '0'), '--qps: expected a whole number from 1'),
-                ('roce-gen', ('plan', '--op', 'fly'), '--op: expected write, send, read or atomic'),
+                ('roce-gen', ('plan', '--op', 'fly'), '--op: expected write, send, read, atomic or compare-swap'),
                 ('roce-gen', ('receive',), '--port is required'),
                 ('roce-impair', ('run', 'x.toml', '--west', 'null'), '--east is required'),
                 ('roce-impair', ('ctl', 'x.sock', 'set', 'rule', 'loss'), 'expected KEY=VALUE'),

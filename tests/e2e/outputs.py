@@ -56,10 +56,10 @@ y = "bw_average_gbps"
 # What --help says of an option's value. A value that may name a file is an input below, or an output
 # that file_commands() covers. Ports may be files too: test_a_capture_that_a_port_writes_is_checked.
 NO_FILES = {
-    'all|N|none', 'ADDRESS:PORT', 'BYTES', 'CPU', 'DIRECTION', 'FILTER', 'HOW', 'IP', 'KEY=VALUE',
-    'KIND', 'LENGTH', 'MAC', 'N', 'NAME', 'NAME|{...}', 'OLD=NEW', 'OP', 'PARAMETER=VALUE',
+    'all|N|none', 'ADDRESS:PORT', 'BYTES', 'CODE', 'CPU', 'DIRECTION', 'FILTER', 'HOW', 'IP',
+    'KEY=VALUE', 'KIND', 'LENGTH', 'MAC', 'N', 'NAME', 'NAME|{...}', 'OLD=NEW', 'OP', 'PARAMETER=VALUE',
     'PATTERN', 'POINT', 'PORT', '[QP=]N', 'RATE', 'RULE', 'S', 'SHARE', 'SIZE',
-    'steady|tai|ptp', 'TIME', 'true|false', '2x|0.5x|max',
+    'steady|tai|ptp', 'TIME', 'true|false', 'WHAT', '2x|0.5x|max',
 }
 INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--expect', '--path', '--sent',
