@@ -116,6 +116,7 @@ class Leader {
   Result<void> run(unsigned jobs) {
     const bool alone = ranks_.size() == 1;
     RunThreads threads(results_, std::min<std::size_t>(jobs, todo_.size()));
+    events_.progress(done_, tasks_.size());
     while (more() || threads.busy() || left_ + 1 < ranks_.size()) {
       while (more() && threads.idle()) threads.begin(tasks_[next()]);
       for (FinishedRun& finished : threads.wait(alone ? kBetweenReports : kBetweenPolls))

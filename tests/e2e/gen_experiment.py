@@ -173,7 +173,7 @@ class Experiment(unittest.TestCase):
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)
         subprocess.run([GEN, 'experiment', str(self.write(SWEEP)), '--out',
-                        str(self.folder / 'out'), '--jobs', '1', '--set', 'duration=60ms'],
+                        str(self.folder / 'out'), '--jobs', '1', '--set', 'duration=120ms'],
                        stdout=subprocess.DEVNULL, stderr=theirs, check=True, timeout=TIMEOUT)
         os.close(theirs)
         shown = b''
@@ -290,7 +290,7 @@ class Experiment(unittest.TestCase):
         return runs
 
     def test_ctrl_c_leaves_the_finished_cells_and_resume_continues(self):
-        file, slow = self.write(SWEEP), ('--set', 'duration=40ms')
+        file, slow = self.write(SWEEP), ('--set', 'duration=120ms')
         self.experiment(file, '--jobs', '2', *slow)
         whole = self.outputs()
         shutil.rmtree(self.folder / 'out')
