@@ -52,6 +52,7 @@ Refusal Responder::execute_read(const Packet& packet) {
   expected_ += packets_of(packet.length, config_.mtu);
   ++msn_;
   responses_.read(first, packet.va, packet.length, msn_);
+  sink_.tell_read(packet.length);
   return Refusal::none;
 }
 

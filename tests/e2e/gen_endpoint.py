@@ -66,8 +66,9 @@ class ThroughARoughPath(Endpoints):
 
     @real_time
     def test_atomics_are_done_once_each(self):
-        _, said = self.check('--op', 'atomic', '-q', '2', '-n', '500', messages=1000)
-        self.assertEqual(said['checked'], 1000)
+        for operation in ('atomic', 'compare-swap'):
+            _, said = self.check('--op', operation, '-q', '2', '-n', '500', messages=1000)
+            self.assertEqual(said['checked'], 1000)
 
 
 class Latency(Endpoints):

@@ -175,6 +175,7 @@ transport::QpConfig qp_of(const ConnectRequest& request, const SessionParams& pa
   qp.rate_bps = static_cast<double>(params.rate_bps);
   qp.dcqcn = dcqcn;
   qp.report_writes = true;
+  qp.report_reads = true;
   return qp;
 }
 

@@ -219,6 +219,7 @@ double lossless_rate(const Quantities& given, const sim::PerfConfig& config) {
 struct Losses {
   double p = 0;
   double recoveries = 0;  // that a packet causes on average: its loss, or that of its request
+  double timer = 0;       // ns
   double timeout = 0;     // ns for the timer, on average, a packet
 };
 
@@ -250,6 +251,7 @@ Losses losses_of(const Quantities& given, const sim::PerfConfig& config, double 
   const double messages = std::max(1.0, std::min(given.depth, given.window() / given.packets));
   const double answers = fetches(config) ? 0 : std::pow(p, messages) / given.packets;
   const double waits = losses.recoveries * timer_share(given, config, p) + answers;
+  losses.timer = timer;
   losses.timeout = waits > 0 ? waits * timer / (1 - p) : 0;
   return losses;
 }
@@ -306,7 +308,11 @@ double selective_rate(const Quantities& given, const Losses& losses, double loss
     const double gap = -std::expm1(rate * cycle * std::log1p(-losses.p));
     rate = (rate + std::min(line, window / (cycle + gap * given.round_trip))) / 2;
   }
-  return std::min(lossless, given.qps / (1 / rate + losses.timeout));
+  // While the timer runs, the QP goes on until its window is full.
+  const double full = window * given.packet * given.qps;
+  const double idle = std::max(0.0, 1 - std::max(0.0, full - given.round_trip) / losses.timer);
+  const double waits = losses.timeout > 0 ? losses.timeout * idle : 0;
+  return std::min(lossless, given.qps / (1 / rate + waits));
 }
 
 /// The throughput with independent losses of probability `p`.

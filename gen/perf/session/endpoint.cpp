@@ -210,11 +210,8 @@ Service::Service(Connection& connection, const SessionParams& params)
     : connection_(connection),
       params_(params),
       layout_(connection.qpn(), params),
-      received_pattern_(Side::client, params.size),
-      sent_pattern_(Side::responder, params.size) {
-  for (std::uint32_t slot = 0; slot < params.slots; ++slot) {
-    sent_pattern_.write(connection.memory().bytes(layout_.outbox(slot), params.size), slot);
-  }
+      received_pattern_(Side::client, connection.pair().config().dest_qpn),
+      sent_pattern_(Side::responder, connection.pair().config().dest_qpn) {
   if (params.operation == Operation::send || params.immediate) {
     for (std::uint32_t i = 0; i < params.depth; ++i) post_receive(i);
   }
@@ -227,6 +224,13 @@ void Service::post_receive(std::uint64_t number) { connection_.post(layout_.rece
 void Service::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/, const Completion& done,
                             Instant /*now*/) {
   if (!done.arrival) return;  // an echo's: the client checks it
+  if (done.operation == Operation::read_request) {
+    // The READ's slot is free: the client has the message that was there.
+    if (params_.operation != Operation::read_request) return;
+    sent_pattern_.write(connection_.memory().bytes(layout_.outbox(read_), params_.size), read_);
+    ++read_;
+    return;
+  }
   check(done);
   if (done.operation == Operation::send || done.immediate) post_receive(done.id + params_.depth);
   if (params_.echo) echo();
@@ -235,32 +239,28 @@ void Service::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/, con
 
 void Service::check(const Completion& arrival) {
   bytes_ += arrival.length;
-  const bool right = arrival.length == params_.size && arrival.operation == params_.operation &&
-                     (params_.lossy() ? is_some(arrival) : is_next());
+  const bool right =
+      arrival.length == params_.size && arrival.operation == params_.operation && is_whole(arrival);
   if (!right) ++wrong_;
 }
 
-/// Checks a message of a reliable connection: all arrive in order.
-bool Service::is_next() {
-  const auto message = connection_.memory().bytes(layout_.inbox(arrived_), params_.size);
-  return received_pattern_.holds(message, arrived_, params_.slots, params_.depth);
-}
-
-/// Checks a message of a lossy connection. Clears its slot, so that no old byte passes for a new
-/// one.
-bool Service::is_some(const Completion& arrival) {
-  const std::uint64_t place = arrival.operation == Operation::send ? arrival.id : 0;
+/// Checks each byte of a message, and clears its slot. A reliable connection's messages arrive in
+/// order; those of a lossy one may be any, and their WRITEs all use the first slot.
+bool Service::is_whole(const Completion& arrival) {
+  const bool lossy = params_.lossy();
+  const std::uint64_t place = !lossy                                 ? arrived_
+                              : arrival.operation == Operation::send ? arrival.id
+                                                                     : 0;
   const auto message = connection_.memory().bytes(layout_.inbox(place), params_.size);
-  const std::uint64_t number = received_pattern_.number_of(message);
+  const std::uint64_t number = lossy ? PayloadPattern::number_of(message) : arrived_;
   const bool whole = received_pattern_.holds(message, number);
-  if (whole && numbers_.take(number).kind == Arrival::Kind::duplicate) ++copies_;
-  std::ranges::fill(message, std::byte{});
+  if (lossy && whole && numbers_.take(number).kind == Arrival::Kind::duplicate) ++copies_;
+  if (!params_.read_back) PayloadPattern::clear(message);
   return whole;
 }
 
 void Service::echo() {
-  sent_pattern_.number(connection_.memory().bytes(layout_.outbox(arrived_), params_.size),
-                       arrived_);
+  sent_pattern_.write(connection_.memory().bytes(layout_.outbox(arrived_), params_.size), arrived_);
   connection_.post({.operation = params_.operation,
                     .immediate = params_.immediate,
                     .length = params_.size,
@@ -278,8 +278,9 @@ ServerStats Service::stats() const noexcept {
                     .out_of_sequence = counters.out_of_sequence,
                     .cnps = connection_.pair().cnps_sent(),
                     .dropped = counters.dropped};
-  if (params_.operation != Operation::fetch_add) return stats;
-  // Each atomic adds one to an initial 0, exactly once.
+  if (params_.operation != Operation::fetch_add && params_.operation != Operation::cmp_swap)
+    return stats;
+  // Each atomic adds one to an initial 0, or replaces it by one more, exactly once.
   stats.checked = counters.packets;
   stats.wrong = connection_.memory().load(layout_.inbox()) == counters.packets ? 0 : 1;
   return stats;

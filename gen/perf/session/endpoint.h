@@ -164,8 +164,7 @@ class Service : public transport::Application {
  private:
   void post_receive(std::uint64_t number);
   void check(const transport::Completion& arrival);
-  [[nodiscard]] bool is_next();
-  [[nodiscard]] bool is_some(const transport::Completion& arrival);
+  [[nodiscard]] bool is_whole(const transport::Completion& arrival);
   void echo();
 
   Connection& connection_;
@@ -174,6 +173,7 @@ class Service : public transport::Application {
   PayloadPattern received_pattern_, sent_pattern_;
   SequenceTracker numbers_;   // of received messages, if lossy()
   std::uint64_t copies_ = 0;  // of them, duplicates
+  std::uint64_t read_ = 0;    // READs that arrived
   std::uint64_t arrived_ = 0, wrong_ = 0, bytes_ = 0;
 };
 

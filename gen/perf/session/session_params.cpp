@@ -44,7 +44,7 @@ struct StatsData {
   Be16 reserved;
   Be64 checked, wrong, duplicates, out_of_sequence, cnps, dropped;
 };
-constexpr std::uint8_t kImmediate = 1, kEcho = 2, kSelective = 4;
+constexpr std::uint8_t kImmediate = 1, kEcho = 2, kSelective = 4, kReadBack = 8;
 
 template <class Data>
 PrivateData to_bytes(const Data& data) noexcept {
@@ -66,7 +66,8 @@ bool operator==(const Head& a, const Head& b) noexcept {
 
 bool is_ours(Operation operation) noexcept {
   return operation == Operation::send || operation == Operation::write ||
-         operation == Operation::read_request || operation == Operation::fetch_add;
+         operation == Operation::read_request || operation == Operation::fetch_add ||
+         operation == Operation::cmp_swap;
 }
 
 /// Whether the transport has the operation. The responder checks a UD message's size.
@@ -99,9 +100,9 @@ ServerStats& ServerStats::operator+=(const ServerStats& other) noexcept {
 PrivateData to_private_data(const SessionParams& params) noexcept {
   ParamsData data;
   data.operation.set(static_cast<std::uint8_t>(params.operation));
-  data.flags.set(static_cast<std::uint8_t>((params.immediate ? kImmediate : 0) |
-                                           (params.echo ? kEcho : 0) |
-                                           (params.selective_repeat ? kSelective : 0)));
+  data.flags.set(static_cast<std::uint8_t>(
+      (params.immediate ? kImmediate : 0) | (params.echo ? kEcho : 0) |
+      (params.read_back ? kReadBack : 0) | (params.selective_repeat ? kSelective : 0)));
   data.size.set(params.size);
   data.slots.set(params.slots);
   data.depth.set(params.depth);
@@ -138,6 +139,7 @@ std::optional<SessionParams> read_session_params(wire::Bytes bytes) noexcept {
                              .operation = static_cast<Operation>(data->operation.get()),
                              .immediate = (data->flags.get() & kImmediate) != 0,
                              .echo = (data->flags.get() & kEcho) != 0,
+                             .read_back = (data->flags.get() & kReadBack) != 0,
                              .size = data->size.get(),
                              .slots = data->slots.get(),
                              .depth = data->depth.get(),
@@ -168,43 +170,72 @@ std::optional<ServerStats> read_server_stats(wire::Bytes bytes) noexcept {
                      .dropped = data->dropped.get()};
 }
 
-PayloadPattern::PayloadPattern(Side side, std::uint32_t size)
-    : head_(std::min<std::size_t>(size, 8)), pattern_(size - head_) {
-  // A linear congruential generator (Numerical Recipes); neighbouring bytes differ, so
-  // that a packet in a wrong place is detected.
-  std::uint32_t state = side == Side::client ? 1 : 2;
-  for (std::byte& b : pattern_) {
-    state = state * 1664525u + 1013904223u;
-    b = static_cast<std::byte>(state >> 24);
-  }
+namespace {
+
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+
+/// The number's place in a message.
+std::size_t head_of(std::size_t size) noexcept { return std::min(size, kWord); }
+
+/// SplitMix64's output function (G. Steele et al., OOPSLA 2014).
+std::uint64_t mixed(std::uint64_t x) noexcept {
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
 }
 
-void PayloadPattern::number(wire::MutableBytes message, std::uint64_t number) const noexcept {
-  for (std::size_t i = head_; i-- > 0; number >>= 8) {
-    message[i] = static_cast<std::byte>(number & 0xff);
-  }
+/// The words of a message after its number: a start that differs by side, QP and message, and steps
+/// that no two offsets of a message have in common.
+class Words {
+ public:
+  Words(std::uint64_t key, std::uint64_t number) noexcept
+      : word_(mixed(mixed(key) + number * 0x9e3779b97f4a7c15)) {}
+  std::uint64_t next() noexcept { return word_ += 0x9e3779b97f4a7c15; }
+
+ private:
+  std::uint64_t word_;
+};
+
+void put_number(wire::MutableBytes head, std::uint64_t number) noexcept {
+  for (std::size_t i = head.size(); i-- > 0; number >>= 8)
+    head[i] = static_cast<std::byte>(number & 0xff);
 }
+
+}  // namespace
 
 void PayloadPattern::write(wire::MutableBytes message, std::uint64_t number) const noexcept {
-  this->number(message, number);
-  std::ranges::copy(pattern_, message.begin() + static_cast<std::ptrdiff_t>(head_));
+  const std::size_t head = head_of(message.size());
+  put_number(message.first(head), number);
+  Words words(key_, number);
+  for (std::size_t at = head; at < message.size(); at += kWord) {
+    const std::uint64_t word = words.next();
+    std::memcpy(message.data() + at, &word, std::min(kWord, message.size() - at));
+  }
 }
 
-std::uint64_t PayloadPattern::number_of(wire::Bytes message) const noexcept {
+std::uint64_t PayloadPattern::number_of(wire::Bytes message) noexcept {
   std::uint64_t found = 0;
-  for (std::size_t i = 0; i < head_; ++i)
-    found = found << 8 | static_cast<std::uint8_t>(message[i]);
+  for (const std::byte b : message.first(head_of(message.size())))
+    found = found << 8 | static_cast<std::uint8_t>(b);
   return found;
 }
 
-bool PayloadPattern::holds(wire::Bytes message, std::uint64_t number, std::uint64_t step,
-                           std::uint64_t most) const noexcept {
-  const std::uint64_t found = number_of(message);
-  const std::uint64_t mask = head_ == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * head_) - 1;
-  const std::uint64_t ahead = (found - number) & mask;
-  const bool numbered = ahead == 0 || (step > 0 && ahead <= most && ahead % step == 0);
-  return numbered && (pattern_.empty() ||
-                      std::memcmp(message.data() + head_, pattern_.data(), pattern_.size()) == 0);
+bool PayloadPattern::holds(wire::Bytes message, std::uint64_t number) const noexcept {
+  const std::size_t head = head_of(message.size());
+  const std::uint64_t mask = head == kWord ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * head) - 1;
+  if (((number_of(message) ^ number) & mask) != 0) return false;
+  Words words(key_, number);
+  for (std::size_t at = head; at < message.size(); at += kWord) {
+    const std::uint64_t word = words.next();
+    if (std::memcmp(message.data() + at, &word, std::min(kWord, message.size() - at)) != 0)
+      return false;
+  }
+  return true;
+}
+
+/// Not zeros: those are a short message's number 0.
+void PayloadPattern::clear(wire::MutableBytes slot) noexcept {
+  std::ranges::fill(slot, std::byte{0xff});
 }
 
 }  // namespace lw::gen

@@ -22,6 +22,7 @@ struct SessionParams {
   wire::Operation operation = wire::Operation::write;
   bool immediate = false;
   bool echo = false;        // the responder echoes each message: a ping-pong
+  bool read_back = false;   // a READ fetches each message again: its slot is not cleared
   std::uint32_t size = 0;   // bytes of a message
   std::uint32_t slots = 1;  // messages in a region; then the first slot again
   std::uint32_t depth = 1;  // messages that may be outstanding
@@ -113,25 +114,25 @@ class MemoryLayout {
 enum class Side : std::uint8_t { client, responder };
 
 /// Content of perf's messages, which the receiver checks byte by byte: the message's number in the
-/// first eight bytes (big-endian; shorter messages: its lowest bytes), then the side's pattern.
+/// first eight bytes (big-endian; shorter messages: its lowest bytes), then words that differ by
+/// side, QP, message and offset.
 class PayloadPattern {
  public:
-  PayloadPattern(Side side, std::uint32_t size);
+  /// `client_qpn`: the client's QP number, which both sides know.
+  PayloadPattern(Side side, std::uint32_t client_qpn) noexcept
+      : key_(std::uint64_t{client_qpn} << 8 | (side == Side::client ? 1U : 2U)) {}
 
-  /// Writes a message of `size` bytes.
+  /// Writes a message.
   void write(wire::MutableBytes message, std::uint64_t number) const noexcept;
-  /// Writes only the number; the pattern is already there.
-  void number(wire::MutableBytes message, std::uint64_t number) const noexcept;
   /// The number in a message.
-  [[nodiscard]] std::uint64_t number_of(wire::Bytes message) const noexcept;
-  /// Whether it is message `number`, or one higher by a multiple of `step` up to `most`: the sender
-  /// may have reused the slot.
-  [[nodiscard]] bool holds(wire::Bytes message, std::uint64_t number, std::uint64_t step = 0,
-                           std::uint64_t most = 0) const noexcept;
+  [[nodiscard]] static std::uint64_t number_of(wire::Bytes message) noexcept;
+  /// Whether each byte is that of message `number`.
+  [[nodiscard]] bool holds(wire::Bytes message, std::uint64_t number) const noexcept;
+  /// Makes a slot hold no message, so that no old byte passes for a new one.
+  static void clear(wire::MutableBytes slot) noexcept;
 
  private:
-  std::size_t head_;                // bytes of the number
-  std::vector<std::byte> pattern_;  // after the number
+  std::uint64_t key_;
 };
 
 }  // namespace lw::gen

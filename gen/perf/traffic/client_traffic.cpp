@@ -16,12 +16,8 @@ ClientConnection::ClientConnection(const Connected& connected)
       params_(connected.params),
       remote_(connected.remote),
       layout_(connection_.qpn(), params_),
-      sent_pattern_(Side::client, params_.size),
-      received_pattern_(Side::responder, params_.size) {
-  for (std::uint32_t slot = 0; slot < params_.slots; ++slot) {
-    sent_pattern_.write(memory(layout_.outbox(slot)), slot);
-  }
-}
+      sent_pattern_(Side::client, connection_.qpn()),
+      received_pattern_(Side::responder, connection_.qpn()) {}
 
 bool ClientConnection::post(Instant now) {
   const transport::QueuePair& pair = connection_.pair();
@@ -30,12 +26,10 @@ bool ClientConnection::post(Instant now) {
   const std::uint64_t n = posted_;
   // If messages may be lost, the slot of a message is unknown: all use the first.
   const std::uint64_t offset = params_.lossy() ? 0 : layout_.inbox(n) - layout_.inbox();
-  const bool atomic = params_.operation == Operation::fetch_add;
+  const bool atomic = fetches_word();
   const bool read = params_.operation == Operation::read_request;
-  if (carries()) sent_pattern_.number(memory(layout_.outbox(n)), n);
-  // Old data must not pass for new data, unless another response to this slot is in flight.
-  if (read && params_.slots >= params_.depth)
-    received_pattern_.number(memory(layout_.inbox(n)), ~n);
+  if (carries()) sent_pattern_.write(memory(layout_.outbox(n)), n);
+  if (read || params_.echo) PayloadPattern::clear(memory(layout_.inbox(n)));
   const bool taken = connection_.post({.id = n,
                                        .operation = params_.operation,
                                        .immediate = params_.immediate,
@@ -45,7 +39,8 @@ bool ClientConnection::post(Instant now) {
                                        .local_va = carries() ? layout_.outbox(n) : layout_.inbox(n),
                                        .remote_va = atomic ? remote_.va : remote_.va + offset,
                                        .r_key = remote_.r_key,
-                                       .swap_add = 1},
+                                       .swap_add = swap_add_of(n),
+                                       .compare = n},
                                       now);
   if (taken) ++posted_;
   return taken;
@@ -53,7 +48,7 @@ bool ClientConnection::post(Instant now) {
 
 void ClientConnection::post_read_back(Instant now) {
   const std::uint64_t n = posted_ - 1;
-  sent_pattern_.number(memory(layout_.inbox(n)), ~n);  // old data must not pass for new data
+  PayloadPattern::clear(memory(layout_.inbox(n)));
   connection_.post({.id = n,
                     .operation = Operation::read_request,
                     .length = params_.size,
@@ -66,9 +61,9 @@ void ClientConnection::post_read_back(Instant now) {
 void ClientConnection::post_receive() { connection_.post(layout_.receive(0)); }
 
 bool ClientConnection::right(const Completion& done) {
-  if (params_.operation == Operation::fetch_add) return done.original == done.id;
+  if (fetches_word()) return done.original == done.id;
   if (params_.operation != Operation::read_request) return true;
-  return received_pattern_.holds(memory(layout_.inbox(done.id)), done.id % params_.slots);
+  return received_pattern_.holds(memory(layout_.inbox(done.id)), done.id);
 }
 
 bool ClientConnection::right_read_back(const Completion& done) {

@@ -45,6 +45,14 @@ class ClientConnection {
   }
 
  private:
+  [[nodiscard]] bool fetches_word() const noexcept {
+    return params_.operation == wire::Operation::fetch_add ||
+           params_.operation == wire::Operation::cmp_swap;
+  }
+  /// FETCH ADD adds one; COMPARE SWAP replaces n by n + 1.
+  [[nodiscard]] std::uint64_t swap_add_of(std::uint64_t n) const noexcept {
+    return params_.operation == wire::Operation::cmp_swap ? n + 1 : 1;
+  }
   std::span<std::byte> memory(std::uint64_t va) {
     return connection_.memory().bytes(va, params_.size);
   }

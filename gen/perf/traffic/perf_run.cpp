@@ -42,23 +42,28 @@ class PerfClient {
   PerfSeries& series_;
 };
 
-/// Parameters for one connection: as deep as the send window; as many slots as fit an inbox of
-/// 16 MiB, at least one.
+/// Parameters for one connection: as deep as the send window, and as many slots, because a slot is
+/// not used again before its message is complete. The inboxes of all connections together have
+/// 256 MiB, each one 64 MiB at most and 16 MiB or a message at least.
 SessionParams session_params_of(const sim::PerfConfig& config, bool echo) noexcept {
-  constexpr std::uint64_t kInbox = 16u << 20;
+  constexpr std::uint64_t kMiB = 1u << 20;
+  const std::uint64_t inbox = std::clamp(256 * kMiB / config.qps, 16 * kMiB, 64 * kMiB);
+  const bool atomic =
+      config.operation == Operation::fetch_add || config.operation == Operation::cmp_swap;
   SessionParams params{
       .transport = config.qp.transport,
       .operation = config.operation,
       .immediate = config.immediate,
       .echo = echo,
-      .size = config.operation == Operation::fetch_add ? 8 : config.size,
+      .size = atomic ? 8 : config.size,
       .rate_control = config.qp.rate_control,
       .rate_bps = static_cast<std::uint64_t>(config.qp.rate_bps),
       .selective_repeat = config.qp.recovery == transport::Recovery::selective_repeat};
   params.depth = std::min(config.qp.tx_depth, config.qp.max_outstanding_wqe);
-  if (config.operation == Operation::fetch_add) return params;
-  const std::uint64_t fit = std::max<std::uint64_t>(1, kInbox / params.size);
-  params.slots = static_cast<std::uint32_t>(std::min<std::uint64_t>(params.depth, fit));
+  if (atomic) return params;
+  const std::uint64_t fit = std::max<std::uint64_t>(1, inbox / params.size);
+  params.depth = static_cast<std::uint32_t>(std::min<std::uint64_t>(params.depth, fit));
+  params.slots = params.depth;
   return params;
 }
 
@@ -88,8 +93,11 @@ Result<void> PerfClient::move(Kind& traffic) {
 template <class Kind>
 Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const SessionParams& params) {
   transport::QpConfig qp = config.qp;
-  // A slot is not overwritten before its message is sent.
-  if (params.lossy()) qp.tx_depth = std::min(qp.tx_depth, params.slots);
+  // A slot is not used again before its message is complete.
+  const bool slotted = params.operation == Operation::send ||
+                       params.operation == Operation::write ||
+                       params.operation == Operation::read_request;
+  if (slotted && !config.read_back) qp.tx_depth = std::min(qp.tx_depth, params.slots);
   auto connected = side_.connect(params, qp, config.qps);
   if (!connected) return std::unexpected(connected.error());
   Kind traffic(config, *connected);
@@ -117,6 +125,7 @@ Result<ClientResult> PerfClient::latency(const sim::PerfConfig& config) {
   const bool echo = carries && !config.read_back;
   SessionParams params = session_params_of(one, echo);
   params.depth = params.slots = 1;
+  params.read_back = config.read_back;
   return config.read_back ? run<ReadBackTraffic>(one, params) : run<LatencyTraffic>(one, params);
 }
 
@@ -126,6 +135,15 @@ Result<OwnAddress> find_peer(const PeerOptions& peer, const wire::IpAddress& ip,
       peer.mac.empty() ? port.resolve(ip, timeout, stop) : read_mac("--peer-mac", peer.mac);
   if (!mac) return std::unexpected(mac.error());
   return OwnAddress{*mac, ip};
+}
+
+/// UC and UD: the client measures what it sends; messages that didn't arrive are no goodput.
+void keep_goodput(sim::BandwidthResult& bandwidth, std::uint64_t sent, std::uint64_t lost) {
+  if (sent == 0) return;
+  const double share = 1 - static_cast<double>(lost) / static_cast<double>(sent);
+  bandwidth.average_bps *= share;
+  bandwidth.steady_bps *= share;
+  bandwidth.peak_bps *= share;
 }
 
 PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, const PeerOptions& peer,
@@ -151,6 +169,7 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
   const std::uint64_t sent = outcome.bandwidth.messages;
   outcome.where["responder"]["dropped"] = result.peer.dropped;
   outcome.lost_messages = sent - std::min(sent, result.peer.checked - result.peer.duplicates);
+  keep_goodput(outcome.bandwidth, sent, *outcome.lost_messages);
   return outcome;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The responder's look at what arrives, against the client that made it, with something between
-// the two that loses, damages and copies packets.
+// The responder's look at what arrives, against the client that made it, with
+// something between the two that loses, damages and copies packets.
+#include <set>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "gen/perf/session/endpoint.h"
@@ -12,11 +15,12 @@ namespace {
 using transport::Packet;
 using wire::Operation, wire::Transport;
 
-constexpr std::uint32_t kMtu = 1024, kMessages = 20;
+constexpr std::uint32_t kMtu = 1024, kMessages = 20, kSlots = 4;
 constexpr std::uint32_t kClient = 0x11, kServer = 0x12;
 
 struct Disposition {
   bool lost = false, damaged = false, twice = false;
+  bool stale = false;  // its bytes are those of the packet that used its slot before
 };
 
 /// QPs whose packets the test moves itself.
@@ -39,7 +43,8 @@ class Both {
                  .params = params,
                  .remote = {.va = MemoryLayout(kServer, params).inbox(),
                             .r_key = MemoryLayout::r_key_of(kServer)}}),
-        service_(server_, params) {}
+        service_(server_, params),
+        params_(params) {}
 
   /// Moves kMessages; `fate_of` says what happens to the n-th request packet.
   ServerStats run(const std::function<Disposition(std::uint64_t n)>& fate_of) {
@@ -75,6 +80,10 @@ class Both {
     return qp;
   }
   void cross(Packet packet, const Disposition& fate, Instant now) {
+    const auto bytes = store_.bytes(packet.data, packet.payload);
+    const std::size_t before = kSlots * transport::packets_of(params_.size, kMtu);
+    if (fate.stale) std::ranges::copy(sent_[sent_.size() - before], bytes.begin());
+    sent_.emplace_back(bytes.begin(), bytes.end());
     if (fate.damaged) store_.bytes(packet.data, packet.payload).back() ^= std::byte{1};
     for (int i = fate.lost ? 0 : fate.twice ? 2 : 1; i > 0; --i) {
       qps_.qp(1).receive(packet, now);
@@ -90,6 +99,8 @@ class Both {
   Connection client_, server_;
   ClientConnection sender_;
   Service service_;
+  SessionParams params_;
+  std::vector<std::vector<std::byte>> sent_;  // payloads, in order
 };
 
 class WhatArrives : public testing::TestWithParam<SessionParams> {
@@ -109,6 +120,36 @@ TEST_P(WhatArrives, is_wrong_when_a_byte_is) {
     return Disposition{.damaged = n == 7 * packets()};
   });
   EXPECT_EQ(found, (ServerStats{.checked = kMessages, .wrong = 1}));
+}
+
+/// A packet of an older message that used the same slot, of this QP and at this
+/// offset.
+TEST_P(WhatArrives, is_wrong_when_a_packet_is_an_old_one) {
+  if (packets() == 1) return;  // a whole old message is a duplicate
+  const ServerStats found = Both(GetParam()).run([&](std::uint64_t n) {
+    return Disposition{.stale = n == 7 * packets() + 1};
+  });
+  EXPECT_EQ(found, (ServerStats{.checked = kMessages, .wrong = 1}));
+}
+
+TEST(Content, differs_by_side_qp_message_and_offset) {
+  constexpr std::size_t kSize = 4096, kPart = 64;
+  std::set<std::string> parts;
+  std::size_t all = 0;
+  for (const Side side : {Side::client, Side::responder})
+    for (const std::uint32_t qpn : {0x11U, 0x12U, 0x1100U})
+      for (const std::uint64_t number : {0U, 1U, 2U, 256U}) {
+        std::vector<std::byte> message(kSize);
+        const PayloadPattern pattern(side, qpn);
+        pattern.write(message, number);
+        EXPECT_TRUE(pattern.holds(message, number));
+        EXPECT_FALSE(pattern.holds(message, number + 1));
+        for (std::size_t at = kPart; at < kSize; at += kPart, ++all)
+          parts.emplace(reinterpret_cast<const char*>(message.data() + at), kPart);
+        PayloadPattern::clear(message);
+        EXPECT_FALSE(pattern.holds(message, number));
+      }
+  EXPECT_EQ(parts.size(), all);
 }
 
 TEST_P(WhatArrives, is_whole_or_nothing_where_a_packet_is_lost) {
@@ -131,7 +172,8 @@ TEST_P(WhatArrives, is_told_once_though_it_comes_twice) {
   } else if (GetParam().transport == Transport::rc) {
     EXPECT_EQ(found, (ServerStats{.checked = kMessages, .duplicates = 1}));
   } else {
-    EXPECT_EQ(found.checked + (found.dropped > 0 ? 1 : 0), kMessages);  // a copy costs its message
+    EXPECT_EQ(found.checked + (found.dropped > 0 ? 1 : 0),
+              kMessages);  // a copy costs its message
   }
 }
 
@@ -140,8 +182,8 @@ SessionParams params(Transport transport, Operation operation, bool immediate, s
           .operation = operation,
           .immediate = immediate,
           .size = size,
-          .slots = 4,
-          .depth = 4};
+          .slots = kSlots,
+          .depth = kSlots};
 }
 
 INSTANTIATE_TEST_SUITE_P(Services, WhatArrives,
