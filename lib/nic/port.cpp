@@ -2,12 +2,19 @@
 #include "nic/port.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <dlfcn.h>
 #include <filesystem>
+#include <functional>
+#include <future>
+#include <sched.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <utility>
 
 #include <fmt/core.h>
+#include <rte_alarm.h>
 #include <rte_bus.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
@@ -55,6 +62,61 @@ void sleep_ns(long ns) {
   nanosleep(&pause, nullptr);
 }
 
+/// Runs `work` in DPDK's interrupt thread and waits for it. memif's driver answers its peer there,
+/// and crashes if a port is started, stopped or closed at the same time.
+void run_in_interrupt_thread(std::function<void()> work) {
+  struct Job {
+    std::function<void()> work;
+    std::promise<void> done;
+  } job{std::move(work), {}};
+  const auto run = [](void* argument) {
+    auto* asked = static_cast<Job*>(argument);
+    asked->work();
+    asked->done.set_value();
+  };
+  if (rte_eal_alarm_set(1, run, &job) != 0) return job.work();
+  job.done.get_future().wait();
+}
+
+/// The threads that are in a burst of a memif port. When a peer leaves, the driver marks the port
+/// as disconnected and then unmaps its memory, in another thread and without waiting for a burst
+/// that has begun. munmap() below waits.
+class MemifBursts {
+ public:
+  /// While it lives, the calling thread is in a burst.
+  class Burst {
+   public:
+    Burst() noexcept : flag_(own_flag()) { flag_.store(true); }
+    Burst(const Burst&) = delete;
+    Burst& operator=(const Burst&) = delete;
+    ~Burst() { flag_.store(false, std::memory_order_release); }
+
+   private:
+    std::atomic<bool>& flag_;
+  };
+
+  /// Returns when each burst of another thread that has begun has ended.
+  static void wait() noexcept {
+    const unsigned threads = std::min<unsigned>(threads_.load(), kMost);
+    for (unsigned i = 0; i < threads; ++i)
+      while (i != own_ && flags_[i].busy.load()) sched_yield();
+  }
+
+ private:
+  static constexpr unsigned kMost = 64, kNone = ~0U;
+  struct alignas(64) Flag {
+    std::atomic<bool> busy;  // false
+  };
+  static std::atomic<bool>& own_flag() noexcept {
+    if (own_ == kNone) own_ = std::min(threads_.fetch_add(1), kMost - 1);
+    return flags_[own_].busy;
+  }
+
+  static inline std::array<Flag, kMost> flags_;
+  static inline std::atomic<unsigned> threads_{0};
+  static inline thread_local unsigned own_ = kNone;
+};
+
 }  // namespace
 
 Result<Port> Port::open(const Eal& eal, const PortSpec& spec, const Pool& pool,
@@ -91,7 +153,7 @@ Port::Port(std::uint16_t id, const PortSpec& spec) : id_(id), name_(spec.text) {
   }
   if (const auto* linux_port = spec.as<InterfacePort>()) interface_.emplace(linux_port->interface);
   send_limit_ = frame_limit(spec).value_or(0);
-  plain_ = send_limit_ == 0;
+  plain_ = send_limit_ == 0 && !memif_;
   if (const auto* files = spec.as<PcapPort>()) output_ = files->out;
   pci_ = spec.as<PciPort>() != nullptr;
   finite_ = spec.as<PcapPort>() || spec.as<NullPort>();
@@ -184,8 +246,11 @@ void Port::close() noexcept {
   if (memif_ && started_ && link_up() && stats().sent > 0) sleep_ns(kMemifDrain.count());
   rte_eth_stats sent{};
   if (!output_.empty()) rte_eth_stats_get(id_, &sent);
-  if (started_) rte_eth_dev_stop(id_);
-  rte_eth_dev_close(id_);
+  const auto end = [this] {
+    if (started_) rte_eth_dev_stop(id_);
+    rte_eth_dev_close(id_);
+  };
+  memif_ ? run_in_interrupt_thread(end) : end();
   id_ = kNone;
   if (!output_.empty()) check_output(sent);
 }
@@ -204,13 +269,20 @@ void Port::check_output(const rte_eth_stats& sent) const noexcept {
                      ExitCode::environment));
 }
 
-std::size_t Port::receive_packets(std::span<rte_mbuf*> out) noexcept {
-  return packet_port_->receive(out);
+std::size_t Port::receive_checked(std::span<rte_mbuf*> out) noexcept {
+  if (packet_port_) return packet_port_->receive(out);
+  std::optional<MemifBursts::Burst> burst;
+  if (memif_) burst.emplace();
+  return rte_eth_rx_burst(id_, 0, out.data(), static_cast<std::uint16_t>(out.size()));
 }
 
 /// DPDK's AF_XDP driver writes a frame that is longer than its buffers beyond their end.
 std::size_t Port::send_checked(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept {
   if (packet_port_) return packet_port_->send(frames, queue);
+  if (memif_) {
+    const MemifBursts::Burst burst;
+    return rte_eth_tx_burst(id_, queue, frames.data(), static_cast<std::uint16_t>(frames.size()));
+  }
   std::size_t done = 0;
   while (done < frames.size()) {
     const auto rest = frames.subspan(done);
@@ -256,8 +328,11 @@ bool Port::set_link(bool up) noexcept {
 /// A memif client sends one request when it starts. If the server's device isn't ready, the request
 /// is refused for good (4 of 25 times on a loaded machine), so the client starts again.
 void Port::restart() noexcept {
-  if (started_) rte_eth_dev_stop(id_);
-  started_ = rte_eth_dev_start(id_) == 0;
+  run_in_interrupt_thread([this] {
+    if (started_ && link_up()) return;  // it was answered in the meantime
+    if (started_) rte_eth_dev_stop(id_);
+    started_ = rte_eth_dev_start(id_) == 0;
+  });
 }
 
 Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelled) {
@@ -332,3 +407,11 @@ PortStats Port::stats() const {
 }
 
 }  // namespace lw::nic
+
+/// Replaces the C library's for the whole process, DPDK's drivers included.
+extern "C" int munmap(void* address, std::size_t length) noexcept {
+  static const auto next =
+      reinterpret_cast<int (*)(void*, std::size_t)>(dlsym(RTLD_NEXT, "munmap"));
+  lw::nic::MemifBursts::wait();
+  return next(address, length);
+}

@@ -60,8 +60,8 @@ class Port {
   /// Receives up to out.size() frames without waiting; returns their number. The caller owns them.
   std::size_t receive(std::span<rte_mbuf*> out) noexcept {
     const std::size_t count =
-        packet_port_ ? receive_packets(out)
-                     : rte_eth_rx_burst(id_, 0, out.data(), static_cast<std::uint16_t>(out.size()));
+        plain_ ? rte_eth_rx_burst(id_, 0, out.data(), static_cast<std::uint16_t>(out.size()))
+               : receive_checked(out);
     if (count == 0) [[unlikely]]
       idle_ = true;
     return count;
@@ -126,14 +126,14 @@ class Port {
   void restart() noexcept;
   static constexpr std::uint16_t kNone = RTE_MAX_ETHPORTS;
   Port(std::uint16_t id, const PortSpec& spec);
-  std::size_t receive_packets(std::span<rte_mbuf*> out) noexcept;
+  std::size_t receive_checked(std::span<rte_mbuf*> out) noexcept;
   std::size_t send_checked(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept;
   Result<void> configure(const Eal& eal, const Pool& pool, const PortConfig& config);
   void close() noexcept;
   void check_output(const rte_eth_stats& sent) const noexcept;
 
   std::unique_ptr<PacketPort> packet_port_;  // null: the device id_ of DPDK
-  bool plain_ = true;                        // such a device, without a limit of ours
+  bool plain_ = true;                        // such a device; no limit of ours, no memif
   std::uint32_t send_limit_ = 0;             // longest frame, in bytes; 0: none
   std::unique_ptr<Counter> too_long_ = std::make_unique<Counter>();  // frames beyond it
   std::uint16_t id_ = kNone;
