@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <stdexcept>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -217,12 +218,16 @@ void add_frames(Outcome& outcome, const fs::path& file) {
 }
 
 Outcome replay(const Impairment& impairment) {
-  const fs::path out = folder() / "out.pcapng", ledger_file = folder() / "ledger.lwl";
+  // Files of their own, as a file that was read is never an output of the same process.
+  static int number = 0;
+  const fs::path out = folder() / fmt::format("{}.pcapng", ++number);
+  const fs::path ledger_file = folder() / fmt::format("{}.lwl", number);
   const LiveProfile::Version version = version_of(impairment);
   Outcome outcome;
   auto ledger =
       LedgerFile::create(ledger_file, LedgerFormat::binary, rule_names_of(version.profile), 0);
   auto writer = capture::Writer::create(out, capture::Format::pcapng, {{}, {}});
+  if (!ledger || !writer) throw std::runtime_error("no files in " + folder().string());
   std::vector<DirectionReport> directions;
   {
     ReplayRunner runner(version, link_of(impairment, version),
@@ -244,6 +249,8 @@ Outcome replay(const Impairment& impairment) {
   EXPECT_TRUE((*ledger)->close());
   add_ledger(outcome, ledger_file);
   add_frames(outcome, out);
+  fs::remove(out);
+  fs::remove(ledger_file);
   outcome.finish(std::move(directions));
   return outcome;
 }
