@@ -175,10 +175,14 @@ SteadySpan steady_span(const PerfConfig& config) noexcept {
             .stride = stride,
             .end = first + static_cast<std::uint64_t>(strides) * stride};
   }
-  const double least = 2 + 2 * std::ceil(settled_ns / trip_ns / 2);
-  const double steps = std::max(least, limited(trips, trip_ns / message_ns * packets));
-  const Duration step{static_cast<std::int64_t>(std::ceil(trip_ns))};
-  const Instant from = Instant{} + 3 * step;
+  // A window of PSNs passes once in a round trip, so a short run has whole windows in whole round
+  // trips. A window takes up to 1 % longer, which would add up in a long run.
+  const double psns_ns = config.qp.psn_window * message_ns / packets * config.qps;
+  const double step_ns = trips < 10 && psns_ns < round_trip_ns ? round_trip_ns : trip_ns;
+  const double least = 2 + 2 * std::ceil(settled_ns / step_ns / 2);
+  const double steps = std::max(least, limited(trips, step_ns / message_ns * packets));
+  const Duration step{static_cast<std::int64_t>(std::ceil(step_ns))};
+  const Instant from = Instant{} + 3 * Duration{static_cast<std::int64_t>(std::ceil(trip_ns))};
   return {.from = from, .to = from + static_cast<std::int64_t>(steps) * step, .step = step};
 }
 
