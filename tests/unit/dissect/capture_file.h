@@ -17,11 +17,12 @@ inline std::vector<lw::test::CapturedFrame> real_frames(const std::string& name)
   return lw::test::frames_of(lw::test::source_root() / "pcaps" / "rxe" / name);
 }
 
-/// A capture that a test makes of real frames, at stamps of its choosing.
+/// A capture that a test makes of real frames, at stamps of its choosing. Each has a file of its
+/// own: a file that was read is never an output of the same process.
 class CaptureFile {
  public:
   explicit CaptureFile(const std::string& name, std::vector<capture::Interface> interfaces = {{}})
-      : path_(testing::TempDir() + name),
+      : path_(testing::TempDir() + std::to_string(++files_) + name),
         writer_(capture::Writer::create(path_, capture::Format::pcapng, std::move(interfaces))
                     .value()) {}
 
@@ -38,6 +39,7 @@ class CaptureFile {
   }
 
  private:
+  static inline int files_ = 0;
   std::string path_;
   capture::Writer writer_;
 };
