@@ -25,6 +25,14 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
+/// Bytes of a UTF-8 character that begins with `first`; 0: none does.
+std::size_t utf8_length(unsigned char first) noexcept {
+  if (first >= 0x20 && first < 0x7f) return 1;
+  if (first >= 0xc2 && first < 0xe0) return 2;
+  if (first >= 0xe0 && first < 0xf0) return 3;
+  return first >= 0xf0 && first < 0xf5 ? 4 : 0;
+}
+
 struct Compression {
   std::string_view suffix, program;
 };
@@ -47,6 +55,17 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
     }
   }
   return best;
+}
+
+std::string first_character(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t length = utf8_length(first);
+  const std::string_view rest = text.substr(1, length == 0 ? 0 : length - 1);
+  const bool whole = rest.size() + 1 == length &&
+                     std::ranges::all_of(rest, [](char c) { return (c & 0xc0) == 0x80; });
+  if (whole) return std::string(text.substr(0, length));
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  return std::string("\\x") + kDigits[first >> 4] + kDigits[first & 0xf];
 }
 
 Result<void> check_plain_name(std::string_view path) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/error.h"
@@ -11,6 +12,10 @@ namespace lw {
 /// Returns the candidate with the smallest edit distance to a mistyped `word` (a swap of neighbours
 /// counts as one edit); empty if more than a third of the letters differ.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
+
+/// The first character of `text` (not empty), for an error message: a whole UTF-8 character, or
+/// "\\x" and two digits for a control character or a byte that is not UTF-8.
+std::string first_character(std::string_view text);
 
 /// Checks that the name of an output file doesn't promise compression, since all files are written
 /// uncompressed. Error (usage), with the remedy: `path` ends in .gz, .zst, .xz, .bz2 or .lz4.

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/names.h"
 #include "emulator/rule_config.h"
 #include "emulator/stages/keys.h"
 #include "emulator/stats/loss_audit.h"
@@ -74,10 +75,11 @@ Bursts read_bursts(const StageKeys& table) {
 
 Parsed<std::vector<bool>> read_bits(std::string_view text) {
   std::vector<bool> bits;
-  for (const char c : text) {
-    if (c != '0' && c != '1')
-      return std::unexpected(fmt::format("expected 0s and 1s, 1 for a lost frame; found '{}'", c));
-    bits.push_back(c == '1');
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '0' && text[i] != '1')
+      return std::unexpected(fmt::format("expected 0s and 1s, 1 for a lost frame; found '{}'",
+                                         first_character(text.substr(i))));
+    bits.push_back(text[i] == '1');
   }
   return bits;
 }
@@ -108,7 +110,8 @@ Parsed<std::vector<std::uint64_t>> parse_frame_list(std::string_view text) {
     } else if (std::string_view(" \t\r\n,").find(c) != std::string_view::npos) {
       ++i;
     } else {
-      return std::unexpected(fmt::format("line {}: expected frame numbers, found '{}'", line, c));
+      return std::unexpected(fmt::format("line {}: expected frame numbers, found '{}'", line,
+                                         first_character(text.substr(i))));
     }
   }
   return frames;

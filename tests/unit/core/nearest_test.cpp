@@ -26,5 +26,15 @@ TEST(Nearest, StaysSilentWhenNothingIsNear) {
   EXPECT_EQ(nearest("rate", {}), "");
 }
 
+TEST(FirstCharacter, IsWholeOrEscaped) {
+  EXPECT_EQ(first_character("a1"), "a");
+  EXPECT_EQ(first_character("\u00e9x"), "\u00e9");
+  EXPECT_EQ(first_character("\U0001f600"), "\U0001f600");
+  EXPECT_EQ(first_character("\xc3("), "\\xc3");  // cut, or not UTF-8 at all
+  EXPECT_EQ(first_character("\xc3"), "\\xc3");
+  EXPECT_EQ(first_character("\xff"), "\\xff");
+  EXPECT_EQ(first_character(std::string_view("\0", 1)), "\\x00");
+}
+
 }  // namespace
 }  // namespace lw
