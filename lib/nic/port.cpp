@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <dlfcn.h>
 #include <filesystem>
 #include <functional>
 #include <future>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <utility>
 
@@ -408,10 +410,30 @@ PortStats Port::stats() const {
 
 }  // namespace lw::nic
 
-/// Replaces the C library's for the whole process, DPDK's drivers included.
+// Two calls of DPDK's memif driver that would end the program replace those of the C library, for
+// the whole process.
+
 extern "C" int munmap(void* address, std::size_t length) noexcept {
   static const auto next =
       reinterpret_cast<int (*)(void*, std::size_t)>(dlsym(RTLD_NEXT, "munmap"));
   lw::nic::MemifBursts::wait();
   return next(address, length);
+}
+
+/// A message to a memif client that has left counts as sent. If it fails, the driver closes the
+/// socket but keeps waiting for it, and DPDK ends the program; reading finds that the client left.
+/// Only memif uses sockets of this type here.
+extern "C" ssize_t sendmsg(int socket, const msghdr* message, int flags) {
+  static const auto next =
+      reinterpret_cast<ssize_t (*)(int, const msghdr*, int)>(dlsym(RTLD_NEXT, "sendmsg"));
+  const ssize_t sent = next(socket, message, flags | MSG_NOSIGNAL);
+  int type = 0;
+  socklen_t size = sizeof type;
+  if (sent >= 0 || (errno != EPIPE && errno != ECONNRESET)) return sent;
+  const int why = errno;
+  if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {
+    errno = why;
+    return sent;
+  }
+  return static_cast<ssize_t>(message->msg_iov->iov_len);
 }

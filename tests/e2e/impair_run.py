@@ -6,6 +6,7 @@ import os
 import pathlib
 import resource
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -173,6 +174,23 @@ class Run(unittest.TestCase):
             received = [data for _, data in read_pcap(self.path(name))]
             self.assert_same_frames(received, self.sent)
         self.assertTrue(all(d['holds'] for d in report['directions']))
+
+    def test_memif_clients_that_leave_at_once(self):
+        """DPDK's driver would end the program: its answer to such a client fails."""
+        west = self.path('west.sock')
+        process = self.start(f'memif:{west},server', 'pcap:,' + self.path('out.pcap'), '--until-idle',
+                             '2s')
+        while not os.path.exists(west):
+            self.assertIsNone(process.poll(), 'ended before its socket was there')
+            time.sleep(0.01)
+        for _ in range(100):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+                client.connect(west)
+        client = self.start('pcap:' + self.path('in.pcap'), f'memif:{west}', '--until-idle', '1s',
+                            name='client')
+        self.finish(client)
+        report = self.finish(process)
+        self.assertEqual(report['directions'][0]['received']['frames'], FRAMES)
 
     def test_a_profile_that_drops_all(self):
         report, received = self.run_file(loss=1)
