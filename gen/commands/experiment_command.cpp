@@ -84,7 +84,8 @@ class ProgressBar {
   }
 
  private:
-  /// What comes behind the time so far. Runs that another session has done take no time here.
+  /// The end of the progress line, after the elapsed time: the estimate of the time left, from the
+  /// runs of this session only.
   std::string end_of(std::size_t done, std::size_t all, double seconds) {
     if (done == all) return "\n";
     if (stop_) return "; the runs that have begun are finished, Ctrl-C again ends at once";

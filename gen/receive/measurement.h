@@ -52,7 +52,7 @@ class Jitter {
 /// differences to it.
 class alignas(64) WaitingTransits {
  public:
-  /// False: `ns` has no place here.
+  /// Adds a time. False if `ns` is too far from the first time to be kept here.
   bool add(std::int64_t ns) noexcept {
     if (count_ == 0) first_ = ns;
     const std::int64_t more = ns - first_;
@@ -60,9 +60,9 @@ class alignas(64) WaitingTransits {
     more_[count_++] = static_cast<std::int32_t>(more);
     return true;
   }
-  /// Whether the next one is the last that has a place.
+  /// Whether there is room for at most one more time.
   [[nodiscard]] bool nearly_full() const noexcept { return count_ + 1 >= more_.size(); }
-  /// Calls `count` with each, in their order, and has none afterwards.
+  /// Calls `count` with each time, in the order in which they were added, and removes them.
   template <class Count>
   void take_all(Count count) noexcept {
     for (std::uint32_t i = 0; i < count_; ++i) count(first_ + more_[i]);
@@ -152,7 +152,7 @@ class FlowTable {
 
   /// Fetches the slot of a stream into the cache; guess() then finds its flow by the hash alone.
   void fetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&slots_[home_of(hash)]); }
-  /// The flow in the slot where a stream of this hash begins to be searched; null: another's.
+  /// The flow in the first slot that a search for this hash looks at; null if it has another hash.
   [[nodiscard]] ReceiveFlow* guess(std::uint64_t hash) const noexcept {
     const Slot& slot = slots_[home_of(hash)];
     return slot.hash == hash ? slot.flow : nullptr;
@@ -246,7 +246,7 @@ class Measurement {
   /// Counts what waited for a stream's next frame. Call it before reading the counters; more
   /// frames may follow.
   void finalize();
-  /// Only adds the newest latencies, for a look at them while frames arrive.
+  /// Counts the latencies that wait, so that flows() can be read while frames arrive.
   void count_latencies() noexcept;
 
   /// In the order of their first frames. Up to 13 latencies of each wait to be counted: see

@@ -19,7 +19,7 @@ using report::Json;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenReports{200};
-/// How long a message of another rank may lie.
+/// Interval between two polls for messages of other ranks.
 constexpr std::chrono::milliseconds kBetweenPolls{1};
 
 /// Messages between rank 0 and the others.
@@ -65,7 +65,7 @@ class RunThreads {
     }
     waiting_.notify_one();
   }
-  /// What has finished since the last call; waits for some of it for so long at most.
+  /// Returns the runs that have finished since the last call. Waits at most `longest` for one.
   std::vector<FinishedRun> wait(std::chrono::milliseconds longest) {
     std::unique_lock lock(mutex_);
     done_.wait_for(lock, longest, [this] { return !finished_.empty(); });

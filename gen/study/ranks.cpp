@@ -11,7 +11,8 @@
 namespace lw::gen::experiment {
 namespace {
 
-/// The variables by which Open MPI and MPICH tell a process how many it is one of.
+/// Whether mpirun started this process: Open MPI and MPICH set these variables to the number of
+/// ranks.
 bool started_by_mpirun() noexcept {
   return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr;
 }

@@ -46,7 +46,7 @@ struct OutputFile::State {
   /// False: the file has to be written in place.
   Result<bool> open_whole();
   Result<void> open_in_place();
-  /// What comes is written behind what is there.
+  /// New bytes are appended to the existing ones.
   void keep_former();
   void write_buffer();
   void keep_whole_records(std::size_t written);

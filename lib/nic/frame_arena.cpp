@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kArenaStep = 2 * 1024 * 1024;
 constexpr std::uint32_t kWireOverhead = 24;
 
-/// What a buffer's head says of the frame in it, if it is the only one that has it.
+/// Copies the fields of a buffer's head, for a frame in a single buffer that nobody shares.
 inline void copy_fields(rte_mbuf& copy, const rte_mbuf& frame) noexcept {
   copy.data_off = 0;
   rte_mbuf_refcnt_set(&copy, 1);

@@ -28,7 +28,7 @@ class FrameArena {
 
   FrameArena(FrameArena&&) noexcept;
   FrameArena& operator=(FrameArena&&) noexcept;
-  /// All its frames were freed before.
+  /// Requires that all its frames were freed before.
   ~FrameArena();
 
   /// A copy of a frame with its offload fields, and without its dynamic fields. Null: the arena has

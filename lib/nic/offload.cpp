@@ -158,7 +158,8 @@ bool Segmenter::find_transport(std::size_t limit) noexcept {
   return header_size_ <= limit && header_size_ >= layer_.transport + least;
 }
 
-/// It has the transport that the kernel means, whose checksum is missing, if any is.
+/// Whether this layer has the transport header that the kernel left to segment, and whose checksum
+/// is missing, if one is.
 bool Segmenter::is_segmented(const Layer& layer) const noexcept {
   using enum Offload::Segments;
   const bool tcp = offload_.segments == tcp_ipv4 || offload_.segments == tcp_ipv6;

@@ -99,9 +99,9 @@ struct LatencyResult {
 };
 
 /// Where the steady rate is measured. If all windows together are small compared with the path,
-/// they limit the rate and repeat: from one completion to the last one that is whole windows later,
-/// after as many that are not counted. Otherwise the link limits it: payload that arrives over
-/// whole steps of a round trip, after three of them, for the time of 10,000 packets at least.
+/// they limit the rate and repeat: the rate is measured over whole windows of completions, after as
+/// many that are not counted. Otherwise it is the payload that arrives in whole steps of about a
+/// round trip, after the first three steps, for at least the time of 10,000 packets.
 struct SteadySpan {
   // By completions; a stride of 0: by time.
   std::uint64_t begin = 0, stride = 0, end = 0;

@@ -35,8 +35,9 @@ void Requester::next_lost(Instant now, Packet& packet) {
   look_again();
 }
 
-/// Selective repeat: the oldest packet after an expiry; otherwise the next one that is not
-/// reported, although a later one is. A READ request uses several PSNs: only the first is reported.
+/// Selective repeat: the next packet to send again, or kNone. After an expiry it is the oldest;
+/// otherwise it is a packet without a report, if a later packet has one. A READ request uses
+/// several PSNs: only the first is reported.
 Requester::Sequence Requester::find_lost() noexcept {
   if (resends_oldest_) return una_;
   for (Sequence s = std::max(lost_from_, una_); s < reported_to_; ++s) {

@@ -22,7 +22,7 @@ bool fetches(const sim::PerfConfig& config) noexcept {
   return config.operation != Operation::send && config.operation != Operation::write;
 }
 
-/// What the formulas are about: times in ns, windows of one QP.
+/// The inputs of the formulas: times in ns, windows of one QP.
 struct Quantities {
   double round_trip = 0;  // from a packet's last byte until its answer has come
   double message = 0;     // on the link
@@ -82,9 +82,9 @@ Quantities quantities_of(const sim::PerfConfig& config) noexcept {
   return given;
 }
 
-/// Packets per ns of all QPs without losses, by a recurrence: the port sends the QPs' bursts one
-/// after the other, and a packet leaves once the one that is a window before it has been answered,
-/// a round trip after the next packet that asks for an answer.
+/// Packets per ns of all QPs without losses, by a recurrence. The port sends the QPs' bursts one
+/// after the other. With a window of W packets, packet n leaves when packet n - W has been
+/// answered; an answer arrives a round trip after the next packet that requests one.
 class Recurrence {
  public:
   Recurrence(const Quantities& given, const sim::PerfConfig& config)
@@ -152,7 +152,7 @@ class Recurrence {
       queue(answer.qp);
     }
   }
-  /// Sends packets of the keeper up to the next one that asks for an answer.
+  /// Sends packets of the keeper up to the next packet that requests an answer.
   void step() {
     take_answers();
     if (left_ == 0) {

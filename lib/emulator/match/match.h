@@ -75,7 +75,7 @@ struct MatchConfig {
   friend bool operator==(const MatchConfig&, const MatchConfig&) = default;
 };
 
-/// A frame as it comes in: all that rules and stages go by.
+/// A received frame, with all that rules and stages use.
 struct Arrival {
   const roce::Envelope& envelope;
   const wire::Bth* bth;      // bth_of(envelope)

@@ -14,8 +14,8 @@
 
 namespace lw::emulator {
 
-/// 65536 bits and a fast answer to "which is the next one that is set": a word a 64 bits, a bit a
-/// word of those, and a bit a word of those in turn.
+/// 65536 bits in which the next set bit is found in constant time. Two summary levels have one bit
+/// for each 64-bit word of the level below, which is set if the word is not 0.
 class BitMap {
  public:
   static constexpr std::uint32_t kBits = 1U << 16;
