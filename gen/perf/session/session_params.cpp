@@ -97,6 +97,11 @@ ServerStats& ServerStats::operator+=(const ServerStats& other) noexcept {
   return *this;
 }
 
+bool is_possible(const SessionParams& params) noexcept {
+  return is_ours(params.operation) && params.size > 0 && params.slots > 0 && params.depth > 0 &&
+         is_sound_rate(params) && is_carried(params);
+}
+
 PrivateData to_private_data(const SessionParams& params) noexcept {
   ParamsData data;
   data.operation.set(static_cast<std::uint8_t>(params.operation));
@@ -148,9 +153,7 @@ std::optional<SessionParams> read_session_params(wire::Bytes bytes) noexcept {
                              .rate_control = static_cast<RateControl>(data->rate_control.get()),
                              .rate_bps = data->rate_bps.get(),
                              .selective_repeat = (data->flags.get() & kSelective) != 0};
-  const bool sound = is_ours(params.operation) && params.size > 0 && params.slots > 0 &&
-                     params.depth > 0 && is_sound_rate(params) && is_carried(params);
-  return sound ? std::optional(params) : std::nullopt;
+  return is_possible(params) ? std::optional(params) : std::nullopt;
 }
 
 std::optional<RemoteMemory> read_remote_memory(wire::Bytes bytes) noexcept {

@@ -64,8 +64,10 @@ using PrivateData = std::array<std::byte, 56>;
 PrivateData to_private_data(const SessionParams& params) noexcept;
 PrivateData to_private_data(const RemoteMemory& remote) noexcept;
 PrivateData to_private_data(const ServerStats& stats) noexcept;
-/// Empty also for invalid parameters: an operation that perf or the transport doesn't have, a size
-/// or depth of 0, a rate control without a rate.
+/// False: an operation that perf or the transport doesn't have, a size, depth or number of slots of
+/// 0, a rate control without a rate.
+[[nodiscard]] bool is_possible(const SessionParams& params) noexcept;
+/// Empty also for parameters that are not possible.
 std::optional<SessionParams> read_session_params(wire::Bytes data) noexcept;
 std::optional<RemoteMemory> read_remote_memory(wire::Bytes data) noexcept;
 std::optional<ServerStats> read_server_stats(wire::Bytes data) noexcept;

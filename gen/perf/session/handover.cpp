@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/perf/session/handover.h"
+
+#include <algorithm>
+#include <array>
+#include <sys/random.h>
+
+#include <fmt/format.h>
+
+#include "report/json_line.h"
+
+namespace lw::gen::handover {
+namespace {
+
+using report::Json;
+using wire::Operation, wire::Transport;
+
+constexpr const char* kSchema = "longwire-handover";
+constexpr std::uint64_t k24Bits = 0xffffff, k32Bits = 0xffffffff, kAll = ~std::uint64_t{0};
+constexpr std::size_t kMapped = 12;  // bytes of ::ffff:0:0/96
+
+// The words are those of perf's options.
+constexpr std::array<std::pair<std::string_view, Transport>, 3> kTransports = {
+    {{"rc", Transport::rc}, {"uc", Transport::uc}, {"ud", Transport::ud}}};
+constexpr std::array<std::pair<std::string_view, Operation>, 5> kOperations = {
+    {{"write", Operation::write},
+     {"send", Operation::send},
+     {"read", Operation::read_request},
+     {"atomic", Operation::fetch_add},
+     {"compare-swap", Operation::cmp_swap}}};
+
+template <class Words, class T>
+std::string_view word_of(const Words& words, T value) noexcept {
+  for (const auto& [word, meaning] : words)
+    if (meaning == value) return word;
+  return "";
+}
+
+Json json_of(const std::vector<Qp>& qps) {
+  Json list = Json::array();
+  for (const Qp& qp : qps)
+    list.push_back({{"qpn", qp.qpn}, {"psn", qp.psn}, {"va", qp.va}, {"r_key", qp.r_key}});
+  return list;
+}
+
+std::string line_with(const char* kind, const Json& fields) {
+  Json json = {{"schema", kSchema}, {"version", kVersion}, {"kind", kind}};
+  json.update(fields);
+  return report::json_line(json);
+}
+
+/// A value for an error message, not too long.
+std::string shown(const Json& value) {
+  constexpr std::size_t kMost = 60;
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+}
+
+/// Reads the fields of one line; keeps the first error, and returns defaults after it.
+class FieldReader {
+ public:
+  FieldReader(Json json, std::string kind) : json_(std::move(json)), kind_(std::move(kind)) {}
+
+  std::uint64_t number(const char* name, std::uint64_t low, std::uint64_t high) {
+    const Json* field = find(name);
+    if (field == nullptr) return low;
+    if (field->is_number_unsigned()) {
+      const auto value = field->get<std::uint64_t>();
+      if (value >= low && value <= high) return value;
+    }
+    return wrong(name, fmt::format("a whole number from {} to {}", low, high), *field), low;
+  }
+  template <class T>
+  void number(const char* name, T& target, std::uint64_t low, std::uint64_t high) {
+    target = static_cast<T>(number(name, low, high));
+  }
+  void flag(const char* name, bool& target) {
+    const Json* field = find(name);
+    if (field == nullptr) return;
+    if (!field->is_boolean()) return wrong(name, "true or false", *field);
+    target = field->get<bool>();
+  }
+  void text(const char* name, std::string& target) {
+    const Json* field = find(name);
+    if (field == nullptr) return;
+    if (!field->is_string()) return wrong(name, "a string", *field);
+    target = field->get<std::string>();
+  }
+  template <class Words, class T>
+  void word(const char* name, const Words& words, T& target) {
+    std::string found, all;
+    text(name, found);
+    for (const auto& [known, meaning] : words) {
+      if (known == found) return void(target = meaning);
+      all.append(all.empty() ? "" : ", ").append(known);
+    }
+    wrong(name, "one of " + all, Json(found));
+  }
+  void gid(wire::Ipv6Address& target) {
+    std::string found;
+    text("gid", found);
+    const auto address = wire::parse_ip(found);
+    if (address) return void(target = gid_of(*address));
+    wrong("gid", "an IPv6 address, or ::ffff: and an IPv4 address", Json(found));
+  }
+  void qps(std::vector<Qp>& target) {
+    for (const Json& each : list("qps", 1)) {
+      FieldReader reader(each, kind_ + ": qps");
+      Qp qp;
+      reader.number("qpn", qp.qpn, 0, k24Bits);
+      reader.number("psn", qp.psn, 0, k24Bits);
+      reader.number("va", qp.va, 0, kAll);
+      reader.number("r_key", qp.r_key, 0, k32Bits);
+      if (error_.empty()) error_ = reader.error_;
+      target.push_back(qp);
+    }
+  }
+  void numbers(const char* name, std::vector<std::uint64_t>& target) {
+    for (const Json& each : list(name, 1)) {
+      if (!each.is_number_unsigned()) return wrong(name, "whole numbers", each);
+      target.push_back(each.get<std::uint64_t>());
+    }
+  }
+  void counters(std::vector<std::pair<std::string, std::uint64_t>>& target) {
+    const Json* field = find("counters");
+    if (field == nullptr) return;
+    if (!field->is_object()) return wrong("counters", "an object", *field);
+    for (const auto& [name, value] : field->items()) {
+      if (!value.is_number_unsigned()) return wrong("counters", "whole numbers", value);
+      target.emplace_back(name, value.template get<std::uint64_t>());
+    }
+  }
+  void refuse(std::string reason) {
+    if (error_.empty()) error_ = fmt::format("{}: {}", kind_, std::move(reason));
+  }
+
+  template <class T>
+  Result<T> result(T value) const {
+    if (!error_.empty()) return fail(error_, ExitCode::failed);
+    return value;
+  }
+
+ private:
+  const Json* find(const char* name) {
+    const auto at = json_.is_object() ? json_.find(name) : json_.end();
+    if (json_.is_object() && at != json_.end()) return &*at;
+    refuse(fmt::format("expected a field \"{}\"", name));
+    return nullptr;
+  }
+  const Json& list(const char* name, std::size_t low) {
+    static const Json kNone = Json::array();
+    const Json* field = find(name);
+    if (field == nullptr) return kNone;
+    if (field->is_array() && field->size() >= low && field->size() <= kMostQps) return *field;
+    wrong(name, fmt::format("a list of {} to {}", low, kMostQps),
+          field->is_array() ? Json(field->size()) : *field);
+    return kNone;
+  }
+  void wrong(const char* name, const std::string& expected, const Json& found) {
+    refuse(fmt::format("\"{}\": expected {}, found {}", name, expected, shown(found)));
+  }
+
+  Json json_;
+  std::string kind_, error_;
+};
+
+/// Whether brackets are nested deeper than in any of our lines: what walks over such JSON would
+/// need a deep stack.
+bool is_deep(std::string_view line) noexcept {
+  constexpr int kDeepest = 16;
+  int depth = 0;
+  for (const char c : line) {
+    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+    if (depth > kDeepest) return true;
+  }
+  return false;
+}
+
+/// The fields of a line of this kind. Errors: as read_hello().
+Result<FieldReader> open_line(std::string_view line, const char* kind) {
+  const auto no = [&](const std::string& why) {
+    return fail(fmt::format("{}: {}", kind, why), ExitCode::failed);
+  };
+  if (line.size() > kMostBytes)
+    return no(
+        fmt::format("expected a line of at most {} bytes, found {}", kMostBytes, line.size()));
+  Json json = is_deep(line) ? Json{} : Json::parse(line, nullptr, false);
+  if (!json.is_object()) {
+    const std::string_view start = line.substr(0, 40);
+    return no(fmt::format("expected a line of JSON, found {}",
+                          shown(Json(std::string(start.substr(0, start.find('\n')))))));
+  }
+  const Json schema = json.value("schema", Json{}), version = json.value("version", Json{});
+  if (schema != kSchema)
+    return no(fmt::format("expected the schema \"{}\", found {}", kSchema, shown(schema)));
+  if (version != kVersion)
+    return no(
+        fmt::format("this side speaks version {}, the other side {}; use the same release on "
+                    "both sides",
+                    kVersion, shown(version)));
+  const Json found = json.value("kind", Json{});
+  if (found == "refusal") {
+    const Json reason = json.value("reason", Json{});
+    return fail(fmt::format("refused by the server: {}",
+                            reason.is_string() ? reason.get<std::string>() : "without a reason"),
+                ExitCode::failed);
+  }
+  if (found != kind)
+    return no(fmt::format("expected \"kind\":\"{}\", found {}", kind, shown(found)));
+  return FieldReader(std::move(json), kind);
+}
+
+}  // namespace
+
+std::string line_of(const Hello& hello) {
+  const SessionParams& params = hello.params;
+  return line_with("hello", {{"token", hello.token},
+                             {"transport", word_of(kTransports, params.transport)},
+                             {"operation", word_of(kOperations, params.operation)},
+                             {"immediate", params.immediate},
+                             {"echo", params.echo},
+                             {"read_back", params.read_back},
+                             {"bytes", params.size},
+                             {"slots", params.slots},
+                             {"depth", params.depth},
+                             {"count", hello.count},
+                             {"checked", hello.checked},
+                             {"mtu", hello.mtu},
+                             {"timeout", hello.timeout},
+                             {"retries", hello.retries},
+                             {"rnr_retries", hello.rnr_retries},
+                             {"gid", wire::to_string(hello.gid)},
+                             {"qps", json_of(hello.qps)}});
+}
+
+std::string line_of(const Offer& offer) {
+  return line_with("offer", {{"gid", wire::to_string(offer.gid)},
+                             {"mtu", offer.mtu},
+                             {"q_key", offer.q_key},
+                             {"max_rd_atomic", offer.max_rd_atomic},
+                             {"va", offer.va},
+                             {"size", offer.size},
+                             {"r_key", offer.r_key},
+                             {"qps", json_of(offer.qps)}});
+}
+
+std::string line_of(const Done& done) {
+  return line_with("done", {{"messages", done.messages}, {"bytes", done.bytes}});
+}
+
+std::string line_of(const Report& report) {
+  Json counters = Json::object();
+  for (const auto& [name, value] : report.counters) counters[name] = value;
+  return line_with("report", {{"checked", report.stats.checked},
+                              {"wrong", report.stats.wrong},
+                              {"duplicates", report.stats.duplicates},
+                              {"out_of_sequence", report.stats.out_of_sequence},
+                              {"cnps", report.stats.cnps},
+                              {"dropped", report.stats.dropped},
+                              {"messages", report.messages},
+                              {"bytes", report.bytes},
+                              {"errors", report.errors},
+                              {"failure", report.failure},
+                              {"counters", counters}});
+}
+
+std::string refusal_line(std::string_view reason) {
+  return line_with("refusal", {{"reason", reason}});
+}
+
+Result<Hello> read_hello(std::string_view line) {
+  auto fields = open_line(line, "hello");
+  if (!fields) return std::unexpected(fields.error());
+  Hello hello;
+  SessionParams& params = hello.params;
+  fields->text("token", hello.token);
+  fields->word("transport", kTransports, params.transport);
+  fields->word("operation", kOperations, params.operation);
+  fields->flag("immediate", params.immediate);
+  fields->flag("echo", params.echo);
+  fields->flag("read_back", params.read_back);
+  fields->number("bytes", params.size, 1, std::uint64_t{1} << 31);
+  fields->number("slots", params.slots, 1, k32Bits);
+  fields->number("depth", params.depth, 1, k32Bits);
+  fields->number("count", hello.count, 0, kAll);
+  fields->flag("checked", hello.checked);
+  fields->number("mtu", hello.mtu, 256, 4096);
+  fields->number("timeout", hello.timeout, 0, 31);
+  fields->number("retries", hello.retries, 0, 7);
+  fields->number("rnr_retries", hello.rnr_retries, 0, 7);
+  fields->gid(hello.gid);
+  fields->qps(hello.qps);
+  if ((hello.mtu & (hello.mtu - 1)) != 0)
+    fields->refuse(
+        fmt::format("\"mtu\": expected 256, 512, 1024, 2048 or 4096, found {}", hello.mtu));
+  if (!is_possible(params))
+    fields->refuse(fmt::format(
+        "{} of {} bytes{} is not possible with {}", word_of(kOperations, params.operation),
+        params.size, params.echo ? " with an echo" : "", word_of(kTransports, params.transport)));
+  return fields->result(std::move(hello));
+}
+
+Result<Offer> read_offer(std::string_view line) {
+  auto fields = open_line(line, "offer");
+  if (!fields) return std::unexpected(fields.error());
+  Offer offer;
+  fields->gid(offer.gid);
+  fields->number("mtu", offer.mtu, 256, 4096);
+  fields->number("q_key", offer.q_key, 0, k32Bits);
+  fields->number("max_rd_atomic", offer.max_rd_atomic, 0, k32Bits);
+  fields->number("va", offer.va, 0, kAll);
+  fields->number("size", offer.size, 0, kAll);
+  fields->number("r_key", offer.r_key, 0, k32Bits);
+  fields->qps(offer.qps);
+  return fields->result(std::move(offer));
+}
+
+Result<Done> read_done(std::string_view line) {
+  auto fields = open_line(line, "done");
+  if (!fields) return std::unexpected(fields.error());
+  Done done;
+  fields->numbers("messages", done.messages);
+  fields->number("bytes", done.bytes, 0, kAll);
+  return fields->result(std::move(done));
+}
+
+Result<Report> read_report(std::string_view line) {
+  auto fields = open_line(line, "report");
+  if (!fields) return std::unexpected(fields.error());
+  Report report;
+  fields->number("checked", report.stats.checked, 0, kAll);
+  fields->number("wrong", report.stats.wrong, 0, kAll);
+  fields->number("duplicates", report.stats.duplicates, 0, kAll);
+  fields->number("out_of_sequence", report.stats.out_of_sequence, 0, kAll);
+  fields->number("cnps", report.stats.cnps, 0, kAll);
+  fields->number("dropped", report.stats.dropped, 0, kAll);
+  fields->number("messages", report.messages, 0, kAll);
+  fields->number("bytes", report.bytes, 0, kAll);
+  fields->number("errors", report.errors, 0, kAll);
+  fields->text("failure", report.failure);
+  fields->counters(report.counters);
+  return fields->result(std::move(report));
+}
+
+bool same_token(std::string_view expected, std::string_view given) noexcept {
+  unsigned difference = expected.size() == given.size() ? 0 : 1;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const char other = given.empty() ? '\0' : given[i % given.size()];
+    difference |= static_cast<unsigned char>(expected[i]) ^ static_cast<unsigned char>(other);
+  }
+  return difference == 0;
+}
+
+Result<std::string> make_token() {
+  std::array<unsigned char, 16> bits{};
+  if (getrandom(bits.data(), bits.size(), 0) != static_cast<ssize_t>(bits.size()))
+    return fail("the system gives no random bytes for a token: pass --token-file",
+                ExitCode::environment);
+  std::string token;
+  for (const unsigned char byte : bits) token += fmt::format("{:02x}", byte);
+  return token;
+}
+
+wire::Ipv6Address gid_of(const wire::IpAddress& address) noexcept {
+  if (const auto* v6 = std::get_if<wire::Ipv6Address>(&address)) return *v6;
+  wire::Ipv6Address gid;
+  gid.bytes[10] = gid.bytes[11] = std::byte{0xff};
+  std::ranges::copy(std::get<wire::Ipv4Address>(address).bytes, gid.bytes.begin() + kMapped);
+  return gid;
+}
+
+wire::IpAddress ip_of(const wire::Ipv6Address& gid) noexcept {
+  const wire::Ipv6Address prefix = gid_of(wire::Ipv4Address{});
+  if (!std::equal(prefix.bytes.begin(), prefix.bytes.begin() + kMapped, gid.bytes.begin()))
+    return gid;
+  wire::Ipv4Address address;
+  std::copy(gid.bytes.begin() + kMapped, gid.bytes.end(), address.bytes.begin());
+  return address;
+}
+
+}  // namespace lw::gen::handover

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "gen/perf/session/session_params.h"
+#include "wire/address.h"
+
+/// What two RDMA peers exchange over TCP before and after a run, one JSON object per line: the
+/// client's Hello, the server's Offer or a Refusal, the client's Done and the server's Report.
+/// handover_link.h has the connection. Every line names the schema and its version.
+namespace lw::gen::handover {
+
+inline constexpr std::uint64_t kVersion = 1;
+inline constexpr std::uint16_t kPort = 18515;         // TCP, perftest's
+inline constexpr std::size_t kMostBytes = 64 * 1024;  // of a line
+inline constexpr std::size_t kMostQps = 512;
+
+/// A QP of one side, and the memory that it has for the other side's requests: slot i is `bytes` x
+/// i behind `va`. Message n is written to slot n % slots, with the pattern of the client and its
+/// QPN; a SEND takes the next receive. A READ of slot i returns message i of the responder's
+/// pattern. An atomic has one word, at `va`, which is 0 at first. An echo is written to the
+/// client's slot.
+struct Qp {
+  std::uint32_t qpn = 0;  // 24 bits
+  std::uint32_t psn = 0;  // 24 bits, of the first packet that it sends
+  std::uint64_t va = 0;   // of slot 0, for WRITEs, READs and atomics
+  std::uint32_t r_key = 0;
+  friend bool operator==(const Qp&, const Qp&) = default;
+};
+
+/// The client's first line: who it is and what it will do. Rates and recovery of `params` stay on
+/// the client's side, and its va and r_key are those of each QP.
+struct Hello {
+  std::string token;
+  SessionParams params;
+  std::uint64_t count = 0;   // messages of each QP; 0: only Done says it
+  bool checked = true;       // the messages are PayloadPattern's, which the server checks
+  std::uint32_t mtu = 1024;  // path MTU in bytes
+  std::uint8_t timeout = 18, retries = 6;  // of the server's QPs, as in transport::QpConfig
+  std::uint8_t rnr_retries = 6;            // 7: unlimited
+  wire::Ipv6Address gid;
+  std::vector<Qp> qps;  // 1 to kMostQps
+  friend bool operator==(const Hello&, const Hello&) = default;
+};
+
+/// The server's answer: the QPs, in the order of the client's, which are ready to receive.
+struct Offer {
+  std::vector<Qp> qps;
+  std::uint64_t va = 0, size = 0;  // the whole region, in bytes
+  std::uint32_t r_key = 0;
+  wire::Ipv6Address gid;
+  std::uint32_t mtu = 1024;         // path MTU in bytes: the smaller of both sides'
+  std::uint32_t q_key = 0;          // UD
+  std::uint32_t max_rd_atomic = 1;  // READs and atomics that the server takes at once, per QP
+  friend bool operator==(const Offer&, const Offer&) = default;
+};
+
+/// The client's last line: everything that it sent is completed.
+struct Done {
+  std::vector<std::uint64_t> messages;  // of each QP
+  std::uint64_t bytes = 0;              // of all
+  friend bool operator==(const Done&, const Done&) = default;
+};
+
+/// The server's last line.
+struct Report {
+  ServerStats stats;
+  std::uint64_t messages = 0, bytes = 0;  // that arrived, as far as the server can know
+  std::uint64_t errors = 0;               // completions in error
+  std::string failure;                    // the reason, if the session failed
+  std::vector<std::pair<std::string, std::uint64_t>> counters;  // device: change during the session
+  friend bool operator==(const Report&, const Report&) = default;
+};
+
+// Lines, each with its newline.
+std::string line_of(const Hello& hello);
+std::string line_of(const Offer& offer);
+std::string line_of(const Done& done);
+std::string line_of(const Report& report);
+std::string refusal_line(std::string_view reason);
+
+// Readers of lines. Errors (failed): not JSON, another schema or version, a field that is missing
+// or out of range, with what was expected and found; a Refusal, with its reason.
+Result<Hello> read_hello(std::string_view line);
+Result<Offer> read_offer(std::string_view line);
+Result<Done> read_done(std::string_view line);
+Result<Report> read_report(std::string_view line);
+
+/// Compares in a time that depends on the length of `expected` alone.
+[[nodiscard]] bool same_token(std::string_view expected, std::string_view given) noexcept;
+/// 128 random bits as 32 hexadecimal digits. Errors (environment): the system gives none.
+Result<std::string> make_token();
+
+/// The GID of a RoCEv2 address: an IPv4 address is mapped into IPv6.
+[[nodiscard]] wire::Ipv6Address gid_of(const wire::IpAddress& address) noexcept;
+/// The address of a GID.
+[[nodiscard]] wire::IpAddress ip_of(const wire::Ipv6Address& gid) noexcept;
+
+}  // namespace lw::gen::handover

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What RDMA peers exchange over TCP: every line is read as it was written; wrong lines, wrong
+// clients and silent ones get a reason and keep nobody else out.
+#include "gen/perf/session/handover.h"
+
+#include <future>
+#include <sys/socket.h>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "gen/perf/session/handover_link.h"
+
+namespace lw::test::handover_test {
+namespace {
+
+using namespace gen::handover;
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+const std::atomic<bool> kGoOn{false};
+
+wire::Ipv6Address gid(const char* text) { return gid_of(*wire::parse_ip(text)); }
+
+Hello example_hello() {
+  return {.token = "0123456789abcdef",
+          .params = {.operation = wire::Operation::send, .size = 4096, .slots = 8, .depth = 4},
+          .count = 1000,
+          .mtu = 2048,
+          .timeout = 14,
+          .retries = 5,
+          .gid = gid("192.0.2.1"),
+          .qps = {{.qpn = 0x11, .psn = 0xffffff, .va = ~std::uint64_t{0}, .r_key = 0xffffffff},
+                  {.qpn = 0x12, .psn = 7, .va = 4096, .r_key = 1}}};
+}
+
+Offer example_offer() {
+  return {.qps = {{.qpn = 1, .psn = 2, .va = 3, .r_key = 4}, {.qpn = 5, .psn = 6}},
+          .va = 0x7f0000000000,
+          .size = 1 << 20,
+          .r_key = 9,
+          .gid = gid("2001:db8::2"),
+          .mtu = 1024,
+          .q_key = 0x11111111,
+          .max_rd_atomic = 16};
+}
+
+Report example_report() {
+  return {.stats = {.checked = 10, .wrong = 1, .duplicates = 2},
+          .messages = 10,
+          .bytes = 40960,
+          .errors = 1,
+          .failure = "the client left",
+          .counters = {{"rcvd_pkts", 12}, {"duplicate_request", 0}}};
+}
+
+TEST(HandoverLines, are_read_as_they_were_written) {
+  EXPECT_EQ(read_hello(line_of(example_hello())).value(), example_hello());
+  EXPECT_EQ(read_offer(line_of(example_offer())).value(), example_offer());
+  EXPECT_EQ(read_report(line_of(example_report())).value(), example_report());
+  const Done done{.messages = {3, 4}, .bytes = 7};
+  EXPECT_EQ(read_done(line_of(done)).value(), done);
+}
+
+std::string reason_of(const Json& hello) {
+  const auto read = read_hello(hello.dump());
+  return read ? "" : read.error().message;
+}
+
+TEST(HandoverLines, lack_no_field) {
+  const Json good = Json::parse(line_of(example_hello()));
+  ASSERT_EQ(reason_of(good), "");
+  for (const auto& [name, value] : good.items()) {
+    Json lacking = good;
+    lacking.erase(name);
+    EXPECT_THAT(reason_of(lacking), HasSubstr(name));
+  }
+}
+
+TEST(HandoverLines, have_fields_in_their_range) {
+  const Json good = Json::parse(line_of(example_hello()));
+  struct Case {
+    const char* field;
+    Json value;
+    const char* reason;
+  };
+  for (const Case& wrong : {
+           Case{"transport", "xrc", "\"transport\": expected one of rc, uc, ud, found \"xrc\""},
+           Case{"operation", 3, "\"operation\": expected a string, found 3"},
+           Case{"bytes", 0, "\"bytes\": expected a whole number from 1 to 2147483648, found 0"},
+           Case{"bytes", -1, "found -1"},
+           Case{"bytes", 1.5, "found 1.5"},
+           Case{"mtu", 1500, "expected 256, 512, 1024, 2048 or 4096, found 1500"},
+           Case{"timeout", 32, "from 0 to 31, found 32"},
+           Case{"gid", "nowhere", "\"gid\": expected an IPv6 address"},
+           Case{"qps", Json::array(), "\"qps\": expected a list of 1 to 512, found 0"},
+           Case{"qps", {{{"qpn", 1 << 24}}}, "\"qpn\": expected a whole number from 0 to 16777215"},
+           Case{"echo", "yes", "\"echo\": expected true or false, found \"yes\""},
+           Case{"version", 2, "this side speaks version 1, the other side 2"},
+           Case{"schema", "else", "expected the schema \"longwire-handover\", found \"else\""},
+           Case{"kind", "offer", "expected \"kind\":\"hello\", found \"offer\""},
+           Case{"transport", "ud", "is not possible with ud"},
+       }) {
+    Json json = good;
+    json[wrong.field] = wrong.value;
+    if (std::string_view(wrong.reason).ends_with("with ud")) json["operation"] = "write";
+    EXPECT_THAT(reason_of(json), HasSubstr(wrong.reason)) << wrong.field;
+  }
+}
+
+TEST(HandoverLines, that_are_no_json_are_shown) {
+  EXPECT_EQ(read_hello("GET / HTTP/1.1\n").error().message,
+            "hello: expected a line of JSON, found \"GET / HTTP/1.1\"");
+  EXPECT_THAT(read_hello(std::string(60'000, '[')).error().message, HasSubstr("a line of JSON"));
+  EXPECT_THAT(read_hello("{\"schema\":" + std::string(60'000, '[')).error().message,
+              HasSubstr("a line of JSON"));
+  EXPECT_THAT(read_hello(std::string(kMostBytes + 1, ' ')).error().message,
+              HasSubstr("at most 65536 bytes"));
+}
+
+TEST(HandoverLines, of_a_refusal_state_its_reason) {
+  EXPECT_EQ(read_offer(refusal_line("wrong token")).error().message,
+            "refused by the server: wrong token");
+}
+
+TEST(HandoverToken, is_compared_as_a_whole) {
+  EXPECT_TRUE(same_token("secret", "secret"));
+  for (const char* other : {"", "s", "secre", "secreT", "Secret", "secretsecret"})
+    EXPECT_FALSE(same_token("secret", other)) << other;
+}
+
+TEST(HandoverToken, is_new_each_time) {
+  const std::string token = make_token().value();
+  EXPECT_EQ(token.size(), 32u);
+  EXPECT_NE(token, make_token().value());
+}
+
+TEST(HandoverGid, of_ipv4_is_mapped) {
+  EXPECT_EQ(wire::to_string(gid("192.0.2.1")), "::ffff:192.0.2.1");
+  for (const char* text : {"192.0.2.1", "2001:db8::1", "fe80::1"})
+    EXPECT_EQ(wire::to_string(ip_of(gid(text))), text);
+}
+
+// Over loopback.
+
+class HandoverDoor : public testing::Test {
+ protected:
+  static Admission at_loopback() {
+    return {.address = "127.0.0.1", .port = 0, .token = example_hello().token, .accepted = {}};
+  }
+  void open(Admission admission = at_loopback()) {
+    auto door = Doorkeeper::listen(std::move(admission));
+    ASSERT_TRUE(door) << door.error().message;
+    door_.emplace(std::move(*door));
+    where_ = "127.0.0.1:" + std::to_string(door_->port());
+  }
+  [[nodiscard]] Client client() const { return Client::connect(where_, 5s).value(); }
+  [[nodiscard]] std::vector<Link> silent(int count) const {
+    std::vector<Link> links;
+    for (int i = 0; i < count; ++i) links.push_back(Link::connect(where_, 5s).value());
+    return links;
+  }
+  /// What open() says while the server polls.
+  std::string refusal_of(const Hello& hello, std::string_view busy = {}) {
+    Client asking = client();
+    auto answer = std::async(std::launch::async, [&] { return asking.open(hello, 5s, kGoOn); });
+    while (answer.wait_for(0s) != std::future_status::ready)
+      EXPECT_FALSE(door_->poll(10ms, busy)) << "was admitted";
+    const auto offer = answer.get();
+    return offer ? "" : offer.error().message;
+  }
+
+  std::optional<Doorkeeper> door_;
+  std::string where_;
+};
+
+TEST_F(HandoverDoor, admits_a_client_whose_session_then_ends_in_order) {
+  open();
+  const Done done{.messages = {1000, 1000}, .bytes = 8'192'000};
+  Client client = this->client();
+  auto run = std::async(std::launch::async, [&]() -> Result<Report> {
+    const auto offer = client.open(example_hello(), 5s, kGoOn);
+    if (!offer) return std::unexpected(offer.error());
+    EXPECT_EQ(*offer, example_offer());
+    EXPECT_TRUE(client.check());
+    return client.finish(done, 5s, kGoOn);
+  });
+  auto admitted = door_->poll(5s);
+  ASSERT_TRUE(admitted);
+  EXPECT_EQ(admitted->hello, example_hello());
+  EXPECT_EQ(wire::to_string(admitted->peer), "127.0.0.1");
+  ASSERT_TRUE(admitted->link.send(line_of(example_offer())));
+  const auto line = admitted->link.receive(5s, kGoOn);
+  ASSERT_TRUE(line) << line.error().message;
+  EXPECT_EQ(read_done(*line).value(), done);
+  ASSERT_TRUE(admitted->link.send(line_of(example_report())));
+  EXPECT_EQ(run.get().value(), example_report());
+}
+
+TEST_F(HandoverDoor, refuses_with_a_reason) {
+  open();
+  Hello wrong = example_hello();
+  wrong.token = "0123456789abcdee";
+  EXPECT_THAT(refusal_of(wrong), HasSubstr("refused by the server: wrong token"));
+  EXPECT_THAT(door_->take_refusals(), testing::ElementsAre(HasSubstr("127.0.0.1: wrong token")));
+  EXPECT_THAT(refusal_of(example_hello(), "a session runs"),
+              HasSubstr("refused by the server: a session runs"));
+  wrong = example_hello();
+  wrong.mtu = 1500;
+  EXPECT_THAT(refusal_of(wrong), HasSubstr("\"mtu\""));
+  wrong = example_hello();
+  wrong.token = std::string(kMostBytes, 'x');
+  EXPECT_THAT(refusal_of(wrong), HasSubstr("at most 65536 bytes"));
+}
+
+TEST_F(HandoverDoor, refuses_addresses_that_are_not_accepted) {
+  Admission admission = at_loopback();
+  admission.accepted = {*wire::parse_ip("192.0.2.7")};
+  open(std::move(admission));
+  EXPECT_THAT(refusal_of(example_hello()), HasSubstr("127.0.0.1 is not an accepted address"));
+  admission = at_loopback();
+  admission.accepted = {*wire::parse_ip("192.0.2.7"), *wire::parse_ip("127.0.0.1")};
+  open(std::move(admission));
+  Client client = this->client();
+  auto opened = std::async(std::launch::async,
+                           [&] { return client.open(example_hello(), 5s, kGoOn).has_value(); });
+  auto admitted = door_->poll(5s);
+  ASSERT_TRUE(admitted);
+  ASSERT_TRUE(admitted->link.send(line_of(example_offer())));
+  EXPECT_TRUE(opened.get());
+}
+
+TEST_F(HandoverDoor, admits_beside_connections_that_say_nothing) {
+  Admission admission = at_loopback();
+  admission.most_waiting = 8;
+  open(std::move(admission));
+  const std::vector<Link> flood = silent(100);
+  Link client = Link::connect(where_, 5s).value();
+  ASSERT_TRUE(client.send(line_of(example_hello())));
+  EXPECT_TRUE(door_->poll(5s));
+}
+
+TEST_F(HandoverDoor, closes_connections_that_say_nothing_in_time) {
+  Admission admission = at_loopback();
+  admission.timeout = 50ms;
+  open(std::move(admission));
+  std::vector<Link> links = silent(3);
+  EXPECT_FALSE(door_->poll(100ms));
+  for (Link& link : links) {
+    const auto line = link.receive(5s, kGoOn);
+    ASSERT_FALSE(line);
+    EXPECT_THAT(line.error().message, HasSubstr("has closed it"));
+  }
+}
+
+TEST_F(HandoverDoor, notices_that_the_other_side_left) {
+  open();
+  std::optional<Client> client(this->client());
+  auto opening = std::async(std::launch::async,
+                            [&] { return client->open(example_hello(), 5s, kGoOn).has_value(); });
+  auto admitted = door_->poll(5s);
+  ASSERT_TRUE(admitted);
+  ASSERT_TRUE(admitted->link.send(line_of(example_offer())));
+  ASSERT_TRUE(opening.get());
+  client.reset();
+  const auto line = admitted->link.receive(5s, kGoOn);
+  ASSERT_FALSE(line);
+  EXPECT_THAT(line.error().message, HasSubstr("has closed it"));
+}
+
+TEST_F(HandoverDoor, that_is_not_there_is_named) {
+  open();
+  door_.reset();
+  const auto client = Client::connect(where_, 5s);
+  ASSERT_FALSE(client);
+  EXPECT_EQ(client.error().exit, ExitCode::environment);
+  EXPECT_THAT(client.error().message, HasSubstr("is `roce-endpoint serve` running there?"));
+  for (const char* wrong :
+       {"", ":1", "host:", "host:0", "host:65536", "host:x", "[::1", "[::1]1"}) {
+    const auto refused = Client::connect(wrong, 5s);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("expected HOST, HOST:PORT or [IPV6]:PORT"));
+  }
+}
+
+}  // namespace
+}  // namespace lw::test::handover_test
