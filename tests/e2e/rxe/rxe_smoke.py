@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two soft-RoCE guests that talk through roce-impair: perftest and rping finish, every ICRC is
+right, and nothing is faster than the path. tests/e2e/rxe/rxe.py is the whole suite."""
+
+import unittest
+
+import guests
+import longwire_test
+import roce_packets
+
+PATH_US = 1903.5  # of profiles/impair/apn-380km
+
+
+@unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
+class Smoke(unittest.TestCase):
+    def test_soft_roce_through_the_path(self):
+        lab = guests.Guests()
+        self.addCleanup(lab.__exit__)
+        lab.__enter__()
+        with lab.capture() as capture, lab.impair('apn-380km') as box:
+            lab.ping()
+            latency = lab.perftest('ib_write_lat -n 50 -s 8')
+            throughput = lab.perftest('ib_send_bw -n 50 -s 65536')
+            rping = lab.pair('rping -s -a 192.168.77.1 -C 5 -S 512',
+                             'rping -c -a 192.168.77.1 -C 5 -S 512 -V')
+        for pair in (latency, throughput, rping):
+            self.assertTrue(pair.finished, pair)
+        # perftest prints half of the time of a ping and its answer.
+        self.assertGreaterEqual(guests.typical(latency), PATH_US)
+        for path in (capture.a, capture.b):
+            right, wrong, unverifiable = roce_packets.icrcs(path)
+            self.assertEqual((wrong, unverifiable), (0, 0), path)
+            self.assertGreater(right, 50 * 65536 // 4096)  # those of ib_send_bw, and more
+        for direction in box.report['directions']:
+            self.assertGreater(direction['received']['frames'], 100)
+
+
+if __name__ == '__main__':
+    longwire_test.main()
