@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command lines of the three programs: help with examples, version, usage errors."""
+"""The command lines of the programs: help with examples, version, usage errors."""
 
 import pathlib
 import shutil
@@ -12,9 +12,11 @@ from longwire_test import SOURCE, program
 COMMANDS = {
     'roce-gen': ('run', 'receive', 'replay', 'search', 'perf', 'respond', 'plan', 'experiment',
                  'check', 'opcodes'),
+    'roce-endpoint': ('serve', 'bw', 'lat', 'blast', 'ping'),
     'roce-impair': ('check', 'ctl', 'ledger', 'replay', 'run'),
     'roce-dissect': ('list', 'verify', 'summary', 'compare', 'fields'),
 }
+TO = ('--connect', '192.0.2.1', '--token', 'x')
 
 
 def run(name, *words):
@@ -49,6 +51,16 @@ class CommandLine(unittest.TestCase):
                 ('roce-gen', ('plan', '--qps', '0'), '--qps: expected a whole number from 1'),
                 ('roce-gen', ('plan', '--op', 'fly'), '--op: expected write, send, read, atomic or compare-swap'),
                 ('roce-gen', ('receive',), '--port is required'),
+                ('roce-endpoint', ('serve',), '--region is required'),
+                ('roce-endpoint', ('serve', '--region', '1MiB,disk=x'), 'file=PATH'),
+                ('roce-endpoint', ('serve', '--region', '1MiB', '--accept', 'me'), 'an IPv4 or IPv6'),
+                ('roce-endpoint', ('serve', '--region', '1MiB', '--listen', ':x'), '--listen: '),
+                ('roce-endpoint', ('lat', *TO, '--poll', 'event'), 'raises no event'),
+                ('roce-endpoint', ('lat', *TO, '--transport', 'ud'), 'use bw or blast'),
+                ('roce-endpoint', ('bw', *TO, '--transport', 'ud'), 'carries SENDs only'),
+                ('roce-endpoint', ('bw', *TO, '--op', 'read', '--inline'), '--inline goes with'),
+                ('roce-endpoint', ('blast', *TO, '--op', 'atomic'), 'blast goes with'),
+                ('roce-endpoint', ('ping', *TO, '--op', 'read'), 'ping goes with'),
                 ('roce-impair', ('run', 'x.toml', '--west', 'null'), '--east is required'),
                 ('roce-impair', ('ctl', 'x.sock', 'set', 'rule', 'loss'), 'expected KEY=VALUE'),
                 ('roce-impair', ('replay', 'a', 'b', 'c', '--back', 'd', '--both'), 'excludes'),

@@ -22,11 +22,12 @@ BUILD = pathlib.Path(os.environ.get('LONGWIRE_BUILD', SOURCE / 'build'))
 _others = SOURCE.parent / 'shared' / 'pcaps' / 'others'
 SHARED = _others if _others.is_dir() else None
 
-_FOLDERS = {'roce-gen': 'gen', 'roce-impair': 'impair', 'roce-dissect': 'dissect'}
+_FOLDERS = {'roce-gen': 'gen', 'roce-endpoint': 'gen', 'roce-impair': 'impair',
+            'roce-dissect': 'dissect'}
 
 
 def program(name):
-    """The absolute path of one of the three programs, as built."""
+    """The absolute path of one of the programs, as built."""
     return str(BUILD / _FOLDERS[name] / name)
 
 

@@ -118,11 +118,20 @@ int connect_within(int socket, const addrinfo& to, Duration timeout) noexcept {
   return error;
 }
 
-std::unexpected<Error> gone(const char* how) {
+std::unexpected<Error> gone(std::string_view how) {
   return fail(fmt::format("the other side of the TCP connection {}", how), ExitCode::failed);
 }
 
+/// The error of a read or a write.
+std::unexpected<Error> lost(int error) {
+  if (error == ETIMEDOUT) return gone("is gone without a word");
+  if (error == ECONNRESET || error == EPIPE) return gone("has closed it");
+  return gone(fmt::format("can't be reached: {}", std::strerror(error)));
+}
+
 }  // namespace
+
+std::string host_of(std::string_view where) { return host_and_service(where).first; }
 
 Link::Link(int socket) : socket_(socket) { set_options(socket_); }
 Link::Link(Link&& other) noexcept
@@ -171,7 +180,7 @@ Result<void> Link::send(std::string_view line) {
       if (clock_now() >= until) return gone("takes no data");
       wait_for(socket_, POLLOUT, kPollStep);
     } else {
-      return gone(errno == ETIMEDOUT ? "is gone without a word" : "has closed it");
+      return lost(errno);
     }
   }
   return {};
@@ -196,7 +205,7 @@ Result<std::optional<std::string>> Link::poll() {
     } else if (errno == EAGAIN) {
       return std::nullopt;
     } else if (errno != EINTR) {
-      return gone(errno == ETIMEDOUT ? "is gone without a word" : "has reset it");
+      return lost(errno);
     }
   }
 }

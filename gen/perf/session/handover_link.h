@@ -13,6 +13,9 @@
 
 namespace lw::gen::handover {
 
+/// The host of "HOST", "HOST:PORT" or "[IPV6]:PORT"; empty: none of them.
+std::string host_of(std::string_view where);
+
 /// A TCP connection that carries lines, closed with the object. Finds out within 15 s that the
 /// other host is gone. One thread.
 class Link {

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/stop_signal.h"
+#include "core/output.h"
+#include "core/quantity.h"
+#include "gen/perf/report/perf_report.h"
+#include "gen/perf/session/handover.h"
+#include "gen/rdma/client.h"
+#include "gen/rdma/commands.h"
+
+namespace lw::gen::rdma {
+namespace {
+
+using wire::Operation, wire::Transport;
+
+enum class Pattern : std::uint8_t { bw, lat, blast, ping };
+
+constexpr const char* kMeasureNotes =
+    R"(The server is `roce-endpoint serve`, which prints the command line. Each size is a session of its
+own. Every message has its own bytes, and both sides check what they receive: --no-check measures
+without that. A request that fails ends the run with the status of its completion.)";
+
+struct MeasureCommand {
+  Pattern pattern = Pattern::bw;
+  MeasureOptions options;
+  sim::PerfConfig config;
+  bool all_sizes = false, no_check = false, json = false;
+
+  [[nodiscard]] bool latency() const noexcept {
+    return pattern == Pattern::lat || pattern == Pattern::ping;
+  }
+  [[nodiscard]] bool study() const noexcept {
+    return pattern == Pattern::blast || pattern == Pattern::ping;
+  }
+  [[nodiscard]] bool carries() const noexcept {
+    return config.operation == Operation::send || config.operation == Operation::write;
+  }
+};
+
+Result<void> check_transport(const MeasureCommand& command) {
+  const sim::PerfConfig& config = command.config;
+  const Transport transport = config.qp.transport;
+  if (transport == Transport::rc) return {};
+  const auto refused = [&](const std::string& why) {
+    return fail(fmt::format("--transport {}: {}", transport == Transport::ud ? "ud" : "uc", why));
+  };
+  if (command.latency()) return refused("lost messages have no answer: use bw or blast");
+  if (!command.carries()) return refused("has no responses: --op send or write");
+  if (transport == Transport::ud && config.operation == Operation::write)
+    return refused("carries SENDs only: --op send");
+  if (config.size < sizeof(std::uint64_t) || command.all_sizes)
+    return refused("each message carries its number: -s 8 at least, and no -a");
+  return {};
+}
+
+Result<void> check_measure(const app::Given& given, const MeasureCommand& command) {
+  const sim::PerfConfig& config = command.config;
+  if (config.immediate && !command.carries()) return fail("--imm goes with --op send and write");
+  if (command.options.verbs.inlined && !command.carries())
+    return fail("--inline goes with --op send and write");
+  if (command.pattern == Pattern::ping && !command.carries())
+    return fail("ping goes with --op send and write");
+  if (command.pattern == Pattern::blast &&
+      (config.operation == Operation::fetch_add || config.operation == Operation::cmp_swap))
+    return fail("blast goes with --op send, write and read");
+  if (command.pattern == Pattern::lat && command.options.verbs.events &&
+      config.operation == Operation::write && !config.immediate)
+    return fail("--poll event: the echo of a WRITE raises no event: add --imm, or poll busily");
+  if (given.has("--duration") && given.has("--iterations"))
+    return fail("--duration: replaces -n: pass one of them");
+  if (config.size == 0 || config.size > 1u << 31) return fail("--size: expected 1 B to 2 GiB");
+  return check_transport(command);
+}
+
+std::vector<std::uint32_t> sizes_of(const MeasureCommand& command) {
+  const bool atomic = command.config.operation == Operation::fetch_add ||
+                      command.config.operation == Operation::cmp_swap;
+  if (atomic) return {8};
+  if (!command.all_sizes) return {command.config.size};
+  std::vector<std::uint32_t> sizes;
+  for (std::uint32_t size = 2; size <= 8u << 20; size *= 2) sizes.push_back(size);
+  return sizes;
+}
+
+std::string header_of(const MeasureCommand& command) {
+  if (command.study()) return study_header();
+  return command.latency() ? latency_header() : bandwidth_header();
+}
+
+std::string row_of(const MeasureCommand& command, const sim::PerfConfig& config,
+                   const PerfOutcome& outcome) {
+  const bool ping = command.pattern == Pattern::ping;
+  if (command.study())
+    return command.json ? study_json(config, ping, outcome) : study_line(config, ping, outcome);
+  if (command.latency())
+    return command.json ? latency_json(config, outcome)
+                        : latency_line(config.size, outcome.latency);
+  return command.json ? bandwidth_json(config, outcome)
+                      : bandwidth_line(config.size, outcome.bandwidth);
+}
+
+/// The run of one size, with the defaults of the pattern.
+sim::PerfConfig config_of(const MeasureCommand& command, const Device& device, std::uint32_t size) {
+  sim::PerfConfig config = command.config;
+  config.size = size;
+  if (config.iterations == 0) config.iterations = command.pattern == Pattern::bw ? 5000 : 1000;
+  if (config.qp.mtu == 0) config.qp.mtu = device.mtu();
+  config.qp.max_outstanding_wqe = config.qp.tx_depth;
+  // The study's third ping: a WRITE to a passive peer, and a READ that brings it back.
+  config.read_back =
+      command.pattern == Pattern::ping && config.operation == Operation::write && !config.immediate;
+  return config;
+}
+
+Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>& stop) {
+  auto measurement = Measurement::open(command.options, stop);
+  if (!measurement) return std::unexpected(measurement.error());
+  std::uint64_t wrong = 0;
+  bool has_header = command.json;
+  for (const std::uint32_t size : sizes_of(command)) {
+    if (stop.load(std::memory_order_relaxed)) break;
+    const sim::PerfConfig config = config_of(command, measurement->device(), size);
+    const auto outcome = measurement->run(config, command.latency());
+    if (!outcome) return std::unexpected(outcome.error());
+    if (!std::exchange(has_header, true)) print_report(header_of(command));
+    print_report(row_of(command, config, *outcome));
+    if (outcome->lost_messages && !command.json)
+      print_report(fmt::format("{} of {} messages didn't arrive\n", *outcome->lost_messages,
+                               outcome->bandwidth.messages));
+    wrong += outcome->wrong;
+  }
+  if (wrong == 0) return {};
+  return fail(fmt::format("{} messages arrived with other bytes than were sent", wrong),
+              ExitCode::failed);
+}
+
+void add_connection_options(app::Options& list, MeasureCommand& command) {
+  MeasureOptions& options = command.options;
+  list.add("--connect", app::text(options.connect), "HOST:PORT",
+           "server; the port may be left out: 18515")
+      .required();
+  list.add("--token", app::text(options.token), "TOKEN", "token that the server printed")
+      .required();
+  list.add("--device", app::text(options.device.name), "NAME", "RDMA device")
+      .defaults_to("the one on the way to the server");
+  list.add("--gid", app::number(options.device.gid), "N", "index of the GID")
+      .defaults_to("by the address of the TCP connection");
+  list.add("--wait", app::parsed(parse_duration, options.wait), "TIME",
+           "longest wait for the TCP connection")
+      .defaults_to("10s");
+}
+
+void add_message_options(app::Options& list, MeasureCommand& command) {
+  sim::PerfConfig& config = command.config;
+  list.add("--op",
+           app::choice<Operation>(config.operation, {{"write", Operation::write},
+                                                     {"send", Operation::send},
+                                                     {"read", Operation::read_request},
+                                                     {"atomic", Operation::fetch_add},
+                                                     {"compare-swap", Operation::cmp_swap}}),
+           "OP", "operation: write, send, read, atomic (FETCH ADD) or compare-swap");
+  list.add_flag("--imm", config.immediate, "WRITE or SEND with an immediate");
+  list.add("-s,--size", app::parsed(parse_bytes, config.size), "SIZE", "message size, in bytes")
+      .defaults_to(command.latency() ? "64" : "64KiB");
+  list.add_flag("-a,--all", command.all_sizes, "measure every power of two, 2 B to 8 MiB");
+  list.add("-n,--iterations", app::number(config.iterations), "N",
+           command.pattern == Pattern::bw ? "messages per QP; 0: 5000" : "messages; 0: 1000");
+  if (command.latency()) return;
+  list.add("--duration", app::parsed(parse_duration, config.duration), "TIME",
+           "length of the run, in place of -n")
+      .defaults_to("none");
+  list.add("-q,--qps", app::number(config.qps, 1u, std::uint32_t{handover::kMostQps}), "N",
+           "number of queue pairs");
+  list.add("-t,--buffers", app::number(config.qp.tx_depth, 1u, 1u << 20), "N",
+           "messages in flight at once, per QP");
+}
+
+void add_qp_options(app::Options& list, MeasureCommand& command) {
+  transport::QpConfig& qp = command.config.qp;
+  list.add("--transport",
+           app::choice<Transport>(
+               qp.transport, {{"rc", Transport::rc}, {"uc", Transport::uc}, {"ud", Transport::ud}}),
+           "KIND", "service: rc, uc (SEND, WRITE) or ud (SEND of one packet)");
+  list.add("--mtu",
+           app::choice<std::uint32_t>(qp.mtu, {{"port", 0},
+                                               {"256", 256},
+                                               {"512", 512},
+                                               {"1024", 1024},
+                                               {"2048", 2048},
+                                               {"4096", 4096}}),
+           "BYTES", "path MTU, in bytes; port: the smaller of both sides' ports");
+  list.add("--reads", app::number(qp.max_rd_atomic, 1u, 128u), "N",
+           "outstanding READs and atomics, per QP");
+  list.add("--timeout", app::number(qp.timeout, std::uint8_t{0}, std::uint8_t{31}), "N",
+           "local ACK timeout of both sides: 4.096 us x 2^N; 0: never");
+  list.add("--retries", app::number(qp.retry_count, std::uint8_t{0}, std::uint8_t{7}), "N",
+           "number of retries before a QP fails; soft-RoCE takes 7 as endless");
+  list.add("--rnr-retries", app::number(qp.rnr_retry, std::uint8_t{0}, std::uint8_t{7}), "N",
+           "number of RNR retries before a QP fails; 7: unlimited");
+}
+
+void add_verbs_options(app::Options& list, MeasureCommand& command) {
+  VerbsOptions& verbs = command.options.verbs;
+  list.add_flag("--inline", verbs.inlined, "put the data of SENDs and WRITEs into the requests");
+  list.add("--poll", app::choice<bool>(verbs.events, {{"busy", false}, {"event", true}}), "HOW",
+           "wait for completions: busy, or sleep until an event");
+  if (!command.latency()) {
+    list.add("--post-list", app::number(verbs.list, 1u, 1024u), "N",
+             "work requests in one post, as far as there are buffers");
+    list.add("--signal", app::choice<bool>(verbs.periodic, {{"all", false}, {"periodic", true}}),
+             "WHICH", "requests with a completion: all, or periodic: one in buffers / 2");
+  }
+  list.add_flag("--no-check", command.no_check, "do not fill and check messages");
+  list.add_flag("--json", command.json, "print one line of JSON per size");
+}
+
+app::Command measure_command(Pattern pattern, const char* name, const char* help,
+                             const char* examples) {
+  auto command = std::make_shared<MeasureCommand>();
+  command->pattern = pattern;
+  command->config.size = command->latency() ? 64 : 65536;
+  command->config.qp.tx_depth = pattern == Pattern::bw ? 128 : 8;
+  command->config.qp.mtu = 0;
+  command->config.qp.timeout = 16;
+  command->config.qp.retry_count = 6;
+  app::Command made{
+      .name = name,
+      .help = help,
+      .examples = examples,
+      .notes = kMeasureNotes,
+      .check = [command](const app::Given& given) { return check_measure(given, *command); },
+      .run =
+          [command] {
+            command->options.verbs.checked = !command->no_check;
+            const auto measured = measure_all(*command, stop_on_signals());
+            return measured ? ExitCode::done : print_error(measured.error());
+          },
+  };
+  add_connection_options(made.options, *command);
+  add_message_options(made.options, *command);
+  add_qp_options(made.options, *command);
+  add_verbs_options(made.options, *command);
+  return made;
+}
+
+}  // namespace
+
+app::Command bw_command() {
+  return measure_command(
+      Pattern::bw, "bw", "Measure bandwidth, as perftest does",
+      R"(roce-endpoint bw --connect 192.0.2.1 --token TOKEN --op write -s 64KiB -q 4
+roce-endpoint bw --connect 192.0.2.1 --token TOKEN --op read -a --no-check
+roce-endpoint bw --connect 192.0.2.1 --token TOKEN --op send --transport ud -s 1KiB --json)");
+}
+
+app::Command lat_command() {
+  return measure_command(Pattern::lat, "lat", "Measure latency, as perftest does",
+                         R"(roce-endpoint lat --connect 192.0.2.1 --token TOKEN --op write -s 8
+roce-endpoint lat --connect 192.0.2.1 --token TOKEN --op send --poll event -a
+roce-endpoint lat --connect 192.0.2.1 --token TOKEN --op atomic)");
+}
+
+app::Command blast_command() {
+  return measure_command(
+      Pattern::blast, "blast", "Send one way as fast as possible, counted as in the study",
+      R"(roce-endpoint blast --connect 192.0.2.1 --token TOKEN --op write -s 64KiB --buffers 8
+roce-endpoint blast --connect 192.0.2.1 --token TOKEN --op send --post-list 8 --signal periodic)");
+}
+
+app::Command ping_command() {
+  return measure_command(Pattern::ping, "ping", "Send there and back, counted as in the study",
+                         R"(roce-endpoint ping --connect 192.0.2.1 --token TOKEN --op send --inline
+roce-endpoint ping --connect 192.0.2.1 --token TOKEN --op write --imm --poll event
+roce-endpoint ping --connect 192.0.2.1 --token TOKEN --op write   (a WRITE, then a READ))");
+}
+
+}  // namespace lw::gen::rdma

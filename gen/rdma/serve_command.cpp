@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fstream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "app/stop_signal.h"
+#include "core/output.h"
+#include "core/quantity.h"
+#include "gen/perf/options/perf_options.h"
+#include "gen/rdma/commands.h"
+#include "gen/rdma/server.h"
+#include "report/json_line.h"
+
+namespace lw::gen::rdma {
+namespace {
+
+constexpr const char* kServeExamples =
+    R"(roce-endpoint serve --device rxe0 --region 64MiB
+roce-endpoint serve --device mlx5_0 --gid 3 --region 1GiB,hugepages --qps 16 --accept 192.0.2.2
+roce-endpoint serve --region 64MiB,file=/tmp/received.bin --sessions 1 --json)";
+
+constexpr const char* kServeNotes =
+    R"(Prints "ready" on stderr, and the command line of the other side with the token. Parameters go over
+TCP, in the clear: a host that reads them can write to the region during a run. A run's memory is
+registered when its client is admitted, with the access that it needs and no longer than it lasts.)";
+
+struct ServeCommand {
+  ServeOptions options;
+  std::string listen, token_file;
+  bool json = false;
+};
+
+/// "ADDRESS", "ADDRESS:PORT", "[IPV6]:PORT" or ":PORT".
+Result<void> read_listen(const std::string& text, handover::Admission& admission) {
+  const std::size_t colon = text.rfind(':');
+  std::string address = text, port;
+  const bool bracketed = text.starts_with('[');
+  const bool v6 = !bracketed && text.find(':') != colon;
+  if (colon != std::string::npos && !v6 && !text.ends_with(']')) {
+    address = text.substr(0, colon);
+    port = text.substr(colon + 1);
+    const auto number = app::read_whole(port, 0, 65535);
+    if (!number) return fail("--listen: the port: " + number.error());
+    admission.port = static_cast<std::uint16_t>(*number);
+  }
+  if (bracketed && address.ends_with(']')) address = address.substr(1, address.size() - 2);
+  if (address.empty()) return {};
+  const auto ip = read_ip("--listen", address);
+  if (!ip) return std::unexpected(ip.error());
+  admission.address = address;
+  return {};
+}
+
+/// The token of a file's first line, or a new one.
+Result<std::string> token_of(const std::string& file_name) {
+  if (file_name.empty()) return handover::make_token();
+  note_input(file_name);
+  std::ifstream file(file_name);
+  std::string token;
+  if (!file || !std::getline(file, token))
+    return fail(fmt::format("--token-file: {}: can't be read, or is empty", file_name),
+                ExitCode::environment);
+  constexpr std::size_t kLeast = 16, kMost = 256;
+  if (token.size() < kLeast || token.size() > kMost)
+    return fail(fmt::format("--token-file: {}: expected a line of {} to {} characters, found {}",
+                            file_name, kLeast, kMost, token.size()));
+  return token;
+}
+
+std::string counters_text(const handover::Report& report) {
+  std::string text;
+  for (const auto& [name, value] : report.counters)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value);
+  return text;
+}
+
+double gbps_of(const SessionEnd& end) {
+  return end.seconds > 0 ? static_cast<double>(end.report.bytes) * 8e-9 / end.seconds : 0;
+}
+
+std::string text_of(const SessionEnd& end) {
+  const handover::Report& report = end.report;
+  std::string text = fmt::format(
+      "{}: {} of {} on {} QP{}: {} messages, {}, {} checked, {} wrong; {} duplicate and {} packets "
+      "out of sequence; {:.2f} s, {:.3f} Gb/s, CPU {:.1f} %\n",
+      wire::to_string(end.peer), wire::name_of(end.hello.params.operation),
+      format_bytes(end.hello.params.size), end.hello.qps.size(),
+      end.hello.qps.size() == 1 ? "" : "s", report.messages,
+      format_bytes(static_cast<double>(report.bytes)), report.stats.checked, report.stats.wrong,
+      report.stats.duplicates, report.stats.out_of_sequence, end.seconds, gbps_of(end),
+      100 * end.cpu_share);
+  if (!report.counters.empty()) text += fmt::format("  device: {}\n", counters_text(report));
+  if (!report.failure.empty()) text += fmt::format("  failed: {}\n", report.failure);
+  return text;
+}
+
+std::string json_of(const SessionEnd& end) {
+  const handover::Report& report = end.report;
+  report::Json counters = report::Json::object();
+  for (const auto& [name, value] : report.counters) counters[name] = value;
+  return report::json_line({{"peer", wire::to_string(end.peer)},
+                            {"operation", wire::name_of(end.hello.params.operation)},
+                            {"immediate", end.hello.params.immediate},
+                            {"size", end.hello.params.size},
+                            {"connections", end.hello.qps.size()},
+                            {"messages", report.messages},
+                            {"checked", report.stats.checked},
+                            {"wrong", report.stats.wrong},
+                            {"bytes", report.bytes},
+                            {"duplicates", report.stats.duplicates},
+                            {"out_of_sequence", report.stats.out_of_sequence},
+                            {"cnps", report.stats.cnps},
+                            {"dropped", report.stats.dropped},
+                            {"errors", report.errors},
+                            {"failure", report.failure},
+                            {"seconds", end.seconds},
+                            {"throughput_gbps", gbps_of(end)},
+                            {"cpu_percent", 100 * end.cpu_share},
+                            {"counters", counters}});
+}
+
+ExitCode run_serve(ServeCommand command, const std::atomic<bool>& stop) {
+  ServeOptions& options = command.options;
+  if (auto listen = read_listen(command.listen, options.admission); !listen)
+    return print_error(listen.error());
+  auto token = token_of(command.token_file);
+  if (!token) return print_error(token.error());
+  if (const auto apart = check_outputs({{"--token-file", command.token_file}},
+                                       {{"--region", options.region.file}});
+      !apart)
+    return print_error(apart.error());
+  options.admission.token = *token;
+  std::uint64_t bad = 0;
+  const ServeEvents events{
+      .ready =
+          [&](std::uint16_t port, const Device& device) {
+            fmt::print(stderr, "ready\nroce-endpoint bw --connect {}:{} --token {}\n",
+                       device.shown_address(), port, *token);
+          },
+      .ended =
+          [&](const SessionEnd& end) {
+            print_report(command.json ? json_of(end) : text_of(end));
+            standard_output().flush();
+            if (end.report.stats.wrong > 0 || !end.report.failure.empty()) ++bad;
+          },
+      .refused = [](const std::string& why) { fmt::print(stderr, "refused {}\n", why); }};
+  if (const auto served = serve(options, stop, events); !served) return print_error(served.error());
+  if (bad == 0) return ExitCode::done;
+  return print_error({fmt::format("{} sessions were not in order", bad), ExitCode::failed});
+}
+
+void add_serve_options(app::Options& list, ServeCommand& command) {
+  ServeOptions& options = command.options;
+  list.add("--device", app::text(options.device.name), "NAME", "RDMA device")
+      .defaults_to("the only one");
+  list.add("--gid", app::number(options.device.gid), "N", "index of the GID")
+      .defaults_to("by the address of the TCP connection");
+  list.add("--region", app::parsed(parse_region, options.region), "SIZE[,file=PATH][,hugepages]",
+           "most memory that a run may use, in bytes; in a file, or in huge pages")
+      .required();
+  list.add("--qps", app::number(options.most_qps, 1u, std::uint32_t{handover::kMostQps}), "N",
+           "most QPs of a run");
+  using wire::Transport;
+  list.add("--transport",
+           app::choice<std::optional<Transport>>(options.transport, {{"any", std::nullopt},
+                                                                     {"rc", Transport::rc},
+                                                                     {"uc", Transport::uc},
+                                                                     {"ud", Transport::ud}}),
+           "KIND", "the only transport to serve");
+  list.add("--listen", app::text(command.listen), "ADDRESS:PORT", "TCP address of the hand-over")
+      .defaults_to("every address, port 18515");
+  list.add("--accept",
+           app::each(
+               [](std::string_view text) { return read_ip(text); },
+               [&options](const wire::IpAddress& ip) { options.admission.accepted.push_back(ip); }),
+           "IP", "address that may connect; may be repeated")
+      .defaults_to("any");
+  list.add("--token-file", app::text(command.token_file), "FILE",
+           "file whose first line is the token")
+      .defaults_to("a new random token");
+  list.add("--sessions", app::number(options.sessions), "N",
+           "end after this number of sessions; 0: on a signal");
+  list.add("--poll", app::choice<bool>(options.events, {{"busy", false}, {"event", true}}), "HOW",
+           "wait for completions: busy, or sleep until an event");
+  list.add_flag("--json", command.json, "print one line of JSON per session");
+}
+
+}  // namespace
+
+app::Command serve_command() {
+  auto command = std::make_shared<ServeCommand>();
+  app::Command made{
+      .name = "serve",
+      .help = "Serve a region of memory to one client after the other",
+      .examples = kServeExamples,
+      .notes = kServeNotes,
+      .run = [command] { return run_serve(*command, stop_on_signals()); },
+  };
+  add_serve_options(made.options, *command);
+  return made;
+}
+
+}  // namespace lw::gen::rdma

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/rdma/server.h"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+
+namespace lw::gen::rdma {
+namespace {
+
+using handover::Admitted, handover::Done, handover::Hello, handover::Report;
+using wire::Operation, wire::Transport;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr Duration kLook = std::chrono::milliseconds(20);  // at TCP, during a session
+constexpr Duration kDrainFor = std::chrono::seconds(2);    // without an arrival, after Done
+
+bool is_atomic(Operation operation) noexcept {
+  return operation == Operation::fetch_add || operation == Operation::cmp_swap;
+}
+
+/// What the client's requests need of the server's memory.
+unsigned access_of(const SessionParams& params) noexcept {
+  unsigned access = IBV_ACCESS_LOCAL_WRITE;
+  if (params.operation == Operation::write) access |= IBV_ACCESS_REMOTE_WRITE;
+  if (params.operation == Operation::read_request || params.read_back)
+    access |= IBV_ACCESS_REMOTE_READ;
+  if (is_atomic(params.operation)) access |= IBV_ACCESS_REMOTE_ATOMIC;
+  return access;
+}
+
+/// A QP's atomics have one word in the region.
+SessionParams in_region(SessionParams params) noexcept {
+  if (is_atomic(params.operation)) params.size = 8;
+  if (is_atomic(params.operation)) params.slots = 1;
+  return params;
+}
+
+/// WRITEs without an immediate are seen in memory only.
+bool is_plain_write(const SessionParams& params) noexcept {
+  return params.operation == Operation::write && !params.immediate;
+}
+
+/// Receives of a QP. A WRITE's first packets reach their slot before the last one needs a receive,
+/// so that a slot is safe until it is checked only if there are fewer receives.
+std::uint32_t receives_of(const SessionParams& params, const Device& device) noexcept {
+  const auto most = static_cast<std::uint32_t>(device.limits().max_qp_wr);
+  const bool spare =
+      params.immediate && params.operation == Operation::write && params.slots > params.depth;
+  return std::min(spare ? params.slots - params.depth : params.slots, most);
+}
+
+std::uint32_t counter_of(const Counters& counters, const char* name, const char* other) {
+  for (const char* each : {name, other})
+    if (const auto at = counters.find(each); at != counters.end())
+      return static_cast<std::uint32_t>(at->second);
+  return 0;
+}
+
+}  // namespace
+
+ServerSession::ServerSession(const Device& device, const Region& region, const Hello& hello)
+    : device_(device),
+      region_(region),
+      hello_(hello),
+      layout_(in_region(hello.params), hello.qps.size()),
+      before_(device.counters()) {}
+
+Result<std::unique_ptr<ServerSession>> ServerSession::start(const Device& device,
+                                                            const Region& region,
+                                                            const ServeOptions& options,
+                                                            const Admitted& client) {
+  const Hello& hello = client.hello;
+  if (options.transport && *options.transport != hello.params.transport)
+    return fail("this server has another --transport", ExitCode::failed);
+  if (hello.qps.size() > options.most_qps)
+    return fail(fmt::format("{} QPs: this server has --qps {}", hello.qps.size(), options.most_qps),
+                ExitCode::failed);
+  std::unique_ptr<ServerSession> session(new ServerSession(device, region, hello));
+  const auto size = session->layout_.size();
+  if (!size || *size > region.size())
+    return fail(
+        fmt::format("the run needs a region of {} ({} QPs x {} slots of {} B), and the server has "
+                    "{}: use a smaller --size, fewer --buffers, or a larger --region there",
+                    size ? format_bytes(static_cast<double>(*size)) : "more than 2^64 B",
+                    hello.qps.size(), session->layout_.slots(), session->layout_.stride(),
+                    format_bytes(static_cast<double>(region.size()))),
+        ExitCode::failed);
+  auto gid = device.gid_for(client.link.local());
+  if (!gid) return std::unexpected(gid.error());
+  if (auto made = session->register_all(); !made) return std::unexpected(made.error());
+  if (auto made = session->make_qps(options, *gid); !made) return std::unexpected(made.error());
+  session->prepare_memory();
+  return session;
+}
+
+/// Echoes come from memory of their own: the client's requests can't reach it.
+Result<void> ServerSession::register_all() {
+  domain_.reset(ibv_alloc_pd(device_.context()));
+  if (!domain_)
+    return fail(fmt::format("{}: no protection domain: {}", device_.name(), last_error()),
+                ExitCode::environment);
+  auto memory = register_memory(device_, domain_.get(), region_.data(), *layout_.size(),
+                                access_of(hello_.params));
+  if (!memory) return std::unexpected(memory.error());
+  memory_ = std::move(*memory);
+  if (!hello_.params.echo) return {};
+  auto echoes = Region::map({.size = *layout_.size(), .file = "", .huge_pages = false});
+  if (!echoes) return std::unexpected(echoes.error());
+  echoes_ = std::move(*echoes);
+  auto registered = register_memory(device_, domain_.get(), echoes_.data(), echoes_.size(), 0);
+  if (!registered) return std::unexpected(registered.error());
+  echo_memory_ = std::move(*registered);
+  return {};
+}
+
+Result<void> ServerSession::make_qps(const ServeOptions& options, const PortGid& gid) {
+  const SessionParams& params = hello_.params;
+  const auto qps = static_cast<std::uint32_t>(hello_.qps.size());
+  const auto most = static_cast<std::uint32_t>(device_.limits().max_cqe);
+  receives_ = takes_receives() ? std::min(receives_of(params, device_), most / (2 * qps)) : 0;
+  const std::uint32_t echoes = params.echo ? std::max(2u, params.depth) : 1;
+  auto completions =
+      Completions::create(device_, qps * (receives_ + echoes) + 16,
+                          options.events && !(params.echo && is_plain_write(params)));
+  if (!completions) return std::unexpected(completions.error());
+  completions_ = std::move(*completions);
+  offer_ = {.qps = {},
+            .va = region_.va(),
+            .size = *layout_.size(),
+            .r_key = memory_->rkey,
+            .gid = gid.gid,
+            .mtu = std::min(hello_.mtu, device_.mtu()),
+            .q_key = std::max(1u, memory_->rkey & 0x7fffffff),
+            .max_rd_atomic = static_cast<std::uint32_t>(device_.limits().max_qp_rd_atom)};
+  for (std::size_t i = 0; i < hello_.qps.size(); ++i) {
+    auto qp = VerbsQp::create(device_, domain_.get(), *completions_,
+                              {.transport = params.transport,
+                               .sends = echoes,
+                               .receives = std::max(1u, receives_),
+                               .access = access_of(params)});
+    if (!qp) return std::unexpected(qp.error());
+    const handover::Qp& client = hello_.qps[i];
+    if (auto connected = qp->connect({.qp = client,
+                                      .gid = hello_.gid,
+                                      .gid_index = gid.index,
+                                      .mtu = offer_.mtu,
+                                      .timeout = hello_.timeout,
+                                      .retries = hello_.retries,
+                                      .rnr_retries = hello_.rnr_retries,
+                                      .reads_sent = 1,
+                                      .reads_taken = offer_.max_rd_atomic,
+                                      .q_key = offer_.q_key});
+        !connected)
+      return connected;
+    offer_.qps.push_back({.qpn = qp->qpn(),
+                          .psn = qp->psn(),
+                          .va = region_.va() + layout_.at(i, 0) - layout_.grh(),
+                          .r_key = memory_->rkey});
+    flows_.push_back({.qp = std::move(*qp),
+                      .client = client,
+                      .sent = PayloadPattern(Side::client, client.qpn),
+                      .echoed = PayloadPattern(Side::responder, client.qpn),
+                      .numbers = SequenceTracker()});
+    if (auto posted = post_receives(i); !posted) return posted;
+  }
+  return {};
+}
+
+/// Nothing of an earlier session passes for a message of this one, and READs find their messages.
+void ServerSession::prepare_memory() {
+  const SessionParams& params = hello_.params;
+  const std::uint64_t size = *layout_.size();
+  if (is_atomic(params.operation)) {
+    std::memset(region_.data(), 0, size);
+  } else if (hello_.checked && params.operation != Operation::read_request) {
+    PayloadPattern::clear(region_.bytes(0, size));
+  }
+  for (std::size_t i = 0; i < hello_.qps.size(); ++i) {
+    if (hello_.checked && params.operation == Operation::read_request)
+      for (std::uint64_t n = 0; n < layout_.slots(); ++n) flows_[i].echoed.write(message(i, n), n);
+    if (params.echo && is_plain_write(params)) await_write(i, 0);
+  }
+}
+
+/// Makes the last byte of a slot differ from that of the message that comes: it arrives last.
+void ServerSession::await_write(std::size_t index, std::uint64_t number) {
+  Flow& flow = flows_[index];
+  const auto slot = message(index, number);
+  flow.sent.write(slot, number);
+  flow.awaited = slot.back();
+  slot.back() = ~slot.back();
+}
+
+std::span<std::byte> ServerSession::message(std::size_t flow, std::uint64_t number) const {
+  return region_.bytes(layout_.at(flow, number), layout_.stride() - layout_.grh());
+}
+
+bool ServerSession::takes_receives() const noexcept {
+  return hello_.params.operation == Operation::send || hello_.params.immediate;
+}
+
+std::size_t ServerSession::index_of(std::uint32_t qpn) const noexcept {
+  const auto at = std::ranges::find(flows_, qpn, [](const Flow& flow) { return flow.qp.qpn(); });
+  return static_cast<std::size_t>(at - flows_.begin());
+}
+
+/// Keeps as many receives posted as the session has. An immediate's receive has no memory.
+Result<void> ServerSession::post_receives(std::size_t index) {
+  Flow& flow = flows_[index];
+  const bool send = hello_.params.operation == Operation::send;
+  for (; flow.received < flow.arrived + receives_; ++flow.received) {
+    const std::uint64_t at = region_.va() + layout_.at(index, flow.received) - layout_.grh();
+    const auto size = send ? static_cast<std::uint32_t>(layout_.stride()) : 0;
+    if (auto posted = flow.qp.post_receive(flow.received, at, size, memory_->lkey); !posted)
+      return posted;
+  }
+  return {};
+}
+
+Result<bool> ServerSession::poll() {
+  const auto completed = completions_->poll();
+  for (const ibv_wc& each : completed)
+    if (auto taken = take(each); !taken) return std::unexpected(taken.error());
+  if (!hello_.params.echo || !is_plain_write(hello_.params)) return !completed.empty();
+  const auto written = look_for_writes();
+  if (!written) return written;
+  return *written || !completed.empty();
+}
+
+Result<void> ServerSession::take(const ibv_wc& done) {
+  if (done.status != IBV_WC_SUCCESS) {
+    ++report_.errors;
+    return fail(fmt::format("a completion in error: {}", explain(done.status)), ExitCode::failed);
+  }
+  if ((done.opcode & IBV_WC_RECV) == 0) return {};  // an echo
+  const std::size_t flow = index_of(done.qp_num);
+  const std::uint64_t number = take_message(flow, done);
+  // Before the echo: it makes the client send the next message.
+  if (auto posted = post_receives(flow); !posted) return posted;
+  return hello_.params.echo ? echo(flow, number) : Result<void>{};
+}
+
+/// A message's number is its place among those of the QP or, where some may be lost, in itself.
+std::uint64_t ServerSession::take_message(std::size_t index, const ibv_wc& done) {
+  Flow& flow = flows_[index];
+  const SessionParams& params = hello_.params;
+  const bool send = params.operation == Operation::send;
+  std::uint64_t number = flow.arrived++;
+  std::uint64_t place = send ? done.wr_id : number;
+  if (params.lossy() && hello_.checked) {
+    const std::uint64_t low = ntohl(done.imm_data);
+    number = send ? PayloadPattern::number_of(message(index, place))
+                  : number + static_cast<std::uint32_t>(low - number);
+    if (!send) place = number;
+  }
+  const std::uint64_t size = send ? done.byte_len - layout_.grh() : done.byte_len;
+  bool right = size == params.size;
+  if (params.immediate) right = right && ntohl(done.imm_data) == static_cast<std::uint32_t>(number);
+  if (hello_.checked) right = right && flow.sent.holds(message(index, place), number);
+  count(flow, number, right);
+  report_.bytes += size;
+  return number;
+}
+
+void ServerSession::count(Flow& flow, std::uint64_t number, bool right) {
+  ++report_.messages;
+  if (!hello_.checked) return;
+  ++report_.stats.checked;
+  if (!right) ++report_.stats.wrong;
+  if (right && hello_.params.lossy() && flow.numbers.take(number).kind == Arrival::Kind::duplicate)
+    ++report_.stats.duplicates;
+}
+
+/// The next WRITE of each QP is complete when its last byte has changed.
+Result<bool> ServerSession::look_for_writes() {
+  bool any = false;
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    Flow& flow = flows_[i];
+    const auto slot = message(i, flow.arrived);
+    const std::byte last = std::atomic_ref(slot.back()).load(std::memory_order_acquire);
+    if (last != flow.awaited) continue;
+    any = true;
+    const std::uint64_t number = flow.arrived++;
+    count(flow, number, flow.sent.holds(slot, number));
+    report_.bytes += slot.size();
+    await_write(i, flow.arrived);
+    if (auto sent = echo(i, number); !sent) return std::unexpected(sent.error());
+  }
+  return any;
+}
+
+Result<void> ServerSession::echo(std::size_t index, std::uint64_t number) {
+  Flow& flow = flows_[index];
+  const SessionParams& params = hello_.params;
+  const std::uint64_t offset = layout_.at(index, number);
+  flow.echoed.write(echoes_.bytes(offset, params.size), number);
+  ibv_sge piece{.addr = echoes_.va() + offset, .length = params.size, .lkey = echo_memory_->lkey};
+  ibv_send_wr request{};
+  request.wr_id = number;
+  request.sg_list = &piece;
+  request.num_sge = 1;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.imm_data = htonl(static_cast<std::uint32_t>(number));
+  if (params.operation == Operation::send) {
+    request.opcode = params.immediate ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
+  } else {
+    request.opcode = params.immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+    request.wr.rdma.remote_addr = flow.client.va + number % layout_.slots() * layout_.stride();
+    request.wr.rdma.rkey = flow.client.r_key;
+  }
+  return flow.qp.post({&request, 1});
+}
+
+bool ServerSession::complete(const Done& done) const noexcept {
+  const bool seen = takes_receives() || (hello_.params.echo && is_plain_write(hello_.params));
+  for (std::size_t i = 0; seen && i < flows_.size() && i < done.messages.size(); ++i)
+    if (flows_[i].arrived < done.messages[i]) return false;
+  return true;
+}
+
+/// Of plain WRITEs the last one of each slot is there to be checked.
+void ServerSession::check_last_writes(const Done& done) {
+  const bool lossy = hello_.params.lossy();
+  for (std::size_t i = 0; i < flows_.size() && i < done.messages.size(); ++i) {
+    const std::uint64_t all = done.messages[i];
+    for (std::uint64_t n = all - std::min(all, layout_.slots()); n < all; ++n) {
+      const bool right = flows_[i].sent.holds(message(i, n), n);
+      if (lossy && !right) {
+        ++report_.stats.dropped;
+        continue;
+      }
+      ++report_.stats.checked;
+      if (!right) ++report_.stats.wrong;
+    }
+  }
+}
+
+Report ServerSession::report(const Done* done) {
+  if (done != nullptr && !takes_receives() && !hello_.params.echo) {
+    for (const std::uint64_t messages : done->messages) report_.messages += messages;
+    report_.bytes = done->bytes;
+    if (hello_.checked && hello_.params.operation == Operation::write) check_last_writes(*done);
+  }
+  const Counters change = risen(before_, device_.counters());
+  report_.stats.out_of_sequence = counter_of(change, "out_of_seq_request", "out_of_sequence");
+  report_.stats.cnps = counter_of(change, "np_cnp_sent", "np_cnp_sent");
+  if (!hello_.params.lossy())
+    report_.stats.duplicates = counter_of(change, "duplicate_request", "duplicate_request");
+  report_.counters = {change.begin(), change.end()};
+  return report_;
+}
+
+namespace {
+
+/// One server: the device, the region and the TCP port, for one session after the other.
+class Server {
+ public:
+  Server(const ServeOptions& options, const std::atomic<bool>& stop, const ServeEvents& events)
+      : options_(options), stop_(stop), events_(events) {}
+
+  Result<void> run();
+
+ private:
+  Result<void> open();
+  /// False: the client was refused.
+  bool run_session(Admitted& client);
+  /// Runs until the client says that it is done. Errors: why the session failed.
+  Result<Done> exchange(ServerSession& session, Admitted& client);
+  Result<void> drain(ServerSession& session, const Done& done);
+  void show_refusals();
+
+  const ServeOptions& options_;
+  const std::atomic<bool>& stop_;
+  const ServeEvents& events_;
+  std::optional<Device> device_;
+  Region region_;
+  std::optional<handover::Doorkeeper> door_;
+};
+
+Result<void> Server::open() {
+  auto device = Device::open(options_.device);
+  if (!device) return std::unexpected(device.error());
+  device_.emplace(std::move(*device));
+  auto region = Region::map(options_.region);
+  if (!region) return std::unexpected(region.error());
+  region_ = std::move(*region);
+  auto door = handover::Doorkeeper::listen(options_.admission);
+  if (!door) return std::unexpected(door.error());
+  door_.emplace(std::move(*door));
+  events_.ready(door_->port(), *device_);
+  return {};
+}
+
+Result<void> Server::run() {
+  if (auto opened = open(); !opened) return opened;
+  std::uint64_t ended = 0;
+  while (!stop_.load(std::memory_order_relaxed) &&
+         (options_.sessions == 0 || ended < options_.sessions)) {
+    auto client = door_->poll(std::chrono::milliseconds(200));
+    show_refusals();
+    if (!client) continue;
+    if (run_session(*client)) ++ended;
+  }
+  return region_.flush();
+}
+
+void Server::show_refusals() {
+  for (const std::string& each : door_->take_refusals()) events_.refused(each);
+}
+
+bool Server::run_session(Admitted& client) {
+  const auto begin = SteadyClock::now();
+  const std::clock_t cpu = std::clock();
+  auto session = ServerSession::start(*device_, region_, options_, client);
+  if (!session) {
+    (void)client.link.send(handover::refusal_line(session.error().message));
+    events_.refused(fmt::format("{}: {}", wire::to_string(client.peer), session.error().message));
+    return false;
+  }
+  const auto done = exchange(**session, client);
+  Report report = (*session)->report(done ? &*done : nullptr);
+  if (!done) report.failure = done.error().message;
+  session->reset();  // before the client hears of the end, its access ends
+  (void)client.link.send(line_of(report));
+  const std::chrono::duration<double> elapsed = SteadyClock::now() - begin;
+  events_.ended(
+      {.peer = client.peer,
+       .hello = client.hello,
+       .report = std::move(report),
+       .seconds = elapsed.count(),
+       .cpu_share = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC / elapsed.count()});
+  return true;
+}
+
+Result<Done> Server::exchange(ServerSession& session, Admitted& client) {
+  if (auto sent = client.link.send(line_of(session.offer())); !sent)
+    return std::unexpected(sent.error());
+  const std::string busy =
+      fmt::format("a session of {} runs: try again later", wire::to_string(client.peer));
+  auto look_at = SteadyClock::now() + kLook;
+  while (!stop_.load(std::memory_order_relaxed)) {
+    const auto polled = session.poll();
+    if (!polled) return std::unexpected(polled.error());
+    if (!*polled) session.wait(kLook, client.link.descriptor());
+    if (SteadyClock::now() < look_at) continue;
+    look_at = SteadyClock::now() + kLook;
+    (void)door_->poll(Duration{}, busy);
+    show_refusals();
+    const auto line = client.link.poll();
+    if (!line) return std::unexpected(line.error());
+    if (!*line) continue;
+    auto done = handover::read_done(**line);
+    if (!done) return done;
+    if (done->messages.size() != client.hello.qps.size())
+      return fail(fmt::format("done: expected the messages of {} QPs, found {}",
+                              client.hello.qps.size(), done->messages.size()),
+                  ExitCode::failed);
+    if (auto drained = drain(session, *done); !drained) return std::unexpected(drained.error());
+    return done;
+  }
+  return fail("the server was stopped", ExitCode::failed);
+}
+
+/// Takes the last messages, which may arrive after the client's last line. Of UC and UD some never
+/// do.
+Result<void> Server::drain(ServerSession& session, const Done& done) {
+  auto until = SteadyClock::now() + kDrainFor;
+  while (!session.complete(done) && SteadyClock::now() < until) {
+    const auto polled = session.poll();
+    if (!polled) return std::unexpected(polled.error());
+    if (*polled) until = SteadyClock::now() + kDrainFor;
+    if (!*polled) session.wait(kLook, -1);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> serve(const ServeOptions& options, const std::atomic<bool>& stop,
+                   const ServeEvents& events) {
+  return Server(options, stop, events).run();
+}
+
+}  // namespace lw::gen::rdma

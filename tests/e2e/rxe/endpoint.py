@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-endpoint between two soft-RoCE guests: every operation and pattern with its data checked,
+refused clients, floods, and what is left when either side is killed."""
+
+import json
+import re
+import time
+import unittest
+
+import guests
+import longwire_test
+
+TOKEN = 'a-token-of-the-tests'
+SERVER = guests.ADDRESSES['a'][0]
+SILENT = 120  # connections
+
+
+def words_of(output):
+    """The lines of JSON among what a program said."""
+    return [json.loads(line) for line in output.splitlines() if line.startswith('{')]
+
+
+@unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
+class Endpoint(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = guests.Guests(programs=[longwire_test.program('roce-endpoint')])
+        cls.addClassCleanup(cls.lab.__exit__)
+        cls.lab.__enter__()
+        bridge = cls.lab.bridge()
+        cls.addClassCleanup(bridge.__exit__, None, None, None)
+        bridge.__enter__()
+        cls.lab.ping()
+        cls.lab.a.check(f'echo {TOKEN} > /tmp/token')
+
+    def what_the_server_said(self, output):
+        return f'{output}\nserver: {self.server.output()}\n' + self.lab.a.run('dmesg | tail')[1]
+
+    def tearDown(self):
+        self.lab.a.run('killall -KILL roce-endpoint')
+        self.lab.b.run('killall -KILL roce-endpoint')
+
+    def serve(self, options='', region='64MiB'):
+        job = self.lab.a.begin(f'exec roce-endpoint serve --device rxe0 --region {region} '
+                               f'--token-file /tmp/token --json {options}')
+        self.server = job
+        said = job.wait_for('--token')
+        self.assertIn(f'ready\nroce-endpoint bw --connect {SERVER}:18515 --token {TOKEN}', said)
+        return job
+
+    def client(self, command, host=SERVER, token=TOKEN, timeout=90):
+        pattern, _, rest = command.partition(' ')
+        return self.lab.b.run(f'roce-endpoint {pattern} --connect {host} --token {token} --json '
+                              f'{rest}', timeout)
+
+    def measure(self, command, host=SERVER):
+        code, output = self.client(command, host)
+        self.assertEqual(code, 0, self.what_the_server_said(output))
+        return words_of(output)[-1]
+
+    def sessions(self, server):
+        code, output = server.stop()
+        self.assertEqual(code, 0, output)
+        return words_of(output)
+
+    def registered(self):
+        """Memory regions of roce-endpoint that the server's kernel knows."""
+        return self.lab.a.check('rdma res show mr').count('roce-endpoint')
+
+    def test_bandwidth_of_every_operation(self):
+        cases = {  # messages, of them checked by the server, and the client's words
+            'WRITE': (200, 16, '--op write -s 64KiB -n 200 -t 16'),
+            'SEND': (300, 300, '--op send -s 4KiB -n 300'),
+            'SEND imm': (100, 100, '--op send --imm -s 1 -n 100'),
+            'WRITE imm': (300, 300, '--op write --imm -s 9000 -n 100 -q 3 --post-list 8 '
+                                    '--signal periodic'),
+            'READ REQUEST': (100, 0, '--op read -s 16KiB -n 100 --poll event'),
+            'FETCH ADD': (200, 0, '--op atomic -n 200'),
+            'CMP SWAP': (200, 0, '--op compare-swap -n 100 -q 2'),
+            'WRITE uc': (200, 16, '--op write --transport uc -s 8KiB -n 200 -t 16'),
+            'SEND ud': (200, 200, '--op send --transport ud -s 1KiB -n 200'),
+        }
+        server = self.serve('--qps 4')
+        for messages, _, words in cases.values():
+            found = self.measure('bw ' + words)
+            self.assertEqual(found['iterations'], messages, words)
+            self.assertEqual(found.get('lost_messages', 0), 0, words)
+            self.assertGreater(found['bw_average_gbps'], 0, words)
+        for (name, (messages, checked, _)), found in zip(cases.items(), self.sessions(server)):
+            self.assertTrue(name.startswith(found['operation']), found)
+            self.assertEqual((found['messages'], found['checked'], found['wrong'],
+                              found['failure'], found['errors']), (messages, checked, 0, '', 0),
+                             name)
+            self.assertGreaterEqual(found['counters']['rcvd_pkts'], messages, name)
+
+    def test_latency_and_the_studys_patterns(self):
+        server = self.serve()
+        for words in ('--op write', '--op write --imm --poll event', '--op send -s 8KiB',
+                      '--op read', '--op atomic', '--op send --inline -s 1'):
+            found = self.measure(f'lat {words} -n 40')
+            self.assertEqual(found['iterations'], 40, words)
+            self.assertLessEqual(found['t_min_usec'], found['t_typical_usec'])
+            self.assertGreater(found['t_min_usec'], 0)
+        for words in ('--op write', '--op send --inline', '--op write --imm'):
+            found = self.measure(f'ping {words} -n 40')
+            self.assertEqual((found['pattern'], found['messages']), ('ping', 40), words)
+            self.assertAlmostEqual(found['one_way_usec'], found['elapsed_usec'] / 80, delta=0.01)
+        for words in ('--op read', '--op send --post-list 4 --signal periodic', '--op write --imm'):
+            found = self.measure(f'blast {words} -n 100 -s 4KiB --buffers 4')
+            self.assertEqual((found['pattern'], found['messages']), ('blast', 100), words)
+            self.assertAlmostEqual(found['one_way_usec'], found['elapsed_usec'] / 100, delta=0.01)
+            self.assertAlmostEqual(found['throughput_gbps'],
+                                   100 * 4096 * 8 / found['elapsed_usec'] / 1000, places=6)
+            self.assertGreater(found['cpu_percent'], 0)
+        for found in self.sessions(server):
+            self.assertEqual((found['wrong'], found['failure']), (0, ''), found)
+
+    def test_a_run_for_a_time_over_ipv6(self):
+        server = self.serve()
+        found = self.measure('bw -s 4KiB --duration 500ms --signal periodic',
+                             f"'[{guests.ADDRESSES['a'][1]}]'")
+        session, = self.sessions(server)
+        self.assertEqual(session['messages'], found['iterations'])
+        self.assertEqual(session['peer'], guests.ADDRESSES['b'][1])
+        self.assertGreater(found['elapsed_ns'], 400e6)
+
+    def test_what_is_written_is_in_the_file(self):
+        server = self.serve(region='64KiB,file=/tmp/region', options='--sessions 1')
+        self.measure('bw --op write -s 4KiB -t 16 -n 100')
+        self.assertEqual(server.wait()[0], 0)
+        # Slot i has the last message whose number is i modulo 16; the number is its first word.
+        numbers = self.lab.a.check('for i in $(seq 0 15); do dd if=/tmp/region bs=4096 skip=$i '
+                                   'count=1 2>/dev/null | head -c 8 | hexdump -v -e \'8/1 "%02x"\';'
+                                   ' echo; done; stat -c %s /tmp/region').split()
+        self.assertEqual([int(number, 16) for number in numbers[:-1]],
+                         [n for slot in range(16) for n in range(84, 100) if n % 16 == slot])
+        self.assertEqual(numbers[-1], '65536')
+
+    def test_refused_clients_hear_why(self):
+        server = self.serve('--qps 2 --transport rc')
+        for words, token, said in (
+                ('bw', 'another-token-16', 'refused by the server: wrong token'),
+                ('bw -s 1MiB -t 100', TOKEN, 'the run needs a region of 104.86 MB'),
+                ('bw -q 3', TOKEN, 'this server has --qps 2'),
+                ('bw --op send --transport uc -s 64', TOKEN, 'another --transport')):
+            code, output = self.client(words, token=token)
+            self.assertEqual(code, 1, output)
+            self.assertIn(said, output)
+        self.assertEqual(self.registered(), 0)
+        self.assertEqual(self.measure('bw -n 20 -s 64')['iterations'], 20)
+        self.assertEqual(len(self.sessions(server)), 1)
+        server = self.serve('--accept 192.168.77.9 --accept fd00:77::9')
+        code, output = self.client('bw')
+        self.assertEqual(code, 1, output)
+        self.assertIn('192.168.77.2 is not an accepted address', output)
+        self.assertEqual(self.sessions(server), [])
+
+    def test_what_a_device_lacks_is_said(self):
+        for words, code, said in (
+                ('--device rxe7', 3, r'no RDMA device "rxe7".*which has rxe0'),
+                ('--device rxe0 --gid 99', 3, r'--gid 99: rxe0 has no such GID; it has 0: fe80'),
+                ('--device rxe0 --region 1GiB,hugepages', 3, 'nr_hugepages')):
+            region = '' if '--region' in words else '--region 1MiB'
+            found, output = self.lab.a.run(f'roce-endpoint serve {region} {words}')
+            self.assertEqual(found, code, output)
+            self.assertRegex(output, said)
+        server = self.serve()
+        self.lab.b.check('ip link set eth0 mtu 1500')
+        self.addCleanup(self.lab.b.check, 'ip link set eth0 mtu 4200')
+        code, output = self.client('bw --mtu 4096')
+        self.assertEqual(code, 2, output)
+        self.assertIn('ip link set eth0 mtu 4200', output)
+        self.lab.b.check('echo u:x:1000:1000::/tmp:/bin/sh >> /etc/passwd')
+        code, output = self.lab.b.run(f"su u -c 'ulimit -l 64; roce-endpoint bw --device rxe0 "
+                                      f"--connect {SERVER} --token {TOKEN}'")
+        self.assertEqual(code, 3, output)
+        self.assertIn('the limit of locked memory is 65.54 kB: `ulimit -l unlimited`', output)
+        self.lab.b.check('ip link set eth0 down')
+        code, output = self.lab.b.run(f'roce-endpoint bw --device rxe0 --connect {SERVER} '
+                                      f'--token {TOKEN}')
+        self.lab.b.check('ip link set eth0 up; ip addr replace '
+                         f"{guests.ADDRESSES['b'][1]}/64 dev eth0 nodad")
+        self.assertEqual(code, 3, output)
+        self.assertIn('ip link set eth0 up', output)
+        self.sessions(server)
+
+    def test_connections_that_say_nothing_keep_nobody_out(self):
+        server = self.serve('--sessions 1')
+        flood = self.lab.b.begin(f'for i in $(seq {SILENT}); do sleep 60 | nc {SERVER} 18515 & '
+                                 'done; echo flooding; wait')
+        flood.wait_for('flooding')
+        found = self.measure('bw -n 50 -s 64')
+        flood.stop('KILL')
+        self.assertEqual(found['iterations'], 50)
+        self.assertEqual(server.wait()[0], 0)
+
+    def test_half_open_connections_keep_nobody_out(self):
+        from scapy.all import IP, TCP, Ether, RandShort, sendp  # pylint: disable=import-outside-toplevel
+        server = self.serve('--sessions 1')
+        sendp([Ether(dst='52:54:00:77:00:01') / IP(src=f'192.168.77.{i}', dst=SERVER) /
+               TCP(sport=int(RandShort()), dport=18515, flags='S', seq=i)
+               for i in range(100, 200) for _ in range(10)], iface='bridge', verbose=False)
+        self.assertEqual(self.measure('bw -n 50 -s 64')['iterations'], 50)
+        self.assertEqual(server.wait()[0], 0)
+
+    def begin_client(self, words):
+        job = self.lab.b.begin(f'exec roce-endpoint {words} --connect {SERVER} --token {TOKEN}')
+        until = time.monotonic() + 20
+        while self.registered() == 0 and time.monotonic() < until:
+            time.sleep(0.1)
+        self.assertGreater(self.registered(), 0, self.what_the_server_said(job.output()))
+        return job
+
+    def test_a_killed_client_leaves_nothing_registered(self):
+        server = self.serve()
+        for words in ('bw --op write -s 4KiB --duration 60s', 'lat --op send -n 1000000',
+                      'lat --op write -n 1000000'):
+            client = self.begin_client(words)
+            self.assertNotEqual(client.stop('KILL')[0], 0)
+            until = time.monotonic() + 20
+            while self.registered() > 0 and time.monotonic() < until:
+                time.sleep(0.1)
+            self.assertEqual(self.registered(), 0, words)
+        self.assertEqual(self.measure('bw -n 20 -s 64')['iterations'], 20)
+        code, output = server.stop()
+        self.assertEqual(code, 1, output)
+        ended = words_of(output)
+        self.assertEqual([re.search('closed|reset|error', s['failure']) is not None
+                          for s in ended], [True, True, True, False], ended)
+        self.assertIn('3 sessions were not in order', output)
+
+    def test_a_killed_server_ends_the_client_with_its_completion_error(self):
+        for words in ('bw --op write -s 4KiB --duration 60s --timeout 14 --retries 3',
+                      'bw --op send -s 4KiB --duration 60s --timeout 14 --retries 3'):
+            server = self.serve()
+            client = self.begin_client(words)
+            self.assertNotEqual(server.stop('KILL')[0], 0)
+            began = time.monotonic()
+            code, output = client.wait(30)
+            self.assertEqual(code, 1, output)
+            self.assertIn('transport retry counter exceeded', output)
+            self.assertLess(time.monotonic() - began, 20)
+            self.assertEqual(self.registered(), 0)
+
+    def test_a_full_disk_is_reported(self):
+        server = self.serve()
+        code, output = self.lab.b.run(f'roce-endpoint bw --connect {SERVER} --token {TOKEN} -n 20 '
+                                      '-s 64 2>&1 > /dev/full')
+        self.assertEqual(code, 3, self.what_the_server_said(output))
+        self.assertIn('standard output: cannot be written: No space left on device', output)
+        self.sessions(server)
+
+
+if __name__ == '__main__':
+    longwire_test.main()

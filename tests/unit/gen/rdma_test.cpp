@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// roce-endpoint as far as it needs no RDMA device: regions, slots, counters, and what it says where
+// there is no device.
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "gen/rdma/device.h"
+#include "gen/rdma/region.h"
+
+namespace lw::test::rdma_test {
+namespace {
+
+using namespace gen::rdma;
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+class RdmaFolder : public testing::Test {
+ protected:
+  RdmaFolder() {
+    std::string name = (fs::temp_directory_path() / "longwire-rdma-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+  }
+  ~RdmaFolder() override { fs::remove_all(folder_); }
+  void write(const fs::path& name, const std::string& text) const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << text;
+  }
+  fs::path folder_;
+};
+
+TEST_F(RdmaFolder, without_a_device_says_what_was_searched_and_how_to_make_one) {
+  const Error none = no_device("", folder_ / "infiniband");
+  EXPECT_EQ(none.exit, ExitCode::environment);
+  EXPECT_THAT(none.message, HasSubstr("infiniband were searched, which does not exist"));
+  EXPECT_THAT(none.message, HasSubstr("rdma link add rxe0 type rxe netdev eth0"));
+  EXPECT_THAT(no_device("", folder_).message, HasSubstr("which is empty"));
+  write("rxe0/x", "");
+  write("mlx5_0/x", "");
+  const Error other = no_device("rxe7", folder_);
+  EXPECT_THAT(other.message, HasSubstr("no RDMA device \"rxe7\""));
+  EXPECT_THAT(other.message, HasSubstr("which has mlx5_0, rxe0"));
+  const Error several = no_device("", folder_);
+  EXPECT_EQ(several.exit, ExitCode::usage);
+  EXPECT_THAT(several.message, HasSubstr("pass one with --device: mlx5_0, rxe0"));
+}
+
+TEST_F(RdmaFolder, counters_are_the_numbers_of_both_folders) {
+  write("ports/1/hw_counters/rcvd_pkts", "12\n");
+  write("ports/1/hw_counters/lifespan", "none\n");
+  write("ports/1/counters/port_xmit_data", "18446744073709551615\n");
+  const Counters counters = read_counters(folder_);
+  EXPECT_THAT(counters,
+              ElementsAre(Pair("port_xmit_data", ~std::uint64_t{0}), Pair("rcvd_pkts", 12)));
+  EXPECT_THAT(read_counters(folder_ / "none"), testing::IsEmpty());
+}
+
+TEST_F(RdmaFolder, an_interface_is_named) {
+  write("ports/1/gid_attrs/ndevs/0", "eth7\n");
+  EXPECT_EQ(interface_of(folder_), "eth7");
+  EXPECT_EQ(interface_of(folder_ / "none"), "");
+}
+
+TEST(RdmaCounters, that_rose_are_left) {
+  EXPECT_THAT(risen({{"a", 1}, {"b", 5}, {"c", 9}}, {{"a", 4}, {"b", 5}, {"c", 2}, {"d", 3}}),
+              ElementsAre(Pair("a", 3)));
+}
+
+TEST(RdmaRegion, is_a_size_a_file_or_huge_pages) {
+  EXPECT_EQ(parse_region("64KiB").value().size, 65536u);
+  const RegionSpec file = parse_region("1MiB,file=/tmp/x").value();
+  EXPECT_EQ(file.file, "/tmp/x");
+  EXPECT_FALSE(file.huge_pages);
+  EXPECT_TRUE(parse_region("1GiB,hugepages").value().huge_pages);
+  for (const char* wrong : {"", "0", "file=x", "1MiB,", "1MiB,file=", "1MiB,disk=x", "1MiB,,file=x",
+                            "1MiB,file=x,hugepages"})
+    EXPECT_FALSE(parse_region(wrong)) << wrong;
+  EXPECT_THAT(parse_region("1MiB,disk=x").error(), HasSubstr("found \"1MiB,disk=x\""));
+}
+
+TEST_F(RdmaFolder, a_file_has_what_is_written_to_its_region) {
+  const fs::path file = folder_ / "region";
+  write("region", "abc");
+  {
+    const auto region = Region::map({.size = 8192, .file = file.string()});
+    ASSERT_TRUE(region) << region.error().message;
+    EXPECT_EQ(region->bytes(0, 3)[2], std::byte{'c'});
+    std::memcpy(region->bytes(8190, 2).data(), "yz", 2);
+    EXPECT_TRUE(region->flush());
+  }
+  EXPECT_EQ(fs::file_size(file), 8192u);
+  std::ifstream read(file);
+  const std::string text{std::istreambuf_iterator<char>(read), {}};
+  EXPECT_EQ(text.substr(0, 3), "abc");
+  EXPECT_EQ(text.substr(8190), "yz");
+}
+
+TEST_F(RdmaFolder, a_region_that_cant_be_mapped_says_why) {
+  const auto none = Region::map({.size = 8192, .file = (folder_ / "no" / "region").string()});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().exit, ExitCode::environment);
+  EXPECT_THAT(none.error().message, HasSubstr("No such file or directory"));
+  const auto huge = Region::map({.size = std::uint64_t{1} << 46, .file = "", .huge_pages = true});
+  ASSERT_FALSE(huge);
+  EXPECT_THAT(huge.error().message, HasSubstr("> /proc/sys/vm/nr_hugepages"));
+}
+
+TEST(RdmaSlots, follow_each_other_without_gaps) {
+  const gen::SessionParams params{.size = 100, .slots = 4};
+  const SlotLayout layout(params, 3);
+  EXPECT_EQ(layout.size(), 1200u);
+  EXPECT_EQ(layout.at(0, 0), 0u);
+  EXPECT_EQ(layout.at(0, 5), 100u);
+  EXPECT_EQ(layout.at(2, 3), 1100u);
+}
+
+TEST(RdmaSlots, of_datagrams_have_space_for_a_grh) {
+  const gen::SessionParams params{.transport = wire::Transport::ud, .size = 100, .slots = 4};
+  const SlotLayout layout(params, 2);
+  EXPECT_EQ(layout.size(), 1120u);
+  EXPECT_EQ(layout.at(1, 0), 600u);
+}
+
+TEST(RdmaSlots, that_no_memory_holds_have_no_size) {
+  const gen::SessionParams params{.size = 1u << 31, .slots = 0xffffffff};
+  EXPECT_FALSE(SlotLayout(params, 512).size());
+}
+
+}  // namespace
+}  // namespace lw::test::rdma_test
