@@ -25,7 +25,8 @@ echo '[[flow]]' | roce-gen run - --pcap - | roce-dissect list -)";
 constexpr const char* kRunNotes =
     R"(PORT: a Linux interface (eth1; eth1,qdisc where tcpdump shall see sent frames; af_packet:eth1
 and af_xdp:eth1 for DPDK's drivers), a PCI address (0000:3b:00.0), memif:PATH[,server],
-pcap:IN[,OUT], null, or raw DPDK device arguments. Flows are spread over several ports in turn.)";
+vhost:PATH[,client] (a guest of QEMU), pcap:IN[,OUT], null, or raw DPDK device arguments. Flows are
+spread over several ports in turn.)";
 
 ExitCode run(const RunOptions& options) {
   auto profile = config::load_flow_profile(options.profile);

@@ -30,7 +30,7 @@ Result<std::vector<int>> cpus_for(std::uint16_t cores, const std::vector<nic::Po
   if (cores == 1) return std::vector<int>{};
   for (const nic::PortSpec& spec : specs) {
     // Its peers read one queue only.
-    if (spec.as<nic::MemifPort>() == nullptr) continue;
+    if (spec.as<nic::MemifPort>() == nullptr && spec.as<nic::VhostPort>() == nullptr) continue;
     return fail(
         fmt::format("port `{}` has one send queue, --cores {} needs {}", spec.text, cores, cores));
   }
@@ -99,6 +99,7 @@ constexpr std::size_t kEthernetHeader = 14, kTag = 4;
 std::string state_of(const nic::Port& port) {
   const auto spec = nic::parse_port_spec(port.name());
   if (spec && spec->as<nic::MemifPort>() != nullptr) return "no peer is connected";
+  if (spec && spec->as<nic::VhostPort>() != nullptr) return "no guest uses it";
   const auto* interface = spec ? spec->as<nic::InterfacePort>() : nullptr;
   if (interface == nullptr) return "the link is down";
   const nic::Interface view(interface->interface);

@@ -116,7 +116,7 @@ void add_ports(app::Options& list, RunOptions& options) {
   constexpr const char* kForms =
       "west port: eth1 (our packet socket; eth1,qdisc where tcpdump shall see sent frames; "
       "af_packet:eth1 and af_xdp:eth1 are DPDK's), 0000:3b:00.0, memif:PATH[,server], "
-      "pcap:IN[,OUT], null, or DPDK device arguments";
+      "vhost:PATH[,client] (a guest of QEMU), pcap:IN[,OUT], null, or DPDK device arguments";
   list.add("PROFILE", app::text(options.profile), "", "impair profile; - for standard input")
       .required();
   list.add("--west", app::text(options.west), "PORT", kForms).required();

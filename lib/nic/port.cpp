@@ -38,12 +38,31 @@ constexpr Duration kMemifDrain = std::chrono::milliseconds(100);
 // Bytes around an IP packet: Ethernet header and up to two VLAN tags. The device adds the FCS.
 constexpr std::uint32_t kLinkOverhead = 14 + 2 * 4;
 
+/// `remedy` is text behind the error, or empty.
 std::unexpected<Error> refuse(const Eal& eal, const std::string& port, std::string_view step,
-                              int code) {
+                              int code, std::string_view remedy = "") {
   const std::string said = eal.said();
-  return fail(fmt::format("port `{}`: {}: {}{}{}", port, step, rte_strerror(-code),
-                          said.empty() ? "" : "; DPDK says:", said),
+  const std::string_view quote = remedy.empty() ? "; DPDK says:" : "\nDPDK says:";
+  return fail(fmt::format("port `{}`: {}: {}{}{}{}", port, step, rte_strerror(-code), remedy,
+                          said.empty() ? "" : quote, said),
               ExitCode::environment);
+}
+
+/// What a user does if a PCI device did not open because DPDK can't use its driver: text behind the
+/// error, or none if the driver is one that DPDK uses.
+std::string how_to_bind(const std::string& address) {
+  constexpr std::array<std::string_view, 6> kUsable = {"vfio-pci",  "igb_uio",   "uio_pci_generic",
+                                                       "mlx4_core", "mlx5_core", "mana"};
+  const std::string device = "/sys/bus/pci/devices/" + address;
+  std::error_code none;
+  const auto driver = std::filesystem::read_symlink(device + "/driver", none).filename().string();
+  if (std::ranges::find(kUsable, driver) != kUsable.end()) return {};
+  return fmt::format(
+      "; it is bound to {}; expected vfio-pci, which takes the device from the kernel. As root:\n"
+      "  modprobe vfio-pci; echo vfio-pci > {}/driver_override; {}echo {} > "
+      "/sys/bus/pci/drivers_probe",
+      driver.empty() ? "no driver" : "the kernel's driver " + driver, device,
+      driver.empty() ? "" : fmt::format("echo {} > {}/driver/unbind; ", address, device), address);
 }
 
 /// Sets the MTU to the pool's largest frame where the device supports it. (af_packet reports 1518
@@ -57,6 +76,17 @@ rte_eth_conf configuration_for(const rte_eth_dev_info& info, std::uint32_t frame
         std::min<std::uint32_t>({wanted, info.max_mtu, info.max_rx_pktlen - kLinkOverhead});
   conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
   return conf;
+}
+
+/// For an error: what must happen before this port has a link.
+std::string_view what_it_waits_for(std::string_view name) {
+  const auto spec = parse_port_spec(name);
+  const auto* memif = spec ? spec->as<MemifPort>() : nullptr;
+  if (memif && !memif->server)
+    return "; the other side needs `,server` behind the same path, and must be running";
+  if (spec && spec->as<VhostPort>())
+    return "; QEMU must use the same socket, and its guest must have set the interface up";
+  return "";
 }
 
 void sleep_ns(long ns) {
@@ -137,9 +167,12 @@ Result<Port> Port::open(const Eal& eal, const PortSpec& spec, const Pool& pool,
   auto device = device_arguments(spec, ordinal++, pool.config().frame_size);
   if (!device) return std::unexpected(device.error());
   eal.forget();
-  if (const int code = rte_dev_probe(device->arguments.c_str()); code < 0)
-    return refuse(eal, spec.text, "did not open", code);
   std::uint16_t id = kNone;
+  const auto* pci = spec.as<PciPort>();
+  // DPDK has probed PCI devices when it started; a second time it reports an error.
+  const bool probed = pci && rte_eth_dev_get_port_by_name(device->name.c_str(), &id) == 0;
+  if (const int code = probed ? 0 : rte_dev_probe(device->arguments.c_str()); code < 0)
+    return refuse(eal, spec.text, "did not open", code, pci ? how_to_bind(pci->address) : "");
   if (const int code = rte_eth_dev_get_port_by_name(device->name.c_str(), &id); code < 0)
     return refuse(eal, spec.text, "opened, but brought no Ethernet device", code);
   Port port(id, spec);
@@ -348,9 +381,7 @@ Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelle
     if (cancelled.load()) return fail("stopped while waiting for a link", ExitCode::failed);
     if (now() >= give_up)
       return fail(fmt::format("port `{}`: no link within {}{}", name_, format_duration(timeout),
-                              memif_client_ ? "; the other side needs `,server` behind the same "
-                                              "path, and must be running"
-                                            : ""),
+                              what_it_waits_for(name_)),
                   ExitCode::environment);
     sleep_ns(5'000'000);
   }

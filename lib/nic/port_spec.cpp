@@ -31,7 +31,7 @@ constexpr std::size_t kLongestInterfaceName = 15;
 
 constexpr std::string_view kForms =
     "a Linux interface (eth1; eth1,qdisc; af_xdp:eth1; af_packet:eth1), a PCI address "
-    "(0000:3b:00.0), memif:PATH[,server], pcap:IN[,OUT], "
+    "(0000:3b:00.0), memif:PATH[,server], vhost:PATH[,client], pcap:IN[,OUT], "
     "null, or DPDK device arguments (net_tap0,iface=x)";
 
 std::unexpected<Error> refuse(std::string_view text, std::string_view why) {
@@ -66,18 +66,39 @@ bool is_interface_name(std::string_view text) {
          });
 }
 
-Result<PortSpec> parse_memif(std::string_view text, std::string_view rest) {
+/// `PATH[,server|,client]`, as memif and vhost have it.
+struct SocketName {
+  std::string_view path, role;
+};
+
+Result<SocketName> parse_socket(std::string_view text, std::string_view rest,
+                                std::string_view kind) {
   const auto comma = rest.find(',');
-  const auto path = rest.substr(0, comma);
-  const bool has_option = comma != std::string_view::npos;
-  const auto option = has_option ? rest.substr(comma + 1) : std::string_view{};
-  if (path.empty()) return refuse(text, "memif: needs the path of its socket");
+  const SocketName name{rest.substr(0, comma), comma == std::string_view::npos
+                                                   ? std::string_view{}
+                                                   : rest.substr(comma + 1)};
+  if (name.path.empty()) return refuse(text, fmt::format("{}: needs the path of its socket", kind));
   // sun_path holds 108 bytes with its NUL.
-  if (path.size() > 107) return refuse(text, "the socket's path is longer than 107 bytes");
-  if (has_option && option != "server" && option != "client")
-    return refuse(text,
-                  fmt::format("expected `server` or `client` behind the path, found `{}`", option));
-  return PortSpec{std::string(text), MemifPort{std::string(path), option == "server"}};
+  if (name.path.size() > 107) return refuse(text, "the socket's path is longer than 107 bytes");
+  if (comma != std::string_view::npos && name.role != "server" && name.role != "client")
+    return refuse(
+        text, fmt::format("expected `server` or `client` behind the path, found `{}`", name.role));
+  return name;
+}
+
+Result<PortSpec> parse_memif(std::string_view text, std::string_view rest) {
+  const auto name = parse_socket(text, rest, "memif");
+  if (!name) return std::unexpected(name.error());
+  return PortSpec{std::string(text), MemifPort{std::string(name->path), name->role == "server"}};
+}
+
+Result<PortSpec> parse_vhost(std::string_view text, std::string_view rest) {
+  const auto name = parse_socket(text, rest, "vhost");
+  if (!name) return std::unexpected(name.error());
+  // DPDK's device arguments can't escape these characters.
+  if (name->path.find_first_of("=[]") != std::string_view::npos)
+    return refuse(text, "the path of a vhost socket can't hold `=`, `[` or `]`");
+  return PortSpec{std::string(text), VhostPort{std::string(name->path), name->role == "client"}};
 }
 
 Result<PortSpec> parse_pcap(std::string_view text, std::string_view rest) {
@@ -143,15 +164,25 @@ std::string af_packet_options(const std::string& interface, std::uint32_t frame_
                      block, (kSlots + slots_per_block - 1) / slots_per_block * slots_per_block);
 }
 
+/// Absolute path of a socket, which DPDK's drivers need. Error: its folder doesn't exist.
+Result<std::string> socket_path(const std::string& port, const std::string& path) {
+  const auto socket = std::filesystem::absolute(path);
+  const auto folder = socket.parent_path();
+  if (!std::filesystem::is_directory(folder))
+    return missing(fmt::format("port `{}`: no folder {}", port, folder.string()));
+  return socket.string();
+}
+
 /// A killed server leaves its socket behind, at which DPDK would fail: who connects is refused.
-Result<void> remove_stale_socket(const std::string& port, const std::string& path) {
+/// `type` is the socket's, such as SOCK_STREAM.
+Result<void> remove_stale_socket(const std::string& port, const std::string& path, int type) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path || !std::filesystem::exists(path)) return {};
   if (!std::filesystem::is_socket(path))
     return missing(fmt::format("port `{}`: {} exists and is not a socket", port, path));
   std::copy(path.begin(), path.end(), address.sun_path);
-  const int client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  const int client = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
   if (client < 0) return missing(fmt::format("port `{}`: {}", port, std::strerror(errno)));
   const bool served =
       connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
@@ -202,20 +233,28 @@ struct Describe {
   }
 
   Result<DeviceArguments> operator()(const MemifPort& port) const {
-    // The driver accepts no relative path.
-    const auto socket = std::filesystem::absolute(port.socket);
-    const auto folder = socket.parent_path();
-    if (!std::filesystem::is_directory(folder))
-      return missing(fmt::format("port `{}`: no folder {}", spec.text, folder.string()));
+    const auto socket = socket_path(spec.text, port.socket);
+    if (!socket) return std::unexpected(socket.error());
     if (port.server) {
-      auto free = remove_stale_socket(spec.text, socket.string());
+      auto free = remove_stale_socket(spec.text, *socket, SOCK_SEQPACKET);
       if (!free) return std::unexpected(free.error());
     }
     // A frame larger than bsize would be cut into several buffers.
     const std::uint32_t buffer = (frame_size + 127) / 64 * 64;
     return device("net_memif",
                   fmt::format("role={},socket={},socket-abstract=no,id=0,bsize={},rsize=10",
-                              port.server ? "server" : "client", socket.string(), buffer));
+                              port.server ? "server" : "client", *socket, buffer));
+  }
+
+  Result<DeviceArguments> operator()(const VhostPort& port) const {
+    const auto socket = socket_path(spec.text, port.socket);
+    if (!socket) return std::unexpected(socket.error());
+    if (!port.client) {
+      auto free = remove_stale_socket(spec.text, *socket, SOCK_STREAM);
+      if (!free) return std::unexpected(free.error());
+    }
+    return device("net_vhost",
+                  fmt::format("iface={},queues=1,client={}", *socket, port.client ? 1 : 0));
   }
 
   Result<DeviceArguments> operator()(const PcapPort& port) const {
@@ -253,6 +292,7 @@ Result<PortSpec> parse_port_spec(std::string_view text) {
   if (text.empty()) return refuse(text, "it is empty");
   if (text == "null") return PortSpec{std::string(text), NullPort{}};
   if (const auto rest = behind(text, "memif:")) return parse_memif(text, *rest);
+  if (const auto rest = behind(text, "vhost:")) return parse_vhost(text, *rest);
   if (const auto rest = behind(text, "pcap:")) return parse_pcap(text, *rest);
   if (const auto rest = behind(text, "--vdev=")) return parse_raw(text, *rest);
   if (text.starts_with("net_") || text.starts_with("eth_")) return parse_raw(text, text);
@@ -327,13 +367,18 @@ std::string interface_identity(const std::string& name) {
   return index == 0 ? "interface " + name : fmt::format("interface {}", index);
 }
 
+/// A socket's path, the same for all of its names, also while nothing is there.
+std::string one_name(const std::string& socket) {
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(socket)).string();
+}
+
 /// What is the same for all names of a device that only one port can have; empty for other ports.
 std::string identity_of(const PortSpec& spec) {
   if (const auto* port = spec.as<InterfacePort>()) return interface_identity(port->interface);
   if (const auto* port = spec.as<PciPort>()) return "PCI device " + port->address;
   if (const auto* port = spec.as<MemifPort>())
-    return fmt::format("{} of {}", port->server ? "server" : "client",
-                       std::filesystem::weakly_canonical(port->socket).string());
+    return fmt::format("{} of {}", port->server ? "server" : "client", one_name(port->socket));
+  if (const auto* port = spec.as<VhostPort>()) return "socket " + one_name(port->socket);
   const auto* raw = spec.as<RawPort>();
   if (raw == nullptr) return {};
   constexpr std::string_view kInterface = ",iface=";

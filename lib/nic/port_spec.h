@@ -36,6 +36,13 @@ struct MemifPort {
   bool server = false;
 };
 
+/// The network interface of a virtual machine, in memory that QEMU shares (vhost-user):
+/// `vhost:/run/x.sock[,client]`. The port serves the socket, or connects to QEMU's as a client.
+struct VhostPort {
+  std::string socket;
+  bool client = false;
+};
+
 /// Captures instead of a link: `pcap:IN[,OUT]`. Without IN it only sends; without OUT sent frames
 /// are discarded. At least one is set.
 struct PcapPort {
@@ -55,7 +62,7 @@ struct RawPort {
 /// A port as the user names it, parsed but not opened.
 struct PortSpec {
   std::string text;  // as typed; the port's name in messages
-  std::variant<InterfacePort, PciPort, MemifPort, PcapPort, NullPort, RawPort> kind;
+  std::variant<InterfacePort, PciPort, MemifPort, VhostPort, PcapPort, NullPort, RawPort> kind;
 
   template <class Kind>
   [[nodiscard]] const Kind* as() const noexcept {
@@ -84,7 +91,8 @@ void add_files(const std::string& text, std::vector<NamedFile>& inputs,
                std::vector<NamedFile>& outputs);
 
 /// Checks that no two ports are one device: by the same name, by two names of a network interface,
-/// or as the same end of a memif. `null` and captures may be given several times. Error: usage.
+/// as the same end of a memif, or by one socket of a virtual machine. `null` and captures may be
+/// given several times. Error: usage.
 Result<void> check_distinct(std::span<const PortSpec> specs);
 
 /// Keeps the network interfaces and PCI devices of some ports for this process, in its network
@@ -116,9 +124,9 @@ const InterfacePort* packet_port_of(const PortSpec& spec) noexcept;
 Result<void> check_interface(const InterfacePort& port);
 
 /// Returns the DPDK arguments of a port. `ordinal` distinguishes the devices of this process;
-/// `frame_size` is the largest frame in bytes. Removes the socket of a memif server that no process
-/// serves any more. Errors (environment): a file or interface is missing, or another process serves
-/// the socket.
+/// `frame_size` is the largest frame in bytes. Removes a socket, of a memif or vhost port that
+/// serves it, that no process serves any more. Errors (environment): a file or interface is
+/// missing, or another process serves the socket.
 Result<DeviceArguments> device_arguments(const PortSpec& spec, int ordinal,
                                          std::uint32_t frame_size);
 

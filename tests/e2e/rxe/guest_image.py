@@ -31,7 +31,7 @@ PROGRAMS = {
     'iproute2': ['ip', 'rdma', 'tc'],
     'perftest': [f'ib_{verb}_{what}' for verb in ('write', 'send', 'read', 'atomic')
                  for what in ('lat', 'bw')],
-    'util-linux': ['flock'],
+    'util-linux': ['chrt', 'flock'],
     'rdmacm-utils': ['rping', 'ucmatose', 'udaddy'],
 }
 FILES = {  # /etc/rxe.driver names the library that makes verbs of the kernel's soft-RoCE

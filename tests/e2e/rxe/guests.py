@@ -57,6 +57,9 @@ KERNEL = ('console=ttyS0 quiet mitigations=off nokaslr panic=-1 tsc=reliable ran
           'clocksource=tsc no_timer_check audit=0 selinux=0 apparmor=0')
 
 
+RPING_CLOSED = ['client DISCONNECT EVENT...', 'rdma_get_cm_event: Bad file descriptor']
+
+
 class GuestError(Exception):
     """What did not come up or did not answer, with what it said."""
 
@@ -124,7 +127,7 @@ class Guest:
              '-m', str(memory_mib),
              '-object', f'memory-backend-memfd,id=ram,size={memory_mib}M,share=on',
              '-machine', 'memory-backend=ram', '-nodefaults', '-no-user-config', '-no-reboot',
-             '-display', 'none', '-kernel', kernel, '-initrd', initrd,
+             '-display', 'none', '-name', f'{name},debug-threads=on', '-kernel', kernel, '-initrd', initrd,
              '-append', f'{KERNEL} {kernel_words}',
              '-serial', f'file:{self._log}', '-device', 'virtio-serial-pci',
              '-chardev', f'socket,id=c0,path={control},server=on,wait=off',
@@ -197,6 +200,14 @@ class Guest:
         if code != 0:
             raise GuestError(f'guest {self.name}: {command}: exit code {code}:\n{output}')
         return output
+
+    def prefer(self, preferred):
+        """Real-time priority for the guest's devices, and a lower one for its CPU; or none."""
+        for task in pathlib.Path(f'/proc/{self._process.pid}/task').iterdir():
+            priority = 5 if 'CPU' in (task / 'comm').read_text() else 7
+            os.sched_setscheduler(int(task.name),
+                                  os.SCHED_FIFO if preferred else os.SCHED_OTHER,
+                                  os.sched_param(priority if preferred else 0))
 
     def counters(self):
         """The counters of rxe0."""
@@ -334,10 +345,11 @@ class Capture:
 
     @staticmethod
     def _begin(tap, path, only):
-        # Without --immediate-mode the frames of the last second are lost at the end.
+        # Without --immediate-mode the frames of the last second are lost at the end. Without -s, each
+        # slot of tcpdump's ring has 256 KiB.
         process = subprocess.Popen(
             ['tcpdump', '--immediate-mode', '--time-stamp-precision=nano', '-Z', 'root', '-U',
-             '-i', tap, '-B', '32768', '-w', path, *([only] if only else [])],
+             '-i', tap, '-s', '10000', '-B', '32768', '-w', path, *([only] if only else [])],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=die_with_us)
         said = ''
         while 'listening on' not in said:
@@ -496,6 +508,20 @@ rdma link add rxe0 type rxe netdev eth0''', BOOT_LIMIT)
             raise
         return box
 
+    @contextlib.contextmanager
+    def preferred(self):
+        """Meanwhile the guests come before all but roce-impair on this machine's CPUs."""
+        if not can_be_real_time():
+            yield
+            return
+        for machine in self._machines.values():
+            machine.prefer(True)
+        try:
+            yield
+        finally:
+            for machine in self._machines.values():
+                machine.prefer(False)
+
     def capture(self, folder=None):
         return Capture(folder or tempfile.mkdtemp(prefix='capture.', dir=self.folder))
 
@@ -522,6 +548,15 @@ rdma link add rxe0 type rxe netdev eth0''', BOOT_LIMIT)
         common = f"{program} -d rxe0 -x {gid} -F {' '.join(options)}"
         address = ADDRESSES['a'][1 if gid == 2 and '-R' in options else 0]
         return self.pair(common, f'{common} {address}', timeout)
+
+    def rping(self, options, address=ADDRESSES['a'][0], timeout=60):
+        """A Pair of rping, which compares the data that come back."""
+        pair = self.pair(f'rping -s -a {address} {options}', f'rping -c -V -a {address} {options}',
+                         timeout)
+        # After the last ping, one thread of rping may close what the other one waits for.
+        if pair.client_output.splitlines() == RPING_CLOSED:
+            pair.client_code = 0
+        return pair
 
     def ping(self):
         """Waits until the guests reach each other, so that both know their addresses."""

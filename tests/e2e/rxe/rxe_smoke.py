@@ -21,8 +21,7 @@ class Smoke(unittest.TestCase):
             lab.ping()
             latency = lab.perftest('ib_write_lat -n 50 -s 8')
             throughput = lab.perftest('ib_send_bw -n 50 -s 65536')
-            rping = lab.pair('rping -s -a 192.168.77.1 -C 5 -S 512',
-                             'rping -c -a 192.168.77.1 -C 5 -S 512 -V')
+            rping = lab.rping('-C 5 -S 512')
         for pair in (latency, throughput, rping):
             self.assertTrue(pair.finished, pair)
         # perftest prints half of the time of a ping and its answer.

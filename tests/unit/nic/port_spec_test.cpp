@@ -69,6 +69,17 @@ TEST(PortSpec, Memif) {
   EXPECT_TRUE(parsed<MemifPort>("memif:x,server").server);
 }
 
+TEST(PortSpec, Vhost) {
+  EXPECT_EQ(parsed<VhostPort>("vhost:/run/x.sock").socket, "/run/x.sock");
+  EXPECT_FALSE(parsed<VhostPort>("vhost:/run/x.sock").client);
+  EXPECT_FALSE(parsed<VhostPort>("vhost:x,server").client);
+  EXPECT_TRUE(parsed<VhostPort>("vhost:x,client").client);
+  const std::vector<PortSpec> same = {*parse_port_spec("vhost:x"), *parse_port_spec("vhost:./x")};
+  EXPECT_FALSE(check_distinct(same));
+  const std::vector<PortSpec> memifs = {*parse_port_spec("memif:x"), *parse_port_spec("memif:./x")};
+  EXPECT_FALSE(check_distinct(memifs));
+}
+
 TEST(PortSpec, Pcap) {
   EXPECT_EQ(parsed<PcapPort>("pcap:a.pcap").in, "a.pcap");
   EXPECT_EQ(parsed<PcapPort>("pcap:a.pcap").out, "");
@@ -91,6 +102,9 @@ TEST(PortSpec, RefusalsSayWhatWasExpected) {
   EXPECT_THAT(refusal("memif:x,sever"), HasSubstr("found `sever`"));
   EXPECT_THAT(refusal("memif:x,"), HasSubstr("found ``"));
   EXPECT_THAT(refusal("memif:" + std::string(108, 'x')), HasSubstr("107"));
+  EXPECT_THAT(refusal("vhost:"), HasSubstr("vhost: needs the path of its socket"));
+  EXPECT_THAT(refusal("vhost:x,sever"), HasSubstr("found `sever`"));
+  EXPECT_THAT(refusal("vhost:a=b"), HasSubstr("`=`"));
   EXPECT_THAT(refusal("pcap:"), HasSubstr("pcap:,OUT"));
   EXPECT_THAT(refusal("pcap:,"), HasSubstr("pcap:,OUT"));
   EXPECT_THAT(refusal("pcap:a,b,c"), HasSubstr("can't hold `,`"));
@@ -110,7 +124,8 @@ TEST(PortSpec, OnlyFilesEnd) {
 }
 
 TEST(PortSpec, OnlyDriversThatCopyTakePackedBuffers) {
-  for (const auto* text : {"eth1", "memif:x", "pcap:x", "null", "net_tap0,iface=x", "net_null3"})
+  for (const auto* text :
+       {"eth1", "memif:x", "vhost:x", "pcap:x", "null", "net_tap0,iface=x", "net_null3"})
     EXPECT_FALSE(needs_eal_memory(*parse_port_spec(text))) << text;
   for (const auto* text : {"eth1,af_xdp", "3b:00.0", "net_mlx5", "--vdev=virtio_user0"})
     EXPECT_TRUE(needs_eal_memory(*parse_port_spec(text))) << text;

@@ -208,11 +208,11 @@ TEST_F(PortTest, MemifJoinsServerAndClientAndCarriesJumbo) {
 }
 
 /// A listening socket of another process, which may have been killed.
-int serve(const std::string& path) {
+int serve(const std::string& path, int type = SOCK_SEQPACKET) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::copy(path.begin(), path.end(), address.sun_path);
-  const int server = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+  const int server = socket(AF_UNIX, type, 0);
   EXPECT_EQ(bind(server, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   EXPECT_EQ(listen(server, 1), 0);
   return server;
@@ -234,6 +234,25 @@ TEST_F(PortTest, MemifServerLeavesWhatOthersUse) {
   std::ofstream(path("file")) << "text";
   EXPECT_THAT(open_error("memif:" + path("file") + ",server").message, HasSubstr("not a socket"));
   EXPECT_TRUE(std::filesystem::is_regular_file(path("file")));
+}
+
+TEST_F(PortTest, VhostServesItsSocketAndWaitsForAGuest) {
+  close(serve(path("stale"), SOCK_STREAM));
+  {
+    Port port = open("vhost:" + path("stale"));
+    EXPECT_FALSE(port.link_up());
+    const std::atomic<bool> cancelled{false};
+    const auto waited = port.wait_link(std::chrono::milliseconds(1), cancelled);
+    ASSERT_FALSE(waited);
+    EXPECT_EQ(waited.error().exit, ExitCode::environment);
+    EXPECT_THAT(waited.error().message, HasSubstr("QEMU must use the same socket"));
+    EXPECT_TRUE(std::filesystem::is_socket(path("stale")));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("stale")));
+  const int server = serve(path("served"), SOCK_STREAM);
+  EXPECT_THAT(open_error("vhost:" + path("served")).message, HasSubstr("another process serves"));
+  close(server);
+  EXPECT_THAT(open_error("vhost:" + path("none/sock")).message, HasSubstr("no folder"));
 }
 
 TEST_F(PortTest, AClientWithoutAServerSaysSo) {
