@@ -9,9 +9,11 @@
 #include "core/output.h"
 #include "core/quantity.h"
 #include "gen/perf/report/perf_report.h"
+#include "gen/perf/report/plan.h"
 #include "gen/perf/session/handover.h"
 #include "gen/rdma/client.h"
 #include "gen/rdma/commands.h"
+#include "gen/rdma/sweep.h"
 
 namespace lw::gen::rdma {
 namespace {
@@ -30,6 +32,11 @@ struct MeasureCommand {
   MeasureOptions options;
   sim::PerfConfig config;
   bool all_sizes = false, no_check = false, json = false;
+  std::vector<SweepParameter> sweep;
+  std::string out;                // folder of a sweep
+  std::uint32_t repeats = 1;      // of a sweep's cells
+  std::optional<Duration> delay;  // of the path, one way
+  std::optional<double> rate;     // of the link, in bit/s
 
   [[nodiscard]] bool latency() const noexcept {
     return pattern == Pattern::lat || pattern == Pattern::ping;
@@ -71,6 +78,12 @@ Result<void> check_measure(const app::Given& given, const MeasureCommand& comman
   if (command.pattern == Pattern::lat && command.options.verbs.events &&
       config.operation == Operation::write && !config.immediate)
     return fail("--poll event: the echo of a WRITE raises no event: add --imm, or poll busily");
+  if (command.sweep.empty()) {
+    for (const char* name : {"--out", "--repeats", "--delay", "--rate"})
+      if (given.has(name)) return fail(fmt::format("{} goes with --sweep", name));
+  } else if (command.all_sizes || command.json) {
+    return fail("--sweep: goes without -a and --json: it writes a JSON file");
+  }
   if (given.has("--duration") && given.has("--iterations"))
     return fail("--duration: replaces -n: pass one of them");
   if (config.size == 0 || config.size > 1u << 31) return fail("--size: expected 1 B to 2 GiB");
@@ -102,6 +115,12 @@ std::string row_of(const MeasureCommand& command, const sim::PerfConfig& config,
                         : latency_line(config.size, outcome.latency);
   return command.json ? bandwidth_json(config, outcome)
                       : bandwidth_line(config.size, outcome.bandwidth);
+}
+
+report::Json values_of(const MeasureCommand& command, const sim::PerfConfig& config,
+                       const PerfOutcome& outcome) {
+  if (command.study()) return study_values(config, command.pattern == Pattern::ping, outcome);
+  return command.latency() ? latency_values(config, outcome) : bandwidth_values(config, outcome);
 }
 
 /// The run of one size, with the defaults of the pattern.
@@ -137,6 +156,112 @@ Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>&
   if (wrong == 0) return {};
   return fail(fmt::format("{} messages arrived with other bytes than were sent", wrong),
               ExitCode::failed);
+}
+
+const char* name_of(Pattern pattern) noexcept {
+  if (pattern == Pattern::bw) return "bw";
+  if (pattern == Pattern::lat) return "lat";
+  return pattern == Pattern::blast ? "blast" : "ping";
+}
+
+/// The figure of each pattern that a prediction goes with.
+const char* figure_of(Pattern pattern) noexcept {
+  if (pattern == Pattern::bw) return "bw_average_gbps";
+  if (pattern == Pattern::lat) return "t_typical_usec";
+  return pattern == Pattern::blast ? "throughput_gbps" : "one_way_usec";
+}
+
+/// What plan computes and the simulator measures over the path that --delay and --rate describe.
+void add_predictions(const MeasureCommand& command, const Device& device, sim::PerfConfig config,
+                     report::Json& values) {
+  if (!command.delay) return;
+  config.path.one_way = *command.delay;
+  config.nic.rate_bps = command.rate.value_or(device.link_bps());
+  if (command.latency()) {
+    const double way = static_cast<double>((config.path.one_way + 2 * config.nic.latency).count());
+    const bool echoed = command.carries() || config.read_back;
+    values["plan_usec"] = (way * (echoed ? 1 : 2) + sim::link_ns_of_message(config)) / 1000;
+    config.iterations = std::min<std::uint64_t>(config.iterations, 100);
+    values["sim_usec"] = sim::run_latency(config).ns.mean() / 1000;
+    return;
+  }
+  const Plan planned = plan(config);
+  values["plan_gbps"] = planned.throughput_bps / 1e9;
+  values["plan_buffers"] = planned.needed;
+  values["sim_gbps"] = sim::run_bandwidth(config).average_bps / 1e9;
+}
+
+void add_measure_options(app::Options& list, MeasureCommand& command);
+
+/// The command with a combination's values in place of its own.
+Result<MeasureCommand> command_at(const MeasureCommand& command, const SweepPoint& point) {
+  MeasureCommand changed = command;
+  app::Options list;
+  add_measure_options(list, changed);
+  for (const auto& [name, value] : point) {
+    std::string option = "--" + name;
+    std::ranges::replace(option, '_', '-');
+    const app::Option* found = list.find(option);
+    if (found == nullptr || found->value.is_flag)
+      return fail(fmt::format(
+          "--sweep: expected an option with a value, such as size, found \"{}\"", name));
+    if (const auto read = found->read(value); !read)
+      return fail(fmt::format("--sweep: {}: {}", option, read.error()));
+  }
+  if (auto fits = check_measure(app::Given({}), changed); !fits)
+    return std::unexpected(fits.error());
+  return changed;
+}
+
+Sweep sweep_of(const MeasureCommand& command) {
+  Sweep sweep{.name = fmt::format("endpoint-{}", name_of(command.pattern)),
+              .title = fmt::format("roce-endpoint {} with {}", name_of(command.pattern),
+                                   command.options.connect),
+              .parameters = command.sweep,
+              .repeats = command.repeats,
+              .figures = {figure_of(command.pattern)},
+              .run = {}};
+  if (command.delay) {
+    const bool latency = command.latency();
+    sweep.figures.insert(sweep.figures.end(),
+                         {latency ? "plan_usec" : "plan_gbps", latency ? "sim_usec" : "sim_gbps"});
+  }
+  return sweep;
+}
+
+/// Checks all combinations before the first run.
+Result<void> check_sweep(const MeasureCommand& command) {
+  for (const SweepParameter& parameter : command.sweep)
+    for (const std::string& value : parameter.values)
+      if (auto at = command_at(command, {{parameter.name, value}}); !at)
+        return std::unexpected(at.error());
+  return {};
+}
+
+Result<void> measure_sweep(const MeasureCommand& command, const std::atomic<bool>& stop) {
+  Sweep sweep = sweep_of(command);
+  const std::string folder = command.out.empty() ? sweep.name + "-results" : command.out;
+  if (auto fits = check_sweep(command); !fits) return fits;
+  std::vector<NamedFile> outputs;
+  for (const std::string& file : sweep_files(sweep, folder)) outputs.push_back({"--out", file});
+  if (auto apart = check_outputs({}, outputs); !apart) return apart;
+  sweep.run = [&](const SweepPoint& point) -> Result<report::Json> {
+    const auto at = command_at(command, point);
+    if (!at) return std::unexpected(at.error());
+    auto measurement = Measurement::open(at->options, stop);
+    if (!measurement) return std::unexpected(measurement.error());
+    const sim::PerfConfig config = config_of(*at, measurement->device(), sizes_of(*at).front());
+    const auto outcome = measurement->run(config, at->latency());
+    if (!outcome) return std::unexpected(outcome.error());
+    report::Json values = values_of(*at, config, *outcome);
+    values.erase("server");
+    values["wrong"] = outcome->wrong;
+    add_predictions(*at, measurement->device(), config, values);
+    if (outcome->wrong > 0)
+      values["failure"] = fmt::format("{} messages arrived with other bytes", outcome->wrong);
+    return values;
+  };
+  return run_sweep(sweep, folder, stop);
 }
 
 void add_connection_options(app::Options& list, MeasureCommand& command) {
@@ -219,6 +344,32 @@ void add_verbs_options(app::Options& list, MeasureCommand& command) {
   list.add_flag("--json", command.json, "print one line of JSON per size");
 }
 
+void add_sweep_options(app::Options& list, MeasureCommand& command) {
+  list.add("--sweep",
+           app::each(parse_sweep_parameter,
+                     [&command](const SweepParameter& each) { command.sweep.push_back(each); }),
+           "PARAMETER=VALUE,...",
+           "run each value of an option, such as size=4KiB,64KiB; may be repeated: every "
+           "combination");
+  list.add("--out", app::text(command.out), "DIR", "folder for the results of a sweep")
+      .defaults_to("endpoint-COMMAND-results");
+  list.add("--repeats", app::number(command.repeats, 1u, 10'000u), "N",
+           "runs of each combination of a sweep");
+  list.add("--delay", app::parsed(parse_duration, command.delay), "TIME",
+           "one-way delay of the path: a sweep then has plan's and the simulator's figures, too")
+      .defaults_to("none");
+  list.add("--rate", app::parsed(parse_bit_rate, command.rate), "RATE", "link rate for them")
+      .defaults_to("the device's");
+}
+
+void add_measure_options(app::Options& list, MeasureCommand& command) {
+  add_connection_options(list, command);
+  add_message_options(list, command);
+  add_qp_options(list, command);
+  add_verbs_options(list, command);
+  add_sweep_options(list, command);
+}
+
 app::Command measure_command(Pattern pattern, const char* name, const char* help,
                              const char* examples) {
   auto command = std::make_shared<MeasureCommand>();
@@ -226,7 +377,7 @@ app::Command measure_command(Pattern pattern, const char* name, const char* help
   command->config.size = command->latency() ? 64 : 65536;
   command->config.qp.tx_depth = pattern == Pattern::bw ? 128 : 8;
   command->config.qp.mtu = 0;
-  command->config.qp.timeout = 16;
+  command->config.qp.timeout = 18;
   command->config.qp.retry_count = 6;
   app::Command made{
       .name = name,
@@ -237,14 +388,13 @@ app::Command measure_command(Pattern pattern, const char* name, const char* help
       .run =
           [command] {
             command->options.verbs.checked = !command->no_check;
-            const auto measured = measure_all(*command, stop_on_signals());
+            const auto& stop = stop_on_signals();
+            const auto measured = command->sweep.empty() ? measure_all(*command, stop)
+                                                         : measure_sweep(*command, stop);
             return measured ? ExitCode::done : print_error(measured.error());
           },
   };
-  add_connection_options(made.options, *command);
-  add_message_options(made.options, *command);
-  add_qp_options(made.options, *command);
-  add_verbs_options(made.options, *command);
+  add_measure_options(made.options, *command);
   return made;
 }
 
@@ -255,6 +405,7 @@ app::Command bw_command() {
       Pattern::bw, "bw", "Measure bandwidth, as perftest does",
       R"(roce-endpoint bw --connect 192.0.2.1 --token TOKEN --op write -s 64KiB -q 4
 roce-endpoint bw --connect 192.0.2.1 --token TOKEN --op read -a --no-check
+roce-endpoint bw --connect 192.0.2.1 --token TOKEN --sweep size=4KiB,64KiB,1MiB --delay 1903.5us
 roce-endpoint bw --connect 192.0.2.1 --token TOKEN --op send --transport ud -s 1KiB --json)");
 }
 
@@ -269,7 +420,8 @@ app::Command blast_command() {
   return measure_command(
       Pattern::blast, "blast", "Send one way as fast as possible, counted as in the study",
       R"(roce-endpoint blast --connect 192.0.2.1 --token TOKEN --op write -s 64KiB --buffers 8
-roce-endpoint blast --connect 192.0.2.1 --token TOKEN --op send --post-list 8 --signal periodic)");
+roce-endpoint blast --connect 192.0.2.1 --token TOKEN --op send --post-list 8 --signal periodic
+roce-endpoint blast --connect 192.0.2.1 --token TOKEN --sweep buffers=1,2,4,8,16 --sweep size=4K,64K)");
 }
 
 app::Command ping_command() {

@@ -60,7 +60,7 @@ NO_FILES = {
     'all|N|none', 'ADDRESS:PORT', 'BYTES', 'CODE', 'CPU', 'DIRECTION', 'FILTER', 'HOW', 'IP',
     'KEY=VALUE', 'KIND', 'LENGTH', 'MAC', 'N', 'NAME', 'NAME|{...}', 'OLD=NEW', 'OP', 'PARAMETER=VALUE',
     'HOST:PORT', 'PATTERN', 'POINT', 'PORT', '[QP=]N', 'RATE', 'RULE', 'S', 'SHARE', 'SIZE',
-    'SIZE[,file=PATH][,hugepages]', 'TOKEN', 'WHICH',
+    'SIZE[,file=PATH][,hugepages]', 'TOKEN', 'WHICH', 'PARAMETER=VALUE,...',
     'steady|tai|ptp', 'TIME', 'true|false', 'WHAT', '2x|0.5x|max',
 }
 INPUTS = {
@@ -68,6 +68,8 @@ INPUTS = {
     '--control', '--token-file', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE',
     'verify FILE',
 }
+# Outputs that rxe/endpoint.py tries, as they need an RDMA device.
+WITH_A_DEVICE = {(command, '--out') for command in ('bw', 'lat', 'blast', 'ping')}
 
 
 def help_of(words):
@@ -296,6 +298,8 @@ class Outputs(unittest.TestCase):
                     if value in NO_FILES or INPUTS & {name, f'{command} {name}'}:
                         continue
                     found += 1
+                    if (command, name) in WITH_A_DEVICE:
+                        continue
                     if (command, name) != ('replay', 'OUT'):
                         self.assertIn((command, name), written,
                                       f'{value}: an output without a test, or an unknown value')

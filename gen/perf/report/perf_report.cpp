@@ -205,7 +205,7 @@ std::string study_line(const sim::PerfConfig& config, bool ping, const PerfOutco
                      figures.gbps, cpu);
 }
 
-std::string study_json(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
+Json study_values(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
   const StudyFigures figures = study_of(config, ping, outcome);
   Json json = settings_of(config, outcome);
   json.update({{"pattern", ping ? "ping" : "blast"},
@@ -217,7 +217,11 @@ std::string study_json(const sim::PerfConfig& config, bool ping, const PerfOutco
                {"cpu_percent", 100 * outcome.cpu_share},
                {"failed", outcome.failed()}});
   if (outcome.lost_messages) json["lost_messages"] = *outcome.lost_messages;
-  return report::json_line(json);
+  return json;
+}
+
+std::string study_json(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
+  return report::json_line(study_values(config, ping, outcome));
 }
 
 }  // namespace lw::gen

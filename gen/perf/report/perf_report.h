@@ -44,6 +44,7 @@ std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outco
 
 std::string study_header();
 std::string study_line(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome);
+report::Json study_values(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome);
 std::string study_json(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome);
 
 }  // namespace lw::gen

@@ -2,6 +2,7 @@
 """roce-endpoint between two soft-RoCE guests: every operation and pattern with its data checked,
 refused clients, floods, and what is left when either side is killed."""
 
+import csv
 import json
 import re
 import time
@@ -195,7 +196,7 @@ class Endpoint(unittest.TestCase):
         self.assertEqual(server.wait()[0], 0)
 
     def test_half_open_connections_keep_nobody_out(self):
-        from scapy.all import IP, TCP, Ether, RandShort, sendp  # pylint: disable=import-outside-toplevel
+        from scapy.all import IP, TCP, Ether, RandShort, sendp  # pylint: disable=all
         server = self.serve('--sessions 1')
         sendp([Ether(dst='52:54:00:77:00:01') / IP(src=f'192.168.77.{i}', dst=SERVER) /
                TCP(sport=int(RandShort()), dport=18515, flags='S', seq=i)
@@ -230,17 +231,45 @@ class Endpoint(unittest.TestCase):
         self.assertIn('3 sessions were not in order', output)
 
     def test_a_killed_server_ends_the_client_with_its_completion_error(self):
-        for words in ('bw --op write -s 4KiB --duration 60s --timeout 14 --retries 3',
-                      'bw --op send -s 4KiB --duration 60s --timeout 14 --retries 3'):
+        # Three times 1.07 s: longer than a busy machine stands still.
+        for words in ('bw --op write -s 4KiB --duration 60s --timeout 18 --retries 2',
+                      'bw --op send -s 4KiB --duration 60s --timeout 18 --retries 2'):
             server = self.serve()
             client = self.begin_client(words)
             self.assertNotEqual(server.stop('KILL')[0], 0)
             began = time.monotonic()
-            code, output = client.wait(30)
+            code, output = client.wait(60)
             self.assertEqual(code, 1, output)
             self.assertIn('transport retry counter exceeded', output)
-            self.assertLess(time.monotonic() - began, 20)
+            self.assertLess(time.monotonic() - began, 30)
             self.assertEqual(self.registered(), 0)
+
+    def test_a_sweep_is_written_as_experiments_are(self):
+        server = self.serve()
+        words = (f'roce-endpoint bw --connect {SERVER} --token {TOKEN} -n 50 -t 8 --sweep '
+                 'size=64,4KiB --sweep qps=1,2 --delay 100us --rate 10G --out ')
+        code, output = self.lab.b.run(words + '/tmp/swept')
+        self.assertEqual(code, 0, output)
+        rows = list(csv.DictReader(self.lab.b.check('cat /tmp/swept/endpoint-bw.csv').splitlines()))
+        self.assertEqual([(row['size'], row['qps'], row['iterations']) for row in rows],
+                         [('64', '1', '50'), ('64', '2', '100'), ('4KiB', '1', '50'),
+                          ('4KiB', '2', '100')])
+        for row in rows:
+            for figure in ('bw_average_gbps', 'plan_gbps', 'sim_gbps'):
+                self.assertGreater(float(row[figure]), 0, row)
+        found = json.loads(self.lab.b.check('cat /tmp/swept/endpoint-bw.json'))
+        self.assertEqual(found['name'], 'endpoint-bw')
+        for figure in ('bw_average_gbps', 'plan_gbps', 'sim_gbps'):
+            self.assertIn('</svg>', self.lab.b.check(f'cat /tmp/swept/{figure}.svg'))
+        self.lab.b.check('mkdir /tmp/full; ln -s /dev/full /tmp/full/endpoint-bw.csv')
+        code, output = self.lab.b.run(words + '/tmp/full')
+        self.assertEqual(code, 3, output)
+        self.assertIn('endpoint-bw.csv: cannot be written: No space left on device', output)
+        code, output = self.lab.b.run(words.replace('size=64', 'speed=64') + '/tmp/swept')
+        self.assertEqual(code, 2, output)
+        self.assertIn('--sweep: expected an option with a value, such as size, found "speed"',
+                      output)
+        self.sessions(server)
 
     def test_a_full_disk_is_reported(self):
         server = self.serve()
