@@ -158,7 +158,7 @@ Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>&
               ExitCode::failed);
 }
 
-const char* name_of(Pattern pattern) noexcept {
+const char* word_of(Pattern pattern) noexcept {
   if (pattern == Pattern::bw) return "bw";
   if (pattern == Pattern::lat) return "lat";
   return pattern == Pattern::blast ? "blast" : "ping";
@@ -191,13 +191,13 @@ void add_predictions(const MeasureCommand& command, const Device& device, sim::P
   values["sim_gbps"] = sim::run_bandwidth(config).average_bps / 1e9;
 }
 
-void add_measure_options(app::Options& list, MeasureCommand& command);
+void add_all_options(app::Options& list, MeasureCommand& command);
 
 /// The command with a combination's values in place of its own.
 Result<MeasureCommand> command_at(const MeasureCommand& command, const SweepPoint& point) {
   MeasureCommand changed = command;
   app::Options list;
-  add_measure_options(list, changed);
+  add_all_options(list, changed);
   for (const auto& [name, value] : point) {
     std::string option = "--" + name;
     std::ranges::replace(option, '_', '-');
@@ -214,8 +214,8 @@ Result<MeasureCommand> command_at(const MeasureCommand& command, const SweepPoin
 }
 
 Sweep sweep_of(const MeasureCommand& command) {
-  Sweep sweep{.name = fmt::format("endpoint-{}", name_of(command.pattern)),
-              .title = fmt::format("roce-endpoint {} with {}", name_of(command.pattern),
+  Sweep sweep{.name = fmt::format("endpoint-{}", word_of(command.pattern)),
+              .title = fmt::format("roce-endpoint {} with {}", word_of(command.pattern),
                                    command.options.connect),
               .parameters = command.sweep,
               .repeats = command.repeats,
@@ -362,7 +362,7 @@ void add_sweep_options(app::Options& list, MeasureCommand& command) {
       .defaults_to("the device's");
 }
 
-void add_measure_options(app::Options& list, MeasureCommand& command) {
+void add_all_options(app::Options& list, MeasureCommand& command) {
   add_connection_options(list, command);
   add_message_options(list, command);
   add_qp_options(list, command);
@@ -394,7 +394,7 @@ app::Command measure_command(Pattern pattern, const char* name, const char* help
             return measured ? ExitCode::done : print_error(measured.error());
           },
   };
-  add_measure_options(made.options, *command);
+  add_all_options(made.options, *command);
   return made;
 }
 
