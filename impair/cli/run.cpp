@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "app/stop_signal.h"
+#include "core/huge_pages.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "impair/control/control.h"
@@ -220,6 +221,7 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
       return std::unexpected(named.error());
   if (auto fits = check_memory(profile, available_memory()); !fits)
     return std::unexpected(fits.error());
+  touch_huge_arrays(true);
   const StopSignal stop;
   const cpu_set_t allowed = affinity();
   auto ports = open_ports(profile, config);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace lw {
@@ -10,6 +12,11 @@ namespace lw {
 /// Throws std::bad_alloc. Release with free_huge_pages().
 void* allocate_in_huge_pages(std::size_t bytes);
 void free_huge_pages(void* memory) noexcept;
+/// Whether HugeArrays get all their pages when they are made, from now on: then no frame waits for
+/// a page. Otherwise each page comes at its first use (the default): what is never used costs
+/// nothing. Any thread.
+void touch_huge_arrays(bool touch) noexcept;
+[[nodiscard]] bool touches_huge_arrays() noexcept;
 
 /// An allocator for large tables with random access: huge pages save a page-table walk per access.
 template <class T>
@@ -28,5 +35,27 @@ struct HugePages {
 
 template <class T>
 using HugeVector = std::vector<T, HugePages<T>>;
+
+/// `size` items in huge pages, without initial values.
+template <class T>
+class HugeArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  explicit HugeArray(std::size_t size)
+      : items_(static_cast<T*>(allocate_in_huge_pages(size * sizeof(T)))), size_(size) {
+    if (touches_huge_arrays()) std::uninitialized_value_construct_n(items_.get(), size);
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] T* data() const noexcept { return items_.get(); }
+  [[nodiscard]] T& operator[](std::size_t i) const noexcept { return items_.get()[i]; }
+
+ private:
+  struct Free {
+    void operator()(T* items) const noexcept { free_huge_pages(items); }
+  };
+  std::unique_ptr<T, Free> items_;
+  std::size_t size_;
+};
 
 }  // namespace lw

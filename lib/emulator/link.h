@@ -157,6 +157,8 @@ class Link {
   AccountCounters& counters_of(RuleIndex rule) noexcept {
     return rules_[rule == kUntouched ? rules_.size() - 1 : rule];
   }
+  /// What each rule of the pipeline holds back: nothing yet.
+  static std::vector<Held<Entry>> held_of(const Pipeline& pipeline);
   void receive(const Decision& decision, const Arrival& arrival) noexcept;
   [[nodiscard]] std::span<const Handle> stored(std::span<const Handle> frames,
                                                Duration wait) noexcept;

@@ -42,18 +42,24 @@ Link<Handle, Frames>::Link(Pipeline pipeline, const LinkConfig& config, LedgerSi
       ledger_(sink, config.log_all, pipeline_.direction(),
               config.capacity + std::bit_ceil(config.egress_capacity)),
       rules_(std::max(config.most_rules, pipeline_.rule_names().size()) + 1) {
-  held_ = std::move(PreparedPipeline(pipeline_).held);
+  held_ = held_of(pipeline_);
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-Link<Handle, Frames>::PreparedPipeline::PreparedPipeline(Pipeline next)
-    : pipeline(std::move(next)) {
-  held.assign(pipeline.rule_names().size(), Held<Entry>(0, Duration{}));
+auto Link<Handle, Frames>::held_of(const Pipeline& pipeline) -> std::vector<Held<Entry>> {
+  std::vector<Held<Entry>> held;
+  const std::size_t names = pipeline.rule_names().size();
+  while (held.size() < names) held.emplace_back(0, Duration{});
   for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
     const ReorderConfig reorder = pipeline.configs()[i].reorder.value_or(ReorderConfig{});
     held[pipeline.rules()[i].index()] = Held<Entry>(reorder.frames, reorder.at_most);
   }
+  return held;
 }
+
+template <class Handle, FrameAccess<Handle> Frames>
+Link<Handle, Frames>::PreparedPipeline::PreparedPipeline(Pipeline next)
+    : pipeline(std::move(next)), held(held_of(pipeline)) {}
 
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::replace(PreparedPipeline& next, Instant now) noexcept {

@@ -131,7 +131,8 @@ const roce::Envelope& PacketHeaders::of(const Packet& packet) {
 PathEmulation::PathEmulation(const PathRules& rules, emulator::Direction direction,
                              std::uint64_t seed)
     : pipeline_(direction, seed, rules.rules, rules.events) {
-  held_.assign(pipeline_.rule_names().size(), emulator::Held<Entry>(0, Duration{}));
+  const std::size_t names = pipeline_.rule_names().size();
+  while (held_.size() < names) held_.emplace_back(0, Duration{});
   for (std::size_t i = 0; i < pipeline_.rules().size(); ++i) {
     const auto reorder = pipeline_.configs()[i].reorder.value_or(emulator::ReorderConfig{});
     held_[pipeline_.rules()[i].index()] = emulator::Held<Entry>(reorder.frames, reorder.at_most);

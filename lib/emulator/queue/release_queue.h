@@ -117,7 +117,10 @@ class ReleaseQueue {
   /// `capacity` frames in all, on whichever line. Lines from `used` on are looked at once use() has
   /// said so.
   ReleaseQueue(std::size_t lines, std::size_t used, std::size_t capacity)
-      : capacity_(capacity), used_(used), lines_(lines, Ring<Entry>(capacity)), wheel_(capacity) {}
+      : capacity_(capacity), used_(used), wheel_(capacity) {
+    lines_.reserve(lines);
+    for (std::size_t i = 0; i < lines; ++i) lines_.emplace_back(capacity);
+  }
 
   /// The first `lines` are used from now on.
   void use(std::size_t lines) noexcept { used_ = std::max(used_, lines); }

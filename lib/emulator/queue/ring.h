@@ -66,7 +66,7 @@ class Ring {
   }
 
  private:
-  HugeVector<Item> items_;
+  HugeArray<Item> items_;
   std::size_t mask_;
   std::size_t head_ = 0, tail_ = 0;  // run freely; masked on use
 };

@@ -185,10 +185,10 @@ TEST(LinkReplace, AMillionSwapsLoseNoFrame) {
 #else
   constexpr int kSwaps = 1'000'000;
 #endif
-  std::vector<Pipeline> versions;
-  for (int i = 0; i < 8; ++i) versions.push_back(pipeline({rule("r", 1000 + i * 333 % 1000)}));
-  Link<int> link(versions[0], {.capacity = 4096});
-  std::vector<Link<int>::PreparedPipeline> standbys(versions.begin(), versions.end());
+  const auto version = [](int i) { return pipeline({rule("r", 1000 + i * 333 % 1000)}); };
+  Link<int> link(version(0), {.capacity = 4096});
+  std::vector<Link<int>::PreparedPipeline> standbys;
+  for (int i = 0; i < 8; ++i) standbys.emplace_back(version(i));
   int next_out = 0;
   const auto let_out = [&](Instant now) {
     link.release(now);
