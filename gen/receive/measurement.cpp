@@ -299,10 +299,14 @@ std::string Measurement::latency_doubt(const ReceiveFlow& flow) const {
         "--clock tai or --clock ptp at both ends",
         clock_name(sender), clock_name(own));
   }
-  const std::int64_t least = flow.signature->latency.minimum();
-  if (least >= 0) return {};
+  // Two machines' steady clocks may have the same number, but not the same time: they count from
+  // the boot.
+  constexpr Duration kLongest = std::chrono::minutes(1);
+  const Duration least{flow.signature->latency.minimum()};
+  const bool steady = both && own >= wire::ClockId::kSteady;
+  if (least >= Duration{} && !(steady && least > kLongest)) return {};
   return fmt::format("the smallest latency is {}: the clocks of the two ends differ",
-                     format_duration(Duration{least}));
+                     format_duration(least));
 }
 
 void ReceiveFlow::count_waiting() noexcept {

@@ -256,7 +256,8 @@ class Measurement {
   /// Sets the clock of the arrival times, before the first frame.
   void set_clock(std::uint8_t clock) noexcept { options_.clock = clock; }
   /// Why the latencies of a flow mean nothing: its stamps are of another clock than the arrival
-  /// times, or a latency is negative. Empty if they mean something, or there are none.
+  /// times, or a latency is negative, or no path's: above a minute by steady clocks. Empty if they
+  /// mean something, or there are none.
   [[nodiscard]] std::string latency_doubt(const ReceiveFlow& flow) const;
 
  private:

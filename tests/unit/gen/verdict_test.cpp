@@ -190,6 +190,9 @@ TEST(Verdict, LatenciesNeedOneClock) {
       judge(bound, timed(2, 2, milliseconds(-1))).broken,
       ElementsAre("f: the latency can't be judged: the smallest latency is -1 ms: the clocks "
                   "of the two ends differ"));
+  // Two machines with the same number: one booted two hours before the other.
+  EXPECT_EQ(judge(bound, timed(70, 70, std::chrono::hours(2))).broken.size(), 1u);
+  EXPECT_THAT(judge(bound, timed(70, 70, milliseconds(1))).broken, IsEmpty());
   EXPECT_THAT(judge("loss = 0", timed(2, 70, milliseconds(1))).broken, IsEmpty());
 }
 
