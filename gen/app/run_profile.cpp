@@ -122,7 +122,7 @@ Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptio
 }
 
 Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOptions& options,
-                               Measurement* measurement) {
+                               Measurement* measurement, std::optional<handover::Report>& device) {
   if (const auto apart = check_files(options); !apart) return std::unexpected(apart.error());
   std::optional<capture::Writer> copy;
   if (!options.pcap.empty()) {
@@ -144,8 +144,19 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   if (measurement != nullptr) measurement->set_clock(clock->id());
   config::FlowProfile resolved = profile;
   const config::Origin origin{.run = new_run(), .clock = clock->id()};
-  for (config::Flow& flow : resolved.flows) flow.origin = origin;
+  for (config::Flow& flow : resolved.flows) {
+    flow.origin = origin;
+    if (!options.peer.empty()) flow.resolve_mac = true;
+  }
   NeighborTable neighbors(resolved, senders, ports->pool());
+  const auto answer_arp = [&neighbors] { neighbors.poll(); };
+  std::optional<DeviceFlows> flows;
+  if (!options.peer.empty()) {
+    auto opened =
+        DeviceFlows::open(options.peer, options.token, resolved, *options.limits.stop, answer_arp);
+    if (!opened) return std::unexpected(opened.error());
+    flows.emplace(std::move(*opened));
+  }
   if (auto found = neighbors.resolve(resolved, options.limits); !found) {
     return std::unexpected(found.error());
   }
@@ -168,6 +179,11 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   if (!finished) return std::unexpected(finished.error());
   if (!background.listens()) ports->drain();
   if (copy) report_at_end(copy->close());
+  if (flows) {
+    auto received = flows->finish(*report, *options.limits.stop, answer_arp);
+    if (!received) return std::unexpected(received.error());
+    device = std::move(*received);
+  }
   return report;
 }
 

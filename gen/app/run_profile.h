@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "gen/app/device_flows.h"
 #include "gen/report/progress_display.h"
 #include "gen/stats/run_stats.h"
 #include "nic/stamp_clock.h"
@@ -24,6 +25,7 @@ struct RunOptions {
   Limits limits;
   std::uint16_t cores = 1;
   std::optional<std::uint64_t> seed;  // in place of the profile's
+  std::string peer, token;            // HOST:PORT of roce-endpoint, and its token; empty: none
   std::string report_to;              // a file or socket for the JSON report; empty: none
   bool json = false, verbose = false;
 };
@@ -32,8 +34,9 @@ struct RunOptions {
 Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptions& options);
 
 /// Sends the frames of a profile to ports, in real time, and into a file if one is named.
-/// `measurement` gets what arrives at the ports to receive from; may be null.
+/// `measurement` gets what arrives at the ports to receive from; may be null. `device` gets the
+/// report of the device that options.peer names.
 Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOptions& options,
-                               Measurement* measurement);
+                               Measurement* measurement, std::optional<handover::Report>& device);
 
 }  // namespace lw::gen

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "core/names.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
+#include "gen/perf/cm/rping.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/buffer_study.h"
 #include "gen/perf/report/perf_files.h"
@@ -23,7 +26,11 @@ constexpr const char* kPerfExamples =
 roce-gen perf --sim --path profiles/paths/apn-380km.toml --op read -a -q 16 --json
 roce-gen perf --sim --delay 1ms --pattern lat --op send -s 64
 roce-gen perf --sim --delay 0us --pattern blast --op write --study out
-roce-gen perf --port memif:/tmp/lw.sock --peer 198.18.0.2 --pattern lat --op write -s 64)";
+roce-gen perf --port memif:/tmp/lw.sock --peer 198.18.0.2 --pattern lat --op write -s 64
+roce-gen perf --port eth1 --address 192.0.2.1 --peer 192.0.2.2:18515 --token 3f... --op write
+roce-gen perf --port eth1 --address 192.0.2.1 --cm 192.0.2.2:7174 -n 100 -s 64)";
+
+constexpr std::uint32_t kRpingSize = 64;  // rping's default, in bytes
 
 /// The options of `roce-gen perf`.
 struct PerfCommand {
@@ -34,11 +41,14 @@ struct PerfCommand {
   std::vector<std::string> points;  // capture points of `pcap`
   bool sim = false, all_sizes = false, json = false;
 
+  std::string data;   // a file that the messages carry
   std::string study;  // folder for the study of buffers
   std::string series;
 
   [[nodiscard]] bool ping() const noexcept { return options.pattern == "ping"; }
-  [[nodiscard]] bool latency() const noexcept { return options.pattern == "lat" || ping(); }
+  [[nodiscard]] bool latency() const noexcept {
+    return options.pattern == "lat" || ping() || !peer.cm.empty();
+  }
   /// Counted as the RDMA programming study does, not as perftest.
   [[nodiscard]] bool study_pattern() const noexcept { return ping() || options.pattern == "blast"; }
 };
@@ -118,8 +128,8 @@ Result<void> check_transport(const PerfOptions& options, bool answered) {
 }
 
 Result<void> check_simulated(const Given& given, const PerfCommand& options) {
-  for (const char* name : {"--peer", "--peer-mac", "--address", "--mac", "--service", "--wait",
-                           "--idle", "--verbose", "--transport"})
+  for (const char* name : {"--peer", "--token", "--data", "--cm", "--peer-mac", "--address",
+                           "--mac", "--service", "--wait", "--idle", "--verbose", "--transport"})
     if (given.has(name)) return refuse(name, "goes with --port only");
   const bool endless = options.options.config.iterations == 0 || options.all_sizes;
   if (!options.pcap.empty() && endless)
@@ -127,10 +137,57 @@ Result<void> check_simulated(const Given& given, const PerfCommand& options) {
   return {};
 }
 
+/// The peer of --cm runs rping: it determines the operations.
+Result<void> check_cm(const Given& given, const PerfCommand& options) {
+  for (const char* name : {"--op", "--pattern", "--transport", "--qps", "--imm", "--duration",
+                           "--series", "--all", "--service", "--selective-repeat", "--peer"})
+    if (given.has(name)) return refuse(name, "does not go with --cm, whose peer is `rping -s`");
+  const std::uint32_t size = options.options.config.size;
+  constexpr std::uint32_t kShortest = 17;  // rping's own limit: its text with a number
+  if (size < kShortest || size > PingServer::kLongest)
+    return refuse("--size", fmt::format("rping's messages have {} to {} B: as `rping -S`",
+                                        kShortest, PingServer::kLongest));
+  return {};
+}
+
+/// The messages are a file's bytes: one QP, each message once.
+Result<void> check_data(const Given& given, const PerfCommand& options) {
+  if (options.data.empty()) return {};
+  if (!options.peer.device())
+    return refuse("--data", "goes with --peer HOST:PORT of `roce-endpoint serve`");
+  if (options.options.operation != "write" && options.options.operation != "send")
+    return refuse("--data", "goes with --op write and send");
+  for (const char* name : {"--qps", "--iterations", "--duration", "--all", "--pattern"})
+    if (given.has(name)) return refuse(name, "does not go with --data: each byte is sent once");
+  return {};
+}
+
+/// The peer is a device, which roce-endpoint hands over.
+Result<void> check_device(const Given& given, const PerfCommand& options) {
+  if (options.peer.token.empty())
+    return refuse("--token", "expected the token that `roce-endpoint serve` prints");
+  if (options.endpoint.address.empty())
+    return refuse("--address", "expected this port's address in the network of the device");
+  for (const char* name : {"--selective-repeat", "--service"})
+    if (given.has(name)) return refuse(name, "goes with --peer IP, not with a device");
+  if (options.options.config.qp.rate_control == transport::RateControl::dcqcn)
+    return refuse("--rate-control", "the device's own CNPs and rates apply there: fixed only");
+  return {};
+}
+
 Result<void> check_port(const Given& given, const PerfCommand& options) {
+  if (!options.peer.cm.empty()) {
+    if (auto fits = check_cm(given, options); !fits) return fits;
+    return refuse_simulated(given);
+  }
   const bool answered = options.latency() || options.all_sizes;
   if (auto fits = check_transport(options.options, answered); !fits) return fits;
   if (options.peer.ip.empty()) return refuse("--peer", "expected the responder's address");
+  if (auto fits = check_data(given, options); !fits) return fits;
+  if (!options.peer.device() && !options.peer.token.empty())
+    return refuse("--token", "goes with --peer HOST:PORT of `roce-endpoint serve`");
+  if (options.peer.device())
+    if (auto fits = check_device(given, options); !fits) return fits;
   return refuse_simulated(given);
 }
 
@@ -263,7 +320,7 @@ Result<void> run_live(const PerfCommand& command, const sim::PerfConfig& config,
 
 /// An output is none of the inputs, and no other output.
 Result<void> check_perf_files(const PerfCommand& command) {
-  std::vector<NamedFile> inputs = {{"--path", command.options.path}};
+  std::vector<NamedFile> inputs = {{"--path", command.options.path}, {"--data", command.data}};
   std::vector<NamedFile> outputs = {{"--pcap", command.pcap}, {"--series", command.series}};
   if (!command.study.empty())
     for (const std::string& file : study_files(command.study)) outputs.push_back({"--study", file});
@@ -271,10 +328,30 @@ Result<void> check_perf_files(const PerfCommand& command) {
   return check_outputs(inputs, outputs);
 }
 
-ExitCode perf(const PerfCommand& command, const std::atomic<bool>& stop) {
-  const auto config = config_of(command);
+/// Reads the file that the messages carry, and sets their number.
+Result<void> read_data(PerfCommand& command, sim::PerfConfig& config) {
+  if (command.data.empty()) return {};
+  constexpr std::uint64_t kMost = 1u << 30;  // it is in memory three times
+  note_input(command.data);
+  std::error_code error;
+  const std::uint64_t size = std::filesystem::file_size(command.data, error);
+  if (error) return refuse("--data", fmt::format("\"{}\": {}", command.data, error.message()));
+  if (size == 0 || size > kMost)
+    return refuse("--data",
+                  fmt::format("\"{}\" has {} bytes: expected 1 to {}", command.data, size, kMost));
+  command.peer.data.resize(size);
+  std::ifstream file(command.data, std::ios::binary);
+  file.read(reinterpret_cast<char*>(command.peer.data.data()), static_cast<std::streamsize>(size));
+  if (!file) return refuse("--data", fmt::format("\"{}\" cannot be read", command.data));
+  config.iterations = (size + config.size - 1) / config.size;
+  return {};
+}
+
+ExitCode perf(PerfCommand& command, const std::atomic<bool>& stop) {
+  auto config = config_of(command);
   if (!config) return print_error(config.error());
   if (const auto apart = check_perf_files(command); !apart) return print_error(apart.error());
+  if (const auto read = read_data(command, *config); !read) return print_error(read.error());
   if (!command.study.empty()) {
     const auto studied = study_buffers(*config, command.study, command.json);
     return studied ? ExitCode::done : print_error(studied.error());
@@ -287,7 +364,15 @@ ExitCode perf(const PerfCommand& command, const std::atomic<bool>& stop) {
 void add_port_options(app::Options& list, PerfCommand& options) {
   list.add("--port", app::text(options.endpoint.port), "PORT",
            "port to measure through, in real time");
-  list.add("--peer", app::text(options.peer.ip), "IP", "address of the responder");
+  list.add("--peer", app::text(options.peer.ip), "IP|HOST:PORT",
+           "address of `roce-gen respond`; or where `roce-endpoint serve` hands over the QPs of an "
+           "RDMA device");
+  list.add("--data", app::text(options.data), "FILE",
+           "the messages carry this file, once, in place of a pattern");
+  list.add("--token", app::text(options.peer.token), "T", "token of that roce-endpoint");
+  list.add("--cm", app::text(options.peer.cm), "HOST:SERVICE",
+           "instead of --peer: `rping -s` there, or another `respond --cm SERVICE`; measures whole "
+           "pings");
   list.add("--peer-mac", app::text(options.peer.mac), "MAC",
            "MAC address of the responder, or of the gateway to it")
       .defaults_to("resolved");
@@ -317,7 +402,12 @@ app::Command perf_command() {
       .name = "perf",
       .help = "Measure RDMA as perftest does: over a simulated path, or through a port",
       .examples = kPerfExamples,
-      .check = [options](const app::Given& given) { return check_usage(given, *options); },
+      .check =
+          [options](const app::Given& given) {
+            if (!options->peer.cm.empty() && !given.has("--size"))
+              options->options.config.size = kRpingSize;
+            return check_usage(given, *options);
+          },
       .run =
           [options] {
             options->endpoint.pcap = options->pcap;

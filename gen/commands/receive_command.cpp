@@ -12,7 +12,7 @@
 #include "gen/arp/neighbor_table.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
-#include "gen/perf/options/perf_options.h"
+#include "gen/perf/options/endpoint_options.h"
 #include "gen/report/run_report.h"
 #include "gen/report/sent_counts.h"
 #include "gen/tx/ports.h"

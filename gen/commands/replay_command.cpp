@@ -8,7 +8,7 @@
 #include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
-#include "gen/perf/options/perf_options.h"
+#include "gen/perf/options/endpoint_options.h"
 #include "gen/replay/replay.h"
 
 namespace lw::gen {

@@ -16,7 +16,8 @@ namespace lw::gen {
 namespace {
 
 constexpr const char* kRespondExamples = R"(roce-gen respond --port memif:/tmp/lw.sock,server
-roce-gen respond --port eth1 --address 192.0.2.2 --mac 02:00:00:00:00:02 --sessions 1 --json)";
+roce-gen respond --port eth1 --address 192.0.2.2 --mac 02:00:00:00:00:02 --sessions 1 --json
+roce-gen respond --port eth1 --address 192.0.2.2 --cm 7174    (there: rping -c -a 192.0.2.2))";
 
 constexpr const char* kRespondNotes =
     R"(Prints "ready" on stderr once the port's link is up. The other side is `roce-gen perf --port`.
@@ -28,6 +29,7 @@ constexpr Duration kRespondLinkTimeout = std::chrono::hours(1);
 struct RespondOptions {
   EndpointOptions endpoint;
   std::uint64_t memory = 1u << 30;
+  std::uint16_t cm = 0;        // port of rping's clients; 0: none
   std::uint64_t sessions = 0;  // 0: without end
   transport::DcqcnConfig dcqcn;
   bool json = false;
@@ -87,6 +89,7 @@ Result<void> say_goodbye(Endpoint& endpoint) {
 Result<std::uint64_t> serve(const RespondOptions& options, EndpointContext& context,
                             const std::atomic<bool>& stop) {
   PassiveSide side(context.endpoint(), {.port = options.endpoint.service,
+                                        .rping_port = options.cm,
                                         .memory = options.memory,
                                         .gone = std::chrono::seconds(60),
                                         .dcqcn = options.dcqcn});
@@ -139,6 +142,8 @@ app::Command respond_command() {
   app::Options& list = command.options;
   list.add("--port", app::text(options->endpoint.port), "PORT", "port to listen on").required();
   add_endpoint_options(list, options->endpoint);
+  list.add("--cm", app::number(options->cm), "SERVICE",
+           "also serve rping's clients at this port of rdma_cm, 7174 in general; 0: no");
   list.add("--memory", app::parsed(parse_bytes, options->memory), "SIZE",
            "memory of all connections together, in bytes")
       .defaults_to("1GiB");

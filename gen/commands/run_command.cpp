@@ -6,11 +6,13 @@
 
 #include "app/stop_signal.h"
 #include "core/output.h"
+#include "core/quantity.h"
 #include "gen/app/report_link.h"
 #include "gen/app/run_profile.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
 #include "gen/report/run_report.h"
+#include "report/json_line.h"
 
 namespace lw::gen {
 namespace {
@@ -20,6 +22,7 @@ constexpr const char* kRunExamples =
 roce-gen run profiles/flows/demo.toml --port memif:/tmp/lw.sock,server --pcap sent.pcapng
 roce-gen run profiles/flows/ipv6-ud-send.toml --port eth1 --duration 10s --json
 roce-gen run profiles/flows/demo.toml --port eth1 --receive eth2 --series run.csv
+roce-gen run writes.toml --port eth1 --peer 192.0.2.2:18515 --token 3f...
 echo '[[flow]]' | roce-gen run - --pcap - | roce-dissect list -)";
 
 constexpr const char* kRunNotes =
@@ -28,13 +31,41 @@ and af_xdp:eth1 for DPDK's drivers), a PCI address (0000:3b:00.0), memif:PATH[,s
 vhost:PATH[,client] (a guest of QEMU), pcap:IN[,OUT], null, or raw DPDK device arguments. Flows are
 spread over several ports in turn.)";
 
+std::string text_of(const handover::Report& device) {
+  std::string text =
+      fmt::format("device: {} messages, {}, {} completions in error\n", device.messages,
+                  format_bytes(static_cast<double>(device.bytes)), device.errors);
+  for (const auto& [name, change] : device.counters)
+    text += fmt::format("  {:<30}{}\n", name, change);
+  return text;
+}
+
+std::string json_of(const handover::Report& device) {
+  report::Json counters = report::Json::object();
+  for (const auto& [name, change] : device.counters) counters[name] = change;
+  return report::json_line({{"device",
+                             {{"messages", device.messages},
+                              {"bytes", device.bytes},
+                              {"errors", device.errors},
+                              {"failure", device.failure},
+                              {"counters", std::move(counters)}}}});
+}
+
+/// Prints what the device's side has received.
+ExitCode print_device(const handover::Report& device, const RunOptions& options) {
+  print_report(options.json ? json_of(device) : text_of(device), options.pcap == "-");
+  if (device.failure.empty()) return ExitCode::done;
+  return print_error({"the device's side failed: " + device.failure, ExitCode::failed});
+}
+
 ExitCode run(const RunOptions& options) {
-  auto profile = config::load_flow_profile(options.profile);
+  const auto profile = config::load_flow_profile(options.profile);
   if (!profile) return print_error(profile.error());
+  std::optional<handover::Report> device;
   Measurement measurement(options.choices.measure);
   Measurement* receives = options.receive.empty() ? nullptr : &measurement;
   auto report = options.ports.empty() ? run_to_file(*profile, options)
-                                      : run_to_ports(*profile, options, receives);
+                                      : run_to_ports(*profile, options, receives, device);
   if (!report) return print_error(report.error());
   report->profile = profile->name;
   report->seed = options.seed.value_or(profile->seed);
@@ -47,7 +78,8 @@ ExitCode run(const RunOptions& options) {
     const auto delivered = deliver_report(options.report_to, summary.json());
     if (!delivered) return print_error(delivered.error());
   }
-  return summary.good() ? ExitCode::done : ExitCode::failed;
+  const ExitCode received = device ? print_device(*device, options) : ExitCode::done;
+  return summary.good() ? received : ExitCode::failed;
 }
 
 Result<void> check_run_usage(const RunOptions& options) {
@@ -55,6 +87,10 @@ Result<void> check_run_usage(const RunOptions& options) {
     return fail("--pcap OUT or --port PORT is required");
   if (!options.receive.empty() && options.ports.empty())
     return fail("--port PORT beside --receive is required");
+  if (options.peer.empty() != options.token.empty())
+    return fail("--peer and --token: `roce-endpoint serve` prints both");
+  if (!options.peer.empty() && options.ports.empty())
+    return fail("--peer: --port PORT is needed too: a file reaches no device");
   if (options.cores > 1 && (options.ports.empty() || !options.pcap.empty()))
     return fail("--cores: more than 1 needs --port PORT and no --pcap");
   if (options.limits.catch_up && options.ports.empty())
@@ -83,6 +119,10 @@ void add_run_options(app::Options& list, RunOptions& options) {
   list.add("--seed", app::number(options.seed), "S", "random seed, instead of the profile's");
   list.add("--cores", app::number(options.cores, std::uint16_t{1}, std::uint16_t{128}), "N",
            "number of sending cores, each with its flows and its own queue on each port");
+  list.add("--peer", app::text(options.peer), "HOST:PORT",
+           "send to the QPs of an RDMA device, which `roce-endpoint serve` there hands over: sets "
+           "the flows' destinations");
+  list.add("--token", app::text(options.token), "T", "token of that roce-endpoint");
   list.add("--report-to", app::text(options.report_to), "FILE|unix:PATH|tcp:HOST:PORT",
            "also give the JSON report to a receiver, which reads it with receive --sent");
   add_report_options(list, options.json, options.verbose);

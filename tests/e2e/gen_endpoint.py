@@ -198,6 +198,32 @@ class OverOneWire(Endpoints):
         self.assertEqual((read['connections'], read['checked']), (8, 0))
 
     @real_time
+    def test_rping_through_a_rough_path(self):
+        """rping's protocol of both sides; tests/e2e/rxe has Linux' own rping on either side."""
+        with self.box('rough', ROUGH) as (west, east):
+            there = self.start(GEN, 'respond', '--port', east, '--sessions', '1', '--json',
+                               '--cm', '7174')
+            client = self.start(GEN, 'perf', '--port', west, '--cm', '198.18.0.2:7174', '--json',
+                                '-n', '200', '-s', '9000', '--timeout', '12', '--wait', '20s')
+            ran = json.loads(self.finish(client))
+            said = json.loads(self.finish(there))
+        self.assertEqual((ran['iterations'], ran['failed'], ran['wrong']), (200, 0, 0))
+        self.assertEqual((said['checked'], said['wrong'], said['broken']), (200, 0, 0))
+        self.assertEqual(said['bytes'], 2 * 200 * 9000)  # read and written
+        self.assertGreater(ran['bad_icrc'] + said['bad_icrc'], 0)
+
+    @real_time
+    def test_rping_is_served_where_it_is_wanted(self):
+        west, east = self.wire()
+        there = self.start(GEN, 'respond', '--port', east, '--cm', '7174')
+        client = self.start(GEN, 'perf', '--port', west, '--cm', '198.18.0.2:7175')
+        _, err = client.communicate(timeout=TIMEOUT)
+        self.assertEqual(client.returncode, 1, err)
+        self.assertIn('7174 (rping)', err)
+        there.send_signal(signal.SIGTERM)
+        self.finish(there)
+
+    @real_time
     def test_refusals_say_why(self):
         west, east = self.wire()
         there = self.start(GEN, 'respond', '--port', east, '--memory', '1MiB')
@@ -231,6 +257,11 @@ class OverOneWire(Endpoints):
                       ('perf', '--port', 'null', '--peer', '198.18.0.2', '--loss', '0.1'),
                       ('perf', '--port', 'null', '--peer', '::1', '--address', '198.18.0.1'),
                       ('perf', '--sim', '--delay', '1ms', '--peer', '198.18.0.2'),
+                      ('perf', '--port', 'null', '--cm', '198.18.0.2'),
+                      ('perf', '--port', 'null', '--cm', '2001:db8::2:7174'),
+                      ('perf', '--port', 'null', '--cm', 'no.such.host.invalid:7174'),
+                      ('perf', '--port', 'null', '--cm', '198.18.0.2:7174', '--op', 'read'),
+                      ('perf', '--port', 'null', '--cm', '198.18.0.2:7174', '-s', '8'),
                       ('respond', '--port', 'null', '--mac', 'x')):
             done = subprocess.run([GEN, *words], capture_output=True, text=True, timeout=TIMEOUT)
             self.assertEqual(done.returncode, 2, words)

@@ -17,13 +17,7 @@ constexpr std::uint64_t kTcpPortSpace = 0x1060000;  // RDMA_PS_TCP, shifted as L
 constexpr std::uint16_t kConsumerReject = 28;
 constexpr std::size_t kRejectInfo = 72;  // additional information comes before the private data
 
-/// Private data header of the RDMA IP CM service. (IBTA annex A11.4)
-struct IpHeader {
-  Be8 cma_version, ip_version;  // the latter in the upper four bits
-  Be16 port;
-  wire::Ipv6Address source, destination;  // IPv4 in the last four bytes
-};
-static_assert(sizeof(IpHeader) + sizeof(PrivateData) == sizeof(wire::CmReq::private_data));
+static_assert(sizeof(wire::CmIpService) + sizeof(PrivateData) == sizeof(wire::CmReq::private_data));
 
 /// GID of an address: IPv4 mapped. (IBTA annex A17)
 wire::Ipv6Address gid_of(const wire::IpAddress& ip, bool mapped) noexcept {
@@ -112,7 +106,7 @@ MadBytes to_mad(std::uint64_t transaction, const ConnectRequest& request) {
       static_cast<std::uint8_t>(mtu_code(request.mtu) << 4 | (request.qp.rnr_retry & 7)));
   req.cm_retries.set(kCmRetries << 4);
   fill_path(req, request);
-  IpHeader addresses{};
+  wire::CmIpService addresses{};
   addresses.ip_version.set(std::holds_alternative<wire::Ipv4Address>(request.source) ? 4 << 4
                                                                                      : 6 << 4);
   addresses.source = gid_of(request.source, false);
@@ -173,7 +167,7 @@ std::optional<ConnectRequest> read_request(wire::Bytes mad) noexcept {
   if ((service & ~std::uint64_t{0xffff}) != kTcpPortSpace || code < 1 || code > 5) {
     return std::nullopt;
   }
-  const auto* addresses = wire::view<IpHeader>(wire::Bytes(req->private_data));
+  const auto* addresses = wire::view<wire::CmIpService>(wire::Bytes(req->private_data));
   const unsigned version = addresses->ip_version.get() >> 4;
   ConnectRequest request{
       .comm_id = req->local_comm_id.get(),

@@ -166,7 +166,7 @@ transport::QpConfig qp_of(const ConnectRequest& request, const SessionParams& pa
   // An echo may be posted before the previous one is acknowledged: its ACK may be lost.
   constexpr std::uint32_t kSpare = 64;
   qp.tx_depth = qp.max_outstanding_wqe = params.depth + kSpare;
-  qp.max_rd_atomic = std::max<std::uint32_t>(1, request.qp.initiator_depth);
+  qp.max_rd_atomic = std::max<std::uint32_t>(1, request.qp.responder_resources);
   qp.timeout = request.ack_timeout;
   qp.retry_count = request.retry_count;
   qp.rnr_retry = request.qp.rnr_retry;
@@ -208,17 +208,32 @@ void PassiveSide::accept(wire::Bytes mad, const CmHeading& heading, const OwnAdd
     const CmIds ids{.local = 0, .remote = heading.ids.local};
     return endpoint_.send_management(refusal_mad(heading.transaction, ids, why), peer);
   }
-  open(*request, *read_session_params(request->data), heading.transaction, peer);
+  open(*request, *params_of(*request), heading.transaction, peer);
+}
+
+std::optional<SessionParams> PassiveSide::params_of(const ConnectRequest& request) const {
+  if (!is_rping(request)) return read_session_params(request.data);
+  if (request.transport != wire::Transport::rc) return std::nullopt;
+  return ping_params(PingServer::kLongest);
+}
+
+std::string PassiveSide::ports() const {
+  return config_.rping_port == 0 ? fmt::format("port {} is", config_.port)
+                                 : fmt::format("ports {} (roce-gen perf) and {} (rping) are",
+                                               config_.port, config_.rping_port);
 }
 
 /// Reason to reject the request, as text; empty: none.
 std::string PassiveSide::why_not(const std::optional<ConnectRequest>& request) const {
   if (!request) return "only RC and UC with rdma_cm's TCP port space are served here";
-  if (request->port != config_.port) {
-    return fmt::format("port {} is served here, not {}", config_.port, request->port);
+  if (request->port != config_.port && !is_rping(*request)) {
+    return fmt::format("{} served here, not {}", ports(), request->port);
   }
-  const auto params = read_session_params(request->data);
-  if (!params) return "only roce-gen perf of the same version is served here";
+  const auto params = params_of(*request);
+  if (!params) {
+    return is_rping(*request) ? "rping needs RC"
+                              : "only roce-gen perf of the same version is served here";
+  }
   if (params->transport == wire::Transport::ud && params->size > request->mtu) {
     return fmt::format("a UD message of {} B doesn't fit the MTU of {} B", params->size,
                        request->mtu);
@@ -243,10 +258,18 @@ void PassiveSide::open(const ConnectRequest& request, const SessionParams& param
                             .r_key = connection.memory().r_key()};
   Served& served = connections_[{peer.ip, request.comm_id}];
   served.qpn = qpn;
+  const CmQp own{.qpn = qpn,
+                 .first_psn = qp.receive_psn,
+                 .responder_resources = request.qp.initiator_depth,
+                 .initiator_depth = request.qp.responder_resources};
   served.reply = to_mad(transaction, ConnectReply{.ids = {.local = qpn, .remote = request.comm_id},
-                                                  .qp = {.qpn = qpn, .first_psn = qp.receive_psn},
+                                                  .qp = own,
                                                   .data = to_private_data(remote)});
-  served.service = std::make_unique<Service>(connection, params);
+  if (is_rping(request)) {
+    served.service = std::make_unique<PingServer>(connection);
+  } else {
+    served.service = std::make_unique<PerfService>(connection, params);
+  }
   ++report_.connections;
   endpoint_.send_management(served.reply, peer);
 }

@@ -4,22 +4,14 @@
 #include <deque>
 
 #include "gen/perf/cm/cm_mad.h"
-#include "gen/perf/session/endpoint.h"
+#include "gen/perf/cm/connected.h"
+#include "gen/perf/cm/rping.h"
 
 namespace lw::gen {
 
-/// A client's connection to a responder.
-struct Connected {
-  Connection* connection = nullptr;
-  SessionParams params;
-  RemoteMemory remote = {};
-  ServerStats stats = {};  // after disconnect()
-  bool answered = false;   // the responder's stats arrived
-};
-
 /// The active side of connection management: opens and closes connections to one responder. Repeats
 /// requests without a reply. (IBTA vol. 1, 12.9.5)
-class ActiveSide {
+class ActiveSide final : public Connector {
  public:
   struct Config {
     OwnAddress peer;
@@ -30,15 +22,12 @@ class ActiveSide {
   ActiveSide(Endpoint& endpoint, const Config& config, const std::atomic<bool>& stop);
   ActiveSide(const ActiveSide&) = delete;
   ActiveSide& operator=(const ActiveSide&) = delete;
-  ~ActiveSide() { endpoint_.on_management = nullptr; }
+  ~ActiveSide() override { endpoint_.on_management = nullptr; }
 
-  /// Opens `count` connections with these parameters, each with its own address and key. `qp` has
-  /// MTU, windows and timeout. Errors: rejected (failed), with the responder's reason; no reply
-  /// (environment).
   Result<std::vector<Connected>> connect(const SessionParams& params, const transport::QpConfig& qp,
-                                         std::uint32_t count);
-  /// Closes them and stores the responder's stats. Without a reply it gives up at the timeout.
-  Result<void> disconnect(std::vector<Connected>& connected);
+                                         std::uint32_t count) override;
+  /// Without a reply it gives up at the timeout.
+  Result<void> disconnect(std::vector<Connected>& connected) override;
 
  private:
   /// A request and its reply.
@@ -77,12 +66,14 @@ struct SessionReport {
   std::uint64_t gone = 0;    // closed because no packet arrived any more
 };
 
-/// The passive side of connection management (IBTA vol. 1, 12.9.6): accepts requests with
-/// perf's parameters, repeats its replies to repeated requests, and closes what the peer closes.
+/// The passive side of connection management (IBTA vol. 1, 12.9.6): accepts requests with perf's
+/// parameters and those of rping, repeats its replies to repeated requests, and closes what the
+/// peer closes.
 class PassiveSide {
  public:
   struct Config {
-    std::uint16_t port = 0;
+    std::uint16_t port = 0;             // of perf
+    std::uint16_t rping_port = 0;       // of rping's clients; 0: none
     std::uint64_t memory = 0;           // bytes, limit for all connections together
     Duration gone{};                    // closes a connection without packets for this time
     transport::DcqcnConfig dcqcn = {};  // of connections that use DCQCN
@@ -112,6 +103,12 @@ class PassiveSide {
 
   void on_management(const roce::Frame& frame);
   void accept(wire::Bytes mad, const CmHeading& heading, const OwnAddress& peer);
+  [[nodiscard]] bool is_rping(const ConnectRequest& request) const noexcept {
+    return config_.rping_port != 0 && request.port == config_.rping_port;
+  }
+  [[nodiscard]] std::optional<SessionParams> params_of(const ConnectRequest& request) const;
+  /// "port 18515 is"
+  [[nodiscard]] std::string ports() const;
   [[nodiscard]] std::string why_not(const std::optional<ConnectRequest>& request) const;
   void open(const ConnectRequest& request, const SessionParams& params, std::uint64_t transaction,
             const OwnAddress& peer);

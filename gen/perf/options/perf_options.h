@@ -7,37 +7,11 @@
 #include "app/command_line.h"
 #include "core/error.h"
 #include "core/time.h"
-#include "gen/arp/arp_responder.h"
-#include "nic/idle.h"
+#include "gen/perf/options/endpoint_options.h"
 #include "sim/perf.h"
 #include "transport/qp_config.h"
 
 namespace lw::gen {
-
-/// Where an endpoint runs: options that perf and respond share.
-struct EndpointOptions {
-  std::string port;  // PORT; empty: none was given
-  std::string address, mac;
-  std::string pcap;
-  std::uint16_t service = 18515;  // perftest's
-  Duration wait = std::chrono::seconds(10);
-  IdleMode idle = IdleMode::adaptive;
-  bool verbose = false;
-};
-
-void add_endpoint_options(app::Options& options, EndpointOptions& endpoint);
-
-/// The address and MAC address that were given; where empty, those of the benchmark's host number
-/// `host` (1, 2), in the address family of `like`. Errors: not an address.
-Result<OwnAddress> address_of(const EndpointOptions& options, unsigned host,
-                              const std::optional<wire::IpAddress>& like = std::nullopt);
-
-/// Readers of option values. The error says what was expected and found.
-Parsed<wire::IpAddress> read_ip(std::string_view text);
-Parsed<wire::MacAddress> read_mac(std::string_view text);
-
-Result<wire::IpAddress> read_ip(const std::string& option, const std::string& text);
-Result<wire::MacAddress> read_mac(const std::string& option, const std::string& text);
 
 /// Headings of DCQCN's options: the reaction point's apply where data is sent, the notification
 /// point's where data arrives.

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/output.h"
-#include "gen/perf/options/perf_options.h"
+#include "gen/perf/options/endpoint_options.h"
 #include "gen/tx/ports.h"
 #include "nic/clock.h"
 #include "transport/packet.h"
@@ -145,8 +145,10 @@ bool Endpoint::next_packet(std::uint32_t qp, transport::QueuePair& pair, Instant
 void Endpoint::put_on_link(std::uint32_t qp, Draft& draft, Instant /*now*/) {
   static constexpr wire::CnpReserved kCnp;
   const Packet& packet = draft.packet;
-  roce::FrameFields& fields = by_index_[qp]->fields_;
+  Connection& connection = *by_index_[qp];
+  roce::FrameFields& fields = connection.fields_;
   transport::put_packet(packet, fields);
+  fields.deth.q_key = connection.pair_.config().q_key;  // where the packet has one
   --may_send_;
   if (packet.data == 0) {
     return port_.send(fields, wire::Bytes(kCnp.zeros).first(packet.payload));
@@ -206,7 +208,7 @@ std::optional<double> EndpointContext::link_bps() const { return ports_->all().f
 using transport::Completion;
 using wire::Operation;
 
-Service::Service(Connection& connection, const SessionParams& params)
+PerfService::PerfService(Connection& connection, const SessionParams& params)
     : connection_(connection),
       params_(params),
       layout_(connection.qpn(), params),
@@ -219,10 +221,10 @@ Service::Service(Connection& connection, const SessionParams& params)
 }
 
 /// The receive has the number, and so the slot, of the SEND that it is for.
-void Service::post_receive(std::uint64_t number) { connection_.post(layout_.receive(number)); }
+void PerfService::post_receive(std::uint64_t number) { connection_.post(layout_.receive(number)); }
 
-void Service::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/, const Completion& done,
-                            Instant /*now*/) {
+void PerfService::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
+                                const Completion& done, Instant /*now*/) {
   if (!done.arrival) return;  // an echo's: the client checks it
   if (done.operation == Operation::read_request) {
     // The READ's slot is free: the client has the message that was there.
@@ -237,7 +239,7 @@ void Service::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/, con
   ++arrived_;
 }
 
-void Service::check(const Completion& arrival) {
+void PerfService::check(const Completion& arrival) {
   bytes_ += arrival.length;
   const bool right =
       arrival.length == params_.size && arrival.operation == params_.operation && is_whole(arrival);
@@ -246,7 +248,7 @@ void Service::check(const Completion& arrival) {
 
 /// Checks each byte of a message, and clears its slot. A reliable connection's messages arrive in
 /// order; those of a lossy one may be any, and their WRITEs all use the first slot.
-bool Service::is_whole(const Completion& arrival) {
+bool PerfService::is_whole(const Completion& arrival) {
   const bool lossy = params_.lossy();
   const std::uint64_t place = !lossy                                 ? arrived_
                               : arrival.operation == Operation::send ? arrival.id
@@ -259,7 +261,7 @@ bool Service::is_whole(const Completion& arrival) {
   return whole;
 }
 
-void Service::echo() {
+void PerfService::echo() {
   sent_pattern_.write(connection_.memory().bytes(layout_.outbox(arrived_), params_.size), arrived_);
   connection_.post({.operation = params_.operation,
                     .immediate = params_.immediate,
@@ -270,7 +272,7 @@ void Service::echo() {
                    nic::now());
 }
 
-ServerStats Service::stats() const noexcept {
+ServerStats PerfService::stats() const noexcept {
   const auto& counters = connection_.pair().responder_counters();
   ServerStats stats{.checked = arrived_,
                     .wrong = wrong_,

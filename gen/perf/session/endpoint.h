@@ -146,20 +146,26 @@ class EndpointContext {
   std::optional<Endpoint> endpoint_;
 };
 
-/// The responder's application on one connection: fills memory for READs, posts receives for SENDs,
-/// checks every byte of each message, and echoes it if the parameters say so.
+/// An application that serves one connection.
 class Service : public transport::Application {
  public:
+  [[nodiscard]] virtual ServerStats stats() const noexcept = 0;
+  /// Payload bytes of the received messages.
+  [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
+};
+
+/// The responder of perf: fills memory for READs, posts receives for SENDs, checks every byte of
+/// each message, and echoes it if the parameters say so.
+class PerfService final : public Service {
+ public:
   /// `connection` is new, has MemoryLayout::region(params) of memory, and outlives the service.
-  Service(Connection& connection, const SessionParams& params);
+  PerfService(Connection& connection, const SessionParams& params);
 
   void on_completion(transport::QpSet& qps, std::uint32_t qp, const transport::Completion& done,
                      Instant now) override;
 
-  [[nodiscard]] ServerStats stats() const noexcept;
-  [[nodiscard]] const SessionParams& params() const noexcept { return params_; }
-  /// Payload bytes of the received messages.
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] ServerStats stats() const noexcept override;
+  [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
 
  private:
   void post_receive(std::uint64_t number);

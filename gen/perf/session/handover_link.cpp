@@ -19,6 +19,7 @@ namespace lw::gen::handover {
 namespace {
 
 constexpr Duration kPollStep = std::chrono::milliseconds(50);
+constexpr Duration kMeanwhileStep = std::chrono::milliseconds(1);
 constexpr Duration kSendFor = std::chrono::seconds(5);
 constexpr Duration kReadRefusalFor = std::chrono::seconds(2);
 
@@ -210,7 +211,9 @@ Result<std::optional<std::string>> Link::poll() {
   }
 }
 
-Result<std::string> Link::receive(Duration timeout, const std::atomic<bool>& stop) {
+Result<std::string> Link::receive(Duration timeout, const std::atomic<bool>& stop,
+                                  const Meanwhile& meanwhile) {
+  const Duration step = meanwhile ? kMeanwhileStep : kPollStep;
   const Instant until = clock_now() + timeout;
   while (true) {
     auto line = poll();
@@ -222,7 +225,8 @@ Result<std::string> Link::receive(Duration timeout, const std::atomic<bool>& sto
       return fail(fmt::format("the other side of the TCP connection said nothing for {}",
                               format_duration(timeout)),
                   ExitCode::failed);
-    wait_for(socket_, POLLIN, std::min(kPollStep, until - now));
+    if (meanwhile) meanwhile();
+    wait_for(socket_, POLLIN, std::min(step, until - now));
   }
 }
 
@@ -235,9 +239,10 @@ Result<Client> Client::connect(std::string_view where, Duration timeout) {
   return Client(std::move(*link));
 }
 
-Result<Offer> Client::open(const Hello& hello, Duration timeout, const std::atomic<bool>& stop) {
+Result<Offer> Client::open(const Hello& hello, Duration timeout, const std::atomic<bool>& stop,
+                           const Meanwhile& meanwhile) {
   if (auto sent = link_.send(line_of(hello)); !sent) return std::unexpected(sent.error());
-  const auto line = link_.receive(timeout, stop);
+  const auto line = link_.receive(timeout, stop, meanwhile);
   if (!line) return std::unexpected(line.error());
   auto offer = read_offer(*line);
   if (offer && offer->qps.size() != hello.qps.size())
@@ -256,9 +261,10 @@ Result<void> Client::check() {
   return fail(fmt::format("the server ended the session: {}", report->failure), ExitCode::failed);
 }
 
-Result<Report> Client::finish(const Done& done, Duration timeout, const std::atomic<bool>& stop) {
+Result<Report> Client::finish(const Done& done, Duration timeout, const std::atomic<bool>& stop,
+                              const Meanwhile& meanwhile) {
   if (auto sent = link_.send(line_of(done)); !sent) return std::unexpected(sent.error());
-  const auto line = link_.receive(timeout, stop);
+  const auto line = link_.receive(timeout, stop, meanwhile);
   if (!line) return std::unexpected(line.error());
   return read_report(*line);
 }

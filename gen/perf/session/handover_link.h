@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <list>
 #include <optional>
 #include <string>
@@ -15,6 +16,10 @@ namespace lw::gen::handover {
 
 /// The host of "HOST", "HOST:PORT" or "[IPV6]:PORT"; empty: none of them.
 std::string host_of(std::string_view where);
+
+/// What is done each millisecond while waiting for a line. A client that has a port of its own
+/// answers ARP there: the server asks for its MAC address before it makes an offer.
+using Meanwhile = std::function<void()>;
 
 /// A TCP connection that carries lines, closed with the object. Finds out within 15 s that the
 /// other host is gone. One thread.
@@ -36,7 +41,8 @@ class Link {
   /// side has closed the connection or is gone; a line is longer than kMostBytes.
   Result<std::optional<std::string>> poll();
   /// The next line, waiting for it. Errors: as poll(); failed: none within `timeout`, or `stop`.
-  Result<std::string> receive(Duration timeout, const std::atomic<bool>& stop);
+  Result<std::string> receive(Duration timeout, const std::atomic<bool>& stop,
+                              const Meanwhile& meanwhile = {});
 
   /// Whether poll() failed because of a line that is too long: the other side is still there.
   [[nodiscard]] bool overlong() const noexcept { return received_.size() > kMostBytes; }
@@ -57,12 +63,14 @@ class Client {
   static Result<Client> connect(std::string_view where, Duration timeout);
 
   /// Says hello and waits for the offer. Errors (failed): refused; no or a wrong answer.
-  Result<Offer> open(const Hello& hello, Duration timeout, const std::atomic<bool>& stop);
+  Result<Offer> open(const Hello& hello, Duration timeout, const std::atomic<bool>& stop,
+                     const Meanwhile& meanwhile = {});
   /// Whether the server is still there; does not wait. Call it now and then during a run. Errors
   /// (failed): the server is gone or ended the session, with its reason.
   Result<void> check();
   /// Says that everything is sent and waits for the server's report.
-  Result<Report> finish(const Done& done, Duration timeout, const std::atomic<bool>& stop);
+  Result<Report> finish(const Done& done, Duration timeout, const std::atomic<bool>& stop,
+                        const Meanwhile& meanwhile = {});
 
   /// The own address on the way to the server, and the server's.
   [[nodiscard]] wire::IpAddress local() const noexcept { return link_.local(); }

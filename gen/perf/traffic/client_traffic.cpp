@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "nic/clock.h"
 
@@ -15,6 +16,8 @@ ClientConnection::ClientConnection(const Connected& connected)
     : connection_(*connected.connection),
       params_(connected.params),
       remote_(connected.remote),
+      device_(connected.device),
+      data_(connected.data),
       layout_(connection_.qpn(), params_),
       sent_pattern_(Side::client, connection_.qpn()),
       received_pattern_(Side::responder, connection_.qpn()) {}
@@ -24,26 +27,30 @@ bool ClientConnection::post(Instant now) {
   // A message in the send queue keeps its slot.
   if (pair.requester().posted() >= pair.config().tx_depth) return false;
   const std::uint64_t n = posted_;
-  // If messages may be lost, the slot of a message is unknown: all use the first.
-  const std::uint64_t offset = params_.lossy() ? 0 : layout_.inbox(n) - layout_.inbox();
   const bool atomic = fetches_word();
   const bool read = params_.operation == Operation::read_request;
-  if (carries()) sent_pattern_.write(memory(layout_.outbox(n)), n);
+  if (carries()) fill(n);
   if (read || params_.echo) PayloadPattern::clear(memory(layout_.inbox(n)));
   const bool taken = connection_.post({.id = n,
                                        .operation = params_.operation,
                                        .immediate = params_.immediate,
-                                       .length = params_.size,
+                                       .length = length_of(n),
                                        .word = static_cast<std::uint32_t>(n),
                                        .dest_qp = connection_.pair().config().dest_qpn,
                                        .local_va = carries() ? layout_.outbox(n) : layout_.inbox(n),
-                                       .remote_va = atomic ? remote_.va : remote_.va + offset,
+                                       .remote_va = remote_.va + (atomic ? 0 : remote_offset(n)),
                                        .r_key = remote_.r_key,
                                        .swap_add = swap_add_of(n),
                                        .compare = n},
                                       now);
   if (taken) ++posted_;
   return taken;
+}
+
+void ClientConnection::fill(std::uint64_t n) {
+  if (data_.empty()) return sent_pattern_.write(memory(layout_.outbox(n)), n);
+  const auto part = data_.subspan(n * params_.size, length_of(n));
+  std::ranges::copy(part, memory(layout_.outbox(n)).begin());
 }
 
 void ClientConnection::post_read_back(Instant now) {
@@ -63,7 +70,8 @@ void ClientConnection::post_receive() { connection_.post(layout_.receive(0)); }
 bool ClientConnection::right(const Completion& done) {
   if (fetches_word()) return done.original == done.id;
   if (params_.operation != Operation::read_request) return true;
-  return received_pattern_.holds(memory(layout_.inbox(done.id)), done.id);
+  const std::uint64_t number = device_ ? done.id % params_.slots : done.id;
+  return received_pattern_.holds(memory(layout_.inbox(done.id)), number);
 }
 
 bool ClientConnection::right_read_back(const Completion& done) {
@@ -178,10 +186,7 @@ void LatencyTraffic::finish() {
   }
 }
 
-void LatencyTraffic::ping() {
-  posted_at_ = nic::now();
-  client().post(posted_at_);
-}
+void LatencyTraffic::ping() { client().post(begin()); }
 
 using transport::Completion;
 using transport::Status;
@@ -196,6 +201,34 @@ void ReadBackTraffic::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*q
 void ReadBackTraffic::ping() {
   LatencyTraffic::ping();
   client().post_read_back(nic::now());
+}
+
+void PingTraffic::ping() {
+  const Instant now = begin();
+  read_ = false;
+  put_ping_text(completed_, connection_.memory().bytes(layout_.outbox(1), size_));
+  std::ranges::fill(connection_.memory().bytes(layout_.inbox(1), size_), std::byte{0});
+  announce(layout_.outbox(1), now);
+}
+
+/// Sends the announcement of a buffer, with a receive for its answer.
+void PingTraffic::announce(std::uint64_t va, Instant now) {
+  connection_.post(layout_.receive(0));
+  put_ping_buffer({.va = va, .r_key = connection_.memory().r_key(), .size = size_},
+                  connection_.memory().bytes(layout_.outbox(0), kPingBufferSize));
+  connection_.post(
+      {.operation = Operation::send, .length = kPingBufferSize, .local_va = layout_.outbox(0)},
+      now);
+}
+
+void PingTraffic::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
+                                const Completion& done, Instant now) {
+  if (done.status != Status::success) return note_failure();
+  if (!done.arrival || done.operation != Operation::send) return;
+  if (!std::exchange(read_, true)) return announce(layout_.inbox(1), now);
+  auto& memory = connection_.memory();
+  const auto sent = memory.bytes(layout_.outbox(1), size_);
+  count(std::ranges::equal(sent, memory.bytes(layout_.inbox(1), size_)), since_post());
 }
 
 }  // namespace lw::gen

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "gen/perf/cm/connection_manager.h"
+#include "gen/perf/cm/connected.h"
+#include "gen/perf/cm/rping.h"
 #include "gen/perf/report/perf_files.h"
 #include "nic/clock.h"
 #include "sim/perf.h"
@@ -49,6 +51,19 @@ class ClientConnection {
     return params_.operation == wire::Operation::fetch_add ||
            params_.operation == wire::Operation::cmp_swap;
   }
+  /// Of message n at the responder, relative to its first.
+  [[nodiscard]] std::uint64_t remote_offset(std::uint64_t n) const noexcept {
+    // If messages may be lost, a responder does not know the slot of one: all use the first.
+    return params_.lossy() && !device_ ? 0 : layout_.inbox(n) - layout_.inbox();
+  }
+  /// The bytes of message n.
+  void fill(std::uint64_t n);
+  /// Length of message n: the last one of data may be shorter.
+  [[nodiscard]] std::uint32_t length_of(std::uint64_t n) const noexcept {
+    if (data_.empty()) return params_.size;
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(params_.size, data_.size() - n * params_.size));
+  }
   /// FETCH ADD adds one; COMPARE SWAP replaces n by n + 1.
   [[nodiscard]] std::uint64_t swap_add_of(std::uint64_t n) const noexcept {
     return params_.operation == wire::Operation::cmp_swap ? n + 1 : 1;
@@ -60,6 +75,8 @@ class ClientConnection {
   Connection& connection_;
   SessionParams params_;
   RemoteMemory remote_;
+  bool device_;
+  std::span<const std::byte> data_;
   MemoryLayout layout_;
   PayloadPattern sent_pattern_, received_pattern_;
   std::uint64_t posted_ = 0;
@@ -99,6 +116,11 @@ class ClientTraffic : public transport::Application {
     return !more && completed_ + result.bandwidth.failed >= all;
   }
   [[nodiscard]] std::uint64_t completed() const noexcept { return completed_; }
+  /// Tells each connection how many messages it had.
+  void tell_posted(std::vector<Connected>& connected) const noexcept {
+    for (std::size_t i = 0; i < connected.size(); ++i)
+      connected[i].messages = connections_[i]->posted();
+  }
   /// Adds rows to the series when they are due. Time 0 is the construction of this object.
   void sample(PerfSeries& series) const {
     if (!series.kept()) return;
@@ -160,6 +182,8 @@ class LatencyTraffic : public ClientTraffic {
  protected:
   ClientConnection& client() noexcept { return *connections_.front(); }
   virtual void ping();
+  /// Starts the time of a message.
+  Instant begin() noexcept { return posted_at_ = nic::now(); }
   [[nodiscard]] Duration since_post() const noexcept { return nic::now() - posted_at_; }
   void note_failure() noexcept;
   /// Counts a message, with right or wrong data, and posts the next.
@@ -180,6 +204,30 @@ class ReadBackTraffic : public LatencyTraffic {
 
  private:
   void ping() override;
+};
+
+/// rping's client: announces a source, which the server READs, and then a sink, into which it
+/// WRITEs the same bytes. Measures a whole ping: READ, WRITE and four SENDs.
+class PingTraffic final : public LatencyTraffic {
+ public:
+  PingTraffic(const sim::PerfConfig& config, const std::vector<Connected>& connected)
+      : LatencyTraffic(config, connected),
+        connection_(*connected.front().connection),
+        layout_(connection_.qpn(), connected.front().params),
+        size_(config.size) {}
+
+  void start() { ping(); }
+  void on_completion(transport::QpSet& qps, std::uint32_t qp, const transport::Completion& done,
+                     Instant now) override;
+
+ private:
+  void ping() override;
+  void announce(std::uint64_t va, Instant now);
+
+  Connection& connection_;
+  MemoryLayout layout_;
+  std::uint32_t size_;
+  bool read_ = false;  // the server has read the source
 };
 
 }  // namespace lw::gen

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "gen/perf/cm/connection_manager.h"
+#include "gen/perf/cm/device_connector.h"
 #include "gen/perf/traffic/client_traffic.h"
 #include "nic/clock.h"
 
@@ -19,16 +21,19 @@ namespace {
 /// disconnects.
 class PerfClient {
  public:
-  /// `endpoint`, `stop` (ends a run early) and `series` outlive it.
-  PerfClient(Endpoint& endpoint, const ActiveSide::Config& peer, const std::atomic<bool>& stop,
-             PerfSeries& series)
-      : endpoint_(endpoint), side_(endpoint, peer, stop), stop_(stop), series_(series) {}
+  /// `endpoint`, `connector`, `stop` (ends a run early), `series` and `data` (see Connected)
+  /// outlive it.
+  PerfClient(Endpoint& endpoint, Connector& connector, const std::atomic<bool>& stop,
+             PerfSeries& series, std::span<const std::byte> data)
+      : endpoint_(endpoint), connector_(connector), stop_(stop), series_(series), data_(data) {}
 
   /// Keeps as many messages outstanding as the windows allow. Requires iterations >= 1.
   Result<ClientResult> bandwidth(const sim::PerfConfig& config);
   /// One message at a time on one QP: SEND and WRITE as ping-pongs, READ and atomic alone; with
   /// `read_back` a WRITE and a READ that brings it back.
   Result<ClientResult> latency(const sim::PerfConfig& config);
+  /// Pings rping's server, one ping at a time.
+  Result<ClientResult> rping(const sim::PerfConfig& config);
 
  private:
   template <class Kind>
@@ -37,9 +42,10 @@ class PerfClient {
   Result<ClientResult> run(const sim::PerfConfig& config, const SessionParams& params);
 
   Endpoint& endpoint_;
-  ActiveSide side_;
+  Connector& connector_;
   const std::atomic<bool>& stop_;
   PerfSeries& series_;
+  std::span<const std::byte> data_;
 };
 
 /// Parameters for one connection: as deep as the send window, and as many slots, because a slot is
@@ -70,14 +76,19 @@ SessionParams session_params_of(const sim::PerfConfig& config, bool echo) noexce
 template <class Kind>
 Result<void> PerfClient::move(Kind& traffic) {
   constexpr Duration kTimeout = std::chrono::seconds(60);
+  constexpr Duration kBetweenChecks = std::chrono::milliseconds(100);
   std::uint64_t completed = 0;
-  Instant progressed = nic::now();
+  Instant progressed = nic::now(), checked = progressed;
   while (!traffic.done() && !stop_.load(std::memory_order_relaxed)) {
     const auto polled = endpoint_.poll();
     if (!polled) return std::unexpected(polled.error());
     traffic.sample(series_);
     if (*polled) continue;
     const Instant now = nic::now();
+    if (now - checked > kBetweenChecks) {
+      checked = now;
+      if (auto there = connector_.check(); !there) return there;
+    }
     if (traffic.completed() != completed) {
       completed = traffic.completed();
       progressed = now;
@@ -98,13 +109,15 @@ Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const Sessio
                        params.operation == Operation::write ||
                        params.operation == Operation::read_request;
   if (slotted && !config.read_back) qp.tx_depth = std::min(qp.tx_depth, params.slots);
-  auto connected = side_.connect(params, qp, config.qps);
+  auto connected = connector_.connect(params, qp, config.qps);
   if (!connected) return std::unexpected(connected.error());
+  connected->front().data = data_;
   Kind traffic(config, *connected);
   traffic.start();
   if (auto moved = move(traffic); !moved) return std::unexpected(moved.error());
   traffic.finish();
-  if (auto disconnected = side_.disconnect(*connected); !disconnected)
+  traffic.tell_posted(*connected);
+  if (auto disconnected = connector_.disconnect(*connected); !disconnected)
     return std::unexpected(disconnected.error());
   ClientResult result = std::move(traffic.result);
   result.peer_answered = std::ranges::all_of(*connected, &Connected::answered);
@@ -114,7 +127,12 @@ Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const Sessio
 }
 
 Result<ClientResult> PerfClient::bandwidth(const sim::PerfConfig& config) {
-  return run<BandwidthTraffic>(config, session_params_of(config, false));
+  SessionParams params = session_params_of(config, false);
+  // A device acknowledges a message before the program there has checked it: its slot must wait for
+  // the receive that the program posts afterwards.
+  if (connector_.to_device() && params.immediate) params.slots = 2 * params.depth;
+  if (!data_.empty()) params.slots = static_cast<std::uint32_t>(config.iterations);
+  return run<BandwidthTraffic>(config, params);
 }
 
 Result<ClientResult> PerfClient::latency(const sim::PerfConfig& config) {
@@ -129,12 +147,51 @@ Result<ClientResult> PerfClient::latency(const sim::PerfConfig& config) {
   return config.read_back ? run<ReadBackTraffic>(one, params) : run<LatencyTraffic>(one, params);
 }
 
-Result<OwnAddress> find_peer(const PeerOptions& peer, const wire::IpAddress& ip, FramePort& port,
-                             Duration timeout, const std::atomic<bool>& stop) {
-  const auto mac =
-      peer.mac.empty() ? port.resolve(ip, timeout, stop) : read_mac("--peer-mac", peer.mac);
+Result<ClientResult> PerfClient::rping(const sim::PerfConfig& config) {
+  sim::PerfConfig one = config;
+  one.qps = 1;
+  one.qp.tx_depth = one.qp.max_outstanding_wqe = ping_params(config.size).depth;
+  return run<PingTraffic>(one, ping_params(config.size));
+}
+
+using MadeConnector = Result<std::unique_ptr<Connector>>;
+
+/// To roce-gen respond, or to rping's server: `service` is its address.
+MadeConnector managed_connector(const EndpointOptions& options, const PeerOptions& peer,
+                                const HostService& service, EndpointContext& context,
+                                const std::atomic<bool>& stop) {
+  const auto mac = peer.mac.empty() ? context.port().resolve(service.ip, options.wait, stop)
+                                    : read_mac("--peer-mac", peer.mac);
   if (!mac) return std::unexpected(mac.error());
-  return OwnAddress{*mac, ip};
+  return std::make_unique<ActiveSide>(
+      context.endpoint(),
+      ActiveSide::Config{
+          .peer = {*mac, service.ip}, .port = service.service, .timeout = options.wait},
+      stop);
+}
+
+/// To the QPs of a device.
+MadeConnector device_connector(const EndpointOptions& options, const PeerOptions& peer,
+                               EndpointContext& context, const std::atomic<bool>& stop) {
+  DeviceConnector::Config config{
+      .where = peer.ip, .token = peer.token, .checked = peer.data.empty(), .timeout = options.wait};
+  if (!peer.mac.empty()) {
+    const auto mac = read_mac("--peer-mac", peer.mac);
+    if (!mac) return std::unexpected(mac.error());
+    config.mac = *mac;
+  }
+  return std::make_unique<DeviceConnector>(context.endpoint(), context.port(), std::move(config),
+                                           stop);
+}
+
+/// Where the responder's connection management listens; empty: the peer is a device.
+Result<std::optional<HostService>> service_of(const EndpointOptions& options,
+                                              const PeerOptions& peer) {
+  if (peer.device()) return std::nullopt;
+  if (!peer.cm.empty()) return read_host_service("--cm", peer.cm);
+  const auto ip = read_ip("--peer", peer.ip);
+  if (!ip) return std::unexpected(ip.error());
+  return HostService{.ip = *ip, .service = options.service};
 }
 
 /// UC and UD: the client measures what it sends; messages that didn't arrive are no goodput.
@@ -153,7 +210,7 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
                       .wrong = result.wrong + result.peer.wrong,
                       .where = {}};
   outcome.where = {{"port", options.port},
-                   {"peer", peer.ip},
+                   {"peer", peer.name()},
                    {"transport", wire::name_of(result.transport)},
                    {"wrong", result.wrong},
                    {"bad_icrc", port.bad_icrc},
@@ -211,31 +268,32 @@ Duration cpu_time() noexcept {
 Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions& peer, bool latency,
                               PerfSeries& series, const std::atomic<bool>& stop,
                               const std::function<Result<void>(const PerfMeasure&)>& run) {
-  const auto ip = read_ip("--peer", peer.ip);
-  if (!ip) return std::unexpected(ip.error());
-  const auto own = address_of(options, 1, *ip);
+  const auto service = service_of(options, peer);
+  if (!service) return std::unexpected(service.error());
+  const auto own = address_of(options, 1, *service ? std::optional((*service)->ip) : std::nullopt);
   if (!own) return std::unexpected(own.error());
   auto context = EndpointContext::open(options, *own);
   if (!context) return std::unexpected(context.error());
-  FramePort& port = (*context)->port();
   if (auto up = (*context)->wait_link(options.wait, stop); !up) return up;
-  const auto found = find_peer(peer, *ip, port, options.wait, stop);
-  if (!found) return std::unexpected(found.error());
-  PerfClient client((*context)->endpoint(),
-                    {.peer = *found, .port = options.service, .timeout = options.wait}, stop,
-                    series);
+  const auto connector = *service ? managed_connector(options, peer, **service, **context, stop)
+                                  : device_connector(options, peer, **context, stop);
+  if (!connector) return std::unexpected(connector.error());
+  PerfClient client((*context)->endpoint(), **connector, stop, series, peer.data);
   const auto measure = [&](const sim::PerfConfig& asked) -> Result<PerfOutcome> {
     const auto config = with_rate(asked, **context, options.port);
     if (!config) return std::unexpected(config.error());
-    const auto fields = fields_between(*own, *found);
+    const auto fields = fields_between(*own, *own);
     const std::size_t longest = longest_client_frame(*config, fields);
     if (auto fits = (*context)->check_frame(longest); !fits) return std::unexpected(fits.error());
     const Duration worked = cpu_time();
     const Instant began = nic::now();
-    auto result = latency ? client.latency(*config) : client.bandwidth(*config);
+    auto result = !peer.cm.empty() ? client.rping(*config)
+                  : latency        ? client.latency(*config)
+                                   : client.bandwidth(*config);
     if (!result) return std::unexpected(result.error());
     const Duration took = nic::now() - began;
-    PerfOutcome outcome = outcome_of(std::move(*result), options, peer, port.counters());
+    PerfOutcome outcome =
+        outcome_of(std::move(*result), options, peer, (*context)->port().counters());
     outcome.cpu_share =
         static_cast<double>((cpu_time() - worked).count()) / static_cast<double>(took.count());
     return outcome;

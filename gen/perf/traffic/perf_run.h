@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <vector>
 
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/perf_files.h"
@@ -12,8 +13,16 @@ namespace lw::gen {
 
 /// The responder of a real-time run.
 struct PeerOptions {
-  std::string ip;   // as typed
-  std::string mac;  // empty: resolved
+  std::string ip;     // as typed: of `roce-gen respond`, or HOST:PORT of `roce-endpoint serve`
+  std::string token;  // of roce-endpoint
+  std::string cm;     // instead of `ip`: HOST:SERVICE of a program that uses rdma_cm
+  std::string mac;    // empty: resolved
+  std::vector<std::byte> data;  // what the messages to a device carry; empty: a pattern
+  [[nodiscard]] const std::string& name() const noexcept { return cm.empty() ? ip : cm; }
+  /// Whether the QPs are those of a device, which roce-endpoint hands over.
+  [[nodiscard]] bool device() const noexcept {
+    return cm.empty() && !ip.empty() && !wire::parse_ip(ip);
+  }
 };
 
 /// Runs one configuration.

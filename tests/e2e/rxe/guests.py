@@ -455,9 +455,9 @@ class Guests:
                 '-device', card + ',tx_queue_size=1024,vectors=0']
 
     def _start(self):
-        own_network()
         initrd = self.folder / 'initrd'
-        kernel = guest_image.initrd_with(self._programs, False, initrd)
+        kernel = guest_image.initrd_with(self._programs, False, initrd)  # may download
+        own_network()
         if not self.vhost:
             self._wires()
         for number, name in enumerate(self.names, 1):

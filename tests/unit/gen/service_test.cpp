@@ -98,7 +98,7 @@ class Both {
   ManualQps qps_;
   Connection client_, server_;
   ClientConnection sender_;
-  Service service_;
+  PerfService service_;
   SessionParams params_;
   std::vector<std::vector<std::byte>> sent_;  // payloads, in order
 };

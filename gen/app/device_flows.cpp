@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gen/app/device_flows.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace lw::gen {
+
+namespace {
+
+using config::Flow;
+
+constexpr Duration kTimeout = std::chrono::seconds(10);  // of each step
+
+wire::IpAddress source_of(const Flow& flow) {
+  if (flow.frame.encapsulation == wire::Encapsulation::ipv4) return flow.frame.ipv4.source;
+  return flow.frame.ipv6.source;
+}
+
+SessionParams params_of(const Flow& flow) noexcept {
+  constexpr std::uint32_t kDepth = 128, kWord = 8;
+  const bool atomic = flow.message.operation == wire::Operation::fetch_add ||
+                      flow.message.operation == wire::Operation::cmp_swap;
+  return {.transport = flow.message.transport,
+          .operation = flow.message.operation,
+          .immediate = flow.message.immediate,
+          .size = atomic ? kWord : static_cast<std::uint32_t>(flow.message.length),
+          .slots = static_cast<std::uint32_t>(flow.va_slots),
+          .depth = kDepth};
+}
+
+/// Errors (usage): flows that a device's QPs cannot take together.
+Result<void> check_flows(const config::FlowProfile& profile) {
+  const Flow& first = profile.flows.front();
+  const SessionParams params = params_of(first);
+  if (profile.flows.size() > handover::kMostQps) {
+    return fail(fmt::format("--peer: a hand-over has up to {} QPs, and the profile {} flows",
+                            handover::kMostQps, profile.flows.size()));
+  }
+  if (!is_possible(params)) {
+    return fail(
+        fmt::format("--peer: flow \"{}\" is of a transport, an operation or a size that a "
+                    "device's QPs don't take",
+                    full_name(first)));
+  }
+  for (const Flow& flow : profile.flows) {
+    const bool same = params_of(flow) == params && source_of(flow) == source_of(first) &&
+                      flow.message.mtu == first.message.mtu;
+    if (!same || flow.sizes.vary()) {
+      return fail(
+          fmt::format("--peer: flow \"{}\" differs from \"{}\" in transport, operation, "
+                      "size, region, MTU or source, or its sizes vary: one session has one "
+                      "of each",
+                      full_name(flow), full_name(first)));
+    }
+    if (flow.frame.encapsulation == wire::Encapsulation::grh) {
+      return fail(fmt::format("--peer: flow \"{}\" is RoCEv1", full_name(flow)));
+    }
+  }
+  return {};
+}
+
+handover::Hello hello_of(const config::FlowProfile& profile, const std::string& token) {
+  const Flow& first = profile.flows.front();
+  handover::Hello hello{.token = token,
+                        .params = params_of(first),
+                        .checked = false,
+                        .mtu = first.message.mtu,
+                        .gid = handover::gid_of(source_of(first)),
+                        .qps = {}};
+  constexpr std::uint32_t kFirstQpn = 0x11;
+  for (std::uint32_t i = 0; i < profile.flows.size(); ++i) {
+    const Flow& flow = profile.flows[i];
+    const bool ud = flow.message.transport == wire::Transport::ud;
+    hello.qps.push_back({.qpn = ud ? flow.frame.deth.src_qp : kFirstQpn + i,
+                         .psn = flow.message.first_psn.value()});
+  }
+  return hello;
+}
+
+void set_destination(Flow& flow, const handover::Offer& offer, const handover::Qp& qp) {
+  const wire::IpAddress ip = handover::ip_of(offer.gid);
+  if (const auto* v4 = std::get_if<wire::Ipv4Address>(&ip)) flow.frame.ipv4.destination = *v4;
+  if (const auto* v6 = std::get_if<wire::Ipv6Address>(&ip)) flow.frame.ipv6.destination = *v6;
+  flow.resolve_mac = true;
+  flow.frame.bth.dest_qp = qp.qpn;
+  flow.frame.reth.va = flow.frame.atomiceth.va = qp.va;
+  flow.frame.reth.r_key = flow.frame.atomiceth.r_key = qp.r_key;
+  if (offer.q_key != 0) flow.frame.deth.q_key = offer.q_key;
+}
+
+/// Errors (failed): the device has another address family or a smaller MTU than the flows.
+Result<void> check_offer(const handover::Offer& offer, const Flow& flow) {
+  const wire::IpAddress ip = handover::ip_of(offer.gid);
+  if (ip.index() != source_of(flow).index()) {
+    return fail(fmt::format("the device has the address {}, and the flows come from {}: choose "
+                            "another --gid there, or another source in the profile",
+                            to_string(ip), to_string(source_of(flow))),
+                ExitCode::failed);
+  }
+  if (offer.mtu < flow.message.mtu) {
+    return fail(
+        fmt::format("the device has a path MTU of {} B, and the flows {} B: set mtu = {} in "
+                    "the profile",
+                    offer.mtu, flow.message.mtu, offer.mtu),
+        ExitCode::failed);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<DeviceFlows> DeviceFlows::open(const std::string& where, const std::string& token,
+                                      config::FlowProfile& profile, const std::atomic<bool>& stop,
+                                      const handover::Meanwhile& meanwhile) {
+  if (auto fit = check_flows(profile); !fit) return std::unexpected(fit.error());
+  auto client = handover::Client::connect(where, kTimeout);
+  if (!client) return std::unexpected(client.error());
+  DeviceFlows flows(std::move(*client));
+  const auto offer = flows.client_.open(hello_of(profile, token), kTimeout, stop, meanwhile);
+  if (!offer) return std::unexpected(offer.error());
+  if (auto fits = check_offer(*offer, profile.flows.front()); !fits)
+    return std::unexpected(fits.error());
+  for (std::size_t i = 0; i < profile.flows.size(); ++i)
+    set_destination(profile.flows[i], *offer, offer->qps[i]);
+  return flows;
+}
+
+Result<handover::Report> DeviceFlows::finish(const RunReport& sent, const std::atomic<bool>& stop,
+                                             const handover::Meanwhile& meanwhile) {
+  handover::Done done;
+  for (const FlowCounters& flow : sent.flows) {
+    done.messages.push_back(flow.messages);
+    done.bytes += flow.payload_bytes;
+  }
+  return client_.finish(done, kTimeout, stop, meanwhile);
+}
+
+}  // namespace lw::gen

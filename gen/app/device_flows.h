@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "config/flow/profile.h"
+#include "gen/perf/session/handover_link.h"
+#include "gen/stats/run_stats.h"
+
+namespace lw::gen {
+
+/// The QPs of an RDMA device as the destination of a profile's flows: `roce-endpoint serve` there
+/// creates one for each flow and hands them over by TCP. The flows keep no state: what the device
+/// acknowledges is not looked at, and nothing is sent again.
+class DeviceFlows {
+ public:
+  /// Connects to `where` (HOST:PORT) and sets each flow's destination: address, QPN, Q_Key, memory
+  /// address and R_Key; the MAC address is to be resolved. `meanwhile` answers ARP. Errors: usage
+  /// (flows of several transports or operations, of one that a device has no QPs for, or not over
+  /// RoCEv2); failed (refused); environment (nobody listens there).
+  static Result<DeviceFlows> open(const std::string& where, const std::string& token,
+                                  config::FlowProfile& profile, const std::atomic<bool>& stop,
+                                  const handover::Meanwhile& meanwhile);
+
+  /// Tells the device's side what was sent, and waits for its report.
+  Result<handover::Report> finish(const RunReport& sent, const std::atomic<bool>& stop,
+                                  const handover::Meanwhile& meanwhile);
+
+ private:
+  explicit DeviceFlows(handover::Client client) : client_(std::move(client)) {}
+  handover::Client client_;
+};
+
+}  // namespace lw::gen

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/command_line.h"
+#include "core/error.h"
+#include "core/time.h"
+#include "gen/arp/arp_responder.h"
+#include "nic/idle.h"
+
+namespace lw::gen {
+
+/// Where an endpoint runs: options that perf and respond share.
+struct EndpointOptions {
+  std::string port;  // PORT; empty: none was given
+  std::string address, mac;
+  std::string pcap;
+  std::uint16_t service = 18515;  // perftest's
+  Duration wait = std::chrono::seconds(10);
+  IdleMode idle = IdleMode::adaptive;
+  bool verbose = false;
+};
+
+void add_endpoint_options(app::Options& options, EndpointOptions& endpoint);
+
+/// The address and MAC address that were given; where empty, those of the benchmark's host number
+/// `host` (1, 2), in the address family of `like`. Errors: not an address.
+Result<OwnAddress> address_of(const EndpointOptions& options, unsigned host,
+                              const std::optional<wire::IpAddress>& like = std::nullopt);
+
+/// Readers of option values. The error says what was expected and found.
+Parsed<wire::IpAddress> read_ip(std::string_view text);
+Parsed<wire::MacAddress> read_mac(std::string_view text);
+
+Result<wire::IpAddress> read_ip(const std::string& option, const std::string& text);
+Result<wire::MacAddress> read_mac(const std::string& option, const std::string& text);
+
+/// A service of a host, as "192.0.2.2:7174", "[2001:db8::2]:7174" or "host:7174".
+struct HostService {
+  wire::IpAddress ip;
+  std::uint16_t service = 0;
+};
+
+/// Resolves a name through the system. Errors: no such form, a name without an address.
+Result<HostService> read_host_service(const std::string& option, const std::string& text);
+
+}  // namespace lw::gen
