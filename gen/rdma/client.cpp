@@ -43,7 +43,7 @@ bool carries(Operation operation) noexcept {
 
 /// As many slots as messages in flight, and as many again where a receive is used, so that the
 /// server has receives while it checks what arrived.
-SessionParams params_of(const sim::PerfConfig& config, bool latency) noexcept {
+SessionParams params_of(const sim::PerfConfig& config, bool latency, std::uint32_t slots) noexcept {
   SessionParams params{.transport = config.qp.transport,
                        .operation = config.operation,
                        .immediate = config.immediate,
@@ -52,7 +52,7 @@ SessionParams params_of(const sim::PerfConfig& config, bool latency) noexcept {
                        .size = fetches_word(config.operation) ? 8 : config.size,
                        .depth = latency ? 1 : config.qp.tx_depth};
   const bool receives = params.operation == Operation::send || params.immediate;
-  params.slots = receives ? 2 * params.depth : params.depth;
+  params.slots = std::max(slots, receives ? 2 * params.depth : params.depth);
   return params;
 }
 
@@ -81,7 +81,7 @@ class Session {
       : device_(device),
         options_(options),
         config_(config),
-        params_(params_of(config, latency)),
+        params_(params_of(config, latency, options.verbs.slots)),
         stop_(stop),
         layout_(params_, config.qps) {}
 
@@ -239,7 +239,7 @@ Result<void> Session::make_qps() {
 handover::Hello Session::hello(const PortGid& gid) const {
   handover::Hello hello{.token = options_.token,
                         .params = params_,
-                        .count = until_ ? 0 : config_.iterations,
+                        .count = config_.duration > Duration{} ? 0 : config_.iterations,
                         .checked = options_.verbs.checked,
                         .mtu = config_.qp.mtu,
                         .timeout = config_.qp.timeout,

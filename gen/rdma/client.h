@@ -14,11 +14,12 @@ namespace lw::gen::rdma {
 /// How a run uses the verbs, beside what sim::PerfConfig says (operation, size, QPs, iterations,
 /// duration, read_back; of qp: transport, mtu, tx_depth, max_rd_atomic, timeout, retries).
 struct VerbsOptions {
-  bool inlined = false;    // the data of SENDs and WRITEs is in the work request
-  bool events = false;     // sleep until a completion, instead of polling
-  std::uint32_t list = 1;  // work requests of one post
-  bool periodic = false;   // one completion in tx_depth / 2 requests
-  bool checked = true;     // every message has its own bytes, and they are checked
+  bool inlined = false;     // the data of SENDs and WRITEs is in the work request
+  bool events = false;      // sleep until a completion, instead of polling
+  std::uint32_t list = 1;   // work requests of one post
+  bool periodic = false;    // one completion in tx_depth / 2 requests
+  std::uint32_t slots = 0;  // at least, of a QP in the server\'s region
+  bool checked = true;      // every message has its own bytes, and they are checked
 };
 
 /// A server, and the device to reach it with.

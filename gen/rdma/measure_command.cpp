@@ -339,6 +339,9 @@ void add_verbs_options(app::Options& list, MeasureCommand& command) {
              "work requests in one post, as far as there are buffers");
     list.add("--signal", app::choice<bool>(verbs.periodic, {{"all", false}, {"periodic", true}}),
              "WHICH", "requests with a completion: all, or periodic: one in buffers / 2");
+    list.add("--slots", app::number(verbs.slots, 0u, 1u << 30), "N",
+             "slots of a QP in the server's region, one message after the other")
+        .defaults_to("the messages in flight; with receives twice as many");
   }
   list.add_flag("--no-check", command.no_check, "do not fill and check messages");
   list.add_flag("--json", command.json, "print one line of JSON per size");

@@ -18,7 +18,8 @@ namespace {
 constexpr const char* kServeExamples =
     R"(roce-endpoint serve --device rxe0 --region 64MiB
 roce-endpoint serve --device mlx5_0 --gid 3 --region 1GiB,hugepages --qps 16 --accept 192.0.2.2
-roce-endpoint serve --region 64MiB,file=/tmp/received.bin --sessions 1 --json)";
+roce-endpoint serve --region 64MiB,file=/tmp/received.bin --sessions 1 --json
+roce-endpoint serve --region 16MiB,file=/tmp/ring --telemetry flow48 --records flows.csv)";
 
 constexpr const char* kServeNotes =
     R"(Prints "ready" on stderr, and the command line of the other side with the token. Parameters go over
@@ -28,6 +29,7 @@ registered when its client is admitted, with the access that it needs and no lon
 struct ServeCommand {
   ServeOptions options;
   std::string listen, token_file;
+  std::string records = "-";  // file
   bool json = false;
 };
 
@@ -91,6 +93,9 @@ std::string text_of(const SessionEnd& end) {
       report.stats.duplicates, report.stats.out_of_sequence, end.seconds, gbps_of(end),
       100 * end.cpu_share);
   if (!report.counters.empty()) text += fmt::format("  device: {}\n", counters_text(report));
+  if (end.ring)
+    text += fmt::format("  ring: {} records taken, {} lapped in {} laps, {} lost\n",
+                        end.ring->records, end.ring->lapped, end.ring->laps, end.ring->lost);
   if (!report.failure.empty()) text += fmt::format("  failed: {}\n", report.failure);
   return text;
 }
@@ -99,25 +104,40 @@ std::string json_of(const SessionEnd& end) {
   const handover::Report& report = end.report;
   report::Json counters = report::Json::object();
   for (const auto& [name, value] : report.counters) counters[name] = value;
-  return report::json_line({{"peer", wire::to_string(end.peer)},
-                            {"operation", wire::name_of(end.hello.params.operation)},
-                            {"immediate", end.hello.params.immediate},
-                            {"size", end.hello.params.size},
-                            {"connections", end.hello.qps.size()},
-                            {"messages", report.messages},
-                            {"checked", report.stats.checked},
-                            {"wrong", report.stats.wrong},
-                            {"bytes", report.bytes},
-                            {"duplicates", report.stats.duplicates},
-                            {"out_of_sequence", report.stats.out_of_sequence},
-                            {"cnps", report.stats.cnps},
-                            {"dropped", report.stats.dropped},
-                            {"errors", report.errors},
-                            {"failure", report.failure},
-                            {"seconds", end.seconds},
-                            {"throughput_gbps", gbps_of(end)},
-                            {"cpu_percent", 100 * end.cpu_share},
-                            {"counters", counters}});
+  report::Json json = {{"peer", wire::to_string(end.peer)},
+                       {"operation", wire::name_of(end.hello.params.operation)},
+                       {"immediate", end.hello.params.immediate},
+                       {"size", end.hello.params.size},
+                       {"connections", end.hello.qps.size()},
+                       {"messages", report.messages},
+                       {"checked", report.stats.checked},
+                       {"wrong", report.stats.wrong},
+                       {"bytes", report.bytes},
+                       {"duplicates", report.stats.duplicates},
+                       {"out_of_sequence", report.stats.out_of_sequence},
+                       {"cnps", report.stats.cnps},
+                       {"dropped", report.stats.dropped},
+                       {"errors", report.errors},
+                       {"failure", report.failure},
+                       {"seconds", end.seconds},
+                       {"throughput_gbps", gbps_of(end)},
+                       {"cpu_percent", 100 * end.cpu_share},
+                       {"counters", counters}};
+  if (end.ring)
+    json["ring"] = {{"records", end.ring->records},
+                    {"lapped", end.ring->lapped},
+                    {"laps", end.ring->laps},
+                    {"lost", end.ring->lost}};
+  return report::json_line(json);
+}
+
+/// The file of the records, if there are any, and what writes each to it.
+Result<std::optional<OutputFile>> open_records(ServeCommand& command) {
+  if (!command.options.records) return std::nullopt;
+  auto file = OutputFile::open(command.records, OutputFile::Mode::growing);
+  if (!file) return std::unexpected(file.error());
+  if (command.records.ends_with(".csv")) file->write(command.options.records->csv_header());
+  return std::optional(std::move(*file));
 }
 
 ExitCode run_serve(ServeCommand command, const std::atomic<bool>& stop) {
@@ -126,11 +146,18 @@ ExitCode run_serve(ServeCommand command, const std::atomic<bool>& stop) {
     return print_error(listen.error());
   auto token = token_of(command.token_file);
   if (!token) return print_error(token.error());
-  if (const auto apart = check_outputs({{"--token-file", command.token_file}},
-                                       {{"--region", options.region.file}});
+  if (const auto apart =
+          check_outputs({{"--token-file", command.token_file}},
+                        {{"--region", options.region.file}, {"--records", command.records}});
       !apart)
     return print_error(apart.error());
   options.admission.token = *token;
+  auto records = open_records(command);
+  if (!records) return print_error(records.error());
+  options.take = [&](std::span<const std::byte> record) {
+    const bool csv = command.records.ends_with(".csv");
+    (*records)->write(csv ? options.records->csv_line(record) : options.records->json_line(record));
+  };
   std::uint64_t bad = 0;
   const ServeEvents events{
       .ready =
@@ -140,12 +167,17 @@ ExitCode run_serve(ServeCommand command, const std::atomic<bool>& stop) {
           },
       .ended =
           [&](const SessionEnd& end) {
-            print_report(command.json ? json_of(end) : text_of(end));
+            const bool taken = *records && command.records == "-";
+            print_report(command.json ? json_of(end) : text_of(end), taken);
             standard_output().flush();
-            if (end.report.stats.wrong > 0 || !end.report.failure.empty()) ++bad;
+            if (*records) (*records)->flush();
+            const bool gaps = end.ring && end.ring->lapped + end.ring->lost > 0;
+            if (end.report.stats.wrong > 0 || gaps || !end.report.failure.empty()) ++bad;
           },
       .refused = [](const std::string& why) { fmt::print(stderr, "refused {}\n", why); }};
-  if (const auto served = serve(options, stop, events); !served) return print_error(served.error());
+  const auto served = serve(options, stop, events);
+  if (*records) report_at_end((*records)->close());
+  if (!served) return print_error(served.error());
   if (bad == 0) return ExitCode::done;
   return print_error({fmt::format("{} sessions were not in order", bad), ExitCode::failed});
 }
@@ -184,6 +216,12 @@ void add_serve_options(app::Options& list, ServeCommand& command) {
   list.add("--poll", app::choice<bool>(options.events, {{"busy", false}, {"event", true}}), "HOW",
            "wait for completions: busy, or sleep until an event");
   list.add_flag("--json", command.json, "print one line of JSON per session");
+  list.add("--telemetry", app::parsed(&RecordLayout::parse, options.records), "LAYOUT",
+           "follow a ring of records that the client writes: flow48, or NAME:KIND,... with the "
+           "kinds ip6, ip4, hexN and counterN, of N bytes");
+  list.add("--records", app::text(command.records), "FILE",
+           "file for the records: CSV if its name ends in .csv, otherwise a line of JSON each; "
+           "- is standard output");
 }
 
 }  // namespace
@@ -195,6 +233,11 @@ app::Command serve_command() {
       .help = "Serve a region of memory to one client after the other",
       .examples = kServeExamples,
       .notes = kServeNotes,
+      .check = [command](const app::Given& given) -> Result<void> {
+        if (given.has("--records") && !command->options.records)
+          return fail("--records goes with --telemetry");
+        return {};
+      },
       .run = [command] { return run_serve(*command, stop_on_signals()); },
   };
   add_serve_options(made.options, *command);

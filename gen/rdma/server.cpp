@@ -92,12 +92,33 @@ Result<std::unique_ptr<ServerSession>> ServerSession::start(const Device& device
                     hello.qps.size(), session->layout_.slots(), session->layout_.stride(),
                     format_bytes(static_cast<double>(region.size()))),
         ExitCode::failed);
+  if (options.records) {
+    if (const std::string why = session->unfit_for(*options.records); !why.empty())
+      return fail(why, ExitCode::failed);
+    session->hello_.checked = false;  // the messages are records
+  }
   auto gid = device.gid_for(client.link.local());
   if (!gid) return std::unexpected(gid.error());
   if (auto made = session->register_all(); !made) return std::unexpected(made.error());
   if (auto made = session->make_qps(options, *gid); !made) return std::unexpected(made.error());
   session->prepare_memory();
+  if (options.records) {
+    session->take_ = options.take;
+    session->ring_.emplace(*options.records, region.bytes(0, *size));
+  }
   return session;
+}
+
+std::string ServerSession::unfit_for(const RecordLayout& records) const {
+  const SessionParams& params = hello_.params;
+  if (params.operation != Operation::write || params.echo || hello_.qps.size() != 1)
+    return "this server takes records: WRITEs on one QP, without an echo";
+  if (params.size != records.size())
+    return fmt::format("this server takes records of {} B, not of {} B", records.size(),
+                       params.size);
+  if (layout_.slots() > records.counter_mask() / 2)
+    return fmt::format("a ring of {} records needs a longer counter", layout_.slots());
+  return "";
 }
 
 /// Echoes come from memory of their own: the client's requests can't reach it.
@@ -228,6 +249,7 @@ Result<bool> ServerSession::poll() {
   const auto completed = completions_->poll();
   for (const ibv_wc& each : completed)
     if (auto taken = take(each); !taken) return std::unexpected(taken.error());
+  if (ring_) return ring_->poll(take_) > 0 || !completed.empty();
   if (!hello_.params.echo || !is_plain_write(hello_.params)) return !completed.empty();
   const auto written = look_for_writes();
   if (!written) return written;
@@ -348,6 +370,10 @@ Report ServerSession::report(const Done* done) {
     report_.bytes = done->bytes;
     if (hello_.checked && hello_.params.operation == Operation::write) check_last_writes(*done);
   }
+  if (ring_) {
+    if (done != nullptr) ring_->finish(done->messages.front(), take_);
+    report_.stats.dropped = ring_->counts().lost + ring_->counts().lapped;
+  }
   const Counters change = risen(before_, device_.counters());
   report_.stats.out_of_sequence = counter_of(change, "out_of_seq_request", "out_of_sequence");
   report_.stats.cnps = counter_of(change, "np_cnp_sent", "np_cnp_sent");
@@ -427,6 +453,8 @@ bool Server::run_session(Admitted& client) {
   const auto done = exchange(**session, client);
   Report report = (*session)->report(done ? &*done : nullptr);
   if (!done) report.failure = done.error().message;
+  std::optional<RingCounts> ring;
+  if (const RingCounts* counts = (*session)->ring(); counts != nullptr) ring = *counts;
   session->reset();  // before the client hears of the end, its access ends
   (void)client.link.send(line_of(report));
   const std::chrono::duration<double> elapsed = SteadyClock::now() - begin;
@@ -435,7 +463,8 @@ bool Server::run_session(Admitted& client) {
        .hello = client.hello,
        .report = std::move(report),
        .seconds = elapsed.count(),
-       .cpu_share = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC / elapsed.count()});
+       .cpu_share = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC / elapsed.count(),
+       .ring = ring});
   return true;
 }
 

@@ -10,6 +10,7 @@
 
 #include "gen/perf/session/handover_link.h"
 #include "gen/rdma/device.h"
+#include "gen/rdma/record_ring.h"
 #include "gen/rdma/region.h"
 #include "gen/rdma/verbs_qp.h"
 #include "gen/receive/sequence_tracker.h"
@@ -22,8 +23,10 @@ struct ServeOptions {
   std::uint32_t most_qps = 64;               // of a session
   std::optional<wire::Transport> transport;  // empty: any
   handover::Admission admission;
-  std::uint64_t sessions = 0;  // 0: until a signal
-  bool events = false;         // sleep until a completion, instead of polling
+  std::uint64_t sessions = 0;           // 0: until a signal
+  bool events = false;                  // sleep until a completion, instead of polling
+  std::optional<RecordLayout> records;  // a run's WRITEs are records in a ring, which is followed
+  RecordRing::Take take;                // gets each record
 };
 
 /// A session of a server: QPs and a registered part of the region, for one client. All of it ends
@@ -48,6 +51,10 @@ class ServerSession {
   /// Checks what only the end can tell, and returns the counters of the session. `done` is null if
   /// the client left.
   [[nodiscard]] handover::Report report(const handover::Done* done);
+  /// Of a ring of records; null: the session has none.
+  [[nodiscard]] const RingCounts* ring() const noexcept {
+    return ring_ ? &ring_->counts() : nullptr;
+  }
 
  private:
   struct Flow {
@@ -61,6 +68,8 @@ class ServerSession {
   };
 
   ServerSession(const Device& device, const Region& region, const handover::Hello& hello);
+  /// Why the client's run is none of records; empty: it is one.
+  [[nodiscard]] std::string unfit_for(const RecordLayout& records) const;
   Result<void> register_all();
   Result<void> make_qps(const ServeOptions& options, const PortGid& gid);
   void prepare_memory();
@@ -89,6 +98,8 @@ class ServerSession {
   handover::Report report_;
   Counters before_;
   std::uint32_t receives_ = 0;  // posted per QP
+  RecordRing::Take take_;
+  std::optional<RecordRing> ring_;
 };
 
 /// A session that ended.
@@ -97,6 +108,7 @@ struct SessionEnd {
   handover::Hello hello;
   handover::Report report;
   double seconds = 0, cpu_share = 0;  // of one core
+  std::optional<RingCounts> ring = {};
 };
 
 /// What is called while a server runs.

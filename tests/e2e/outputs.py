@@ -59,7 +59,7 @@ y = "bw_average_gbps"
 NO_FILES = {
     'all|N|none', 'ADDRESS:PORT', 'BYTES', 'CODE', 'CPU', 'DIRECTION', 'FILTER', 'HOW', 'IP',
     'KEY=VALUE', 'KIND', 'LENGTH', 'MAC', 'N', 'NAME', 'NAME|{...}', 'OLD=NEW', 'OP', 'PARAMETER=VALUE',
-    'HOST:PORT', 'PATTERN', 'POINT', 'PORT', '[QP=]N', 'RATE', 'RULE', 'S', 'SHARE', 'SIZE',
+    'HOST:PORT', 'LAYOUT', 'PATTERN', 'POINT', 'PORT', '[QP=]N', 'RATE', 'RULE', 'S', 'SHARE', 'SIZE',
     'SIZE[,file=PATH][,hugepages]', 'TOKEN', 'WHICH', 'PARAMETER=VALUE,...',
     'steady|tai|ptp', 'TIME', 'true|false', 'WHAT', '2x|0.5x|max',
 }
@@ -69,7 +69,8 @@ INPUTS = {
     'verify FILE',
 }
 # Outputs that rxe/endpoint.py tries, as they need an RDMA device.
-WITH_A_DEVICE = {(command, '--out') for command in ('bw', 'lat', 'blast', 'ping')}
+WITH_A_DEVICE = {('serve', '--records'),
+                 *((command, '--out') for command in ('bw', 'lat', 'blast', 'ping'))}
 
 
 def help_of(words):

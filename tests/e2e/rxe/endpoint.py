@@ -271,6 +271,52 @@ class Endpoint(unittest.TestCase):
                       output)
         self.sessions(server)
 
+    LAYOUT = '--telemetry number:counter8,rest:hex40'
+
+    def test_records_arrive_through_loss(self):
+        self.lab.b.check('tc qdisc add dev eth0 root netem loss 1% limit 10000')
+        self.addCleanup(self.lab.b.check, 'tc qdisc del dev eth0 root')
+        server = self.serve(f'{self.LAYOUT} --records /tmp/records.csv --sessions 1')
+        # Without IMM the ring is polled; every record has its own bytes.
+        self.measure('bw --op write -s 48 -n 6000 --slots 8192 -t 16 --timeout 14')
+        code, output = server.wait()
+        self.assertEqual(code, 0, output)
+        session, = words_of(output)
+        self.assertEqual(session['ring'], {'records': 6000, 'lapped': 0, 'laps': 0, 'lost': 0})
+        self.assertGreater(session['out_of_sequence'] + session['duplicates'], 0, session)
+        rows = self.lab.a.check('cat /tmp/records.csv').splitlines()
+        self.assertEqual(rows[0], 'number,rest')
+        numbers, contents = zip(*(row.split(',') for row in rows[1:]))
+        self.assertEqual([int(number, 16) for number in numbers], list(range(6000)))
+        self.assertEqual(len(set(contents)), 6000)
+
+    def test_a_lapped_reader_hears_of_it(self):
+        server = self.serve(f'{self.LAYOUT} --records /tmp/records.jsonl --sessions 1')
+        client = self.begin_client('bw --op write -s 48 --duration 6s -t 16')
+        server.signal('STOP')
+        time.sleep(3)  # the device goes on writing
+        server.signal('CONT')
+        self.assertEqual(client.wait(60)[0], 0)
+        code, output = server.wait()
+        self.assertEqual(code, 1, output)
+        ring = words_of(output)[0]['ring']
+        self.assertGreater(ring['laps'], 0, ring)
+        self.assertEqual(ring['records'] + ring['lapped'] + ring['lost'],
+                         words_of(output)[0]['messages'])
+        records = words_of(self.lab.a.check('cat /tmp/records.jsonl'))
+        self.assertEqual(len(records), ring['records'])
+        numbers = [record['number'] for record in records]
+        self.assertEqual(numbers, sorted(set(numbers)))
+
+    def test_what_is_no_record_is_refused(self):
+        server = self.serve(self.LAYOUT)
+        for words, said in (('bw -s 64', 'takes records of 48 B, not of 64 B'),
+                            ('bw --op send -s 48', 'takes records: WRITEs on one QP')):
+            code, output = self.client(words)
+            self.assertEqual(code, 1, output)
+            self.assertIn(said, output)
+        self.sessions(server)
+
     def test_a_full_disk_is_reported(self):
         server = self.serve()
         code, output = self.lab.b.run(f'roce-endpoint bw --connect {SERVER} --token {TOKEN} -n 20 '
@@ -278,6 +324,11 @@ class Endpoint(unittest.TestCase):
         self.assertEqual(code, 3, self.what_the_server_said(output))
         self.assertIn('standard output: cannot be written: No space left on device', output)
         self.sessions(server)
+        server = self.serve(f'{self.LAYOUT} --records /dev/full --sessions 1')
+        self.measure('bw --op write -s 48 -n 50')
+        code, output = server.wait()
+        self.assertEqual(code, 3, output)
+        self.assertIn('/dev/full: cannot be written: No space left on device', output)
 
 
 if __name__ == '__main__':

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "gen/rdma/device.h"
+#include "gen/rdma/record_ring.h"
 #include "gen/rdma/region.h"
 
 namespace lw::test::rdma_test {
@@ -128,6 +129,115 @@ TEST(RdmaSlots, of_datagrams_have_space_for_a_grh) {
 TEST(RdmaSlots, that_no_memory_holds_have_no_size) {
   const gen::SessionParams params{.size = 1u << 31, .slots = 0xffffffff};
   EXPECT_FALSE(SlotLayout(params, 512).size());
+}
+
+// The first records of the published file of a switch that writes telemetry by RDMA.
+constexpr const char* kPublished[] = {
+    "fc000000000000005555666677778888fc00000000000000111122223333444400de006f0000121200003434000000"
+    "00",
+    "fc000000000000001111222233334444fc000000000000005555666677778888006f00de0000343500001213000000"
+    "01",
+    "fc000000000000005555666677778888fc00000000000000111122223333444400de006f0000121400003436000000"
+    "02"};
+
+std::vector<std::byte> bytes_of(std::string_view hex) {
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2)
+    bytes.push_back(static_cast<std::byte>(std::stoul(std::string(hex.substr(i, 2)), nullptr, 16)));
+  return bytes;
+}
+
+TEST(RecordLayout, shows_the_published_records) {
+  const RecordLayout layout = RecordLayout::parse("flow48").value();
+  EXPECT_EQ(layout.size(), 48u);
+  EXPECT_EQ(layout.csv_header(),
+            "source,destination,source_port,destination_port,sequence,acknowledgement,counter\n");
+  std::string lines;
+  for (const char* each : kPublished) lines += layout.csv_line(bytes_of(each));
+  EXPECT_EQ(lines,
+            "fc00::5555:6666:7777:8888,fc00::1111:2222:3333:4444,00de,006f,00001212,00003434,"
+            "00000000\n"
+            "fc00::1111:2222:3333:4444,fc00::5555:6666:7777:8888,006f,00de,00003435,00001213,"
+            "00000001\n"
+            "fc00::5555:6666:7777:8888,fc00::1111:2222:3333:4444,00de,006f,00001214,00003436,"
+            "00000002\n");
+  EXPECT_EQ(layout.json_line(bytes_of(kPublished[1])),
+            "{\"source\":\"fc00::1111:2222:3333:4444\",\"destination\":"
+            "\"fc00::5555:6666:7777:8888\",\"source_port\":\"006f\",\"destination_port\":\"00de\","
+            "\"sequence\":\"00003435\",\"acknowledgement\":\"00001213\",\"counter\":1}\n");
+}
+
+TEST(RecordLayout, has_one_counter_and_known_kinds) {
+  EXPECT_EQ(RecordLayout::parse("a:ip4,n:counter8,b:hex3").value().size(), 15u);
+  for (const char* wrong : {"", "a:ip4", "n:counter4,m:counter4", "n:counter9", "n:counter0", "n",
+                            ":counter4", "n:counter4,x:hex", "n:counter4,x:float"})
+    EXPECT_FALSE(RecordLayout::parse(wrong)) << wrong;
+}
+
+/// A ring of eight records of a counter and as many bytes again, and its reader.
+class RecordRingTest : public testing::Test {
+ protected:
+  void write(std::uint64_t number) {
+    const auto at = number % 8 * 4;
+    for (std::size_t i = 0; i < 2; ++i) {
+      memory_[at + i] = static_cast<std::byte>(~number >> 8 * (1 - i));
+      memory_[at + 2 + i] = static_cast<std::byte>(number >> 8 * (1 - i));
+    }
+  }
+  void write(std::uint64_t from, std::uint64_t to) {
+    for (; from < to; ++from) write(from);
+  }
+  /// Numbers of the records that a poll takes.
+  std::vector<std::uint64_t> poll() {
+    std::vector<std::uint64_t> taken;
+    ring_.poll([&](std::span<const std::byte> record) {
+      taken.push_back(layout_.counter_of(record));
+      EXPECT_EQ(std::to_integer<unsigned>(record[1]),
+                ~taken.back() & 0xff);  // not that of another record
+    });
+    return taken;
+  }
+  RecordLayout layout_ = RecordLayout::parse("other:hex2,number:counter2").value();
+  std::vector<std::byte> memory_ = std::vector<std::byte>(32);
+  RecordRing ring_{layout_, memory_};
+};
+
+TEST_F(RecordRingTest, gives_each_record_once_in_order) {
+  EXPECT_THAT(poll(), testing::IsEmpty());
+  write(0, 3);
+  EXPECT_THAT(poll(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(poll(), testing::IsEmpty());
+  write(3, 11);
+  EXPECT_THAT(poll(), ElementsAre(3, 4, 5, 6, 7, 8, 9, 10));
+  EXPECT_EQ(ring_.counts().records, 11u);
+  EXPECT_EQ(ring_.counts().lapped + ring_.counts().lost + ring_.counts().laps, 0u);
+}
+
+TEST_F(RecordRingTest, goes_on_where_its_counter_begins_anew) {
+  for (std::uint64_t n = 0; n < 65536 * 2 + 5; n += 5) {
+    write(n, n + 5);
+    ASSERT_EQ(poll().size(), 5u) << n;
+  }
+  EXPECT_EQ(ring_.counts().lost, 0u);
+}
+
+TEST_F(RecordRingTest, counts_what_was_overwritten) {
+  write(0, 2);
+  EXPECT_THAT(poll(), ElementsAre(0, 1));
+  write(2, 25);  // the slot of 2 has 18
+  EXPECT_THAT(poll(), ElementsAre(18, 19, 20, 21, 22, 23, 24));
+  EXPECT_EQ(ring_.counts().laps, 1u);
+  EXPECT_EQ(ring_.counts().lapped, 16u);
+  EXPECT_EQ(ring_.counts().records + ring_.counts().lapped, 25u);
+}
+
+TEST_F(RecordRingTest, counts_what_never_came) {
+  write(0, 2);
+  write(4);
+  EXPECT_THAT(poll(), ElementsAre(0, 1, 4));
+  EXPECT_EQ(ring_.counts().lost, 2u);
+  ring_.finish(7, [](std::span<const std::byte> /*record*/) { FAIL(); });
+  EXPECT_EQ(ring_.counts().lost, 4u);
 }
 
 }  // namespace
