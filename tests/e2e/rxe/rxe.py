@@ -8,15 +8,19 @@ delay in the same run; counts are exact."""
 
 import collections
 import contextlib
+import re
 import statistics
+import subprocess
 import time
 import unittest
 
 import guests
 import longwire_test
+import pcapng_file
 import roce_packets
 
 PATH_US = 1903.507
+WRITE_FRAME = 4154 + 24  # bytes of 4096 B of payload on the wire
 MACS = {'a': bytes.fromhex('525400770001'), 'b': bytes.fromhex('525400770002')}
 # The path without loss, for what waits for ever for a lost message.
 PATH_ALONE = str(longwire_test.SOURCE / 'profiles/paths/apn-380km.toml')
@@ -29,6 +33,43 @@ def profile(rule, more=''):
 
 
 NO_DELAY = '[[rule]]\nname = "haul"\n[capacity]\nrate = "10Gb/s"\nlargest_frame = "4500B"\n'
+
+
+def one_way(direction, rule):
+    """A profile with the delay of the path in both directions and more in one."""
+    other = {'east-to-west': 'west-to-east', 'west-to-east': 'east-to-west'}[direction]
+    return (f'path = "{PATH_ALONE}"\n[[rule]]\nname = "haul"\ndirection = "{direction}"\n'
+            f'delay = "path"\n{rule}\n[[rule]]\nname = "back"\ndirection = "{other}"\n'
+            'delay = "path"\n[capacity]\nrate = "10Gb/s"\nlargest_frame = "4500B"\n')
+
+
+class Recovery:
+    """What the loss of requests cost: NAKs, steps back in the PSNs, packets sent again, and the time
+    from a packet that was lost to its repetition."""
+
+    def __init__(self, requests, answers, dropped):
+        self.dropped = dropped
+        self.naks = sum(one.is_nak for one in answers)
+        self.go_backs, times, first = 0, [], {}
+        for before, after in zip(requests, requests[1:]):
+            first.setdefault((before.qp, before.psn), before.time_ns)
+            if roce_packets.distance(after.psn, before.psn) <= 0:
+                self.go_backs += 1
+                times.append(after.time_ns - first.get((after.qp, after.psn), after.time_ns))
+        self.resent = len(requests) - len({(one.qp, one.psn) for one in requests})
+        self.time_ns = statistics.median(times) if times else 0
+
+    def share(self, what):
+        return getattr(self, what) / self.dropped
+
+    def __str__(self):
+        text = (f'{self.dropped} dropped, {self.naks} NAKs, {self.go_backs} go-backs, '
+                f'{self.resent} resent')
+        if self.dropped:
+            text += (f"; per dropped packet {self.share('naks'):.2f} NAKs, "
+                     f"{self.share('go_backs'):.2f} go-backs, {self.share('resent'):.1f} resent; "
+                     f'{self.time_ns / 1e6:.1f} ms until a lost packet is repeated')
+        return text
 
 
 class Direction:
@@ -277,12 +318,22 @@ class Rxe(unittest.TestCase):
                              len(one.arrived) - one.actions['corrupt'])
 
     def test_silent_corruption(self):
-        """rxe accepts it, and rping, which compares what it gets back, finds it."""
-        rule = '''match = {operation = ["write", "read_response"]}
+        """rxe accepts it; rping, which compares what it gets back, and roce-endpoint find it."""
+        self.lab.a.check('echo token-of-this-test >/tmp/token')
+        rule = '''match = {operation = ["write", "read_response", "send"]}
 corrupt = { probability = "20%", bits = 8, offset = 300, icrc = "recomputed" }'''
         with self.through(profile(rule)) as seen:
             pair = self.lab.rping('-C 20 -S 20000')
+            endpoint = self.lab.pair(
+                'roce-endpoint serve --device rxe0 --region 16MiB --token-file /tmp/token '
+                '--sessions 1',
+                'roce-endpoint bw --connect 192.168.77.1 --token token-of-this-test --op send '
+                '-s 16KiB -n 60')
         self.assertIn('data mismatch', pair.client_output)
+        wrong = re.search(r'(\d+) checked, (\d+) wrong', endpoint.server_output)
+        self.assertIsNotNone(wrong, endpoint)
+        self.assertEqual((wrong[1], endpoint.client_code, endpoint.server_code), ('60', 1, 1))
+        self.assertGreater(int(wrong[2]), 0)
         self.assertGreater(seen.from_a.actions['corrupt'] + seen.from_b.actions['corrupt'], 0)
         for path in (seen.capture.a, seen.capture.b):
             self.assertEqual(roce_packets.icrcs(path)[1:], (0, 0))
@@ -310,7 +361,7 @@ psn_offset = 7
 occurrence = 1
 action = "drop"'''
         with self.through(profile('', event)) as seen:
-            self.perftest('ib_write_bw -q 2 -n 5 -s 65536')
+            self.perftest('ib_write_bw -q 2 -n 5 -s 65536 -u 18')  # no timer of 67 ms meanwhile
         self.check_agreement(seen)
         requests = [one for one in seen.from_b.sent if one.is_request]
         second = list(dict.fromkeys(one.qp for one in requests))[1]
@@ -325,8 +376,69 @@ action = "drop"'''
                 if roce_packets.distance(after, before) < 0]
         self.assertEqual(back, [lost])
         self.assertEqual((seen.gained['a']['out_of_seq_request'],
-                          seen.gained['b']['rcvd_seq_err'],
-                          seen.gained['b']['completer_retry_err']), (1, 1, 1))
+                          seen.gained['b']['rcvd_seq_err']), (1, 1))
+        self.assertGreaterEqual(seen.gained['b']['completer_retry_err'], 1)  # timers count too
+
+
+    # Beside the simulator.
+
+    def simulated(self, words, text, gap_ns):
+        """Client's and server's packets of `roce-gen perf --sim` through a profile."""
+        folder = self.lab.folder
+        (folder / 'sim.toml').write_text(text)
+        done = subprocess.run(
+            [longwire_test.program('roce-gen'), 'perf', '--sim', '--path', folder / 'sim.toml',
+             *words.split(), '--psn-window', '128', '--ack-every', '64', '--timeout', '18',
+             '--nic-per-packet', f'{gap_ns:.0f}ns', '--pcap', folder / 'sim.pcapng'],
+            capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        packets = [roce_packets.packet(*frame[1:])
+                   for frame in pcapng_file.read_pcapng(folder / 'sim.pcapng')[1]]
+        return ([one for one in packets if one.is_request],
+                [one for one in packets if not one.is_request])
+
+    def beside_simulator(self, name, perftest, words, nth, receiver_ns=0):
+        """What recovery cost rxe and the simulator, which both lost every `nth` request, and the
+        mean time between two requests. The simulated sender is as fast as the guest's; the
+        receiver, which takes `receiver_ns` for a packet, is a queue at the end of the path."""
+        rule = f'loss = {{ model = "every", nth = {nth} }}' if nth else ''
+        with self.lab.preferred(), self.through(one_way('east-to-west', rule)) as seen:
+            self.perftest(perftest)
+        requests = [one for one in seen.from_b.sent if one.is_request]
+        gaps = [after.time_ns - before.time_ns for before, after in zip(requests, requests[1:])]
+        if receiver_ns:
+            rule += (f'\nqueue = {{ rate = "{8e9 * WRITE_FRAME / receiver_ns:.0f}b/s", '
+                     'buffer = "64MB" }')
+        sent, answers = self.simulated(words, one_way('west-to-east', rule),
+                                       statistics.median(gaps) if receiver_ns else 0)
+        rxe = Recovery(requests, seen.from_a.sent, seen.from_b.actions['drop'])
+        simulator = Recovery(sent, answers, len(sent) // nth if nth else 0)
+        for who, one in (('rxe', rxe), ('simulator', simulator)):
+            print(f'# {name}, {who}: {one}', flush=True)
+        return rxe, simulator, statistics.mean(gaps)
+
+    def test_simulator_recovers_as_rxe_does(self):
+        write = 'ib_write_bw -n 100 -s 65536 -u 18', '--op write -s 64KiB -n 100'
+        read = 'ib_read_lat -n 300 -s 64 -u 18', '--pattern lat --op read -s 64 -n 300'
+        for name, words in (('READ', read), ('WRITE', write)):
+            rxe, simulator, packet_ns = self.beside_simulator(f'{name}, no loss', *words, 0)
+            self.assertEqual((simulator.naks, simulator.resent, rxe.naks), (0, 0, 0))
+            # rxe's timer runs from the first request on, not from the last answer: with answers
+            # all the time, it fires for nothing once in its time.
+            self.assertLessEqual(rxe.resent, 3)
+        rxe, simulator, _ = self.beside_simulator('READ, 1 %', *read, 100)
+        for one in (rxe, simulator):
+            self.assertGreaterEqual(one.dropped, 3)
+            self.assertEqual(one.naks, 0)
+        self.assertLessEqual(abs(rxe.resent - simulator.resent), 3)
+        rxe, simulator, _ = self.beside_simulator('WRITE, 1 %', *write, 100, packet_ns)
+        for one in (rxe, simulator):
+            self.assertGreater(one.dropped, 15)
+            self.assertLessEqual(abs(one.naks - one.go_backs), 5)  # a timer goes back too
+        # Which of the dropped packets were sent for nothing already differs from run to run.
+        self.assertLessEqual(abs(rxe.share('naks') - simulator.share('naks')), 0.4)
+        ratio = rxe.share('resent') / simulator.share('resent')
+        self.assertLessEqual(max(ratio, 1 / ratio), 1.5)
 
 
 @unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
