@@ -142,6 +142,15 @@ def kernel_package():
     return found[1]
 
 
+def download_kernel(folder):
+    package = kernel_package()
+    try:
+        run('apt-get', 'download', '-qq', package, cwd=folder)
+    except ImageError as error:
+        raise ImageError(f'guests need the package {package}, which cannot be downloaded: '
+                         f'{error}') from None
+
+
 def unpack_kernel():
     """The folder with the unpacked kernel package; downloads it the first time."""
     kept = sorted(KEPT.glob('linux-image-*'))
@@ -149,15 +158,14 @@ def unpack_kernel():
         return kept[-1]
     for name in TOOLS['dpkg'] + TOOLS['apt']:
         find(name, 'dpkg or apt')
-    package = kernel_package()
     KEPT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=KEPT) as folder:
         os.chmod(folder, 0o777)  # apt downloads as another user where it can
         try:
-            run('apt-get', 'download', '-qq', package, cwd=folder)
-        except ImageError as error:
-            raise ImageError(f'guests need the package {package}, which cannot be downloaded: '
-                             f'{error}') from None
+            download_kernel(folder)
+        except ImageError:  # apt's lists are missing, or older than the archive
+            run('apt-get', 'update', '-qq')
+            download_kernel(folder)
         deb = next(pathlib.Path(folder).glob('*.deb'))
         run('dpkg', '-x', deb, f'{folder}/unpacked')
         place = KEPT / deb.stem
