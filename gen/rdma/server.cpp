@@ -18,6 +18,7 @@ using handover::Admitted, handover::Done, handover::Hello, handover::Report;
 using wire::Operation, wire::Transport;
 using SteadyClock = std::chrono::steady_clock;
 
+constexpr std::uint32_t kSpareCompletions = 16;
 constexpr Duration kLook = std::chrono::milliseconds(20);  // at TCP, during a session
 constexpr Duration kDrainFor = std::chrono::seconds(2);    // without an arrival, after Done
 
@@ -144,11 +145,11 @@ Result<void> ServerSession::register_all() {
 Result<void> ServerSession::make_qps(const ServeOptions& options, const PortGid& gid) {
   const SessionParams& params = hello_.params;
   const auto qps = static_cast<std::uint32_t>(hello_.qps.size());
-  const auto most = static_cast<std::uint32_t>(device_.limits().max_cqe);
+  const auto most = static_cast<std::uint32_t>(device_.limits().max_cqe) - kSpareCompletions;
   receives_ = takes_receives() ? std::min(receives_of(params, device_), most / (2 * qps)) : 0;
-  const std::uint32_t echoes = params.echo ? std::max(2u, params.depth) : 1;
+  const std::uint32_t echoes = params.echo ? std::clamp(params.depth, 2u, most / (2 * qps)) : 1;
   auto completions =
-      Completions::create(device_, qps * (receives_ + echoes) + 16,
+      Completions::create(device_, qps * (receives_ + echoes) + kSpareCompletions,
                           options.events && !(params.echo && is_plain_write(params)));
   if (!completions) return std::unexpected(completions.error());
   completions_ = std::move(*completions);

@@ -2,6 +2,7 @@
 """roce-endpoint between two soft-RoCE guests: every operation and pattern with its data checked,
 refused clients, floods, and what is left when either side is killed."""
 
+import contextlib
 import csv
 import json
 import re
@@ -14,6 +15,12 @@ import longwire_test
 TOKEN = 'a-token-of-the-tests'
 SERVER = guests.ADDRESSES['a'][0]
 SILENT = 120  # connections
+# One payload in five with eight bits flipped, and an ICRC that hides it; ACKs are too short for it.
+CORRUPT = '''[[rule]]
+name = "silent"
+match = "rocev2"
+corrupt = { probability = "20%", bits = 8, offset = 100, icrc = "recomputed" }
+'''
 
 
 def words_of(output):
@@ -28,11 +35,14 @@ class Endpoint(unittest.TestCase):
         cls.lab = guests.Guests(programs=[longwire_test.program('roce-endpoint')])
         cls.addClassCleanup(cls.lab.__exit__)
         cls.lab.__enter__()
-        bridge = cls.lab.bridge()
-        cls.addClassCleanup(bridge.__exit__, None, None, None)
-        bridge.__enter__()
-        cls.lab.ping()
+        with cls.lab.bridge():
+            cls.lab.ping()
         cls.lab.a.check(f'echo {TOKEN} > /tmp/token')
+
+    def setUp(self):
+        self.between = contextlib.ExitStack()
+        self.addCleanup(self.between.close)
+        self.between.enter_context(self.lab.bridge())
 
     def what_the_server_said(self, output):
         return f'{output}\nserver: {self.server.output()}\n' + self.lab.a.run('dmesg | tail')[1]
@@ -70,10 +80,10 @@ class Endpoint(unittest.TestCase):
 
     def test_bandwidth_of_every_operation(self):
         cases = {  # messages, of them checked by the server, and the client's words
-            'WRITE': (200, 16, '--op write -s 64KiB -n 200 -t 16'),
-            'SEND': (300, 300, '--op send -s 4KiB -n 300'),
+            'WRITE': (100, 16, '--op write -s 32KiB -n 100 -t 16'),
+            'SEND': (200, 200, '--op send -s 4KiB -n 200'),
             'SEND imm': (100, 100, '--op send --imm -s 1 -n 100'),
-            'WRITE imm': (300, 300, '--op write --imm -s 9000 -n 100 -q 3 --post-list 8 '
+            'WRITE imm': (150, 150, '--op write --imm -s 9000 -n 50 -q 3 --post-list 8 '
                                     '--signal periodic'),
             'READ REQUEST': (100, 0, '--op read -s 16KiB -n 100 --poll event'),
             'FETCH ADD': (200, 0, '--op atomic -n 200'),
@@ -204,6 +214,23 @@ class Endpoint(unittest.TestCase):
         self.assertEqual(self.measure('bw -n 50 -s 64')['iterations'], 50)
         self.assertEqual(server.wait()[0], 0)
 
+    def test_garbage_ends_a_session(self):
+        hello = {'schema': 'longwire-handover', 'version': 1, 'kind': 'hello', 'token': TOKEN,
+                 'transport': 'rc', 'operation': 'write', 'immediate': False, 'echo': False,
+                 'read_back': False, 'bytes': 4096, 'slots': 4, 'depth': 4, 'count': 0,
+                 'checked': True, 'mtu': 1024, 'timeout': 18, 'retries': 6, 'rnr_retries': 7,
+                 'gid': '::ffff:192.168.77.2',
+                 'qps': [{'qpn': 0x77, 'psn': 1, 'va': 0, 'r_key': 0}]}
+        server = self.serve('--sessions 1')
+        code, output = self.lab.b.run(f"(echo '{json.dumps(hello)}'; sleep 2; echo garbage; sleep "
+                                      f'5) | nc {SERVER} 18515')
+        self.assertEqual(code, 0, output)
+        offer, report = words_of(output)
+        self.assertEqual((offer['kind'], offer['size'], len(offer['qps'])), ('offer', 16384, 1))
+        self.assertEqual(report['failure'], 'done: expected a line of JSON, found "garbage"')
+        self.assertEqual(self.registered(), 0)
+        self.assertEqual(server.wait()[0], 1)
+
     def begin_client(self, words):
         job = self.lab.b.begin(f'exec roce-endpoint {words} --connect {SERVER} --token {TOKEN}')
         until = time.monotonic() + 20
@@ -278,7 +305,7 @@ class Endpoint(unittest.TestCase):
         self.addCleanup(self.lab.b.check, 'tc qdisc del dev eth0 root')
         server = self.serve(f'{self.LAYOUT} --records /tmp/records.csv --sessions 1')
         # Without IMM the ring is polled; every record has its own bytes.
-        self.measure('bw --op write -s 48 -n 6000 --slots 8192 -t 16 --timeout 14')
+        self.measure('bw --op write -s 48 -n 6000 --slots 8192 -t 16 --timeout 17')
         code, output = server.wait()
         self.assertEqual(code, 0, output)
         session, = words_of(output)
@@ -292,11 +319,12 @@ class Endpoint(unittest.TestCase):
 
     def test_a_lapped_reader_hears_of_it(self):
         server = self.serve(f'{self.LAYOUT} --records /tmp/records.jsonl --sessions 1')
-        client = self.begin_client('bw --op write -s 48 --duration 6s -t 16')
+        client = self.begin_client('bw --op write -s 48 --duration 120s -t 16')
         server.signal('STOP')
         time.sleep(3)  # the device goes on writing
         server.signal('CONT')
-        self.assertEqual(client.wait(60)[0], 0)
+        code, output = client.stop(timeout=60)
+        self.assertEqual(code, 0, output)
         code, output = server.wait()
         self.assertEqual(code, 1, output)
         ring = words_of(output)[0]['ring']
@@ -316,6 +344,28 @@ class Endpoint(unittest.TestCase):
             self.assertEqual(code, 1, output)
             self.assertIn(said, output)
         self.sessions(server)
+
+    def test_silent_corruption_is_found(self):
+        self.between.close()
+        box = self.between.enter_context(self.lab.impair(CORRUPT))
+        server = self.serve()
+        for words in ('bw --op send -s 512 -n 100', 'bw --op write -s 512 -n 100 -t 100',
+                      'bw --op read -s 512 -n 100'):
+            code, output = self.client(words)
+            self.assertEqual(code, 1, output)
+            self.assertRegex(output, r'\d+ messages arrived with other bytes than were sent')
+        code, output = server.stop()
+        self.assertEqual(code, 1, output)
+        send, write, read = words_of(output)
+        self.assertEqual((send['messages'], send['checked']), (100, 100))
+        for found in send, write:
+            self.assertGreater(found['wrong'], 0)
+            self.assertLess(found['wrong'], 60)
+        self.assertEqual((read['wrong'], read['failure']), (0, ''))  # the client checks READs
+        self.between.close()
+        # One packet a message: each frame that the box changed is a wrong message, of a SEND or a
+        # WRITE in the server and of a READ in the client.
+        self.assertGreater(len(box.records()), send['wrong'] + write['wrong'])
 
     def test_a_full_disk_is_reported(self):
         server = self.serve()
