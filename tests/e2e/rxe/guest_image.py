@@ -143,12 +143,14 @@ def kernel_package():
 
 
 def download_kernel(folder):
+    """The kernel's package as a file in `folder`."""
     package = kernel_package()
     try:
         run('apt-get', 'download', '-qq', package, cwd=folder)
     except ImageError as error:
         raise ImageError(f'guests need the package {package}, which cannot be downloaded: '
                          f'{error}') from None
+    return next(pathlib.Path(folder).glob('*.deb'))
 
 
 def unpack_kernel():
@@ -156,17 +158,16 @@ def unpack_kernel():
     kept = sorted(KEPT.glob('linux-image-*'))
     if kept:
         return kept[-1]
-    for name in TOOLS['dpkg'] + TOOLS['apt']:
-        find(name, 'dpkg or apt')
     KEPT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=KEPT) as folder:
         os.chmod(folder, 0o777)  # apt downloads as another user where it can
         try:
-            download_kernel(folder)
-        except ImageError:  # apt's lists are missing, or older than the archive
-            run('apt-get', 'update', '-qq')
-            download_kernel(folder)
-        deb = next(pathlib.Path(folder).glob('*.deb'))
+            deb = download_kernel(folder)
+        except ImageError:
+            if os.geteuid() != 0:
+                raise
+            run('apt-get', 'update', '-qq')  # its lists are missing, or too old
+            deb = download_kernel(folder)
         run('dpkg', '-x', deb, f'{folder}/unpacked')
         place = KEPT / deb.stem
         os.rename(f'{folder}/unpacked', place)
@@ -261,6 +262,9 @@ def image():
             except OSError:
                 if not folder.exists():  # another process was not faster
                     raise
+        for old in KEPT.glob('?' * 16):
+            if old != folder:
+                shutil.rmtree(old, ignore_errors=True)
     return folder / 'vmlinux', folder / 'initrd'
 
 

@@ -16,7 +16,8 @@ import longwire_test
 TOKEN = 'token-of-this-test'
 PEER_MAC = '02:00:00:00:00:01'
 # Of the sender, which is no address of this machine; and of the guest.
-FAMILIES = {1: ('192.168.77.2', guests.ADDRESSES['a'][0]), 2: ('fd00:77::2', guests.ADDRESSES['a'][1])}
+FAMILIES = {1: ('192.168.77.2', guests.ADDRESSES['a'][0]),
+            2: ('fd00:77::2', guests.ADDRESSES['a'][1])}
 MTU = 1024
 # What a session of roce-endpoint is for, and the operations of roce-gen that are sent to its QPs, in
 # messages of 2500 and 100 bytes, or of a size. What the server has to refuse, as it has no such key,
