@@ -408,7 +408,7 @@ class Server {
   const ServeEvents& events_;
   std::optional<Device> device_;
   Region region_;
-  std::optional<handover::Doorkeeper> door_;
+  std::optional<handover::ClientListener> listener_;
 };
 
 Result<void> Server::open() {
@@ -418,10 +418,10 @@ Result<void> Server::open() {
   auto region = Region::map(options_.region);
   if (!region) return std::unexpected(region.error());
   region_ = std::move(*region);
-  auto door = handover::Doorkeeper::listen(options_.admission);
-  if (!door) return std::unexpected(door.error());
-  door_.emplace(std::move(*door));
-  events_.ready(door_->port(), *device_);
+  auto listener = handover::ClientListener::listen(options_.admission);
+  if (!listener) return std::unexpected(listener.error());
+  listener_.emplace(std::move(*listener));
+  events_.ready(listener_->port(), *device_);
   return {};
 }
 
@@ -430,7 +430,7 @@ Result<void> Server::run() {
   std::uint64_t ended = 0;
   while (!stop_.load(std::memory_order_relaxed) &&
          (options_.sessions == 0 || ended < options_.sessions)) {
-    auto client = door_->poll(std::chrono::milliseconds(200));
+    auto client = listener_->poll(std::chrono::milliseconds(200));
     show_refusals();
     if (!client) continue;
     if (run_session(*client)) ++ended;
@@ -439,7 +439,7 @@ Result<void> Server::run() {
 }
 
 void Server::show_refusals() {
-  for (const std::string& each : door_->take_refusals()) events_.refused(each);
+  for (const std::string& each : listener_->take_refusals()) events_.refused(each);
 }
 
 bool Server::run_session(Admitted& client) {
@@ -481,7 +481,7 @@ Result<Done> Server::exchange(ServerSession& session, Admitted& client) {
     if (!*polled) session.wait(kLook, client.link.descriptor());
     if (SteadyClock::now() < look_at) continue;
     look_at = SteadyClock::now() + kLook;
-    (void)door_->poll(Duration{}, busy);
+    (void)listener_->poll(Duration{}, busy);
     show_refusals();
     const auto line = client.link.poll();
     if (!line) return std::unexpected(line.error());

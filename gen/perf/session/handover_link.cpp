@@ -269,7 +269,7 @@ Result<Report> Client::finish(const Done& done, Duration timeout, const std::ato
   return read_report(*line);
 }
 
-Result<Doorkeeper> Doorkeeper::listen(Admission admission) {
+Result<ClientListener> ClientListener::listen(Admission admission) {
   addrinfo hints{};
   hints.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
@@ -278,30 +278,30 @@ Result<Doorkeeper> Doorkeeper::listen(Admission admission) {
   if (::getaddrinfo(admission.address.c_str(), service.c_str(), &hints, &list.first) != 0)
     return fail(fmt::format("expected an address to listen at, found \"{}\"", admission.address));
   const addrinfo& at = *list.first;
-  Doorkeeper door(::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
-                  std::move(admission));
+  ClientListener listener(::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+                          std::move(admission));
   const int yes = 1, no = 0;
-  ::setsockopt(door.socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  ::setsockopt(door.socket_, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-  if (::bind(door.socket_, at.ai_addr, at.ai_addrlen) != 0 ||
-      ::listen(door.socket_, SOMAXCONN) != 0)
-    return fail(fmt::format("{} port {} can't be listened at: {}", door.admission_.address, service,
-                            std::strerror(errno)),
+  ::setsockopt(listener.socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  ::setsockopt(listener.socket_, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+  if (::bind(listener.socket_, at.ai_addr, at.ai_addrlen) != 0 ||
+      ::listen(listener.socket_, SOMAXCONN) != 0)
+    return fail(fmt::format("{} port {} can't be listened at: {}", listener.admission_.address,
+                            service, std::strerror(errno)),
                 ExitCode::environment);
-  return door;
+  return listener;
 }
 
-Doorkeeper::Doorkeeper(Doorkeeper&& other) noexcept
+ClientListener::ClientListener(ClientListener&& other) noexcept
     : socket_(std::exchange(other.socket_, -1)),
       admission_(std::move(other.admission_)),
       waiting_(std::move(other.waiting_)),
       refusals_(std::move(other.refusals_)) {}
 
-Doorkeeper::~Doorkeeper() {
+ClientListener::~ClientListener() {
   if (socket_ >= 0) ::close(socket_);
 }
 
-std::optional<Admitted> Doorkeeper::poll(Duration timeout, std::string_view busy) {
+std::optional<Admitted> ClientListener::poll(Duration timeout, std::string_view busy) {
   const Instant until = clock_now() + timeout;
   std::optional<Admitted> admitted;
   while (true) {
@@ -314,7 +314,7 @@ std::optional<Admitted> Doorkeeper::poll(Duration timeout, std::string_view busy
   }
 }
 
-void Doorkeeper::accept_all() {
+void ClientListener::accept_all() {
   for (std::size_t i = 0; i < admission_.most_waiting; ++i) {
     const int socket = ::accept4(socket_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket < 0) return;
@@ -329,7 +329,7 @@ void Doorkeeper::accept_all() {
   }
 }
 
-void Doorkeeper::drop_surplus() {
+void ClientListener::drop_surplus() {
   if (waiting_.size() <= admission_.most_waiting) return;
   std::map<wire::IpAddress, std::size_t> counts;
   for (const Waiting& one : waiting_) ++counts[one.peer];
@@ -337,13 +337,14 @@ void Doorkeeper::drop_surplus() {
   waiting_.erase(std::ranges::find(waiting_, most->first, &Waiting::peer));
 }
 
-void Doorkeeper::wait(Duration timeout) const {
+void ClientListener::wait(Duration timeout) const {
   std::vector<pollfd> all{{socket_, POLLIN, 0}};
   for (const Waiting& one : waiting_) all.push_back({one.link.descriptor(), POLLIN, 0});
   ::poll(all.data(), all.size(), milliseconds(timeout));
 }
 
-bool Doorkeeper::look_at(Waiting& one, std::string_view busy, std::optional<Admitted>& admitted) {
+bool ClientListener::look_at(Waiting& one, std::string_view busy,
+                             std::optional<Admitted>& admitted) {
   const bool late = clock_now() >= one.until;
   auto line = one.link.poll();
   if (one.refused) return line && !late;  // what else it says is not read
@@ -358,7 +359,7 @@ bool Doorkeeper::look_at(Waiting& one, std::string_view busy, std::optional<Admi
   return false;
 }
 
-void Doorkeeper::refuse(Waiting& one, const std::string& reason) {
+void ClientListener::refuse(Waiting& one, const std::string& reason) {
   // A close with unread data would reset the connection before the client has read the reason.
   (void)one.link.send(refusal_line(reason));
   ::shutdown(one.link.descriptor(), SHUT_WR);
@@ -369,9 +370,9 @@ void Doorkeeper::refuse(Waiting& one, const std::string& reason) {
   refusals_.push_back(fmt::format("{}: {}", wire::to_string(one.peer), reason));
 }
 
-std::vector<std::string> Doorkeeper::take_refusals() { return std::exchange(refusals_, {}); }
+std::vector<std::string> ClientListener::take_refusals() { return std::exchange(refusals_, {}); }
 
-std::uint16_t Doorkeeper::port() const noexcept {
+std::uint16_t ClientListener::port() const noexcept {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
   ::getsockname(socket_, reinterpret_cast<sockaddr*>(&storage), &size);

@@ -101,13 +101,13 @@ struct Admission {
 /// Listens for clients and admits those with the right address, token and Hello; the others get a
 /// Refusal. Connections that say nothing are closed after a while; when there are too many, the
 /// oldest of the address that has the most, so that they don't keep others out. One thread.
-class Doorkeeper {
+class ClientListener {
  public:
   /// Errors: usage (not an address); environment (the port is taken).
-  static Result<Doorkeeper> listen(Admission admission);
-  Doorkeeper(Doorkeeper&& other) noexcept;
-  Doorkeeper& operator=(Doorkeeper&&) = delete;
-  ~Doorkeeper();
+  static Result<ClientListener> listen(Admission admission);
+  ClientListener(ClientListener&& other) noexcept;
+  ClientListener& operator=(ClientListener&&) = delete;
+  ~ClientListener();
 
   /// Waits up to `timeout` for an admitted client. While `busy` is not empty nobody is admitted,
   /// and this is the reason.
@@ -125,7 +125,8 @@ class Doorkeeper {
     Instant until;
     bool refused = false;  // waits only for the client to read why
   };
-  Doorkeeper(int socket, Admission admission) : socket_(socket), admission_(std::move(admission)) {}
+  ClientListener(int socket, Admission admission)
+      : socket_(socket), admission_(std::move(admission)) {}
   void accept_all();
   void drop_surplus();
   void wait(Duration timeout) const;

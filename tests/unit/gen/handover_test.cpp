@@ -150,10 +150,10 @@ class HandoverDoor : public testing::Test {
     return {.address = "127.0.0.1", .port = 0, .token = example_hello().token, .accepted = {}};
   }
   void open(Admission admission = at_loopback()) {
-    auto door = Doorkeeper::listen(std::move(admission));
-    ASSERT_TRUE(door) << door.error().message;
-    door_.emplace(std::move(*door));
-    where_ = "127.0.0.1:" + std::to_string(door_->port());
+    auto listener = ClientListener::listen(std::move(admission));
+    ASSERT_TRUE(listener) << listener.error().message;
+    listener_.emplace(std::move(*listener));
+    where_ = "127.0.0.1:" + std::to_string(listener_->port());
   }
   [[nodiscard]] Client client() const { return Client::connect(where_, 5s).value(); }
   [[nodiscard]] std::vector<Link> silent(int count) const {
@@ -166,12 +166,12 @@ class HandoverDoor : public testing::Test {
     Client asking = client();
     auto answer = std::async(std::launch::async, [&] { return asking.open(hello, 5s, kGoOn); });
     while (answer.wait_for(0s) != std::future_status::ready)
-      EXPECT_FALSE(door_->poll(10ms, busy)) << "was admitted";
+      EXPECT_FALSE(listener_->poll(10ms, busy)) << "was admitted";
     const auto offer = answer.get();
     return offer ? "" : offer.error().message;
   }
 
-  std::optional<Doorkeeper> door_;
+  std::optional<ClientListener> listener_;
   std::string where_;
 };
 
@@ -186,7 +186,7 @@ TEST_F(HandoverDoor, admits_a_client_whose_session_then_ends_in_order) {
     EXPECT_TRUE(client.check());
     return client.finish(done, 5s, kGoOn);
   });
-  auto admitted = door_->poll(5s);
+  auto admitted = listener_->poll(5s);
   ASSERT_TRUE(admitted);
   EXPECT_EQ(admitted->hello, example_hello());
   EXPECT_EQ(wire::to_string(admitted->peer), "127.0.0.1");
@@ -203,7 +203,8 @@ TEST_F(HandoverDoor, refuses_with_a_reason) {
   Hello wrong = example_hello();
   wrong.token = "0123456789abcdee";
   EXPECT_THAT(refusal_of(wrong), HasSubstr("refused by the server: wrong token"));
-  EXPECT_THAT(door_->take_refusals(), testing::ElementsAre(HasSubstr("127.0.0.1: wrong token")));
+  EXPECT_THAT(listener_->take_refusals(),
+              testing::ElementsAre(HasSubstr("127.0.0.1: wrong token")));
   EXPECT_THAT(refusal_of(example_hello(), "a session runs"),
               HasSubstr("refused by the server: a session runs"));
   wrong = example_hello();
@@ -225,7 +226,7 @@ TEST_F(HandoverDoor, refuses_addresses_that_are_not_accepted) {
   Client client = this->client();
   auto opened = std::async(std::launch::async,
                            [&] { return client.open(example_hello(), 5s, kGoOn).has_value(); });
-  auto admitted = door_->poll(5s);
+  auto admitted = listener_->poll(5s);
   ASSERT_TRUE(admitted);
   ASSERT_TRUE(admitted->link.send(line_of(example_offer())));
   EXPECT_TRUE(opened.get());
@@ -238,7 +239,7 @@ TEST_F(HandoverDoor, admits_beside_connections_that_say_nothing) {
   const std::vector<Link> flood = silent(100);
   Link client = Link::connect(where_, 5s).value();
   ASSERT_TRUE(client.send(line_of(example_hello())));
-  EXPECT_TRUE(door_->poll(5s));
+  EXPECT_TRUE(listener_->poll(5s));
 }
 
 TEST_F(HandoverDoor, closes_connections_that_say_nothing_in_time) {
@@ -246,7 +247,7 @@ TEST_F(HandoverDoor, closes_connections_that_say_nothing_in_time) {
   admission.timeout = 50ms;
   open(std::move(admission));
   std::vector<Link> links = silent(3);
-  EXPECT_FALSE(door_->poll(100ms));
+  EXPECT_FALSE(listener_->poll(100ms));
   for (Link& link : links) {
     const auto line = link.receive(5s, kGoOn);
     ASSERT_FALSE(line);
@@ -259,7 +260,7 @@ TEST_F(HandoverDoor, notices_that_the_other_side_left) {
   std::optional<Client> client(this->client());
   auto opening = std::async(std::launch::async,
                             [&] { return client->open(example_hello(), 5s, kGoOn).has_value(); });
-  auto admitted = door_->poll(5s);
+  auto admitted = listener_->poll(5s);
   ASSERT_TRUE(admitted);
   ASSERT_TRUE(admitted->link.send(line_of(example_offer())));
   ASSERT_TRUE(opening.get());
@@ -271,7 +272,7 @@ TEST_F(HandoverDoor, notices_that_the_other_side_left) {
 
 TEST_F(HandoverDoor, that_is_not_there_is_named) {
   open();
-  door_.reset();
+  listener_.reset();
   const auto client = Client::connect(where_, 5s);
   ASSERT_FALSE(client);
   EXPECT_EQ(client.error().exit, ExitCode::environment);
