@@ -13,6 +13,7 @@ app::Command plan_command();
 app::Command receive_command();
 app::Command replay_command();
 app::Command respond_command();
+app::Command telemetry_command();
 app::Command run_command();
 app::Command search_command();
 

@@ -342,7 +342,9 @@ Result<void> ServerSession::echo(std::size_t index, std::uint64_t number) {
 }
 
 bool ServerSession::complete(const Done& done) const noexcept {
-  const bool seen = takes_receives() || (hello_.params.echo && is_plain_write(hello_.params));
+  // A ring finds its records itself; only some of them may have an immediate.
+  const bool seen =
+      !ring_ && (takes_receives() || (hello_.params.echo && is_plain_write(hello_.params)));
   for (std::size_t i = 0; seen && i < flows_.size() && i < done.messages.size(); ++i)
     if (flows_[i].arrived < done.messages[i]) return false;
   return true;
@@ -372,6 +374,10 @@ Report ServerSession::report(const Done* done) {
     if (hello_.checked && hello_.params.operation == Operation::write) check_last_writes(*done);
   }
   if (ring_) {
+    if (done != nullptr) {
+      report_.messages = done->messages.front();
+      report_.bytes = done->bytes;
+    }
     if (done != nullptr) ring_->finish(done->messages.front(), take_);
     report_.stats.dropped = ring_->counts().lost + ring_->counts().lapped;
   }

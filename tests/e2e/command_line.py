@@ -10,8 +10,8 @@ import unittest
 from longwire_test import SOURCE, program
 
 COMMANDS = {
-    'roce-gen': ('run', 'receive', 'replay', 'search', 'perf', 'respond', 'plan', 'experiment',
-                 'check', 'opcodes'),
+    'roce-gen': ('run', 'receive', 'replay', 'search', 'perf', 'respond', 'telemetry',
+                 'plan', 'experiment', 'check', 'opcodes'),
     'roce-endpoint': ('serve', 'bw', 'lat', 'blast', 'ping'),
     'roce-impair': ('check', 'ctl', 'ledger', 'replay', 'run'),
     'roce-dissect': ('list', 'verify', 'summary', 'compare', 'fields'),

@@ -42,7 +42,7 @@ class Run(unittest.TestCase):
 
     def finish(self, process, expect=0):
         out, err = process.communicate(timeout=TIMEOUT)
-        self.assertEqual(process.returncode, expect, err)
+        self.assertEqual(process.returncode, expect, err + out)
         return json.loads(out) if out else err
 
     def run_file(self, *options, **settings):

@@ -59,17 +59,18 @@ y = "bw_average_gbps"
 NO_FILES = {
     'all|N|none', 'ADDRESS:PORT', 'BYTES', 'CODE', 'CPU', 'DIRECTION', 'FILTER', 'HOW', 'IP',
     'KEY=VALUE', 'KIND', 'LENGTH', 'MAC', 'N', 'NAME', 'NAME|{...}', 'OLD=NEW', 'OP', 'PARAMETER=VALUE',
-    'HOST:PORT', 'LAYOUT', 'PATTERN', 'POINT', 'PORT', '[QP=]N', 'RATE', 'RULE', 'S', 'SHARE', 'SIZE',
+    'HOST:PORT', 'HOST:SERVICE', 'IP|HOST:PORT', 'LAYOUT', 'PATTERN', 'POINT', 'PORT', '[QP=]N',
+    'RATE', 'RULE', 'S', 'SERVICE', 'SHARE', 'SIZE', 'T',
     'SIZE[,file=PATH][,hugepages]', 'TOKEN', 'WHICH', 'PARAMETER=VALUE,...',
     'steady|tai|ptp', 'TIME', 'true|false', 'WHAT', '2x|0.5x|max',
 }
 INPUTS = {
-    'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--expect', '--path', '--sent',
-    '--control', '--token-file', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE',
+    'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from',
+    '--expect', '--path', '--sent', '--control', '--token-file', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE',
     'verify FILE',
 }
-# Outputs that rxe/endpoint.py tries, as they need an RDMA device.
-WITH_A_DEVICE = {('serve', '--records'),
+# Outputs that rxe/endpoint.py and rxe/telemetry.py try, as they need an RDMA device.
+WITH_A_DEVICE = {('serve', '--records'), ('telemetry', '--pcap'),
                  *((command, '--out') for command in ('bw', 'lat', 'blast', 'ping'))}
 
 
@@ -196,6 +197,7 @@ class Outputs(unittest.TestCase):
             'gen perf --port': (self.perf(), True),
             'gen perf --study': (self.study(), True),
             'gen respond': (self.respond(), True),
+            'gen telemetry --help': ([GEN, 'telemetry', '--help'], False),
             'gen experiment': ([GEN, 'experiment', self.experiment(), '--out',
                                 self.file('results')], True),
             'gen check': ([GEN, 'check', FLOW], False),

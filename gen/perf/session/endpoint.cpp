@@ -171,9 +171,12 @@ EndpointContext::EndpointContext(Ports ports) : ports_(std::make_unique<Ports>(s
 EndpointContext::~EndpointContext() = default;
 
 Result<std::unique_ptr<EndpointContext>> EndpointContext::open(const EndpointOptions& options,
-                                                               const OwnAddress& own) {
+                                                               const OwnAddress& own,
+                                                               const std::string& beside) {
   constexpr std::uint16_t kDeepRing = 4096;  // a burst of a deep window must find room
-  auto ports = Ports::open({options.port}, options.verbose,
+  std::vector<std::string> names = {options.port};
+  if (!beside.empty()) names.push_back(beside);
+  auto ports = Ports::open(names, options.verbose,
                            {.port = {.receive_ring = kDeepRing}, .sends_flows = false, .cores = 1});
   if (!ports) return std::unexpected(ports.error());
   std::unique_ptr<EndpointContext> context(new EndpointContext(std::move(*ports)));
@@ -186,6 +189,10 @@ Result<std::unique_ptr<EndpointContext>> EndpointContext::open(const EndpointOpt
   context->port_.emplace(context->ports_->all().front(), context->ports_->pool(), own, copy);
   context->endpoint_.emplace(*context->port_, options.idle);
   return context;
+}
+
+nic::Port* EndpointContext::beside() noexcept {
+  return ports_->all().size() > 1 ? &ports_->all()[1] : nullptr;
 }
 
 Result<void> EndpointContext::close() {

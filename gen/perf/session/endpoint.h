@@ -119,9 +119,11 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
 /// An endpoint with the port and the capture file that it uses. Opens and closes them in order.
 class EndpointContext {
  public:
-  /// The link may still be down afterwards. Errors: the port's, the capture file's.
+  /// `beside`: another port that the caller receives from; empty: none. Links may still be down
+  /// afterwards. Errors: the ports', the capture file's.
   static Result<std::unique_ptr<EndpointContext>> open(const EndpointOptions& options,
-                                                       const OwnAddress& own);
+                                                       const OwnAddress& own,
+                                                       const std::string& beside = {});
   ~EndpointContext();
   EndpointContext(const EndpointContext&) = delete;
   EndpointContext& operator=(const EndpointContext&) = delete;
@@ -135,6 +137,8 @@ class EndpointContext {
   [[nodiscard]] std::optional<double> link_bps() const;
   [[nodiscard]] Endpoint& endpoint() noexcept { return *endpoint_; }
   [[nodiscard]] FramePort& port() noexcept { return *port_; }
+  /// The port beside; null without one.
+  [[nodiscard]] nic::Port* beside() noexcept;
   /// Sends what is queued, waits for the port to drain, and completes the capture file.
   Result<void> close();
 

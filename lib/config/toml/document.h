@@ -15,7 +15,8 @@ namespace lw::config {
 
 /// Kinds of profiles: folders of profiles/.
 inline constexpr std::string_view kFlowProfiles = "flows", kImpairProfiles = "impair",
-                                  kPathProfiles = "paths", kExperimentProfiles = "experiments";
+                                  kPathProfiles = "paths", kExperimentProfiles = "experiments",
+                                  kTelemetryProfiles = "telemetry";
 
 /// The path of a profile: `name` is a path, "-", or the bare name of a shipped profile of one of
 /// these kinds ("apn-380km"), in the order of preference. Shipped profiles are looked for in

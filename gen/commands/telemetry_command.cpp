@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "app/stop_signal.h"
+#include "core/output.h"
+#include "core/quantity.h"
+#include "gen/commands/commands.h"
+#include "gen/perf/cm/device_connector.h"
+#include "gen/perf/options/endpoint_options.h"
+#include "gen/telemetry/packet_source.h"
+#include "gen/telemetry/record_packer.h"
+#include "gen/telemetry/record_writer.h"
+#include "nic/clock.h"
+#include "nic/port_spec.h"
+#include "report/json_line.h"
+
+namespace lw::gen {
+namespace {
+
+constexpr const char* kTelemetryExamples =
+    R"(roce-gen telemetry --from packets.pcap --layout flow48 --port eth1 --address 192.0.2.1 \
+      --peer 192.0.2.2:18515 --token 3f...    (there: roce-endpoint serve --telemetry flow48 ...)
+roce-gen telemetry --from eth2 --layout roce32 --imm-every 64 --port eth1 --address 192.0.2.1 \
+      --peer 192.0.2.2:18515 --token 3f...)";
+
+constexpr const char* kTelemetryNotes =
+    R"(LAYOUT: a TOML file, or flow48 or roce32. --from is a capture if such a file exists, else a port.)";
+
+struct TelemetryOptions {
+  EndpointOptions endpoint;
+  std::string from, layout, peer, token;
+  std::uint32_t slots = 65536, depth = 128, immediate_every = 0;
+  std::uint64_t loop = 1;
+  unsigned timeout = 18;
+  std::optional<Duration> duration;
+  bool json = false;
+};
+
+bool is_capture(const std::string& from) { return from == "-" || std::filesystem::exists(from); }
+
+/// Moves records from a source into a peer's ring.
+class Telemetry {
+ public:
+  /// All outlive it. `duration`: 0: until the source or `stop` ends it.
+  Telemetry(EndpointContext& context, Connector& connector, PacketSource& source,
+            RecordPacker& packer, RecordWriter& writer)
+      : context_(context),
+        connector_(connector),
+        source_(source),
+        packer_(packer),
+        writer_(writer) {}
+
+  /// Until the source has ended, `until` or `stop`, and all records are acknowledged. Errors: a
+  /// damaged capture; the peer is gone; a WRITE failed.
+  Result<void> run(Instant until, const std::atomic<bool>& stop);
+
+ private:
+  Result<bool> step(bool more);
+  Result<void> watch();
+  bool take(const roce::Envelope& packet);
+
+  EndpointContext& context_;
+  Connector& connector_;
+  PacketSource& source_;
+  RecordPacker& packer_;
+  RecordWriter& writer_;
+  Instant watched_ = nic::now(), moved_ = watched_;
+  std::uint64_t completed_ = 0;
+};
+
+bool Telemetry::take(const roce::Envelope& packet) {
+  const auto place = writer_.place();
+  if (place.empty()) return false;
+  if (packer_.pack(packet, place)) writer_.post(nic::now());
+  return true;
+}
+
+/// One round: packets in, as long as `more` are wanted, and frames out. Whether anything moved.
+Result<bool> Telemetry::step(bool more) {
+  std::size_t taken = 0;
+  if (more) {
+    const auto given = source_.poll([this](const roce::Envelope& packet) { return take(packet); });
+    if (!given) return std::unexpected(given.error());
+    taken = *given;
+  }
+  const auto moved = context_.endpoint().poll();
+  if (!moved) return moved;
+  return *moved || taken > 0;
+}
+
+/// The peer is there, and takes records.
+Result<void> Telemetry::watch() {
+  constexpr Duration kBetween = std::chrono::milliseconds(100),
+                     kPatience = std::chrono::seconds(60);
+  const Instant now = nic::now();
+  if (now - watched_ < kBetween) return {};
+  watched_ = now;
+  if (writer_.completed() != completed_ || writer_.idle()) moved_ = now;
+  completed_ = writer_.completed();
+  if (now - moved_ > kPatience)
+    return fail(fmt::format("the peer acknowledged nothing for {}", format_duration(kPatience)),
+                ExitCode::failed);
+  return connector_.check();
+}
+
+Result<void> Telemetry::run(Instant until, const std::atomic<bool>& stop) {
+  for (bool more = true; more || !writer_.idle();) {
+    more = more && !source_.ended() && !stop.load(std::memory_order_relaxed) && nic::now() < until;
+    const auto moved = step(more);
+    if (!moved) return std::unexpected(moved.error());
+    if (writer_.failed() > 0)
+      return fail(fmt::format("{} records failed: {}", writer_.failed(),
+                              transport::name_of(writer_.failure())),
+                  ExitCode::failed);
+    if (auto there = watch(); !there) return there;
+  }
+  return {};
+}
+
+void print_result(const TelemetryOptions& options, const RecordPacker& packer,
+                  const RecordWriter& writer, const PacketSource& source,
+                  const Connected& connected, Duration took) {
+  const PackerCounters& packets = packer.counters();
+  const double seconds = static_cast<double>(took.count()) * 1e-9;
+  const double rate = seconds > 0 ? static_cast<double>(writer.completed()) / seconds : 0;
+  const auto& counters = connected.connection->pair().requester().counters();
+  if (options.json) {
+    return print_report(report::json_line({{"records", writer.completed()},
+                                           {"record_bytes", packer.size()},
+                                           {"passed_over", packets.passed_over},
+                                           {"cut", packets.cut},
+                                           {"missed", source.missed()},
+                                           {"packets", counters.packets},
+                                           {"retransmitted", counters.retransmitted},
+                                           {"timeouts", counters.timeouts},
+                                           {"elapsed_ns", took.count()},
+                                           {"records_per_second", rate}}));
+  }
+  print_report(fmt::format(
+      "{} records of {} B written in {}: {:.0f} records/s; {} packets sent, {} of them again\n"
+      "{} packets passed over, {} cut, {} missed\n",
+      writer.completed(), packer.size(), format_duration(took), rate, counters.packets,
+      counters.retransmitted, packets.passed_over, packets.cut, source.missed()));
+}
+
+Result<std::unique_ptr<PacketSource>> open_source(const TelemetryOptions& options,
+                                                  EndpointContext& context) {
+  if (nic::Port* port = context.beside()) return std::make_unique<PortPackets>(*port);
+  auto captured = CapturedPackets::open(options.from, options.loop);
+  if (!captured) return std::unexpected(captured.error());
+  return std::move(*captured);
+}
+
+Result<void> run_telemetry(const TelemetryOptions& options, const config::RecordLayout& layout,
+                           EndpointContext& context, const std::atomic<bool>& stop) {
+  if (auto up = context.wait_link(options.endpoint.wait, stop); !up) return up;
+  RecordPacker packer(layout);
+  auto source = open_source(options, context);
+  if (!source) return std::unexpected(source.error());
+  DeviceConnector connector(context.endpoint(), context.port(),
+                            {.where = options.peer,
+                             .token = options.token,
+                             .checked = false,
+                             .timeout = options.endpoint.wait},
+                            stop);
+  transport::QpConfig qp;
+  qp.tx_depth = qp.max_outstanding_wqe = options.depth;
+  qp.timeout = static_cast<std::uint8_t>(options.timeout);
+  const SessionParams params{.operation = wire::Operation::write,
+                             .immediate = options.immediate_every > 0,
+                             .size = static_cast<std::uint32_t>(packer.size()),
+                             .slots = options.slots,
+                             .depth = options.depth};
+  auto connected = connector.connect(params, qp, 1);
+  if (!connected) return std::unexpected(connected.error());
+  RecordWriter writer(connected->front(), options.immediate_every);
+  const Instant began = nic::now();
+  const Instant until = options.duration ? began + *options.duration : Instant::max();
+  auto ran = Telemetry(context, connector, **source, packer, writer).run(until, stop);
+  print_result(options, packer, writer, **source, connected->front(), nic::now() - began);
+  connected->front().messages = writer.completed();
+  auto ended = connector.disconnect(*connected);
+  return ran ? ended : ran;
+}
+
+ExitCode telemetry(const TelemetryOptions& options, const std::atomic<bool>& stop) {
+  const auto layout = config::load_record_layout(options.layout);
+  if (!layout) return print_error(layout.error());
+  const bool captured = is_capture(options.from);
+  std::vector<NamedFile> inputs = {{"--layout", options.layout}},
+                         outputs = {{"--pcap", options.endpoint.pcap}};
+  if (captured) inputs.push_back({"--from", options.from});
+  nic::add_files(options.endpoint.port, inputs, outputs);
+  if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
+  const auto own = address_of(options.endpoint, 1);
+  if (!own) return print_error(own.error());
+  auto context = EndpointContext::open(options.endpoint, *own, captured ? "" : options.from);
+  if (!context) return print_error(context.error());
+  const auto ran = run_telemetry(options, *layout, **context, stop);
+  const auto closed = (*context)->close();
+  if (!ran) return print_error(ran.error());
+  return closed ? ExitCode::done : print_error(closed.error());
+}
+
+Result<void> check_telemetry_usage(const app::Given& given, const TelemetryOptions& options) {
+  if (options.slots < options.depth)
+    return fail(fmt::format("--slots: expected at least --tx-depth, {}, found {}", options.depth,
+                            options.slots));
+  if (given.has("--loop") && (options.from == "-" || !is_capture(options.from)))
+    return fail("--loop: goes with --from CAPTURE, a file");
+  return {};
+}
+
+void add_telemetry_options(app::Options& list, TelemetryOptions& options) {
+  list.add("--from", app::text(options.from), "CAPTURE|PORT",
+           "packets to make records of: a capture, or a port to receive from")
+      .required();
+  list.add("--layout", app::text(options.layout), "LAYOUT", "what a record holds").required();
+  list.add("--port", app::text(options.endpoint.port), "PORT", "port to send records through")
+      .required();
+  list.add("--peer", app::text(options.peer), "HOST:PORT",
+           "where `roce-endpoint serve --telemetry` hands over its ring")
+      .required();
+  list.add("--token", app::text(options.token), "T", "token of that roce-endpoint").required();
+  list.add("--slots", app::number(options.slots, 1u, 1u << 24), "N", "records of the ring");
+  list.add("-t,--tx-depth", app::number(options.depth, 1u, 65536u), "N",
+           "records that are sent and not acknowledged");
+  list.add("--imm-every", app::number(options.immediate_every), "N",
+           "each N-th WRITE has an immediate, which wakes the reader; 0: none");
+  list.add("--timeout", app::number(options.timeout, 0u, 31u), "N",
+           "local ACK timeout: 4.096 us x 2^N; 0: none");
+  list.add("--loop", app::number(options.loop, std::uint64_t{1}, std::uint64_t{1} << 40), "N",
+           "passes over the capture");
+  list.add("--duration", app::parsed(app::read_time, options.duration), "TIME",
+           "end after this time")
+      .defaults_to("the end of the capture, or a signal");
+  list.add("--pcap", app::text(options.endpoint.pcap), "FILE",
+           "capture file of what passes --port");
+  add_endpoint_options(list, options.endpoint);
+  list.add_flag("--json", options.json, "print the result as one line of JSON");
+}
+
+}  // namespace
+
+app::Command telemetry_command() {
+  auto options = std::make_shared<TelemetryOptions>();
+  app::Command command{
+      .name = "telemetry",
+      .help = "Make records of packets and write them into a peer's memory by RDMA",
+      .examples = kTelemetryExamples,
+      .notes = kTelemetryNotes,
+      .check =
+          [options](const app::Given& given) { return check_telemetry_usage(given, *options); },
+      .run = [options] { return telemetry(*options, stop_on_signals()); },
+  };
+  add_telemetry_options(command.options, *options);
+  return command;
+}
+
+}  // namespace lw::gen
