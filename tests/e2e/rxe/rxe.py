@@ -8,6 +8,7 @@ delay in the same run; counts are exact."""
 
 import collections
 import contextlib
+import json
 import re
 import statistics
 import subprocess
@@ -43,6 +44,9 @@ def one_way(direction, rule):
             'delay = "path"\n[capacity]\nrate = "10Gb/s"\nlargest_frame = "4500B"\n')
 
 
+NTH = 100  # of the READ requests is dropped
+
+
 class Recovery:
     """What the loss of requests cost: NAKs, steps back in the PSNs, packets sent again, and the time
     from a packet that was lost to its repetition."""
@@ -58,6 +62,9 @@ class Recovery:
                 times.append(after.time_ns - first.get((after.qp, after.psn), after.time_ns))
         self.resent = len(requests) - len({(one.qp, one.psn) for one in requests})
         self.time_ns = statistics.median(times) if times else 0
+        # rxe's timer of 1.07 s (18) runs from the first request on, not from the last answer: with
+        # answers all the time it still fires, for nothing.
+        self.timers = (requests[-1].time_ns - requests[0].time_ns) / 1.07e9
 
     def share(self, what):
         return getattr(self, what) / self.dropped
@@ -383,25 +390,28 @@ action = "drop"'''
     # Beside the simulator.
 
     def simulated(self, words, text, gap_ns):
-        """Client's and server's packets of `roce-gen perf --sim` through a profile."""
+        """Client's and server's packets of `roce-gen perf --sim` through a profile, and how many
+        were lost."""
         folder = self.lab.folder
         (folder / 'sim.toml').write_text(text)
         done = subprocess.run(
             [longwire_test.program('roce-gen'), 'perf', '--sim', '--path', folder / 'sim.toml',
              *words.split(), '--psn-window', '128', '--ack-every', '64', '--timeout', '18',
-             '--nic-per-packet', f'{gap_ns:.0f}ns', '--pcap', folder / 'sim.pcapng'],
+             '--nic-per-packet', f'{gap_ns:.0f}ns', '--pcap', folder / 'sim.pcapng', '--json'],
             capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         packets = [roce_packets.packet(*frame[1:])
                    for frame in pcapng_file.read_pcapng(folder / 'sim.pcapng')[1]]
         return ([one for one in packets if one.is_request],
-                [one for one in packets if not one.is_request])
+                [one for one in packets if not one.is_request],
+                json.loads(done.stdout).get('lost'))
 
-    def beside_simulator(self, name, perftest, words, nth, receiver_ns=0):
-        """What recovery cost rxe and the simulator, which both lost every `nth` request, and the
-        mean time between two requests. The simulated sender is as fast as the guest's; the
-        receiver, which takes `receiver_ns` for a packet, is a queue at the end of the path."""
-        rule = f'loss = {{ model = "every", nth = {nth} }}' if nth else ''
+    def beside_simulator(self, name, perftest, words, loss, receiver_ns=0):
+        """What recovery cost rxe and the simulator, which both lost requests by `loss` (a value of
+        TOML; empty: none), and the mean time between two requests. The simulated sender is as fast
+        as the guest's; the receiver, which takes `receiver_ns` for a packet, is a queue at the end
+        of the path."""
+        rule = f'loss = {loss}' if loss else ''
         with self.lab.preferred(), self.through(one_way('east-to-west', rule)) as seen:
             self.perftest(perftest)
         requests = [one for one in seen.from_b.sent if one.is_request]
@@ -409,36 +419,37 @@ action = "drop"'''
         if receiver_ns:
             rule += (f'\nqueue = {{ rate = "{8e9 * WRITE_FRAME / receiver_ns:.0f}b/s", '
                      'buffer = "64MB" }')
-        sent, answers = self.simulated(words, one_way('west-to-east', rule),
-                                       statistics.median(gaps) if receiver_ns else 0)
+        sent, answers, lost = self.simulated(words, one_way('west-to-east', rule),
+                                             statistics.median(gaps) if receiver_ns else 0)
         rxe = Recovery(requests, seen.from_a.sent, seen.from_b.actions['drop'])
-        simulator = Recovery(sent, answers, len(sent) // nth if nth else 0)
+        if lost is None:  # a latency test's result does not have it
+            lost = len(sent) // NTH if loss else 0
+        simulator = Recovery(sent, answers, lost)
         for who, one in (('rxe', rxe), ('simulator', simulator)):
             print(f'# {name}, {who}: {one}', flush=True)
         return rxe, simulator, statistics.mean(gaps)
 
     def test_simulator_recovers_as_rxe_does(self):
-        write = 'ib_write_bw -n 100 -s 65536 -u 18', '--op write -s 64KiB -n 100'
+        write = 'ib_write_bw -n 200 -s 65536 -u 18', '--op write -s 64KiB -n 200'
         read = 'ib_read_lat -n 300 -s 64 -u 18', '--pattern lat --op read -s 64 -n 300'
         for name, words in (('READ', read), ('WRITE', write)):
-            rxe, simulator, packet_ns = self.beside_simulator(f'{name}, no loss', *words, 0)
+            rxe, simulator, packet_ns = self.beside_simulator(f'{name}, no loss', *words, '')
             self.assertEqual((simulator.naks, simulator.resent, rxe.naks), (0, 0, 0))
-            # rxe's timer runs from the first request on, not from the last answer: with answers
-            # all the time, it fires for nothing once in its time.
-            self.assertLessEqual(rxe.resent, 3)
-        rxe, simulator, _ = self.beside_simulator('READ, 1 %', *read, 100)
+            self.assertLessEqual(rxe.resent, 1 + rxe.timers)
+        rxe, simulator, _ = self.beside_simulator(
+            'READ, 1 %', *read, f'{{ model = "every", nth = {NTH} }}')
         for one in (rxe, simulator):
             self.assertGreaterEqual(one.dropped, 3)
             self.assertEqual(one.naks, 0)
-        self.assertLessEqual(abs(rxe.resent - simulator.resent), 3)
-        rxe, simulator, _ = self.beside_simulator('WRITE, 1 %', *write, 100, packet_ns)
+        self.assertLessEqual(abs(rxe.resent - simulator.resent), 2 + rxe.timers)
+        rxe, simulator, _ = self.beside_simulator('WRITE, 1 %', *write, '"1%"', packet_ns)
         for one in (rxe, simulator):
-            self.assertGreater(one.dropped, 15)
+            self.assertGreater(one.dropped, 10)
             self.assertLessEqual(abs(one.naks - one.go_backs), 5)  # a timer goes back too
-        # Which of the dropped packets were sent for nothing already differs from run to run.
+        # Which of the dropped packets were sent for nothing already is chance: about 40 are dropped.
         self.assertLessEqual(abs(rxe.share('naks') - simulator.share('naks')), 0.4)
         ratio = rxe.share('resent') / simulator.share('resent')
-        self.assertLessEqual(max(ratio, 1 / ratio), 1.5)
+        self.assertLessEqual(max(ratio, 1 / ratio), 1.8)
 
 
 @unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')
