@@ -421,6 +421,9 @@ LatencyResult run(const PerfConfig& config, const PerfHook& hook) {
 LatencyResult run_latency(const PerfConfig& config, const PerfHook& hook) {
   PerfConfig one = config;
   one.qps = 1;
+  using transport::kSpareRequests;
+  one.qp.tx_depth = std::max(one.qp.tx_depth, kSpareRequests);
+  one.qp.max_outstanding_wqe = std::max(one.qp.max_outstanding_wqe, kSpareRequests);
   one.qp.report_writes = !config.read_back;
   if (config.read_back) return run<ReadBack>(one, hook);
   const bool ping_pong =

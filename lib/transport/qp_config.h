@@ -33,6 +33,10 @@ struct DcqcnConfig {
   double min_time_between_cnps_us = 4;
 };
 
+/// Space in the send queue of a side that answers messages, beyond those in flight: it may answer
+/// the next message although the ACK of its last answer was lost.
+inline constexpr std::uint32_t kSpareRequests = 64;
+
 enum class Recovery : std::uint8_t {
   go_back_n,         // packets after a gap are sent again
   selective_repeat,  // SEND and WRITE packets after a gap are kept; READs still go back

@@ -65,6 +65,14 @@ class ThroughARoughPath(Endpoints):
         self.assertGreater(ran['retransmitted'], 0)
 
     @real_time
+    def test_ping_pongs_go_on_after_a_lost_ack(self):
+        """The echo may arrive although the message's ACK is lost: the send queue is still full."""
+        for operation in ('send', 'write'):
+            _, said = self.check('--op', operation, '--pattern', 'lat', '-s', '64', '-n', '400',
+                                 messages=400)
+            self.assertEqual(said['checked'], 400)
+
+    @real_time
     def test_atomics_are_done_once_each(self):
         for operation in ('atomic', 'compare-swap'):
             _, said = self.check('--op', operation, '-q', '2', '-n', '500', messages=1000)

@@ -163,9 +163,7 @@ transport::QpConfig qp_of(const ConnectRequest& request, const SessionParams& pa
   qp.dest_qpn = request.qp.qpn;
   qp.send_psn = request.qp.first_psn;
   qp.receive_psn = first_psn_of(qpn);
-  // An echo may be posted before the previous one is acknowledged: its ACK may be lost.
-  constexpr std::uint32_t kSpare = 64;
-  qp.tx_depth = qp.max_outstanding_wqe = params.depth + kSpare;
+  qp.tx_depth = qp.max_outstanding_wqe = params.depth + transport::kSpareRequests;
   qp.max_rd_atomic = std::max<std::uint32_t>(1, request.qp.responder_resources);
   qp.timeout = request.ack_timeout;
   qp.retry_count = request.retry_count;

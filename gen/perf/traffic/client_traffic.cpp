@@ -155,7 +155,10 @@ void LatencyTraffic::start() {
 void LatencyTraffic::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
                                    const Completion& done, Instant /*now*/) {
   if (done.status != Status::success) return note_failure();
-  if (done.arrival != client().carries()) return;  // a ping-pong ends with the echo
+  if (done.arrival != client().carries()) {  // a ping-pong ends with the echo
+    if (std::exchange(waits_, false)) post();
+    return;
+  }
   const Duration round_trip = since_post();
   const bool right =
       done.arrival ? client().right_echo(done, client().posted() - 1) : client().right(done);
@@ -186,7 +189,14 @@ void LatencyTraffic::finish() {
   }
 }
 
-void LatencyTraffic::ping() { client().post(begin()); }
+void LatencyTraffic::ping() {
+  begin();
+  post();
+}
+
+/// If an echo's message is still in the send queue, as its ACK was lost, the next one waits for its
+/// completion.
+void LatencyTraffic::post() { waits_ = !client().post(nic::now()); }
 
 using transport::Completion;
 using transport::Status;

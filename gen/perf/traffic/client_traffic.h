@@ -190,7 +190,10 @@ class LatencyTraffic : public ClientTraffic {
   void count(bool right, Duration latency);
 
  private:
+  void post();
+
   Instant posted_at_;
+  bool waits_ = false;  // a message for space in the send queue
   double sum_ = 0, squares_ = 0;
 };
 

@@ -150,7 +150,7 @@ Result<ClientResult> PerfClient::latency(const sim::PerfConfig& config) {
 Result<ClientResult> PerfClient::rping(const sim::PerfConfig& config) {
   sim::PerfConfig one = config;
   one.qps = 1;
-  one.qp.tx_depth = one.qp.max_outstanding_wqe = ping_params(config.size).depth;
+  one.qp.tx_depth = one.qp.max_outstanding_wqe = ping_params(config.size).depth + transport::kSpareRequests;
   return run<PingTraffic>(one, ping_params(config.size));
 }
 

@@ -129,6 +129,22 @@ TEST(Simulation, ends_on_a_path_without_any_delay) {
   EXPECT_EQ(run_latency(config).ns.count(), 1u);
 }
 
+/// An echo may arrive although the message's ACK is lost: a short send queue is still full.
+TEST(Simulation, ping_pongs_go_on_after_a_lost_ack) {
+  PerfConfig config;
+  config.iterations = 300;
+  config.qp.tx_depth = config.qp.max_outstanding_wqe = 1;
+  config.qp.timeout = 10;
+  config.path.loss = 0.05;
+  config.path.one_way = std::chrono::microseconds(20);
+  for (const Operation operation : {Operation::send, Operation::write}) {
+    config.operation = operation;
+    EXPECT_EQ(run_latency(config).ns.count(), 300u);
+  }
+  config.read_back = true;
+  EXPECT_EQ(run_latency(config).ns.count(), 300u);
+}
+
 /// A responder with few receives that come late: RNR NAKs, or with credits a sender that waits.
 TEST(Receives, hold_back_sends) {
   PerfConfig config;
