@@ -266,10 +266,7 @@ Result<void> run_sizes(const PerfCommand& command, sim::PerfConfig config,
     const auto outcome = measure(config);
     if (!outcome) return std::unexpected(outcome.error());
     print_report(row_of(command, config, *outcome));
-    if (outcome->lost_messages && !command.json) {
-      print_report(fmt::format("{} of {} messages didn't arrive\n", *outcome->lost_messages,
-                               outcome->bandwidth.messages));
-    }
+    if (!command.json) print_report(arrivals_line(*outcome));
     failed += outcome->failed();
     wrong += outcome->wrong;
   }

@@ -33,8 +33,11 @@ spread over several ports in turn.)";
 
 std::string text_of(const handover::Report& device) {
   std::string text =
-      fmt::format("device: {} messages, {}, {} completions in error\n", device.messages,
-                  format_bytes(static_cast<double>(device.bytes)), device.errors);
+      device.counted
+          ? fmt::format("device: {} messages, {}, {} completions in error\n", device.messages,
+                        format_bytes(static_cast<double>(device.bytes)), device.errors)
+          : fmt::format("device: {} completions in error; of these messages it counts only packets\n",
+                        device.errors);
   for (const auto& [name, change] : device.counters)
     text += fmt::format("  {:<30}{}\n", name, change);
   return text;
@@ -43,12 +46,15 @@ std::string text_of(const handover::Report& device) {
 std::string json_of(const handover::Report& device) {
   report::Json counters = report::Json::object();
   for (const auto& [name, change] : device.counters) counters[name] = change;
-  return report::json_line({{"device",
-                             {{"messages", device.messages},
-                              {"bytes", device.bytes},
-                              {"errors", device.errors},
-                              {"failure", device.failure},
-                              {"counters", std::move(counters)}}}});
+  report::Json values = {{"counted", device.counted},
+                         {"errors", device.errors},
+                         {"failure", device.failure},
+                         {"counters", std::move(counters)}};
+  if (device.counted) {
+    values["messages"] = device.messages;
+    values["bytes"] = device.bytes;
+  }
+  return report::json_line({{"device", std::move(values)}});
 }
 
 /// Prints what the device's side has received.

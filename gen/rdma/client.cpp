@@ -585,11 +585,14 @@ Result<void> Session::end() {
   outcome_.wrong += report->stats.wrong;
   const std::uint64_t sent =
       std::accumulate(done.messages.begin(), done.messages.end(), std::uint64_t{0});
-  if (params_.lossy()) outcome_.lost_messages = sent - std::min(sent, report->messages);
+  if (params_.lossy() && report->counted)
+    outcome_.lost_messages = sent - std::min(sent, report->messages);
+  outcome_.arrivals_unknown = params_.lossy() && !report->counted;
   report::Json counters = report::Json::object();
   for (const auto& [name, value] : report->counters) counters[name] = value;
   outcome_.where["server"] = {{"checked", report->stats.checked},
                               {"wrong", report->stats.wrong},
+                              {"counted", report->counted},
                               {"messages", report->messages},
                               {"bytes", report->bytes},
                               {"counters", counters}};

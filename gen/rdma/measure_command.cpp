@@ -148,9 +148,7 @@ Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>&
     if (!outcome) return std::unexpected(outcome.error());
     if (!std::exchange(has_header, true)) print_report(header_of(command));
     print_report(row_of(command, config, *outcome));
-    if (outcome->lost_messages && !command.json)
-      print_report(fmt::format("{} of {} messages didn't arrive\n", *outcome->lost_messages,
-                               outcome->bandwidth.messages));
+    if (!command.json) print_report(arrivals_line(*outcome));
     wrong += outcome->wrong;
   }
   if (wrong == 0) return {};

@@ -84,11 +84,12 @@ double gbps_of(const SessionEnd& end) {
 std::string text_of(const SessionEnd& end) {
   const handover::Report& report = end.report;
   std::string text = fmt::format(
-      "{}: {} of {} on {} QP{}: {} messages, {}, {} checked, {} wrong; {} duplicate and {} packets "
+      "{}: {} of {} on {} QP{}: {} messages{}, {}, {} checked, {} wrong; {} duplicate and {} packets "
       "out of sequence; {:.2f} s, {:.3f} Gb/s, CPU {:.1f} %\n",
       wire::to_string(end.peer), wire::name_of(end.hello.params.operation),
       format_bytes(end.hello.params.size), end.hello.qps.size(),
       end.hello.qps.size() == 1 ? "" : "s", report.messages,
+      report.counted ? "" : " by the client's count",
       format_bytes(static_cast<double>(report.bytes)), report.stats.checked, report.stats.wrong,
       report.stats.duplicates, report.stats.out_of_sequence, end.seconds, gbps_of(end),
       100 * end.cpu_share);
@@ -109,6 +110,7 @@ std::string json_of(const SessionEnd& end) {
                        {"immediate", end.hello.params.immediate},
                        {"size", end.hello.params.size},
                        {"connections", end.hello.qps.size()},
+                       {"counted", report.counted},
                        {"messages", report.messages},
                        {"checked", report.stats.checked},
                        {"wrong", report.stats.wrong},

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "transport/qp_config.h"
 
 namespace lw::gen::rdma {
 namespace {
@@ -147,7 +148,10 @@ Result<void> ServerSession::make_qps(const ServeOptions& options, const PortGid&
   const auto qps = static_cast<std::uint32_t>(hello_.qps.size());
   const auto most = static_cast<std::uint32_t>(device_.limits().max_cqe) - kSpareCompletions;
   receives_ = takes_receives() ? std::min(receives_of(params, device_), most / (2 * qps)) : 0;
-  const std::uint32_t echoes = params.echo ? std::clamp(params.depth, 2u, most / (2 * qps)) : 1;
+  const std::uint32_t echoes =
+      params.echo ? std::min({params.depth + transport::kSpareRequests, most / (2 * qps),
+                              static_cast<std::uint32_t>(device_.limits().max_qp_wr)})
+                  : 1;
   auto completions =
       Completions::create(device_, qps * (receives_ + echoes) + kSpareCompletions,
                           options.events && !(params.echo && is_plain_write(params)));
@@ -347,27 +351,34 @@ bool ServerSession::complete(const Done& done) const noexcept {
       !ring_ && (takes_receives() || (hello_.params.echo && is_plain_write(hello_.params)));
   for (std::size_t i = 0; seen && i < flows_.size() && i < done.messages.size(); ++i)
     if (flows_[i].arrived < done.messages[i]) return false;
-  return true;
+  // The last WRITEs of UC may still be on their way.
+  const bool look = !ring_ && hello_.checked && hello_.params.lossy() && is_plain_write(hello_.params);
+  return !look || last_writes(done).wrong == 0;
 }
 
-/// Of plain WRITEs the last one of each slot is there to be checked.
-void ServerSession::check_last_writes(const Done& done) {
-  const bool lossy = hello_.params.lossy();
+/// What the last WRITE of each slot left there.
+ServerStats ServerSession::last_writes(const Done& done) const {
+  ServerStats found;
   for (std::size_t i = 0; i < flows_.size() && i < done.messages.size(); ++i) {
     const std::uint64_t all = done.messages[i];
     for (std::uint64_t n = all - std::min(all, layout_.slots()); n < all; ++n) {
-      const bool right = flows_[i].sent.holds(message(i, n), n);
-      if (lossy && !right) {
-        ++report_.stats.dropped;
-        continue;
-      }
-      ++report_.stats.checked;
-      if (!right) ++report_.stats.wrong;
+      ++found.checked;
+      if (!flows_[i].sent.holds(message(i, n), n)) ++found.wrong;
     }
   }
+  return found;
+}
+
+/// Of plain WRITEs the last one of each slot is there to be checked. Of UC it may be lost.
+void ServerSession::check_last_writes(const Done& done) {
+  const ServerStats found = last_writes(done);
+  const bool lossy = hello_.params.lossy();
+  report_.stats.checked += lossy ? found.checked - found.wrong : found.checked;
+  (lossy ? report_.stats.dropped : report_.stats.wrong) += found.wrong;
 }
 
 Report ServerSession::report(const Done* done) {
+  report_.counted = !ring_ && (takes_receives() || hello_.params.echo);
   if (done != nullptr && !takes_receives() && !hello_.params.echo) {
     for (const std::uint64_t messages : done->messages) report_.messages += messages;
     report_.bytes = done->bytes;
@@ -377,8 +388,8 @@ Report ServerSession::report(const Done* done) {
     if (done != nullptr) {
       report_.messages = done->messages.front();
       report_.bytes = done->bytes;
+      ring_->finish(done->messages.front(), take_);
     }
-    if (done != nullptr) ring_->finish(done->messages.front(), take_);
     report_.stats.dropped = ring_->counts().lost + ring_->counts().lapped;
   }
   const Counters change = risen(before_, device_.counters());

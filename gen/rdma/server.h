@@ -80,6 +80,7 @@ class ServerSession {
   Result<bool> look_for_writes();
   Result<void> echo(std::size_t flow, std::uint64_t number);
   void count(Flow& flow, std::uint64_t number, bool right);
+  [[nodiscard]] ServerStats last_writes(const handover::Done& done) const;
   void check_last_writes(const handover::Done& done);
   [[nodiscard]] std::span<std::byte> message(std::size_t flow, std::uint64_t number) const;
   [[nodiscard]] bool takes_receives() const noexcept;

@@ -77,7 +77,8 @@ def real_time(test):
 
 
 class _TapResult(unittest.TestResult):
-    """Prints a TAP line a test as soon as it has ended."""
+    """Prints a TAP line a test as soon as it has ended, and why it failed on standard error, which
+    meson shows."""
 
     def __init__(self):
         super().__init__()
@@ -90,8 +91,7 @@ class _TapResult(unittest.TestResult):
 
     def _trouble(self, test, error):
         self._line(False, test)
-        for line in self._exc_info_to_string(error, test).splitlines():
-            print(f'# {line}', flush=True)
+        print(f'{test.id()}\n{self._exc_info_to_string(error, test)}', file=sys.stderr, flush=True)
 
     def addSuccess(self, test):
         super().addSuccess(test)

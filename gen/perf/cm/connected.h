@@ -22,6 +22,7 @@ struct Connected {
   std::uint64_t messages = 0;  // posted; before disconnect()
   ServerStats stats = {};      // after disconnect()
   bool answered = false;       // the responder's stats arrived
+  bool counted = true;         // they say which messages arrived: see handover::Report
 };
 
 /// Opens and closes a client's connections to one responder.

@@ -113,7 +113,10 @@ Result<void> DeviceConnector::disconnect(std::vector<Connected>& connected) {
   if (!report) return std::unexpected(report.error());
   // The report is of all QPs together.
   connected.front().stats = report->stats;
-  for (Connected& one : connected) one.answered = true;
+  for (Connected& one : connected) {
+    one.answered = true;
+    one.counted = report->counted;
+  }
   if (!report->failure.empty()) {
     return fail("the device's side failed: " + report->failure, ExitCode::failed);
   }

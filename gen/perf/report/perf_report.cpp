@@ -8,6 +8,11 @@ namespace {
 
 using report::Json;
 
+void add_arrivals(Json& json, const PerfOutcome& outcome) {
+  if (outcome.lost_messages) json["lost_messages"] = *outcome.lost_messages;
+  if (outcome.arrivals_unknown) json["arrivals_unknown"] = true;
+}
+
 double us(double ns) { return ns / 1000; }
 
 std::string_view name_of(transport::RateControl control) noexcept {
@@ -117,6 +122,16 @@ double messages_per_us(const sim::BandwidthResult& result) {
 
 }  // namespace
 
+std::string arrivals_line(const PerfOutcome& outcome) {
+  const std::uint64_t sent = outcome.bandwidth.messages;
+  if (outcome.arrivals_unknown)
+    return fmt::format("which of {} WRITEs arrived is unknown, and the rates are those of the sender: "
+                       "--imm has them counted\n",
+                       sent);
+  if (!outcome.lost_messages) return "";
+  return fmt::format("{} of {} messages didn't arrive\n", *outcome.lost_messages, sent);
+}
+
 std::string bandwidth_header() {
   return " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]"
          "   BW steady[Gb/sec]\n";
@@ -148,7 +163,7 @@ Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome)
                {"marked", result.there.marked + result.back.marked},
                {"steady_window_ns", result.steady_window.count()},
                {"steady_change", result.steady_change}});
-  if (outcome.lost_messages) json["lost_messages"] = *outcome.lost_messages;
+  add_arrivals(json, outcome);
   return json;
 }
 
@@ -216,7 +231,7 @@ Json study_values(const sim::PerfConfig& config, bool ping, const PerfOutcome& o
                {"throughput_gbps", figures.gbps},
                {"cpu_percent", 100 * outcome.cpu_share},
                {"failed", outcome.failed()}});
-  if (outcome.lost_messages) json["lost_messages"] = *outcome.lost_messages;
+  add_arrivals(json, outcome);
   return json;
 }
 

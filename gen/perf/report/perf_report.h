@@ -16,6 +16,8 @@ struct PerfOutcome {
   std::uint64_t wrong = 0;  // messages received with wrong bytes
   /// UC and UD: messages sent that didn't arrive completely.
   std::optional<std::uint64_t> lost_messages = {};
+  /// UC: nobody counted which messages arrived, so all rates are those of what was sent.
+  bool arrivals_unknown = false;
   report::Json where;    // for JSON: the path or the port
   double cpu_share = 0;  // share of one core used by this process; 0 in a simulation
 
@@ -23,6 +25,10 @@ struct PerfOutcome {
 };
 
 // The columns of perftest first, so that its users and scripts can read them.
+
+/// A line about messages that didn't arrive, or that nobody counted; empty: all arrived, or a
+/// reliable transport says so.
+std::string arrivals_line(const PerfOutcome& outcome);
 
 std::string bandwidth_header();
 /// `size` is in bytes. All rates are goodput. A last column, which perftest lacks, is the steady

@@ -257,6 +257,7 @@ std::string line_of(const Report& report) {
                               {"out_of_sequence", report.stats.out_of_sequence},
                               {"cnps", report.stats.cnps},
                               {"dropped", report.stats.dropped},
+                              {"counted", report.counted},
                               {"messages", report.messages},
                               {"bytes", report.bytes},
                               {"errors", report.errors},
@@ -334,6 +335,7 @@ Result<Report> read_report(std::string_view line) {
   fields->number("out_of_sequence", report.stats.out_of_sequence, 0, kAll);
   fields->number("cnps", report.stats.cnps, 0, kAll);
   fields->number("dropped", report.stats.dropped, 0, kAll);
+  fields->flag("counted", report.counted);
   fields->number("messages", report.messages, 0, kAll);
   fields->number("bytes", report.bytes, 0, kAll);
   fields->number("errors", report.errors, 0, kAll);

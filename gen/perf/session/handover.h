@@ -71,7 +71,11 @@ struct Done {
 /// The server's last line.
 struct Report {
   ServerStats stats;
-  std::uint64_t messages = 0, bytes = 0;  // that arrived, as far as the server can know
+  /// `messages` and `bytes` are the server's own count of what arrived. False: they are those of the
+  /// client's Done, as a device does not tell its program of READs, of atomics, and of WRITEs without
+  /// an immediate.
+  bool counted = true;
+  std::uint64_t messages = 0, bytes = 0;
   std::uint64_t errors = 0;               // completions in error
   std::string failure;                    // the reason, if the session failed
   std::vector<std::pair<std::string, std::uint64_t>> counters;  // device: change during the session

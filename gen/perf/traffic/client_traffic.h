@@ -89,6 +89,7 @@ struct ClientResult {
   std::uint64_t wrong = 0;  // messages or responses with wrong data
   ServerStats peer;
   bool peer_answered = false;
+  bool peer_counted = true;  // peer.checked is what arrived; false: nobody there knows
   wire::Transport transport = wire::Transport::rc;  // rc: all messages arrived
 };
 

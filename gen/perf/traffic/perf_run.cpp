@@ -121,6 +121,7 @@ Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const Sessio
     return std::unexpected(disconnected.error());
   ClientResult result = std::move(traffic.result);
   result.peer_answered = std::ranges::all_of(*connected, &Connected::answered);
+  result.peer_counted = std::ranges::all_of(*connected, &Connected::counted);
   result.transport = params.transport;
   for (const Connected& d : *connected) result.peer += d.stats;
   return result;
@@ -225,6 +226,8 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
   if (result.transport == wire::Transport::rc) return outcome;
   const std::uint64_t sent = outcome.bandwidth.messages;
   outcome.where["responder"]["dropped"] = result.peer.dropped;
+  outcome.arrivals_unknown = !result.peer_counted;
+  if (outcome.arrivals_unknown) return outcome;
   outcome.lost_messages = sent - std::min(sent, result.peer.checked - result.peer.duplicates);
   keep_goodput(outcome.bandwidth, sent, *outcome.lost_messages);
   return outcome;

@@ -350,7 +350,7 @@ class Capture:
         # slot of tcpdump's ring has 256 KiB.
         process = subprocess.Popen(
             ['tcpdump', '--immediate-mode', '--time-stamp-precision=nano', '-Z', 'root', '-U',
-             '-i', tap, '-s', '10000', '-B', '32768', '-w', path, *([only] if only else [])],
+             '-i', tap, '-s', '10000', '-B', '131072', '-w', path, *([only] if only else [])],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=die_with_us)
         said = ''
         while 'listening on' not in said:

@@ -54,12 +54,14 @@ class Recovery:
     def __init__(self, requests, answers, dropped):
         self.dropped = dropped
         self.naks = sum(one.is_nak for one in answers)
-        self.go_backs, times, first = 0, [], {}
+        self.go_backs, self.left_out, times, first = 0, 0, [], {}
         for before, after in zip(requests, requests[1:]):
             first.setdefault((before.qp, before.psn), before.time_ns)
             if roce_packets.distance(after.psn, before.psn) <= 0:
                 self.go_backs += 1
                 times.append(after.time_ns - first.get((after.qp, after.psn), after.time_ns))
+            elif roce_packets.distance(after.psn, before.psn) > 1:
+                self.left_out += 1
         self.resent = len(requests) - len({(one.qp, one.psn) for one in requests})
         self.time_ns = statistics.median(times) if times else 0
         # rxe's timer of 1.07 s (18) runs from the first request on, not from the last answer: with
@@ -443,13 +445,15 @@ action = "drop"'''
             self.assertEqual(one.naks, 0)
         self.assertLessEqual(abs(rxe.resent - simulator.resent), 2 + rxe.timers)
         rxe, simulator, _ = self.beside_simulator('WRITE, 1 %', *write, '"1%"', packet_ns)
+        # How many packets follow a lost one before its NAK is a matter of time, and a busy host
+        # changes it. Go-back-N sends all of these again, and of those sent for nothing 1 % were lost
+        # too: a dropped packet leads to a NAK or is one of these.
         for one in (rxe, simulator):
             self.assertGreater(one.dropped, 10)
+            self.assertEqual(one.left_out, 0)
             self.assertLessEqual(abs(one.naks - one.go_backs), 5)  # a timer goes back too
-        # Which of the dropped packets were sent for nothing already is chance: about 40 are dropped.
-        self.assertLessEqual(abs(rxe.share('naks') - simulator.share('naks')), 0.4)
-        ratio = rxe.share('resent') / simulator.share('resent')
-        self.assertLessEqual(max(ratio, 1 / ratio), 1.8)
+            in_vain = one.resent / 100
+            self.assertLessEqual(abs(one.dropped - one.naks - in_vain), 3 + 4 * in_vain ** 0.5)
 
 
 @unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')

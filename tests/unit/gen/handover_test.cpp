@@ -48,6 +48,7 @@ Offer example_offer() {
 
 Report example_report() {
   return {.stats = {.checked = 10, .wrong = 1, .duplicates = 2},
+          .counted = false,
           .messages = 10,
           .bytes = 40960,
           .errors = 1,
@@ -164,11 +165,13 @@ class HandoverDoor : public testing::Test {
   /// What open() says while the server polls.
   std::string refusal_of(const Hello& hello, std::string_view busy = {}) {
     Client asking = client();
-    auto answer = std::async(std::launch::async, [&] { return asking.open(hello, 5s, kGoOn); });
+    auto answer = std::async(std::launch::async, [&]() -> std::string {
+      const auto offer = asking.open(hello, 5s, kGoOn);
+      return offer ? "" : offer.error().message;
+    });
     while (answer.wait_for(0s) != std::future_status::ready)
       EXPECT_FALSE(listener_->poll(10ms, busy)) << "was admitted";
-    const auto offer = answer.get();
-    return offer ? "" : offer.error().message;
+    return answer.get();
   }
 
   std::optional<ClientListener> listener_;
