@@ -44,7 +44,7 @@ bool is_capture(const std::string& from) { return from == "-" || std::filesystem
 /// Moves records from a source into a peer's ring.
 class Telemetry {
  public:
-  /// All outlive it. `duration`: 0: until the source or `stop` ends it.
+  /// All outlive it.
   Telemetry(EndpointContext& context, Connector& connector, PacketSource& source,
             RecordPacker& packer, RecordWriter& writer)
       : context_(context),
@@ -146,6 +146,14 @@ void print_result(const TelemetryOptions& options, const RecordPacker& packer,
       counters.retransmitted, packets.passed_over, packets.cut, source.missed()));
 }
 
+Result<void> check_missed(std::uint64_t missed) {
+  if (missed == 0) return {};
+  return fail(fmt::format("{} packets have no record: they came faster than the peer acknowledged "
+                          "records, or than this machine receives: try a larger --tx-depth",
+                          missed),
+              ExitCode::failed);
+}
+
 Result<std::unique_ptr<PacketSource>> open_source(const TelemetryOptions& options,
                                                   EndpointContext& context) {
   if (nic::Port* port = context.beside()) return std::make_unique<PortPackets>(*port);
@@ -182,8 +190,10 @@ Result<void> run_telemetry(const TelemetryOptions& options, const config::Record
   auto ran = Telemetry(context, connector, **source, packer, writer).run(until, stop);
   print_result(options, packer, writer, **source, connected->front(), nic::now() - began);
   connected->front().messages = writer.completed();
-  auto ended = connector.disconnect(*connected);
-  return ran ? ended : ran;
+  const auto ended = connector.disconnect(*connected);
+  if (!ran) return ran;
+  if (!ended) return ended;
+  return check_missed((*source)->missed());
 }
 
 ExitCode telemetry(const TelemetryOptions& options, const std::atomic<bool>& stop) {

@@ -30,8 +30,8 @@ class PacketSource {
   virtual Result<std::size_t> poll(const Take& take) = 0;
   /// No packet will come any more.
   [[nodiscard]] virtual bool ended() const noexcept = 0;
-  /// Packets that came while there was no room for their record.
-  [[nodiscard]] virtual std::uint64_t missed() const noexcept = 0;
+  /// Packets that came and have no record: there was no room for it, or the port had none for them.
+  [[nodiscard]] virtual std::uint64_t missed() const = 0;
 };
 
 /// The packets of a capture, `times` over, as fast as there is room. A packet waits for room.
@@ -42,7 +42,7 @@ class CapturedPackets final : public PacketSource {
                                                        std::uint64_t times);
   Result<std::size_t> poll(const Take& take) override;
   [[nodiscard]] bool ended() const noexcept override { return left_ == 0; }
-  [[nodiscard]] std::uint64_t missed() const noexcept override { return 0; }
+  [[nodiscard]] std::uint64_t missed() const override { return 0; }
 
  private:
   CapturedPackets(capture::Reader reader, std::string path, std::uint64_t times)
@@ -63,7 +63,9 @@ class PortPackets final : public PacketSource {
   explicit PortPackets(nic::Port& port) : port_(port) {}
   Result<std::size_t> poll(const Take& take) override;
   [[nodiscard]] bool ended() const noexcept override { return port_.exhausted(); }
-  [[nodiscard]] std::uint64_t missed() const noexcept override { return missed_; }
+  [[nodiscard]] std::uint64_t missed() const override {
+    return missed_ + port_.stats().unseen();
+  }
 
  private:
   static constexpr std::size_t kBurst = 32;

@@ -60,15 +60,15 @@ class Telemetry(unittest.TestCase):
         job.wait_for('--token')
         return job
 
-    def begin(self, *options):
+    def begin(self, *options, source=None):
         return longwire_test.begin(self, [
-            GEN, 'telemetry', '--from', self.capture, '--layout', 'roce32', '--port', 'far',
+            GEN, 'telemetry', '--from', source or self.capture, '--layout', 'roce32', '--port', 'far',
             '--address', '192.168.77.9', '--peer', f"{guests.ADDRESSES['a'][0]}:18515",
             '--token', TOKEN, '--timeout', '13', '--wait', '120s', '--json', *options])
 
-    def finish(self, process):
+    def finish(self, process, expect=0):
         out, err = process.communicate(timeout=240)
-        self.assertEqual(process.returncode, 0, err + out)
+        self.assertEqual(process.returncode, expect, err + out)
         return json.loads(out)
 
     def test_every_record_arrives_through_loss(self):
@@ -91,6 +91,18 @@ class Telemetry(unittest.TestCase):
         self.assertEqual(found.split()[0], hashlib.md5(text.encode()).hexdigest())
         self.assertTrue(found.splitlines()[1].endswith(f'{RECORDS - 1:016x}'), found)
         self.assertEqual(int(found.splitlines()[2]), RECORDS + 1)
+
+    def test_packets_of_a_port_are_written_or_missed(self):
+        server = self.serve()
+        with self.lab.bridge():
+            port = f'pcap:{self.capture}'
+            ran = self.finish(self.begin('-t', '4096', source=port))
+            few = self.finish(self.begin('-t', '4', source=port), expect=1)
+            code, said = server.stop()
+        self.assertEqual(code, 0, said)
+        self.assertEqual((ran['records'], ran['missed']), (1000, 0))
+        self.assertEqual(few['records'] + few['missed'], 1000)
+        self.assertGreater(few['missed'], 0)
 
     def test_immediates_wake_a_reader(self):
         server = self.serve('--poll', 'event')
