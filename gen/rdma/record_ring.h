@@ -6,46 +6,35 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "core/quantity.h"
+#include "config/telemetry/record_layout.h"
 
 namespace lw::gen::rdma {
 
-/// How the bytes of a field are shown: an IPv6 or IPv4 address, or hexadecimal digits. The counter
-/// is the record's number, big-endian, modulo its length.
-enum class RecordField : std::uint8_t { ip6, ip4, hex, counter };
-
-/// A record of telemetry: fields one after the other, one of which is a counter.
-class RecordLayout {
+/// Reads the records of a layout: their numbers, and their fields as text. Addresses, of a header
+/// whose kind the layout names, are shown as such, and all other fields in hexadecimal.
+class RecordReader {
  public:
-  struct Field {
-    std::string name;
-    RecordField kind{};
-    std::size_t offset = 0, size = 0;  // bytes
-  };
+  explicit RecordReader(config::RecordLayout layout);
 
-  /// Parses "NAME:KIND,..." with the kinds ip6, ip4, hexN and counterN, N bytes, or "flow48":
-  /// source and destination address, the TCP ports, sequence and acknowledgement, and a counter.
-  static Parsed<RecordLayout> parse(std::string_view text);
-
-  [[nodiscard]] const std::vector<Field>& fields() const noexcept { return fields_; }
+  /// Bytes of a record.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// The counter of a record, and the bits that it has.
   [[nodiscard]] std::uint64_t counter_of(std::span<const std::byte> record) const noexcept;
   [[nodiscard]] std::uint64_t counter_mask() const noexcept;
+  /// Writes a counter into a record, modulo what its bytes hold.
+  void set_counter(std::span<std::byte> record, std::uint64_t number) const noexcept;
 
   /// "source,destination,...\n"
   [[nodiscard]] std::string csv_header() const;
-  /// A line of CSV, or an object of JSON, with its newline.
+  /// A line of CSV, or an object of JSON, with its newline. The counter is a number in JSON.
   [[nodiscard]] std::string csv_line(std::span<const std::byte> record) const;
   [[nodiscard]] std::string json_line(std::span<const std::byte> record) const;
 
  private:
-  [[nodiscard]] std::string text_of(const Field& field, std::span<const std::byte> record) const;
-  std::vector<Field> fields_;
-  std::size_t size_ = 0, counter_ = 0;  // index of the counter
+  config::RecordLayout layout_;
+  std::size_t size_ = 0, counter_ = 0, counter_bytes_ = 0;  // place of the counter in a record
 };
 
 /// What a reader of a ring found.
@@ -63,9 +52,9 @@ class RecordRing {
  public:
   using Take = std::function<void(std::span<const std::byte>)>;
 
-  /// `ring` holds whole records of the layout and outlives the reader, which fills it with bytes
-  /// that no expected counter has.
-  RecordRing(const RecordLayout& layout, std::span<std::byte> ring);
+  /// `ring` holds whole records and is filled with bytes that no expected counter has. It and
+  /// `reader` outlive this object.
+  RecordRing(const RecordReader& reader, std::span<std::byte> ring);
 
   /// Gives new records to `take`, in order, at most one lap. Returns their number.
   std::size_t poll(const Take& take);
@@ -82,7 +71,7 @@ class RecordRing {
   [[nodiscard]] std::span<std::byte> slot(std::uint64_t number) const noexcept;
   void skip_lap(std::uint64_t ahead) noexcept;
 
-  const RecordLayout& layout_;
+  const RecordReader& reader_;
   std::span<std::byte> ring_;
   std::uint64_t slots_, next_ = 0;
   std::vector<std::byte> copy_;

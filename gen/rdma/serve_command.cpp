@@ -29,6 +29,7 @@ registered when its client is admitted, with the access that it needs and no lon
 struct ServeCommand {
   ServeOptions options;
   std::string listen, token_file;
+  std::string layout;         // of records: TOML file, or a shipped one's name
   std::string records = "-";  // file
   bool json = false;
 };
@@ -84,7 +85,8 @@ double gbps_of(const SessionEnd& end) {
 std::string text_of(const SessionEnd& end) {
   const handover::Report& report = end.report;
   std::string text = fmt::format(
-      "{}: {} of {} on {} QP{}: {} messages{}, {}, {} checked, {} wrong; {} duplicate and {} packets "
+      "{}: {} of {} on {} QP{}: {} messages{}, {}, {} checked, {} wrong; {} duplicate and {} "
+      "packets "
       "out of sequence; {:.2f} s, {:.3f} Gb/s, CPU {:.1f} %\n",
       wire::to_string(end.peer), wire::name_of(end.hello.params.operation),
       format_bytes(end.hello.params.size), end.hello.qps.size(),
@@ -133,9 +135,12 @@ std::string json_of(const SessionEnd& end) {
   return report::json_line(json);
 }
 
-/// The file of the records, if there are any, and what writes each to it.
+/// Reads the records' layout and opens their file, if there are any.
 Result<std::optional<OutputFile>> open_records(ServeCommand& command) {
-  if (!command.options.records) return std::nullopt;
+  if (command.layout.empty()) return std::nullopt;
+  auto layout = config::load_record_layout(command.layout);
+  if (!layout) return std::unexpected(layout.error());
+  command.options.records.emplace(std::move(*layout));
   auto file = OutputFile::open(command.records, OutputFile::Mode::growing);
   if (!file) return std::unexpected(file.error());
   if (command.records.ends_with(".csv")) file->write(command.options.records->csv_header());
@@ -149,7 +154,7 @@ ExitCode run_serve(ServeCommand command, const std::atomic<bool>& stop) {
   auto token = token_of(command.token_file);
   if (!token) return print_error(token.error());
   if (const auto apart =
-          check_outputs({{"--token-file", command.token_file}},
+          check_outputs({{"--token-file", command.token_file}, {"--telemetry", command.layout}},
                         {{"--region", options.region.file}, {"--records", command.records}});
       !apart)
     return print_error(apart.error());
@@ -218,9 +223,9 @@ void add_serve_options(app::Options& list, ServeCommand& command) {
   list.add("--poll", app::choice<bool>(options.events, {{"busy", false}, {"event", true}}), "HOW",
            "wait for completions: busy, or sleep until an event");
   list.add_flag("--json", command.json, "print one line of JSON per session");
-  list.add("--telemetry", app::parsed(&RecordLayout::parse, options.records), "LAYOUT",
-           "follow a ring of records that the client writes: flow48, or NAME:KIND,... with the "
-           "kinds ip6, ip4, hexN and counterN, of N bytes");
+  list.add("--telemetry", app::text(command.layout), "LAYOUT",
+           "follow a ring of records that the client writes, such as `roce-gen telemetry`: a TOML "
+           "file, or flow48 or roce32");
   list.add("--records", app::text(command.records), "FILE",
            "file for the records: CSV if its name ends in .csv, otherwise a line of JSON each; "
            "- is standard output");
@@ -236,7 +241,7 @@ app::Command serve_command() {
       .examples = kServeExamples,
       .notes = kServeNotes,
       .check = [command](const app::Given& given) -> Result<void> {
-        if (given.has("--records") && !command->options.records)
+        if (given.has("--records") && !given.has("--telemetry"))
           return fail("--records goes with --telemetry");
         return {};
       },

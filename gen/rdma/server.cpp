@@ -111,7 +111,7 @@ Result<std::unique_ptr<ServerSession>> ServerSession::start(const Device& device
   return session;
 }
 
-std::string ServerSession::unfit_for(const RecordLayout& records) const {
+std::string ServerSession::unfit_for(const RecordReader& records) const {
   const SessionParams& params = hello_.params;
   if (params.operation != Operation::write || params.echo || hello_.qps.size() != 1)
     return "this server takes records: WRITEs on one QP, without an echo";
@@ -352,7 +352,8 @@ bool ServerSession::complete(const Done& done) const noexcept {
   for (std::size_t i = 0; seen && i < flows_.size() && i < done.messages.size(); ++i)
     if (flows_[i].arrived < done.messages[i]) return false;
   // The last WRITEs of UC may still be on their way.
-  const bool look = !ring_ && hello_.checked && hello_.params.lossy() && is_plain_write(hello_.params);
+  const bool look =
+      !ring_ && hello_.checked && hello_.params.lossy() && is_plain_write(hello_.params);
   return !look || last_writes(done).wrong == 0;
 }
 

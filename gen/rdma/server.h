@@ -25,7 +25,7 @@ struct ServeOptions {
   handover::Admission admission;
   std::uint64_t sessions = 0;           // 0: until a signal
   bool events = false;                  // sleep until a completion, instead of polling
-  std::optional<RecordLayout> records;  // a run's WRITEs are records in a ring, which is followed
+  std::optional<RecordReader> records;  // a run's WRITEs are records in a ring, which is followed
   RecordRing::Take take;                // gets each record
 };
 
@@ -69,7 +69,7 @@ class ServerSession {
 
   ServerSession(const Device& device, const Region& region, const handover::Hello& hello);
   /// Why the client's run is none of records; empty: it is one.
-  [[nodiscard]] std::string unfit_for(const RecordLayout& records) const;
+  [[nodiscard]] std::string unfit_for(const RecordReader& records) const;
   Result<void> register_all();
   Result<void> make_qps(const ServeOptions& options, const PortGid& gid);
   void prepare_memory();

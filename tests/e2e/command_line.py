@@ -55,6 +55,10 @@ class CommandLine(unittest.TestCase):
                 ('roce-endpoint', ('serve', '--region', '1MiB,disk=x'), 'file=PATH'),
                 ('roce-endpoint', ('serve', '--region', '1MiB', '--accept', 'me'), 'an IPv4 or IPv6'),
                 ('roce-endpoint', ('serve', '--region', '1MiB', '--listen', ':x'), '--listen: '),
+                ('roce-endpoint', ('serve', '--region', '1MiB', '--records', 'x'),
+                 '--records goes with --telemetry'),
+                ('roce-endpoint', ('serve', '--region', '1MiB', '--telemetry', 'number:counter8'),
+                 'number:counter8: no such profile'),
                 ('roce-endpoint', ('lat', *TO, '--poll', 'event'), 'raises no event'),
                 ('roce-endpoint', ('lat', *TO, '--transport', 'ud'), 'use bw or blast'),
                 ('roce-endpoint', ('bw', *TO, '--transport', 'ud'), 'carries SENDs only'),
@@ -86,6 +90,8 @@ class CommandLine(unittest.TestCase):
                 ('roce-impair', ('check', 'apn-380k'), 'did you mean `apn-380km`?'),
                 ('roce-impair', ('check', str(SOURCE / 'profiles/impair/apn-380k.toml')),
                  'did you mean `apn-380km`?'),
+                ('roce-endpoint', ('serve', '--region', '1MiB', '--telemetry', 'flow84'),
+                 'did you mean `flow48`?'),
                 ('roce-dissect', ('verfy', 'x'), '`verify`'),
                 ('roce-dissect', ('list', 'x', '--josn'), '`--json`')):
             done = run(name, *words)

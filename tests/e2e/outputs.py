@@ -59,14 +59,15 @@ y = "bw_average_gbps"
 NO_FILES = {
     'all|N|none', 'ADDRESS:PORT', 'BYTES', 'CODE', 'CPU', 'DIRECTION', 'FILTER', 'HOW', 'IP',
     'KEY=VALUE', 'KIND', 'LENGTH', 'MAC', 'N', 'NAME', 'NAME|{...}', 'OLD=NEW', 'OP', 'PARAMETER=VALUE',
-    'HOST:PORT', 'HOST:SERVICE', 'IP|HOST:PORT', 'LAYOUT', 'PATTERN', 'POINT', 'PORT', '[QP=]N',
+    'HOST:PORT', 'HOST:SERVICE', 'IP|HOST:PORT', 'PATTERN', 'POINT', 'PORT', '[QP=]N',
     'RATE', 'RULE', 'S', 'SERVICE', 'SHARE', 'SIZE', 'T',
     'SIZE[,file=PATH][,hugepages]', 'TOKEN', 'WHICH', 'PARAMETER=VALUE,...',
     'steady|tai|ptp', 'TIME', 'true|false', 'WHAT', '2x|0.5x|max',
 }
 INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from',
-    '--expect', '--path', '--sent', '--control', '--token-file', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE',
+    '--expect', '--path', '--sent', '--control', '--token-file', 'telemetry --layout',
+    'serve --telemetry', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE',
     'verify FILE',
 }
 # Outputs that rxe/endpoint.py and rxe/telemetry.py try, as they need an RDMA device.

@@ -36,9 +36,11 @@ Parsed<std::uint8_t> read_ip_version(const Value& value) {
   return std::unexpected(fmt::format("expected 4 or 6, found {}", *version));
 }
 
-RecordField read_record_field(const Table& table) {
+RecordField read_record_field(const Table& table, const std::vector<RecordField>& before) {
   RecordField field;
   field.name = table.require("name", read_text, "a name such as \"source\"").value_or("");
+  if (std::ranges::find(before, field.name, &RecordField::name) != before.end())
+    table.refuse(fmt::format("another field is called \"{}\"", field.name));
   field.source = table
                      .require("header", choice(kRecordSources),
                               "\"ethernet\", \"ip\", \"transport\" or \"counter\"")
@@ -62,7 +64,8 @@ Result<RecordLayout> read_layout_document(Document document) {
   layout.name = root.get_or("name", read_text, document.name());
   layout.ip_version = root.get("ip", read_ip_version);
   layout.protocol = root.get("protocol", read_protocol);
-  for (const Table& field : root.tables("field")) layout.fields.push_back(read_record_field(field));
+  for (const Table& field : root.tables("field"))
+    layout.fields.push_back(read_record_field(field, layout.fields));
   const auto counters =
       std::ranges::count(layout.fields, RecordSource::counter, &RecordField::source);
   if (counters != 1)

@@ -21,6 +21,17 @@ name = "silent"
 match = "rocev2"
 corrupt = { probability = "20%", bits = 8, offset = 100, icrc = "recomputed" }
 '''
+# A message of 48 bytes: its number, and the rest in hexadecimal.
+RECORD = '''[[field]]
+name = "number"
+header = "counter"
+bytes = 8
+[[field]]
+name = "rest"
+header = "transport"
+offset = 0
+bytes = 40
+'''
 
 
 def words_of(output):
@@ -38,6 +49,7 @@ class Endpoint(unittest.TestCase):
         with cls.lab.bridge():
             cls.lab.ping()
         cls.lab.a.check(f'echo {TOKEN} > /tmp/token')
+        cls.lab.a.check(f"cat > /tmp/record.toml << 'END'\n{RECORD}END")
 
     def setUp(self):
         self.between = contextlib.ExitStack()
@@ -298,12 +310,12 @@ class Endpoint(unittest.TestCase):
                       output)
         self.sessions(server)
 
-    LAYOUT = '--telemetry number:counter8,rest:hex40'
+    RECORDS = '--telemetry /tmp/record.toml'
 
     def test_records_arrive_through_loss(self):
         self.lab.b.check('tc qdisc add dev eth0 root netem loss 1% limit 10000')
         self.addCleanup(self.lab.b.check, 'tc qdisc del dev eth0 root')
-        server = self.serve(f'{self.LAYOUT} --records /tmp/records.csv --sessions 1')
+        server = self.serve(f'{self.RECORDS} --records /tmp/records.csv --sessions 1')
         # Without IMM the ring is polled; every record has its own bytes.
         self.measure('bw --op write -s 48 -n 6000 --slots 8192 -t 16 --timeout 17')
         code, output = server.wait()
@@ -318,7 +330,7 @@ class Endpoint(unittest.TestCase):
         self.assertEqual(len(set(contents)), 6000)
 
     def test_a_lapped_reader_hears_of_it(self):
-        server = self.serve(f'{self.LAYOUT} --records /tmp/records.jsonl --sessions 1')
+        server = self.serve(f'{self.RECORDS} --records /tmp/records.jsonl --sessions 1')
         client = self.begin_client('bw --op write -s 48 --duration 120s -t 16')
         server.signal('STOP')
         time.sleep(3)  # the device goes on writing
@@ -337,7 +349,7 @@ class Endpoint(unittest.TestCase):
         self.assertEqual(numbers, sorted(set(numbers)))
 
     def test_what_is_no_record_is_refused(self):
-        server = self.serve(self.LAYOUT)
+        server = self.serve(self.RECORDS)
         for words, said in (('bw -s 64', 'takes records of 48 B, not of 64 B'),
                             ('bw --op send -s 48', 'takes records: WRITEs on one QP')):
             code, output = self.client(words)
@@ -374,7 +386,7 @@ class Endpoint(unittest.TestCase):
         self.assertEqual(code, 3, self.what_the_server_said(output))
         self.assertIn('standard output: cannot be written: No space left on device', output)
         self.sessions(server)
-        server = self.serve(f'{self.LAYOUT} --records /dev/full --sessions 1')
+        server = self.serve(f'{self.RECORDS} --records /dev/full --sessions 1')
         self.measure('bw --op write -s 48 -n 50')
         code, output = server.wait()
         self.assertEqual(code, 3, output)

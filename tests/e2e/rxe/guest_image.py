@@ -280,11 +280,13 @@ def add_dpdk(tree):
 
 def initrd_with(programs, dpdk, path):
     """Writes to `path` what a guest boots: the files of all guests, the given programs with their
-    libraries and, if `dpdk`, DPDK's drivers for PCI devices. Returns the kernel's path."""
+    libraries, the shipped layouts of records and, if `dpdk`, DPDK's drivers for PCI devices. Returns the kernel's path."""
     kernel, archive = image()
     tree = Tree()
     for program in programs:
         tree.program(program)
+    for layout in (longwire_test.SOURCE / 'profiles' / 'telemetry').glob('*.toml'):
+        tree.file(f'usr/share/longwire/profiles/telemetry/{layout.name}', layout.read_bytes())
     if dpdk:
         add_dpdk(tree)
     with open(path, 'wb') as out:

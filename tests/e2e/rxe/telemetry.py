@@ -14,7 +14,6 @@ import pcap_file
 
 GEN = longwire_test.program('roce-gen')
 TOKEN = 'a-token-of-the-tests'
-LAYOUT = 'source:ip4,destination:ip4,port:hex2,length:hex2,bth:hex12,counter:counter8'
 LOSSY = '''[[rule]]
 name = "lossy"
 loss = "1%"
@@ -54,7 +53,7 @@ class Telemetry(unittest.TestCase):
 
     def serve(self, *options):
         job = self.lab.a.begin('exec roce-endpoint serve --device rxe0 --gid 1 --region 4MiB '
-                               f'--token-file /tmp/token --json --telemetry {LAYOUT} '
+                               '--token-file /tmp/token --json --telemetry roce32 '
                                f'--records /tmp/records.csv {" ".join(options)}')
         self.addCleanup(self.lab.a.run, 'killall -KILL roce-endpoint')
         job.wait_for('--token')

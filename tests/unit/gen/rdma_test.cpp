@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // roce-endpoint as far as it needs no RDMA device: regions, slots, counters, and what it says where
 // there is no device.
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "gen/rdma/device.h"
@@ -147,13 +149,23 @@ std::vector<std::byte> bytes_of(std::string_view hex) {
   return bytes;
 }
 
-TEST(RecordLayout, shows_the_published_records) {
-  const RecordLayout layout = RecordLayout::parse("flow48").value();
-  EXPECT_EQ(layout.size(), 48u);
-  EXPECT_EQ(layout.csv_header(),
+RecordReader reader_of(std::string_view layout) {
+  return RecordReader(config::parse_record_layout(layout, "x.toml").value());
+}
+
+RecordReader shipped(const std::string& name) {
+  return RecordReader(config::load_record_layout(std::string(std::getenv("LONGWIRE_SOURCE")) +
+                                                 "/profiles/telemetry/" + name + ".toml")
+                          .value());
+}
+
+TEST(RecordReader, shows_the_published_records) {
+  const RecordReader reader = shipped("flow48");
+  EXPECT_EQ(reader.size(), 48u);
+  EXPECT_EQ(reader.csv_header(),
             "source,destination,source_port,destination_port,sequence,acknowledgement,counter\n");
   std::string lines;
-  for (const char* each : kPublished) lines += layout.csv_line(bytes_of(each));
+  for (const char* each : kPublished) lines += reader.csv_line(bytes_of(each));
   EXPECT_EQ(lines,
             "fc00::5555:6666:7777:8888,fc00::1111:2222:3333:4444,00de,006f,00001212,00003434,"
             "00000000\n"
@@ -161,17 +173,49 @@ TEST(RecordLayout, shows_the_published_records) {
             "00000001\n"
             "fc00::5555:6666:7777:8888,fc00::1111:2222:3333:4444,00de,006f,00001214,00003436,"
             "00000002\n");
-  EXPECT_EQ(layout.json_line(bytes_of(kPublished[1])),
+  EXPECT_EQ(reader.json_line(bytes_of(kPublished[1])),
             "{\"source\":\"fc00::1111:2222:3333:4444\",\"destination\":"
             "\"fc00::5555:6666:7777:8888\",\"source_port\":\"006f\",\"destination_port\":\"00de\","
             "\"sequence\":\"00003435\",\"acknowledgement\":\"00001213\",\"counter\":1}\n");
 }
 
-TEST(RecordLayout, has_one_counter_and_known_kinds) {
-  EXPECT_EQ(RecordLayout::parse("a:ip4,n:counter8,b:hex3").value().size(), 15u);
-  for (const char* wrong : {"", "a:ip4", "n:counter4,m:counter4", "n:counter9", "n:counter0", "n",
-                            ":counter4", "n:counter4,x:hex", "n:counter4,x:float"})
-    EXPECT_FALSE(RecordLayout::parse(wrong)) << wrong;
+TEST(RecordReader, shows_a_roce_packets_record) {
+  EXPECT_EQ(shipped("roce32").csv_line(
+                bytes_of("c6120001c6120002c13204180040ffff00000012000000000000000000000007")),
+            "198.18.0.1,198.18.0.2,c132,0418,0040ffff0000001200000000,0000000000000007\n");
+}
+
+/// A layout of one field before a counter of a byte.
+std::string with_field(const std::string& before, const std::string& header, int offset,
+                       int bytes) {
+  return fmt::format(
+      "{}[[field]]\nname = \"a,b\"\nheader = \"{}\"\noffset = {}\nbytes = {}\n"
+      "[[field]]\nname = \"n\"\nheader = \"counter\"\nbytes = 1\n",
+      before, header, offset, bytes);
+}
+
+TEST(RecordReader, shows_addresses_of_headers_that_are_known) {
+  const auto address = bytes_of("c61200010a");
+  EXPECT_EQ(reader_of(with_field("ip = 4\n", "ip", 12, 4)).csv_line(address), "198.18.0.1,0a\n");
+  EXPECT_EQ(reader_of(with_field("ip = 4\n", "ip", 16, 4)).csv_line(address), "198.18.0.1,0a\n");
+  for (const std::string& other :
+       {with_field("ip = 4\n", "ip", 13, 4), with_field("ip = 6\n", "ip", 12, 4),
+        with_field("", "ip", 12, 4), with_field("ip = 4\n", "transport", 12, 4)})
+    EXPECT_EQ(reader_of(other).csv_line(address), "c6120001,0a\n") << other;
+  EXPECT_EQ(reader_of(with_field("", "ethernet", 6, 6)).json_line(bytes_of("0200000000ff0a")),
+            "{\"a,b\":\"02:00:00:00:00:ff\",\"n\":10}\n");
+  EXPECT_EQ(reader_of(with_field("", "ethernet", 6, 6)).csv_header(), "\"a,b\",n\n");
+}
+
+TEST(RecordReader, numbers_records) {
+  const RecordReader reader = reader_of(
+      "[[field]]\nname = \"n\"\nheader = \"counter\"\nbytes = 3\n"
+      "[[field]]\nname = \"x\"\nheader = \"ip\"\noffset = 0\nbytes = 1\n");
+  std::vector<std::byte> record(4, std::byte{0x55});
+  reader.set_counter(record, 0x12345678);
+  EXPECT_EQ(record, bytes_of("34567855"));
+  EXPECT_EQ(reader.counter_of(record), 0x345678u);
+  EXPECT_EQ(reader.counter_mask(), 0xffffffu);
 }
 
 /// A ring of eight records of a counter and as many bytes again, and its reader.
@@ -191,15 +235,17 @@ class RecordRingTest : public testing::Test {
   std::vector<std::uint64_t> poll() {
     std::vector<std::uint64_t> taken;
     ring_.poll([&](std::span<const std::byte> record) {
-      taken.push_back(layout_.counter_of(record));
+      taken.push_back(reader_.counter_of(record));
       EXPECT_EQ(std::to_integer<unsigned>(record[1]),
                 ~taken.back() & 0xff);  // not that of another record
     });
     return taken;
   }
-  RecordLayout layout_ = RecordLayout::parse("other:hex2,number:counter2").value();
+  RecordReader reader_ = reader_of(
+      "[[field]]\nname = \"other\"\nheader = \"ip\"\noffset = 0\nbytes = 2\n"
+      "[[field]]\nname = \"number\"\nheader = \"counter\"\nbytes = 2\n");
   std::vector<std::byte> memory_ = std::vector<std::byte>(32);
-  RecordRing ring_{layout_, memory_};
+  RecordRing ring_{reader_, memory_};
 };
 
 TEST_F(RecordRingTest, gives_each_record_once_in_order) {

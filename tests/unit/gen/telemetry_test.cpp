@@ -86,6 +86,9 @@ TEST(Telemetry, WrongLayoutsAreRefused) {
   EXPECT_EQ(refusal(counter), "");
   EXPECT_THAT(refusal(""), HasSubstr("expected one [[field]] with header = \"counter\", found 0"));
   EXPECT_THAT(refusal(counter + counter), HasSubstr("found 2"));
+  EXPECT_THAT(
+      refusal(counter + "[[field]]\nname = \"n\"\nheader = \"ip\"\noffset = 0\nbytes = 4\n"),
+      HasSubstr("another field is called \"n\""));
   EXPECT_THAT(refusal("ip = 5\n" + counter), HasSubstr("x.toml:1:"));
   EXPECT_THAT(refusal("protocol = \"icmp\"\n" + counter), HasSubstr("\"tcp\", \"udp\""));
   EXPECT_THAT(refusal(counter + "[[field]]\nname = \"a\"\nheader = \"ip\"\nbytes = 4\n"),
