@@ -159,6 +159,24 @@ class Endpoint(unittest.TestCase):
                          [n for slot in range(16) for n in range(84, 100) if n % 16 == slot])
         self.assertEqual(numbers[-1], '65536')
 
+    def huge_pages(self, what):
+        return int(re.search(rf'HugePages_{what}: +(\d+)', self.lab.a.check('cat /proc/meminfo'))[1])
+
+    def test_a_region_of_huge_pages(self):
+        self.lab.a.check('echo 8 > /proc/sys/vm/nr_hugepages')
+        self.addCleanup(self.lab.a.check, 'echo 0 > /proc/sys/vm/nr_hugepages')
+        self.assertEqual(self.huge_pages('Free'), 8)
+        server = self.serve(region='4MiB,hugepages')
+        self.assertEqual((self.huge_pages('Free'), self.huge_pages('Rsvd')), (8, 2))
+        self.measure('bw --op send -s 64KiB -t 32 -n 200')  # 64 slots: the whole region
+        self.assertEqual((self.huge_pages('Free'), self.huge_pages('Rsvd')), (6, 0))
+        self.measure('bw --op write -s 64KiB -t 64 -n 200')
+        self.measure('bw --op read -s 64KiB -t 64 -n 200')
+        self.assertEqual([(found['messages'], found['checked'], found['wrong'])
+                          for found in self.sessions(server)],
+                         [(200, 200, 0), (200, 64, 0), (200, 0, 0)])
+        self.assertEqual(self.huge_pages('Free'), 8)
+
     def test_refused_clients_hear_why(self):
         server = self.serve('--qps 2 --transport rc')
         for words, token, said in (
