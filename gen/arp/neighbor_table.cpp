@@ -18,24 +18,14 @@ constexpr int kAttempts = 3;
 constexpr Duration kBetweenAttempts = std::chrono::seconds(1);
 constexpr Duration kPollEvery = std::chrono::microseconds(200);
 
-wire::IpAddress address_of_gid(const wire::Ipv6Address& gid) {
-  constexpr std::size_t kPrefix = 12;
-  constexpr std::array<std::byte, kPrefix> kMapped = {
-      {{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, std::byte{0xff}, std::byte{0xff}}};
-  if (!std::equal(kMapped.begin(), kMapped.end(), gid.bytes.begin())) return gid;
-  wire::Ipv4Address v4;
-  std::copy(gid.bytes.begin() + kPrefix, gid.bytes.end(), v4.bytes.begin());
-  return v4;
-}
-
 wire::IpAddress source_of(const roce::FrameFields& frame) {
   if (frame.encapsulation == wire::Encapsulation::ipv4) return frame.ipv4.source;
-  return address_of_gid(frame.ipv6.source);
+  return ip_of(frame.ipv6.source);
 }
 
 wire::IpAddress destination_of(const roce::FrameFields& frame) {
   if (frame.encapsulation == wire::Encapsulation::ipv4) return frame.ipv4.destination;
-  return address_of_gid(frame.ipv6.destination);
+  return ip_of(frame.ipv6.destination);
 }
 
 bool is_on_network(const nic::Port& port) {

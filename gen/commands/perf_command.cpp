@@ -65,6 +65,10 @@ Result<void> check_congestion(const Given& given, const PerfCommand& options) {
       options.options.config.qp.rate_control == transport::RateControl::none)
     return refuse("--qp-rate", "goes with --rate-control fixed or dcqcn");
   if (options.sim) return {};
+  if (options.endpoint.rocev1 &&
+      options.options.config.qp.rate_control == transport::RateControl::dcqcn)
+    return refuse("--rate-control",
+                  "dcqcn goes with --encapsulation rocev2: RoCEv1 has no marks and no CNPs");
   const bool read = options.options.operation == "read";
   const std::string elsewhere = given.first_of(read ? kReactionPoint : kNotificationPoint);
   if (elsewhere.empty()) return {};
@@ -128,8 +132,9 @@ Result<void> check_transport(const PerfOptions& options, bool answered) {
 }
 
 Result<void> check_simulated(const Given& given, const PerfCommand& options) {
-  for (const char* name : {"--peer", "--token", "--data", "--cm", "--peer-mac", "--address",
-                           "--mac", "--service", "--wait", "--idle", "--verbose", "--transport"})
+  for (const char* name :
+       {"--peer", "--token", "--data", "--cm", "--peer-mac", "--address", "--mac",
+        "--encapsulation", "--service", "--wait", "--idle", "--verbose", "--transport"})
     if (given.has(name)) return refuse(name, "goes with --port only");
   const bool endless = options.options.config.iterations == 0 || options.all_sizes;
   if (!options.pcap.empty() && endless)

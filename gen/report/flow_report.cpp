@@ -16,16 +16,8 @@ namespace {
 using config::Metric;
 using report::Json;
 
-/// RoCE's GIDs hold IPv4 addresses as ::ffff:a.b.c.d.
 std::string address_text(const std::array<std::byte, 16>& bytes) {
-  constexpr std::array<std::byte, 12> kMapped = {
-      {{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, std::byte{0xff}, std::byte{0xff}}};
-  if (!std::equal(kMapped.begin(), kMapped.end(), bytes.begin())) {
-    return wire::to_string(wire::Ipv6Address{bytes});
-  }
-  wire::Ipv4Address mapped;
-  std::copy(bytes.begin() + kMapped.size(), bytes.end(), mapped.bytes.begin());
-  return wire::to_string(mapped);
+  return wire::to_string(ip_of(wire::Ipv6Address{bytes}));
 }
 
 const Histogram* latency_of(const ReceiveFlow& flow) {

@@ -205,14 +205,6 @@ class Patcher {
   std::uint32_t icrc_change_ = 0;
 };
 
-Ipv6Address as_gid(const wire::IpAddress& ip) noexcept {
-  if (const auto* v6 = std::get_if<Ipv6Address>(&ip)) return *v6;
-  Ipv6Address mapped;
-  mapped.bytes[10] = mapped.bytes[11] = std::byte{0xff};
-  std::ranges::copy(std::get<Ipv4Address>(ip).bytes, mapped.bytes.begin() + 12);
-  return mapped;
-}
-
 /// Applies the change if its new address is of type Address, and its old one, if any, is `*field`.
 template <class Address>
 bool change_address(Patcher& patcher, const AddressChange& change, const Address* field) noexcept {
@@ -227,8 +219,8 @@ void set_address(Patcher& patcher, const std::vector<AddressChange>& changes, co
                  Ipv4Address wire::Ipv4::* in_ipv4, Ipv6Address wire::Ipv6::* in_ipv6) noexcept {
   for (const AddressChange& change : changes) {
     if (e.grh) {
-      AddressChange gid{std::nullopt, as_gid(change.to)};
-      if (change.from) gid.from = as_gid(*change.from);
+      AddressChange gid{std::nullopt, gid_of(change.to)};
+      if (change.from) gid.from = gid_of(*change.from);
       if (change_address(patcher, gid, &(e.grh->*in_ipv6))) return;
       continue;
     }

@@ -111,7 +111,8 @@ wire::Ipv4Address ip_of(std::uint16_t host) noexcept {
 }
 
 void put_packet(const Packet& packet, roce::FrameFields& fields) noexcept {
-  const std::uint8_t ecn = packet.congestion_experienced ? kCe : kEct0;
+  const bool marked = fields.encapsulation != wire::Encapsulation::grh;  // RoCEv1 has no ECN
+  const std::uint8_t ecn = !marked ? 0 : packet.congestion_experienced ? kCe : kEct0;
   const std::uint8_t dscp = packet.opcode == kCnpOpcode ? kCnpDscp : 0;
   fields.ipv4.ecn = ecn;
   fields.ipv4.dscp = dscp;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wire/address.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <charconv>
 
 namespace lw::wire {
 namespace {
+
+constexpr std::size_t kMapped = 12;  // bytes of ::ffff:0:0/96
 
 std::optional<std::byte> hex_byte(std::string_view digits) {
   unsigned value = 0;
@@ -22,6 +25,23 @@ std::string presentation(int family, const Address& address) {
 }
 
 }  // namespace
+
+Ipv6Address gid_of(const IpAddress& address) noexcept {
+  if (const auto* v6 = std::get_if<Ipv6Address>(&address)) return *v6;
+  Ipv6Address gid;
+  gid.bytes[10] = gid.bytes[11] = std::byte{0xff};
+  std::ranges::copy(std::get<Ipv4Address>(address).bytes, gid.bytes.begin() + kMapped);
+  return gid;
+}
+
+IpAddress ip_of(const Ipv6Address& gid) noexcept {
+  const Ipv6Address prefix = gid_of(Ipv4Address{});
+  if (!std::equal(prefix.bytes.begin(), prefix.bytes.begin() + kMapped, gid.bytes.begin()))
+    return gid;
+  Ipv4Address address;
+  std::copy(gid.bytes.begin() + kMapped, gid.bytes.end(), address.bytes.begin());
+  return address;
+}
 
 std::optional<MacAddress> parse_mac(std::string_view text) {
   constexpr std::size_t kLength = 17;

@@ -29,6 +29,11 @@ struct Ipv6Address {
 
 using IpAddress = std::variant<Ipv4Address, Ipv6Address>;
 
+/// The GID of an address: an IPv4 address as ::ffff:a.b.c.d. (IBTA annex A17)
+Ipv6Address gid_of(const IpAddress& address) noexcept;
+/// The address of a GID.
+IpAddress ip_of(const Ipv6Address& gid) noexcept;
+
 /// "02:00:00:00:00:01", hexadecimal, with colons or dashes; nothing for other text.
 std::optional<MacAddress> parse_mac(std::string_view text);
 /// "192.0.2.1" or "2001:db8::1"; nothing for other text.

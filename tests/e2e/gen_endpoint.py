@@ -146,6 +146,54 @@ class OverOneWire(Endpoints):
             self.assertIn(17, opcodes)             # ACK
 
     @real_time
+    def test_rocev1(self):
+        """No frame but those of ARP and neighbour discovery is an IP packet."""
+        how = ('--encapsulation', 'rocev1')
+        v4, v6 = ('198.18.0.1', '198.18.0.2'), ('2001:db8::1', '2001:db8::2')
+        write, read = ('--op', 'write', '-s', '10000'), ('--op', 'read', '-s', '10000')
+        for (own, peer), options, checked in (
+                (v4, write, 40), (v4, ('--op', 'send', '-s', '3000', '--imm'), 40),
+                (v4, read, 0), (v4, ('--op', 'atomic'), 40),
+                (v4, ('--op', 'send', '--transport', 'ud', '-s', '1000'), 40),
+                (v4, ('--op', 'send', '--pattern', 'lat', '-s', '64'), 40),
+                (v6, write, 40), (v6, read, 0), (v6, ('--op', 'send', '-s', '3000'), 40)):
+            with self.subTest(' '.join((own, *options))):
+                pcap = self.folder / 'both.pcapng'
+                west, east = self.wire()
+                [ran], said = self.perf(west, east, *how, '--address', own, *options, '-n', '40',
+                                        '--pcap', pcap, peer=peer,
+                                        respond=(*how, '--address', peer))
+                self.assertEqual((ran['iterations'], ran['wrong']), (40, 0))
+                self.assertEqual((said['checked'], said['wrong']), (checked, 0))
+                self.check_rocev1(pcap)
+
+    def check_rocev1(self, pcap):
+        verified = subprocess.run([DISSECT, 'verify', '--json', pcap], capture_output=True,
+                                  text=True, check=True)
+        counts = json.loads(verified.stdout)
+        self.assertEqual(counts['icrc_ok'], counts['frames'] - 2)  # who has, is at
+        shown = subprocess.run(['tshark', '-r', str(pcap), '-T', 'fields', '-e', 'eth.type', '-e',
+                                'infiniband.grh.nxthdr', '-e', 'infiniband.bth.opcode'],
+                               capture_output=True, text=True, check=True)
+        rows = [line.split('\t') for line in shown.stdout.splitlines()]
+        self.assertEqual(len(rows), counts['frames'])
+        roce = [row for row in rows if row[0] == '0x8915']
+        self.assertEqual(len(roce), len(rows) - 2)
+        self.assertEqual({row[1] for row in roce}, {'27'})
+        self.assertTrue(all(row[2] for row in roce))
+
+    def test_sides_of_two_encapsulations_do_not_meet(self):
+        west, east = self.wire()
+        there = self.start(GEN, 'respond', '--port', east)
+        client = self.start(GEN, 'perf', '--port', west, '--peer', '198.18.0.2', '--encapsulation',
+                            'rocev1', '--wait', '1s')
+        _, err = client.communicate(timeout=TIMEOUT)
+        self.assertEqual(client.returncode, 3, err)
+        self.assertIn('the same --encapsulation', err)
+        there.send_signal(signal.SIGTERM)
+        self.finish(there)
+
+    @real_time
     def test_ping_and_blast(self):
         west, east = self.wire()
         for options, checked in ((('ping', '--op', 'send', '-s', '1'), 60),
@@ -266,6 +314,10 @@ class OverOneWire(Endpoints):
                       ('perf', '--port', 'null', '--peer', '::1', '--address', '198.18.0.1'),
                       ('perf', '--sim', '--delay', '1ms', '--peer', '198.18.0.2'),
                       ('perf', '--port', 'null', '--cm', '198.18.0.2'),
+                      ('perf', '--sim', '--delay', '1ms', '--encapsulation', 'rocev1'),
+                      ('perf', '--port', 'null', '--peer', '198.18.0.2', '--encapsulation',
+                       'rocev1', '--rate-control', 'dcqcn'),
+                      ('perf', '--port', 'null', '--peer', '198.18.0.2', '--encapsulation', 'v1'),
                       ('perf', '--port', 'null', '--cm', '2001:db8::2:7174'),
                       ('perf', '--port', 'null', '--cm', 'no.such.host.invalid:7174'),
                       ('perf', '--port', 'null', '--cm', '198.18.0.2:7174', '--op', 'read'),

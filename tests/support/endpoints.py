@@ -47,11 +47,10 @@ class Endpoints(unittest.TestCase):
         """The two ends where no box is between."""
         return f'memif:{self.folder}/wire', f'memif:{self.folder}/wire,server'
 
-    def perf(self, west, east, *options, expect=0, respond=()):
+    def perf(self, west, east, *options, expect=0, respond=(), peer='198.18.0.2'):
         """One session; (what perf says, what respond says)."""
         there = self.start(GEN, 'respond', '--port', east, '--sessions', '1', '--json', *respond)
-        client = self.start(GEN, 'perf', '--port', west, '--peer', '198.18.0.2', '--json',
-                            *options)
+        client = self.start(GEN, 'perf', '--port', west, '--peer', peer, '--json', *options)
         out = self.finish(client, expect)
         said = json.loads(self.finish(there))
         return [json.loads(line) for line in out.splitlines()], said

@@ -11,7 +11,7 @@ inline std::uint32_t mapped(const std::map<std::uint32_t, std::uint32_t>& map,
   return found == map.end() ? value : found->second;
 }
 
-inline wire::Ipv6Address gid_of(const wire::IpAddress& ip) {
+inline wire::Ipv6Address gid_by_text(const wire::IpAddress& ip) {
   if (const auto* v6 = std::get_if<wire::Ipv6Address>(&ip)) return *v6;
   return std::get<wire::Ipv6Address>(
       *wire::parse_ip("::ffff:" + to_string(std::get<wire::Ipv4Address>(ip))));
@@ -22,8 +22,8 @@ inline void rewrite_address(const std::vector<roce::AddressChange>& changes,
                             wire::Ipv6Address& ipv6) {
   for (const auto& [from, to] : changes) {
     const bool v4 = std::holds_alternative<wire::Ipv4Address>(to);
-    if (encapsulation == wire::Encapsulation::grh && (!from || gid_of(*from) == ipv6)) {
-      ipv6 = gid_of(to);
+    if (encapsulation == wire::Encapsulation::grh && (!from || gid_by_text(*from) == ipv6)) {
+      ipv6 = gid_by_text(to);
       return;
     }
     if (encapsulation == wire::Encapsulation::ipv4 && v4 &&
@@ -33,7 +33,7 @@ inline void rewrite_address(const std::vector<roce::AddressChange>& changes,
     }
     if (encapsulation == wire::Encapsulation::ipv6 && !v4 &&
         (!from || *from == wire::IpAddress{ipv6})) {
-      ipv6 = gid_of(to);
+      ipv6 = gid_by_text(to);
       return;
     }
   }

@@ -19,13 +19,12 @@ constexpr std::size_t kRejectInfo = 72;  // additional information comes before 
 
 static_assert(sizeof(wire::CmIpService) + sizeof(PrivateData) == sizeof(wire::CmReq::private_data));
 
-/// GID of an address: IPv4 mapped. (IBTA annex A17)
-wire::Ipv6Address gid_of(const wire::IpAddress& ip, bool mapped) noexcept {
+/// An address in the private data: IPv4 in the last bytes, and zeros before.
+wire::Ipv6Address padded(const wire::IpAddress& ip) noexcept {
   if (const auto* v6 = std::get_if<wire::Ipv6Address>(&ip)) return *v6;
-  wire::Ipv6Address gid;
-  if (mapped) gid.bytes[10] = gid.bytes[11] = std::byte{0xff};
-  std::ranges::copy(std::get<wire::Ipv4Address>(ip).bytes, gid.bytes.begin() + 12);
-  return gid;
+  wire::Ipv6Address bytes;
+  std::ranges::copy(std::get<wire::Ipv4Address>(ip).bytes, bytes.bytes.begin() + 12);
+  return bytes;
 }
 
 wire::IpAddress ip_of(const wire::Ipv6Address& bytes, unsigned version) noexcept {
@@ -73,8 +72,8 @@ void fill_path(wire::CmReq& req, const ConnectRequest& request) noexcept {
   constexpr std::uint8_t kHopLimit = 64;
   req.primary_local_lid.set(kNoLid);
   req.primary_remote_lid.set(kNoLid);
-  req.primary_local_gid = gid_of(request.source, true);
-  req.primary_remote_gid = gid_of(request.destination, true);
+  req.primary_local_gid = gid_of(request.source);
+  req.primary_remote_gid = gid_of(request.destination);
   req.primary_hop_limit.set(kHopLimit);
   req.primary_ack_timeout.set(static_cast<std::uint8_t>(request.ack_timeout << 3));
 }
@@ -109,8 +108,8 @@ MadBytes to_mad(std::uint64_t transaction, const ConnectRequest& request) {
   wire::CmIpService addresses{};
   addresses.ip_version.set(std::holds_alternative<wire::Ipv4Address>(request.source) ? 4 << 4
                                                                                      : 6 << 4);
-  addresses.source = gid_of(request.source, false);
-  addresses.destination = gid_of(request.destination, false);
+  addresses.source = padded(request.source);
+  addresses.destination = padded(request.destination);
   std::memcpy(req.private_data.data(), &addresses, sizeof addresses);
   std::ranges::copy(request.data, req.private_data.begin() + sizeof addresses);
   return mad_of(CmMessage::req, transaction, req);

@@ -58,9 +58,11 @@ Result<std::vector<Connected>> ActiveSide::connect(const SessionParams& params,
   for (std::uint32_t i = 0; i < count; ++i) calls_.push_back(request(params, qp));
   if (auto ran = run(); !ran) return std::unexpected(ran.error());
   if (!all_done()) {
-    return fail(fmt::format("{} answers pings but no connection request: is it `roce-gen respond`?",
-                            to_string(config_.peer.ip)),
-                ExitCode::environment);
+    return fail(
+        fmt::format("{} answers pings but no connection request: is it `roce-gen respond`, with "
+                    "the same --encapsulation?",
+                    to_string(config_.peer.ip)),
+        ExitCode::environment);
   }
   std::vector<Connected> connected;
   for (const Call& call : calls_) connected.push_back(connect(call, params, qp));

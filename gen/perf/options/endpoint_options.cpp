@@ -23,6 +23,10 @@ void add_endpoint_options(app::Options& options, EndpointOptions& endpoint) {
       .defaults_to("198.18.0.1, responder 198.18.0.2; or 2001:db8::1, ::2");
   options.add("--mac", app::text(endpoint.mac), "MAC", "own MAC address")
       .defaults_to("02:00:00:00:00:01, responder 02:00:00:00:00:02");
+  options.add("--encapsulation",
+              app::choice<bool>(endpoint.rocev1, {{"rocev2", false}, {"rocev1", true}}), "HOW",
+              "of frames sent and taken: rocev2, or rocev1 (a GRH in place of IP and UDP; an IPv4 "
+              "address as ::ffff:a.b.c.d). The same on both sides");
   options.add("--service", app::number(endpoint.service), "N",
               "port number of the responder, as in rdma_cm");
   options

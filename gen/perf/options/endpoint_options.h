@@ -12,7 +12,7 @@
 
 namespace lw::gen {
 
-/// Where an endpoint runs: options that perf and respond share.
+/// Where an endpoint runs: options that perf, respond and telemetry share.
 struct EndpointOptions {
   std::string port;  // PORT; empty: none was given
   std::string address, mac;
@@ -20,6 +20,7 @@ struct EndpointOptions {
   std::uint16_t service = 18515;  // perftest's
   Duration wait = std::chrono::seconds(10);
   IdleMode idle = IdleMode::adaptive;
+  bool rocev1 = false;
   bool verbose = false;
 };
 

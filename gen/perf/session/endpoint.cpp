@@ -41,7 +41,7 @@ bool is_for(const transport::QpConfig& qp, const roce::Frame& frame) noexcept {
 }  // namespace
 
 Connection::Connection(transport::QpSet& qps, const transport::QpConfig& config,
-                       std::uint64_t region, const OwnAddress& own, const OwnAddress& peer,
+                       std::uint64_t region, const OwnAddress& peer, roce::FrameFields fields,
                        transport::PayloadStore& store)
     : qps_(qps),
       memory_(transport::Memory::Kind::real, MemoryLayout::va_of(config.qpn), region,
@@ -49,7 +49,7 @@ Connection::Connection(transport::QpSet& qps, const transport::QpConfig& config,
       pair_(config, memory_, store),
       index_(qps.attach(pair_)),
       peer_(peer),
-      fields_(fields_between(own, peer)),
+      fields_(std::move(fields)),
       last_heard_(nic::now()),
       catch_up_(catch_up_of(config)) {
   fields_.source_port =
@@ -67,7 +67,8 @@ std::uint32_t Endpoint::reserve_qpn() noexcept { return ++last_qpn_; }
 
 Connection& Endpoint::add(const transport::QpConfig& config, std::uint64_t region,
                           const OwnAddress& peer) {
-  auto made = std::make_unique<Connection>(*this, config, region, port_.own(), peer, store_);
+  auto made =
+      std::make_unique<Connection>(*this, config, region, peer, port_.fields_to(peer), store_);
   by_index_.resize(qps());
   by_index_[made->index_] = made.get();
   return *(connections_[config.qpn] = std::move(made));
@@ -81,7 +82,7 @@ Connection* Endpoint::find(std::uint32_t qpn) noexcept {
 }
 
 void Endpoint::send_management(wire::Bytes mad, const OwnAddress& peer) {
-  roce::FrameFields fields = fields_between(port_.own(), peer);
+  roce::FrameFields fields = port_.fields_to(peer);
   fields.source_port = wire::flow_label_to_source_port(0);
   fields.bth.opcode = kUdSendOnly;
   fields.bth.dest_qp = wire::kGeneralServicesQp;
@@ -186,7 +187,8 @@ Result<std::unique_ptr<EndpointContext>> EndpointContext::open(const EndpointOpt
     context->copy_.emplace(std::move(*copy));
   }
   capture::Writer* copy = context->copy_ ? &*context->copy_ : nullptr;
-  context->port_.emplace(context->ports_->all().front(), context->ports_->pool(), own, copy);
+  context->port_.emplace(context->ports_->all().front(), context->ports_->pool(), own,
+                         options.rocev1, copy);
   context->endpoint_.emplace(*context->port_, options.idle);
   return context;
 }

@@ -20,13 +20,13 @@ class Ports;
 struct EndpointOptions;
 
 /// One end of a connection: a QP, its own region of real memory, and the fields that all its frames
-/// have in common.
+/// have in common, with the encapsulation.
 class Connection {
  public:
   /// Attaches the QP to `qps` and detaches it at the end. `qps` and `store` outlive it. The region
   /// of `region` bytes begins at MemoryLayout::va_of(config.qpn).
   Connection(transport::QpSet& qps, const transport::QpConfig& config, std::uint64_t region,
-             const OwnAddress& own, const OwnAddress& peer, transport::PayloadStore& store);
+             const OwnAddress& peer, roce::FrameFields fields, transport::PayloadStore& store);
   ~Connection() { qps_.detach(index_); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;

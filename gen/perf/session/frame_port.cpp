@@ -10,27 +10,26 @@
 #include "roce/envelope.h"
 
 namespace lw::gen {
-namespace {
 
-bool is_to(const roce::Envelope& envelope, const wire::IpAddress& own) noexcept {
-  if (envelope.ipv4 != nullptr) return own == wire::IpAddress(envelope.ipv4->destination);
-  return envelope.ipv6 != nullptr && own == wire::IpAddress(envelope.ipv6->destination);
+bool FramePort::is_ours(const roce::Envelope& envelope) const noexcept {
+  if (rocev1_) return envelope.grh != nullptr && envelope.grh->destination == gid_of(own_.ip);
+  if (envelope.ipv4 != nullptr) return own_.ip == wire::IpAddress(envelope.ipv4->destination);
+  return envelope.ipv6 != nullptr && own_.ip == wire::IpAddress(envelope.ipv6->destination);
 }
 
-}  // namespace
-
-roce::FrameFields fields_between(const OwnAddress& own, const OwnAddress& peer) {
+roce::FrameFields FramePort::fields_to(const OwnAddress& peer) const {
   roce::FrameFields fields;
-  fields.source_mac = own.mac;
+  fields.source_mac = own_.mac;
   fields.destination_mac = peer.mac;
-  if (const auto* v4 = std::get_if<wire::Ipv4Address>(&own.ip)) {
+  const auto* v4 = std::get_if<wire::Ipv4Address>(&own_.ip);
+  if (v4 != nullptr && !rocev1_) {
     fields.ipv4.source = *v4;
     fields.ipv4.destination = std::get<wire::Ipv4Address>(peer.ip);
     fields.ipv4.dont_fragment = true;
   } else {
-    fields.encapsulation = wire::Encapsulation::ipv6;
-    fields.ipv6.source = std::get<wire::Ipv6Address>(own.ip);
-    fields.ipv6.destination = std::get<wire::Ipv6Address>(peer.ip);
+    fields.encapsulation = rocev1_ ? wire::Encapsulation::grh : wire::Encapsulation::ipv6;
+    fields.ipv6.source = gid_of(own_.ip);
+    fields.ipv6.destination = gid_of(peer.ip);
   }
   return fields;
 }
@@ -40,12 +39,13 @@ OwnAddress sender_of(const roce::Envelope& envelope) noexcept {
   if (envelope.ethernet != nullptr) sender.mac = envelope.ethernet->source;
   if (envelope.ipv4 != nullptr) sender.ip = envelope.ipv4->source;
   if (envelope.ipv6 != nullptr) sender.ip = envelope.ipv6->source;
+  if (envelope.grh != nullptr) sender.ip = ip_of(envelope.grh->source);
   return sender;
 }
 
-FramePort::FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own,
+FramePort::FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own, bool rocev1,
                      capture::Writer* copy)
-    : port_(port), own_(own), presence_({own}), sender_(port, pool), copy_(copy) {}
+    : port_(port), own_(own), rocev1_(rocev1), presence_({own}), sender_(port, pool), copy_(copy) {}
 
 Result<std::size_t> FramePort::receive(const std::function<void(const roce::Frame&)>& take) {
   const std::size_t count = port_.receive(buffers_);
@@ -67,7 +67,7 @@ void FramePort::look_at(wire::Bytes bytes, const std::function<void(const roce::
     if (const auto where = neighbor_entry_in(bytes)) resolved_ = where;
     return;
   }
-  if (envelope.udp == nullptr || !is_to(envelope, own_.ip)) {
+  if (!is_ours(envelope)) {
     ++counters_.passed_over;
     return;
   }

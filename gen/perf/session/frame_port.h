@@ -16,17 +16,19 @@ namespace lw::gen {
 struct FramePortCounters {
   std::uint64_t received = 0;     // valid RoCE frames to our address
   std::uint64_t bad_icrc = 0;     // frames to our address with a wrong ICRC
-  std::uint64_t passed_over = 0;  // other addresses, or no valid RoCEv2 frame
+  std::uint64_t passed_over = 0;  // other address or encapsulation, or no valid RoCE frame
   std::uint64_t sent = 0;
   std::uint64_t not_sent = 0;  // no buffer, or the port was blocked: counts as lost
 };
 
-/// A port with one address, as an RDMA endpoint has it: passes on valid RoCEv2 frames to that
-/// address, answers ARP, neighbour discovery and pings, and drops the rest. One thread. `port`,
-/// `pool` and `copy` (the capture file; may be null) outlive it.
+/// A port with one address and encapsulation, as a NIC's GID has them: passes on valid RoCEv2
+/// frames to that address, or RoCEv1 frames to its GID, answers ARP, neighbour discovery and pings,
+/// and drops the rest. One thread. `port`, `pool` and `copy` (the capture file; may be null)
+/// outlive it.
 class FramePort {
  public:
-  FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own, capture::Writer* copy);
+  FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own, bool rocev1,
+            capture::Writer* copy);
 
   /// Receives a burst and calls `take` with each valid frame. Returns the number of all frames.
   /// Errors: the capture file's.
@@ -43,16 +45,20 @@ class FramePort {
                                    const std::atomic<bool>& stop);
 
   [[nodiscard]] const OwnAddress& own() const noexcept { return own_; }
+  /// Addresses and encapsulation of frames to `peer`, of the own address family.
+  [[nodiscard]] roce::FrameFields fields_to(const OwnAddress& peer) const;
   [[nodiscard]] const FramePortCounters& counters() const noexcept { return counters_; }
 
  private:
   static constexpr std::size_t kBurst = 64;
   void look_at(wire::Bytes bytes, const std::function<void(const roce::Frame&)>& take);
+  [[nodiscard]] bool is_ours(const roce::Envelope& envelope) const noexcept;
   void keep(wire::Bytes frame);
   void send_raw(wire::Bytes frame);
 
   nic::Port& port_;
   OwnAddress own_;
+  bool rocev1_;
   ArpResponder presence_;
   TxBurst sender_;
   capture::Writer* copy_;
@@ -63,9 +69,6 @@ class FramePort {
   std::optional<NeighborEntry> resolved_;  // the latest answer
   FramePortCounters counters_;
 };
-
-/// Addresses and encapsulation of frames from `own` to `peer`, of one address family.
-roce::FrameFields fields_between(const OwnAddress& own, const OwnAddress& peer);
 
 /// Source addresses of a frame. Requires a network layer.
 OwnAddress sender_of(const roce::Envelope& envelope) noexcept;

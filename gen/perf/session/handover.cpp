@@ -17,7 +17,6 @@ using wire::Operation, wire::Transport;
 
 constexpr const char* kSchema = "longwire-handover";
 constexpr std::uint64_t k24Bits = 0xffffff, k32Bits = 0xffffffff, kAll = ~std::uint64_t{0};
-constexpr std::size_t kMapped = 12;  // bytes of ::ffff:0:0/96
 
 // The words are those of perf's options.
 constexpr std::array<std::pair<std::string_view, Transport>, 3> kTransports = {
@@ -361,23 +360,6 @@ Result<std::string> make_token() {
   std::string token;
   for (const unsigned char byte : bits) token += fmt::format("{:02x}", byte);
   return token;
-}
-
-wire::Ipv6Address gid_of(const wire::IpAddress& address) noexcept {
-  if (const auto* v6 = std::get_if<wire::Ipv6Address>(&address)) return *v6;
-  wire::Ipv6Address gid;
-  gid.bytes[10] = gid.bytes[11] = std::byte{0xff};
-  std::ranges::copy(std::get<wire::Ipv4Address>(address).bytes, gid.bytes.begin() + kMapped);
-  return gid;
-}
-
-wire::IpAddress ip_of(const wire::Ipv6Address& gid) noexcept {
-  const wire::Ipv6Address prefix = gid_of(wire::Ipv4Address{});
-  if (!std::equal(prefix.bytes.begin(), prefix.bytes.begin() + kMapped, gid.bytes.begin()))
-    return gid;
-  wire::Ipv4Address address;
-  std::copy(gid.bytes.begin() + kMapped, gid.bytes.end(), address.bytes.begin());
-  return address;
 }
 
 }  // namespace lw::gen::handover

@@ -71,13 +71,13 @@ struct Done {
 /// The server's last line.
 struct Report {
   ServerStats stats;
-  /// `messages` and `bytes` are the server's own count of what arrived. False: they are those of the
-  /// client's Done, as a device does not tell its program of READs, of atomics, and of WRITEs without
-  /// an immediate.
+  /// `messages` and `bytes` are the server's own count of what arrived. False: they are those of
+  /// the client's Done, as a device does not tell its program of READs, of atomics, and of WRITEs
+  /// without an immediate.
   bool counted = true;
   std::uint64_t messages = 0, bytes = 0;
-  std::uint64_t errors = 0;               // completions in error
-  std::string failure;                    // the reason, if the session failed
+  std::uint64_t errors = 0;                                     // completions in error
+  std::string failure;                                          // the reason, if the session failed
   std::vector<std::pair<std::string, std::uint64_t>> counters;  // device: change during the session
   friend bool operator==(const Report&, const Report&) = default;
 };
@@ -101,9 +101,7 @@ Result<Report> read_report(std::string_view line);
 /// 128 random bits as 32 hexadecimal digits. Errors (environment): the system gives none.
 Result<std::string> make_token();
 
-/// The GID of a RoCEv2 address: an IPv4 address is mapped into IPv6.
-[[nodiscard]] wire::Ipv6Address gid_of(const wire::IpAddress& address) noexcept;
-/// The address of a GID.
-[[nodiscard]] wire::IpAddress ip_of(const wire::Ipv6Address& gid) noexcept;
+using wire::gid_of;
+using wire::ip_of;
 
 }  // namespace lw::gen::handover

@@ -151,7 +151,8 @@ Result<ClientResult> PerfClient::latency(const sim::PerfConfig& config) {
 Result<ClientResult> PerfClient::rping(const sim::PerfConfig& config) {
   sim::PerfConfig one = config;
   one.qps = 1;
-  one.qp.tx_depth = one.qp.max_outstanding_wqe = ping_params(config.size).depth + transport::kSpareRequests;
+  one.qp.tx_depth = one.qp.max_outstanding_wqe =
+      ping_params(config.size).depth + transport::kSpareRequests;
   return run<PingTraffic>(one, ping_params(config.size));
 }
 
@@ -285,7 +286,7 @@ Result<void> run_in_real_time(const EndpointOptions& options, const PeerOptions&
   const auto measure = [&](const sim::PerfConfig& asked) -> Result<PerfOutcome> {
     const auto config = with_rate(asked, **context, options.port);
     if (!config) return std::unexpected(config.error());
-    const auto fields = fields_between(*own, *own);
+    const auto fields = (*context)->port().fields_to(*own);
     const std::size_t longest = longest_client_frame(*config, fields);
     if (auto fits = (*context)->check_frame(longest); !fits) return std::unexpected(fits.error());
     const Duration worked = cpu_time();

@@ -23,19 +23,6 @@ Parsed<std::uint8_t> read_ecn(const Value& value) {
   return integer<std::uint8_t>(0, 3)(value);
 }
 
-Ipv6Address mapped(const Ipv4Address& v4) {
-  Ipv6Address v6;
-  v6.bytes[10] = v6.bytes[11] = std::byte{0xff};
-  std::copy(v4.bytes.begin(), v4.bytes.end(), v6.bytes.begin() + 12);
-  return v6;
-}
-
-/// The GID of an address: an IPv4 address becomes ::ffff:a.b.c.d.
-Ipv6Address as_gid(const IpAddress& ip) {
-  if (const auto* v4 = std::get_if<Ipv4Address>(&ip)) return mapped(*v4);
-  return std::get<Ipv6Address>(ip);
-}
-
 struct Ends {
   IpAddress source, destination;
   [[nodiscard]] bool v6() const { return std::holds_alternative<Ipv6Address>(source); }
@@ -72,8 +59,8 @@ void read_ip_layer(const Table& table, Flow& flow, bool rocev1) {
     frame.ipv6.traffic_class = static_cast<std::uint8_t>(dscp << 2 | ecn);
     frame.ipv6.flow_label = label;
     frame.ipv6.hop_limit = ttl;
-    frame.ipv6.source = as_gid(ends.source);
-    frame.ipv6.destination = as_gid(ends.destination);
+    frame.ipv6.source = gid_of(ends.source);
+    frame.ipv6.destination = gid_of(ends.destination);
     return;
   }
   frame.encapsulation = Encapsulation::ipv4;

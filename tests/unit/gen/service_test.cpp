@@ -35,9 +35,9 @@ class ManualQps : public transport::QpSet {
 class Both {
  public:
   explicit Both(const SessionParams& params)
-      : client_(qps_, qp_of(params, kClient, kServer), MemoryLayout::region(params), at(1), at(2),
+      : client_(qps_, qp_of(params, kClient, kServer), MemoryLayout::region(params), at(2), {},
                 store_),
-        server_(qps_, qp_of(params, kServer, kClient), MemoryLayout::region(params), at(2), at(1),
+        server_(qps_, qp_of(params, kServer, kClient), MemoryLayout::region(params), at(1), {},
                 store_),
         sender_({.connection = &client_,
                  .params = params,

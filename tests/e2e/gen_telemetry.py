@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-gen telemetry over RoCEv1, which Linux' soft-RoCE does not speak: the peer is this test. It
+hands over a ring by TCP, takes the WRITEs from a veth by a raw socket, and answers as a responder
+does. No code of the project reads or makes its frames. Needs root, for a network namespace."""
+
+import ctypes
+import ipaddress
+import json
+import os
+import pathlib
+import socket
+import struct
+import subprocess
+import tempfile
+import threading
+import unittest
+import zlib
+
+import gen_decoder
+import longwire_test
+from longwire_test import SOURCE
+
+GEN, DISSECT = longwire_test.program('roce-gen'), longwire_test.program('roce-dissect')
+CLONE_NEWNET = 0x40000000
+ROCEV1, NEXT_IS_BTH = 0x8915, 0x1b
+WRITE_ONLY, WRITE_ONLY_IMM, ACK = 10, 11, 17
+SEQUENCE_ERROR = 0x60
+QPN, R_KEY, VA = 0x123456, 0xcafe0001, 0x7f00_0000_1000
+FIRST_PSN = 0xfffff0  # of the peer, which sends no requests
+RECORD, SLOTS, RECORDS = 32, 64, 300
+
+
+def ip(words):
+    subprocess.run(['ip', *words.split()], check=True, capture_output=True, text=True)
+
+
+def gid(address):
+    found = ipaddress.ip_address(address)
+    return found.packed if found.version == 6 else bytes(10) + b'\xff\xff' + found.packed
+
+
+def records_of(path):
+    """The first 24 bytes of the records of roce32, from a capture's bytes."""
+    rows = []
+    for _, _, frame in gen_decoder.read_pcap(path):
+        rows.append(frame[26:34] + frame[34:36] + frame[38:40] + frame[42:54])
+    return rows
+
+
+class Peer(threading.Thread):
+    """The hand-over and the responder of one QP; keeps every frame that it takes."""
+
+    def __init__(self, address, drop=()):
+        super().__init__(daemon=True)
+        self.address, self.drop = address, set(drop)
+        self.frames, self.memory, self.hello, self.trouble = [], {}, None, None
+        self._tcp = socket.create_server(('127.0.0.1', 0))
+        self.port = self._tcp.getsockname()[1]
+        self._raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ROCEV1))
+        self._raw.bind(('far', ROCEV1))
+        self._raw.settimeout(0.05)
+        self.start()
+
+    def run(self):
+        try:
+            self._serve()
+        except Exception as error:  # pylint: disable=broad-except
+            self.trouble = error
+
+    def _serve(self):
+        connection, _ = self._tcp.accept()
+        with connection, connection.makefile('rw') as lines:
+            def say(kind, **fields):
+                line = {'schema': 'longwire-handover', 'version': 1, 'kind': kind, **fields}
+                lines.write(json.dumps(line) + '\n')
+                lines.flush()
+
+            self.hello = json.loads(lines.readline())
+            say('offer', gid=str(ipaddress.IPv6Address(gid(self.address))), mtu=1024, q_key=1,
+                max_rd_atomic=16, va=VA, size=RECORD * SLOTS, r_key=R_KEY,
+                qps=[{'qpn': QPN, 'psn': FIRST_PSN, 'va': VA, 'r_key': R_KEY}])
+            ended = threading.Event()
+            responder = threading.Thread(target=self._respond, args=(ended,), daemon=True)
+            responder.start()
+            done = json.loads(lines.readline())
+            ended.set()
+            responder.join()
+            say('report', checked=0, wrong=0, duplicates=0, out_of_sequence=0, cnps=0, dropped=0,
+                counted=False, messages=sum(done['messages']), bytes=done['bytes'], errors=0,
+                failure='', counters={})
+
+    def _respond(self, ended):
+        own, = self.hello['qps']
+        expected, asked, count = own['psn'], False, 0
+        while not ended.is_set():
+            try:
+                frame, where = self._raw.recvfrom(9000)
+            except TimeoutError:
+                continue
+            if where[2] == socket.PACKET_OUTGOING:
+                continue
+            count += 1
+            if count in self.drop:
+                continue
+            self.frames.append(frame)
+            f = gen_decoder.decode(frame)
+            ahead = (f['bth.psn'] - expected + (1 << 23)) % (1 << 24) - (1 << 23)
+            if ahead > 0:
+                if not asked:
+                    self._send(own['qpn'], expected, SEQUENCE_ERROR)
+                asked = True
+                continue
+            if ahead == 0:
+                self.memory.setdefault(f['reth.va'], []).append(f['payload'])
+                expected, asked = (expected + 1) % (1 << 24), False
+            self._send(own['qpn'], f['bth.psn'], 0x1f)
+
+    def _send(self, qpn, psn, syndrome):
+        """An ACK or a NAK. The ICRC is a CRC of the packet with what routers may change as ones."""
+        target = socket.inet_pton(socket.AF_INET6, self.hello['gid'])
+        bth = struct.pack('>BBHII', ACK, 0, 0xffff, qpn, psn)
+        rest = struct.pack('>I', syndrome << 24)
+        grh = struct.pack('>IHBB', 6 << 28, len(bth) + len(rest) + 4, NEXT_IS_BTH, 64)
+        grh += gid(self.address) + target
+        masked = (b'\xff' * 8 + struct.pack('>I', 6 << 28 | 0xfffffff) + grh[4:7] + b'\xff' +
+                  grh[8:] + bth[:4] + b'\xff' + bth[5:] + rest)
+        icrc = struct.pack('<I', zlib.crc32(masked))
+        macs = self.frames[-1][6:12] + self.frames[-1][0:6] if self.frames else b''
+        self._raw.send(macs + struct.pack('>H', ROCEV1) + grh + bth + rest + icrc)
+
+    def close(self):
+        self.join(20)
+        self._tcp.close()
+        self._raw.close()
+
+
+@unittest.skipIf(os.geteuid() != 0, 'a network namespace needs root')
+class OverRocev1(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.unshare(CLONE_NEWNET) != 0:
+            raise unittest.SkipTest(f'no network namespace: {os.strerror(ctypes.get_errno())}')
+        ip('link set lo up')
+        ip('link add near type veth peer name far')
+        for name in ('near', 'far'):
+            ip(f'link set {name} up')
+        ip('addr add 192.0.2.2/24 dev far')
+        ip('addr add 2001:db8::2/64 dev far nodad')
+        folder = tempfile.TemporaryDirectory(prefix='longwire-')
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.capture = cls.folder / 'frames.pcap'
+        subprocess.run([GEN, 'run', SOURCE / 'profiles/flows/ipv4-rc-send.toml', '--pcap',
+                        cls.capture, '--count', str(RECORDS)], check=True, capture_output=True)
+
+    def telemetry(self, peer, own, *options):
+        """What telemetry says, and the capture of what passed its port."""
+        pcap = self.folder / f'{self.id()}.{len(own)}.pcapng'
+        done = subprocess.run(
+            [GEN, 'telemetry', '--from', self.capture, '--layout', 'roce32', '--port', 'near',
+             '--address', own, '--encapsulation', 'rocev1', '--peer', f'127.0.0.1:{peer.port}',
+             '--token', 'any', '--slots', str(SLOTS), '-t', '16', '--pcap', pcap, '--json',
+             *options], capture_output=True, text=True, timeout=60, check=False)
+        peer.close()
+        self.assertIsNone(peer.trouble)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout), pcap
+
+    def check_memory(self, peer):
+        """Record n is in slot n % SLOTS, byte for byte, and no other one is there."""
+        heads = records_of(self.capture)
+        self.assertEqual(len(heads), RECORDS)
+        wanted = {VA + RECORD * slot: [heads[n] + n.to_bytes(8, 'big')
+                                       for n in range(slot, RECORDS, SLOTS)]
+                  for slot in range(SLOTS)}
+        self.assertEqual(peer.memory, wanted)
+
+    def test_each_record_is_one_write(self):
+        for own, address in (('192.0.2.1', '192.0.2.2'), ('2001:db8::1', '2001:db8::2')):
+            peer = Peer(address)
+            said, pcap = self.telemetry(peer, own, '--imm-every', '10')
+            self.assertEqual((said['records'], said['retransmitted']), (RECORDS, 0))
+            self.assertEqual(len(peer.frames), RECORDS)
+            first = peer.hello['qps'][0]['psn']
+            for n, frame in enumerate(peer.frames):
+                f = gen_decoder.decode(frame)
+                self.assertEqual(frame[12:14], b'\x89\x15')
+                self.assertTrue(f['icrc_right'])
+                self.assertEqual((frame[22:38], frame[38:54]), (gid(own), gid(address)))
+                self.assertEqual(f['bth.opcode'], WRITE_ONLY_IMM if n % 10 == 9 else WRITE_ONLY)
+                self.assertEqual(
+                    (f['bth.destqp'], f['bth.psn'], f['reth.va'], f['reth.r_key'],
+                     f['reth.dmalen']),
+                    (QPN, (first + n) % (1 << 24), VA + RECORD * (n % SLOTS), R_KEY, RECORD))
+            self.check_memory(peer)
+            shown = subprocess.run([DISSECT, 'verify', '--json', pcap], capture_output=True,
+                                   text=True, check=True)
+            counts = json.loads(shown.stdout)
+            self.assertEqual(counts['icrc_ok'], 2 * RECORDS)  # WRITEs and their ACKs
+
+    def test_lost_writes_are_sent_again(self):
+        peer = Peer('192.0.2.2', drop=(7, 60, 61, 200))
+        said, _ = self.telemetry(peer, '192.0.2.1', '--timeout', '13')
+        self.assertEqual(said['records'], RECORDS)
+        self.assertGreaterEqual(said['retransmitted'], 4)
+        self.check_memory(peer)
+
+
+if __name__ == '__main__':
+    longwire_test.main()
