@@ -210,6 +210,12 @@ class Guest:
                                   os.SCHED_FIFO if preferred else os.SCHED_OTHER,
                                   os.sched_param(priority if preferred else 0))
 
+    def cpu_ns(self):
+        """CPU time in ns that the guest's CPU has taken of this machine: none while it is idle."""
+        return sum(int((task / 'schedstat').read_text().split()[0])
+                   for task in pathlib.Path(f'/proc/{self._process.pid}/task').iterdir()
+                   if 'CPU' in (task / 'comm').read_text())
+
     def counters(self):
         """The counters of rxe0."""
         words = self.check('rdma statistic show link rxe0/1').split()[2:]
