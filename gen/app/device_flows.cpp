@@ -18,6 +18,13 @@ wire::IpAddress source_of(const Flow& flow) {
   return flow.frame.ipv6.source;
 }
 
+/// The slots that a flow's messages go to in turn; of a SEND they are the device's receives.
+std::uint32_t slots_of(const Flow& flow) noexcept {
+  constexpr std::uint64_t kReceives = 1024, kMost = 0xffffffff;
+  const bool send = flow.message.operation == wire::Operation::send;
+  return static_cast<std::uint32_t>(std::min(flow.va_slots, send ? kReceives : kMost));
+}
+
 SessionParams params_of(const Flow& flow) noexcept {
   constexpr std::uint32_t kDepth = 128, kWord = 8;
   const bool atomic = flow.message.operation == wire::Operation::fetch_add ||
@@ -26,7 +33,7 @@ SessionParams params_of(const Flow& flow) noexcept {
           .operation = flow.message.operation,
           .immediate = flow.message.immediate,
           .size = atomic ? kWord : static_cast<std::uint32_t>(flow.message.length),
-          .slots = static_cast<std::uint32_t>(flow.va_slots),
+          .slots = slots_of(flow),
           .depth = kDepth};
 }
 
@@ -66,6 +73,7 @@ handover::Hello hello_of(const config::FlowProfile& profile, const std::string& 
   handover::Hello hello{.token = token,
                         .params = params_of(first),
                         .checked = false,
+                        .signatures = std::ranges::any_of(profile.flows, &Flow::signature),
                         .mtu = first.message.mtu,
                         .gid = handover::gid_of(source_of(first)),
                         .qps = {}};
@@ -118,6 +126,7 @@ Result<DeviceFlows> DeviceFlows::open(const std::string& where, const std::strin
   auto client = handover::Client::connect(where, kTimeout);
   if (!client) return std::unexpected(client.error());
   DeviceFlows flows(std::move(*client));
+  for (const Flow& flow : profile.flows) flows.signed_.push_back(flow.signature);
   const auto offer = flows.client_.open(hello_of(profile, token), kTimeout, stop, meanwhile);
   if (!offer) return std::unexpected(offer.error());
   if (auto fits = check_offer(*offer, profile.flows.front()); !fits)
@@ -130,9 +139,11 @@ Result<DeviceFlows> DeviceFlows::open(const std::string& where, const std::strin
 Result<handover::Report> DeviceFlows::finish(const RunReport& sent, const std::atomic<bool>& stop,
                                              const handover::Meanwhile& meanwhile) {
   handover::Done done;
-  for (const FlowCounters& flow : sent.flows) {
+  for (std::size_t i = 0; i < sent.flows.size(); ++i) {
+    const FlowCounters& flow = sent.flows[i];
     done.messages.push_back(flow.messages);
     done.bytes += flow.payload_bytes;
+    done.signed_frames.push_back(signed_[i] ? flow.frames - flow.unsigned_frames : 0);
   }
   return client_.finish(done, kTimeout, stop, meanwhile);
 }

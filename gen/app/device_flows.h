@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 #include "config/flow/profile.h"
 #include "gen/perf/session/handover_link.h"
@@ -30,6 +31,7 @@ class DeviceFlows {
  private:
   explicit DeviceFlows(handover::Client client) : client_(std::move(client)) {}
   handover::Client client_;
+  std::vector<bool> signed_;  // whether a flow's frames have signatures
 };
 
 }  // namespace lw::gen

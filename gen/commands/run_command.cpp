@@ -36,8 +36,14 @@ std::string text_of(const handover::Report& device) {
       device.counted
           ? fmt::format("device: {} messages, {}, {} completions in error\n", device.messages,
                         format_bytes(static_cast<double>(device.bytes)), device.errors)
-          : fmt::format("device: {} completions in error; of these messages it counts only packets\n",
-                        device.errors);
+          : fmt::format(
+                "device: {} completions in error; of these messages it counts only packets\n",
+                device.errors);
+  const handover::SignatureCounts& read = device.signatures;
+  if (read != handover::SignatureCounts{})
+    text += fmt::format(
+        "  signatures of {} frames: {} lost, {} duplicated, {} out of order; {} without one\n",
+        read.frames, read.lost, read.duplicated, read.out_of_order, read.unsigned_frames);
   for (const auto& [name, change] : device.counters)
     text += fmt::format("  {:<30}{}\n", name, change);
   return text;
@@ -53,6 +59,14 @@ std::string json_of(const handover::Report& device) {
   if (device.counted) {
     values["messages"] = device.messages;
     values["bytes"] = device.bytes;
+  }
+  if (device.signatures != handover::SignatureCounts{}) {
+    const handover::SignatureCounts& read = device.signatures;
+    values["signatures"] = {{"frames", read.frames},
+                            {"unsigned_frames", read.unsigned_frames},
+                            {"lost", read.lost},
+                            {"duplicated", read.duplicated},
+                            {"out_of_order", read.out_of_order}};
   }
   return report::json_line({{"device", std::move(values)}});
 }

@@ -82,6 +82,13 @@ double gbps_of(const SessionEnd& end) {
   return end.seconds > 0 ? static_cast<double>(end.report.bytes) * 8e-9 / end.seconds : 0;
 }
 
+/// Why the packets' signatures were not read; empty: they were, or had none.
+std::string unread_signatures(const SessionEnd& end) {
+  if (!end.hello.signatures || end.signatures) return "";
+  if (end.ring) return "the messages are taken as records";
+  return "a device tells its program only of SENDs and of WRITEs with an immediate";
+}
+
 std::string text_of(const SessionEnd& end) {
   const handover::Report& report = end.report;
   std::string text = fmt::format(
@@ -99,6 +106,9 @@ std::string text_of(const SessionEnd& end) {
   if (end.ring)
     text += fmt::format("  ring: {} records taken, {} lapped in {} laps, {} lost\n",
                         end.ring->records, end.ring->lapped, end.ring->laps, end.ring->lost);
+  if (end.signatures) text += end.signatures->text();
+  if (const std::string why = unread_signatures(end); !why.empty())
+    text += fmt::format("  signatures not read: {}\n", why);
   if (!report.failure.empty()) text += fmt::format("  failed: {}\n", report.failure);
   return text;
 }
@@ -132,6 +142,9 @@ std::string json_of(const SessionEnd& end) {
                     {"lapped", end.ring->lapped},
                     {"laps", end.ring->laps},
                     {"lost", end.ring->lost}};
+  if (end.signatures) json["signatures"] = end.signatures->json();
+  if (const std::string why = unread_signatures(end); !why.empty())
+    json["signatures_not_read"] = why;
   return report::json_line(json);
 }
 

@@ -51,11 +51,14 @@ bool is_plain_write(const SessionParams& params) noexcept {
 
 /// Receives of a QP. A WRITE's first packets reach their slot before the last one needs a receive,
 /// so that a slot is safe until it is checked only if there are fewer receives.
-std::uint32_t receives_of(const SessionParams& params, const Device& device) noexcept {
+std::uint32_t receives_of(const Hello& hello, const Device& device) noexcept {
+  const SessionParams& params = hello.params;
   const auto most = static_cast<std::uint32_t>(device.limits().max_qp_wr);
-  const bool spare =
-      params.immediate && params.operation == Operation::write && params.slots > params.depth;
-  return std::min(spare ? params.slots - params.depth : params.slots, most);
+  const bool write = params.immediate && params.operation == Operation::write;
+  const bool spare = write && params.slots > params.depth;
+  // A sender of signed frames knows no acknowledgement: only receives hold it back.
+  const bool one_less = write && hello.signatures && !spare && params.slots > 1;
+  return std::min(params.slots - (spare ? params.depth : one_less ? 1 : 0), most);
 }
 
 std::uint32_t counter_of(const Counters& counters, const char* name, const char* other) {
@@ -78,37 +81,38 @@ Result<std::unique_ptr<ServerSession>> ServerSession::start(const Device& device
                                                             const Region& region,
                                                             const ServeOptions& options,
                                                             const Admitted& client) {
-  const Hello& hello = client.hello;
-  if (options.transport && *options.transport != hello.params.transport)
-    return fail("this server has another --transport", ExitCode::failed);
-  if (hello.qps.size() > options.most_qps)
-    return fail(fmt::format("{} QPs: this server has --qps {}", hello.qps.size(), options.most_qps),
-                ExitCode::failed);
-  std::unique_ptr<ServerSession> session(new ServerSession(device, region, hello));
-  const auto size = session->layout_.size();
-  if (!size || *size > region.size())
-    return fail(
-        fmt::format("the run needs a region of {} ({} QPs x {} slots of {} B), and the server has "
-                    "{}: use a smaller --size, fewer --buffers, or a larger --region there",
-                    size ? format_bytes(static_cast<double>(*size)) : "more than 2^64 B",
-                    hello.qps.size(), session->layout_.slots(), session->layout_.stride(),
-                    format_bytes(static_cast<double>(region.size()))),
-        ExitCode::failed);
-  if (options.records) {
-    if (const std::string why = session->unfit_for(*options.records); !why.empty())
-      return fail(why, ExitCode::failed);
-    session->hello_.checked = false;  // the messages are records
-  }
+  std::unique_ptr<ServerSession> session(new ServerSession(device, region, client.hello));
+  if (const std::string why = session->unfit_for(options); !why.empty())
+    return fail(why, ExitCode::failed);
+  if (options.records) session->hello_.checked = false;  // the messages are records
   auto gid = device.gid_for(client.link.local());
   if (!gid) return std::unexpected(gid.error());
   if (auto made = session->register_all(); !made) return std::unexpected(made.error());
   if (auto made = session->make_qps(options, *gid); !made) return std::unexpected(made.error());
+  if (client.hello.signatures && session->takes_receives() && !options.records)
+    session->signatures_ = std::make_unique<SignedMessages>(client.hello, gid->gid);
   session->prepare_memory();
   if (options.records) {
     session->take_ = options.take;
-    session->ring_.emplace(*options.records, region.bytes(0, *size));
+    session->ring_.emplace(*options.records, region.bytes(0, *session->layout_.size()));
   }
   return session;
+}
+
+std::string ServerSession::unfit_for(const ServeOptions& options) const {
+  if (options.transport && *options.transport != hello_.params.transport)
+    return "this server has another --transport";
+  const std::size_t qps = hello_.qps.size();
+  if (qps > options.most_qps)
+    return fmt::format("{} QPs: this server has --qps {}", qps, options.most_qps);
+  const auto size = layout_.size();
+  if (!size || *size > region_.size())
+    return fmt::format(
+        "the run needs a region of {} ({} QPs x {} slots of {} B), and the server has {}: use a "
+        "smaller --size, fewer --buffers, or a larger --region there",
+        size ? format_bytes(static_cast<double>(*size)) : "more than 2^64 B", qps, layout_.slots(),
+        layout_.stride(), format_bytes(static_cast<double>(region_.size())));
+  return options.records ? unfit_for(*options.records) : "";
 }
 
 std::string ServerSession::unfit_for(const RecordReader& records) const {
@@ -147,7 +151,7 @@ Result<void> ServerSession::make_qps(const ServeOptions& options, const PortGid&
   const SessionParams& params = hello_.params;
   const auto qps = static_cast<std::uint32_t>(hello_.qps.size());
   const auto most = static_cast<std::uint32_t>(device_.limits().max_cqe) - kSpareCompletions;
-  receives_ = takes_receives() ? std::min(receives_of(params, device_), most / (2 * qps)) : 0;
+  receives_ = takes_receives() ? std::min(receives_of(hello_, device_), most / (2 * qps)) : 0;
   const std::uint32_t echoes =
       params.echo ? std::min({params.depth + transport::kSpareRequests, most / (2 * qps),
                               static_cast<std::uint32_t>(device_.limits().max_qp_wr)})
@@ -203,7 +207,7 @@ Result<void> ServerSession::make_qps(const ServeOptions& options, const PortGid&
 void ServerSession::prepare_memory() {
   const SessionParams& params = hello_.params;
   const std::uint64_t size = *layout_.size();
-  if (is_atomic(params.operation)) {
+  if (is_atomic(params.operation) || signatures_) {
     std::memset(region_.data(), 0, size);
   } else if (hello_.checked && params.operation != Operation::read_request) {
     PayloadPattern::clear(region_.bytes(0, size));
@@ -288,12 +292,30 @@ std::uint64_t ServerSession::take_message(std::size_t index, const ibv_wc& done)
     if (!send) place = number;
   }
   const std::uint64_t size = send ? done.byte_len - layout_.grh() : done.byte_len;
+  if (signatures_ && !take_signed(index, done, place)) ++report_.stats.wrong;
   bool right = size == params.size;
   if (params.immediate) right = right && ntohl(done.imm_data) == static_cast<std::uint32_t>(number);
   if (hello_.checked) right = right && flow.sent.holds(message(index, place), number);
   count(flow, number, right);
   report_.bytes += size;
   return number;
+}
+
+/// Reads a message's signatures. A WRITE of UC is in the next slot that has all of its message, as
+/// some before it may be lost. False: one is of another QP.
+bool ServerSession::take_signed(std::size_t index, const ibv_wc& done, std::uint64_t place) {
+  Flow& flow = flows_[index];
+  if (hello_.params.lossy() && hello_.params.operation == Operation::write) {
+    place = flow.next;
+    while (place < flow.next + layout_.slots() && !signatures_->holds(message(index, place), place))
+      ++place;
+    if (place == flow.next + layout_.slots()) place = flow.next;
+    flow.next = place + 1;
+  }
+  const auto slot = message(index, place);
+  const bool send = hello_.params.operation == Operation::send;
+  const std::uint64_t size = done.byte_len - (send ? layout_.grh() : 0);
+  return signatures_->take(index, slot.first(std::min<std::uint64_t>(slot.size(), size)));
 }
 
 void ServerSession::count(Flow& flow, std::uint64_t number, bool right) {
@@ -378,6 +400,15 @@ void ServerSession::check_last_writes(const Done& done) {
   (lossy ? report_.stats.dropped : report_.stats.wrong) += found.wrong;
 }
 
+void ServerSession::finish_ring(const Done* done) {
+  if (done != nullptr) {
+    report_.messages = done->messages.front();
+    report_.bytes = done->bytes;
+    ring_->finish(done->messages.front(), take_);
+  }
+  report_.stats.dropped = ring_->counts().lost + ring_->counts().lapped;
+}
+
 Report ServerSession::report(const Done* done) {
   report_.counted = !ring_ && (takes_receives() || hello_.params.echo);
   if (done != nullptr && !takes_receives() && !hello_.params.echo) {
@@ -385,13 +416,10 @@ Report ServerSession::report(const Done* done) {
     report_.bytes = done->bytes;
     if (hello_.checked && hello_.params.operation == Operation::write) check_last_writes(*done);
   }
-  if (ring_) {
-    if (done != nullptr) {
-      report_.messages = done->messages.front();
-      report_.bytes = done->bytes;
-      ring_->finish(done->messages.front(), take_);
-    }
-    report_.stats.dropped = ring_->counts().lost + ring_->counts().lapped;
+  if (ring_) finish_ring(done);
+  if (signatures_) {
+    signatures_->finish(done);
+    report_.signatures = signatures_->counts();
   }
   const Counters change = risen(before_, device_.counters());
   report_.stats.out_of_sequence = counter_of(change, "out_of_seq_request", "out_of_sequence");
@@ -474,6 +502,7 @@ bool Server::run_session(Admitted& client) {
   if (!done) report.failure = done.error().message;
   std::optional<RingCounts> ring;
   if (const RingCounts* counts = (*session)->ring(); counts != nullptr) ring = *counts;
+  std::unique_ptr<SignedMessages> signatures = (*session)->take_signatures();
   session->reset();  // before the client hears of the end, its access ends
   (void)client.link.send(line_of(report));
   const std::chrono::duration<double> elapsed = SteadyClock::now() - begin;
@@ -483,7 +512,8 @@ bool Server::run_session(Admitted& client) {
        .report = std::move(report),
        .seconds = elapsed.count(),
        .cpu_share = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC / elapsed.count(),
-       .ring = ring});
+       .ring = ring,
+       .signatures = std::move(signatures)});
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include "gen/rdma/device.h"
 #include "gen/rdma/record_ring.h"
 #include "gen/rdma/region.h"
+#include "gen/rdma/signed_messages.h"
 #include "gen/rdma/verbs_qp.h"
 #include "gen/receive/sequence_tracker.h"
 
@@ -55,6 +56,10 @@ class ServerSession {
   [[nodiscard]] const RingCounts* ring() const noexcept {
     return ring_ ? &ring_->counts() : nullptr;
   }
+  /// What the messages' signatures said, after report(); null: they were not read. Call it once.
+  [[nodiscard]] std::unique_ptr<SignedMessages> take_signatures() noexcept {
+    return std::move(signatures_);
+  }
 
  private:
   struct Flow {
@@ -64,11 +69,13 @@ class ServerSession {
     std::uint64_t arrived = 0;   // receives completed, or WRITEs seen
     std::uint64_t received = 0;  // receives posted so far
     std::byte awaited{};         // last byte of the next WRITE that is echoed
+    std::uint64_t next = 0;      // after the newest signed WRITE
     SequenceTracker numbers;     // of messages that may be lost
   };
 
   ServerSession(const Device& device, const Region& region, const handover::Hello& hello);
-  /// Why the client's run is none of records; empty: it is one.
+  /// Why the client's run can't be served, or is none of records; empty: it is.
+  [[nodiscard]] std::string unfit_for(const ServeOptions& options) const;
   [[nodiscard]] std::string unfit_for(const RecordReader& records) const;
   Result<void> register_all();
   Result<void> make_qps(const ServeOptions& options, const PortGid& gid);
@@ -77,11 +84,13 @@ class ServerSession {
   Result<void> post_receives(std::size_t flow);
   Result<void> take(const ibv_wc& done);
   std::uint64_t take_message(std::size_t flow, const ibv_wc& done);
+  bool take_signed(std::size_t flow, const ibv_wc& done, std::uint64_t place);
   Result<bool> look_for_writes();
   Result<void> echo(std::size_t flow, std::uint64_t number);
   void count(Flow& flow, std::uint64_t number, bool right);
   [[nodiscard]] ServerStats last_writes(const handover::Done& done) const;
   void check_last_writes(const handover::Done& done);
+  void finish_ring(const handover::Done* done);
   [[nodiscard]] std::span<std::byte> message(std::size_t flow, std::uint64_t number) const;
   [[nodiscard]] bool takes_receives() const noexcept;
   [[nodiscard]] std::size_t index_of(std::uint32_t qpn) const noexcept;
@@ -101,6 +110,7 @@ class ServerSession {
   std::uint32_t receives_ = 0;  // posted per QP
   RecordRing::Take take_;
   std::optional<RecordRing> ring_;
+  std::unique_ptr<SignedMessages> signatures_;
 };
 
 /// A session that ended.
@@ -110,6 +120,7 @@ struct SessionEnd {
   handover::Report report;
   double seconds = 0, cpu_share = 0;  // of one core
   std::optional<RingCounts> ring = {};
+  std::unique_ptr<SignedMessages> signatures = {};  // null: not read
 };
 
 /// What is called while a server runs.

@@ -103,16 +103,30 @@ void Measurement::take(const roce::Envelope& envelope, Instant now, bool send_cl
     ++totals_.malformed;
     return;
   }
-  Incoming in{envelope, bth, info, now, send_clock, guess};
+  Incoming in{envelope, info->opcode, now, send_clock, guess};
   if (options_.icrc_every != 0 && --until_check_ == 0) {
     until_check_ = options_.icrc_every;
     check(in);
   }
   if (const auto* signature = signature_of(envelope, *bth, *info)) {
-    take_signed(in, signature->fields());
+    const wire::SignatureFields fields = signature->fields();
+    take_signed(in, signed_key(envelope, fields.flow), fields);
   } else {
     take_plain(in);
   }
+}
+
+void Measurement::take_payload(const roce::FlowKey& ends, const wire::SignatureFields& signature,
+                               std::size_t bytes, Instant now, bool send_clock) {
+  ++totals_.frames;
+  ++totals_.roce;
+  totals_.bytes += bytes;
+  StreamKey stream{.key = ends, .is_signed = true};
+  stream.key.dest_qp = signature.flow;
+  roce::Envelope nothing;
+  nothing.wire_length = bytes;
+  Incoming in{nothing, 0, now, send_clock, nullptr};
+  take_signed(in, stream, signature);
 }
 
 namespace {
@@ -201,7 +215,7 @@ ReceiveFlow* Measurement::find_or_add(Incoming& in, const StreamKey& stream) {
   ReceiveFlow& flow = flows_.emplace_back();
   flow.stream = stream;
   table_.add(hash, flow);
-  flow.opcode = in.info->opcode;
+  flow.opcode = in.opcode;
   flow.first = in.now;
   return &flow;
 }
@@ -230,8 +244,9 @@ SequenceTracker& Measurement::tracker_of(ReceiveFlow& flow,
   return flow.tracker;
 }
 
-void Measurement::take_signed(Incoming& in, const wire::SignatureFields& signature) {
-  ReceiveFlow* flow = find_or_add(in, signed_key(in.envelope, signature.flow));
+void Measurement::take_signed(Incoming& in, const StreamKey& stream,
+                              const wire::SignatureFields& signature) {
+  ReceiveFlow* flow = find_or_add(in, stream);
   if (flow == nullptr) return;
   if (!flow->signature) {
     flow->signature = std::make_unique<SignedPart>();

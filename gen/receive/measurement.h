@@ -93,7 +93,7 @@ struct SignedPart {
 /// three cache lines.
 struct alignas(64) ReceiveFlow {
   StreamKey stream;
-  std::uint8_t opcode = 0;                // of the first frame
+  std::uint8_t opcode = 0;                // of the first frame; 0 if only payloads are known
   std::uint16_t run = 0;                  // of the signatures: the tracker's
   std::unique_ptr<SignedPart> signature;  // null for unsigned frames
   std::uint64_t frames = 0;
@@ -242,6 +242,10 @@ class Measurement {
   /// Measures frames that arrived together, in their order. Of many streams, what each frame needs
   /// is fetched into the cache first: misses of different frames overlap.
   void take(std::span<const wire::Bytes> burst, Instant now, bool send_clock = true);
+  /// Measures a signed packet of which a device has delivered only the payload, of `bytes`. `ends`
+  /// has the addresses, as in roce::flow_key().
+  void take_payload(const roce::FlowKey& ends, const wire::SignatureFields& signature,
+                    std::size_t bytes, Instant now, bool send_clock);
 
   /// Counts what waited for a stream's next frame. Call it before reading the counters; more
   /// frames may follow.
@@ -265,8 +269,7 @@ class Measurement {
   /// The frame being measured.
   struct Incoming {
     const roce::Envelope& envelope;
-    const wire::Bth* bth;
-    const wire::OpcodeInfo* info;
+    std::uint8_t opcode;
     Instant now;
     bool send_clock;
     ReceiveFlow* guess;  // its flow if the stream is the same; may be null
@@ -277,7 +280,7 @@ class Measurement {
   void take(const roce::Envelope& envelope, Instant now, bool send_clock, ReceiveFlow* guess);
 
   void fetch(std::span<const roce::Envelope> burst, std::span<ReceiveFlow*> guesses) const noexcept;
-  void take_signed(Incoming& in, const wire::SignatureFields& signature);
+  void take_signed(Incoming& in, const StreamKey& stream, const wire::SignatureFields& signature);
   SequenceTracker& tracker_of(ReceiveFlow& flow, const wire::SignatureFields& signature);
   void take_plain(Incoming& in);
   void count_arrival(ReceiveFlow& flow, const Incoming& in) noexcept;

@@ -105,17 +105,31 @@ void add_latency_row(report::Table& table, const std::string& name, const Receiv
                  time_text(flow.signature->jitter.ns())});
 }
 
-report::Table order_table() {
+report::Table order_table(Measured measured) {
   using report::Align;
-  return report::Table({{"flow", Align::left},
-                        {"frames", Align::right},
-                        {"bytes", Align::right},
-                        {"lost", Align::right},
-                        {"duplicated", Align::right},
-                        {"out of order", Align::right},
-                        {"extent", Align::right},
-                        {"bad ICRC", Align::right},
-                        {"CE", Align::right}});
+  std::vector<report::Table::Column> columns = {{"flow", Align::left}};
+  for (const char* title : {"frames", "bytes", "lost", "duplicated", "out of order", "extent"})
+    columns.push_back({title, Align::right});
+  if (measured == Measured::frames)
+    for (const char* title : {"bad ICRC", "CE"}) columns.push_back({title, Align::right});
+  return report::Table(columns);
+}
+
+void add_order_row(report::Table& table, const std::string& name, const ReceiveFlow& flow,
+                   Measured measured) {
+  const OrderCounts& order = flow.order;
+  const std::int64_t extent = order.extents ? order.extents->maximum() : 0;
+  std::vector<std::string> row = {name,
+                                  fmt::to_string(flow.frames),
+                                  fmt::to_string(flow.bytes),
+                                  fmt::to_string(order.lost),
+                                  fmt::to_string(order.duplicated),
+                                  fmt::to_string(order.out_of_order),
+                                  fmt::to_string(extent)};
+  if (measured == Measured::frames)
+    for (const std::uint64_t count : {flow.bad_icrc, flow.ce_marks})
+      row.push_back(fmt::to_string(count));
+  table.add_row(std::move(row));
 }
 
 report::Table latency_table() {
@@ -187,20 +201,18 @@ Json to_json(const ReceiveFlow& flow, const FlowNames& names) {
   return json;
 }
 
-std::string flow_table(const Measurement& measurement, const FlowNames& names, std::size_t most) {
-  auto order = order_table();
+std::string flow_table(const Measurement& measurement, const FlowNames& names, std::size_t most,
+                       Measured measured) {
+  auto order = order_table(measured);
   auto latencies = latency_table();
   const auto& flows = measurement.flows();
   std::size_t shown = 0;
   for (const ReceiveFlow& flow : flows) {
     if (shown++ == most) break;
     const std::string name = name_of(flow, names);
-    const std::int64_t extent = flow.order.extents ? flow.order.extents->maximum() : 0;
-    order.add_row({name, fmt::to_string(flow.frames), fmt::to_string(flow.bytes),
-                   fmt::to_string(flow.order.lost), fmt::to_string(flow.order.duplicated),
-                   fmt::to_string(flow.order.out_of_order), fmt::to_string(extent),
-                   fmt::to_string(flow.bad_icrc), fmt::to_string(flow.ce_marks)});
-    add_latency_row(latencies, name, flow);
+    add_order_row(order, name, flow, measured);
+    if (measured == Measured::frames || measurement.latency_doubt(flow).empty())
+      add_latency_row(latencies, name, flow);
   }
   std::string text = order.empty() ? "" : order.to_string();
   if (!latencies.empty()) text += latencies.to_string();

@@ -33,9 +33,13 @@ std::optional<double> value_of(const ReceiveFlow& flow, config::Metric metric);
 /// All values of a flow.
 nlohmann::ordered_json to_json(const ReceiveFlow& flow, const FlowNames& names);
 
-/// A table for people with a row per flow, and a second table where there are latencies. Lists at
-/// most `most` flows and counts the others.
-std::string flow_table(const Measurement& measurement, const FlowNames& names, std::size_t most);
+/// What was measured: whole frames, or their payloads, which have no ICRC and no CE mark.
+enum class Measured : std::uint8_t { frames, payloads };
+
+/// A table for people with a row per flow, and a second table where there are latencies; of
+/// payloads, where these mean something. Lists at most `most` flows and counts the others.
+std::string flow_table(const Measurement& measurement, const FlowNames& names, std::size_t most,
+                       Measured measured = Measured::frames);
 
 /// Latency histograms as CSV, "flow,first,last,count": the buckets [first, last] in ns that are not
 /// empty. Bucket bounds are fixed, so files are merged by adding the counts of equal buckets.

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace lw {
 
@@ -22,5 +24,11 @@ using Instant = EngineClock::time_point;
 
 constexpr Instant instant_from_ns(std::int64_t ns) noexcept { return Instant{Duration{ns}}; }
 constexpr std::int64_t to_ns(Instant t) noexcept { return t.time_since_epoch().count(); }
+
+/// Identifies the machine's boot, since which its steady clock runs; empty: unknown.
+std::string boot_id();
+/// A number from `first` to 255 for the steady clock since a boot, which most other boots and
+/// machines don't have.
+std::uint8_t steady_clock_number(std::uint8_t first, std::string_view boot) noexcept;
 
 }  // namespace lw

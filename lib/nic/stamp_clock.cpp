@@ -4,14 +4,12 @@
 #include <ctime>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <sys/timex.h>
 
 #include <fmt/format.h>
 #include <rte_ethdev.h>
 
-#include "core/chance.h"
 #include "nic/clock.h"
 #include "nic/port.h"
 
@@ -20,13 +18,6 @@ namespace {
 
 std::int64_t ns_of(const timespec& t) noexcept {
   return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
-std::string boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
 }
 
 std::string tai_name() {
@@ -61,9 +52,8 @@ Parsed<ClockKind> parse_clock(std::string_view text) {
 }
 
 StampClock::StampClock() {
-  constexpr std::uint64_t kNumbers = 256 - kSteady;
   const std::string boot = boot_id();
-  id_ = static_cast<std::uint8_t>(kSteady + hash_name(boot) % kNumbers);
+  id_ = steady_clock_number(kSteady, boot);
   name_ = fmt::format("CLOCK_MONOTONIC (boot {})", boot.substr(0, 8));
 }
 

@@ -114,11 +114,22 @@ class FieldReader {
       target.push_back(qp);
     }
   }
-  void numbers(const char* name, std::vector<std::uint64_t>& target) {
-    for (const Json& each : list(name, 1)) {
+  void numbers(const char* name, std::vector<std::uint64_t>& target, std::size_t low) {
+    for (const Json& each : list(name, low)) {
       if (!each.is_number_unsigned()) return wrong(name, "whole numbers", each);
       target.push_back(each.get<std::uint64_t>());
     }
+  }
+  void signatures(SignatureCounts& target) {
+    const Json* field = find("signatures");
+    if (field == nullptr) return;
+    FieldReader reader(*field, kind_ + ": signatures");
+    reader.number("frames", target.frames, 0, kAll);
+    reader.number("unsigned_frames", target.unsigned_frames, 0, kAll);
+    reader.number("lost", target.lost, 0, kAll);
+    reader.number("duplicated", target.duplicated, 0, kAll);
+    reader.number("out_of_order", target.out_of_order, 0, kAll);
+    if (error_.empty()) error_ = reader.error_;
   }
   void counters(std::vector<std::pair<std::string, std::uint64_t>>& target) {
     const Json* field = find("counters");
@@ -224,6 +235,7 @@ std::string line_of(const Hello& hello) {
                              {"depth", params.depth},
                              {"count", hello.count},
                              {"checked", hello.checked},
+                             {"signatures", hello.signatures},
                              {"mtu", hello.mtu},
                              {"timeout", hello.timeout},
                              {"retries", hello.retries},
@@ -244,12 +256,20 @@ std::string line_of(const Offer& offer) {
 }
 
 std::string line_of(const Done& done) {
-  return line_with("done", {{"messages", done.messages}, {"bytes", done.bytes}});
+  return line_with(
+      "done",
+      {{"messages", done.messages}, {"bytes", done.bytes}, {"signed_frames", done.signed_frames}});
 }
 
 std::string line_of(const Report& report) {
   Json counters = Json::object();
   for (const auto& [name, value] : report.counters) counters[name] = value;
+  const SignatureCounts& read = report.signatures;
+  const Json signatures = {{"frames", read.frames},
+                           {"unsigned_frames", read.unsigned_frames},
+                           {"lost", read.lost},
+                           {"duplicated", read.duplicated},
+                           {"out_of_order", read.out_of_order}};
   return line_with("report", {{"checked", report.stats.checked},
                               {"wrong", report.stats.wrong},
                               {"duplicates", report.stats.duplicates},
@@ -261,6 +281,7 @@ std::string line_of(const Report& report) {
                               {"bytes", report.bytes},
                               {"errors", report.errors},
                               {"failure", report.failure},
+                              {"signatures", signatures},
                               {"counters", counters}});
 }
 
@@ -284,6 +305,7 @@ Result<Hello> read_hello(std::string_view line) {
   fields->number("depth", params.depth, 1, k32Bits);
   fields->number("count", hello.count, 0, kAll);
   fields->flag("checked", hello.checked);
+  fields->flag("signatures", hello.signatures);
   fields->number("mtu", hello.mtu, 256, 4096);
   fields->number("timeout", hello.timeout, 0, 31);
   fields->number("retries", hello.retries, 0, 7);
@@ -293,6 +315,8 @@ Result<Hello> read_hello(std::string_view line) {
   if ((hello.mtu & (hello.mtu - 1)) != 0)
     fields->refuse(
         fmt::format("\"mtu\": expected 256, 512, 1024, 2048 or 4096, found {}", hello.mtu));
+  if (hello.checked && hello.signatures)
+    fields->refuse("\"signatures\": messages with signatures are not \"checked\"");
   if (!is_possible(params))
     fields->refuse(fmt::format(
         "{} of {} bytes{} is not possible with {}", word_of(kOperations, params.operation),
@@ -319,8 +343,9 @@ Result<Done> read_done(std::string_view line) {
   auto fields = open_line(line, "done");
   if (!fields) return std::unexpected(fields.error());
   Done done;
-  fields->numbers("messages", done.messages);
+  fields->numbers("messages", done.messages, 1);
   fields->number("bytes", done.bytes, 0, kAll);
+  fields->numbers("signed_frames", done.signed_frames, 0);
   return fields->result(std::move(done));
 }
 
@@ -339,6 +364,7 @@ Result<Report> read_report(std::string_view line) {
   fields->number("bytes", report.bytes, 0, kAll);
   fields->number("errors", report.errors, 0, kAll);
   fields->text("failure", report.failure);
+  fields->signatures(report.signatures);
   fields->counters(report.counters);
   return fields->result(std::move(report));
 }

@@ -41,6 +41,7 @@ struct Hello {
   SessionParams params;
   std::uint64_t count = 0;   // messages of each QP; 0: only Done says it
   bool checked = true;       // the messages are PayloadPattern's, which the server checks
+  bool signatures = false;   // of wire/signature.h in the packets, which the server reads instead
   std::uint32_t mtu = 1024;  // path MTU in bytes
   std::uint8_t timeout = 18, retries = 6;  // of the server's QPs, as in transport::QpConfig
   std::uint8_t rnr_retries = 6;            // 7: unlimited
@@ -63,9 +64,19 @@ struct Offer {
 
 /// The client's last line: everything that it sent is completed.
 struct Done {
-  std::vector<std::uint64_t> messages;  // of each QP
-  std::uint64_t bytes = 0;              // of all
+  std::vector<std::uint64_t> messages;       // of each QP
+  std::uint64_t bytes = 0;                   // of all
+  std::vector<std::uint64_t> signed_frames;  // of each QP; empty: no signatures
   friend bool operator==(const Done&, const Done&) = default;
+};
+
+/// Packets of the messages that arrived, by their signatures.
+struct SignatureCounts {
+  std::uint64_t frames = 0;                        // with a signature
+  std::uint64_t unsigned_frames = 0;               // without one
+  std::uint64_t lost = 0;                          // never arrived, or with a message that did not
+  std::uint64_t duplicated = 0, out_of_order = 0;  // as in OrderCounts
+  friend bool operator==(const SignatureCounts&, const SignatureCounts&) = default;
 };
 
 /// The server's last line.
@@ -76,8 +87,9 @@ struct Report {
   /// without an immediate.
   bool counted = true;
   std::uint64_t messages = 0, bytes = 0;
-  std::uint64_t errors = 0;                                     // completions in error
-  std::string failure;                                          // the reason, if the session failed
+  std::uint64_t errors = 0;  // completions in error
+  std::string failure;       // the reason, if the session failed
+  SignatureCounts signatures;
   std::vector<std::pair<std::string, std::uint64_t>> counters;  // device: change during the session
   friend bool operator==(const Report&, const Report&) = default;
 };

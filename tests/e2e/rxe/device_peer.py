@@ -21,13 +21,23 @@ delay = "1900us"
 loss = "1%"
 '''
 FLOWS = f'''[[flow]]
-operation = "write"
 source = "{ADDRESS}"
 message_size = "4KiB"
 mtu = 1024
 messages = 50
 qps = 4
 rate = "20Mb/s"
+'''
+
+
+def dropped(psn_offset):
+    """An event that drops one packet of the first QP on its way to the device."""
+    return f'''[[event]]
+direction = "east-to-west"
+qp = 1
+psn_offset = {psn_offset}
+occurrence = 1
+action = "drop"
 '''
 
 
@@ -58,6 +68,18 @@ class DevicePeer(unittest.TestCase):
                               check=False)
         self.assertEqual(done.returncode, expect, done.stderr + done.stdout)
         return done
+
+    def flows(self, **keys):
+        """What roce-gen and the device's side say of flows with these keys."""
+        profile = self.lab.folder / 'flows.toml'
+        said = dict(line.split(' = ') for line in FLOWS.splitlines()[1:])
+        said |= {key: f'"{value}"' if key in ('operation', 'transport') else value
+                 for key, value in keys.items()}
+        profile.write_text('[[flow]]\n' + ''.join(f'{key} = {value}\n'
+                                                  for key, value in said.items()))
+        done = self.gen('run', profile, *PORT, '--json')
+        sent, device = (json.loads(line) for line in done.stdout.splitlines())
+        return sent, device['device']
 
     def perf(self, *words):
         done = self.gen('perf', *PORT, '--address', ADDRESS, '--timeout', '15', '--json', *words)
@@ -125,20 +147,73 @@ class DevicePeer(unittest.TestCase):
 
     def test_a_profiles_flows(self):
         """Each frame is one that the device accepts."""
-        profile = self.lab.folder / 'flows.toml'
         server = self.serve()
         with self.lab.bridge():
             for transport in ('rc', 'uc'):
                 with self.subTest(transport):
-                    profile.write_text(FLOWS + f'transport = "{transport}"\n')
-                    done = self.gen('run', profile, *PORT, '--json')
-                    sent, device = (json.loads(line) for line in done.stdout.splitlines())
+                    sent, device = self.flows(operation='write', transport=transport)
                     frames = sum(flow['frames'] for flow in sent['flows'])
                     self.assertEqual(frames, 800)
-                    self.assertEqual(device['device']['counters']['rcvd_pkts'], frames)
-                    self.assertNotIn('rx_icrc_err', device['device']['counters'])
-                    self.assertFalse(device['device']['counted'])  # by its program
+                    self.assertEqual(device['counters']['rcvd_pkts'], frames)
+                    self.assertNotIn('rx_icrc_err', device['counters'])
+                    self.assertFalse(device['counted'])  # by its program
+                    self.assertNotIn('signatures', device)
         self.ended(server)
+
+    def test_signatures_of_a_profiles_flows(self):
+        """The device's side reads them where it sees messages."""
+        cases = {'rc': ('send', 'write_imm', 'write'), 'uc': ('send_imm', 'write_imm'),
+                 'ud': ('send',)}
+        server = self.serve()
+        expected = []
+        with self.lab.bridge():
+            for transport, operations in cases.items():
+                for operation in operations:
+                    size = 1024 if transport == 'ud' else 4096
+                    with self.subTest(f'{operation} {transport}'):
+                        _, device = self.flows(operation=operation, transport=transport,
+                                               message_size=size, signature='true')
+                        expected.append(50 * size // 1024 if operation != 'write' else None)
+                        if expected[-1]:
+                            self.assertEqual(device['signatures'],
+                                             {'frames': 4 * expected[-1], 'unsigned_frames': 0,
+                                              'lost': 0, 'duplicated': 0, 'out_of_order': 0})
+                        else:
+                            self.assertNotIn('signatures', device)
+        for frames, session in zip(expected, self.ended(server), strict=True):
+            self.assertEqual('signatures_not_read' in session, frames is None, session)
+            if frames is None:
+                continue
+            flows = session['signatures']['flows']
+            self.assertEqual([(flow['name'], flow['source'], flow['frames'], flow['lost'])
+                              for flow in flows],
+                             [(f'flow {i}', ADDRESS, frames, 0) for i in range(4)])
+            for flow in flows:  # the host's clock is not the guest's
+                self.assertNotIn('latency_ns', flow)
+                self.assertRegex(flow['no_latency'], 'clock')
+
+    def test_lost_frames_are_missing_signatures(self):
+        """Of UC, a device drops all of a message that lacks a packet. The FIRST, as without a later
+        one soft-RoCE also drops the next SEND, and every WRITE that follows."""
+        server = self.serve()
+        cases = (  # of 50 messages; the packets that are dropped; what is lost, also at the end
+            ({'operation': 'send', 'message_size': 1000}, (7, 30, 31, 49), 4, 1),
+            ({'operation': 'send', 'message_size': 4096}, (8, 196), 8, 4),
+            ({'operation': 'write_imm', 'message_size': 4096}, (8, 16, 196), 12, 4))
+        for keys, packets, lost, last in cases:
+            with self.subTest(keys):
+                with self.lab.impair('[[rule]]\nname = "all"\n'
+                                     + ''.join(map(dropped, packets))) as box:
+                    _, device = self.flows(transport='uc', qps=1, signature='true', **keys)
+                self.assertEqual([record['action'] for record in box.records()],
+                                 ['drop'] * len(packets))
+                frames = 50 if keys['message_size'] == 1000 else 200
+                self.assertEqual((device['signatures']['frames'], device['signatures']['lost']),
+                                 (frames - lost, lost))
+        for (_, _, lost, last), session in zip(cases, self.ended(server), strict=True):
+            [flow] = session['signatures']['flows']
+            self.assertEqual((flow['lost'], flow['missing_at_end'], flow['duplicated'],
+                              flow['out_of_order']), (lost - last, last, 0, 0))
 
     def test_a_wrong_token_is_refused(self):
         self.serve()

@@ -53,6 +53,8 @@ Report example_report() {
           .bytes = 40960,
           .errors = 1,
           .failure = "the client left",
+          .signatures =
+              {.frames = 40, .unsigned_frames = 1, .lost = 2, .duplicated = 3, .out_of_order = 4},
           .counters = {{"rcvd_pkts", 12}, {"duplicate_request", 0}}};
 }
 
@@ -60,8 +62,13 @@ TEST(HandoverLines, are_read_as_they_were_written) {
   EXPECT_EQ(read_hello(line_of(example_hello())).value(), example_hello());
   EXPECT_EQ(read_offer(line_of(example_offer())).value(), example_offer());
   EXPECT_EQ(read_report(line_of(example_report())).value(), example_report());
-  const Done done{.messages = {3, 4}, .bytes = 7};
-  EXPECT_EQ(read_done(line_of(done)).value(), done);
+  for (const Done& done : {Done{.messages = {3, 4}, .bytes = 7, .signed_frames = {}},
+                           Done{.messages = {3, 4}, .bytes = 7, .signed_frames = {12, 16}}})
+    EXPECT_EQ(read_done(line_of(done)).value(), done);
+  Hello hello = example_hello();
+  hello.checked = false;
+  hello.signatures = true;
+  EXPECT_EQ(read_hello(line_of(hello)).value(), hello);
 }
 
 std::string reason_of(const Json& hello) {
@@ -98,6 +105,7 @@ TEST(HandoverLines, have_fields_in_their_range) {
            Case{"qps", Json::array(), "\"qps\": expected a list of 1 to 512, found 0"},
            Case{"qps", {{{"qpn", 1 << 24}}}, "\"qpn\": expected a whole number from 0 to 16777215"},
            Case{"echo", "yes", "\"echo\": expected true or false, found \"yes\""},
+           Case{"signatures", true, "messages with signatures are not \"checked\""},
            Case{"version", 2, "this side speaks version 1, the other side 2"},
            Case{"schema", "else", "expected the schema \"longwire-handover\", found \"else\""},
            Case{"kind", "offer", "expected \"kind\":\"hello\", found \"offer\""},
@@ -180,7 +188,7 @@ class HandoverDoor : public testing::Test {
 
 TEST_F(HandoverDoor, admits_a_client_whose_session_then_ends_in_order) {
   open();
-  const Done done{.messages = {1000, 1000}, .bytes = 8'192'000};
+  const Done done{.messages = {1000, 1000}, .bytes = 8'192'000, .signed_frames = {}};
   Client client = this->client();
   auto run = std::async(std::launch::async, [&]() -> Result<Report> {
     const auto offer = client.open(example_hello(), 5s, kGoOn);

@@ -8,10 +8,12 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include "gen/rdma/device.h"
 #include "gen/rdma/record_ring.h"
 #include "gen/rdma/region.h"
+#include "gen/rdma/signed_messages.h"
 
 namespace lw::test::rdma_test {
 namespace {
@@ -284,6 +286,127 @@ TEST_F(RecordRingTest, counts_what_never_came) {
   EXPECT_EQ(ring_.counts().lost, 2u);
   ring_.finish(7, [](std::span<const std::byte> /*record*/) { FAIL(); });
   EXPECT_EQ(ring_.counts().lost, 4u);
+}
+
+/// Messages of 2500 bytes, three packets with a signature each, of two QPs.
+class SignedMessagesTest : public testing::Test {
+ protected:
+  static constexpr std::size_t kMtu = 1024;
+  using Message = std::vector<std::byte>;
+
+  static Message message(std::uint64_t number, std::uint32_t flow = 0,
+                         std::uint8_t clock = wire::ClockId::kUnknown, std::int64_t sent = 0) {
+    Message bytes(2500);
+    for (std::uint64_t i = 0; i < 3; ++i)
+      wire::view_at<wire::Signature>(wire::MutableBytes(bytes), i * kMtu)
+          ->set({.flow = flow,
+                 .sequence = 3 * number + i,
+                 .send_time_ns = static_cast<std::uint64_t>(sent),
+                 .run = 7,
+                 .clock = clock});
+    return bytes;
+  }
+  nlohmann::ordered_json finish(std::vector<std::uint64_t> sent) {
+    const gen::handover::Done done{.messages = {}, .signed_frames = std::move(sent)};
+    messages_.finish(&done);
+    return messages_.json();
+  }
+  gen::handover::Hello hello_{.token = "",
+                              .params = {.operation = wire::Operation::send, .size = 2500},
+                              .mtu = kMtu,
+                              .gid = {},
+                              .qps = {{.qpn = 1}, {.qpn = 2}}};
+  SignedMessages messages_{hello_, wire::Ipv6Address{}};
+};
+
+TEST_F(SignedMessagesTest, are_counted_for_each_flow) {
+  for (std::uint64_t n = 0; n < 4; ++n) {
+    EXPECT_TRUE(messages_.take(0, message(n)));
+    EXPECT_TRUE(messages_.take(1, message(n, 1)));
+  }
+  const auto json = finish({12, 12});
+  EXPECT_EQ(messages_.counts(), (gen::handover::SignatureCounts{.frames = 24}));
+  ASSERT_EQ(json["flows"].size(), 2u);
+  EXPECT_EQ(json["flows"][1]["name"], "flow 1");
+  EXPECT_EQ(json["flows"][1]["frames"], 12);
+  EXPECT_EQ(json["flows"][1]["bytes"], 10'000);
+  EXPECT_FALSE(json["flows"][1].contains("bad_icrc"));
+  EXPECT_EQ(json["lost"], 0);
+}
+
+TEST_F(SignedMessagesTest, show_what_is_missing_between_them_and_after_them) {
+  for (const std::uint64_t n : {0, 1, 4, 3, 4}) messages_.take(0, message(n));
+  messages_.take(0, Message(100));
+  const auto json = finish({21, 6});  // messages 2, 5 and 6 of the first QP, both of the second
+  EXPECT_EQ(messages_.counts(), (gen::handover::SignatureCounts{.frames = 15,
+                                                                .unsigned_frames = 1,
+                                                                .lost = 3 + 6 + 6,
+                                                                .duplicated = 3,
+                                                                .out_of_order = 3}));
+  EXPECT_EQ(json["flows"][0]["lost"], 3);
+  EXPECT_EQ(json["flows"][0]["missing_at_end"], 6);
+  EXPECT_THAT(messages_.text(), HasSubstr("15 lost, 3 duplicated, 3 out of order; 1 frames"));
+  EXPECT_THAT(messages_.text(), HasSubstr("flow 0: the last 6 of 21 frames never came"));
+  EXPECT_THAT(messages_.text(), HasSubstr("flow 1: none of 6 frames came"));
+}
+
+TEST_F(SignedMessagesTest, on_another_qp_are_wrong) {
+  EXPECT_TRUE(messages_.take(1, message(0, 1)));
+  EXPECT_FALSE(messages_.take(0, message(1, 1)));
+  finish({0, 3});
+  EXPECT_EQ(messages_.counts(), (gen::handover::SignatureCounts{.frames = 3}));
+}
+
+TEST_F(SignedMessagesTest, are_in_a_slot_when_their_last_packet_is) {
+  Message slot = message(5);
+  EXPECT_TRUE(messages_.holds(slot, 5));
+  EXPECT_FALSE(messages_.holds(slot, 4));
+  slot[2 * kMtu] = std::byte{0};  // of the last signature
+  EXPECT_FALSE(messages_.holds(slot, 5));
+}
+
+std::int64_t now_of(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+TEST_F(SignedMessagesTest, have_a_latency_by_a_clock_that_this_machine_has) {
+  const std::uint8_t own = steady_clock_number(wire::ClockId::kSteady, boot_id());
+  for (const auto& [clock, number] :
+       {std::pair{CLOCK_MONOTONIC, own}, {CLOCK_TAI, wire::ClockId::kTai}}) {
+    SignedMessages messages(hello_, wire::Ipv6Address{});
+    messages.take(0, message(0, 0, number, now_of(clock) - 5'000'000));
+    messages.finish(nullptr);
+    const auto flow = messages.json()["flows"][0];
+    ASSERT_TRUE(flow.contains("latency_ns")) << flow;
+    EXPECT_GE(flow["latency_ns"]["min"], 5'000'000);
+    EXPECT_LT(flow["latency_ns"]["min"], 3'000'000'000);
+    EXPECT_FALSE(flow.contains("no_latency"));
+  }
+}
+
+TEST_F(SignedMessagesTest, have_no_latency_by_other_clocks) {
+  const std::uint8_t own = steady_clock_number(wire::ClockId::kSteady, boot_id());
+  const auto other = static_cast<std::uint8_t>(own == 255 ? 254 : own + 1);
+  messages_.take(0, message(0, 0, other, now_of(CLOCK_MONOTONIC) - 5'000'000));
+  const auto flow = finish({3, 0})["flows"][0];
+  EXPECT_FALSE(flow.contains("latency_ns"));
+  EXPECT_THAT(flow["no_latency"].get<std::string>(),
+              HasSubstr(fmt::format("stamped by the steady clock of machine {}, and this side has "
+                                    "the steady clock of machine {} and CLOCK_TAI: give",
+                                    other, own)));
+  EXPECT_THAT(messages_.text(), HasSubstr("no latency of flow 0: its frames are stamped by"));
+}
+
+TEST_F(SignedMessagesTest, have_no_latency_that_is_negative) {
+  const std::uint8_t own = steady_clock_number(wire::ClockId::kSteady, boot_id());
+  messages_.take(0, message(0, 0, own, now_of(CLOCK_MONOTONIC) + 1'000'000'000'000));
+  const auto flow = finish({3, 0})["flows"][0];
+  EXPECT_FALSE(flow.contains("latency_ns"));
+  EXPECT_THAT(flow["no_latency"].get<std::string>(),
+              HasSubstr("the clocks of the two ends differ"));
+  EXPECT_THAT(messages_.text(), testing::Not(HasSubstr("jitter")));
 }
 
 }  // namespace
