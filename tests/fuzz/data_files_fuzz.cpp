@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any text as a file that is named by a profile or an option: message sizes, recorded jitter,
-// traces and lists of frames, experiments and published tables, a sender's report; and as the data
-// by which the two sides of perf agree.
+// traces and lists of frames, layouts of records, experiments and published tables, a sender's
+// report; and as the data by which the two sides of perf agree.
 #include <fmt/format.h>
 
 #include "config/experiment/profile.h"
 #include "config/flow/message.h"
 #include "config/impair/profile.h"
+#include "config/telemetry/record_layout.h"
 #include "gen/perf/cm/cm_mad.h"
 #include "gen/perf/session/session_params.h"
 #include "gen/report/sent_counts.h"
@@ -55,6 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                        "delay = \"1ms\"\ntrace = {{ file = \"{}\" }}",
                                        "loss = {{ model = \"listed\", file = \"{}\" }}"})
     read_stage_file(path, stage);
+  expect_reason(config::parse_record_layout(text, "fuzz.toml"));
   const auto experiment = config::parse_experiment_profile(text, "fuzz.toml");
   expect_reason(experiment);
   if (experiment) expect_reason(gen::experiment::cells_of(*experiment, {}));
