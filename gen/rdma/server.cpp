@@ -373,6 +373,7 @@ bool ServerSession::complete(const Done& done) const noexcept {
       !ring_ && (takes_receives() || (hello_.params.echo && is_plain_write(hello_.params)));
   for (std::size_t i = 0; seen && i < flows_.size() && i < done.messages.size(); ++i)
     if (flows_[i].arrived < done.messages[i]) return false;
+  if (signatures_) return signatures_->complete(done);  // copies are messages too
   // The last WRITEs of UC may still be on their way.
   const bool look =
       !ring_ && hello_.checked && hello_.params.lossy() && is_plain_write(hello_.params);

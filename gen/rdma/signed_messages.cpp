@@ -84,6 +84,16 @@ std::uint64_t SignedMessages::missing_at_end(std::size_t index) const {
   return sent;
 }
 
+bool SignedMessages::complete(const handover::Done& done) const {
+  std::vector<std::uint64_t> missing = done.signed_frames;
+  missing.resize(sent_.size());
+  for (const ReceiveFlow& flow : measurement_.flows()) {
+    std::uint64_t& rest = missing[flow.stream.key.dest_qp];
+    rest -= std::min(rest, flow.frames - std::min(flow.frames, flow.order.duplicated));
+  }
+  return std::ranges::all_of(missing, [](std::uint64_t rest) { return rest == 0; });
+}
+
 void SignedMessages::finish(const handover::Done* done) {
   if (done != nullptr)
     std::copy_n(done->signed_frames.begin(), std::min(done->signed_frames.size(), sent_.size()),

@@ -28,6 +28,8 @@ class SignedMessages {
   /// Whether a slot has all of message `number` of its QP. Only for messages of which each has the
   /// packets that `hello` describes.
   [[nodiscard]] bool holds(wire::Bytes slot, std::uint64_t number) const noexcept;
+  /// Whether all signed frames that the client has sent are here.
+  [[nodiscard]] bool complete(const handover::Done& done) const;
   /// Counts the frames that the client has sent after the last one that arrived. Call it once.
   void finish(const handover::Done* done);
 

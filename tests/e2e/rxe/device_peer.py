@@ -30,14 +30,14 @@ rate = "20Mb/s"
 '''
 
 
-def dropped(psn_offset):
-    """An event that drops one packet of the first QP on its way to the device."""
+def event(psn_offset, action='"drop"'):
+    """What happens to one packet of the first QP on its way to the device."""
     return f'''[[event]]
 direction = "east-to-west"
 qp = 1
 psn_offset = {psn_offset}
 occurrence = 1
-action = "drop"
+action = {action}
 '''
 
 
@@ -203,7 +203,7 @@ class DevicePeer(unittest.TestCase):
         for keys, packets, lost, last in cases:
             with self.subTest(keys):
                 with self.lab.impair('[[rule]]\nname = "all"\n'
-                                     + ''.join(map(dropped, packets))) as box:
+                                     + ''.join(map(event, packets))) as box:
                     _, device = self.flows(transport='uc', qps=1, signature='true', **keys)
                 self.assertEqual([record['action'] for record in box.records()],
                                  ['drop'] * len(packets))
@@ -214,6 +214,19 @@ class DevicePeer(unittest.TestCase):
             [flow] = session['signatures']['flows']
             self.assertEqual((flow['lost'], flow['missing_at_end'], flow['duplicated'],
                               flow['out_of_order']), (lost - last, last, 0, 0))
+
+    def test_copies_and_late_datagrams_are_counted(self):
+        """One frame is lost, two arrive twice, one late, and the last when roce-gen has ended."""
+        server = self.serve()
+        events = (event(7), event(20, '"duplicate"'), event(21, '"duplicate"'),
+                  event(30, '"delay"\ndelay = "5ms"'), event(49, '"delay"\ndelay = "300ms"'))
+        with self.lab.impair('[[rule]]\nname = "all"\ndelay = "1ms"\norder = "free"\n'
+                             + ''.join(events)):
+            _, device = self.flows(operation='send', transport='ud', message_size=1024, qps=1,
+                                   signature='true')
+        self.ended(server)
+        self.assertEqual(device['signatures'], {'frames': 51, 'unsigned_frames': 0, 'lost': 1,
+                                                'duplicated': 2, 'out_of_order': 1})
 
     def test_a_wrong_token_is_refused(self):
         self.serve()

@@ -350,6 +350,15 @@ TEST_F(SignedMessagesTest, show_what_is_missing_between_them_and_after_them) {
   EXPECT_THAT(messages_.text(), HasSubstr("flow 1: none of 6 frames came"));
 }
 
+TEST_F(SignedMessagesTest, are_complete_with_every_number) {
+  const gen::handover::Done done{.messages = {}, .signed_frames = {9, 3}};
+  for (const std::uint64_t n : {0, 1, 1}) messages_.take(0, message(n));
+  messages_.take(1, message(0, 1));
+  EXPECT_FALSE(messages_.complete(done));
+  messages_.take(0, message(2));
+  EXPECT_TRUE(messages_.complete(done));
+}
+
 TEST_F(SignedMessagesTest, on_another_qp_are_wrong) {
   EXPECT_TRUE(messages_.take(1, message(0, 1)));
   EXPECT_FALSE(messages_.take(0, message(1, 1)));
