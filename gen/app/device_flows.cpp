@@ -100,6 +100,7 @@ void set_destination(Flow& flow, const handover::Offer& offer, const handover::Q
 
 /// Errors (failed): the device has another address family or a smaller MTU than the flows.
 Result<void> check_offer(const handover::Offer& offer, const Flow& flow) {
+  if (auto same = handover::check_encapsulation(offer, false); !same) return same;
   const wire::IpAddress ip = handover::ip_of(offer.gid);
   if (ip.index() != source_of(flow).index()) {
     return fail(fmt::format("the device has the address {}, and the flows come from {}: choose "

@@ -176,6 +176,7 @@ Result<void> Session::open() {
   if (!gid) return std::unexpected(gid.error());
   auto offer = link_->open(hello(*gid), kAnswerWithin, stop_);
   if (!offer) return std::unexpected(offer.error());
+  if (auto same = handover::check_encapsulation(*offer, !gid->rocev2); !same) return same;
   offer_ = std::move(*offer);
   return connect_qps(*gid);
 }

@@ -166,6 +166,7 @@ Result<void> ServerSession::make_qps(const ServeOptions& options, const PortGid&
             .size = *layout_.size(),
             .r_key = memory_->rkey,
             .gid = gid.gid,
+            .rocev1 = !gid.rocev2,
             .mtu = std::min(hello_.mtu, device_.mtu()),
             .q_key = std::max(1u, memory_->rkey & 0x7fffffff),
             .max_rd_atomic = static_cast<std::uint32_t>(device_.limits().max_qp_rd_atom)};

@@ -50,9 +50,9 @@ def records_of(path):
 class Peer(threading.Thread):
     """The hand-over and the responder of one QP; keeps every frame that it takes."""
 
-    def __init__(self, address, drop=()):
+    def __init__(self, address, drop=(), encapsulation='rocev1'):
         super().__init__(daemon=True)
-        self.address, self.drop = address, set(drop)
+        self.address, self.drop, self.encapsulation = address, set(drop), encapsulation
         self.frames, self.memory, self.hello, self.trouble = [], {}, None, None
         self._tcp = socket.create_server(('127.0.0.1', 0))
         self.port = self._tcp.getsockname()[1]
@@ -76,18 +76,23 @@ class Peer(threading.Thread):
                 lines.flush()
 
             self.hello = json.loads(lines.readline())
-            say('offer', gid=str(ipaddress.IPv6Address(gid(self.address))), mtu=1024, q_key=1,
-                max_rd_atomic=16, va=VA, size=RECORD * SLOTS, r_key=R_KEY,
+            say('offer', gid=str(ipaddress.IPv6Address(gid(self.address))),
+                encapsulation=self.encapsulation, mtu=1024, q_key=1, max_rd_atomic=16, va=VA, size=RECORD * SLOTS, r_key=R_KEY,
                 qps=[{'qpn': QPN, 'psn': FIRST_PSN, 'va': VA, 'r_key': R_KEY}])
             ended = threading.Event()
             responder = threading.Thread(target=self._respond, args=(ended,), daemon=True)
             responder.start()
-            done = json.loads(lines.readline())
+            line = lines.readline()
             ended.set()
             responder.join()
+            if not line:  # the client has left
+                return
+            done = json.loads(line)
             say('report', checked=0, wrong=0, duplicates=0, out_of_sequence=0, cnps=0, dropped=0,
                 counted=False, messages=sum(done['messages']), bytes=done['bytes'], errors=0,
-                failure='', counters={})
+                failure='', counters={},
+                signatures=dict.fromkeys(('frames', 'unsigned_frames', 'lost', 'duplicated',
+                                          'out_of_order'), 0))
 
     def _respond(self, ended):
         own, = self.hello['qps']
@@ -154,16 +159,20 @@ class OverRocev1(unittest.TestCase):
         subprocess.run([GEN, 'run', SOURCE / 'profiles/flows/ipv4-rc-send.toml', '--pcap',
                         cls.capture, '--count', str(RECORDS)], check=True, capture_output=True)
 
-    def telemetry(self, peer, own, *options):
-        """What telemetry says, and the capture of what passed its port."""
-        pcap = self.folder / f'{self.id()}.{len(own)}.pcapng'
+    def run_telemetry(self, peer, own, *options):
         done = subprocess.run(
             [GEN, 'telemetry', '--from', self.capture, '--layout', 'roce32', '--port', 'near',
              '--address', own, '--encapsulation', 'rocev1', '--peer', f'127.0.0.1:{peer.port}',
-             '--token', 'any', '--slots', str(SLOTS), '-t', '16', '--pcap', pcap, '--json',
-             *options], capture_output=True, text=True, timeout=60, check=False)
+             '--token', 'any', '--slots', str(SLOTS), '-t', '16', '--json', *options],
+            capture_output=True, text=True, timeout=60, check=False)
         peer.close()
         self.assertIsNone(peer.trouble)
+        return done
+
+    def telemetry(self, peer, own, *options):
+        """What telemetry says, and the capture of what passed its port."""
+        pcap = self.folder / f'{self.id()}.{len(own)}.pcapng'
+        done = self.run_telemetry(peer, own, '--pcap', pcap, *options)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout), pcap
 
@@ -198,6 +207,12 @@ class OverRocev1(unittest.TestCase):
                                    text=True, check=True)
             counts = json.loads(shown.stdout)
             self.assertEqual(counts['icrc_ok'], 2 * RECORDS)  # WRITEs and their ACKs
+
+    def test_a_gid_of_the_other_kind_is_refused(self):
+        peer = Peer('192.0.2.2', encapsulation='rocev2')
+        done = self.run_telemetry(peer, '192.0.2.1')
+        self.assertEqual((done.returncode, peer.frames), (3, []))
+        self.assertIn('::ffff:192.0.2.2 is of rocev2, and this side sends rocev1', done.stderr)
 
     def test_lost_writes_are_sent_again(self):
         peer = Peer('192.0.2.2', drop=(7, 60, 61, 200))

@@ -81,6 +81,8 @@ Result<std::vector<Connected>> DeviceConnector::connect(const SessionParams& par
   const auto offer =
       client_->open(hello, config_.timeout, stop_, [this] { (void)endpoint_.poll(); });
   if (!offer) return std::unexpected(offer.error());
+  if (auto same = handover::check_encapsulation(*offer, port_.rocev1()); !same)
+    return std::unexpected(same.error());
   const auto device = device_at(offer->gid);
   if (!device) return std::unexpected(device.error());
   std::vector<Connected> connected;

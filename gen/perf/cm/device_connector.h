@@ -25,8 +25,8 @@ class DeviceConnector final : public Connector {
   DeviceConnector(Endpoint& endpoint, FramePort& port, Config config, const std::atomic<bool>& stop)
       : endpoint_(endpoint), port_(port), config_(std::move(config)), stop_(stop) {}
 
-  /// Errors also (environment): nobody listens there; the device's address is of the other family
-  /// than the port's; nobody answers for it.
+  /// Errors also (environment): nobody listens there; the device's address is of the other family,
+  /// or its GID of the other encapsulation, than the port's; nobody answers for it.
   Result<std::vector<Connected>> connect(const SessionParams& params, const transport::QpConfig& qp,
                                          std::uint32_t count) override;
   [[nodiscard]] bool to_device() const noexcept override { return true; }

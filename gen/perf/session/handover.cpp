@@ -28,6 +28,9 @@ constexpr std::array<std::pair<std::string_view, Operation>, 5> kOperations = {
      {"atomic", Operation::fetch_add},
      {"compare-swap", Operation::cmp_swap}}};
 
+constexpr std::array<std::pair<std::string_view, bool>, 2> kEncapsulations = {
+    {{"rocev2", false}, {"rocev1", true}}};
+
 template <class Words, class T>
 std::string_view word_of(const Words& words, T value) noexcept {
   for (const auto& [word, meaning] : words)
@@ -246,6 +249,7 @@ std::string line_of(const Hello& hello) {
 
 std::string line_of(const Offer& offer) {
   return line_with("offer", {{"gid", wire::to_string(offer.gid)},
+                             {"encapsulation", word_of(kEncapsulations, offer.rocev1)},
                              {"mtu", offer.mtu},
                              {"q_key", offer.q_key},
                              {"max_rd_atomic", offer.max_rd_atomic},
@@ -289,6 +293,16 @@ std::string refusal_line(std::string_view reason) {
   return line_with("refusal", {{"reason", reason}});
 }
 
+Result<void> check_encapsulation(const Offer& offer, bool rocev1) {
+  if (offer.rocev1 == rocev1) return {};
+  return fail(
+      fmt::format("the device's GID {} is of {}, and this side sends {}: give another --gid "
+                  "there; roce-gen perf and telemetry have --encapsulation",
+                  wire::to_string(offer.gid), word_of(kEncapsulations, offer.rocev1),
+                  word_of(kEncapsulations, rocev1)),
+      ExitCode::environment);
+}
+
 Result<Hello> read_hello(std::string_view line) {
   auto fields = open_line(line, "hello");
   if (!fields) return std::unexpected(fields.error());
@@ -329,6 +343,7 @@ Result<Offer> read_offer(std::string_view line) {
   if (!fields) return std::unexpected(fields.error());
   Offer offer;
   fields->gid(offer.gid);
+  fields->word("encapsulation", kEncapsulations, offer.rocev1);
   fields->number("mtu", offer.mtu, 256, 4096);
   fields->number("q_key", offer.q_key, 0, k32Bits);
   fields->number("max_rd_atomic", offer.max_rd_atomic, 0, k32Bits);

@@ -56,6 +56,7 @@ struct Offer {
   std::uint64_t va = 0, size = 0;  // the whole region, in bytes
   std::uint32_t r_key = 0;
   wire::Ipv6Address gid;
+  bool rocev1 = false;              // the GID's type, and so the frames': RoCEv1, or RoCEv2
   std::uint32_t mtu = 1024;         // path MTU in bytes: the smaller of both sides'
   std::uint32_t q_key = 0;          // UD
   std::uint32_t max_rd_atomic = 1;  // READs and atomics that the server takes at once, per QP
@@ -100,6 +101,10 @@ std::string line_of(const Offer& offer);
 std::string line_of(const Done& done);
 std::string line_of(const Report& report);
 std::string refusal_line(std::string_view reason);
+
+/// Errors (environment): the frames of this side have the other encapsulation than the device's
+/// GID.
+Result<void> check_encapsulation(const Offer& offer, bool rocev1);
 
 // Readers of lines. Errors (failed): not JSON, another schema or version, a field that is missing
 // or out of range, with what was expected and found; a Refusal, with its reason.

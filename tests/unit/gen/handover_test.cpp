@@ -41,6 +41,7 @@ Offer example_offer() {
           .size = 1 << 20,
           .r_key = 9,
           .gid = gid("2001:db8::2"),
+          .rocev1 = true,
           .mtu = 1024,
           .q_key = 0x11111111,
           .max_rd_atomic = 16};
@@ -56,6 +57,14 @@ Report example_report() {
           .signatures =
               {.frames = 40, .unsigned_frames = 1, .lost = 2, .duplicated = 3, .out_of_order = 4},
           .counters = {{"rcvd_pkts", 12}, {"duplicate_request", 0}}};
+}
+
+TEST(HandoverOffer, of_another_encapsulation_is_an_error) {
+  EXPECT_TRUE(check_encapsulation(example_offer(), true));
+  const auto other = check_encapsulation(example_offer(), false);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().exit, ExitCode::environment);
+  EXPECT_NE(other.error().message.find("2001:db8::2 is of rocev1"), std::string::npos);
 }
 
 TEST(HandoverLines, are_read_as_they_were_written) {
