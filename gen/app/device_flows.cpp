@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "gen/traffic/template_set.h"
+#include "wire/icrc.h"
+#include "wire/signature.h"
+
 namespace lw::gen {
 
 namespace {
@@ -68,12 +72,32 @@ Result<void> check_flows(const config::FlowProfile& profile) {
   return {};
 }
 
-handover::Hello hello_of(const config::FlowProfile& profile, const std::string& token) {
+/// CRCs of a packet's content as in the hello; none if the flows have several contents.
+std::vector<std::uint64_t> payload_crcs(const config::FlowProfile& profile, std::uint64_t seed) {
+  const Flow& first = profile.flows.front();
+  const bool same = std::ranges::all_of(profile.flows, [&](const Flow& flow) {
+    return flow.signature && flow.payload == first.payload;
+  });
+  if (!same || first.message.length == 0) return {};
+  const std::uint64_t last = (first.message.length - 1) % first.message.mtu + 1;
+  PayloadPool payloads(seed);
+  std::vector<std::uint64_t> crcs;
+  for (const std::uint64_t length : {std::uint64_t{first.message.mtu}, last}) {
+    const wire::Bytes payload = payloads.get(first.payload, length);
+    crcs.push_back(wire::crc32(
+        0, payload.subspan(std::min<std::size_t>(payload.size(), sizeof(wire::Signature)))));
+  }
+  return crcs;
+}
+
+handover::Hello hello_of(const config::FlowProfile& profile, const std::string& token,
+                         std::uint64_t seed) {
   const Flow& first = profile.flows.front();
   handover::Hello hello{.token = token,
                         .params = params_of(first),
                         .checked = false,
                         .signatures = std::ranges::any_of(profile.flows, &Flow::signature),
+                        .payload_crcs = payload_crcs(profile, seed),
                         .mtu = first.message.mtu,
                         .gid = handover::gid_of(source_of(first)),
                         .qps = {}};
@@ -121,14 +145,15 @@ Result<void> check_offer(const handover::Offer& offer, const Flow& flow) {
 }  // namespace
 
 Result<DeviceFlows> DeviceFlows::open(const std::string& where, const std::string& token,
-                                      config::FlowProfile& profile, const std::atomic<bool>& stop,
+                                      config::FlowProfile& profile, std::uint64_t seed,
+                                      const std::atomic<bool>& stop,
                                       const handover::Meanwhile& meanwhile) {
   if (auto fit = check_flows(profile); !fit) return std::unexpected(fit.error());
   auto client = handover::Client::connect(where, kTimeout);
   if (!client) return std::unexpected(client.error());
   DeviceFlows flows(std::move(*client));
   for (const Flow& flow : profile.flows) flows.signed_.push_back(flow.signature);
-  const auto offer = flows.client_.open(hello_of(profile, token), kTimeout, stop, meanwhile);
+  const auto offer = flows.client_.open(hello_of(profile, token, seed), kTimeout, stop, meanwhile);
   if (!offer) return std::unexpected(offer.error());
   if (auto fits = check_offer(*offer, profile.flows.front()); !fits)
     return std::unexpected(fits.error());

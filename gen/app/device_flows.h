@@ -17,11 +17,13 @@ namespace lw::gen {
 class DeviceFlows {
  public:
   /// Connects to `where` (HOST:PORT) and sets each flow's destination: address, QPN, Q_Key, memory
-  /// address and R_Key; the MAC address is to be resolved. `meanwhile` answers ARP. Errors: usage
-  /// (flows of several transports or operations, of one that a device has no QPs for, or not over
-  /// RoCEv2); failed (refused); environment (nobody listens there).
+  /// address and R_Key; the MAC address is to be resolved. `seed` is that of the payloads.
+  /// `meanwhile` answers ARP. Errors: usage (flows of several transports or operations, of one that
+  /// a device has no QPs for, or not over RoCEv2); failed (refused); environment (nobody listens
+  /// there).
   static Result<DeviceFlows> open(const std::string& where, const std::string& token,
-                                  config::FlowProfile& profile, const std::atomic<bool>& stop,
+                                  config::FlowProfile& profile, std::uint64_t seed,
+                                  const std::atomic<bool>& stop,
                                   const handover::Meanwhile& meanwhile);
 
   /// Tells the device's side what was sent, and waits for its report.

@@ -153,7 +153,8 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   std::optional<DeviceFlows> flows;
   if (!options.peer.empty()) {
     auto opened =
-        DeviceFlows::open(options.peer, options.token, resolved, *options.limits.stop, answer_arp);
+        DeviceFlows::open(options.peer, options.token, resolved,
+                          options.seed.value_or(profile.seed), *options.limits.stop, answer_arp);
     if (!opened) return std::unexpected(opened.error());
     flows.emplace(std::move(*opened));
   }

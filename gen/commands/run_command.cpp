@@ -44,6 +44,9 @@ std::string text_of(const handover::Report& device) {
     text += fmt::format(
         "  signatures of {} frames: {} lost, {} duplicated, {} out of order; {} without one\n",
         read.frames, read.lost, read.duplicated, read.out_of_order, read.unsigned_frames);
+  if (device.stats.checked > 0)
+    text += fmt::format("  content of {} messages: {} wrong\n", device.stats.checked,
+                        device.stats.wrong);
   for (const auto& [name, change] : device.counters)
     text += fmt::format("  {:<30}{}\n", name, change);
   return text;
@@ -62,6 +65,8 @@ std::string json_of(const handover::Report& device) {
   }
   if (device.signatures != handover::SignatureCounts{}) {
     const handover::SignatureCounts& read = device.signatures;
+    values["checked"] = device.stats.checked;
+    values["wrong"] = device.stats.wrong;
     values["signatures"] = {{"frames", read.frames},
                             {"unsigned_frames", read.unsigned_frames},
                             {"lost", read.lost},
@@ -74,8 +79,12 @@ std::string json_of(const handover::Report& device) {
 /// Prints what the device's side has received.
 ExitCode print_device(const handover::Report& device, const RunOptions& options) {
   print_report(options.json ? json_of(device) : text_of(device), options.pcap == "-");
-  if (device.failure.empty()) return ExitCode::done;
-  return print_error({"the device's side failed: " + device.failure, ExitCode::failed});
+  if (!device.failure.empty())
+    return print_error({"the device's side failed: " + device.failure, ExitCode::failed});
+  if (device.stats.wrong == 0) return ExitCode::done;
+  return print_error(
+      {fmt::format("{} messages arrived with other bytes than were sent", device.stats.wrong),
+       ExitCode::failed});
 }
 
 ExitCode run(const RunOptions& options) {

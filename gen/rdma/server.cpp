@@ -293,6 +293,7 @@ std::uint64_t ServerSession::take_message(std::size_t index, const ibv_wc& done)
     if (!send) place = number;
   }
   const std::uint64_t size = send ? done.byte_len - layout_.grh() : done.byte_len;
+  if (signatures_ && !hello_.payload_crcs.empty()) ++report_.stats.checked;
   if (signatures_ && !take_signed(index, done, place)) ++report_.stats.wrong;
   bool right = size == params.size;
   if (params.immediate) right = right && ntohl(done.imm_data) == static_cast<std::uint32_t>(number);
@@ -303,7 +304,7 @@ std::uint64_t ServerSession::take_message(std::size_t index, const ibv_wc& done)
 }
 
 /// Reads a message's signatures. A WRITE of UC is in the next slot that has all of its message, as
-/// some before it may be lost. False: one is of another QP.
+/// some before it may be lost. False: the content is wrong, or a signature is of another QP.
 bool ServerSession::take_signed(std::size_t index, const ibv_wc& done, std::uint64_t place) {
   Flow& flow = flows_[index];
   if (hello_.params.lossy() && hello_.params.operation == Operation::write) {

@@ -7,6 +7,7 @@
 
 #include "gen/report/flow_report.h"
 #include "report/json_line.h"
+#include "wire/icrc.h"
 #include "wire/view.h"
 
 namespace lw::gen::rdma {
@@ -28,6 +29,7 @@ Instant time_of(clockid_t clock) noexcept {
 SignedMessages::SignedMessages(const handover::Hello& hello, const wire::Ipv6Address& own)
     : size_(hello.params.size),
       mtu_(hello.mtu),
+      payload_crcs_(hello.payload_crcs),
       ends_{.source = hello.gid.bytes, .destination = own.bytes},
       clock_number_(steady_clock_number(wire::ClockId::kSteady, boot_id())),
       sent_(hello.qps.size()) {
@@ -55,11 +57,17 @@ bool SignedMessages::take(std::size_t index, wire::Bytes message) {
     const wire::SignatureFields fields = signature->fields();
     if (fields.flow == index) {
       take(fields, packet.size());
+      right = has_content(packet, at + mtu_ >= size_) && right;
     } else {
       right = false;
     }
   }
   return right;
+}
+
+bool SignedMessages::has_content(wire::Bytes packet, bool last) const noexcept {
+  const wire::Bytes content = packet.subspan(sizeof(wire::Signature));
+  return payload_crcs_.empty() || wire::crc32(0, content) == payload_crcs_[last ? 1 : 0];
 }
 
 void SignedMessages::take(const wire::SignatureFields& signature, std::size_t bytes) {

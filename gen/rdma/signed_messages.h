@@ -22,8 +22,8 @@ class SignedMessages {
   /// Flow i of the signatures is that of QP i. `own` is the device's GID.
   SignedMessages(const handover::Hello& hello, const wire::Ipv6Address& own);
 
-  /// Reads the packets of a message that has just arrived on QP `index`. False: one of them is of
-  /// another QP's flow; it is not counted.
+  /// Reads the packets of a message that has just arrived on QP `index`. False: one of them has
+  /// another content than the client said, or is of another QP's flow; that one is not counted.
   bool take(std::size_t index, wire::Bytes message);
   /// Whether a slot has all of message `number` of its QP. Only for messages of which each has the
   /// packets that `hello` describes.
@@ -41,12 +41,14 @@ class SignedMessages {
 
  private:
   void take(const wire::SignatureFields& signature, std::size_t bytes);
+  [[nodiscard]] bool has_content(wire::Bytes packet, bool last) const noexcept;
   void choose_clock(std::uint8_t senders);
   /// Why a flow has no latencies; empty: it has.
   [[nodiscard]] std::string latency_doubt(const ReceiveFlow& flow) const;
   [[nodiscard]] std::uint64_t missing_at_end(std::size_t index) const;
 
   std::uint64_t size_, mtu_;
+  std::vector<std::uint64_t> payload_crcs_;  // as in the hello
   roce::FlowKey ends_;
   gen::Measurement measurement_{{.icrc_every = 0}};  // the device has checked them
   clockid_t clock_ = CLOCK_MONOTONIC;

@@ -239,6 +239,7 @@ std::string line_of(const Hello& hello) {
                              {"count", hello.count},
                              {"checked", hello.checked},
                              {"signatures", hello.signatures},
+                             {"payload_crcs", hello.payload_crcs},
                              {"mtu", hello.mtu},
                              {"timeout", hello.timeout},
                              {"retries", hello.retries},
@@ -320,6 +321,7 @@ Result<Hello> read_hello(std::string_view line) {
   fields->number("count", hello.count, 0, kAll);
   fields->flag("checked", hello.checked);
   fields->flag("signatures", hello.signatures);
+  fields->numbers("payload_crcs", hello.payload_crcs, 0);
   fields->number("mtu", hello.mtu, 256, 4096);
   fields->number("timeout", hello.timeout, 0, 31);
   fields->number("retries", hello.retries, 0, 7);
@@ -329,6 +331,8 @@ Result<Hello> read_hello(std::string_view line) {
   if ((hello.mtu & (hello.mtu - 1)) != 0)
     fields->refuse(
         fmt::format("\"mtu\": expected 256, 512, 1024, 2048 or 4096, found {}", hello.mtu));
+  if (const std::size_t crcs = hello.payload_crcs.size(); crcs != 0 && crcs != 2)
+    fields->refuse(fmt::format("\"payload_crcs\": expected none or 2, found {}", crcs));
   if (hello.checked && hello.signatures)
     fields->refuse("\"signatures\": messages with signatures are not \"checked\"");
   if (!is_possible(params))

@@ -39,10 +39,13 @@ struct Qp {
 struct Hello {
   std::string token;
   SessionParams params;
-  std::uint64_t count = 0;   // messages of each QP; 0: only Done says it
-  bool checked = true;       // the messages are PayloadPattern's, which the server checks
-  bool signatures = false;   // of wire/signature.h in the packets, which the server reads instead
-  std::uint32_t mtu = 1024;  // path MTU in bytes
+  std::uint64_t count = 0;  // messages of each QP; 0: only Done says it
+  bool checked = true;      // the messages are PayloadPattern's, which the server checks
+  bool signatures = false;  // of wire/signature.h in the packets, which the server reads instead
+  /// CRC-32 (wire/icrc.h) of the bytes behind the signature, in the packets of a message but for
+  /// the last, and in the last. Empty: the content is unknown.
+  std::vector<std::uint64_t> payload_crcs = {};
+  std::uint32_t mtu = 1024;                // path MTU in bytes
   std::uint8_t timeout = 18, retries = 6;  // of the server's QPs, as in transport::QpConfig
   std::uint8_t rnr_retries = 6;            // 7: unlimited
   wire::Ipv6Address gid;

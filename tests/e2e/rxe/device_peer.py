@@ -20,6 +20,11 @@ name = "lossy"
 delay = "1900us"
 loss = "1%"
 '''
+CORRUPT = '''[[rule]]
+name = "silent"
+match = { opcode = "UC SEND LAST" }
+corrupt = { probability = "20%", bits = 8, offset = 100, icrc = "recomputed" }
+'''
 FLOWS = f'''[[flow]]
 source = "{ADDRESS}"
 message_size = "4KiB"
@@ -69,15 +74,16 @@ class DevicePeer(unittest.TestCase):
         self.assertEqual(done.returncode, expect, done.stderr + done.stdout)
         return done
 
-    def flows(self, **keys):
-        """What roce-gen and the device's side say of flows with these keys."""
+    def flows(self, expect=0, **keys):
+        """What roce-gen, which exits with `expect`, and the device's side say of flows with these
+        keys."""
         profile = self.lab.folder / 'flows.toml'
         said = dict(line.split(' = ') for line in FLOWS.splitlines()[1:])
         said |= {key: f'"{value}"' if key in ('operation', 'transport') else value
                  for key, value in keys.items()}
         profile.write_text('[[flow]]\n' + ''.join(f'{key} = {value}\n'
                                                   for key, value in said.items()))
-        done = self.gen('run', profile, *PORT, '--json')
+        done = self.gen('run', profile, *PORT, '--json', expect=expect)
         sent, device = (json.loads(line) for line in done.stdout.splitlines())
         return sent, device['device']
 
@@ -178,6 +184,7 @@ class DevicePeer(unittest.TestCase):
                             self.assertEqual(device['signatures'],
                                              {'frames': 4 * expected[-1], 'unsigned_frames': 0,
                                               'lost': 0, 'duplicated': 0, 'out_of_order': 0})
+                            self.assertEqual((device['checked'], device['wrong']), (200, 0))
                         else:
                             self.assertNotIn('signatures', device)
         for frames, session in zip(expected, self.ended(server), strict=True):
@@ -191,6 +198,19 @@ class DevicePeer(unittest.TestCase):
             for flow in flows:  # the host's clock is not the guest's
                 self.assertNotIn('latency_ns', flow)
                 self.assertRegex(flow['no_latency'], 'clock')
+
+    def test_silent_corruption_of_a_profiles_flows(self):
+        """Of some messages the second packet is changed, and its ICRC computed anew."""
+        server = self.serve()
+        with self.lab.impair(CORRUPT) as box:
+            _, device = self.flows(expect=1, operation='send', transport='uc', qps=2,
+                                   message_size=1500, signature='true', payload='"prbs31"')
+        changed = len(box.records())
+        self.assertGreater(changed, 10)
+        self.assertEqual((device['checked'], device['wrong'], device['signatures']['lost']),
+                         (100, changed, 0))
+        code, said = server.stop()
+        self.assertEqual(code, 1, said)
 
     def test_lost_frames_are_missing_signatures(self):
         """Of UC, a device drops all of a message that lacks a packet. The FIRST, as without a later

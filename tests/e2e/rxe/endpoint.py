@@ -248,7 +248,7 @@ class Endpoint(unittest.TestCase):
         hello = {'schema': 'longwire-handover', 'version': 1, 'kind': 'hello', 'token': TOKEN,
                  'transport': 'rc', 'operation': 'write', 'immediate': False, 'echo': False,
                  'read_back': False, 'bytes': 4096, 'slots': 4, 'depth': 4, 'count': 0,
-                 'checked': True, 'signatures': False, 'mtu': 1024, 'timeout': 18, 'retries': 6,
+                 'checked': True, 'signatures': False, 'payload_crcs': [], 'mtu': 1024, 'timeout': 18, 'retries': 6,
                  'rnr_retries': 7,
                  'gid': '::ffff:192.168.77.2',
                  'qps': [{'qpn': 0x77, 'psn': 1, 'va': 0, 'r_key': 0}]}

@@ -48,7 +48,7 @@ class Session:
         hello = {'schema': 'longwire-handover', 'version': 1, 'kind': 'hello', 'token': TOKEN,
                  'transport': 'rc', 'operation': 'write', 'immediate': False, 'bytes': 4096,
                  'echo': False, 'read_back': False, 'slots': 8, 'depth': 8, 'count': 0,
-                 'checked': False, 'signatures': False, 'mtu': MTU, 'timeout': 14, 'retries': 6,
+                 'checked': False, 'signatures': False, 'payload_crcs': [], 'mtu': MTU, 'timeout': 14, 'retries': 6,
                  'rnr_retries': 6,
                  'gid': gid if ':' in gid else f'::ffff:{gid}',
                  'qps': [{'qpn': 100 + i, 'psn': 1000 * i, 'va': 0, 'r_key': 0}

@@ -77,6 +77,7 @@ TEST(HandoverLines, are_read_as_they_were_written) {
   Hello hello = example_hello();
   hello.checked = false;
   hello.signatures = true;
+  hello.payload_crcs = {1, 0xffffffff};
   EXPECT_EQ(read_hello(line_of(hello)).value(), hello);
 }
 
@@ -114,6 +115,7 @@ TEST(HandoverLines, have_fields_in_their_range) {
            Case{"qps", Json::array(), "\"qps\": expected a list of 1 to 512, found 0"},
            Case{"qps", {{{"qpn", 1 << 24}}}, "\"qpn\": expected a whole number from 0 to 16777215"},
            Case{"echo", "yes", "\"echo\": expected true or false, found \"yes\""},
+           Case{"payload_crcs", {1}, "\"payload_crcs\": expected none or 2, found 1"},
            Case{"signatures", true, "messages with signatures are not \"checked\""},
            Case{"version", 2, "this side speaks version 1, the other side 2"},
            Case{"schema", "else", "expected the schema \"longwire-handover\", found \"else\""},

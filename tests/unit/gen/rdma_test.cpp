@@ -14,6 +14,7 @@
 #include "gen/rdma/record_ring.h"
 #include "gen/rdma/region.h"
 #include "gen/rdma/signed_messages.h"
+#include "wire/icrc.h"
 
 namespace lw::test::rdma_test {
 namespace {
@@ -357,6 +358,21 @@ TEST_F(SignedMessagesTest, are_complete_with_every_number) {
   EXPECT_FALSE(messages_.complete(done));
   messages_.take(0, message(2));
   EXPECT_TRUE(messages_.complete(done));
+}
+
+TEST_F(SignedMessagesTest, have_the_content_that_the_client_said) {
+  const Message zeros(kMtu);
+  for (const std::size_t length : {kMtu, 2500 - 2 * kMtu})
+    hello_.payload_crcs.push_back(
+        wire::crc32(0, wire::Bytes(zeros).first(length).subspan(sizeof(wire::Signature))));
+  SignedMessages messages(hello_, wire::Ipv6Address{});
+  EXPECT_TRUE(messages.take(0, message(0)));
+  for (const std::size_t at : {std::size_t{24}, kMtu - 1, kMtu + 500, std::size_t{2499}}) {
+    Message wrong = message(1);
+    wrong[at] = std::byte{1};
+    EXPECT_FALSE(messages.take(0, wrong)) << at;
+    EXPECT_TRUE(messages_.take(0, wrong)) << at;  // of unknown content
+  }
 }
 
 TEST_F(SignedMessagesTest, on_another_qp_are_wrong) {
