@@ -216,7 +216,7 @@ class OverRocev1(unittest.TestCase):
 
     def test_lost_writes_are_sent_again(self):
         peer = Peer('192.0.2.2', drop=(7, 60, 61, 200))
-        said, _ = self.telemetry(peer, '192.0.2.1', '--timeout', '13')
+        said, _ = self.telemetry(peer, '192.0.2.1', '--timeout', '15')
         self.assertEqual(said['records'], RECORDS)
         self.assertGreaterEqual(said['retransmitted'], 4)
         self.check_memory(peer)

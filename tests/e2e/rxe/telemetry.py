@@ -63,7 +63,7 @@ class Telemetry(unittest.TestCase):
         return longwire_test.begin(self, [
             GEN, 'telemetry', '--from', source or self.capture, '--layout', 'roce32', '--port', 'far',
             '--address', '192.168.77.9', '--peer', f"{guests.ADDRESSES['a'][0]}:18515",
-            '--token', TOKEN, '--timeout', '13', '--wait', '120s', '--json', *options])
+            '--token', TOKEN, '--timeout', '16', '--wait', '120s', '--json', *options])
 
     def finish(self, process, expect=0):
         out, err = process.communicate(timeout=240)
