@@ -90,7 +90,7 @@ def ip(words):
 
 
 def no_ipv6(interface):
-    """The kernel shall say nothing by itself on an interface."""
+    """The kernel shall send nothing of its own on an interface."""
     path = pathlib.Path(f'/proc/sys/net/ipv6/conf/{interface}/disable_ipv6')
     if path.exists():
         path.write_text('1')
