@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "capture/reader.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
@@ -23,16 +25,88 @@ ExitCode damage_exit(const CapturePoint& point) {
   return point.damage ? print_error(*point.damage) : ExitCode::done;
 }
 
-ExitCode run_compare(const CompareOptions& options) {
+struct Compared {
+  CapturePoint near, far;
+  Comparison comparison;
+};
+
+Result<Compared> compare_captures(const CompareOptions& options) {
   FlowNames flows(options.most_flows);
-  const auto near = read_point(options.near, options.filter, flows);
-  if (!near) return print_error(near.error());
-  const auto far = read_point(options.far, options.filter, flows);
-  if (!far) return print_error(far.error());
-  const Comparison comparison = compare_points(*near, *far, flows);
-  print_out(options.json ? comparison_json(*near, *far, comparison, options.asked)
-                         : comparison_text(*near, *far, comparison, options.asked));
-  return std::max(damage_exit(*near), damage_exit(*far));
+  auto near = read_point(options.near, options.filter, flows);
+  if (!near) return std::unexpected(near.error());
+  auto far = read_point(options.far, options.filter, flows);
+  if (!far) return std::unexpected(far.error());
+  Compared compared{std::move(*near), std::move(*far), {}};
+  compared.comparison = compare_points(compared.near, compared.far, flows);
+  return compared;
+}
+
+/// Errors: the file has not the interfaces of a recording of roce-impair.
+Result<void> check_recording(const std::string& file) {
+  const std::string needs = "compare needs FAR too: only ";
+  if (file == "-") return fail(needs + "a file can hold both ends, as it is read several times");
+  if (!place_of(file).interfaces.empty())
+    return fail(needs + "a whole recording of roce-impair's holds both ends");
+  auto reader = capture::Reader::open(file);
+  if (!reader) return std::unexpected(reader.error());
+  (void)reader->next();
+  const auto& found = reader->interfaces();
+  for (const std::string_view name : capture::kRecordingInterfaces)
+    if (std::ranges::find(found, name, &capture::Interface::name) == found.end())
+      return fail(
+          fmt::format("{}a recording of roce-impair's (--capture) holds both ends, and {} "
+                      "has no interface \"{}\"",
+                      needs, file, name));
+  return {};
+}
+
+void add_frames(CapturePoint& end, const CapturePoint& point) {
+  end.frames += point.frames;
+  end.roce += point.roce;
+  end.unidentified += point.unidentified;
+  if (point.damage) end.damage = point.damage;
+}
+
+/// One direction, from the interface where its frames came in to that where they went out.
+Result<DirectionResult> compare_direction(const CompareOptions& options, std::size_t in,
+                                          CapturePoint& sender, CapturePoint& receiver) {
+  FlowNames flows(options.most_flows);
+  const auto point = [&](std::size_t interface) {
+    return read_point(fmt::format("{}@{}", options.near, capture::kRecordingInterfaces[interface]),
+                      options.filter, flows);
+  };
+  const auto came = point(in);
+  if (!came) return std::unexpected(came.error());
+  const auto went = point(in + 1);
+  if (!went) return std::unexpected(went.error());
+  add_frames(sender, *came);
+  add_frames(receiver, *went);
+  return compare_points(*came, *went, flows, Senders::near).near_to_far;
+}
+
+/// The west end of a recording is near, the east end far; each interface tells its direction.
+Result<Compared> compare_recording(const CompareOptions& options) {
+  if (auto holds = check_recording(options.near); !holds) return std::unexpected(holds.error());
+  Compared compared;
+  compared.near.file = options.near + " west";
+  compared.far.file = options.near + " east";
+  auto there = compare_direction(options, 0, compared.near, compared.far);
+  if (!there) return std::unexpected(there.error());
+  auto back = compare_direction(options, 2, compared.far, compared.near);
+  if (!back) return std::unexpected(back.error());
+  compared.comparison.near_to_far = std::move(*there);
+  compared.comparison.far_to_near = std::move(*back);
+  return compared;
+}
+
+ExitCode run_compare(const CompareOptions& options) {
+  const auto compared =
+      options.far.empty() ? compare_recording(options) : compare_captures(options);
+  if (!compared) return print_error(compared.error());
+  const auto& [near, far, comparison] = *compared;
+  print_out(options.json ? comparison_json(near, far, comparison, options.asked)
+                         : comparison_text(near, far, comparison, options.asked));
+  return std::max(damage_exit(near), damage_exit(far));
 }
 
 }  // namespace
@@ -42,14 +116,18 @@ app::Command compare_command() {
   app::Command command{
       .name = "compare",
       .help = "Compare two capture points of a path: loss, order, one-way delay",
-      .examples = "roce-dissect compare near.pcapng far.pcapng --delay 1903.5us --loss 0.1%",
+      .examples = R"(roce-dissect compare near.pcapng far.pcapng --delay 1903.5us --loss 0.1%
+roce-dissect compare recording.pcapng    (of roce-impair run --capture: west end and east end)
+roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
       .run = [options] { return run_compare(*options); },
   };
   app::Options& list = command.options;
-  list.add("NEAR", app::text(options->near), "", "capture of one end; - for standard input")
+  list.add("NEAR", app::text(options->near), "",
+           "capture of one end, FILE or FILE@INTERFACE; - for standard input")
       .required();
-  list.add("FAR", app::text(options->far), "", "capture of the other end, by a synchronized clock")
-      .required();
+  list.add(
+      "FAR", app::text(options->far), "",
+      "capture of the other end, by a synchronized clock; not beside a recording of roce-impair");
   list.add_flag("--json", options->json, "one line of JSON");
   list.add("--delay", app::parsed(parse_duration, options->asked.delay), "TIME",
            "configured one-way delay: 1903.5us");

@@ -62,7 +62,11 @@ ExitCode run_list(const ListOptions& options) {
 }  // namespace
 
 void add_capture_options(app::Options& options, std::string& file, std::string& filter) {
-  options.add("FILE", app::text(file), "", "pcap or pcapng; - for standard input").required();
+  options
+      .add("FILE", app::text(file), "",
+           "pcap or pcapng, FILE@INTERFACE: one of its interfaces, by name or number; - for "
+           "standard input")
+      .required();
   options.add("--filter", app::text(filter), "FILTER",
               "only matching frames, in libpcap's (tcpdump's) syntax");
 }

@@ -71,7 +71,8 @@ app::Command verify_command() {
       .run = [options] { return run_verify(*options); },
   };
   command.options
-      .add("FILE", app::texts(options->files), "", "pcap or pcapng; - for standard input")
+      .add("FILE", app::texts(options->files), "",
+           "pcap or pcapng, FILE@INTERFACE: one of its interfaces; - for standard input")
       .required();
   command.options.add_flag("--json", options->json, "one line of JSON per file");
   return command;

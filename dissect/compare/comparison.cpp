@@ -80,14 +80,15 @@ std::uint32_t FlowNames::index_of(const std::string& source, const std::string& 
   return index.value;
 }
 
-Result<CapturePoint> read_point(const std::string& path, const std::string& filter,
+Result<CapturePoint> read_point(const std::string& place, const std::string& filter,
                                 FlowNames& flows) {
-  auto source = FrameSource::open(path, filter);
+  auto source = FrameSource::open(place, filter);
   if (!source) return std::unexpected(source.error());
   CapturePoint point;
-  point.file = path;
+  point.file = place;
   for (;;) {
     const auto frame = source->next();
+    if (!frame && frame.error().exit == ExitCode::usage) return std::unexpected(frame.error());
     if (!frame) point.damage = frame.error();
     if (!frame || !*frame) return point;
     ++point.frames;
@@ -220,8 +221,6 @@ void add_flow(DirectionResult& result, std::uint64_t sent, std::uint64_t receive
   result.duplicated += at_receiver.excess;
 }
 
-bool goes_far(const FlowCounters& counters) noexcept { return counters.later_at_far >= 0; }
-
 /// Collects delays and order of one direction's matches, added in the order of arrival.
 class Arrivals {
  public:
@@ -272,8 +271,11 @@ std::int64_t Delays::quantile(double q) const noexcept {
   return sorted_[std::min(index, sorted_.size() - 1)];
 }
 
-Comparison compare_points(const CapturePoint& near, const CapturePoint& far,
-                          const FlowNames& flows) {
+Comparison compare_points(const CapturePoint& near, const CapturePoint& far, const FlowNames& flows,
+                          Senders senders) {
+  const auto goes_far = [senders](const FlowCounters& counters) {
+    return senders == Senders::near || counters.later_at_far >= 0;
+  };
   Matcher matcher(flows.forgotten());
   matcher.run(by_identity(near), by_identity(far));
   Comparison comparison;

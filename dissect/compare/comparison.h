@@ -57,8 +57,9 @@ struct CapturePoint {
   std::optional<Error> damage;  // why reading stopped before the end of the file
 };
 
-/// Reads a whole capture. An error means that it couldn't be opened.
-Result<CapturePoint> read_point(const std::string& path, const std::string& filter,
+/// Reads a whole capture, or the interfaces of it that `place` names (see place_of()). An error
+/// means that it couldn't be opened, or lacks such an interface.
+Result<CapturePoint> read_point(const std::string& place, const std::string& filter,
                                 FlowNames& flows);
 
 /// A share of trials and its 95 % confidence interval.
@@ -106,11 +107,13 @@ struct Comparison {
   std::uint64_t forgotten_flows = 0;
 };
 
+enum class Senders : std::uint8_t { both, near };  // at which end frames come from
+
 /// Matches the frames of two points of a path: of equal frames, the k-th here is the k-th there. A
-/// flow (ordered pair of addresses) goes from the point that saw most of its frames first. The
-/// clocks must agree to better than the path's delay. Frames of forgotten flows are judged one by
-/// one: what was seen at one point only was sent there.
-Comparison compare_points(const CapturePoint& near, const CapturePoint& far,
-                          const FlowNames& flows);
+/// flow (ordered pair of addresses) goes from the point that saw most of its frames first, or with
+/// Senders::near from there. The clocks must agree to better than the path's delay. Frames of
+/// forgotten flows are judged one by one: what was seen at one point only was sent there.
+Comparison compare_points(const CapturePoint& near, const CapturePoint& far, const FlowNames& flows,
+                          Senders senders = Senders::both);
 
 }  // namespace lw::dissect

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dissect/fields/frame_source.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <string_view>
@@ -80,11 +81,61 @@ Result<void> check_filter(const std::string& filter) {
 
 }  // namespace
 
-Result<FrameSource> FrameSource::open(const std::string& path, const std::string& filter) {
+CapturePlace place_of(const std::string& text) {
+  const auto at = text.rfind('@');
+  struct stat status{};
+  if (at == std::string::npos || ::stat(text.c_str(), &status) == 0) return {text, {}};
+  CapturePlace place{text.substr(0, at), {}};
+  std::string_view rest = std::string_view(text).substr(at + 1);
+  for (;;) {
+    const auto comma = rest.find(',');
+    place.interfaces.emplace_back(rest.substr(0, comma));
+    if (comma == std::string_view::npos) return place;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+namespace {
+
+/// Whether `word` is the interface's name or its number.
+bool names(std::string_view word, std::size_t number, const capture::Interface& interface) {
+  return word == interface.name || word == fmt::format("{}", number);
+}
+
+}  // namespace
+
+Result<FrameSource> FrameSource::open(const std::string& place, const std::string& filter) {
   if (auto checked = check_filter(filter); !checked) return std::unexpected(checked.error());
-  auto reader = capture::Reader::open(path);
+  CapturePlace from = place_of(place);
+  auto reader = capture::Reader::open(from.file);
   if (!reader) return std::unexpected(reader.error());
-  return FrameSource(std::move(*reader), path, filter);
+  return FrameSource(std::move(*reader), std::move(from), filter);
+}
+
+bool FrameSource::is_wanted(std::uint32_t interface) {
+  if (place_.interfaces.empty()) return true;
+  while (wanted_.size() <= interface) {
+    const std::size_t number = wanted_.size();
+    wanted_.push_back(std::ranges::any_of(place_.interfaces, [&](const std::string& word) {
+      return names(word, number, reader_.interfaces()[number]);
+    }));
+  }
+  return wanted_[interface];
+}
+
+Result<void> FrameSource::check_interfaces() const {
+  const auto& found = reader_.interfaces();
+  for (const std::string& word : place_.interfaces) {
+    std::string all;
+    bool known = false;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      known = known || names(word, i, found[i]);
+      all += fmt::format("{}{} \"{}\"", i == 0 ? "" : ", ", i, found[i].name);
+    }
+    if (!known)
+      return fail(fmt::format("{}: no interface \"{}\": it has {}", place_.file, word, all));
+  }
+  return {};
 }
 
 Result<bool> FrameSource::passes(const capture::Record& record, int link_type) {
@@ -102,9 +153,13 @@ std::expected<std::optional<CapturedFrame>, Error> FrameSource::next() {
   for (;;) {
     const auto record = reader_.next();
     if (!record) return std::unexpected(record.error());
-    if (!*record) return std::nullopt;
+    if (!*record) {
+      if (auto known = check_interfaces(); !known) return std::unexpected(known.error());
+      return std::nullopt;
+    }
     ++number_;
     progress_->at((*record)->offset);
+    if (!is_wanted((*record)->interface)) continue;
     const int link_type = reader_.interfaces()[(*record)->interface].link_type;
     const auto passed = passes(**record, link_type);
     if (!passed) return std::unexpected(passed.error());

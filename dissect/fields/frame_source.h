@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "capture/filter.h"
 #include "capture/reader.h"
@@ -41,14 +42,26 @@ struct CapturedFrame {
   roce::Envelope envelope;  // empty where the link type is unsupported
 };
 
+/// Where frames are read from: a file, and of its interfaces those with these names or numbers
+/// (from 0); none: all.
+struct CapturePlace {
+  std::string file;
+  std::vector<std::string> interfaces;
+};
+
+/// Reads "FILE" or "FILE@INTERFACE[,INTERFACE]...". An existing file with an @ in its name is FILE.
+CapturePlace place_of(const std::string& text);
+
 /// Reads the frames of a capture file that pass a filter. The input of all commands.
 class FrameSource {
  public:
-  /// `filter` has libpcap's syntax; empty: all frames. A bad one is a usage error with libpcap's
-  /// message, and a hint where it looks like a display filter of Wireshark.
-  static Result<FrameSource> open(const std::string& path, const std::string& filter = {});
+  /// `place` as in place_of(). `filter` has libpcap's syntax; empty: all frames. A bad one is a
+  /// usage error with libpcap's message, and a hint where it looks like a display filter of
+  /// Wireshark.
+  static Result<FrameSource> open(const std::string& place, const std::string& filter = {});
 
-  /// Like Reader::next(), for the frames that pass.
+  /// Like Reader::next(), for the frames that pass. At the end, an interface that the file does not
+  /// have is a usage error.
   std::expected<std::optional<CapturedFrame>, Error> next();
 
   /// Number of frames so far whose link type is unsupported.
@@ -56,13 +69,19 @@ class FrameSource {
   [[nodiscard]] const capture::Reader& reader() const noexcept { return reader_; }
 
  private:
-  FrameSource(capture::Reader reader, const std::string& path, std::string filter)
+  FrameSource(capture::Reader reader, CapturePlace place, std::string filter)
       : reader_(std::move(reader)),
+        place_(std::move(place)),
         filter_(std::move(filter)),
-        progress_(std::make_unique<Progress>(path)) {}
+        progress_(std::make_unique<Progress>(place_.file)) {}
+  [[nodiscard]] bool is_wanted(std::uint32_t interface);
+  /// Errors: an interface of the place that the file does not have.
+  [[nodiscard]] Result<void> check_interfaces() const;
   Result<bool> passes(const capture::Record& record, int link_type);
 
   capture::Reader reader_;
+  CapturePlace place_;
+  std::vector<bool> wanted_;  // by interface, as far as known
   std::string filter_;
   std::map<int, capture::Filter> filters_;  // by link type
   std::unique_ptr<Progress> progress_;

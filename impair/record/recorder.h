@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "capture/record.h"
 #include "core/counter.h"
 #include "emulator/ledger.h"
 #include "emulator/transit.h"
@@ -26,9 +27,8 @@ struct CaptureRecord {
 };
 
 /// The interfaces of a recording: two a direction.
-inline constexpr std::size_t kRecordedInterfaces = 4;
-inline constexpr std::string_view kInterfaceNames[kRecordedInterfaces] = {
-    "west-to-east in", "west-to-east out", "east-to-west in", "east-to-west out"};
+inline constexpr auto& kInterfaceNames = capture::kRecordingInterfaces;
+inline constexpr std::size_t kRecordedInterfaces = std::size(kInterfaceNames);
 constexpr std::uint32_t interface_of(emulator::Direction direction, bool out) noexcept {
   return 2 * static_cast<std::uint32_t>(direction) + (out ? 1 : 0);
 }

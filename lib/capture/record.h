@@ -29,6 +29,11 @@ struct Interface {
   std::string name = {};
 };
 
+/// Interfaces of a recording of roce-impair: the frames of each direction, as they came in and went
+/// out.
+inline constexpr std::string_view kRecordingInterfaces[] = {"west-to-east in", "west-to-east out",
+                                                            "east-to-west in", "east-to-west out"};
+
 /// A captured frame. `bytes` and `comment` live until the reader's next next().
 struct Record {
   Bytes bytes;

@@ -221,6 +221,59 @@ class Compare(InTemporaryFolder):
         text = dissect('compare', near, far).stdout.decode()
         self.assertIn('looks like loss of the path', text)
 
+    def recording(self, more=b''):
+        """roce-impair's recording of a lossy path of 1.9035 ms, and its report."""
+        profile = self.file('path.toml', more + b'[[rule]]\nname = "far"\ndelay = "1903.5us"\n'
+                            b'loss = "10%"\n')
+        for way, name in (('there', 'rnr_nak.pcap'), ('back', 'uc_send_write.pcap')):
+            (self.folder / way).write_bytes((RXE / name).read_bytes())
+        run = subprocess.run(
+            [program('roce-impair'), 'replay', profile, self.folder / 'there', self.folder / 'o.pcapng',
+             '--back', self.folder / 'back', '--capture', self.folder / 'rec.pcapng', '--json'],
+            capture_output=True, text=True, check=True)
+        return self.folder / 'rec.pcapng', json.loads(run.stdout)['directions']
+
+    def test_a_recording_holds_both_ends(self):
+        path, ways = self.recording()
+        run = dissect('compare', path, '--json')
+        self.assertEqual(run.returncode, 0, run.stderr)
+        found = json.loads(run.stdout)['directions']
+        for way in ways:
+            self.assertGreater(way['dropped_by_rule']['frames'], 0)
+        self.assertEqual([(way['sent'], way['lost'], way['invented'], way['delay_ns']['min'],
+                           way['delay_ns']['max']) for way in found],
+                         [(way['received']['frames'], way['dropped_by_rule']['frames'], 0, 1903500,
+                           1903500) for way in ways])
+
+    def test_a_direction_that_is_lost_completely_is_lost(self):
+        path, ways = self.recording(b'[[rule]]\nname = "cut"\ndirection = "east-to-west"\n'
+                                    b'loss = "100%"\n')
+        there, back = json.loads(dissect('compare', path, '--json').stdout)['directions']
+        self.assertEqual((back['sent'], back['received'], back['lost'], back['invented']),
+                         (60, 0, 60, 0))
+        self.assertEqual(there['lost'], ways[0]['dropped_by_rule']['frames'])
+
+    def test_an_interface_of_a_file(self):
+        path, ways = self.recording()
+        for name, wanted in (('west-to-east in', ways[0]['received']), ('0', ways[0]['received']),
+                             ('east-to-west out', ways[1]['sent'])):
+            lines = dissect('list', f'{path}@{name}', '--json').stdout.splitlines()
+            self.assertEqual(len(lines), wanted['frames'], name)
+            run = dissect('verify', f'{path}@{name}', '--json')
+            self.assertEqual(json.loads(run.stdout)['frames'], wanted['frames'], name)
+        both = json.loads(dissect('summary', f'{path}@0,2', '--json').stdout)
+        self.assertEqual(both['frames'], sum(way['received']['frames'] for way in ways))
+        for command in (['list', f'{path}@north'], ['compare', f'{path}@north', f'{path}@4']):
+            run = dissect(*command)
+            self.assertEqual((run.returncode, run.stdout), (2, b''))
+            self.assertIn(b'no interface "north": it has 0 "west-to-east in", 1', run.stderr)
+        other = self.file('a@b.pcap', (RXE / 'atomic.pcap').read_bytes())
+        self.assertEqual(dissect('verify', other).returncode, 0)
+        for near in (other, '-', f'{path}@0'):
+            run = dissect('compare', near)
+            self.assertEqual((run.returncode, run.stdout), (2, b''))
+            self.assertIn(b'FAR', run.stderr)
+
     def test_a_bad_delay_is_a_usage_error(self):
         run = dissect('compare', RXE / 'atomic.pcap', RXE / 'atomic.pcap', '--delay', 'soon')
         self.assertEqual(run.returncode, 2)
