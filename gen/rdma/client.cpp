@@ -591,12 +591,9 @@ Result<void> Session::end() {
   outcome_.arrivals_unknown = params_.lossy() && !report->counted;
   report::Json counters = report::Json::object();
   for (const auto& [name, value] : report->counters) counters[name] = value;
-  outcome_.where["server"] = {{"checked", report->stats.checked},
-                              {"wrong", report->stats.wrong},
-                              {"counted", report->counted},
-                              {"messages", report->messages},
-                              {"bytes", report->bytes},
-                              {"counters", counters}};
+  outcome_.where["server"] = {{"checked", report->stats.checked}, {"wrong", report->stats.wrong},
+                              {"counted", report->counted},       {"messages", report->messages},
+                              {"bytes", report->bytes},           {"counters", counters}};
   return {};
 }
 

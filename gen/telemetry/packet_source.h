@@ -63,9 +63,7 @@ class PortPackets final : public PacketSource {
   explicit PortPackets(nic::Port& port) : port_(port) {}
   Result<std::size_t> poll(const Take& take) override;
   [[nodiscard]] bool ended() const noexcept override { return port_.exhausted(); }
-  [[nodiscard]] std::uint64_t missed() const override {
-    return missed_ + port_.stats().unseen();
-  }
+  [[nodiscard]] std::uint64_t missed() const override { return missed_ + port_.stats().unseen(); }
 
  private:
   static constexpr std::size_t kBurst = 32;

@@ -125,9 +125,10 @@ double messages_per_us(const sim::BandwidthResult& result) {
 std::string arrivals_line(const PerfOutcome& outcome) {
   const std::uint64_t sent = outcome.bandwidth.messages;
   if (outcome.arrivals_unknown)
-    return fmt::format("which of {} WRITEs arrived is unknown, and the rates are those of the sender: "
-                       "--imm has them counted\n",
-                       sent);
+    return fmt::format(
+        "which of {} WRITEs arrived is unknown, and the rates are those of the sender: "
+        "--imm has them counted\n",
+        sent);
   if (!outcome.lost_messages) return "";
   return fmt::format("{} of {} messages didn't arrive\n", *outcome.lost_messages, sent);
 }
