@@ -77,10 +77,10 @@ std::uint64_t print_ended(PassiveSide& side, const RespondOptions& options,
   return wrong;
 }
 
-/// Answers once more peers whose DREP was lost.
+/// Answers once more peers whose DREP was lost, as long as the link is up.
 Result<void> say_goodbye(Endpoint& endpoint) {
   const Instant until = nic::now() + std::chrono::milliseconds(500);
-  while (nic::now() < until) {
+  while (nic::now() < until && endpoint.port().link_up()) {
     if (auto polled = endpoint.poll(); !polled) return std::unexpected(polled.error());
   }
   return {};

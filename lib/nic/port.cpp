@@ -29,8 +29,10 @@
 namespace lw::nic {
 namespace {
 
-/// A memif client repeats an unanswered request after this time.
-constexpr Duration kMemifRetry = std::chrono::milliseconds(250);
+/// A memif client repeats an unanswered request after the first time, then after twice as long each
+/// time, as a busy machine may need long for an answer, up to the last.
+constexpr Duration kFirstMemifRetry = std::chrono::milliseconds(40);
+constexpr Duration kLastMemifRetry = std::chrono::milliseconds(320);
 
 /// Time for the other side to read the frames in the shared rings.
 constexpr Duration kMemifDrain = std::chrono::milliseconds(100);
@@ -372,11 +374,13 @@ void Port::restart() noexcept {
 
 Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelled) {
   const Instant give_up = now() + timeout;
-  Instant next_try = started_ ? now() + kMemifRetry : now();
+  Duration retry = kFirstMemifRetry;
+  Instant next_try = started_ ? now() + retry : now();
   while (!started_ || !link_up()) {
     if (memif_client_ && now() >= next_try) {
       restart();
-      next_try = now() + kMemifRetry;
+      next_try = now() + retry;
+      retry = std::min(2 * retry, kLastMemifRetry);
     }
     if (cancelled.load()) return fail("stopped while waiting for a link", ExitCode::failed);
     if (now() >= give_up)

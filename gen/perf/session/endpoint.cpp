@@ -199,7 +199,6 @@ nic::Port* EndpointContext::beside() noexcept {
 
 Result<void> EndpointContext::close() {
   if (auto flushed = port_->flush(); !flushed) return flushed;
-  ports_->drain();
   if (copy_) report_at_end(copy_->close());
   return {};
 }

@@ -139,7 +139,9 @@ class EndpointContext {
   [[nodiscard]] FramePort& port() noexcept { return *port_; }
   /// The port beside; null without one.
   [[nodiscard]] nic::Port* beside() noexcept;
-  /// Sends what is queued, waits for the port to drain, and completes the capture file.
+  /// Sends what is queued and completes the capture file. The peer has answered all that mattered,
+  /// so that nothing waits for shared rings to be read but the port itself, briefly, when it
+  /// closes.
   Result<void> close();
 
  private:

@@ -45,6 +45,7 @@ class FramePort {
                                    const std::atomic<bool>& stop);
 
   [[nodiscard]] const OwnAddress& own() const noexcept { return own_; }
+  [[nodiscard]] bool link_up() const noexcept { return port_.link_up(); }
   [[nodiscard]] bool rocev1() const noexcept { return rocev1_; }
   /// Addresses and encapsulation of frames to `peer`, of the own address family.
   [[nodiscard]] roce::FrameFields fields_to(const OwnAddress& peer) const;
