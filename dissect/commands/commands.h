@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "app/command_line.h"
 
 namespace lw::dissect {
@@ -13,7 +16,10 @@ app::Command fields_command();
 
 /// --max-flows: bounds memory.
 void add_flow_limit(app::Options& options, std::size_t& most_flows);
-/// FILE, one capture, and --filter.
-void add_capture_options(app::Options& options, std::string& file, std::string& filter);
+/// FILE..., one or more captures, and --filter.
+void add_capture_options(app::Options& options, std::vector<std::string>& files,
+                         std::string& filter);
+/// How a report names what it read: "a.pcap", "a.pcap, b.pcap".
+std::string names_of(const std::vector<std::string>& files);
 
 }  // namespace lw::dissect

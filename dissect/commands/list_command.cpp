@@ -13,7 +13,8 @@ namespace lw::dissect {
 namespace {
 
 struct ListOptions {
-  std::string file, filter;
+  std::vector<std::string> files;
+  std::string filter;
   bool json = false, csv = false;
 };
 
@@ -41,10 +42,10 @@ class Output {
 };
 
 ExitCode run_list(const ListOptions& options) {
-  auto source = FrameSource::open(options.file, options.filter);
+  auto source = FrameSource::open(options.files, options.filter);
   if (!source) return print_error(source.error());
   const auto format = make_list_format(style_of(options));
-  const bool live = options.file == "-";
+  const bool live = std::ranges::find(options.files, "-") != options.files.end();
   Output output;
   format->begin(output.buffer());
   for (;;) {
@@ -61,14 +62,19 @@ ExitCode run_list(const ListOptions& options) {
 
 }  // namespace
 
-void add_capture_options(app::Options& options, std::string& file, std::string& filter) {
+void add_capture_options(app::Options& options, std::vector<std::string>& files,
+                         std::string& filter) {
   options
-      .add("FILE", app::text(file), "",
+      .add("FILE", app::texts(files), "",
            "pcap or pcapng, FILE@INTERFACE: one of its interfaces, by name or number; - for "
-           "standard input")
+           "standard input; several files are one capture in the order of their time stamps")
       .required();
   options.add("--filter", app::text(filter), "FILTER",
               "only matching frames, in libpcap's (tcpdump's) syntax");
+}
+
+std::string names_of(const std::vector<std::string>& files) {
+  return fmt::format("{}", fmt::join(files, ", "));
 }
 
 void add_flow_limit(app::Options& options, std::size_t& most_flows) {
@@ -83,10 +89,11 @@ app::Command list_command() {
       .help = "Print one line per frame, with Wireshark's field names",
       .examples = R"(roce-dissect list capture.pcap
 roce-dissect list capture.pcap --filter "udp port 4791 and host 10.0.0.1"
+roce-dissect list ring.pcap0 ring.pcap1 ring.pcap2
 roce-dissect list capture.pcap --json | jq 'select(."infiniband.bth.opcode" == 17)')",
       .run = [options] { return run_list(*options); },
   };
-  add_capture_options(command.options, options->file, options->filter);
+  add_capture_options(command.options, options->files, options->filter);
   command.options.add_flag("--json", options->json, "one JSON object per line, with every field");
   command.options.add_flag("--csv", options->csv, "CSV with a header line").excludes("--json");
   return command;

@@ -140,9 +140,13 @@ std::string summary_text(const std::string& file, const Overview& overview) {
          counts_text("ECN", overview.ecn, kEcn) + counts_text("not RoCE", overview.others, kSame);
 }
 
-std::string summary_json(const std::string& file, const Overview& o) {
+std::string summary_json(const std::vector<std::string>& files, const Overview& o) {
   Json line;
-  line["file"] = file;
+  if (files.size() == 1) {
+    line["file"] = files[0];
+  } else {
+    line["files"] = files;
+  }
   line.update(count_json(o.all));
   line["roce"] = count_json(o.roce);
   line["roce_cut"] = o.cut;
@@ -167,13 +171,14 @@ std::string summary_json(const std::string& file, const Overview& o) {
 }
 
 struct SummaryOptions {
-  std::string file, filter;
+  std::vector<std::string> files;
+  std::string filter;
   std::size_t most_flows = kMostFlows;
   bool json = false;
 };
 
 ExitCode run_summary(const SummaryOptions& options) {
-  auto source = FrameSource::open(options.file, options.filter);
+  auto source = FrameSource::open(options.files, options.filter);
   if (!source) return print_error(source.error());
   Overview overview(options.most_flows);
   std::optional<Error> damage;
@@ -183,8 +188,8 @@ ExitCode run_summary(const SummaryOptions& options) {
     if (!captured || !*captured) break;
     overview.add(dissect_frame(**captured));
   }
-  print_out(options.json ? summary_json(options.file, overview)
-                         : summary_text(options.file, overview));
+  print_out(options.json ? summary_json(options.files, overview)
+                         : summary_text(names_of(options.files), overview));
   return damage ? print_error(*damage) : ExitCode::done;
 }
 
@@ -198,7 +203,7 @@ app::Command summary_command() {
       .examples = "roce-dissect summary capture.pcapng",
       .run = [options] { return run_summary(*options); },
   };
-  add_capture_options(command.options, options->file, options->filter);
+  add_capture_options(command.options, options->files, options->filter);
   add_flow_limit(command.options, options->most_flows);
   command.options.add_flag("--json", options->json, "one line of JSON");
   return command;

@@ -21,21 +21,26 @@ Instant now() {
 
 }  // namespace
 
-Progress::Progress(std::string path)
-    : path_(std::move(path)),
+Progress::Progress(const std::vector<std::string>& files)
+    : name_(files.size() == 1 ? files[0] : fmt::format("{} files", files.size())),
       display_({.style = report::ProgressStyle::overwrite,
                 .terminal_interval = std::chrono::milliseconds(500)},
                now()) {
-  struct stat status{};
-  if (display_.on_terminal() && ::stat(path_.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
-    size_ = static_cast<std::uint64_t>(status.st_size);
+  if (!display_.on_terminal()) return;
+  for (const std::string& file : files) {
+    struct stat status{};
+    if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+      size_ = 0;
+      return;
+    }
+    size_ += static_cast<std::uint64_t>(status.st_size);
   }
 }
 
 void Progress::show(std::uint64_t offset) {
   const Instant at = now();
   if (!display_.due(at)) return;
-  display_.show(at, fmt::format("{}: {}", path_,
+  display_.show(at, fmt::format("{}: {}", name_,
                                 size_ > 0 ? fmt::format("{} %", 100 * offset / size_)
                                           : format_bytes(static_cast<double>(offset))));
 }
@@ -81,10 +86,18 @@ Result<void> check_filter(const std::string& filter) {
 
 }  // namespace
 
+namespace {
+
+bool is_file(const std::string& name) {
+  struct stat status{};
+  return name == "-" || ::stat(name.c_str(), &status) == 0;
+}
+
+}  // namespace
+
 CapturePlace place_of(const std::string& text) {
   const auto at = text.rfind('@');
-  struct stat status{};
-  if (at == std::string::npos || ::stat(text.c_str(), &status) == 0) return {text, {}};
+  if (at == std::string::npos || is_file(text) || !is_file(text.substr(0, at))) return {text, {}};
   CapturePlace place{text.substr(0, at), {}};
   std::string_view rest = std::string_view(text).substr(at + 1);
   for (;;) {
@@ -102,30 +115,17 @@ bool names(std::string_view word, std::size_t number, const capture::Interface& 
   return word == interface.name || word == fmt::format("{}", number);
 }
 
-}  // namespace
-
-Result<FrameSource> FrameSource::open(const std::string& place, const std::string& filter) {
-  if (auto checked = check_filter(filter); !checked) return std::unexpected(checked.error());
-  CapturePlace from = place_of(place);
-  auto reader = capture::Reader::open(from.file);
-  if (!reader) return std::unexpected(reader.error());
-  return FrameSource(std::move(*reader), std::move(from), filter);
+bool is_wanted(const CapturePlace& place, std::size_t number, const capture::Interface& interface) {
+  return place.interfaces.empty() ||
+         std::ranges::any_of(place.interfaces, [&](const std::string& word) {
+           return names(word, number, interface);
+         });
 }
 
-bool FrameSource::is_wanted(std::uint32_t interface) {
-  if (place_.interfaces.empty()) return true;
-  while (wanted_.size() <= interface) {
-    const std::size_t number = wanted_.size();
-    wanted_.push_back(std::ranges::any_of(place_.interfaces, [&](const std::string& word) {
-      return names(word, number, reader_.interfaces()[number]);
-    }));
-  }
-  return wanted_[interface];
-}
-
-Result<void> FrameSource::check_interfaces() const {
-  const auto& found = reader_.interfaces();
-  for (const std::string& word : place_.interfaces) {
+/// Errors: an interface of the place that the file does not have.
+Result<void> check_interfaces(const CapturePlace& place,
+                              const std::vector<capture::Interface>& found) {
+  for (const std::string& word : place.interfaces) {
     std::string all;
     bool known = false;
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -133,9 +133,72 @@ Result<void> FrameSource::check_interfaces() const {
       all += fmt::format("{}{} \"{}\"", i == 0 ? "" : ", ", i, found[i].name);
     }
     if (!known)
-      return fail(fmt::format("{}: no interface \"{}\": it has {}", place_.file, word, all));
+      return fail(fmt::format("{}: no interface \"{}\": it has {}", place.file, word, all));
   }
   return {};
+}
+
+}  // namespace
+
+FrameSource::FrameSource(std::vector<Input> inputs, std::string filter)
+    : inputs_(std::move(inputs)), filter_(std::move(filter)) {
+  std::vector<std::string> files;
+  for (const Input& input : inputs_) files.push_back(input.place.file);
+  progress_ = std::make_unique<Progress>(files);
+}
+
+Result<FrameSource> FrameSource::open(const std::string& place, const std::string& filter) {
+  return open(std::span(&place, 1), filter);
+}
+
+Result<FrameSource> FrameSource::open(std::span<const std::string> places,
+                                      const std::string& filter) {
+  if (auto checked = check_filter(filter); !checked) return std::unexpected(checked.error());
+  std::vector<CapturePlace> from;
+  for (const std::string& place : places) from.push_back(place_of(place));
+  if (std::ranges::count(from, "-", &CapturePlace::file) > 1)
+    return fail("- (standard input) can be read only once, and is given twice");
+  std::vector<Input> inputs;
+  for (CapturePlace& place : from) {
+    auto reader = capture::Reader::open(place.file);
+    if (!reader) return std::unexpected(reader.error());
+    inputs.push_back({std::move(*reader), std::move(place)});
+  }
+  return FrameSource(std::move(inputs), filter);
+}
+
+void FrameSource::note_interfaces(Input& input) {
+  const auto& found = input.reader.interfaces();
+  for (std::size_t i = input.interfaces.size(); i < found.size(); ++i) {
+    input.interfaces.push_back(static_cast<std::uint32_t>(interfaces_.size()));
+    interfaces_.push_back(found[i]);
+    wanted_.push_back(is_wanted(input.place, i, found[i]));
+  }
+}
+
+void FrameSource::add_damage(const Error& error) {
+  if (!damage_) {
+    damage_ = error;
+    return;
+  }
+  damage_->message += "\n" + error.message;
+  damage_->exit = std::max(damage_->exit, error.exit);
+}
+
+void FrameSource::advance(std::uint32_t index) {
+  Input& input = inputs_[index];
+  const auto record = input.reader.next();
+  note_interfaces(input);
+  if (record && *record) {
+    input.head = **record;
+    input.head.interface = input.interfaces[input.head.interface];
+    waiting_.push_back({input.head.stamp, index});
+    std::push_heap(waiting_.begin(), waiting_.end());
+    return;
+  }
+  if (!record) return add_damage(record.error());
+  const auto known = check_interfaces(input.place, input.reader.interfaces());
+  if (!known) add_damage(known.error());
 }
 
 Result<bool> FrameSource::passes(const capture::Record& record, int link_type) {
@@ -149,32 +212,50 @@ Result<bool> FrameSource::passes(const capture::Record& record, int link_type) {
   return found->second.matches(record.bytes, record.wire_length);
 }
 
-std::expected<std::optional<CapturedFrame>, Error> FrameSource::next() {
-  for (;;) {
-    const auto record = reader_.next();
-    if (!record) return std::unexpected(record.error());
-    if (!*record) {
-      if (auto known = check_interfaces(); !known) return std::unexpected(known.error());
-      return std::nullopt;
-    }
-    ++number_;
-    progress_->at((*record)->offset);
-    if (!is_wanted((*record)->interface)) continue;
-    const int link_type = reader_.interfaces()[(*record)->interface].link_type;
-    const auto passed = passes(**record, link_type);
-    if (!passed) return std::unexpected(passed.error());
-    if (!*passed) continue;
-
-    CapturedFrame frame{number_, **record, {}};
-    if (const auto link = roce::link_of(link_type)) {
-      frame.envelope = roce::open_envelope(frame.record.bytes, frame.record.wire_length, *link);
-    } else {
-      frame.envelope.bytes = frame.record.bytes;
-      frame.envelope.wire_length = frame.record.wire_length;
-      ++unopened_;
-    }
-    return frame;
+CapturedFrame FrameSource::opened(const capture::Record& record) {
+  CapturedFrame frame{number_, record, {}, *current_};
+  if (const auto link = roce::link_of(interfaces_[record.interface].link_type)) {
+    frame.envelope = roce::open_envelope(record.bytes, record.wire_length, *link);
+  } else {
+    frame.envelope.bytes = record.bytes;
+    frame.envelope.wire_length = record.wire_length;
+    ++unopened_;
   }
+  return frame;
+}
+
+const capture::Record* FrameSource::next_record() {
+  if (!begun_) {
+    for (std::uint32_t i = 0; i < inputs_.size(); ++i) advance(i);
+    begun_ = true;
+  } else if (current_) {
+    advance(*current_);
+  }
+  current_.reset();
+  if (waiting_.empty()) return nullptr;
+  std::pop_heap(waiting_.begin(), waiting_.end());
+  current_ = waiting_.back().input;
+  waiting_.pop_back();
+  ++number_;
+  return &inputs_[*current_].head;
+}
+
+void FrameSource::show_progress() {
+  std::uint64_t offset = 0;
+  for (const Input& input : inputs_) offset += input.reader.offset();
+  progress_->show(offset);
+}
+
+std::expected<std::optional<CapturedFrame>, Error> FrameSource::next() {
+  while (const capture::Record* record = next_record()) {
+    if (progress_->is_due()) show_progress();
+    if (!wanted_[record->interface]) continue;
+    const auto passed = passes(*record, interfaces_[record->interface].link_type);
+    if (!passed) return std::unexpected(passed.error());
+    if (*passed) return opened(*record);
+  }
+  if (damage_) return std::unexpected(*damage_);
+  return std::nullopt;
 }
 
 std::string display_filter_hint(const std::string& expression) {

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <expected>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,21 +17,19 @@
 
 namespace lw::dissect {
 
-/// Shows "FILE: 43 %" on a terminal while a capture is read; nothing elsewhere, and nothing for a
-/// file that takes less than half a second.
+/// Shows "FILE: 43 %" or "3 files: 43 %" on a terminal while captures are read; nothing elsewhere,
+/// and nothing for captures that take less than half a second.
 class Progress {
  public:
-  explicit Progress(std::string path);
+  explicit Progress(const std::vector<std::string>& files);
 
-  /// `offset` bytes of the file were read. Cheap: it reads the clock once in 16384 calls.
-  void at(std::uint64_t offset) {
-    if ((++calls_ & 16383) == 0 && display_.on_terminal()) show(offset);
-  }
-
- private:
+  /// True in one of 16384 calls where there is a terminal: show() is due.
+  [[nodiscard]] bool is_due() { return (++calls_ & 16383) == 0 && display_.on_terminal(); }
+  /// `offset` bytes of all files were read.
   void show(std::uint64_t offset);
 
-  std::string path_;
+ private:
+  std::string name_;
   report::Progress display_;
   std::uint64_t size_ = 0;  // bytes; 0: unknown
   std::uint64_t calls_ = 0;
@@ -38,8 +38,9 @@ class Progress {
 /// A frame of a capture and its layers. Valid until the next FrameSource::next().
 struct CapturedFrame {
   std::uint64_t number = 0;  // from 1, as Wireshark counts; filters leave gaps
-  capture::Record record;
-  roce::Envelope envelope;  // empty where the link type is unsupported
+  capture::Record record;    // its interface is an index into FrameSource::interfaces()
+  roce::Envelope envelope;   // empty where the link type is unsupported
+  std::uint32_t file = 0;    // which of the places, from 0; record.offset is in this file
 };
 
 /// Where frames are read from: a file, and of its interfaces those with these names or numbers
@@ -49,42 +50,74 @@ struct CapturePlace {
   std::vector<std::string> interfaces;
 };
 
-/// Reads "FILE" or "FILE@INTERFACE[,INTERFACE]...". An existing file with an @ in its name is FILE.
+/// Reads "FILE" or "FILE@INTERFACE[,INTERFACE]...". FILE is "-" or an existing file; any other text
+/// is the name of a file as it stands, as is that of an existing file with an @ in its name.
 CapturePlace place_of(const std::string& text);
 
-/// Reads the frames of a capture file that pass a filter. The input of all commands.
+/// Reads the frames of capture files that pass a filter. The input of all commands. Several files
+/// are one capture: their frames come in the order of their time stamps, and of equal stamps in the
+/// order of the places. The frames of one file keep its order. One record a file is held.
 class FrameSource {
  public:
   /// `place` as in place_of(). `filter` has libpcap's syntax; empty: all frames. A bad one is a
   /// usage error with libpcap's message, and a hint where it looks like a display filter of
   /// Wireshark.
   static Result<FrameSource> open(const std::string& place, const std::string& filter = {});
+  /// Several places, at least one; the same file may be in several of them.
+  static Result<FrameSource> open(std::span<const std::string> places,
+                                  const std::string& filter = {});
 
-  /// Like Reader::next(), for the frames that pass. At the end, an interface that the file does not
-  /// have is a usage error.
+  /// Like Reader::next(), for the frames that pass. A file that is damaged, or that has not an
+  /// interface of its place (a usage error), is an error once all files have ended; the messages of
+  /// several such files are lines of one error.
   std::expected<std::optional<CapturedFrame>, Error> next();
 
   /// Number of frames so far whose link type is unsupported.
   [[nodiscard]] std::uint64_t unopened() const noexcept { return unopened_; }
-  [[nodiscard]] const capture::Reader& reader() const noexcept { return reader_; }
+  /// The interfaces of all files so far. A single file's have its numbers.
+  [[nodiscard]] const std::vector<capture::Interface>& interfaces() const noexcept {
+    return interfaces_;
+  }
 
  private:
-  FrameSource(capture::Reader reader, CapturePlace place, std::string filter)
-      : reader_(std::move(reader)),
-        place_(std::move(place)),
-        filter_(std::move(filter)),
-        progress_(std::make_unique<Progress>(place_.file)) {}
-  [[nodiscard]] bool is_wanted(std::uint32_t interface);
-  /// Errors: an interface of the place that the file does not have.
-  [[nodiscard]] Result<void> check_interfaces() const;
-  Result<bool> passes(const capture::Record& record, int link_type);
+  /// A file, and its next record.
+  struct Input {
+    capture::Reader reader;
+    CapturePlace place;
+    std::vector<std::uint32_t> interfaces = {};  // index into interfaces_ of each of the reader's
+    capture::Record head = {};
+  };
+  /// An input whose head comes at this time.
+  struct Waiting {
+    Instant stamp;
+    std::uint32_t input;
+    /// std::push_heap() keeps the largest in front: the earliest.
+    friend bool operator<(const Waiting& a, const Waiting& b) noexcept {
+      return a.stamp != b.stamp ? a.stamp > b.stamp : a.input > b.input;
+    }
+  };
 
-  capture::Reader reader_;
-  CapturePlace place_;
-  std::vector<bool> wanted_;  // by interface, as far as known
+  FrameSource(std::vector<Input> inputs, std::string filter);
+  /// The next record of all files; null at the end.
+  const capture::Record* next_record();
+  /// Reads the next record of an input.
+  void advance(std::uint32_t input);
+  void note_interfaces(Input& input);
+  void add_damage(const Error& error);
+  Result<bool> passes(const capture::Record& record, int link_type);
+  CapturedFrame opened(const capture::Record& record);
+  void show_progress();
+
+  std::vector<Input> inputs_;
+  std::vector<Waiting> waiting_;          // a heap
+  std::optional<std::uint32_t> current_;  // the input of the last record
+  std::vector<capture::Interface> interfaces_;
+  std::vector<bool> wanted_;  // by interface
   std::string filter_;
   std::map<int, capture::Filter> filters_;  // by link type
   std::unique_ptr<Progress> progress_;
+  std::optional<Error> damage_;
+  bool begun_ = false;
   std::uint64_t number_ = 0, unopened_ = 0;
 };
 
