@@ -96,6 +96,7 @@ Result<Compared> compare_recording(const CompareOptions& options) {
   if (!back) return std::unexpected(back.error());
   compared.comparison.near_to_far = std::move(*there);
   compared.comparison.far_to_near = std::move(*back);
+  compared.far.damage.reset();  // it is near's: both are the same file
   return compared;
 }
 
@@ -125,9 +126,9 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
   list.add("NEAR", app::text(options->near), "",
            "capture of one end, FILE or FILE@INTERFACE; - for standard input")
       .required();
-  list.add(
-      "FAR", app::text(options->far), "",
-      "capture of the other end, by a synchronized clock; not beside a recording of roce-impair");
+  list.add("FAR", app::text(options->far), "",
+           "capture of the other end, by a synchronized clock; not needed with a recording of "
+           "roce-impair");
   list.add_flag("--json", options->json, "one line of JSON");
   list.add("--delay", app::parsed(parse_duration, options->asked.delay), "TIME",
            "configured one-way delay: 1903.5us");

@@ -99,7 +99,7 @@ handover::Hello hello_of(const config::FlowProfile& profile, const std::string& 
                         .signatures = std::ranges::any_of(profile.flows, &Flow::signature),
                         .payload_crcs = payload_crcs(profile, seed),
                         .mtu = first.message.mtu,
-                        .gid = handover::gid_of(source_of(first)),
+                        .gid = wire::gid_of(source_of(first)),
                         .qps = {}};
   constexpr std::uint32_t kFirstQpn = 0x11;
   for (std::uint32_t i = 0; i < profile.flows.size(); ++i) {
@@ -112,7 +112,7 @@ handover::Hello hello_of(const config::FlowProfile& profile, const std::string& 
 }
 
 void set_destination(Flow& flow, const handover::Offer& offer, const handover::Qp& qp) {
-  const wire::IpAddress ip = handover::ip_of(offer.gid);
+  const wire::IpAddress ip = wire::ip_of(offer.gid);
   if (const auto* v4 = std::get_if<wire::Ipv4Address>(&ip)) flow.frame.ipv4.destination = *v4;
   if (const auto* v6 = std::get_if<wire::Ipv6Address>(&ip)) flow.frame.ipv6.destination = *v6;
   flow.resolve_mac = true;
@@ -125,7 +125,7 @@ void set_destination(Flow& flow, const handover::Offer& offer, const handover::Q
 /// Errors (failed): the device has another address family or a smaller MTU than the flows.
 Result<void> check_offer(const handover::Offer& offer, const Flow& flow) {
   if (auto same = handover::check_encapsulation(offer, false); !same) return same;
-  const wire::IpAddress ip = handover::ip_of(offer.gid);
+  const wire::IpAddress ip = wire::ip_of(offer.gid);
   if (ip.index() != source_of(flow).index()) {
     return fail(fmt::format("the device has the address {}, and the flows come from {}: choose "
                             "another --gid there, or another source in the profile",

@@ -189,7 +189,7 @@ double Device::link_bps() const noexcept {
 Counters Device::counters() const { return read_counters(fs::path(kDeviceFolder) / name_); }
 
 Result<PortGid> Device::gid_for(const wire::IpAddress& own) const {
-  const wire::Ipv6Address exact = handover::gid_of(own);
+  const wire::Ipv6Address exact = wire::gid_of(own);
   const bool v4 = std::holds_alternative<wire::Ipv4Address>(own);
   const PortGid* best = nullptr;
   for (const PortGid& each : gids_) {
@@ -199,7 +199,7 @@ Result<PortGid> Device::gid_for(const wire::IpAddress& own) const {
     }
     if (!each.rocev2) continue;
     if (each.gid == exact) return each;
-    const bool each_v4 = std::holds_alternative<wire::Ipv4Address>(handover::ip_of(each.gid));
+    const bool each_v4 = std::holds_alternative<wire::Ipv4Address>(wire::ip_of(each.gid));
     if (best == nullptr && each_v4 == v4 && !is_link_local(each.gid)) best = &each;
   }
   if (best != nullptr) return *best;
@@ -214,7 +214,7 @@ std::string Device::shown_address() const {
   auto gid = gid_for(wire::Ipv4Address{});
   if (!gid) gid = gid_for(wire::Ipv6Address{});
   if (!gid) return "HOST";
-  const wire::IpAddress address = handover::ip_of(gid->gid);
+  const wire::IpAddress address = wire::ip_of(gid->gid);
   const bool v6 = std::holds_alternative<wire::Ipv6Address>(address);
   return v6 ? "[" + wire::to_string(address) + "]" : wire::to_string(address);
 }

@@ -29,8 +29,9 @@
 namespace lw::nic {
 namespace {
 
-/// A memif client repeats an unanswered request after the first time, then after twice as long each
-/// time, as a busy machine may need long for an answer, up to the last.
+/// A memif client waits kFirstMemifRetry for the answer to its request, then sends the request
+/// again. Each further wait is twice the one before, at most kLastMemifRetry, because a busy
+/// machine may answer late.
 constexpr Duration kFirstMemifRetry = std::chrono::milliseconds(40);
 constexpr Duration kLastMemifRetry = std::chrono::milliseconds(320);
 

@@ -253,6 +253,12 @@ class Compare(InTemporaryFolder):
                          (60, 0, 60, 0))
         self.assertEqual(there['lost'], ways[0]['dropped_by_rule']['frames'])
 
+    def test_the_damage_of_a_recording_is_said_once(self):
+        path, _ = self.recording()
+        os.truncate(path, path.stat().st_size - 5)
+        run = dissect('compare', path)
+        self.assertEqual((run.returncode, run.stderr.count(b'rec.pcapng')), (1, 1), run.stderr)
+
     def test_an_interface_of_a_file(self):
         path, ways = self.recording()
         for name, wanted in (('west-to-east in', ways[0]['received']), ('0', ways[0]['received']),

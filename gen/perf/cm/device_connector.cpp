@@ -41,7 +41,7 @@ handover::Hello DeviceConnector::hello_of(const SessionParams& params,
                         .timeout = qp.timeout,
                         .retries = qp.retry_count,
                         .rnr_retries = qp.rnr_retry,
-                        .gid = handover::gid_of(port_.own().ip),
+                        .gid = wire::gid_of(port_.own().ip),
                         .qps = {}};
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t qpn = endpoint_.reserve_qpn();
@@ -54,7 +54,7 @@ handover::Hello DeviceConnector::hello_of(const SessionParams& params,
 }
 
 Result<OwnAddress> DeviceConnector::device_at(const wire::Ipv6Address& gid) {
-  const wire::IpAddress ip = handover::ip_of(gid);
+  const wire::IpAddress ip = wire::ip_of(gid);
   if (ip.index() != port_.own().ip.index()) {
     return fail(fmt::format("the device has the address {} and the port {}: one is IPv4, the other "
                             "IPv6: give another --gid there or another --address here",

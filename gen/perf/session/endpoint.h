@@ -139,9 +139,9 @@ class EndpointContext {
   [[nodiscard]] FramePort& port() noexcept { return *port_; }
   /// The port beside; null without one.
   [[nodiscard]] nic::Port* beside() noexcept;
-  /// Sends what is queued and completes the capture file. The peer has answered all that mattered,
-  /// so that nothing waits for shared rings to be read but the port itself, briefly, when it
-  /// closes.
+  /// Sends the frames that are queued and completes the capture file. It doesn't wait until the
+  /// peer has read the frames in shared memory rings: the peer has answered all requests by now, and
+  /// the port waits at most 100 ms for that when it closes. Errors: the port can't send.
   Result<void> close();
 
  private:

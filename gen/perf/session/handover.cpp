@@ -102,7 +102,7 @@ class FieldReader {
     std::string found;
     text("gid", found);
     const auto address = wire::parse_ip(found);
-    if (address) return void(target = gid_of(*address));
+    if (address) return void(target = wire::gid_of(*address));
     wrong("gid", "an IPv6 address, or ::ffff: and an IPv4 address", Json(found));
   }
   void qps(std::vector<Qp>& target) {

@@ -121,7 +121,4 @@ Result<Report> read_report(std::string_view line);
 /// 128 random bits as 32 hexadecimal digits. Errors (environment): the system gives none.
 Result<std::string> make_token();
 
-using wire::gid_of;
-using wire::ip_of;
-
 }  // namespace lw::gen::handover

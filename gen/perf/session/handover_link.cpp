@@ -57,7 +57,7 @@ wire::IpAddress socket_ip(const sockaddr_storage& storage) noexcept {
     std::memcpy(&v6, &storage, sizeof v6);
     wire::Ipv6Address address;
     std::memcpy(address.bytes.data(), &v6.sin6_addr, address.bytes.size());
-    return ip_of(address);
+    return wire::ip_of(address);
   }
   sockaddr_in v4{};
   std::memcpy(&v4, &storage, sizeof v4);
