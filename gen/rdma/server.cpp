@@ -198,7 +198,7 @@ Result<void> ServerSession::make_qps(const ServeOptions& options, const PortGid&
                       .client = client,
                       .sent = PayloadPattern(Side::client, client.qpn),
                       .echoed = PayloadPattern(Side::responder, client.qpn),
-                      .numbers = SequenceTracker()});
+                      .numbers = analysis::SequenceTracker()});
     if (auto posted = post_receives(i); !posted) return posted;
   }
   return {};
@@ -325,7 +325,8 @@ void ServerSession::count(Flow& flow, std::uint64_t number, bool right) {
   if (!hello_.checked) return;
   ++report_.stats.checked;
   if (!right) ++report_.stats.wrong;
-  if (right && hello_.params.lossy() && flow.numbers.take(number).kind == Arrival::Kind::duplicate)
+  if (right && hello_.params.lossy() &&
+      flow.numbers.take(number).kind == analysis::Arrival::Kind::duplicate)
     ++report_.stats.duplicates;
 }
 

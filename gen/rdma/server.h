@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "analysis/sequence_tracker.h"
 #include "gen/perf/session/handover_link.h"
 #include "gen/rdma/device.h"
 #include "gen/rdma/record_ring.h"
 #include "gen/rdma/region.h"
 #include "gen/rdma/signed_messages.h"
 #include "gen/rdma/verbs_qp.h"
-#include "gen/receive/sequence_tracker.h"
 
 namespace lw::gen::rdma {
 
@@ -66,11 +66,11 @@ class ServerSession {
     VerbsQp qp;
     handover::Qp client;
     PayloadPattern sent, echoed;
-    std::uint64_t arrived = 0;   // receives completed, or WRITEs seen
-    std::uint64_t received = 0;  // receives posted so far
-    std::byte awaited{};         // last byte of the next WRITE that is echoed
-    std::uint64_t next = 0;      // after the newest signed WRITE
-    SequenceTracker numbers;     // of messages that may be lost
+    std::uint64_t arrived = 0;          // receives completed, or WRITEs seen
+    std::uint64_t received = 0;         // receives posted so far
+    std::byte awaited{};                // last byte of the next WRITE that is echoed
+    std::uint64_t next = 0;             // after the newest signed WRITE
+    analysis::SequenceTracker numbers;  // of messages that may be lost
   };
 
   ServerSession(const Device& device, const Region& region, const handover::Hello& hello);

@@ -68,22 +68,22 @@ void count_acknowledge(ReceiveFlow& flow, const roce::Frame& frame) noexcept {
   }
 }
 
-void count_order(const Arrival& arrival, OrderCounts& order) {
-  if (arrival.kind == Arrival::Kind::in_order) [[likely]]
+void count_order(const analysis::Arrival& arrival, analysis::OrderCounts& order) {
+  if (arrival.kind == analysis::Arrival::Kind::in_order) [[likely]]
     return;
   order.lost += arrival.missing;
   switch (arrival.kind) {
-    case Arrival::Kind::in_order:
-    case Arrival::Kind::ahead:
+    case analysis::Arrival::Kind::in_order:
+    case analysis::Arrival::Kind::ahead:
       break;
-    case Arrival::Kind::late:
+    case analysis::Arrival::Kind::late:
       --order.lost;
       order.add_late(arrival.extent);
       break;
-    case Arrival::Kind::duplicate:
+    case analysis::Arrival::Kind::duplicate:
       ++order.duplicated;
       break;
-    case Arrival::Kind::beyond_window:
+    case analysis::Arrival::Kind::beyond_window:
       ++order.beyond_window;
       break;
   }
@@ -229,15 +229,15 @@ void Measurement::count_arrival(ReceiveFlow& flow, const Incoming& in) noexcept 
 }
 
 /// The tracker of the signature's run. A run that was not seen before is a restart of the sender.
-SequenceTracker& Measurement::tracker_of(ReceiveFlow& flow,
-                                         const wire::SignatureFields& signature) {
+analysis::SequenceTracker& Measurement::tracker_of(ReceiveFlow& flow,
+                                                   const wire::SignatureFields& signature) {
   constexpr std::size_t kMostEarlier = 8;
   SignedPart& part = *flow.signature;
   if (signature.run == flow.run) return flow.tracker;
   const auto known = std::ranges::find(part.earlier, signature.run, &SignedPart::EarlierRun::run);
   if (known != part.earlier.end()) return known->tracker;
   if (part.earlier.size() == kMostEarlier) part.earlier.erase(part.earlier.begin());
-  part.earlier.push_back({flow.run, std::exchange(flow.tracker, SequenceTracker())});
+  part.earlier.push_back({flow.run, std::exchange(flow.tracker, analysis::SequenceTracker())});
   flow.run = signature.run;
   part.clock = signature.clock;
   ++flow.order.restarts;
@@ -254,9 +254,9 @@ void Measurement::take_signed(Incoming& in, const StreamKey& stream,
     flow->run = signature.run;
     fresh.clock = signature.clock;
     fresh.version = signature.version;
-    if (options_.join) flow->tracker = SequenceTracker(signature.sequence, true);
+    if (options_.join) flow->tracker = analysis::SequenceTracker(signature.sequence, true);
   }
-  SequenceTracker* tracker = &flow->tracker;
+  analysis::SequenceTracker* tracker = &flow->tracker;
   if (signature.sequence != tracker->next() || signature.run != flow->run) [[unlikely]] {
     if (!trusted(in)) {
       refuse_bad(flow, in);
@@ -279,7 +279,7 @@ void Measurement::take_plain(Incoming& in) {
   }
   ReceiveFlow* flow = find_or_add(in, plain_key(*frame));
   if (flow == nullptr) return;
-  if (!flow->psns) flow->psns = std::make_unique<PsnStream>();
+  if (!flow->psns) flow->psns = std::make_unique<analysis::PsnStream>();
   if (!flow->psns->expects(frame->bth->psn()) && !trusted(in)) {
     refuse_bad(flow, in);
     return;

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "gen/receive/sequence_tracker.h"
+#include "analysis/sequence_tracker.h"
 #include "roce/envelope.h"
 #include "roce/frame.h"
 #include "wire/signature.h"
@@ -84,7 +84,7 @@ struct SignedPart {
   std::uint8_t version = 0;                      // of the signatures
   struct EarlierRun {
     std::uint16_t run;
-    SequenceTracker tracker;
+    analysis::SequenceTracker tracker;
   };
   std::vector<EarlierRun> earlier;  // whose frames may still arrive; the newest is the last
 };
@@ -97,16 +97,16 @@ struct alignas(64) ReceiveFlow {
   std::uint16_t run = 0;                  // of the signatures: the tracker's
   std::unique_ptr<SignedPart> signature;  // null for unsigned frames
   std::uint64_t frames = 0;
-  WaitingTransits waiting;  // newer than what `signature` has counted
-  SequenceTracker tracker;  // of signed frames
+  WaitingTransits waiting;            // newer than what `signature` has counted
+  analysis::SequenceTracker tracker;  // of signed frames
   std::uint64_t bytes = 0;
   Instant last{};
   std::uint64_t icrc_checked = 0;
 
-  OrderCounts order;
+  analysis::OrderCounts order;
   std::uint64_t ce_marks = 0;
-  std::unique_ptr<PsnStream> psns;  // null for signed frames
-  std::uint64_t bad_icrc = 0;       // a bad frame counts only here
+  std::unique_ptr<analysis::PsnStream> psns;  // null for signed frames
+  std::uint64_t bad_icrc = 0;                 // a bad frame counts only here
   std::uint64_t acks = 0, sequence_naks = 0, rnr_naks = 0, other_naks = 0;
   Instant first{};
 
@@ -281,7 +281,7 @@ class Measurement {
 
   void fetch(std::span<const roce::Envelope> burst, std::span<ReceiveFlow*> guesses) const noexcept;
   void take_signed(Incoming& in, const StreamKey& stream, const wire::SignatureFields& signature);
-  SequenceTracker& tracker_of(ReceiveFlow& flow, const wire::SignatureFields& signature);
+  analysis::SequenceTracker& tracker_of(ReceiveFlow& flow, const wire::SignatureFields& signature);
   void take_plain(Incoming& in);
   void count_arrival(ReceiveFlow& flow, const Incoming& in) noexcept;
   ReceiveFlow* find_or_add(Incoming& in, const StreamKey& stream);

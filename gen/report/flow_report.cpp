@@ -84,7 +84,7 @@ Json latency_json(const Histogram& latency) {
           {"max", latency.maximum()}};
 }
 
-Json reordering_json(const OrderCounts& order) {
+Json reordering_json(const analysis::OrderCounts& order) {
   if (!order.extents) return {{"max_extent", 0}, {"extents", Json::array()}};
   Json buckets = Json::array();
   for (const auto& b : order.extents->occupied()) buckets.push_back({b.first, b.last, b.count});
@@ -117,7 +117,7 @@ report::Table order_table(Measured measured) {
 
 void add_order_row(report::Table& table, const std::string& name, const ReceiveFlow& flow,
                    Measured measured) {
-  const OrderCounts& order = flow.order;
+  const analysis::OrderCounts& order = flow.order;
   const std::int64_t extent = order.extents ? order.extents->maximum() : 0;
   std::vector<std::string> row = {name,
                                   fmt::to_string(flow.frames),

@@ -18,6 +18,7 @@ MODULES = {
     'roce': {'core', 'wire'},
     'transport': {'core', 'wire', 'roce'},
     'emulator': {'core', 'wire', 'roce'},
+    'analysis': {'core', 'wire', 'roce', 'emulator'},
     'sim': {'core', 'wire', 'roce', 'transport', 'emulator'},
     'capture': {'core'},
     'nic': {'core'},
@@ -41,7 +42,8 @@ LIBRARIES = {
 # Libraries that a single file may include.
 SINGLE_USERS = {r'mpi\.h': 'gen/study/ranks.cpp'}
 # Modules without a clock: their callers pass the time.
-TIMELESS = {'lib/core', 'lib/wire', 'lib/roce', 'lib/emulator', 'lib/transport', 'lib/sim'}
+TIMELESS = {'lib/core', 'lib/wire', 'lib/roce', 'lib/emulator', 'lib/transport', 'lib/sim',
+            'lib/analysis'}
 CLOCKS = re.compile(r'\b(steady_clock|system_clock|clock_gettime|gettimeofday|rte_rdtsc)\b')
 # What writes files and standard output without checking: lib/core/output.cpp does it for all.
 UNCHECKED = re.compile(r'\bofstream\b|\bfopen\(|std::cout\b|\bprint\("|\bstdout\b|O_TRUNC')

@@ -264,7 +264,7 @@ bool PerfService::is_whole(const Completion& arrival) {
   const auto message = connection_.memory().bytes(layout_.inbox(place), params_.size);
   const std::uint64_t number = lossy ? PayloadPattern::number_of(message) : arrived_;
   const bool whole = received_pattern_.holds(message, number);
-  if (lossy && whole && numbers_.take(number).kind == Arrival::Kind::duplicate) ++copies_;
+  if (lossy && whole && numbers_.take(number).kind == analysis::Arrival::Kind::duplicate) ++copies_;
   if (!params_.read_back) PayloadPattern::clear(message);
   return whole;
 }

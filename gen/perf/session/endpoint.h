@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/sequence_tracker.h"
 #include "gen/perf/session/frame_port.h"
 #include "gen/perf/session/session_params.h"
-#include "gen/receive/sequence_tracker.h"
 #include "nic/idle.h"
 #include "transport/qp_scheduler.h"
 
@@ -183,9 +183,9 @@ class PerfService final : public Service {
   SessionParams params_;
   MemoryLayout layout_;
   PayloadPattern received_pattern_, sent_pattern_;
-  SequenceTracker numbers_;   // of received messages, if lossy()
-  std::uint64_t copies_ = 0;  // of them, duplicates
-  std::uint64_t read_ = 0;    // READs that arrived
+  analysis::SequenceTracker numbers_;  // of received messages, if lossy()
+  std::uint64_t copies_ = 0;           // of them, duplicates
+  std::uint64_t read_ = 0;             // READs that arrived
   std::uint64_t arrived_ = 0, wrong_ = 0, bytes_ = 0;
 };
 

@@ -4,11 +4,14 @@
 #include <vector>
 
 #include "gen/receive/measurement.h"
-#include "gen/receive/sequence_tracker.h"
+#include "analysis/sequence_tracker.h"
 #include "gen/traffic/frame_template.h"
 #include "support/property.h"
 
 namespace lw::gen {
+using analysis::Arrival;
+using analysis::SequenceTracker;
+
 namespace sequence_property_test {
 
 struct Counts {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/receive/sequence_tracker.h"
+#include "analysis/sequence_tracker.h"
 
 #include <algorithm>
 #include <cstdlib>
 
-namespace lw::gen {
+namespace lw::analysis {
 
 using Kind = Arrival::Kind;
 
@@ -296,4 +296,4 @@ void PsnStream::finalize_fill(const std::uint64_t* again, OrderCounts& counts) {
 
 void PsnStream::finalize(OrderCounts& counts) { finalize_fill(nullptr, counts); }
 
-}  // namespace lw::gen
+}  // namespace lw::analysis

@@ -10,7 +10,7 @@
 #include "core/histogram.h"
 #include "roce/frame.h"
 
-namespace lw::gen {
+namespace lw::analysis {
 
 /// Loss and order counters of one stream, in packets; in a stream followed by PSNs, in PSNs (a lost
 /// READ REQUEST counts as many as it asked for).
@@ -180,4 +180,4 @@ class PsnStream {
   bool has_acks_ = false;
 };
 
-}  // namespace lw::gen
+}  // namespace lw::analysis
