@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/command_line.h"
+#include "dissect/fields/frame_source.h"
 
 namespace lw::dissect {
 
@@ -16,7 +17,18 @@ app::Command fields_command();
 
 /// --max-flows: bounds memory.
 void add_flow_limit(app::Options& options, std::size_t& most_flows);
-/// FILE..., one or more captures, and --filter.
+/// What a command reads: captures, as one in the order of time, and which of their frames.
+struct CaptureInput {
+  std::vector<std::string> files;  // one or more
+  std::string filter;
+  bool follow = false;
+};
+/// FILE..., --filter and --follow.
+void add_capture_options(app::Options& options, CaptureInput& input);
+/// Opens what the options say. --follow ends at a signal. Errors: those of FrameSource::open(), and
+/// --follow with several files.
+Result<FrameSource> open_input(const CaptureInput& input);
+/// FILE... and --filter alone.
 void add_capture_options(app::Options& options, std::vector<std::string>& files,
                          std::string& filter);
 /// How a report names what it read: "a.pcap", "a.pcap, b.pcap".

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "app/stop_signal.h"
 #include "core/output.h"
 #include "dissect/commands/commands.h"
 #include "dissect/fields/fields.h"
@@ -13,8 +14,7 @@ namespace lw::dissect {
 namespace {
 
 struct ListOptions {
-  std::vector<std::string> files;
-  std::string filter;
+  CaptureInput input;
   bool json = false, csv = false;
 };
 
@@ -42,10 +42,11 @@ class Output {
 };
 
 ExitCode run_list(const ListOptions& options) {
-  auto source = FrameSource::open(options.files, options.filter);
+  auto source = open_input(options.input);
   if (!source) return print_error(source.error());
   const auto format = make_list_format(style_of(options));
-  const bool live = std::ranges::find(options.files, "-") != options.files.end();
+  const auto& files = options.input.files;
+  const bool live = options.input.follow || std::ranges::find(files, "-") != files.end();
   Output output;
   format->begin(output.buffer());
   for (;;) {
@@ -73,6 +74,19 @@ void add_capture_options(app::Options& options, std::vector<std::string>& files,
               "only matching frames, in libpcap's (tcpdump's) syntax");
 }
 
+void add_capture_options(app::Options& options, CaptureInput& input) {
+  add_capture_options(options, input.files, input.filter);
+  options.add_flag("--follow", input.follow,
+                   "wait for more at the end of the file, as it grows, until Ctrl-C");
+}
+
+Result<FrameSource> open_input(const CaptureInput& input) {
+  if (input.follow && input.files.size() > 1)
+    return fail(fmt::format("--follow goes with one file, found {}", input.files.size()));
+  const FrameReading reading{.follow_until = input.follow ? &stop_on_signals() : nullptr};
+  return FrameSource::open(input.files, input.filter, reading);
+}
+
 std::string names_of(const std::vector<std::string>& files) {
   return fmt::format("{}", fmt::join(files, ", "));
 }
@@ -89,11 +103,12 @@ app::Command list_command() {
       .help = "Print one line per frame, with Wireshark's field names",
       .examples = R"(roce-dissect list capture.pcap
 roce-dissect list capture.pcap --filter "udp port 4791 and host 10.0.0.1"
-roce-dissect list ring.pcap0 ring.pcap1 ring.pcap2
+roce-dissect list ring.pcap0 ring.pcap1.gz ring.pcap2.zst
+roce-dissect list --follow growing.pcapng
 roce-dissect list capture.pcap --json | jq 'select(."infiniband.bth.opcode" == 17)')",
       .run = [options] { return run_list(*options); },
   };
-  add_capture_options(command.options, options->files, options->filter);
+  add_capture_options(command.options, options->input);
   command.options.add_flag("--json", options->json, "one JSON object per line, with every field");
   command.options.add_flag("--csv", options->csv, "CSV with a header line").excludes("--json");
   return command;

@@ -171,14 +171,13 @@ std::string summary_json(const std::vector<std::string>& files, const Overview& 
 }
 
 struct SummaryOptions {
-  std::vector<std::string> files;
-  std::string filter;
+  CaptureInput input;
   std::size_t most_flows = kMostFlows;
   bool json = false;
 };
 
 ExitCode run_summary(const SummaryOptions& options) {
-  auto source = FrameSource::open(options.files, options.filter);
+  auto source = open_input(options.input);
   if (!source) return print_error(source.error());
   Overview overview(options.most_flows);
   std::optional<Error> damage;
@@ -188,8 +187,8 @@ ExitCode run_summary(const SummaryOptions& options) {
     if (!captured || !*captured) break;
     overview.add(dissect_frame(**captured));
   }
-  print_out(options.json ? summary_json(options.files, overview)
-                         : summary_text(names_of(options.files), overview));
+  print_out(options.json ? summary_json(options.input.files, overview)
+                         : summary_text(names_of(options.input.files), overview));
   return damage ? print_error(*damage) : ExitCode::done;
 }
 
@@ -203,7 +202,7 @@ app::Command summary_command() {
       .examples = "roce-dissect summary capture.pcapng",
       .run = [options] { return run_summary(*options); },
   };
-  add_capture_options(command.options, options->files, options->filter);
+  add_capture_options(command.options, options->input);
   add_flow_limit(command.options, options->most_flows);
   command.options.add_flag("--json", options->json, "one line of JSON");
   return command;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <expected>
 #include <map>
@@ -54,6 +55,12 @@ struct CapturePlace {
 /// is the name of a file as it stands, as is that of an existing file with an @ in its name.
 CapturePlace place_of(const std::string& text);
 
+/// How a FrameSource reads.
+struct FrameReading {
+  /// Not null: the end of a file is waited at, as it may grow, until this becomes true.
+  const std::atomic<bool>* follow_until = nullptr;
+};
+
 /// Reads the frames of capture files that pass a filter. The input of all commands. Several files
 /// are one capture: their frames come in the order of their time stamps, and of equal stamps in the
 /// order of the places. The frames of one file keep its order. One record a file is held.
@@ -62,10 +69,11 @@ class FrameSource {
   /// `place` as in place_of(). `filter` has libpcap's syntax; empty: all frames. A bad one is a
   /// usage error with libpcap's message, and a hint where it looks like a display filter of
   /// Wireshark.
-  static Result<FrameSource> open(const std::string& place, const std::string& filter = {});
+  static Result<FrameSource> open(const std::string& place, const std::string& filter = {},
+                                  const FrameReading& reading = {});
   /// Several places, at least one; the same file may be in several of them.
   static Result<FrameSource> open(std::span<const std::string> places,
-                                  const std::string& filter = {});
+                                  const std::string& filter = {}, const FrameReading& reading = {});
 
   /// Like Reader::next(), for the frames that pass. A file that is damaged, or that has not an
   /// interface of its place (a usage error), is an error once all files have ended; the messages of

@@ -23,9 +23,7 @@ std::unexpected<Error> not_a_capture(const Source& source, Bytes start) {
   for (const std::byte b : start.first(std::min<std::size_t>(start.size(), 4))) {
     found += fmt::format(" {:02x}", std::to_integer<unsigned>(b));
   }
-  const bool gzip = found.starts_with(" 1f 8b");
-  return damaged(source, fmt::format("expected a pcap or pcapng capture, found{}{}", found,
-                                     gzip ? " (compressed: gunzip it first)" : ""));
+  return damaged(source, fmt::format("expected a pcap or pcapng capture, found{}", found));
 }
 
 }  // namespace
@@ -86,8 +84,8 @@ std::expected<std::optional<Record>, Error> PcapFormat::next(Source& source) {
   return record;
 }
 
-Result<Reader> Reader::open(const std::string& path) {
-  auto source = Source::open(path);
+Result<Reader> Reader::open(const std::string& path, const Reading& reading) {
+  auto source = Source::open(path, reading);
   if (!source) return std::unexpected(source.error());
   return over(std::move(*source));
 }
@@ -98,7 +96,8 @@ Result<Reader> Reader::over(Source opened) {
   Reader reader(std::move(opened));
   Source& source = reader.source_;
   const Bytes start = source.peek(4);
-  if (source.read_error()) return cut(source, "the file header", kPcapHeaderSize, start.size());
+  if (start.size() < 4 && source.read_error())
+    return cut(source, "the file header", kPcapHeaderSize, start.size());
   if (PcapFormat::recognises(start)) {
     auto format = PcapFormat::open(source, reader.interfaces_);
     if (!format) return std::unexpected(format.error());
@@ -115,8 +114,12 @@ Result<Reader> Reader::over(Source opened) {
 }
 
 std::expected<std::optional<Record>, Error> Reader::next() {
-  if (auto* pcap = std::get_if<PcapFormat>(&format_)) return pcap->next(source_);
-  return std::get<PcapngFormat>(format_).next(source_, interfaces_);
+  auto* pcap = std::get_if<PcapFormat>(&format_);
+  auto record =
+      pcap ? pcap->next(source_) : std::get<PcapngFormat>(format_).next(source_, interfaces_);
+  // Whoever stops following a file need not do it between two records.
+  if (!record && source_.stopped()) return std::nullopt;
+  return record;
 }
 
 }  // namespace lw::capture

@@ -40,8 +40,8 @@ class PcapFormat {
   std::size_t record_header_ = kPcapRecordHeaderSize;
 };
 
-/// Reads pcap (us, ns, either byte order) and pcapng (several sections and interfaces) from front
-/// to back.
+/// Reads pcap (us, ns, either byte order) and pcapng (several sections and interfaces), plain or as
+/// .gz and .zst, from front to back. Offsets are those of the unpacked file.
 ///
 /// The formats are parsed here because libpcap refuses a pcapng file whose interfaces differ in
 /// link type or snap length, doesn't report a frame's interface, offset and comment, and is three
@@ -49,7 +49,7 @@ class PcapFormat {
 class Reader {
  public:
   /// "-" is standard input. Errors name the file, and the offset where it isn't a capture.
-  static Result<Reader> open(const std::string& path);
+  static Result<Reader> open(const std::string& path, const Reading& reading = {});
   /// Reads a file's bytes, which must outlive the reader.
   static Result<Reader> from_memory(Bytes file);
 
@@ -59,8 +59,8 @@ class Reader {
 
   /// The interfaces so far: a pcapng file may add some at any time.
   [[nodiscard]] const std::vector<Interface>& interfaces() const noexcept { return interfaces_; }
-  /// Bytes of the file read so far.
-  [[nodiscard]] std::uint64_t offset() const noexcept { return source_.offset(); }
+  /// Bytes of the file read so far, still packed where it is.
+  [[nodiscard]] std::uint64_t file_offset() const noexcept { return source_.file_offset(); }
 
  private:
   explicit Reader(Source source) : source_(std::move(source)) {}

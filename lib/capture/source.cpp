@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/source.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <new>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "capture/unpack.h"
 #include "core/output.h"
 
 namespace lw::capture {
 namespace {
 
-// One read() of this size costs a few per cent of what parsing its records does.
-constexpr std::size_t kInitialCapacity = 1 << 20;
+constexpr std::size_t kPackedBuffer = 256 << 10;
+constexpr std::size_t kLongestMagic = 4;
+constexpr int kFollowIntervalMs = 50;
 
 std::unexpected<Error> refuse(const std::string& path, int error) {
   return fail(fmt::format("{}: cannot be read: {}", path, std::strerror(error)),
@@ -26,27 +30,62 @@ std::unexpected<Error> refuse(const std::string& path, int error) {
 
 }  // namespace
 
-Result<Source> Source::open(const std::string& path) {
+/// The compressed bytes that wait to be unpacked, and their unpacker.
+struct Source::Packed {
+  std::unique_ptr<Unpacker> unpacker;
+  std::unique_ptr<std::byte[]> buffer;  // null where the file is in memory
+  Bytes waiting;
+  std::size_t size = 0;  // of the buffer
+};
+
+Source::Source() = default;
+
+Result<Source> Source::open(const std::string& path, const Reading& reading) {
   note_input(path);
   Source source;
   source.name_ = path == "-" ? "stdin" : path;
   source.fd_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (source.fd_ < 0) return refuse(path, errno);
   struct stat status{};
-  if (::fstat(source.fd_, &status) == 0 && S_ISDIR(status.st_mode)) return refuse(path, EISDIR);
-  source.buffer_ = std::make_unique_for_overwrite<std::byte[]>(kInitialCapacity);
-  source.capacity_ = kInitialCapacity;
+  const bool known = ::fstat(source.fd_, &status) == 0;
+  if (known && S_ISDIR(status.st_mode)) return refuse(path, EISDIR);
+  if (known && S_ISREG(status.st_mode)) source.follow_until_ = reading.follow_until;
+  source.capacity_ = std::max(reading.buffer, kPackedBuffer);
+  source.buffer_ = std::make_unique_for_overwrite<std::byte[]>(source.capacity_);
   source.data_ = source.buffer_.get();
   source.at_end_ = false;
+  source.look();
   return source;
 }
 
-Source Source::of_memory(Bytes bytes) noexcept {
+Source Source::of_memory(Bytes bytes) {
   Source source;
   source.name_ = "memory";
+  if (auto unpacker = unpacker_for(bytes)) {
+    source.packed_ = std::make_unique<Packed>(std::move(unpacker), nullptr, bytes);
+    source.capacity_ = kPackedBuffer;
+    source.buffer_ = std::make_unique_for_overwrite<std::byte[]>(source.capacity_);
+    source.data_ = source.buffer_.get();
+    source.at_end_ = false;
+    return source;
+  }
   source.data_ = bytes.data();
   source.end_ = bytes.size();
   return source;
+}
+
+/// Reads the first bytes of a file, and sees whether they are compressed.
+void Source::look() {
+  fill(kLongestMagic);
+  auto unpacker = unpacker_for({data_, end_});
+  if (!unpacker) return;
+  // The buffer so far becomes that of the packed bytes.
+  packed_ = std::make_unique<Packed>(std::move(unpacker), std::move(buffer_), Bytes{data_, end_});
+  packed_->size = capacity_;
+  buffer_ = std::make_unique_for_overwrite<std::byte[]>(capacity_);
+  data_ = buffer_.get();
+  end_ = 0;
+  at_end_ = false;
 }
 
 Source::Source(Source&& other) noexcept { *this = std::move(other); }
@@ -56,6 +95,9 @@ Source& Source::operator=(Source&& other) noexcept {
   close();
   name_ = std::move(other.name_);
   fd_ = std::exchange(other.fd_, -1);
+  follow_until_ = other.follow_until_;
+  packed_ = std::move(other.packed_);
+  file_offset_ = other.file_offset_;
   at_end_ = std::exchange(other.at_end_, true);
   buffer_ = std::move(other.buffer_);
   capacity_ = std::exchange(other.capacity_, 0);
@@ -64,6 +106,7 @@ Source& Source::operator=(Source&& other) noexcept {
   end_ = std::exchange(other.end_, 0);
   passed_ = other.passed_;
   error_ = std::move(other.error_);
+  stopped_ = other.stopped_;
   return *this;
 }
 
@@ -95,31 +138,87 @@ bool Source::grow_buffer() {
 void Source::fill(std::size_t n) {
   while (!at_end_ && end_ - begin_ < n) {
     if (!grow_buffer()) {
-      error_ = "not enough memory for a record of this length";
+      error_ = {"cannot be read: not enough memory for a record of this length",
+                ExitCode::environment};
       at_end_ = true;
       return;
     }
-    const ssize_t got = ::read(fd_, buffer_.get() + end_, capacity_ - end_);
-    if (got > 0) {
-      end_ += static_cast<std::size_t>(got);
-    } else if (got == 0 || errno != EINTR) {
-      if (got < 0) error_ = std::strerror(errno);
-      at_end_ = true;
-    }
+    const std::span room(buffer_.get() + end_, capacity_ - end_);
+    const std::size_t got = packed_ ? unpack(room) : read_file(room);
+    if (got == 0) at_end_ = true;
+    end_ += got;
   }
 }
 
+/// Bytes of the file; 0 at its end and after an error.
+std::size_t Source::read_file(std::span<std::byte> into) {
+  for (;;) {
+    const ssize_t got = fd_ < 0 ? 0 : ::read(fd_, into.data(), into.size());
+    if (got > 0) {
+      file_offset_ += static_cast<std::size_t>(got);
+      return static_cast<std::size_t>(got);
+    }
+    if (got < 0 && errno != EINTR) {
+      error_ = {fmt::format("cannot be read: {}", std::strerror(errno)), ExitCode::environment};
+      return 0;
+    }
+    if (got == 0 && !wait_for_more()) return 0;
+  }
+}
+
+/// Waits at the end of a file that is followed. False: this is the end.
+bool Source::wait_for_more() {
+  if (!follow_until_) return false;
+  stopped_ = follow_until_->load();
+  if (!stopped_) ::poll(nullptr, 0, kFollowIntervalMs);  // a signal ends it
+  return !stopped_;
+}
+
+/// Unpacked bytes; 0 at the end of the file and after an error.
+std::size_t Source::unpack(std::span<std::byte> into) {
+  for (;;) {
+    const Unpacker::Step step = packed_->unpacker->step(packed_->waiting, into);
+    packed_->waiting = packed_->waiting.subspan(step.taken);
+    if (!step.problem.empty()) {
+      stop_unpacking(step.problem);
+      return step.given;
+    }
+    if (step.given > 0) return step.given;
+    if (step.taken > 0) continue;
+    const std::size_t got = read_file({packed_->buffer.get(), packed_->size});
+    packed_->waiting = {packed_->buffer.get(), got};
+    if (got > 0) continue;
+    if (!error_ && !packed_->unpacker->may_end()) stop_unpacking("the file ends within it");
+    return 0;
+  }
+}
+
+void Source::stop_unpacking(std::string_view problem) {
+  error_ = {
+      fmt::format("its {} stream is damaged: {}, at byte {} of the file",
+                  packed_->unpacker->format(), problem, file_offset_ - packed_->waiting.size()),
+      ExitCode::failed};
+  at_end_ = true;
+}
+
+namespace {
+
+std::string place_in(const Source& source, std::uint64_t offset) {
+  return fmt::format("{}: offset {}{}", source.name(), offset,
+                     source.is_packed() ? " of the unpacked file" : "");
+}
+
+}  // namespace
+
 std::unexpected<Error> damaged(const Source& source, std::string_view what) {
-  return fail(fmt::format("{}: offset {}: {}", source.name(), source.offset(), what),
-              ExitCode::failed);
+  return fail(fmt::format("{}: {}", place_in(source, source.offset()), what), ExitCode::failed);
 }
 
 std::unexpected<Error> cut(const Source& source, std::string_view what, std::uint64_t needed,
                            std::size_t found) {
-  if (source.read_error()) {
-    return fail(fmt::format("{}: offset {}: cannot be read: {}", source.name(),
-                            source.offset() + found, *source.read_error()),
-                ExitCode::environment);
+  if (const auto& error = source.read_error()) {
+    return fail(fmt::format("{}: {}", place_in(source, source.offset() + found), error->message),
+                error->exit);
   }
   return damaged(source,
                  fmt::format("the file is cut in the middle of {}: {} of {} bytes are there", what,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,14 +15,22 @@
 
 namespace lw::capture {
 
-/// A file, standard input or memory, read once from front to back. Memory use grows with the bytes
-/// that exist, so a damaged length field costs nothing. One thread.
+/// How a file is read.
+struct Reading {
+  /// Not null: the end of a regular file is waited at, as it may grow, until this becomes true.
+  const std::atomic<bool>* follow_until = nullptr;
+  std::size_t buffer = 1 << 20;  // bytes of one read()
+};
+
+/// A file, standard input or memory, read once from front to back. A file that begins as .gz or
+/// .zst files do is unpacked: the bytes and their offsets are those of the unpacked file. Memory
+/// use grows with the bytes that exist, so a damaged length field costs nothing. One thread.
 class Source {
  public:
   /// "-" is standard input. Errors: usage where there is no such file, environment otherwise.
-  static Result<Source> open(const std::string& path);
-  /// Reads `bytes` in place; they must outlive it.
-  static Source of_memory(Bytes bytes) noexcept;
+  static Result<Source> open(const std::string& path, const Reading& reading = {});
+  /// Reads `bytes` in place, if they are not compressed; they must outlive it.
+  static Source of_memory(Bytes bytes);
 
   Source(Source&&) noexcept;
   Source& operator=(Source&&) noexcept;
@@ -34,31 +44,48 @@ class Source {
   /// Skips `n` bytes, at most those of the last peek().
   void skip(std::size_t n) noexcept { begin_ += n; }
 
-  /// Offset of the next byte in the file.
+  /// Offset of the next byte in the unpacked file.
   [[nodiscard]] std::uint64_t offset() const noexcept { return passed_ + begin_; }
+  /// Bytes of the file, packed or not, that were read.
+  [[nodiscard]] std::uint64_t file_offset() const noexcept { return file_offset_; }
+  [[nodiscard]] bool is_packed() const noexcept { return packed_ != nullptr; }
   /// "stdin" for "-".
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// The read error that stopped reading, if any.
-  [[nodiscard]] const std::optional<std::string>& read_error() const noexcept { return error_; }
+  /// What stopped reading before the end of the file, if anything: "cannot be read: ...".
+  [[nodiscard]] const std::optional<Error>& read_error() const noexcept { return error_; }
+  /// Whether reading ended because Reading::follow_until became true.
+  [[nodiscard]] bool stopped() const noexcept { return stopped_; }
 
  private:
-  Source() = default;
+  struct Packed;
+
+  Source();
+  void look();
   void fill(std::size_t n);
   bool grow_buffer();
+  std::size_t read_file(std::span<std::byte> into);
+  bool wait_for_more();
+  std::size_t unpack(std::span<std::byte> into);
+  void stop_unpacking(std::string_view problem);
   void close() noexcept;
 
   std::string name_;
   int fd_ = -1;
+  const std::atomic<bool>* follow_until_ = nullptr;
+  std::unique_ptr<Packed> packed_;  // of a compressed file
+  std::uint64_t file_offset_ = 0;
   bool at_end_ = true;
   std::unique_ptr<std::byte[]> buffer_;
   std::size_t capacity_ = 0;
   const std::byte* data_ = nullptr;  // buffer_, or the memory of of_memory()
   std::size_t begin_ = 0, end_ = 0;  // the part of data_ that was read, but not skipped
   std::uint64_t passed_ = 0;         // file offset of data_
-  std::optional<std::string> error_;
+  std::optional<Error> error_;
+  bool stopped_ = false;
 };
 
-/// An error with exit code 1: "FILE: offset N: `what`", where N is of the next byte.
+/// An error with exit code 1: "FILE: offset N: `what`", where N is of the next byte; "offset N of
+/// the unpacked file" where it is compressed.
 std::unexpected<Error> damaged(const Source& source, std::string_view what);
 
 /// The error for a file that ends, or can't be read, within `what`, which needs `needed` bytes.

@@ -33,6 +33,7 @@ PROGRAMS = ('gen', 'impair', 'dissect')
 LIBRARIES = {
     r'rte_': {'lib/nic', 'gen', 'impair'},
     r'pcap': {'lib/capture'},
+    r'zlib|zstd': {'lib/capture'},
     r'isa-l|isa-l\.h': {'lib/wire'},
     r'toml\+\+|toml\.hpp': {'lib/config'},
     r'nlohmann/': {'lib/report', 'gen', 'impair', 'dissect'},
