@@ -10,6 +10,7 @@
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
 #include "dissect/compare/compare_format.h"
+#include "dissect/fields/frame_source.h"
 
 namespace lw::dissect {
 namespace {
@@ -18,7 +19,7 @@ struct CompareOptions {
   std::string near, far, filter;
   Asked asked;
   std::size_t most_flows = kMostFlows;
-  bool json = false;
+  bool json = false, across_flows = false;
 };
 
 ExitCode damage_exit(const CapturePoint& point) {
@@ -37,7 +38,8 @@ Result<Compared> compare_captures(const CompareOptions& options) {
   auto far = read_point(options.far, options.filter, flows);
   if (!far) return std::unexpected(far.error());
   Compared compared{std::move(*near), std::move(*far), {}};
-  compared.comparison = compare_points(compared.near, compared.far, flows);
+  compared.comparison =
+      compare_points(compared.near, compared.far, flows, {.across_flows = options.across_flows});
   return compared;
 }
 
@@ -81,7 +83,9 @@ Result<DirectionResult> compare_direction(const CompareOptions& options, std::si
   if (!went) return std::unexpected(went.error());
   add_frames(sender, *came);
   add_frames(receiver, *went);
-  return compare_points(*came, *went, flows, Senders::near).near_to_far;
+  return compare_points(*came, *went, flows,
+                        {.senders = Senders::near, .across_flows = options.across_flows})
+      .near_to_far;
 }
 
 /// The west end of a recording is near, the east end far; each interface tells its direction.
@@ -134,6 +138,8 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
            "configured one-way delay: 1903.5us");
   list.add("--loss", app::parsed(parse_probability, options->asked.loss), "SHARE",
            "configured loss: 0.1%");
+  list.add_flag("--across-flows", options->across_flows,
+                "judge order over all frames of a direction, not of each flow");
   add_flow_limit(list, options->most_flows);
   list.add("--filter", app::text(options->filter), "FILTER",
            "only matching frames, in libpcap's (tcpdump's) syntax");

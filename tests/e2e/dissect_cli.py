@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import resource
 import struct
 import subprocess
@@ -252,6 +253,50 @@ class Compare(InTemporaryFolder):
         self.assertEqual((back['sent'], back['received'], back['lost'], back['invented']),
                          (60, 0, 60, 0))
         self.assertEqual(there['lost'], ways[0]['dropped_by_rule']['frames'])
+
+    def ways_of(self, path, *options):
+        """What compare says of a recording, and of its ends as two captures: the same."""
+        both = json.loads(dissect('compare', path, '--json', *options).stdout)['directions']
+        ends = dissect('compare', f'{path}@0,3', f'{path}@1,2', '--json', *options)
+        self.assertEqual(json.loads(ends.stdout)['directions'], both, ends.stderr)
+        return both
+
+    def test_two_captures_tell_as_much_as_a_recording(self):
+        path, ways = self.recording()
+        for way, found in zip(ways, self.ways_of(path)):
+            self.assertEqual(found['lost'], way['dropped_by_rule']['frames'])
+        for lost in 'west-to-east', 'east-to-west':
+            path, ways = self.recording(f'[[rule]]\nname = "cut"\ndirection = "{lost}"\n'
+                                        'loss = "100%"\n'.encode())
+            for way, found in zip(ways, self.ways_of(path)):
+                self.assertEqual((found['sent'], found['lost'], found['invented']),
+                                 (way['received']['frames'], way['dropped_by_rule']['frames'], 0))
+
+    def test_loss_copies_and_order_are_those_of_the_impairer(self):
+        path, ways = self.recording(b'[[rule]]\nname = "all"\ndelay = "1903.5us"\nloss = "5%"\n'
+                                    b'duplicate = "5%"\nreorder = { fraction = "5%", frames = 3 }\n')
+        out = {}
+        for line in dissect('list', f'{path}@1,3', '--json').stdout.splitlines():
+            frame = json.loads(line)
+            number = int(re.search('frame ([0-9]+)', frame['frame.comment'])[1])
+            way = frame['frame.interface_id'] // 2
+            flow = frame['ip.src'], frame['infiniband.bth.destqp']
+            out.setdefault(way, []).append((number, flow))
+        for way, found in zip(ways, self.ways_of(path, '--across-flows')):
+            numbers = [number for number, _ in out[ways.index(way)]]
+            once = list(dict.fromkeys(numbers))
+            late = sum(number < max(once[:i], default=-1) for i, number in enumerate(once))
+            self.assertGreater(late, 0)
+            self.assertEqual((found['lost'], found['duplicated'], found['reordered']),
+                             (way['dropped_by_rule']['frames'], len(numbers) - len(once), late))
+        for way, found in enumerate(self.ways_of(path)):
+            latest, late, seen = {}, 0, set()
+            for number, flow in out[way]:
+                if number not in seen:
+                    late += number < latest.get(flow, -1)
+                    latest[flow] = max(number, latest.get(flow, -1))
+                seen.add(number)
+            self.assertEqual(found['reordered'], late)
 
     def test_the_damage_of_a_recording_is_said_once(self):
         path, _ = self.recording()

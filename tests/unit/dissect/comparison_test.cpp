@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dissect/compare/comparison.h"
 
+#include <functional>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -131,6 +132,114 @@ TEST(Compare, DirectionsAreToldApartByWhoSawAFrameFirst) {
   EXPECT_EQ(comparison.far_to_near.delays.quantile(1), kDelay);
 }
 
+/// Captures of both ends of a path of kDelay with the frames of atomic.pcap, a request and its
+/// response in turn, 5 ms apart. `lost`: the frames that do not arrive.
+struct BothEnds {
+  CaptureFile near{"near.pcapng"}, far{"far.pcapng"};
+  std::uint64_t there = 0, back = 0;
+
+  explicit BothEnds(const std::function<bool(const roce::Frame&, bool outbound)>& lost) {
+    std::int64_t now = 0;
+    for (const auto& captured : real_frames("atomic.pcap")) {
+      const auto frame = roce::parse(captured.bytes);
+      const bool outbound = frame->envelope.source() == "192.168.77.2";
+      (outbound ? there : back) += 1;
+      (outbound ? near : far).add(now, captured.bytes);
+      if (!lost(*frame, outbound)) (outbound ? far : near).add(now + kDelay, captured.bytes);
+      now += 5'000'000;
+    }
+  }
+};
+
+TEST(Compare, ADirectionThatIsLostCompletelyIsLost) {
+  for (const bool way : {false, true}) {
+    BothEnds ends([way](const roce::Frame&, bool outbound) { return outbound == way; });
+    const Comparison comparison = compare(ends.near, ends.far);
+    const DirectionResult &there = comparison.near_to_far, &back = comparison.far_to_near;
+    EXPECT_EQ(there.sent, ends.there);
+    EXPECT_EQ(back.sent, ends.back);
+    EXPECT_EQ(there.lost, way ? ends.there : 0);
+    EXPECT_EQ(back.lost, way ? 0 : ends.back);
+    EXPECT_EQ(there.invented + back.invented, 0u);
+  }
+}
+
+TEST(Compare, AQueuePairThatIsLostCompletelyIsLost) {
+  BothEnds ends([](const roce::Frame& frame, bool) { return frame.bth->dest_qp.get() == 0x20; });
+  const Comparison comparison = compare(ends.near, ends.far);
+  EXPECT_EQ(comparison.near_to_far.lost, 5u);
+  EXPECT_EQ(comparison.far_to_near.lost, 5u);
+  EXPECT_EQ(comparison.near_to_far.invented + comparison.far_to_near.invented, 0u);
+}
+
+/// Requests and responses pass near; `answers` after its request, a response passes near too.
+Comparison responses_at_near_only(std::int64_t answers) {
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  std::int64_t now = 0;
+  for (const auto& captured : real_frames("atomic.pcap")) {
+    const bool request = roce::open_envelope(captured.bytes).source() == "192.168.77.2";
+    if (request) {
+      now += 10'000'000;
+      far.add(now + kDelay, captured.bytes);
+    }
+    near.add(request ? now : now + answers, captured.bytes);
+  }
+  return compare(near, far);
+}
+
+TEST(Compare, ResponsesBeforeTheirRequestsArrivedWentTheSameWay) {
+  const Comparison comparison = responses_at_near_only(50'000);
+  EXPECT_EQ(comparison.near_to_far.sent, 20u);
+  EXPECT_EQ(comparison.near_to_far.lost, 10u);
+  EXPECT_FALSE(comparison.far_to_near.seen());
+}
+
+TEST(Compare, ResponsesInTimeCameBackPastTheFarPoint) {
+  const Comparison comparison = responses_at_near_only(2 * kDelay + 50'000);
+  EXPECT_EQ(comparison.near_to_far.lost, 0u);
+  EXPECT_EQ(comparison.far_to_near.invented, 10u);
+}
+
+TEST(Compare, OrderIsThatOfEachFlow) {
+  // Requests of two queue pairs, those of the second overtaken as a whole.
+  std::vector<std::vector<std::byte>> first, second;
+  for (const auto& captured : real_frames("atomic.pcap")) {
+    const auto frame = roce::parse(captured.bytes);
+    if (frame->envelope.source() != "192.168.77.2") continue;
+    (frame->bth->dest_qp.get() == 0x20 ? first : second).push_back(captured.bytes);
+  }
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  std::int64_t now = 0;
+  for (const auto& frame : first) near.add(now += 10, frame);
+  for (const auto& frame : second) near.add(now += 10, frame);
+  std::swap(second[0], second[1]);
+  for (const auto& frame : second) far.add(now += 10, frame);
+  for (const auto& frame : first) far.add(now += 10, frame);
+  FlowNames flows;
+  const auto at_near = read_point(near.path(), "", flows),
+             at_far = read_point(far.path(), "", flows);
+  EXPECT_EQ(compare_points(*at_near, *at_far, flows).near_to_far.reordered, 1u);
+  EXPECT_EQ(compare_points(*at_near, *at_far, flows, {.across_flows = true}).near_to_far.reordered,
+            first.size() + 1);
+}
+
+TEST(Compare, OfEqualFramesTheLostAndTheCopiedAreCounted) {
+  const auto frames = one_way_frames(3);
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  near.add(0, frames[0]).add(1000, frames[1]).add(2'000'000, frames[0]).add(2'001'000, frames[2]);
+  far.add(kDelay + 1000, frames[1]);
+  // The first of the equal frames was lost, the second copied.
+  far.add(kDelay + 2'000'000, frames[0]).add(kDelay + 2'000'000, frames[0]);
+  far.add(kDelay + 2'001'000, frames[2]);
+  const DirectionResult d = compare(near, far).near_to_far;
+  EXPECT_EQ(d.sent, 4u);
+  EXPECT_EQ(d.lost, 1u);
+  EXPECT_EQ(d.duplicated, 1u);
+  EXPECT_EQ(d.ambiguous, 0u);
+  EXPECT_EQ(d.delays.quantile(0), kDelay);
+  EXPECT_EQ(d.delays.quantile(1), kDelay);
+}
+
 TEST(Compare, CutFramesHaveNoIdentity) {
   const auto frames = one_way_frames(2);
   CaptureFile near("near.pcapng");
@@ -159,12 +268,13 @@ TEST(Compare, DelaysBetweenExtremeStampsAreTheLongest) {
 
 TEST(FlowNames, ForgetTheLeastRecentlySeen) {
   FlowNames flows(2);
-  EXPECT_EQ(flows.index_of("a", "b"), 0u);
-  EXPECT_EQ(flows.index_of("b", "a"), 1u);
-  EXPECT_EQ(flows.index_of("a", "b"), 0u);
-  EXPECT_EQ(flows.index_of("c", "a"), 2u);  // for b > a
-  EXPECT_EQ(flows.index_of("a", "b"), 0u);
-  EXPECT_EQ(flows.index_of("b", "a"), 3u);  // for c > a
+  const auto flow = [](std::uint32_t qp) { return roce::FlowKey{.dest_qp = qp}; };
+  EXPECT_EQ(flows.index_of(flow(1)), 0u);
+  EXPECT_EQ(flows.index_of(flow(2)), 1u);
+  EXPECT_EQ(flows.index_of(flow(1)), 0u);
+  EXPECT_EQ(flows.index_of(flow(3)), 2u);  // for 2
+  EXPECT_EQ(flows.index_of(flow(1)), 0u);
+  EXPECT_EQ(flows.index_of(flow(2)), 3u);  // for 3
   EXPECT_EQ(flows.forgotten(), std::vector({false, true, true, false}));
 }
 
@@ -176,7 +286,7 @@ TEST(Compare, FramesOfForgottenFlowsAreJudgedOneByOne) {
   FlowNames flows(1);
   const auto at_near = read_point(near.path(), "", flows);
   const auto at_far = read_point(far.path(), "", flows);
-  flows.index_of("another", "flow");
+  flows.index_of({.dest_qp = 0x77});
   const Comparison comparison = compare_points(*at_near, *at_far, flows);
   EXPECT_EQ(comparison.forgotten_flows, 1u);
   EXPECT_EQ(comparison.near_to_far.lost, 1u);  // seen at near only

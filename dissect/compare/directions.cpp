@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/compare/directions.h"
+
+#include <algorithm>
+
+#include "capture/record.h"
+#include "wire/opcode.h"
+
+namespace lw::dissect {
+namespace {
+
+bool has_role(const CaptureRecord& frame, wire::Role role) noexcept {
+  const wire::OpcodeInfo* info = wire::find_opcode(frame.opcode);
+  return info && info->role == role;
+}
+
+}  // namespace
+
+std::int64_t far_minus_near(const CaptureRecord& near, const CaptureRecord& far) noexcept {
+  return capture::stamp_difference(instant_from_ns(far.stamp_ns), instant_from_ns(near.stamp_ns))
+      .count();
+}
+
+Directions::Directions(const FlowNames& flows, Senders senders)
+    : senders_(senders), slots_(flows.forgotten().size(), kForgotten), flows_(1) {
+  flows_.reserve(flows.remembered().size() + 1);
+  for (const auto& [key, index] : flows.remembered()) {
+    slots_[index.value] = static_cast<std::uint32_t>(flows_.size());
+    flows_.push_back({.pair = {key.source, key.destination}});
+  }
+}
+
+void Directions::count(const CaptureRecord& frame, bool at_far) {
+  Flow& flow = flows_[slots_[frame.flow]];
+  ++flow.frames[at_far ? 1 : 0];
+  flow.intact = flow.intact || !frame.bad_icrc;
+  std::int64_t& first = flow.first[at_far ? 1 : 0];
+  first = std::min(first, frame.stamp_ns);
+}
+
+void Directions::vote(const CaptureRecord& near, const CaptureRecord& far) {
+  flows_[slots_[near.flow]].votes += far_minus_near(near, far) >= 0 ? 1 : -1;
+}
+
+std::int64_t Directions::votes_of(const Pair& pair) const {
+  const auto at = pair_votes_.find(pair);
+  return at == pair_votes_.end() ? 0 : at->second;
+}
+
+void Directions::decide_flow(Flow& flow) const {
+  const std::int64_t pair = votes_of(flow.pair), opposite = votes_of({flow.pair[1], flow.pair[0]});
+  if (flow.votes != 0) {
+    flow.goes_far = flow.votes > 0;
+  } else if (flow.one_point() && flow.intact) {
+    flow.goes_far = flow.frames[1] == 0;
+    flow.doubtful = pair == 0 && opposite != 0 && (opposite > 0) == flow.goes_far;
+  } else if (pair != 0) {
+    flow.goes_far = pair > 0;
+  } else if (opposite != 0) {
+    flow.goes_far = opposite < 0;
+  } else {
+    flow.goes_far = flow.first[0] <= flow.first[1];
+  }
+}
+
+void Directions::decide(Records near, Records far,
+                        std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs) {
+  if (senders_ == Senders::near) return;
+  for (const Flow& flow : std::span(flows_).subspan(1)) pair_votes_[flow.pair] += flow.votes;
+  bool doubtful = false;
+  for (Flow& flow : std::span(flows_).subspan(1)) {
+    decide_flow(flow);
+    doubtful = doubtful || flow.doubtful;
+  }
+  if (doubtful) judge_responses(near, far, pairs);
+}
+
+/// A response that was at its point before its request reached the other point was sent there.
+void Directions::judge_responses(Records near, Records far,
+                                 std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs) {
+  // When a request was at near and at far, by the addresses of its responses and by PSN.
+  std::map<std::pair<Pair, std::uint32_t>, std::array<std::int64_t, 2>> requests;
+  std::map<Pair, std::array<std::uint64_t, 2>> verdicts;  // responses too early, and in time
+  for (const Flow& flow : flows_)
+    if (flow.doubtful) verdicts[flow.pair] = {};
+  for (const auto& [at_near, at_far] : pairs) {
+    const Flow* flow = flow_of(near[at_near]);
+    if (!flow || !has_role(near[at_near], wire::Role::request)) continue;
+    const Pair back = {flow->pair[1], flow->pair[0]};
+    if (verdicts.contains(back))
+      requests.try_emplace({back, near[at_near].psn},
+                           std::array{near[at_near].stamp_ns, far[at_far].stamp_ns});
+  }
+  for (const std::size_t end : {0U, 1U}) {
+    for (const CaptureRecord& frame : end == 0 ? near : far) {
+      const Flow* flow = flow_of(frame);
+      if (!flow || !flow->doubtful || !has_role(frame, wire::Role::response)) continue;
+      const auto request = requests.find({flow->pair, frame.psn});
+      if (request == requests.end()) continue;
+      const std::int64_t here = request->second[end], there = request->second[1 - end];
+      if (there > here) ++verdicts[flow->pair][frame.stamp_ns > there ? 1 : 0];
+    }
+  }
+  for (Flow& flow : flows_) {
+    if (!flow.doubtful) continue;
+    const auto [early, in_time] = verdicts[flow.pair];
+    if (early == 0 && in_time > 0) flow.goes_far = !flow.goes_far;
+  }
+}
+
+const Directions::Flow* Directions::flow_of(const CaptureRecord& frame) const {
+  const std::uint32_t slot = slots_[frame.flow];
+  return slot == kForgotten ? nullptr : &flows_[slot];
+}
+
+bool Directions::goes_far(const CaptureRecord& near, const CaptureRecord& far) const {
+  if (senders_ == Senders::near) return true;
+  const Flow* flow = flow_of(near);
+  return flow ? flow->goes_far : far_minus_near(near, far) >= 0;
+}
+
+bool Directions::goes_far(const CaptureRecord& frame, bool at_far) const {
+  if (senders_ == Senders::near) return true;
+  const Flow* flow = flow_of(frame);
+  return flow ? flow->goes_far : !at_far;
+}
+
+}  // namespace lw::dissect

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "dissect/compare/capture_point.h"
+
+namespace lw::dissect {
+
+using Records = std::span<const CaptureRecord>;
+
+/// At which end of the path frames come from.
+enum class Senders : std::uint8_t { both, near };
+
+/// `far - near` in ns; see stamp_difference().
+std::int64_t far_minus_near(const CaptureRecord& near, const CaptureRecord& far) noexcept;
+
+/// Decides which way each flow goes: from near to far, or back.
+///
+/// A flow (addresses and destination QP) goes from the point that saw most of its matched frames
+/// first: the clocks must agree to better than the path's delay. A flow without a match was sent at
+/// the only point that saw it; except that responses went against the flows of the opposite address
+/// pair if every one of them came after its request had reached the other point. A flow that both
+/// points saw, or of damaged frames only, goes as the other flows of its address pair, or against
+/// those of the opposite pair. Frames of forgotten flows are judged one by one.
+class Directions {
+ public:
+  Directions(const FlowNames& flows, Senders senders);
+
+  /// Counts a frame. First all frames are counted, then matches vote.
+  void count(const CaptureRecord& frame, bool at_far);
+  void vote(const CaptureRecord& near, const CaptureRecord& far);
+  /// Decides. `pairs`: matched frames, by their order at near and at far.
+  void decide(Records near, Records far,
+              std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs);
+
+  // After decide():
+  [[nodiscard]] bool goes_far(const CaptureRecord& near, const CaptureRecord& far) const;
+  [[nodiscard]] bool goes_far(const CaptureRecord& frame, bool at_far) const;
+
+ private:
+  using Pair = std::array<std::array<std::byte, 16>, 2>;  // source, destination
+  struct Flow {
+    Pair pair{};
+    std::int64_t votes = 0;                 // matches later at far, minus the others
+    std::array<std::uint64_t, 2> frames{};  // at near, at far
+    std::array<std::int64_t, 2> first = {std::numeric_limits<std::int64_t>::max(),
+                                         std::numeric_limits<std::int64_t>::max()};
+    bool intact = false;  // a frame of it had a right ICRC
+    bool goes_far = true;
+    bool doubtful = false;  // seen at one point only, and against the opposite pair
+
+    [[nodiscard]] bool one_point() const { return frames[0] == 0 || frames[1] == 0; }
+  };
+  static constexpr std::uint32_t kForgotten = 0;
+
+  [[nodiscard]] const Flow* flow_of(const CaptureRecord& frame) const;
+  [[nodiscard]] std::int64_t votes_of(const Pair& pair) const;
+  void decide_flow(Flow& flow) const;
+  void judge_responses(Records near, Records far,
+                       std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs);
+
+  Senders senders_;
+  std::vector<std::uint32_t> slots_;  // of each flow number
+  std::vector<Flow> flows_;           // by slot; the first stands for the forgotten
+  std::map<Pair, std::int64_t> pair_votes_;
+};
+
+}  // namespace lw::dissect

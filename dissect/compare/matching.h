@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dissect/compare/directions.h"
+
+namespace lw::dissect {
+
+/// A frame that both points saw, by its order at each.
+struct Match {
+  std::uint32_t near, far;
+  bool goes_far;  // from near to far
+  bool certain;   // no equal frame could be the match instead: its delay is usable
+};
+
+/// A frame that has no match.
+struct Unmatched {
+  std::uint32_t order;  // at its point
+  bool at_far;
+  bool goes_far;
+  bool copy;  // a further copy of a frame that the other point saw
+  [[nodiscard]] bool at_receiver() const noexcept { return at_far == goes_far; }
+};
+
+/// Which frames of two points are the same, and which way each goes.
+struct Matching {
+  std::vector<Match> matches;
+  std::vector<Unmatched> unmatched;
+  std::uint64_t forgotten_flows = 0;
+};
+
+/// Matches the frames of two points of a path, in the order of their arrival.
+///
+/// Equal frames are matched one to one, each with one that was sent a usual delay before; where no
+/// delay is usual, the k-th here with the k-th there. A copy more at the receiver's point than at
+/// the sender's is a copy.
+///
+/// Each flow's direction is that of `directions.h`.
+Matching match_frames(Records near, Records far, const FlowNames& flows, Senders senders);
+
+}  // namespace lw::dissect
