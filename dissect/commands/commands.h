@@ -12,6 +12,9 @@ namespace lw::dissect {
 app::Command list_command();
 app::Command verify_command();
 app::Command summary_command();
+app::Command sessions_command();
+app::Command messages_command();
+app::Command anomalies_command();
 app::Command compare_command();
 app::Command fields_command();
 

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/sessions/capture_analysis.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "roce/frame.h"
+#include "wire/address.h"
+
+namespace lw::dissect {
+namespace {
+
+std::string point_name(const capture::Interface& interface) {
+  const auto& parts = capture::kRecordingInterfaces;
+  if (interface.name == parts[0] || interface.name == parts[3]) return "west";
+  if (interface.name == parts[1] || interface.name == parts[2]) return "east";
+  return interface.name;
+}
+
+std::string end_text(const std::string& address, std::optional<std::uint32_t> qp) {
+  return qp ? fmt::format("{} QP {:#x}", address, *qp) : address;
+}
+
+}  // namespace
+
+std::uint32_t CapturePoints::of(const CapturedFrame& frame,
+                                const std::vector<capture::Interface>& interfaces) {
+  const std::uint32_t interface = frame.record.interface;
+  if (interface >= by_interface_.size()) by_interface_.resize(interface + 1);
+  auto& point = by_interface_[interface];
+  if (point) return *point;
+  const std::string name = interface < interfaces.size() ? point_name(interfaces[interface]) : "";
+  const bool numbered = name.empty() && interface > 0 && frame.file == 0;
+  const std::string label = numbered ? fmt::format("{}", interface) : name;
+  const auto known = std::ranges::find(names_, label);
+  point = static_cast<std::uint32_t>(known - names_.begin());
+  if (known == names_.end()) names_.push_back(label);
+  return *point;
+}
+
+void CollectedFindings::found(const analysis::Anomaly& anomaly) {
+  if (anomalies_.size() < kMostAnomalies)
+    anomalies_.push_back(anomaly);
+  else
+    ++beyond_;
+}
+
+std::vector<analysis::Anomaly>& CollectedFindings::in_order() {
+  std::ranges::stable_sort(anomalies_, {}, &analysis::Anomaly::frame);
+  return anomalies_;
+}
+
+std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst,
+                             CapturePoints& points) {
+  std::optional<Error> damage;
+  for (;;) {
+    const auto captured = source.next();
+    if (!captured) damage = captured.error();
+    if (!captured || !*captured) break;
+    const auto frame = roce::parse((*captured)->envelope);
+    if (!frame) continue;
+    analyst.add({.number = (*captured)->number,
+                 .stamp = (*captured)->record.stamp,
+                 .point = points.of(**captured, source.interfaces()),
+                 .frame = *frame,
+                 .icrc = roce::check_icrc((*captured)->envelope)});
+  }
+  analyst.finish();
+  return damage;
+}
+
+std::string address_text(const std::array<std::byte, 16>& address) {
+  return wire::to_string(wire::ip_of(wire::Ipv6Address{address}));
+}
+
+Ends ends_of(const analysis::Analyst& analyst, const analysis::Session& session,
+             std::uint8_t direction) {
+  Ends ends;
+  const std::uint32_t there = session.directions[direction].channel;
+  const std::uint32_t back = session.directions[1 - direction].channel;
+  const analysis::Channel& known =
+      analyst.channels()[there != analysis::Channel::kNone ? there : back];
+  const bool is_there = there != analysis::Channel::kNone;
+  ends.from_address = address_text(is_there ? known.key.source : known.key.destination);
+  ends.to_address = address_text(is_there ? known.key.destination : known.key.source);
+  if (is_there) ends.to_qp = known.key.qp;
+  if (is_there && known.key.source_qp != 0) ends.from_qp = known.key.source_qp;
+  if (back != analysis::Channel::kNone) ends.from_qp = analyst.channels()[back].key.qp;
+  ends.from = end_text(ends.from_address, ends.from_qp);
+  ends.to = end_text(ends.to_address, ends.to_qp);
+  return ends;
+}
+
+}  // namespace lw::dissect

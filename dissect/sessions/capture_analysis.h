@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/analyst.h"
+#include "dissect/fields/frame_source.h"
+
+namespace lw::dissect {
+
+/// The capture points of the interfaces of a capture. Interfaces of one name are one point, as are
+/// those without a name of several files, which are parts of one capture. Of a recording of
+/// roce-impair, the frames that came in at a port and those that it sent are one point: "west",
+/// "east".
+class CapturePoints {
+ public:
+  /// The point of an interface of FrameSource::interfaces().
+  std::uint32_t of(const CapturedFrame& frame, const std::vector<capture::Interface>& interfaces);
+  /// The names of the points, from 0; empty where the interface has none.
+  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::optional<std::uint32_t>> by_interface_;
+};
+
+/// What the analysis of a capture found, for reports that need all of it.
+class CollectedFindings final : public analysis::Findings {
+ public:
+  /// Anomalies beyond this are counted, not kept: about 200 MB.
+  static constexpr std::size_t kMostAnomalies = 1'000'000;
+
+  /// Null: messages are not wanted.
+  std::function<void(const analysis::Message&)> on_message;
+
+  void found(const analysis::Anomaly& anomaly) override;
+  void completed(const analysis::Message& message) override {
+    if (on_message) on_message(message);
+  }
+  /// The anomalies in the order of their frames. Call it once, after the analysis.
+  std::vector<analysis::Anomaly>& in_order();
+  /// How many were not kept.
+  [[nodiscard]] std::uint64_t beyond() const noexcept { return beyond_; }
+
+ private:
+  std::vector<analysis::Anomaly> anomalies_;
+  std::uint64_t beyond_ = 0;
+};
+
+/// Gives all RoCE frames of `source` to `analyst`, with the numbers of their capture points, and
+/// ends the analysis. Returns the damage that ended a file, if any: the frames before it count.
+std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst,
+                             CapturePoints& points);
+
+/// "10.0.0.1", an IPv6 address, or a GID.
+std::string address_text(const std::array<std::byte, 16>& address);
+/// The source of a direction's requests, its QP if known, and where they go:
+/// "10.0.0.1 QP 0x11", "10.0.0.2 QP 0x12".
+struct Ends {
+  std::string from, to;
+  std::optional<std::uint32_t> from_qp, to_qp;
+  std::string from_address, to_address;
+};
+Ends ends_of(const analysis::Analyst& analyst, const analysis::Session& session,
+             std::uint8_t direction);
+
+}  // namespace lw::dissect

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/sessions/finding_rows.h"
+
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+
+namespace lw::dissect {
+namespace {
+
+using analysis::Anomaly;
+using analysis::Message;
+using analysis::Session;
+using analysis::StreamCounts;
+using report::Json;
+
+Json optional_json(const auto& value) { return value ? Json(*value) : Json(); }
+
+double seconds_of(Duration duration) { return static_cast<double>(duration.count()) / 1e9; }
+
+Json quantile(const Histogram& histogram, double share) {
+  return histogram.count() == 0 ? Json() : Json(histogram.quantile(share));
+}
+
+Json naks_json(const StreamCounts& counts) {
+  Json naks = Json::object();
+  for (const auto& [code, count] : counts.naks) naks[fmt::format("{}", code)] = count;
+  return naks;
+}
+
+void add_requests(Json& row, const StreamCounts& counts, std::uint64_t messages) {
+  const double span = seconds_of(capture::stamp_difference(counts.last, counts.first));
+  row["operations"] = operations_text(counts);
+  row["requests"] = counts.packets;
+  row["responses"] = counts.responses;
+  row["messages"] = messages;
+  row["payload_bytes"] = counts.payload;
+  row["first_psn"] = optional_json(counts.first_psn);
+  row["duration_ns"] = capture::stamp_difference(counts.last, counts.first).count();
+  row["goodput_bps"] = span > 0 ? Json(static_cast<double>(counts.payload) * 8 / span) : Json();
+  row["resent"] = counts.resent;
+  row["resent_share"] = counts.packets == 0 ? 0.0
+                                            : static_cast<double>(counts.resent) /
+                                                  static_cast<double>(counts.packets);
+  row["recoveries"] = counts.recoveries;
+  row["duplicates"] = counts.duplicates;
+  row["out_of_order"] = counts.out_of_order;
+  row["psns_skipped"] = counts.lost;
+  row["psns_missing_in_capture"] = counts.missing;
+  row["naks"] = naks_json(counts);
+  row["rnr_naks"] = counts.rnr_naks;
+  row["rtt_samples"] = counts.rtt.count();
+  row["rtt_min_ns"] = counts.rtt.count() == 0 ? Json() : Json(counts.rtt.minimum());
+  row["rtt_p50_ns"] = quantile(counts.rtt, 0.5);
+  row["rtt_p90_ns"] = quantile(counts.rtt, 0.9);
+  row["rtt_p99_ns"] = quantile(counts.rtt, 0.99);
+  row["most_outstanding"] = counts.most_outstanding;
+  row["most_reads"] = counts.most_reads;
+}
+
+std::string encapsulation_name(wire::Encapsulation encapsulation) {
+  if (encapsulation == wire::Encapsulation::grh) return "RoCEv1";
+  return encapsulation == wire::Encapsulation::ipv4 ? "RoCEv2/IPv4" : "RoCEv2/IPv6";
+}
+
+std::string_view arrow(std::uint8_t direction) { return direction == 0 ? "->" : "<-"; }
+
+Json address_json(const Message& message) {
+  return message.has_address ? Json(fmt::format("{:#x}", message.va)) : Json();
+}
+
+}  // namespace
+
+std::string operations_text(const StreamCounts& counts) {
+  std::set<std::string_view> names;
+  for (const auto& [opcode, count] : counts.opcodes)
+    names.insert(wire::name_of(wire::find_opcode(opcode)->operation));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool has_traffic(const Session& session, std::uint8_t direction) {
+  const Session::Direction& one = session.directions[direction];
+  return one.stream != nullptr ||
+         (one.packets > 0 && session.directions[1 - direction].stream == nullptr);
+}
+
+Json session_row(const analysis::Analyst& analyst, const CapturePoints& points,
+                 const Session& session, std::uint8_t direction) {
+  const Session::Direction& there = session.directions[direction];
+  const Session::Direction& back = session.directions[1 - direction];
+  const bool is_there = there.channel != analysis::Channel::kNone;
+  const analysis::Channel& channel = analyst.channels()[is_there ? there.channel : back.channel];
+  const Ends ends = ends_of(analyst, session, direction);
+  Json row;
+  row["session"] = session.number;
+  row["direction"] = direction;
+  row["point"] = points.names()[channel.key.point];
+  row["transport"] = wire::name_of(channel.transport);
+  row["encapsulation"] = encapsulation_name(channel.encapsulation);
+  row["from"] = ends.from_address;
+  row["from_qp"] = optional_json(ends.from_qp);
+  row["to"] = ends.to_address;
+  row["to_qp"] = optional_json(ends.to_qp);
+  row["paired_by"] = analysis::name_of(channel.paired_by);
+  row["first_frame"] = session.first_frame;
+  row["packets"] = there.packets;
+  row["mtu"] = is_there ? optional_json(analyst.channels().mtu_of(there.channel)) : Json();
+  static const StreamCounts kNothing;
+  add_requests(row, there.stream ? there.stream->counts() : kNothing,
+               there.stream ? there.stream->messages() : 0);
+  row["bad_icrcs"] = there.bad_icrcs;
+  row["ce"] = there.congested;
+  row["ce_share"] = there.packets == 0
+                        ? 0.0
+                        : static_cast<double>(there.congested) / static_cast<double>(there.packets);
+  row["cnps"] = back.cnps;  // that tell the sender of this direction to slow down
+  row["cnp_spacing_p50_ns"] = quantile(back.cnp_spacing, 0.5);
+  return row;
+}
+
+Json message_row(const Message& message) {
+  Json row;
+  row["session"] = message.session;
+  row["direction"] = message.direction;
+  row["transport"] = wire::name_of(message.transport);
+  row["operation"] = wire::name_of(message.operation);
+  row["bytes"] = message.bytes;
+  row["packets"] = message.packets;
+  row["va"] = address_json(message);
+  row["r_key"] = message.has_address ? Json(fmt::format("{:#010x}", message.r_key)) : Json();
+  row["immediate"] =
+      message.has_immediate ? Json(fmt::format("{:#010x}", message.immediate)) : Json();
+  row["first_psn"] = message.first_psn;
+  row["first_frame"] = message.first_frame;
+  row["last_frame"] = message.last_frame;
+  row["completion_frame"] = message.completion ? Json(message.completion->frame) : Json();
+  row["latency_ns"] =
+      message.completion
+          ? Json(capture::stamp_difference(message.completion->stamp, message.first_stamp).count())
+          : Json();
+  row["resent_packets"] = message.resent;
+  row["partial"] = message.partial;
+  return row;
+}
+
+std::string message_text(const Message& message) {
+  std::string text = fmt::format("{:>9}  session {} {}  {} {}, {} bytes in {} packets, PSN {}",
+                                 message.first_frame, message.session, arrow(message.direction),
+                                 wire::name_of(message.transport), wire::name_of(message.operation),
+                                 message.bytes, message.packets, message.first_psn);
+  if (message.has_address) text += fmt::format(", va {:#x} rkey {:#x}", message.va, message.r_key);
+  if (message.has_immediate) text += fmt::format(", immediate {:#x}", message.immediate);
+  if (message.resent > 0) text += fmt::format(", {} packets resent", message.resent);
+  if (message.partial) text += ", not captured completely";
+  if (!message.completion) return text + ", completion not seen\n";
+  const Duration latency =
+      capture::stamp_difference(message.completion->stamp, message.first_stamp);
+  return text + fmt::format(", completed by frame {} after {}\n", message.completion->frame,
+                            format_duration(latency));
+}
+
+Json anomaly_row(const Anomaly& anomaly) {
+  Json row;
+  row["frame"] = anomaly.frame;
+  row["last_frame"] = anomaly.last_frame;
+  row["time_ns"] = to_ns(anomaly.stamp);
+  row["session"] = anomaly.session;
+  row["direction"] = anomaly.direction;
+  row["kind"] = analysis::name_of(anomaly.kind);
+  row["cause"] = analysis::name_of(anomaly.cause);
+  row["role"] = wire::name_of(anomaly.role);
+  row["psn"] = anomaly.psn;
+  row["packets"] = anomaly.packets;
+  row["duration_ns"] = anomaly.duration.count();
+  row["related_frame"] = anomaly.related_frame == 0 ? Json() : Json(anomaly.related_frame);
+  row["detail"] = anomaly.detail;
+  return row;
+}
+
+std::string anomaly_words(const Anomaly& anomaly) {
+  const bool of_response = anomaly.role == wire::Role::response;
+  std::string text = fmt::format("{}PSN {}", of_response ? "response " : "", anomaly.psn);
+  if (anomaly.packets != 1) text += fmt::format(", {} packets", anomaly.packets);
+  if (anomaly.last_frame != anomaly.frame) text += fmt::format(", to frame {}", anomaly.last_frame);
+  if (anomaly.cause != analysis::Cause::none)
+    text += fmt::format(": {}", analysis::name_of(anomaly.cause));
+  if (!anomaly.detail.empty()) text += fmt::format(": {}", anomaly.detail);
+  if (anomaly.related_frame != 0) text += fmt::format(" (frame {})", anomaly.related_frame);
+  if (anomaly.duration != Duration{})
+    text += fmt::format(", {}", format_duration(anomaly.duration));
+  return text;
+}
+
+std::string anomaly_text(const Anomaly& anomaly) {
+  return fmt::format("{:>9}  session {} {}  {:<18}  {}\n", anomaly.frame, anomaly.session,
+                     arrow(anomaly.direction), analysis::name_of(anomaly.kind),
+                     anomaly_words(anomaly));
+}
+
+}  // namespace lw::dissect

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/analyst.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "analysis/icrc_error.h"
+#include "core/quantity.h"
+
+namespace lw::analysis {
+namespace {
+
+constexpr std::uint8_t kCongested = 3;  // CE (RFC 3168, 5)
+
+Anomaly about(const Session& session, std::uint8_t direction, const Packet& packet) {
+  return {.session = session.number,
+          .direction = direction,
+          .frame = packet.number,
+          .last_frame = packet.number,
+          .stamp = packet.stamp,
+          .psn = packet.psn,
+          .detail = {}};
+}
+
+}  // namespace
+
+void Analyst::add(const Sighting& sighting) {
+  waiting_.push_back(channels_.enter(sighting));
+  constexpr std::size_t kMostExplanations = 1000;
+  if (waiting_.back().bad_icrc && explanations_.size() < kMostExplanations)
+    explanations_[sighting.number] = explain_bad_icrc(sighting.frame.envelope);
+  if (waiting_.size() <= kLookAhead) return;
+  follow(waiting_.front());
+  waiting_.pop_front();
+}
+
+void Analyst::finish() {
+  for (; !waiting_.empty(); waiting_.pop_front()) follow(waiting_.front());
+  for (Session& session : sessions_) finish(session);
+}
+
+Session& Analyst::session_of(const Packet& packet) {
+  Channel& channel = channels_[packet.channel];
+  if (channel.session != Channel::kNone) return sessions_[channel.session];
+  channels_.settle(packet.channel);
+  const std::uint32_t peer = channel.peer;
+  if (peer != Channel::kNone && channels_[peer].session != Channel::kNone) {
+    channel.session = channels_[peer].session;
+    Session& session = sessions_[channel.session];
+    session.directions[session.directions[0].channel == peer ? 1 : 0].channel = packet.channel;
+    return session;
+  }
+  channel.session = static_cast<std::uint32_t>(sessions_.size());
+  Session& session = sessions_.emplace_back();
+  session.number = channel.session + 1;
+  session.first = session.last = packet.stamp;
+  session.first_frame = packet.number;
+  session.directions[packet.is_request() ? 0 : 1].channel = packet.channel;
+  session.directions[packet.is_request() ? 1 : 0].channel = peer;
+  if (peer != Channel::kNone) channels_[peer].session = channel.session;
+  return session;
+}
+
+RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
+  auto& stream = session.directions[direction].stream;
+  if (stream) return *stream;
+  StreamSetup setup{.session = session.number, .direction = direction, .mtu = {}};
+  const std::uint32_t requests = session.directions[direction].channel;
+  const std::uint32_t responses = session.directions[1 - direction].channel;
+  if (requests != Channel::kNone) setup.mtu = channels_.mtu_of(requests);
+  setup.answered = responses != Channel::kNone && channels_[responses].has_responses;
+  if (responses != Channel::kNone) setup.largest_response = channels_[responses].largest_payload;
+  stream = std::make_unique<RequestStream>(setup, findings_);
+  return *stream;
+}
+
+void Analyst::follow(const Packet& packet) {
+  end_ = std::max(end_, packet.stamp);
+  Session& session = session_of(packet);
+  const std::uint8_t direction = session.directions[0].channel == packet.channel ? 0 : 1;
+  count(session, session.directions[direction], direction, packet);
+  if (is_dropped(session, direction, packet)) return;
+  const bool shared = packet.source_qp == 1 || channels_[packet.channel].key.qp <= 1;
+  if (packet.is_request() && !shared) stream_of(session, direction).request(packet);
+  const auto other = static_cast<std::uint8_t>(1 - direction);
+  if (packet.is_response()) stream_of(session, other).response(packet);
+}
+
+void Analyst::count(Session& session, Session::Direction& direction, std::uint8_t index,
+                    const Packet& packet) {
+  session.first = std::min(session.first, packet.stamp);
+  session.last = std::max(session.last, packet.stamp);
+  ++direction.packets;
+  if (packet.ecn == kCongested && direction.congested++ == 0)
+    direction.first_congested = packet.number;
+  const bool notifies = packet.info != nullptr && packet.info->role == wire::Role::notification;
+  if (notifies) {
+    if (direction.cnps++ == 0)
+      direction.first_cnp = packet.number;
+    else
+      direction.cnp_spacing.add((packet.stamp - direction.last_cnp).count());
+    direction.last_cnp = packet.stamp;
+  }
+  if (packet.bad_icrc || notifies) return;
+  if (!direction.p_key) direction.p_key = packet.p_key;
+  if (*direction.p_key == packet.p_key) return;
+  Anomaly found = about(session, index, packet);
+  found.kind = AnomalyKind::p_key;
+  found.detail = fmt::format("{:#06x} in place of {:#06x}", packet.p_key, *direction.p_key);
+  findings_.found(found);
+}
+
+/// A packet with a bad ICRC: the receiver drops it, and so does the analysis. If no packet of the
+/// channel has a right one, the capture was taken where there are none.
+bool Analyst::is_dropped(Session& session, std::uint8_t direction, const Packet& packet) {
+  if (packet.info == nullptr) return true;
+  if (!packet.bad_icrc) return false;
+  constexpr std::uint64_t kEnough = 8;
+  const Channel& channel = channels_[packet.channel];
+  const bool none_right = channel.good_icrcs == 0 && channel.bad_icrcs >= kEnough;
+  const bool first = session.directions[direction].bad_icrcs++ == 0;
+  if (none_right && !first) return false;
+  Anomaly found = about(session, direction, packet);
+  found.kind = none_right ? AnomalyKind::no_icrcs : AnomalyKind::bad_icrc;
+  if (none_right) {
+    found.packets = channel.bad_icrcs;
+  } else if (const auto known = explanations_.find(packet.number); known != explanations_.end()) {
+    found.detail = known->second;
+  }
+  findings_.found(found);
+  return !none_right;
+}
+
+void Analyst::finish(Session& session) {
+  for (std::uint8_t direction = 0; direction < 2; ++direction) {
+    auto& stream = session.directions[direction].stream;
+    if (!stream) continue;
+    stream->finish(end_);
+    judge_plateau(session, direction);
+  }
+  judge_congestion(session);
+}
+
+/// CE on one direction asks its receiver for CNPs on the other.
+void Analyst::judge_congestion(const Session& session) {
+  for (std::uint8_t direction = 0; direction < 2; ++direction) {
+    const Session::Direction& marked = session.directions[direction];
+    const Session::Direction& back = session.directions[1 - direction];
+    Anomaly found{.session = session.number, .direction = direction, .stamp = session.first};
+    if (marked.congested > 0 && back.cnps == 0 && back.packets > 0) {
+      found.kind = AnomalyKind::ce_without_cnp;
+      found.packets = marked.congested;
+      found.frame = found.last_frame = marked.first_congested;
+      findings_.found(found);
+    } else if (marked.congested == 0 && back.cnps > 0 && marked.packets > 0) {
+      found.kind = AnomalyKind::cnp_without_ce;
+      found.packets = back.cnps;
+      found.frame = found.last_frame = back.first_cnp;
+      findings_.found(found);
+    }
+  }
+}
+
+/// A sender that is held by a limit reaches it again and again.
+void Analyst::judge_plateau(const Session& session, std::uint8_t direction) {
+  const StreamCounts& counts = session.directions[direction].stream->counts();
+  constexpr std::uint64_t kOften = 16;
+  const bool held = counts.most_reads > 1 && counts.reads_at_most >= kOften &&
+                    counts.reads_at_most * 4 >= counts.reads;
+  if (!held) return;
+  findings_.found({.kind = AnomalyKind::window_plateau,
+                   .session = session.number,
+                   .direction = direction,
+                   .frame = session.first_frame,
+                   .last_frame = session.first_frame,
+                   .stamp = session.first,
+                   .packets = counts.reads_at_most,
+                   .detail = fmt::format("never more than {} READs and atomics outstanding: the "
+                                         "limit that the connection agreed on",
+                                         counts.most_reads)});
+}
+
+}  // namespace lw::analysis

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/anomaly.h"
+#include "analysis/channels.h"
+#include "analysis/request_stream.h"
+
+namespace lw::analysis {
+
+/// A connection at one capture point: two channels that belong together, or one whose other
+/// direction was not found. Direction 0 is that of the first requests.
+struct Session {
+  struct Direction {
+    std::uint32_t channel = Channel::kNone;
+    std::unique_ptr<RequestStream> stream;  // its requests, and the responses to them
+    std::uint64_t packets = 0;              // of the channel, whatever they are
+    std::uint64_t congested = 0;            // with the ECN mark CE
+    std::uint64_t cnps = 0;                 // sent along this direction
+    std::uint64_t bad_icrcs = 0;
+    std::optional<std::uint16_t> p_key;
+    std::uint64_t first_congested = 0, first_cnp = 0;  // frames; 0: none
+    Instant last_cnp;
+    Histogram cnp_spacing;  // ns
+  };
+
+  std::uint32_t number = 0;  // from 1, in order of appearance
+  Direction directions[2];
+  Instant first, last;  // stamps
+  std::uint64_t first_frame = 0;
+};
+
+/// Follows all connections of a capture: frames in, anomalies, messages and sessions out. It looks
+/// kLookAhead frames ahead before it judges one, because channels that belong together and the
+/// path MTU are known only after some packets. No clock, no I/O; one thread.
+class Analyst {
+ public:
+  static constexpr std::size_t kLookAhead = 65536;
+
+  explicit Analyst(Findings& findings) : findings_(findings) {}
+
+  /// The next frame, in the order of the capture.
+  void add(const Sighting& sighting);
+  /// The capture has ended: judges all that waits.
+  void finish();
+
+  [[nodiscard]] const Channels& channels() const noexcept { return channels_; }
+  [[nodiscard]] const std::deque<Session>& sessions() const noexcept { return sessions_; }
+
+ private:
+  void follow(const Packet& packet);
+  Session& session_of(const Packet& packet);
+  RequestStream& stream_of(Session& session, std::uint8_t direction);
+  void count(Session& session, Session::Direction& direction, std::uint8_t index,
+             const Packet& packet);
+  bool is_dropped(Session& session, std::uint8_t direction, const Packet& packet);
+  void finish(Session& session);
+  void judge_congestion(const Session& session);
+  void judge_plateau(const Session& session, std::uint8_t direction);
+
+  Findings& findings_;
+  Channels channels_;
+  std::deque<Packet> waiting_;
+  std::unordered_map<std::uint64_t, std::string> explanations_;  // of bad ICRCs, by frame
+  std::deque<Session> sessions_;
+  Instant end_;
+};
+
+}  // namespace lw::analysis

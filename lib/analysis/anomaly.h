@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/time.h"
+#include "wire/opcode.h"
+
+namespace lw::analysis {
+
+/// What is unusual about some packets of a connection.
+enum class AnomalyKind : std::uint8_t {
+  psn_gap,             // PSNs that the capture skips
+  lost_after_capture,  // a packet that was captured, and that the receiver misses
+  out_of_order,        // a packet behind a later one, for the first time
+  duplicate,           // a copy that the path made
+  retransmission,      // one recovery: packets that the sender sends again
+  nak,                 // the receiver refuses or misses a packet
+  rnr_nak,             // the receiver has no receive buffer posted
+  psn_reused,          // the PSN of another request
+  ack_of_unsent,       // an acknowledgement of a PSN that was not sent before
+  unanswered,          // requests without an answer at the end of the capture
+  retry_storm,         // the same packet sent for at least the fourth time
+  stall,               // packets outstanding, and silence
+  read_span,           // a READ's response has another number of packets than the MTU says
+  bad_icrc,            // a packet that the receiver drops
+  no_icrcs,            // no packet of the channel has a right ICRC
+  malformed,           // lengths, pads or order of opcodes that the specification forbids
+  p_key,               // another partition key than the channel's first packet
+  ce_without_cnp,      // congestion was marked, and nobody told the sender
+  cnp_without_ce,      // the sender was told, and the capture shows no mark
+  window_plateau,      // a limit of outstanding requests that was reached again and again
+};
+
+/// What an anomaly follows from, or where it happened.
+enum class Cause : std::uint8_t {
+  none,
+  lost_before_capture,  // sent, and did not reach the capture point
+  missing_in_capture,   // the receiver acknowledged it: the path has carried it
+  lost_or_missing,      // nothing tells which of the two
+  sequence_nak,         // a NAK "PSN sequence error"
+  receiver_not_ready,   // an RNR NAK
+  timeout,              // no NAK before it
+  response_lost,        // a READ's response has a gap, so the rest is asked for again
+  ack_lost,             // the packets were acknowledged before: the ACK did not arrive
+  reordered,            // the packet was late, not lost: a spurious retransmission
+  fatal_nak,            // a NAK after which a QP is in the error state
+};
+
+/// One event of one direction of a session. Which members say something depends on the kind.
+struct Anomaly {
+  AnomalyKind kind{};
+  Cause cause = Cause::none;
+  wire::Role role = wire::Role::request;  // of the packets
+  std::uint32_t session = 0;
+  std::uint8_t direction = 0;       // 0: requests of the session's first sender; 1: of the other
+  std::uint64_t frame = 0;          // that shows it
+  std::uint64_t last_frame = 0;     // of a recovery; otherwise `frame`
+  std::uint64_t related_frame = 0;  // the NAK, the original, ...; 0: none
+  Instant stamp = {};               // of `frame`
+  Duration duration{};              // of a recovery: from the first sign of the loss to its end
+  std::uint32_t psn = 0;            // the first
+  std::uint64_t packets = 1;        // PSNs
+  std::string detail = {};          // in words, what the members don't say; may be empty
+};
+
+std::string_view name_of(AnomalyKind kind) noexcept;  // "psn_gap"
+std::string_view name_of(Cause cause) noexcept;       // "lost before the capture point"
+/// What a kind means, in half a sentence.
+std::string_view help_of(AnomalyKind kind) noexcept;
+std::span<const AnomalyKind> all_anomaly_kinds() noexcept;
+
+/// A message as it was seen: a SEND, WRITE, READ or atomic operation.
+struct Message {
+  std::uint32_t session = 0;
+  std::uint8_t direction = 0;
+  wire::Transport transport = wire::Transport::rc;
+  wire::Operation operation = wire::Operation::send;
+  std::uint64_t bytes = 0;  // of payload; of a READ, what it asks for
+  std::uint64_t va = 0;
+  std::uint32_t r_key = 0, immediate = 0;
+  bool has_address = false, has_immediate = false;
+  bool partial = false;  // packets of it were not captured
+  std::uint32_t first_psn = 0;
+  std::uint32_t packets = 0;  // PSNs
+  std::uint64_t resent = 0;   // packets that were seen again
+  std::uint64_t first_frame = 0, last_frame = 0;
+  Instant first_stamp = {}, last_stamp = {};
+  /// Of the packet that completes it: an ACK, the last READ response, an ATOMIC ACK; of UC and UD,
+  /// its own last packet. Nothing: it was not seen.
+  struct Completion {
+    std::uint64_t frame = 0;
+    Instant stamp;
+  };
+  std::optional<Completion> completion = {};
+};
+
+/// Who is told what the analysis finds.
+class Findings {
+ public:
+  Findings() = default;
+  Findings(const Findings&) = delete;
+  Findings& operator=(const Findings&) = delete;
+  virtual ~Findings() = default;
+  /// In the order in which they are certain, which isn't always that of the frames.
+  virtual void found(const Anomaly& anomaly) = 0;
+  /// In the order of their PSNs within a direction.
+  virtual void completed(const Message& message) = 0;
+};
+
+}  // namespace lw::analysis

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/packet.h"
+#include "emulator/events/cm_learner.h"
+
+namespace lw::analysis {
+
+/// How the two channels of a connection were found.
+enum class PairedBy : std::uint8_t {
+  none,                // the other direction was not seen, or can't be told
+  connection_manager,  // its REQ and REP
+  queue_pairs,         // UD: both ends name both QPs
+  responses,           // only there do the PSNs of the responses fit the requests
+  source_port,         // of several that fit, the one with the same UDP source port
+  order,               // of several that fit, the first to appear
+};
+std::string_view name_of(PairedBy paired) noexcept;
+
+/// A channel, from its first packet to its QP's next connection, and what is known of it.
+struct Channel {
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+  /// Another channel whose requests may be what this one's responses answer.
+  struct Candidate {
+    std::uint32_t channel = 0;
+    std::uint32_t misses = 0;  // responses with a PSN that it had not sent
+  };
+  struct PendingRead {
+    std::uint32_t psn = 0, length = 0;
+  };
+
+  ChannelKey key;
+  std::uint32_t peer = kNone;  // the other direction
+  PairedBy paired_by = PairedBy::none;
+  wire::Transport transport = wire::Transport::rc;
+  wire::Encapsulation encapsulation = wire::Encapsulation::ipv4;
+  std::optional<std::uint32_t> cm_psn = {};  // first PSN, as the connection manager said
+
+  bool has_requests = false, has_responses = false;
+  std::uint32_t first_psn = 0, last_psn = 0;  // of requests
+  std::uint32_t end_psn = 0;                  // behind the last PSN that requests may use
+  std::uint32_t response_psn = 0;             // of the last response
+  std::uint16_t source_port = 0;
+
+  std::uint32_t request_mtu = 0, response_mtu = 0;  // payload of a FIRST or MIDDLE; 0: not seen
+  std::uint32_t largest_payload = 0;                // of the others
+  std::optional<PendingRead> read = {};             // the last request, if it is a READ
+  std::array<std::uint32_t, 5> mtu_votes{};         // by the PSNs behind READs: 256, 512, ... 4096
+  std::uint64_t good_icrcs = 0, bad_icrcs = 0;
+  std::vector<Candidate> candidates = {};
+  std::uint32_t session = kNone;  // for the owner of the channels
+};
+
+/// The number of PSNs of a READ of `length` bytes.
+constexpr std::uint32_t read_span(std::uint32_t length, std::uint32_t mtu) noexcept {
+  return length == 0 ? 1 : (length - 1) / mtu + 1;
+}
+
+/// Finds the channels of a capture, which two are the directions of one connection, and their path
+/// MTU. No header says either: a packet names the QP that it goes to, but not the one that it comes
+/// from, and no packet names the MTU.
+///
+/// A PSN more than kFar away from the last ones, or a connection manager's REP, begins a new
+/// channel: the QP number was used again.
+class Channels {
+ public:
+  static constexpr std::int32_t kFar = 65536;
+
+  /// The packet of a sighting, whose channel has learnt from it. Frames with a bad ICRC teach
+  /// nothing.
+  Packet enter(const Sighting& sighting);
+
+  /// Decides with whom the channel is paired, from what was seen up to now. Call it before the
+  /// first packet of the channel is followed.
+  void settle(std::uint32_t channel);
+
+  /// The path MTU that the spans of the channel's READs follow from; nothing: no packet tells.
+  [[nodiscard]] std::optional<std::uint32_t> mtu_of(std::uint32_t channel) const noexcept;
+
+  [[nodiscard]] Channel& operator[](std::uint32_t channel) noexcept { return channels_[channel]; }
+  [[nodiscard]] const Channel& operator[](std::uint32_t channel) const noexcept {
+    return channels_[channel];
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return channels_.size(); }
+
+ private:
+  std::uint32_t find(const ChannelKey& key, const Packet& packet);
+  std::uint32_t begin(const ChannelKey& key);
+  void end(std::uint32_t channel);
+  void learn(Channel& channel, const Packet& packet);
+  void learn_request(Channel& channel, const Packet& packet);
+  void learn_response(std::uint32_t index, const Packet& packet);
+  void learn_connection(const Sighting& sighting);
+  void match(std::uint32_t index, std::uint32_t psn);
+  void pair(std::uint32_t a, std::uint32_t b, PairedBy by);
+  [[nodiscard]] bool is_free(const Channel& channel) const noexcept {
+    return channel.peer == Channel::kNone;
+  }
+  [[nodiscard]] std::vector<std::uint32_t>& group_of(const ChannelKey& key, bool reversed);
+
+  std::vector<Channel> channels_;
+  std::unordered_map<ChannelKey, std::uint32_t, ChannelKeyHash> current_;
+  /// The free channels from one address to another.
+  std::unordered_map<ChannelKey, std::vector<std::uint32_t>, ChannelKeyHash> groups_;
+  std::map<std::uint32_t, emulator::CmLearner> learners_;  // by capture point
+};
+
+}  // namespace lw::analysis

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/time.h"
+#include "roce/frame.h"
+
+namespace lw::analysis {
+
+/// A captured RoCE frame. `point` says where it was captured: frames of one point are compared with
+/// each other only.
+struct Sighting {
+  std::uint64_t number = 0;  // in the capture, from 1
+  Instant stamp;
+  std::uint32_t point = 0;
+  const roce::Frame& frame;  // has a BTH
+  roce::IcrcVerdict icrc = roce::IcrcVerdict::unverifiable;
+};
+
+/// The path of requests to one QP: all packets from `source` to `qp` of `destination`, which are
+/// requests of one direction and responses of the other. UD: also the source QP; RD: the EE context
+/// takes the QP's place.
+struct ChannelKey {
+  std::array<std::byte, 16> source{}, destination{};  // IPv4: ::ffff:a.b.c.d, as in a GID
+  std::uint32_t qp = 0, source_qp = 0;
+  std::uint32_t point = 0;
+
+  friend auto operator<=>(const ChannelKey&, const ChannelKey&) = default;
+};
+struct ChannelKeyHash {
+  std::size_t operator()(const ChannelKey& key) const noexcept;
+};
+ChannelKey channel_key(const Sighting& sighting) noexcept;
+
+/// What the analysis needs of a frame, without its bytes.
+struct Packet {
+  std::uint64_t number = 0;  // of the frame
+  Instant stamp;
+  const wire::OpcodeInfo* info = nullptr;  // null: a reserved opcode
+  std::uint64_t va = 0;                    // of RETH or AtomicETH
+  std::uint32_t channel = 0;               // index into Channels
+  std::uint32_t psn = 0;
+  std::uint32_t payload = 0;     // bytes, without pad
+  std::uint32_t dma_length = 0;  // of RETH
+  std::uint32_t r_key = 0, immediate = 0, source_qp = 0;
+  std::uint32_t msn = 0;
+  std::uint32_t wire_length = 0;
+  std::uint16_t ip_id = 0, source_port = 0, p_key = 0;
+  std::uint8_t syndrome = 0;
+  std::uint8_t ecn = 0;
+  std::uint8_t pad = 0;
+  bool has_reth = false, has_aeth = false, has_immediate = false;
+  bool ack_req = false, bad_icrc = false, good_icrc = false, becn = false;
+  bool complete = true;  // no defect: its headers and lengths are as they should be
+
+  [[nodiscard]] bool is_request() const noexcept {
+    return info != nullptr && info->role == wire::Role::request;
+  }
+  [[nodiscard]] bool is_response() const noexcept {
+    return info != nullptr && info->role == wire::Role::response;
+  }
+  /// Its transport answers requests.
+  [[nodiscard]] bool is_reliable() const noexcept {
+    return info != nullptr && info->transport != wire::Transport::uc &&
+           info->transport != wire::Transport::ud;
+  }
+};
+Packet packet_of(const Sighting& sighting) noexcept;
+
+}  // namespace lw::analysis

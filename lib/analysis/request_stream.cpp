@@ -1,0 +1,710 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/request_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/channels.h"
+#include "roce/describe.h"
+#include "wire/aeth.h"
+
+namespace lw::analysis {
+namespace {
+
+using wire::Operation;
+using wire::Position;
+
+constexpr Sequence kOrigin = Sequence{1} << 32;  // leaves room for smaller ones
+/// Unreliable requests wait so long for late ones.
+constexpr std::size_t kLatePackets = 64;
+/// Requests without any answer are forgotten behind so many.
+constexpr std::size_t kMostWaiting = 16384;
+
+std::uint32_t psn_of(Sequence sequence) noexcept {
+  return static_cast<std::uint32_t>(sequence & wire::Psn::kMask);
+}
+
+bool is_read(std::uint8_t opcode) noexcept {
+  return wire::find_opcode(opcode)->operation == Operation::read_request;
+}
+
+bool is_atomic(std::uint8_t opcode) noexcept {
+  const Operation operation = wire::find_opcode(opcode)->operation;
+  return operation == Operation::cmp_swap || operation == Operation::fetch_add ||
+         operation == Operation::atomic_write || operation == Operation::flush;
+}
+
+bool goes_on(Position position) noexcept {
+  return position == Position::middle || position == Position::last;
+}
+
+}  // namespace
+
+// Requests
+
+Sequence RequestStream::unwrap(std::uint32_t psn) const noexcept {
+  if (log_.empty()) return kOrigin + psn;
+  const auto ahead = wire::Psn::distance(wire::Psn{psn_of(next_)}, wire::Psn{psn});
+  return next_ + static_cast<Sequence>(std::int64_t{ahead});
+}
+
+std::uint32_t RequestStream::span_of(const Packet& packet) const noexcept {
+  if (packet.info->operation != Operation::read_request || !packet.has_reth) return 1;
+  if (setup_.mtu) return read_span(packet.dma_length, *setup_.mtu);
+  return packet.dma_length <= setup_.largest_response ? 1 : read_span(packet.dma_length, 4096);
+}
+
+Sent RequestStream::sent_of(const Packet& packet, Sequence psn) const noexcept {
+  return {.psn = psn,
+          .span = span_of(packet),
+          .seen = true,
+          .opcode = packet.info->opcode,
+          .ack_req = packet.ack_req,
+          .frame = packet.number,
+          .last_frame = packet.number,
+          .stamp = packet.stamp,
+          .last_stamp = packet.stamp,
+          .va = packet.va,
+          .payload = packet.payload,
+          .dma_length = packet.dma_length,
+          .r_key = packet.r_key,
+          .immediate = packet.immediate,
+          .has_reth = packet.has_reth,
+          .has_immediate = packet.has_immediate,
+          .ip_id = packet.ip_id};
+}
+
+void RequestStream::count_request(const Packet& packet) {
+  if (counts_.packets == 0 && counts_.responses == 0) counts_.first = packet.stamp;
+  counts_.last = std::max(counts_.last, packet.stamp);
+  ++counts_.packets;
+  counts_.bytes += packet.wire_length;
+  ++counts_.opcodes[packet.info->opcode];
+  reliable_ = packet.is_reliable();
+}
+
+void RequestStream::request(const Packet& packet) {
+  count_request(packet);
+  const Sequence psn = unwrap(packet.psn);
+  const Sent sent = sent_of(packet, psn);
+  if (log_.empty()) {
+    begin_ = first_ = next_ = acked_ = psn;
+    counts_.first_psn = packet.psn;
+  }
+  if (psn == next_)
+    advance(packet, sent);
+  else if (psn > next_)
+    skip(packet, sent);
+  else
+    behind(packet, sent);
+}
+
+/// The next packet, in order.
+void RequestStream::advance(const Packet& packet, const Sent& sent) {
+  settle_fill(&packet, sent.psn, nullptr);
+  end_recovery();
+  check_early_ack(packet, sent.psn);
+  check_order(packet);
+  check_lengths(packet);
+  if (last_id_ && *last_id_ != packet.ip_id) ids_vary_ = true;
+  last_id_ = packet.ip_id;
+  counts_.payload += packet.payload;
+  log_.push(sent);
+  next_ = sent.psn + sent.span;
+  last_progress_ = packet.stamp;
+  count_outstanding(sent);
+  retire_beyond(reliable_ ? kMostWaiting : kLatePackets);
+}
+
+/// A packet in front of the next: what is between them is missing, as far as is known now.
+void RequestStream::skip(const Packet& packet, const Sent& sent) {
+  settle_fill(&packet, sent.psn, nullptr);
+  end_recovery();
+  const auto missing = static_cast<std::uint32_t>(sent.psn - next_);
+  log_.push({.psn = next_,
+             .span = missing,
+             .frame = packet.number,
+             .last_frame = packet.number,
+             .stamp = packet.stamp,
+             .last_stamp = packet.stamp});
+  next_ = sent.psn;
+  previous_ = nullptr;
+  const auto early = early_ack_;
+  early_ack_.reset();
+  advance(packet, sent);
+  if (early && early->psn < sent.psn) acknowledge(early->psn + 1, packet);
+}
+
+/// A PSN below the next.
+void RequestStream::behind(const Packet& packet, const Sent& sent) {
+  if (sent.psn < first_) open_before_begin(packet, sent.psn);
+  Sent* const known = log_.find(sent.psn);
+  settle_fill(&packet, sent.psn, known);
+  if (known != nullptr && !known->seen) {
+    fill_gap(packet, sent);
+  } else if (recovery_ && recovery_->next == sent.psn) {
+    ++counts_.resent;
+    continue_recovery(packet, known, sent);
+  } else {
+    repeat(packet, sent, known);
+  }
+}
+
+/// A PSN below the first of the capture: what is between them was sent before, or comes late.
+void RequestStream::open_before_begin(const Packet& packet, Sequence psn) {
+  log_.push_front({.psn = psn,
+                   .span = static_cast<std::uint32_t>(first_ - psn),
+                   .frame = packet.number,
+                   .last_frame = packet.number,
+                   .stamp = packet.stamp,
+                   .last_stamp = packet.stamp});
+  first_ = psn;
+}
+
+void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
+  const Sent gap = *log_.find(sent.psn);
+  Sent& filled = log_.fill(sent);
+  counts_.payload += packet.payload;
+  if (recovery_ && sent.psn >= recovery_->next) {
+    add_filled(recovery_->filled, gap, filled);
+    ++counts_.resent;
+    continue_recovery(packet, nullptr, filled);
+    return;
+  }
+  if (!fill_) {
+    end_recovery();
+    fill_ = Fill{.first = sent.psn, .first_frame = packet.number, .first_stamp = packet.stamp};
+    const bool asked = nak_ && !nak_->used && nak_->psn <= sent.psn;
+    fill_->nak_frame = asked ? nak_->frame : 0;
+  }
+  add_filled(fill_->filled, gap, filled);
+  fill_->next = filled.psn + filled.span;
+  fill_->last_frame = packet.number;
+  fill_->last_stamp = packet.stamp;
+}
+
+void RequestStream::add_filled(std::vector<Filled>& filled, const Sent& gap, const Sent& sent) {
+  const bool continues = !filled.empty() && filled.back().frame == gap.frame &&
+                         filled.back().first + filled.back().packets == sent.psn;
+  if (!continues) filled.push_back({sent.psn, 0, gap.frame, gap.stamp});
+  filled.back().packets += sent.span;
+}
+
+/// A packet that was seen before: the path has copied it, or the sender sends it again.
+void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) {
+  std::uint64_t related = known != nullptr ? known->frame : 0;
+  const auto cause = cause_of(packet, sent.psn, known, related);
+  if (!cause) {
+    ++counts_.duplicates;
+    Anomaly copy = anomaly(AnomalyKind::duplicate, packet, sent.psn);
+    copy.related_frame = related;
+    findings_.found(copy);
+    return;
+  }
+  ++counts_.resent;
+  if (recovery_ && sent.psn > recovery_->next && *cause == recovery_->cause) {
+    continue_recovery(packet, known, sent);  // what is between them was lost once more
+    return;
+  }
+  begin_recovery(packet, sent.psn, *cause, related);
+  continue_recovery(packet, known, sent);
+}
+
+void RequestStream::count_outstanding(const Sent& sent) {
+  if (!reliable_) return;
+  if (is_read(sent.opcode) || is_atomic(sent.opcode)) {
+    ++reads_outstanding_;
+    ++counts_.reads;
+    if (reads_outstanding_ > counts_.most_reads) {
+      counts_.most_reads = reads_outstanding_;
+      counts_.reads_at_most = 0;
+    }
+    counts_.reads_at_most += reads_outstanding_ == counts_.most_reads;
+  } else {
+    counts_.most_outstanding =
+        std::max(counts_.most_outstanding, static_cast<std::uint32_t>(next_ - acked_));
+  }
+}
+
+void RequestStream::check_order(const Packet& packet) {
+  const wire::OpcodeInfo* const before = std::exchange(previous_, packet.info);
+  if (before == nullptr) return;
+  const bool open = before->position == Position::first || before->position == Position::middle;
+  const bool fits = goes_on(packet.info->position) == open &&
+                    (!open || packet.info->operation == before->operation);
+  if (fits) return;
+  Anomaly wrong = anomaly(AnomalyKind::malformed, packet, unwrap(packet.psn));
+  wrong.detail = fmt::format("{} behind {}", packet.info->name, before->name);
+  findings_.found(wrong);
+}
+
+void RequestStream::check_lengths(const Packet& packet) {
+  std::string wrong;
+  if (!packet.complete) {
+    wrong = "its lengths contradict each other";
+  } else if (packet.info->payload == wire::PayloadRule::full && setup_.mtu &&
+             packet.payload != *setup_.mtu) {
+    wrong = fmt::format("{} bytes where the path MTU is {}", packet.payload, *setup_.mtu);
+  } else if (packet.info->payload == wire::PayloadRule::rest && packet.payload == 0) {
+    wrong = "a LAST without payload";
+  } else if (packet.pad != ((4 - packet.payload % 4) & 3)) {
+    wrong = fmt::format("{} bytes of payload with {} pad bytes", packet.payload, packet.pad);
+  }
+  if (wrong.empty()) return;
+  Anomaly found = anomaly(AnomalyKind::malformed, packet, unwrap(packet.psn));
+  found.detail = std::move(wrong);
+  findings_.found(found);
+}
+
+void RequestStream::check_early_ack(const Packet& packet, Sequence psn) {
+  if (!early_ack_) return;
+  if (early_ack_->psn >= psn) {
+    Anomaly early = anomaly(AnomalyKind::ack_of_unsent, packet, early_ack_->psn);
+    early.frame = early.last_frame = early_ack_->frame;
+    early.stamp = early_ack_->stamp;
+    early.related_frame = packet.number;
+    early.role = wire::Role::response;
+    findings_.found(early);
+  }
+  early_ack_.reset();
+}
+
+/// Linux rxe has used the PSN of one request for another.
+void RequestStream::check_reuse(const Packet& packet, const Sent& known) {
+  const bool reads_rest = known.span > 1 && packet.info->operation == Operation::read_request;
+  const bool same = packet.info->opcode == known.opcode && packet.payload == known.payload &&
+                    packet.va == known.va && packet.dma_length == known.dma_length;
+  if (same || reads_rest) return;
+  Anomaly reused = anomaly(AnomalyKind::psn_reused, packet, known.psn);
+  reused.related_frame = known.frame;
+  reused.detail = fmt::format("{} where frame {} is {}", packet.info->name, known.frame,
+                              wire::find_opcode(known.opcode)->name);
+  findings_.found(reused);
+}
+
+// Recoveries
+
+std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn, const Sent* known,
+                                             std::uint64_t& related) {
+  for (auto* nak : {&nak_, &rnr_}) {
+    if (!*nak || (*nak)->used || psn > (*nak)->psn) continue;
+    (*nak)->used = true;
+    related = (*nak)->frame;
+    if ((*nak)->late) return Cause::reordered;
+    // A receiver without a buffer may call the packets behind the refused one out of sequence.
+    const bool refused = rnr_ && rnr_->psn == (*nak)->psn;
+    return refused ? Cause::receiver_not_ready : Cause::sequence_nak;
+  }
+  const bool reads = packet.info->operation == Operation::read_request;
+  const auto asks = [&](const ResponseGap& gap) {
+    return gap.first >= psn && gap.first < psn + span_of(packet);
+  };
+  const auto gap = std::ranges::find_if(response_gaps_, asks);
+  if (reads && gap != response_gaps_.end()) {
+    related = gap->frame;
+    return Cause::response_lost;
+  }
+  if (reads && known != nullptr && psn > known->psn) return Cause::response_lost;
+  if (known != nullptr && is_copy(packet, psn, *known)) return std::nullopt;
+  return psn < acked_ ? Cause::ack_lost : Cause::timeout;
+}
+
+bool RequestStream::is_copy(const Packet& packet, Sequence psn, const Sent& known) const noexcept {
+  if (packet.ack_req != known.ack_req || packet.payload != known.payload) return false;
+  if (ids_vary_) return packet.ip_id == known.ip_id;
+  if (packet.stamp - known.last_stamp < kShortestTimer) return true;
+  return setup_.answered && psn > acked_;
+}
+
+void RequestStream::begin_recovery(const Packet& packet, Sequence psn, Cause cause,
+                                   std::uint64_t related) {
+  end_recovery();
+  Instant since = packet.stamp;
+  if (cause == Cause::sequence_nak || cause == Cause::reordered) since = nak_->stamp;
+  if (cause == Cause::receiver_not_ready) since = rnr_->stamp;
+  if (cause == Cause::timeout || cause == Cause::ack_lost) since = last_progress_;
+  recovery_ = Recovery{.cause = cause,
+                       .start = psn,
+                       .next = psn,
+                       .first_frame = packet.number,
+                       .related_frame = related,
+                       .first = packet.stamp,
+                       .since = std::min(since, packet.stamp)};
+}
+
+/// What filled a gap was the begin of a recovery.
+void RequestStream::begin_recovery(Fill fill, Cause cause) {
+  end_recovery();
+  recovery_ = Recovery{.cause = cause,
+                       .start = fill.first,
+                       .next = fill.next,
+                       .first_frame = fill.first_frame,
+                       .last_frame = fill.last_frame,
+                       .related_frame = fill.nak_frame,
+                       .first = fill.first_stamp,
+                       .last = fill.last_stamp,
+                       .since = fill.filled.front().stamp,
+                       .filled = std::move(fill.filled)};
+  for (const Filled& filled : recovery_->filled) recovery_->packets += filled.packets;
+  counts_.resent += recovery_->packets;
+  if (nak_ && nak_->frame == fill.nak_frame) nak_->used = true;
+}
+
+void RequestStream::continue_recovery(const Packet& packet, Sent* known, const Sent& sent) {
+  recovery_->next = sent.psn + sent.span;
+  ++recovery_->packets;
+  recovery_->last_frame = packet.number;
+  recovery_->last = packet.stamp;
+  if (known == nullptr) return;
+  check_reuse(packet, *known);
+  ++known->copies;
+  known->last_frame = packet.number;
+  known->last_stamp = packet.stamp;
+  known->ip_id = packet.ip_id;
+  known->ack_req = packet.ack_req;
+  if (is_read(known->opcode)) ask_again(*known, sent.psn);
+  if (is_atomic(known->opcode)) known->asked_again = true;
+  constexpr std::uint32_t kStorm = 3;
+  if (known->copies != kStorm || sent.psn != recovery_->start) return;
+  Anomaly storm = anomaly(AnomalyKind::retry_storm, packet, sent.psn);
+  storm.related_frame = known->frame;
+  storm.duration = packet.stamp - known->stamp;
+  findings_.found(storm);
+}
+
+void RequestStream::end_recovery() {
+  if (!recovery_) return;
+  const Recovery recovery = std::move(*recovery_);
+  recovery_.reset();
+  ++counts_.recoveries;
+  report_filled(recovery.filled);
+  Anomaly found{.kind = AnomalyKind::retransmission,
+                .cause = recovery.cause,
+                .session = setup_.session,
+                .direction = setup_.direction,
+                .frame = recovery.first_frame,
+                .last_frame = recovery.last_frame,
+                .related_frame = recovery.related_frame,
+                .stamp = recovery.first,
+                .duration = recovery.last - recovery.since,
+                .psn = psn_of(recovery.start),
+                .packets = recovery.packets};
+  if (recovery.cause == Cause::sequence_nak && recovery.filled.empty()) {
+    Anomaly lost = found;
+    lost.kind = AnomalyKind::lost_after_capture;
+    lost.frame = lost.last_frame = recovery.related_frame;
+    lost.duration = {};
+    lost.packets = 1;
+    lost.psn = nak_ && nak_->frame == recovery.related_frame ? psn_of(nak_->psn) : lost.psn;
+    findings_.found(lost);
+  }
+  findings_.found(found);
+}
+
+void RequestStream::report_filled(const std::vector<Filled>& filled) {
+  for (const Filled& gap : filled)
+    if (gap.first >= begin_)  // others may have been sent before the capture began
+      report_gap(wire::Role::request, gap.first, gap.packets, gap.frame, gap.stamp,
+                 Cause::lost_before_capture);
+}
+
+/// Decides what a filled gap was, when the next request comes: at `psn`, with the entry `known` if
+/// it was seen before; null: it is new.
+void RequestStream::settle_fill(const Packet* next, Sequence psn, const Sent* known) {
+  if (held_ && next != nullptr && psn <= held_->first && known != nullptr && known->seen)
+    settle_held(true);
+  if (!fill_) return;
+  const bool goes_on = psn == fill_->next;
+  if (goes_on && known != nullptr && !known->seen) return;  // fills on
+  Fill fill = std::move(*fill_);
+  fill_.reset();
+  if (goes_on && known != nullptr && reliable_) {
+    const Cause cause = fill.nak_frame != 0 ? Cause::sequence_nak : Cause::timeout;
+    begin_recovery(std::move(fill), cause);
+  } else if (fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
+    settle_held(false);
+    held_ = std::move(fill);
+  } else {
+    report_late(fill, Cause::none);
+  }
+}
+
+/// A packet filled a gap after a NAK, and new packets followed: the sender repeats single packets,
+/// or the packet was late. If it is late, the sender repeats it.
+void RequestStream::settle_held(bool repeated) {
+  if (!held_) return;
+  const Fill fill = std::move(*held_);
+  held_.reset();
+  if (repeated) {
+    if (nak_ && nak_->frame == fill.nak_frame) nak_->late = true;
+    return report_late(fill, Cause::sequence_nak);
+  }
+  begin_recovery(fill, Cause::sequence_nak);
+  end_recovery();
+}
+
+void RequestStream::report_late(const Fill& fill, Cause cause) {
+  for (const Filled& filled : fill.filled) {
+    counts_.out_of_order += filled.packets;
+    findings_.found({.kind = AnomalyKind::out_of_order,
+                     .cause = cause,
+                     .session = setup_.session,
+                     .direction = setup_.direction,
+                     .frame = fill.first_frame,
+                     .last_frame = fill.last_frame,
+                     .related_frame = filled.frame,
+                     .stamp = fill.first_stamp,
+                     .duration = fill.first_stamp - filled.stamp,
+                     .psn = psn_of(filled.first),
+                     .packets = filled.packets,
+                     .detail = {}});
+  }
+}
+
+// Responses
+
+void RequestStream::response(const Packet& packet) {
+  if (counts_.packets == 0 && counts_.responses == 0) counts_.first = packet.stamp;
+  counts_.last = std::max(counts_.last, packet.stamp);
+  ++counts_.responses;
+  if (log_.empty()) return;
+  const Sequence psn = unwrap(packet.psn);
+  switch (packet.info->operation) {
+    case Operation::ack:
+      return take_ack(packet, psn);
+    case Operation::read_response:
+      return take_read_response(packet, psn);
+    default:
+      return take_atomic_ack(packet, psn);
+  }
+}
+
+void RequestStream::take_ack(const Packet& packet, Sequence psn) {
+  if (!packet.has_aeth) return;
+  const auto kind = wire::AethFields{packet.syndrome, 0}.kind();
+  if (kind != wire::AethKind::ack) return take_nak(packet, psn);
+  ++counts_.acks;
+  if (psn >= next_) {
+    early_ack_ = EarlyAck{psn, packet.number, packet.stamp};
+    acknowledge(next_, packet);
+    return;
+  }
+  if (psn < acked_) return;
+  if (const Sent* sent = log_.find(psn)) sample_rtt(*sent, packet.stamp);
+  acknowledge(psn + 1, packet);
+}
+
+void RequestStream::take_nak(const Packet& packet, Sequence psn) {
+  const auto syndrome = wire::AethFields{packet.syndrome, packet.msn};
+  const bool rnr = syndrome.kind() == wire::AethKind::rnr_nak;
+  const auto code = static_cast<std::uint8_t>(packet.syndrome & wire::Aeth::kValue);
+  const bool sequence_error = !rnr && code == 0;
+  Anomaly found = anomaly(rnr ? AnomalyKind::rnr_nak : AnomalyKind::nak, packet, psn);
+  found.role = wire::Role::response;
+  found.cause = rnr              ? Cause::receiver_not_ready
+                : sequence_error ? Cause::sequence_nak
+                                 : Cause::fatal_nak;
+  found.detail = roce::aeth_text(syndrome);
+  if (const Sent* sent = log_.find(psn); sent != nullptr && sent->seen)
+    found.related_frame = sent->frame;
+  rnr ? ++counts_.rnr_naks : ++counts_.naks[code];
+  findings_.found(found);
+  acknowledge(std::min(psn, next_), packet);
+  (rnr ? rnr_ : nak_) = Nak{psn, packet.number, packet.stamp, !rnr && !sequence_error};
+}
+
+void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
+  Sent* const read = log_.find(psn);
+  if (read == nullptr || !read->seen || !is_read(read->opcode)) return;
+  const auto at = static_cast<std::uint32_t>(psn - read->psn);
+  if (at < read->responses) return take_repeated_response(packet, psn, *read);
+  acknowledge(read->psn, packet);
+  if (at == 0) sample_rtt(*read, packet.stamp);
+  if (at > read->responses)
+    response_gaps_.push_back(
+        {read->psn + read->responses, at - read->responses, packet.number, packet.stamp});
+  read->responses = at + 1;
+  read->response_frame = packet.number;
+  read->response_stamp = packet.stamp;
+  counts_.payload += packet.payload;
+  const bool ends =
+      packet.info->position == Position::last || packet.info->position == Position::only;
+  if (ends && setup_.mtu && at + 1 != read->span && !read->asked_again) {
+    Anomaly wrong = anomaly(AnomalyKind::read_span, packet, psn);
+    wrong.role = wire::Role::response;
+    wrong.related_frame = read->frame;
+    wrong.detail = fmt::format("{} packets where {} bytes at an MTU of {} are {}", at + 1,
+                               read->dma_length, *setup_.mtu, read->span);
+    findings_.found(wrong);
+  }
+  if (at + 1 != read->span && !ends) return;
+  read->answered = true;
+  acknowledge(read->psn + read->span, packet);
+}
+
+void RequestStream::take_repeated_response(const Packet& packet, Sequence psn, const Sent& read) {
+  const auto covers = [psn](const ResponseGap& gap) {
+    return psn >= gap.first && psn < gap.first + gap.packets;
+  };
+  const auto gap = std::ranges::find_if(response_gaps_, covers);
+  if (gap != response_gaps_.end()) {
+    ++counts_.out_of_order;
+    Anomaly late = anomaly(AnomalyKind::out_of_order, packet, psn);
+    late.role = wire::Role::response;
+    late.related_frame = gap->frame;
+    late.duration = packet.stamp - gap->stamp;
+    findings_.found(late);
+    const ResponseGap behind{psn + 1, gap->first + gap->packets - psn - 1, gap->frame, gap->stamp};
+    gap->packets = psn - gap->first;
+    if (gap->packets == 0) response_gaps_.erase(gap);
+    if (behind.packets > 0) response_gaps_.push_back(behind);
+    return;
+  }
+  if (read.asked_again) return;
+  ++counts_.duplicates;
+  Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
+  copy.role = wire::Role::response;
+  copy.related_frame = read.response_frame;
+  findings_.found(copy);
+}
+
+void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
+  Sent* const atomic = log_.find(psn);
+  if (atomic == nullptr || !atomic->seen || !is_atomic(atomic->opcode)) return;
+  if (atomic->answered) {
+    if (atomic->asked_again) return;
+    ++counts_.duplicates;
+    Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
+    copy.role = wire::Role::response;
+    copy.related_frame = atomic->response_frame;
+    findings_.found(copy);
+    return;
+  }
+  atomic->answered = true;
+  atomic->response_frame = packet.number;
+  atomic->response_stamp = packet.stamp;
+  sample_rtt(*atomic, packet.stamp);
+  acknowledge(psn + 1, packet);
+}
+
+void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
+  if (sent.seen && sent.copies == 0 && answered >= sent.stamp)
+    counts_.rtt.add((answered - sent.stamp).count());
+}
+
+/// A READ is sent again, for its response from `from` on.
+void RequestStream::ask_again(Sent& read, Sequence from) {
+  const auto at = static_cast<std::uint32_t>(from - read.psn);
+  settle_response_gaps(from, Cause::lost_before_capture);
+  read.asked_again = true;
+  read.responses = std::min(read.responses, at);
+}
+
+/// The gaps in READ responses from `from` on are settled.
+void RequestStream::settle_response_gaps(Sequence from, Cause cause) {
+  std::erase_if(response_gaps_, [&](const ResponseGap& gap) {
+    if (gap.first < from) return false;
+    report_gap(wire::Role::response, gap.first, gap.packets, gap.frame, gap.stamp, cause);
+    return true;
+  });
+}
+
+void RequestStream::acknowledge(Sequence end, const Packet& packet) {
+  if (end <= acked_) return;
+  acked_ = end;
+  last_progress_ = packet.stamp;
+  if (held_ && acked_ > held_->next) settle_held(false);
+  while (log_.waiting() > 0) {
+    const Sent& oldest = log_.oldest_waiting();
+    if (oldest.psn + oldest.span > acked_) return;
+    retire(Message::Completion{packet.number, packet.stamp}, Cause::missing_in_capture);
+  }
+}
+
+/// The oldest request needs no more answer.
+void RequestStream::retire(const std::optional<Message::Completion>& completion,
+                           Cause cause_of_gap) {
+  const Sent oldest = log_.oldest_waiting();
+  log_.retire();
+  if (!oldest.seen) {
+    report_gap(wire::Role::request, oldest.psn, oldest.span, oldest.frame, oldest.stamp,
+               cause_of_gap);
+  } else if (reliable_ && (is_read(oldest.opcode) || is_atomic(oldest.opcode))) {
+    if (reads_outstanding_ > 0) --reads_outstanding_;
+  }
+  auto completed = completion;
+  if (oldest.answered)
+    completed = Message::Completion{oldest.response_frame, oldest.response_stamp};
+  if (!reliable_) completed = Message::Completion{oldest.last_frame, oldest.last_stamp};
+  messages_.add(oldest, completed);
+}
+
+void RequestStream::retire_beyond(std::size_t most) {
+  while (log_.waiting() > most) retire({}, Cause::lost_or_missing);
+}
+
+void RequestStream::finish(Instant end) {
+  settle_fill(nullptr, 0, nullptr);
+  settle_held(false);
+  end_recovery();
+  if (early_ack_) {
+    report_gap(wire::Role::request, next_, early_ack_->psn + 1 - next_, early_ack_->frame,
+               early_ack_->stamp, Cause::missing_in_capture);
+    early_ack_.reset();
+  }
+  settle_response_gaps(0, Cause::missing_in_capture);
+  report_unanswered(end);
+  retire_beyond(0);
+  messages_.finish();
+}
+
+/// Only where the other direction answers at all, and long enough before the end.
+void RequestStream::report_unanswered(Instant end) {
+  if (!reliable_ || !setup_.answered || counts_.responses == 0 || log_.waiting() == 0) return;
+  const Sent& oldest = log_.oldest_waiting();
+  const Duration patience =
+      std::max<Duration>(std::chrono::milliseconds{100}, Duration{16 * counts_.rtt.maximum()});
+  if (!oldest.seen || end - oldest.last_stamp < patience) return;
+  findings_.found({.kind = AnomalyKind::unanswered,
+                   .session = setup_.session,
+                   .direction = setup_.direction,
+                   .frame = oldest.frame,
+                   .last_frame = log_.newest().last_frame,
+                   .stamp = oldest.stamp,
+                   .duration = end - oldest.last_stamp,
+                   .psn = psn_of(oldest.psn),
+                   .packets = next_ - oldest.psn,
+                   .detail = {}});
+}
+
+Anomaly RequestStream::anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const {
+  return {.kind = kind,
+          .session = setup_.session,
+          .direction = setup_.direction,
+          .frame = packet.number,
+          .last_frame = packet.number,
+          .stamp = packet.stamp,
+          .psn = psn_of(psn),
+          .detail = {}};
+}
+
+void RequestStream::report_gap(wire::Role role, Sequence first, std::uint64_t packets,
+                               std::uint64_t frame, Instant stamp, Cause cause) {
+  counts_.lost += packets;
+  if (cause == Cause::missing_in_capture) counts_.missing += packets;
+  findings_.found({.kind = AnomalyKind::psn_gap,
+                   .cause = cause,
+                   .role = role,
+                   .session = setup_.session,
+                   .direction = setup_.direction,
+                   .frame = frame,
+                   .last_frame = frame,
+                   .stamp = stamp,
+                   .psn = psn_of(first),
+                   .packets = packets,
+                   .detail = {}});
+}
+
+}  // namespace lw::analysis

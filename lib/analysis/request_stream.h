@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "analysis/anomaly.h"
+#include "analysis/message_builder.h"
+#include "analysis/sent_log.h"
+#include "core/histogram.h"
+
+namespace lw::analysis {
+
+/// Totals of one direction of a session: its requests, and the responses to them.
+struct StreamCounts {
+  std::uint64_t packets = 0, bytes = 0;   // requests, as on the wire; each sighting counts
+  std::uint64_t payload = 0;              // bytes of requests and READ responses, each once
+  std::uint64_t responses = 0, acks = 0;  // of the other end; ACKs are responses too
+  std::uint64_t resent = 0;               // request packets that were seen before, or fill a gap
+  std::uint64_t duplicates = 0, out_of_order = 0;
+  std::uint64_t lost = 0;     // PSNs skipped, of requests and of responses
+  std::uint64_t missing = 0;  // of those, what only the capture misses
+  std::uint64_t recoveries = 0;
+  std::map<std::uint8_t, std::uint64_t> naks;  // by code; RNR NAKs apart
+  std::uint64_t rnr_naks = 0;
+  std::map<std::uint8_t, std::uint64_t> opcodes;  // of requests
+  std::optional<std::uint32_t> first_psn;
+  Instant first, last;  // stamps of requests and responses
+  Histogram rtt;  // ns, from a request to its ACK, its atomic's answer, its first READ response
+  std::uint32_t most_outstanding = 0;          // PSNs of SEND and WRITE
+  std::uint32_t most_reads = 0;                // READs and atomics at once
+  std::uint64_t reads_at_most = 0, reads = 0;  // how often a new one reached that number
+};
+
+/// What a stream has to know of its channels.
+struct StreamSetup {
+  std::uint32_t session = 0;
+  std::uint8_t direction = 0;
+  std::optional<std::uint32_t> mtu;    // bytes; nothing: unknown
+  std::uint32_t largest_response = 0;  // payload of a READ response in one packet
+  bool answered = true;                // the other direction was captured, and answers
+};
+
+/// Follows the requests of one direction and the responses to them, and tells losses,
+/// retransmissions, duplicates and late packets apart. (IBTA vol. 1, 9.7)
+///
+/// A PSN that comes again is a retransmission if something asks for it: a NAK or an RNR NAK at or
+/// behind it, a gap in a READ's response, the packet before it in the same recovery, or time: a
+/// sender's timer is never shorter than kShortestTimer, and it begins with the oldest packet that
+/// is not acknowledged. Otherwise the path has copied it. Where the sender numbers its IP packets,
+/// the numbers tell: a copy has that of the original.
+/// A gap that is filled later was lost if a recovery fills it, and late otherwise.
+class RequestStream {
+ public:
+  static constexpr Duration kShortestTimer = std::chrono::microseconds{500};
+
+  RequestStream(const StreamSetup& setup, Findings& findings)
+      : setup_(setup), findings_(findings), messages_(findings, setup.session, setup.direction) {}
+
+  /// A request with a right ICRC.
+  void request(const Packet& packet);
+  /// A response to a request of this stream.
+  void response(const Packet& packet);
+  /// The capture ends at `end`.
+  void finish(Instant end);
+
+  [[nodiscard]] const StreamCounts& counts() const noexcept { return counts_; }
+  [[nodiscard]] std::uint64_t messages() const noexcept { return messages_.messages(); }
+  [[nodiscard]] const StreamSetup& setup() const noexcept { return setup_; }
+
+ private:
+  /// PSNs that were skipped and came later.
+  struct Filled {
+    Sequence first = 0;
+    std::uint64_t packets = 0;
+    std::uint64_t frame = 0;  // that showed the gap
+    Instant stamp = {};
+  };
+  /// Packets that the sender sends again, from one on.
+  struct Recovery {
+    Cause cause{};
+    Sequence start = 0, next = 0;
+    std::uint64_t packets = 0;
+    std::uint64_t first_frame = 0, last_frame = 0, related_frame = 0;
+    Instant first = {}, last = {};  // stamps
+    Instant since = {};             // first sign of the loss
+    std::vector<Filled> filled = {};
+  };
+  /// Packets that filled a gap; what comes next tells why.
+  struct Fill {
+    Sequence first = 0, next = 0;
+    std::uint64_t first_frame = 0, last_frame = 0;
+    Instant first_stamp = {}, last_stamp = {};
+    std::uint64_t nak_frame = 0;  // a NAK that asked for it before; 0: none
+    std::vector<Filled> filled = {};
+  };
+  struct Nak {
+    Sequence psn = 0;
+    std::uint64_t frame = 0;
+    Instant stamp = {};
+    bool used = false;  // a recovery began because of it
+    bool late = false;  // the packet was late, not lost
+  };
+  /// PSNs of a READ's response that were skipped.
+  struct ResponseGap {
+    Sequence first = 0;
+    std::uint64_t packets = 0;
+    std::uint64_t frame = 0;
+    Instant stamp = {};
+  };
+  struct EarlyAck {
+    Sequence psn = 0;
+    std::uint64_t frame = 0;
+    Instant stamp = {};
+  };
+
+  // Requests.
+  [[nodiscard]] Sequence unwrap(std::uint32_t psn) const noexcept;
+  [[nodiscard]] Sent sent_of(const Packet& packet, Sequence psn) const noexcept;
+  [[nodiscard]] std::uint32_t span_of(const Packet& packet) const noexcept;
+  void count_request(const Packet& packet);
+  void advance(const Packet& packet, const Sent& sent);
+  void skip(const Packet& packet, const Sent& sent);
+  void behind(const Packet& packet, const Sent& sent);
+  void repeat(const Packet& packet, const Sent& sent, Sent* known);
+  void fill_gap(const Packet& packet, const Sent& sent);
+  void open_before_begin(const Packet& packet, Sequence psn);
+  void check_order(const Packet& packet);
+  void check_lengths(const Packet& packet);
+  void check_early_ack(const Packet& packet, Sequence psn);
+  void check_reuse(const Packet& packet, const Sent& known);
+  void count_outstanding(const Sent& sent);
+
+  // Recoveries.
+  [[nodiscard]] std::optional<Cause> cause_of(const Packet& packet, Sequence psn, const Sent* known,
+                                              std::uint64_t& related);
+  [[nodiscard]] bool is_copy(const Packet& packet, Sequence psn, const Sent& known) const noexcept;
+  void begin_recovery(const Packet& packet, Sequence psn, Cause cause, std::uint64_t related);
+  void begin_recovery(Fill fill, Cause cause);
+  void continue_recovery(const Packet& packet, Sent* known, const Sent& sent);
+  void end_recovery();
+  void settle_fill(const Packet* next, Sequence psn, const Sent* known);
+  void settle_held(bool repeated);
+  void report_late(const Fill& fill, Cause cause);
+  void report_filled(const std::vector<Filled>& filled);
+  static void add_filled(std::vector<Filled>& filled, const Sent& gap, const Sent& sent);
+
+  // Responses.
+  void acknowledge(Sequence end, const Packet& packet);
+  void take_ack(const Packet& packet, Sequence psn);
+  void take_nak(const Packet& packet, Sequence psn);
+  void take_read_response(const Packet& packet, Sequence psn);
+  void take_repeated_response(const Packet& packet, Sequence psn, const Sent& read);
+  void take_atomic_ack(const Packet& packet, Sequence psn);
+  void sample_rtt(const Sent& sent, Instant answered);
+  void ask_again(Sent& read, Sequence from);
+  void settle_response_gaps(Sequence from, Cause cause);
+
+  void retire(const std::optional<Message::Completion>& completion, Cause cause_of_gap);
+  void retire_beyond(std::size_t most);
+  void report_unanswered(Instant end);
+  Anomaly anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const;
+  void report_gap(wire::Role role, Sequence first, std::uint64_t packets, std::uint64_t frame,
+                  Instant stamp, Cause cause);
+
+  StreamSetup setup_;
+  Findings& findings_;
+  MessageBuilder messages_;
+  StreamCounts counts_;
+  SentLog log_;
+  Sequence first_ = 0, next_ = 0;  // of the PSNs seen; behind the highest
+  Sequence begin_ = 0;             // the PSN that the capture began with
+  Sequence acked_ = 0;             // behind the highest that was acknowledged
+  bool reliable_ = true;
+  std::optional<Recovery> recovery_;
+  std::optional<Fill> fill_, held_;
+  std::optional<Nak> nak_, rnr_;
+  std::vector<ResponseGap> response_gaps_;
+  std::optional<EarlyAck> early_ack_;
+  const wire::OpcodeInfo* previous_ = nullptr;  // the newest packet in order
+  std::uint32_t reads_outstanding_ = 0;
+  std::optional<std::uint16_t> last_id_;
+  bool ids_vary_ = false;
+  Instant last_progress_;  // of an acknowledgement or a new request
+};
+
+}  // namespace lw::analysis
