@@ -6,7 +6,7 @@
 
 #include "core/output.h"
 #include "dissect/commands/commands.h"
-#include "dissect/sessions/finding_rows.h"
+#include "dissect/sessions/result_rows.h"
 #include "dissect/sessions/row_format.h"
 
 namespace lw::dissect {
@@ -36,16 +36,16 @@ void print_anomalies(const AnomaliesOptions& options,
 ExitCode run_anomalies(const AnomaliesOptions& options) {
   auto source = open_input(options.input);
   if (!source) return print_error(source.error());
-  CollectedFindings findings;
-  analysis::Analyst analyst(findings);
+  CollectedResults results;
+  analysis::Analyst analyst(results);
   CapturePoints points;
   const auto damage = analyse(*source, analyst, points);
-  const auto& anomalies = findings.in_order();
+  const auto& anomalies = results.in_order();
   print_anomalies(options, anomalies);
   if (anomalies.empty() && !options.json && !options.csv) print_out("no anomaly\n");
-  if (findings.beyond() > 0)
+  if (results.beyond() > 0)
     print_report(fmt::format("{} further anomalies are not listed: at most {} are kept\n",
-                             findings.beyond(), CollectedFindings::kMostAnomalies));
+                             results.beyond(), CollectedResults::kMostAnomalies));
   return damage ? print_error(*damage) : ExitCode::done;
 }
 

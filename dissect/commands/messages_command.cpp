@@ -8,7 +8,7 @@
 #include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
-#include "dissect/sessions/finding_rows.h"
+#include "dissect/sessions/result_rows.h"
 #include "dissect/sessions/row_format.h"
 #include "report/table.h"
 
@@ -101,15 +101,15 @@ void print_groups(const MessagesOptions& options, const Groups& groups) {
 ExitCode run_messages(const MessagesOptions& options) {
   auto source = open_input(options.input);
   if (!source) return print_error(source.error());
-  CollectedFindings findings;
+  CollectedResults results;
   Groups groups;
   RowFormat format(options.csv ? RowStyle::csv : RowStyle::json, "longwire.message");
-  findings.on_message = [&](const analysis::Message& message) {
+  results.on_message = [&](const analysis::Message& message) {
     if (options.by != Grouping::none) return add_to(groups, options.by, message);
     print_out(options.json || options.csv ? format.line(message_row(message))
                                           : message_text(message));
   };
-  analysis::Analyst analyst(findings);
+  analysis::Analyst analyst(results);
   CapturePoints points;
   const auto damage = analyse(*source, analyst, points);
   if (options.by != Grouping::none) print_groups(options, groups);

@@ -6,7 +6,7 @@
 #include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
-#include "dissect/sessions/finding_rows.h"
+#include "dissect/sessions/result_rows.h"
 #include "dissect/sessions/row_format.h"
 #include "report/table.h"
 
@@ -56,15 +56,14 @@ void add_row(report::Table& table, const analysis::Analyst& analyst, const Captu
   const auto& back = session.directions[1 - direction];
   static const analysis::StreamCounts kNothing;
   const analysis::StreamCounts& counts = there.stream ? there.stream->counts() : kNothing;
-  const std::uint32_t known =
-      there.channel != analysis::Channel::kNone ? there.channel : back.channel;
-  const analysis::Channel& channel = analyst.channels()[known];
+  const std::uint32_t known = there.flow != analysis::QpFlow::kNone ? there.flow : back.flow;
+  const analysis::QpFlow& flow = analyst.flows()[known];
   const Ends ends = ends_of(analyst, session, direction);
   std::uint64_t naks = 0;
   for (const auto& [code, count] : counts.naks) naks += count;
   const auto number = [](std::uint64_t value) { return fmt::format("{}", value); };
-  table.add_row({number(session.number), points.names()[channel.key.point],
-                 std::string(wire::name_of(channel.transport)), ends.from, ends.to,
+  table.add_row({number(session.number), points.names()[flow.key.point],
+                 std::string(wire::name_of(flow.transport)), ends.from, ends.to,
                  operations_text(counts), number(there.stream ? there.stream->messages() : 0),
                  format_bytes(static_cast<double>(counts.payload)), goodput_of(counts),
                  number(counts.resent), time_of(counts.rtt, 0.5), time_of(counts.rtt, 0.99),
@@ -93,8 +92,8 @@ std::string rows_of(const SessionsOptions& options, const analysis::Analyst& ana
 ExitCode run_sessions(const SessionsOptions& options) {
   auto source = open_input(options.input);
   if (!source) return print_error(source.error());
-  CollectedFindings findings;
-  analysis::Analyst analyst(findings);
+  CollectedResults results;
+  analysis::Analyst analyst(results);
   CapturePoints points;
   const auto damage = analyse(*source, analyst, points);
   print_out(rows_of(options, analyst, points));

@@ -39,14 +39,14 @@ std::uint32_t CapturePoints::of(const CapturedFrame& frame,
   return *point;
 }
 
-void CollectedFindings::found(const analysis::Anomaly& anomaly) {
+void CollectedResults::found(const analysis::Anomaly& anomaly) {
   if (anomalies_.size() < kMostAnomalies)
     anomalies_.push_back(anomaly);
   else
     ++beyond_;
 }
 
-std::vector<analysis::Anomaly>& CollectedFindings::in_order() {
+std::vector<analysis::Anomaly>& CollectedResults::in_order() {
   std::ranges::stable_sort(anomalies_, {}, &analysis::Anomaly::frame);
   return anomalies_;
 }
@@ -77,16 +77,15 @@ std::string address_text(const std::array<std::byte, 16>& address) {
 Ends ends_of(const analysis::Analyst& analyst, const analysis::Session& session,
              std::uint8_t direction) {
   Ends ends;
-  const std::uint32_t there = session.directions[direction].channel;
-  const std::uint32_t back = session.directions[1 - direction].channel;
-  const analysis::Channel& known =
-      analyst.channels()[there != analysis::Channel::kNone ? there : back];
-  const bool is_there = there != analysis::Channel::kNone;
+  const std::uint32_t there = session.directions[direction].flow;
+  const std::uint32_t back = session.directions[1 - direction].flow;
+  const analysis::QpFlow& known = analyst.flows()[there != analysis::QpFlow::kNone ? there : back];
+  const bool is_there = there != analysis::QpFlow::kNone;
   ends.from_address = address_text(is_there ? known.key.source : known.key.destination);
   ends.to_address = address_text(is_there ? known.key.destination : known.key.source);
   if (is_there) ends.to_qp = known.key.qp;
   if (is_there && known.key.source_qp != 0) ends.from_qp = known.key.source_qp;
-  if (back != analysis::Channel::kNone) ends.from_qp = analyst.channels()[back].key.qp;
+  if (back != analysis::QpFlow::kNone) ends.from_qp = analyst.flows()[back].key.qp;
   ends.from = end_text(ends.from_address, ends.from_qp);
   ends.to = end_text(ends.to_address, ends.to_qp);
   return ends;

@@ -28,7 +28,7 @@ class CapturePoints {
 };
 
 /// What the analysis of a capture found, for reports that need all of it.
-class CollectedFindings final : public analysis::Findings {
+class CollectedResults final : public analysis::Results {
  public:
   /// Anomalies beyond this are counted, not kept: about 200 MB.
   static constexpr std::size_t kMostAnomalies = 1'000'000;

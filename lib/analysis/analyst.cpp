@@ -25,11 +25,11 @@ Anomaly about(const Session& session, std::uint8_t direction, const Packet& pack
 
 }  // namespace
 
-void Analyst::add(const Sighting& sighting) {
-  waiting_.push_back(channels_.enter(sighting));
+void Analyst::add(const SeenFrame& seen) {
+  waiting_.push_back(flows_.enter(seen));
   constexpr std::size_t kMostExplanations = 1000;
   if (waiting_.back().bad_icrc && explanations_.size() < kMostExplanations)
-    explanations_[sighting.number] = explain_bad_icrc(sighting.frame.envelope);
+    explanations_[seen.number] = explain_bad_icrc(seen.frame.envelope);
   if (waiting_.size() <= kLookAhead) return;
   follow(waiting_.front());
   waiting_.pop_front();
@@ -41,24 +41,24 @@ void Analyst::finish() {
 }
 
 Session& Analyst::session_of(const Packet& packet) {
-  Channel& channel = channels_[packet.channel];
-  if (channel.session != Channel::kNone) return sessions_[channel.session];
-  channels_.settle(packet.channel);
-  const std::uint32_t peer = channel.peer;
-  if (peer != Channel::kNone && channels_[peer].session != Channel::kNone) {
-    channel.session = channels_[peer].session;
-    Session& session = sessions_[channel.session];
-    session.directions[session.directions[0].channel == peer ? 1 : 0].channel = packet.channel;
+  QpFlow& flow = flows_[packet.flow];
+  if (flow.session != QpFlow::kNone) return sessions_[flow.session];
+  flows_.decide_peer(packet.flow);
+  const std::uint32_t peer = flow.peer;
+  if (peer != QpFlow::kNone && flows_[peer].session != QpFlow::kNone) {
+    flow.session = flows_[peer].session;
+    Session& session = sessions_[flow.session];
+    session.directions[session.directions[0].flow == peer ? 1 : 0].flow = packet.flow;
     return session;
   }
-  channel.session = static_cast<std::uint32_t>(sessions_.size());
+  flow.session = static_cast<std::uint32_t>(sessions_.size());
   Session& session = sessions_.emplace_back();
-  session.number = channel.session + 1;
+  session.number = flow.session + 1;
   session.first = session.last = packet.stamp;
   session.first_frame = packet.number;
-  session.directions[packet.is_request() ? 0 : 1].channel = packet.channel;
-  session.directions[packet.is_request() ? 1 : 0].channel = peer;
-  if (peer != Channel::kNone) channels_[peer].session = channel.session;
+  session.directions[packet.is_request() ? 0 : 1].flow = packet.flow;
+  session.directions[packet.is_request() ? 1 : 0].flow = peer;
+  if (peer != QpFlow::kNone) flows_[peer].session = flow.session;
   return session;
 }
 
@@ -66,22 +66,22 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
   auto& stream = session.directions[direction].stream;
   if (stream) return *stream;
   StreamSetup setup{.session = session.number, .direction = direction, .mtu = {}};
-  const std::uint32_t requests = session.directions[direction].channel;
-  const std::uint32_t responses = session.directions[1 - direction].channel;
-  if (requests != Channel::kNone) setup.mtu = channels_.mtu_of(requests);
-  setup.answered = responses != Channel::kNone && channels_[responses].has_responses;
-  if (responses != Channel::kNone) setup.largest_response = channels_[responses].largest_payload;
-  stream = std::make_unique<RequestStream>(setup, findings_);
+  const std::uint32_t requests = session.directions[direction].flow;
+  const std::uint32_t responses = session.directions[1 - direction].flow;
+  if (requests != QpFlow::kNone) setup.mtu = flows_.mtu_of(requests);
+  setup.answered = responses != QpFlow::kNone && flows_[responses].has_responses;
+  if (responses != QpFlow::kNone) setup.largest_response = flows_[responses].largest_payload;
+  stream = std::make_unique<RequestStream>(setup, results_);
   return *stream;
 }
 
 void Analyst::follow(const Packet& packet) {
   end_ = std::max(end_, packet.stamp);
   Session& session = session_of(packet);
-  const std::uint8_t direction = session.directions[0].channel == packet.channel ? 0 : 1;
+  const std::uint8_t direction = session.directions[0].flow == packet.flow ? 0 : 1;
   count(session, session.directions[direction], direction, packet);
   if (is_dropped(session, direction, packet)) return;
-  const bool shared = packet.source_qp == 1 || channels_[packet.channel].key.qp <= 1;
+  const bool shared = packet.source_qp == 1 || flows_[packet.flow].key.qp <= 1;
   if (packet.is_request() && !shared) stream_of(session, direction).request(packet);
   const auto other = static_cast<std::uint8_t>(1 - direction);
   if (packet.is_response()) stream_of(session, other).response(packet);
@@ -108,27 +108,27 @@ void Analyst::count(Session& session, Session::Direction& direction, std::uint8_
   Anomaly found = about(session, index, packet);
   found.kind = AnomalyKind::p_key;
   found.detail = fmt::format("{:#06x} in place of {:#06x}", packet.p_key, *direction.p_key);
-  findings_.found(found);
+  results_.found(found);
 }
 
 /// A packet with a bad ICRC: the receiver drops it, and so does the analysis. If no packet of the
-/// channel has a right one, the capture was taken where there are none.
+/// flow has a right one, the capture was taken where there are none.
 bool Analyst::is_dropped(Session& session, std::uint8_t direction, const Packet& packet) {
   if (packet.info == nullptr) return true;
   if (!packet.bad_icrc) return false;
   constexpr std::uint64_t kEnough = 8;
-  const Channel& channel = channels_[packet.channel];
-  const bool none_right = channel.good_icrcs == 0 && channel.bad_icrcs >= kEnough;
+  const QpFlow& flow = flows_[packet.flow];
+  const bool none_right = flow.good_icrcs == 0 && flow.bad_icrcs >= kEnough;
   const bool first = session.directions[direction].bad_icrcs++ == 0;
   if (none_right && !first) return false;
   Anomaly found = about(session, direction, packet);
   found.kind = none_right ? AnomalyKind::no_icrcs : AnomalyKind::bad_icrc;
   if (none_right) {
-    found.packets = channel.bad_icrcs;
+    found.packets = flow.bad_icrcs;
   } else if (const auto known = explanations_.find(packet.number); known != explanations_.end()) {
     found.detail = known->second;
   }
-  findings_.found(found);
+  results_.found(found);
   return !none_right;
 }
 
@@ -152,12 +152,12 @@ void Analyst::judge_congestion(const Session& session) {
       found.kind = AnomalyKind::ce_without_cnp;
       found.packets = marked.congested;
       found.frame = found.last_frame = marked.first_congested;
-      findings_.found(found);
+      results_.found(found);
     } else if (marked.congested == 0 && back.cnps > 0 && marked.packets > 0) {
       found.kind = AnomalyKind::cnp_without_ce;
       found.packets = back.cnps;
       found.frame = found.last_frame = back.first_cnp;
-      findings_.found(found);
+      results_.found(found);
     }
   }
 }
@@ -169,16 +169,16 @@ void Analyst::judge_plateau(const Session& session, std::uint8_t direction) {
   const bool held = counts.most_reads > 1 && counts.reads_at_most >= kOften &&
                     counts.reads_at_most * 4 >= counts.reads;
   if (!held) return;
-  findings_.found({.kind = AnomalyKind::window_plateau,
-                   .session = session.number,
-                   .direction = direction,
-                   .frame = session.first_frame,
-                   .last_frame = session.first_frame,
-                   .stamp = session.first,
-                   .packets = counts.reads_at_most,
-                   .detail = fmt::format("never more than {} READs and atomics outstanding: the "
-                                         "limit that the connection agreed on",
-                                         counts.most_reads)});
+  results_.found({.kind = AnomalyKind::window_plateau,
+                  .session = session.number,
+                  .direction = direction,
+                  .frame = session.first_frame,
+                  .last_frame = session.first_frame,
+                  .stamp = session.first,
+                  .packets = counts.reads_at_most,
+                  .detail = fmt::format("never more than {} READs and atomics outstanding: the "
+                                        "limit that the connection agreed on",
+                                        counts.most_reads)});
 }
 
 }  // namespace lw::analysis

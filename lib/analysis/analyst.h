@@ -8,18 +8,18 @@
 #include <vector>
 
 #include "analysis/anomaly.h"
-#include "analysis/channels.h"
+#include "analysis/qp_flows.h"
 #include "analysis/request_stream.h"
 
 namespace lw::analysis {
 
-/// A connection at one capture point: two channels that belong together, or one whose other
+/// A connection at one capture point: two flows that belong together, or one whose other
 /// direction was not found. Direction 0 is that of the first requests.
 struct Session {
   struct Direction {
-    std::uint32_t channel = Channel::kNone;
+    std::uint32_t flow = QpFlow::kNone;
     std::unique_ptr<RequestStream> stream;  // its requests, and the responses to them
-    std::uint64_t packets = 0;              // of the channel, whatever they are
+    std::uint64_t packets = 0;              // of the flow, whatever they are
     std::uint64_t congested = 0;            // with the ECN mark CE
     std::uint64_t cnps = 0;                 // sent along this direction
     std::uint64_t bad_icrcs = 0;
@@ -36,20 +36,20 @@ struct Session {
 };
 
 /// Follows all connections of a capture: frames in, anomalies, messages and sessions out. It looks
-/// kLookAhead frames ahead before it judges one, because channels that belong together and the
+/// kLookAhead frames ahead before it judges one, because flows that belong together and the
 /// path MTU are known only after some packets. No clock, no I/O; one thread.
 class Analyst {
  public:
   static constexpr std::size_t kLookAhead = 65536;
 
-  explicit Analyst(Findings& findings) : findings_(findings) {}
+  explicit Analyst(Results& results) : results_(results) {}
 
   /// The next frame, in the order of the capture.
-  void add(const Sighting& sighting);
+  void add(const SeenFrame& seen);
   /// The capture has ended: judges all that waits.
   void finish();
 
-  [[nodiscard]] const Channels& channels() const noexcept { return channels_; }
+  [[nodiscard]] const QpFlows& flows() const noexcept { return flows_; }
   [[nodiscard]] const std::deque<Session>& sessions() const noexcept { return sessions_; }
 
  private:
@@ -63,8 +63,8 @@ class Analyst {
   void judge_congestion(const Session& session);
   void judge_plateau(const Session& session, std::uint8_t direction);
 
-  Findings& findings_;
-  Channels channels_;
+  Results& results_;
+  QpFlows flows_;
   std::deque<Packet> waiting_;
   std::unordered_map<std::uint64_t, std::string> explanations_;  // of bad ICRCs, by frame
   std::deque<Session> sessions_;

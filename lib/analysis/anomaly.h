@@ -28,11 +28,11 @@ enum class AnomalyKind : std::uint8_t {
   stall,               // packets outstanding, and silence
   read_span,           // a READ's response has another number of packets than the MTU says
   bad_icrc,            // a packet that the receiver drops
-  no_icrcs,            // no packet of the channel has a right ICRC
+  no_icrcs,            // no packet of the flow has a right ICRC
   malformed,           // lengths, pads or order of opcodes that the specification forbids
-  p_key,               // another partition key than the channel's first packet
-  ce_without_cnp,      // congestion was marked, and nobody told the sender
-  cnp_without_ce,      // the sender was told, and the capture shows no mark
+  p_key,               // another partition key than the flow's first packet
+  ce_without_cnp,      // congestion was marked, and no CNP tells the sender
+  cnp_without_ce,      // CNPs came, and the capture shows no mark
   window_plateau,      // a limit of outstanding requests that was reached again and again
 };
 
@@ -99,13 +99,13 @@ struct Message {
   std::optional<Completion> completion = {};
 };
 
-/// Who is told what the analysis finds.
-class Findings {
+/// What takes the results of the analysis.
+class Results {
  public:
-  Findings() = default;
-  Findings(const Findings&) = delete;
-  Findings& operator=(const Findings&) = delete;
-  virtual ~Findings() = default;
+  Results() = default;
+  Results(const Results&) = delete;
+  Results& operator=(const Results&) = delete;
+  virtual ~Results() = default;
   /// In the order in which they are certain, which isn't always that of the frames.
   virtual void found(const Anomaly& anomaly) = 0;
   /// In the order of their PSNs within a direction.

@@ -61,7 +61,7 @@ void MessageBuilder::add(const Sent& sent, const std::optional<Message::Completi
 void MessageBuilder::report(const std::optional<Message::Completion>& completion) {
   open_->completion = completion;
   ++messages_;
-  findings_.completed(*open_);
+  results_.completed(*open_);
   open_.reset();
 }
 

@@ -11,8 +11,8 @@ namespace lw::analysis {
 /// Joins the packets of one direction, in the order of their PSNs, to messages.
 class MessageBuilder {
  public:
-  MessageBuilder(Findings& findings, std::uint32_t session, std::uint8_t direction)
-      : findings_(findings), session_(session), direction_(direction) {}
+  MessageBuilder(Results& results, std::uint32_t session, std::uint8_t direction)
+      : results_(results), session_(session), direction_(direction) {}
 
   /// The next packet, or gap. `completion`: of the message, if the packet is its last.
   void add(const Sent& sent, const std::optional<Message::Completion>& completion);
@@ -26,7 +26,7 @@ class MessageBuilder {
   void extend(const Sent& sent);
   void report(const std::optional<Message::Completion>& completion);
 
-  Findings& findings_;
+  Results& results_;
   std::uint32_t session_;
   std::uint8_t direction_;
   std::optional<Message> open_;

@@ -32,7 +32,7 @@ void take_extensions(const roce::Frame& frame, Packet& packet) {
 
 }  // namespace
 
-std::size_t ChannelKeyHash::operator()(const ChannelKey& key) const noexcept {
+std::size_t QpFlowKeyHash::operator()(const QpFlowKey& key) const noexcept {
   std::uint64_t words[4];
   std::memcpy(words, key.source.data(), 16);
   std::memcpy(words + 2, key.destination.data(), 16);
@@ -44,25 +44,25 @@ std::size_t ChannelKeyHash::operator()(const ChannelKey& key) const noexcept {
   return hash ^ hash >> 29;
 }
 
-ChannelKey channel_key(const Sighting& sighting) noexcept {
-  const roce::FlowKey flow = roce::flow_key(sighting.frame);
-  ChannelKey key{.source = flow.source,
-                 .destination = flow.destination,
-                 .qp = flow.dest_qp,
-                 .point = sighting.point};
-  if (sighting.frame.rdeth != nullptr) {
-    key.qp = sighting.frame.rdeth->ee_context.get();
-  } else if (sighting.frame.deth != nullptr) {
-    key.source_qp = sighting.frame.deth->src_qp.get();
+QpFlowKey qp_flow_key(const SeenFrame& seen) noexcept {
+  const roce::FlowKey flow = roce::flow_key(seen.frame);
+  QpFlowKey key{.source = flow.source,
+                .destination = flow.destination,
+                .qp = flow.dest_qp,
+                .point = seen.point};
+  if (seen.frame.rdeth != nullptr) {
+    key.qp = seen.frame.rdeth->ee_context.get();
+  } else if (seen.frame.deth != nullptr) {
+    key.source_qp = seen.frame.deth->src_qp.get();
   }
   return key;
 }
 
-Packet packet_of(const Sighting& sighting) noexcept {
-  const roce::Frame& frame = sighting.frame;
+Packet packet_of(const SeenFrame& seen) noexcept {
+  const roce::Frame& frame = seen.frame;
   const roce::Envelope& envelope = frame.envelope;
   const wire::Bth& bth = *frame.bth;
-  Packet packet{.number = sighting.number, .stamp = sighting.stamp, .info = frame.info};
+  Packet packet{.number = seen.number, .stamp = seen.stamp, .info = frame.info};
   packet.psn = bth.psn().value();
   packet.payload = static_cast<std::uint32_t>(frame.payload_length);
   packet.wire_length = static_cast<std::uint32_t>(envelope.wire_length);
@@ -73,8 +73,8 @@ Packet packet_of(const Sighting& sighting) noexcept {
   packet.pad = bth.pad_count();
   packet.ack_req = bth.ack_req();
   packet.becn = bth.becn();
-  packet.bad_icrc = sighting.icrc == roce::IcrcVerdict::bad;
-  packet.good_icrc = sighting.icrc == roce::IcrcVerdict::ok;
+  packet.bad_icrc = seen.icrc == roce::IcrcVerdict::bad;
+  packet.good_icrc = seen.icrc == roce::IcrcVerdict::ok;
   packet.complete = !frame.defect || frame.defect->problem == roce::Problem::cut;
   take_extensions(frame, packet);
   return packet;

@@ -12,7 +12,7 @@ namespace lw::analysis {
 
 /// A captured RoCE frame. `point` says where it was captured: frames of one point are compared with
 /// each other only.
-struct Sighting {
+struct SeenFrame {
   std::uint64_t number = 0;  // in the capture, from 1
   Instant stamp;
   std::uint32_t point = 0;
@@ -20,20 +20,20 @@ struct Sighting {
   roce::IcrcVerdict icrc = roce::IcrcVerdict::unverifiable;
 };
 
-/// The path of requests to one QP: all packets from `source` to `qp` of `destination`, which are
+/// Identifies a flow: all packets from `source` to `qp` of `destination`, which are
 /// requests of one direction and responses of the other. UD: also the source QP; RD: the EE context
 /// takes the QP's place.
-struct ChannelKey {
+struct QpFlowKey {
   std::array<std::byte, 16> source{}, destination{};  // IPv4: ::ffff:a.b.c.d, as in a GID
   std::uint32_t qp = 0, source_qp = 0;
   std::uint32_t point = 0;
 
-  friend auto operator<=>(const ChannelKey&, const ChannelKey&) = default;
+  friend auto operator<=>(const QpFlowKey&, const QpFlowKey&) = default;
 };
-struct ChannelKeyHash {
-  std::size_t operator()(const ChannelKey& key) const noexcept;
+struct QpFlowKeyHash {
+  std::size_t operator()(const QpFlowKey& key) const noexcept;
 };
-ChannelKey channel_key(const Sighting& sighting) noexcept;
+QpFlowKey qp_flow_key(const SeenFrame& seen) noexcept;
 
 /// What the analysis needs of a frame, without its bytes.
 struct Packet {
@@ -41,7 +41,7 @@ struct Packet {
   Instant stamp;
   const wire::OpcodeInfo* info = nullptr;  // null: a reserved opcode
   std::uint64_t va = 0;                    // of RETH or AtomicETH
-  std::uint32_t channel = 0;               // index into Channels
+  std::uint32_t flow = 0;                  // index into QpFlows
   std::uint32_t psn = 0;
   std::uint32_t payload = 0;     // bytes, without pad
   std::uint32_t dma_length = 0;  // of RETH
@@ -68,6 +68,6 @@ struct Packet {
            info->transport != wire::Transport::ud;
   }
 };
-Packet packet_of(const Sighting& sighting) noexcept;
+Packet packet_of(const SeenFrame& seen) noexcept;
 
 }  // namespace lw::analysis

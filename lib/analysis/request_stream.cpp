@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/channels.h"
+#include "analysis/qp_flows.h"
 #include "roce/describe.h"
 #include "wire/aeth.h"
 
@@ -103,7 +103,7 @@ void RequestStream::request(const Packet& packet) {
 
 /// The next packet, in order.
 void RequestStream::advance(const Packet& packet, const Sent& sent) {
-  settle_fill(&packet, sent.psn, nullptr);
+  judge_fill(&packet, sent.psn, nullptr);
   end_recovery();
   check_early_ack(packet, sent.psn);
   check_order(packet);
@@ -120,7 +120,7 @@ void RequestStream::advance(const Packet& packet, const Sent& sent) {
 
 /// A packet in front of the next: what is between them is missing, as far as is known now.
 void RequestStream::skip(const Packet& packet, const Sent& sent) {
-  settle_fill(&packet, sent.psn, nullptr);
+  judge_fill(&packet, sent.psn, nullptr);
   end_recovery();
   const auto missing = static_cast<std::uint32_t>(sent.psn - next_);
   log_.push({.psn = next_,
@@ -141,7 +141,7 @@ void RequestStream::skip(const Packet& packet, const Sent& sent) {
 void RequestStream::behind(const Packet& packet, const Sent& sent) {
   if (sent.psn < first_) open_before_begin(packet, sent.psn);
   Sent* const known = log_.find(sent.psn);
-  settle_fill(&packet, sent.psn, known);
+  judge_fill(&packet, sent.psn, known);
   if (known != nullptr && !known->seen) {
     fill_gap(packet, sent);
   } else if (recovery_ && recovery_->next == sent.psn) {
@@ -200,7 +200,7 @@ void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) 
     ++counts_.duplicates;
     Anomaly copy = anomaly(AnomalyKind::duplicate, packet, sent.psn);
     copy.related_frame = related;
-    findings_.found(copy);
+    results_.found(copy);
     return;
   }
   ++counts_.resent;
@@ -237,7 +237,7 @@ void RequestStream::check_order(const Packet& packet) {
   if (fits) return;
   Anomaly wrong = anomaly(AnomalyKind::malformed, packet, unwrap(packet.psn));
   wrong.detail = fmt::format("{} behind {}", packet.info->name, before->name);
-  findings_.found(wrong);
+  results_.found(wrong);
 }
 
 void RequestStream::check_lengths(const Packet& packet) {
@@ -255,7 +255,7 @@ void RequestStream::check_lengths(const Packet& packet) {
   if (wrong.empty()) return;
   Anomaly found = anomaly(AnomalyKind::malformed, packet, unwrap(packet.psn));
   found.detail = std::move(wrong);
-  findings_.found(found);
+  results_.found(found);
 }
 
 void RequestStream::check_early_ack(const Packet& packet, Sequence psn) {
@@ -266,7 +266,7 @@ void RequestStream::check_early_ack(const Packet& packet, Sequence psn) {
     early.stamp = early_ack_->stamp;
     early.related_frame = packet.number;
     early.role = wire::Role::response;
-    findings_.found(early);
+    results_.found(early);
   }
   early_ack_.reset();
 }
@@ -281,7 +281,7 @@ void RequestStream::check_reuse(const Packet& packet, const Sent& known) {
   reused.related_frame = known.frame;
   reused.detail = fmt::format("{} where frame {} is {}", packet.info->name, known.frame,
                               wire::find_opcode(known.opcode)->name);
-  findings_.found(reused);
+  results_.found(reused);
 }
 
 // Recoveries
@@ -371,7 +371,7 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   Anomaly storm = anomaly(AnomalyKind::retry_storm, packet, sent.psn);
   storm.related_frame = known->frame;
   storm.duration = packet.stamp - known->stamp;
-  findings_.found(storm);
+  results_.found(storm);
 }
 
 void RequestStream::end_recovery() {
@@ -398,9 +398,9 @@ void RequestStream::end_recovery() {
     lost.duration = {};
     lost.packets = 1;
     lost.psn = nak_ && nak_->frame == recovery.related_frame ? psn_of(nak_->psn) : lost.psn;
-    findings_.found(lost);
+    results_.found(lost);
   }
-  findings_.found(found);
+  results_.found(found);
 }
 
 void RequestStream::report_filled(const std::vector<Filled>& filled) {
@@ -412,9 +412,9 @@ void RequestStream::report_filled(const std::vector<Filled>& filled) {
 
 /// Decides what a filled gap was, when the next request comes: at `psn`, with the entry `known` if
 /// it was seen before; null: it is new.
-void RequestStream::settle_fill(const Packet* next, Sequence psn, const Sent* known) {
+void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* known) {
   if (held_ && next != nullptr && psn <= held_->first && known != nullptr && known->seen)
-    settle_held(true);
+    judge_held(true);
   if (!fill_) return;
   const bool goes_on = psn == fill_->next;
   if (goes_on && known != nullptr && !known->seen) return;  // fills on
@@ -424,7 +424,7 @@ void RequestStream::settle_fill(const Packet* next, Sequence psn, const Sent* kn
     const Cause cause = fill.nak_frame != 0 ? Cause::sequence_nak : Cause::timeout;
     begin_recovery(std::move(fill), cause);
   } else if (fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
-    settle_held(false);
+    judge_held(false);
     held_ = std::move(fill);
   } else {
     report_late(fill, Cause::none);
@@ -433,7 +433,7 @@ void RequestStream::settle_fill(const Packet* next, Sequence psn, const Sent* kn
 
 /// A packet filled a gap after a NAK, and new packets followed: the sender repeats single packets,
 /// or the packet was late. If it is late, the sender repeats it.
-void RequestStream::settle_held(bool repeated) {
+void RequestStream::judge_held(bool repeated) {
   if (!held_) return;
   const Fill fill = std::move(*held_);
   held_.reset();
@@ -448,18 +448,18 @@ void RequestStream::settle_held(bool repeated) {
 void RequestStream::report_late(const Fill& fill, Cause cause) {
   for (const Filled& filled : fill.filled) {
     counts_.out_of_order += filled.packets;
-    findings_.found({.kind = AnomalyKind::out_of_order,
-                     .cause = cause,
-                     .session = setup_.session,
-                     .direction = setup_.direction,
-                     .frame = fill.first_frame,
-                     .last_frame = fill.last_frame,
-                     .related_frame = filled.frame,
-                     .stamp = fill.first_stamp,
-                     .duration = fill.first_stamp - filled.stamp,
-                     .psn = psn_of(filled.first),
-                     .packets = filled.packets,
-                     .detail = {}});
+    results_.found({.kind = AnomalyKind::out_of_order,
+                    .cause = cause,
+                    .session = setup_.session,
+                    .direction = setup_.direction,
+                    .frame = fill.first_frame,
+                    .last_frame = fill.last_frame,
+                    .related_frame = filled.frame,
+                    .stamp = fill.first_stamp,
+                    .duration = fill.first_stamp - filled.stamp,
+                    .psn = psn_of(filled.first),
+                    .packets = filled.packets,
+                    .detail = {}});
   }
 }
 
@@ -510,7 +510,7 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
   if (const Sent* sent = log_.find(psn); sent != nullptr && sent->seen)
     found.related_frame = sent->frame;
   rnr ? ++counts_.rnr_naks : ++counts_.naks[code];
-  findings_.found(found);
+  results_.found(found);
   acknowledge(std::min(psn, next_), packet);
   (rnr ? rnr_ : nak_) = Nak{psn, packet.number, packet.stamp, !rnr && !sequence_error};
 }
@@ -537,7 +537,7 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
     wrong.related_frame = read->frame;
     wrong.detail = fmt::format("{} packets where {} bytes at an MTU of {} are {}", at + 1,
                                read->dma_length, *setup_.mtu, read->span);
-    findings_.found(wrong);
+    results_.found(wrong);
   }
   if (at + 1 != read->span && !ends) return;
   read->answered = true;
@@ -555,7 +555,7 @@ void RequestStream::take_repeated_response(const Packet& packet, Sequence psn, c
     late.role = wire::Role::response;
     late.related_frame = gap->frame;
     late.duration = packet.stamp - gap->stamp;
-    findings_.found(late);
+    results_.found(late);
     const ResponseGap behind{psn + 1, gap->first + gap->packets - psn - 1, gap->frame, gap->stamp};
     gap->packets = psn - gap->first;
     if (gap->packets == 0) response_gaps_.erase(gap);
@@ -567,7 +567,7 @@ void RequestStream::take_repeated_response(const Packet& packet, Sequence psn, c
   Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
   copy.role = wire::Role::response;
   copy.related_frame = read.response_frame;
-  findings_.found(copy);
+  results_.found(copy);
 }
 
 void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
@@ -579,7 +579,7 @@ void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
     Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
     copy.role = wire::Role::response;
     copy.related_frame = atomic->response_frame;
-    findings_.found(copy);
+    results_.found(copy);
     return;
   }
   atomic->answered = true;
@@ -597,13 +597,13 @@ void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
 /// A READ is sent again, for its response from `from` on.
 void RequestStream::ask_again(Sent& read, Sequence from) {
   const auto at = static_cast<std::uint32_t>(from - read.psn);
-  settle_response_gaps(from, Cause::lost_before_capture);
+  close_response_gaps(from, Cause::lost_before_capture);
   read.asked_again = true;
   read.responses = std::min(read.responses, at);
 }
 
-/// The gaps in READ responses from `from` on are settled.
-void RequestStream::settle_response_gaps(Sequence from, Cause cause) {
+/// The gaps in READ responses from `from` on are closed.
+void RequestStream::close_response_gaps(Sequence from, Cause cause) {
   std::erase_if(response_gaps_, [&](const ResponseGap& gap) {
     if (gap.first < from) return false;
     report_gap(wire::Role::response, gap.first, gap.packets, gap.frame, gap.stamp, cause);
@@ -615,7 +615,7 @@ void RequestStream::acknowledge(Sequence end, const Packet& packet) {
   if (end <= acked_) return;
   acked_ = end;
   last_progress_ = packet.stamp;
-  if (held_ && acked_ > held_->next) settle_held(false);
+  if (held_ && acked_ > held_->next) judge_held(false);
   while (log_.waiting() > 0) {
     const Sent& oldest = log_.oldest_waiting();
     if (oldest.psn + oldest.span > acked_) return;
@@ -646,15 +646,15 @@ void RequestStream::retire_beyond(std::size_t most) {
 }
 
 void RequestStream::finish(Instant end) {
-  settle_fill(nullptr, 0, nullptr);
-  settle_held(false);
+  judge_fill(nullptr, 0, nullptr);
+  judge_held(false);
   end_recovery();
   if (early_ack_) {
     report_gap(wire::Role::request, next_, early_ack_->psn + 1 - next_, early_ack_->frame,
                early_ack_->stamp, Cause::missing_in_capture);
     early_ack_.reset();
   }
-  settle_response_gaps(0, Cause::missing_in_capture);
+  close_response_gaps(0, Cause::missing_in_capture);
   report_unanswered(end);
   retire_beyond(0);
   messages_.finish();
@@ -664,19 +664,19 @@ void RequestStream::finish(Instant end) {
 void RequestStream::report_unanswered(Instant end) {
   if (!reliable_ || !setup_.answered || counts_.responses == 0 || log_.waiting() == 0) return;
   const Sent& oldest = log_.oldest_waiting();
-  const Duration patience =
+  const Duration timeout =
       std::max<Duration>(std::chrono::milliseconds{100}, Duration{16 * counts_.rtt.maximum()});
-  if (!oldest.seen || end - oldest.last_stamp < patience) return;
-  findings_.found({.kind = AnomalyKind::unanswered,
-                   .session = setup_.session,
-                   .direction = setup_.direction,
-                   .frame = oldest.frame,
-                   .last_frame = log_.newest().last_frame,
-                   .stamp = oldest.stamp,
-                   .duration = end - oldest.last_stamp,
-                   .psn = psn_of(oldest.psn),
-                   .packets = next_ - oldest.psn,
-                   .detail = {}});
+  if (!oldest.seen || end - oldest.last_stamp < timeout) return;
+  results_.found({.kind = AnomalyKind::unanswered,
+                  .session = setup_.session,
+                  .direction = setup_.direction,
+                  .frame = oldest.frame,
+                  .last_frame = log_.newest().last_frame,
+                  .stamp = oldest.stamp,
+                  .duration = end - oldest.last_stamp,
+                  .psn = psn_of(oldest.psn),
+                  .packets = next_ - oldest.psn,
+                  .detail = {}});
 }
 
 Anomaly RequestStream::anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const {
@@ -694,17 +694,17 @@ void RequestStream::report_gap(wire::Role role, Sequence first, std::uint64_t pa
                                std::uint64_t frame, Instant stamp, Cause cause) {
   counts_.lost += packets;
   if (cause == Cause::missing_in_capture) counts_.missing += packets;
-  findings_.found({.kind = AnomalyKind::psn_gap,
-                   .cause = cause,
-                   .role = role,
-                   .session = setup_.session,
-                   .direction = setup_.direction,
-                   .frame = frame,
-                   .last_frame = frame,
-                   .stamp = stamp,
-                   .psn = psn_of(first),
-                   .packets = packets,
-                   .detail = {}});
+  results_.found({.kind = AnomalyKind::psn_gap,
+                  .cause = cause,
+                  .role = role,
+                  .session = setup_.session,
+                  .direction = setup_.direction,
+                  .frame = frame,
+                  .last_frame = frame,
+                  .stamp = stamp,
+                  .psn = psn_of(first),
+                  .packets = packets,
+                  .detail = {}});
 }
 
 }  // namespace lw::analysis

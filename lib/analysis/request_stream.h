@@ -15,7 +15,7 @@ namespace lw::analysis {
 
 /// Totals of one direction of a session: its requests, and the responses to them.
 struct StreamCounts {
-  std::uint64_t packets = 0, bytes = 0;   // requests, as on the wire; each sighting counts
+  std::uint64_t packets = 0, bytes = 0;   // requests, as on the wire; each seen counts
   std::uint64_t payload = 0;              // bytes of requests and READ responses, each once
   std::uint64_t responses = 0, acks = 0;  // of the other end; ACKs are responses too
   std::uint64_t resent = 0;               // request packets that were seen before, or fill a gap
@@ -34,7 +34,7 @@ struct StreamCounts {
   std::uint64_t reads_at_most = 0, reads = 0;  // how often a new one reached that number
 };
 
-/// What a stream has to know of its channels.
+/// What a stream has to know of its flows.
 struct StreamSetup {
   std::uint32_t session = 0;
   std::uint8_t direction = 0;
@@ -56,8 +56,8 @@ class RequestStream {
  public:
   static constexpr Duration kShortestTimer = std::chrono::microseconds{500};
 
-  RequestStream(const StreamSetup& setup, Findings& findings)
-      : setup_(setup), findings_(findings), messages_(findings, setup.session, setup.direction) {}
+  RequestStream(const StreamSetup& setup, Results& results)
+      : setup_(setup), results_(results), messages_(results, setup.session, setup.direction) {}
 
   /// A request with a right ICRC.
   void request(const Packet& packet);
@@ -141,8 +141,8 @@ class RequestStream {
   void begin_recovery(Fill fill, Cause cause);
   void continue_recovery(const Packet& packet, Sent* known, const Sent& sent);
   void end_recovery();
-  void settle_fill(const Packet* next, Sequence psn, const Sent* known);
-  void settle_held(bool repeated);
+  void judge_fill(const Packet* next, Sequence psn, const Sent* known);
+  void judge_held(bool repeated);
   void report_late(const Fill& fill, Cause cause);
   void report_filled(const std::vector<Filled>& filled);
   static void add_filled(std::vector<Filled>& filled, const Sent& gap, const Sent& sent);
@@ -156,7 +156,7 @@ class RequestStream {
   void take_atomic_ack(const Packet& packet, Sequence psn);
   void sample_rtt(const Sent& sent, Instant answered);
   void ask_again(Sent& read, Sequence from);
-  void settle_response_gaps(Sequence from, Cause cause);
+  void close_response_gaps(Sequence from, Cause cause);
 
   void retire(const std::optional<Message::Completion>& completion, Cause cause_of_gap);
   void retire_beyond(std::size_t most);
@@ -166,7 +166,7 @@ class RequestStream {
                   Instant stamp, Cause cause);
 
   StreamSetup setup_;
-  Findings& findings_;
+  Results& results_;
   MessageBuilder messages_;
   StreamCounts counts_;
   SentLog log_;

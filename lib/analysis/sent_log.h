@@ -20,13 +20,13 @@ struct Sent {
   bool ack_req = false;
   bool answered = false;                    // an ATOMIC ACK, or all of a READ's response
   bool asked_again = false;                 // since then responses may come again
-  std::uint64_t frame = 0, last_frame = 0;  // first and last sighting; of a gap, what showed it
+  std::uint64_t frame = 0, last_frame = 0;  // first and last seen; of a gap, what showed it
   Instant stamp = {}, last_stamp = {};
   std::uint64_t va = 0;
   std::uint32_t payload = 0, dma_length = 0, r_key = 0, immediate = 0;
   bool has_reth = false, has_immediate = false;
   std::uint16_t ip_id = 0;
-  std::uint32_t copies = 0;          // further sightings
+  std::uint32_t copies = 0;          // times that it was seen again
   std::uint32_t responses = 0;       // of a READ: PSNs of its response up to the newest
   std::uint64_t response_frame = 0;  // the last one, and the answer to an atomic
   Instant response_stamp = {};

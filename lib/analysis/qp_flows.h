@@ -14,9 +14,9 @@
 
 namespace lw::analysis {
 
-/// How the two channels of a connection were found.
+/// How the two flows of a connection were found.
 enum class PairedBy : std::uint8_t {
-  none,                // the other direction was not seen, or can't be told
+  none,                // the other direction was not seen, or nothing shows which
   connection_manager,  // its REQ and REP
   queue_pairs,         // UD: both ends name both QPs
   responses,           // only there do the PSNs of the responses fit the requests
@@ -25,20 +25,20 @@ enum class PairedBy : std::uint8_t {
 };
 std::string_view name_of(PairedBy paired) noexcept;
 
-/// A channel, from its first packet to its QP's next connection, and what is known of it.
-struct Channel {
+/// A flow, from its first packet to its QP's next connection, and what is known of it.
+struct QpFlow {
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-  /// Another channel whose requests may be what this one's responses answer.
+  /// Another flow whose requests may be what this one's responses answer.
   struct Candidate {
-    std::uint32_t channel = 0;
+    std::uint32_t flow = 0;
     std::uint32_t misses = 0;  // responses with a PSN that it had not sent
   };
   struct PendingRead {
     std::uint32_t psn = 0, length = 0;
   };
 
-  ChannelKey key;
+  QpFlowKey key;
   std::uint32_t peer = kNone;  // the other direction
   PairedBy paired_by = PairedBy::none;
   wire::Transport transport = wire::Transport::rc;
@@ -57,7 +57,7 @@ struct Channel {
   std::array<std::uint32_t, 5> mtu_votes{};         // by the PSNs behind READs: 256, 512, ... 4096
   std::uint64_t good_icrcs = 0, bad_icrcs = 0;
   std::vector<Candidate> candidates = {};
-  std::uint32_t session = kNone;  // for the owner of the channels
+  std::uint32_t session = kNone;  // for the owner of the flows
 };
 
 /// The number of PSNs of a READ of `length` bytes.
@@ -65,52 +65,50 @@ constexpr std::uint32_t read_span(std::uint32_t length, std::uint32_t mtu) noexc
   return length == 0 ? 1 : (length - 1) / mtu + 1;
 }
 
-/// Finds the channels of a capture, which two are the directions of one connection, and their path
+/// Finds the flows of a capture, which two are the directions of one connection, and their path
 /// MTU. No header says either: a packet names the QP that it goes to, but not the one that it comes
 /// from, and no packet names the MTU.
 ///
 /// A PSN more than kFar away from the last ones, or a connection manager's REP, begins a new
-/// channel: the QP number was used again.
-class Channels {
+/// flow: the QP number was used again.
+class QpFlows {
  public:
   static constexpr std::int32_t kFar = 65536;
 
-  /// The packet of a sighting, whose channel has learnt from it. Frames with a bad ICRC teach
+  /// The packet of a frame, whose flow has learnt from it. Frames with a bad ICRC teach
   /// nothing.
-  Packet enter(const Sighting& sighting);
+  Packet enter(const SeenFrame& seen);
 
-  /// Decides with whom the channel is paired, from what was seen up to now. Call it before the
-  /// first packet of the channel is followed.
-  void settle(std::uint32_t channel);
+  /// Decides with whom the flow is paired, from what was seen up to now. Call it before the
+  /// first packet of the flow is followed.
+  void decide_peer(std::uint32_t flow);
 
-  /// The path MTU that the spans of the channel's READs follow from; nothing: no packet tells.
-  [[nodiscard]] std::optional<std::uint32_t> mtu_of(std::uint32_t channel) const noexcept;
+  /// The path MTU that the spans of the flow's READs follow from; nothing: no packet tells.
+  [[nodiscard]] std::optional<std::uint32_t> mtu_of(std::uint32_t flow) const noexcept;
 
-  [[nodiscard]] Channel& operator[](std::uint32_t channel) noexcept { return channels_[channel]; }
-  [[nodiscard]] const Channel& operator[](std::uint32_t channel) const noexcept {
-    return channels_[channel];
-  }
-  [[nodiscard]] std::size_t size() const noexcept { return channels_.size(); }
+  [[nodiscard]] QpFlow& operator[](std::uint32_t flow) noexcept { return flows_[flow]; }
+  [[nodiscard]] const QpFlow& operator[](std::uint32_t flow) const noexcept { return flows_[flow]; }
+  [[nodiscard]] std::size_t size() const noexcept { return flows_.size(); }
 
  private:
-  std::uint32_t find(const ChannelKey& key, const Packet& packet);
-  std::uint32_t begin(const ChannelKey& key);
-  void end(std::uint32_t channel);
-  void learn(Channel& channel, const Packet& packet);
-  void learn_request(Channel& channel, const Packet& packet);
+  std::uint32_t find(const QpFlowKey& key, const Packet& packet);
+  std::uint32_t begin(const QpFlowKey& key);
+  void end(std::uint32_t flow);
+  void learn(QpFlow& flow, const Packet& packet);
+  void learn_request(QpFlow& flow, const Packet& packet);
   void learn_response(std::uint32_t index, const Packet& packet);
-  void learn_connection(const Sighting& sighting);
+  void learn_connection(const SeenFrame& seen);
   void match(std::uint32_t index, std::uint32_t psn);
   void pair(std::uint32_t a, std::uint32_t b, PairedBy by);
-  [[nodiscard]] bool is_free(const Channel& channel) const noexcept {
-    return channel.peer == Channel::kNone;
+  [[nodiscard]] bool is_free(const QpFlow& flow) const noexcept {
+    return flow.peer == QpFlow::kNone;
   }
-  [[nodiscard]] std::vector<std::uint32_t>& group_of(const ChannelKey& key, bool reversed);
+  [[nodiscard]] std::vector<std::uint32_t>& group_of(const QpFlowKey& key, bool reversed);
 
-  std::vector<Channel> channels_;
-  std::unordered_map<ChannelKey, std::uint32_t, ChannelKeyHash> current_;
-  /// The free channels from one address to another.
-  std::unordered_map<ChannelKey, std::vector<std::uint32_t>, ChannelKeyHash> groups_;
+  std::vector<QpFlow> flows_;
+  std::unordered_map<QpFlowKey, std::uint32_t, QpFlowKeyHash> current_;
+  /// The free flows from one address to another.
+  std::unordered_map<QpFlowKey, std::vector<std::uint32_t>, QpFlowKeyHash> groups_;
   std::map<std::uint32_t, emulator::CmLearner> learners_;  // by capture point
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/sessions/finding_rows.h"
+#include "dissect/sessions/result_rows.h"
 
 #include <set>
 
@@ -90,23 +90,23 @@ Json session_row(const analysis::Analyst& analyst, const CapturePoints& points,
                  const Session& session, std::uint8_t direction) {
   const Session::Direction& there = session.directions[direction];
   const Session::Direction& back = session.directions[1 - direction];
-  const bool is_there = there.channel != analysis::Channel::kNone;
-  const analysis::Channel& channel = analyst.channels()[is_there ? there.channel : back.channel];
+  const bool is_there = there.flow != analysis::QpFlow::kNone;
+  const analysis::QpFlow& flow = analyst.flows()[is_there ? there.flow : back.flow];
   const Ends ends = ends_of(analyst, session, direction);
   Json row;
   row["session"] = session.number;
   row["direction"] = direction;
-  row["point"] = points.names()[channel.key.point];
-  row["transport"] = wire::name_of(channel.transport);
-  row["encapsulation"] = encapsulation_name(channel.encapsulation);
+  row["point"] = points.names()[flow.key.point];
+  row["transport"] = wire::name_of(flow.transport);
+  row["encapsulation"] = encapsulation_name(flow.encapsulation);
   row["from"] = ends.from_address;
   row["from_qp"] = optional_json(ends.from_qp);
   row["to"] = ends.to_address;
   row["to_qp"] = optional_json(ends.to_qp);
-  row["paired_by"] = analysis::name_of(channel.paired_by);
+  row["paired_by"] = analysis::name_of(flow.paired_by);
   row["first_frame"] = session.first_frame;
   row["packets"] = there.packets;
-  row["mtu"] = is_there ? optional_json(analyst.channels().mtu_of(there.channel)) : Json();
+  row["mtu"] = is_there ? optional_json(analyst.flows().mtu_of(there.flow)) : Json();
   static const StreamCounts kNothing;
   add_requests(row, there.stream ? there.stream->counts() : kNothing,
                there.stream ? there.stream->messages() : 0);

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/qp_flows.h"
+
+#include <algorithm>
+
+#include "wire/mad.h"
+
+namespace lw::analysis {
+namespace {
+
+constexpr std::array<std::uint32_t, 5> kMtus = {256, 512, 1024, 2048, 4096};
+
+std::int32_t distance(std::uint32_t from, std::uint32_t to) noexcept {
+  return wire::Psn::distance(wire::Psn{from}, wire::Psn{to});
+}
+
+QpFlowKey reversed(const QpFlowKey& key) noexcept {
+  return {.source = key.destination,
+          .destination = key.source,
+          .qp = key.source_qp,
+          .source_qp = key.qp,
+          .point = key.point};
+}
+
+/// Whether `psn` continues what the flow's packets were doing.
+bool continues(const QpFlow& flow, const Packet& packet) noexcept {
+  if (packet.is_request()) {
+    if (!flow.has_requests) return true;
+    return distance(flow.last_psn, packet.psn) >= -QpFlows::kFar &&
+           distance(flow.end_psn, packet.psn) <= QpFlows::kFar;
+  }
+  if (!packet.is_response() || !flow.has_responses) return true;
+  return std::abs(distance(flow.response_psn, packet.psn)) <= std::int32_t{1} << 22;
+}
+
+bool sent_exactly(const QpFlow& flow, std::uint32_t psn) noexcept {
+  return distance(flow.first_psn, psn) >= 0 && distance(psn, flow.end_psn) > 0;
+}
+
+/// Allows for requests that the capture missed.
+bool sent_about(const QpFlow& flow, std::uint32_t psn) noexcept {
+  constexpr std::int32_t kMissed = 1024;
+  return distance(flow.first_psn, psn) >= -kMissed && distance(psn, flow.end_psn) > -kMissed;
+}
+
+/// The PSN behind a READ tells the MTU: it is so many packets away.
+void vote(QpFlow& flow, std::uint32_t following) noexcept {
+  const auto [psn, length] = *flow.read;
+  flow.read.reset();
+  const std::int32_t away = distance(psn, following);
+  std::size_t fits = 0, fitting = 0;
+  for (std::size_t i = 0; i < kMtus.size(); ++i) {
+    if (away <= 0 || read_span(length, kMtus[i]) != static_cast<std::uint32_t>(away)) continue;
+    ++fits;
+    fitting = i;
+  }
+  if (fits == 1) ++flow.mtu_votes[fitting];
+}
+
+bool is_cm(const roce::Frame& frame) noexcept {
+  constexpr std::uint8_t kCommunicationManagement = 7;
+  return frame.mad != nullptr && frame.mad->management_class.get() == kCommunicationManagement &&
+         (frame.envelope.ipv4 != nullptr || frame.envelope.ipv6 != nullptr);
+}
+
+}  // namespace
+
+std::string_view name_of(PairedBy paired) noexcept {
+  constexpr std::string_view kNames[] = {"not paired", "connection manager", "queue pairs",
+                                         "responses",  "source port",        "order"};
+  return kNames[static_cast<std::size_t>(paired)];
+}
+
+Packet QpFlows::enter(const SeenFrame& seen) {
+  Packet packet = packet_of(seen);
+  packet.flow = find(qp_flow_key(seen), packet);
+  QpFlow& flow = flows_[packet.flow];
+  flow.encapsulation = seen.frame.envelope.encapsulation();
+  flow.good_icrcs += packet.good_icrc;
+  flow.bad_icrcs += packet.bad_icrc;
+  if (packet.bad_icrc || packet.info == nullptr) return packet;
+  learn(flow, packet);
+  if (packet.is_request()) learn_request(flow, packet);
+  if (packet.is_response()) learn_response(packet.flow, packet);
+  if (is_cm(seen.frame)) learn_connection(seen);
+  return packet;
+}
+
+std::uint32_t QpFlows::find(const QpFlowKey& key, const Packet& packet) {
+  const auto known = current_.find(key);
+  if (known == current_.end()) return begin(key);
+  if (packet.bad_icrc || continues(flows_[known->second], packet)) return known->second;
+  const std::uint32_t peer = flows_[known->second].peer;
+  end(known->second);
+  if (peer != QpFlow::kNone) end(peer);
+  return begin(key);
+}
+
+std::uint32_t QpFlows::begin(const QpFlowKey& key) {
+  const auto index = static_cast<std::uint32_t>(flows_.size());
+  flows_.push_back({.key = key});
+  current_[key] = index;
+  group_of(key, false).push_back(index);
+  if (key.source_qp > 1) {
+    const auto other = current_.find(reversed(key));
+    if (other != current_.end()) pair(index, other->second, PairedBy::queue_pairs);
+  }
+  return index;
+}
+
+/// The next packet with this key begins a new flow.
+void QpFlows::end(std::uint32_t flow) {
+  const auto known = current_.find(flows_[flow].key);
+  if (known != current_.end() && known->second == flow) current_.erase(known);
+  std::erase(group_of(flows_[flow].key, false), flow);
+}
+
+std::vector<std::uint32_t>& QpFlows::group_of(const QpFlowKey& key, bool reversed) {
+  QpFlowKey group{.source = key.source, .destination = key.destination, .point = key.point};
+  if (reversed) std::swap(group.source, group.destination);
+  return groups_[group];
+}
+
+void QpFlows::pair(std::uint32_t a, std::uint32_t b, PairedBy by) {
+  QpFlow &one = flows_[a], &other = flows_[b];
+  if (one.session != QpFlow::kNone && other.session != QpFlow::kNone) return;
+  one.peer = b;
+  other.peer = a;
+  one.paired_by = other.paired_by = by;
+  one.candidates.clear();
+  other.candidates.clear();
+  std::erase(group_of(one.key, false), a);
+  std::erase(group_of(other.key, false), b);
+}
+
+void QpFlows::learn(QpFlow& flow, const Packet& packet) {
+  flow.transport =
+      packet.info->transport == wire::Transport::cnp ? flow.transport : packet.info->transport;
+  if (!packet.complete) return;
+  const bool full = packet.info->payload == wire::PayloadRule::full;
+  std::uint32_t& mtu = packet.is_response() ? flow.response_mtu : flow.request_mtu;
+  if (full && mtu == 0) mtu = packet.payload;
+  if (!full) flow.largest_payload = std::max(flow.largest_payload, packet.payload);
+}
+
+void QpFlows::learn_request(QpFlow& flow, const Packet& packet) {
+  if (flow.read) vote(flow, packet.psn);
+  const bool reads = packet.info->operation == wire::Operation::read_request && packet.has_reth;
+  if (reads) flow.read = QpFlow::PendingRead{packet.psn, packet.dma_length};
+  const std::uint32_t mtu = flow.request_mtu != 0 ? flow.request_mtu : kMtus[0];
+  const wire::Psn end = wire::Psn{packet.psn} + (reads ? read_span(packet.dma_length, mtu) : 1);
+  if (!flow.has_requests) {
+    flow.first_psn = packet.psn;
+    flow.end_psn = end.value();
+    flow.source_port = packet.source_port;
+  }
+  if (distance(flow.end_psn, end.value()) > 0) flow.end_psn = end.value();
+  if (distance(packet.psn, flow.first_psn) > 0) flow.first_psn = packet.psn;
+  flow.last_psn = packet.psn;
+  flow.has_requests = true;
+}
+
+void QpFlows::learn_response(std::uint32_t index, const Packet& packet) {
+  QpFlow& flow = flows_[index];
+  if (!flow.has_requests) flow.source_port = packet.source_port;
+  flow.has_responses = true;
+  flow.response_psn = packet.psn;
+  if (is_free(flow)) match(index, packet.psn);
+}
+
+/// Keeps the flows whose requests the responses may answer, and pairs with the only one.
+void QpFlows::match(std::uint32_t index, std::uint32_t psn) {
+  std::vector<QpFlow::Candidate>& candidates = flows_[index].candidates;
+  if (candidates.empty()) {
+    for (const std::uint32_t other : group_of(flows_[index].key, true)) {
+      const QpFlow& flow = flows_[other];
+      if (flow.has_requests && sent_exactly(flow, psn)) candidates.push_back({other});
+    }
+  } else {
+    std::erase_if(candidates, [&](QpFlow::Candidate& candidate) {
+      const QpFlow& flow = flows_[candidate.flow];
+      candidate.misses += !sent_exactly(flow, psn);
+      return !is_free(flow) || !sent_about(flow, psn);
+    });
+  }
+  if (candidates.size() == 1) pair(index, candidates.front().flow, PairedBy::responses);
+}
+
+void QpFlows::learn_connection(const SeenFrame& seen) {
+  const auto heard = emulator::cm_sighting(seen.frame.envelope, *seen.frame.bth);
+  if (!heard) return;
+  const auto connection = learners_[seen.point].hear(*heard);
+  if (!connection) return;
+  // A REP comes from the replier.
+  QpFlowKey to_requester = qp_flow_key(seen);
+  to_requester.qp = connection->to_requester.dest_qp & wire::Psn::kMask;
+  to_requester.source_qp = 0;
+  QpFlowKey to_replier = reversed(to_requester);
+  to_replier.qp = connection->to_replier.dest_qp & wire::Psn::kMask;
+  to_replier.source_qp = 0;
+  for (const QpFlowKey& key : {to_requester, to_replier}) {
+    const auto old = current_.find(key);
+    if (old != current_.end()) end(old->second);
+  }
+  const std::uint32_t a = begin(to_replier), b = begin(to_requester);
+  flows_[a].cm_psn = connection->replier_psn;
+  flows_[b].cm_psn = connection->requester_psn;
+  pair(a, b, PairedBy::connection_manager);
+}
+
+void QpFlows::decide_peer(std::uint32_t index) {
+  QpFlow& flow = flows_[index];
+  if (!is_free(flow) || flow.key.source_qp != 0) return;
+  std::vector<QpFlow::Candidate> fitting = flow.candidates;
+  if (fitting.empty() && flow.transport == wire::Transport::uc) {
+    for (const std::uint32_t other : group_of(flow.key, true))
+      if (flows_[other].transport == wire::Transport::uc) fitting.push_back({other});
+  }
+  std::erase_if(fitting, [&](const auto& one) { return !is_free(flows_[one.flow]); });
+  if (fitting.empty()) return;
+  const auto has_port = [&](const auto& one) {
+    return flows_[one.flow].source_port == flow.source_port;
+  };
+  if (std::ranges::count_if(fitting, has_port) == 1)
+    return pair(index, std::ranges::find_if(fitting, has_port)->flow, PairedBy::source_port);
+  if (flow.candidates.empty() && fitting.size() > 1) return;  // UC: nothing tells
+  const auto best = std::ranges::min_element(
+      fitting, {}, [](const auto& one) { return std::pair(one.misses, one.flow); });
+  pair(index, best->flow, PairedBy::order);
+}
+
+std::optional<std::uint32_t> QpFlows::mtu_of(std::uint32_t index) const noexcept {
+  const QpFlow& flow = flows_[index];
+  const QpFlow* peer = flow.peer == QpFlow::kNone ? nullptr : &flows_[flow.peer];
+  if (peer != nullptr && peer->response_mtu != 0) return peer->response_mtu;
+  if (flow.request_mtu != 0) return flow.request_mtu;
+  if (flow.response_mtu != 0) return flow.response_mtu;
+  if (peer != nullptr && peer->request_mtu != 0) return peer->request_mtu;
+  const auto votes = std::ranges::max_element(flow.mtu_votes);
+  if (*votes > 0) return kMtus[static_cast<std::size_t>(votes - flow.mtu_votes.begin())];
+  return std::nullopt;
+}
+
+}  // namespace lw::analysis
