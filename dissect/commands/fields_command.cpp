@@ -5,27 +5,35 @@
 
 #include "core/output.h"
 #include "dissect/commands/commands.h"
+#include "dissect/fields/fields.h"
 #include "report/json_line.h"
 #include "report/table.h"
-#include "roce/describe.h"
 
 namespace lw::dissect {
 namespace {
 
+std::string bits_of(const Field& field) {
+  return field.bits == 0 ? "" : fmt::format("{}", field.bits);
+}
+
 void print_text() {
-  report::Table table({{"field"}, {"bits", report::Align::right}, {"roce-gen key"}, {"meaning"}});
-  for (const wire::FieldInfo& field : roce::header_fields()) {
-    table.add_row({std::string(field.name), fmt::format("{}", field.bits), std::string(field.key),
-                   std::string(field.help)});
+  report::Table table(
+      {{"field"}, {"type"}, {"bits", report::Align::right}, {"roce-gen key"}, {"meaning"}});
+  for (const Field& field : field_table()) {
+    table.add_row({std::string(field.name), std::string(name_of(field.type)), bits_of(field),
+                   std::string(field.key), std::string(field.help)});
   }
   print_out(table.to_string());
 }
 
 void print_json() {
   report::Json list = report::Json::array();
-  for (const wire::FieldInfo& field : roce::header_fields()) {
-    list.push_back(
-        {{"name", field.name}, {"bits", field.bits}, {"key", field.key}, {"help", field.help}});
+  for (const Field& field : field_table()) {
+    list.push_back({{"name", field.name},
+                    {"type", name_of(field.type)},
+                    {"bits", field.bits},
+                    {"key", field.key},
+                    {"help", field.help}});
   }
   print_out(report::json_line(list));
 }
@@ -36,7 +44,7 @@ app::Command fields_command() {
   auto json = std::make_shared<bool>(false);
   app::Command command{
       .name = "fields",
-      .help = "Print the header fields: name, width in bits, key in a roce-gen profile, meaning",
+      .help = "Print all fields: name, type, width in bits, key in a roce-gen profile, meaning",
       .examples = "roce-dissect fields",
       .run =
           [json] {

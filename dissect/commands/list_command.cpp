@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
 #include "core/output.h"
 #include "dissect/commands/commands.h"
-#include "dissect/fields/fields.h"
+#include "dissect/fields/condition.h"
 #include "dissect/list/list_format.h"
 
 namespace lw::dissect {
@@ -16,6 +17,10 @@ namespace {
 struct ListOptions {
   CaptureInput input;
   bool json = false, csv = false;
+  TimeStyle time = TimeStyle::relative;
+  std::vector<const Field*> fields;
+  std::optional<Condition> where;
+  std::optional<std::uint64_t> count;
 };
 
 ListStyle style_of(const ListOptions& options) {
@@ -26,39 +31,84 @@ ListStyle style_of(const ListOptions& options) {
 /// Writes lines to standard output in large pieces; for a live capture, each line at once.
 class Output {
  public:
-  fmt::memory_buffer& buffer() { return buffer_; }
+  std::string& buffer() { return buffer_; }
   void flush_if_large() {
     constexpr std::size_t kLarge = 1 << 16;
     if (buffer_.size() >= kLarge) flush();
   }
   void flush() {
-    print_out({buffer_.data(), buffer_.size()});
+    print_out(buffer_);
     standard_output().flush();
     buffer_.clear();
   }
 
  private:
-  fmt::memory_buffer buffer_;
+  std::string buffer_;
 };
+
+bool is_live(const CaptureInput& input) {
+  return input.follow || std::ranges::find(input.files, "-") != input.files.end();
+}
 
 ExitCode run_list(const ListOptions& options) {
   auto source = open_input(options.input);
   if (!source) return print_error(source.error());
-  const auto format = make_list_format(style_of(options));
-  const auto& files = options.input.files;
-  const bool live = options.input.follow || std::ranges::find(files, "-") != files.end();
+  const auto format = make_list_format({style_of(options), options.time, options.fields});
+  const bool live = is_live(options.input);
   Output output;
   format->begin(output.buffer());
-  for (;;) {
+  std::uint64_t listed = 0;
+  while (!options.count || listed < *options.count) {
     const auto captured = source->next();
     if (!captured || !*captured) {
       output.flush();
       return captured ? ExitCode::done : print_error(captured.error());
     }
-    format->frame(output.buffer(), dissect_frame(**captured));
+    const Dissection dissection(**captured);
+    if (options.where && !options.where->matches(dissection)) continue;
+    format->frame(output.buffer(), dissection);
+    ++listed;
     live ? output.flush() : output.flush_if_large();
     if (standard_output().failed()) return ExitCode::environment;
   }
+  output.flush();
+  return ExitCode::done;
+}
+
+using Fields = std::vector<const Field*>;
+
+/// "a,b,c".
+Parsed<Fields> read_fields(std::string_view text) {
+  Fields fields;
+  for (;;) {
+    const auto comma = text.find(',');
+    const auto field = find_field(text.substr(0, comma));
+    if (!field) return std::unexpected(field.error());
+    fields.push_back(*field);
+    if (comma == std::string_view::npos) return fields;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+/// What is listed of a frame, and how.
+void add_list_options(app::Options& list, ListOptions& options) {
+  list.add("--where", app::parsed(Condition::parse, options.where), "CONDITION",
+           "only frames whose fields satisfy this: bth.opcode == 10 && udp.srcport in {1, 5..9}");
+  list.add("-c,--count", app::number(options.count), "N", "end after N listed frames");
+  const auto append = [&options](const Fields& more) {
+    options.fields.insert(options.fields.end(), more.begin(), more.end());
+  };
+  list.add("--fields", app::each(read_fields, append), "FIELD,FIELD",
+           "only these fields: between tabs, or with --csv or --json");
+  list.add("-e", app::each(find_field, [append](const Field* field) { append({field}); }), "FIELD",
+           "one more field, behind those of --fields");
+  list.add("--time",
+           app::choice(options.time, {{"relative", TimeStyle::relative},
+                                      {"absolute", TimeStyle::absolute},
+                                      {"delta", TimeStyle::delta}}),
+           "STYLE", "time of a line: since the first listed frame, UTC, or since the one before");
+  list.add_flag("--json", options.json, "one JSON object per line, with every field");
+  list.add_flag("--csv", options.csv, "CSV with a header line").excludes("--json");
 }
 
 }  // namespace
@@ -104,13 +154,14 @@ app::Command list_command() {
       .examples = R"(roce-dissect list capture.pcap
 roce-dissect list capture.pcap --filter "udp port 4791 and host 10.0.0.1"
 roce-dissect list ring.pcap0 ring.pcap1.gz ring.pcap2.zst
+roce-dissect list capture.pcap --where "bth.opcode == 17 && aeth.syndrome & 0x60 != 0"
+roce-dissect list capture.pcap -c 10 -e frame.number -e bth.psn --csv
 roce-dissect list --follow growing.pcapng
 roce-dissect list capture.pcap --json | jq 'select(."infiniband.bth.opcode" == 17)')",
       .run = [options] { return run_list(*options); },
   };
   add_capture_options(command.options, options->input);
-  command.options.add_flag("--json", options->json, "one JSON object per line, with every field");
-  command.options.add_flag("--csv", options->csv, "CSV with a header line").excludes("--json");
+  add_list_options(command.options, *options);
   return command;
 }
 

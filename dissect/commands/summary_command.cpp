@@ -9,6 +9,7 @@
 #include "dissect/summary/overview.h"
 #include "report/json_line.h"
 #include "report/table.h"
+#include "roce/describe.h"
 
 namespace lw::dissect {
 namespace {
@@ -185,7 +186,7 @@ ExitCode run_summary(const SummaryOptions& options) {
     const auto captured = source->next();
     if (!captured) damage = captured.error();
     if (!captured || !*captured) break;
-    overview.add(dissect_frame(**captured));
+    overview.add(Dissection(**captured));
   }
   print_out(options.json ? summary_json(options.input.files, overview)
                          : summary_text(names_of(options.input.files), overview));

@@ -1,29 +1,86 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <expected>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <variant>
 
+#include "core/quantity.h"
 #include "dissect/fields/frame_source.h"
-#include "roce/describe.h"
+#include "roce/field_table.h"
 
 namespace lw::dissect {
 
-/// A captured frame, parsed and with its ICRC checked.
-struct Dissection {
+/// A captured frame, parsed. Its ICRC is checked when somebody asks.
+class Dissection {
+ public:
+  explicit Dissection(const CapturedFrame& of)
+      : captured(of), frame(roce::parse(captured.envelope)) {}
+
+  [[nodiscard]] roce::IcrcVerdict icrc() const {
+    if (!icrc_) icrc_ = roce::check_icrc(captured.envelope);
+    return *icrc_;
+  }
+  [[nodiscard]] bool is_roce() const { return captured.envelope.is_roce(); }
+
   const CapturedFrame& captured;
   std::expected<roce::Frame, roce::ParseError> frame;
-  roce::IcrcVerdict icrc;
+
+ private:
+  mutable std::optional<roce::IcrcVerdict> icrc_;
 };
-Dissection dissect_frame(const CapturedFrame& captured);
 
-/// Adds all fields of a frame, as `list --json` shows them. Names that Wireshark doesn't have begin
-/// with "longwire.".
-void add_fields(roce::FieldList& fields, const Dissection& dissection);
+/// The types of a field's values, in the order of `Value`. A time is in ns since 1970.
+enum class FieldType : std::uint8_t { number, mac, ipv4, ipv6, time, text };
+using Value = std::variant<std::uint64_t, wire::MacAddress, wire::Ipv4Address, wire::Ipv6Address,
+                           Instant, std::string>;
+/// "number", "MAC address", "IPv4 address", "IPv6 address", "time", "text".
+std::string_view name_of(FieldType type);
 
-/// The columns of `list --csv`: the names that add_fields() can add, in their order, without those
-/// of the connection manager's messages. Of a MAD only class, method, transaction and attribute.
-std::span<const std::string_view> csv_columns();
+/// What a frame has of a field: nothing, one value or two.
+class Values {
+ public:
+  void clear() { count_ = 0; }
+  void add(Value value) {
+    if (count_ < list_.size()) list_[count_++] = std::move(value);
+  }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] auto begin() const { return list_.begin(); }
+  [[nodiscard]] auto end() const { return list_.begin() + static_cast<std::ptrdiff_t>(count_); }
+
+ private:
+  std::array<Value, 2> list_;
+  std::size_t count_ = 0;
+};
+
+/// A field of a frame: of the capture's record, of a header, or what longwire concludes. Names that
+/// Wireshark doesn't have begin with "longwire.".
+struct Field : wire::FieldInfo {
+  FieldType type{};
+  bool in_csv = true;                         // a column of `list --csv`
+  bool in_json = true;                        // false: repeats others, as ip.addr does
+  const roce::HeaderField* header = nullptr;  // a header's; else read() knows
+  void (*read)(const Dissection&, Values&) = nullptr;
+};
+
+/// All fields, in the order in which `list` shows them. `list`, --where, --fields, CSV, JSON and
+/// `fields` read this table: a row more is a field more in all of them.
+std::span<const Field> field_table();
+
+/// The field of this name: Wireshark's ("infiniband.bth.psn"), without its first word where that is
+/// infiniband, longwire or frame ("bth.psn"), or its key in a [[flow]] ("dst_qp"). The error holds
+/// the nearest name.
+Parsed<const Field*> find_field(std::string_view name);
+
+/// Replaces `values` by those of a frame.
+void read_field(const Field& field, const Dissection& dissection, Values& values);
+/// Appends the values as Wireshark prints them; two are "100,200".
+void append_values(std::string& out, const Field& field, const Values& values);
 
 }  // namespace lw::dissect

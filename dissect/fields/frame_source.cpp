@@ -227,8 +227,9 @@ Result<bool> FrameSource::passes(const capture::Record& record, int link_type) {
 }
 
 CapturedFrame FrameSource::opened(const capture::Record& record) {
-  CapturedFrame frame{number_, record, {}, *current_};
-  if (const auto link = roce::link_of(interfaces_[record.interface].link_type)) {
+  const capture::Interface& interface = interfaces_[record.interface];
+  CapturedFrame frame{number_, record, {}, *current_, interface.name};
+  if (const auto link = roce::link_of(interface.link_type)) {
     frame.envelope = roce::open_envelope(record.bytes, record.wire_length, *link);
   } else {
     frame.envelope.bytes = record.bytes;

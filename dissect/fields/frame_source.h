@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "capture/filter.h"
@@ -42,6 +43,7 @@ struct CapturedFrame {
   capture::Record record;    // its interface is an index into FrameSource::interfaces()
   roce::Envelope envelope;   // empty where the link type is unsupported
   std::uint32_t file = 0;    // which of the places, from 0; record.offset is in this file
+  std::string_view interface_name = {};  // empty where it has none
 };
 
 /// Where frames are read from: a file, and of its interfaces those with these names or numbers

@@ -2,32 +2,66 @@
 #include "dissect/list/list_format.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "report/json_line.h"
+#include "roce/describe.h"
 
 namespace lw::dissect {
 namespace {
 
-void append(fmt::memory_buffer& out, std::string_view text) {
-  out.append(text.data(), text.data() + text.size());
-}
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
 /// Quoted where necessary. (RFC 4180, 2)
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted + '"';
+void append_cell(std::string& out, const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) {
+    out += text;
+    return;
+  }
+  out += '"';
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  out += '"';
+}
+
+/// Without tabs and line ends of its own, as tshark writes it.
+void append_escaped(std::string& out, const std::string& text) {
+  for (const char c : text) {
+    if (c == '\t') {
+      out += "\\t";
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else {
+      out += c;
+    }
+  }
 }
 
 /// "0.000001000"; negative for a frame earlier than the first one of the file.
 std::string seconds_text(Duration since) {
-  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
   const std::int64_t ns = since.count();
   return fmt::format("{}{}.{:09}", ns < 0 ? "-" : "", std::abs(ns / kNsPerSecond),
                      std::abs(ns % kNsPerSecond));
+}
+
+/// "2026-11-23T14:31:50.123456789Z".
+std::string utc_text(Instant stamp) {
+  using namespace std::chrono;
+  const std::int64_t ns = to_ns(stamp);
+  const std::int64_t fraction = (ns % kNsPerSecond + kNsPerSecond) % kNsPerSecond;
+  const sys_seconds second{seconds{ns / kNsPerSecond - (ns % kNsPerSecond < 0 ? 1 : 0)}};
+  const auto day = floor<days>(second);
+  const year_month_day date{day};
+  const hh_mm_ss time{second - day};
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     time.hours().count(), time.minutes().count(), time.seconds().count(),
+                     fraction);
 }
 
 std::string address_or_mac(const roce::Envelope& envelope, bool source) {
@@ -39,7 +73,7 @@ std::string address_or_mac(const roce::Envelope& envelope, bool source) {
 }
 
 std::string icrc_remark(const Dissection& dissection) {
-  if (dissection.icrc != roce::IcrcVerdict::bad) return {};
+  if (dissection.icrc() != roce::IcrcVerdict::bad) return {};
   const auto place = roce::expected_icrc(dissection.captured.envelope);
   const auto found = wire::view_at<wire::Be32>(dissection.captured.record.bytes, place->offset);
   return fmt::format("ICRC BAD: expected {:08x}, found {:08x}", __builtin_bswap32(place->expected),
@@ -50,7 +84,7 @@ std::string icrc_remark(const Dissection& dissection) {
 std::string text_of(const Dissection& dissection) {
   if (dissection.frame) return roce::describe(*dissection.frame, icrc_remark(dissection));
   const CapturedFrame& captured = dissection.captured;
-  if (dissection.icrc == roce::IcrcVerdict::not_roce) {
+  if (!dissection.is_roce()) {
     return fmt::format("{}, {} bytes", roce::protocol_of(captured.envelope),
                        captured.record.wire_length);
   }
@@ -58,88 +92,133 @@ std::string text_of(const Dissection& dissection) {
                      roce::to_string(dissection.frame.error()));
 }
 
+/// The fields of the table that `is_in` has, or the chosen ones.
+std::vector<const Field*> fields_of(ListLayout& layout, bool Field::* is_in) {
+  if (!layout.fields.empty()) return std::move(layout.fields);
+  std::vector<const Field*> fields;
+  for (const Field& field : field_table())
+    if (field.*is_in) fields.push_back(&field);
+  return fields;
+}
+
 class JsonList : public ListFormat {
  public:
-  void frame(fmt::memory_buffer& out, const Dissection& dissection) override;
+  explicit JsonList(ListLayout layout) : fields_(fields_of(layout, &Field::in_json)) {}
+  void frame(std::string& out, const Dissection& dissection) override;
 
  private:
-  roce::FieldList fields_;
+  std::vector<const Field*> fields_;
+  Values values_;
+  std::string text_;
 };
 
-class CsvList : public ListFormat {
+/// Columns, with a line of their names before them or not.
+class ColumnList : public ListFormat {
  public:
-  void begin(fmt::memory_buffer& out) override;
-  void frame(fmt::memory_buffer& out, const Dissection& dissection) override;
+  explicit ColumnList(ListLayout layout)
+      : csv_(layout.style == ListStyle::csv), fields_(fields_of(layout, &Field::in_csv)) {}
+  void begin(std::string& out) override;
+  void frame(std::string& out, const Dissection& dissection) override;
 
  private:
-  roce::FieldList fields_;
+  bool csv_;
+  std::vector<const Field*> fields_;
+  Values values_;
+  std::string text_;
 };
 
 class TextList : public ListFormat {
  public:
-  void frame(fmt::memory_buffer& out, const Dissection& dissection) override;
+  explicit TextList(TimeStyle style) : style_(style) {}
+  void frame(std::string& out, const Dissection& dissection) override;
 
  private:
-  std::optional<Instant> first_;
+  std::string time_text(Instant stamp);
+
+  TimeStyle style_;
+  std::optional<Instant> first_;  // with `delta`, the one before
   std::size_t source_width_ = 0, destination_width_ = 0;
 };
 
-void JsonList::frame(fmt::memory_buffer& out, const Dissection& dissection) {
-  fields_.clear();
-  add_fields(fields_, dissection);
+bool is_json_number(const Field& field, const Values& values) {
+  return values.size() == 1 && field.type == FieldType::number && field.base == wire::Base::decimal;
+}
+
+void JsonList::frame(std::string& out, const Dissection& dissection) {
   char separator = '{';
-  for (const roce::NamedField& field : fields_) {
-    fmt::format_to(std::back_inserter(out), "{}\"{}\":", separator, field.name);
-    append(out, field.number ? field.value : report::json_string(field.value));
+  for (const Field* field : fields_) {
+    read_field(*field, dissection, values_);
+    if (values_.empty()) continue;
+    out += separator;
     separator = ',';
+    out += '"';
+    out += field->name;
+    out += "\":";
+    if (is_json_number(*field, values_)) {
+      append_values(out, *field, values_);
+      continue;
+    }
+    text_.clear();
+    append_values(text_, *field, values_);
+    out += report::json_string(text_);
   }
-  append(out, "}\n");
+  out += separator == '{' ? "{}\n" : "}\n";
 }
 
-void CsvList::begin(fmt::memory_buffer& out) {
-  append(out, fmt::format("{}\n", fmt::join(csv_columns(), ",")));
+void ColumnList::begin(std::string& out) {
+  if (!csv_) return;
+  const char* separator = "";
+  for (const Field* field : fields_) {
+    out += separator;
+    out += field->name;
+    separator = ",";
+  }
+  out += '\n';
 }
 
-void CsvList::frame(fmt::memory_buffer& out, const Dissection& dissection) {
-  fields_.clear();
-  add_fields(fields_, dissection);
-  // Columns and fields come in the same order, so one pass over both is enough.
-  auto field = fields_.begin();
+void ColumnList::frame(std::string& out, const Dissection& dissection) {
   bool first = true;
-  for (const std::string_view column : csv_columns()) {
-    if (!first) append(out, ",");
+  for (const Field* field : fields_) {
+    if (!first) out += csv_ ? ',' : '\t';
     first = false;
-    const auto found =
-        std::find_if(field, fields_.end(), [&](const auto& f) { return f.name == column; });
-    if (found == fields_.end()) continue;
-    append(out, csv_cell(found->value));
-    field = std::next(found);
+    read_field(*field, dissection, values_);
+    if (field->type == FieldType::text || values_.size() > 1) {
+      text_.clear();
+      append_values(text_, *field, values_);
+      csv_ ? append_cell(out, text_) : append_escaped(out, text_);
+    } else {
+      append_values(out, *field, values_);
+    }
   }
-  append(out, "\n");
+  out += '\n';
 }
 
-void TextList::frame(fmt::memory_buffer& out, const Dissection& dissection) {
+std::string TextList::time_text(Instant stamp) {
+  if (style_ == TimeStyle::absolute) return utc_text(stamp);
+  if (!first_) first_ = stamp;
+  const Duration since = capture::stamp_difference(stamp, *first_);
+  if (style_ == TimeStyle::delta) first_ = stamp;
+  return seconds_text(since);
+}
+
+void TextList::frame(std::string& out, const Dissection& dissection) {
   const CapturedFrame& captured = dissection.captured;
-  if (!first_) first_ = captured.record.stamp;
   const std::string source = address_or_mac(captured.envelope, true);
   const std::string destination = address_or_mac(captured.envelope, false);
   source_width_ = std::max(source_width_, source.size());
   destination_width_ = std::max(destination_width_, destination.size());
-  std::string line =
-      fmt::format("{:>6}  {:>13}  {:<{}} > {:<{}}  ", captured.number,
-                  seconds_text(capture::stamp_difference(captured.record.stamp, *first_)), source,
-                  source_width_, destination, destination_width_);
-  line += text_of(dissection);
-  append(out, line);
-  append(out, "\n");
+  fmt::format_to(std::back_inserter(out), "{:>6}  {:>13}  {:<{}} > {:<{}}  {}\n", captured.number,
+                 time_text(captured.record.stamp), source, source_width_, destination,
+                 destination_width_, text_of(dissection));
 }
 
 }  // namespace
 
-std::unique_ptr<ListFormat> make_list_format(ListStyle style) {
-  if (style == ListStyle::json) return std::make_unique<JsonList>();
-  if (style == ListStyle::csv) return std::make_unique<CsvList>();
-  return std::make_unique<TextList>();
+std::unique_ptr<ListFormat> make_list_format(ListLayout layout) {
+  if (layout.style == ListStyle::json) return std::make_unique<JsonList>(std::move(layout));
+  if (layout.style == ListStyle::csv || !layout.fields.empty())
+    return std::make_unique<ColumnList>(std::move(layout));
+  return std::make_unique<TextList>(layout.time);
 }
 
 }  // namespace lw::dissect

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <memory>
-
-#include <fmt/format.h>
+#include <string>
+#include <vector>
 
 #include "dissect/fields/fields.h"
 
@@ -14,15 +14,24 @@ namespace lw::dissect {
 class ListFormat {
  public:
   virtual ~ListFormat() = default;
-  virtual void begin(fmt::memory_buffer&) {}
-  virtual void frame(fmt::memory_buffer& out, const Dissection& dissection) = 0;
+  virtual void begin(std::string&) {}
+  virtual void frame(std::string& out, const Dissection& dissection) = 0;
 };
 
-/// text: number, seconds since the first frame, addresses, and the frame in one line. Address
-/// columns grow with the longest address so far. json: an object a line, with all fields of the
-/// frame. csv: the fields of csv_columns(), as RFC 4180 has it.
+/// text: number, time, addresses, and the frame in one line; address columns grow with the longest
+/// address so far. With chosen fields: their values between tabs. json: an object a line, with the
+/// fields that the frame has. csv: a column a field, as RFC 4180 has it.
 enum class ListStyle : std::uint8_t { text, json, csv };
 
-std::unique_ptr<ListFormat> make_list_format(ListStyle style);
+/// The time of a line of text: UTC; since the first listed frame; since the one listed before.
+enum class TimeStyle : std::uint8_t { relative, absolute, delta };
+
+struct ListLayout {
+  ListStyle style = ListStyle::text;
+  TimeStyle time = TimeStyle::relative;
+  std::vector<const Field*> fields = {};  // in this order; none: all that the style has
+};
+
+std::unique_ptr<ListFormat> make_list_format(ListLayout layout);
 
 }  // namespace lw::dissect

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "roce/describe.h"
+
 namespace lw::dissect {
 namespace {
 
@@ -65,7 +67,7 @@ void Overview::add(const Dissection& dissection) {
   if (envelope.vlan_count > 0)
     grow(vlans.use(vlan_text(envelope), [this](const Count& gone) { other_vlans.add(gone); }),
          record.wire_length);
-  if (dissection.icrc == roce::IcrcVerdict::not_roce) {
+  if (!dissection.is_roce()) {
     grow(others[other_name(envelope)], record.wire_length);
   } else {
     add_roce(envelope, dissection);

@@ -69,6 +69,9 @@ class CommandLine(unittest.TestCase):
                 ('roce-impair', ('ctl', 'x.sock', 'set', 'rule', 'loss'), 'expected KEY=VALUE'),
                 ('roce-impair', ('replay', 'a', 'b', 'c', '--back', 'd', '--both'), 'excludes'),
                 ('roce-dissect', ('list', 'x', '--json', '--csv'), 'excludes'),
+                ('roce-dissect', ('list', 'x', '--where', 'bth.opcode == 256'), 'at most 255'),
+                ('roce-dissect', ('list', 'x', '--time', 'local'), '--time: '),
+                ('roce-dissect', ('list', 'x', '-e', 'nothing.alike'), 'no field "nothing.alike"'),
                 ('roce-dissect', ('compare', 'a', 'b', '--loss', 'much'), '--loss: ')):
             done = run(name, *words)
             self.assertEqual(done.returncode, 2, words)
@@ -93,7 +96,8 @@ class CommandLine(unittest.TestCase):
                 ('roce-endpoint', ('serve', '--region', '1MiB', '--telemetry', 'flow84'),
                  'did you mean `flow48`?'),
                 ('roce-dissect', ('verfy', 'x'), '`verify`'),
-                ('roce-dissect', ('list', 'x', '--josn'), '`--json`')):
+                ('roce-dissect', ('list', 'x', '--josn'), '`--json`'),
+                ('roce-dissect', ('list', 'x', '--where', 'bth.pns'), 'did you mean "bth.psn"')):
             done = run(name, *words)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(said, done.stderr)
@@ -132,6 +136,7 @@ class CommandLine(unittest.TestCase):
                             ('roce-gen', ('plan', '--delay', '1ms', '-q')),
                             ('roce-impair', ('run', 'apn-380km', '--west', 'null', '--east',
                                              'null', '--capture-bytes')),
+                            ('roce-dissect', ('list', 'x', '-c')),
                             ('roce-dissect', ('summary', 'x', '--max-flows'))):
             for number in '-3', '-0x3', '1.5', '3x':
                 done = run(name, *words, number)

@@ -13,6 +13,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::run(dissect::list_command(), {{"FILE", path}});
   fuzz::run(dissect::list_command(), {{"FILE", path}, {"--json", "true"}});
   fuzz::run(dissect::list_command(), {{"FILE", path}, {"--csv", "true"}});
+  fuzz::run(dissect::list_command(),
+            {{"FILE", path},
+             {"FILE", half.path()},
+             {"--where", "longwire.icrc != ok || ip.addr in {10.0.0.0/8} || !bth.psn"},
+             {"--fields", "frame.number,ip.addr,longwire.problem,frame.interface_name"},
+             {"--time", "absolute"},
+             {"-c", "100"}});
+  fuzz::run(dissect::list_command(),
+            {{"FILE", path}, {"--time", size % 2 == 0 ? "absolute" : "delta"}});
   fuzz::run(dissect::verify_command(), {{"FILE", path}});
   fuzz::run(dissect::summary_command(), {{"FILE", path}});
   fuzz::run(dissect::summary_command(), {{"FILE", path}, {"--json", "true"}, {"--max-flows", "1"}});

@@ -17,11 +17,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   captured.record.wire_length = static_cast<std::uint32_t>(size - 2 + data[1]);
   captured.envelope = roce::open_envelope(captured.record.bytes, captured.record.wire_length,
                                           static_cast<roce::LinkType>(data[0] & 3));
-  const dissect::Dissection dissection = dissect::dissect_frame(captured);
-  fmt::memory_buffer out;
+  const dissect::Dissection dissection(captured);
+  std::string out;
   for (const auto style :
        {dissect::ListStyle::text, dissect::ListStyle::json, dissect::ListStyle::csv}) {
-    dissect::make_list_format(style)->frame(out, dissection);
+    dissect::make_list_format({style})->frame(out, dissection);
   }
   dissect::Overview().add(dissection);
   static_cast<void>(dissect::identity_of(captured.envelope));

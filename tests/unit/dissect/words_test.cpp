@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dissect/list/list_format.h"
+#include "roce/describe.h"
 #include "unit/dissect/capture_file.h"
 
 namespace lw::dissect::test {
@@ -13,14 +14,14 @@ using testing::HasSubstr;
 std::string aeth_words(std::uint8_t syndrome) { return roce::aeth_text({syndrome, 7}); }
 
 TEST(Words, OfExtremeStamps) {
-  const auto list = make_list_format(ListStyle::text);
+  const auto list = make_list_format({});
   CapturedFrame captured;
-  fmt::memory_buffer out;
+  std::string out;
   captured.record.stamp = Instant::max();
-  list->frame(out, dissect_frame(captured));
+  list->frame(out, Dissection(captured));
   captured.record.stamp = Instant::min();
-  list->frame(out, dissect_frame(captured));
-  EXPECT_THAT(fmt::to_string(out), HasSubstr("-9223372036.854775807"));
+  list->frame(out, Dissection(captured));
+  EXPECT_THAT(out, HasSubstr("-9223372036.854775807"));
 }
 
 // The syndromes' meanings and the steps of credits: IBTA vol. 1, tables 45 to 47.
@@ -45,9 +46,9 @@ std::string line_of(std::span<const std::byte> bytes, std::size_t wire_length = 
   captured.record.bytes = bytes;
   captured.record.wire_length = static_cast<std::uint32_t>(std::max(wire_length, bytes.size()));
   captured.envelope = roce::open_envelope(bytes, captured.record.wire_length);
-  fmt::memory_buffer out;
-  make_list_format(kStyle)->frame(out, dissect_frame(captured));
-  return fmt::to_string(out);
+  std::string out;
+  make_list_format({kStyle})->frame(out, Dissection(captured));
+  return out;
 }
 
 TEST(List, ABadIcrcIsMarkedWithBothValues) {

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-dissect list: which frames, which fields, which time. tshark is the judge."""
+
+import csv
+import io
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from longwire_test import SOURCE, program
+from pcapng_file import write_pcapng
+
+RXE = SOURCE / 'pcaps' / 'rxe'
+
+# A condition of ours and the same as a display filter of Wireshark.
+CONDITIONS = (
+    ('bth.opcode == 17', 'infiniband.bth.opcode == 17'),
+    ('infiniband.bth.opcode in {0..4, 10}', 'infiniband.bth.opcode in {0..4, 10}'),
+    ('bth.psn > 0x800000 && bth.a == 1', 'infiniband.bth.psn > 0x800000 && infiniband.bth.a == 1'),
+    ('reth.va', 'infiniband.reth.va'),
+    ('reth.dmalen >= 1024 || deth', 'infiniband.reth.dmalen >= 1024 || infiniband.deth'),
+    ('!udp', '!udp'),
+    ('ip.addr == 192.168.77.1 && !(udp.srcport == 4791)',
+     'ip.addr == 192.168.77.1 && !(udp.srcport == 4791)'),
+    ('ip.src == 192.168.77.0/31', 'ip.src == 192.168.77.0/31'),
+    ('ip.src != 192.168.77.1', 'ip.src != 192.168.77.1'),
+    ('ipv6.dst == fe80::/10', 'ipv6.dst == fe80::/10'),
+    ('vlan.id in {1, 100}', 'vlan.id in {1, 100}'),
+    ('frame.len > 1000', 'frame.len > 1000'),
+    ('frame.time_epoch < 1795230000.5', 'frame.time_epoch < 1795230000.5'),
+    ('ip.dsfield.dscp != 0 || ip.dsfield.ecn & 2', 'ip.dsfield.dscp != 0 || ip.dsfield.ecn & 2'),
+    ('eth.addr == ff:ff:ff:ff:ff:ff', 'eth.addr == ff:ff:ff:ff:ff:ff'),
+    ('udp.port == 4791', 'udp.port == 4791'),
+)
+# Where a header's presence has no name of ours, one of its fields.
+OURS = {'deth': 'deth.srcqp', 'udp': 'udp.srcport'}
+FIELDS = ('frame.number', 'frame.len', 'eth.src', 'vlan.id', 'ip.src', 'ip.dst', 'ipv6.src',
+          'udp.srcport', 'infiniband.bth.opcode', 'infiniband.bth.destqp', 'infiniband.bth.psn',
+          'infiniband.reth.va', 'infiniband.reth.r_key', 'infiniband.aeth.msn', 'ip.addr',
+          'udp.port')
+
+
+def dissect(*args):
+    return subprocess.run([program('roce-dissect'), *map(str, args)], capture_output=True,
+                          text=True)
+
+
+def tshark(*args):
+    done = subprocess.run(['tshark', '-n', *map(str, args)], capture_output=True, text=True,
+                          check=True)
+    return done.stdout
+
+
+def ours_of(condition):
+    for name, field in OURS.items():
+        condition = condition.replace(f'!{name}', f'!{field}').replace(f'|| {name}', f'|| {field}')
+    return condition
+
+
+@unittest.skipUnless(shutil.which('tshark'), 'SKIPPED: tshark is not installed')
+class AsTshark(unittest.TestCase):
+    def test_where_selects_what_a_display_filter_selects(self):
+        selected = 0
+        for name in ('rc_write_send_read', 'rnr_nak', 'ud_send', 'ipv6_rc', 'vlan100', 'tos_dscp'):
+            capture = RXE / f'{name}.pcap'
+            for condition, display_filter in CONDITIONS:
+                numbers = dissect('list', capture, '--where', ours_of(condition), '-e',
+                                  'frame.number')
+                self.assertEqual(numbers.stderr, '')
+                wanted = tshark('-r', capture, '-Y', display_filter, '-T', 'fields', '-e',
+                                'frame.number')
+                self.assertEqual(numbers.stdout, wanted, (name, condition))
+                selected += len(wanted.splitlines())
+        self.assertGreater(selected, 3000)
+
+    def test_fields_are_printed_as_tshark_prints_them(self):
+        words = [word for field in FIELDS for word in ('-e', field)]
+        for name in 'rc_write_send_read', 'vlan100', 'ipv6_rc':
+            capture = RXE / f'{name}.pcap'
+            # tshark takes the headers within ICMP errors for the frame's.
+            roce = ('-Y', 'infiniband.bth.opcode') if name != 'vlan100' else ('-Y', 'infiniband')
+            wanted = tshark('-r', capture, *roce, '-T', 'fields', *words)
+            self.assertEqual(dissect('list', capture, '--where', 'bth.opcode', *words).stdout,
+                             wanted, name)
+
+
+class Fields(unittest.TestCase):
+    def test_every_style_has_the_chosen_fields_in_their_order(self):
+        capture = RXE / 'rnr_nak.pcap'
+        words = ('--fields', 'bth.psn,frame.number', '-e', 'aeth.msn')
+        names = ['infiniband.bth.psn', 'frame.number', 'infiniband.aeth.msn']
+        text = dissect('list', capture, *words).stdout.splitlines()
+        rows = list(csv.DictReader(io.StringIO(dissect('list', capture, *words, '--csv').stdout)))
+        lines = [json.loads(line) for line in
+                 dissect('list', capture, *words, '--json').stdout.splitlines()]
+        whole = [json.loads(line) for line in
+                 dissect('list', capture, '--json').stdout.splitlines()]
+        self.assertEqual(list(rows[0]), names)
+        for tabs, row, line, every in zip(text, rows, lines, whole, strict=True):
+            self.assertEqual(line, {name: every[name] for name in names if name in every})
+            self.assertEqual(tabs.split('\t'), [str(line.get(name, '')) for name in names])
+            self.assertEqual(list(row.values()), tabs.split('\t'))
+
+    def test_the_table_is_that_of_fields(self):
+        table = json.loads(dissect('fields', '--json').stdout)
+        known = {row['name'] for row in table}
+        shown = set()
+        for name in 'cm_rping', 'atomic', 'vlan100', 'ipv6_cm_rping', 'ud_send':
+            for line in dissect('list', RXE / f'{name}.pcap', '--json').stdout.splitlines():
+                shown |= set(json.loads(line))
+        self.assertLessEqual(shown, known)
+        self.assertGreater(len(shown), 100)
+        header = dissect('list', RXE / 'atomic.pcap', '--csv').stdout.splitlines()[0].split(',')
+        self.assertLessEqual(set(header), known)
+        types = {row['name']: row['type'] for row in table}
+        self.assertEqual((types['infiniband.bth.psn'], types['ip.src'], types['frame.time_epoch']),
+                         ('number', 'IPv4 address', 'time'))
+
+    def test_a_misspelt_name_is_a_usage_error_with_a_hint(self):
+        for words in (('-e', 'bth.pns'), ('--fields', 'frame.number,bth.pns'),
+                      ('--where', 'bth.pns == 3')):
+            run = dissect('list', RXE / 'atomic.pcap', *words)
+            self.assertEqual((run.returncode, run.stdout), (2, ''))
+            self.assertIn('no field "bth.pns": did you mean "bth.psn"?', run.stderr)
+
+    def test_the_name_of_the_interface(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, 'two.pcapng')
+            write_pcapng(path, ['west', ''], [(0, 5, bytes(60)), (1, 6, bytes(60))])
+            run = dissect('list', path, '-e', 'frame.interface_name', '-e', 'frame.interface_id')
+            self.assertEqual(run.stdout, 'west\t0\n1\t1\n')
+            run = dissect('list', path, path, '--where', 'frame.interface_name == west', '-e',
+                          'frame.number')
+            self.assertEqual(run.stdout, '1\n2\n')
+
+
+class Selection(unittest.TestCase):
+    def test_count_ends_the_list(self):
+        capture = RXE / 'rnr_nak.pcap'
+        every = dissect('list', capture).stdout.splitlines()
+        self.assertEqual(dissect('list', capture, '-c', '7').stdout.splitlines(), every[:7])
+        some = dissect('list', capture, '-c', '2', '--where', 'aeth.syndrome & 0x60 == 0x20').stdout
+        self.assertEqual(some.count('RNR NAK'), 2)
+        self.assertEqual(dissect('list', capture, '--count', '0').stdout, '')
+
+    def test_times(self):
+        capture = RXE / 'atomic.pcap'
+        epochs = [int(text.replace('.', '')) for text in
+                  dissect('list', capture, '-e', 'frame.time_epoch').stdout.split()]
+        deltas = [0] + [b - a for a, b in zip(epochs, epochs[1:])]
+        for style, wanted in (('relative', [t - epochs[0] for t in epochs]), ('delta', deltas)):
+            lines = dissect('list', capture, '--time', style).stdout.splitlines()
+            self.assertEqual([line.split()[1] for line in lines],
+                             [f'{ns // 10**9}.{ns % 10**9:09}' for ns in wanted])
+        first = dissect('list', capture, '--time', 'absolute').stdout.split()[1]
+        date = subprocess.run(['date', '-u', '-d', f'@{epochs[0] // 10**9}', '+%FT%T'],
+                              capture_output=True, text=True, check=True).stdout.strip()
+        self.assertEqual(first, f'{date}.{epochs[0] % 10**9:09}Z')
+
+
+if __name__ == '__main__':
+    import longwire_test
+    longwire_test.main()
