@@ -25,6 +25,10 @@ void print_json(const Verdicts& v) {
   line["icrc_ok"] = v.icrc_ok;
   line["icrc_bad"] = v.icrc_bad;
   line["icrc_unverifiable"] = v.icrc_unverifiable;
+  line["unknown_link_types"] = report::Json::object();
+  for (const auto& [type, frames] : v.unopened)
+    line["unknown_link_types"][std::to_string(type)] = frames;
+  line["damage"] = v.damage ? report::Json(v.damage->message) : report::Json();
   print_out(report::json_line(line));
 }
 
@@ -42,9 +46,8 @@ void print_text(const Verdicts& v) {
 
 void print_remarks(const Verdicts& v) {
   standard_output().flush();
-  if (v.unopened > 0) {
-    fmt::print(stderr, "{}: {} frames have an unknown link type\n", v.file, v.unopened);
-  }
+  for (const auto& [type, frames] : v.unopened)
+    fmt::print(stderr, "{}: {} frames have the unknown link type {}\n", v.file, frames, type);
   if (v.damage) print_error(*v.damage);
 }
 

@@ -234,7 +234,7 @@ CapturedFrame FrameSource::opened(const capture::Record& record) {
   } else {
     frame.envelope.bytes = record.bytes;
     frame.envelope.wire_length = record.wire_length;
-    ++unopened_;
+    ++unopened_[interface.link_type];
   }
   return frame;
 }

@@ -82,8 +82,8 @@ class FrameSource {
   /// several such files are lines of one error.
   std::expected<std::optional<CapturedFrame>, Error> next();
 
-  /// Number of frames so far whose link type is unsupported.
-  [[nodiscard]] std::uint64_t unopened() const noexcept { return unopened_; }
+  /// Number of frames so far whose link type is unsupported, by link type.
+  [[nodiscard]] const std::map<int, std::uint64_t>& unopened() const noexcept { return unopened_; }
   /// The interfaces of all files so far. A single file's have its numbers.
   [[nodiscard]] const std::vector<capture::Interface>& interfaces() const noexcept {
     return interfaces_;
@@ -128,7 +128,8 @@ class FrameSource {
   std::unique_ptr<Progress> progress_;
   std::optional<Error> damage_;
   bool begun_ = false;
-  std::uint64_t number_ = 0, unopened_ = 0;
+  std::uint64_t number_ = 0;
+  std::map<int, std::uint64_t> unopened_;
 };
 
 /// A hint for an `expression` that looks like a display filter of Wireshark; else empty.

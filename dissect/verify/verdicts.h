@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -24,10 +25,10 @@ struct BadFrame {
 struct Verdicts {
   std::string file;
   std::uint64_t frames = 0, roce = 0, icrc_ok = 0, icrc_bad = 0, icrc_unverifiable = 0;
-  bool opened = false;              // the file could be read, whether it is a capture or not
-  std::uint64_t unopened = 0;       // frames of an unsupported link type
-  std::vector<BadFrame> first_bad;  // the first ten
-  std::optional<Error> damage;      // why reading stopped before the end of the file
+  bool opened = false;                    // the file could be read, whether it is a capture or not
+  std::map<int, std::uint64_t> unopened;  // frames of unsupported link types, by LINKTYPE number
+  std::vector<BadFrame> first_bad;        // the first ten
+  std::optional<Error> damage;            // why reading stopped before the end of the file
 };
 
 /// Checks every ICRC of a capture. Cut frames and fragments of RoCE packets are unverifiable.

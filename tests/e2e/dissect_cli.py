@@ -106,7 +106,8 @@ class List(unittest.TestCase):
 
 
 class Verify(InTemporaryFolder):
-    KEYS = ['file', 'frames', 'roce', 'icrc_ok', 'icrc_bad', 'icrc_unverifiable']
+    KEYS = ['file', 'frames', 'roce', 'icrc_ok', 'icrc_bad', 'icrc_unverifiable',
+            'unknown_link_types', 'damage']
 
     def test_every_capture_is_right(self):
         captures = sorted(RXE.glob('*.pcap'))
@@ -118,6 +119,7 @@ class Verify(InTemporaryFolder):
             self.assertEqual(list(line), self.KEYS)
             self.assertEqual(line['icrc_ok'], line['roce'])
             self.assertGreater(line['roce'], 0)
+            self.assertEqual((line['unknown_link_types'], line['damage']), ({}, None))
 
     def test_a_flipped_payload_bit_is_found(self):
         data = bytearray((RXE / 'uc_send_write.pcap').read_bytes())
@@ -147,6 +149,22 @@ class Verify(InTemporaryFolder):
         data = pcapng_of([(0, frame), (1, frame[14:])], links=[1, 101])
         run = dissect('verify', self.file('mixed.pcapng', data), '--json')
         self.assertEqual(json.loads(run.stdout)['icrc_ok'], 2)
+
+    def test_unknown_link_types_and_damage_are_in_the_json(self):
+        frame = (RXE / 'atomic.pcap').read_bytes()[FILE_HEADER + RECORD_HEADER:][:86]
+        data = pcapng_of([(0, frame), (1, frame), (1, frame), (2, frame), (0, frame)],
+                         links=[1, 147, 105])
+        path = self.file('unknown.pcapng', data[:-3])
+        run = dissect('verify', path, '--json')
+        self.assertEqual(run.returncode, 1)
+        line = json.loads(run.stdout)
+        self.assertEqual((line['frames'], line['icrc_ok']), (4, 1))
+        self.assertEqual(line['unknown_link_types'], {'105': 1, '147': 2})
+        self.assertRegex(line['damage'], r'unknown.pcapng: offset \d+: the file is cut')
+        self.assertIn(b'2 frames have the unknown link type 147', run.stderr)
+        nothing = dissect('verify', self.file('text', b'[flow]'), '--json')
+        self.assertIn('expected a pcap or pcapng capture',
+                      json.loads(nothing.stdout)['damage'])
 
 
 class DamagedFiles(InTemporaryFolder):

@@ -89,7 +89,8 @@ TEST(Verify, EveryLinkTypeIsOpened) {
   const Verdicts v = verify_file(file.path());
   EXPECT_EQ(v.frames, 6u);
   EXPECT_EQ(v.icrc_ok, 5u);
-  EXPECT_EQ(v.unopened, 1u);
+  ASSERT_EQ(v.unopened.size(), 1u);
+  EXPECT_EQ(v.unopened.begin()->second, 1u);
 }
 
 TEST(Verify, DamageComesAfterWhatCouldBeRead) {
