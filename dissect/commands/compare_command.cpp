@@ -26,21 +26,70 @@ ExitCode damage_exit(const CapturePoint& point) {
   return point.damage ? print_error(*point.damage) : ExitCode::done;
 }
 
-struct Compared {
+/// Two capture points, and what became of the frames between them.
+struct PointPair {
   CapturePoint near, far;
+  IdentityRule rule;
+  Names names;
   Comparison comparison;
+
+  explicit PointPair(std::size_t most_flows) : names(most_flows) {}
 };
 
-Result<Compared> compare_captures(const CompareOptions& options) {
-  FlowNames flows(options.most_flows);
-  auto near = read_point(options.near, options.filter, flows);
-  if (!near) return std::unexpected(near.error());
-  auto far = read_point(options.far, options.filter, flows);
-  if (!far) return std::unexpected(far.error());
-  Compared compared{std::move(*near), std::move(*far), {}};
-  compared.comparison =
-      compare_points(compared.near, compared.far, flows, {.across_flows = options.across_flows});
-  return compared;
+Result<void> read_points(PointPair& points, const std::string& near, const std::string& far,
+                         const CompareOptions& options) {
+  auto at_near = read_point(near, options.filter, points.names, points.rule);
+  if (!at_near) return std::unexpected(at_near.error());
+  auto at_far = read_point(far, options.filter, points.names, points.rule);
+  if (!at_far) return std::unexpected(at_far.error());
+  points.near = std::move(*at_near);
+  points.far = std::move(*at_far);
+  return {};
+}
+
+/// Reads both points, by content in a second reading where that is needed and possible.
+Result<std::unique_ptr<PointPair>> compare_places(const std::string& near, const std::string& far,
+                                                  const CompareOptions& options, Senders senders) {
+  auto points = std::make_unique<PointPair>(options.most_flows);
+  if (auto read = read_points(*points, near, far, options); !read)
+    return std::unexpected(read.error());
+  const IdentityRule rule = rule_for(points->near, points->far);
+  if (!rule.by_icrc && place_of(near).file != "-" && place_of(far).file != "-") {
+    points = std::make_unique<PointPair>(options.most_flows);
+    points->rule = rule;
+    if (auto read = read_points(*points, near, far, options); !read)
+      return std::unexpected(read.error());
+  }
+  points->comparison = compare_points(points->near, points->far, points->names,
+                                      {.senders = senders, .across_flows = options.across_flows});
+  return points;
+}
+
+/// The changes of one direction, found in the files.
+Result<void> read_changes(Changes& changes, const DirectionResult& result, const PointPair& points,
+                          bool there, const CompareOptions& options) {
+  const std::string &near = points.near.file, &far = points.far.file;
+  auto found = find_changes(result, points.names.forms, there ? near : far, there ? far : near,
+                            options.filter);
+  if (!found) return std::unexpected(found.error());
+  changes = std::move(*found);
+  return {};
+}
+
+Result<CompareReport> compare_captures(const CompareOptions& options) {
+  auto points = compare_places(options.near, options.far, options, Senders::both);
+  if (!points) return std::unexpected(points.error());
+  CompareReport report{.asked = options.asked};
+  const Comparison& found = (*points)->comparison;
+  if (auto done = read_changes(report.there, found.near_to_far, **points, true, options); !done)
+    return std::unexpected(done.error());
+  if (auto done = read_changes(report.back, found.far_to_near, **points, false, options); !done)
+    return std::unexpected(done.error());
+  report.near = std::move((*points)->near);
+  report.far = std::move((*points)->far);
+  report.rule = (*points)->rule;
+  report.comparison = std::move((*points)->comparison);
+  return report;
 }
 
 /// Errors: the file has not the interfaces of a recording of roce-impair.
@@ -71,47 +120,44 @@ void add_frames(CapturePoint& end, const CapturePoint& point) {
 
 /// One direction, from the interface where its frames came in to that where they went out.
 Result<DirectionResult> compare_direction(const CompareOptions& options, std::size_t in,
-                                          CapturePoint& sender, CapturePoint& receiver) {
-  FlowNames flows(options.most_flows);
-  const auto point = [&](std::size_t interface) {
-    return read_point(fmt::format("{}@{}", options.near, capture::kRecordingInterfaces[interface]),
-                      options.filter, flows);
+                                          CompareReport& report) {
+  const auto place = [&](std::size_t interface) {
+    return fmt::format("{}@{}", options.near, capture::kRecordingInterfaces[interface]);
   };
-  const auto came = point(in);
-  if (!came) return std::unexpected(came.error());
-  const auto went = point(in + 1);
-  if (!went) return std::unexpected(went.error());
-  add_frames(sender, *came);
-  add_frames(receiver, *went);
-  return compare_points(*came, *went, flows,
-                        {.senders = Senders::near, .across_flows = options.across_flows})
-      .near_to_far;
+  auto points = compare_places(place(in), place(in + 1), options, Senders::near);
+  if (!points) return std::unexpected(points.error());
+  DirectionResult& result = (*points)->comparison.near_to_far;
+  const bool there = in == 0;
+  if (auto done = read_changes(there ? report.there : report.back, result, **points, true, options);
+      !done)
+    return std::unexpected(done.error());
+  add_frames(there ? report.near : report.far, (*points)->near);
+  add_frames(there ? report.far : report.near, (*points)->far);
+  if (!(*points)->rule.by_icrc) report.rule = (*points)->rule;
+  return std::move(result);
 }
 
 /// The west end of a recording is near, the east end far; each interface tells its direction.
-Result<Compared> compare_recording(const CompareOptions& options) {
+Result<CompareReport> compare_recording(const CompareOptions& options) {
   if (auto holds = check_recording(options.near); !holds) return std::unexpected(holds.error());
-  Compared compared;
-  compared.near.file = options.near + " west";
-  compared.far.file = options.near + " east";
-  auto there = compare_direction(options, 0, compared.near, compared.far);
+  CompareReport report{.asked = options.asked};
+  report.near.file = options.near + " west";
+  report.far.file = options.near + " east";
+  auto there = compare_direction(options, 0, report);
   if (!there) return std::unexpected(there.error());
-  auto back = compare_direction(options, 2, compared.far, compared.near);
+  auto back = compare_direction(options, 2, report);
   if (!back) return std::unexpected(back.error());
-  compared.comparison.near_to_far = std::move(*there);
-  compared.comparison.far_to_near = std::move(*back);
-  compared.far.damage.reset();  // it is near's: both are the same file
-  return compared;
+  report.comparison.near_to_far = std::move(*there);
+  report.comparison.far_to_near = std::move(*back);
+  report.far.damage.reset();  // it is near's: both are the same file
+  return report;
 }
 
 ExitCode run_compare(const CompareOptions& options) {
-  const auto compared =
-      options.far.empty() ? compare_recording(options) : compare_captures(options);
-  if (!compared) return print_error(compared.error());
-  const auto& [near, far, comparison] = *compared;
-  print_out(options.json ? comparison_json(near, far, comparison, options.asked)
-                         : comparison_text(near, far, comparison, options.asked));
-  return std::max(damage_exit(near), damage_exit(far));
+  const auto report = options.far.empty() ? compare_recording(options) : compare_captures(options);
+  if (!report) return print_error(report.error());
+  print_out(options.json ? comparison_json(*report) : comparison_text(*report));
+  return std::max(damage_exit(report->near), damage_exit(report->far));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dissect/compare/capture_point.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "dissect/fields/frame_source.h"
@@ -27,9 +28,18 @@ class Hasher {
     add(words[0]);
     add(words[1]);
   }
+  void add_bytes(wire::Bytes bytes) noexcept {
+    for (; bytes.size() >= 8; bytes = bytes.subspan(8)) add(word_of(bytes.first(8)));
+    if (!bytes.empty()) add(word_of(bytes));
+  }
   [[nodiscard]] Identity identity() const noexcept { return halves_; }
 
  private:
+  static std::uint64_t word_of(wire::Bytes bytes) noexcept {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), bytes.size());
+    return word;
+  }
   static constexpr std::array<std::uint64_t, 2> kMultipliers = {0x9e3779b97f4a7c15,
                                                                 0xc2b2ae3d27d4eb4f};
   Identity halves_ = {0x6c6f6e6777697265, 0x1903500};
@@ -46,19 +56,89 @@ void add_addresses(Hasher& hasher, const roce::Envelope& envelope) noexcept {
   hasher.add_address(ip.destination);
 }
 
-}  // namespace
+constexpr std::uint8_t kCongestionExperienced = 3;
+/// Bytes behind the BTH that tell frames apart, beside their identity.
+constexpr std::size_t kSample = 64;
 
-std::optional<Identity> identity_of(const roce::Envelope& envelope) noexcept {
-  const auto place = roce::expected_icrc(envelope);
-  if (!place) return std::nullopt;
-  const auto* bth = wire::view_at<wire::Bth>(envelope.bytes, envelope.bth_offset());
+/// The extension headers as captured: from the BTH's end to the payload.
+wire::Bytes extensions_of(const roce::Frame& frame) noexcept {
+  const roce::Envelope& envelope = frame.envelope;
+  const std::size_t begin = envelope.bth_offset() + sizeof(wire::Bth);
+  std::size_t size = 0;
+  wire::for_each_extension(
+      [&]<class Header>(wire::Extension, const Header* header) {
+        if (header) size += sizeof(Header);
+      },
+      frame);
+  return envelope.bytes.subspan(begin, size);
+}
+
+/// Hash of what follows the BTH, with at most `payload` bytes of the payload.
+void add_rest(Hasher& hasher, const roce::Frame& frame, std::size_t payload) noexcept {
+  hasher.add_bytes(extensions_of(frame));
+  hasher.add(frame.payload_length);
+  hasher.add_bytes(frame.payload.first(std::min(payload, frame.payload.size())));
+}
+
+/// The BTH without the byte that routers may change.
+void add_bth(Hasher& hasher, const wire::Bth& bth) noexcept {
+  hasher.add(std::uint64_t{bth.opcode.get()} << 32 | std::uint64_t{bth.flags.get()} << 16 |
+             bth.p_key.get());
+  hasher.add(std::uint64_t{bth.dest_qp.get()} << 32 | std::uint64_t{bth.acknowledge.get()} << 24 |
+             bth.psn().value());
+}
+
+Identity content_identity(const roce::Frame& frame, std::size_t payload) noexcept {
+  const roce::Envelope& envelope = frame.envelope;
   Hasher hasher;
   hasher.add(static_cast<std::uint64_t>(envelope.encapsulation()));
   add_addresses(hasher, envelope);
-  hasher.add(std::uint64_t{bth->dest_qp.get()} << 32 | bth->psn().value() << 8 | bth->opcode.get());
-  hasher.add(std::uint64_t{wire::load_icrc(envelope.bytes.subspan(place->offset, 4))} << 32 |
-             (place->offset - envelope.network_offset));
+  const std::uint64_t id = envelope.ipv4 ? envelope.ipv4->id.get() : 0;
+  hasher.add(id << 16 | (envelope.udp ? envelope.udp->source_port.get() : 0));
+  add_bth(hasher, *frame.bth);
+  add_rest(hasher, frame, payload);
   return hasher.identity();
+}
+
+Identity icrc_identity(const roce::Frame& frame) noexcept {
+  const roce::Envelope& envelope = frame.envelope;
+  const wire::Bth& bth = *frame.bth;
+  const auto offset = static_cast<std::size_t>(frame.icrc.data() - envelope.bytes.data());
+  Hasher hasher;
+  hasher.add(static_cast<std::uint64_t>(envelope.encapsulation()));
+  add_addresses(hasher, envelope);
+  hasher.add(std::uint64_t{bth.dest_qp.get()} << 32 | bth.psn().value() << 8 | bth.opcode.get());
+  hasher.add(std::uint64_t{wire::load_icrc(frame.icrc)} << 32 | (offset - envelope.network_offset));
+  return hasher.identity();
+}
+
+/// Hash of at most `most` bytes between BTH and ICRC, whatever the opcode says they are.
+std::uint64_t rest_of(const roce::Frame& frame, std::size_t most) noexcept {
+  const roce::Envelope& envelope = frame.envelope;
+  const std::size_t begin = envelope.bth_offset() + sizeof(wire::Bth),
+                    end = std::min(envelope.network_end - wire::kIcrcSize, envelope.bytes.size());
+  Hasher hasher;
+  if (begin < end) hasher.add_bytes(envelope.bytes.subspan(begin, std::min(most, end - begin)));
+  return hasher.identity()[0];
+}
+
+bool is_cut(const roce::Frame& frame) noexcept {
+  return frame.defect && frame.defect->problem == roce::Problem::cut;
+}
+
+}  // namespace
+
+std::optional<Identity> identity_of(const roce::Frame& frame, const IdentityRule& rule) noexcept {
+  if (rule.by_icrc) {
+    if (frame.icrc.empty() || !roce::icrc_offset(frame.envelope)) return std::nullopt;
+    return icrc_identity(frame);
+  }
+  const std::size_t needed = std::min(rule.payload, frame.payload_length);
+  const bool cut =
+      is_cut(frame) && (frame.defect->layer == "payload" || frame.defect->layer == "icrc");
+  if (frame.envelope.fragment || (frame.defect && !cut) || frame.payload.size() < needed)
+    return std::nullopt;
+  return content_identity(frame, needed);
 }
 
 std::uint32_t FlowNames::index_of(roce::FlowKey key) {
@@ -80,32 +160,106 @@ std::uint32_t FlowNames::index_of(roce::FlowKey key) {
 
 namespace {
 
-void add_frame(CapturePoint& point, const CapturedFrame& captured, FlowNames& flows) {
+/// The fields that equipment of a path rewrites without a new ICRC.
+constexpr std::string_view kRewritten[] = {"eth.dst",
+                                           "eth.src",
+                                           "vlan.id",
+                                           "vlan.priority",
+                                           "ip.dsfield.dscp",
+                                           "ip.dsfield.ecn",
+                                           "ip.ttl",
+                                           "ipv6.tclass.dscp",
+                                           "ipv6.tclass.ecn",
+                                           "ipv6.flow",
+                                           "ipv6.hlim",
+                                           "infiniband.grh.tclass",
+                                           "infiniband.grh.flowlabel",
+                                           "infiniband.grh.hoplmt",
+                                           "infiniband.bth.fecn",
+                                           "infiniband.bth.becn",
+                                           "infiniband.bth.reserved6"};
+
+}  // namespace
+
+/// |0 MACs 12|12 VLANs 8|20 IPv6's first word 4, or IPv4's ToS|24 TTL|25 BTH byte 4|
+HeaderForms::Bytes HeaderForms::bytes_of(const roce::Frame& frame) noexcept {
+  const roce::Envelope& envelope = frame.envelope;
+  Bytes bytes{};
+  if (envelope.ethernet) std::memcpy(bytes.data(), envelope.ethernet, 12);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(envelope.vlan_count); ++i)
+    std::memcpy(bytes.data() + 12 + 4 * i, envelope.vlans[i], sizeof(wire::Vlan));
+  const wire::Ipv6* ip = envelope.ipv6 ? envelope.ipv6 : envelope.grh;
+  if (ip) std::memcpy(bytes.data() + 20, ip, 4);
+  if (!ip) bytes[20] = static_cast<std::uint8_t>(envelope.dscp() << 2 | envelope.ecn());
+  bytes[24] = envelope.hop_limit();
+  bytes[25] = frame.bth->congestion.get();
+  return bytes;
+}
+
+std::uint32_t HeaderForms::index_of(const roce::Frame& frame) {
+  const Bytes bytes = bytes_of(frame);
+  if (last_.second != 0 && last_.first == bytes) return last_.second;
+  const auto at = indices_.find(bytes);
+  if (at == indices_.end() && indices_.size() == kMost) return 0;
+  last_ = {bytes, at == indices_.end() ? static_cast<std::uint32_t>(fields_.size()) : at->second};
+  if (at != indices_.end()) return last_.second;
+  indices_.emplace(last_);
+  roce::FieldList all;
+  roce::add_fields(all, frame.envelope);
+  roce::add_fields(all, frame);
+  std::erase_if(all, [](const roce::NamedField& field) {
+    return std::ranges::find(kRewritten, field.name) == std::end(kRewritten);
+  });
+  fields_.push_back(std::move(all));
+  return last_.second;
+}
+
+namespace {
+
+/// What tells which rule the captures need.
+void note_identity(CapturePoint& point, const roce::Frame& frame, roce::IcrcVerdict verdict) {
+  if (verdict == roce::IcrcVerdict::bad) ++point.bad_icrcs;
+  if (frame.envelope.fragment || !is_cut(frame)) return;
+  ++point.cut;
+  if (frame.payload.size() < frame.payload_length || frame.defect->layer != "icrc")
+    point.least_payload = std::min(point.least_payload, frame.payload.size());
+}
+
+void add_frame(CapturePoint& point, const CapturedFrame& captured, Names& names,
+               const IdentityRule& rule) {
   const roce::Envelope& envelope = captured.envelope;
   const auto verdict = roce::check_icrc(envelope);
   if (verdict == roce::IcrcVerdict::not_roce) return;
   ++point.roce;
-  const auto identity = identity_of(envelope);
   const auto frame = roce::parse(envelope);
-  if (!identity || !frame) {
+  if (frame) note_identity(point, *frame, verdict);
+  const auto identity = frame ? identity_of(*frame, rule) : std::nullopt;
+  if (!identity) {
     ++point.unidentified;
     return;
   }
+  const std::uint64_t rest = rest_of(*frame, std::min(rule.payload, kSample));
   const roce::FlowKey key = roce::flow_key(*frame);
-  point.records.push_back({.identity = *identity,
-                           .stamp_ns = to_ns(captured.record.stamp),
-                           .order = static_cast<std::uint32_t>(point.records.size()),
-                           .flow = flows.index_of(key),
-                           .dest_qp = key.dest_qp,
-                           .psn = frame->bth->psn().value(),
-                           .opcode = frame->bth->opcode.get(),
-                           .bad_icrc = verdict == roce::IcrcVerdict::bad});
+  point.records.push_back(
+      {.identity = *identity,
+       .rest = rest,
+       .stamp_ns = to_ns(captured.record.stamp),
+       .order = static_cast<std::uint32_t>(point.records.size()),
+       .number = static_cast<std::uint32_t>(captured.number),
+       .flow = names.flows.index_of(key),
+       .form = names.forms.index_of(*frame),
+       .dest_qp = key.dest_qp,
+       .psn = frame->bth->psn().value(),
+       .length = static_cast<std::uint16_t>(envelope.network_end - envelope.bth_offset()),
+       .opcode = frame->bth->opcode.get(),
+       .bad_icrc = rule.by_icrc && verdict == roce::IcrcVerdict::bad,
+       .ce = envelope.ecn() == kCongestionExperienced});
 }
 
 }  // namespace
 
-Result<CapturePoint> read_point(const std::string& place, const std::string& filter,
-                                FlowNames& flows) {
+Result<CapturePoint> read_point(const std::string& place, const std::string& filter, Names& names,
+                                const IdentityRule& rule) {
   auto source = FrameSource::open(place, filter);
   if (!source) return std::unexpected(source.error());
   CapturePoint point;
@@ -116,8 +270,16 @@ Result<CapturePoint> read_point(const std::string& place, const std::string& fil
     if (!frame) point.damage = frame.error();
     if (!frame || !*frame) return point;
     ++point.frames;
-    add_frame(point, **frame, flows);
+    add_frame(point, **frame, names, rule);
   }
+}
+
+IdentityRule rule_for(const CapturePoint& near, const CapturePoint& far) noexcept {
+  const auto unusual = [](const CapturePoint& point) {
+    return point.cut > 0 || 2 * point.bad_icrcs > point.roce;
+  };
+  if (!unusual(near) && !unusual(far)) return {};
+  return {.by_icrc = false, .payload = std::min(near.least_payload, far.least_payload)};
 }
 
 }  // namespace lw::dissect

@@ -3,35 +3,53 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "dissect/fields/recent_map.h"
-#include "roce/frame.h"
+#include "roce/describe.h"
 
 namespace lw::dissect {
 
-/// Identity of a frame anywhere on its path: a 128-bit hash of encapsulation, addresses,
-/// destination QP, PSN, opcode, length and ICRC. All bytes that an ICRC covers count; fields that a
-/// router may change (TTL, ECN, VLAN, MAC) don't.
+/// Identity of a frame anywhere on its path: a 128-bit hash of what no router changes. TTL, ECN,
+/// VLAN, MAC addresses and the other bytes that an ICRC leaves out don't count.
 using Identity = std::array<std::uint64_t, 2>;
 
-/// Nothing for frames that aren't RoCE, fragments, and frames whose ICRC wasn't captured.
-std::optional<Identity> identity_of(const roce::Envelope& envelope) noexcept;
+/// What the identity of a frame is made of.
+struct IdentityRule {
+  static constexpr std::size_t kWholePayload = std::numeric_limits<std::size_t>::max();
+
+  /// By the ICRC: encapsulation, addresses, destination QP, PSN, opcode, length and ICRC, so that
+  /// all bytes that it covers count. Otherwise by content: addresses, IP identification, UDP source
+  /// port, BTH, extension headers, length, and the first `payload` bytes of the payload.
+  bool by_icrc = true;
+  std::size_t payload = kWholePayload;
+};
+
+/// Nothing for frames that aren't RoCE, fragments, and frames of which the capture has not
+/// everything that counts.
+std::optional<Identity> identity_of(const roce::Frame& frame, const IdentityRule& rule) noexcept;
 
 /// A RoCE frame seen at a capture point.
 struct CaptureRecord {
   Identity identity;
+  std::uint64_t rest;  // hash of the first bytes behind the BTH
   std::int64_t stamp_ns;
   std::uint32_t order;    // index among the point's records
+  std::uint32_t number;   // of the frame in its file
   std::uint32_t flow;     // index into FlowNames
+  std::uint32_t form;     // index into HeaderForms
   std::uint32_t dest_qp;  // 24 bits
   std::uint32_t psn;      // 24 bits
+  std::uint16_t length;   // from the BTH to the ICRC's end, on the wire
   std::uint8_t opcode;
-  bool bad_icrc;
+  bool bad_icrc, ce;
 };
+static_assert(sizeof(CaptureRecord) <= 64);
 
 /// Numbers flows from 0: address pair and destination QP, without the role. Shared by both capture
 /// points. Of more flows than `most` the least recently seen are forgotten.
@@ -57,18 +75,53 @@ class FlowNames {
   std::optional<std::pair<roce::FlowKey, std::uint32_t>> last_;
 };
 
+/// Numbers the combinations of header fields that equipment of a path rewrites (MAC addresses,
+/// VLAN, DSCP, ECN, TTL, flow label, BTH byte 4) from 1. At most kMost are distinguished; a frame
+/// of any further one has 0.
+class HeaderForms {
+ public:
+  static constexpr std::size_t kMost = 10'000;
+
+  std::uint32_t index_of(const roce::Frame& frame);
+  /// The fields of a combination, in the order of the headers; none for 0.
+  [[nodiscard]] const roce::FieldList& fields(std::uint32_t index) const { return fields_[index]; }
+
+ private:
+  using Bytes = std::array<std::uint8_t, 32>;
+  static Bytes bytes_of(const roce::Frame& frame) noexcept;
+
+  std::map<Bytes, std::uint32_t> indices_;
+  std::vector<roce::FieldList> fields_ = {{}};
+  std::pair<Bytes, std::uint32_t> last_ = {};
+};
+
+/// What both capture points share.
+struct Names {
+  explicit Names(std::size_t most_flows = kMostFlows) : flows(most_flows) {}
+  FlowNames flows;
+  HeaderForms forms;
+};
+
 /// The RoCE frames of a capture.
 struct CapturePoint {
   std::string file;
   std::uint64_t frames = 0, roce = 0;
   std::uint64_t unidentified = 0;  // RoCE frames without an identity: cut, or fragments
+  std::uint64_t cut = 0;           // frames whose ICRC the capture cut off
+  std::uint64_t bad_icrcs = 0;
+  /// The least payload that the capture has of a frame whose payload it cut.
+  std::size_t least_payload = IdentityRule::kWholePayload;
   std::vector<CaptureRecord> records;
   std::optional<Error> damage;  // why reading stopped before the end of the file
 };
 
 /// Reads a whole capture, or the interfaces of it that `place` names (see place_of()). An error
 /// means that it couldn't be opened, or lacks such an interface.
-Result<CapturePoint> read_point(const std::string& place, const std::string& filter,
-                                FlowNames& flows);
+Result<CapturePoint> read_point(const std::string& place, const std::string& filter, Names& names,
+                                const IdentityRule& rule = {});
+
+/// The rule by which the frames of both points can be distinguished: by content if a capture cut
+/// frames, or if most ICRCs of one are bad, because they were not captured as they were sent.
+IdentityRule rule_for(const CapturePoint& near, const CapturePoint& far) noexcept;
 
 }  // namespace lw::dissect

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dissect/compare/compare_format.h"
 
+#include <algorithm>
 #include <array>
+#include <ranges>
+#include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/quantity.h"
 #include "report/json_line.h"
@@ -70,20 +74,72 @@ std::string delay_text(const DirectionResult& d, const Asked& asked) {
   std::string text = table.to_string(2);
   if (asked.delay) text += fmt::format("  asked {}\n", format_duration(*asked.delay));
   if (d.ambiguous > 0) {
-    text += fmt::format("  {} frames equal to lost or copied ones: no delay taken\n", d.ambiguous);
+    text += fmt::format("  {} frames that may be matched with another one: no delay taken\n",
+                        d.ambiguous);
   }
   return text;
 }
 
-std::string direction_text(const char* title, const DirectionResult& d, const Asked& asked) {
+constexpr std::size_t kRowsShown = 20, kFramesShown = 10, kOffsetsShown = 8;
+
+/// "-" for a field that is not there.
+const std::string& shown(const std::string& value) {
+  static const std::string kNone = "-";
+  return value.empty() ? kNone : value;
+}
+
+std::string rewritten_text(const Changes& changes) {
+  if (changes.rewritten.empty()) return {};
+  report::Table table({{"rewritten"},
+                       {"sent", report::Align::right},
+                       {"received", report::Align::right},
+                       {"frames", report::Align::right}});
+  for (const FieldChange& c : changes.rewritten | std::views::take(kRowsShown))
+    table.add_row({c.field, shown(c.sent), shown(c.received), fmt::format("{}", c.frames)});
+  std::string text = table.to_string(2);
+  if (changes.rewritten.size() > kRowsShown)
+    text += fmt::format("  {} rows more: --json has them\n", changes.rewritten.size() - kRowsShown);
+  return text;
+}
+
+std::string payload_text(const FrameChange& change) {
+  if (change.payload_bytes == 0) return {};
+  const std::size_t count = std::min(change.payload.size(), kOffsetsShown);
+  return fmt::format(
+      "    payload at {}{}\n", fmt::join(std::span(change.payload).first(count), ", "),
+      change.payload_bytes > kOffsetsShown ? fmt::format(", ...: {} bytes", change.payload_bytes)
+                                           : "");
+}
+
+std::string changed_text(const DirectionResult& d, const Changes& changes) {
+  if (d.changed == 0) return {};
+  if (!changes.examined)
+    return "  what was changed can't be shown: standard input can't be read twice\n";
+  std::string text;
+  for (const FrameChange& change : changes.frames | std::views::take(kFramesShown)) {
+    text += fmt::format("  frame {} arrived as frame {}{}\n", change.frame.sent,
+                        change.frame.received, change.frame.bad_icrc ? ", with a bad ICRC" : "");
+    for (const FieldChange& c : change.fields)
+      text += fmt::format("    {} {} > {}\n", c.field, shown(c.sent), shown(c.received));
+    text += payload_text(change);
+  }
+  if (d.changed > kFramesShown)
+    text += fmt::format("  and {} changed frames more: --json has the first {}\n",
+                        d.changed - kFramesShown, kMostChanged);
+  return text;
+}
+
+std::string direction_text(const char* title, const DirectionResult& d, const Changes& changes,
+                           const Asked& asked) {
   if (!d.seen()) return {};
   std::string text = fmt::format("\n{}: {} sent, {} received\n", title, d.sent, d.received);
   text += loss_text(d, asked);
   text += fmt::format(
-      "  {} invented ({} of them with a bad ICRC: damaged on the way), {} "
-      "duplicated, {} reordered\n",
-      d.invented, d.damaged, d.duplicated, d.reordered);
-  return text + delay_text(d, asked);
+      "  {} changed, {} invented (together {} with a bad ICRC), {} duplicated, {} reordered\n",
+      d.changed, d.invented, d.damaged, d.duplicated, d.reordered);
+  if (d.ce > 0)
+    text += fmt::format("  {} received with CE, {} marked on the way\n", d.ce, d.marked);
+  return text + delay_text(d, asked) + rewritten_text(changes) + changed_text(d, changes);
 }
 
 std::string point_text(const char* title, const CapturePoint& point) {
@@ -132,29 +188,80 @@ void add_delay(Json& object, const DirectionResult& d, const Asked& asked) {
   object["delay_error_ns"] = std::move(error);
 }
 
-Json direction_json(const char* name, const DirectionResult& d, const Asked& asked) {
+Json field_json(const FieldChange& change) {
+  Json object;
+  object["field"] = change.field;
+  object["sent"] = change.sent.empty() ? Json() : Json(change.sent);
+  object["received"] = change.received.empty() ? Json() : Json(change.received);
+  return object;
+}
+
+void add_changes_json(Json& object, const Changes& changes) {
+  object["rewritten"] = Json::array();
+  for (const FieldChange& change : changes.rewritten) {
+    object["rewritten"].push_back(field_json(change));
+    object["rewritten"].back()["frames"] = change.frames;
+  }
+  if (!changes.examined) return;
+  object["changed_frames"] = Json::array();
+  for (const FrameChange& change : changes.frames) {
+    Json frame;
+    frame["sent"] = change.frame.sent;
+    frame["received"] = change.frame.received;
+    frame["bad_icrc"] = change.frame.bad_icrc;
+    frame["fields"] = Json::array();
+    for (const FieldChange& field : change.fields) frame["fields"].push_back(field_json(field));
+    frame["payload_bytes"] = change.payload_bytes;
+    frame["payload_offsets"] = change.payload;
+    object["changed_frames"].push_back(std::move(frame));
+  }
+}
+
+Json direction_json(const char* name, const DirectionResult& d, const Changes& changes,
+                    const Asked& asked) {
   Json object;
   object["direction"] = name;
   object["sent"] = d.sent;
   object["received"] = d.received;
   object["lost"] = d.lost;
   add_loss(object, d, asked);
+  object["changed"] = d.changed;
   object["invented"] = d.invented;
   object["damaged"] = d.damaged;
   object["duplicated"] = d.duplicated;
   object["reordered"] = d.reordered;
+  object["ce"] = d.ce;
+  object["marked"] = d.marked;
   object["ambiguous"] = d.ambiguous;
   add_delay(object, d, asked);
+  add_changes_json(object, changes);
+  return object;
+}
+
+std::string rule_text(const IdentityRule& rule) {
+  if (rule.by_icrc) return {};
+  const std::string payload = rule.payload == IdentityRule::kWholePayload
+                                  ? "the whole payload"
+                                  : fmt::format("the first {} B of the payload", rule.payload);
+  return fmt::format("matched by headers and {}: a capture lacks right ICRCs\n", payload);
+}
+
+Json rule_json(const IdentityRule& rule) {
+  Json object;
+  object["by"] = rule.by_icrc ? "icrc" : "content";
+  if (!rule.by_icrc && rule.payload != IdentityRule::kWholePayload)
+    object["payload_bytes"] = rule.payload;
   return object;
 }
 
 }  // namespace
 
-std::string comparison_text(const CapturePoint& near, const CapturePoint& far,
-                            const Comparison& comparison, const Asked& asked) {
-  std::string text = point_text("near", near) + point_text("far ", far);
-  text += direction_text("near > far", comparison.near_to_far, asked);
-  text += direction_text("far > near", comparison.far_to_near, asked);
+std::string comparison_text(const CompareReport& report) {
+  const Comparison& comparison = report.comparison;
+  std::string text = point_text("near", report.near) + point_text("far ", report.far);
+  text += rule_text(report.rule);
+  text += direction_text("near > far", comparison.near_to_far, report.there, report.asked);
+  text += direction_text("far > near", comparison.far_to_near, report.back, report.asked);
   if (comparison.forgotten_flows > 0)
     text += fmt::format(
         "\n{} flows, seen least recently, were more than --max-flows: their frames are judged one "
@@ -163,18 +270,18 @@ std::string comparison_text(const CapturePoint& near, const CapturePoint& far,
   return text + "\n" + kCaptureLoss;
 }
 
-std::string comparison_json(const CapturePoint& near, const CapturePoint& far,
-                            const Comparison& comparison, const Asked& asked) {
+std::string comparison_json(const CompareReport& report) {
+  const Comparison& comparison = report.comparison;
   Json line;
-  line["near"] = point_json(near);
-  line["far"] = point_json(far);
+  line["near"] = point_json(report.near);
+  line["far"] = point_json(report.far);
+  line["matched"] = rule_json(report.rule);
   line["directions"] = Json::array();
-  if (comparison.near_to_far.seen()) {
-    line["directions"].push_back(direction_json("near_to_far", comparison.near_to_far, asked));
-  }
-  if (comparison.far_to_near.seen()) {
-    line["directions"].push_back(direction_json("far_to_near", comparison.far_to_near, asked));
-  }
+  const auto add = [&](const char* name, const DirectionResult& d, const Changes& changes) {
+    if (d.seen()) line["directions"].push_back(direction_json(name, d, changes, report.asked));
+  };
+  add("near_to_far", comparison.near_to_far, report.there);
+  add("far_to_near", comparison.far_to_near, report.back);
   if (comparison.forgotten_flows > 0) line["forgotten_flows"] = comparison.forgotten_flows;
   line["note"] = "loss of the capturing looks like loss of the path";
   return report::json_line(line);

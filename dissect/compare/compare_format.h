@@ -4,7 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "dissect/compare/comparison.h"
+#include "core/time.h"
+#include "dissect/compare/changes.h"
 
 namespace lw::dissect {
 
@@ -14,11 +15,18 @@ struct Asked {
   std::optional<double> loss;  // a probability
 };
 
+/// What compare found.
+struct CompareReport {
+  CapturePoint near = {}, far = {};
+  IdentityRule rule = {};
+  Comparison comparison = {};
+  Changes there = {}, back = {};  // from near to far, and back
+  Asked asked = {};
+};
+
 /// Text.
-std::string comparison_text(const CapturePoint& near, const CapturePoint& far,
-                            const Comparison& comparison, const Asked& asked);
+std::string comparison_text(const CompareReport& report);
 /// One JSON line.
-std::string comparison_json(const CapturePoint& near, const CapturePoint& far,
-                            const Comparison& comparison, const Asked& asked);
+std::string comparison_json(const CompareReport& report);
 
 }  // namespace lw::dissect

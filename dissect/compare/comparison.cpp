@@ -70,7 +70,9 @@ class Totals {
     }
     ++result.received;
     ++(frame.copy ? result.duplicated : result.invented);
-    if (!frame.copy && (frame.at_far ? far_ : near_)[frame.order].bad_icrc) ++result.damaged;
+    const CaptureRecord& received = (frame.at_far ? far_ : near_)[frame.order];
+    if (!frame.copy && received.bad_icrc) ++result.damaged;
+    if (received.ce) ++result.ce;
   }
   /// One direction's matches, in the order of arrival.
   void add_arrivals(const std::vector<Match>& matches, bool goes_far, std::size_t flows) {
@@ -79,8 +81,7 @@ class Totals {
       if (m.goes_far != goes_far) continue;
       const CaptureRecord &near = near_[m.near], &far = far_[m.far];
       const std::int64_t delta = far_minus_near(near, far);
-      ++way(goes_far).sent;
-      ++way(goes_far).received;
+      add_match(way(goes_far), goes_far ? near : far, goes_far ? far : near, m.changed);
       arrivals.add(goes_far ? near : far, goes_far ? delta : -delta, m.certain);
     }
   }
@@ -91,6 +92,19 @@ class Totals {
   }
 
  private:
+  static void add_match(DirectionResult& result, const CaptureRecord& sent,
+                        const CaptureRecord& received, bool changed) {
+    ++result.sent;
+    ++result.received;
+    if (received.ce) ++result.ce;
+    if (received.ce && !sent.ce) ++result.marked;
+    if (sent.form != received.form) ++result.rewritten[{sent.form, received.form}];
+    if (!changed) return;
+    ++result.changed;
+    if (received.bad_icrc) ++result.damaged;
+    if (result.changed_frames.size() < kMostChanged)
+      result.changed_frames.push_back({sent.number, received.number, received.bad_icrc});
+  }
   DirectionResult& way(bool goes_far) {
     return goes_far ? comparison_.near_to_far : comparison_.far_to_near;
   }
@@ -101,12 +115,12 @@ class Totals {
 
 }  // namespace
 
-Comparison compare_points(const CapturePoint& near, const CapturePoint& far, const FlowNames& flows,
+Comparison compare_points(const CapturePoint& near, const CapturePoint& far, const Names& names,
                           const CompareRules& rules) {
-  Matching matching = match_frames(near.records, far.records, flows, rules.senders);
+  Matching matching = match_frames(near.records, far.records, names.flows, rules.senders);
   Totals totals(near.records, far.records);
   for (const Unmatched& frame : matching.unmatched) totals.add_unmatched(frame);
-  const std::size_t order_flows = rules.across_flows ? 0 : flows.forgotten().size();
+  const std::size_t order_flows = rules.across_flows ? 0 : names.flows.forgotten().size();
   std::ranges::sort(matching.matches, {}, &Match::far);
   totals.add_arrivals(matching.matches, true, order_flows);
   std::ranges::sort(matching.matches, {}, &Match::near);

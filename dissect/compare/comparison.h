@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "dissect/compare/matching.h"
@@ -33,16 +35,31 @@ class Delays {
   std::vector<std::int64_t> sorted_;
 };
 
+/// A frame that was changed on the way: its numbers in the files of both points.
+struct ChangedFrame {
+  std::uint32_t sent = 0, received = 0;
+  bool bad_icrc = false;  // when it arrived
+};
+/// How many changed frames of one direction a comparison names.
+inline constexpr std::size_t kMostChanged = 1000;
+
 /// Result for the frames of one direction.
 struct DirectionResult {
   std::uint64_t sent = 0, received = 0;
   std::uint64_t lost = 0;        // seen at the sender's point only
   std::uint64_t invented = 0;    // seen at the receiver's point only
-  std::uint64_t damaged = 0;     // part of invented: with a bad ICRC, so changed on the way
+  std::uint64_t changed = 0;     // seen at both, with changes that no router makes
+  std::uint64_t damaged = 0;     // of the changed and the invented, those with a bad ICRC
   std::uint64_t duplicated = 0;  // further copies of a frame that was sent once
   std::uint64_t reordered = 0;   // arrived after a frame of its flow that was sent later (RFC 4737)
-  std::uint64_t ambiguous = 0;  // matched, but with equal frames that were lost or copied: no delay
-  Delays delays;                // of all other matched frames
+  std::uint64_t ambiguous = 0;   // matched, but maybe with another one: no delay
+  std::uint64_t ce = 0;          // received with ECN CE
+  std::uint64_t marked = 0;      // part of ce: was not CE when it was sent
+  Delays delays;                 // of all matched frames that are not ambiguous
+  /// How often frames of one header form arrived with another: indices into HeaderForms.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> rewritten;
+  /// The first of the changed, in the order of arrival.
+  std::vector<ChangedFrame> changed_frames;
 
   [[nodiscard]] bool seen() const noexcept { return sent + received > 0; }
   [[nodiscard]] Proportion loss() const noexcept { return wilson95(lost, sent); }
@@ -60,7 +77,7 @@ struct CompareRules {
 
 /// Matches the frames of two points of a path (see match_frames()) and counts what happened to
 /// them.
-Comparison compare_points(const CapturePoint& near, const CapturePoint& far, const FlowNames& flows,
+Comparison compare_points(const CapturePoint& near, const CapturePoint& far, const Names& names,
                           const CompareRules& rules = {});
 
 }  // namespace lw::dissect

@@ -39,7 +39,9 @@ void Directions::count(const CaptureRecord& frame, bool at_far) {
 }
 
 void Directions::vote(const CaptureRecord& near, const CaptureRecord& far) {
-  flows_[slots_[near.flow]].votes += far_minus_near(near, far) >= 0 ? 1 : -1;
+  const int vote = far_minus_near(near, far) >= 0 ? 1 : -1;
+  flows_[slots_[near.flow]].votes += vote;
+  if (far.flow != near.flow) flows_[slots_[far.flow]].votes += vote;
 }
 
 std::int64_t Directions::votes_of(const Pair& pair) const {
@@ -111,6 +113,11 @@ void Directions::judge_responses(Records near, Records far,
 const Directions::Flow* Directions::flow_of(const CaptureRecord& frame) const {
   const std::uint32_t slot = slots_[frame.flow];
   return slot == kForgotten ? nullptr : &flows_[slot];
+}
+
+bool Directions::is_stray(const CaptureRecord& frame, const CaptureRecord& other) const {
+  const Flow *own = flow_of(frame), *its = flow_of(other);
+  return own && its && own->votes == 0 && own->pair == its->pair;
 }
 
 bool Directions::goes_far(const CaptureRecord& near, const CaptureRecord& far) const {

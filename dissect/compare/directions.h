@@ -43,6 +43,8 @@ class Directions {
   // After decide():
   [[nodiscard]] bool goes_far(const CaptureRecord& near, const CaptureRecord& far) const;
   [[nodiscard]] bool goes_far(const CaptureRecord& frame, bool at_far) const;
+  /// Whether `frame` is of a flow without a match, but has the addresses of `other`.
+  [[nodiscard]] bool is_stray(const CaptureRecord& frame, const CaptureRecord& other) const;
 
  private:
   using Pair = std::array<std::array<std::byte, 16>, 2>;  // source, destination

@@ -2,120 +2,77 @@
 #include "dissect/compare/matching.h"
 
 #include <algorithm>
-#include <limits>
+#include <array>
 #include <optional>
+#include <ranges>
+#include <set>
 #include <tuple>
 #include <utility>
 
-#include "capture/record.h"
+#include "dissect/compare/equal_frames.h"
 
 namespace lw::dissect {
 namespace {
 
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // orders at near and far
 
+/// What frames are compared by, and the frame.
 struct Key {
-  Identity identity;
+  Identity value;
   std::uint32_t order;
 };
 using Keys = std::span<const Key>;
+using KeyOf = Identity (*)(const CaptureRecord&);
+
+Identity identity_key(const CaptureRecord& r) { return r.identity; }
+/// Of frames that were changed: of one flow, with one PSN and opcode.
+Identity place_key(const CaptureRecord& r) {
+  return {std::uint64_t{r.flow} << 32 | r.psn, r.opcode};
+}
+/// Of frames whose addresses or ports were rewritten: the packet from the BTH on.
+Identity packet_key(const CaptureRecord& r) {
+  return {r.rest, std::uint64_t{r.dest_qp} << 32 | r.psn << 8 | r.opcode};
+}
+
+void sort_keys(std::vector<Key>& keys) {
+  std::ranges::sort(keys, {}, [](const Key& k) { return std::tuple(k.value, k.order); });
+}
 
 std::vector<Key> sorted_keys(Records records) {
   std::vector<Key> keys;
   keys.reserve(records.size());
-  for (const CaptureRecord& r : records) keys.push_back({r.identity, r.order});
-  std::ranges::sort(keys, {}, [](const Key& k) { return std::tuple(k.identity, k.order); });
+  for (const CaptureRecord& r : records) keys.push_back({identity_key(r), r.order});
+  sort_keys(keys);
   return keys;
 }
 
-/// Cuts the keys of `identity` off the front.
-Keys split(Keys& rest, const Identity& identity) {
+std::vector<Key> sorted_keys(Records records, std::span<const std::uint32_t> orders, KeyOf key_of) {
+  std::vector<Key> keys;
+  keys.reserve(orders.size());
+  for (const std::uint32_t order : orders) keys.push_back({key_of(records[order]), order});
+  sort_keys(keys);
+  return keys;
+}
+
+/// Cuts the keys of this value off the front.
+Keys split(Keys& rest, const Identity& value) {
   std::size_t count = 0;
-  while (count < rest.size() && rest[count].identity == identity) ++count;
+  while (count < rest.size() && rest[count].value == value) ++count;
   const Keys group = rest.first(count);
   rest = rest.subspan(count);
   return group;
 }
 
-/// The delays that occur: of frames without an equal one.
-struct DelayRange {
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  std::int64_t most = std::numeric_limits<std::int64_t>::min();
-
-  void add(std::int64_t delay) {
-    least = std::min(least, delay);
-    most = std::max(most, delay);
+/// Calls `take` with the keys of each value in both lists.
+template <class Take>
+void for_each_group(Keys a, Keys b, Take take) {
+  while (!a.empty() || !b.empty()) {
+    const bool take_a = b.empty() || (!a.empty() && a[0].value <= b[0].value);
+    const Identity value = take_a ? a[0].value : b[0].value;
+    const Keys group = split(a, value);
+    take(group, split(b, value));
   }
-  [[nodiscard]] bool known() const { return least <= most; }
-  [[nodiscard]] bool has(std::int64_t delay) const { return least <= delay && delay <= most; }
-};
-
-/// Matches equal frames of one direction: `sent` and `came` are in order.
-class EqualFrames {
- public:
-  EqualFrames(std::vector<std::int64_t> sent, std::vector<std::int64_t> came, DelayRange usual)
-      : sent_(std::move(sent)), came_(std::move(came)), usual_(usual) {}
-
-  void run() {
-    if (usual_.known()) {
-      match_usual();
-    } else {
-      for (std::uint32_t i = 0; i < sent_.size(); ++i) lost.push_back(i);
-      for (std::uint32_t i = 0; i < came_.size(); ++i) late_.push_back(i);
-    }
-    match_rest();
-  }
-
-  // Indices of sent and came, after run():
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> matched;
-  std::vector<std::uint32_t> lost, copies;
-
-  /// Where some were lost or copied, an equal frame near in time could be the match instead, unless
-  /// it has the same stamp.
-  [[nodiscard]] bool is_certain(std::uint32_t sent, std::uint32_t came) const {
-    if (lost.empty() && copies.empty()) return true;
-    if (!usual_.known()) return false;
-    const std::int64_t own = delay(sent, came);
-    const auto possible = [&](std::uint32_t s, std::uint32_t c) {
-      return s < sent_.size() && c < came_.size() && usual_.has(delay(s, c)) && delay(s, c) != own;
-    };
-    return usual_.has(own) && !possible(sent + 1, came) && !possible(sent - 1, came) &&
-           !possible(sent, came + 1) && !possible(sent, came - 1);
-  }
-
- private:
-  [[nodiscard]] std::int64_t delay(std::uint32_t sent, std::uint32_t came) const {
-    return capture::stamp_difference(instant_from_ns(came_[came]), instant_from_ns(sent_[sent]))
-        .count();
-  }
-  /// Matches each frame that came with the first one that was sent a usual delay before. Delays
-  /// have one range, so no other choice matches more.
-  void match_usual() {
-    std::uint32_t next = 0;
-    std::optional<std::uint32_t> last;  // that was matched
-    for (std::uint32_t i = 0; i < came_.size(); ++i) {
-      while (next < sent_.size() && delay(next, i) > usual_.most) lost.push_back(next++);
-      if (next < sent_.size() && usual_.has(delay(next, i))) {
-        matched.emplace_back(next, i);
-        last = next++;
-      } else {
-        (last && usual_.has(delay(*last, i)) ? copies : late_).push_back(i);
-      }
-    }
-    while (next < sent_.size()) lost.push_back(next++);
-  }
-  /// Frames with an unusual delay: the k-th with the k-th.
-  void match_rest() {
-    const std::size_t both = std::min(lost.size(), late_.size());
-    for (std::size_t k = 0; k < both; ++k) matched.emplace_back(lost[k], late_[k]);
-    lost.erase(lost.begin(), lost.begin() + static_cast<long>(both));
-    copies.insert(copies.end(), late_.begin() + static_cast<long>(both), late_.end());
-    std::ranges::sort(copies);
-  }
-  std::vector<std::int64_t> sent_, came_;  // stamps
-  DelayRange usual_;
-  std::vector<std::uint32_t> late_;  // that came without a usual delay
-};
+}
 
 class Matcher {
  public:
@@ -129,24 +86,21 @@ class Matcher {
     for (const CaptureRecord& r : near_) directions_.count(r, false);
     for (const CaptureRecord& r : far_) directions_.count(r, true);
     const std::vector<Key> near = sorted_keys(near_), far = sorted_keys(far_);
-    group(near, far);
+    for_each_group(near, far, [&](Keys a, Keys b) { add_group(a, b); });
+    vote(place_key);
+    vote(packet_key);
     directions_.decide(near_, far_, pairs_);
     for (const auto& [at_near, at_far] : pairs_) add_pair(at_near, at_far);
     for (const auto& [group_near, group_far] : several_) match_several(group_near, group_far);
     add_alone(alone_near_, false);
     add_alone(alone_far_, true);
+    match_changed();
+    for (Match& m : result_.matches)
+      m.changed = m.changed || is_damaged(near_[m.near], far_[m.far]);
     return std::move(result_);
   }
 
  private:
-  void group(Keys near, Keys far) {
-    while (!near.empty() || !far.empty()) {
-      const bool take_near = far.empty() || (!near.empty() && near[0].identity <= far[0].identity);
-      const Identity& identity = take_near ? near[0].identity : far[0].identity;
-      add_group(split(near, identity), split(far, identity));
-    }
-  }
-
   void add_group(Keys near, Keys far) {
     const std::size_t both = std::min(near.size(), far.size());
     for (std::size_t k = 0; k < both; ++k)
@@ -164,7 +118,7 @@ class Matcher {
   void add_pair(std::uint32_t at_near, std::uint32_t at_far) {
     const CaptureRecord &near = near_[at_near], &far = far_[at_far];
     const bool goes_far = directions_.goes_far(near, far);
-    result_.matches.push_back({at_near, at_far, goes_far, true});
+    result_.matches.push_back({at_near, at_far, goes_far, true, false});
     const std::int64_t delta = far_minus_near(near, far);
     usual_[goes_far ? 1 : 0].add(goes_far ? delta : -delta);
   }
@@ -177,19 +131,163 @@ class Matcher {
 
   void match_several(Keys near, Keys far) {
     const bool goes_far = directions_.goes_far(near_[near[0].order], far_[far[0].order]);
-    const Keys sent = goes_far ? near : far, came = goes_far ? far : near;
-    EqualFrames found(stamps_of(sent, goes_far ? near_ : far_),
-                      stamps_of(came, goes_far ? far_ : near_), usual_[goes_far ? 1 : 0]);
-    found.run();
+    match_alike(goes_far ? near : far, goes_far ? far : near, goes_far, false);
+  }
+
+  Records senders(bool goes_far) const { return goes_far ? near_ : far_; }
+  Records receivers(bool goes_far) const { return goes_far ? far_ : near_; }
+
+  void match_alike(Keys sent, Keys came, bool goes_far, bool changed) {
+    const DelayRange& usual = usual_[goes_far ? 1 : 0];
+    EqualFrames found(stamps_of(sent, senders(goes_far)), stamps_of(came, receivers(goes_far)),
+                      changed ? usual.widened() : usual);
+    found.match_usual();
+    if (!changed) found.match_rest();
     for (const auto& [s, c] : found.matched)
       result_.matches.push_back({goes_far ? sent[s].order : came[c].order,
                                  goes_far ? came[c].order : sent[s].order, goes_far,
-                                 found.is_certain(s, c)});
+                                 found.is_certain(s, c), changed});
     for (const std::uint32_t s : found.lost)
       result_.unmatched.push_back({sent[s].order, !goes_far, goes_far, false});
+    for (const std::uint32_t c : found.late)
+      result_.unmatched.push_back({came[c].order, goes_far, goes_far, false});
     for (const std::uint32_t c : found.copies)
       result_.unmatched.push_back({came[c].order, goes_far, goes_far, true});
   }
+
+  /// Frames that were changed on the way tell directions, too.
+  void vote(KeyOf key_of) {
+    const std::vector<Key> near = sorted_keys(near_, alone_near_, key_of),
+                           far = sorted_keys(far_, alone_far_, key_of);
+    for_each_group(near, far, [&](Keys a, Keys b) {
+      for (std::size_t k = 0; k < std::min(a.size(), b.size()); ++k)
+        directions_.vote(near_[a[k].order], far_[b[k].order]);
+    });
+  }
+
+  void match_changed() {
+    for (const bool goes_far : {true, false}) {
+      Lists lists = cut_unmatched(goes_far);
+      match_changed_by(place_key, lists, goes_far);
+      match_changed_by(packet_key, lists, goes_far);
+      match_by_time(lists, goes_far);
+      for (const std::uint32_t order : lists.sent)
+        result_.unmatched.push_back({order, !goes_far, goes_far, false});
+      for (const std::uint32_t order : lists.came)
+        result_.unmatched.push_back({order, goes_far, goes_far, false});
+    }
+  }
+
+  /// Whether frames with one ICRC differ in what it covers.
+  static bool is_damaged(const CaptureRecord& a, const CaptureRecord& b) {
+    return a.bad_icrc != b.bad_icrc || a.rest != b.rest;
+  }
+
+  struct Lists {
+    std::vector<std::uint32_t> sent, came;  // orders of frames without a match
+  };
+
+  /// Takes the frames without a match of one direction out of the result, without copies.
+  Lists cut_unmatched(bool goes_far) {
+    Lists lists;
+    std::erase_if(result_.unmatched, [&](const Unmatched& frame) {
+      if (frame.goes_far != goes_far || frame.copy) return false;
+      (frame.at_receiver() ? lists.came : lists.sent).push_back(frame.order);
+      return true;
+    });
+    std::ranges::sort(lists.sent);
+    std::ranges::sort(lists.came);
+    return lists;
+  }
+
+  void match_changed_by(KeyOf key_of, Lists& lists, bool goes_far) {
+    const std::vector<Key> sent = sorted_keys(senders(goes_far), lists.sent, key_of),
+                           came = sorted_keys(receivers(goes_far), lists.came, key_of);
+    lists = {};
+    for_each_group(sent, came, [&](Keys s, Keys c) {
+      if (!s.empty() && !c.empty()) return match_alike(s, c, goes_far, true);
+      for (const Key& key : s) lists.sent.push_back(key.order);
+      for (const Key& key : c) lists.came.push_back(key.order);
+    });
+    const Lists rest = cut_unmatched(goes_far);
+    lists.sent.insert(lists.sent.end(), rest.sent.begin(), rest.sent.end());
+    lists.came.insert(lists.came.end(), rest.came.begin(), rest.came.end());
+    std::ranges::sort(lists.sent);
+    std::ranges::sort(lists.came);
+  }
+
+  /// How many of destination QP, PSN (twice), opcode and the rest (twice) are equal.
+  static int likeness(const CaptureRecord& a, const CaptureRecord& b) {
+    return (a.dest_qp == b.dest_qp ? 1 : 0) + (a.psn == b.psn ? 2 : 0) +
+           (a.opcode == b.opcode ? 1 : 0) + (a.rest == b.rest ? 2 : 0);
+  }
+
+  /// Frames of one length, of which one was lost and one came when that was due: most alike first.
+  void match_by_time(Lists& lists, bool goes_far) {
+    if (!usual_[goes_far ? 1 : 0].known()) return;
+    const Records sent = senders(goes_far), came = receivers(goes_far);
+    std::ranges::stable_sort(lists.sent, {}, [&](auto order) { return sent[order].stamp_ns; });
+    std::vector<bool> taken(lists.sent.size());
+    std::set<Identity> known;  // of the frames that were matched here
+    const auto take_due = [&](std::uint32_t order, bool stray) {
+      const auto best = known.contains(came[order].identity)
+                            ? std::nullopt
+                            : find_due(lists.sent, taken, came[order], goes_far, stray);
+      if (!best) return false;
+      known.insert(came[order].identity);
+      taken[*best] = true;
+      const std::uint32_t s = lists.sent[*best];
+      result_.matches.push_back(
+          {goes_far ? s : order, goes_far ? order : s, goes_far, false, true});
+      return true;
+    };
+    std::erase_if(lists.came, [&](std::uint32_t order) { return take_due(order, false); });
+    // A frame whose destination QP was changed is of a flow that seems to come from the other end.
+    std::erase_if(result_.unmatched, [&](const Unmatched& frame) {
+      return !frame.copy && frame.at_far == goes_far && frame.goes_far != goes_far &&
+             take_due(frame.order, true);
+    });
+    // Their copies.
+    const auto is_copy = [&](std::uint32_t order) { return known.contains(came[order].identity); };
+    for (Unmatched& frame : result_.unmatched)
+      if (frame.at_far == goes_far && frame.goes_far != goes_far && is_copy(frame.order))
+        frame.goes_far = goes_far, frame.copy = true;
+    for (const std::uint32_t order : lists.came | std::views::filter(is_copy))
+      result_.unmatched.push_back({order, goes_far, goes_far, true});
+    std::erase_if(lists.came, is_copy);
+    std::size_t i = 0;
+    std::erase_if(lists.sent, [&](std::uint32_t) { return taken[i++]; });
+  }
+
+  /// The lost frame that is most like `frame`, which came when that was due.
+  [[nodiscard]] std::optional<std::size_t> find_due(std::span<const std::uint32_t> lost,
+                                                    const std::vector<bool>& taken,
+                                                    const CaptureRecord& frame, bool goes_far,
+                                                    bool stray) const {
+    const DelayRange usual = usual_[goes_far ? 1 : 0].widened();
+    const Records sent = senders(goes_far);
+    std::int64_t earliest = 0;
+    if (__builtin_sub_overflow(frame.stamp_ns, usual.most, &earliest)) return std::nullopt;
+    const auto at = std::ranges::lower_bound(
+        lost, earliest, {}, [&](std::uint32_t order) { return sent[order].stamp_ns; });
+    const auto begin = static_cast<std::size_t>(at - lost.begin());
+    std::optional<std::size_t> best;
+    // A damaged frame needs one part that is right, any other frame half of them.
+    int most = stray ? kAllButQp - 1 : frame.bad_icrc ? 0 : 2;
+    for (std::size_t i = begin; i < std::min(lost.size(), begin + kMostDue); ++i) {
+      const CaptureRecord& candidate = sent[lost[i]];
+      if (!usual.has(far_minus_near(candidate, frame))) break;
+      if (taken[i] || candidate.length != frame.length) continue;
+      if (stray && !directions_.is_stray(frame, candidate)) continue;
+      const int alike = likeness(candidate, frame);
+      if (alike <= most) continue;
+      most = alike;
+      best = i;
+    }
+    return best;
+  }
+  static constexpr int kAllButQp = 5;
+  static constexpr std::size_t kMostDue = 1000;  // lost frames that are tried for one that came
 
   void add_alone(const std::vector<std::uint32_t>& orders, bool at_far) {
     for (const std::uint32_t order : orders) {

@@ -13,7 +13,8 @@ namespace lw::dissect {
 struct Match {
   std::uint32_t near, far;
   bool goes_far;  // from near to far
-  bool certain;   // no equal frame could be the match instead: its delay is usable
+  bool certain;   // no other frame could be the match instead: its delay is usable
+  bool changed;   // bytes differ that no router changes
 };
 
 /// A frame that has no match.
@@ -32,11 +33,14 @@ struct Matching {
   std::uint64_t forgotten_flows = 0;
 };
 
-/// Matches the frames of two points of a path, in the order of their arrival.
+/// Matches the frames of two points of a path.
 ///
 /// Equal frames are matched one to one, each with one that was sent a usual delay before; where no
-/// delay is usual, the k-th here with the k-th there. A copy more at the receiver's point than at
-/// the sender's is a copy.
+/// delay is usual, the k-th here with the k-th there. What the receiver's point has beyond that is
+/// a copy. Then frames that were changed are matched, of those that one point saw: frames of one
+/// flow, PSN and opcode; frames that are equal from the BTH on; and frames of one length that came
+/// when the other was due, if one of destination QP, PSN, opcode and the rest is equal (without a
+/// bad ICRC: half of them).
 ///
 /// Each flow's direction is that of `directions.h`.
 Matching match_frames(Records near, Records far, const FlowNames& flows, Senders senders);

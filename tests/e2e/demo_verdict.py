@@ -9,7 +9,7 @@ def main():
     with open(sys.argv[1], encoding='utf-8') as file:
         path = json.load(file)['directions'][0]
     delay, asked = path['delay_ns'], path['asked_delay_ns']
-    clean = path['invented'] == 0 and path['duplicated'] == 0 and path['reordered'] == 0
+    clean = path['changed'] == 0 and path['invented'] == 0 and path['duplicated'] == 0 and path['reordered'] == 0
     early = delay['min'] < asked
     print(f"{path['sent']} frames went in, {path['received']} came out, {path['lost']} were lost on"
           f" the way:\n{100 * path['loss']:.3f} %; asked: {100 * path['asked_loss']:g} %, which"

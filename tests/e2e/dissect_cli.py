@@ -12,6 +12,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+import zlib
 
 from longwire_test import SOURCE, program
 from pcap_file import roce_frame, write_pcap
@@ -49,6 +50,14 @@ def pcapng_of(frames, links):
         head = struct.pack('<IIIII', interface, 0, stamp, len(frame), len(frame))
         data += pcapng_block(6, head + frame + bytes(-len(frame) % 4))
     return data
+
+
+def icrc_of(packet):
+    """The ICRC of a RoCEv2 packet over IPv4, from the IP header to the pad. (IBTA vol. 1, A17)"""
+    covered = bytearray(packet)
+    for masked in 1, 8, 10, 11, 26, 27, 28 + 4:  # ToS, TTL, checksums, BTH byte 4
+        covered[masked] = 0xff
+    return struct.pack('<I', zlib.crc32(b'\xff' * 8 + bytes(covered)))
 
 
 class InTemporaryFolder(unittest.TestCase):
@@ -240,7 +249,7 @@ class Compare(InTemporaryFolder):
         text = dissect('compare', near, far).stdout.decode()
         self.assertIn('looks like loss of the path', text)
 
-    def recording(self, more=b''):
+    def recording(self, more=b'', *options):
         """roce-impair's recording of a lossy path of 1.9035 ms, and its report."""
         profile = self.file('path.toml', more + b'[[rule]]\nname = "far"\ndelay = "1903.5us"\n'
                             b'loss = "10%"\n')
@@ -248,7 +257,7 @@ class Compare(InTemporaryFolder):
             (self.folder / way).write_bytes((RXE / name).read_bytes())
         run = subprocess.run(
             [program('roce-impair'), 'replay', profile, self.folder / 'there', self.folder / 'o.pcapng',
-             '--back', self.folder / 'back', '--capture', self.folder / 'rec.pcapng', '--json'],
+             '--back', self.folder / 'back', '--capture', self.folder / 'rec.pcapng', '--json', *options],
             capture_output=True, text=True, check=True)
         return self.folder / 'rec.pcapng', json.loads(run.stdout)['directions']
 
@@ -315,6 +324,89 @@ class Compare(InTemporaryFolder):
                     latest[flow] = max(number, latest.get(flow, -1))
                 seen.add(number)
             self.assertEqual(found['reordered'], late)
+
+    def test_what_the_impairer_corrupts_is_changed(self):
+        for seed, icrc in enumerate(('wrong', 'recomputed', 'wrong')):
+            path, _ = self.recording(
+                b'[[rule]]\nname = "all"\ndelay = "1.9ms"\nloss = "5%"\nduplicate = "5%"\n'
+                b'jitter = { distribution = "uniform", low = "0us", high = "50us" }\n'
+                b'corrupt = { probability = "5%", icrc = "' + icrc.encode() + b'" }\n',
+                '--seed', str(seed + 1), '--ledger', self.folder / 'ledger')
+            records = [json.loads(line) for line in (self.folder / 'ledger').open()]
+            for way, found in zip(('west-to-east', 'east-to-west'), self.ways_of(path)):
+                own = [r for r in records if r['direction'] == way]
+                corrupted = [r['frame'] for r in own if 'corrupt' in r.get('stages', [r['stage']])
+                             and r['time_out_ns'] and not r.get('copy')]
+                dropped = [r for r in own if r['action'] == 'drop' and not r.get('copy')]
+                copies = [r for r in own if r.get('copy') and r['time_out_ns']]
+                self.assertEqual(
+                    (found['changed'], found['lost'], found['duplicated'], found['invented']),
+                    (len(corrupted), len(dropped), len(copies), 0))
+                self.assertEqual(found['damaged'], len(corrupted) if icrc == 'wrong' else 0)
+                self.assertEqual(len(found['changed_frames']), len(corrupted))
+                for frame in found['changed_frames']:
+                    # One flipped bit: a field or a byte of the payload, and a new ICRC.
+                    names = {field['field'] for field in frame['fields']}
+                    self.assertEqual('infiniband.invariant.crc' in names, icrc == 'recomputed')
+                    self.assertTrue(names or frame['payload_bytes'] == 1, frame)
+
+    def rewritten(self, frame):
+        """What a gateway makes of a frame, by scapy: other addresses, port, DSCP, ECN and TTL."""
+        from scapy.all import IP, UDP, Ether
+        packet = Ether(frame)
+        packet[Ether].dst, packet[IP].src = '02:00:00:00:00:99', '10.9.9.9'
+        packet[IP].ttl, packet[IP].tos = 17, (8 << 2) | 3
+        packet[UDP].sport = 50000
+        del packet[IP].chksum
+        data = bytearray(bytes(packet))
+        data[-4:] = icrc_of(data[14:-4])
+        self.assertEqual(len(data), len(frame))
+        return bytes(data)
+
+    def test_rewritten_headers_are_named(self):
+        frames = self.frames()
+        near = self.file('near.pcapng', pcapng_of([(0, f) for f in frames], links=[1]))
+        far = self.file('far.pcapng', pcapng_of([(0, self.rewritten(f)) for f in frames], links=[1]))
+        self.assertEqual(dissect('verify', far).returncode, 0)
+        [way] = json.loads(dissect('compare', near, far, '--json').stdout)['directions']
+        self.assertEqual((way['sent'], way['changed'], way['lost'], way['invented'], way['damaged']),
+                         (60, 60, 0, 0, 0))
+        self.assertEqual((way['ce'], way['marked']), (60, 60))
+        rewritten = {}
+        for row in way['rewritten']:
+            key = row['field'], row['received']
+            rewritten[key] = rewritten.get(key, 0) + row['frames']
+        self.assertEqual(rewritten, {('eth.dst', '02:00:00:00:00:99'): 60, ('ip.ttl', '17'): 60,
+                                     ('ip.dsfield.dscp', '8'): 60, ('ip.dsfield.ecn', '3'): 60})
+        self.assertEqual(len(way['changed_frames']), 60)
+        for frame in way['changed_frames']:
+            self.assertEqual({field['field']: field['received'] for field in frame['fields']
+                              if field['field'] in ('ip.src', 'udp.srcport')},
+                             {'ip.src': '10.9.9.9', 'udp.srcport': '50000'})
+        text = dissect('compare', near, far).stdout.decode()
+        self.assertRegex(text, r'ip.ttl +64 +17 +60')
+        self.assertIn('    ip.src 192.168.77.2 > 10.9.9.9', text)
+
+    def test_snapped_captures_and_captures_without_icrc(self):
+        frames = self.frames()
+        near = self.file('near.pcapng', pcapng_of([(0, f) for f in frames], links=[1]))
+        cut = bytearray(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 86, 1))
+        for i, frame in enumerate(frames[:-3]):
+            cut += struct.pack('<IIII', 0, i + 7, 86, len(frame)) + frame[:86]
+        far = self.file('far.pcap', cut)
+        stripped = self.file('bare.pcapng', pcapng_of(
+            [(0, f[:-4] + bytes(4)) for f in frames[:-3]], links=[1]))
+        for end, payload in (far, 16), (stripped, None):
+            done = json.loads(dissect('compare', near, end, '--json').stdout)
+            [way] = done['directions']
+            self.assertEqual((way['sent'], way['lost'], way['changed'], way['invented']),
+                             (60, 3, 0, 0))
+            self.assertEqual(done['matched'], {'by': 'content'} | (
+                {'payload_bytes': payload} if payload else {}))
+        text = dissect('compare', near, far).stdout.decode()
+        self.assertIn('matched by headers and the first 16 B of the payload', text)
+        done = dissect('compare', near, '-', stdin=bytes(cut))
+        self.assertIn(b'57 cut or in fragments, so left out', done.stdout)
 
     def test_the_damage_of_a_recording_is_said_once(self):
         path, _ = self.recording()

@@ -24,7 +24,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     dissect::make_list_format({style})->frame(out, dissection);
   }
   dissect::Overview().add(dissection);
-  static_cast<void>(dissect::identity_of(captured.envelope));
+  if (dissection.frame) {
+    static_cast<void>(dissect::identity_of(*dissection.frame, {}));
+    static_cast<void>(
+        dissect::identity_of(*dissection.frame, {.by_icrc = false, .payload = size % 64}));
+    static_cast<void>(dissect::HeaderForms().index_of(*dissection.frame));
+  }
   if (captured.envelope.fragment) dissect::FragmentTracker().roce_frames(captured.envelope);
   return 0;
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dissect/compare/comparison.h"
-
 #include <functional>
 #include <limits>
 
 #include <gtest/gtest.h>
 
+#include "dissect/compare/changes.h"
 #include "unit/dissect/capture_file.h"
 
 namespace lw::dissect::test {
@@ -14,10 +13,10 @@ namespace {
 constexpr std::int64_t kDelay = 1'903'500;
 
 Comparison compare(CaptureFile& near, CaptureFile& far) {
-  FlowNames flows;
-  const auto at_near = read_point(near.path(), "", flows),
-             at_far = read_point(far.path(), "", flows);
-  return compare_points(*at_near, *at_far, flows);
+  Names names;
+  const auto at_near = read_point(near.path(), "", names),
+             at_far = read_point(far.path(), "", names);
+  return compare_points(*at_near, *at_far, names);
 }
 
 /// Distinct frames, all from 192.168.77.2 to 192.168.77.1.
@@ -76,16 +75,73 @@ TEST(Compare, CountsLossOrderAndDelay) {
   EXPECT_FALSE(comparison.far_to_near.seen());
 }
 
-TEST(Compare, ADamagedFrameIsLostAndInvented) {
-  auto frames = one_way_frames(2);
+/// What one frame of several becomes on its way, and what compare says of all.
+DirectionResult change_one(const std::function<void(std::vector<std::byte>&)>& change,
+                           bool new_icrc) {
+  auto frames = one_way_frames(5);
   CaptureFile near("near.pcapng"), far("far.pcapng");
-  near.add(0, frames[0]).add(1, frames[1]);
-  frames[1].back() ^= std::byte{1};
-  far.add(10, frames[0]).add(11, frames[1]);
+  for (int i = 0; i < 5; ++i) {
+    std::vector<std::byte>& frame = frames[static_cast<std::size_t>(i)];
+    near.add(i * 1000, frame);
+    if (i == 2) {
+      change(frame);
+      const auto place = roce::expected_icrc(roce::open_envelope(frame));
+      if (new_icrc) wire::store_icrc(std::span(frame).subspan(place->offset, 4), place->expected);
+    }
+    far.add(kDelay + i * 1000, frame);
+  }
+  return compare(near, far).near_to_far;
+}
+
+TEST(Compare, AFrameWithAnyFlippedBitIsChanged) {
+  const std::size_t bth = 42, payload = bth + 12;
+  for (const std::size_t offset : {bth, bth + 6, bth + 11, payload, bth - 8}) {
+    for (const bool silent : {false, true}) {
+      const DirectionResult d =
+          change_one([&](std::vector<std::byte>& frame) { frame[offset] ^= std::byte{4}; }, silent);
+      EXPECT_EQ(d.sent, 5u) << offset;
+      EXPECT_EQ(d.changed, 1u) << offset;
+      EXPECT_EQ(d.damaged, silent ? 0u : 1u) << offset;
+      EXPECT_EQ(d.lost + d.invented + d.reordered, 0u) << offset;
+      ASSERT_EQ(d.changed_frames.size(), 1u);
+      EXPECT_EQ(d.changed_frames[0].sent, 3u);
+      EXPECT_EQ(d.changed_frames[0].received, 3u);
+    }
+  }
+}
+
+TEST(Compare, RewrittenAddressesAreChangesAndGiveDelays) {
+  auto frames = one_way_frames(5);
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  for (int i = 0; i < 5; ++i) {
+    std::vector<std::byte>& frame = frames[static_cast<std::size_t>(i)];
+    near.add(i * 1000, frame);
+    frame[14 + 15] ^= std::byte{7};  // source
+    const auto place = roce::expected_icrc(roce::open_envelope(frame));
+    wire::store_icrc(std::span(frame).subspan(place->offset, 4), place->expected);
+    if (i != 3) far.add(kDelay + i * 1000, frame);
+  }
+  const Comparison comparison = compare(near, far);
+  const DirectionResult& d = comparison.near_to_far;
+  EXPECT_FALSE(comparison.far_to_near.seen());
+  EXPECT_EQ(d.sent, 5u);
+  EXPECT_EQ(d.lost, 1u);
+  EXPECT_EQ(d.changed, 4u);
+  EXPECT_EQ(d.damaged, 0u);
+  EXPECT_EQ(d.delays.count(), 4u);
+  EXPECT_EQ(d.delays.quantile(1), kDelay);
+}
+
+TEST(Compare, ALostFrameAndAnotherOneAreNoChange) {
+  const auto frames = one_way_frames(5);
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  for (int i = 0; i < 4; ++i) {
+    near.add(i * 1000, frames[static_cast<std::size_t>(i)]);
+    far.add(kDelay + i * 1000, frames[static_cast<std::size_t>(i == 2 ? 4 : i)]);
+  }
   const DirectionResult d = compare(near, far).near_to_far;
   EXPECT_EQ(d.lost, 1u);
-  EXPECT_EQ(d.invented, 1u);
-  EXPECT_EQ(d.damaged, 1u);
+  EXPECT_EQ(d.changed, 0u);
 }
 
 TEST(Compare, WhatRoutersChangeKeepsAFramesIdentity) {
@@ -96,9 +152,44 @@ TEST(Compare, WhatRoutersChangeKeepsAFramesIdentity) {
   frames[0][15] |= std::byte{3};    // ECN: CE
   frames[0][22] = std::byte{63};    // TTL
   far.add(10, frames[0]);
-  const DirectionResult d = compare(near, far).near_to_far;
-  EXPECT_EQ(d.lost, 0u);
-  EXPECT_EQ(d.invented, 0u);
+  Names names;
+  const auto at_near = read_point(near.path(), "", names),
+             at_far = read_point(far.path(), "", names);
+  const DirectionResult d = compare_points(*at_near, *at_far, names).near_to_far;
+  EXPECT_EQ(d.lost + d.invented + d.changed, 0u);
+  EXPECT_EQ(d.ce, 1u);
+  EXPECT_EQ(d.marked, 1u);
+  const auto changes = find_changes(d, names.forms, near.path(), far.path(), "");
+  std::map<std::string, std::string> found;
+  for (const FieldChange& c : changes->rewritten) found[c.field] = c.received;
+  EXPECT_EQ(found.size(), 3u);
+  EXPECT_EQ(found["ip.ttl"], "63");
+  EXPECT_EQ(found["ip.dsfield.ecn"], "3");
+  EXPECT_TRUE(found.contains("eth.dst"));
+}
+
+TEST(Compare, TheFieldsOfAChangedFrameAreNamed) {
+  auto frames = one_way_frames(2);
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  near.add(0, frames[0]).add(1000, frames[1]);
+  frames[1][42 + 3] ^= std::byte{1};                // P_Key
+  frames[1][frames[1].size() - 6] ^= std::byte{1};  // payload
+  far.add(kDelay, frames[0]).add(kDelay + 1000, frames[1]);
+  Names names;
+  const auto at_near = read_point(near.path(), "", names),
+             at_far = read_point(far.path(), "", names);
+  const DirectionResult d = compare_points(*at_near, *at_far, names).near_to_far;
+  const auto changes = find_changes(d, names.forms, near.path(), far.path(), "");
+  ASSERT_EQ(changes->frames.size(), 1u);
+  const FrameChange& change = changes->frames[0];
+  ASSERT_EQ(change.fields.size(), 1u);
+  EXPECT_EQ(change.fields[0].field, "infiniband.bth.p_key");
+  EXPECT_NE(change.fields[0].sent, change.fields[0].received);
+  const auto frame = roce::parse(frames[1]);
+  const std::size_t offset =
+      frames[1].size() - 6 - static_cast<std::size_t>(frame->payload.data() - frames[1].data());
+  EXPECT_EQ(change.payload, std::vector{offset});
+  EXPECT_EQ(change.payload_bytes, 1u);
 }
 
 TEST(Compare, EqualFramesMatchInOrder) {
@@ -215,11 +306,11 @@ TEST(Compare, OrderIsThatOfEachFlow) {
   std::swap(second[0], second[1]);
   for (const auto& frame : second) far.add(now += 10, frame);
   for (const auto& frame : first) far.add(now += 10, frame);
-  FlowNames flows;
-  const auto at_near = read_point(near.path(), "", flows),
-             at_far = read_point(far.path(), "", flows);
-  EXPECT_EQ(compare_points(*at_near, *at_far, flows).near_to_far.reordered, 1u);
-  EXPECT_EQ(compare_points(*at_near, *at_far, flows, {.across_flows = true}).near_to_far.reordered,
+  Names names;
+  const auto at_near = read_point(near.path(), "", names),
+             at_far = read_point(far.path(), "", names);
+  EXPECT_EQ(compare_points(*at_near, *at_far, names).near_to_far.reordered, 1u);
+  EXPECT_EQ(compare_points(*at_near, *at_far, names, {.across_flows = true}).near_to_far.reordered,
             first.size() + 1);
 }
 
@@ -240,16 +331,52 @@ TEST(Compare, OfEqualFramesTheLostAndTheCopiedAreCounted) {
   EXPECT_EQ(d.delays.quantile(1), kDelay);
 }
 
-TEST(Compare, CutFramesHaveNoIdentity) {
-  const auto frames = one_way_frames(2);
-  CaptureFile near("near.pcapng");
-  near.add(0, frames[0]).add(1, std::span(frames[1]).first(60), frames[1].size());
-  FlowNames flows;
-  const auto point = read_point(near.path(), "", flows);
-  ASSERT_TRUE(point);
-  EXPECT_EQ(point->roce, 2u);
-  EXPECT_EQ(point->unidentified, 1u);
-  EXPECT_EQ(point->records.size(), 1u);
+TEST(Compare, CutFramesAreMatchedByContent) {
+  const auto frames = one_way_frames(4);
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  for (int i = 0; i < 4; ++i) {
+    const auto& frame = frames[static_cast<std::size_t>(i)];
+    near.add(i * 1000, std::span(frame).first(std::min<std::size_t>(frame.size(), 80)),
+             frame.size());
+    if (i != 2) far.add(kDelay + i * 1000, frame);
+  }
+  Names names;
+  auto at_near = read_point(near.path(), "", names), at_far = read_point(far.path(), "", names);
+  EXPECT_EQ(at_near->roce, 4u);
+  EXPECT_GT(at_near->cut, 0u);
+  EXPECT_EQ(at_near->unidentified, at_near->cut);
+  const IdentityRule rule = rule_for(*at_near, *at_far);
+  EXPECT_FALSE(rule.by_icrc);
+  EXPECT_EQ(rule.payload, 80u - 42 - 12);
+  at_near = read_point(near.path(), "", names, rule);
+  at_far = read_point(far.path(), "", names, rule);
+  EXPECT_EQ(at_near->unidentified, 0u);
+  const DirectionResult d = compare_points(*at_near, *at_far, names).near_to_far;
+  EXPECT_EQ(d.sent, 4u);
+  EXPECT_EQ(d.lost, 1u);
+  EXPECT_EQ(d.invented + d.changed, 0u);
+  EXPECT_EQ(d.delays.quantile(1), kDelay);
+}
+
+TEST(Compare, FramesWithoutRightIcrcsAreMatchedByContent) {
+  auto frames = one_way_frames(4);
+  CaptureFile near("near.pcapng"), far("far.pcapng");
+  for (int i = 0; i < 4; ++i) {
+    auto& frame = frames[static_cast<std::size_t>(i)];
+    far.add(kDelay + i * 1000, frame);
+    std::fill(frame.end() - 4, frame.end(), std::byte{0});
+    near.add(i * 1000, frame);
+  }
+  Names names;
+  auto at_near = read_point(near.path(), "", names), at_far = read_point(far.path(), "", names);
+  const IdentityRule rule = rule_for(*at_near, *at_far);
+  EXPECT_FALSE(rule.by_icrc);
+  EXPECT_EQ(rule.payload, IdentityRule::kWholePayload);
+  at_near = read_point(near.path(), "", names, rule);
+  at_far = read_point(far.path(), "", names, rule);
+  const DirectionResult d = compare_points(*at_near, *at_far, names).near_to_far;
+  EXPECT_EQ(d.sent, 4u);
+  EXPECT_EQ(d.lost + d.invented + d.changed, 0u);
 }
 
 TEST(Compare, DelaysBetweenExtremeStampsAreTheLongest) {
@@ -283,11 +410,11 @@ TEST(Compare, FramesOfForgottenFlowsAreJudgedOneByOne) {
   CaptureFile near("near.pcapng"), far("far.pcapng");
   near.add(0, frames[0]).add(1, frames[1]);
   far.add(kDelay, frames[0]).add(kDelay, frames[2]);
-  FlowNames flows(1);
-  const auto at_near = read_point(near.path(), "", flows);
-  const auto at_far = read_point(far.path(), "", flows);
-  flows.index_of({.dest_qp = 0x77});
-  const Comparison comparison = compare_points(*at_near, *at_far, flows);
+  Names names(1);
+  const auto at_near = read_point(near.path(), "", names);
+  const auto at_far = read_point(far.path(), "", names);
+  names.flows.index_of({.dest_qp = 0x77});
+  const Comparison comparison = compare_points(*at_near, *at_far, names);
   EXPECT_EQ(comparison.forgotten_flows, 1u);
   EXPECT_EQ(comparison.near_to_far.lost, 1u);  // seen at near only
   EXPECT_EQ(comparison.near_to_far.delays.quantile(1), kDelay);

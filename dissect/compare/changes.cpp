@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/compare/changes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "dissect/fields/frame_source.h"
+
+namespace lw::dissect {
+namespace {
+
+/// A frame's fields and payload, kept while the other capture is read.
+struct KeptFrame {
+  roce::FieldList fields;
+  std::vector<std::byte> payload;
+};
+constexpr std::size_t kMostPayload = 16384;             // bytes of a payload that are kept
+using KeptFrames = std::map<std::uint32_t, KeptFrame>;  // by number
+
+KeptFrame kept(const CapturedFrame& captured) {
+  KeptFrame result;
+  roce::add_fields(result.fields, captured.envelope);
+  const auto frame = roce::parse(captured.envelope);
+  if (!frame) return result;
+  roce::add_fields(result.fields, *frame);
+  const auto payload = frame->payload.first(std::min(frame->payload.size(), kMostPayload));
+  result.payload.assign(payload.begin(), payload.end());
+  return result;
+}
+
+/// Reads a capture up to the last of these frames.
+Result<KeptFrames> read_frames(const std::string& place, const std::string& filter,
+                               const std::set<std::uint32_t>& numbers) {
+  KeptFrames frames;
+  auto source = FrameSource::open(place, filter);
+  if (!source) return std::unexpected(source.error());
+  while (frames.size() < numbers.size()) {
+    const auto frame = source->next();
+    if (!frame || !*frame) break;
+    const auto number = static_cast<std::uint32_t>((*frame)->number);
+    if (numbers.contains(number)) frames.emplace(number, kept(**frame));
+  }
+  return frames;
+}
+
+std::string value_of(const roce::FieldList& fields, std::string_view name) {
+  const auto at = std::ranges::find(fields, name, &roce::NamedField::name);
+  return at == fields.end() ? std::string() : at->value;
+}
+
+/// The fields with different values, those of `sent` first.
+std::vector<FieldChange> differences(const roce::FieldList& sent, const roce::FieldList& received) {
+  std::vector<FieldChange> changes;
+  for (const roce::NamedField& field : sent) {
+    const std::string other = value_of(received, field.name);
+    if (other != field.value) changes.push_back({std::string(field.name), field.value, other, 1});
+  }
+  for (const roce::NamedField& field : received)
+    if (std::ranges::find(sent, field.name, &roce::NamedField::name) == sent.end())
+      changes.push_back({std::string(field.name), {}, field.value, 1});
+  return changes;
+}
+
+void add_payload_changes(FrameChange& change, const std::vector<std::byte>& sent,
+                         const std::vector<std::byte>& received) {
+  for (std::size_t i = 0; i < std::min(sent.size(), received.size()); ++i) {
+    if (sent[i] == received[i]) continue;
+    ++change.payload_bytes;
+    if (change.payload.size() < kMostOffsets) change.payload.push_back(i);
+  }
+}
+
+}  // namespace
+
+std::vector<FieldChange> rewritten_fields(const DirectionResult& result, const HeaderForms& forms) {
+  std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> counts;
+  for (const auto& [pair, frames] : result.rewritten) {
+    if (pair.first == 0 || pair.second == 0) continue;
+    for (const FieldChange& c : differences(forms.fields(pair.first), forms.fields(pair.second)))
+      counts[{c.field, c.sent, c.received}] += frames;
+  }
+  std::vector<FieldChange> changes;
+  for (const auto& [key, frames] : counts)
+    changes.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), frames});
+  std::ranges::stable_sort(changes, std::greater<>(), &FieldChange::frames);
+  return changes;
+}
+
+Result<Changes> find_changes(const DirectionResult& result, const HeaderForms& forms,
+                             const std::string& sender, const std::string& receiver,
+                             const std::string& filter) {
+  Changes changes{.rewritten = rewritten_fields(result, forms)};
+  if (result.changed_frames.empty()) return changes;
+  changes.examined = place_of(sender).file != "-" && place_of(receiver).file != "-";
+  if (!changes.examined) return changes;
+  std::set<std::uint32_t> at_sender, at_receiver;
+  for (const ChangedFrame& frame : result.changed_frames) {
+    at_sender.insert(frame.sent);
+    at_receiver.insert(frame.received);
+  }
+  auto sent = read_frames(sender, filter, at_sender);
+  if (!sent) return std::unexpected(sent.error());
+  auto received = read_frames(receiver, filter, at_receiver);
+  if (!received) return std::unexpected(received.error());
+  for (const ChangedFrame& frame : result.changed_frames) {
+    const KeptFrame &before = (*sent)[frame.sent], &after = (*received)[frame.received];
+    FrameChange change{.frame = frame, .fields = differences(before.fields, after.fields)};
+    add_payload_changes(change, before.payload, after.payload);
+    changes.frames.push_back(std::move(change));
+  }
+  return changes;
+}
+
+}  // namespace lw::dissect

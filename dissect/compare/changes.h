@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dissect/compare/comparison.h"
+
+namespace lw::dissect {
+
+/// A header field that has one value where frames were sent and another where they arrived. A value
+/// is empty where the frame has no such field.
+struct FieldChange {
+  std::string field, sent, received;
+  std::uint64_t frames = 0;
+};
+
+/// What was done to one frame.
+struct FrameChange {
+  ChangedFrame frame = {};
+  std::vector<FieldChange> fields = {};   // headers and ICRC; `frames` is 1
+  std::vector<std::size_t> payload = {};  // offsets of changed bytes in the payload
+  std::uint64_t payload_bytes = 0;  // how many changed in all; `payload` has kMostOffsets at most
+};
+inline constexpr std::size_t kMostOffsets = 64;
+
+/// The changes of one direction.
+struct Changes {
+  std::vector<FieldChange> rewritten = {};  // outside of what the ICRC covers; most frequent first
+  std::vector<FrameChange> frames = {};     // of the first changed frames
+  bool examined = true;                     // false: standard input can't be read again
+};
+
+/// The fields that differ between two header forms, for each pair of forms that occurred.
+std::vector<FieldChange> rewritten_fields(const DirectionResult& result, const HeaderForms& forms);
+
+/// Reads both files again and compares the bytes of the changed frames that `result` names: at most
+/// kMostChanged frames are held. Arguments as of read_point(). Errors: a file can't be
+/// opened.
+Result<Changes> find_changes(const DirectionResult& result, const HeaderForms& forms,
+                             const std::string& sender, const std::string& receiver,
+                             const std::string& filter);
+
+}  // namespace lw::dissect
