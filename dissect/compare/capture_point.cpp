@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "dissect/fields/frame_source.h"
+#include "dissect/fields/fields.h"
 #include "wire/bth.h"
 
 namespace lw::dissect {
@@ -196,7 +196,21 @@ HeaderForms::Bytes HeaderForms::bytes_of(const roce::Frame& frame) noexcept {
   return bytes;
 }
 
-std::uint32_t HeaderForms::index_of(const roce::Frame& frame) {
+FieldTexts header_texts(const CapturedFrame& captured) {
+  const Dissection dissection(captured);
+  FieldTexts texts;
+  Values values;
+  for (const Field& field : field_table()) {
+    if (!field.header || !field.in_json) continue;
+    read_field(field, dissection, values);
+    if (values.empty()) continue;
+    texts.emplace_back(field.name, std::string());
+    append_values(texts.back().second, field, values);
+  }
+  return texts;
+}
+
+std::uint32_t HeaderForms::index_of(const CapturedFrame& captured, const roce::Frame& frame) {
   const Bytes bytes = bytes_of(frame);
   if (last_.second != 0 && last_.first == bytes) return last_.second;
   const auto at = indices_.find(bytes);
@@ -204,11 +218,9 @@ std::uint32_t HeaderForms::index_of(const roce::Frame& frame) {
   last_ = {bytes, at == indices_.end() ? static_cast<std::uint32_t>(fields_.size()) : at->second};
   if (at != indices_.end()) return last_.second;
   indices_.emplace(last_);
-  roce::FieldList all;
-  roce::add_fields(all, frame.envelope);
-  roce::add_fields(all, frame);
-  std::erase_if(all, [](const roce::NamedField& field) {
-    return std::ranges::find(kRewritten, field.name) == std::end(kRewritten);
+  FieldTexts all = header_texts(captured);
+  std::erase_if(all, [](const auto& field) {
+    return std::ranges::find(kRewritten, field.first) == std::end(kRewritten);
   });
   fields_.push_back(std::move(all));
   return last_.second;
@@ -247,7 +259,7 @@ void add_frame(CapturePoint& point, const CapturedFrame& captured, Names& names,
        .order = static_cast<std::uint32_t>(point.records.size()),
        .number = static_cast<std::uint32_t>(captured.number),
        .flow = names.flows.index_of(key),
-       .form = names.forms.index_of(*frame),
+       .form = names.forms.index_of(captured, *frame),
        .dest_qp = key.dest_qp,
        .psn = frame->bth->psn().value(),
        .length = static_cast<std::uint16_t>(envelope.network_end - envelope.bth_offset()),

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "core/error.h"
+#include "dissect/fields/frame_source.h"
 #include "dissect/fields/recent_map.h"
-#include "roce/describe.h"
+#include "roce/frame.h"
 
 namespace lw::dissect {
 
@@ -75,6 +76,12 @@ class FlowNames {
   std::optional<std::pair<roce::FlowKey, std::uint32_t>> last_;
 };
 
+/// Header fields of a frame under Wireshark's names, and their values as Wireshark prints them.
+using FieldTexts = std::vector<std::pair<std::string_view, std::string>>;
+
+/// All that a frame has, with its ICRC, in the order of the headers.
+FieldTexts header_texts(const CapturedFrame& captured);
+
 /// Numbers the combinations of header fields that equipment of a path rewrites (MAC addresses,
 /// VLAN, DSCP, ECN, TTL, flow label, BTH byte 4) from 1. At most kMost are distinguished; a frame
 /// of any further one has 0.
@@ -82,16 +89,17 @@ class HeaderForms {
  public:
   static constexpr std::size_t kMost = 10'000;
 
-  std::uint32_t index_of(const roce::Frame& frame);
+  /// `frame` is of `captured`.
+  std::uint32_t index_of(const CapturedFrame& captured, const roce::Frame& frame);
   /// The fields of a combination, in the order of the headers; none for 0.
-  [[nodiscard]] const roce::FieldList& fields(std::uint32_t index) const { return fields_[index]; }
+  [[nodiscard]] const FieldTexts& fields(std::uint32_t index) const { return fields_[index]; }
 
  private:
   using Bytes = std::array<std::uint8_t, 32>;
   static Bytes bytes_of(const roce::Frame& frame) noexcept;
 
   std::map<Bytes, std::uint32_t> indices_;
-  std::vector<roce::FieldList> fields_ = {{}};
+  std::vector<FieldTexts> fields_ = {{}};
   std::pair<Bytes, std::uint32_t> last_ = {};
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 /// A frame's fields and payload, kept while the other capture is read.
 struct KeptFrame {
-  roce::FieldList fields;
+  FieldTexts fields;
   std::vector<std::byte> payload;
 };
 constexpr std::size_t kMostPayload = 16384;             // bytes of a payload that are kept
@@ -21,10 +21,9 @@ using KeptFrames = std::map<std::uint32_t, KeptFrame>;  // by number
 
 KeptFrame kept(const CapturedFrame& captured) {
   KeptFrame result;
-  roce::add_fields(result.fields, captured.envelope);
+  result.fields = header_texts(captured);
   const auto frame = roce::parse(captured.envelope);
   if (!frame) return result;
-  roce::add_fields(result.fields, *frame);
   const auto payload = frame->payload.first(std::min(frame->payload.size(), kMostPayload));
   result.payload.assign(payload.begin(), payload.end());
   return result;
@@ -45,21 +44,22 @@ Result<KeptFrames> read_frames(const std::string& place, const std::string& filt
   return frames;
 }
 
-std::string value_of(const roce::FieldList& fields, std::string_view name) {
-  const auto at = std::ranges::find(fields, name, &roce::NamedField::name);
-  return at == fields.end() ? std::string() : at->value;
+/// Null where the frame has no such field.
+const std::string* value_of(const FieldTexts& fields, std::string_view name) {
+  const auto at = std::ranges::find(fields, name, [](const auto& f) { return f.first; });
+  return at == fields.end() ? nullptr : &at->second;
 }
 
 /// The fields with different values, those of `sent` first.
-std::vector<FieldChange> differences(const roce::FieldList& sent, const roce::FieldList& received) {
+std::vector<FieldChange> differences(const FieldTexts& sent, const FieldTexts& received) {
   std::vector<FieldChange> changes;
-  for (const roce::NamedField& field : sent) {
-    const std::string other = value_of(received, field.name);
-    if (other != field.value) changes.push_back({std::string(field.name), field.value, other, 1});
+  for (const auto& [name, value] : sent) {
+    const std::string* other = value_of(received, name);
+    if (!other || *other != value)
+      changes.push_back({std::string(name), value, other ? *other : std::string(), 1});
   }
-  for (const roce::NamedField& field : received)
-    if (std::ranges::find(sent, field.name, &roce::NamedField::name) == sent.end())
-      changes.push_back({std::string(field.name), {}, field.value, 1});
+  for (const auto& [name, value] : received)
+    if (!value_of(sent, name)) changes.push_back({std::string(name), {}, value, 1});
   return changes;
 }
 

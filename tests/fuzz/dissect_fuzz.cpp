@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static_cast<void>(dissect::identity_of(*dissection.frame, {}));
     static_cast<void>(
         dissect::identity_of(*dissection.frame, {.by_icrc = false, .payload = size % 64}));
-    static_cast<void>(dissect::HeaderForms().index_of(*dissection.frame));
+    static_cast<void>(dissect::HeaderForms().index_of(captured, *dissection.frame));
   }
   if (captured.envelope.fragment) dissect::FragmentTracker().roce_frames(captured.envelope);
   return 0;
