@@ -15,6 +15,9 @@ std::string point_name(const capture::Interface& interface) {
   const auto& parts = capture::kRecordingInterfaces;
   if (interface.name == parts[0] || interface.name == parts[3]) return "west";
   if (interface.name == parts[1] || interface.name == parts[2]) return "east";
+  for (const char* const host : {"client", "server"})
+    for (const char* const way : {"-in", "-out"})
+      if (interface.name == std::string(host) + way) return host;
   return interface.name;
 }
 

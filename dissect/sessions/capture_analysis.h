@@ -14,7 +14,7 @@ namespace lw::dissect {
 /// The capture points of the interfaces of a capture. Interfaces of one name are one point, as are
 /// those without a name of several files, which are parts of one capture. Of a recording of
 /// roce-impair, the frames that came in at a port and those that it sent are one point: "west",
-/// "east".
+/// "east"; of a capture of `roce-gen perf --sim`, those of a host: "client", "server".
 class CapturePoints {
  public:
   /// The point of an interface of FrameSource::interfaces().

@@ -67,11 +67,21 @@ std::string encapsulation_name(wire::Encapsulation encapsulation) {
 
 std::string_view arrow(std::uint8_t direction) { return direction == 0 ? "->" : "<-"; }
 
+/// The detail of a NAK is its code, which is its cause.
+bool names_its_cause(const Anomaly& anomaly) {
+  using analysis::AnomalyKind;
+  return anomaly.kind == AnomalyKind::nak || anomaly.kind == AnomalyKind::rnr_nak;
+}
+
 Json address_json(const Message& message) {
   return message.has_address ? Json(fmt::format("{:#x}", message.va)) : Json();
 }
 
 }  // namespace
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 std::string operations_text(const StreamCounts& counts) {
   std::set<std::string_view> names;
@@ -146,13 +156,13 @@ Json message_row(const Message& message) {
 }
 
 std::string message_text(const Message& message) {
-  std::string text = fmt::format("{:>9}  session {} {}  {} {}, {} bytes in {} packets, PSN {}",
-                                 message.first_frame, message.session, arrow(message.direction),
-                                 wire::name_of(message.transport), wire::name_of(message.operation),
-                                 message.bytes, message.packets, message.first_psn);
+  std::string text = fmt::format(
+      "{:>9}  session {} {}  {} {}, {} bytes in {}, PSN {}", message.first_frame, message.session,
+      arrow(message.direction), wire::name_of(message.transport), wire::name_of(message.operation),
+      message.bytes, counted(message.packets, "packet"), message.first_psn);
   if (message.has_address) text += fmt::format(", va {:#x} rkey {:#x}", message.va, message.r_key);
   if (message.has_immediate) text += fmt::format(", immediate {:#x}", message.immediate);
-  if (message.resent > 0) text += fmt::format(", {} packets resent", message.resent);
+  if (message.resent > 0) text += fmt::format(", {} resent", counted(message.resent, "packet"));
   if (message.partial) text += ", not captured completely";
   if (!message.completion) return text + ", completion not seen\n";
   const Duration latency =
@@ -184,10 +194,11 @@ std::string anomaly_words(const Anomaly& anomaly) {
   std::string text = fmt::format("{}PSN {}", of_response ? "response " : "", anomaly.psn);
   if (anomaly.packets != 1) text += fmt::format(", {} packets", anomaly.packets);
   if (anomaly.last_frame != anomaly.frame) text += fmt::format(", to frame {}", anomaly.last_frame);
-  if (anomaly.cause != analysis::Cause::none)
+  if (anomaly.cause != analysis::Cause::none && !names_its_cause(anomaly))
     text += fmt::format(": {}", analysis::name_of(anomaly.cause));
   if (!anomaly.detail.empty()) text += fmt::format(": {}", anomaly.detail);
-  if (anomaly.related_frame != 0) text += fmt::format(" (frame {})", anomaly.related_frame);
+  if (anomaly.related_frame != 0 && anomaly.related_frame != anomaly.frame)
+    text += fmt::format(" (frame {})", anomaly.related_frame);
   if (anomaly.duration != Duration{})
     text += fmt::format(", {}", format_duration(anomaly.duration));
   return text;

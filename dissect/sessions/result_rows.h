@@ -25,5 +25,7 @@ report::Json anomaly_row(const analysis::Anomaly& anomaly);
 std::string anomaly_text(const analysis::Anomaly& anomaly);
 /// What the line says behind the kind.
 std::string anomaly_words(const analysis::Anomaly& anomaly);
+/// "1 packet", "3 packets".
+std::string counted(std::uint64_t count, std::string_view noun);
 
 }  // namespace lw::dissect

@@ -14,7 +14,8 @@ COMMANDS = {
                  'plan', 'experiment', 'check', 'opcodes'),
     'roce-endpoint': ('serve', 'bw', 'lat', 'blast', 'ping'),
     'roce-impair': ('check', 'ctl', 'ledger', 'replay', 'run'),
-    'roce-dissect': ('list', 'verify', 'summary', 'compare', 'fields'),
+    'roce-dissect': ('list', 'verify', 'summary', 'sessions', 'messages', 'anomalies', 'compare',
+                     'fields'),
 }
 TO = ('--connect', '192.0.2.1', '--token', 'x')
 
@@ -72,6 +73,10 @@ class CommandLine(unittest.TestCase):
                 ('roce-dissect', ('list', 'x', '--where', 'bth.opcode == 256'), 'at most 255'),
                 ('roce-dissect', ('list', 'x', '--time', 'local'), '--time: '),
                 ('roce-dissect', ('list', 'x', '-e', 'nothing.alike'), 'no field "nothing.alike"'),
+                ('roce-dissect', ('messages', 'x', '--by', 'qp'),
+                 '--by: expected operation, size or operation,size, found "qp"'),
+                ('roce-dissect', ('anomalies', 'x', '--kind', 'gap'),
+                 '--kind: expected one of psn_gap, '),
                 ('roce-dissect', ('compare', 'a', 'b', '--loss', 'much'), '--loss: ')):
             done = run(name, *words)
             self.assertEqual(done.returncode, 2, words)

@@ -59,7 +59,7 @@ y = "bw_average_gbps"
 NO_FILES = {
     'all|N|none', 'ADDRESS:PORT', 'BYTES', 'CODE', 'CPU', 'DIRECTION', 'FILTER', 'HOW', 'IP',
     'KEY=VALUE', 'KIND', 'LENGTH', 'MAC', 'N', 'NAME', 'NAME|{...}', 'OLD=NEW', 'OP', 'PARAMETER=VALUE',
-    'HOST:PORT', 'HOST:SERVICE', 'IP|HOST:PORT', 'PATTERN', 'POINT', 'PORT', '[QP=]N',
+    'HOST:PORT', 'HOST:SERVICE', 'KEYS', 'IP|HOST:PORT', 'PATTERN', 'POINT', 'PORT', '[QP=]N',
     'RATE', 'RULE', 'S', 'SERVICE', 'SHARE', 'SIZE', 'T',
     'SIZE[,file=PATH][,hugepages]', 'TOKEN', 'WHICH', 'PARAMETER=VALUE,...',
     'steady|tai|ptp', 'TIME', 'true|false', 'WHAT', '2x|0.5x|max',
@@ -68,7 +68,7 @@ INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from',
     '--expect', '--path', '--sent', '--control', '--token-file', 'telemetry --layout',
     'serve --telemetry', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE',
-    'verify FILE',
+    'verify FILE', 'sessions FILE', 'messages FILE', 'anomalies FILE',
 }
 # Outputs that rxe/endpoint.py and rxe/telemetry.py try, as they need an RDMA device.
 WITH_A_DEVICE = {('serve', '--records'), ('telemetry', '--pcap'),
@@ -222,6 +222,11 @@ class Outputs(unittest.TestCase):
             'dissect list --json': ([DISSECT, 'list', self.frames, '--json'], False),
             'dissect list --csv': ([DISSECT, 'list', self.frames, '--csv'], False),
             'dissect verify': ([DISSECT, 'verify', self.frames], False),
+            'dissect sessions': ([DISSECT, 'sessions', self.frames], False),
+            'dissect messages': ([DISSECT, 'messages', self.frames], False),
+            'dissect messages --by': ([DISSECT, 'messages', self.frames, '--by', 'size'], False),
+            'dissect anomalies': ([DISSECT, 'anomalies', self.frames], False),
+            'dissect anomalies --csv': ([DISSECT, 'anomalies', self.frames, '--csv'], False),
             'dissect summary': ([DISSECT, 'summary', self.frames], False),
             'dissect compare': ([DISSECT, 'compare', self.frames, self.frames], False),
             'dissect fields': ([DISSECT, 'fields'], False),
