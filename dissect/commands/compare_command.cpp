@@ -18,6 +18,8 @@ namespace {
 struct CompareOptions {
   std::string near, far, filter;
   Asked asked;
+  std::vector<Expectation> expectations;
+  std::string junit;
   std::size_t most_flows = kMostFlows;
   bool json = false, across_flows = false;
 };
@@ -153,11 +155,38 @@ Result<CompareReport> compare_recording(const CompareOptions& options) {
   return report;
 }
 
+void write_junit(const CompareReport& report, const std::string& path) {
+  std::vector<TestCase> cases;
+  for (const Judgement& judgement : report.judgements) cases.push_back(test_case_of(judgement));
+  report_at_end(write_file(path, junit_xml(cases)));
+}
+
+ExitCode verdict_of(const CompareReport& report) {
+  const bool hold = std::ranges::all_of(report.judgements, &Judgement::holds);
+  return hold ? ExitCode::done : ExitCode::failed;
+}
+
+Result<void> check_files(const CompareOptions& options) {
+  return check_outputs({{"NEAR", place_of(options.near).file}, {"FAR", place_of(options.far).file}},
+                       {{"--junit", options.junit}});
+}
+
 ExitCode run_compare(const CompareOptions& options) {
-  const auto report = options.far.empty() ? compare_recording(options) : compare_captures(options);
+  if (auto checked = check_files(options); !checked) return print_error(checked.error());
+  auto report = options.far.empty() ? compare_recording(options) : compare_captures(options);
   if (!report) return print_error(report.error());
+  report->judgements = judge(options.expectations, report->comparison);
   print_out(options.json ? comparison_json(*report) : comparison_text(*report));
-  return std::max(damage_exit(report->near), damage_exit(report->far));
+  if (!options.junit.empty()) write_junit(*report, options.junit);
+  return std::max({damage_exit(report->near), damage_exit(report->far), verdict_of(*report)});
+}
+
+/// "loss, lost, ...".
+std::string metric_names() {
+  std::string names;
+  for (const Metric& metric : all_metrics())
+    names.append(names.empty() ? "" : ", ").append(metric.name);
+  return names;
 }
 
 }  // namespace
@@ -169,7 +198,13 @@ app::Command compare_command() {
       .help = "Compare two capture points of a path: loss, order, one-way delay",
       .examples = R"(roce-dissect compare near.pcapng far.pcapng --delay 1903.5us --loss 0.1%
 roce-dissect compare recording.pcapng    (of roce-impair run --capture: west end and east end)
+roce-dissect compare near.pcapng far.pcapng --expect 'loss<=0.1%' --expect 'p99<=1.91ms' --junit r.xml
 roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
+      .check = [](const app::Given& given) -> Result<void> {
+        if (given.has("--junit") && !given.has("--expect"))
+          return fail("--junit goes with --expect: it has the results of the expectations");
+        return {};
+      },
       .run = [options] { return run_compare(*options); },
   };
   app::Options& list = command.options;
@@ -184,6 +219,15 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
            "configured one-way delay: 1903.5us");
   list.add("--loss", app::parsed(parse_probability, options->asked.loss), "SHARE",
            "configured loss: 0.1%");
+  list.add("--expect",
+           app::each(parse_expectation,
+                     [options](const Expectation& e) { options->expectations.push_back(e); }),
+           "EXPECTATION",
+           "what must hold in each direction: METRIC<=VALUE, or < >= > == !=; exit code 1 if one "
+           "does not; may be given several times; metrics: " +
+               metric_names());
+  list.add("--junit", app::text(options->junit), "FILE",
+           "the result of each --expect as JUnit's XML");
   list.add_flag("--across-flows", options->across_flows,
                 "judge order over all frames of a direction, not of each flow");
   add_flow_limit(list, options->most_flows);

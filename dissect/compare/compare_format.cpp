@@ -175,6 +175,8 @@ void add_delay(Json& object, const DirectionResult& d, const Asked& asked) {
   delay["count"] = d.delays.count();
   if (d.delays.count() > 0) {
     for (const Statistic& s : statistics_of(d.delays)) delay[s.key] = s.value_ns;
+    delay["p90"] = d.delays.quantile(0.9);
+    delay["jitter"] = d.delays.jitter();
   }
   object["delay_ns"] = std::move(delay);
   if (!asked.delay) return;
@@ -238,6 +240,31 @@ Json direction_json(const char* name, const DirectionResult& d, const Changes& c
   return object;
 }
 
+std::string judgements_text(const CompareReport& report) {
+  if (report.judgements.empty()) return {};
+  report::Table table({{"direction"}, {"expected"}, {"measured", report::Align::right}, {""}});
+  for (const Judgement& j : report.judgements)
+    table.add_row({j.direction.empty() ? "none seen" : j.direction, j.expectation->text,
+                   measured_text(j), j.holds ? "holds" : "DOES NOT HOLD"});
+  return "\n" + table.to_string(0);
+}
+
+Json judgements_json(const CompareReport& report) {
+  Json list = Json::array();
+  for (const Judgement& j : report.judgements) {
+    Json object;
+    object["direction"] = j.direction.empty()           ? Json()
+                          : j.direction == "near > far" ? Json("near_to_far")
+                                                        : Json("far_to_near");
+    object["expected"] = j.expectation->text;
+    object["metric"] = j.expectation->metric->name;
+    object["measured"] = j.measured ? Json(*j.measured) : Json();
+    object["holds"] = j.holds;
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
 std::string rule_text(const IdentityRule& rule) {
   if (rule.by_icrc) return {};
   const std::string payload = rule.payload == IdentityRule::kWholePayload
@@ -267,7 +294,7 @@ std::string comparison_text(const CompareReport& report) {
         "\n{} flows, seen least recently, were more than --max-flows: their frames are judged one "
         "by one\n",
         comparison.forgotten_flows);
-  return text + "\n" + kCaptureLoss;
+  return text + judgements_text(report) + "\n" + kCaptureLoss;
 }
 
 std::string comparison_json(const CompareReport& report) {
@@ -283,6 +310,7 @@ std::string comparison_json(const CompareReport& report) {
   add("near_to_far", comparison.near_to_far, report.there);
   add("far_to_near", comparison.far_to_near, report.back);
   if (comparison.forgotten_flows > 0) line["forgotten_flows"] = comparison.forgotten_flows;
+  if (!report.judgements.empty()) line["expectations"] = judgements_json(report);
   line["note"] = "loss of the capturing looks like loss of the path";
   return report::json_line(line);
 }

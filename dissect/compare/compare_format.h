@@ -6,6 +6,7 @@
 
 #include "core/time.h"
 #include "dissect/compare/changes.h"
+#include "dissect/compare/expectation.h"
 
 namespace lw::dissect {
 
@@ -22,6 +23,7 @@ struct CompareReport {
   Comparison comparison = {};
   Changes there = {}, back = {};  // from near to far, and back
   Asked asked = {};
+  std::vector<Judgement> judgements = {};
 };
 
 /// Text.

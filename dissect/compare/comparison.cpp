@@ -18,6 +18,16 @@ Proportion wilson95(std::uint64_t hits, std::uint64_t trials) noexcept {
           hits == trials ? 1 : std::min(1.0, centre + half)};
 }
 
+void Delays::add(std::int64_t ns) {
+  if (!sorted_.empty()) changes_ += std::abs(static_cast<double>(ns) - static_cast<double>(last_));
+  last_ = ns;
+  sorted_.push_back(ns);
+}
+
+double Delays::jitter() const noexcept {
+  return sorted_.size() < 2 ? 0 : changes_ / static_cast<double>(sorted_.size() - 1);
+}
+
 void Delays::sort() { std::ranges::sort(sorted_); }
 
 double Delays::mean() const noexcept {

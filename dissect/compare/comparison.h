@@ -22,17 +22,23 @@ Proportion wilson95(std::uint64_t hits, std::uint64_t trials) noexcept;
 /// more than the errors of interest. 8 bytes a frame.
 class Delays {
  public:
-  void add(std::int64_t ns) { sorted_.push_back(ns); }
+  /// In the order of arrival.
+  void add(std::int64_t ns);
   void sort();
 
   [[nodiscard]] std::size_t count() const noexcept { return sorted_.size(); }
   [[nodiscard]] double mean() const noexcept;
+  /// Mean of the absolute differences between one delay and the next that was added; 0 for less
+  /// than two.
+  [[nodiscard]] double jitter() const noexcept;
   /// The smallest delay with at least `q` of all at or below it, q in [0, 1]: 0 is the shortest, 1
   /// the longest. Only after sort(), and where there are any.
   [[nodiscard]] std::int64_t quantile(double q) const noexcept;
 
  private:
   std::vector<std::int64_t> sorted_;
+  std::int64_t last_ = 0;  // that was added
+  double changes_ = 0;     // sum of the differences
 };
 
 /// A frame that was changed on the way: its numbers in the files of both points.

@@ -77,7 +77,11 @@ class CommandLine(unittest.TestCase):
                  '--by: expected operation, size or operation,size, found "qp"'),
                 ('roce-dissect', ('anomalies', 'x', '--kind', 'gap'),
                  '--kind: expected one of psn_gap, '),
-                ('roce-dissect', ('compare', 'a', 'b', '--loss', 'much'), '--loss: ')):
+                ('roce-dissect', ('compare', 'a', 'b', '--loss', 'much'), '--loss: '),
+                ('roce-dissect', ('compare', 'a', 'b', '--expect', 'loss'), 'expected METRIC<=VALUE'),
+                ('roce-dissect', ('compare', 'a', 'b', '--expect', 'p99<=3'), 'p99: expected a time'),
+                ('roce-dissect', ('compare', 'a', 'b', '--expect', 'lost<=few'), 'a number of frames'),
+                ('roce-dissect', ('compare', 'a', 'b', '--junit', 'c'), '--junit goes with')):
             done = run(name, *words)
             self.assertEqual(done.returncode, 2, words)
             self.assertEqual(done.stdout, '')
@@ -101,6 +105,7 @@ class CommandLine(unittest.TestCase):
                 ('roce-endpoint', ('serve', '--region', '1MiB', '--telemetry', 'flow84'),
                  'did you mean `flow48`?'),
                 ('roce-dissect', ('verfy', 'x'), '`verify`'),
+                ('roce-dissect', ('compare', 'a', 'b', '--expect', 'los<=1'), 'did you mean "los'),
                 ('roce-dissect', ('list', 'x', '--josn'), '`--json`'),
                 ('roce-dissect', ('list', 'x', '--where', 'bth.pns'), 'did you mean "bth.psn"')):
             done = run(name, *words)

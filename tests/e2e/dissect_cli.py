@@ -12,6 +12,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+import xml.etree.ElementTree
 import zlib
 
 from longwire_test import SOURCE, program
@@ -434,6 +435,44 @@ class Compare(InTemporaryFolder):
             run = dissect('compare', near)
             self.assertEqual((run.returncode, run.stdout), (2, b''))
             self.assertIn(b'FAR', run.stderr)
+
+    def test_expectations_decide_the_exit_code(self):
+        path, ways = self.recording()
+        lost = [way['dropped_by_rule']['frames'] for way in ways]
+        holds = [f'lost<={max(lost)}', 'loss<50%', 'min==1903.5us', 'p99 <= 1.91ms', 'max>=1ms',
+                 'jitter==0us', 'reordered==0', 'duplicates<1%', 'ce=0', 'changed!=7', 'mean>1ms']
+        options = [word for text in holds for word in ('--expect', text)]
+        done = dissect('compare', path, *options, '--json')
+        self.assertEqual(done.returncode, 0, done.stdout)
+        judged = json.loads(done.stdout)['expectations']
+        self.assertEqual([(j['expected'], j['direction']) for j in judged],
+                         [(text, way) for text in holds for way in ('near_to_far', 'far_to_near')])
+        self.assertTrue(all(j['holds'] for j in judged))
+        self.assertEqual([j['measured'] for j in judged[:2]], lost)
+
+        junit = self.folder / 'r.xml'
+        done = dissect('compare', path, *options, '--expect', f'lost<{max(lost)}', '--expect',
+                       'p50<1.9ms', '--junit', junit)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout.decode(), r'near > far +p50<1.9ms +1903.500 us +DOES NOT HOLD')
+        root = xml.etree.ElementTree.parse(junit).getroot()
+        self.assertEqual((root.tag, root.get('tests'), root.get('failures')),
+                         ('testsuites', '26', '3'))
+        self.assertEqual([suite.get('name') for suite in root], ['near > far', 'far > near'])
+        for suite, count in zip(root, lost):
+            cases = {case.get('name'): case for case in suite}
+            self.assertEqual(list(cases), [*holds, f'lost<{max(lost)}', 'p50<1.9ms'])
+            self.assertEqual((suite.get('tests'), int(suite.get('failures'))),
+                             ('13', 1 + (count == max(lost))))
+            self.assertEqual(cases['p50<1.9ms'].find('failure').get('message'),
+                             'measured: 1903.500 us')
+            self.assertEqual(cases[holds[0]].find('system-out').text, f'measured: {count}')
+
+    def test_nothing_holds_of_no_frames(self):
+        empty = self.file('empty.pcapng', pcapng_of([], links=[1]))
+        done = dissect('compare', empty, empty, '--expect', 'lost==0', '--expect', 'max<1s')
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stdout.count(b'DOES NOT HOLD'), 2)
 
     def test_a_bad_delay_is_a_usage_error(self):
         run = dissect('compare', RXE / 'atomic.pcap', RXE / 'atomic.pcap', '--delay', 'soon')

@@ -274,6 +274,8 @@ class Outputs(unittest.TestCase):
                 'failures/failing-cell1-seed1.pcapng'),
             'gen perf --study csv': (self.study()[:-1], 'studied/buffers.csv'),
             'gen perf --study svg': (self.study()[:-1], 'studied/buffers.svg'),
+            'dissect compare --junit': ([DISSECT, 'compare', self.frames, self.frames, '--expect',
+                                         'loss<=1%', '--junit'], 'o.xml'),
             'impair replay OUT': (replay, 'o.pcap'),
             'impair replay --ledger': ([*replay, out, '--ledger'], 'o.jsonl'),
             'impair replay --ledger LWL': ([*replay, out, '--ledger'], 'o.lwl'),
