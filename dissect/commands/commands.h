@@ -24,16 +24,15 @@ void add_flow_limit(app::Options& options, std::size_t& most_flows);
 struct CaptureInput {
   std::vector<std::string> files;  // one or more
   std::string filter;
-  bool follow = false;
+  bool follow = false, no_tunnels = false;
 };
-/// FILE..., --filter and --follow.
+/// FILE..., --filter, --follow and --no-tunnels.
 void add_capture_options(app::Options& options, CaptureInput& input);
 /// Opens what the options say. --follow ends at a signal. Errors: those of FrameSource::open(), and
 /// --follow with several files.
 Result<FrameSource> open_input(const CaptureInput& input);
-/// FILE... and --filter alone.
-void add_capture_options(app::Options& options, std::vector<std::string>& files,
-                         std::string& filter);
+/// --no-tunnels.
+void add_tunnel_option(app::Options& options, bool& no_tunnels);
 /// How a report names what it read: "a.pcap", "a.pcap, b.pcap".
 std::string names_of(const std::vector<std::string>& files);
 

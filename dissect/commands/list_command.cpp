@@ -113,27 +113,29 @@ void add_list_options(app::Options& list, ListOptions& options) {
 
 }  // namespace
 
-void add_capture_options(app::Options& options, std::vector<std::string>& files,
-                         std::string& filter) {
-  options
-      .add("FILE", app::texts(files), "",
-           "pcap or pcapng, FILE@INTERFACE: one of its interfaces, by name or number; - for "
-           "standard input; several files are one capture in the order of their time stamps")
-      .required();
-  options.add("--filter", app::text(filter), "FILTER",
-              "only matching frames, in libpcap's (tcpdump's) syntax");
+void add_tunnel_option(app::Options& options, bool& no_tunnels) {
+  options.add_flag("--no-tunnels", no_tunnels,
+                   "frames as captured, not those within VXLAN, GRE and other tunnels");
 }
 
 void add_capture_options(app::Options& options, CaptureInput& input) {
-  add_capture_options(options, input.files, input.filter);
+  options
+      .add("FILE", app::texts(input.files), "",
+           "pcap or pcapng, FILE@INTERFACE: one of its interfaces, by name or number; - for "
+           "standard input; several files are one capture in the order of their time stamps")
+      .required();
+  options.add("--filter", app::text(input.filter), "FILTER",
+              "only matching frames, in libpcap's (tcpdump's) syntax");
   options.add_flag("--follow", input.follow,
                    "wait for more at the end of the file, as it grows, until Ctrl-C");
+  add_tunnel_option(options, input.no_tunnels);
 }
 
 Result<FrameSource> open_input(const CaptureInput& input) {
   if (input.follow && input.files.size() > 1)
     return fail(fmt::format("--follow goes with one file, found {}", input.files.size()));
-  const FrameReading reading{.follow_until = input.follow ? &stop_on_signals() : nullptr};
+  const FrameReading reading{.follow_until = input.follow ? &stop_on_signals() : nullptr,
+                             .tunnels = !input.no_tunnels};
   return FrameSource::open(input.files, input.filter, reading);
 }
 

@@ -138,7 +138,9 @@ std::string summary_text(const std::string& file, const Overview& overview) {
          qps_text(overview) +
          counts_text("addresses", overview.pairs, pair_name, overview.other_pairs) +
          counts_text("VLAN", overview.vlans, kSame, overview.other_vlans) +
-         counts_text("ECN", overview.ecn, kEcn) + counts_text("not RoCE", overview.others, kSame);
+         counts_text("ECN", overview.ecn, kEcn) + counts_text("not RoCE", overview.others, kSame) +
+         counts_text("tunnels", overview.tunnels, kSame) +
+         counts_text("tunnels not opened", overview.unopened_tunnels, kSame);
 }
 
 std::string summary_json(const std::vector<std::string>& files, const Overview& o) {
@@ -161,6 +163,8 @@ std::string summary_json(const std::vector<std::string>& files, const Overview& 
   line["vlans"] = counts_json(o.vlans, kSame);
   line["ecn"] = counts_json(o.ecn, kEcn);
   line["not_roce"] = counts_json(o.others, kSame);
+  line["tunnels"] = counts_json(o.tunnels, kSame);
+  line["unopened_tunnels"] = counts_json(o.unopened_tunnels, kSame);
   for (const auto& [name, others] :
        {std::pair("qps", &o.other_qps), std::pair("addresses", &o.other_pairs),
         std::pair("vlans", &o.other_vlans)}) {

@@ -14,7 +14,7 @@ namespace {
 
 struct VerifyOptions {
   std::vector<std::string> files;
-  bool json = false;
+  bool json = false, no_tunnels = false;
 };
 
 void print_json(const Verdicts& v) {
@@ -28,6 +28,8 @@ void print_json(const Verdicts& v) {
   line["unknown_link_types"] = report::Json::object();
   for (const auto& [type, frames] : v.unopened)
     line["unknown_link_types"][std::to_string(type)] = frames;
+  line["unopened_tunnels"] = report::Json::object();
+  for (const auto& [name, frames] : v.closed) line["unopened_tunnels"][name] = frames;
   line["damage"] = v.damage ? report::Json(v.damage->message) : report::Json();
   print_out(report::json_line(line));
 }
@@ -48,13 +50,16 @@ void print_remarks(const Verdicts& v) {
   standard_output().flush();
   for (const auto& [type, frames] : v.unopened)
     fmt::print(stderr, "{}: {} frames have the unknown link type {}\n", v.file, frames, type);
+  for (const auto& [name, frames] : v.closed)
+    fmt::print(stderr, "{}: {} frames are in a tunnel that is not opened: {}\n", v.file, frames,
+               name);
   if (v.damage) print_error(*v.damage);
 }
 
 ExitCode run_verify(const VerifyOptions& options) {
   int exit = 0;
   for (const std::string& file : options.files) {
-    const Verdicts verdicts = verify_file(file);
+    const Verdicts verdicts = verify_file(file, {.tunnels = !options.no_tunnels});
     if (verdicts.opened) options.json ? print_json(verdicts) : print_text(verdicts);
     print_remarks(verdicts);
     exit = std::max(exit, exit_of(verdicts));
@@ -78,6 +83,7 @@ app::Command verify_command() {
            "pcap or pcapng, FILE@INTERFACE: one of its interfaces; - for standard input")
       .required();
   command.options.add_flag("--json", options->json, "one line of JSON per file");
+  add_tunnel_option(command.options, options->no_tunnels);
   return command;
 }
 

@@ -45,6 +45,10 @@ void read_problem(const Dissection& d, Values& values) {
   if (d.frame && d.frame->defect) values.add(roce::to_string(*d.frame->defect));
 }
 
+void add_text(std::string text, Values& values) {
+  if (!text.empty()) values.add(std::move(text));
+}
+
 using Row = Field;
 
 /// Of the capture's record.
@@ -149,6 +153,56 @@ std::vector<Row> own_rows() {
   };
 }
 
+/// What is around a frame that was carried by tunnels.
+std::vector<Row> tunnel_rows() {
+  return {
+      {{.name = "longwire.tunnels", .help = "tunnels around the frame, outermost first"},
+       FieldType::text,
+       true,
+       true,
+       nullptr,
+       [](const Dissection& d, Values& values) {
+         if (!d.captured.tunnels.empty()) values.add(d.captured.tunnels.names());
+       }},
+      {{.name = "longwire.tunnel_id",
+        .help = "VNI, VSID, session, GRE key or MPLS label of the innermost tunnel",
+        .bits = 32},
+       FieldType::number,
+       true,
+       true,
+       nullptr,
+       [](const Dissection& d, Values& values) {
+         const auto layers = d.captured.tunnels.layers();
+         if (!layers.empty() && layers.back().numbered)
+           values.add(std::uint64_t{layers.back().number});
+       }},
+      {{.name = "longwire.outer_source", .help = "source address of the outermost IP header"},
+       FieldType::text,
+       true,
+       true,
+       nullptr,
+       [](const Dissection& d, Values& values) {
+         if (!d.captured.tunnels.empty()) add_text(d.captured.tunnels.source(), values);
+       }},
+      {{.name = "longwire.outer_destination", .help = "destination address of that header"},
+       FieldType::text,
+       true,
+       true,
+       nullptr,
+       [](const Dissection& d, Values& values) {
+         if (!d.captured.tunnels.empty()) add_text(d.captured.tunnels.destination(), values);
+       }},
+      {{.name = "longwire.unopened_tunnel", .help = "tunnel that cannot be opened"},
+       FieldType::text,
+       true,
+       true,
+       nullptr,
+       [](const Dissection& d, Values& values) {
+         add_text(std::string(d.captured.tunnels.unopened()), values);
+       }},
+  };
+}
+
 template <class Header>
 void add_pair(const Header* header, auto Header::* first, auto Header::* second, Values& values) {
   if (!header) return;
@@ -221,6 +275,7 @@ std::vector<Row> make_table() {
   for (const roce::HeaderField& header : roce::header_fields())
     table.push_back({header, type_of(header), is_column(header), true, &header, nullptr});
   std::ranges::move(own_rows(), std::back_inserter(table));
+  std::ranges::move(tunnel_rows(), std::back_inserter(table));
   std::ranges::move(pair_rows(), std::back_inserter(table));
   return table;
 }

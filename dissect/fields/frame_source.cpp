@@ -151,8 +151,8 @@ std::size_t buffer_of(std::size_t files) {
 
 }  // namespace
 
-FrameSource::FrameSource(std::vector<Input> inputs, std::string filter)
-    : inputs_(std::move(inputs)), filter_(std::move(filter)) {
+FrameSource::FrameSource(std::vector<Input> inputs, std::string filter, bool tunnels)
+    : inputs_(std::move(inputs)), filter_(std::move(filter)), tunnels_(tunnels) {
   std::vector<std::string> files;
   for (const Input& input : inputs_) files.push_back(input.place.file);
   progress_ = std::make_unique<Progress>(files);
@@ -178,7 +178,7 @@ Result<FrameSource> FrameSource::open(std::span<const std::string> places,
     if (!reader) return std::unexpected(reader.error());
     inputs.push_back({std::move(*reader), std::move(place)});
   }
-  return FrameSource(std::move(inputs), filter);
+  return FrameSource(std::move(inputs), filter, reading.tunnels);
 }
 
 void FrameSource::note_interfaces(Input& input) {
@@ -228,9 +228,14 @@ Result<bool> FrameSource::passes(const capture::Record& record, int link_type) {
 
 CapturedFrame FrameSource::opened(const capture::Record& record) {
   const capture::Interface& interface = interfaces_[record.interface];
-  CapturedFrame frame{number_, record, {}, *current_, interface.name};
+  CapturedFrame frame{.number = number_,
+                      .record = record,
+                      .envelope = {},
+                      .file = *current_,
+                      .interface_name = interface.name};
   if (const auto link = roce::link_of(interface.link_type)) {
     frame.envelope = roce::open_envelope(record.bytes, record.wire_length, *link);
+    if (tunnels_) roce::open_tunnels(frame.envelope, frame.tunnels);
   } else {
     frame.envelope.bytes = record.bytes;
     frame.envelope.wire_length = record.wire_length;

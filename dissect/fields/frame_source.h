@@ -15,7 +15,7 @@
 #include "capture/filter.h"
 #include "capture/reader.h"
 #include "report/progress.h"
-#include "roce/envelope.h"
+#include "roce/tunnel.h"
 
 namespace lw::dissect {
 
@@ -37,12 +37,14 @@ class Progress {
   std::uint64_t calls_ = 0;
 };
 
-/// A frame of a capture and its layers. Valid until the next FrameSource::next().
+/// A frame of a capture and its layers. Where tunnels carry it, the envelope is that of the inner
+/// frame. Valid until the next FrameSource::next().
 struct CapturedFrame {
-  std::uint64_t number = 0;  // from 1, as Wireshark counts; filters leave gaps
-  capture::Record record;    // its interface is an index into FrameSource::interfaces()
-  roce::Envelope envelope;   // empty where the link type is unsupported
-  std::uint32_t file = 0;    // which of the places, from 0; record.offset is in this file
+  std::uint64_t number = 0;        // from 1, as Wireshark counts; filters leave gaps
+  capture::Record record;          // its interface is an index into FrameSource::interfaces()
+  roce::Envelope envelope;         // empty where the link type is unsupported
+  roce::TunnelStack tunnels = {};  // around the envelope
+  std::uint32_t file = 0;          // which of the places, from 0; record.offset is in this file
   std::string_view interface_name = {};  // empty where it has none
 };
 
@@ -61,6 +63,7 @@ CapturePlace place_of(const std::string& text);
 struct FrameReading {
   /// Not null: the end of a file is waited at, as it may grow, until this becomes true.
   const std::atomic<bool>* follow_until = nullptr;
+  bool tunnels = true;  // opened: frames are those within them
 };
 
 /// Reads the frames of capture files that pass a filter. The input of all commands. Several files
@@ -107,7 +110,7 @@ class FrameSource {
     }
   };
 
-  FrameSource(std::vector<Input> inputs, std::string filter);
+  FrameSource(std::vector<Input> inputs, std::string filter, bool tunnels);
   /// The next record of all files; null at the end.
   const capture::Record* next_record();
   /// Reads the next record of an input.
@@ -124,6 +127,7 @@ class FrameSource {
   std::vector<capture::Interface> interfaces_;
   std::vector<bool> wanted_;  // by interface
   std::string filter_;
+  bool tunnels_;
   std::map<int, capture::Filter> filters_;  // by link type
   std::unique_ptr<Progress> progress_;
   std::optional<Error> damage_;

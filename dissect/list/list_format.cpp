@@ -75,13 +75,20 @@ std::string address_or_mac(const roce::Envelope& envelope, bool source) {
 std::string icrc_remark(const Dissection& dissection) {
   if (dissection.icrc() != roce::IcrcVerdict::bad) return {};
   const auto place = roce::expected_icrc(dissection.captured.envelope);
-  const auto found = wire::view_at<wire::Be32>(dissection.captured.record.bytes, place->offset);
+  const auto found = wire::view_at<wire::Be32>(dissection.captured.envelope.bytes, place->offset);
   return fmt::format("ICRC BAD: expected {:08x}, found {:08x}", __builtin_bswap32(place->expected),
                      found->get());
 }
 
-/// The frame in one line, whatever its protocol.
-std::string text_of(const Dissection& dissection) {
+/// "in VXLAN 5001", "[ESP is not opened]"; empty without tunnels.
+std::string tunnel_remark(const roce::TunnelStack& tunnels) {
+  std::string text = tunnels.empty() ? "" : "in " + tunnels.text();
+  if (!tunnels.unopened().empty())
+    text += fmt::format("{}[{}: not opened]", text.empty() ? "" : "  ", tunnels.unopened());
+  return text;
+}
+
+std::string frame_text(const Dissection& dissection) {
   if (dissection.frame) return roce::describe(*dissection.frame, icrc_remark(dissection));
   const CapturedFrame& captured = dissection.captured;
   if (!dissection.is_roce()) {
@@ -99,6 +106,12 @@ std::vector<const Field*> fields_of(ListLayout& layout, bool Field::* is_in) {
   for (const Field& field : field_table())
     if (field.*is_in) fields.push_back(&field);
   return fields;
+}
+
+/// The frame in one line, whatever its protocol.
+std::string text_of(const Dissection& dissection) {
+  const std::string remark = tunnel_remark(dissection.captured.tunnels);
+  return frame_text(dissection) + (remark.empty() ? "" : "  " + remark);
 }
 
 class JsonList : public ListFormat {

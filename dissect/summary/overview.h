@@ -49,8 +49,9 @@ class Overview {
   RecentMap<QpKey, QpTraffic> qps;
   RecentMap<std::string, Count> vlans;  // "100", "100.200": outer.inner
   OtherFlows other_pairs, other_qps, other_vlans;
-  std::map<std::uint8_t, Count> ecn;    // of RoCE frames
-  std::map<std::string, Count> others;  // frames that aren't RoCE, by protocol
+  std::map<std::uint8_t, Count> ecn;                       // of RoCE frames
+  std::map<std::string, Count> others;                     // frames that aren't RoCE, by protocol
+  std::map<std::string, Count> tunnels, unopened_tunnels;  // frames in them, by names
 
  private:
   void add_roce(const roce::Envelope& envelope, const Dissection& dissection);

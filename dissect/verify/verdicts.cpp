@@ -18,13 +18,14 @@ void note_bad(Verdicts& verdicts, const CapturedFrame& frame) {
   ++verdicts.icrc_bad;
   if (verdicts.first_bad.size() == kShownBad) return;
   const auto place = roce::expected_icrc(frame.envelope);
-  const auto* found = wire::view_at<wire::Be32>(frame.record.bytes, place->offset);
+  const auto* found = wire::view_at<wire::Be32>(frame.envelope.bytes, place->offset);
   verdicts.first_bad.push_back(
       {frame.number, frame.record.offset, __builtin_bswap32(place->expected), found->get()});
 }
 
 void count(Verdicts& verdicts, FragmentTracker& fragments, const CapturedFrame& frame) {
   ++verdicts.frames;
+  if (!frame.tunnels.unopened().empty()) ++verdicts.closed[std::string(frame.tunnels.unopened())];
   if (frame.envelope.fragment) {
     verdicts.icrc_unverifiable += fragments.roce_frames(frame.envelope);
     return;
@@ -46,10 +47,10 @@ void count(Verdicts& verdicts, FragmentTracker& fragments, const CapturedFrame& 
 
 }  // namespace
 
-Verdicts verify_file(const std::string& path) {
+Verdicts verify_file(const std::string& path, const FrameReading& reading) {
   Verdicts verdicts;
   verdicts.file = path;
-  auto source = FrameSource::open(path);
+  auto source = FrameSource::open(path, {}, reading);
   if (!source) {
     verdicts.damage = source.error();
     verdicts.opened = source.error().exit == ExitCode::failed;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "roce/envelope.h"
+#include "dissect/fields/frame_source.h"
 
 namespace lw::dissect {
 
@@ -27,12 +27,14 @@ struct Verdicts {
   std::uint64_t frames = 0, roce = 0, icrc_ok = 0, icrc_bad = 0, icrc_unverifiable = 0;
   bool opened = false;                    // the file could be read, whether it is a capture or not
   std::map<int, std::uint64_t> unopened;  // frames of unsupported link types, by LINKTYPE number
-  std::vector<BadFrame> first_bad;        // the first ten
-  std::optional<Error> damage;            // why reading stopped before the end of the file
+  std::map<std::string, std::uint64_t> closed;  // frames in tunnels that cannot be opened, by name
+  std::vector<BadFrame> first_bad;              // the first ten
+  std::optional<Error> damage;                  // why reading stopped before the end of the file
 };
 
-/// Checks every ICRC of a capture. Cut frames and fragments of RoCE packets are unverifiable.
-Verdicts verify_file(const std::string& path);
+/// Checks every ICRC of a capture, also within tunnels unless `reading` says otherwise. Cut frames
+/// and fragments of RoCE packets are unverifiable.
+Verdicts verify_file(const std::string& path, const FrameReading& reading = {});
 
 /// Exit code: a bad ICRC or damage fails.
 int exit_of(const Verdicts& verdicts) noexcept;

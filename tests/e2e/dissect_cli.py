@@ -117,7 +117,7 @@ class List(unittest.TestCase):
 
 class Verify(InTemporaryFolder):
     KEYS = ['file', 'frames', 'roce', 'icrc_ok', 'icrc_bad', 'icrc_unverifiable',
-            'unknown_link_types', 'damage']
+            'unknown_link_types', 'unopened_tunnels', 'damage']
 
     def test_every_capture_is_right(self):
         captures = sorted(RXE.glob('*.pcap'))

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes as a frame, behind every link header that we know: envelope, frame, ICRC, reassembly.
+// Any bytes as a frame, behind every link header that we know: envelope, tunnels, frame, ICRC,
+// reassembly.
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 
 #include "roce/envelope.h"
 #include "roce/frame.h"
 #include "roce/message.h"
+#include "roce/tunnel.h"
 
 namespace {
 
@@ -25,7 +28,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto link = static_cast<roce::LinkType>(data[0] & 3);
   const std::size_t cut_off = data[1];
   const std::span bytes{reinterpret_cast<const std::byte*>(data + 2), size - 2};
-  const auto envelope = roce::open_envelope(bytes, bytes.size() + cut_off, link);
+  auto envelope = roce::open_envelope(bytes, bytes.size() + cut_off, link);
+  if (data[0] & 4) {
+    roce::TunnelStack tunnels;
+    roce::open_tunnels(envelope, tunnels);
+    static_cast<void>(tunnels.text().size() + tunnels.source().size() + tunnels.unopened().size());
+    // What is inside is within the frame.
+    const bool inside =
+        envelope.bytes.data() >= bytes.data() &&
+        envelope.bytes.data() + envelope.bytes.size() <= bytes.data() + bytes.size();
+    if (!inside || envelope.wire_length < envelope.bytes.size()) std::abort();
+  }
   roce::check_icrc(envelope);
   static_cast<void>(envelope.source().size() + envelope.destination().size());
   const auto frame = roce::parse(envelope);

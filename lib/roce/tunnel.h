@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "roce/envelope.h"
+
+namespace lw::roce {
+
+/// What carries another frame or packet: "VXLAN", "Geneve", "GRE", "NVGRE", "ERSPAN I", "ERSPAN
+/// II", "ERSPAN III", "MPLS", "IPv4 in IP", "IPv6 in IP", "PPPoE". The number tells it from others
+/// of its kind: VNI, VSID, ERSPAN session, GRE key, the last MPLS label, PPPoE session.
+struct TunnelLayer {
+  const char* name;  // of static lifetime
+  bool numbered;     // whether it has a number
+  std::uint32_t number;
+};
+
+/// The tunnels around a frame.
+class TunnelStack {
+ public:
+  static constexpr std::size_t kMost = 8;
+
+  TunnelStack() noexcept {}  // leaves layers_ without values: most frames have none
+
+  /// Outermost first.
+  [[nodiscard]] std::span<const TunnelLayer> layers() const noexcept {
+    return {layers_.data(), count_};
+  }
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  /// The tunnel that could not be opened, with static lifetime: "ESP", "GRE of another protocol",
+  /// "VXLAN, cut"; empty: there is none.
+  [[nodiscard]] std::string_view unopened() const noexcept { return unopened_; }
+  /// "VXLAN > MPLS"; with their numbers "VXLAN 5001 > MPLS 16". Empty without tunnels.
+  [[nodiscard]] std::string names() const;
+  [[nodiscard]] std::string text() const;
+
+  /// The addresses of the outermost IP header; empty without one.
+  [[nodiscard]] std::string source() const;
+  [[nodiscard]] std::string destination() const;
+
+ private:
+  [[nodiscard]] std::string joined(bool numbers) const;
+
+  friend class TunnelOpener;
+
+  std::array<TunnelLayer, kMost> layers_;
+  std::size_t count_ = 0;
+  std::string_view unopened_;
+  const wire::Ipv4* ipv4_ = nullptr;
+  const wire::Ipv6* ipv6_ = nullptr;
+};
+
+/// Replaces the envelope of a frame that isn't RoCE by that of the frame within its tunnels, as far
+/// as they can be opened. Its bytes and offsets begin at the inner frame, and its wire length is
+/// what the tunnel has room for: an inner frame that is longer was cut, and its ICRC is
+/// unverifiable. Reads nothing outside `envelope.bytes`.
+void open_tunnels(Envelope& envelope, TunnelStack& stack) noexcept;
+
+}  // namespace lw::roce
