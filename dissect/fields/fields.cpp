@@ -15,11 +15,15 @@ namespace lw::dissect {
 namespace {
 
 void append_epoch(std::string& out, Instant stamp) {
-  constexpr std::int64_t kSecond = 1'000'000'000;
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  constexpr std::size_t kDigits = 9;
   const std::int64_t ns = to_ns(stamp);
   if (ns < 0) out += '-';
   const auto size = ns < 0 ? 0 - static_cast<std::uint64_t>(ns) : static_cast<std::uint64_t>(ns);
-  fmt::format_to(std::back_inserter(out), "{}.{:09}", size / kSecond, size % kSecond);
+  const fmt::format_int seconds(size / kSecond), fraction(size % kSecond);
+  out.append(seconds.data(), seconds.size());
+  out += '.';
+  out.append(kDigits - fraction.size(), '0').append(fraction.data(), fraction.size());
 }
 
 std::string_view text_of(roce::IcrcVerdict verdict) {
@@ -162,7 +166,7 @@ std::vector<Row> tunnel_rows() {
        true,
        nullptr,
        [](const Dissection& d, Values& values) {
-         if (!d.captured.tunnels.empty()) values.add(d.captured.tunnels.names());
+         if (d.captured.tunnels) add_text(d.captured.tunnels->names(), values);
        }},
       {{.name = "longwire.tunnel_id",
         .help = "VNI, VSID, session, GRE key or MPLS label of the innermost tunnel",
@@ -172,7 +176,8 @@ std::vector<Row> tunnel_rows() {
        true,
        nullptr,
        [](const Dissection& d, Values& values) {
-         const auto layers = d.captured.tunnels.layers();
+         if (!d.captured.tunnels) return;
+         const auto layers = d.captured.tunnels->layers();
          if (!layers.empty() && layers.back().numbered)
            values.add(std::uint64_t{layers.back().number});
        }},
@@ -182,7 +187,7 @@ std::vector<Row> tunnel_rows() {
        true,
        nullptr,
        [](const Dissection& d, Values& values) {
-         if (!d.captured.tunnels.empty()) add_text(d.captured.tunnels.source(), values);
+         if (d.captured.tunnels) add_text(d.captured.tunnels->source(), values);
        }},
       {{.name = "longwire.outer_destination", .help = "destination address of that header"},
        FieldType::text,
@@ -190,7 +195,7 @@ std::vector<Row> tunnel_rows() {
        true,
        nullptr,
        [](const Dissection& d, Values& values) {
-         if (!d.captured.tunnels.empty()) add_text(d.captured.tunnels.destination(), values);
+         if (d.captured.tunnels) add_text(d.captured.tunnels->destination(), values);
        }},
       {{.name = "longwire.unopened_tunnel", .help = "tunnel that cannot be opened"},
        FieldType::text,
@@ -198,7 +203,7 @@ std::vector<Row> tunnel_rows() {
        true,
        nullptr,
        [](const Dissection& d, Values& values) {
-         add_text(std::string(d.captured.tunnels.unopened()), values);
+         if (d.captured.tunnels) add_text(std::string(d.captured.tunnels->unopened()), values);
        }},
   };
 }
@@ -365,12 +370,28 @@ void read_field(const Field& field, const Dissection& dissection, Values& values
 }
 
 void append_values(std::string& out, const Field& field, const Values& values) {
-  bool first = true;
+  const char* separator = "";
   for (const Value& value : values) {
-    if (!first) out += ',';
-    first = false;
+    out += separator;
+    separator = ",";
     append_one(out, field, value);
   }
+}
+
+std::size_t append_field(std::string& out, const Field& field, const Dissection& dissection) {
+  if (field.header) {
+    const roce::Frame* frame = dissection.frame ? &*dissection.frame : nullptr;
+    const roce::FieldValues found = field.header->read(dissection.captured.envelope, frame);
+    for (std::size_t i = 0; i < found.count; ++i) {
+      if (i > 0) out += ',';
+      roce::append_value(out, field, found.values[i]);
+    }
+    return found.count;
+  }
+  Values values;
+  field.read(dissection, values);
+  append_values(out, field, values);
+  return values.size();
 }
 
 }  // namespace lw::dissect

@@ -82,5 +82,7 @@ Parsed<const Field*> find_field(std::string_view name);
 void read_field(const Field& field, const Dissection& dissection, Values& values);
 /// Appends the values as Wireshark prints them; two are "100,200".
 void append_values(std::string& out, const Field& field, const Values& values);
+/// Appends a frame's values so, and returns how many.
+std::size_t append_field(std::string& out, const Field& field, const Dissection& dissection);
 
 }  // namespace lw::dissect

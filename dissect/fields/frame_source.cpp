@@ -152,7 +152,7 @@ std::size_t buffer_of(std::size_t files) {
 }  // namespace
 
 FrameSource::FrameSource(std::vector<Input> inputs, std::string filter, bool tunnels)
-    : inputs_(std::move(inputs)), filter_(std::move(filter)), tunnels_(tunnels) {
+    : inputs_(std::move(inputs)), filter_(std::move(filter)), opens_tunnels_(tunnels) {
   std::vector<std::string> files;
   for (const Input& input : inputs_) files.push_back(input.place.file);
   progress_ = std::make_unique<Progress>(files);
@@ -226,22 +226,26 @@ Result<bool> FrameSource::passes(const capture::Record& record, int link_type) {
   return found->second.matches(record.bytes, record.wire_length);
 }
 
-CapturedFrame FrameSource::opened(const capture::Record& record) {
+void FrameSource::open_frame(const capture::Record& record) {
   const capture::Interface& interface = interfaces_[record.interface];
-  CapturedFrame frame{.number = number_,
-                      .record = record,
-                      .envelope = {},
-                      .file = *current_,
-                      .interface_name = interface.name};
-  if (const auto link = roce::link_of(interface.link_type)) {
-    frame.envelope = roce::open_envelope(record.bytes, record.wire_length, *link);
-    if (tunnels_) roce::open_tunnels(frame.envelope, frame.tunnels);
-  } else {
-    frame.envelope.bytes = record.bytes;
-    frame.envelope.wire_length = record.wire_length;
+  frame_.number = number_;
+  frame_.record = record;
+  frame_.file = *current_;
+  frame_.interface_name = interface.name;
+  frame_.tunnels = nullptr;
+  const auto link = roce::link_of(interface.link_type);
+  if (!link) {
+    frame_.envelope = {};
+    frame_.envelope.bytes = record.bytes;
+    frame_.envelope.wire_length = record.wire_length;
     ++unopened_[interface.link_type];
+    return;
   }
-  return frame;
+  frame_.envelope = roce::open_envelope(record.bytes, record.wire_length, *link);
+  if (!opens_tunnels_ || frame_.envelope.is_roce()) return;
+  tunnels_ = {};
+  roce::open_tunnels(frame_.envelope, tunnels_);
+  if (!tunnels_.empty() || !tunnels_.unopened().empty()) frame_.tunnels = &tunnels_;
 }
 
 const capture::Record* FrameSource::next_record() {
@@ -266,16 +270,18 @@ void FrameSource::show_progress() {
   progress_->show(offset);
 }
 
-std::expected<std::optional<CapturedFrame>, Error> FrameSource::next() {
+std::expected<const CapturedFrame*, Error> FrameSource::next() {
   while (const capture::Record* record = next_record()) {
     if (progress_->is_due()) show_progress();
     if (!wanted_[record->interface]) continue;
     const auto passed = passes(*record, interfaces_[record->interface].link_type);
     if (!passed) return std::unexpected(passed.error());
-    if (*passed) return opened(*record);
+    if (!*passed) continue;
+    open_frame(*record);
+    return &frame_;
   }
   if (damage_) return std::unexpected(*damage_);
-  return std::nullopt;
+  return nullptr;
 }
 
 std::string display_filter_hint(const std::string& expression) {

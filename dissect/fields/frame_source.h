@@ -40,12 +40,12 @@ class Progress {
 /// A frame of a capture and its layers. Where tunnels carry it, the envelope is that of the inner
 /// frame. Valid until the next FrameSource::next().
 struct CapturedFrame {
-  std::uint64_t number = 0;        // from 1, as Wireshark counts; filters leave gaps
-  capture::Record record;          // its interface is an index into FrameSource::interfaces()
-  roce::Envelope envelope;         // empty where the link type is unsupported
-  roce::TunnelStack tunnels = {};  // around the envelope
-  std::uint32_t file = 0;          // which of the places, from 0; record.offset is in this file
-  std::string_view interface_name = {};  // empty where it has none
+  std::uint64_t number = 0;  // from 1, as Wireshark counts; filters leave gaps
+  capture::Record record;    // its interface is an index into FrameSource::interfaces()
+  roce::Envelope envelope;   // empty where the link type is unsupported
+  std::uint32_t file = 0;    // which of the places, from 0; record.offset is in this file
+  std::string_view interface_name = {};        // empty where it has none
+  const roce::TunnelStack* tunnels = nullptr;  // around the envelope, or not opened; null: none
 };
 
 /// Where frames are read from: a file, and of its interfaces those with these names or numbers
@@ -80,10 +80,11 @@ class FrameSource {
   static Result<FrameSource> open(std::span<const std::string> places,
                                   const std::string& filter = {}, const FrameReading& reading = {});
 
-  /// Like Reader::next(), for the frames that pass. A file that is damaged, or that has not an
-  /// interface of its place (a usage error), is an error once all files have ended; the messages of
-  /// several such files are lines of one error.
-  std::expected<std::optional<CapturedFrame>, Error> next();
+  /// The next frame that passes, valid until the next call, while the source is not
+  /// moved; null at the end. A file that is
+  /// damaged, or that has not an interface of its place (a usage error), is an error once all files
+  /// have ended; the messages of several such files are lines of one error.
+  std::expected<const CapturedFrame*, Error> next();
 
   /// Number of frames so far whose link type is unsupported, by link type.
   [[nodiscard]] const std::map<int, std::uint64_t>& unopened() const noexcept { return unopened_; }
@@ -118,7 +119,7 @@ class FrameSource {
   void note_interfaces(Input& input);
   void add_damage(const Error& error);
   Result<bool> passes(const capture::Record& record, int link_type);
-  CapturedFrame opened(const capture::Record& record);
+  void open_frame(const capture::Record& record);
   void show_progress();
 
   std::vector<Input> inputs_;
@@ -126,8 +127,10 @@ class FrameSource {
   std::optional<std::uint32_t> current_;  // the input of the last record
   std::vector<capture::Interface> interfaces_;
   std::vector<bool> wanted_;  // by interface
+  CapturedFrame frame_;       // the last one
+  roce::TunnelStack tunnels_;
   std::string filter_;
-  bool tunnels_;
+  bool opens_tunnels_;
   std::map<int, capture::Filter> filters_;  // by link type
   std::unique_ptr<Progress> progress_;
   std::optional<Error> damage_;

@@ -81,10 +81,10 @@ std::string icrc_remark(const Dissection& dissection) {
 }
 
 /// "in VXLAN 5001", "[ESP is not opened]"; empty without tunnels.
-std::string tunnel_remark(const roce::TunnelStack& tunnels) {
-  std::string text = tunnels.empty() ? "" : "in " + tunnels.text();
-  if (!tunnels.unopened().empty())
-    text += fmt::format("{}[{}: not opened]", text.empty() ? "" : "  ", tunnels.unopened());
+std::string tunnel_remark(const roce::TunnelStack* tunnels) {
+  if (!tunnels) return {};
+  std::string text = tunnels->empty() ? "" : "  in " + tunnels->text();
+  if (!tunnels->unopened().empty()) text += fmt::format("  [{}: not opened]", tunnels->unopened());
   return text;
 }
 
@@ -110,8 +110,7 @@ std::vector<const Field*> fields_of(ListLayout& layout, bool Field::* is_in) {
 
 /// The frame in one line, whatever its protocol.
 std::string text_of(const Dissection& dissection) {
-  const std::string remark = tunnel_remark(dissection.captured.tunnels);
-  return frame_text(dissection) + (remark.empty() ? "" : "  " + remark);
+  return frame_text(dissection) + tunnel_remark(dissection.captured.tunnels);
 }
 
 class JsonList : public ListFormat {
@@ -121,7 +120,6 @@ class JsonList : public ListFormat {
 
  private:
   std::vector<const Field*> fields_;
-  Values values_;
   std::string text_;
 };
 
@@ -136,7 +134,6 @@ class ColumnList : public ListFormat {
  private:
   bool csv_;
   std::vector<const Field*> fields_;
-  Values values_;
   std::string text_;
 };
 
@@ -153,27 +150,20 @@ class TextList : public ListFormat {
   std::size_t source_width_ = 0, destination_width_ = 0;
 };
 
-bool is_json_number(const Field& field, const Values& values) {
-  return values.size() == 1 && field.type == FieldType::number && field.base == wire::Base::decimal;
-}
-
 void JsonList::frame(std::string& out, const Dissection& dissection) {
   char separator = '{';
   for (const Field* field : fields_) {
-    read_field(*field, dissection, values_);
-    if (values_.empty()) continue;
+    text_.clear();
+    const std::size_t values = append_field(text_, *field, dissection);
+    if (values == 0) continue;
     out += separator;
     separator = ',';
     out += '"';
     out += field->name;
     out += "\":";
-    if (is_json_number(*field, values_)) {
-      append_values(out, *field, values_);
-      continue;
-    }
-    text_.clear();
-    append_values(text_, *field, values_);
-    out += report::json_string(text_);
+    const bool number =
+        values == 1 && field->type == FieldType::number && field->base == wire::Base::decimal;
+    out += number ? text_ : report::json_string(text_);
   }
   out += separator == '{' ? "{}\n" : "}\n";
 }
@@ -194,14 +184,12 @@ void ColumnList::frame(std::string& out, const Dissection& dissection) {
   for (const Field* field : fields_) {
     if (!first) out += csv_ ? ',' : '\t';
     first = false;
-    read_field(*field, dissection, values_);
-    if (field->type == FieldType::text || values_.size() > 1) {
-      text_.clear();
-      append_values(text_, *field, values_);
-      csv_ ? append_cell(out, text_) : append_escaped(out, text_);
-    } else {
-      append_values(out, *field, values_);
-    }
+    const std::size_t before = out.size();
+    const std::size_t values = append_field(out, *field, dissection);
+    if (field->type != FieldType::text && values <= 1) continue;
+    text_.assign(out, before);
+    out.resize(before);
+    csv_ ? append_cell(out, text_) : append_escaped(out, text_);
   }
   out += '\n';
 }

@@ -64,10 +64,11 @@ void Overview::add(const Dissection& dissection) {
   grow(all, record.wire_length);
   first = first ? std::min(*first, record.stamp) : record.stamp;
   last = last ? std::max(*last, record.stamp) : record.stamp;
-  const roce::TunnelStack& stack = dissection.captured.tunnels;
-  if (!stack.empty()) grow(tunnels[stack.names()], record.wire_length);
-  if (!stack.unopened().empty())
-    grow(unopened_tunnels[std::string(stack.unopened())], record.wire_length);
+  if (const roce::TunnelStack* stack = dissection.captured.tunnels) {
+    if (!stack->empty()) grow(tunnels[stack->names()], record.wire_length);
+    if (!stack->unopened().empty())
+      grow(unopened_tunnels[std::string(stack->unopened())], record.wire_length);
+  }
   if (envelope.vlan_count > 0)
     grow(vlans.use(vlan_text(envelope), [this](const Count& gone) { other_vlans.add(gone); }),
          record.wire_length);

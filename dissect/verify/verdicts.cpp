@@ -25,7 +25,8 @@ void note_bad(Verdicts& verdicts, const CapturedFrame& frame) {
 
 void count(Verdicts& verdicts, FragmentTracker& fragments, const CapturedFrame& frame) {
   ++verdicts.frames;
-  if (!frame.tunnels.unopened().empty()) ++verdicts.closed[std::string(frame.tunnels.unopened())];
+  if (frame.tunnels && !frame.tunnels->unopened().empty())
+    ++verdicts.closed[std::string(frame.tunnels->unopened())];
   if (frame.envelope.fragment) {
     verdicts.icrc_unverifiable += fragments.roce_frames(frame.envelope);
     return;

@@ -152,9 +152,36 @@ std::vector<HeaderField> make_table() {
   return table.take();
 }
 
+// By hand: a list writes millions of these.
+
+void append_decimal(std::string& out, std::uint64_t number) {
+  const fmt::format_int digits(number);
+  out.append(digits.data(), digits.size());
+}
+
+/// With at least `digits` digits.
+void append_hex(std::string& out, std::uint64_t number, unsigned digits) {
+  constexpr unsigned kMost = 16;
+  char text[kMost];
+  unsigned at = kMost;
+  do {
+    text[--at] = "0123456789abcdef"[number & 0xf];
+    number >>= 4;
+  } while (at > 0 && (number != 0 || kMost - at < digits));
+  out.append(text + at, kMost - at);
+}
+
 void append_bytes(std::string& out, Bytes bytes) {
-  for (const std::byte b : bytes)
-    fmt::format_to(std::back_inserter(out), "{:02x}", std::to_integer<unsigned>(b));
+  for (const std::byte b : bytes) append_hex(out, std::to_integer<std::uint64_t>(b), 2);
+}
+
+void append_ipv4(std::string& out, const wire::Ipv4Address& address) {
+  const char* separator = "";
+  for (const std::byte b : address.bytes) {
+    out += separator;
+    separator = ".";
+    append_decimal(out, std::to_integer<std::uint64_t>(b));
+  }
 }
 
 void append_address(std::string& out, Base base, const wire::Ipv6Address& address) {
@@ -165,7 +192,7 @@ void append_address(std::string& out, Base base, const wire::Ipv6Address& addres
   }
   wire::Ipv4Address ipv4;
   std::copy_n(address.bytes.begin() + 12, 4, ipv4.bytes.begin());
-  out += to_string(ipv4);
+  append_ipv4(out, ipv4);
 }
 
 }  // namespace
@@ -186,17 +213,13 @@ std::span<const HeaderField> header_fields() {
 
 void append_value(std::string& out, const FieldInfo& info, const FieldValue& value) {
   if (const auto* number = std::get_if<std::uint64_t>(&value)) {
-    if (info.base == Base::decimal) {
-      const fmt::format_int digits(*number);
-      out.append(digits.data(), digits.size());
-      return;
-    }
-    fmt::format_to(std::back_inserter(out), "{}{:0{}x}", info.base == Base::hex ? "0x" : "",
-                   *number, info.digits);
+    if (info.base == Base::decimal) return append_decimal(out, *number);
+    if (info.base == Base::hex) out += "0x";
+    append_hex(out, *number, info.digits);
   } else if (const auto* ipv6 = std::get_if<wire::Ipv6Address>(&value)) {
     append_address(out, info.base, *ipv6);
   } else if (const auto* ipv4 = std::get_if<wire::Ipv4Address>(&value)) {
-    out += to_string(*ipv4);
+    append_ipv4(out, *ipv4);
   } else {
     out += to_string(std::get<wire::MacAddress>(value));
   }

@@ -17,7 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   captured.record.wire_length = static_cast<std::uint32_t>(size - 2 + data[1]);
   captured.envelope = roce::open_envelope(captured.record.bytes, captured.record.wire_length,
                                           static_cast<roce::LinkType>(data[0] & 3));
-  roce::open_tunnels(captured.envelope, captured.tunnels);
+  roce::TunnelStack tunnels;
+  roce::open_tunnels(captured.envelope, tunnels);
+  captured.tunnels = &tunnels;
   const dissect::Dissection dissection(captured);
   std::string out;
   for (const auto style :
