@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -19,7 +20,8 @@ struct CompareOptions {
   std::string near, far, filter;
   Asked asked;
   std::vector<Expectation> expectations;
-  std::string junit;
+  std::string junit, ledger;
+  LedgerEntries entries;  // of the ledger
   std::size_t most_flows = kMostFlows;
   bool json = false, across_flows = false;
 };
@@ -78,6 +80,15 @@ Result<void> read_changes(Changes& changes, const DirectionResult& result, const
   return {};
 }
 
+/// How the ledger explains one direction of the comparison; nothing without a ledger. The west is
+/// near.
+std::optional<LedgerFindings> findings_of(const CompareOptions& options, const PointPair& points,
+                                          emulator::Direction direction, bool goes_far) {
+  if (options.ledger.empty()) return std::nullopt;
+  return check_ledger(options.entries, static_cast<std::size_t>(direction), points.near.records,
+                      points.far.records, points.comparison.matching, goes_far);
+}
+
 Result<CompareReport> compare_captures(const CompareOptions& options) {
   auto points = compare_places(options.near, options.far, options, Senders::both);
   if (!points) return std::unexpected(points.error());
@@ -87,6 +98,8 @@ Result<CompareReport> compare_captures(const CompareOptions& options) {
     return std::unexpected(done.error());
   if (auto done = read_changes(report.back, found.far_to_near, **points, false, options); !done)
     return std::unexpected(done.error());
+  report.ledger_there = findings_of(options, **points, emulator::Direction::west_to_east, true);
+  report.ledger_back = findings_of(options, **points, emulator::Direction::east_to_west, false);
   report.near = std::move((*points)->near);
   report.far = std::move((*points)->far);
   report.rule = (*points)->rule;
@@ -133,6 +146,9 @@ Result<DirectionResult> compare_direction(const CompareOptions& options, std::si
   if (auto done = read_changes(there ? report.there : report.back, result, **points, true, options);
       !done)
     return std::unexpected(done.error());
+  (there ? report.ledger_there : report.ledger_back) = findings_of(
+      options, **points,
+      there ? emulator::Direction::west_to_east : emulator::Direction::east_to_west, true);
   add_frames(there ? report.near : report.far, (*points)->near);
   add_frames(there ? report.far : report.near, (*points)->far);
   if (!(*points)->rule.by_icrc) report.rule = (*points)->rule;
@@ -158,21 +174,39 @@ Result<CompareReport> compare_recording(const CompareOptions& options) {
 void write_junit(const CompareReport& report, const std::string& path) {
   std::vector<TestCase> cases;
   for (const Judgement& judgement : report.judgements) cases.push_back(test_case_of(judgement));
+  const auto add = [&](const char* direction, const std::optional<LedgerFindings>& found) {
+    if (found) std::ranges::copy(test_cases_of(direction, *found), std::back_inserter(cases));
+  };
+  add("near > far", report.ledger_there);
+  add("far > near", report.ledger_back);
   report_at_end(write_file(path, junit_xml(cases)));
 }
 
 ExitCode verdict_of(const CompareReport& report) {
   const bool hold = std::ranges::all_of(report.judgements, &Judgement::holds);
-  return hold ? ExitCode::done : ExitCode::failed;
+  const auto fits = [](const std::optional<LedgerFindings>& found) {
+    return !found || explained(*found);
+  };
+  return hold && fits(report.ledger_there) && fits(report.ledger_back) ? ExitCode::done
+                                                                       : ExitCode::failed;
 }
 
 Result<void> check_files(const CompareOptions& options) {
-  return check_outputs({{"NEAR", place_of(options.near).file}, {"FAR", place_of(options.far).file}},
+  if (options.ledger == "-" && (options.near == "-" || options.far == "-"))
+    return fail("--ledger: standard input is a capture already");
+  return check_outputs({{"NEAR", place_of(options.near).file},
+                        {"FAR", place_of(options.far).file},
+                        {"--ledger", options.ledger}},
                        {{"--junit", options.junit}});
 }
 
-ExitCode run_compare(const CompareOptions& options) {
+ExitCode run_compare(CompareOptions& options) {
   if (auto checked = check_files(options); !checked) return print_error(checked.error());
+  if (!options.ledger.empty()) {
+    auto read = read_ledger(options.ledger);
+    if (!read) return print_error(read.error());
+    options.entries = std::move(*read);
+  }
   auto report = options.far.empty() ? compare_recording(options) : compare_captures(options);
   if (!report) return print_error(report.error());
   report->judgements = judge(options.expectations, report->comparison);
@@ -201,8 +235,8 @@ roce-dissect compare recording.pcapng    (of roce-impair run --capture: west end
 roce-dissect compare near.pcapng far.pcapng --expect 'loss<=0.1%' --expect 'p99<=1.91ms' --junit r.xml
 roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
       .check = [](const app::Given& given) -> Result<void> {
-        if (given.has("--junit") && !given.has("--expect"))
-          return fail("--junit goes with --expect: it has the results of the expectations");
+        if (given.has("--junit") && !given.has("--expect") && !given.has("--ledger"))
+          return fail("--junit goes with --expect or --ledger: it has their results");
         return {};
       },
       .run = [options] { return run_compare(*options); },
@@ -227,12 +261,16 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
            "does not; may be given several times; metrics: " +
                metric_names());
   list.add("--junit", app::text(options->junit), "FILE",
-           "the result of each --expect as JUnit's XML");
+           "the result of each --expect and of --ledger as JUnit's XML");
+  list.add("--ledger", app::text(options->ledger), "FILE",
+           "roce-impair's ledger (JSON Lines): it must explain each difference, and each of its "
+           "records must have one; NEAR is the west; - for standard input");
   list.add_flag("--across-flows", options->across_flows,
                 "judge order over all frames of a direction, not of each flow");
   add_flow_limit(list, options->most_flows);
   list.add("--filter", app::text(options->filter), "FILTER",
-           "only matching frames, in libpcap's (tcpdump's) syntax");
+           "only matching frames, in libpcap's (tcpdump's) syntax")
+      .excludes("--ledger");
   return command;
 }
 

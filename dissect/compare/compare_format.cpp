@@ -265,6 +265,38 @@ Json judgements_json(const CompareReport& report) {
   return list;
 }
 
+void add_unexplained(std::string& text, std::string_view what, std::uint64_t count,
+                     const std::vector<std::string>& texts) {
+  if (count == 0) return;
+  text += fmt::format("  {} {} UNEXPLAINED\n", count, what);
+  for (const std::string& each : texts | std::views::take(kFramesShown))
+    text += "    " + each + "\n";
+  if (count > kFramesShown) text += fmt::format("    and {} more\n", count - kFramesShown);
+}
+
+std::string ledger_text(const char* title, const std::optional<LedgerFindings>& found) {
+  if (!found) return {};
+  std::string text = fmt::format(
+      "\nledger, {}: {} differences, {} records{}{}\n", title, found->differences, found->records,
+      found->others > 0 ? fmt::format(", {} of other frames", found->others) : "",
+      explained(*found) ? ": each explains the other" : "");
+  add_unexplained(text, "differences", found->differences_unexplained, found->difference_texts);
+  add_unexplained(text, "records", found->records_unexplained, found->record_texts);
+  return text;
+}
+
+Json ledger_json(const LedgerFindings& found) {
+  Json object;
+  object["differences"] = found.differences;
+  object["records"] = found.records;
+  object["records_of_other_frames"] = found.others;
+  object["differences_unexplained"] = found.differences_unexplained;
+  object["records_unexplained"] = found.records_unexplained;
+  object["unexplained_differences"] = found.difference_texts;
+  object["unexplained_records"] = found.record_texts;
+  return object;
+}
+
 std::string rule_text(const IdentityRule& rule) {
   if (rule.by_icrc) return {};
   const std::string payload = rule.payload == IdentityRule::kWholePayload
@@ -294,6 +326,8 @@ std::string comparison_text(const CompareReport& report) {
         "\n{} flows, seen least recently, were more than --max-flows: their frames are judged one "
         "by one\n",
         comparison.forgotten_flows);
+  text += ledger_text("near > far", report.ledger_there);
+  text += ledger_text("far > near", report.ledger_back);
   return text + judgements_text(report) + "\n" + kCaptureLoss;
 }
 
@@ -311,6 +345,8 @@ std::string comparison_json(const CompareReport& report) {
   add("far_to_near", comparison.far_to_near, report.back);
   if (comparison.forgotten_flows > 0) line["forgotten_flows"] = comparison.forgotten_flows;
   if (!report.judgements.empty()) line["expectations"] = judgements_json(report);
+  if (report.ledger_there) line["ledger"]["near_to_far"] = ledger_json(*report.ledger_there);
+  if (report.ledger_back) line["ledger"]["far_to_near"] = ledger_json(*report.ledger_back);
   line["note"] = "loss of the capturing looks like loss of the path";
   return report::json_line(line);
 }

@@ -7,6 +7,7 @@
 #include "core/time.h"
 #include "dissect/compare/changes.h"
 #include "dissect/compare/expectation.h"
+#include "dissect/compare/ledger_check.h"
 
 namespace lw::dissect {
 
@@ -24,6 +25,7 @@ struct CompareReport {
   Changes there = {}, back = {};  // from near to far, and back
   Asked asked = {};
   std::vector<Judgement> judgements = {};
+  std::optional<LedgerFindings> ledger_there = {}, ledger_back = {};
 };
 
 /// Text.

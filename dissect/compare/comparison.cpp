@@ -137,6 +137,7 @@ Comparison compare_points(const CapturePoint& near, const CapturePoint& far, con
   totals.add_arrivals(matching.matches, false, order_flows);
   Comparison comparison = std::move(totals).take();
   comparison.forgotten_flows = matching.forgotten_flows;
+  comparison.matching = std::move(matching);
   return comparison;
 }
 

@@ -74,6 +74,7 @@ struct DirectionResult {
 struct Comparison {
   DirectionResult near_to_far, far_to_near;
   std::uint64_t forgotten_flows = 0;
+  Matching matching;
 };
 
 struct CompareRules {

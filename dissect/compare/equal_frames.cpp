@@ -44,13 +44,11 @@ void EqualFrames::match_rest() {
   const std::size_t both = std::min(lost.size(), late.size());
   for (std::size_t k = 0; k < both; ++k) matched.emplace_back(lost[k], late[k]);
   lost.erase(lost.begin(), lost.begin() + static_cast<long>(both));
-  copies.insert(copies.end(), late.begin() + static_cast<long>(both), late.end());
-  std::ranges::sort(copies);
-  late.clear();
+  late.erase(late.begin(), late.begin() + static_cast<long>(both));
 }
 
 bool EqualFrames::is_certain(std::uint32_t sent, std::uint32_t came) const {
-  if (lost.empty() && copies.empty()) return true;
+  if (lost.empty() && copies.empty() && late.empty()) return true;
   if (!usual_.known()) return false;
   const std::int64_t own = delay(sent, came);
   const auto possible = [&](std::uint32_t s, std::uint32_t c) {

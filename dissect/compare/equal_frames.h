@@ -38,7 +38,7 @@ class EqualFrames {
   // Indices of sent and came:
   std::vector<std::pair<std::uint32_t, std::uint32_t>> matched;
   std::vector<std::uint32_t> lost, copies;
-  std::vector<std::uint32_t> late;  // that came without a usual delay
+  std::vector<std::uint32_t> late;  // that came without a usual delay, and have no match
 
   /// Where some were lost or copied, an equal frame near in time could be the match instead, unless
   /// it has the same stamp.

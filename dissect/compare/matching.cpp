@@ -131,16 +131,16 @@ class Matcher {
 
   void match_several(Keys near, Keys far) {
     const bool goes_far = directions_.goes_far(near_[near[0].order], far_[far[0].order]);
-    match_alike(goes_far ? near : far, goes_far ? far : near, goes_far, false);
+    match_alike(goes_far ? near : far, goes_far ? far : near, goes_far, false,
+                usual_[goes_far ? 1 : 0]);
   }
 
   Records senders(bool goes_far) const { return goes_far ? near_ : far_; }
   Records receivers(bool goes_far) const { return goes_far ? far_ : near_; }
 
-  void match_alike(Keys sent, Keys came, bool goes_far, bool changed) {
-    const DelayRange& usual = usual_[goes_far ? 1 : 0];
+  void match_alike(Keys sent, Keys came, bool goes_far, bool changed, const DelayRange& usual) {
     EqualFrames found(stamps_of(sent, senders(goes_far)), stamps_of(came, receivers(goes_far)),
-                      changed ? usual.widened() : usual);
+                      usual);
     found.match_usual();
     if (!changed) found.match_rest();
     for (const auto& [s, c] : found.matched)
@@ -149,8 +149,11 @@ class Matcher {
                                  found.is_certain(s, c), changed});
     for (const std::uint32_t s : found.lost)
       result_.unmatched.push_back({sent[s].order, !goes_far, goes_far, false});
-    for (const std::uint32_t c : found.late)
+    for (const std::uint32_t c : found.late) {
+      // A copy, unless it is another frame that became equal to this one.
+      if (!changed) late_copies_[goes_far ? 1 : 0].insert(came[c].order);
       result_.unmatched.push_back({came[c].order, goes_far, goes_far, false});
+    }
     for (const std::uint32_t c : found.copies)
       result_.unmatched.push_back({came[c].order, goes_far, goes_far, true});
   }
@@ -168,13 +171,18 @@ class Matcher {
   void match_changed() {
     for (const bool goes_far : {true, false}) {
       Lists lists = cut_unmatched(goes_far);
-      match_changed_by(place_key, lists, goes_far);
-      match_changed_by(packet_key, lists, goes_far);
+      // Frames with a usual delay first.
+      const DelayRange usual = usual_[goes_far ? 1 : 0];
+      match_changed_by(place_key, lists, goes_far, usual);
+      match_changed_by(packet_key, lists, goes_far, usual);
       match_by_time(lists, goes_far);
+      match_changed_by(place_key, lists, goes_far, usual.widened());
+      match_changed_by(packet_key, lists, goes_far, usual.widened());
       for (const std::uint32_t order : lists.sent)
         result_.unmatched.push_back({order, !goes_far, goes_far, false});
       for (const std::uint32_t order : lists.came)
-        result_.unmatched.push_back({order, goes_far, goes_far, false});
+        result_.unmatched.push_back(
+            {order, goes_far, goes_far, late_copies_[goes_far ? 1 : 0].contains(order)});
     }
   }
 
@@ -200,12 +208,12 @@ class Matcher {
     return lists;
   }
 
-  void match_changed_by(KeyOf key_of, Lists& lists, bool goes_far) {
+  void match_changed_by(KeyOf key_of, Lists& lists, bool goes_far, const DelayRange& usual) {
     const std::vector<Key> sent = sorted_keys(senders(goes_far), lists.sent, key_of),
                            came = sorted_keys(receivers(goes_far), lists.came, key_of);
     lists = {};
     for_each_group(sent, came, [&](Keys s, Keys c) {
-      if (!s.empty() && !c.empty()) return match_alike(s, c, goes_far, true);
+      if (!s.empty() && !c.empty()) return match_alike(s, c, goes_far, true, usual);
       for (const Key& key : s) lists.sent.push_back(key.order);
       for (const Key& key : c) lists.came.push_back(key.order);
     });
@@ -302,7 +310,8 @@ class Matcher {
   Pairs pairs_;                                 // frames without an equal one
   std::vector<std::pair<Keys, Keys>> several_;  // equal frames, at both points
   std::vector<std::uint32_t> alone_near_, alone_far_;
-  DelayRange usual_[2];  // to near, to far
+  std::set<std::uint32_t> late_copies_[2];  // at near, at far
+  DelayRange usual_[2];                     // to near, to far
 };
 
 }  // namespace

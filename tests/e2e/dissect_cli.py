@@ -255,7 +255,10 @@ class Compare(InTemporaryFolder):
         profile = self.file('path.toml', more + b'[[rule]]\nname = "far"\ndelay = "1903.5us"\n'
                             b'loss = "10%"\n')
         for way, name in (('there', 'rnr_nak.pcap'), ('back', 'uc_send_write.pcap')):
-            (self.folder / way).write_bytes((RXE / name).read_bytes())
+            data = bytearray((RXE / name).read_bytes())
+            for at, _ in records(data):
+                data[at + RECORD_HEADER + 15] |= 2  # ECT(0); the ICRC doesn't cover it
+            (self.folder / way).write_bytes(data)
         run = subprocess.run(
             [program('roce-impair'), 'replay', profile, self.folder / 'there', self.folder / 'o.pcapng',
              '--back', self.folder / 'back', '--capture', self.folder / 'rec.pcapng', '--json', *options],
@@ -473,6 +476,82 @@ class Compare(InTemporaryFolder):
         done = dissect('compare', empty, empty, '--expect', 'lost==0', '--expect', 'max<1s')
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stdout.count(b'DOES NOT HOLD'), 2)
+
+    def recording_with_ledger(self):
+        """A recording in which every kind of difference occurs, and the records of its ledger."""
+        ledger = self.folder / 'ledger.jsonl'
+        path, _ = self.recording(
+            b'[[rule]]\nname = "all"\ndelay = "1.9ms"\nloss = "5%"\nduplicate = "5%"\n'
+            b'corrupt = "5%"\nmark = "10%"\nreorder = { fraction = "3%", frames = 3 }\n',
+            '--ledger', ledger)
+        return path, ledger, ledger.read_text(encoding='utf-8').splitlines()
+
+    def test_a_ledger_explains_every_difference(self):
+        path, ledger, records = self.recording_with_ledger()
+        for places in (path,), (f'{path}@0,3', f'{path}@1,2'):
+            done = dissect('compare', *places, '--ledger', ledger, '--json')
+            found = json.loads(done.stdout)
+            self.assertEqual(done.returncode, 0, found['ledger'])
+            self.assertEqual(sum(way['records'] for way in found['ledger'].values()), len(records))
+            for direction in found['directions']:
+                way = found['ledger'][direction['direction']]
+                self.assertEqual(way['differences'], sum(direction[kind] for kind in (
+                    'lost', 'changed', 'duplicated', 'reordered', 'marked')))
+                self.assertGreater(way['differences'], 0)
+        junit = self.folder / 'r.xml'
+        from_stdin = dissect('compare', path, '--ledger', '-', '--junit', junit,
+                             stdin=ledger.read_bytes())
+        self.assertEqual(from_stdin.returncode, 0)
+        self.assertIn(b'each explains the other', from_stdin.stdout)
+        root = xml.etree.ElementTree.parse(junit).getroot()
+        self.assertEqual((root.get('tests'), root.get('failures')), ('4', '0'))
+
+    def test_what_the_ledger_does_not_explain_is_listed(self):
+        path, ledger, records = self.recording_with_ledger()
+        entries = [json.loads(line) for line in records]
+        number = {kind: next(i for i, e in enumerate(entries) if wanted(e)) for kind, wanted in {
+            'lost': lambda e: e['action'] == 'drop',
+            'changed': lambda e: e['action'] == 'corrupt',
+            'marked CE': lambda e: e['action'] == 'mark',
+            'copied': lambda e: e.get('copy') and e['action'] == 'duplicate'}.items()}
+        for kind, i in number.items():
+            ledger.write_text('\n'.join(records[:i] + records[i + 1:]) + '\n', encoding='utf-8')
+            done = dissect('compare', path, '--ledger', ledger, '--json')
+            self.assertEqual(done.returncode, 1, kind)
+            [text] = [text for way in json.loads(done.stdout)['ledger'].values()
+                      for text in way['unexplained_differences']]
+            self.assertRegex(text, f'^{kind} frame [0-9]+: .* qp 0x[0-9a-f]+ psn '
+                             f'{entries[i]["infiniband.bth.psn"]}$')
+            self.assertIn(b'1 differences UNEXPLAINED',
+                          dissect('compare', path, '--ledger', ledger).stdout)
+        # A record that no frame shows: what it says was lost has arrived.
+        late = next(e for e in entries if e['action'] == 'mark')
+        for change, why in (({'time_out_ns': None, 'action': 'drop'}, '1 arrived, 0 by the ledger'),
+                            ({'infiniband.bth.psn': 1}, 'no such frame was sent'),
+                            ({'time_out_ns': late['time_out_ns'] + 10_000}, 'at another time')):
+            lines = [json.dumps(late | change if e is late else e) for e in entries]
+            ledger.write_text('\n'.join(lines) + '\n', encoding='utf-8')
+            done = dissect('compare', path, '--ledger', ledger)
+            self.assertEqual(done.returncode, 1, why)
+            self.assertIn(why, done.stdout.decode())
+
+    def test_a_ledger_that_cannot_be_read(self):
+        path, ledger, records = self.recording_with_ledger()
+        for line, said in (
+                ('{"direction":"up"}', 'ledger.jsonl:2: direction: expected west-to-east or east-to-west, found "up"'),
+                ('no', 'ledger.jsonl:2: expected a JSON object, found "no"'),
+                (records[1].replace('"frame"', '"fame"'), 'ledger.jsonl:2: expected the key "frame"'),
+                (records[1].replace('"stage":"', '"stage":"x'), 'expected the name of a stage')):
+            ledger.write_text(records[0] + '\n' + line + '\n', encoding='utf-8')
+            done = dissect('compare', path, '--ledger', ledger)
+            self.assertEqual((done.returncode, done.stdout), (2, b''), line)
+            self.assertIn(said, done.stderr.decode())
+        ledger.write_bytes(b'LWLEDGER' + bytes(100))
+        self.assertIn(b'roce-impair ledger', dissect('compare', path, '--ledger', ledger).stderr)
+        for missing in self.folder, self.folder / 'nowhere':
+            done = dissect('compare', path, '--ledger', missing)
+            self.assertEqual((done.returncode, done.stdout), (2, b''))
+            self.assertIn(b'cannot be read', done.stderr)
 
     def test_a_bad_delay_is_a_usage_error(self):
         run = dissect('compare', RXE / 'atomic.pcap', RXE / 'atomic.pcap', '--delay', 'soon')

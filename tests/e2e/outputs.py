@@ -68,7 +68,7 @@ INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from',
     '--expect', '--path', '--sent', '--control', '--token-file', 'telemetry --layout',
     'serve --telemetry', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE',
-    'verify FILE', 'sessions FILE', 'messages FILE', 'anomalies FILE',
+    'verify FILE', 'compare --ledger', 'sessions FILE', 'messages FILE', 'anomalies FILE',
 }
 # Outputs that rxe/endpoint.py and rxe/telemetry.py try, as they need an RDMA device.
 WITH_A_DEVICE = {('serve', '--records'), ('telemetry', '--pcap'),

@@ -36,7 +36,7 @@ LIBRARIES = {
     r'zlib|zstd': {'lib/capture'},
     r'isa-l|isa-l\.h': {'lib/wire'},
     r'toml\+\+|toml\.hpp': {'lib/config'},
-    r'nlohmann/': {'lib/report', 'gen', 'impair', 'dissect'},
+    r'nlohmann/': {'lib/report', 'lib/analysis', 'gen', 'impair', 'dissect'},
     r'CLI/': {'lib/app'},
     r'infiniband/|rdma/': {'gen'},
 }
