@@ -31,8 +31,11 @@ void add_capture_options(app::Options& options, CaptureInput& input);
 /// Opens what the options say. --follow ends at a signal. Errors: those of FrameSource::open(), and
 /// --follow with several files.
 Result<FrameSource> open_input(const CaptureInput& input);
-/// --no-tunnels.
+/// --no-tunnels, --follow.
 void add_tunnel_option(app::Options& options, bool& no_tunnels);
+void add_follow_option(app::Options& options, bool& follow);
+/// Errors: --follow with several files.
+Result<void> check_follow(bool follow, const std::vector<std::string>& files);
 /// How a report names what it read: "a.pcap", "a.pcap, b.pcap".
 std::string names_of(const std::vector<std::string>& files);
 

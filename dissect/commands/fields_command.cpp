@@ -6,7 +6,7 @@
 #include "core/output.h"
 #include "dissect/commands/commands.h"
 #include "dissect/fields/fields.h"
-#include "report/json_line.h"
+#include "dissect/sessions/row_format.h"
 #include "report/table.h"
 
 namespace lw::dissect {
@@ -26,33 +26,42 @@ void print_text() {
   print_out(table.to_string());
 }
 
-void print_json() {
-  report::Json list = report::Json::array();
+void print_rows(RowStyle style) {
+  RowFormat rows(style, "longwire.field");
   for (const Field& field : field_table()) {
-    list.push_back({{"name", field.name},
-                    {"type", name_of(field.type)},
-                    {"bits", field.bits},
-                    {"key", field.key},
-                    {"help", field.help}});
+    print_out(rows.line({{"name", field.name},
+                         {"type", name_of(field.type)},
+                         {"bits", field.bits},
+                         {"key", field.key},
+                         {"help", field.help}}));
   }
-  print_out(report::json_line(list));
+}
+
+struct FieldsOptions {
+  bool json = false, csv = false;
+};
+
+ExitCode run_fields(const FieldsOptions& options) {
+  if (!options.json && !options.csv) {
+    print_text();
+  } else {
+    print_rows(options.json ? RowStyle::json : RowStyle::csv);
+  }
+  return ExitCode::done;
 }
 
 }  // namespace
 
 app::Command fields_command() {
-  auto json = std::make_shared<bool>(false);
+  auto options = std::make_shared<FieldsOptions>();
   app::Command command{
       .name = "fields",
       .help = "Print all fields: name, type, width in bits, key in a roce-gen profile, meaning",
       .examples = "roce-dissect fields",
-      .run =
-          [json] {
-            *json ? print_json() : print_text();
-            return ExitCode::done;
-          },
+      .run = [options] { return run_fields(*options); },
   };
-  command.options.add_flag("--json", *json, "one JSON line");
+  command.options.add_flag("--json", options->json, "a line of JSON per field");
+  command.options.add_flag("--csv", options->csv, "CSV with a header line").excludes("--json");
   return command;
 }
 

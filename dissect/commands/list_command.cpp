@@ -118,6 +118,16 @@ void add_tunnel_option(app::Options& options, bool& no_tunnels) {
                    "frames as captured, not those within VXLAN, GRE and other tunnels");
 }
 
+void add_follow_option(app::Options& options, bool& follow) {
+  options.add_flag("--follow", follow,
+                   "wait for more at the end of the file, as it grows, until Ctrl-C");
+}
+
+Result<void> check_follow(bool follow, const std::vector<std::string>& files) {
+  if (!follow || files.size() == 1) return {};
+  return fail(fmt::format("--follow goes with one file, found {}", files.size()));
+}
+
 void add_capture_options(app::Options& options, CaptureInput& input) {
   options
       .add("FILE", app::texts(input.files), "",
@@ -126,14 +136,12 @@ void add_capture_options(app::Options& options, CaptureInput& input) {
       .required();
   options.add("--filter", app::text(input.filter), "FILTER",
               "only matching frames, in libpcap's (tcpdump's) syntax");
-  options.add_flag("--follow", input.follow,
-                   "wait for more at the end of the file, as it grows, until Ctrl-C");
+  add_follow_option(options, input.follow);
   add_tunnel_option(options, input.no_tunnels);
 }
 
 Result<FrameSource> open_input(const CaptureInput& input) {
-  if (input.follow && input.files.size() > 1)
-    return fail(fmt::format("--follow goes with one file, found {}", input.files.size()));
+  if (auto one = check_follow(input.follow, input.files); !one) return std::unexpected(one.error());
   const FrameReading reading{.follow_until = input.follow ? &stop_on_signals() : nullptr,
                              .tunnels = !input.no_tunnels};
   return FrameSource::open(input.files, input.filter, reading);

@@ -6,6 +6,7 @@
 #include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
+#include "dissect/sessions/row_format.h"
 #include "dissect/summary/overview.h"
 #include "report/json_line.h"
 #include "report/table.h"
@@ -128,15 +129,20 @@ Json counts_json(const Map& rows, Name name) {
   return object;
 }
 
-constexpr auto kSame = [](const std::string& name) { return name; };
+constexpr auto kSame = [](const auto& name) { return std::string(name); };
+constexpr auto kPair = [](const Overview::AddressPair& p) { return p.first + " > " + p.second; };
+constexpr auto kQp = [](const Overview::QpKey& key) {
+  const auto& [source, destination, number] = key;
+  return fmt::format("{} > {} {:#x}", source, destination, number);
+};
 constexpr auto kEcn = [](std::uint8_t codepoint) { return std::string(ecn_name(codepoint)); };
 
-/// A few lines, then a table each for opcodes, QPs, addresses, VLANs, ECN and other protocols.
+/// A few lines, then a table each for kinds of packets, opcodes, QPs, addresses, VLANs, ECN and
+/// other protocols.
 std::string summary_text(const std::string& file, const Overview& overview) {
-  const auto pair_name = [](const Overview::AddressPair& p) { return p.first + " > " + p.second; };
-  return heading(file, overview) + counts_text("opcode", overview.opcodes, roce::opcode_text) +
-         qps_text(overview) +
-         counts_text("addresses", overview.pairs, pair_name, overview.other_pairs) +
+  return heading(file, overview) + counts_text("kind", overview.kinds, kSame) +
+         counts_text("opcode", overview.opcodes, roce::opcode_text) + qps_text(overview) +
+         counts_text("addresses", overview.pairs, kPair, overview.other_pairs) +
          counts_text("VLAN", overview.vlans, kSame, overview.other_vlans) +
          counts_text("ECN", overview.ecn, kEcn) + counts_text("not RoCE", overview.others, kSame) +
          counts_text("tunnels", overview.tunnels, kSame) +
@@ -145,6 +151,8 @@ std::string summary_text(const std::string& file, const Overview& overview) {
 
 std::string summary_json(const std::vector<std::string>& files, const Overview& o) {
   Json line;
+  line["schema"] = "longwire.summary";
+  line["version"] = 1;
   if (files.size() == 1) {
     line["file"] = files[0];
   } else {
@@ -157,6 +165,7 @@ std::string summary_json(const std::vector<std::string>& files, const Overview& 
   line["first_ns"] = o.first ? to_ns(*o.first) : 0;
   line["last_ns"] = o.last ? to_ns(*o.last) : 0;
   line["span_ns"] = span_of(o).count();
+  line["kinds"] = counts_json(o.kinds, kSame);
   line["opcodes"] = opcodes_json(o);
   line["qps"] = qps_json(o);
   line["addresses"] = pairs_json(o);
@@ -175,11 +184,46 @@ std::string summary_json(const std::vector<std::string>& files, const Overview& 
   return report::json_line(line);
 }
 
+template <class Map, class Name>
+void add_rows(std::string& out, RowFormat& rows, const char* table, const Map& counts, Name name,
+              const OtherFlows& others = {}) {
+  const auto add = [&](const std::string& row, const Count& count) {
+    out += rows.line(
+        {{"table", table}, {"name", row}, {"frames", count.frames}, {"bytes", count.bytes}});
+  };
+  for (const auto& [key, count] : counts) add(name(key), count);
+  if (others.flows > 0) add(others_text(others), others);
+}
+
+/// A line a row of each table.
+std::string summary_csv(const Overview& o) {
+  const std::map<std::string_view, Count> totals{{"all", o.all}, {"RoCE", o.roce}};
+  RowFormat rows(RowStyle::csv, "longwire.summary");
+  std::string out;
+  add_rows(out, rows, "total", totals, kSame);
+  add_rows(out, rows, "kind", o.kinds, kSame);
+  add_rows(out, rows, "opcode", o.opcodes, roce::opcode_text);
+  add_rows(out, rows, "qp", o.qps, kQp, o.other_qps);
+  add_rows(out, rows, "addresses", o.pairs, kPair, o.other_pairs);
+  add_rows(out, rows, "vlan", o.vlans, kSame, o.other_vlans);
+  add_rows(out, rows, "ecn", o.ecn, kEcn);
+  add_rows(out, rows, "not_roce", o.others, kSame);
+  add_rows(out, rows, "tunnel", o.tunnels, kSame);
+  add_rows(out, rows, "unopened_tunnel", o.unopened_tunnels, kSame);
+  return out;
+}
+
 struct SummaryOptions {
   CaptureInput input;
   std::size_t most_flows = kMostFlows;
-  bool json = false;
+  bool json = false, csv = false;
 };
+
+std::string report_of(const SummaryOptions& options, const Overview& overview) {
+  const auto& files = options.input.files;
+  if (options.json) return summary_json(files, overview);
+  return options.csv ? summary_csv(overview) : summary_text(names_of(files), overview);
+}
 
 ExitCode run_summary(const SummaryOptions& options) {
   auto source = open_input(options.input);
@@ -192,8 +236,7 @@ ExitCode run_summary(const SummaryOptions& options) {
     if (!captured || !*captured) break;
     overview.add(Dissection(**captured));
   }
-  print_out(options.json ? summary_json(options.input.files, overview)
-                         : summary_text(names_of(options.input.files), overview));
+  print_out(report_of(options, overview));
   return damage ? print_error(*damage) : ExitCode::done;
 }
 
@@ -203,13 +246,15 @@ app::Command summary_command() {
   auto options = std::make_shared<SummaryOptions>();
   app::Command command{
       .name = "summary",
-      .help = "Print frames, opcodes, QPs, addresses, time span and bytes",
+      .help = "Print frames, kinds of packets, opcodes, QPs, addresses, time span and bytes",
       .examples = "roce-dissect summary capture.pcapng",
       .run = [options] { return run_summary(*options); },
   };
   add_capture_options(command.options, options->input);
   add_flow_limit(command.options, options->most_flows);
   command.options.add_flag("--json", options->json, "one line of JSON");
+  command.options.add_flag("--csv", options->csv, "CSV: table, name, frames, bytes")
+      .excludes("--json");
   return command;
 }
 

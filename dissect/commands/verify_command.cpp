@@ -4,20 +4,21 @@
 
 #include <fmt/format.h>
 
+#include "app/stop_signal.h"
 #include "core/output.h"
 #include "dissect/commands/commands.h"
+#include "dissect/sessions/row_format.h"
 #include "dissect/verify/verdicts.h"
-#include "report/json_line.h"
 
 namespace lw::dissect {
 namespace {
 
 struct VerifyOptions {
   std::vector<std::string> files;
-  bool json = false, no_tunnels = false;
+  bool json = false, csv = false, follow = false, no_tunnels = false;
 };
 
-void print_json(const Verdicts& v) {
+report::Json row_of(const Verdicts& v) {
   report::Json line;
   line["file"] = v.file;
   line["frames"] = v.frames;
@@ -31,7 +32,7 @@ void print_json(const Verdicts& v) {
   line["unopened_tunnels"] = report::Json::object();
   for (const auto& [name, frames] : v.closed) line["unopened_tunnels"][name] = frames;
   line["damage"] = v.damage ? report::Json(v.damage->message) : report::Json();
-  print_out(report::json_line(line));
+  return line;
 }
 
 void print_text(const Verdicts& v) {
@@ -56,11 +57,22 @@ void print_remarks(const Verdicts& v) {
   if (v.damage) print_error(*v.damage);
 }
 
+RowStyle style_of(const VerifyOptions& options) {
+  if (options.json) return RowStyle::json;
+  return options.csv ? RowStyle::csv : RowStyle::text;
+}
+
 ExitCode run_verify(const VerifyOptions& options) {
+  if (auto one = check_follow(options.follow, options.files); !one) return print_error(one.error());
+  const FrameReading reading{.follow_until = options.follow ? &stop_on_signals() : nullptr,
+                             .tunnels = !options.no_tunnels};
+  RowFormat rows(style_of(options), "longwire.verdict");
   int exit = 0;
   for (const std::string& file : options.files) {
-    const Verdicts verdicts = verify_file(file, {.tunnels = !options.no_tunnels});
-    if (verdicts.opened) options.json ? print_json(verdicts) : print_text(verdicts);
+    const Verdicts verdicts = verify_file(file, reading);
+    if (verdicts.opened)
+      rows.style() == RowStyle::text ? print_text(verdicts)
+                                     : print_out(rows.line(row_of(verdicts)));
     print_remarks(verdicts);
     exit = std::max(exit, exit_of(verdicts));
   }
@@ -83,6 +95,8 @@ app::Command verify_command() {
            "pcap or pcapng, FILE@INTERFACE: one of its interfaces; - for standard input")
       .required();
   command.options.add_flag("--json", options->json, "one line of JSON per file");
+  command.options.add_flag("--csv", options->csv, "a line of CSV per file").excludes("--json");
+  add_follow_option(command.options, options->follow);
   add_tunnel_option(command.options, options->no_tunnels);
   return command;
 }

@@ -151,21 +151,19 @@ class TextList : public ListFormat {
 };
 
 void JsonList::frame(std::string& out, const Dissection& dissection) {
-  char separator = '{';
+  out += R"({"schema":"longwire.frame","version":1)";
   for (const Field* field : fields_) {
     text_.clear();
     const std::size_t values = append_field(text_, *field, dissection);
     if (values == 0) continue;
-    out += separator;
-    separator = ',';
-    out += '"';
+    out += ",\"";
     out += field->name;
     out += "\":";
     const bool number =
         values == 1 && field->type == FieldType::number && field->base == wire::Base::decimal;
     out += number ? text_ : report::json_string(text_);
   }
-  out += separator == '{' ? "{}\n" : "}\n";
+  out += "}\n";
 }
 
 void ColumnList::begin(std::string& out) {

@@ -20,7 +20,7 @@ class ListFormat {
 
 /// text: number, time, addresses, and the frame in one line; address columns grow with the longest
 /// address so far. With chosen fields: their values between tabs. json: an object a line, with the
-/// fields that the frame has. csv: a column a field, as RFC 4180 has it.
+/// schema and the fields that the frame has. csv: a column a field, as RFC 4180 has it.
 enum class ListStyle : std::uint8_t { text, json, csv };
 
 /// The time of a line of text: UTC; since the first listed frame; since the one listed before.

@@ -34,6 +34,24 @@ std::string_view ecn_name(std::uint8_t codepoint) noexcept {
   return kNames[codepoint & 3];
 }
 
+std::string_view kind_of(const roce::Frame& frame) noexcept {
+  if (!frame.info) return "reserved";
+  if (frame.info->role == wire::Role::request) return "requests";
+  if (frame.info->role == wire::Role::notification) return "CNPs";
+  if (frame.info->operation != wire::Operation::ack) return "responses";
+  switch (frame.aeth ? frame.aeth->kind() : wire::AethKind::ack) {
+    case wire::AethKind::ack:
+      return "ACKs";
+    case wire::AethKind::nak:
+      return "NAKs";
+    case wire::AethKind::rnr_nak:
+      return "RNR NAKs";
+    case wire::AethKind::reserved:
+      break;
+  }
+  return "reserved";
+}
+
 void OtherFlows::add(const Count& count) {
   ++flows;
   frames += count.frames;
@@ -50,6 +68,7 @@ void Overview::add_roce(const roce::Envelope& envelope, const Dissection& dissec
   grow(pairs.use(pair, [this](const Count& gone) { other_pairs.add(gone); }), bytes);
   if (!dissection.frame) return;
   const wire::Bth& bth = *dissection.frame->bth;
+  grow(kinds[kind_of(*dissection.frame)], bytes);
   grow(opcodes[bth.opcode.get()], bytes);
   QpTraffic& qp = qps.use({std::move(pair.first), std::move(pair.second), bth.dest_qp.get()},
                           [this](const Count& gone) { other_qps.add(gone); });

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -42,8 +43,9 @@ class Overview {
   using QpKey = std::tuple<std::string, std::string, std::uint32_t>;  // and destination QP
 
   Count all, roce;
-  std::uint64_t cut = 0, fragments = 0;  // incomplete RoCE frames
-  std::optional<Instant> first, last;    // earliest and latest stamp
+  std::uint64_t cut = 0, fragments = 0;     // incomplete RoCE frames
+  std::optional<Instant> first, last;       // earliest and latest stamp
+  std::map<std::string_view, Count> kinds;  // of RoCE frames, by kind_of()
   std::map<std::uint8_t, Count> opcodes;
   RecentMap<AddressPair, Count> pairs;  // of RoCE frames
   RecentMap<QpKey, QpTraffic> qps;
@@ -57,6 +59,9 @@ class Overview {
   void add_roce(const roce::Envelope& envelope, const Dissection& dissection);
 };
 
+/// "requests", "responses" (of READs and atomics), "ACKs", "NAKs", "RNR NAKs", "CNPs", or
+/// "reserved" for an opcode or syndrome that is none.
+std::string_view kind_of(const roce::Frame& frame) noexcept;
 /// "Not-ECT", "ECT(1)", "ECT(0)", "CE". (RFC 3168, 5)
 std::string_view ecn_name(std::uint8_t codepoint) noexcept;
 

@@ -195,7 +195,7 @@ std::size_t Source::unpack(std::span<std::byte> into) {
 
 void Source::stop_unpacking(std::string_view problem) {
   error_ = {
-      fmt::format("its {} stream is damaged: {}, at byte {} of the file",
+      fmt::format("its {} stream cannot be unpacked: {}, at byte {} of the file",
                   packed_->unpacker->format(), problem, file_offset_ - packed_->waiting.size()),
       ExitCode::failed};
   at_end_ = true;

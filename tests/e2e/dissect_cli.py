@@ -116,7 +116,7 @@ class List(unittest.TestCase):
 
 
 class Verify(InTemporaryFolder):
-    KEYS = ['file', 'frames', 'roce', 'icrc_ok', 'icrc_bad', 'icrc_unverifiable',
+    KEYS = ['schema', 'version', 'file', 'frames', 'roce', 'icrc_ok', 'icrc_bad', 'icrc_unverifiable',
             'unknown_link_types', 'unopened_tunnels', 'damage']
 
     def test_every_capture_is_right(self):
@@ -130,6 +130,13 @@ class Verify(InTemporaryFolder):
             self.assertEqual(line['icrc_ok'], line['roce'])
             self.assertGreater(line['roce'], 0)
             self.assertEqual((line['unknown_link_types'], line['damage']), ({}, None))
+
+    def test_csv_has_a_line_a_file(self):
+        captures = [RXE / 'atomic.pcap', RXE / 'rnr_nak.pcap']
+        rows = list(csv.DictReader(io.StringIO(dissect('verify', '--csv', *captures).stdout.decode())))
+        self.assertEqual([row['file'] for row in rows], [str(capture) for capture in captures])
+        self.assertEqual((rows[0]['icrc_ok'], rows[0]['unknown_link_types'], rows[0]['damage']),
+                         ('20', '{}', ''))
 
     def test_a_flipped_payload_bit_is_found(self):
         data = bytearray((RXE / 'uc_send_write.pcap').read_bytes())
@@ -223,6 +230,42 @@ class Summary(unittest.TestCase):
                 self.assertEqual(sum(row['frames'] for row in line[table]), line['roce']['frames'])
             others = sum(row['frames'] for row in line['not_roce'].values())
             self.assertEqual(line['roce']['frames'] + others, line['frames'])
+
+    def test_kinds_of_packets(self):
+        """Against the opcodes and syndromes that list shows."""
+        kinds = {}
+        for name in 'rnr_nak', 'atomic', 'rc_write_send_read', 'loss_read_requester_side':
+            capture = RXE / f'{name}.pcap'
+            wanted = {}
+            for line in dissect('list', capture, '--json', '--where', 'bth.opcode').stdout.splitlines():
+                frame = json.loads(line)
+                opcode, syndrome = frame['infiniband.bth.opcode'], frame.get('infiniband.aeth.syndrome')
+                kind = 'requests'
+                if 13 <= opcode & 31 <= 16 or opcode & 31 == 18:
+                    kind = 'responses'
+                elif opcode & 31 == 17:
+                    kind = ('ACKs', 'RNR NAKs', 'reserved', 'NAKs')[syndrome >> 5 & 3]
+                wanted[kind] = wanted.get(kind, 0) + 1
+            found = json.loads(dissect('summary', capture, '--json').stdout)['kinds']
+            self.assertEqual({kind: count['frames'] for kind, count in found.items()}, wanted)
+            kinds |= wanted
+        self.assertEqual(set(kinds), {'requests', 'responses', 'ACKs', 'NAKs', 'RNR NAKs'})
+
+    def test_csv_says_what_json_says(self):
+        run = dissect('summary', RXE / 'vlan100.pcap', '--csv')
+        rows = list(csv.DictReader(io.StringIO(run.stdout.decode())))
+        line = json.loads(dissect('summary', RXE / 'vlan100.pcap', '--json').stdout)
+        self.assertEqual((line['schema'], line['version']), ('longwire.summary', 1))
+        for table, counts in (('kind', line['kinds']), ('vlan', line['vlans']),
+                              ('not_roce', line['not_roce']), ('ecn', line['ecn'])):
+            self.assertEqual({row['name']: {'frames': int(row['frames']), 'bytes': int(row['bytes'])}
+                              for row in rows if row['table'] == table}, counts)
+        self.assertEqual([int(row['frames']) for row in rows if row['table'] == 'opcode'],
+                         [row['frames'] for row in line['opcodes']])
+        self.assertEqual([int(row['frames']) for row in rows if row['table'] == 'qp'],
+                         [row['frames'] for row in line['qps']])
+        self.assertEqual({row['name']: int(row['frames']) for row in rows if row['table'] == 'total'},
+                         {'all': line['frames'], 'RoCE': line['roce']['frames']})
 
     def test_text_names_opcodes_and_vlans(self):
         text = dissect('summary', RXE / 'vlan100.pcap').stdout.decode()

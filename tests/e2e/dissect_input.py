@@ -116,14 +116,21 @@ class Compressed(InFolder):
             cut = len(packed) - 60
             run = dissect('list', '-', stdin=packed[:cut])
             self.assertEqual(run.returncode, 1)
-            self.assertIn(f'its {name} stream is damaged: the file ends within it, at byte {cut} '
+            self.assertIn(f'its {name} stream cannot be unpacked: the file ends within it, at byte {cut} '
                           'of the file'.encode(), run.stderr)
             shown = run.stdout.splitlines()
             self.assertEqual(shown, lines[:len(shown)])
             run = dissect('verify', '-', '--json', stdin=packed + b'more')
             self.assertEqual(run.returncode, 1)
             self.assertEqual(json.loads(run.stdout)['frames'], len(lines))
-            self.assertIn(f'its {name} stream is damaged'.encode(), run.stderr)
+            self.assertIn(f'its {name} stream cannot be unpacked'.encode(), run.stderr)
+
+    def test_a_window_that_needs_too_much_memory_is_refused(self):
+        run = subprocess.run(['zstd', '-q', '-c', '--long=28'], capture_output=True, check=True,
+                             input=(RXE / 'rc_write_send_read.pcap').read_bytes())
+        run = dissect('list', '-', stdin=run.stdout)
+        self.assertEqual((run.returncode, run.stdout), (1, b''))
+        self.assertIn(b'cannot be unpacked: Frame requires too much memory', run.stderr)
 
 
 class Follow(InFolder):
@@ -165,10 +172,21 @@ class Follow(InFolder):
         out, _ = process.communicate(timeout=20)
         self.assertEqual((process.returncode, json.loads(out)['frames']), (0, 20))
 
+    def test_verify_is_of_all_until_ctrl_c(self):
+        path = self.folder / 'growing.pcap'
+        path.write_bytes((RXE / 'atomic.pcap').read_bytes()[:-5])
+        process = self.follow(path, 'verify', '--json')
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.wait(0.3)
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=20)
+        self.assertEqual((process.returncode, json.loads(out)['icrc_ok']), (0, 19))
+
     def test_it_goes_with_one_file(self):
-        run = dissect('list', '--follow', RXE / 'atomic.pcap', RXE / 'atomic.pcap')
-        self.assertEqual(run.returncode, 2)
-        self.assertIn(b'--follow goes with one file, found 2', run.stderr)
+        for command in 'list', 'verify', 'summary':
+            run = dissect(command, '--follow', RXE / 'atomic.pcap', RXE / 'atomic.pcap')
+            self.assertEqual((run.returncode, run.stdout), (2, b''))
+            self.assertIn(b'--follow goes with one file, found 2', run.stderr)
 
 
 if __name__ == '__main__':

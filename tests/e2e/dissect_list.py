@@ -42,6 +42,8 @@ FIELDS = ('frame.number', 'frame.len', 'eth.src', 'vlan.id', 'ip.src', 'ip.dst',
           'infiniband.reth.va', 'infiniband.reth.r_key', 'infiniband.aeth.msn', 'ip.addr',
           'udp.port')
 
+SCHEMA = {'schema': 'longwire.frame', 'version': 1}
+
 
 def dissect(*args):
     return subprocess.run([program('roce-dissect'), *map(str, args)], capture_output=True,
@@ -100,17 +102,21 @@ class Fields(unittest.TestCase):
                  dissect('list', capture, '--json').stdout.splitlines()]
         self.assertEqual(list(rows[0]), names)
         for tabs, row, line, every in zip(text, rows, lines, whole, strict=True):
-            self.assertEqual(line, {name: every[name] for name in names if name in every})
+            self.assertEqual(line, SCHEMA | {name: every[name] for name in names if name in every})
             self.assertEqual(tabs.split('\t'), [str(line.get(name, '')) for name in names])
             self.assertEqual(list(row.values()), tabs.split('\t'))
 
     def test_the_table_is_that_of_fields(self):
-        table = json.loads(dissect('fields', '--json').stdout)
+        table = [json.loads(line) for line in dissect('fields', '--json').stdout.splitlines()]
+        rows = list(csv.DictReader(io.StringIO(dissect('fields', '--csv').stdout)))
+        self.assertEqual([(row['name'], row['type'], str(row['bits'])) for row in table],
+                         [(row['name'], row['type'], row['bits']) for row in rows])
+        self.assertEqual({(row['schema'], row['version']) for row in table}, {('longwire.field', 1)})
         known = {row['name'] for row in table}
         shown = set()
         for name in 'cm_rping', 'atomic', 'vlan100', 'ipv6_cm_rping', 'ud_send':
             for line in dissect('list', RXE / f'{name}.pcap', '--json').stdout.splitlines():
-                shown |= set(json.loads(line))
+                shown |= set(json.loads(line)) - set(SCHEMA)
         self.assertLessEqual(shown, known)
         self.assertGreater(len(shown), 100)
         header = dissect('list', RXE / 'atomic.pcap', '--csv').stdout.splitlines()[0].split(',')

@@ -228,8 +228,12 @@ class Outputs(unittest.TestCase):
             'dissect anomalies': ([DISSECT, 'anomalies', self.frames], False),
             'dissect anomalies --csv': ([DISSECT, 'anomalies', self.frames, '--csv'], False),
             'dissect summary': ([DISSECT, 'summary', self.frames], False),
+            'dissect summary --csv': ([DISSECT, 'summary', self.frames, '--csv'], False),
+            'dissect verify --csv': ([DISSECT, 'verify', self.frames, '--csv'], False),
+            'dissect list --fields': ([DISSECT, 'list', self.frames, '-e', 'bth.psn'], False),
             'dissect compare': ([DISSECT, 'compare', self.frames, self.frames], False),
             'dissect fields': ([DISSECT, 'fields'], False),
+            'dissect fields --csv': ([DISSECT, 'fields', '--csv'], False),
         }
 
     def file_commands(self):

@@ -23,6 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::run(dissect::list_command(),
             {{"FILE", path}, {"--time", size % 2 == 0 ? "absolute" : "delta"}});
   fuzz::run(dissect::verify_command(), {{"FILE", path}});
+  fuzz::run(dissect::verify_command(), {{"FILE", path}, {"--csv", "true"}});
+  fuzz::run(dissect::summary_command(),
+            {{"FILE", path}, {"--csv", "true"}, {"--no-tunnels", "true"}});
   fuzz::run(dissect::summary_command(), {{"FILE", path}});
   fuzz::run(dissect::summary_command(), {{"FILE", path}, {"--json", "true"}, {"--max-flows", "1"}});
   fuzz::run(dissect::compare_command(), {{"NEAR", path}, {"FAR", half.path()}});

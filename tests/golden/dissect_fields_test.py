@@ -72,7 +72,7 @@ def differences(theirs, ours):
     """Sentences, one for each field on which the two don't agree."""
     said = {name: str(value) for name, value in ours.items()
             if not name.startswith('longwire.') and name not in (
-                'frame.number', 'frame.interface_id', 'frame.interface_name')}
+                'schema', 'version', 'frame.number', 'frame.interface_id', 'frame.interface_name')}
     for name in IN_RESERVED:
         del said[name]
     for name, value in theirs.items():

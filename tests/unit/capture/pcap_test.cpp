@@ -120,7 +120,8 @@ TEST(NotACapture, IsRefusedAtOffsetZero) {
               HasSubstr("offset 0: expected a pcap or pcapng capture, found 5b 72 75 6e"));
   EXPECT_THAT(
       read_all(FileBuilder(false).raw("\x1f\x8b\x08").bytes()).error,
-      HasSubstr("offset 0 of the unpacked file: its gzip stream is damaged: the file ends"));
+      HasSubstr(
+          "offset 0 of the unpacked file: its gzip stream cannot be unpacked: the file ends"));
 }
 
 TEST(NotACapture, AMissingFileIsAUsageError) {

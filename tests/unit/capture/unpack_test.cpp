@@ -100,7 +100,8 @@ TEST_P(Unpack, FramesBeforeADamageAreRead) {
   std::string packed = GetParam()(plain);
   packed.resize(packed.size() * 9 / 10);
   Yield yield = read_text(packed);
-  EXPECT_THAT(yield.error, HasSubstr("stream is damaged: the file ends within it, at byte "));
+  EXPECT_THAT(yield.error,
+              HasSubstr("stream cannot be unpacked: the file ends within it, at byte "));
   EXPECT_GT(yield.records.size(), 8000u);
   EXPECT_EQ(bytes_of(yield).back(), wanted.records[yield.records.size() - 1].bytes);
   packed.replace(packed.size() - 40000, 40000, 40000, '\xff');
@@ -124,7 +125,7 @@ TEST_P(Unpack, AnyChangedByteIsAnErrorOrChangesNothing) {
 TEST_P(Unpack, WhatFollowsTheStreamIsDamage) {
   const Yield yield = read_text(GetParam()(capture_of(5, 60)) + "more bytes");
   EXPECT_EQ(yield.records.size(), 5u);
-  EXPECT_THAT(yield.error, HasSubstr("stream is damaged: "));
+  EXPECT_THAT(yield.error, HasSubstr("stream cannot be unpacked: "));
 }
 
 }  // namespace
