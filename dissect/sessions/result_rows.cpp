@@ -45,9 +45,10 @@ void add_requests(Json& row, const StreamCounts& counts, std::uint64_t messages)
                                             : static_cast<double>(counts.resent) /
                                                   static_cast<double>(counts.packets);
   row["recoveries"] = counts.recoveries;
-  row["duplicates"] = counts.duplicates;
-  row["out_of_order"] = counts.out_of_order;
+  row["duplicates"] = counts.duplicates + counts.responses_duplicated;
+  row["out_of_order"] = counts.out_of_order + counts.responses_late;
   row["psns_skipped"] = counts.lost;
+  row["response_psns_skipped"] = counts.responses_lost;
   row["psns_missing_in_capture"] = counts.missing;
   row["naks"] = naks_json(counts);
   row["rnr_naks"] = counts.rnr_naks;

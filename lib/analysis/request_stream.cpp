@@ -36,7 +36,7 @@ bool is_atomic(std::uint8_t opcode) noexcept {
          operation == Operation::atomic_write || operation == Operation::flush;
 }
 
-bool goes_on(Position position) noexcept {
+bool is_inside(Position position) noexcept {
   return position == Position::middle || position == Position::last;
 }
 
@@ -73,7 +73,8 @@ Sent RequestStream::sent_of(const Packet& packet, Sequence psn) const noexcept {
           .immediate = packet.immediate,
           .has_reth = packet.has_reth,
           .has_immediate = packet.has_immediate,
-          .ip_id = packet.ip_id};
+          .ip_id = packet.ip_id,
+          .last_psn = psn};
 }
 
 void RequestStream::count_request(const Packet& packet) {
@@ -93,6 +94,7 @@ void RequestStream::request(const Packet& packet) {
     begin_ = first_ = next_ = acked_ = psn;
     counts_.first_psn = packet.psn;
   }
+  judge_doubt(psn);
   if (psn == next_)
     advance(packet, sent);
   else if (psn > next_)
@@ -144,22 +146,32 @@ void RequestStream::behind(const Packet& packet, const Sent& sent) {
   judge_fill(&packet, sent.psn, known);
   if (known != nullptr && !known->seen) {
     fill_gap(packet, sent);
-  } else if (recovery_ && recovery_->next == sent.psn) {
+  } else if (recovery_ && known != nullptr && goes_on(*recovery_, *known, packet, sent.psn)) {
     ++counts_.resent;
+    if (sent.psn > recovery_->next) skip_in_recovery(packet, sent.psn);
     continue_recovery(packet, known, sent);
-  } else {
+  } else if (known == nullptr || !fill_in_recovery(packet, sent.psn, *known)) {
     repeat(packet, sent, known);
   }
 }
 
+/// Whether a packet that was seen before belongs to the recovery: it is the next, or one behind it
+/// that comes soon. What is between was lost once more.
+bool RequestStream::goes_on(const Recovery& recovery, const Sent& known, const Packet& packet,
+                            Sequence psn) noexcept {
+  if (psn < recovery.next || known.last_stamp >= recovery.first) return false;
+  return psn == recovery.next || packet.stamp - recovery.last < kShortestTimer;
+}
+
 /// A PSN below the first of the capture: what is between them was sent before, or comes late.
 void RequestStream::open_before_begin(const Packet& packet, Sequence psn) {
-  log_.push_front({.psn = psn,
-                   .span = static_cast<std::uint32_t>(first_ - psn),
-                   .frame = packet.number,
-                   .last_frame = packet.number,
-                   .stamp = packet.stamp,
-                   .last_stamp = packet.stamp});
+  const bool waits = log_.push_front({.psn = psn,
+                                      .span = static_cast<std::uint32_t>(first_ - psn),
+                                      .frame = packet.number,
+                                      .last_frame = packet.number,
+                                      .stamp = packet.stamp,
+                                      .last_stamp = packet.stamp});
+  if (waits) acked_ = psn;
   first_ = psn;
 }
 
@@ -176,10 +188,14 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
   if (!fill_) {
     end_recovery();
     fill_ = Fill{.first = sent.psn, .first_frame = packet.number, .first_stamp = packet.stamp};
-    const bool asked = nak_ && !nak_->used && nak_->psn <= sent.psn;
-    fill_->nak_frame = asked ? nak_->frame : 0;
+    for (const Nak& nak : naks_)
+      if (!nak.rnr && !nak.used && nak.psn <= sent.psn && nak.psn >= gap.psn)
+        fill_->nak_frame = nak.frame;
   }
   add_filled(fill_->filled, gap, filled);
+  late_psn_ = sent.psn;
+  late_stamp_ = packet.stamp;
+  ++fill_->packets;
   fill_->next = filled.psn + filled.span;
   fill_->last_frame = packet.number;
   fill_->last_stamp = packet.stamp;
@@ -192,24 +208,78 @@ void RequestStream::add_filled(std::vector<Filled>& filled, const Sent& gap, con
   filled.back().packets += sent.span;
 }
 
+/// A recovery goes on at `psn`, behind the next packet: those between were lost once more.
+void RequestStream::skip_in_recovery(const Packet& packet, Sequence psn) {
+  const std::uint64_t packets = psn - recovery_->next;
+  recovery_->skipped.push_back({recovery_->next, packets, packet.number, packet.stamp});
+}
+
+/// A packet that a recovery passed over, and that comes late. False: it is another.
+bool RequestStream::fill_in_recovery(const Packet& packet, Sequence psn, Sent& known) {
+  if (!recovery_ || known.last_stamp >= recovery_->first || nak_for(psn)) return false;
+  const auto covers = [psn](const Filled& gap) {
+    return psn >= gap.first && psn < gap.first + gap.packets;
+  };
+  const auto gap = std::ranges::find_if(recovery_->skipped, covers);
+  if (gap == recovery_->skipped.end()) return false;
+  const Filled old = *gap;
+  recovery_->skipped.erase(gap);
+  const Sequence end = old.first + old.packets, behind = psn + known.span;
+  if (psn > old.first)
+    recovery_->skipped.push_back({old.first, psn - old.first, old.frame, old.stamp});
+  if (behind < end) recovery_->skipped.push_back({behind, end - behind, old.frame, old.stamp});
+  ++counts_.resent;
+  ++recovery_->packets;
+  ++known.copies;
+  known.last_frame = packet.number;
+  known.last_stamp = packet.stamp;
+  Anomaly late = anomaly(AnomalyKind::out_of_order, packet, psn);
+  late.related_frame = old.frame;
+  late.duration = packet.stamp - old.stamp;
+  results_.found(late);
+  return true;
+}
+
 /// A packet that was seen before: the path has copied it, or the sender sends it again.
 void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) {
   std::uint64_t related = known != nullptr ? known->frame : 0;
   const auto cause = cause_of(packet, sent.psn, known, related);
   if (!cause) {
-    ++counts_.duplicates;
-    Anomaly copy = anomaly(AnomalyKind::duplicate, packet, sent.psn);
-    copy.related_frame = related;
-    results_.found(copy);
+    const bool fetches = is_read(sent.opcode) || is_atomic(sent.opcode);
+    if (fetches && known != nullptr) known->asked_again = true;  // a copy is answered, too
+    if (fetches && sent.psn + sent.span < next_ && !ids_vary_)
+      doubt_ = Doubt{packet, sent};
+    else
+      report_copy(packet, sent.psn, related);
     return;
   }
   ++counts_.resent;
-  if (recovery_ && sent.psn > recovery_->next && *cause == recovery_->cause) {
-    continue_recovery(packet, known, sent);  // what is between them was lost once more
-    return;
-  }
   begin_recovery(packet, sent.psn, *cause, related);
   continue_recovery(packet, known, sent);
+}
+
+void RequestStream::report_copy(const Packet& packet, Sequence psn, std::uint64_t original) {
+  ++counts_.duplicates;
+  Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
+  copy.related_frame = original;
+  results_.found(copy);
+}
+
+/// A requester that misses a response repeats the READ or atomic and all requests behind it, soon:
+/// the response to a later one tells it. `next` is the PSN of the next request.
+void RequestStream::judge_doubt(Sequence next) {
+  if (!doubt_) return;
+  const Doubt doubt = *doubt_;
+  doubt_.reset();
+  Sent* const known = log_.find(doubt.sent.psn);
+  const std::uint64_t original = known != nullptr ? known->frame : 0;
+  const Sequence behind = doubt.sent.psn + doubt.sent.span;
+  const bool recovery_goes_on = recovery_ && recovery_->next == behind;
+  if (next != behind || next >= next_ || recovery_goes_on)
+    return report_copy(doubt.packet, doubt.sent.psn, original);
+  ++counts_.resent;
+  begin_recovery(doubt.packet, doubt.sent.psn, Cause::response_lost, original);
+  continue_recovery(doubt.packet, known, doubt.sent);
 }
 
 void RequestStream::count_outstanding(const Sent& sent) {
@@ -232,7 +302,7 @@ void RequestStream::check_order(const Packet& packet) {
   const wire::OpcodeInfo* const before = std::exchange(previous_, packet.info);
   if (before == nullptr) return;
   const bool open = before->position == Position::first || before->position == Position::middle;
-  const bool fits = goes_on(packet.info->position) == open &&
+  const bool fits = is_inside(packet.info->position) == open &&
                     (!open || packet.info->operation == before->operation);
   if (fits) return;
   Anomaly wrong = anomaly(AnomalyKind::malformed, packet, unwrap(packet.psn));
@@ -288,58 +358,97 @@ void RequestStream::check_reuse(const Packet& packet, const Sent& known) {
 
 std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn, const Sent* known,
                                              std::uint64_t& related) {
-  for (auto* nak : {&nak_, &rnr_}) {
-    if (!*nak || (*nak)->used || psn > (*nak)->psn) continue;
-    (*nak)->used = true;
-    related = (*nak)->frame;
-    if ((*nak)->late) return Cause::reordered;
-    // A receiver without a buffer may call the packets behind the refused one out of sequence.
-    const bool refused = rnr_ && rnr_->psn == (*nak)->psn;
-    return refused ? Cause::receiver_not_ready : Cause::sequence_nak;
+  if (Nak* const nak = nak_for(psn)) {
+    nak->used = true;
+    related = nak->frame;
+    if (nak->late) return Cause::reordered;
+    return was_refused(nak->psn) ? Cause::receiver_not_ready : Cause::sequence_nak;
   }
-  const bool reads = packet.info->operation == Operation::read_request;
+  const bool fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
   const auto asks = [&](const ResponseGap& gap) {
     return gap.first >= psn && gap.first < psn + span_of(packet);
   };
   const auto gap = std::ranges::find_if(response_gaps_, asks);
-  if (reads && gap != response_gaps_.end()) {
+  if (fetches && gap != response_gaps_.end()) {
     related = gap->frame;
     return Cause::response_lost;
   }
-  if (reads && known != nullptr && psn > known->psn) return Cause::response_lost;
-  if (known != nullptr && is_copy(packet, psn, *known)) return std::nullopt;
+  const bool of_rest = known != nullptr && known->last_psn != psn;
+  const bool copied = known != nullptr && is_copy(packet, psn, *known);
+  if (copied && !(fetches && of_rest)) return std::nullopt;
+  if (fetches && known != nullptr) {
+    const bool by_timer = !known->answered && packet.stamp - known->last_stamp >= kShortestTimer;
+    return by_timer ? Cause::timeout : Cause::response_lost;
+  }
   return psn < acked_ ? Cause::ack_lost : Cause::timeout;
+}
+
+/// The NAK that a recovery from `psn` follows: the one that names it, or one further on that is
+/// still open. Null: none.
+RequestStream::Nak* RequestStream::nak_for(Sequence psn) {
+  const auto names = [psn](const Nak& nak) { return !nak.used && nak.psn == psn; };
+  const auto open = [this, psn](const Nak& nak) {
+    return !nak.used && nak.psn >= psn && nak.psn >= acked_;
+  };
+  auto nak = std::ranges::find_if(naks_, names);
+  if (nak == naks_.end()) nak = std::ranges::find_if(naks_, open);
+  return nak == naks_.end() ? nullptr : &*nak;
+}
+
+RequestStream::Nak* RequestStream::nak_of(std::uint64_t frame) {
+  const auto nak = std::ranges::find(naks_, frame, &Nak::frame);
+  return nak == naks_.end() ? nullptr : &*nak;
+}
+
+/// A receiver without a buffer may call the packets behind the refused one out of sequence.
+bool RequestStream::was_refused(Sequence psn) const {
+  return std::ranges::any_of(naks_, [psn](const Nak& nak) { return nak.rnr && nak.psn == psn; });
+}
+
+void RequestStream::note_nak(const Nak& nak) {
+  constexpr std::size_t kMostNaks = 64;
+  naks_.push_back(nak);
+  if (naks_.size() > kMostNaks) naks_.pop_front();
 }
 
 bool RequestStream::is_copy(const Packet& packet, Sequence psn, const Sent& known) const noexcept {
   if (packet.ack_req != known.ack_req || packet.payload != known.payload) return false;
   if (ids_vary_) return packet.ip_id == known.ip_id;
-  if (packet.stamp - known.last_stamp < kShortestTimer) return true;
-  return setup_.answered && psn > acked_;
+  const Duration age = packet.stamp - known.last_stamp;
+  if (selective_) return age < Duration{counts_.rtt.minimum()};
+  return age < kShortestTimer || (setup_.answered && psn > acked_);
 }
 
 void RequestStream::begin_recovery(const Packet& packet, Sequence psn, Cause cause,
                                    std::uint64_t related) {
   end_recovery();
-  Instant since = packet.stamp;
-  if (cause == Cause::sequence_nak || cause == Cause::reordered) since = nak_->stamp;
-  if (cause == Cause::receiver_not_ready) since = rnr_->stamp;
-  if (cause == Cause::timeout || cause == Cause::ack_lost) since = last_progress_;
+  recovery_start_ = psn;
+  recovery_stamp_ = packet.stamp;
   recovery_ = Recovery{.cause = cause,
                        .start = psn,
                        .next = psn,
                        .first_frame = packet.number,
                        .related_frame = related,
                        .first = packet.stamp,
-                       .since = std::min(since, packet.stamp)};
+                       .since = first_sign(packet, cause, related)};
+}
+
+/// When the loss that a recovery mends showed: the NAK, or the last progress before silence.
+Instant RequestStream::first_sign(const Packet& packet, Cause cause, std::uint64_t related) {
+  if (const Nak* const nak = nak_of(related)) return nak->stamp;
+  const bool silent = cause == Cause::timeout || cause == Cause::ack_lost;
+  return silent ? std::min(last_progress_, packet.stamp) : packet.stamp;
 }
 
 /// What filled a gap was the begin of a recovery.
 void RequestStream::begin_recovery(Fill fill, Cause cause) {
   end_recovery();
+  recovery_start_ = fill.first;
+  recovery_stamp_ = fill.first_stamp;
   recovery_ = Recovery{.cause = cause,
                        .start = fill.first,
                        .next = fill.next,
+                       .packets = fill.packets,
                        .first_frame = fill.first_frame,
                        .last_frame = fill.last_frame,
                        .related_frame = fill.nak_frame,
@@ -347,9 +456,8 @@ void RequestStream::begin_recovery(Fill fill, Cause cause) {
                        .last = fill.last_stamp,
                        .since = fill.filled.front().stamp,
                        .filled = std::move(fill.filled)};
-  for (const Filled& filled : recovery_->filled) recovery_->packets += filled.packets;
   counts_.resent += recovery_->packets;
-  if (nak_ && nak_->frame == fill.nak_frame) nak_->used = true;
+  if (Nak* const nak = nak_of(fill.nak_frame)) nak->used = true;
 }
 
 void RequestStream::continue_recovery(const Packet& packet, Sent* known, const Sent& sent) {
@@ -360,12 +468,12 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   if (known == nullptr) return;
   check_reuse(packet, *known);
   ++known->copies;
+  known->last_psn = sent.psn;
   known->last_frame = packet.number;
   known->last_stamp = packet.stamp;
   known->ip_id = packet.ip_id;
   known->ack_req = packet.ack_req;
-  if (is_read(known->opcode)) ask_again(*known, sent.psn);
-  if (is_atomic(known->opcode)) known->asked_again = true;
+  if (is_read(known->opcode) || is_atomic(known->opcode)) ask_again(*known, sent.psn);
   constexpr std::uint32_t kStorm = 3;
   if (known->copies != kStorm || sent.psn != recovery_->start) return;
   Anomaly storm = anomaly(AnomalyKind::retry_storm, packet, sent.psn);
@@ -380,6 +488,15 @@ void RequestStream::end_recovery() {
   recovery_.reset();
   ++counts_.recoveries;
   report_filled(recovery.filled);
+  // A sender that doesn't go back up to its newest packet repeats single packets.
+  const bool goes_back = recovery.next >= next_;
+  selective_ = !goes_back && recovery.cause == Cause::sequence_nak;
+  for (const Filled& gap : recovery.skipped) {
+    if (!goes_back) break;
+    counts_.lost_again += gap.packets;
+    report_gap(wire::Role::request, gap.first, gap.packets, gap.frame, gap.stamp,
+               Cause::lost_before_capture);
+  }
   Anomaly found{.kind = AnomalyKind::retransmission,
                 .cause = recovery.cause,
                 .session = setup_.session,
@@ -391,23 +508,16 @@ void RequestStream::end_recovery() {
                 .duration = recovery.last - recovery.since,
                 .psn = psn_of(recovery.start),
                 .packets = recovery.packets};
-  if (recovery.cause == Cause::sequence_nak && recovery.filled.empty()) {
-    Anomaly lost = found;
-    lost.kind = AnomalyKind::lost_after_capture;
-    lost.frame = lost.last_frame = recovery.related_frame;
-    lost.duration = {};
-    lost.packets = 1;
-    lost.psn = nak_ && nak_->frame == recovery.related_frame ? psn_of(nak_->psn) : lost.psn;
-    results_.found(lost);
-  }
   results_.found(found);
 }
 
 void RequestStream::report_filled(const std::vector<Filled>& filled) {
   for (const Filled& gap : filled)
-    if (gap.first >= begin_)  // others may have been sent before the capture began
+    if (gap.first >= begin_) {  // others may have been sent before the capture began
+      counts_.lost += gap.packets;
       report_gap(wire::Role::request, gap.first, gap.packets, gap.frame, gap.stamp,
                  Cause::lost_before_capture);
+    }
 }
 
 /// Decides what a filled gap was, when the next request comes: at `psn`, with the entry `known` if
@@ -417,10 +527,13 @@ void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* kno
     judge_held(true);
   if (!fill_) return;
   const bool goes_on = psn == fill_->next;
-  if (goes_on && known != nullptr && !known->seen) return;  // fills on
+  // Fills on; behind a NAK, a sender that repeats single packets fills several gaps.
+  const bool fills = known != nullptr && !known->seen;
+  if (fills && (goes_on || (fill_->nak_frame != 0 && psn > fill_->next))) return;
   Fill fill = std::move(*fill_);
   fill_.reset();
-  if (goes_on && known != nullptr && reliable_) {
+  const bool goes_back = known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0);
+  if (goes_back && reliable_) {
     const Cause cause = fill.nak_frame != 0 ? Cause::sequence_nak : Cause::timeout;
     begin_recovery(std::move(fill), cause);
   } else if (fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
@@ -438,7 +551,7 @@ void RequestStream::judge_held(bool repeated) {
   const Fill fill = std::move(*held_);
   held_.reset();
   if (repeated) {
-    if (nak_ && nak_->frame == fill.nak_frame) nak_->late = true;
+    if (Nak* const nak = nak_of(fill.nak_frame)) nak->late = true;
     return report_late(fill, Cause::sequence_nak);
   }
   begin_recovery(fill, Cause::sequence_nak);
@@ -512,13 +625,41 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
   rnr ? ++counts_.rnr_naks : ++counts_.naks[code];
   results_.found(found);
   acknowledge(std::min(psn, next_), packet);
-  (rnr ? rnr_ : nak_) = Nak{psn, packet.number, packet.stamp, !rnr && !sequence_error};
+  // Packets behind the one that filled the gap are still on their way: it was not sent again.
+  if (sequence_error && held_ && psn == held_->next) judge_held(true);
+  if (sequence_error && fill_ && fill_->nak_frame != 0 && psn == fill_->next) {
+    held_ = std::move(fill_);
+    fill_.reset();
+    judge_held(true);
+  }
+  const Nak* const open = nak_for(psn);
+  const bool known = open != nullptr && open->psn == psn;
+  if (sequence_error && !known && !was_refused(psn) && passed_here(psn)) {
+    found.kind = AnomalyKind::lost_after_capture;
+    found.role = wire::Role::request;
+    found.detail.clear();
+    results_.found(found);
+  }
+  if (sequence_error) begin_ = std::min(begin_, psn);  // the receiver still expects it
+  if (!known) note_nak({psn, packet.number, packet.stamp, rnr, !rnr && !sequence_error});
+}
+
+/// Whether the newest transmission of a packet has passed the capture point.
+bool RequestStream::passed_here(Sequence psn) {
+  const Sent* const sent = log_.find(psn);
+  if (sent == nullptr || !sent->seen) return false;
+  // What comes behind a missing packet is discarded, until that one comes.
+  if (late_psn_ != 0 && psn > late_psn_ && sent->last_stamp < late_stamp_) return false;
+  return recovery_start_ == 0 || psn < recovery_start_ || sent->last_stamp >= recovery_stamp_;
 }
 
 void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   Sent* const read = log_.find(psn);
   if (read == nullptr || !read->seen || !is_read(read->opcode)) return;
   const auto at = static_cast<std::uint32_t>(psn - read->psn);
+  const Sequence before = std::exchange(last_response_, psn);
+  // Still the answer to the request before, not interrupted.
+  if (read->asked_again && at > read->responses && psn == before + 1) return;
   if (at < read->responses) return take_repeated_response(packet, psn, *read);
   acknowledge(read->psn, packet);
   if (at == 0) sample_rtt(*read, packet.stamp);
@@ -542,51 +683,60 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   if (at + 1 != read->span && !ends) return;
   read->answered = true;
   acknowledge(read->psn + read->span, packet);
+  retire_done();
 }
 
-void RequestStream::take_repeated_response(const Packet& packet, Sequence psn, const Sent& read) {
+/// A response that was passed over, or came before.
+void RequestStream::take_repeated_response(const Packet& packet, Sequence psn, Sent& request) {
   const auto covers = [psn](const ResponseGap& gap) {
     return psn >= gap.first && psn < gap.first + gap.packets;
   };
   const auto gap = std::ranges::find_if(response_gaps_, covers);
-  if (gap != response_gaps_.end()) {
-    ++counts_.out_of_order;
-    Anomaly late = anomaly(AnomalyKind::out_of_order, packet, psn);
-    late.role = wire::Role::response;
-    late.related_frame = gap->frame;
-    late.duration = packet.stamp - gap->stamp;
-    results_.found(late);
-    const ResponseGap behind{psn + 1, gap->first + gap->packets - psn - 1, gap->frame, gap->stamp};
-    gap->packets = psn - gap->first;
-    if (gap->packets == 0) response_gaps_.erase(gap);
-    if (behind.packets > 0) response_gaps_.push_back(behind);
-    return;
-  }
-  if (read.asked_again) return;
-  ++counts_.duplicates;
+  if (gap != response_gaps_.end()) return take_late_response(packet, psn, *gap, request);
+  if (request.asked_again) return;
+  ++counts_.responses_duplicated;
   Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
   copy.role = wire::Role::response;
-  copy.related_frame = read.response_frame;
+  copy.related_frame = request.response_frame;
   results_.found(copy);
+}
+
+void RequestStream::take_late_response(const Packet& packet, Sequence psn, const ResponseGap& gap,
+                                       Sent& request) {
+  ++counts_.responses_late;
+  counts_.payload += packet.payload;
+  Anomaly late = anomaly(AnomalyKind::out_of_order, packet, psn);
+  late.role = wire::Role::response;
+  late.related_frame = gap.frame;
+  late.duration = packet.stamp - gap.stamp;
+  results_.found(late);
+  const ResponseGap old = gap;
+  std::erase_if(response_gaps_, [&](const ResponseGap& other) { return other.first == old.first; });
+  if (psn > old.first) response_gaps_.push_back({old.first, psn - old.first, old.frame, old.stamp});
+  const Sequence end = old.first + old.packets;
+  if (psn + 1 < end) response_gaps_.push_back({psn + 1, end - psn - 1, old.frame, old.stamp});
+  request.response_frame = packet.number;
+  request.response_stamp = packet.stamp;
+  const auto is_of_request = [&](const ResponseGap& other) {
+    return other.first >= request.psn && other.first < request.psn + request.span;
+  };
+  request.answered =
+      request.responses == request.span && std::ranges::none_of(response_gaps_, is_of_request);
+  retire_done();
 }
 
 void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
   Sent* const atomic = log_.find(psn);
   if (atomic == nullptr || !atomic->seen || !is_atomic(atomic->opcode)) return;
-  if (atomic->answered) {
-    if (atomic->asked_again) return;
-    ++counts_.duplicates;
-    Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
-    copy.role = wire::Role::response;
-    copy.related_frame = atomic->response_frame;
-    results_.found(copy);
-    return;
-  }
+  if (atomic->responses > 0) return take_repeated_response(packet, psn, *atomic);
   atomic->answered = true;
+  atomic->responses = 1;
   atomic->response_frame = packet.number;
   atomic->response_stamp = packet.stamp;
   sample_rtt(*atomic, packet.stamp);
+  acknowledge(psn, packet);
   acknowledge(psn + 1, packet);
+  retire_done();
 }
 
 void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
@@ -594,18 +744,19 @@ void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
     counts_.rtt.add((answered - sent.stamp).count());
 }
 
-/// A READ is sent again, for its response from `from` on.
-void RequestStream::ask_again(Sent& read, Sequence from) {
-  const auto at = static_cast<std::uint32_t>(from - read.psn);
+/// A READ is sent again, for its response from `from` on, or an atomic.
+void RequestStream::ask_again(Sent& request, Sequence from) {
+  const auto at = static_cast<std::uint32_t>(from - request.psn);
   close_response_gaps(from, Cause::lost_before_capture);
-  read.asked_again = true;
-  read.responses = std::min(read.responses, at);
+  request.asked_again = true;
+  request.responses = std::min(request.responses, at);
 }
 
 /// The gaps in READ responses from `from` on are closed.
 void RequestStream::close_response_gaps(Sequence from, Cause cause) {
   std::erase_if(response_gaps_, [&](const ResponseGap& gap) {
     if (gap.first < from) return false;
+    counts_.responses_lost += gap.packets;
     report_gap(wire::Role::response, gap.first, gap.packets, gap.frame, gap.stamp, cause);
     return true;
   });
@@ -613,43 +764,74 @@ void RequestStream::close_response_gaps(Sequence from, Cause cause) {
 
 void RequestStream::acknowledge(Sequence end, const Packet& packet) {
   if (end <= acked_) return;
+  log_.for_each(acked_, end, [&](Sent& sent) {
+    if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
+  });
   acked_ = end;
   last_progress_ = packet.stamp;
   if (held_ && acked_ > held_->next) judge_held(false);
-  while (log_.waiting() > 0) {
-    const Sent& oldest = log_.oldest_waiting();
-    if (oldest.psn + oldest.span > acked_) return;
-    retire(Message::Completion{packet.number, packet.stamp}, Cause::missing_in_capture);
+  retire_done();
+}
+
+void RequestStream::retire_done() {
+  while (log_.waiting() > 0 && is_done(log_.oldest_waiting())) retire(Cause::missing_in_capture);
+}
+
+/// The receiver has executed a request. Of a READ or atomic, the response must have come first:
+/// what is missing of it was lost, or the capture misses it.
+void RequestStream::mark_acknowledged(Sent& sent, const Packet& packet) {
+  if (!sent.seen || sent.answered) return;
+  if (!is_read(sent.opcode) && !is_atomic(sent.opcode)) {
+    sent.answered = true;
+    sent.response_frame = packet.number;
+    sent.response_stamp = packet.stamp;
+  } else if (!sent.asked_again) {
+    response_gaps_.push_back(
+        {sent.psn + sent.responses, sent.span - sent.responses, packet.number, packet.stamp});
+    sent.responses = sent.span;
   }
 }
 
-/// The oldest request needs no more answer.
-void RequestStream::retire(const std::optional<Message::Completion>& completion,
-                           Cause cause_of_gap) {
+/// Nothing more is expected for it. A READ or atomic without its whole response is waited for.
+bool RequestStream::is_done(const Sent& sent) const noexcept {
+  constexpr Sequence kLong = 4096;
+  const Sequence end = sent.psn + sent.span;
+  return end <= acked_ && (!sent.seen || sent.answered || acked_ - end > kLong);
+}
+
+/// The oldest request needs no more answer, or is no longer waited for.
+void RequestStream::retire(Cause cause_of_gap) {
   const Sent oldest = log_.oldest_waiting();
   log_.retire();
+  std::optional<Message::Completion> completion;
+  if (oldest.answered)
+    completion = Message::Completion{oldest.response_frame, oldest.response_stamp};
+  if (!reliable_) completion = Message::Completion{oldest.last_frame, oldest.last_stamp};
   if (!oldest.seen) {
-    report_gap(wire::Role::request, oldest.psn, oldest.span, oldest.frame, oldest.stamp,
-               cause_of_gap);
+    report_missing(oldest, cause_of_gap);
   } else if (reliable_ && (is_read(oldest.opcode) || is_atomic(oldest.opcode))) {
     if (reads_outstanding_ > 0) --reads_outstanding_;
   }
-  auto completed = completion;
-  if (oldest.answered)
-    completed = Message::Completion{oldest.response_frame, oldest.response_stamp};
-  if (!reliable_) completed = Message::Completion{oldest.last_frame, oldest.last_stamp};
-  messages_.add(oldest, completed);
+  messages_.add(oldest, completion);
+}
+
+void RequestStream::report_missing(const Sent& gap, Cause cause) {
+  if (gap.psn < begin_) return;  // it may have been sent before the capture began
+  counts_.lost += gap.span;
+  report_gap(wire::Role::request, gap.psn, gap.span, gap.frame, gap.stamp, cause);
 }
 
 void RequestStream::retire_beyond(std::size_t most) {
-  while (log_.waiting() > most) retire({}, Cause::lost_or_missing);
+  while (log_.waiting() > most) retire(Cause::lost_or_missing);
 }
 
 void RequestStream::finish(Instant end) {
+  judge_doubt(0);
   judge_fill(nullptr, 0, nullptr);
   judge_held(false);
   end_recovery();
   if (early_ack_) {
+    counts_.lost += early_ack_->psn + 1 - next_;
     report_gap(wire::Role::request, next_, early_ack_->psn + 1 - next_, early_ack_->frame,
                early_ack_->stamp, Cause::missing_in_capture);
     early_ack_.reset();
@@ -692,7 +874,6 @@ Anomaly RequestStream::anomaly(AnomalyKind kind, const Packet& packet, Sequence 
 
 void RequestStream::report_gap(wire::Role role, Sequence first, std::uint64_t packets,
                                std::uint64_t frame, Instant stamp, Cause cause) {
-  counts_.lost += packets;
   if (cause == Cause::missing_in_capture) counts_.missing += packets;
   results_.found({.kind = AnomalyKind::psn_gap,
                   .cause = cause,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
@@ -19,9 +20,14 @@ struct StreamCounts {
   std::uint64_t payload = 0;              // bytes of requests and READ responses, each once
   std::uint64_t responses = 0, acks = 0;  // of the other end; ACKs are responses too
   std::uint64_t resent = 0;               // request packets that were seen before, or fill a gap
-  std::uint64_t duplicates = 0, out_of_order = 0;
-  std::uint64_t lost = 0;     // PSNs skipped, of requests and of responses
-  std::uint64_t missing = 0;  // of those, what only the capture misses
+  std::uint64_t duplicates = 0;           // requests that the path copied
+  std::uint64_t responses_duplicated = 0;
+  std::uint64_t out_of_order = 0;    // PSNs of requests that came late
+  std::uint64_t responses_late = 0;  // of responses
+  std::uint64_t lost = 0;            // PSNs of requests that were skipped, and did not come late
+  std::uint64_t responses_lost = 0;  // PSNs of READ responses
+  std::uint64_t missing = 0;         // of both, what only the capture misses
+  std::uint64_t lost_again = 0;      // packets that were missing in a recovery
   std::uint64_t recoveries = 0;
   std::map<std::uint8_t, std::uint64_t> naks;  // by code; RNR NAKs apart
   std::uint64_t rnr_naks = 0;
@@ -84,13 +90,15 @@ class RequestStream {
     Sequence start = 0, next = 0;
     std::uint64_t packets = 0;
     std::uint64_t first_frame = 0, last_frame = 0, related_frame = 0;
-    Instant first = {}, last = {};  // stamps
-    Instant since = {};             // first sign of the loss
-    std::vector<Filled> filled = {};
+    Instant first = {}, last = {};     // stamps
+    Instant since = {};                // first sign of the loss
+    std::vector<Filled> filled = {};   // lost for the first time
+    std::vector<Filled> skipped = {};  // lost once more
   };
   /// Packets that filled a gap; what comes next tells why.
   struct Fill {
     Sequence first = 0, next = 0;
+    std::uint64_t packets = 0;
     std::uint64_t first_frame = 0, last_frame = 0;
     Instant first_stamp = {}, last_stamp = {};
     std::uint64_t nak_frame = 0;  // a NAK that asked for it before; 0: none
@@ -100,6 +108,7 @@ class RequestStream {
     Sequence psn = 0;
     std::uint64_t frame = 0;
     Instant stamp = {};
+    bool rnr = false;
     bool used = false;  // a recovery began because of it
     bool late = false;  // the packet was late, not lost
   };
@@ -109,6 +118,11 @@ class RequestStream {
     std::uint64_t packets = 0;
     std::uint64_t frame = 0;
     Instant stamp = {};
+  };
+  /// A repeated READ or atomic: a copy, unless the next request is repeated as well.
+  struct Doubt {
+    Packet packet;
+    Sent sent;
   };
   struct EarlyAck {
     Sequence psn = 0;
@@ -125,8 +139,12 @@ class RequestStream {
   void skip(const Packet& packet, const Sent& sent);
   void behind(const Packet& packet, const Sent& sent);
   void repeat(const Packet& packet, const Sent& sent, Sent* known);
+  void report_copy(const Packet& packet, Sequence psn, std::uint64_t original);
+  void judge_doubt(Sequence next);
   void fill_gap(const Packet& packet, const Sent& sent);
   void open_before_begin(const Packet& packet, Sequence psn);
+  void skip_in_recovery(const Packet& packet, Sequence psn);
+  bool fill_in_recovery(const Packet& packet, Sequence psn, Sent& known);
   void check_order(const Packet& packet);
   void check_lengths(const Packet& packet);
   void check_early_ack(const Packet& packet, Sequence psn);
@@ -138,7 +156,10 @@ class RequestStream {
                                               std::uint64_t& related);
   [[nodiscard]] bool is_copy(const Packet& packet, Sequence psn, const Sent& known) const noexcept;
   void begin_recovery(const Packet& packet, Sequence psn, Cause cause, std::uint64_t related);
+  [[nodiscard]] Instant first_sign(const Packet& packet, Cause cause, std::uint64_t related);
   void begin_recovery(Fill fill, Cause cause);
+  [[nodiscard]] static bool goes_on(const Recovery& recovery, const Sent& known,
+                                    const Packet& packet, Sequence psn) noexcept;
   void continue_recovery(const Packet& packet, Sent* known, const Sent& sent);
   void end_recovery();
   void judge_fill(const Packet* next, Sequence psn, const Sent* known);
@@ -149,17 +170,28 @@ class RequestStream {
 
   // Responses.
   void acknowledge(Sequence end, const Packet& packet);
+  void mark_acknowledged(Sent& sent, const Packet& packet);
+  [[nodiscard]] bool is_done(const Sent& sent) const noexcept;
   void take_ack(const Packet& packet, Sequence psn);
   void take_nak(const Packet& packet, Sequence psn);
+  [[nodiscard]] bool passed_here(Sequence psn);
+  void note_nak(const Nak& nak);
+  [[nodiscard]] Nak* nak_for(Sequence psn);
+  [[nodiscard]] Nak* nak_of(std::uint64_t frame);
+  [[nodiscard]] bool was_refused(Sequence psn) const;
   void take_read_response(const Packet& packet, Sequence psn);
-  void take_repeated_response(const Packet& packet, Sequence psn, const Sent& read);
+  void take_repeated_response(const Packet& packet, Sequence psn, Sent& request);
+  void take_late_response(const Packet& packet, Sequence psn, const ResponseGap& gap,
+                          Sent& request);
   void take_atomic_ack(const Packet& packet, Sequence psn);
   void sample_rtt(const Sent& sent, Instant answered);
-  void ask_again(Sent& read, Sequence from);
+  void ask_again(Sent& request, Sequence from);
   void close_response_gaps(Sequence from, Cause cause);
 
-  void retire(const std::optional<Message::Completion>& completion, Cause cause_of_gap);
+  void retire_done();
+  void retire(Cause cause_of_gap);
   void retire_beyond(std::size_t most);
+  void report_missing(const Sent& gap, Cause cause);
   void report_unanswered(Instant end);
   Anomaly anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const;
   void report_gap(wire::Role role, Sequence first, std::uint64_t packets, std::uint64_t frame,
@@ -175,15 +207,22 @@ class RequestStream {
   Sequence acked_ = 0;             // behind the highest that was acknowledged
   bool reliable_ = true;
   std::optional<Recovery> recovery_;
+  Sequence recovery_start_ = 0;  // of the last one
+  Instant recovery_stamp_;
   std::optional<Fill> fill_, held_;
-  std::optional<Nak> nak_, rnr_;
+  std::deque<Nak> naks_;   // the last ones, RNR NAKs too
+  Sequence late_psn_ = 0;  // of the last late packet, and when it came
+  Instant late_stamp_;
   std::vector<ResponseGap> response_gaps_;
+  Sequence last_response_ = 0;  // the newest READ response
   std::optional<EarlyAck> early_ack_;
+  std::optional<Doubt> doubt_;
   const wire::OpcodeInfo* previous_ = nullptr;  // the newest packet in order
   std::uint32_t reads_outstanding_ = 0;
   std::optional<std::uint16_t> last_id_;
   bool ids_vary_ = false;
-  Instant last_progress_;  // of an acknowledgement or a new request
+  bool selective_ = false;  // the sender repeats single packets, as its last recovery shows
+  Instant last_progress_;   // of an acknowledgement or a new request
 };
 
 }  // namespace lw::analysis

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 
@@ -26,9 +27,10 @@ struct Sent {
   std::uint32_t payload = 0, dma_length = 0, r_key = 0, immediate = 0;
   bool has_reth = false, has_immediate = false;
   std::uint16_t ip_id = 0;
-  std::uint32_t copies = 0;          // times that it was seen again
-  std::uint32_t responses = 0;       // of a READ: PSNs of its response up to the newest
-  std::uint64_t response_frame = 0;  // the last one, and the answer to an atomic
+  std::uint32_t copies = 0;     // times that it was seen again
+  Sequence last_psn = 0;        // of the last time: a READ may ask for the rest of its response
+  std::uint32_t responses = 0;  // of a READ: PSNs of its response up to the newest
+  std::uint64_t response_frame = 0;  // the last one, the answer to an atomic, the ACK
   Instant response_stamp = {};
 };
 
@@ -41,10 +43,12 @@ class SentLog {
   /// The entry that covers `psn`; null where the log doesn't reach.
   [[nodiscard]] Sent* find(Sequence psn) noexcept;
   void push(const Sent& sent) { entries_.push_back(sent); }
-  /// Puts a gap in front of all: they wait for no answer.
-  void push_front(const Sent& gap) {
+  /// Puts a gap in front of all. It waits if all others do; returns whether.
+  bool push_front(const Sent& gap) {
     entries_.push_front(gap);
+    if (retired_ == 0) return true;
     ++retired_;
+    return false;
   }
 
   /// Puts a packet into a gap, which is split around it. `sent.span` is cut to the gap's rest.
@@ -63,7 +67,12 @@ class SentLog {
     --retired_;
   }
 
-  [[nodiscard]] std::deque<Sent>& entries() noexcept { return entries_; }
+  /// Calls take(entry) for the entries that begin in [first, end), in order.
+  template <class Take>
+  void for_each(Sequence first, Sequence end, Take take) {
+    auto at = std::ranges::lower_bound(entries_, first, {}, &Sent::psn);
+    for (; at != entries_.end() && at->psn < end; ++at) take(*at);
+  }
 
  private:
   static constexpr std::size_t kKept = 512;
