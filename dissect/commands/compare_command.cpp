@@ -23,7 +23,7 @@ struct CompareOptions {
   std::string junit, ledger;
   LedgerEntries entries;  // of the ledger
   std::size_t most_flows = kMostFlows;
-  bool json = false, across_flows = false;
+  bool json = false, across_flows = false, two_clocks = false;
 };
 
 ExitCode damage_exit(const CapturePoint& point) {
@@ -90,7 +90,8 @@ std::optional<LedgerFindings> findings_of(const CompareOptions& options, const P
 }
 
 Result<CompareReport> compare_captures(const CompareOptions& options) {
-  auto points = compare_places(options.near, options.far, options, Senders::both);
+  auto points = compare_places(options.near, options.far, options,
+                               options.two_clocks ? Senders::both_unsynchronized : Senders::both);
   if (!points) return std::unexpected(points.error());
   CompareReport report{.asked = options.asked};
   const Comparison& found = (*points)->comparison;
@@ -233,8 +234,12 @@ app::Command compare_command() {
       .examples = R"(roce-dissect compare near.pcapng far.pcapng --delay 1903.5us --loss 0.1%
 roce-dissect compare recording.pcapng    (of roce-impair run --capture: west end and east end)
 roce-dissect compare near.pcapng far.pcapng --expect 'loss<=0.1%' --expect 'p99<=1.91ms' --junit r.xml
+roce-dissect compare near.pcapng far.pcapng --two-clocks
+roce-dissect compare rec.pcapng --ledger ledger.jsonl    (does the ledger explain what happened?)
 roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
       .check = [](const app::Given& given) -> Result<void> {
+        if (given.has("--two-clocks") && !given.has("FAR"))
+          return fail("--two-clocks needs FAR: a recording of roce-impair has one clock");
         if (given.has("--junit") && !given.has("--expect") && !given.has("--ledger"))
           return fail("--junit goes with --expect or --ledger: it has their results");
         return {};
@@ -246,13 +251,17 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
            "capture of one end, FILE or FILE@INTERFACE; - for standard input")
       .required();
   list.add("FAR", app::text(options->far), "",
-           "capture of the other end, by a synchronized clock; not needed with a recording of "
+           "capture of the other end, by a synchronized clock (or see --two-clocks); not needed "
+           "with a recording of "
            "roce-impair");
   list.add_flag("--json", options->json, "one line of JSON");
   list.add("--delay", app::parsed(parse_duration, options->asked.delay), "TIME",
            "configured one-way delay: 1903.5us");
   list.add("--loss", app::parsed(parse_probability, options->asked.loss), "SHARE",
            "configured loss: 0.1%");
+  list.add_flag("--two-clocks", options->two_clocks,
+                "the points have clocks of their own: estimate offset and drift from both "
+                "directions, as if their shortest delays were equal");
   list.add("--expect",
            app::each(parse_expectation,
                      [options](const Expectation& e) { options->expectations.push_back(e); }),
@@ -264,7 +273,8 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
            "the result of each --expect and of --ledger as JUnit's XML");
   list.add("--ledger", app::text(options->ledger), "FILE",
            "roce-impair's ledger (JSON Lines): it must explain each difference, and each of its "
-           "records must have one; NEAR is the west; - for standard input");
+           "records must have one; NEAR is the west; - for standard input")
+      .excludes("--two-clocks");
   list.add_flag("--across-flows", options->across_flows,
                 "judge order over all frames of a direction, not of each flow");
   add_flow_limit(list, options->most_flows);

@@ -60,19 +60,20 @@ std::string loss_text(const DirectionResult& d, const Asked& asked) {
 
 std::string delay_text(const DirectionResult& d, const Asked& asked) {
   if (d.delays.count() == 0) return "  no frame was seen at both points: no delay to show\n";
-  std::vector<report::Table::Column> columns = {{"one-way delay"},
+  const bool judged = asked.delay && !d.variation_only;
+  std::vector<report::Table::Column> columns = {{d.variation_only ? "variation" : "one-way delay"},
                                                 {"measured", report::Align::right}};
-  if (asked.delay) columns.push_back({"less asked", report::Align::right});
+  if (judged) columns.push_back({"less asked", report::Align::right});
   report::Table table(std::move(columns));
   for (const Statistic& s : statistics_of(d.delays)) {
     std::vector<std::string> row = {s.title, microseconds(s.value_ns)};
-    if (asked.delay) {
+    if (judged) {
       row.push_back(signed_microseconds(s.value_ns - static_cast<double>(asked.delay->count())));
     }
     table.add_row(std::move(row));
   }
   std::string text = table.to_string(2);
-  if (asked.delay) text += fmt::format("  asked {}\n", format_duration(*asked.delay));
+  if (judged) text += fmt::format("  asked {}\n", format_duration(*asked.delay));
   if (d.ambiguous > 0) {
     text += fmt::format("  {} frames that may be matched with another one: no delay taken\n",
                         d.ambiguous);
@@ -179,7 +180,7 @@ void add_delay(Json& object, const DirectionResult& d, const Asked& asked) {
     delay["jitter"] = d.delays.jitter();
   }
   object["delay_ns"] = std::move(delay);
-  if (!asked.delay) return;
+  if (!asked.delay || d.variation_only) return;
   object["asked_delay_ns"] = asked.delay->count();
   Json error;
   if (d.delays.count() > 0) {
@@ -265,6 +266,30 @@ Json judgements_json(const CompareReport& report) {
   return list;
 }
 
+std::string clocks_text(const std::optional<ClockFit>& clocks) {
+  if (!clocks) return {};
+  if (!clocks->has_both())
+    return "two clocks, and delays of one direction only: delays are the variation above the\n"
+           "shortest; a delay that changes steadily counts as drift\n";
+  return fmt::format(
+      "two clocks: far's minus near's is {:+.3f} us at the first frame, and grows by {:+.3f} ppm "
+      "(+-{:.3f}),\nif the shortest delays of both directions are equal; their sum is {}\n",
+      clocks->offset_ns() / 1000, clocks->drift_ppm(), clocks->drift_uncertainty_ppm(),
+      microseconds(clocks->round_trip_ns()));
+}
+
+Json clocks_json(const ClockFit& clocks) {
+  Json object;
+  object["variation_only"] = !clocks.has_both();
+  if (!clocks.has_both()) return object;
+  object["offset_ns"] = clocks.offset_ns();
+  object["drift_ppm"] = clocks.drift_ppm();
+  object["drift_uncertainty_ppm"] = clocks.drift_uncertainty_ppm();
+  object["round_trip_ns"] = clocks.round_trip_ns();
+  object["assumption"] = "the shortest delays of both directions are equal";
+  return object;
+}
+
 void add_unexplained(std::string& text, std::string_view what, std::uint64_t count,
                      const std::vector<std::string>& texts) {
   if (count == 0) return;
@@ -318,7 +343,7 @@ Json rule_json(const IdentityRule& rule) {
 std::string comparison_text(const CompareReport& report) {
   const Comparison& comparison = report.comparison;
   std::string text = point_text("near", report.near) + point_text("far ", report.far);
-  text += rule_text(report.rule);
+  text += rule_text(report.rule) + clocks_text(comparison.clocks);
   text += direction_text("near > far", comparison.near_to_far, report.there, report.asked);
   text += direction_text("far > near", comparison.far_to_near, report.back, report.asked);
   if (comparison.forgotten_flows > 0)
@@ -337,6 +362,7 @@ std::string comparison_json(const CompareReport& report) {
   line["near"] = point_json(report.near);
   line["far"] = point_json(report.far);
   line["matched"] = rule_json(report.rule);
+  if (comparison.clocks) line["clocks"] = clocks_json(*comparison.clocks);
   line["directions"] = Json::array();
   const auto add = [&](const char* name, const DirectionResult& d, const Changes& changes) {
     if (d.seen()) line["directions"].push_back(direction_json(name, d, changes, report.asked));

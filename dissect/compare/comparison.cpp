@@ -69,7 +69,8 @@ class Arrivals {
 /// Both directions' results, as frames are added to them.
 class Totals {
  public:
-  Totals(Records near, Records far) : near_(near), far_(far) {}
+  Totals(Records near, Records far, const std::optional<ClockFit>& clocks)
+      : near_(near), far_(far), clocks_(clocks) {}
 
   void add_unmatched(const Unmatched& frame) {
     DirectionResult& result = way(frame.goes_far);
@@ -90,9 +91,8 @@ class Totals {
     for (const Match& m : matches) {
       if (m.goes_far != goes_far) continue;
       const CaptureRecord &near = near_[m.near], &far = far_[m.far];
-      const std::int64_t delta = far_minus_near(near, far);
       add_match(way(goes_far), goes_far ? near : far, goes_far ? far : near, m.changed);
-      arrivals.add(goes_far ? near : far, goes_far ? delta : -delta, m.certain);
+      arrivals.add(goes_far ? near : far, delay_of(near, far, goes_far), m.certain);
     }
   }
   Comparison take() && {
@@ -115,11 +115,17 @@ class Totals {
     if (result.changed_frames.size() < kMostChanged)
       result.changed_frames.push_back({sent.number, received.number, received.bad_icrc});
   }
+  std::int64_t delay_of(const CaptureRecord& near, const CaptureRecord& far, bool goes_far) const {
+    if (clocks_) return clocks_->delay_ns(near, far, goes_far);
+    const std::int64_t delta = far_minus_near(near, far);
+    return goes_far ? delta : -delta;
+  }
   DirectionResult& way(bool goes_far) {
     return goes_far ? comparison_.near_to_far : comparison_.far_to_near;
   }
 
   Records near_, far_;
+  const std::optional<ClockFit>& clocks_;
   Comparison comparison_;
 };
 
@@ -128,7 +134,10 @@ class Totals {
 Comparison compare_points(const CapturePoint& near, const CapturePoint& far, const Names& names,
                           const CompareRules& rules) {
   Matching matching = match_frames(near.records, far.records, names.flows, rules.senders);
-  Totals totals(near.records, far.records);
+  std::optional<ClockFit> clocks;
+  if (rules.senders == Senders::both_unsynchronized)
+    clocks.emplace(near.records, far.records, matching);
+  Totals totals(near.records, far.records, clocks);
   for (const Unmatched& frame : matching.unmatched) totals.add_unmatched(frame);
   const std::size_t order_flows = rules.across_flows ? 0 : names.flows.forgotten().size();
   std::ranges::sort(matching.matches, {}, &Match::far);
@@ -138,6 +147,9 @@ Comparison compare_points(const CapturePoint& near, const CapturePoint& far, con
   Comparison comparison = std::move(totals).take();
   comparison.forgotten_flows = matching.forgotten_flows;
   comparison.matching = std::move(matching);
+  comparison.near_to_far.variation_only = comparison.far_to_near.variation_only =
+      clocks && !clocks->has_both();
+  comparison.clocks = clocks;
   return comparison;
 }
 

@@ -3,10 +3,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "dissect/compare/matching.h"
+#include "dissect/compare/two_clocks.h"
 
 namespace lw::dissect {
 
@@ -59,6 +60,7 @@ struct DirectionResult {
   std::uint64_t duplicated = 0;  // further copies of a frame that was sent once
   std::uint64_t reordered = 0;   // arrived after a frame of its flow that was sent later (RFC 4737)
   std::uint64_t ambiguous = 0;   // matched, but maybe with another one: no delay
+  bool variation_only = false;   // delays are those above the shortest
   std::uint64_t ce = 0;          // received with ECN CE
   std::uint64_t marked = 0;      // part of ce: was not CE when it was sent
   Delays delays;                 // of all matched frames that are not ambiguous
@@ -75,9 +77,11 @@ struct Comparison {
   DirectionResult near_to_far, far_to_near;
   std::uint64_t forgotten_flows = 0;
   Matching matching;
+  std::optional<ClockFit> clocks;  // with Senders::both_unsynchronized
 };
 
 struct CompareRules {
+  /// With both_unsynchronized, delays are by the estimate of Comparison::clocks.
   Senders senders = Senders::both;
   bool across_flows = false;  // order is judged over all frames of a direction, not of each flow
 };

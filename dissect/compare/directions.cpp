@@ -2,6 +2,7 @@
 #include "dissect/compare/directions.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "capture/record.h"
 #include "wire/opcode.h"
@@ -39,9 +40,63 @@ void Directions::count(const CaptureRecord& frame, bool at_far) {
 }
 
 void Directions::vote(const CaptureRecord& near, const CaptureRecord& far) {
+  if (senders_ == Senders::both_unsynchronized) return add_to_fit(near, far);
   const int vote = far_minus_near(near, far) >= 0 ? 1 : -1;
   flows_[slots_[near.flow]].votes += vote;
   if (far.flow != near.flow) flows_[slots_[far.flow]].votes += vote;
+}
+
+namespace {
+/// A shorter delay is no evidence that two flows go opposite ways.
+constexpr double kLeastDelayNs = 100;
+}  // namespace
+
+void Directions::DelayFit::add(double seconds, double side, double difference) {
+  n += 1;
+  t += seconds;
+  tt += seconds * seconds;
+  s += side;
+  st += side * seconds;
+  y += difference;
+  ty += seconds * difference;
+  sy += side * difference;
+}
+
+int Directions::DelayFit::sign() const {
+  if (std::abs(s) == n) return 0;
+  // Offset and drift are taken out of the sides and of the differences; what is left of the two
+  // has the sign of the delay.
+  const double spread = tt - t * t / n;
+  const double side_drift = spread > 0 ? (st - s * t / n) / spread : 0;
+  const double variance = n - s * s / n - side_drift * (st - s * t / n);
+  const double covariance = sy - s * y / n - side_drift * (ty - t * y / n);
+  if (std::abs(covariance) <= kLeastDelayNs * variance) return 0;
+  return covariance > 0 ? 1 : -1;
+}
+
+void Directions::add_to_fit(const CaptureRecord& near, const CaptureRecord& far) {
+  Flow& flow = flows_[slots_[near.flow]];
+  ++flow.votes;  // for now: how many matches there are
+  if (far.flow != near.flow || &flow == flows_.data()) return;
+  if (!first_near_) {
+    first_near_ = &near;
+    first_far_ = &far;
+  }
+  const bool forward = flow.pair[0] < flow.pair[1];
+  const double seconds = static_cast<double>(far_minus_near(*first_near_, near)) / 1e9;
+  const double difference = static_cast<double>(far_minus_near(near, far)) -
+                            static_cast<double>(far_minus_near(*first_near_, *first_far_));
+  fits_[forward ? flow.pair : Pair{flow.pair[1], flow.pair[0]}].add(seconds, forward ? 1 : -1,
+                                                                    difference);
+}
+
+void Directions::vote_by_fits() {
+  for (Flow& flow : std::span(flows_).subspan(1)) {
+    const bool forward = flow.pair[0] < flow.pair[1];
+    const auto fit = fits_.find(forward ? flow.pair : Pair{flow.pair[1], flow.pair[0]});
+    const int sign = fit == fits_.end() ? 0 : fit->second.sign();
+    if (sign != 0 && (sign > 0) != forward) flow.votes = -flow.votes;
+  }
 }
 
 std::int64_t Directions::votes_of(const Pair& pair) const {
@@ -68,13 +123,14 @@ void Directions::decide_flow(Flow& flow) const {
 void Directions::decide(Records near, Records far,
                         std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs) {
   if (senders_ == Senders::near) return;
+  if (senders_ == Senders::both_unsynchronized) vote_by_fits();
   for (const Flow& flow : std::span(flows_).subspan(1)) pair_votes_[flow.pair] += flow.votes;
   bool doubtful = false;
   for (Flow& flow : std::span(flows_).subspan(1)) {
     decide_flow(flow);
     doubtful = doubtful || flow.doubtful;
   }
-  if (doubtful) judge_responses(near, far, pairs);
+  if (doubtful && senders_ == Senders::both) judge_responses(near, far, pairs);
 }
 
 /// A response that was at its point before its request reached the other point was sent there.
@@ -123,7 +179,8 @@ bool Directions::is_stray(const CaptureRecord& frame, const CaptureRecord& other
 bool Directions::goes_far(const CaptureRecord& near, const CaptureRecord& far) const {
   if (senders_ == Senders::near) return true;
   const Flow* flow = flow_of(near);
-  return flow ? flow->goes_far : far_minus_near(near, far) >= 0;
+  if (flow) return flow->goes_far;
+  return senders_ == Senders::both_unsynchronized || far_minus_near(near, far) >= 0;
 }
 
 bool Directions::goes_far(const CaptureRecord& frame, bool at_far) const {

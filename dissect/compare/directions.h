@@ -16,7 +16,11 @@ namespace lw::dissect {
 using Records = std::span<const CaptureRecord>;
 
 /// At which end of the path frames come from.
-enum class Senders : std::uint8_t { both, near };
+enum class Senders : std::uint8_t {
+  both,
+  near,
+  both_unsynchronized,  // both, and the points' clocks don't agree
+};
 
 /// `far - near` in ns; see stamp_difference().
 std::int64_t far_minus_near(const CaptureRecord& near, const CaptureRecord& far) noexcept;
@@ -29,6 +33,11 @@ std::int64_t far_minus_near(const CaptureRecord& near, const CaptureRecord& far)
 /// pair if every one of them came after its request had reached the other point. A flow that both
 /// points saw, or of damaged frames only, goes as the other flows of its address pair, or against
 /// those of the opposite pair. Frames of forgotten flows are judged one by one.
+///
+/// Where the clocks don't agree, two opposite flows tell: the difference of the stamps is larger
+/// for frames to far than for frames to near, by the delays of both, on top of an offset and a
+/// drift that all frames have (least squares). Frames of an address pair that has matches in one
+/// direction only go to far.
 class Directions {
  public:
   Directions(const FlowNames& flows, Senders senders);
@@ -62,6 +71,17 @@ class Directions {
   };
   static constexpr std::uint32_t kForgotten = 0;
 
+  /// Sums of a least-squares fit of y = offset + drift t + delay s, where s is 1 for frames from
+  /// the lower address to the higher, and -1 for those back.
+  struct DelayFit {
+    double n = 0, t = 0, tt = 0, s = 0, st = 0, y = 0, ty = 0, sy = 0;
+    void add(double seconds, double side, double difference);
+    /// The delay's sign; 0 without frames of both sides, and for a delay below 100 ns.
+    [[nodiscard]] int sign() const;
+  };
+  void add_to_fit(const CaptureRecord& near, const CaptureRecord& far);
+  void vote_by_fits();
+
   [[nodiscard]] const Flow* flow_of(const CaptureRecord& frame) const;
   [[nodiscard]] std::int64_t votes_of(const Pair& pair) const;
   void decide_flow(Flow& flow) const;
@@ -72,6 +92,8 @@ class Directions {
   std::vector<std::uint32_t> slots_;  // of each flow number
   std::vector<Flow> flows_;           // by slot; the first stands for the forgotten
   std::map<Pair, std::int64_t> pair_votes_;
+  std::map<Pair, DelayFit> fits_;  // by the pair with the lower address first
+  const CaptureRecord *first_near_ = nullptr, *first_far_ = nullptr;  // that voted
 };
 
 }  // namespace lw::dissect

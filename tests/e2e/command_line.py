@@ -82,6 +82,8 @@ class CommandLine(unittest.TestCase):
                 ('roce-dissect', ('compare', 'a', 'b', '--expect', 'p99<=3'), 'p99: expected a time'),
                 ('roce-dissect', ('compare', 'a', 'b', '--expect', 'lost<=few'), 'a number of frames'),
                 ('roce-dissect', ('compare', 'a', 'b', '--ledger', 'c', '--filter', 'udp'), 'excludes'),
+                ('roce-dissect', ('compare', 'a', '--two-clocks'), '--two-clocks needs FAR'),
+                ('roce-dissect', ('compare', 'a', 'b', '--two-clocks', '--ledger', 'c'), 'excludes'),
                 ('roce-dissect', ('compare', '-', 'b', '--ledger', '-'), 'is a capture already'),
                 ('roce-dissect', ('compare', 'a', 'b', '--junit', 'c'), '--junit goes with')):
             done = run(name, *words)

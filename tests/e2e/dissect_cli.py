@@ -16,7 +16,7 @@ import xml.etree.ElementTree
 import zlib
 
 from longwire_test import SOURCE, program
-from pcap_file import roce_frame, write_pcap
+from pcap_file import read_pcap, roce_frame, write_pcap
 
 RXE = SOURCE / 'pcaps' / 'rxe'
 FILE_HEADER = 24  # of a pcap file
@@ -293,7 +293,7 @@ class Compare(InTemporaryFolder):
         text = dissect('compare', near, far).stdout.decode()
         self.assertIn('looks like loss of the path', text)
 
-    def recording(self, more=b'', *options):
+    def recording(self, more=b'', *options, duplex=False):
         """roce-impair's recording of a lossy path of 1.9035 ms, and its report."""
         profile = self.file('path.toml', more + b'[[rule]]\nname = "far"\ndelay = "1903.5us"\n'
                             b'loss = "10%"\n')
@@ -302,6 +302,10 @@ class Compare(InTemporaryFolder):
             for at, _ in records(data):
                 data[at + RECORD_HEADER + 15] |= 2  # ECT(0); the ICRC doesn't cover it
             (self.folder / way).write_bytes(data)
+        if duplex:  # each host at its end
+            frames = read_pcap(RXE / 'rnr_nak.pcap')
+            for way, host in (('there', 2), ('back', 1)):
+                write_pcap(self.folder / way, [(at, f) for at, f in frames if f[29] == host])
         run = subprocess.run(
             [program('roce-impair'), 'replay', profile, self.folder / 'there', self.folder / 'o.pcapng',
              '--back', self.folder / 'back', '--capture', self.folder / 'rec.pcapng', '--json', *options],
@@ -595,6 +599,61 @@ class Compare(InTemporaryFolder):
             done = dissect('compare', path, '--ledger', missing)
             self.assertEqual((done.returncode, done.stdout), (2, b''))
             self.assertIn(b'cannot be read', done.stderr)
+
+    def test_two_clocks_are_estimated_from_both_directions(self):
+        from pcapng_file import read_pcapng
+        jitter = b'jitter = { distribution = "exponential", mean = "20us" }\n'
+        for offset, drift, noise in ((0, 0, False), (12_345_678, 0, False), (-7_000_000_000, 0, True),
+                                     (1_000_000, 40e-6, False), (-5_000_000, -40e-6, False),
+                                     (3_600 * 10**9, 100e-6, True)):
+            path, _ = self.recording(b'[[rule]]\nname = "all"\ndelay = "1.9ms"\nloss = "5%"\n'
+                                     + (jitter if noise else b''), duplex=True)
+            _, frames = read_pcapng(path)
+            begin = min(stamp for _, stamp, _ in frames)
+            near, far = [], []
+            for name, stamp, data in frames:
+                if name in ('west-to-east in', 'east-to-west out'):
+                    near.append((stamp, data))
+                else:
+                    far.append((stamp + offset + round((stamp - begin) * drift), data))
+            for end, stamped in ('near', near), ('far', far):
+                write_pcap(self.folder / f'{end}.pcap', sorted(stamped, key=lambda f: f[0]))
+            run = dissect('compare', self.folder / 'near.pcap', self.folder / 'far.pcap',
+                          '--two-clocks', '--json')
+            self.assertEqual(run.returncode, 0, run.stderr)
+            found = json.loads(run.stdout)
+            there, back = found['directions']
+            self.assertEqual(there['sent'] + back['sent'], 1923)
+            self.assertEqual((there['invented'], back['invented']), (0, 0))
+            clocks = found['clocks']
+            case = (offset, drift, noise, clocks)
+            within = 20_000 if noise else 2
+            self.assertFalse(clocks['variation_only'])
+            at_far = min(stamp for name, stamp, _ in frames
+                         if name in ('west-to-east out', 'east-to-west in'))
+            self.assertLess(abs(clocks['offset_ns'] - offset - (at_far - begin) * drift), within,
+                            case)
+            if not noise:
+                self.assertLess(abs(clocks['drift_ppm'] - drift * 1e6), 0.05, case)
+            for way in there, back:
+                self.assertLess(abs(way['delay_ns']['min'] - 1_900_000), within, case)
+                if not noise:
+                    self.assertLess(abs(way['delay_ns']['max'] - 1_900_000), within, case)
+            self.assertIn(b'if the shortest delays of both directions are equal',
+                          dissect('compare', self.folder / 'near.pcap', self.folder / 'far.pcap',
+                                  '--two-clocks').stdout.replace(b'\n', b' '))
+
+    def test_two_clocks_and_one_direction_give_the_variation_only(self):
+        frames = [frame for frame in self.frames() if frame[29] == 2]
+        near, far = self.folder / 'near.pcap', self.folder / 'far.pcap'
+        write_pcap(near, [(10**18 + i * 10**6, frame) for i, frame in enumerate(frames)])
+        write_pcap(far, [(10**18 - 10**12 + i * (10**6 + 7) + i % 3 * 1000, frame)
+                         for i, frame in enumerate(frames)])
+        done = dissect('compare', near, far, '--two-clocks')
+        self.assertIn(b'delays of one direction only: delays are the variation', done.stdout)
+        [way] = json.loads(dissect('compare', near, far, '--two-clocks', '--json').stdout)['directions']
+        self.assertEqual((way['sent'], way['lost'], way['delay_ns']['min'], way['delay_ns']['max']),
+                         (len(frames), 0, 0, 2000))
 
     def test_a_bad_delay_is_a_usage_error(self):
         run = dissect('compare', RXE / 'atomic.pcap', RXE / 'atomic.pcap', '--delay', 'soon')

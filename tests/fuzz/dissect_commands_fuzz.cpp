@@ -34,5 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                          {"--json", "true"},
                                          {"--max-flows", "1"},
                                          {"--delay", "1ns"}});
+  fuzz::run(
+      dissect::compare_command(),
+      {{"NEAR", path}, {"FAR", half.path()}, {"--two-clocks", "true"}, {"--expect", "p99<1s"}});
   return 0;
 }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/compare/two_clocks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "capture/record.h"
+
+namespace lw::dissect {
+
+double ClockFit::seconds_of(const CaptureRecord& far) const noexcept {
+  const auto since =
+      capture::stamp_difference(instant_from_ns(far.stamp_ns), instant_from_ns(begin_ns_));
+  return static_cast<double>(since.count()) / 1e9;
+}
+
+double ClockFit::difference_of(const CaptureRecord& near, const CaptureRecord& far) const noexcept {
+  const auto beyond = capture::stamp_difference(instant_from_ns(far_minus_near(near, far)),
+                                                instant_from_ns(base_ns_));
+  return static_cast<double>(beyond.count());
+}
+
+/// The edge of the lower convex hull above which the points' mean time lies: of all lines below
+/// the points, the one with the smallest sum of distances. (S. Moon, P. Skelly, D. Towsley 1999)
+std::optional<ClockFit::Line> ClockFit::lower_edge(std::vector<Point> points) {
+  if (points.empty()) return std::nullopt;
+  std::ranges::sort(points, [](const Point& a, const Point& b) {
+    return a.seconds != b.seconds ? a.seconds < b.seconds : a.ns < b.ns;
+  });
+  double mean = 0;
+  for (const Point& p : points) mean += p.seconds / static_cast<double>(points.size());
+  std::vector<Point> hull;
+  for (const Point& p : points) {
+    if (!hull.empty() && hull.back().seconds == p.seconds) continue;
+    const auto is_above = [&](const Point& a, const Point& b) {
+      return (b.ns - a.ns) * (p.seconds - a.seconds) >= (p.ns - a.ns) * (b.seconds - a.seconds);
+    };
+    while (hull.size() >= 2 && is_above(hull[hull.size() - 2], hull.back())) hull.pop_back();
+    hull.push_back(p);
+  }
+  if (hull.size() == 1) return Line{hull[0].ns, 0};
+  const auto right = std::ranges::find_if(hull.begin() + 1, hull.end() - 1,
+                                          [&](const Point& p) { return p.seconds >= mean; });
+  const Point &a = *(right - 1), &b = *right;
+  const double slope = (b.ns - a.ns) / (b.seconds - a.seconds);
+  return Line{a.ns - slope * a.seconds, slope};
+}
+
+double ClockFit::least(const std::vector<Point>& points) {
+  return std::ranges::min_element(points, {}, &Point::ns)->ns;
+}
+
+ClockFit::ClockFit(Records near, Records far, const Matching& matching) {
+  const auto is_used = [](const Match& m) { return m.certain && !m.changed; };
+  const auto first = std::ranges::find_if(matching.matches, is_used);
+  if (first == matching.matches.end()) return;
+  begin_ns_ = far[first->far].stamp_ns;
+  for (const Match& m : matching.matches)
+    if (is_used(m)) begin_ns_ = std::min(begin_ns_, far[m.far].stamp_ns);
+  base_ns_ = far_minus_near(near[first->near], far[first->far]);
+  std::vector<Point> there, back;  // the way back with the opposite sign
+  for (const Match& m : matching.matches) {
+    if (!is_used(m)) continue;
+    const CaptureRecord& at_near = near[m.near];
+    const double difference = difference_of(at_near, far[m.far]);
+    if (m.goes_far) {
+      there.push_back({seconds_of(far[m.far]), difference});
+    } else {
+      back.push_back({seconds_of(far[m.far]), -difference});
+    }
+  }
+  lines_[1] = lower_edge(there);
+  lines_[0] = lower_edge(back);
+  if (!has_both()) return;
+  slope_ = (lines_[1]->slope - lines_[0]->slope) / 2;
+  slope_uncertainty_ = std::abs(lines_[1]->slope + lines_[0]->slope) / 2;
+  double up = lines_[1]->at_begin, down = lines_[0]->at_begin;
+  if (std::abs(slope_) <= slope_uncertainty_) {
+    slope_ = 0;
+    up = least(there);
+    down = least(back);
+  }
+  offset_ = static_cast<double>(base_ns_) + (up - down) / 2;
+  round_trip_ = up + down;
+}
+
+std::int64_t ClockFit::delay_ns(const CaptureRecord& near, const CaptureRecord& far,
+                                bool goes_far) const noexcept {
+  const double seconds = seconds_of(far), difference = difference_of(near, far);
+  const auto rounded = [](double ns) { return std::llround(std::clamp(ns, -9e18, 9e18)); };
+  if (has_both()) {
+    const double clocks = offset_ - static_cast<double>(base_ns_) + slope_ * seconds;
+    return rounded(goes_far ? difference - clocks : clocks - difference);
+  }
+  const std::optional<Line>& line = lines_[goes_far ? 1 : 0];
+  if (!line) return 0;
+  return rounded((goes_far ? difference : -difference) - line->at(seconds));
+}
+
+}  // namespace lw::dissect

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "dissect/compare/matching.h"
+
+namespace lw::dissect {
+
+/// The clocks of two capture points, estimated from the frames between them.
+///
+/// The shortest delays of each direction lie on a line over time: the lower edge of all points
+/// (time at the far point, difference of the stamps). Its slope is the drift, and its height the
+/// shortest delay plus or minus the offset between the clocks. With both directions, the offset
+/// follows from the assumption that the shortest delays of both are equal; with one, only the
+/// variation above the line is known.
+class ClockFit {
+ public:
+  /// `matching` has both directions of the captures.
+  ClockFit(Records near, Records far, const Matching& matching);
+
+  /// Whether both directions have frames with a delay; else, variation only.
+  [[nodiscard]] bool has_both() const noexcept { return lines_[0] && lines_[1]; }
+  /// The far clock minus the near clock in ns at the first frame. Only with both directions.
+  [[nodiscard]] double offset_ns() const noexcept { return offset_; }
+  /// By how much the far clock runs faster, in parts per million; 0 where what both directions say
+  /// of it differs by more than it is. Only with both directions.
+  [[nodiscard]] double drift_ppm() const noexcept { return slope_ * kPpmOfSlope; }
+  /// Half of what the two directions differ by in their drift.
+  [[nodiscard]] double drift_uncertainty_ppm() const noexcept {
+    return slope_uncertainty_ * kPpmOfSlope;
+  }
+  /// The sum of the shortest delays of both directions in ns; needs no assumption.
+  [[nodiscard]] double round_trip_ns() const noexcept { return round_trip_; }
+
+  /// One-way delay in ns by one clock; with one direction, the variation.
+  [[nodiscard]] std::int64_t delay_ns(const CaptureRecord& near, const CaptureRecord& far,
+                                      bool goes_far) const noexcept;
+
+ private:
+  static constexpr double kPpmOfSlope = 1e-3;  // of ns a second
+
+  struct Line {
+    double at_begin, slope;  // ns, ns a second
+    [[nodiscard]] double at(double seconds) const noexcept { return at_begin + slope * seconds; }
+  };
+  struct Point {
+    double seconds, ns;
+  };
+  static std::optional<Line> lower_edge(std::vector<Point> points);
+  static double least(const std::vector<Point>& points);
+  [[nodiscard]] double seconds_of(const CaptureRecord& far) const noexcept;
+  [[nodiscard]] double difference_of(const CaptureRecord& near,
+                                     const CaptureRecord& far) const noexcept;
+
+  std::int64_t begin_ns_ = 0;      // by the far clock, whose time counts
+  std::int64_t base_ns_ = 0;       // of the differences, to keep a double's precision
+  std::optional<Line> lines_[2];   // of far minus near: back (upper edge), there
+  double offset_ = 0, slope_ = 0;  // of the far clock against the near one, beyond base_ns_
+  double slope_uncertainty_ = 0, round_trip_ = 0;
+};
+
+}  // namespace lw::dissect
