@@ -57,10 +57,11 @@ y = "bw_average_gbps"
 # What --help says of an option's value. A value that may name a file is an input below, or an output
 # that file_commands() covers. Ports may be files too: test_a_capture_that_a_port_writes_is_checked.
 NO_FILES = {
-    'all|N|none', 'ADDRESS:PORT', 'BYTES', 'CODE', 'CPU', 'DIRECTION', 'FILTER', 'HOW', 'IP',
+    'all|N|none', 'ADDRESS:PORT', 'BYTES', 'CODE', 'CONDITION', 'CPU', 'DIRECTION', 'FIELD',
+    'FIELD,FIELD', 'FILTER', 'HOW', 'IP',
     'KEY=VALUE', 'KIND', 'LENGTH', 'MAC', 'N', 'NAME', 'NAME|{...}', 'OLD=NEW', 'OP', 'PARAMETER=VALUE',
     'HOST:PORT', 'HOST:SERVICE', 'KEYS', 'IP|HOST:PORT', 'PATTERN', 'POINT', 'PORT', '[QP=]N',
-    'RATE', 'RULE', 'S', 'SERVICE', 'SHARE', 'SIZE', 'T',
+    'RATE', 'RULE', 'S', 'SERVICE', 'SHARE', 'SIZE', 'STYLE', 'T',
     'SIZE[,file=PATH][,hugepages]', 'TOKEN', 'WHICH', 'PARAMETER=VALUE,...',
     'steady|tai|ptp', 'TIME', 'true|false', 'WHAT', '2x|0.5x|max',
 }
