@@ -23,7 +23,7 @@ struct CompareOptions {
   std::string junit, ledger;
   LedgerEntries entries;  // of the ledger
   std::size_t most_flows = kMostFlows;
-  bool json = false, across_flows = false, two_clocks = false;
+  bool json = false, csv = false, across_flows = false, two_clocks = false;
 };
 
 ExitCode damage_exit(const CapturePoint& point) {
@@ -211,7 +211,9 @@ ExitCode run_compare(CompareOptions& options) {
   auto report = options.far.empty() ? compare_recording(options) : compare_captures(options);
   if (!report) return print_error(report.error());
   report->judgements = judge(options.expectations, report->comparison);
-  print_out(options.json ? comparison_json(*report) : comparison_text(*report));
+  print_out(options.json  ? comparison_json(*report)
+            : options.csv ? comparison_csv(*report)
+                          : comparison_text(*report));
   if (!options.junit.empty()) write_junit(*report, options.junit);
   return std::max({damage_exit(report->near), damage_exit(report->far), verdict_of(*report)});
 }
@@ -255,6 +257,7 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
            "with a recording of "
            "roce-impair");
   list.add_flag("--json", options->json, "one line of JSON");
+  list.add_flag("--csv", options->csv, "a line of CSV per direction").excludes("--json");
   list.add("--delay", app::parsed(parse_duration, options->asked.delay), "TIME",
            "configured one-way delay: 1903.5us");
   list.add("--loss", app::parsed(parse_probability, options->asked.loss), "SHARE",

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "core/quantity.h"
+#include "dissect/sessions/row_format.h"
 #include "report/json_line.h"
 #include "report/table.h"
 
@@ -21,6 +22,10 @@ using report::Json;
 constexpr const char* kCaptureLoss =
     "Loss of the capturing looks like loss of the path: a frame that only one capture holds may\n"
     "have been lost, or the other capture missed it.\n";
+
+constexpr const char* kOneWay =
+    "Frames of two opposite directions take the same way here: a capture of both directions was\n"
+    "replayed in one, or the clocks of the two points don't agree (see --two-clocks).\n";
 
 struct Statistic {
   const char* title;
@@ -220,6 +225,33 @@ void add_changes_json(Json& object, const Changes& changes) {
   }
 }
 
+/// The keys of a row of CSV.
+Json row_of(const char* name, const DirectionResult& d) {
+  Json row;
+  row["direction"] = name;
+  row["sent"] = d.sent;
+  row["received"] = d.received;
+  row["lost"] = d.lost;
+  add_loss(row, d, {});
+  row["changed"] = d.changed;
+  row["invented"] = d.invented;
+  row["damaged"] = d.damaged;
+  row["duplicated"] = d.duplicated;
+  row["reordered"] = d.reordered;
+  row["ce"] = d.ce;
+  row["marked"] = d.marked;
+  row["ambiguous"] = d.ambiguous;
+  row["delay_count"] = d.delays.count();
+  for (const char* key : {"min", "mean", "p50", "p90", "p99", "p999", "max", "jitter"})
+    row[fmt::format("delay_{}_ns", key)] = nullptr;
+  if (d.delays.count() == 0) return row;
+  for (const Statistic& s : statistics_of(d.delays))
+    row[fmt::format("delay_{}_ns", s.key)] = s.value_ns;
+  row["delay_p90_ns"] = d.delays.quantile(0.9);
+  row["delay_jitter_ns"] = d.delays.jitter();
+  return row;
+}
+
 Json direction_json(const char* name, const DirectionResult& d, const Changes& changes,
                     const Asked& asked) {
   Json object;
@@ -353,15 +385,20 @@ std::string comparison_text(const CompareReport& report) {
         comparison.forgotten_flows);
   text += ledger_text("near > far", report.ledger_there);
   text += ledger_text("far > near", report.ledger_back);
-  return text + judgements_text(report) + "\n" + kCaptureLoss;
+  text += judgements_text(report);
+  if (comparison.matching.one_way) text += std::string("\n") + kOneWay;
+  return text + "\n" + kCaptureLoss;
 }
 
 std::string comparison_json(const CompareReport& report) {
   const Comparison& comparison = report.comparison;
   Json line;
+  line["schema"] = "longwire.comparison";
+  line["version"] = 1;
   line["near"] = point_json(report.near);
   line["far"] = point_json(report.far);
   line["matched"] = rule_json(report.rule);
+  line["one_way"] = comparison.matching.one_way;
   if (comparison.clocks) line["clocks"] = clocks_json(*comparison.clocks);
   line["directions"] = Json::array();
   const auto add = [&](const char* name, const DirectionResult& d, const Changes& changes) {
@@ -375,6 +412,16 @@ std::string comparison_json(const CompareReport& report) {
   if (report.ledger_back) line["ledger"]["far_to_near"] = ledger_json(*report.ledger_back);
   line["note"] = "loss of the capturing looks like loss of the path";
   return report::json_line(line);
+}
+
+std::string comparison_csv(const CompareReport& report) {
+  RowFormat rows(RowStyle::csv, "longwire.comparison");
+  const DirectionResult &there = report.comparison.near_to_far,
+                        &back = report.comparison.far_to_near;
+  std::string text;
+  if (there.seen()) text += rows.line(row_of("near_to_far", there));
+  if (back.seen()) text += rows.line(row_of("far_to_near", back));
+  return text;
 }
 
 }  // namespace lw::dissect

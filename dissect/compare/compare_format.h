@@ -32,5 +32,7 @@ struct CompareReport {
 std::string comparison_text(const CompareReport& report);
 /// One JSON line.
 std::string comparison_json(const CompareReport& report);
+/// A header line, and a line a direction that has frames.
+std::string comparison_csv(const CompareReport& report);
 
 }  // namespace lw::dissect

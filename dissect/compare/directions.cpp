@@ -125,6 +125,10 @@ void Directions::decide(Records near, Records far,
   if (senders_ == Senders::near) return;
   if (senders_ == Senders::both_unsynchronized) vote_by_fits();
   for (const Flow& flow : std::span(flows_).subspan(1)) pair_votes_[flow.pair] += flow.votes;
+  for (const auto& [pair, votes] : pair_votes_) {
+    const std::int64_t opposite = votes_of({pair[1], pair[0]});
+    one_way_ = one_way_ || (votes > 0 && opposite > 0) || (votes < 0 && opposite < 0);
+  }
   bool doubtful = false;
   for (Flow& flow : std::span(flows_).subspan(1)) {
     decide_flow(flow);

@@ -52,6 +52,8 @@ class Directions {
   // After decide():
   [[nodiscard]] bool goes_far(const CaptureRecord& near, const CaptureRecord& far) const;
   [[nodiscard]] bool goes_far(const CaptureRecord& frame, bool at_far) const;
+  /// Whether matched frames of two opposite address pairs go the same way.
+  [[nodiscard]] bool is_one_way() const noexcept { return one_way_; }
   /// Whether `frame` is of a flow without a match, but has the addresses of `other`.
   [[nodiscard]] bool is_stray(const CaptureRecord& frame, const CaptureRecord& other) const;
 
@@ -92,6 +94,7 @@ class Directions {
   std::vector<std::uint32_t> slots_;  // of each flow number
   std::vector<Flow> flows_;           // by slot; the first stands for the forgotten
   std::map<Pair, std::int64_t> pair_votes_;
+  bool one_way_ = false;
   std::map<Pair, DelayFit> fits_;  // by the pair with the lower address first
   const CaptureRecord *first_near_ = nullptr, *first_far_ = nullptr;  // that voted
 };

@@ -90,6 +90,7 @@ class Matcher {
     vote(place_key);
     vote(packet_key);
     directions_.decide(near_, far_, pairs_);
+    result_.one_way = directions_.is_one_way();
     for (const auto& [at_near, at_far] : pairs_) add_pair(at_near, at_far);
     for (const auto& [group_near, group_far] : several_) match_several(group_near, group_far);
     add_alone(alone_near_, false);

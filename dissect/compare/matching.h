@@ -31,6 +31,9 @@ struct Matching {
   std::vector<Match> matches;
   std::vector<Unmatched> unmatched;
   std::uint64_t forgotten_flows = 0;
+  /// Matched frames of two opposite address pairs go the same way: a capture of both directions
+  /// was replayed in one, or the clocks don't agree.
+  bool one_way = false;
 };
 
 /// Matches the frames of two points of a path.

@@ -518,6 +518,18 @@ class Compare(InTemporaryFolder):
                              'measured: 1903.500 us')
             self.assertEqual(cases[holds[0]].find('system-out').text, f'measured: {count}')
 
+    def test_csv_has_the_figures_of_json(self):
+        path, _ = self.recording()
+        found = json.loads(dissect('compare', path, '--json').stdout)
+        self.assertEqual((found['schema'], found['version']), ('longwire.comparison', 1))
+        rows = csv.DictReader(io.StringIO(dissect('compare', path, '--csv').stdout.decode()))
+        for row, way in zip(rows, found['directions'], strict=True):
+            self.assertEqual(row.pop('direction'), way['direction'])
+            for key, value in row.items():
+                told = (way['delay_ns'][key[6:].removesuffix('_ns')] if key.startswith('delay_')
+                        else way[key])
+                self.assertEqual(float(value), told, key)
+
     def test_nothing_holds_of_no_frames(self):
         empty = self.file('empty.pcapng', pcapng_of([], links=[1]))
         done = dissect('compare', empty, empty, '--expect', 'lost==0', '--expect', 'max<1s')
@@ -604,7 +616,7 @@ class Compare(InTemporaryFolder):
         from pcapng_file import read_pcapng
         jitter = b'jitter = { distribution = "exponential", mean = "20us" }\n'
         for offset, drift, noise in ((0, 0, False), (12_345_678, 0, False), (-7_000_000_000, 0, True),
-                                     (1_000_000, 40e-6, False), (-5_000_000, -40e-6, False),
+                                     (1_000_000, 40e-6, False), (3_600 * 10**9, -100e-6, False),
                                      (3_600 * 10**9, 100e-6, True)):
             path, _ = self.recording(b'[[rule]]\nname = "all"\ndelay = "1.9ms"\nloss = "5%"\n'
                                      + (jitter if noise else b''), duplex=True)
@@ -635,6 +647,8 @@ class Compare(InTemporaryFolder):
                             case)
             if not noise:
                 self.assertLess(abs(clocks['drift_ppm'] - drift * 1e6), 0.05, case)
+            plain = dissect('compare', self.folder / 'near.pcap', self.folder / 'far.pcap')
+            self.assertEqual(b'(see --two-clocks)' in plain.stdout, abs(offset) > 1_900_000)
             for way in there, back:
                 self.assertLess(abs(way['delay_ns']['min'] - 1_900_000), within, case)
                 if not noise:

@@ -233,6 +233,7 @@ class Outputs(unittest.TestCase):
             'dissect verify --csv': ([DISSECT, 'verify', self.frames, '--csv'], False),
             'dissect list --fields': ([DISSECT, 'list', self.frames, '-e', 'bth.psn'], False),
             'dissect compare': ([DISSECT, 'compare', self.frames, self.frames], False),
+            'dissect compare --csv': ([DISSECT, 'compare', self.frames, self.frames, '--csv'], False),
             'dissect fields': ([DISSECT, 'fields'], False),
             'dissect fields --csv': ([DISSECT, 'fields', '--csv'], False),
         }
