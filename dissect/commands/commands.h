@@ -15,6 +15,7 @@ app::Command summary_command();
 app::Command sessions_command();
 app::Command messages_command();
 app::Command anomalies_command();
+app::Command explain_command();
 app::Command compare_command();
 app::Command fields_command();
 

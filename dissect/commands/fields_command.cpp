@@ -6,7 +6,7 @@
 #include "core/output.h"
 #include "dissect/commands/commands.h"
 #include "dissect/fields/fields.h"
-#include "dissect/sessions/row_format.h"
+#include "report/json_line.h"
 #include "report/table.h"
 
 namespace lw::dissect {
@@ -26,8 +26,8 @@ void print_text() {
   print_out(table.to_string());
 }
 
-void print_rows(RowStyle style) {
-  RowFormat rows(style, "longwire.field");
+void print_rows(report::RowStyle style) {
+  report::RowFormat rows(style, "longwire.field");
   for (const Field& field : field_table()) {
     print_out(rows.line({{"name", field.name},
                          {"type", name_of(field.type)},
@@ -45,7 +45,7 @@ ExitCode run_fields(const FieldsOptions& options) {
   if (!options.json && !options.csv) {
     print_text();
   } else {
-    print_rows(options.json ? RowStyle::json : RowStyle::csv);
+    print_rows(options.json ? report::RowStyle::json : report::RowStyle::csv);
   }
   return ExitCode::done;
 }

@@ -6,7 +6,6 @@
 #include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
-#include "dissect/sessions/row_format.h"
 #include "dissect/summary/overview.h"
 #include "report/json_line.h"
 #include "report/table.h"
@@ -185,8 +184,8 @@ std::string summary_json(const std::vector<std::string>& files, const Overview& 
 }
 
 template <class Map, class Name>
-void add_rows(std::string& out, RowFormat& rows, const char* table, const Map& counts, Name name,
-              const OtherFlows& others = {}) {
+void add_rows(std::string& out, report::RowFormat& rows, const char* table, const Map& counts,
+              Name name, const OtherFlows& others = {}) {
   const auto add = [&](const std::string& row, const Count& count) {
     out += rows.line(
         {{"table", table}, {"name", row}, {"frames", count.frames}, {"bytes", count.bytes}});
@@ -198,7 +197,7 @@ void add_rows(std::string& out, RowFormat& rows, const char* table, const Map& c
 /// A line a row of each table.
 std::string summary_csv(const Overview& o) {
   const std::map<std::string_view, Count> totals{{"all", o.all}, {"RoCE", o.roce}};
-  RowFormat rows(RowStyle::csv, "longwire.summary");
+  report::RowFormat rows(report::RowStyle::csv, "longwire.summary");
   std::string out;
   add_rows(out, rows, "total", totals, kSame);
   add_rows(out, rows, "kind", o.kinds, kSame);

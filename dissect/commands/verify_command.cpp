@@ -7,8 +7,8 @@
 #include "app/stop_signal.h"
 #include "core/output.h"
 #include "dissect/commands/commands.h"
-#include "dissect/sessions/row_format.h"
 #include "dissect/verify/verdicts.h"
+#include "report/json_line.h"
 
 namespace lw::dissect {
 namespace {
@@ -57,22 +57,22 @@ void print_remarks(const Verdicts& v) {
   if (v.damage) print_error(*v.damage);
 }
 
-RowStyle style_of(const VerifyOptions& options) {
-  if (options.json) return RowStyle::json;
-  return options.csv ? RowStyle::csv : RowStyle::text;
+report::RowStyle style_of(const VerifyOptions& options) {
+  if (options.json) return report::RowStyle::json;
+  return options.csv ? report::RowStyle::csv : report::RowStyle::text;
 }
 
 ExitCode run_verify(const VerifyOptions& options) {
   if (auto one = check_follow(options.follow, options.files); !one) return print_error(one.error());
   const FrameReading reading{.follow_until = options.follow ? &stop_on_signals() : nullptr,
                              .tunnels = !options.no_tunnels};
-  RowFormat rows(style_of(options), "longwire.verdict");
+  report::RowFormat rows(style_of(options), "longwire.verdict");
   int exit = 0;
   for (const std::string& file : options.files) {
     const Verdicts verdicts = verify_file(file, reading);
     if (verdicts.opened)
-      rows.style() == RowStyle::text ? print_text(verdicts)
-                                     : print_out(rows.line(row_of(verdicts)));
+      rows.style() == report::RowStyle::text ? print_text(verdicts)
+                                             : print_out(rows.line(row_of(verdicts)));
     print_remarks(verdicts);
     exit = std::max(exit, exit_of(verdicts));
   }

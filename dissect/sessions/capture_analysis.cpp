@@ -25,6 +25,15 @@ std::string end_text(const std::string& address, std::optional<std::uint32_t> qp
   return qp ? fmt::format("{} QP {:#x}", address, *qp) : address;
 }
 
+void count_roce(CaptureTotals& totals, const CapturedFrame& captured) {
+  const Instant stamp = captured.record.stamp;
+  totals.first = totals.roce == 0 ? stamp : std::min(totals.first, stamp);
+  totals.last = totals.roce == 0 ? stamp : std::max(totals.last, stamp);
+  ++totals.roce;
+  totals.cut += captured.envelope.wire_length > captured.envelope.bytes.size();
+  totals.ecn_capable += captured.envelope.ecn() != 0;
+}
+
 }  // namespace
 
 std::uint32_t CapturePoints::of(const CapturedFrame& frame,
@@ -54,15 +63,18 @@ std::vector<analysis::Anomaly>& CollectedResults::in_order() {
   return anomalies_;
 }
 
-std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst,
-                             CapturePoints& points) {
+std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
+                             CaptureTotals* totals) {
+  CaptureTotals counted;
   std::optional<Error> damage;
   for (;;) {
     const auto captured = source.next();
     if (!captured) damage = captured.error();
     if (!captured || !*captured) break;
+    ++counted.frames;
     const auto frame = roce::parse((*captured)->envelope);
     if (!frame) continue;
+    count_roce(counted, **captured);
     analyst.add({.number = (*captured)->number,
                  .stamp = (*captured)->record.stamp,
                  .point = points.of(**captured, source.interfaces()),
@@ -70,6 +82,8 @@ std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst,
                  .icrc = roce::check_icrc((*captured)->envelope)});
   }
   analyst.finish();
+  for (const auto& [link_type, frames] : source.unopened()) counted.unopened += frames;
+  if (totals != nullptr) *totals = counted;
   return damage;
 }
 

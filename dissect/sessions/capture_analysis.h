@@ -50,10 +50,19 @@ class CollectedResults final : public analysis::Results {
   std::uint64_t beyond_ = 0;
 };
 
+/// Frames of a capture, whatever they hold.
+struct CaptureTotals {
+  std::uint64_t frames = 0, roce = 0;
+  std::uint64_t cut = 0;          // RoCE frames whose end the capture cut off
+  std::uint64_t unopened = 0;     // of a link type that is not supported
+  std::uint64_t ecn_capable = 0;  // RoCE frames that a queue may mark, and those that one marked
+  Instant first, last;            // stamps of RoCE frames: the earliest, the latest
+};
+
 /// Gives all RoCE frames of `source` to `analyst`, with the numbers of their capture points, and
 /// ends the analysis. Returns the damage that ended a file, if any: the frames before it count.
-std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst,
-                             CapturePoints& points);
+std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
+                             CaptureTotals* totals = nullptr);
 
 /// "10.0.0.1", an IPv6 address, or a GID.
 std::string address_text(const std::array<std::byte, 16>& address);

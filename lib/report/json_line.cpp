@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "report/table.h"
+
 namespace lw::report {
 namespace {
 
@@ -18,6 +20,11 @@ bool is_plain(std::string_view text) noexcept {
       text, [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; });
 }
 
+std::string cell_of(const Json& value) {
+  if (value.is_null()) return {};
+  return csv_field(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
 }  // namespace
 
 std::string json_line(const Json& value) { return dump(value).append("\n"); }
@@ -27,6 +34,30 @@ std::string json_string(std::string_view text) {
   std::string quoted;
   quoted.reserve(text.size() + 2);
   return quoted.append("\"").append(text).append("\"");
+}
+
+std::string RowFormat::line(const Json& row) {
+  if (style_ == RowStyle::csv) return csv(row);
+  Json line;
+  line["schema"] = schema_;
+  line["version"] = version_;
+  line.update(row);
+  return json_line(line);
+}
+
+std::string RowFormat::csv(const Json& row) {
+  std::string header, cells;
+  for (const auto& [key, value] : row.items()) {
+    if (!header.empty()) {
+      header += ',';
+      cells += ',';
+    }
+    header += csv_field(key);
+    cells += cell_of(value);
+  }
+  std::string text = begun_ ? std::string() : header + "\n";
+  begun_ = true;
+  return text + cells + "\n";
 }
 
 }  // namespace lw::report

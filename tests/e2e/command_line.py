@@ -14,7 +14,8 @@ COMMANDS = {
                  'plan', 'experiment', 'check', 'opcodes'),
     'roce-endpoint': ('serve', 'bw', 'lat', 'blast', 'ping'),
     'roce-impair': ('check', 'ctl', 'ledger', 'replay', 'run'),
-    'roce-dissect': ('list', 'verify', 'summary', 'sessions', 'messages', 'anomalies', 'compare',
+    'roce-dissect': ('list', 'verify', 'summary', 'sessions', 'messages', 'anomalies', 'explain',
+                     'compare',
                      'fields'),
 }
 TO = ('--connect', '192.0.2.1', '--token', 'x')
@@ -77,6 +78,10 @@ class CommandLine(unittest.TestCase):
                  '--by: expected operation, size or operation,size, found "qp"'),
                 ('roce-dissect', ('anomalies', 'x', '--kind', 'gap'),
                  '--kind: expected one of psn_gap, '),
+                ('roce-dissect', ('explain', 'x', '--counters', 'y'),
+                 '--counters: expected two files, BEFORE and AFTER, found 1'),
+                ('roce-dissect', ('explain', 'x', '--port-address', '10.0.0.1'),
+                 '--port-address goes with --counters'),
                 ('roce-dissect', ('compare', 'a', 'b', '--loss', 'much'), '--loss: '),
                 ('roce-dissect', ('compare', 'a', 'b', '--expect', 'loss'), 'expected METRIC<=VALUE'),
                 ('roce-dissect', ('compare', 'a', 'b', '--expect', 'p99<=3'), 'p99: expected a time'),

@@ -70,6 +70,7 @@ INPUTS = {
     '--expect', '--path', '--sent', '--control', '--token-file', 'telemetry --layout',
     'serve --telemetry', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE',
     'verify FILE', 'compare --ledger', 'sessions FILE', 'messages FILE', 'anomalies FILE',
+    'explain FILE', 'explain --counters',
 }
 # Outputs that rxe/endpoint.py and rxe/telemetry.py try, as they need an RDMA device.
 WITH_A_DEVICE = {('serve', '--records'), ('telemetry', '--pcap'),
@@ -228,6 +229,8 @@ class Outputs(unittest.TestCase):
             'dissect messages --by': ([DISSECT, 'messages', self.frames, '--by', 'size'], False),
             'dissect anomalies': ([DISSECT, 'anomalies', self.frames], False),
             'dissect anomalies --csv': ([DISSECT, 'anomalies', self.frames, '--csv'], False),
+            'dissect explain': ([DISSECT, 'explain', self.frames], False),
+            'dissect explain --json': ([DISSECT, 'explain', self.frames, '--json'], False),
             'dissect summary': ([DISSECT, 'summary', self.frames], False),
             'dissect summary --csv': ([DISSECT, 'summary', self.frames, '--csv'], False),
             'dissect verify --csv': ([DISSECT, 'verify', self.frames, '--csv'], False),

@@ -1,0 +1,690 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/explain/explanation.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "dissect/sessions/result_rows.h"
+
+namespace lw::dissect {
+namespace {
+
+using analysis::Anomaly;
+using analysis::AnomalyKind;
+using analysis::Cause;
+using analysis::Session;
+using analysis::StreamCounts;
+using Answer = CongestionVerdict::Answer;
+
+constexpr std::size_t kMostFrames = 5;
+constexpr std::size_t kMostDetails = 3;
+
+/// Anomalies of one kind, cause and role at one capture point.
+struct Group {
+  std::uint32_t point = 0;
+  AnomalyKind kind{};
+  Cause cause{};
+  wire::Role role{};
+  std::uint64_t events = 0, packets = 0;
+  Duration total{}, longest{};
+  std::vector<std::uint64_t> frames;
+  std::set<std::uint32_t> sessions;
+  std::map<std::string, std::uint64_t> details;  // how often each
+
+  [[nodiscard]] bool is(AnomalyKind a, Cause b) const noexcept { return kind == a && cause == b; }
+};
+
+const analysis::QpFlow& any_flow(const analysis::Analyst& analyst, const Session& session) {
+  const auto& [one, other] = session.directions;
+  return analyst.flows()[one.flow != analysis::QpFlow::kNone ? one.flow : other.flow];
+}
+
+const Session& session_of(const Evidence& evidence, const Anomaly& anomaly) {
+  return evidence.analyst.sessions()[anomaly.session - 1];
+}
+
+/// Without what differs from one NAK to the next: its message number.
+std::string common_detail(const Anomaly& anomaly) {
+  const std::size_t number = anomaly.detail.find(" msn ");
+  if (number == std::string::npos) return anomaly.detail;
+  const std::size_t end = anomaly.detail.find_first_of(": ", number + 5);
+  return anomaly.detail.substr(0, number) +
+         (end == std::string::npos ? "" : anomaly.detail.substr(end));
+}
+
+void add(Group& group, const Anomaly& anomaly) {
+  ++group.events;
+  group.packets += anomaly.packets;
+  group.total += anomaly.duration;
+  group.longest = std::max(group.longest, anomaly.duration);
+  if (group.frames.size() < kMostFrames) group.frames.push_back(anomaly.frame);
+  group.sessions.insert(anomaly.session);
+  constexpr std::size_t kMostKept = 100;
+  if (!anomaly.detail.empty() && group.details.size() < kMostKept)
+    ++group.details[common_detail(anomaly)];
+}
+
+std::vector<Group> groups_of(const Evidence& evidence) {
+  std::map<std::tuple<std::uint32_t, AnomalyKind, Cause, wire::Role>, Group> groups;
+  for (const Anomaly& anomaly : evidence.anomalies) {
+    const std::uint32_t point = point_of(evidence.analyst, session_of(evidence, anomaly));
+    Group& group = groups[{point, anomaly.kind, anomaly.cause, anomaly.role}];
+    group.point = point;
+    group.kind = anomaly.kind;
+    group.cause = anomaly.cause;
+    group.role = anomaly.role;
+    add(group, anomaly);
+  }
+  std::vector<Group> all;
+  for (auto& [key, group] : groups) all.push_back(std::move(group));
+  return all;
+}
+
+/// The most frequent details: "FETCH ADD (3 times), ...".
+std::string details_of(const Group& group) {
+  std::vector<std::pair<std::uint64_t, std::string>> sorted;
+  for (const auto& [text, count] : group.details) sorted.emplace_back(count, text);
+  std::ranges::sort(sorted, std::greater<>{});
+  std::string all;
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMostDetails); ++i)
+    all += fmt::format("{}{}{}", i == 0 ? "" : "; ", sorted[i].second,
+                       sorted[i].first > 1 ? fmt::format(" ({} times)", sorted[i].first) : "");
+  if (sorted.size() > kMostDetails)
+    all += fmt::format("; and {} others", sorted.size() - kMostDetails);
+  return all;
+}
+
+std::string_view verb(std::uint64_t count, std::string_view one, std::string_view several) {
+  return count == 1 ? one : several;
+}
+
+std::string packets_of(const Group& group) {
+  const bool response = group.role == wire::Role::response;
+  return counted(group.packets, response ? "response packet" : "packet");
+}
+
+// What the groups say.
+
+std::string gap_text(const Group& group) {
+  const std::string packets = packets_of(group);
+  const bool one = group.packets == 1;
+  if (group.cause == Cause::missing_in_capture)
+    return fmt::format(
+        "The capture misses {}: the other end acknowledged {}, so the network has "
+        "carried {}, and only the capturing lost {}.",
+        packets, one ? "it" : "them", one ? "it" : "them", one ? "it" : "them");
+  if (group.cause == Cause::lost_before_capture)
+    return fmt::format(
+        "{} {} lost before the capture point: the capture skips {} PSN{}, and {}.", packets,
+        one ? "was" : "were", one ? "its" : "their", one ? "" : "s",
+        group.role == wire::Role::response ? "the requester asked again" : "the sender sent again");
+  return fmt::format(
+      "{} {} missing: lost before the capture point, or missed by the capture. "
+      "Nothing acknowledges {}, so the capture cannot tell.",
+      packets, one ? "is" : "are", one ? "it" : "them");
+}
+
+std::string recovery_begin(const Group& group) {
+  const std::uint64_t events = group.events;
+  switch (group.cause) {
+    case Cause::sequence_nak:
+      return fmt::format("After NAKs \"PSN sequence error\" senders went back {}",
+                         counted(events, "time"));
+    case Cause::receiver_not_ready:
+      return fmt::format("After RNR NAKs senders waited and went back {}", counted(events, "time"));
+    case Cause::timeout:
+      return fmt::format(
+          "{} expired without a NAK: the sender learnt of the loss from its timer alone",
+          counted(events, "timeout"));
+    case Cause::response_lost:
+      return fmt::format("Requesters missed responses and asked again {}", counted(events, "time"));
+    case Cause::ack_lost:
+      return fmt::format(
+          "{} behind the capture point: this capture has {}, and the sender did "
+          "not hear {} in time",
+          events == 1 ? "An ACK was lost or late"
+                      : fmt::format("{} ACKs were lost or late", events),
+          events == 1 ? "it" : "them", events == 1 ? "it" : "them");
+    case Cause::reordered:
+      return fmt::format("{} for nothing: the packets were late, not lost",
+                         counted(events, "retransmission"));
+    default:
+      return fmt::format("Senders went back {}", counted(events, "time"));
+  }
+}
+
+/// Request packets of the sessions that a group happened in.
+std::uint64_t requests_of(const Evidence& evidence, const Group& group) {
+  std::uint64_t packets = 0;
+  for (const std::uint32_t number : group.sessions)
+    for (const auto& direction : evidence.analyst.sessions()[number - 1].directions)
+      if (direction.stream) packets += direction.stream->counts().packets;
+  return packets;
+}
+
+std::string time_text(const Group& group) {
+  if (group.events == 1) return fmt::format("took {}", format_duration(group.total));
+  const Duration mean = group.total / static_cast<std::int64_t>(group.events);
+  return fmt::format("each took {} on average, {} at most", format_duration(mean),
+                     format_duration(group.longest));
+}
+
+std::string recovery_text(const Evidence& evidence, const Group& group) {
+  const double share =
+      100 * static_cast<double>(group.packets) /
+      static_cast<double>(std::max<std::uint64_t>(requests_of(evidence, group), 1));
+  return fmt::format("{}. That sent {} again, {:.3g} % of the requests of {}, and {}.",
+                     recovery_begin(group), counted(group.packets, "packet"), share,
+                     group.sessions.size() == 1
+                         ? fmt::format("session {}", *group.sessions.begin())
+                         : fmt::format("the {} sessions concerned", group.sessions.size()),
+                     time_text(group));
+}
+
+std::string nak_text(const Group& group) {
+  if (group.cause == Cause::fatal_nak)
+    return fmt::format(
+        "{} {} refused: {}. After such a NAK the connection is in the error state, "
+        "and does nothing until the application connects again.",
+        counted(group.events, "request"), verb(group.events, "was", "were"), details_of(group));
+  return fmt::format("{} \"PSN sequence error\" asked for packets, and no packet was sent again.",
+                     counted(group.events, "NAK"));
+}
+
+std::string reorder_text(const Group& group) {
+  const std::string by = group.longest > Duration{}
+                             ? fmt::format(", by {} at most", format_duration(group.longest))
+                             : std::string();
+  return fmt::format(
+      "{} came late, behind packets that were sent after {}{}: the path changes the "
+      "order.{}",
+      packets_of(group), verb(group.packets, "it", "them"), by,
+      group.cause == Cause::sequence_nak ? " The receiver took that for a loss and sent a NAK."
+                                         : "");
+}
+
+std::string rnr_text(const Group& group) {
+  std::set<std::string> waits;
+  for (const auto& [text, count] : group.details)
+    if (const std::size_t at = text.find(" wait "); at != std::string::npos)
+      waits.insert(text.substr(at + 6));
+  return fmt::format(
+      "The receiver had no receive buffer posted {}: it refused with RNR NAKs{}. "
+      "More receives, posted earlier, avoid that.",
+      counted(group.events, "time"),
+      waits.empty() ? "" : fmt::format(" that ask for a wait of {}", fmt::join(waits, ", ")));
+}
+
+std::string icrc_text(const Group& group) {
+  const std::string details = details_of(group);
+  return fmt::format(
+      "{} a bad ICRC, so {} receiver drops {}{}.",
+      group.events == 1 ? "A frame has" : fmt::format("{} frames have", group.events),
+      group.events == 1 ? "its" : "their", group.events == 1 ? "it" : "them",
+      details.empty() ? "" : ": " + details);
+}
+
+std::string unanswered_text(const Group& group) {
+  return fmt::format(
+      "{} got no answer until the end of the capture, {} later, though the other "
+      "end answered before: it has stopped, or its last answers are missing.",
+      counted(group.packets, "request packet"), format_duration(group.longest));
+}
+
+/// Kinds that need no more than their name and details.
+std::string plain_text(const Group& group) {
+  std::string text = fmt::format("{}: {}", counted(group.events, "case"), help_of(group.kind));
+  const std::string details = details_of(group);
+  return text + (details.empty() ? "." : fmt::format(" ({}).", details));
+}
+
+std::string text_of(const Evidence& evidence, const Group& group) {
+  switch (group.kind) {
+    case AnomalyKind::psn_gap:
+      return gap_text(group);
+    case AnomalyKind::lost_after_capture:
+      return fmt::format(
+          "{} {} lost behind the capture point: the capture has {}, and the "
+          "receiver's NAKs ask for {}.",
+          packets_of(group), verb(group.packets, "was", "were"), verb(group.packets, "it", "them"),
+          verb(group.packets, "it", "them"));
+    case AnomalyKind::retransmission:
+      return recovery_text(evidence, group);
+    case AnomalyKind::nak:
+      return nak_text(group);
+    case AnomalyKind::rnr_nak:
+      return rnr_text(group);
+    case AnomalyKind::out_of_order:
+      return reorder_text(group);
+    case AnomalyKind::duplicate:
+      return fmt::format("The path copied {}: nothing asked for {} again.", packets_of(group),
+                         verb(group.packets, "it", "them"));
+    case AnomalyKind::bad_icrc:
+      return icrc_text(group);
+    case AnomalyKind::unanswered:
+      return unanswered_text(group);
+    case AnomalyKind::retry_storm:
+      return fmt::format(
+          "{} sent for at least the fourth time: a sender gives up after its "
+          "number of retries, often 7, and the connection ends.",
+          group.events == 1 ? "A packet was" : fmt::format("{} packets were", group.events));
+    case AnomalyKind::no_icrcs:
+      return fmt::format(
+          "No packet of {} has a right ICRC: it was captured where the NIC has yet "
+          "to write it. ICRCs are not judged there.",
+          counted(group.events, "flow"));
+    default:
+      return plain_text(group);
+  }
+}
+
+Severity severity_of(const Group& group) {
+  switch (group.kind) {
+    case AnomalyKind::unanswered:
+      return Severity::fatal;
+    case AnomalyKind::nak:
+      return group.cause == Cause::fatal_nak ? Severity::fatal : Severity::harm;
+    case AnomalyKind::psn_gap:
+      return group.cause == Cause::missing_in_capture ? Severity::capture : Severity::harm;
+    case AnomalyKind::no_icrcs:
+    case AnomalyKind::ack_of_unsent:
+      return Severity::capture;
+    case AnomalyKind::psn_reused:
+    case AnomalyKind::ce_without_cnp:
+    case AnomalyKind::cnp_without_ce:
+    case AnomalyKind::window_plateau:
+      return Severity::note;
+    default:
+      return Severity::harm;
+  }
+}
+
+/// What a loss, a refusal or a late packet led to.
+bool leads_to(const Group& group, Cause recovery) {
+  switch (group.kind) {
+    case AnomalyKind::lost_after_capture:
+      return recovery == Cause::sequence_nak;
+    case AnomalyKind::psn_gap:
+      return group.cause == Cause::lost_before_capture &&
+             (group.role == wire::Role::response
+                  ? recovery == Cause::response_lost
+                  : recovery == Cause::sequence_nak || recovery == Cause::timeout);
+    case AnomalyKind::rnr_nak:
+      return recovery == Cause::receiver_not_ready;
+    case AnomalyKind::out_of_order:
+      return recovery == Cause::reordered;
+    default:
+      return false;
+  }
+}
+
+Duration cost_of(const Group& group, const std::vector<Group>& all) {
+  if (group.kind == AnomalyKind::retransmission) return group.total;
+  Duration cost{};
+  for (const Group& other : all)
+    if (other.point == group.point && other.kind == AnomalyKind::retransmission &&
+        leads_to(group, other.cause))
+      cost += other.total;
+  return cost;
+}
+
+/// NAKs are said with what they led to; marks and CNPs with the verdict; limits with their RTT.
+bool is_said_elsewhere(const Group& group, const std::vector<Group>& all) {
+  if (group.kind == AnomalyKind::window_plateau) return true;
+  if (group.kind == AnomalyKind::ce_without_cnp || group.kind == AnomalyKind::cnp_without_ce)
+    return true;
+  if (!group.is(AnomalyKind::nak, Cause::sequence_nak)) return false;
+  return std::ranges::any_of(all, [&](const Group& other) {
+    return other.point == group.point &&
+           (other.kind == AnomalyKind::retransmission || other.kind == AnomalyKind::out_of_order);
+  });
+}
+
+std::string at_point(const Evidence& evidence, std::uint32_t point) {
+  const std::string& name = evidence.points.names()[point];
+  if (evidence.points.names().size() < 2) return {};
+  return name.empty() ? "Unnamed interface: " : fmt::format("At {}: ", name);
+}
+
+Statement statement_of(const Evidence& evidence, const Group& group,
+                       const std::vector<Group>& all) {
+  return {.severity = severity_of(group),
+          .topic = std::string(name_of(group.kind)),
+          .text = at_point(evidence, group.point) + text_of(evidence, group),
+          .frames = group.frames,
+          .sessions = {group.sessions.begin(), group.sessions.end()},
+          .events = group.events,
+          .packets = group.packets,
+          .cost = cost_of(group, all),
+          .show = fmt::format("anomalies --kind {}", name_of(group.kind))};
+}
+
+// Limits.
+
+std::string rate_bound_text(const StreamCounts& counts, const MessageCount& reads) {
+  const std::uint64_t size = reads.messages == 0 ? 0 : reads.bytes / reads.messages;
+  const std::int64_t rtt = counts.rtt.quantile(0.5);
+  if (size == 0 || rtt <= 0) return {};
+  const double bound = static_cast<double>(counts.most_reads) * static_cast<double>(size) * 8e9 /
+                       static_cast<double>(rtt);
+  return fmt::format(
+      " {} x {} in a round trip of {} (median) are {}: the link may be faster, the "
+      "connection is not. Larger READs, more connections, or a higher limit help.",
+      counts.most_reads, format_bytes(static_cast<double>(size)), format_duration(Duration{rtt}),
+      format_bit_rate(bound));
+}
+
+Statement plateau_statement(const Evidence& evidence, const Anomaly& anomaly) {
+  const Session& session = session_of(evidence, anomaly);
+  const StreamCounts& counts = session.directions[anomaly.direction].stream->counts();
+  const auto reads =
+      evidence.messages.find({anomaly.session, anomaly.direction, wire::Operation::read_request});
+  const std::string bound =
+      reads == evidence.messages.end() ? std::string() : rate_bound_text(counts, reads->second);
+  return {.severity = Severity::note,
+          .topic = std::string(name_of(anomaly.kind)),
+          .text = fmt::format("{}Session {} is held by a limit: it has never more than {} READs "
+                              "and atomics outstanding, and reached that {} times.{}",
+                              at_point(evidence, point_of(evidence.analyst, session)),
+                              anomaly.session, counts.most_reads, counts.reads_at_most, bound),
+          .frames = {anomaly.frame},
+          .sessions = {anomaly.session},
+          .events = 1,
+          .packets = anomaly.packets,
+          .show = "sessions --json"};
+}
+
+// The capture.
+
+void add_capture_statements(const Evidence& evidence, std::vector<Statement>& all) {
+  const CaptureTotals& totals = evidence.totals;
+  if (totals.cut > 0)
+    all.push_back({.severity = Severity::capture,
+                   .topic = "cut_frames",
+                   .text = fmt::format("The capture cut {} of {} RoCE frames: their ICRCs cannot "
+                                       "be checked, and bytes that it cut are not judged.",
+                                       totals.cut, totals.roce),
+                   .events = totals.cut,
+                   .show = "verify"});
+  if (totals.unopened > 0)
+    all.push_back({.severity = Severity::capture,
+                   .topic = "link_types",
+                   .text = fmt::format("{} of {} frames have a link type that is not supported.",
+                                       totals.unopened, totals.frames),
+                   .events = totals.unopened,
+                   .show = "summary"});
+}
+
+bool is_one_sided(const Session& session) {
+  return session.directions[0].packets == 0 || session.directions[1].packets == 0;
+}
+
+void add_one_sided(const Evidence& evidence, std::vector<Statement>& all) {
+  Statement found{.severity = Severity::capture, .topic = "one_direction", .text = {}};
+  for (const Session& session : evidence.analyst.sessions()) {
+    const auto& stream = session.directions[session.directions[0].stream ? 0 : 1].stream;
+    if (!is_one_sided(session) || (stream && stream->setup().answered)) continue;
+    if (any_flow(evidence.analyst, session).transport != wire::Transport::rc) continue;
+    found.sessions.push_back(session.number);
+    if (found.frames.size() < kMostFrames) found.frames.push_back(session.first_frame);
+  }
+  if (found.sessions.empty()) return;
+  found.events = found.sessions.size();
+  found.text = fmt::format(
+      "The capture holds one direction only of {}: no round trip, and of a "
+      "missing packet nothing tells whether it was lost.",
+      counted(found.events, "connection"));
+  found.show = "sessions";
+  all.push_back(std::move(found));
+}
+
+// What the capture holds.
+
+struct PointTotals {
+  std::uint64_t connections = 0, payload = 0;
+  std::set<std::string> hosts, transports;
+  std::map<wire::Operation, std::uint64_t> messages;
+  std::uint32_t fastest = 0;  // session; 0: none has a rate
+  double rate = 0;            // b/s
+};
+
+void add_rate(PointTotals& totals, const Session& session, const StreamCounts& counts) {
+  totals.payload += counts.payload;
+  const Duration span = capture::stamp_difference(counts.last, counts.first);
+  if (span <= Duration{}) return;
+  const double rate = static_cast<double>(counts.payload) * 8e9 / static_cast<double>(span.count());
+  if (rate <= totals.rate) return;
+  totals.rate = rate;
+  totals.fastest = session.number;
+}
+
+std::string transport_of(const Evidence& evidence, const Session& session) {
+  return std::string(wire::name_of(any_flow(evidence.analyst, session).transport));
+}
+
+std::map<std::uint32_t, PointTotals> totals_by_point(const Evidence& evidence) {
+  std::map<std::uint32_t, PointTotals> all;
+  for (const Session& session : evidence.analyst.sessions()) {
+    PointTotals& totals = all[point_of(evidence.analyst, session)];
+    const Ends ends = ends_of(evidence.analyst, session, 0);
+    totals.hosts.insert({ends.from_address, ends.to_address});
+    if (!session.directions[0].stream && !session.directions[1].stream) continue;
+    ++totals.connections;
+    for (const auto& direction : session.directions) {
+      if (!direction.stream) continue;
+      add_rate(totals, session, direction.stream->counts());
+      totals.transports.insert(transport_of(evidence, session));
+    }
+  }
+  for (const auto& [key, count] : evidence.messages) {
+    const Session& session = evidence.analyst.sessions()[std::get<0>(key) - 1];
+    all[point_of(evidence.analyst, session)].messages[std::get<2>(key)] += count.messages;
+  }
+  return all;
+}
+
+std::string hosts_text(const std::set<std::string>& hosts) {
+  if (hosts.size() == 2) return fmt::format("between {} and {}", *hosts.begin(), *hosts.rbegin());
+  return fmt::format("of {}", counted(hosts.size(), "host"));
+}
+
+std::string overview_line(const Evidence& evidence, std::uint32_t point,
+                          const PointTotals& totals) {
+  std::uint64_t messages = 0;
+  std::vector<std::string> operations;
+  for (const auto& [operation, count] : totals.messages) {
+    messages += count;
+    operations.push_back(fmt::format("{} {}", count, wire::name_of(operation)));
+  }
+  std::string text =
+      fmt::format("{}{} ({}) {}: {} of payload in {} ({})", at_point(evidence, point),
+                  counted(totals.connections, "connection"), fmt::join(totals.transports, ", "),
+                  hosts_text(totals.hosts), format_bytes(static_cast<double>(totals.payload)),
+                  counted(messages, "message"),
+                  operations.empty() ? "requests not captured"
+                                     : fmt::format("{}", fmt::join(operations, ", ")));
+  if (totals.fastest != 0 && totals.connections > 1)
+    text += fmt::format("; the fastest is session {} with {}", totals.fastest,
+                        format_bit_rate(totals.rate));
+  else if (totals.fastest != 0)
+    text += fmt::format(", {}", format_bit_rate(totals.rate));
+  return text + ".";
+}
+
+std::vector<std::string> overview_of(const Evidence& evidence) {
+  const CaptureTotals& totals = evidence.totals;
+  std::vector<std::string> lines{
+      fmt::format("{}, {} of RoCE in {}.", counted(totals.frames, "frame"), totals.roce,
+                  format_duration(capture::stamp_difference(totals.last, totals.first)))};
+  for (const auto& [point, at] : totals_by_point(evidence))
+    if (at.connections > 0) lines.push_back(overview_line(evidence, point, at));
+  return lines;
+}
+
+// Was it congestion?
+
+/// What tells congestion from other trouble.
+struct Signs {
+  std::uint64_t packets = 0, marked = 0, notifications = 0, lost = 0, unseen = 0, resent = 0;
+  std::uint64_t refused = 0, late = 0, missing_acks = 0;
+
+  static constexpr std::uint64_t Signs::* kAll[] = {
+      &Signs::packets, &Signs::marked,  &Signs::notifications, &Signs::lost,        &Signs::unseen,
+      &Signs::resent,  &Signs::refused, &Signs::late,          &Signs::missing_acks};
+};
+
+bool is_loss(const Group& group) {
+  return group.kind == AnomalyKind::lost_after_capture ||
+         (group.kind == AnomalyKind::psn_gap && group.cause != Cause::missing_in_capture);
+}
+
+/// A recovery from a loss that no gap shows: behind the capture point, or of a flow's last packet.
+bool is_unseen_loss(const Group& group) {
+  return group.is(AnomalyKind::retransmission, Cause::timeout) ||
+         group.is(AnomalyKind::retransmission, Cause::response_lost);
+}
+
+void add_signs(Signs& signs, const Group& group) {
+  if (is_loss(group)) signs.lost += group.packets;
+  if (is_unseen_loss(group)) signs.unseen += group.events;
+  if (group.is(AnomalyKind::retransmission, Cause::ack_lost)) signs.missing_acks += group.events;
+  if (group.kind == AnomalyKind::rnr_nak) signs.refused += group.events;
+  if (group.kind == AnomalyKind::out_of_order) signs.late += group.packets;
+}
+
+/// The signs at the capture point that shows most of each: another shows the same events.
+Signs signs_of(const Evidence& evidence, const std::vector<Group>& groups) {
+  std::map<std::uint32_t, Signs> by_point;
+  for (const Session& session : evidence.analyst.sessions()) {
+    Signs& signs = by_point[point_of(evidence.analyst, session)];
+    for (const auto& direction : session.directions) {
+      signs.packets += direction.packets;
+      signs.marked += direction.congested;
+      signs.notifications += direction.cnps;
+      if (direction.stream) signs.resent += direction.stream->counts().resent;
+    }
+  }
+  for (const Group& group : groups) add_signs(by_point[group.point], group);
+  Signs most;
+  for (const auto& [point, signs] : by_point)
+    for (const auto member : Signs::kAll) most.*member = std::max(most.*member, signs.*member);
+  if (most.lost == 0) most.lost = most.unseen;
+  return most;
+}
+
+std::string were_lost(const Signs& signs) {
+  return fmt::format("{} {} lost", counted(signs.lost, "packet"), verb(signs.lost, "was", "were"));
+}
+
+std::string marked_reason(const Signs& signs) {
+  const double share = 100 * static_cast<double>(signs.marked) /
+                       static_cast<double>(std::max<std::uint64_t>(signs.packets, 1));
+  const std::string lost = signs.lost == 0 ? "nothing was lost" : were_lost(signs);
+  if (signs.marked == 0)
+    return fmt::format(
+        "{} came back because of marked packets, and no captured packet is marked: the "
+        "queue that marks is behind the capture point; {}.",
+        counted(signs.notifications, "CNP"), lost);
+  const std::string marked =
+      fmt::format("{} marked by queues ({:.3g} %)", counted(signs.marked, "packet"), share);
+  if (signs.notifications == 0)
+    return fmt::format(
+        "{}, but no CNP came back: the receiver does not notify, or that direction "
+        "was not captured; {}.",
+        marked, lost);
+  return fmt::format(
+      "{}, and {} came back{}; {}.", marked, counted(signs.notifications, "CNP"),
+      signs.notifications > signs.marked ? ", so others were marked behind the capture point" : "",
+      lost);
+}
+
+std::string unmarked_loss_reason(const Evidence& evidence, const Signs& signs) {
+  const std::string what =
+      signs.lost == 0 ? counted(signs.missing_acks, "ACK") + " did not arrive" : were_lost(signs);
+  if (evidence.totals.ecn_capable == 0)
+    return fmt::format(
+        "{}, but all packets are Not-ECT, so no queue could mark one, and no CNP "
+        "came. Overflow of a queue looks the same as a bad link: the drop counters "
+        "of the switches tell.",
+        what);
+  return fmt::format(
+      "{}, and no packet is marked, though queues may mark {} of them, and no CNP "
+      "came: a queue with ECN would have marked before it dropped. A queue without "
+      "ECN or a bad link is likelier; the drop counters of the switches tell.",
+      what, evidence.totals.ecn_capable);
+}
+
+CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Group>& groups) {
+  const Signs signs = signs_of(evidence, groups);
+  CongestionVerdict verdict{.answer = Answer::no,
+                            .reason = {},
+                            .marked = signs.marked,
+                            .notifications = signs.notifications,
+                            .lost = signs.lost,
+                            .resent = signs.resent};
+  if (signs.marked + signs.notifications > 0) {
+    verdict.answer = Answer::yes;
+    verdict.reason = marked_reason(signs);
+  } else if (signs.lost + signs.missing_acks > 0) {
+    verdict.answer = Answer::cannot_tell;
+    verdict.reason = unmarked_loss_reason(evidence, signs);
+  } else if (signs.refused > 0) {
+    verdict.reason =
+        "nothing was lost in the network: the receiver lacked buffers, which slows "
+        "the sender, and is not congestion of the path.";
+  } else if (signs.late > 0) {
+    verdict.reason = "packets were late, and none was lost or marked.";
+  } else {
+    verdict.reason = "nothing was lost, no packet is marked, and no CNP came.";
+  }
+  return verdict;
+}
+
+}  // namespace
+
+std::string_view name_of(Severity severity) noexcept {
+  constexpr std::string_view kNames[] = {"fatal", "harm", "note", "capture"};
+  return kNames[static_cast<std::size_t>(severity)];
+}
+
+std::string_view name_of(Answer answer) noexcept {
+  constexpr std::string_view kNames[] = {"yes", "no", "cannot tell"};
+  return kNames[static_cast<std::size_t>(answer)];
+}
+
+std::uint32_t point_of(const analysis::Analyst& analyst, const Session& session) {
+  return any_flow(analyst, session).key.point;
+}
+
+bool Explanation::nothing_is_wrong() const noexcept {
+  return std::ranges::none_of(statements, [](const Statement& statement) {
+    return statement.severity == Severity::fatal || statement.severity == Severity::harm;
+  });
+}
+
+Explanation explain(const Evidence& evidence) {
+  const std::vector<Group> groups = groups_of(evidence);
+  Explanation found{.overview = overview_of(evidence),
+                    .statements = {},
+                    .congestion = congestion_of(evidence, groups)};
+  for (const Group& group : groups)
+    if (!is_said_elsewhere(group, groups))
+      found.statements.push_back(statement_of(evidence, group, groups));
+  for (const Anomaly& anomaly : evidence.anomalies)
+    if (anomaly.kind == AnomalyKind::window_plateau)
+      found.statements.push_back(plateau_statement(evidence, anomaly));
+  add_one_sided(evidence, found.statements);
+  add_capture_statements(evidence, found.statements);
+  static constexpr std::string_view kRecovery = "retransmission";
+  std::ranges::stable_sort(found.statements, [](const Statement& a, const Statement& b) {
+    if (a.severity != b.severity) return a.severity < b.severity;
+    if (a.cost != b.cost) return a.cost > b.cost;
+    return a.topic != kRecovery && b.topic == kRecovery;  // a cause comes first
+  });
+  return found;
+}
+
+}  // namespace lw::dissect

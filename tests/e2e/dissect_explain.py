@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-dissect explain: what it says of captures whose trouble is known, its evidence, its answer
+to "was it congestion?", and a port's counters beside the capture."""
+
+import json
+import pathlib
+import re
+import shlex
+import struct
+import subprocess
+import tempfile
+import unittest
+import zlib
+
+from longwire_test import SHARED, SOURCE, program
+from pcap_file import MAGIC_NS, read_pcap, write_pcap
+from pcapng_file import read_pcapng, write_pcapng
+
+RXE = SOURCE / 'pcaps' / 'rxe'
+WITH_LOSS = ('loss_read_requester_side', 'loss_write_sender_side', 'netem_reorder', 'rnr_nak')
+BTH = 42  # its offset behind Ethernet, IPv4 and UDP
+IP = 14
+
+
+def dissect(*words):
+    return subprocess.run([program('roce-dissect'), *map(str, words)], capture_output=True,
+                          text=True, check=False)
+
+
+def explained(*words):
+    done = dissect('explain', *words, '--json')
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def topics(explanation, *severities):
+    return [said['topic'] for said in explanation['statements']
+            if said['severity'] in (severities or ('fatal', 'harm'))]
+
+
+def said_about(explanation, topic):
+    return [said for said in explanation['statements'] if said['topic'] == topic]
+
+
+def with_icrc(frame):
+    """The frame (Ethernet, IPv4, no options) with the ICRC that its bytes ask for."""
+    masked = bytearray(frame[IP:-4])
+    masked[1] = masked[8] = 0xff  # TOS, TTL
+    masked[10:12] = masked[26:28] = b'\xff\xff'  # checksums
+    masked[BTH - IP + 4] = 0xff
+    return frame[:-4] + zlib.crc32(b'\xff' * 8 + masked).to_bytes(4, 'little')
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def pcap(self, frames, name='made.pcap'):
+        write_pcap(self.folder / name, frames)
+        return self.folder / name
+
+    def file(self, name, text):
+        (self.folder / name).write_text(text, encoding='utf-8')
+        return self.folder / name
+
+    def simulated(self, *words, points=('client-out', 'client-in')):
+        path = self.folder / 'simulated.pcapng'
+        at = [word for point in points for word in ('--pcap-at', point)]
+        subprocess.run([program('roce-gen'), 'perf', '--sim', '--pcap', path, *at,
+                        *map(str, words)], check=True, capture_output=True)
+        return path
+
+
+class Explain(InFolder):
+    def test_nothing_is_wrong_without_loss(self):
+        shared = sorted(SHARED.glob('*.pcap')) if SHARED else []
+        for path in [*sorted(RXE.glob('*.pcap')), *shared]:
+            with self.subTest(path.stem):
+                found = explained(path)
+                self.assertEqual((found['schema'], found['version']), ('longwire.explanation', 1))
+                self.assertEqual(found['nothing_is_wrong'], path.stem not in WITH_LOSS)
+                self.assertEqual(found['nothing_is_wrong'], topics(found) == [])
+                text = dissect('explain', path).stdout
+                self.assertEqual('Nothing is wrong' in text, found['nothing_is_wrong'])
+                if found['nothing_is_wrong']:  # nic-frames holds a CNP
+                    self.assertEqual(found['congestion']['answer'],
+                                     'yes' if path.stem == 'nic-frames' else 'no')
+
+    def test_losses_behind_the_capture_point(self):
+        """Every 17th frame to the responder was dropped: requests, and ACKs of its requests."""
+        found = explained(RXE / 'loss_write_sender_side.pcap')
+        self.assertEqual(sorted(set(topics(found))),
+                         ['lost_after_capture', 'retransmission', 'retry_storm'])
+        lost, = said_about(found, 'lost_after_capture')
+        self.assertEqual((lost['events'], lost['first_frames']), (4, [45, 72, 79, 101]))
+        self.assertIn('4 packets were lost behind the capture point', lost['text'])
+        acks, repeats = said_about(found, 'retransmission')  # the ACKs cost more time
+        self.assertEqual((acks['events'], acks['packets'], acks['sessions']), (3, 3, [2]))
+        self.assertIn('3 ACKs were lost or late', acks['text'])
+        self.assertEqual((repeats['events'], repeats['packets']), (4, 54))
+        self.assertIn('57.4 % of the requests of session 1', repeats['text'])
+        self.assertEqual(found['congestion']['answer'], 'cannot tell')
+        self.assertIn('Not-ECT', found['congestion']['reason'])
+
+    def test_lost_responses(self):
+        found = explained(RXE / 'loss_read_requester_side.pcap')
+        self.assertEqual(topics(found)[0], 'psn_gap')
+        self.assertIn('response packets were lost before the capture point',
+                      said_about(found, 'psn_gap')[0]['text'])
+        self.assertIn('Requesters missed responses', said_about(found, 'retransmission')[0]['text'])
+
+    def test_a_receiver_without_buffers_is_no_congestion(self):
+        found = explained(RXE / 'rnr_nak.pcap')
+        self.assertEqual(topics(found)[:2], ['rnr_nak', 'retransmission'])
+        refused, = said_about(found, 'rnr_nak')
+        self.assertEqual(refused['events'], 24)
+        self.assertIn('no receive buffer posted 24 times', refused['text'])
+        self.assertIn('a wait of 640 us', refused['text'])
+        self.assertEqual(found['congestion']['answer'], 'no')
+        self.assertEqual(found['congestion']['lost'], 0)
+
+    def test_reordering_and_the_retransmission_that_it_caused(self):
+        found = explained(RXE / 'netem_reorder.pcap')
+        self.assertEqual(topics(found)[:2], ['out_of_order', 'retransmission'])
+        self.assertIn('for nothing: the packets were late, not lost',
+                      said_about(found, 'retransmission')[0]['text'])
+
+    def test_each_command_lists_the_frames(self):
+        for name in WITH_LOSS:
+            for said in explained(RXE / f'{name}.pcap')['statements']:
+                with self.subTest(f'{name} {said["topic"]}'):
+                    words = shlex.split(said['command'])
+                    self.assertEqual(words[0], 'roce-dissect')
+                    done = dissect(*words[1:], '--json')
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    rows = [json.loads(line) for line in done.stdout.splitlines()]
+                    self.assertLessEqual(set(said['first_frames']), {row['frame'] for row in rows})
+                    self.assertGreaterEqual(len(rows), said['events'])
+
+    def test_the_worst_comes_first(self):
+        order = ['fatal', 'harm', 'note', 'capture']
+        for name in WITH_LOSS:
+            found = explained(RXE / f'{name}.pcap')
+            ranks = [(order.index(said['severity']), -said['cost_ns'])
+                     for said in found['statements']]
+            self.assertEqual(ranks, sorted(ranks), name)
+
+    def test_text_says_what_json_says(self):
+        path = self.folder / 'a b.pcap'
+        path.write_bytes((RXE / 'loss_write_sender_side.pcap').read_bytes())
+        text = ' '.join(dissect('explain', path, '--filter', 'host 192.168.77.1').stdout.split())
+        found = explained(path, '--filter', 'host 192.168.77.1')
+        for said in found['statements']:
+            self.assertIn(said['text'], text)
+            self.assertIn(said['command'], text)
+            self.assertIn(f"'{path}' --filter 'host 192.168.77.1' --kind", said['command'])
+        self.assertIn(f"Was it congestion? Cannot tell: {found['congestion']['reason']}", text)
+        for line in dissect('explain', RXE / 'loss_write_sender_side.pcap').stdout.splitlines():
+            self.assertTrue(len(line) <= 100 or 'roce-dissect' in line, line)
+
+    def test_a_refused_request_is_fatal(self):
+        frames = read_pcap(RXE / 'loss_write_sender_side.pcap')[:45]
+        stamp, nak = frames[44]
+        self.assertEqual(nak[BTH + 12], 0x60)  # NAK: PSN sequence error
+        nak = with_icrc(nak[:BTH + 12] + b'\x62' + nak[BTH + 13:])
+        found = explained(self.pcap([*frames[:44], (stamp, nak)]))
+        self.assertEqual(topics(found)[0], 'nak')
+        self.assertEqual(found['statements'][0]['severity'], 'fatal')
+        self.assertIn('remote access error', found['statements'][0]['text'])
+        self.assertIn('error state', found['statements'][0]['text'])
+
+    def test_requests_without_an_answer_are_fatal(self):
+        names, frames = read_pcapng(self.simulated('--delay', '1ms', '--op', 'write', '-n', 40))
+        answers = [stamp for name, stamp, _ in frames if name == 'client-in']
+        left = [(names.index(name), stamp, data) for name, stamp, data in frames
+                if name == 'client-out' or stamp < answers[10]]
+        interface, stamp, data = left[-1]  # another QP, a second later: the capture went on
+        left.append((interface, stamp + 10**9,
+                     with_icrc(data[:BTH + 5] + b'\0\0\x99' + data[BTH + 8:])))
+        write_pcapng(self.folder / 'dead.pcapng', names, left)
+        found = explained(self.folder / 'dead.pcapng')
+        self.assertEqual(topics(found), ['unanswered'])
+        self.assertEqual(found['statements'][0]['packets'], 16 * (len(answers) - 10))
+        self.assertEqual(found['statements'][0]['severity'], 'fatal')
+
+    def test_a_bad_icrc_and_what_changed(self):
+        frames = read_pcap(RXE / 'rc_write_send_read.pcap')
+        at = next(i for i, (_, data) in enumerate(frames) if len(data) > 1000)
+        stamp, data = frames[at]
+        frames[at] = (stamp, data[:500] + bytes([data[500] ^ 8]) + data[501:])
+        found = explained(self.pcap(frames))
+        bad, = said_about(found, 'bad_icrc')
+        self.assertEqual(bad['first_frames'], [at + 1])
+        self.assertIn('bit 3 of byte 500 was flipped', bad['text'])
+
+    def test_copies_of_the_path(self):
+        frames = read_pcap(RXE / 'rc_write_send_read.pcap')
+        at = next(i for i, (_, data) in enumerate(frames) if len(data) > 1000)
+        frames.insert(at + 1, (frames[at][0] + 1000, frames[at][1]))
+        found = explained(self.pcap(frames))
+        self.assertEqual(topics(found), ['duplicate'])
+        self.assertIn('The path copied 1 packet', found['statements'][0]['text'])
+
+    def test_frames_that_the_capture_missed_are_not_lost(self):
+        names, frames = read_pcapng(self.simulated('--delay', '100us', '--op', 'write', '-n', 50))
+        kept = [(names.index(name), stamp, data) for i, (name, stamp, data) in enumerate(frames)
+                if name == 'client-in' or i not in (100, 200, 300)]
+        write_pcapng(self.folder / 'holes.pcapng', names, kept)
+        found = explained(self.folder / 'holes.pcapng')
+        self.assertTrue(found['nothing_is_wrong'])
+        self.assertEqual([(said['topic'], said['severity'], said['packets'])
+                          for said in found['statements']], [('psn_gap', 'capture', 3)])
+        self.assertIn('only the capturing lost them', found['statements'][0]['text'])
+
+    def test_one_direction_and_cut_frames(self):
+        path = RXE / 'rc_write_send_read.pcap'
+        found = explained(path, '--filter', 'src host 192.168.77.2')
+        self.assertTrue(found['nothing_is_wrong'])
+        self.assertIn('one_direction', topics(found, 'capture'))
+        data = struct.pack('<IHHiIII', MAGIC_NS, 2, 4, 0, 0, 96, 1)
+        cut = 0
+        for stamp, frame in read_pcap(path):
+            seconds, ns = divmod(stamp, 10**9)
+            kept = frame[:96]
+            data += struct.pack('<IIII', seconds, ns, len(kept), len(frame)) + kept
+            cut += len(kept) < len(frame) and frame[36:38] == (4791).to_bytes(2, 'big')
+        (self.folder / 'cut.pcap').write_bytes(data)
+        found = explained(self.folder / 'cut.pcap')
+        self.assertTrue(found['nothing_is_wrong'])
+        said, = said_about(found, 'cut_frames')
+        self.assertEqual(said['events'], cut)
+
+    def test_a_limit_of_outstanding_reads(self):
+        path = self.simulated('--delay', '1ms', '--op', 'read', '-s', '64KiB', '-n', 200)
+        found = explained(path)
+        said, = said_about(found, 'window_plateau')
+        session = json.loads(dissect('sessions', path, '--json').stdout)
+        self.assertEqual(session['most_reads'], 16)
+        bound = 16 * 65536 * 8 / (session['rtt_p50_ns'] / 1e9)
+        self.assertRegex(said['text'], r'16 x 65\.54 kB in a round trip of 2\.\d+ ms')
+        shown = float(re.search(r'are ([0-9.]+) Gb/s', said['text'])[1])
+        self.assertAlmostEqual(shown, bound / 1e9, delta=0.01)
+        self.assertLessEqual(session['goodput_bps'], bound)
+        self.assertTrue(found['nothing_is_wrong'])
+
+    def test_points_are_told_apart(self):
+        path = self.simulated('--delay', '100us', '--op', 'write', '-n', 100, '--loss', '0.5%',
+                              points=('client-out', 'server-in', 'server-out', 'client-in'))
+        found = explained(path)
+        at = {topic: {said['text'].split(':')[0] for said in said_about(found, topic)}
+              for topic in topics(found)}
+        self.assertIn('At client', at['lost_after_capture'])
+        self.assertIn('At server', at['psn_gap'])
+        self.assertEqual(len(found['overview']), 3)
+
+    def test_no_roce_frame(self):
+        path = RXE / 'ud_send.pcap'
+        done = dissect('explain', path, '--filter', 'host 203.0.113.9')
+        self.assertEqual((done.returncode, done.stdout), (0, f'{path}: 0 frames, none of RoCE\n'))
+
+    def test_damage_is_said_behind_the_explanation(self):
+        whole = (RXE / 'loss_write_sender_side.pcap').read_bytes()
+        (self.folder / 'damaged.pcap').write_bytes(whole[:-10])
+        done = dissect('explain', self.folder / 'damaged.pcap')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('lost behind the capture point', done.stdout)
+        self.assertIn('offset', done.stderr)
+
+
+class Congestion(InFolder):
+    MARKED = ('--delay', '100us', '--op', 'write', '-n', 200, '--mark', '5%', '--rate-control',
+              'dcqcn')
+
+    def test_marks_and_notifications(self):
+        path = self.simulated(*self.MARKED, points=('server-in', 'server-out'))
+        verdict = explained(path)['congestion']
+        self.assertEqual(verdict['answer'], 'yes')
+        listed = [json.loads(line)
+                  for line in dissect('list', path, '--json').stdout.splitlines()]
+        self.assertEqual(verdict['marked'], sum(row['ip.dsfield.ecn'] == 3 for row in listed))
+        self.assertEqual(verdict['cnps'],
+                         sum(row['infiniband.bth.opcode'] == 0x81 for row in listed))
+        self.assertIn(f'{verdict["marked"]} packets marked', verdict['reason'])
+        self.assertIn(f'{verdict["cnps"]} CNPs came back', verdict['reason'])
+
+    def test_marks_without_notifications(self):
+        path = self.simulated(*self.MARKED, points=('server-in', 'server-out'))
+        verdict = explained(path, '--filter', 'udp[8] != 0x81')['congestion']
+        self.assertEqual((verdict['answer'], verdict['cnps']), ('yes', 0))
+        self.assertIn('no CNP came back', verdict['reason'])
+
+    def test_notifications_without_marks(self):
+        path = self.simulated(*self.MARKED)
+        verdict = explained(path, '--filter', 'ip[1] & 3 != 3')['congestion']
+        self.assertEqual((verdict['answer'], verdict['marked']), ('yes', 0))
+        self.assertIn('behind the capture point', verdict['reason'])
+
+    def test_losses_of_packets_that_queues_may_mark(self):
+        verdict = explained(self.simulated('--delay', '100us', '--op', 'write', '-n', 100,
+                                           '--loss', '0.5%'))['congestion']
+        self.assertEqual(verdict['answer'], 'cannot tell')
+        self.assertIn('a queue with ECN would have marked', verdict['reason'])
+
+
+class Counters(InFolder):
+    """192.168.77.2 of loss_write_sender_side received 4 NAKs, and sent 157 packets."""
+    PATH = RXE / 'loss_write_sender_side.pcap'
+
+    def setUp(self):
+        super().setUp()
+        listed = [json.loads(line) for line in dissect('list', self.PATH, '--json')
+                  .stdout.splitlines()]
+        self.sent = sum(row['ip.src'] == '192.168.77.2' for row in listed)
+        self.received = len(listed) - self.sent
+
+    def write(self, before, after, form):
+        forms = {
+            'sysfs': lambda rows: ''.join(
+                f'/sys/class/infiniband/rxe0/ports/1/hw_counters/{name}:{value}\n'
+                for name, value in rows.items()),
+            'ethtool': lambda rows: 'NIC statistics:\n' + ''.join(
+                f'     {name}: {value}\n' for name, value in rows.items()),
+            'rdma': lambda rows: 'link rxe0/1 ' + ' '.join(
+                f'{name} {value}' for name, value in rows.items()) + ' \n',
+        }
+        return (self.file('before.txt', forms[form](before)),
+                self.file('after.txt', forms[form](after)))
+
+    def compared(self, after, form='sysfs', *words):
+        before = {name: 1000 for name in after}
+        files = self.write(before, {name: 1000 + value for name, value in after.items()}, form)
+        return explained(self.PATH, '--counters', *files, *words)['counters']
+
+    def right(self):
+        return {'sent_pkts': self.sent, 'rcvd_pkts': self.received, 'rcvd_seq_err': 4,
+                'out_of_seq_request': 0, 'rcvd_rnr_err': 0, 'send_rnr_err': 0,
+                'duplicate_request': 3}
+
+    def test_what_agrees_in_every_form(self):
+        for form in 'sysfs', 'ethtool', 'rdma':
+            report = self.compared(self.right(), form)
+            self.assertEqual(report['address'], '192.168.77.2')
+            self.assertEqual({row['counter'] for row in report['compared']}, set(self.right()))
+            self.assertEqual([row for row in report['compared'] if row['contradicts']], [], form)
+
+    def test_contradictions_are_named(self):
+        after = {**self.right(), 'rcvd_seq_err': 0, 'rx_icrc_encapsulated': 2}
+        report = self.compared(after)
+        wrong = [row for row in report['compared'] if row['contradicts']]
+        self.assertEqual([(row['counter'], row['counted'], row['captured']) for row in wrong],
+                         [('rcvd_seq_err', 0, 4), ('rx_icrc_encapsulated', 2, 0)])
+        self.assertIn('did not reach the port', wrong[0]['text'])
+        self.assertIn('damaged between the capture point and the port', wrong[1]['text'])
+        files = self.write(dict.fromkeys(after, 0), after, 'ethtool')
+        text = dissect('explain', self.PATH, '--counters', *files).stdout
+        self.assertIn('Counters of the port of 192.168.77.2: 2 of 8 contradict the capture', text)
+        self.assertIn('! rcvd_seq_err (NAKs "PSN sequence error" received): the port counted 0', text)
+
+    def test_the_address_of_the_port(self):
+        report = self.compared(self.right(), 'sysfs', '--port-address', '192.168.77.1')
+        self.assertEqual(report['address'], '192.168.77.1')
+        self.assertTrue(any(row['contradicts'] for row in report['compared']))
+        files = self.write({'sent_pkts': 0}, {'sent_pkts': 1}, 'rdma')
+        done = dissect('explain', self.PATH, '--counters', *files, '--port-address', '10.0.0.1')
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('expected an address of the capture (192.168.77.1, 192.168.77.2)',
+                      done.stderr)
+
+    def test_what_is_not_compared_is_named(self):
+        before = {'rx_read_requests': 5, 'lifespan': 10, 'sent_pkts': 9, 'rx_dct_connect': 2}
+        after = {'rx_read_requests': 7, 'lifespan': 10, 'sent_pkts': 3, 'rx_dct_connect': 3}
+        files = self.write(before, after, 'sysfs')
+        report = explained(self.PATH, '--counters', *files)['counters']
+        self.assertEqual(report['not_compared'], ['rx_dct_connect', 'rx_read_requests'])
+        self.assertEqual(report['reset'], ['sent_pkts'])
+
+    def test_a_file_without_counters(self):
+        good = self.file('good.txt', 'sent_pkts: 3\nand more\n')
+        bad = self.file('bad.txt', '\nno device found\n')
+        done = dissect('explain', self.PATH, '--counters', good, bad)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stdout, '')
+        self.assertIn(f'{bad}:2: expected counters', done.stderr)
+        self.assertIn('found "no device found"', done.stderr)
+        done = dissect('explain', self.PATH, '--counters', self.file('empty.txt', ''), good)
+        self.assertIn('empty.txt:1: expected counters', done.stderr)
+        done = dissect('explain', self.PATH, '--counters', good)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('expected two files, BEFORE and AFTER, found 1', done.stderr)
+        done = dissect('explain', self.PATH, '--counters', good, self.folder / 'none.txt')
+        self.assertIn('none.txt: cannot be read: No such file or directory', done.stderr)
+
+
+if __name__ == '__main__':
+    import longwire_test
+    longwire_test.main()
