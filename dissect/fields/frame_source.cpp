@@ -140,17 +140,6 @@ Result<void> check_interfaces(const CapturePlace& place,
 
 }  // namespace
 
-namespace {
-
-/// One read() of a megabyte costs a few per cent of what parsing its records does; the buffers of
-/// many files take 32 MiB together, or 256 KiB each.
-std::size_t buffer_of(std::size_t files) {
-  constexpr std::size_t kLargest = 1 << 20, kSmallest = 256 << 10, kAll = 32 << 20;
-  return std::clamp(kAll / std::max<std::size_t>(files, 1), kSmallest, kLargest);
-}
-
-}  // namespace
-
 FrameSource::FrameSource(std::vector<Input> inputs, std::string filter, bool tunnels)
     : inputs_(std::move(inputs)), filter_(std::move(filter)), opens_tunnels_(tunnels) {
   std::vector<std::string> files;
@@ -170,8 +159,7 @@ Result<FrameSource> FrameSource::open(std::span<const std::string> places,
   for (const std::string& place : places) from.push_back(place_of(place));
   if (std::ranges::count(from, "-", &CapturePlace::file) > 1)
     return fail("- (standard input) can be read only once, and is given twice");
-  const capture::Reading file{.follow_until = reading.follow_until,
-                              .buffer = buffer_of(places.size())};
+  const capture::Reading file{.follow_until = reading.follow_until};
   std::vector<Input> inputs;
   for (CapturePlace& place : from) {
     auto reader = capture::Reader::open(place.file, file);

@@ -19,7 +19,6 @@ namespace lw::capture {
 struct Reading {
   /// Not null: the end of a regular file is waited at, as it may grow, until this becomes true.
   const std::atomic<bool>* follow_until = nullptr;
-  std::size_t buffer = 1 << 20;  // bytes of one read()
 };
 
 /// A file, standard input or memory, read once from front to back. A file that begins as .gz or

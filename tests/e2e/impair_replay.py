@@ -107,6 +107,18 @@ class Replay(Feed):
         self.assertNotEqual(a, c)
         self.assertEqual((self.folder / 'a').read_bytes(), (self.folder / 'b').read_bytes())
 
+    def test_a_compressed_capture_gives_the_same_bytes(self):
+        self.replay('plain.pcap')
+        plain = (self.folder / 'plain.pcap').read_bytes()
+        for tool, suffix in (('gzip', 'gz'), ('zstd', 'zst')):
+            packed = self.folder / f'in.pcap.{suffix}'
+            subprocess.run([tool, '-q', '-k', self.folder / 'in.pcap'], check=True)
+            self.replay(f'{suffix}.pcap', source=packed)
+            self.assertEqual((self.folder / f'{suffix}.pcap').read_bytes(), plain, tool)
+            with open(packed, 'rb') as stdin:
+                self.replay(f'{suffix}-stdin.pcap', source='-', stdin=stdin)
+            self.assertEqual((self.folder / f'{suffix}-stdin.pcap').read_bytes(), plain, tool)
+
     def test_directions_draw_apart(self):
         self.replay('east.pcap')
         self.replay('west.pcap', '--direction', 'east-to-west')
