@@ -51,22 +51,37 @@ Result<void> read_points(PointPair& points, const std::string& near, const std::
   return {};
 }
 
-/// Reads both points, by content in a second reading where that is needed and possible.
-Result<std::unique_ptr<PointPair>> compare_places(const std::string& near, const std::string& far,
-                                                  const CompareOptions& options, Senders senders) {
+/// Reads both points by `rule` and compares them.
+Result<std::unique_ptr<PointPair>> compare_by(const IdentityRule& rule, const std::string& near,
+                                              const std::string& far, const CompareOptions& options,
+                                              Senders senders) {
   auto points = std::make_unique<PointPair>(options.most_flows);
+  points->rule = rule;
   if (auto read = read_points(*points, near, far, options); !read)
     return std::unexpected(read.error());
-  const IdentityRule rule = rule_for(points->near, points->far);
-  if (!rule.by_icrc && place_of(near).file != "-" && place_of(far).file != "-") {
-    points = std::make_unique<PointPair>(options.most_flows);
-    points->rule = rule;
-    if (auto read = read_points(*points, near, far, options); !read)
-      return std::unexpected(read.error());
-  }
   points->comparison = compare_points(points->near, points->far, points->names,
                                       {.senders = senders, .across_flows = options.across_flows});
   return points;
+}
+
+/// Whether most frames that both points saw were changed on the way: then bad ICRCs are right.
+bool is_mostly_changed(const Comparison& comparison) {
+  const std::uint64_t changed = comparison.near_to_far.changed + comparison.far_to_near.changed;
+  return 2 * changed > comparison.matching.matches.size();
+}
+
+/// Reads both points, by content in a second reading where that is needed and possible.
+Result<std::unique_ptr<PointPair>> compare_places(const std::string& near, const std::string& far,
+                                                  const CompareOptions& options, Senders senders) {
+  auto points = compare_by({}, near, far, options, senders);
+  if (!points) return points;
+  const IdentityRule rule = rule_for((*points)->near, (*points)->far);
+  if (rule.by_icrc || place_of(near).file == "-" || place_of(far).file == "-") return points;
+  points->reset();  // its memory
+  points = compare_by(rule, near, far, options, senders);
+  if (!points || rule.judges_icrcs || !is_mostly_changed((*points)->comparison)) return points;
+  points->reset();
+  return compare_by({}, near, far, options, senders);
 }
 
 /// The changes of one direction, found in the files.

@@ -264,7 +264,7 @@ void add_frame(CapturePoint& point, const CapturedFrame& captured, Names& names,
        .psn = frame->bth->psn().value(),
        .length = static_cast<std::uint16_t>(envelope.network_end - envelope.bth_offset()),
        .opcode = frame->bth->opcode.get(),
-       .bad_icrc = rule.by_icrc && verdict == roce::IcrcVerdict::bad,
+       .bad_icrc = rule.judges_icrcs && verdict == roce::IcrcVerdict::bad,
        .ce = envelope.ecn() == kCongestionExperienced});
 }
 
@@ -287,11 +287,13 @@ Result<CapturePoint> read_point(const std::string& place, const std::string& fil
 }
 
 IdentityRule rule_for(const CapturePoint& near, const CapturePoint& far) noexcept {
-  const auto unusual = [](const CapturePoint& point) {
-    return point.cut > 0 || 2 * point.bad_icrcs > point.roce;
+  const auto lacks_icrcs = [](const CapturePoint& point) {
+    return 2 * point.bad_icrcs > point.roce;
   };
-  if (!unusual(near) && !unusual(far)) return {};
-  return {.by_icrc = false, .payload = std::min(near.least_payload, far.least_payload)};
+  const bool cut = near.cut + far.cut > 0, bad = lacks_icrcs(near) || lacks_icrcs(far);
+  return {.by_icrc = !cut && !bad,
+          .judges_icrcs = !bad,
+          .payload = std::min(near.least_payload, far.least_payload)};
 }
 
 }  // namespace lw::dissect

@@ -28,6 +28,7 @@ struct IdentityRule {
   /// all bytes that it covers count. Otherwise by content: addresses, IP identification, UDP source
   /// port, BTH, extension headers, length, and the first `payload` bytes of the payload.
   bool by_icrc = true;
+  bool judges_icrcs = true;  // a bad ICRC means a damaged frame
   std::size_t payload = kWholePayload;
 };
 

@@ -459,6 +459,26 @@ class Compare(InTemporaryFolder):
         done = dissect('compare', near, '-', stdin=bytes(cut))
         self.assertIn(b'57 cut or in fragments, so left out', done.stdout)
 
+    def test_when_most_frames_are_damaged_their_icrcs_are_bad(self):
+        frames = self.frames()
+        near = self.file('near.pcapng', pcapng_of([(0, f) for f in frames], links=[1]))
+        damaged = [f[:80] + bytes([f[80] ^ 1]) + f[81:] for f in frames]
+        far = self.file('far.pcapng', pcapng_of([(0, f) for f in damaged], links=[1]))
+        done = json.loads(dissect('compare', near, far, '--json').stdout)
+        [way] = done['directions']
+        self.assertEqual(done['matched'], {'by': 'icrc'})
+        self.assertEqual((way['changed'], way['damaged'], way['lost']), (60, 60, 0))
+        # Of a cut capture and a whole one, the whole one's bad ICRCs count.
+        cut = bytearray(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 100, 1))
+        for frame in frames:
+            cut += struct.pack('<IIII', 0, 0, 78, len(frame)) + frame[:78]
+        done = json.loads(dissect('compare', self.file('cut.pcap', cut), self.file(
+            'one.pcapng', pcapng_of([(0, f) for f in damaged[:1] + frames[1:]], links=[1])),
+            '--json').stdout)
+        [way] = done['directions']
+        self.assertEqual(done['matched']['by'], 'content')
+        self.assertEqual((way['changed'], way['damaged'], way['lost']), (1, 1, 0))
+
     def test_the_damage_of_a_recording_is_said_once(self):
         path, _ = self.recording()
         os.truncate(path, path.stat().st_size - 5)
