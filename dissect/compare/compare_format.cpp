@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 
 #include "core/quantity.h"
-#include "dissect/sessions/row_format.h"
 #include "report/json_line.h"
 #include "report/table.h"
 
@@ -415,7 +414,7 @@ std::string comparison_json(const CompareReport& report) {
 }
 
 std::string comparison_csv(const CompareReport& report) {
-  RowFormat rows(RowStyle::csv, "longwire.comparison");
+  report::RowFormat rows(report::RowStyle::csv, "longwire.comparison");
   const DirectionResult &there = report.comparison.near_to_far,
                         &back = report.comparison.far_to_near;
   std::string text;
