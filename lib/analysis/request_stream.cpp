@@ -95,6 +95,7 @@ void RequestStream::request(const Packet& packet) {
     counts_.first_psn = packet.psn;
   }
   judge_doubt(psn);
+  if (asked_for_ && packet.psn == asked_for_->psn) report_asked_for();
   if (psn == next_)
     advance(packet, sent);
   else if (psn > next_)
@@ -638,10 +639,16 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
     found.kind = AnomalyKind::lost_after_capture;
     found.role = wire::Role::request;
     found.detail.clear();
-    results_.found(found);
+    asked_for_ = found;
   }
   if (sequence_error) begin_ = std::min(begin_, psn);  // the receiver still expects it
   if (!known) note_nak({psn, packet.number, packet.stamp, rnr, !rnr && !sequence_error});
+}
+
+void RequestStream::report_asked_for() {
+  if (!asked_for_) return;
+  results_.found(*asked_for_);
+  asked_for_.reset();
 }
 
 /// Whether the newest transmission of a packet has passed the capture point.
@@ -764,6 +771,7 @@ void RequestStream::close_response_gaps(Sequence from, Cause cause) {
 
 void RequestStream::acknowledge(Sequence end, const Packet& packet) {
   if (end <= acked_) return;
+  if (asked_for_ && end > unwrap(asked_for_->psn)) asked_for_.reset();
   log_.for_each(acked_, end, [&](Sent& sent) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
   });
@@ -827,6 +835,7 @@ void RequestStream::retire_beyond(std::size_t most) {
 
 void RequestStream::finish(Instant end) {
   judge_doubt(0);
+  report_asked_for();
   judge_fill(nullptr, 0, nullptr);
   judge_held(false);
   end_recovery();

@@ -174,6 +174,7 @@ class RequestStream {
   [[nodiscard]] bool is_done(const Sent& sent) const noexcept;
   void take_ack(const Packet& packet, Sequence psn);
   void take_nak(const Packet& packet, Sequence psn);
+  void report_asked_for();
   [[nodiscard]] bool passed_here(Sequence psn);
   void note_nak(const Nak& nak);
   [[nodiscard]] Nak* nak_for(Sequence psn);
@@ -215,6 +216,9 @@ class RequestStream {
   Instant late_stamp_;
   std::vector<ResponseGap> response_gaps_;
   Sequence last_response_ = 0;  // the newest READ response
+  /// A loss behind the capture point, until the packet is sent again: before that, the receiver may
+  /// have refused an early transmission, and get a later one.
+  std::optional<Anomaly> asked_for_;
   std::optional<EarlyAck> early_ack_;
   std::optional<Doubt> doubt_;
   const wire::OpcodeInfo* previous_ = nullptr;  // the newest packet in order
