@@ -55,10 +55,15 @@ std::string common_detail(const Anomaly& anomaly) {
          (end == std::string::npos ? "" : anomaly.detail.substr(end));
 }
 
+/// Of times >= 0. Stamps are any numbers, so the sum may be too large: then the longest time.
+Duration sum_of(Duration a, Duration b) noexcept {
+  return a > Duration::max() - b ? Duration::max() : a + b;
+}
+
 void add(Group& group, const Anomaly& anomaly) {
   ++group.events;
   group.packets += anomaly.packets;
-  group.total += anomaly.duration;
+  group.total = sum_of(group.total, std::max(anomaly.duration, Duration{}));
   group.longest = std::max(group.longest, anomaly.duration);
   if (group.frames.size() < kMostFrames) group.frames.push_back(anomaly.frame);
   group.sessions.insert(anomaly.session);
@@ -327,7 +332,7 @@ Duration cost_of(const Group& group, const std::vector<Group>& all) {
   for (const Group& other : all)
     if (other.point == group.point && other.kind == AnomalyKind::retransmission &&
         leads_to(group, other.cause))
-      cost += other.total;
+      cost = sum_of(cost, other.total);
   return cost;
 }
 

@@ -256,6 +256,13 @@ class Explain(InFolder):
         self.assertIn('At server', at['psn_gap'])
         self.assertEqual(len(found['overview']), 3)
 
+    def test_stamps_a_century_apart(self):
+        frames = [(stamp % 10**9 + (0, 2**32 - 1)[i // 7 % 2] * 10**9, data) for i, (stamp, data)
+                  in enumerate(read_pcap(RXE / 'rnr_nak.pcap'))]
+        found = explained(self.pcap(frames))
+        costs = [said['cost_ns'] for said in found['statements'] if said['topic'] == 'rnr_nak']
+        self.assertEqual(costs, [2**63 - 1])  # several times 136 years: the longest time
+
     def test_no_roce_frame(self):
         path = RXE / 'ud_send.pcap'
         done = dissect('explain', path, '--filter', 'host 203.0.113.9')
