@@ -256,7 +256,8 @@ ExitCode run_anomalies(const AnomaliesOptions& options) {
   if (anomalies.empty() && !options.json && !options.csv) print_out("no anomaly\n");
   if (results.beyond() > 0)
     print_report(fmt::format("{} further anomalies are not listed: at most {} are kept\n",
-                             results.beyond(), CollectedResults::kMostAnomalies));
+                             results.beyond(), CollectedResults::kMostAnomalies),
+                 true);
   return damage ? print_error(*damage) : ExitCode::done;
 }
 
@@ -509,7 +510,8 @@ ExitCode run_explain(const ExplainOptions& options) {
   print_out(*text);
   if (results.beyond() > 0)
     print_report(fmt::format("{} further anomalies are not explained: at most {} are kept\n",
-                             results.beyond(), CollectedResults::kMostAnomalies));
+                             results.beyond(), CollectedResults::kMostAnomalies),
+                 true);
   return damage ? print_error(*damage) : ExitCode::done;
 }
 

@@ -66,7 +66,7 @@ void add(Group& group, const Anomaly& anomaly) {
   group.total = sum_of(group.total, std::max(anomaly.duration, Duration{}));
   group.longest = std::max(group.longest, anomaly.duration);
   if (group.frames.size() < kMostFrames) group.frames.push_back(anomaly.frame);
-  group.sessions.insert(anomaly.session);
+  if (anomaly.session != 0) group.sessions.insert(anomaly.session);
   constexpr std::size_t kMostKept = 100;
   if (!anomaly.detail.empty() && group.details.size() < kMostKept)
     ++group.details[common_detail(anomaly)];
@@ -75,7 +75,9 @@ void add(Group& group, const Anomaly& anomaly) {
 std::vector<Group> groups_of(const Evidence& evidence) {
   std::map<std::tuple<std::uint32_t, AnomalyKind, Cause, wire::Role>, Group> groups;
   for (const Anomaly& anomaly : evidence.anomalies) {
-    const std::uint32_t point = point_of(evidence.analyst, session_of(evidence, anomaly));
+    const bool of_session = anomaly.session != 0;
+    const std::uint32_t point =
+        of_session ? point_of(evidence.analyst, session_of(evidence, anomaly)) : 0;
     Group& group = groups[{point, anomaly.kind, anomaly.cause, anomaly.role}];
     group.point = point;
     group.kind = anomaly.kind;
@@ -276,6 +278,15 @@ std::string text_of(const Evidence& evidence, const Group& group) {
           "{} sent for at least the fourth time: a sender gives up after its "
           "number of retries, often 7, and the connection ends.",
           group.events == 1 ? "A packet was" : fmt::format("{} packets were", group.events));
+    case AnomalyKind::stall:
+      return fmt::format(
+          "{} until an answer came, up to {}: the other end, or what is behind it, was slow.",
+          group.events == 1 ? "Requests waited in silence once"
+                            : fmt::format("Requests waited in silence {} times", group.events),
+          format_duration(group.longest));
+    case AnomalyKind::pause:
+      return fmt::format("{} of priority flow control stopped senders ({}): a port was full.",
+                         counted(group.packets, "frame"), details_of(group));
     case AnomalyKind::no_icrcs:
       return fmt::format(
           "No packet of {} has a right ICRC: it was captured where the NIC has yet "
@@ -301,6 +312,8 @@ Severity severity_of(const Group& group) {
     case AnomalyKind::ce_without_cnp:
     case AnomalyKind::cnp_without_ce:
     case AnomalyKind::window_plateau:
+    case AnomalyKind::pause:
+    case AnomalyKind::stall:
       return Severity::note;
     default:
       return Severity::harm;
@@ -349,8 +362,8 @@ bool is_said_elsewhere(const Group& group, const std::vector<Group>& all) {
 }
 
 std::string at_point(const Evidence& evidence, std::uint32_t point) {
-  const std::string& name = evidence.points.names()[point];
   if (evidence.points.names().size() < 2) return {};
+  const std::string& name = evidence.points.names()[point];
   return name.empty() ? "Unnamed interface: " : fmt::format("At {}: ", name);
 }
 

@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "core/output.h"
 #include "roce/frame.h"
 #include "wire/address.h"
+#include "wire/pfc.h"
 
 namespace lw::dissect {
 namespace {
@@ -32,6 +34,21 @@ void count_roce(CaptureTotals& totals, const CapturedFrame& captured) {
   ++totals.roce;
   totals.cut += captured.envelope.wire_length > captured.envelope.bytes.size();
   totals.ecn_capable += captured.envelope.ecn() != 0;
+}
+
+void add_pause(const CapturedFrame& frame, analysis::Analyst& analyst) {
+  if (frame.envelope.ethernet == nullptr) return;
+  if (const auto pause = wire::pfc_of(frame.record.bytes))
+    analyst.add_pause(frame.number, frame.record.stamp, *pause);
+}
+
+/// Connections that were too many to follow are not silently left out.
+void report_unfollowed(const analysis::Analyst& analyst) {
+  if (analyst.unfollowed() == 0) return;
+  print_report(
+      fmt::format("{} packets belong to connections beyond the first {}, which are not followed\n",
+                  analyst.unfollowed(), analysis::Analyst::kMostSessions),
+      true);
 }
 
 }  // namespace
@@ -73,7 +90,10 @@ std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, Ca
     if (!captured || !*captured) break;
     ++counted.frames;
     const auto frame = roce::parse((*captured)->envelope);
-    if (!frame) continue;
+    if (!frame) {
+      add_pause(**captured, analyst);
+      continue;
+    }
     count_roce(counted, **captured);
     analyst.add({.number = (*captured)->number,
                  .stamp = (*captured)->record.stamp,
@@ -82,6 +102,7 @@ std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, Ca
                  .icrc = roce::check_icrc((*captured)->envelope)});
   }
   analyst.finish();
+  report_unfollowed(analyst);
   for (const auto& [link_type, frames] : source.unopened()) counted.unopened += frames;
   if (totals != nullptr) *totals = counted;
   return damage;

@@ -60,7 +60,8 @@ struct CaptureTotals {
 };
 
 /// Gives all RoCE frames of `source` to `analyst`, with the numbers of their capture points, and
-/// ends the analysis. Returns the damage that ended a file, if any: the frames before it count.
+/// ends the analysis; says on standard error if connections were too many to follow. Returns the
+/// damage that ended a file, if any: the frames before it count.
 std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
                              CaptureTotals* totals = nullptr);
 

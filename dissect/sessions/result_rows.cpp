@@ -127,7 +127,7 @@ Json session_row(const analysis::Analyst& analyst, const CapturePoints& points,
                         ? 0.0
                         : static_cast<double>(there.congested) / static_cast<double>(there.packets);
   row["cnps"] = back.cnps;  // that tell the sender of this direction to slow down
-  row["cnp_spacing_p50_ns"] = quantile(back.cnp_spacing, 0.5);
+  row["cnp_spacing_p50_ns"] = back.cnp_spacing ? quantile(*back.cnp_spacing, 0.5) : Json();
   return row;
 }
 
@@ -206,6 +206,10 @@ std::string anomaly_words(const Anomaly& anomaly) {
 }
 
 std::string anomaly_text(const Anomaly& anomaly) {
+  if (anomaly.session == 0)
+    return fmt::format("{:>9}  {:<13}  {:<18}  {} frames to frame {}: {}\n", anomaly.frame,
+                       "capture", analysis::name_of(anomaly.kind), anomaly.packets,
+                       anomaly.last_frame, anomaly.detail);
   return fmt::format("{:>9}  session {} {}  {:<18}  {}\n", anomaly.frame, anomaly.session,
                      arrow(anomaly.direction), analysis::name_of(anomaly.kind),
                      anomaly_words(anomaly));

@@ -23,6 +23,11 @@ Anomaly about(const Session& session, std::uint8_t direction, const Packet& pack
           .detail = {}};
 }
 
+void add_spacing(std::unique_ptr<Histogram>& spacing, Duration between) {
+  if (!spacing) spacing = std::make_unique<Histogram>();
+  spacing->add(between.count());
+}
+
 }  // namespace
 
 void Analyst::add(const SeenFrame& seen) {
@@ -38,28 +43,60 @@ void Analyst::add(const SeenFrame& seen) {
 void Analyst::finish() {
   for (; !waiting_.empty(); waiting_.pop_front()) follow(waiting_.front());
   for (Session& session : sessions_) finish(session);
+  report_pauses();
 }
 
-Session& Analyst::session_of(const Packet& packet) {
+void Analyst::add_pause(std::uint64_t number, Instant stamp, const wire::PfcFields& fields) {
+  bool stops = false;
+  for (std::size_t priority = 0; priority < wire::kPriorities; ++priority) {
+    if (fields.quanta[priority].value_or(0) == 0) continue;
+    ++pauses_[priority];
+    stops = true;
+  }
+  if (!stops) return;
+  if (!first_pause_)
+    first_pause_ =
+        Anomaly{.kind = AnomalyKind::pause, .frame = number, .stamp = stamp, .packets = 0};
+  ++first_pause_->packets;
+  first_pause_->last_frame = number;
+  first_pause_->duration = stamp_difference(stamp, first_pause_->stamp);
+}
+
+void Analyst::report_pauses() {
+  if (!first_pause_) return;
+  for (std::size_t priority = 0; priority < wire::kPriorities; ++priority) {
+    if (pauses_[priority] == 0) continue;
+    first_pause_->detail +=
+        fmt::format("{}{} of priority {}", first_pause_->detail.empty() ? "" : ", ",
+                    pauses_[priority], priority);
+  }
+  results_.found(*first_pause_);
+}
+
+Session* Analyst::session_of(const Packet& packet) {
   QpFlow& flow = flows_[packet.flow];
-  if (flow.session != QpFlow::kNone) return sessions_[flow.session];
+  if (flow.session != QpFlow::kNone) return &sessions_[flow.session];
   flows_.decide_peer(packet.flow);
   const std::uint32_t peer = flow.peer;
-  if (peer != QpFlow::kNone && flows_[peer].session != QpFlow::kNone) {
-    flow.session = flows_[peer].session;
-    Session& session = sessions_[flow.session];
-    session.directions[session.directions[0].flow == peer ? 1 : 0].flow = packet.flow;
-    return session;
-  }
+  if (peer == QpFlow::kNone || flows_[peer].session == QpFlow::kNone) return begin_session(packet);
+  flow.session = flows_[peer].session;
+  Session& session = sessions_[flow.session];
+  session.directions[session.directions[0].flow == peer ? 1 : 0].flow = packet.flow;
+  return &session;
+}
+
+Session* Analyst::begin_session(const Packet& packet) {
+  if (sessions_.size() >= kMostSessions) return nullptr;
+  QpFlow& flow = flows_[packet.flow];
   flow.session = static_cast<std::uint32_t>(sessions_.size());
   Session& session = sessions_.emplace_back();
   session.number = flow.session + 1;
   session.first = session.last = packet.stamp;
   session.first_frame = packet.number;
   session.directions[packet.is_request() ? 0 : 1].flow = packet.flow;
-  session.directions[packet.is_request() ? 1 : 0].flow = peer;
-  if (peer != QpFlow::kNone) flows_[peer].session = flow.session;
-  return session;
+  session.directions[packet.is_request() ? 1 : 0].flow = flow.peer;
+  if (flow.peer != QpFlow::kNone) flows_[flow.peer].session = flow.session;
+  return &session;
 }
 
 RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
@@ -77,7 +114,12 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
 
 void Analyst::follow(const Packet& packet) {
   end_ = std::max(end_, packet.stamp);
-  Session& session = session_of(packet);
+  Session* const known = session_of(packet);
+  if (known == nullptr) {
+    ++unfollowed_;
+    return;
+  }
+  Session& session = *known;
   const std::uint8_t direction = session.directions[0].flow == packet.flow ? 0 : 1;
   count(session, session.directions[direction], direction, packet);
   if (is_dropped(session, direction, packet)) return;
@@ -99,7 +141,7 @@ void Analyst::count(Session& session, Session::Direction& direction, std::uint8_
     if (direction.cnps++ == 0)
       direction.first_cnp = packet.number;
     else
-      direction.cnp_spacing.add((packet.stamp - direction.last_cnp).count());
+      add_spacing(direction.cnp_spacing, stamp_difference(packet.stamp, direction.last_cnp));
     direction.last_cnp = packet.stamp;
   }
   if (packet.bad_icrc || notifies) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include "analysis/anomaly.h"
 #include "analysis/qp_flows.h"
 #include "analysis/request_stream.h"
+#include "wire/pfc.h"
 
 namespace lw::analysis {
 
@@ -26,7 +28,7 @@ struct Session {
     std::optional<std::uint16_t> p_key;
     std::uint64_t first_congested = 0, first_cnp = 0;  // frames; 0: none
     Instant last_cnp;
-    Histogram cnp_spacing;  // ns
+    std::unique_ptr<Histogram> cnp_spacing;  // ns; null: fewer than two CNPs
   };
 
   std::uint32_t number = 0;  // from 1, in order of appearance
@@ -42,19 +44,29 @@ class Analyst {
  public:
   static constexpr std::size_t kLookAhead = 65536;
 
+  /// Connections beyond this are counted, not followed: about 500 MB.
+  static constexpr std::size_t kMostSessions = 100'000;
+
   explicit Analyst(Results& results) : results_(results) {}
 
   /// The next frame, in the order of the capture.
   void add(const SeenFrame& seen);
+  /// A frame of priority flow control, in the same order.
+  void add_pause(std::uint64_t number, Instant stamp, const wire::PfcFields& fields);
   /// The capture has ended: judges all that waits.
   void finish();
 
   [[nodiscard]] const QpFlows& flows() const noexcept { return flows_; }
   [[nodiscard]] const std::deque<Session>& sessions() const noexcept { return sessions_; }
+  /// Packets of connections beyond kMostSessions.
+  [[nodiscard]] std::uint64_t unfollowed() const noexcept { return unfollowed_; }
 
  private:
   void follow(const Packet& packet);
-  Session& session_of(const Packet& packet);
+  /// Null: there are too many.
+  Session* session_of(const Packet& packet);
+  Session* begin_session(const Packet& packet);
+  void report_pauses();
   RequestStream& stream_of(Session& session, std::uint8_t direction);
   void count(Session& session, Session::Direction& direction, std::uint8_t index,
              const Packet& packet);
@@ -69,6 +81,10 @@ class Analyst {
   std::unordered_map<std::uint64_t, std::string> explanations_;  // of bad ICRCs, by frame
   std::deque<Session> sessions_;
   Instant end_;
+  std::uint64_t unfollowed_ = 0;
+  /// Frames that asked for silence of each priority, and the first of all.
+  std::array<std::uint64_t, wire::kPriorities> pauses_{};
+  std::optional<Anomaly> first_pause_;
 };
 
 }  // namespace lw::analysis

@@ -37,6 +37,7 @@ constexpr std::array kKinds = {
             "congestion was marked, and no CNP came back"},
     KindRow{AnomalyKind::cnp_without_ce, "cnp_without_ce",
             "CNPs came, and no captured packet is marked"},
+    KindRow{AnomalyKind::pause, "pause", "frames of priority flow control: a port was full"},
     KindRow{AnomalyKind::window_plateau, "window_plateau",
             "a limit of outstanding requests, reached again and again"},
 };

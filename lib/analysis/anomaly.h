@@ -33,6 +33,7 @@ enum class AnomalyKind : std::uint8_t {
   p_key,               // another partition key than the flow's first packet
   ce_without_cnp,      // congestion was marked, and no CNP tells the sender
   cnp_without_ce,      // CNPs came, and the capture shows no mark
+  pause,               // frames of priority flow control: a port was full
   window_plateau,      // a limit of outstanding requests that was reached again and again
 };
 
@@ -56,7 +57,7 @@ struct Anomaly {
   AnomalyKind kind{};
   Cause cause = Cause::none;
   wire::Role role = wire::Role::request;  // of the packets
-  std::uint32_t session = 0;
+  std::uint32_t session = 0;              // 0: of no session
   std::uint8_t direction = 0;       // 0: requests of the session's first sender; 1: of the other
   std::uint64_t frame = 0;          // that shows it
   std::uint64_t last_frame = 0;     // of a recovery; otherwise `frame`

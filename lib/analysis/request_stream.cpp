@@ -86,7 +86,37 @@ void RequestStream::count_request(const Packet& packet) {
   reliable_ = packet.is_reliable();
 }
 
+/// Requests wait for their answer, and neither side sends anything for long, until the answer
+/// comes. Before a packet that is sent again, silence is the sender's timer; before a new one, the
+/// answer may be missing in the capture.
+void RequestStream::check_silence(const Packet& packet) {
+  constexpr Duration kLong = std::chrono::milliseconds{10};
+  constexpr std::int64_t kRoundTrips = 16;  // divided by: stamps are any numbers
+  const auto before = std::exchange(last_packet_, packet.stamp);
+  if (!before || !packet.is_response() || log_.waiting() == 0) return;
+  const Duration silence = stamp_difference(packet.stamp, *before);
+  if (silence < kLong || silence.count() / kRoundTrips < counts_.rtt.maximum()) return;
+  Anomaly stall = anomaly(AnomalyKind::stall, packet, log_.oldest_waiting().psn);
+  stall.duration = silence;
+  stall.packets = next_ - log_.oldest_waiting().psn;
+  results_.found(stall);
+}
+
+/// Keeps the newest kMostGaps; older ones are final.
+void RequestStream::add_response_gap(const ResponseGap& gap) {
+  constexpr std::size_t kMostGaps = 1024;
+  if (response_gaps_.size() >= kMostGaps) {
+    const ResponseGap old = response_gaps_.front();
+    response_gaps_.erase(response_gaps_.begin());
+    counts_.responses_lost += old.packets;
+    report_gap(wire::Role::response, old.first, old.packets, old.frame, old.stamp,
+               Cause::missing_in_capture);
+  }
+  response_gaps_.push_back(gap);
+}
+
 void RequestStream::request(const Packet& packet) {
+  check_silence(packet);
   count_request(packet);
   const Sequence psn = unwrap(packet.psn);
   const Sent sent = sent_of(packet, psn);
@@ -161,7 +191,7 @@ void RequestStream::behind(const Packet& packet, const Sent& sent) {
 bool RequestStream::goes_on(const Recovery& recovery, const Sent& known, const Packet& packet,
                             Sequence psn) noexcept {
   if (psn < recovery.next || known.last_stamp >= recovery.first) return false;
-  return psn == recovery.next || packet.stamp - recovery.last < kShortestTimer;
+  return psn == recovery.next || stamp_difference(packet.stamp, recovery.last) < kShortestTimer;
 }
 
 /// A PSN below the first of the capture: what is between them was sent before, or comes late.
@@ -236,7 +266,7 @@ bool RequestStream::fill_in_recovery(const Packet& packet, Sequence psn, Sent& k
   known.last_stamp = packet.stamp;
   Anomaly late = anomaly(AnomalyKind::out_of_order, packet, psn);
   late.related_frame = old.frame;
-  late.duration = packet.stamp - old.stamp;
+  late.duration = stamp_difference(packet.stamp, old.stamp);
   results_.found(late);
   return true;
 }
@@ -378,7 +408,8 @@ std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn,
   const bool copied = known != nullptr && is_copy(packet, psn, *known);
   if (copied && !(fetches && of_rest)) return std::nullopt;
   if (fetches && known != nullptr) {
-    const bool by_timer = !known->answered && packet.stamp - known->last_stamp >= kShortestTimer;
+    const bool by_timer =
+        !known->answered && stamp_difference(packet.stamp, known->last_stamp) >= kShortestTimer;
     return by_timer ? Cause::timeout : Cause::response_lost;
   }
   return psn < acked_ ? Cause::ack_lost : Cause::timeout;
@@ -415,7 +446,7 @@ void RequestStream::note_nak(const Nak& nak) {
 bool RequestStream::is_copy(const Packet& packet, Sequence psn, const Sent& known) const noexcept {
   if (packet.ack_req != known.ack_req || packet.payload != known.payload) return false;
   if (ids_vary_) return packet.ip_id == known.ip_id;
-  const Duration age = packet.stamp - known.last_stamp;
+  const Duration age = stamp_difference(packet.stamp, known.last_stamp);
   if (selective_) return age < Duration{counts_.rtt.minimum()};
   return age < kShortestTimer || (setup_.answered && psn > acked_);
 }
@@ -479,7 +510,7 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   if (known->copies != kStorm || sent.psn != recovery_->start) return;
   Anomaly storm = anomaly(AnomalyKind::retry_storm, packet, sent.psn);
   storm.related_frame = known->frame;
-  storm.duration = packet.stamp - known->stamp;
+  storm.duration = stamp_difference(packet.stamp, known->stamp);
   results_.found(storm);
 }
 
@@ -506,7 +537,7 @@ void RequestStream::end_recovery() {
                 .last_frame = recovery.last_frame,
                 .related_frame = recovery.related_frame,
                 .stamp = recovery.first,
-                .duration = recovery.last - recovery.since,
+                .duration = stamp_difference(recovery.last, recovery.since),
                 .psn = psn_of(recovery.start),
                 .packets = recovery.packets};
   results_.found(found);
@@ -570,7 +601,7 @@ void RequestStream::report_late(const Fill& fill, Cause cause) {
                     .last_frame = fill.last_frame,
                     .related_frame = filled.frame,
                     .stamp = fill.first_stamp,
-                    .duration = fill.first_stamp - filled.stamp,
+                    .duration = stamp_difference(fill.first_stamp, filled.stamp),
                     .psn = psn_of(filled.first),
                     .packets = filled.packets,
                     .detail = {}});
@@ -580,6 +611,7 @@ void RequestStream::report_late(const Fill& fill, Cause cause) {
 // Responses
 
 void RequestStream::response(const Packet& packet) {
+  check_silence(packet);
   if (counts_.packets == 0 && counts_.responses == 0) counts_.first = packet.stamp;
   counts_.last = std::max(counts_.last, packet.stamp);
   ++counts_.responses;
@@ -671,7 +703,7 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   acknowledge(read->psn, packet);
   if (at == 0) sample_rtt(*read, packet.stamp);
   if (at > read->responses)
-    response_gaps_.push_back(
+    add_response_gap(
         {read->psn + read->responses, at - read->responses, packet.number, packet.stamp});
   read->responses = at + 1;
   read->response_frame = packet.number;
@@ -715,13 +747,13 @@ void RequestStream::take_late_response(const Packet& packet, Sequence psn, const
   Anomaly late = anomaly(AnomalyKind::out_of_order, packet, psn);
   late.role = wire::Role::response;
   late.related_frame = gap.frame;
-  late.duration = packet.stamp - gap.stamp;
+  late.duration = stamp_difference(packet.stamp, gap.stamp);
   results_.found(late);
   const ResponseGap old = gap;
   std::erase_if(response_gaps_, [&](const ResponseGap& other) { return other.first == old.first; });
-  if (psn > old.first) response_gaps_.push_back({old.first, psn - old.first, old.frame, old.stamp});
+  if (psn > old.first) add_response_gap({old.first, psn - old.first, old.frame, old.stamp});
   const Sequence end = old.first + old.packets;
-  if (psn + 1 < end) response_gaps_.push_back({psn + 1, end - psn - 1, old.frame, old.stamp});
+  if (psn + 1 < end) add_response_gap({psn + 1, end - psn - 1, old.frame, old.stamp});
   request.response_frame = packet.number;
   request.response_stamp = packet.stamp;
   const auto is_of_request = [&](const ResponseGap& other) {
@@ -748,7 +780,7 @@ void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
 
 void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
   if (sent.seen && sent.copies == 0 && answered >= sent.stamp)
-    counts_.rtt.add((answered - sent.stamp).count());
+    counts_.rtt.add((stamp_difference(answered, sent.stamp)).count());
 }
 
 /// A READ is sent again, for its response from `from` on, or an atomic.
@@ -794,7 +826,7 @@ void RequestStream::mark_acknowledged(Sent& sent, const Packet& packet) {
     sent.response_frame = packet.number;
     sent.response_stamp = packet.stamp;
   } else if (!sent.asked_again) {
-    response_gaps_.push_back(
+    add_response_gap(
         {sent.psn + sent.responses, sent.span - sent.responses, packet.number, packet.stamp});
     sent.responses = sent.span;
   }
@@ -855,16 +887,18 @@ void RequestStream::finish(Instant end) {
 void RequestStream::report_unanswered(Instant end) {
   if (!reliable_ || !setup_.answered || counts_.responses == 0 || log_.waiting() == 0) return;
   const Sent& oldest = log_.oldest_waiting();
-  const Duration timeout =
-      std::max<Duration>(std::chrono::milliseconds{100}, Duration{16 * counts_.rtt.maximum()});
-  if (!oldest.seen || end - oldest.last_stamp < timeout) return;
+  constexpr Duration kLong = std::chrono::milliseconds{100};
+  constexpr std::int64_t kRoundTrips = 16;
+  const Duration silence = stamp_difference(end, oldest.last_stamp);
+  if (!oldest.seen || silence < kLong) return;
+  if (silence.count() / kRoundTrips < counts_.rtt.maximum()) return;
   results_.found({.kind = AnomalyKind::unanswered,
                   .session = setup_.session,
                   .direction = setup_.direction,
                   .frame = oldest.frame,
                   .last_frame = log_.newest().last_frame,
                   .stamp = oldest.stamp,
-                  .duration = end - oldest.last_stamp,
+                  .duration = stamp_difference(end, oldest.last_stamp),
                   .psn = psn_of(oldest.psn),
                   .packets = next_ - oldest.psn,
                   .detail = {}});

@@ -135,6 +135,8 @@ class RequestStream {
   [[nodiscard]] Sent sent_of(const Packet& packet, Sequence psn) const noexcept;
   [[nodiscard]] std::uint32_t span_of(const Packet& packet) const noexcept;
   void count_request(const Packet& packet);
+  void check_silence(const Packet& packet);
+  void add_response_gap(const ResponseGap& gap);
   void advance(const Packet& packet, const Sent& sent);
   void skip(const Packet& packet, const Sent& sent);
   void behind(const Packet& packet, const Sent& sent);
@@ -226,6 +228,7 @@ class RequestStream {
   std::optional<std::uint16_t> last_id_;
   bool ids_vary_ = false;
   bool selective_ = false;  // the sender repeats single packets, as its last recovery shows
+  std::optional<Instant> last_packet_;
   Instant last_progress_;   // of an acknowledgement or a new request
 };
 

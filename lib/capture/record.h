@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -44,14 +43,7 @@ struct Record {
   std::string_view comment = {};  // the first comment; empty in pcap files
 };
 
-/// `later - earlier`, or the largest or smallest time where that is not one: stamps of damaged
-/// captures are any numbers. The result has an opposite.
-constexpr Duration stamp_difference(Instant later, Instant earlier) noexcept {
-  std::int64_t ns = 0;
-  if (__builtin_sub_overflow(to_ns(later), to_ns(earlier), &ns))
-    return later < earlier ? -Duration::max() : Duration::max();
-  return std::max(Duration{ns}, -Duration::max());
-}
+using lw::stamp_difference;
 
 /// A longer record means a damaged file: 256 MiB.
 inline constexpr std::uint32_t kMaxRecord = 256u << 20;

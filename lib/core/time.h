@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -24,6 +25,15 @@ using Instant = EngineClock::time_point;
 
 constexpr Instant instant_from_ns(std::int64_t ns) noexcept { return Instant{Duration{ns}}; }
 constexpr std::int64_t to_ns(Instant t) noexcept { return t.time_since_epoch().count(); }
+
+/// `later - earlier`, or the largest or smallest time where that is not one: stamps of damaged
+/// captures are any numbers. The result has an opposite.
+constexpr Duration stamp_difference(Instant later, Instant earlier) noexcept {
+  std::int64_t ns = 0;
+  if (__builtin_sub_overflow(to_ns(later), to_ns(earlier), &ns))
+    return later < earlier ? -Duration::max() : Duration::max();
+  return std::max(Duration{ns}, -Duration::max());
+}
 
 /// Identifies the machine's boot, since which its steady clock runs; empty: unknown.
 std::string boot_id();
