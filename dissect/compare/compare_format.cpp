@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include ""
 #include "core/quantity.h"
 #include "report/json_line.h"
 #include "report/table.h"
