@@ -421,6 +421,7 @@ Json congestion_json(const CongestionVerdict& verdict) {
   row["cnps"] = verdict.notifications;
   row["lost"] = verdict.lost;
   row["resent"] = verdict.resent;
+  row["pause_frames"] = verdict.pauses;
   return row;
 }
 

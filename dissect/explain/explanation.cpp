@@ -371,7 +371,8 @@ Statement statement_of(const Evidence& evidence, const Group& group,
                        const std::vector<Group>& all) {
   return {.severity = severity_of(group),
           .topic = std::string(name_of(group.kind)),
-          .text = at_point(evidence, group.point) + text_of(evidence, group),
+          .text = (group.kind == AnomalyKind::pause ? "" : at_point(evidence, group.point)) +
+                  text_of(evidence, group),
           .frames = group.frames,
           .sessions = {group.sessions.begin(), group.sessions.end()},
           .events = group.events,
@@ -547,11 +548,12 @@ std::vector<std::string> overview_of(const Evidence& evidence) {
 /// What tells congestion from other trouble.
 struct Signs {
   std::uint64_t packets = 0, marked = 0, notifications = 0, lost = 0, unseen = 0, resent = 0;
-  std::uint64_t refused = 0, late = 0, missing_acks = 0;
+  std::uint64_t refused = 0, late = 0, missing_acks = 0, pauses = 0;
 
   static constexpr std::uint64_t Signs::* kAll[] = {
-      &Signs::packets, &Signs::marked,  &Signs::notifications, &Signs::lost,        &Signs::unseen,
-      &Signs::resent,  &Signs::refused, &Signs::late,          &Signs::missing_acks};
+      &Signs::packets,      &Signs::marked, &Signs::notifications, &Signs::lost,
+      &Signs::unseen,       &Signs::resent, &Signs::refused,       &Signs::late,
+      &Signs::missing_acks, &Signs::pauses};
 };
 
 bool is_loss(const Group& group) {
@@ -571,6 +573,7 @@ void add_signs(Signs& signs, const Group& group) {
   if (group.is(AnomalyKind::retransmission, Cause::ack_lost)) signs.missing_acks += group.events;
   if (group.kind == AnomalyKind::rnr_nak) signs.refused += group.events;
   if (group.kind == AnomalyKind::out_of_order) signs.late += group.packets;
+  if (group.kind == AnomalyKind::pause) signs.pauses += group.packets;
 }
 
 /// The signs at the capture point that shows most of each: another shows the same events.
@@ -635,6 +638,20 @@ std::string unmarked_loss_reason(const Evidence& evidence, const Signs& signs) {
       what, evidence.totals.ecn_capable);
 }
 
+std::string paused_reason(const Signs& signs) {
+  return fmt::format("{} of priority flow control came from a port whose buffer was full; {}.",
+                     counted(signs.pauses, "frame"),
+                     signs.lost == 0 ? "nothing was lost" : were_lost(signs));
+}
+
+std::string calm_reason(const Signs& signs) {
+  if (signs.refused > 0)
+    return "nothing was lost in the network: the receiver lacked buffers, which slows the sender, "
+           "and is not congestion of the path.";
+  if (signs.late > 0) return "packets were late, and none was lost or marked.";
+  return "nothing was lost, no packet is marked, and no CNP came.";
+}
+
 CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Group>& groups) {
   const Signs signs = signs_of(evidence, groups);
   CongestionVerdict verdict{.answer = Answer::no,
@@ -642,21 +659,19 @@ CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Grou
                             .marked = signs.marked,
                             .notifications = signs.notifications,
                             .lost = signs.lost,
-                            .resent = signs.resent};
+                            .resent = signs.resent,
+                            .pauses = signs.pauses};
   if (signs.marked + signs.notifications > 0) {
     verdict.answer = Answer::yes;
     verdict.reason = marked_reason(signs);
+  } else if (signs.pauses > 0) {
+    verdict.answer = Answer::yes;
+    verdict.reason = paused_reason(signs);
   } else if (signs.lost + signs.missing_acks > 0) {
     verdict.answer = Answer::cannot_tell;
     verdict.reason = unmarked_loss_reason(evidence, signs);
-  } else if (signs.refused > 0) {
-    verdict.reason =
-        "nothing was lost in the network: the receiver lacked buffers, which slows "
-        "the sender, and is not congestion of the path.";
-  } else if (signs.late > 0) {
-    verdict.reason = "packets were late, and none was lost or marked.";
   } else {
-    verdict.reason = "nothing was lost, no packet is marked, and no CNP came.";
+    verdict.reason = calm_reason(signs);
   }
   return verdict;
 }

@@ -53,7 +53,7 @@ struct CongestionVerdict {
   enum class Answer : std::uint8_t { yes, no, cannot_tell };
   Answer answer{};
   std::string reason;  // a sentence
-  std::uint64_t marked = 0, notifications = 0, lost = 0, resent = 0;
+  std::uint64_t marked = 0, notifications = 0, lost = 0, resent = 0, pauses = 0;
 };
 std::string_view name_of(CongestionVerdict::Answer answer) noexcept;  // "cannot tell"
 

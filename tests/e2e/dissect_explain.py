@@ -305,6 +305,21 @@ class Congestion(InFolder):
         self.assertEqual((verdict['answer'], verdict['marked']), ('yes', 0))
         self.assertIn('behind the capture point', verdict['reason'])
 
+    def test_pause_frames(self):
+        """Priority flow control (802.1Qbb): priority 3 stops for 100 quanta; 0 quanta go on."""
+        def pause(quanta):
+            return (bytes.fromhex('0180c2000001 020000000001 8808 0101 0008') + bytes(6)
+                    + quanta.to_bytes(2, 'big') + bytes(8 + 26))
+        frames = read_pcap(RXE / 'ud_send.pcap')
+        at = frames[3][0]
+        frames[3:3] = [(at, pause(100)), (at, pause(100)), (at, pause(0))]
+        found = explained(self.pcap(frames))
+        verdict = found['congestion']
+        self.assertEqual((verdict['answer'], verdict['pause_frames']), ('yes', 2))
+        self.assertIn('2 frames of priority flow control', verdict['reason'])
+        said, = said_about(found, 'pause')
+        self.assertIn('2 of priority 3', said['text'])
+
     def test_losses_of_packets_that_queues_may_mark(self):
         verdict = explained(self.simulated('--delay', '100us', '--op', 'write', '-n', 100,
                                            '--loss', '0.5%'))['congestion']
