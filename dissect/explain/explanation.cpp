@@ -248,42 +248,39 @@ std::string plain_text(const Group& group) {
   return text + (details.empty() ? "." : fmt::format(" ({}).", details));
 }
 
-std::string text_of(const Evidence& evidence, const Group& group) {
+std::string lost_behind_text(const Group& group) {
+  const std::string_view it = verb(group.packets, "it", "them");
+  return fmt::format(
+      "{} {} lost behind the capture point: the capture has {}, and the receiver's "
+      "NAKs ask for {}.",
+      packets_of(group), verb(group.packets, "was", "were"), it, it);
+}
+
+std::string storm_text(const Group& group) {
+  return fmt::format(
+      "{} sent for at least the fourth time: a sender gives up after its number of "
+      "retries, often 7, and the connection ends.",
+      group.events == 1 ? "A packet was" : fmt::format("{} packets were", group.events));
+}
+
+std::string stall_text(const Group& group) {
+  return fmt::format(
+      "Requests waited in silence {} until an answer came, up to {}: the other end, "
+      "or what is behind it, was slow.",
+      group.events == 1 ? "once" : fmt::format("{} times", group.events),
+      format_duration(group.longest));
+}
+
+/// Of kinds that are said in one sentence.
+std::string short_text(const Group& group) {
   switch (group.kind) {
-    case AnomalyKind::psn_gap:
-      return gap_text(group);
-    case AnomalyKind::lost_after_capture:
-      return fmt::format(
-          "{} {} lost behind the capture point: the capture has {}, and the "
-          "receiver's NAKs ask for {}.",
-          packets_of(group), verb(group.packets, "was", "were"), verb(group.packets, "it", "them"),
-          verb(group.packets, "it", "them"));
-    case AnomalyKind::retransmission:
-      return recovery_text(evidence, group);
-    case AnomalyKind::nak:
-      return nak_text(group);
-    case AnomalyKind::rnr_nak:
-      return rnr_text(group);
-    case AnomalyKind::out_of_order:
-      return reorder_text(group);
     case AnomalyKind::duplicate:
       return fmt::format("The path copied {}: nothing asked for {} again.", packets_of(group),
                          verb(group.packets, "it", "them"));
-    case AnomalyKind::bad_icrc:
-      return icrc_text(group);
-    case AnomalyKind::unanswered:
-      return unanswered_text(group);
     case AnomalyKind::retry_storm:
-      return fmt::format(
-          "{} sent for at least the fourth time: a sender gives up after its "
-          "number of retries, often 7, and the connection ends.",
-          group.events == 1 ? "A packet was" : fmt::format("{} packets were", group.events));
+      return storm_text(group);
     case AnomalyKind::stall:
-      return fmt::format(
-          "{} until an answer came, up to {}: the other end, or what is behind it, was slow.",
-          group.events == 1 ? "Requests waited in silence once"
-                            : fmt::format("Requests waited in silence {} times", group.events),
-          format_duration(group.longest));
+      return stall_text(group);
     case AnomalyKind::pause:
       return fmt::format("{} of priority flow control stopped senders ({}): a port was full.",
                          counted(group.packets, "frame"), details_of(group));
@@ -294,6 +291,29 @@ std::string text_of(const Evidence& evidence, const Group& group) {
           counted(group.events, "flow"));
     default:
       return plain_text(group);
+  }
+}
+
+std::string text_of(const Evidence& evidence, const Group& group) {
+  switch (group.kind) {
+    case AnomalyKind::psn_gap:
+      return gap_text(group);
+    case AnomalyKind::lost_after_capture:
+      return lost_behind_text(group);
+    case AnomalyKind::retransmission:
+      return recovery_text(evidence, group);
+    case AnomalyKind::nak:
+      return nak_text(group);
+    case AnomalyKind::rnr_nak:
+      return rnr_text(group);
+    case AnomalyKind::out_of_order:
+      return reorder_text(group);
+    case AnomalyKind::bad_icrc:
+      return icrc_text(group);
+    case AnomalyKind::unanswered:
+      return unanswered_text(group);
+    default:
+      return short_text(group);
   }
 }
 

@@ -9,6 +9,7 @@ import io
 import json
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -239,6 +240,28 @@ class Golden(unittest.TestCase):
             with self.subTest(command):
                 kept = golden_file(command).read_text(encoding='utf-8')
                 self.assertEqual(golden_report(command), kept)
+
+
+class Manual(unittest.TestCase):
+    """What the manual and the guide show of captures in pcaps/ is what the program prints."""
+
+    def test_output_is_that_of_a_run(self):
+        shown = 0
+        for page in 'dissect/README.md', 'docs/what-happened.md':
+            text = (SOURCE / page).read_text(encoding='utf-8')
+            for block in re.findall(r'^```\n(\$ roce-dissect .*?)^```', text, re.M | re.S):
+                for command, output in re.findall(
+                        r'^\$ roce-dissect ((?:sessions|messages|anomalies|explain) pcaps/[^\n]*)\n'
+                        r'(.*?)(?=^\$ |\Z)', block, re.M | re.S):
+                    if '--counters' in command:
+                        continue  # of files that are not in the tree
+                    with self.subTest(f'{page}: {command}'):
+                        done = subprocess.run(f'{program("roce-dissect")} {command}', shell=True,
+                                              capture_output=True, text=True, cwd=SOURCE,
+                                              check=True)
+                        self.assertEqual(output.rstrip(), done.stdout.rstrip())
+                        shown += 1
+        self.assertGreaterEqual(shown, 12)
 
 
 class AgreesWithTshark(unittest.TestCase):
