@@ -47,9 +47,11 @@ struct CaptureRecord {
   std::uint32_t form;     // index into HeaderForms
   std::uint32_t dest_qp;  // 24 bits
   std::uint32_t psn;      // 24 bits
+  std::uint32_t icrc;     // as captured; 0 where it wasn't
   std::uint16_t length;   // from the BTH to the ICRC's end, on the wire
   std::uint8_t opcode;
-  bool bad_icrc, ce;
+  bool bad_icrc : 1;
+  bool ce : 1;
 };
 static_assert(sizeof(CaptureRecord) <= 64);
 

@@ -20,6 +20,12 @@ struct DelayRange {
   }
   /// Wider by a quarter on either side.
   [[nodiscard]] DelayRange widened() const;
+  /// Of a known range; the largest number where it is longer.
+  [[nodiscard]] std::int64_t width() const {
+    std::int64_t width = 0;
+    return __builtin_sub_overflow(most, least, &width) ? std::numeric_limits<std::int64_t>::max()
+                                                       : width;
+  }
   [[nodiscard]] bool known() const { return least <= most; }
   [[nodiscard]] bool has(std::int64_t delay) const { return least <= delay && delay <= most; }
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <ranges>
 #include <set>
@@ -25,6 +26,11 @@ using Keys = std::span<const Key>;
 using KeyOf = Identity (*)(const CaptureRecord&);
 
 Identity identity_key(const CaptureRecord& r) { return r.identity; }
+/// Of frames that were damaged: the path leaves the ICRC as it is. Different where there is none.
+Identity icrc_key(const CaptureRecord& r) {
+  const bool known = r.icrc != 0;
+  return {std::uint64_t{known ? r.icrc : r.order} << 32 | r.length, known ? 0U : 1U};
+}
 /// Of frames that were changed: of one flow, with one PSN and opcode.
 Identity place_key(const CaptureRecord& r) {
   return {std::uint64_t{r.flow} << 32 | r.psn, r.opcode};
@@ -87,11 +93,13 @@ class Matcher {
     for (const CaptureRecord& r : far_) directions_.count(r, true);
     const std::vector<Key> near = sorted_keys(near_), far = sorted_keys(far_);
     for_each_group(near, far, [&](Keys a, Keys b) { add_group(a, b); });
+    vote(icrc_key);
     vote(place_key);
     vote(packet_key);
     directions_.decide(near_, far_, pairs_);
     result_.one_way = directions_.is_one_way();
     for (const auto& [at_near, at_far] : pairs_) add_pair(at_near, at_far);
+    find_typical();
     for (const auto& [group_near, group_far] : several_) match_several(group_near, group_far);
     add_alone(alone_near_, false);
     add_alone(alone_far_, true);
@@ -132,8 +140,29 @@ class Matcher {
 
   void match_several(Keys near, Keys far) {
     const bool goes_far = directions_.goes_far(near_[near[0].order], far_[far[0].order]);
-    match_alike(goes_far ? near : far, goes_far ? far : near, goes_far, false,
-                usual_[goes_far ? 1 : 0]);
+    const Keys sent = goes_far ? near : far, came = goes_far ? far : near;
+    // Where typical delays don't explain all that came, any that occurred may.
+    EqualFrames typical(stamps_of(sent, senders(goes_far)), stamps_of(came, receivers(goes_far)),
+                        typical_[goes_far ? 1 : 0]);
+    typical.match_usual();
+    match_alike(sent, came, goes_far, false,
+                (typical.late.empty() ? typical_ : usual_)[goes_far ? 1 : 0]);
+  }
+
+  /// The range of the delays without the longest twentieth; needs 20 of them.
+  void find_typical() {
+    std::vector<std::int64_t> delays[2];
+    for (const Match& m : result_.matches) {
+      const std::int64_t delta = far_minus_near(near_[m.near], far_[m.far]);
+      delays[m.goes_far ? 1 : 0].push_back(m.goes_far ? delta : -delta);
+    }
+    for (const std::size_t way : {0U, 1U}) {
+      typical_[way] = usual_[way];
+      if (delays[way].size() < 20) continue;
+      const auto at = delays[way].end() - static_cast<long>(delays[way].size() / 20) - 1;
+      std::ranges::nth_element(delays[way], at);
+      typical_[way].most = *at;
+    }
   }
 
   Records senders(bool goes_far) const { return goes_far ? near_ : far_; }
@@ -172,19 +201,49 @@ class Matcher {
   void match_changed() {
     for (const bool goes_far : {true, false}) {
       Lists lists = cut_unmatched(goes_far);
-      // Frames with a usual delay first.
-      const DelayRange usual = usual_[goes_far ? 1 : 0];
-      match_changed_by(place_key, lists, goes_far, usual);
-      match_changed_by(packet_key, lists, goes_far, usual);
-      match_by_time(lists, goes_far);
-      match_changed_by(place_key, lists, goes_far, usual.widened());
-      match_changed_by(packet_key, lists, goes_far, usual.widened());
+      const auto twins = cut_twins(lists.came, goes_far);
+      const DelayRange ranges[] = {typical_[goes_far ? 1 : 0], usual_[goes_far ? 1 : 0],
+                                   usual_[goes_far ? 1 : 0].widened()};
+      for (const DelayRange& range : ranges) match_changed_by(icrc_key, lists, goes_far, range);
+      for (const DelayRange& range : ranges) {
+        match_changed_by(place_key, lists, goes_far, range);
+        match_changed_by(packet_key, lists, goes_far, range);
+        match_by_time(lists, goes_far, range);
+      }
       for (const std::uint32_t order : lists.sent)
         result_.unmatched.push_back({order, !goes_far, goes_far, false});
+      const std::set<std::uint32_t> alone(lists.came.begin(), lists.came.end());
       for (const std::uint32_t order : lists.came)
         result_.unmatched.push_back(
             {order, goes_far, goes_far, late_copies_[goes_far ? 1 : 0].contains(order)});
+      for (const auto& [twin, first] : twins)
+        result_.unmatched.push_back({twin, goes_far, goes_far, !alone.contains(first)});
     }
+  }
+
+  /// Cuts frames that are equal to an earlier one and came as close to it as delays differ: copies
+  /// of one changed frame. Returns each with that one.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> cut_twins(std::vector<std::uint32_t>& came,
+                                                                 bool goes_far) const {
+    const DelayRange& range = usual_[goes_far ? 1 : 0];
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> twins;
+    if (!range.known()) return twins;
+    const Records records = receivers(goes_far);
+    const std::vector<Key> keys = sorted_keys(records, came, identity_key);
+    std::set<std::uint32_t> cut;
+    for (std::size_t i = 1, first = 0; i < keys.size(); ++i) {
+      const CaptureRecord &a = records[keys[first].order], &b = records[keys[i].order];
+      const bool equal = keys[i].value == keys[first].value &&
+                         DelayRange{0, range.width()}.has(std::abs(far_minus_near(a, b)));
+      if (!equal) {
+        first = i;
+        continue;
+      }
+      twins.emplace_back(keys[i].order, keys[first].order);
+      cut.insert(keys[i].order);
+    }
+    std::erase_if(came, [&](std::uint32_t order) { return cut.contains(order); });
+    return twins;
   }
 
   /// Whether frames with one ICRC differ in what it covers.
@@ -232,8 +291,8 @@ class Matcher {
   }
 
   /// Frames of one length, of which one was lost and one came when that was due: most alike first.
-  void match_by_time(Lists& lists, bool goes_far) {
-    if (!usual_[goes_far ? 1 : 0].known()) return;
+  void match_by_time(Lists& lists, bool goes_far, const DelayRange& range) {
+    if (!range.known()) return;
     const Records sent = senders(goes_far), came = receivers(goes_far);
     std::ranges::stable_sort(lists.sent, {}, [&](auto order) { return sent[order].stamp_ns; });
     std::vector<bool> taken(lists.sent.size());
@@ -241,7 +300,7 @@ class Matcher {
     const auto take_due = [&](std::uint32_t order, bool stray) {
       const auto best = known.contains(came[order].identity)
                             ? std::nullopt
-                            : find_due(lists.sent, taken, came[order], goes_far, stray);
+                            : find_due(lists.sent, taken, came[order], goes_far, stray, range);
       if (!best) return false;
       known.insert(came[order].identity);
       taken[*best] = true;
@@ -272,8 +331,7 @@ class Matcher {
   [[nodiscard]] std::optional<std::size_t> find_due(std::span<const std::uint32_t> lost,
                                                     const std::vector<bool>& taken,
                                                     const CaptureRecord& frame, bool goes_far,
-                                                    bool stray) const {
-    const DelayRange usual = usual_[goes_far ? 1 : 0].widened();
+                                                    bool stray, const DelayRange& usual) const {
     const Records sent = senders(goes_far);
     std::int64_t earliest = 0;
     if (__builtin_sub_overflow(frame.stamp_ns, usual.most, &earliest)) return std::nullopt;
@@ -312,7 +370,7 @@ class Matcher {
   std::vector<std::pair<Keys, Keys>> several_;  // equal frames, at both points
   std::vector<std::uint32_t> alone_near_, alone_far_;
   std::set<std::uint32_t> late_copies_[2];  // at near, at far
-  DelayRange usual_[2];                     // to near, to far
+  DelayRange usual_[2], typical_[2];        // to near, to far
 };
 
 }  // namespace

@@ -40,10 +40,10 @@ struct Matching {
 ///
 /// Equal frames are matched one to one, each with one that was sent a usual delay before; where no
 /// delay is usual, the k-th here with the k-th there. What the receiver's point has beyond that is
-/// a copy. Then frames that were changed are matched, of those that one point saw: frames of one
-/// flow, PSN and opcode; frames that are equal from the BTH on; and frames of one length that came
-/// when the other was due, if one of destination QP, PSN, opcode and the rest is equal (without a
-/// bad ICRC: half of them).
+/// a copy. Then frames that were changed are matched, of those that one point saw: frames with one
+/// ICRC and length; of one flow, PSN and opcode; frames that are equal from the BTH on; and frames
+/// of one length that came when the other was due, if one of destination QP, PSN, opcode and the
+/// rest is equal (without a bad ICRC: half of them).
 ///
 /// Each flow's direction is that of `directions.h`.
 Matching match_frames(Records near, Records far, const FlowNames& flows, Senders senders);
