@@ -181,7 +181,10 @@ void RequestStream::behind(const Packet& packet, const Sent& sent) {
     ++counts_.resent;
     if (sent.psn > recovery_->next) skip_in_recovery(packet, sent.psn);
     continue_recovery(packet, known, sent);
-  } else if (known == nullptr || !fill_in_recovery(packet, sent.psn, *known)) {
+  } else if (was_skipped(sent.psn, known)) {
+    doubt_ = Doubt{packet, sent};
+    known->asked_again = true;
+  } else {
     repeat(packet, sent, known);
   }
 }
@@ -245,14 +248,21 @@ void RequestStream::skip_in_recovery(const Packet& packet, Sequence psn) {
   recovery_->skipped.push_back({recovery_->next, packets, packet.number, packet.stamp});
 }
 
-/// A packet that a recovery passed over, and that comes late. False: it is another.
-bool RequestStream::fill_in_recovery(const Packet& packet, Sequence psn, Sent& known) {
-  if (!recovery_ || known.last_stamp >= recovery_->first || nak_for(psn)) return false;
-  const auto covers = [psn](const Filled& gap) {
+std::vector<RequestStream::Filled>::iterator RequestStream::skipped_gap(Sequence psn) noexcept {
+  return std::ranges::find_if(recovery_->skipped, [psn](const Filled& gap) {
     return psn >= gap.first && psn < gap.first + gap.packets;
-  };
-  const auto gap = std::ranges::find_if(recovery_->skipped, covers);
-  if (gap == recovery_->skipped.end()) return false;
+  });
+}
+
+/// Whether the recovery has passed over a packet, which no NAK asks for again.
+bool RequestStream::was_skipped(Sequence psn, const Sent* known) {
+  if (!recovery_ || known == nullptr || known->last_stamp >= recovery_->first) return false;
+  return nak_for(psn) == nullptr && skipped_gap(psn) != recovery_->skipped.end();
+}
+
+/// A packet that the recovery has passed over comes late.
+void RequestStream::fill_in_recovery(const Packet& packet, Sequence psn, Sent& known) {
+  const auto gap = skipped_gap(psn);
   const Filled old = *gap;
   recovery_->skipped.erase(gap);
   const Sequence end = old.first + old.packets, behind = psn + known.span;
@@ -268,7 +278,6 @@ bool RequestStream::fill_in_recovery(const Packet& packet, Sequence psn, Sent& k
   late.related_frame = old.frame;
   late.duration = stamp_difference(packet.stamp, old.stamp);
   results_.found(late);
-  return true;
 }
 
 /// A packet that was seen before: the path has copied it, or the sender sends it again.
@@ -306,10 +315,15 @@ void RequestStream::judge_doubt(Sequence next) {
   const std::uint64_t original = known != nullptr ? known->frame : 0;
   const Sequence behind = doubt.sent.psn + doubt.sent.span;
   const bool recovery_goes_on = recovery_ && recovery_->next == behind;
-  if (next != behind || next >= next_ || recovery_goes_on)
+  if (next != behind || next >= next_ || recovery_goes_on) {
+    if (was_skipped(doubt.sent.psn, known))
+      return fill_in_recovery(doubt.packet, doubt.sent.psn, *known);
     return report_copy(doubt.packet, doubt.sent.psn, original);
+  }
   ++counts_.resent;
-  begin_recovery(doubt.packet, doubt.sent.psn, Cause::response_lost, original);
+  const bool fetches = is_read(doubt.sent.opcode) || is_atomic(doubt.sent.opcode);
+  begin_recovery(doubt.packet, doubt.sent.psn, fetches ? Cause::response_lost : Cause::timeout,
+                 original);
   continue_recovery(doubt.packet, known, doubt.sent);
 }
 
@@ -740,16 +754,23 @@ void RequestStream::take_repeated_response(const Packet& packet, Sequence psn, S
   results_.found(copy);
 }
 
+/// A response that was passed over comes: late, or because it was asked for again.
 void RequestStream::take_late_response(const Packet& packet, Sequence psn, const ResponseGap& gap,
                                        Sent& request) {
-  ++counts_.responses_late;
-  counts_.payload += packet.payload;
-  Anomaly late = anomaly(AnomalyKind::out_of_order, packet, psn);
-  late.role = wire::Role::response;
-  late.related_frame = gap.frame;
-  late.duration = stamp_difference(packet.stamp, gap.stamp);
-  results_.found(late);
   const ResponseGap old = gap;
+  counts_.payload += packet.payload;
+  const Duration since_asked = stamp_difference(packet.stamp, request.last_stamp);
+  if (request.asked_again && since_asked >= Duration{counts_.rtt.minimum()}) {
+    ++counts_.responses_lost;
+    report_gap(wire::Role::response, psn, 1, old.frame, old.stamp, Cause::lost_before_capture);
+  } else {
+    ++counts_.responses_late;
+    Anomaly late = anomaly(AnomalyKind::out_of_order, packet, psn);
+    late.role = wire::Role::response;
+    late.related_frame = old.frame;
+    late.duration = stamp_difference(packet.stamp, old.stamp);
+    results_.found(late);
+  }
   std::erase_if(response_gaps_, [&](const ResponseGap& other) { return other.first == old.first; });
   if (psn > old.first) add_response_gap({old.first, psn - old.first, old.frame, old.stamp});
   const Sequence end = old.first + old.packets;

@@ -119,7 +119,8 @@ class RequestStream {
     std::uint64_t frame = 0;
     Instant stamp = {};
   };
-  /// A repeated READ or atomic: a copy, unless the next request is repeated as well.
+  /// A repeated READ or atomic, or a packet that a recovery had passed over: a copy, or late,
+  /// unless the next request is repeated as well.
   struct Doubt {
     Packet packet;
     Sent sent;
@@ -146,7 +147,9 @@ class RequestStream {
   void fill_gap(const Packet& packet, const Sent& sent);
   void open_before_begin(const Packet& packet, Sequence psn);
   void skip_in_recovery(const Packet& packet, Sequence psn);
-  bool fill_in_recovery(const Packet& packet, Sequence psn, Sent& known);
+  [[nodiscard]] std::vector<Filled>::iterator skipped_gap(Sequence psn) noexcept;
+  [[nodiscard]] bool was_skipped(Sequence psn, const Sent* known);
+  void fill_in_recovery(const Packet& packet, Sequence psn, Sent& known);
   void check_order(const Packet& packet);
   void check_lengths(const Packet& packet);
   void check_early_ack(const Packet& packet, Sequence psn);
@@ -229,7 +232,7 @@ class RequestStream {
   bool ids_vary_ = false;
   bool selective_ = false;  // the sender repeats single packets, as its last recovery shows
   std::optional<Instant> last_packet_;
-  Instant last_progress_;   // of an acknowledgement or a new request
+  Instant last_progress_;  // of an acknowledgement or a new request
 };
 
 }  // namespace lw::analysis
