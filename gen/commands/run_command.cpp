@@ -37,7 +37,8 @@ std::string text_of(const handover::Report& device) {
           ? fmt::format("device: {} messages, {}, {} completions in error\n", device.messages,
                         format_bytes(static_cast<double>(device.bytes)), device.errors)
           : fmt::format(
-                "device: {} completions in error; of these messages it counts only packets\n",
+                "device: {} completions in error; it counts packets, not messages, of this "
+                "operation\n",
                 device.errors);
   const handover::SignatureCounts& read = device.signatures;
   if (read != handover::SignatureCounts{})

@@ -57,7 +57,7 @@ TOP_LEVEL = {
     'meson.build', 'lib', 'gen', 'impair', 'dissect', 'profiles', 'tests', 'pcaps', 'docs',
     'packaging', 'README.md', 'dev', 'ARCHITECTURE.md', 'LICENSE',
 }
-MOST_FILES = 550  # product .h and .cpp files in all; 500 before lib/analysis and its commands
+MOST_FILES = 560  # product .h and .cpp files in all; 500 before lib/analysis and its commands
 MOST_TYPES_ON_THE_WAY = {'roce-gen': 50, 'roce-impair': 60, 'roce-dissect': 30}
 TYPE = re.compile(r'^ *(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?\w+(?: final)?(?: : .*)? *\{',
                   re.M)

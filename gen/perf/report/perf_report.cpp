@@ -126,8 +126,8 @@ std::string arrivals_line(const PerfOutcome& outcome) {
   const std::uint64_t sent = outcome.bandwidth.messages;
   if (outcome.arrivals_unknown)
     return fmt::format(
-        "which of {} WRITEs arrived is unknown, and the rates are those of the sender: "
-        "--imm has them counted\n",
+        "it is unknown which of {} WRITEs arrived; the rates are the sender's. With --imm the "
+        "responder counts them\n",
         sent);
   if (!outcome.lost_messages) return "";
   return fmt::format("{} of {} messages didn't arrive\n", *outcome.lost_messages, sent);

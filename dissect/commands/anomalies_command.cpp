@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "core/output.h"
+#include "dissect/commands/commands.h"
+#include "dissect/sessions/result_rows.h"
+#include "report/json_line.h"
+
+namespace lw::dissect {
+namespace {
+
+struct AnomaliesOptions {
+  CaptureInput input;
+  std::vector<analysis::AnomalyKind> kinds;  // empty: all
+  bool json = false, csv = false;
+};
+
+bool is_wanted(const AnomaliesOptions& options, const analysis::Anomaly& anomaly) {
+  return options.kinds.empty() ||
+         std::ranges::find(options.kinds, anomaly.kind) != options.kinds.end();
+}
+
+void print_anomalies(const AnomaliesOptions& options,
+                     const std::vector<analysis::Anomaly>& anomalies) {
+  report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
+                           "longwire.anomaly");
+  for (const analysis::Anomaly& anomaly : anomalies) {
+    if (!is_wanted(options, anomaly)) continue;
+    print_out(options.json || options.csv ? format.line(anomaly_row(anomaly))
+                                          : anomaly_text(anomaly));
+  }
+}
+
+ExitCode run_anomalies(const AnomaliesOptions& options) {
+  auto source = open_input(options.input);
+  if (!source) return print_error(source.error());
+  CollectedResults results;
+  analysis::Analyst analyst(results);
+  CapturePoints points;
+  const auto damage = analyse(*source, analyst, points);
+  const auto& anomalies = results.in_order();
+  print_anomalies(options, anomalies);
+  if (anomalies.empty() && !options.json && !options.csv) print_out("no anomaly\n");
+  if (results.beyond() > 0)
+    print_report(fmt::format("{} further anomalies are not listed: at most {} are kept\n",
+                             results.beyond(), CollectedResults::kMostAnomalies),
+                 true);
+  return damage ? print_error(*damage) : ExitCode::done;
+}
+
+app::Value kinds_value(std::vector<analysis::AnomalyKind>& kinds) {
+  const auto parse = [](std::string_view text) -> Parsed<analysis::AnomalyKind> {
+    for (const auto kind : analysis::all_anomaly_kinds())
+      if (analysis::name_of(kind) == text) return kind;
+    std::string names;
+    for (const auto kind : analysis::all_anomaly_kinds())
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", analysis::name_of(kind));
+    return std::unexpected(fmt::format("expected one of {}, found \"{}\"", names, text));
+  };
+  return app::each(parse, [&kinds](analysis::AnomalyKind kind) { kinds.push_back(kind); });
+}
+
+std::string kinds_help() {
+  std::string text = "Kinds of anomalies:";
+  for (const auto kind : analysis::all_anomaly_kinds())
+    text += fmt::format("\n  {:<18}  {}", analysis::name_of(kind), analysis::help_of(kind));
+  return text;
+}
+
+using report::Json;
+
+}  // namespace
+
+app::Command anomalies_command() {
+  auto options = std::make_shared<AnomaliesOptions>();
+  app::Command command{
+      .name = "anomalies",
+      .help = "List losses, retransmissions, duplicates, NAKs and their causes, with frame numbers",
+      .examples = R"(roce-dissect anomalies capture.pcapng
+roce-dissect anomalies capture.pcapng --kind retransmission --kind nak)",
+      .notes = kinds_help(),
+      .run = [options] { return run_anomalies(*options); },
+  };
+  add_capture_options(command.options, options->input);
+  command.options.add("--kind", kinds_value(options->kinds), "KIND",
+                      "only anomalies of this kind; may be repeated");
+  command.options.add_flag("--json", options->json, "one JSON object per anomaly");
+  command.options.add_flag("--csv", options->csv, "CSV with a header line").excludes("--json");
+  return command;
+}
+
+}  // namespace lw::dissect

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "core/output.h"
+#include "core/quantity.h"
+#include "dissect/commands/commands.h"
+#include "dissect/explain/explanation.h"
+#include "dissect/explain/port_counters.h"
+#include "dissect/sessions/result_rows.h"
+#include "report/json_line.h"
+#include "report/table.h"
+
+namespace lw::dissect {
+namespace {
+
+struct ExplainOptions {
+  CaptureInput input;
+  std::vector<std::string> counters;  // two files: before, after
+  std::string port_address;
+  bool json = false;
+};
+
+struct CounterFiles {
+  PortCounters before, after;
+};
+
+// explain: text.
+
+/// Breaks `text` between words, so that no line is longer than kColumns. Lines behind the first
+/// begin with `indent`.
+std::string broken(std::string_view text, std::string_view indent) {
+  constexpr std::size_t kColumns = 100;
+  std::string lines;
+  std::size_t column = indent.size();
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    const bool fits = column + word.size() + 1 <= kColumns;
+    if (at > 0 && !fits) {
+      lines += "\n";
+      lines += indent;
+      column = indent.size();
+    } else if (at > 0) {
+      lines += ' ';
+      ++column;
+    }
+    lines += word;
+    column += word.size();
+    at = end + 1;
+  }
+  return lines;
+}
+
+/// As a shell takes it.
+std::string quoted(const std::string& word) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("-_./@:,+=%").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::ranges::all_of(word, plain)) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+/// "anomalies --kind nak" as a command line for these files.
+std::string command_line(const ExplainOptions& options, const std::string& show) {
+  const std::size_t space = std::min(show.find(' '), show.size());
+  std::string line = "roce-dissect " + show.substr(0, space);
+  for (const std::string& file : options.input.files) line += " " + quoted(file);
+  if (!options.input.filter.empty()) line += " --filter " + quoted(options.input.filter);
+  return line + show.substr(space);
+}
+
+std::string evidence_line(const ExplainOptions& options, const Statement& statement) {
+  std::string line;
+  if (!statement.frames.empty()) {
+    line = fmt::format("frame{} {}", statement.frames.size() == 1 ? "" : "s",
+                       fmt::join(statement.frames, ", "));
+    if (statement.events > statement.frames.size())
+      line += fmt::format(" and {} more", statement.events - statement.frames.size());
+    line += ": ";
+  }
+  return line + command_line(options, statement.show);
+}
+
+std::string statements_text(const ExplainOptions& options, const Explanation& explanation) {
+  std::string text;
+  if (explanation.nothing_is_wrong())
+    text =
+        "\nNothing is wrong: no packet was lost, late, copied, refused, damaged or sent again.\n";
+  std::size_t number = 0;
+  for (const Statement& statement : explanation.statements)
+    text += fmt::format("\n{}. {}\n   {}\n", ++number, broken(statement.text, "   "),
+                        evidence_line(options, statement));
+  return text;
+}
+
+std::string counters_text(const CounterReport& report) {
+  const auto wrong = std::ranges::count(report.compared, true, &CounterComparison::contradicts);
+  std::string text = fmt::format("\nCounters of the port of {}: {} of {} contradict the capture.\n",
+                                 report.host, wrong, report.compared.size());
+  for (const CounterComparison& one : report.compared)
+    text += fmt::format("{} {}\n", one.contradicts ? " !" : "  ",
+                        broken(fmt::format("{} ({}): {}", one.name, one.what, one.text), "     "));
+  if (!report.reset.empty())
+    text += broken(fmt::format("Smaller than before, so not compared: {}.",
+                               fmt::join(report.reset, ", ")),
+                   "") +
+            "\n";
+  if (!report.not_compared.empty())
+    text +=
+        broken(fmt::format("Changed, and not compared: {}.", fmt::join(report.not_compared, ", ")),
+               "") +
+        "\n";
+  return text;
+}
+
+std::string explanation_text(const ExplainOptions& options, const Explanation& explanation) {
+  std::string text = names_of(options.input.files) + "\n";
+  for (const std::string& line : explanation.overview)
+    text += fmt::format("  {}\n", broken(line, "  "));
+  text += statements_text(options, explanation);
+  const CongestionVerdict& verdict = explanation.congestion;
+  std::string answer(name_of(verdict.answer));
+  answer.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(answer.front())));
+  return text + "\n" +
+         broken(fmt::format("Was it congestion? {}: {}", answer, verdict.reason), "") + "\n";
+}
+
+// explain: JSON.
+
+Json statement_json(const ExplainOptions& options, const Statement& statement) {
+  Json row;
+  row["severity"] = name_of(statement.severity);
+  row["topic"] = statement.topic;
+  row["text"] = statement.text;
+  row["events"] = statement.events;
+  row["packets"] = statement.packets;
+  row["cost_ns"] = statement.cost.count();
+  row["sessions"] = statement.sessions;
+  row["first_frames"] = statement.frames;
+  row["command"] = command_line(options, statement.show);
+  return row;
+}
+
+Json congestion_json(const CongestionVerdict& verdict) {
+  Json row;
+  row["answer"] = name_of(verdict.answer);
+  row["reason"] = verdict.reason;
+  row["marked"] = verdict.marked;
+  row["cnps"] = verdict.notifications;
+  row["lost"] = verdict.lost;
+  row["resent"] = verdict.resent;
+  row["pause_frames"] = verdict.pauses;
+  return row;
+}
+
+Json counters_json(const CounterReport& report) {
+  Json row;
+  row["address"] = report.host;
+  row["compared"] = Json::array();
+  for (const CounterComparison& one : report.compared)
+    row["compared"].push_back({{"counter", one.name},
+                               {"what", one.what},
+                               {"counted", one.counted},
+                               {"captured", one.captured},
+                               {"contradicts", one.contradicts},
+                               {"text", one.text}});
+  row["not_compared"] = report.not_compared;
+  row["reset"] = report.reset;
+  return row;
+}
+
+std::string explanation_json(const ExplainOptions& options, const Explanation& explanation,
+                             const CaptureTotals& totals,
+                             const std::optional<CounterReport>& counters) {
+  Json row;
+  row["schema"] = "longwire.explanation";
+  row["version"] = 1;
+  row["files"] = options.input.files;
+  row["frames"] = totals.frames;
+  row["roce"] = totals.roce;
+  row["span_ns"] = capture::stamp_difference(totals.last, totals.first).count();
+  row["overview"] = explanation.overview;
+  row["nothing_is_wrong"] = explanation.nothing_is_wrong();
+  row["statements"] = Json::array();
+  for (const Statement& statement : explanation.statements)
+    row["statements"].push_back(statement_json(options, statement));
+  row["congestion"] = congestion_json(explanation.congestion);
+  row["counters"] = counters ? counters_json(*counters) : Json();
+  return report::json_line(row);
+}
+
+// explain: the command.
+
+Result<std::optional<CounterFiles>> read_counters(const ExplainOptions& options) {
+  if (options.counters.empty()) return std::nullopt;
+  auto before = read_port_counters(options.counters[0]);
+  if (!before) return std::unexpected(before.error());
+  auto after = read_port_counters(options.counters[1]);
+  if (!after) return std::unexpected(after.error());
+  return CounterFiles{std::move(*before), std::move(*after)};
+}
+
+/// What the analysis of the capture is printed as; an error of the counters' comparison.
+Result<std::string> report_of(const ExplainOptions& options, const Evidence& evidence,
+                              const std::optional<CounterFiles>& files) {
+  std::optional<CounterReport> counters;
+  if (files) {
+    auto compared = compare_counters(files->before, files->after, evidence, options.port_address);
+    if (!compared) return std::unexpected(compared.error());
+    counters = std::move(*compared);
+  }
+  const Explanation explanation = explain(evidence);
+  if (options.json) return explanation_json(options, explanation, evidence.totals, counters);
+  if (evidence.totals.roce == 0)
+    return fmt::format("{}: {} frames, none of RoCE\n", names_of(options.input.files),
+                       evidence.totals.frames);
+  return explanation_text(options, explanation) + (counters ? counters_text(*counters) : "");
+}
+
+ExitCode run_explain(const ExplainOptions& options) {
+  const auto files = read_counters(options);
+  if (!files) return print_error(files.error());
+  auto source = open_input(options.input);
+  if (!source) return print_error(source.error());
+  CollectedResults results;
+  MessageCounts messages;
+  results.on_message = [&](const analysis::Message& message) {
+    MessageCount& count = messages[{message.session, message.direction, message.operation}];
+    ++count.messages;
+    count.bytes += message.bytes;
+  };
+  analysis::Analyst analyst(results);
+  CapturePoints points;
+  CaptureTotals totals;
+  const auto damage = analyse(*source, analyst, points, &totals);
+  const auto text =
+      report_of(options, {analyst, points, results.in_order(), totals, messages}, *files);
+  if (!text) return print_error(text.error());
+  print_out(*text);
+  if (results.beyond() > 0)
+    print_report(fmt::format("{} further anomalies are not explained: at most {} are kept\n",
+                             results.beyond(), CollectedResults::kMostAnomalies),
+                 true);
+  return damage ? print_error(*damage) : ExitCode::done;
+}
+
+Result<void> check_explain(const ExplainOptions& options) {
+  if (!options.counters.empty() && options.counters.size() != 2)
+    return fail(
+        fmt::format("--counters: expected two files, BEFORE and AFTER, found {}; the "
+                    "capture goes before the option",
+                    options.counters.size()));
+  if (options.counters.empty() && !options.port_address.empty())
+    return fail("--port-address goes with --counters");
+  return {};
+}
+
+}  // namespace
+
+app::Command explain_command() {
+  auto options = std::make_shared<ExplainOptions>();
+  app::Command command{
+      .name = "explain",
+      .help = "Say in words what went wrong, worst first, with evidence, and if it was congestion",
+      .examples = R"(roce-dissect explain capture.pcapng
+roce-dissect explain capture.pcapng --counters before.txt after.txt)",
+      .notes = R"(Counters of the port, before and after the capture:
+  grep . /sys/class/infiniband/*/ports/*/hw_counters/* > before.txt
+  ethtool -S eth1 > before.txt
+  rdma statistic show > before.txt)",
+      .check = [options](const app::Given&) { return check_explain(*options); },
+      .run = [options] { return run_explain(*options); },
+  };
+  add_capture_options(command.options, options->input);
+  app::Value counters = app::texts(options->counters);
+  counters.takes_list = true;
+  command.options.add("--counters", counters, "BEFORE AFTER",
+                      "two readings of a port's counters, to compare with the capture");
+  command.options.add("--port-address", app::text(options->port_address), "IP",
+                      "address of that port (default: the one that most counters agree with)");
+  command.options.add_flag("--json", options->json, "one line of JSON");
+  return command;
+}
+
+}  // namespace lw::dissect

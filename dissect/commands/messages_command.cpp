@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "core/output.h"
+#include "core/quantity.h"
+#include "dissect/commands/commands.h"
+#include "dissect/sessions/result_rows.h"
+#include "report/json_line.h"
+#include "report/table.h"
+
+namespace lw::dissect {
+namespace {
+
+enum class Grouping : std::uint8_t { none, operation, size, operation_and_size };
+
+struct MessagesOptions {
+  CaptureInput input;
+  Grouping by = Grouping::none;
+  bool json = false, csv = false;
+};
+
+/// Messages of one operation and size.
+struct Group {
+  std::uint64_t messages = 0, bytes = 0, resent = 0, incomplete = 0;
+  Histogram latency;  // ns
+};
+using Groups = std::map<std::tuple<std::string_view, std::uint64_t>, Group>;
+
+void add_to(Groups& groups, Grouping by, const analysis::Message& message) {
+  const bool operation = by != Grouping::size, size = by != Grouping::operation;
+  Group& group = groups[{operation ? wire::name_of(message.operation) : std::string_view{},
+                         size ? message.bytes : 0}];
+  ++group.messages;
+  group.bytes += message.bytes;
+  group.resent += message.resent;
+  if (!message.completion) {
+    ++group.incomplete;
+    return;
+  }
+  group.latency.add(
+      capture::stamp_difference(message.completion->stamp, message.first_stamp).count());
+}
+
+constexpr std::pair<const char*, double> kShares[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}};
+
+report::Json group_row(Grouping by, const Groups::value_type& entry) {
+  const auto& [operation, size] = entry.first;
+  const Group& group = entry.second;
+  report::Json row;
+  if (by != Grouping::size) row["operation"] = operation;
+  if (by != Grouping::operation) row["size"] = size;
+  row["messages"] = group.messages;
+  row["bytes"] = group.bytes;
+  row["resent_packets"] = group.resent;
+  row["without_completion"] = group.incomplete;
+  const bool any = group.latency.count() > 0;
+  row["latency_min_ns"] = any ? report::Json(group.latency.minimum()) : report::Json();
+  for (const auto& [name, share] : kShares)
+    row[fmt::format("latency_{}_ns", name)] =
+        any ? report::Json(group.latency.quantile(share)) : report::Json();
+  row["latency_max_ns"] = any ? report::Json(group.latency.maximum()) : report::Json();
+  return row;
+}
+
+std::string groups_text(Grouping by, const Groups& groups) {
+  using report::Align;
+  report::Table table({{"operation"},
+                       {"size", Align::right},
+                       {"messages", Align::right},
+                       {"resent", Align::right},
+                       {"no completion", Align::right},
+                       {"min", Align::right},
+                       {"p50", Align::right},
+                       {"p90", Align::right},
+                       {"p99", Align::right},
+                       {"max", Align::right}});
+  for (const auto& [key, group] : groups) {
+    const auto time = [&](std::int64_t ns) {
+      return group.latency.count() == 0 ? std::string() : format_duration(Duration{ns});
+    };
+    table.add_row({std::string(std::get<0>(key)),
+                   by == Grouping::operation ? "" : fmt::format("{}", std::get<1>(key)),
+                   fmt::format("{}", group.messages), fmt::format("{}", group.resent),
+                   fmt::format("{}", group.incomplete), time(group.latency.minimum()),
+                   time(group.latency.quantile(0.5)), time(group.latency.quantile(0.9)),
+                   time(group.latency.quantile(0.99)), time(group.latency.maximum())});
+  }
+  return table.empty() ? "no message\n" : table.to_string();
+}
+
+void print_groups(const MessagesOptions& options, const Groups& groups) {
+  if (!options.json && !options.csv) return print_out(groups_text(options.by, groups));
+  report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
+                           "longwire.message_group");
+  for (const auto& entry : groups) print_out(format.line(group_row(options.by, entry)));
+}
+
+ExitCode run_messages(const MessagesOptions& options) {
+  auto source = open_input(options.input);
+  if (!source) return print_error(source.error());
+  CollectedResults results;
+  Groups groups;
+  report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
+                           "longwire.message");
+  results.on_message = [&](const analysis::Message& message) {
+    if (options.by != Grouping::none) return add_to(groups, options.by, message);
+    print_out(options.json || options.csv ? format.line(message_row(message))
+                                          : message_text(message));
+  };
+  analysis::Analyst analyst(results);
+  CapturePoints points;
+  const auto damage = analyse(*source, analyst, points);
+  if (options.by != Grouping::none) print_groups(options, groups);
+  return damage ? print_error(*damage) : ExitCode::done;
+}
+
+app::Value grouping_value(Grouping& by) {
+  const auto parse = [](std::string_view text) -> Parsed<Grouping> {
+    if (text == "operation") return Grouping::operation;
+    if (text == "size") return Grouping::size;
+    if (text == "operation,size" || text == "size,operation") return Grouping::operation_and_size;
+    return std::unexpected(
+        fmt::format("expected operation, size or operation,size, found \"{}\"", text));
+  };
+  return app::parsed(parse, by);
+}
+
+}  // namespace
+
+app::Command messages_command() {
+  auto options = std::make_shared<MessagesOptions>();
+  app::Command command{
+      .name = "messages",
+      .help = "List SENDs, WRITEs, READs and atomics with size, completion and latency",
+      .examples = R"(roce-dissect messages capture.pcapng
+roce-dissect messages capture.pcapng --by operation,size)",
+      .run = [options] { return run_messages(*options); },
+  };
+  add_capture_options(command.options, options->input);
+  command.options.add("--by", grouping_value(options->by), "KEYS",
+                      "percentiles of the latency by operation, size or operation,size");
+  command.options.add_flag("--json", options->json, "one JSON object per message or group");
+  command.options.add_flag("--csv", options->csv, "CSV with a header line").excludes("--json");
+  return command;
+}
+
+}  // namespace lw::dissect

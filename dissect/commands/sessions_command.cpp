@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "core/output.h"
+#include "core/quantity.h"
+#include "dissect/commands/commands.h"
+#include "dissect/sessions/result_rows.h"
+#include "report/json_line.h"
+#include "report/table.h"
+
+namespace lw::dissect {
+namespace {
+
+struct SessionsOptions {
+  CaptureInput input;
+  bool json = false, csv = false;
+};
+
+using report::Align;
+
+report::Table empty_table() {
+  return report::Table({{"session", Align::right},
+                        {"point"},
+                        {""},
+                        {"from"},
+                        {"to"},
+                        {"operations"},
+                        {"messages", Align::right},
+                        {"payload", Align::right},
+                        {"goodput", Align::right},
+                        {"resent", Align::right},
+                        {"RTT p50", Align::right},
+                        {"p99", Align::right},
+                        {"NAKs", Align::right},
+                        {"RNR", Align::right},
+                        {"CE", Align::right},
+                        {"CNPs", Align::right}});
+}
+
+std::string time_of(const Histogram& histogram, double share) {
+  return histogram.count() == 0 ? "" : format_duration(Duration{histogram.quantile(share)});
+}
+
+std::string goodput_of(const analysis::StreamCounts& counts) {
+  const auto span = capture::stamp_difference(counts.last, counts.first);
+  if (span <= Duration{} || counts.payload == 0) return "";
+  return format_bit_rate(static_cast<double>(counts.payload) * 8e9 /
+                         static_cast<double>(span.count()));
+}
+
+void add_row(report::Table& table, const analysis::Analyst& analyst, const CapturePoints& points,
+             const analysis::Session& session, std::uint8_t direction) {
+  const auto& there = session.directions[direction];
+  const auto& back = session.directions[1 - direction];
+  static const analysis::StreamCounts kNothing;
+  const analysis::StreamCounts& counts = there.stream ? there.stream->counts() : kNothing;
+  const std::uint32_t known = there.flow != analysis::QpFlow::kNone ? there.flow : back.flow;
+  const analysis::QpFlow& flow = analyst.flows()[known];
+  const Ends ends = ends_of(analyst, session, direction);
+  std::uint64_t naks = 0;
+  for (const auto& [code, count] : counts.naks) naks += count;
+  const auto number = [](std::uint64_t value) { return fmt::format("{}", value); };
+  table.add_row({number(session.number), points.names()[flow.key.point],
+                 std::string(wire::name_of(flow.transport)), ends.from, ends.to,
+                 operations_text(counts), number(there.stream ? there.stream->messages() : 0),
+                 format_bytes(static_cast<double>(counts.payload)), goodput_of(counts),
+                 number(counts.resent), time_of(counts.rtt, 0.5), time_of(counts.rtt, 0.99),
+                 number(naks), number(counts.rnr_naks), number(there.congested),
+                 number(back.cnps)});
+}
+
+std::string rows_of(const SessionsOptions& options, const analysis::Analyst& analyst,
+                    const CapturePoints& points) {
+  report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
+                           "longwire.session");
+  report::Table table = empty_table();
+  std::string lines;
+  for (const analysis::Session& session : analyst.sessions()) {
+    for (const std::uint8_t direction : {std::uint8_t{0}, std::uint8_t{1}}) {
+      if (!has_traffic(session, direction)) continue;
+      if (options.json || options.csv)
+        lines += format.line(session_row(analyst, points, session, direction));
+      else
+        add_row(table, analyst, points, session, direction);
+    }
+  }
+  if (options.json || options.csv) return lines;
+  return table.empty() ? "no RoCE frame\n" : table.to_string();
+}
+
+ExitCode run_sessions(const SessionsOptions& options) {
+  auto source = open_input(options.input);
+  if (!source) return print_error(source.error());
+  CollectedResults results;
+  analysis::Analyst analyst(results);
+  CapturePoints points;
+  const auto damage = analyse(*source, analyst, points);
+  print_out(rows_of(options, analyst, points));
+  return damage ? print_error(*damage) : ExitCode::done;
+}
+
+}  // namespace
+
+app::Command sessions_command() {
+  auto options = std::make_shared<SessionsOptions>();
+  app::Command command{
+      .name = "sessions",
+      .help = "List connections: both directions, messages, goodput, resent packets, round trips",
+      .examples = "roce-dissect sessions capture.pcapng",
+      .run = [options] { return run_sessions(*options); },
+  };
+  add_capture_options(command.options, options->input);
+  command.options.add_flag("--json", options->json, "one JSON object per direction of a session");
+  command.options.add_flag("--csv", options->csv, "CSV with a header line").excludes("--json");
+  return command;
+}
+
+}  // namespace lw::dissect
