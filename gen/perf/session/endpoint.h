@@ -140,8 +140,8 @@ class EndpointContext {
   /// The port beside; null without one.
   [[nodiscard]] nic::Port* beside() noexcept;
   /// Sends the frames that are queued and completes the capture file. It doesn't wait until the
-  /// peer has read the frames in shared memory rings: the peer has answered all requests by now, and
-  /// the port waits at most 100 ms for that when it closes. Errors: the port can't send.
+  /// peer has read the frames in shared memory rings: the peer has answered all requests by now,
+  /// and the port waits at most 100 ms for that when it closes. Errors: the port can't send.
   Result<void> close();
 
  private:

@@ -3,8 +3,8 @@
 #include <set>
 #include <vector>
 
-#include "gen/receive/measurement.h"
 #include "analysis/sequence_tracker.h"
+#include "gen/receive/measurement.h"
 #include "gen/traffic/frame_template.h"
 #include "support/property.h"
 
