@@ -9,6 +9,7 @@
 #include "core/output.h"
 #include "dissect/commands/commands.h"
 #include "dissect/fields/condition.h"
+#include "dissect/fields/psn_gaps.h"
 #include "dissect/list/list_format.h"
 
 namespace lw::dissect {
@@ -50,6 +51,17 @@ bool is_live(const CaptureInput& input) {
   return input.follow || std::ranges::find(input.files, "-") != input.files.end();
 }
 
+bool reads_psn_gaps(const ListOptions& options) {
+  return (options.where && options.where->reads(kPsnGapName)) ||
+         std::ranges::find(options.fields, kPsnGapName, &Field::name) != options.fields.end();
+}
+
+/// The gaps are those of all frames that are read, listed or not.
+void find_psn_gap(PsnGaps& gaps, Dissection& dissection) {
+  if (dissection.frame && dissection.icrc() != roce::IcrcVerdict::bad)
+    dissection.psn_gap = gaps.next(*dissection.frame);
+}
+
 ExitCode run_list(const ListOptions& options) {
   auto source = open_input(options.input);
   if (!source) return print_error(source.error());
@@ -57,6 +69,8 @@ ExitCode run_list(const ListOptions& options) {
   const bool live = is_live(options.input);
   Output output;
   format->begin(output.buffer());
+  std::optional<PsnGaps> gaps;
+  if (reads_psn_gaps(options)) gaps.emplace();
   std::uint64_t listed = 0;
   while (!options.count || listed < *options.count) {
     const auto captured = source->next();
@@ -64,7 +78,8 @@ ExitCode run_list(const ListOptions& options) {
       output.flush();
       return captured ? ExitCode::done : print_error(captured.error());
     }
-    const Dissection dissection(**captured);
+    Dissection dissection(**captured);
+    if (gaps) find_psn_gap(*gaps, dissection);
     if (options.where && !options.where->matches(dissection)) continue;
     format->frame(output.buffer(), dissection);
     ++listed;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,11 @@ class Condition {
 
   [[nodiscard]] bool matches(const Dissection& dissection) const {
     return holds(root_, dissection);
+  }
+
+  /// Whether it reads a field of this name.
+  [[nodiscard]] bool reads(std::string_view field) const {
+    return std::ranges::any_of(tests_, [field](const Test& t) { return t.field->name == field; });
   }
 
   /// A value, or the values from `low` to `high`.

@@ -154,6 +154,15 @@ std::vector<Row> own_rows() {
        true,
        nullptr,
        read_problem},
+      {{.name = kPsnGapName,
+        .help = "PSNs that the frame skips in its stream; only where it is asked for"},
+       FieldType::number,
+       false,
+       false,
+       nullptr,
+       [](const Dissection& d, Values& values) {
+         if (d.psn_gap) values.add(*d.psn_gap);
+       }},
   };
 }
 

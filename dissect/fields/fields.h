@@ -30,6 +30,8 @@ class Dissection {
 
   const CapturedFrame& captured;
   std::expected<roce::Frame, roce::ParseError> frame;
+  /// What PsnGaps says of it, where a caller has asked.
+  std::optional<std::uint64_t> psn_gap;
 
  private:
   mutable std::optional<roce::IcrcVerdict> icrc_;
@@ -68,6 +70,9 @@ struct Field : wire::FieldInfo {
   const roce::HeaderField* header = nullptr;  // a header's; else read() knows
   void (*read)(const Dissection&, Values&) = nullptr;
 };
+
+/// The field whose value a caller puts into Dissection::psn_gap.
+inline constexpr std::string_view kPsnGapName = "longwire.psn_gap";
 
 /// All fields, in the order in which `list` shows them. `list`, --where, --fields, CSV, JSON and
 /// `fields` read this table: a row more is a field more in all of them.

@@ -82,7 +82,11 @@ void RequestStream::count_request(const Packet& packet) {
   counts_.last = std::max(counts_.last, packet.stamp);
   ++counts_.packets;
   counts_.bytes += packet.wire_length;
-  ++counts_.opcodes[packet.info->opcode];
+  if (packet.info != counted_) {
+    counted_ = packet.info;
+    count_ = &counts_.opcodes[packet.info->opcode];
+  }
+  ++*count_;
   reliable_ = packet.is_reliable();
 }
 

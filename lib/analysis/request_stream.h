@@ -207,6 +207,8 @@ class RequestStream {
   Results& results_;
   MessageBuilder messages_;
   StreamCounts counts_;
+  const wire::OpcodeInfo* counted_ = nullptr;  // the last opcode, and its count
+  std::uint64_t* count_ = nullptr;
   SentLog log_;
   Sequence first_ = 0, next_ = 0;  // of the PSNs seen; behind the highest
   Sequence begin_ = 0;             // the PSN that the capture began with

@@ -201,7 +201,7 @@ class Project(unittest.TestCase):
 
     def test_scripts_measure_what_lines_need(self):
         settings = bench.Settings(bench.parse([]), self.lines)
-        for name in ('gen', 'impair', 'telemetry'):
+        for name in ('dissect', 'gen', 'impair', 'telemetry'):
             module = __import__(f'{name}_bench')
             with contextlib.ExitStack() as stack:
                 measured = {figure for names, _ in module.runs(settings, stack) for figure in names}

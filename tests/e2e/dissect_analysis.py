@@ -247,7 +247,7 @@ class Manual(unittest.TestCase):
 
     def test_output_is_that_of_a_run(self):
         shown = 0
-        for page in 'dissect/README.md', 'docs/what-happened.md':
+        for page in 'README.md', 'dissect/README.md', 'docs/what-happened.md':
             text = (SOURCE / page).read_text(encoding='utf-8')
             for block in re.findall(r'^```\n(\$ roce-dissect .*?)^```', text, re.M | re.S):
                 for command, output in re.findall(

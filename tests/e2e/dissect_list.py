@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 from longwire_test import SOURCE, program
+from pcap_file import read_pcap, write_pcap
 from pcapng_file import write_pcapng
 
 RXE = SOURCE / 'pcaps' / 'rxe'
@@ -165,6 +166,27 @@ class Selection(unittest.TestCase):
         date = subprocess.run(['date', '-u', '-d', f'@{epochs[0] // 10**9}', '+%FT%T'],
                               capture_output=True, text=True, check=True).stdout.strip()
         self.assertEqual(first, f'{date}.{epochs[0] % 10**9:09}Z')
+
+    def test_psn_gaps_are_those_of_the_psns(self):
+        frames = read_pcap(RXE / 'uc_send_write.pcap')
+        for missing in ((), (5, 6, 7, 20), (1, 2, 40)):
+            with self.subTest(missing), tempfile.TemporaryDirectory(prefix='longwire-') as folder:
+                capture = pathlib.Path(folder, 'some.pcap')
+                write_pcap(capture, [frame for number, frame in enumerate(frames, 1)
+                                     if number not in missing])
+                fields = 'frame.number,ip.src,bth.destqp,bth.psn,psn_gap'
+                rows = [line.split('\t') for line in dissect(
+                    'list', capture, '--where', 'longwire.opcode', '--fields',
+                    fields).stdout.splitlines()]
+                last, wanted = {}, []
+                for number, source, qp, psn, _ in rows:  # UC: each packet takes one PSN
+                    expected = last.get((source, qp), int(psn))
+                    wanted.append((number, str(int(psn) - expected)))
+                    last[source, qp] = int(psn) + 1
+                self.assertEqual([(row[0], row[4]) for row in rows], wanted)
+                self.assertEqual(any(gap != '0' for _, gap in wanted), bool(missing))
+                where = dissect('list', capture, '--where', 'psn_gap > 0', '-e', 'frame.number')
+                self.assertEqual(where.stdout.split(), [n for n, gap in wanted if gap != '0'])
 
 
 if __name__ == '__main__':

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-dissect over captures of a million frames, whole processes on one core with the file in the
+page cache: beside tshark, and beside a loop on libpcap that only counts (dissect_bare.cpp). The
+captures are simulated RC WRITEs of 64 QPs with their ACKs. bench.py runs it.
+
+Figures, for SIZE 64 B and 1 KiB of payload:
+  list SIZE, tshark SIZE     frames/s of ten fields as CSV
+  verify SIZE                bytes/s of the file
+  analysis SIZE, bare SIZE   frames/s of sessions, messages and anomalies in one pass; of the loop
+  compare SIZE, passes SIZE  seconds of comparing the client's frames with the server's; of two passes
+                             of the analysis over them
+  memory                     bytes that the analysis of 1,000 QPs takes
+"""
+
+import functools
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+
+SIZES = {'64 B': 64, '1 KiB': 1024}
+QPS = 64
+MESSAGES = {'frames': 8000, 'memory': 500}  # a QP
+FIELDS = ('frame.number', 'frame.time_epoch', 'ip.src', 'ip.dst', 'udp.srcport',
+          'infiniband.bth.opcode', 'infiniband.bth.destqp', 'infiniband.bth.psn',
+          'infiniband.bth.a', 'frame.len')
+TSHARK_FRAMES = 50_000
+
+
+class Bench:
+    """Makes a capture when it is first needed."""
+
+    def __init__(self, settings, stack):
+        self._dissect = settings.program('dissect', 'roce-dissect')
+        self._gen = settings.program('gen', 'roce-gen')
+        self._bare = settings.program('tests', 'bench', 'dissect_bare')
+        self._stack, self._folder, self._frames = stack, None, {}
+
+    def _capture(self, size, qps=QPS, messages=MESSAGES['frames'], points=('client-out', 'client-in')):
+        """A capture file and its number of frames."""
+        if self._folder is None:
+            self._folder = pathlib.Path(self._stack.enter_context(
+                tempfile.TemporaryDirectory(prefix='longwire-')))
+        path = self._folder / f'{size}-{qps}-{"-".join(points)}.pcapng'
+        if path not in self._frames:
+            at = [word for point in points for word in ('--pcap-at', point)]
+            subprocess.run([self._gen, 'perf', '--sim', '--delay', '100us', '--op', 'write', '-s',
+                            str(size), '--mtu', '1024', '-q', str(qps), '-n', str(messages),
+                            '--pcap', path, *at], check=True, capture_output=True)
+            self._frames[path] = int(subprocess.run([self._bare, path], check=True, text=True,
+                                                    capture_output=True).stdout.split()[0])
+        return path, self._frames[path]
+
+    @staticmethod
+    def _seconds(*command):
+        begin = time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        return time.perf_counter() - begin
+
+    def list(self, size):
+        path, frames = self._capture(SIZES[size])
+        return (frames / self._seconds(self._dissect, 'list', path, '--csv', '--fields',
+                                       ','.join(FIELDS)),)
+
+    def tshark(self, size):
+        path, _ = self._capture(SIZES[size])
+        fields = [word for field in FIELDS for word in ('-e', field)]
+        return (TSHARK_FRAMES / self._seconds('tshark', '-n', '-r', path, '-c', str(TSHARK_FRAMES),
+                                              '-T', 'fields', '-E', 'separator=,', *fields),)
+
+    def verify(self, size):
+        path, _ = self._capture(SIZES[size])
+        return (path.stat().st_size / self._seconds(self._dissect, 'verify', path),)
+
+    def analysis(self, size):
+        path, frames = self._capture(SIZES[size])
+        return (frames / self._seconds(self._dissect, 'anomalies', path),)
+
+    def bare(self, size):
+        path, frames = self._capture(SIZES[size])
+        return (frames / self._seconds(self._bare, path),)
+
+    def compare(self, size):
+        near, _ = self._capture(SIZES[size], points=('client-out',))
+        far, _ = self._capture(SIZES[size], points=('server-in',))
+        passes = sum(self._seconds(self._dissect, 'anomalies', path) for path in (near, far))
+        return self._seconds(self._dissect, 'compare', near, far), passes
+
+    def memory(self):
+        path, _ = self._capture(64, 1000, MESSAGES['memory'])
+        command = [self._dissect, 'anomalies', path]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+            _, status, usage = _wait(process)
+        if status != 0:
+            raise RuntimeError(f'roce-dissect anomalies: {status}')
+        return (usage.ru_maxrss * 1024,)
+
+
+def _wait(process):
+    """os.wait4() of a child, which Popen then no longer waits for."""
+    pid, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return pid, process.returncode, usage
+
+
+def runs(settings, stack):
+    """(names of figures, what measures them) in the order of a round."""
+    bench = Bench(settings, stack)
+    measured = []
+    for size in SIZES:
+        for name in ('list', 'tshark', 'verify', 'analysis', 'bare'):
+            measured.append(((f'{name} {size}',), functools.partial(getattr(bench, name), size)))
+        measured.append(((f'compare {size}', f'passes {size}'),
+                         functools.partial(bench.compare, size)))
+    measured.append((('memory',), bench.memory))
+    return measured
