@@ -97,11 +97,11 @@ void RequestStream::check_silence(const Packet& packet) {
   constexpr Duration kLong = std::chrono::milliseconds{10};
   constexpr std::int64_t kRoundTrips = 16;  // divided by: stamps are any numbers
   const auto before = std::exchange(last_packet_, packet.stamp);
-  if (!before || !packet.is_response() || log_.waiting() == 0) return;
-  const Duration silence = stamp_difference(packet.stamp, *before);
-  if (silence < kLong || silence.count() / kRoundTrips < counts_.rtt.maximum()) return;
+  silence_ = before ? stamp_difference(packet.stamp, *before) : Duration{};
+  if (!packet.is_response() || log_.waiting() == 0) return;
+  if (silence_ < kLong || silence_.count() / kRoundTrips < counts_.rtt.maximum()) return;
   Anomaly stall = anomaly(AnomalyKind::stall, packet, log_.oldest_waiting().psn);
-  stall.duration = silence;
+  stall.duration = silence_;
   stall.packets = next_ - log_.oldest_waiting().psn;
   results_.found(stall);
 }
@@ -426,8 +426,8 @@ std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn,
   const bool copied = known != nullptr && is_copy(packet, psn, *known);
   if (copied && !(fetches && of_rest)) return std::nullopt;
   if (fetches && known != nullptr) {
-    const bool by_timer =
-        !known->answered && stamp_difference(packet.stamp, known->last_stamp) >= kShortestTimer;
+    // A response to a later request, which tells of a loss, has just come; a timer ends silence.
+    const bool by_timer = !known->answered && silence_ >= kShortestTimer;
     return by_timer ? Cause::timeout : Cause::response_lost;
   }
   return psn < acked_ ? Cause::ack_lost : Cause::timeout;
@@ -714,9 +714,10 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   Sent* const read = log_.find(psn);
   if (read == nullptr || !read->seen || !is_read(read->opcode)) return;
   const auto at = static_cast<std::uint32_t>(psn - read->psn);
-  const Sequence before = std::exchange(last_response_, psn);
+  previous_response_ = std::exchange(last_response_, psn);
+  if (psn > previous_response_ + 1) note_skipped_rests(packet, read->psn);
   // Still the answer to the request before, not interrupted.
-  if (read->asked_again && at > read->responses && psn == before + 1) return;
+  if (read->asked_again && at > read->responses && psn == previous_response_ + 1) return;
   if (at < read->responses) return take_repeated_response(packet, psn, *read);
   acknowledge(read->psn, packet);
   if (at == 0) sample_rtt(*read, packet.stamp);
@@ -741,6 +742,20 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   read->answered = true;
   acknowledge(read->psn + read->span, packet);
   retire_done();
+}
+
+/// Responses go on at the READ with the PSN `end`: READs before it that were asked for again,
+/// and not answered since, lost the rest of their responses.
+void RequestStream::note_skipped_rests(const Packet& packet, Sequence end) {
+  const Sent* const first = log_.find(previous_response_ + 1);
+  if (first == nullptr) return;
+  log_.for_each(first->psn, end, [&](Sent& sent) {
+    if (!sent.seen || !sent.asked_again || sent.answered || !is_read(sent.opcode)) return;
+    const Sequence missing = std::max(sent.psn + sent.responses, previous_response_ + 1);
+    if (missing >= sent.psn + sent.span) return;
+    add_response_gap({missing, sent.psn + sent.span - missing, packet.number, packet.stamp});
+    sent.responses = sent.span;
+  });
 }
 
 /// A response that was passed over, or came before.
@@ -813,6 +828,7 @@ void RequestStream::ask_again(Sent& request, Sequence from) {
   const auto at = static_cast<std::uint32_t>(from - request.psn);
   close_response_gaps(from, Cause::lost_before_capture);
   request.asked_again = true;
+  request.answered = false;  // the requester has not taken the answer
   request.responses = std::min(request.responses, at);
 }
 
@@ -850,11 +866,14 @@ void RequestStream::mark_acknowledged(Sent& sent, const Packet& packet) {
     sent.answered = true;
     sent.response_frame = packet.number;
     sent.response_stamp = packet.stamp;
-  } else if (!sent.asked_again) {
-    add_response_gap(
-        {sent.psn + sent.responses, sent.span - sent.responses, packet.number, packet.stamp});
-    sent.responses = sent.span;
+    return;
   }
+  // Of one that was asked again, answers to the request before may still come.
+  const Sequence expected = sent.psn + sent.responses;
+  if (sent.asked_again && previous_response_ + 1 != expected) return;
+  add_response_gap({expected, sent.span - sent.responses, packet.number, packet.stamp});
+  sent.responses = sent.span;
+  previous_response_ = sent.psn + sent.span - 1;
 }
 
 /// Nothing more is expected for it. A READ or atomic without its whole response is waited for.

@@ -186,6 +186,7 @@ class RequestStream {
   [[nodiscard]] Nak* nak_of(std::uint64_t frame);
   [[nodiscard]] bool was_refused(Sequence psn) const;
   void take_read_response(const Packet& packet, Sequence psn);
+  void note_skipped_rests(const Packet& packet, Sequence end);
   void take_repeated_response(const Packet& packet, Sequence psn, Sent& request);
   void take_late_response(const Packet& packet, Sequence psn, const ResponseGap& gap,
                           Sent& request);
@@ -222,7 +223,8 @@ class RequestStream {
   Sequence late_psn_ = 0;  // of the last late packet, and when it came
   Instant late_stamp_;
   std::vector<ResponseGap> response_gaps_;
-  Sequence last_response_ = 0;  // the newest READ response
+  Sequence last_response_ = 0;      // the newest READ response
+  Sequence previous_response_ = 0;  // the one before
   /// A loss behind the capture point, until the packet is sent again: before that, the receiver may
   /// have refused an early transmission, and get a later one.
   std::optional<Anomaly> asked_for_;
@@ -234,6 +236,7 @@ class RequestStream {
   bool ids_vary_ = false;
   bool selective_ = false;  // the sender repeats single packets, as its last recovery shows
   std::optional<Instant> last_packet_;
+  Duration silence_{};     // before the newest packet of either direction
   Instant last_progress_;  // of an acknowledgement or a new request
 };
 

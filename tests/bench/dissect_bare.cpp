@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What any analysis of a capture has to do: libpcap reads each frame of a file, and a hash map counts
-// them by destination QP. Prints frames, QPs and seconds. dissect_bench.py runs it.
+// What any analysis of a capture has to do: libpcap reads each frame of a file, and a hash map
+// counts them by destination QP. Prints frames, QPs and seconds. dissect_bench.py runs it.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
