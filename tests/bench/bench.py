@@ -83,7 +83,7 @@ def show(value, unit):
     for factor, prefix in ((1e9, 'G'), (1e6, 'M'), (1e3, 'k')):
         if abs(value) >= factor:
             number = f'{value / factor:.3g}' if value < 999.5 * factor else f'{value / factor:.0f}'
-            return f'{number} {prefix}{"" if unit == "b/s" else " "}{unit}'
+            return f'{number} {prefix}{"" if unit in ("b/s", "B/s", "B", "s") else " "}{unit}'
     return f'{value:.3g} {unit}'
 
 
