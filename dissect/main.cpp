@@ -20,5 +20,7 @@ roce-dissect compare near.pcapng far.pcapng --delay 1903.5us --loss 0.1%)",
                    messages_command(), anomalies_command(), explain_command(), compare_command(),
                    fields_command()},
   };
-  return lw::app::run_program(program, argc, argv);
+  return lw::app::run_program(
+      program, argc, argv,
+      lw::app::build_info({"libpcap", "ISA-L", "fmt", "CLI11", "nlohmann-json", "zlib", "zstd"}));
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "app/profiles_command.h"
+#include "config/toml/profile_search.h"
 #include "impair/cli/commands.h"
 
 int main(int argc, char** argv) {
@@ -14,8 +16,12 @@ roce-impair replay profiles/impair/apn-380km.toml in.pcap out.pcap --seed 7)",
       .notes =
           R"(Exit codes: 0 done, 1 the accounts do not add up or a capture is damaged, 2 bad usage or profile,
 3 the environment lacks something (a port, permission, memory).)",
-      .commands = {check_command(), ctl_command(), ledger_command(), replay_command(),
-                   run_command()},
+      .commands = {check_command(), ctl_command(), ledger_command(),
+                   lw::app::profiles_command(
+                       "roce-impair", {lw::config::kImpairProfiles, lw::config::kPathProfiles}),
+                   replay_command(), run_command()},
   };
-  return lw::app::run_program(program, argc, argv);
+  return lw::app::run_program(program, argc, argv,
+                              lw::app::build_info({"DPDK", "libpcap", "ISA-L", "toml++", "fmt",
+                                                   "CLI11", "nlohmann-json", "zlib", "zstd"}));
 }

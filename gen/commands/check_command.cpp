@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/report/preview.h"
@@ -52,7 +53,8 @@ app::Command check_command() {
       .run = [options] { return check(*options); },
   };
   app::Options& list = command.options;
-  list.add("PROFILE", app::text(options->profile), "", "flow profile; - for standard input")
+  list.add("PROFILE", app::profile(options->profile, {config::kFlowProfiles}), "",
+           "flow profile; - for standard input")
       .required();
   list.add("--port", app::texts(options->ports), "PORT",
            "port to open; prints who paces its frames, the device or this program; sends nothing");

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
@@ -316,7 +317,9 @@ experiment, 3 a file can't be written.)",
       .run = [options] { return run_experiment(*options); },
   };
   app::Options& list = command.options;
-  list.add("FILE", app::text(options->file), "", "experiment profile").required();
+  list.add("FILE", app::profile(options->file, {config::kExperimentProfiles}), "",
+           "experiment profile")
+      .required();
   list.add("--out", app::text(options->out), "DIR", "folder for the results")
       .defaults_to("NAME-results");
   list.add_flag("--full", options->changes.full,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "gen/app/receiver.h"
 #include "gen/app/report_link.h"
@@ -199,7 +200,7 @@ void add_receive_options(app::Options& list, ReceiveOptions& options) {
   add_link_option(list, options.link_timeout, "1h");
   add_clock_option(list, options.clock);
   add_measure_options(list, options.choices);
-  list.add("--expect", app::text(options.expect), "PROFILE",
+  list.add("--expect", app::profile(options.expect, {config::kFlowProfiles}), "PROFILE",
            "flow profile whose [expect] limits are checked, whose flow names are used, and whose "
            "frames must all come, up to the last one");
   list.add("--sent", app::text(options.sent), "FILE|unix:PATH|tcp:HOST:PORT",

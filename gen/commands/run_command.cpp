@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "gen/app/report_link.h"
@@ -129,7 +130,8 @@ Result<void> check_run_usage(const RunOptions& options) {
 }
 
 void add_run_options(app::Options& list, RunOptions& options) {
-  list.add("PROFILE", app::text(options.profile), "", "flow profile; - for standard input")
+  list.add("PROFILE", app::profile(options.profile, {config::kFlowProfiles}), "",
+           "flow profile; - for standard input")
       .required();
   add_pcap_option(list, options.pcap);
   list.add("--port", app::texts(options.ports), "PORT", "port to send to, in real time");

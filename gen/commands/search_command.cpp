@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
@@ -191,7 +192,8 @@ app::Command search_command() {
           },
   };
   app::Options& list = command.options;
-  list.add("PROFILE", app::text(options->profile), "", "flow profile; - for standard input")
+  list.add("PROFILE", app::profile(options->profile, {config::kFlowProfiles}), "",
+           "flow profile; - for standard input")
       .required();
   list.add("--port", app::text(options->port), "PORT", "port to send to").required();
   list.add("--receive", app::text(options->receive), "PORT",

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
@@ -228,7 +229,9 @@ void add_telemetry_options(app::Options& list, TelemetryOptions& options) {
   list.add("--from", app::text(options.from), "CAPTURE|PORT",
            "packets to make records of: a capture, or a port to receive from")
       .required();
-  list.add("--layout", app::text(options.layout), "LAYOUT", "what a record holds").required();
+  list.add("--layout", app::profile(options.layout, {config::kTelemetryProfiles}), "LAYOUT",
+           "what a record holds")
+      .required();
   list.add("--port", app::text(options.endpoint.port), "PORT", "port to send records through")
       .required();
   list.add("--peer", app::text(options.peer), "HOST:PORT",

@@ -14,5 +14,8 @@ roce-endpoint lat --connect 192.0.2.1 --token TOKEN --op send -s 64)",
 something (a device, a server, memory).)",
       .commands = {serve_command(), bw_command(), lat_command(), blast_command(), ping_command()},
   };
-  return lw::app::run_program(program, argc, argv);
+  return lw::app::run_program(
+      program, argc, argv,
+      lw::app::build_info({"libibverbs", "librdmacm", "libpcap", "ISA-L", "toml++", "fmt", "CLI11",
+                           "nlohmann-json", "zlib", "zstd"}));
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/stop_signal.h"
+#include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "gen/perf/options/perf_options.h"
@@ -236,7 +237,7 @@ void add_serve_options(app::Options& list, ServeCommand& command) {
   list.add("--poll", app::choice<bool>(options.events, {{"busy", false}, {"event", true}}), "HOW",
            "wait for completions: busy, or sleep until an event");
   list.add_flag("--json", command.json, "print one line of JSON per session");
-  list.add("--telemetry", app::text(command.layout), "LAYOUT",
+  list.add("--telemetry", app::profile(command.layout, {config::kTelemetryProfiles}), "LAYOUT",
            "follow a ring of records that the client writes, such as `roce-gen telemetry`: a TOML "
            "file, or flow48 or roce32");
   list.add("--records", app::text(command.records), "FILE",

@@ -9,6 +9,7 @@
 
 #include "app/command_line.h"
 #include "config/toml/document.h"
+#include "config/toml/profile_search.h"
 #include "core/chance.h"
 
 namespace lw::gen::experiment {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "config/impair/path.h"
+#include "config/toml/profile_search.h"
 #include "core/quantity.h"
 #include "gen/study/run_kind.h"
 #include "sim/perf.h"
@@ -90,7 +91,7 @@ void VmKind::add_options(app::Options& options) {
                               const char* help) {
     options.add(name, app::parsed(read, target), unit, help);
   };
-  options.add("--path", app::text(path_), "PROFILE", "path profile");
+  options.add("--path", app::profile(path_, {config::kPathProfiles}), "PROFILE", "path profile");
   options.add("--transport", app::choice(transport_, {"rdma", "tcp"}), "KIND",
               "transport of the memory");
   add("--memory", parse_bytes, memory_, "SIZE", "memory of the guest");

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "emulator/path.h"
@@ -142,7 +143,9 @@ app::Command check_command() {
       .run = [options] { return check(*options); },
   };
   command.options
-      .add("PROFILE", app::text(options->profile), "", "impair profile; - for standard input")
+      .add("PROFILE",
+           app::profile(options->profile, {config::kImpairProfiles, config::kPathProfiles}), "",
+           "impair profile; - for standard input")
       .required();
   command.options.add_flag("--json", options->json, "print one JSON object");
   return command;

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/toml/document.h"
+#include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "impair/cli/commands.h"
 #include "impair/control/listening_socket.h"
@@ -165,7 +166,10 @@ app::Command load_command(const std::shared_ptr<RequestOptions>& options) {
                  const auto file = std::filesystem::absolute(*found);
                  return Json{{"do", "load"}, {"file", file.string()}};
                });
-  command.options.add("PROFILE", app::text(options->file), "", "impair profile").required();
+  command.options
+      .add("PROFILE", app::profile(options->file, {config::kImpairProfiles, config::kPathProfiles}),
+           "", "impair profile")
+      .required();
   return command;
 }
 

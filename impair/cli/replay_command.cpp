@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/stop_signal.h"
+#include "config/toml/profile_search.h"
 #include "core/error.h"
 #include "core/output.h"
 #include "impair/cli/commands.h"
@@ -209,7 +210,10 @@ roce-impair replay profiles/impair/apn-380km.toml recorded.pcapng out.pcapng --b
       .run = [options] { return run(*options); },
   };
   app::Options& list = command.options;
-  list.add("PROFILE", app::text(options->profile), "", "impair profile").required();
+  list.add("PROFILE",
+           app::profile(options->profile, {config::kImpairProfiles, config::kPathProfiles}), "",
+           "impair profile")
+      .required();
   list.add("IN", app::text(options->replay.input.in), "", "capture to read; - for standard input")
       .required();
   list.add("OUT", app::text(options->replay.out), "",

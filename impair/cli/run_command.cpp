@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "impair/cli/commands.h"
@@ -117,7 +118,9 @@ void add_ports(app::Options& list, RunOptions& options) {
       "west port: eth1 (our packet socket; eth1,qdisc where tcpdump shall see sent frames; "
       "af_packet:eth1 and af_xdp:eth1 are DPDK's), 0000:3b:00.0, memif:PATH[,server], "
       "vhost:PATH[,client] (a guest of QEMU), pcap:IN[,OUT], null, or DPDK device arguments";
-  list.add("PROFILE", app::text(options.profile), "", "impair profile; - for standard input")
+  list.add("PROFILE",
+           app::profile(options.profile, {config::kImpairProfiles, config::kPathProfiles}), "",
+           "impair profile; - for standard input")
       .required();
   list.add("--west", app::text(options.west), "PORT", kForms).required();
   list.add("--east", app::text(options.east), "PORT", "east port, in the same forms").required();

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "config/toml/profile_search.h"
 #include "core/quantity.h"
 #include "impair/datapath/configuration.h"
 

@@ -12,6 +12,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "app/completion.h"
+#include "app/manual.h"
 #include "core/names.h"
 #include "core/output.h"
 
@@ -33,8 +35,6 @@ std::string suggestion(std::string_view text, const std::vector<std::string>& wo
   return near.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", near);
 }
 
-bool is_positional(const Option& option) { return !option.names.starts_with('-'); }
-
 std::string help_of(const Option& option) {
   const std::string& text = option.value.default_text;
   return text.empty() ? option.help : fmt::format("{} (default: {})", option.help, text);
@@ -51,7 +51,7 @@ CLI::Option* add_texts(CLI::App& app, const Option& option) {
   };
   CLI::Option* added =
       app.add_option_function<std::vector<std::string>>(option.names, take, help_of(option));
-  return added->take_all()->allow_extra_args(is_positional(option) || option.value.takes_list);
+  return added->take_all()->allow_extra_args(option.is_positional() || option.value.takes_list);
 }
 
 CLI::Option* add_text(CLI::App& app, const Option& option) {
@@ -142,6 +142,12 @@ Value texts(std::vector<std::string>& target) {
     target.emplace_back(text);
     return {};
   };
+  return value;
+}
+
+Value profile(std::string& target, std::vector<std::string_view> kinds) {
+  Value value = text(target);
+  value.profile_kinds = std::move(kinds);
   return value;
 }
 
@@ -250,50 +256,6 @@ std::string Given::first_of(std::string_view group) const {
 
 namespace {
 
-/// The command that the words before have chosen, and the outer ones.
-class CommandPath {
- public:
-  explicit CommandPath(const Command& program) : path_{&program} {}
-
-  /// The option of this name in the command or an outer one, or null.
-  [[nodiscard]] const Option* find(std::string_view name) const {
-    for (const Command* command : path_)
-      if (const Option* option = command->options.find(name)) return option;
-    return nullptr;
-  }
-  [[nodiscard]] std::vector<std::string_view> option_names() const {
-    std::vector<std::string_view> names = {"--help", "--version"};
-    for (const Command* command : path_)
-      for (const Option& option : command->options)
-        if (!is_positional(option))
-          names.push_back(std::string_view(option.names).substr(option.names.rfind(',') + 1));
-    return names;
-  }
-  [[nodiscard]] std::vector<std::string_view> command_names() const {
-    std::vector<std::string_view> names;
-    for (const Command& each : path_.back()->commands) names.emplace_back(each.name);
-    return names;
-  }
-  /// Whether the word is an argument of the command itself.
-  bool takes_argument() {
-    const auto& options = path_.back()->options;
-    return arguments_++ < std::ranges::count_if(options, is_positional);
-  }
-  bool enter(std::string_view name) {
-    for (const Command& each : path_.back()->commands) {
-      if (each.name != name) continue;
-      path_.push_back(&each);
-      arguments_ = 0;
-      return true;
-    }
-    return false;
-  }
-
- private:
-  std::vector<const Command*> path_;
-  std::ptrdiff_t arguments_ = 0;
-};
-
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& names) {
   const std::string_view near = nearest(word, names);
   return near.empty() ? std::string() : fmt::format("Did you mean `{}`?\n", near);
@@ -336,16 +298,43 @@ ExitCode end_program(ExitCode code) {
   return code;
 }
 
+/// "roce-gen 0.1.0", and a line each for the commit and the libraries where they are known.
+std::string version_text(const std::string& name, const BuildInfo& build) {
+  std::string text = fmt::format("{} {}", name, program_version());
+  if (!build.commit.empty()) text += fmt::format("\ncommit {} of {}", build.commit, build.date);
+  if (!build.libraries.empty()) text += "\nbuilt with " + build.libraries;
+  return text;
+}
+
+/// Answers `--complete` and `--man`; nullopt: the words are another command line.
+std::optional<ExitCode> answer_shell(const Command& program,
+                                     std::span<const std::string_view> words,
+                                     const BuildInfo& build) {
+  if (words.empty() || (words.front() != "--complete" && words.front() != "--man"))
+    return std::nullopt;
+  if (words.front() == "--complete") {
+    print_out(completion_lines(complete(program, words.subspan(1))));
+    return ExitCode::done;
+  }
+  const auto page = man_page(program, words.subspan(1), build);
+  if (!page) return print_error(page.error());
+  print_out(*page);
+  return ExitCode::done;
+}
+
 }  // namespace
 
 std::string_view program_version() noexcept { return LONGWIRE_VERSION; }
 
-int run_program(const Command& program, int argc, char** argv) {
+int run_program(const Command& program, int argc, char** argv, const BuildInfo& build) {
   // A closed pipe and a file that is too long are errors of a write, which end with a report.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
+  if (const auto answered = answer_shell(program, words, build))
+    return to_int(end_program(*answered));
   CLI::App app(program.help, program.name);
-  app.set_version_flag("--version", program.name + " " LONGWIRE_VERSION);
+  app.set_version_flag("--version", version_text(program.name, build));
   fill(app, program, false);
   const Command* command = nullptr;
   try {
@@ -355,7 +344,7 @@ int run_program(const Command& program, int argc, char** argv) {
     const bool is_answer = error.get_exit_code() == 0;  // --help, --version
     std::ostringstream answer;
     app.exit(error, answer, std::cerr);
-    if (!is_answer) std::cerr << hint_for(program, {argv + 1, argv + argc});
+    if (!is_answer) std::cerr << hint_for(program, words);
     print_out(answer.str());
     return to_int(end_program(is_answer ? ExitCode::done : ExitCode::usage));
   }

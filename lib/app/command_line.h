@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/build_info.h"
 #include "core/error.h"
 #include "core/quantity.h"
 
@@ -37,12 +38,16 @@ struct Value {
   bool takes_list = false;  // also takes several texts at once: --port A B
   std::vector<std::string> choices{};
   std::string default_text{};  // empty: no default
+  // A profile's name or path: the kinds that it may be of, as in config/toml/profile_search.h.
+  std::vector<std::string_view> profile_kinds{};
 };
 
 Value flag(bool& target);
 Value text(std::string& target);
 Value text(std::optional<std::string>& target);
 Value texts(std::vector<std::string>& target);
+/// The bare name of a profile of one of these kinds, or a path.
+Value profile(std::string& target, std::vector<std::string_view> kinds);
 Value choice(std::string& target, std::vector<std::string> choices);
 /// Several of the choices; the option may be given several times.
 Value choices(std::vector<std::string>& target, std::vector<std::string> allowed);
@@ -136,6 +141,7 @@ struct Option {
   Option& defaults_to(std::string text);
   Option& excludes(std::string other);
 
+  [[nodiscard]] bool is_positional() const { return !names.starts_with('-'); }
   [[nodiscard]] bool has_name(std::string_view name) const;
   /// The last of the names: "--qps".
   [[nodiscard]] std::string name() const;
@@ -193,7 +199,9 @@ struct Command {
 std::string_view program_version() noexcept;
 
 /// Parses the command line, prints help, version and usage errors, runs the chosen command.
-/// Returns the exit code of the process.
-int run_program(const Command& program, int argc, char** argv);
+/// Returns the exit code of the process. Two words in place of a command are for the shell and the
+/// manual: `--complete WORD...` prints what may stand for the last word (completion.h), and `--man
+/// [COMMAND]` prints a man page (manual.h).
+int run_program(const Command& program, int argc, char** argv, const BuildInfo& build = {});
 
 }  // namespace lw::app

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command lines of the programs: help with examples, version, usage errors."""
 
+import json
+import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -11,9 +14,9 @@ from longwire_test import SOURCE, program
 
 COMMANDS = {
     'roce-gen': ('run', 'receive', 'replay', 'search', 'perf', 'respond', 'telemetry',
-                 'plan', 'experiment', 'check', 'opcodes'),
+                 'plan', 'experiment', 'check', 'profiles', 'opcodes'),
     'roce-endpoint': ('serve', 'bw', 'lat', 'blast', 'ping'),
-    'roce-impair': ('check', 'ctl', 'ledger', 'replay', 'run'),
+    'roce-impair': ('check', 'ctl', 'ledger', 'profiles', 'replay', 'run'),
     'roce-dissect': ('list', 'verify', 'summary', 'sessions', 'messages', 'anomalies', 'explain',
                      'compare',
                      'fields'),
@@ -40,8 +43,18 @@ class CommandLine(unittest.TestCase):
                 self.assertRegex(shown, rf'\n  {command} +\w')
 
     def test_version(self):
+        version = re.search(r"\n  version: '([^']+)'", (SOURCE / 'meson.build').read_text())[1]
+        commit = subprocess.run(['git', '-C', SOURCE, 'rev-parse', 'HEAD'], capture_output=True,
+                                text=True)
+        libraries = {'roce-gen': 'DPDK', 'roce-endpoint': 'libibverbs', 'roce-impair': 'DPDK',
+                     'roce-dissect': 'libpcap'}
         for name in COMMANDS:
-            self.assertRegex(run(name, '--version').stdout, rf'^{name} \d+\.\d+\.\d+\n$')
+            first, *more = run(name, '--version').stdout.splitlines()
+            self.assertEqual(first, f'{name} {version}')
+            self.assertRegex(more[-1], rf'^built with {libraries[name]} \d+\.\d+.*, fmt \d')
+            if commit.returncode == 0:
+                self.assertRegex(more[0], r'^commit [0-9a-f]{12}(-dirty)? of \d{4}-\d\d-\d\d$')
+        self.assertNotIn('DPDK', run('roce-dissect', '--version').stdout)
 
     def test_usage_errors_exit_with_2_and_name_the_option(self):
         for name, words, said in (
@@ -137,6 +150,132 @@ class CommandLine(unittest.TestCase):
                         done = subprocess.run([binary, *command], capture_output=True, text=True,
                                               cwd='/')
                         self.assertEqual(done.returncode, 0, (command, done.stderr))
+
+    def profiles(self, name, *words, **settings):
+        done = subprocess.run([program(name), 'profiles', '--json', *words], capture_output=True,
+                              text=True, check=True, **settings)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_profiles_lists_each_shipped_profile_with_a_description(self):
+        folders = {'roce-gen': ('flows', 'experiments', 'paths', 'impair', 'telemetry'),
+                   'roce-impair': ('impair', 'paths')}
+        for name, kinds in folders.items():
+            listed = self.profiles(name, cwd='/')
+            self.assertEqual(
+                [(profile['kind'], profile['name']) for profile in listed],
+                [(kind, file.stem) for kind in kinds
+                 for file in sorted((SOURCE / 'profiles' / kind).glob('*.toml'),
+                                    key=lambda file: file.stem)])
+            for profile in listed:
+                self.assertEqual((profile['schema'], profile['version']), ('longwire.profile', 1))
+                self.assertTrue(os.path.samefile(
+                    profile['path'],
+                    SOURCE / 'profiles' / profile['kind'] / f'{profile["name"]}.toml'))
+                self.assertGreater(len(profile['description']), 20, profile)
+            text = run(name, 'profiles').stdout.splitlines()
+            self.assertEqual(len(text), 1 + len(listed))
+        self.assertEqual({profile['kind'] for profile in
+                          self.profiles('roce-gen', '--kind', 'telemetry', cwd='/')}, {'telemetry'})
+
+    def test_the_search_path_of_profiles(self):
+        text = '# {}. More of it.\n[[rule]]\nname = "r"\ndelay = "{}"\n'
+        with tempfile.TemporaryDirectory() as top:
+            home, first, second, work = (pathlib.Path(top, name) for name in (
+                'home/.config/longwire', 'first', 'second/impair', 'work'))
+            environment = {**os.environ, 'HOME': f'{top}/home',
+                           'LONGWIRE_PROFILES': f'{first}:{top}/nowhere:{second.parent}'}
+            environment.pop('XDG_CONFIG_HOME', None)
+
+            def delay(name='mine'):
+                done = subprocess.run([program('roce-impair'), 'check', name, '--json'],
+                                      capture_output=True, text=True, cwd=work, env=environment)
+                return json.loads(done.stdout)['delay_ns'] if done.returncode == 0 else done.stderr
+
+            work.mkdir()
+            self.assertIn('\nlooked for in the working directory, profiles, '
+                          f'{first}, {top}/nowhere, {second.parent}, {home}, ', delay())
+            # Each place goes before those that came first.
+            for us, folder in enumerate((home, second, first, work), 1):
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / 'mine.toml').write_text(text.format('Mine', f'{us}us'), encoding='utf-8')
+                self.assertEqual(delay(), us * 1000)
+                (mine,) = (profile for profile in
+                           self.profiles('roce-impair', cwd=work, env=environment)
+                           if profile['name'] == 'mine')
+                self.assertTrue(os.path.samefile(work / mine['path'], folder / 'mine.toml'))
+                self.assertEqual((mine['kind'], mine['description']), ('impair', 'Mine'))
+            self.assertIn('did you mean `mine`?', delay('minne'))
+            # A profile of another kind, and a folder, do not hide it; $XDG_CONFIG_HOME is obeyed.
+            (work / 'mine.toml').write_text('[[flow]]\n', encoding='utf-8')
+            (work / 'mine').mkdir()
+            self.assertEqual(delay(), 3000)
+            environment['XDG_CONFIG_HOME'] = top
+            del environment['LONGWIRE_PROFILES']
+            self.assertIn('no such profile', delay())
+
+    def completed(self, name, *words, cwd='/'):
+        done = subprocess.run([program(name), '--complete', *words], capture_output=True,
+                              text=True, check=True, cwd=cwd)
+        return [line.split('\t')[0] for line in done.stdout.splitlines()]
+
+    def test_completion_offers_what_may_follow(self):
+        for name, words, offered in (
+                ('roce-gen', ('re',), ['receive', 'replay', 'respond']),
+                ('roce-dissect', ('',), list(COMMANDS['roce-dissect'])),
+                ('roce-gen', ('--v',), ['--version']),
+                ('roce-gen', ('run', 'dem'), ['demo', ':files']),
+                ('roce-gen', ('run', 'demo', '--pc'), ['--pcap']),
+                ('roce-gen', ('run', 'demo', '--quiet', '--qu'), []),
+                ('roce-gen', ('plan', '--op', 'co'), ['compare-swap']),
+                ('roce-gen', ('plan', '--op=wr'), ['--op=write']),
+                ('roce-gen', ('plan', '--path', 'tr'), ['transpacific-9000km', ':files']),
+                ('roce-gen', ('perf', '-q', ''), []),
+                ('roce-gen', ('run', 'demo', '--port', 'lo'), ['lo']),
+                ('roce-gen', ('run', 'demo', '--port', 'p'), ['pcap:']),
+                ('roce-gen', ('telemetry', '--from', 'memi'), ['memif:', ':files']),
+                ('roce-gen', ('experiment', 'x', '--out', ''), [':folders']),
+                ('roce-endpoint', ('serve', '--telemetry', ''), ['flow48', 'roce32', ':files']),
+                ('roce-impair', ('run', 'apn-380km', '--west', 'lo', '--east=lo'), ['--east=lo']),
+                ('roce-impair', ('ctl', ''), [':files']),
+                ('roce-impair', ('ctl', 'x.sock', ''), ['show', 'set', 'load', 'event', 'reset']),
+                ('roce-impair', ('ctl', 'x.sock', 'load', 'protection'), ['protection-switch',
+                                                                         ':files']),
+                ('roce-impair', ('ctl', 'x.sock', 'show', '--j'), ['--json']),
+                ('roce-dissect', ('list', 'a.pcap', 'b'), [':files']),
+                ('roce-dissect', ('nothing', '--x='), [])):
+            with self.subTest(' '.join((name, *words))):
+                found = self.completed(name, *words)
+                self.assertEqual([word for word in found
+                                  if word != ':files' or ':files' in offered], offered)
+
+    def test_each_option_can_be_completed_and_is_in_its_man_page(self):
+        for name, commands in COMMANDS.items():
+            for command in commands:
+                if (name, command) == ('roce-impair', 'ctl'):
+                    continue
+                shown = run(name, command, '--help').stdout
+                options = set(re.findall(r'^ +(?:-\w,)?(--[\w-]+)', shown, re.M)) - {'--help'}
+                page = run(name, '--man', command).stdout.replace('\\-', '-')
+                self.assertIn(f'.SH NAME\n{name}-{command} - ', page)
+                found = self.completed(name, command, '--')
+                for option in options:
+                    self.assertIn(f'\\fB{option}\\fR', page)
+                    self.assertIn(option, found)
+
+    def test_man_pages_are_clean(self):
+        for name, commands in COMMANDS.items():
+            for words in ((), *((command,) for command in commands)):
+                page = run(name, '--man', *words).stdout
+                self.assertRegex(page, r'^\.TH ROCE')
+                for tool in (('mandoc', '-T', 'lint', '-W', 'warning'),
+                             ('groff', '-man', '-ww', '-z')):
+                    if shutil.which(tool[0]) is None:
+                        self.skipTest(f'{tool[0]} is not installed')
+                    done = subprocess.run(tool, input=page, capture_output=True, text=True)
+                    self.assertEqual((done.stdout + done.stderr, done.returncode), ('', 0), words)
+        done = run('roce-gen', '--man', 'fly')
+        self.assertEqual((done.returncode, done.stdout), (2, ''))
+        self.assertIn('--man: roce-gen has no command `fly`; it has run, receive', done.stderr)
 
     def test_quantities_have_the_same_units_everywhere(self):
         for words in (('-s', '64K'), ('-s', '64KiB'), ('-s', '65536'), ('--rate', '100Gbit'),

@@ -8,6 +8,7 @@
 
 #include "config/impair/profile.h"
 #include "config/toml/document.h"
+#include "config/toml/profile_search.h"
 #include "core/quantity.h"
 
 namespace lw::gen {
@@ -248,8 +249,8 @@ void add_perf_options(app::Options& list, PerfOptions& options) {
   list.add("-s,--size", app::parsed(parse_bytes, config.size), "SIZE", "message size, in bytes")
       .defaults_to("64KiB");
   add_windows(list, config);
-  list.add("--path", app::text(options.path), "PROFILE",
-           "path or impair profile of the link between the hosts");
+  list.add("--path", app::profile(options.path, {config::kPathProfiles, config::kImpairProfiles}),
+           "PROFILE", "path or impair profile of the link between the hosts");
   list.add("--delay", app::parsed(parse_duration, options.delay), "TIME",
            "one-way delay, instead of a profile");
   list.add("--distance", app::parsed(parse_kilometres, options.km), "LENGTH",

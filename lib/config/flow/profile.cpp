@@ -12,6 +12,7 @@
 #include "config/flow/network.h"
 #include "config/flow/qp_range.h"
 #include "config/toml/document.h"
+#include "config/toml/profile_search.h"
 #include "core/quantity.h"
 #include "wire/ethernet.h"
 

@@ -3,6 +3,7 @@
 
 #include "config/impair/match.h"
 #include "config/toml/document.h"
+#include "config/toml/profile_search.h"
 
 namespace lw::config {
 namespace {

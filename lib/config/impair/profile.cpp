@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "config/impair/static_profile.h"
+#include "config/toml/profile_search.h"
 
 namespace lw::config {
 namespace {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "config/toml/document.h"
+#include "config/toml/profile_search.h"
 
 namespace lw::config {
 namespace {

@@ -151,56 +151,6 @@ Value* reach(Value* table, std::string_view& key) {
 
 }  // namespace
 
-namespace {
-
-namespace fs = std::filesystem;
-
-std::vector<fs::path> profile_folders(std::initializer_list<std::string_view> kinds) {
-  std::error_code unknown;
-  const fs::path program = fs::read_symlink("/proc/self/exe", unknown).parent_path();
-  std::vector<fs::path> folders;
-  for (const fs::path& root :
-       {program / "../../profiles", program / "../share/longwire/profiles", fs::path("profiles")})
-    for (const std::string_view kind : kinds)
-      if (fs::is_directory(root / kind, unknown)) folders.push_back(root / kind);
-  return folders;
-}
-
-/// Names of the profiles in a folder, without their ending.
-void add_stems(const fs::path& folder, std::vector<std::string>& names) {
-  std::error_code unknown;
-  for (const auto& file : fs::directory_iterator(folder, unknown))
-    if (file.path().extension() == ".toml") names.push_back(file.path().stem().string());
-}
-
-std::unexpected<Error> no_profile(const std::string& name, const std::vector<std::string>& names) {
-  const auto stem = fs::path(name).stem().string();
-  const std::string_view near =
-      nearest(stem, std::vector<std::string_view>(names.begin(), names.end()));
-  return fail(fmt::format("{}: no such profile{}", name,
-                          near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
-}
-
-}  // namespace
-
-Result<std::string> find_profile(const std::string& name,
-                                 std::initializer_list<std::string_view> kinds) {
-  std::error_code unknown;
-  if (name == "-" || fs::exists(name, unknown)) return name;
-  std::vector<std::string> names;
-  if (fs::path(name).has_parent_path()) {
-    add_stems(fs::path(name).parent_path(), names);
-    return no_profile(name, names);
-  }
-  for (const fs::path& folder : profile_folders(kinds)) {
-    for (const std::string& file : {name, name + ".toml"})
-      if (fs::is_regular_file(folder / file, unknown))
-        return fs::weakly_canonical(folder / file, unknown).string();
-    add_stems(folder, names);
-  }
-  return no_profile(name, names);
-}
-
 Result<std::string> read_profile_text(const std::string& path) {
   note_input(path);
   std::ifstream file;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,19 +11,6 @@
 #include "core/error.h"
 
 namespace lw::config {
-
-/// Kinds of profiles: folders of profiles/.
-inline constexpr std::string_view kFlowProfiles = "flows", kImpairProfiles = "impair",
-                                  kPathProfiles = "paths", kExperimentProfiles = "experiments",
-                                  kTelemetryProfiles = "telemetry";
-
-/// The path of a profile: `name` is a path, "-", or the bare name of a shipped profile of one of
-/// these kinds ("apn-380km"), in the order of preference. Shipped profiles are looked for in
-/// profiles/ of the source tree that the program was built in, in share/longwire/profiles/ beside
-/// the folder of the installed program, and in profiles/ of the working directory. Error (usage):
-/// there is none; the message suggests the nearest name.
-Result<std::string> find_profile(const std::string& name,
-                                 std::initializer_list<std::string_view> kinds);
 
 /// Reads a profile's text from a file; "-" is standard input. Errors: the file is missing,
 /// unreadable or too large.
