@@ -39,7 +39,7 @@ report::Table empty_table() {
                         {"CNPs", Align::right}});
 }
 
-std::string time_of(const Histogram& histogram, double share) {
+std::string time_of(const CompactHistogram& histogram, double share) {
   return histogram.count() == 0 ? "" : format_duration(Duration{histogram.quantile(share)});
 }
 

@@ -30,8 +30,8 @@ class CapturePoints {
 /// What the analysis of a capture found, for reports that need all of it.
 class CollectedResults final : public analysis::Results {
  public:
-  /// Anomalies beyond this are counted, not kept: about 200 MB.
-  static constexpr std::size_t kMostAnomalies = 1'000'000;
+  /// Anomalies beyond this are counted, not kept.
+  static constexpr std::size_t kMostAnomalies = 300'000;
 
   /// Null: messages are not wanted.
   std::function<void(const analysis::Message&)> on_message;

@@ -20,7 +20,7 @@ Json optional_json(const auto& value) { return value ? Json(*value) : Json(); }
 
 double seconds_of(Duration duration) { return static_cast<double>(duration.count()) / 1e9; }
 
-Json quantile(const Histogram& histogram, double share) {
+Json quantile(const CompactHistogram& histogram, double share) {
   return histogram.count() == 0 ? Json() : Json(histogram.quantile(share));
 }
 
@@ -93,8 +93,10 @@ std::string operations_text(const StreamCounts& counts) {
 
 bool has_traffic(const Session& session, std::uint8_t direction) {
   const Session::Direction& one = session.directions[direction];
-  return one.stream != nullptr ||
-         (one.packets > 0 && session.directions[1 - direction].stream == nullptr);
+  if (one.stream != nullptr || session.directions[1 - direction].stream != nullptr)
+    return one.stream != nullptr;
+  // Of a single packet with a bad ICRC, the header may be what was damaged.
+  return one.packets > 1 || one.bad_icrcs < one.packets;
 }
 
 Json session_row(const analysis::Analyst& analyst, const CapturePoints& points,

@@ -2,6 +2,7 @@
 #include "analysis/analyst.h"
 
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -23,15 +24,28 @@ Anomaly about(const Session& session, std::uint8_t direction, const Packet& pack
           .detail = {}};
 }
 
-void add_spacing(std::unique_ptr<Histogram>& spacing, Duration between) {
-  if (!spacing) spacing = std::make_unique<Histogram>();
+void add_spacing(std::unique_ptr<CompactHistogram>& spacing, Duration between) {
+  if (!spacing) spacing = std::make_unique<CompactHistogram>();
   spacing->add(between.count());
+}
+
+/// 250 MB for all streams, of one direction each; at least what a normal connection needs.
+StreamMemory memory_for(std::size_t sessions) {
+  constexpr std::size_t kWaiting = std::size_t{3} << 18, kAnswered = std::size_t{1} << 19;
+  constexpr StreamMemory kMost;
+  return {.waiting = std::clamp<std::size_t>(kWaiting / sessions, 64, kMost.waiting),
+          .answered = std::clamp<std::size_t>(kAnswered / sessions, 32, kMost.answered)};
 }
 
 }  // namespace
 
 void Analyst::add(const SeenFrame& seen) {
-  waiting_.push_back(flows_.enter(seen));
+  const Packet packet = flows_.enter(seen);
+  if (packet.flow == QpFlow::kNone) {
+    ++unfollowed_;
+    return;
+  }
+  waiting_.push_back(packet);
   constexpr std::size_t kMostExplanations = 1000;
   if (waiting_.back().bad_icrc && explanations_.size() < kMostExplanations)
     explanations_[seen.number] = explain_bad_icrc(seen.frame.envelope);
@@ -96,7 +110,17 @@ Session* Analyst::begin_session(const Packet& packet) {
   session.directions[packet.is_request() ? 0 : 1].flow = packet.flow;
   session.directions[packet.is_request() ? 1 : 0].flow = flow.peer;
   if (flow.peer != QpFlow::kNone) flows_[flow.peer].session = flow.session;
+  share_memory();
   return &session;
+}
+
+/// Each time that the number of sessions has doubled.
+void Analyst::share_memory() {
+  if (!std::has_single_bit(sessions_.size())) return;
+  memory_ = memory_for(2 * sessions_.size());
+  for (Session& session : sessions_)
+    for (Session::Direction& direction : session.directions)
+      if (direction.stream) direction.stream->remember(memory_);
 }
 
 RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
@@ -109,6 +133,7 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
   setup.answered = responses != QpFlow::kNone && flows_[responses].has_responses;
   if (responses != QpFlow::kNone) setup.largest_response = flows_[responses].largest_payload;
   stream = std::make_unique<RequestStream>(setup, results_);
+  stream->remember(memory_);
   return *stream;
 }
 
@@ -219,7 +244,7 @@ void Analyst::judge_plateau(const Session& session, std::uint8_t direction) {
                   .stamp = session.first,
                   .packets = counts.reads_at_most,
                   .detail = fmt::format("never more than {} READs and atomics outstanding: the "
-                                        "limit that the connection agreed on",
+                                        "connection's limit, or the depth of the sender's queue",
                                         counts.most_reads)});
 }
 

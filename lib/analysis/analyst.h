@@ -28,7 +28,7 @@ struct Session {
     std::optional<std::uint16_t> p_key;
     std::uint64_t first_congested = 0, first_cnp = 0;  // frames; 0: none
     Instant last_cnp;
-    std::unique_ptr<Histogram> cnp_spacing;  // ns; null: fewer than two CNPs
+    std::unique_ptr<CompactHistogram> cnp_spacing;  // ns; null: fewer than two CNPs
   };
 
   std::uint32_t number = 0;  // from 1, in order of appearance
@@ -44,8 +44,8 @@ class Analyst {
  public:
   static constexpr std::size_t kLookAhead = 65536;
 
-  /// Connections beyond this are counted, not followed: about 500 MB.
-  static constexpr std::size_t kMostSessions = 100'000;
+  /// Packets of connections beyond this are counted, not followed.
+  static constexpr std::size_t kMostSessions = 20'000;
 
   explicit Analyst(Results& results) : results_(results) {}
 
@@ -58,7 +58,7 @@ class Analyst {
 
   [[nodiscard]] const QpFlows& flows() const noexcept { return flows_; }
   [[nodiscard]] const std::deque<Session>& sessions() const noexcept { return sessions_; }
-  /// Packets of connections beyond kMostSessions.
+  /// Packets of connections beyond kMostSessions, and of flows beyond QpFlows::kMostFlows.
   [[nodiscard]] std::uint64_t unfollowed() const noexcept { return unfollowed_; }
 
  private:
@@ -66,6 +66,7 @@ class Analyst {
   /// Null: there are too many.
   Session* session_of(const Packet& packet);
   Session* begin_session(const Packet& packet);
+  void share_memory();
   void report_pauses();
   RequestStream& stream_of(Session& session, std::uint8_t direction);
   void count(Session& session, Session::Direction& direction, std::uint8_t index,
@@ -80,6 +81,7 @@ class Analyst {
   std::deque<Packet> waiting_;
   std::unordered_map<std::uint64_t, std::string> explanations_;  // of bad ICRCs, by frame
   std::deque<Session> sessions_;
+  StreamMemory memory_;  // of each stream
   Instant end_;
   std::uint64_t unfollowed_ = 0;
   /// Frames that asked for silence of each priority, and the first of all.

@@ -43,6 +43,26 @@ bool sent_about(const QpFlow& flow, std::uint32_t psn) noexcept {
   return distance(flow.first_psn, psn) >= -kMissed && distance(psn, flow.end_psn) > -kMissed;
 }
 
+/// PSNs in a group of flows; few flows have requests in more than one.
+constexpr std::uint32_t kBlock = 4096;
+constexpr std::uint32_t kUcBlock = ~0U;  // UC has no responses: one group for all PSNs
+
+/// The first PSN of the block behind that of `psn`.
+constexpr std::uint32_t next_block(std::uint32_t psn) noexcept {
+  return (psn / kBlock + 1) * kBlock & wire::Psn::kMask;
+}
+
+/// Where flows are grouped: their addresses, and, in the place of the QPs, the block of PSNs (or
+/// kUcBlock) and the source port of the requests, or 0 for those of any port.
+QpFlowKey group_key(const QpFlowKey& flow, std::uint32_t block,
+                    std::uint16_t source_port) noexcept {
+  return {.source = flow.source,
+          .destination = flow.destination,
+          .qp = block,
+          .source_qp = source_port,
+          .point = flow.point};
+}
+
 /// The PSN behind a READ tells the MTU: it is so many packets away.
 void vote(QpFlow& flow, std::uint32_t following) noexcept {
   const auto [psn, length] = *flow.read;
@@ -74,13 +94,14 @@ std::string_view name_of(PairedBy paired) noexcept {
 Packet QpFlows::enter(const SeenFrame& seen) {
   Packet packet = packet_of(seen);
   packet.flow = find(qp_flow_key(seen), packet);
+  if (packet.flow == QpFlow::kNone) return packet;
   QpFlow& flow = flows_[packet.flow];
   flow.encapsulation = seen.frame.envelope.encapsulation();
   flow.good_icrcs += packet.good_icrc;
   flow.bad_icrcs += packet.bad_icrc;
   if (packet.bad_icrc || packet.info == nullptr) return packet;
   learn(flow, packet);
-  if (packet.is_request()) learn_request(flow, packet);
+  if (packet.is_request()) learn_request(packet.flow, packet);
   if (packet.is_response()) learn_response(packet.flow, packet);
   if (is_cm(seen.frame)) learn_connection(seen);
   return packet;
@@ -96,11 +117,12 @@ std::uint32_t QpFlows::find(const QpFlowKey& key, const Packet& packet) {
   return begin(key);
 }
 
+/// kNone: there are too many.
 std::uint32_t QpFlows::begin(const QpFlowKey& key) {
+  if (flows_.size() >= kMostFlows) return QpFlow::kNone;
   const auto index = static_cast<std::uint32_t>(flows_.size());
   flows_.push_back({.key = key});
   current_[key] = index;
-  group_of(key, false).push_back(index);
   if (key.source_qp > 1) {
     const auto other = current_.find(reversed(key));
     if (other != current_.end()) pair(index, other->second, PairedBy::queue_pairs);
@@ -112,13 +134,56 @@ std::uint32_t QpFlows::begin(const QpFlowKey& key) {
 void QpFlows::end(std::uint32_t flow) {
   const auto known = current_.find(flows_[flow].key);
   if (known != current_.end() && known->second == flow) current_.erase(known);
-  std::erase(group_of(flows_[flow].key, false), flow);
+  flows_[flow].ended = true;
 }
 
-std::vector<std::uint32_t>& QpFlows::group_of(const QpFlowKey& key, bool reversed) {
-  QpFlowKey group{.source = key.source, .destination = key.destination, .point = key.point};
-  if (reversed) std::swap(group.source, group.destination);
-  return groups_[group];
+/// Enters a flow with requests from `from_psn` to the PSN before `end_psn`. Of one long READ, it
+/// enters the first blocks: that is where responses begin, and memory stays bounded.
+void QpFlows::enter_groups(std::uint32_t index, std::uint32_t from_psn, std::uint32_t end_psn) {
+  constexpr std::int32_t kMostPsns = 64 * kBlock;
+  constexpr std::size_t kMostGroups = 4 * kMostFlows;
+  if (groups_.size() > kMostGroups) return;
+  const QpFlow& flow = flows_[index];
+  for (std::int32_t left = std::min(distance(from_psn, end_psn), kMostPsns); left > 0;) {
+    groups_[group_key(flow.key, from_psn / kBlock, 0)].push_back(index);
+    if (flow.source_port != 0)
+      groups_[group_key(flow.key, from_psn / kBlock, flow.source_port)].push_back(index);
+    left -= static_cast<std::int32_t>(kBlock - from_psn % kBlock);
+    from_psn = next_block(from_psn);
+  }
+}
+
+/// Adds the first free flows of a group for which fits(flow) holds, until there are
+/// kMostCandidates.
+template <class Fits>
+void QpFlows::add_fitting(const QpFlowKey& key, std::vector<QpFlow::Candidate>& to, Fits fits) {
+  constexpr std::size_t kManyGone = 64;
+  const auto known = groups_.find(key);
+  if (known == groups_.end()) return;
+  Group& group = known->second;
+  std::size_t gone = 0;
+  for (const std::uint32_t other : group) {
+    if (to.size() == kMostCandidates) break;
+    const bool free = is_free(flows_[other]);
+    gone += !free;
+    if (free && fits(flows_[other]) &&
+        std::ranges::find(to, other, &QpFlow::Candidate::flow) == to.end())
+      to.push_back({other});
+  }
+  if (gone >= kManyGone)
+    std::erase_if(group, [this](std::uint32_t index) { return !is_free(flows_[index]); });
+}
+
+/// The free flows that a response of `flow` with this PSN may answer: first those with its source
+/// port, which many NICs compute from both QPs.
+std::vector<QpFlow::Candidate> QpFlows::requests_with(const QpFlow& flow, std::uint32_t psn) {
+  const QpFlowKey key = reversed(flow.key);
+  const auto fits = [psn](const QpFlow& other) { return sent_exactly(other, psn); };
+  std::vector<QpFlow::Candidate> found;
+  if (flow.source_port != 0)
+    add_fitting(group_key(key, psn / kBlock, flow.source_port), found, fits);
+  add_fitting(group_key(key, psn / kBlock, 0), found, fits);
+  return found;
 }
 
 void QpFlows::pair(std::uint32_t a, std::uint32_t b, PairedBy by) {
@@ -129,8 +194,6 @@ void QpFlows::pair(std::uint32_t a, std::uint32_t b, PairedBy by) {
   one.paired_by = other.paired_by = by;
   one.candidates.clear();
   other.candidates.clear();
-  std::erase(group_of(one.key, false), a);
-  std::erase(group_of(other.key, false), b);
 }
 
 void QpFlows::learn(QpFlow& flow, const Packet& packet) {
@@ -143,21 +206,31 @@ void QpFlows::learn(QpFlow& flow, const Packet& packet) {
   if (!full) flow.largest_payload = std::max(flow.largest_payload, packet.payload);
 }
 
-void QpFlows::learn_request(QpFlow& flow, const Packet& packet) {
+void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
+  QpFlow& flow = flows_[index];
   if (flow.read) vote(flow, packet.psn);
   const bool reads = packet.info->operation == wire::Operation::read_request && packet.has_reth;
   if (reads) flow.read = QpFlow::PendingRead{packet.psn, packet.dma_length};
   const std::uint32_t mtu = flow.request_mtu != 0 ? flow.request_mtu : kMtus[0];
   const wire::Psn end = wire::Psn{packet.psn} + (reads ? read_span(packet.dma_length, mtu) : 1);
-  if (!flow.has_requests) {
-    flow.first_psn = packet.psn;
-    flow.end_psn = end.value();
+  const bool begins = !flow.has_requests;
+  if (begins) {
+    flow.first_psn = flow.end_psn = packet.psn;
     flow.source_port = packet.source_port;
   }
+  const std::uint32_t old_first = flow.first_psn, old_end = flow.end_psn;
   if (distance(flow.end_psn, end.value()) > 0) flow.end_psn = end.value();
   if (distance(packet.psn, flow.first_psn) > 0) flow.first_psn = packet.psn;
   flow.last_psn = packet.psn;
   flow.has_requests = true;
+  if (!is_free(flow) || flow.key.source_qp != 0) return;
+  if (flow.transport == wire::Transport::uc) {
+    if (begins) groups_[group_key(flow.key, kUcBlock, 0)].push_back(index);
+    return;
+  }
+  if (begins) return enter_groups(index, flow.first_psn, flow.end_psn);
+  enter_groups(index, flow.first_psn, old_first & ~(kBlock - 1));
+  enter_groups(index, next_block((old_end - 1) & wire::Psn::kMask), flow.end_psn);
 }
 
 void QpFlows::learn_response(std::uint32_t index, const Packet& packet) {
@@ -172,10 +245,7 @@ void QpFlows::learn_response(std::uint32_t index, const Packet& packet) {
 void QpFlows::match(std::uint32_t index, std::uint32_t psn) {
   std::vector<QpFlow::Candidate>& candidates = flows_[index].candidates;
   if (candidates.empty()) {
-    for (const std::uint32_t other : group_of(flows_[index].key, true)) {
-      const QpFlow& flow = flows_[other];
-      if (flow.has_requests && sent_exactly(flow, psn)) candidates.push_back({other});
-    }
+    candidates = requests_with(flows_[index], psn);
   } else {
     std::erase_if(candidates, [&](QpFlow::Candidate& candidate) {
       const QpFlow& flow = flows_[candidate.flow];
@@ -203,29 +273,35 @@ void QpFlows::learn_connection(const SeenFrame& seen) {
     if (old != current_.end()) end(old->second);
   }
   const std::uint32_t a = begin(to_replier), b = begin(to_requester);
-  flows_[a].cm_psn = connection->replier_psn;
-  flows_[b].cm_psn = connection->requester_psn;
-  pair(a, b, PairedBy::connection_manager);
+  if (b != QpFlow::kNone) pair(a, b, PairedBy::connection_manager);
+}
+
+/// The flows that a response's flow may answer, or, of UC, all that may be the other direction.
+std::vector<QpFlow::Candidate> QpFlows::possible_peers(const QpFlow& flow) {
+  std::vector<QpFlow::Candidate> known = flow.candidates;
+  std::erase_if(known, [this](const auto& one) { return !is_free(flows_[one.flow]); });
+  if (!known.empty()) return known;
+  if (flow.transport == wire::Transport::uc)
+    add_fitting(group_key(reversed(flow.key), kUcBlock, 0), known,
+                [](const auto&) { return true; });
+  else if (flow.has_responses)  // all that were kept have a peer now
+    known = requests_with(flow, flow.response_psn);
+  return known;
 }
 
 void QpFlows::decide_peer(std::uint32_t index) {
-  QpFlow& flow = flows_[index];
+  const QpFlow& flow = flows_[index];
   if (!is_free(flow) || flow.key.source_qp != 0) return;
-  std::vector<QpFlow::Candidate> fitting = flow.candidates;
-  if (fitting.empty() && flow.transport == wire::Transport::uc) {
-    for (const std::uint32_t other : group_of(flow.key, true))
-      if (flows_[other].transport == wire::Transport::uc) fitting.push_back({other});
-  }
-  std::erase_if(fitting, [&](const auto& one) { return !is_free(flows_[one.flow]); });
-  if (fitting.empty()) return;
+  const std::vector<QpFlow::Candidate> possible = possible_peers(flow);
+  if (possible.empty()) return;
   const auto has_port = [&](const auto& one) {
     return flows_[one.flow].source_port == flow.source_port;
   };
-  if (std::ranges::count_if(fitting, has_port) == 1)
-    return pair(index, std::ranges::find_if(fitting, has_port)->flow, PairedBy::source_port);
-  if (flow.candidates.empty() && fitting.size() > 1) return;  // UC: nothing tells
+  if (std::ranges::count_if(possible, has_port) == 1)
+    return pair(index, std::ranges::find_if(possible, has_port)->flow, PairedBy::source_port);
+  if (flow.transport == wire::Transport::uc && possible.size() > 1) return;  // nothing tells
   const auto best = std::ranges::min_element(
-      fitting, {}, [](const auto& one) { return std::pair(one.misses, one.flow); });
+      possible, {}, [](const auto& one) { return std::pair(one.misses, one.flow); });
   pair(index, best->flow, PairedBy::order);
 }
 

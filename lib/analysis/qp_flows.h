@@ -43,7 +43,7 @@ struct QpFlow {
   PairedBy paired_by = PairedBy::none;
   wire::Transport transport = wire::Transport::rc;
   wire::Encapsulation encapsulation = wire::Encapsulation::ipv4;
-  std::optional<std::uint32_t> cm_psn = {};  // first PSN, as the connection manager said
+  bool ended = false;  // its QP's next connection has begun
 
   bool has_requests = false, has_responses = false;
   std::uint32_t first_psn = 0, last_psn = 0;  // of requests
@@ -69,14 +69,19 @@ constexpr std::uint32_t read_span(std::uint32_t length, std::uint32_t mtu) noexc
 /// MTU. No header says either: a packet names the QP that it goes to, but not the one that it comes
 /// from, and no packet names the MTU.
 ///
+/// Responses find their requests by PSN. Of many QPs that begin with the same PSN, the first
+/// kMostCandidates free ones are compared, so that time and memory are in proportion to the number
+/// of QPs.
+///
 /// A PSN more than kFar away from the last ones, or a connection manager's REP, begins a new
 /// flow: the QP number was used again.
 class QpFlows {
  public:
   static constexpr std::int32_t kFar = 65536;
+  static constexpr std::size_t kMostCandidates = 16, kMostFlows = 200'000;
 
   /// The packet of a frame, whose flow has learnt from it. Frames with a bad ICRC teach
-  /// nothing.
+  /// nothing. Its flow is kNone if there are kMostFlows others.
   Packet enter(const SeenFrame& seen);
 
   /// Decides with whom the flow is paired, from what was seen up to now. Call it before the
@@ -95,20 +100,26 @@ class QpFlows {
   std::uint32_t begin(const QpFlowKey& key);
   void end(std::uint32_t flow);
   void learn(QpFlow& flow, const Packet& packet);
-  void learn_request(QpFlow& flow, const Packet& packet);
+  void learn_request(std::uint32_t index, const Packet& packet);
   void learn_response(std::uint32_t index, const Packet& packet);
   void learn_connection(const SeenFrame& seen);
   void match(std::uint32_t index, std::uint32_t psn);
   void pair(std::uint32_t a, std::uint32_t b, PairedBy by);
   [[nodiscard]] bool is_free(const QpFlow& flow) const noexcept {
-    return flow.peer == QpFlow::kNone;
+    return flow.peer == QpFlow::kNone && !flow.ended;
   }
-  [[nodiscard]] std::vector<std::uint32_t>& group_of(const QpFlowKey& key, bool reversed);
+  /// Flows from one address to another with requests in one block of PSNs, in order of appearance.
+  /// The ones that are no longer free are removed now and then.
+  using Group = std::vector<std::uint32_t>;
+  void enter_groups(std::uint32_t index, std::uint32_t from_psn, std::uint32_t end_psn);
+  template <class Fits>
+  void add_fitting(const QpFlowKey& group, std::vector<QpFlow::Candidate>& to, Fits fits);
+  [[nodiscard]] std::vector<QpFlow::Candidate> requests_with(const QpFlow& flow, std::uint32_t psn);
+  [[nodiscard]] std::vector<QpFlow::Candidate> possible_peers(const QpFlow& flow);
 
   std::vector<QpFlow> flows_;
   std::unordered_map<QpFlowKey, std::uint32_t, QpFlowKeyHash> current_;
-  /// The free flows from one address to another.
-  std::unordered_map<QpFlowKey, std::vector<std::uint32_t>, QpFlowKeyHash> groups_;
+  std::unordered_map<QpFlowKey, Group, QpFlowKeyHash> groups_;
   std::map<std::uint32_t, emulator::CmLearner> learners_;  // by capture point
 };
 

@@ -19,8 +19,6 @@ using wire::Position;
 constexpr Sequence kOrigin = Sequence{1} << 32;  // leaves room for smaller ones
 /// Unreliable requests wait so long for late ones.
 constexpr std::size_t kLatePackets = 64;
-/// Requests without any answer are forgotten behind so many.
-constexpr std::size_t kMostWaiting = 16384;
 
 std::uint32_t psn_of(Sequence sequence) noexcept {
   return static_cast<std::uint32_t>(sequence & wire::Psn::kMask);
@@ -152,7 +150,7 @@ void RequestStream::advance(const Packet& packet, const Sent& sent) {
   next_ = sent.psn + sent.span;
   last_progress_ = packet.stamp;
   count_outstanding(sent);
-  retire_beyond(reliable_ ? kMostWaiting : kLatePackets);
+  retire_beyond(reliable_ ? memory_.waiting : kLatePackets);
 }
 
 /// A packet in front of the next: what is between them is missing, as far as is known now.
@@ -886,7 +884,7 @@ bool RequestStream::is_done(const Sent& sent) const noexcept {
 /// The oldest request needs no more answer, or is no longer waited for.
 void RequestStream::retire(Cause cause_of_gap) {
   const Sent oldest = log_.oldest_waiting();
-  log_.retire();
+  log_.retire(memory_.answered);
   std::optional<Message::Completion> completion;
   if (oldest.answered)
     completion = Message::Completion{oldest.response_frame, oldest.response_stamp};

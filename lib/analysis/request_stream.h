@@ -10,13 +10,13 @@
 #include "analysis/anomaly.h"
 #include "analysis/message_builder.h"
 #include "analysis/sent_log.h"
-#include "core/histogram.h"
+#include "core/compact_histogram.h"
 
 namespace lw::analysis {
 
 /// Totals of one direction of a session: its requests, and the responses to them.
 struct StreamCounts {
-  std::uint64_t packets = 0, bytes = 0;   // requests, as on the wire; each seen counts
+  std::uint64_t packets = 0, bytes = 0;   // requests as on the wire, copies and resent ones too
   std::uint64_t payload = 0;              // bytes of requests and READ responses, each once
   std::uint64_t responses = 0, acks = 0;  // of the other end; ACKs are responses too
   std::uint64_t resent = 0;               // request packets that were seen before, or fill a gap
@@ -34,7 +34,8 @@ struct StreamCounts {
   std::map<std::uint8_t, std::uint64_t> opcodes;  // of requests
   std::optional<std::uint32_t> first_psn;
   Instant first, last;  // stamps of requests and responses
-  Histogram rtt;  // ns, from a request to its ACK, its atomic's answer, its first READ response
+  /// ns, from a request to its ACK, its atomic's answer, its first READ response.
+  CompactHistogram rtt;
   std::uint32_t most_outstanding = 0;          // PSNs of SEND and WRITE
   std::uint32_t most_reads = 0;                // READs and atomics at once
   std::uint64_t reads_at_most = 0, reads = 0;  // how often a new one reached that number
@@ -47,6 +48,12 @@ struct StreamSetup {
   std::optional<std::uint32_t> mtu;    // bytes; nothing: unknown
   std::uint32_t largest_response = 0;  // payload of a READ response in one packet
   bool answered = true;                // the other direction was captured, and answers
+};
+
+/// How many requests a stream remembers, 120 bytes each.
+struct StreamMemory {
+  std::size_t waiting = 16384;  // for their answer; more are taken for never answered
+  std::size_t answered = 512;   // before those: copies of them are recognised
 };
 
 /// Follows the requests of one direction and the responses to them, and tells losses,
@@ -69,6 +76,8 @@ class RequestStream {
   void request(const Packet& packet);
   /// A response to a request of this stream.
   void response(const Packet& packet);
+  /// From now on. Requests that are too many are judged by the next one.
+  void remember(const StreamMemory& memory) noexcept { memory_ = memory; }
   /// The capture ends at `end`.
   void finish(Instant end);
 
@@ -205,6 +214,7 @@ class RequestStream {
                   Instant stamp, Cause cause);
 
   StreamSetup setup_;
+  StreamMemory memory_;
   Results& results_;
   MessageBuilder messages_;
   StreamCounts counts_;

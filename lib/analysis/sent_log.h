@@ -59,12 +59,11 @@ class SentLog {
   [[nodiscard]] std::size_t waiting() const noexcept { return entries_.size() - retired_; }
   [[nodiscard]] Sent& oldest_waiting() noexcept { return entries_[retired_]; }
   [[nodiscard]] const Sent& newest() const noexcept { return entries_.back(); }
-  /// The oldest that waits no longer does. Keeps the last kKept of those, so that copies of them
+  /// The oldest that waits no longer does. Keeps the last `kept` of those, so that copies of them
   /// are recognised.
-  void retire() noexcept {
-    if (++retired_ <= kKept) return;
-    entries_.pop_front();
-    --retired_;
+  void retire(std::size_t kept) noexcept {
+    ++retired_;
+    for (; retired_ > kept; --retired_) entries_.pop_front();
   }
 
   /// Calls take(entry) for the entries that begin in [first, end), in order.
@@ -75,7 +74,6 @@ class SentLog {
   }
 
  private:
-  static constexpr std::size_t kKept = 512;
   std::deque<Sent> entries_;
   std::size_t retired_ = 0;
 };

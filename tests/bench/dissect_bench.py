@@ -10,17 +10,26 @@ Figures, for SIZE 64 B and 1 KiB of payload:
   compare SIZE, passes SIZE  seconds of comparing the client's frames with the server's; of two passes
                              of the analysis over them
   memory                     bytes that the analysis of 1,000 QPs takes
+  memory of KIND             of the same by captures of many_qps: `one-way`, 1,000 QPs whose ACKs were
+                             not captured; `flows`, 500,000 QPs, so a million flows
 """
 
 import functools
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
+import many_qps  # noqa: E402  (found by the line above)
+from pcap_file import write_pcap  # noqa: E402
+
 SIZES = {'64 B': 64, '1 KiB': 1024}
 QPS = 64
+MANY_QPS = {'one-way': {'qps': 1000, 'messages': 1500, 'answered': False},
+            'flows': {'qps': 500_000}}
 MESSAGES = {'frames': 8000, 'memory': 500}  # a QP
 FIELDS = ('frame.number', 'frame.time_epoch', 'ip.src', 'ip.dst', 'udp.srcport',
           'infiniband.bth.opcode', 'infiniband.bth.destqp', 'infiniband.bth.psn',
@@ -37,12 +46,15 @@ class Bench:
         self._bare = settings.program('tests', 'bench', 'dissect_bare')
         self._stack, self._folder, self._frames = stack, None, {}
 
-    def _capture(self, size, qps=QPS, messages=MESSAGES['frames'], points=('client-out', 'client-in')):
-        """A capture file and its number of frames."""
+    def _in_folder(self, name):
         if self._folder is None:
             self._folder = pathlib.Path(self._stack.enter_context(
                 tempfile.TemporaryDirectory(prefix='longwire-')))
-        path = self._folder / f'{size}-{qps}-{"-".join(points)}.pcapng'
+        return self._folder / name
+
+    def _capture(self, size, qps=QPS, messages=MESSAGES['frames'], points=('client-out', 'client-in')):
+        """A capture file and its number of frames."""
+        path = self._in_folder(f'{size}-{qps}-{"-".join(points)}.pcapng')
         if path not in self._frames:
             at = [word for point in points for word in ('--pcap-at', point)]
             subprocess.run([self._gen, 'perf', '--sim', '--delay', '100us', '--op', 'write', '-s',
@@ -89,6 +101,15 @@ class Bench:
 
     def memory(self):
         path, _ = self._capture(64, 1000, MESSAGES['memory'])
+        return self._memory(path)
+
+    def memory_of(self, kind):
+        path = self._in_folder(f'{kind}.pcap')
+        if not path.exists():
+            write_pcap(path, many_qps.capture(**MANY_QPS[kind]))
+        return self._memory(path)
+
+    def _memory(self, path):
         command = [self._dissect, 'anomalies', path]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
             _, status, usage = _wait(process)
@@ -114,4 +135,6 @@ def runs(settings, stack):
         measured.append(((f'compare {size}', f'passes {size}'),
                          functools.partial(bench.compare, size)))
     measured.append((('memory',), bench.memory))
+    for kind in MANY_QPS:
+        measured.append(((f'memory of {kind}',), functools.partial(bench.memory_of, kind)))
     return measured

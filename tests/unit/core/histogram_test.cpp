@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/compact_histogram.h"
+
 namespace lw {
 namespace {
 
@@ -97,6 +99,24 @@ TEST(Histogram, BucketsCoverTheirValues) {
     total += bucket.count;
   }
   EXPECT_EQ(total, 6u);
+}
+
+/// After any number of values, few or many.
+TEST(CompactHistogram, AnswersAsAHistogram) {
+  std::mt19937_64 random(9);
+  std::lognormal_distribution<double> delays(12, 3);
+  CompactHistogram compact;
+  Histogram histogram;
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_EQ(compact.count(), histogram.count());
+    ASSERT_EQ(compact.minimum(), histogram.minimum()) << i;
+    ASSERT_EQ(compact.maximum(), histogram.maximum()) << i;
+    for (const double share : {0.0, 0.5, 0.9, 0.99, 1.0})
+      ASSERT_EQ(compact.quantile(share), histogram.quantile(share)) << i << " values, " << share;
+    const auto value = static_cast<std::int64_t>(delays(random));
+    compact.add(value);
+    histogram.add(value);
+  }
 }
 
 }  // namespace
