@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "app/stop_signal.h"
+#include "app/supervisor.h"
 #include "core/huge_pages.h"
 #include "core/output.h"
 #include "core/quantity.h"
@@ -121,7 +122,13 @@ Result<void> Services::serve_metrics(const std::string& address, ScenarioRunner&
 
 Services::Services(ScenarioRunner& runner)
     : control_({.set = [&](auto edits) { return runner.set(edits); },
-                .load = [&](const auto& file) { return runner.load(file); },
+                .load =
+                    [&](const auto& file) {
+                      notify_reloading();
+                      auto loaded = runner.load(file);
+                      notify_supervisor("READY=1");
+                      return loaded;
+                    },
                 .reset = [&] { return runner.reset(); },
                 .command = [&](const auto& command) { return runner.command(command); },
                 .profile = [&] { return runner.profile(); },
@@ -156,6 +163,7 @@ Result<void> wait_links(Ports& ports, const RunConfig& config, const StopSignal&
     if (auto up = port->wait_link(config.wait, stop.requested()); !up) return up;
   fmt::print(stderr, "ready\n");
   std::fflush(stderr);
+  notify_supervisor("READY=1\nSTATUS=forwarding");
   return config.ready_file ? write_file(*config.ready_file, "ready\n") : Result<void>{};
 }
 
@@ -259,6 +267,7 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   Progress progress(nic::now());
   loop->work(config, stop.requested(),
              [&](Instant now, const PortForwarder& forwarder) { progress.tick(now, forwarder); });
+  notify_supervisor("STOPPING=1");
   const auto link_losses = runner->end_watching();
   for (nic::Port* port : {&ports->west, &ports->east}) port->end_receiving();
   loop->drain([&] { return stop.forced(); });  // services go on, so that their clients don't wait
