@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "analysis/qp_flows.h"
+#include "analysis/request_checks.h"
 #include "roce/describe.h"
 #include "wire/aeth.h"
 
@@ -14,9 +15,8 @@ namespace lw::analysis {
 namespace {
 
 using wire::Operation;
-using wire::Position;
 
-constexpr Sequence kOrigin = Sequence{1} << 32;  // leaves room for smaller ones
+constexpr Sequence kFirstOrigin = Sequence{1} << 32;  // leaves room for smaller ones
 /// Unreliable requests wait so long for late ones.
 constexpr std::size_t kLatePackets = 64;
 
@@ -24,26 +24,12 @@ std::uint32_t psn_of(Sequence sequence) noexcept {
   return static_cast<std::uint32_t>(sequence & wire::Psn::kMask);
 }
 
-bool is_read(std::uint8_t opcode) noexcept {
-  return wire::find_opcode(opcode)->operation == Operation::read_request;
-}
-
-bool is_atomic(std::uint8_t opcode) noexcept {
-  const Operation operation = wire::find_opcode(opcode)->operation;
-  return operation == Operation::cmp_swap || operation == Operation::fetch_add ||
-         operation == Operation::atomic_write || operation == Operation::flush;
-}
-
-bool is_inside(Position position) noexcept {
-  return position == Position::middle || position == Position::last;
-}
-
 }  // namespace
 
 // Requests
 
 Sequence RequestStream::unwrap(std::uint32_t psn) const noexcept {
-  if (log_.empty()) return kOrigin + psn;
+  if (log_.empty()) return kFirstOrigin + psn;
   const auto ahead = wire::Psn::distance(wire::Psn{psn_of(next_)}, wire::Psn{psn});
   return next_ + static_cast<Sequence>(std::int64_t{ahead});
 }
@@ -104,17 +90,14 @@ void RequestStream::check_silence(const Packet& packet) {
   results_.found(stall);
 }
 
-/// Keeps the newest kMostGaps; older ones are final.
 void RequestStream::add_response_gap(const ResponseGap& gap) {
-  constexpr std::size_t kMostGaps = 1024;
-  if (response_gaps_.size() >= kMostGaps) {
-    const ResponseGap old = response_gaps_.front();
-    response_gaps_.erase(response_gaps_.begin());
-    counts_.responses_lost += old.packets;
-    report_gap(wire::Role::response, old.first, old.packets, old.frame, old.stamp,
-               Cause::missing_in_capture);
-  }
-  response_gaps_.push_back(gap);
+  if (const auto old = response_gaps_.add(gap))
+    report_response_gap(*old, Cause::missing_in_capture);
+}
+
+void RequestStream::report_response_gap(const ResponseGap& gap, Cause cause) {
+  counts_.responses_lost += gap.packets;
+  report_gap(wire::Role::response, gap.first, gap.packets, gap.frame, gap.stamp, cause);
 }
 
 void RequestStream::request(const Packet& packet) {
@@ -141,8 +124,7 @@ void RequestStream::advance(const Packet& packet, const Sent& sent) {
   judge_fill(&packet, sent.psn, nullptr);
   end_recovery();
   check_early_ack(packet, sent.psn);
-  check_order(packet);
-  check_lengths(packet);
+  check_form(packet);
   if (last_id_ && *last_id_ != packet.ip_id) ids_vary_ = true;
   last_id_ = packet.ip_id;
   counts_.payload += packet.payload;
@@ -179,9 +161,9 @@ void RequestStream::behind(const Packet& packet, const Sent& sent) {
   judge_fill(&packet, sent.psn, known);
   if (known != nullptr && !known->seen) {
     fill_gap(packet, sent);
-  } else if (recovery_ && known != nullptr && goes_on(*recovery_, *known, packet, sent.psn)) {
+  } else if (recovery_ && known != nullptr && recovery_->includes(packet, sent.psn, *known)) {
     ++counts_.resent;
-    if (sent.psn > recovery_->next) skip_in_recovery(packet, sent.psn);
+    if (sent.psn > recovery_->next) recovery_->skip_to(sent.psn, packet);
     continue_recovery(packet, known, sent);
   } else if (was_skipped(sent.psn, known)) {
     doubt_ = Doubt{packet, sent};
@@ -189,14 +171,6 @@ void RequestStream::behind(const Packet& packet, const Sent& sent) {
   } else {
     repeat(packet, sent, known);
   }
-}
-
-/// Whether a packet that was seen before belongs to the recovery: it is the next, or one behind it
-/// that comes soon. What is between was lost once more.
-bool RequestStream::goes_on(const Recovery& recovery, const Sent& known, const Packet& packet,
-                            Sequence psn) noexcept {
-  if (psn < recovery.next || known.last_stamp >= recovery.first) return false;
-  return psn == recovery.next || stamp_difference(packet.stamp, recovery.last) < kShortestTimer;
 }
 
 /// A PSN below the first of the capture: what is between them was sent before, or comes late.
@@ -224,53 +198,22 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
   if (!fill_) {
     end_recovery();
     fill_ = Fill{.first = sent.psn, .first_frame = packet.number, .first_stamp = packet.stamp};
-    for (const Nak& nak : naks_)
-      if (!nak.rnr && !nak.used && nak.psn <= sent.psn && nak.psn >= gap.psn)
-        fill_->nak_frame = nak.frame;
+    fill_->nak_frame = naks_.frame_naming(gap.psn, sent.psn);
   }
-  add_filled(fill_->filled, gap, filled);
+  fill_->add(gap, filled);
   late_psn_ = sent.psn;
   late_stamp_ = packet.stamp;
-  ++fill_->packets;
-  fill_->next = filled.psn + filled.span;
-  fill_->last_frame = packet.number;
-  fill_->last_stamp = packet.stamp;
-}
-
-void RequestStream::add_filled(std::vector<Filled>& filled, const Sent& gap, const Sent& sent) {
-  const bool continues = !filled.empty() && filled.back().frame == gap.frame &&
-                         filled.back().first + filled.back().packets == sent.psn;
-  if (!continues) filled.push_back({sent.psn, 0, gap.frame, gap.stamp});
-  filled.back().packets += sent.span;
-}
-
-/// A recovery goes on at `psn`, behind the next packet: those between were lost once more.
-void RequestStream::skip_in_recovery(const Packet& packet, Sequence psn) {
-  const std::uint64_t packets = psn - recovery_->next;
-  recovery_->skipped.push_back({recovery_->next, packets, packet.number, packet.stamp});
-}
-
-std::vector<RequestStream::Filled>::iterator RequestStream::skipped_gap(Sequence psn) noexcept {
-  return std::ranges::find_if(recovery_->skipped, [psn](const Filled& gap) {
-    return psn >= gap.first && psn < gap.first + gap.packets;
-  });
 }
 
 /// Whether the recovery has passed over a packet, which no NAK asks for again.
 bool RequestStream::was_skipped(Sequence psn, const Sent* known) {
-  if (!recovery_ || known == nullptr || known->last_stamp >= recovery_->first) return false;
-  return nak_for(psn) == nullptr && skipped_gap(psn) != recovery_->skipped.end();
+  return recovery_ && known != nullptr && naks_.asking_for(psn, acked_) == nullptr &&
+         recovery_->skips(psn, *known);
 }
 
 /// A packet that the recovery has passed over comes late.
 void RequestStream::fill_in_recovery(const Packet& packet, Sequence psn, Sent& known) {
-  const auto gap = skipped_gap(psn);
-  const Filled old = *gap;
-  recovery_->skipped.erase(gap);
-  const Sequence end = old.first + old.packets, behind = psn + known.span;
-  if (psn > old.first)
-    recovery_->skipped.push_back({old.first, psn - old.first, old.frame, old.stamp});
-  if (behind < end) recovery_->skipped.push_back({behind, end - behind, old.frame, old.stamp});
+  const Filled old = recovery_->take_skipped(psn, known.span);
   ++counts_.resent;
   ++recovery_->packets;
   ++known.copies;
@@ -345,30 +288,13 @@ void RequestStream::count_outstanding(const Sent& sent) {
   }
 }
 
-void RequestStream::check_order(const Packet& packet) {
+void RequestStream::check_form(const Packet& packet) {
   const wire::OpcodeInfo* const before = std::exchange(previous_, packet.info);
-  if (before == nullptr) return;
-  const bool open = before->position == Position::first || before->position == Position::middle;
-  const bool fits = is_inside(packet.info->position) == open &&
-                    (!open || packet.info->operation == before->operation);
-  if (fits) return;
-  Anomaly wrong = anomaly(AnomalyKind::malformed, packet, unwrap(packet.psn));
-  wrong.detail = fmt::format("{} behind {}", packet.info->name, before->name);
-  results_.found(wrong);
+  if (before != nullptr) report_malformed(packet, wrong_order(*before, packet));
+  report_malformed(packet, wrong_lengths(packet, setup_.mtu));
 }
 
-void RequestStream::check_lengths(const Packet& packet) {
-  std::string wrong;
-  if (!packet.complete) {
-    wrong = "its lengths contradict each other";
-  } else if (packet.info->payload == wire::PayloadRule::full && setup_.mtu &&
-             packet.payload != *setup_.mtu) {
-    wrong = fmt::format("{} bytes where the path MTU is {}", packet.payload, *setup_.mtu);
-  } else if (packet.info->payload == wire::PayloadRule::rest && packet.payload == 0) {
-    wrong = "a LAST without payload";
-  } else if (packet.pad != ((4 - packet.payload % 4) & 3)) {
-    wrong = fmt::format("{} bytes of payload with {} pad bytes", packet.payload, packet.pad);
-  }
+void RequestStream::report_malformed(const Packet& packet, std::string wrong) {
   if (wrong.empty()) return;
   Anomaly found = anomaly(AnomalyKind::malformed, packet, unwrap(packet.psn));
   found.detail = std::move(wrong);
@@ -388,16 +314,12 @@ void RequestStream::check_early_ack(const Packet& packet, Sequence psn) {
   early_ack_.reset();
 }
 
-/// Linux rxe has used the PSN of one request for another.
 void RequestStream::check_reuse(const Packet& packet, const Sent& known) {
-  const bool reads_rest = known.span > 1 && packet.info->operation == Operation::read_request;
-  const bool same = packet.info->opcode == known.opcode && packet.payload == known.payload &&
-                    packet.va == known.va && packet.dma_length == known.dma_length;
-  if (same || reads_rest) return;
+  std::string wrong = wrong_repetition(packet, known);
+  if (wrong.empty()) return;
   Anomaly reused = anomaly(AnomalyKind::psn_reused, packet, known.psn);
   reused.related_frame = known.frame;
-  reused.detail = fmt::format("{} where frame {} is {}", packet.info->name, known.frame,
-                              wire::find_opcode(known.opcode)->name);
+  reused.detail = std::move(wrong);
   results_.found(reused);
 }
 
@@ -405,18 +327,14 @@ void RequestStream::check_reuse(const Packet& packet, const Sent& known) {
 
 std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn, const Sent* known,
                                              std::uint64_t& related) {
-  if (Nak* const nak = nak_for(psn)) {
+  if (Nak* const nak = naks_.asking_for(psn, acked_)) {
     nak->used = true;
     related = nak->frame;
     if (nak->late) return Cause::reordered;
-    return was_refused(nak->psn) ? Cause::receiver_not_ready : Cause::sequence_nak;
+    return naks_.was_refused(nak->psn) ? Cause::receiver_not_ready : Cause::sequence_nak;
   }
   const bool fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
-  const auto asks = [&](const ResponseGap& gap) {
-    return gap.first >= psn && gap.first < psn + span_of(packet);
-  };
-  const auto gap = std::ranges::find_if(response_gaps_, asks);
-  if (fetches && gap != response_gaps_.end()) {
+  if (const auto gap = response_gaps_.in(psn, psn + span_of(packet)); fetches && gap) {
     related = gap->frame;
     return Cause::response_lost;
   }
@@ -429,34 +347,6 @@ std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn,
     return by_timer ? Cause::timeout : Cause::response_lost;
   }
   return psn < acked_ ? Cause::ack_lost : Cause::timeout;
-}
-
-/// The NAK that a recovery from `psn` follows: the one that names it, or one further on that is
-/// still open. Null: none.
-RequestStream::Nak* RequestStream::nak_for(Sequence psn) {
-  const auto names = [psn](const Nak& nak) { return !nak.used && nak.psn == psn; };
-  const auto open = [this, psn](const Nak& nak) {
-    return !nak.used && nak.psn >= psn && nak.psn >= acked_;
-  };
-  auto nak = std::ranges::find_if(naks_, names);
-  if (nak == naks_.end()) nak = std::ranges::find_if(naks_, open);
-  return nak == naks_.end() ? nullptr : &*nak;
-}
-
-RequestStream::Nak* RequestStream::nak_of(std::uint64_t frame) {
-  const auto nak = std::ranges::find(naks_, frame, &Nak::frame);
-  return nak == naks_.end() ? nullptr : &*nak;
-}
-
-/// A receiver without a buffer may call the packets behind the refused one out of sequence.
-bool RequestStream::was_refused(Sequence psn) const {
-  return std::ranges::any_of(naks_, [psn](const Nak& nak) { return nak.rnr && nak.psn == psn; });
-}
-
-void RequestStream::note_nak(const Nak& nak) {
-  constexpr std::size_t kMostNaks = 64;
-  naks_.push_back(nak);
-  if (naks_.size() > kMostNaks) naks_.pop_front();
 }
 
 bool RequestStream::is_copy(const Packet& packet, Sequence psn, const Sent& known) const noexcept {
@@ -483,7 +373,7 @@ void RequestStream::begin_recovery(const Packet& packet, Sequence psn, Cause cau
 
 /// When the loss that a recovery mends showed: the NAK, or the last progress before silence.
 Instant RequestStream::first_sign(const Packet& packet, Cause cause, std::uint64_t related) {
-  if (const Nak* const nak = nak_of(related)) return nak->stamp;
+  if (const Nak* const nak = naks_.of_frame(related)) return nak->stamp;
   const bool silent = cause == Cause::timeout || cause == Cause::ack_lost;
   return silent ? std::min(last_progress_, packet.stamp) : packet.stamp;
 }
@@ -493,19 +383,10 @@ void RequestStream::begin_recovery(Fill fill, Cause cause) {
   end_recovery();
   recovery_start_ = fill.first;
   recovery_stamp_ = fill.first_stamp;
-  recovery_ = Recovery{.cause = cause,
-                       .start = fill.first,
-                       .next = fill.next,
-                       .packets = fill.packets,
-                       .first_frame = fill.first_frame,
-                       .last_frame = fill.last_frame,
-                       .related_frame = fill.nak_frame,
-                       .first = fill.first_stamp,
-                       .last = fill.last_stamp,
-                       .since = fill.filled.front().stamp,
-                       .filled = std::move(fill.filled)};
+  const std::uint64_t nak_frame = fill.nak_frame;
+  recovery_ = std::move(fill).as_recovery(cause);
   counts_.resent += recovery_->packets;
-  if (Nak* const nak = nak_of(fill.nak_frame)) nak->used = true;
+  if (Nak* const nak = naks_.of_frame(nak_frame)) nak->used = true;
 }
 
 void RequestStream::continue_recovery(const Packet& packet, Sent* known, const Sent& sent) {
@@ -599,7 +480,7 @@ void RequestStream::judge_held(bool repeated) {
   const Fill fill = std::move(*held_);
   held_.reset();
   if (repeated) {
-    if (Nak* const nak = nak_of(fill.nak_frame)) nak->late = true;
+    if (Nak* const nak = naks_.of_frame(fill.nak_frame)) nak->late = true;
     return report_late(fill, Cause::sequence_nak);
   }
   begin_recovery(fill, Cause::sequence_nak);
@@ -681,16 +562,16 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
     fill_.reset();
     judge_held(true);
   }
-  const Nak* const open = nak_for(psn);
+  const Nak* const open = naks_.asking_for(psn, acked_);
   const bool known = open != nullptr && open->psn == psn;
-  if (sequence_error && !known && !was_refused(psn) && passed_here(psn)) {
+  if (sequence_error && !known && !naks_.was_refused(psn) && passed_here(psn)) {
     found.kind = AnomalyKind::lost_after_capture;
     found.role = wire::Role::request;
     found.detail.clear();
     asked_for_ = found;
   }
   if (sequence_error) begin_ = std::min(begin_, psn);  // the receiver still expects it
-  if (!known) note_nak({psn, packet.number, packet.stamp, rnr, !rnr && !sequence_error});
+  if (!known) naks_.add({psn, packet.number, packet.stamp, rnr, !rnr && !sequence_error});
 }
 
 void RequestStream::report_asked_for() {
@@ -726,8 +607,8 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   read->response_frame = packet.number;
   read->response_stamp = packet.stamp;
   counts_.payload += packet.payload;
-  const bool ends =
-      packet.info->position == Position::last || packet.info->position == Position::only;
+  const bool ends = packet.info->position == wire::Position::last ||
+                    packet.info->position == wire::Position::only;
   if (ends && setup_.mtu && at + 1 != read->span && !read->asked_again) {
     Anomaly wrong = anomaly(AnomalyKind::read_span, packet, psn);
     wrong.role = wire::Role::response;
@@ -758,11 +639,8 @@ void RequestStream::note_skipped_rests(const Packet& packet, Sequence end) {
 
 /// A response that was passed over, or came before.
 void RequestStream::take_repeated_response(const Packet& packet, Sequence psn, Sent& request) {
-  const auto covers = [psn](const ResponseGap& gap) {
-    return psn >= gap.first && psn < gap.first + gap.packets;
-  };
-  const auto gap = std::ranges::find_if(response_gaps_, covers);
-  if (gap != response_gaps_.end()) return take_late_response(packet, psn, *gap, request);
+  if (const auto gap = response_gaps_.covering(psn))
+    return take_late_response(packet, psn, *gap, request);
   if (request.asked_again) return;
   ++counts_.responses_duplicated;
   Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
@@ -772,9 +650,8 @@ void RequestStream::take_repeated_response(const Packet& packet, Sequence psn, S
 }
 
 /// A response that was passed over comes: late, or because it was asked for again.
-void RequestStream::take_late_response(const Packet& packet, Sequence psn, const ResponseGap& gap,
+void RequestStream::take_late_response(const Packet& packet, Sequence psn, const ResponseGap& old,
                                        Sent& request) {
-  const ResponseGap old = gap;
   counts_.payload += packet.payload;
   const Duration since_asked = stamp_difference(packet.stamp, request.last_stamp);
   if (request.asked_again && since_asked >= Duration{counts_.rtt.minimum()}) {
@@ -788,17 +665,14 @@ void RequestStream::take_late_response(const Packet& packet, Sequence psn, const
     late.duration = stamp_difference(packet.stamp, old.stamp);
     results_.found(late);
   }
-  std::erase_if(response_gaps_, [&](const ResponseGap& other) { return other.first == old.first; });
+  response_gaps_.remove(old.first);
   if (psn > old.first) add_response_gap({old.first, psn - old.first, old.frame, old.stamp});
   const Sequence end = old.first + old.packets;
   if (psn + 1 < end) add_response_gap({psn + 1, end - psn - 1, old.frame, old.stamp});
   request.response_frame = packet.number;
   request.response_stamp = packet.stamp;
-  const auto is_of_request = [&](const ResponseGap& other) {
-    return other.first >= request.psn && other.first < request.psn + request.span;
-  };
-  request.answered =
-      request.responses == request.span && std::ranges::none_of(response_gaps_, is_of_request);
+  request.answered = request.responses == request.span &&
+                     !response_gaps_.in(request.psn, request.psn + request.span);
   retire_done();
 }
 
@@ -832,12 +706,7 @@ void RequestStream::ask_again(Sent& request, Sequence from) {
 
 /// The gaps in READ responses from `from` on are closed.
 void RequestStream::close_response_gaps(Sequence from, Cause cause) {
-  std::erase_if(response_gaps_, [&](const ResponseGap& gap) {
-    if (gap.first < from) return false;
-    counts_.responses_lost += gap.packets;
-    report_gap(wire::Role::response, gap.first, gap.packets, gap.frame, gap.stamp, cause);
-    return true;
-  });
+  response_gaps_.close(from, [&](const ResponseGap& gap) { report_response_gap(gap, cause); });
 }
 
 void RequestStream::acknowledge(Sequence end, const Packet& packet) {

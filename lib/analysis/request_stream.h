@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
-#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "analysis/anomaly.h"
 #include "analysis/message_builder.h"
+#include "analysis/nak_log.h"
+#include "analysis/recovery.h"
+#include "analysis/response_gaps.h"
 #include "analysis/sent_log.h"
 #include "core/compact_histogram.h"
 
@@ -67,8 +68,6 @@ struct StreamMemory {
 /// A gap that is filled later was lost if a recovery fills it, and late otherwise.
 class RequestStream {
  public:
-  static constexpr Duration kShortestTimer = std::chrono::microseconds{500};
-
   RequestStream(const StreamSetup& setup, Results& results)
       : setup_(setup), results_(results), messages_(results, setup.session, setup.direction) {}
 
@@ -86,48 +85,6 @@ class RequestStream {
   [[nodiscard]] const StreamSetup& setup() const noexcept { return setup_; }
 
  private:
-  /// PSNs that were skipped and came later.
-  struct Filled {
-    Sequence first = 0;
-    std::uint64_t packets = 0;
-    std::uint64_t frame = 0;  // that showed the gap
-    Instant stamp = {};
-  };
-  /// Packets that the sender sends again, from one on.
-  struct Recovery {
-    Cause cause{};
-    Sequence start = 0, next = 0;
-    std::uint64_t packets = 0;
-    std::uint64_t first_frame = 0, last_frame = 0, related_frame = 0;
-    Instant first = {}, last = {};     // stamps
-    Instant since = {};                // first sign of the loss
-    std::vector<Filled> filled = {};   // lost for the first time
-    std::vector<Filled> skipped = {};  // lost once more
-  };
-  /// Packets that filled a gap; what comes next tells why.
-  struct Fill {
-    Sequence first = 0, next = 0;
-    std::uint64_t packets = 0;
-    std::uint64_t first_frame = 0, last_frame = 0;
-    Instant first_stamp = {}, last_stamp = {};
-    std::uint64_t nak_frame = 0;  // a NAK that asked for it before; 0: none
-    std::vector<Filled> filled = {};
-  };
-  struct Nak {
-    Sequence psn = 0;
-    std::uint64_t frame = 0;
-    Instant stamp = {};
-    bool rnr = false;
-    bool used = false;  // a recovery began because of it
-    bool late = false;  // the packet was late, not lost
-  };
-  /// PSNs of a READ's response that were skipped.
-  struct ResponseGap {
-    Sequence first = 0;
-    std::uint64_t packets = 0;
-    std::uint64_t frame = 0;
-    Instant stamp = {};
-  };
   /// A repeated READ or atomic, or a packet that a recovery had passed over: a copy, or late,
   /// unless the next request is repeated as well.
   struct Doubt {
@@ -146,7 +103,6 @@ class RequestStream {
   [[nodiscard]] std::uint32_t span_of(const Packet& packet) const noexcept;
   void count_request(const Packet& packet);
   void check_silence(const Packet& packet);
-  void add_response_gap(const ResponseGap& gap);
   void advance(const Packet& packet, const Sent& sent);
   void skip(const Packet& packet, const Sent& sent);
   void behind(const Packet& packet, const Sent& sent);
@@ -155,12 +111,10 @@ class RequestStream {
   void judge_doubt(Sequence next);
   void fill_gap(const Packet& packet, const Sent& sent);
   void open_before_begin(const Packet& packet, Sequence psn);
-  void skip_in_recovery(const Packet& packet, Sequence psn);
-  [[nodiscard]] std::vector<Filled>::iterator skipped_gap(Sequence psn) noexcept;
   [[nodiscard]] bool was_skipped(Sequence psn, const Sent* known);
   void fill_in_recovery(const Packet& packet, Sequence psn, Sent& known);
-  void check_order(const Packet& packet);
-  void check_lengths(const Packet& packet);
+  void check_form(const Packet& packet);
+  void report_malformed(const Packet& packet, std::string wrong);
   void check_early_ack(const Packet& packet, Sequence psn);
   void check_reuse(const Packet& packet, const Sent& known);
   void count_outstanding(const Sent& sent);
@@ -172,15 +126,12 @@ class RequestStream {
   void begin_recovery(const Packet& packet, Sequence psn, Cause cause, std::uint64_t related);
   [[nodiscard]] Instant first_sign(const Packet& packet, Cause cause, std::uint64_t related);
   void begin_recovery(Fill fill, Cause cause);
-  [[nodiscard]] static bool goes_on(const Recovery& recovery, const Sent& known,
-                                    const Packet& packet, Sequence psn) noexcept;
   void continue_recovery(const Packet& packet, Sent* known, const Sent& sent);
   void end_recovery();
   void judge_fill(const Packet* next, Sequence psn, const Sent* known);
   void judge_held(bool repeated);
   void report_late(const Fill& fill, Cause cause);
   void report_filled(const std::vector<Filled>& filled);
-  static void add_filled(std::vector<Filled>& filled, const Sent& gap, const Sent& sent);
 
   // Responses.
   void acknowledge(Sequence end, const Packet& packet);
@@ -190,18 +141,16 @@ class RequestStream {
   void take_nak(const Packet& packet, Sequence psn);
   void report_asked_for();
   [[nodiscard]] bool passed_here(Sequence psn);
-  void note_nak(const Nak& nak);
-  [[nodiscard]] Nak* nak_for(Sequence psn);
-  [[nodiscard]] Nak* nak_of(std::uint64_t frame);
-  [[nodiscard]] bool was_refused(Sequence psn) const;
   void take_read_response(const Packet& packet, Sequence psn);
   void note_skipped_rests(const Packet& packet, Sequence end);
   void take_repeated_response(const Packet& packet, Sequence psn, Sent& request);
-  void take_late_response(const Packet& packet, Sequence psn, const ResponseGap& gap,
+  void take_late_response(const Packet& packet, Sequence psn, const ResponseGap& old,
                           Sent& request);
   void take_atomic_ack(const Packet& packet, Sequence psn);
   void sample_rtt(const Sent& sent, Instant answered);
   void ask_again(Sent& request, Sequence from);
+  void add_response_gap(const ResponseGap& gap);
+  void report_response_gap(const ResponseGap& gap, Cause cause);
   void close_response_gaps(Sequence from, Cause cause);
 
   void retire_done();
@@ -229,10 +178,10 @@ class RequestStream {
   Sequence recovery_start_ = 0;  // of the last one
   Instant recovery_stamp_;
   std::optional<Fill> fill_, held_;
-  std::deque<Nak> naks_;   // the last ones, RNR NAKs too
+  NakLog naks_;
   Sequence late_psn_ = 0;  // of the last late packet, and when it came
   Instant late_stamp_;
-  std::vector<ResponseGap> response_gaps_;
+  ResponseGaps response_gaps_;
   Sequence last_response_ = 0;      // the newest READ response
   Sequence previous_response_ = 0;  // the one before
   /// A loss behind the capture point, until the packet is sent again: before that, the receiver may

@@ -5,16 +5,23 @@
 
 namespace lw::analysis {
 
+std::deque<Sent>::iterator SentLog::behind(Sequence psn) noexcept {
+  if (entries_.empty() || psn >= entries_.back().psn) return entries_.end();
+  const Sequence most = std::min(entries_.back().psn - psn, Sequence{entries_.size()} - 1);
+  const auto from = std::prev(entries_.end(), static_cast<std::ptrdiff_t>(most) + 1);
+  if (from->psn <= psn && std::next(from)->psn > psn) return std::next(from);
+  return std::ranges::upper_bound(from, entries_.end(), psn, {}, &Sent::psn);
+}
+
 Sent* SentLog::find(Sequence psn) noexcept {
-  const auto after = std::ranges::upper_bound(entries_, psn, {}, &Sent::psn);
+  const auto after = behind(psn);
   if (after == entries_.begin()) return nullptr;
   Sent& entry = *std::prev(after);
   return psn < entry.psn + entry.span ? &entry : nullptr;
 }
 
 Sent& SentLog::fill(Sent sent) {
-  const auto after = std::ranges::upper_bound(entries_, sent.psn, {}, &Sent::psn);
-  auto at = std::prev(after);
+  auto at = std::prev(behind(sent.psn));
   const bool was_retired = static_cast<std::size_t>(at - entries_.begin()) < retired_;
   Sent before = *at, behind = *at;
   before.span = static_cast<std::uint32_t>(sent.psn - at->psn);

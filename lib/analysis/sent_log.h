@@ -69,11 +69,14 @@ class SentLog {
   /// Calls take(entry) for the entries that begin in [first, end), in order.
   template <class Take>
   void for_each(Sequence first, Sequence end, Take take) {
-    auto at = std::ranges::lower_bound(entries_, first, {}, &Sent::psn);
-    for (; at != entries_.end() && at->psn < end; ++at) take(*at);
+    for (auto at = behind(first - 1); at != entries_.end() && at->psn < end; ++at) take(*at);
   }
 
  private:
+  /// The first entry that begins behind `psn`. Entries have no holes, and most have one PSN: the
+  /// distance from the newest is a bound of the place, and mostly the place.
+  [[nodiscard]] std::deque<Sent>::iterator behind(Sequence psn) noexcept;
+
   std::deque<Sent> entries_;
   std::size_t retired_ = 0;
 };

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/request_checks.h"
+
+#include <fmt/format.h>
+
+namespace lw::analysis {
+
+using wire::Operation;
+using wire::Position;
+
+bool is_read(std::uint8_t opcode) noexcept {
+  return wire::find_opcode(opcode)->operation == Operation::read_request;
+}
+
+bool is_atomic(std::uint8_t opcode) noexcept {
+  const Operation operation = wire::find_opcode(opcode)->operation;
+  return operation == Operation::cmp_swap || operation == Operation::fetch_add ||
+         operation == Operation::atomic_write || operation == Operation::flush;
+}
+
+std::string wrong_order(const wire::OpcodeInfo& before, const Packet& packet) {
+  const Position position = packet.info->position;
+  const bool inside = position == Position::middle || position == Position::last;
+  const bool open = before.position == Position::first || before.position == Position::middle;
+  if (inside == open && (!open || packet.info->operation == before.operation)) return {};
+  return fmt::format("{} behind {}", packet.info->name, before.name);
+}
+
+std::string wrong_lengths(const Packet& packet, std::optional<std::uint32_t> mtu) {
+  if (!packet.complete) return "its lengths contradict each other";
+  const wire::PayloadRule rule = packet.info->payload;
+  if (rule == wire::PayloadRule::full && mtu && packet.payload != *mtu)
+    return fmt::format("{} bytes where the path MTU is {}", packet.payload, *mtu);
+  if (rule == wire::PayloadRule::rest && packet.payload == 0) return "a LAST without payload";
+  if (packet.pad != ((4 - packet.payload % 4) & 3))
+    return fmt::format("{} bytes of payload with {} pad bytes", packet.payload, packet.pad);
+  return {};
+}
+
+std::string wrong_repetition(const Packet& packet, const Sent& known) {
+  const bool reads_rest = known.span > 1 && packet.info->operation == Operation::read_request;
+  const bool same = packet.info->opcode == known.opcode && packet.payload == known.payload &&
+                    packet.va == known.va && packet.dma_length == known.dma_length;
+  if (same || reads_rest) return {};
+  return fmt::format("{} where frame {} is {}", packet.info->name, known.frame,
+                     wire::find_opcode(known.opcode)->name);
+}
+
+}  // namespace lw::analysis

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "analysis/packet.h"
+#include "analysis/sent_log.h"
+
+namespace lw::analysis {
+
+/// PSNs of READ responses that were skipped.
+struct ResponseGap {
+  Sequence first = 0;
+  std::uint64_t packets = 0;
+  std::uint64_t frame = 0;  // that showed it
+  Instant stamp = {};
+
+  [[nodiscard]] bool covers(Sequence psn) const noexcept {
+    return psn >= first && psn < first + packets;
+  }
+};
+
+/// The gaps in READ responses that may still be filled, kMost at most.
+class ResponseGaps {
+ public:
+  static constexpr std::size_t kMost = 1024;
+
+  /// Returns the oldest gap if there were too many: it is no longer here, and final.
+  std::optional<ResponseGap> add(const ResponseGap& gap) {
+    std::optional<ResponseGap> old;
+    if (gaps_.size() >= kMost) {
+      old = gaps_.front();
+      gaps_.erase(gaps_.begin());
+    }
+    gaps_.push_back(gap);
+    return old;
+  }
+
+  /// The first gap that covers `psn`; nothing: none does.
+  [[nodiscard]] std::optional<ResponseGap> covering(Sequence psn) const {
+    const auto gap =
+        std::ranges::find_if(gaps_, [psn](const auto& one) { return one.covers(psn); });
+    return gap == gaps_.end() ? std::nullopt : std::optional(*gap);
+  }
+
+  /// The first gap that begins in [first, end).
+  [[nodiscard]] std::optional<ResponseGap> in(Sequence first, Sequence end) const {
+    const auto begins = [=](const auto& one) { return one.first >= first && one.first < end; };
+    const auto gap = std::ranges::find_if(gaps_, begins);
+    return gap == gaps_.end() ? std::nullopt : std::optional(*gap);
+  }
+
+  /// Removes the gaps that begin at `first`.
+  void remove(Sequence first) {
+    std::erase_if(gaps_, [first](const ResponseGap& gap) { return gap.first == first; });
+  }
+
+  /// Removes the gaps that begin at `from` or behind, and calls take(gap) for each.
+  template <class Take>
+  void close(Sequence from, Take take) {
+    std::erase_if(gaps_, [&](const ResponseGap& gap) {
+      if (gap.first < from) return false;
+      take(gap);
+      return true;
+    });
+  }
+
+ private:
+  std::vector<ResponseGap> gaps_;
+};
+
+}  // namespace lw::analysis
