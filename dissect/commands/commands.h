@@ -16,6 +16,7 @@ app::Command sessions_command();
 app::Command messages_command();
 app::Command anomalies_command();
 app::Command explain_command();
+app::Command report_command();
 app::Command compare_command();
 app::Command fields_command();
 

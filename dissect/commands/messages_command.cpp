@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <map>
 #include <memory>
 #include <tuple>
 
@@ -15,58 +14,13 @@
 namespace lw::dissect {
 namespace {
 
-enum class Grouping : std::uint8_t { none, operation, size, operation_and_size };
-
 struct MessagesOptions {
   CaptureInput input;
   Grouping by = Grouping::none;
   bool json = false, csv = false;
 };
 
-/// Messages of one operation and size.
-struct Group {
-  std::uint64_t messages = 0, bytes = 0, resent = 0, incomplete = 0;
-  Histogram latency;  // ns
-};
-using Groups = std::map<std::tuple<std::string_view, std::uint64_t>, Group>;
-
-void add_to(Groups& groups, Grouping by, const analysis::Message& message) {
-  const bool operation = by != Grouping::size, size = by != Grouping::operation;
-  Group& group = groups[{operation ? wire::name_of(message.operation) : std::string_view{},
-                         size ? message.bytes : 0}];
-  ++group.messages;
-  group.bytes += message.bytes;
-  group.resent += message.resent;
-  if (!message.completion) {
-    ++group.incomplete;
-    return;
-  }
-  group.latency.add(
-      capture::stamp_difference(message.completion->stamp, message.first_stamp).count());
-}
-
-constexpr std::pair<const char*, double> kShares[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}};
-
-report::Json group_row(Grouping by, const Groups::value_type& entry) {
-  const auto& [operation, size] = entry.first;
-  const Group& group = entry.second;
-  report::Json row;
-  if (by != Grouping::size) row["operation"] = operation;
-  if (by != Grouping::operation) row["size"] = size;
-  row["messages"] = group.messages;
-  row["bytes"] = group.bytes;
-  row["resent_packets"] = group.resent;
-  row["without_completion"] = group.incomplete;
-  const bool any = group.latency.count() > 0;
-  row["latency_min_ns"] = any ? report::Json(group.latency.minimum()) : report::Json();
-  for (const auto& [name, share] : kShares)
-    row[fmt::format("latency_{}_ns", name)] =
-        any ? report::Json(group.latency.quantile(share)) : report::Json();
-  row["latency_max_ns"] = any ? report::Json(group.latency.maximum()) : report::Json();
-  return row;
-}
-
-std::string groups_text(Grouping by, const Groups& groups) {
+std::string groups_text(Grouping by, const MessageGroups& groups) {
   using report::Align;
   report::Table table({{"operation"},
                        {"size", Align::right},
@@ -92,7 +46,7 @@ std::string groups_text(Grouping by, const Groups& groups) {
   return table.empty() ? "no message\n" : table.to_string();
 }
 
-void print_groups(const MessagesOptions& options, const Groups& groups) {
+void print_groups(const MessagesOptions& options, const MessageGroups& groups) {
   if (!options.json && !options.csv) return print_out(groups_text(options.by, groups));
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
                            "longwire.message_group");
@@ -103,7 +57,7 @@ ExitCode run_messages(const MessagesOptions& options) {
   auto source = open_input(options.input);
   if (!source) return print_error(source.error());
   CollectedResults results;
-  Groups groups;
+  MessageGroups groups;
   report::RowFormat format(options.csv ? report::RowStyle::csv : report::RowStyle::json,
                            "longwire.message");
   results.on_message = [&](const analysis::Message& message) {

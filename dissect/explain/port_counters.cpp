@@ -25,7 +25,7 @@ using analysis::Session;
 
 constexpr std::string_view kBlank = " \t\r";
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trimmed_words(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kBlank);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
@@ -60,10 +60,10 @@ std::vector<std::string_view> words_of(std::string_view line) {
 bool read_pair(std::string_view line, PortCounters& counters) {
   const std::size_t colon = line.rfind(':');
   if (colon == std::string_view::npos) return false;
-  std::string_view name = trimmed(line.substr(0, colon));
+  std::string_view name = trimmed_words(line.substr(0, colon));
   if (const std::size_t slash = name.rfind('/'); slash != std::string_view::npos)
     name = name.substr(slash + 1);
-  const auto value = counter_value(trimmed(line.substr(colon + 1)));
+  const auto value = counter_value(trimmed_words(line.substr(colon + 1)));
   if (!value || !is_name(name)) return false;
   counters[std::string(name)] += *value;
   return true;
@@ -95,52 +95,55 @@ struct HostCounts {
 };
 
 /// How a counter and the capture's number must relate.
-enum class Relation : std::uint8_t { equal, at_least, at_most };
+enum class CounterRelation : std::uint8_t { equal, at_least, at_most };
 
 struct KnownCounter {
   std::string_view name;
   std::uint64_t HostCounts::* captured;
-  Relation relation;
+  CounterRelation relation;
   std::string_view what;  // what it counts
 };
 
 // Names of mlx5 (hw_counters, ethtool) and of rxe. NVIDIA's "RDMA counters" and drivers/infiniband/
 // sw/rxe/rxe_hw_counters.h say what they count.
 constexpr KnownCounter kKnown[] = {
-    {"packet_seq_err", &HostCounts::sequence_naks_received, Relation::equal,
+    {"packet_seq_err", &HostCounts::sequence_naks_received, CounterRelation::equal,
      "NAKs \"PSN sequence error\" received"},
-    {"rcvd_seq_err", &HostCounts::sequence_naks_received, Relation::equal,
+    {"rcvd_seq_err", &HostCounts::sequence_naks_received, CounterRelation::equal,
      "NAKs \"PSN sequence error\" received"},
-    {"out_of_sequence", &HostCounts::sequence_naks_sent, Relation::at_least,
+    {"out_of_sequence", &HostCounts::sequence_naks_sent, CounterRelation::at_least,
      "packets received out of sequence"},
-    {"out_of_seq_request", &HostCounts::sequence_naks_sent, Relation::at_least,
+    {"out_of_seq_request", &HostCounts::sequence_naks_sent, CounterRelation::at_least,
      "requests received out of sequence"},
-    {"duplicate_request", &HostCounts::repeated_received, Relation::at_most,
+    {"duplicate_request", &HostCounts::repeated_received, CounterRelation::at_most,
      "requests received again"},
-    {"rcvd_rnr_err", &HostCounts::rnr_naks_received, Relation::equal, "RNR NAKs received"},
-    {"send_rnr_err", &HostCounts::rnr_naks_sent, Relation::equal, "RNR NAKs sent"},
-    {"rnr_nak_retry_err", &HostCounts::rnr_naks_received, Relation::at_most,
+    {"rcvd_rnr_err", &HostCounts::rnr_naks_received, CounterRelation::equal, "RNR NAKs received"},
+    {"send_rnr_err", &HostCounts::rnr_naks_sent, CounterRelation::equal, "RNR NAKs sent"},
+    {"rnr_nak_retry_err", &HostCounts::rnr_naks_received, CounterRelation::at_most,
      "connections that gave up after RNR NAKs"},
-    {"retry_rnr_exceeded_err", &HostCounts::rnr_naks_received, Relation::at_most,
+    {"retry_rnr_exceeded_err", &HostCounts::rnr_naks_received, CounterRelation::at_most,
      "connections that gave up after RNR NAKs"},
-    {"local_ack_timeout_err", &HostCounts::timeouts, Relation::equal, "timeouts of requests sent"},
-    {"retry_exceeded_err", &HostCounts::timeouts, Relation::at_most,
+    {"local_ack_timeout_err", &HostCounts::timeouts, CounterRelation::equal,
+     "timeouts of requests sent"},
+    {"retry_exceeded_err", &HostCounts::timeouts, CounterRelation::at_most,
      "connections that gave up after timeouts"},
-    {"implied_nak_seq_err", &HostCounts::lost_responses, Relation::equal,
+    {"implied_nak_seq_err", &HostCounts::lost_responses, CounterRelation::equal,
      "responses received behind missing ones"},
-    {"completer_retry_err", &HostCounts::recoveries, Relation::at_least,
+    {"completer_retry_err", &HostCounts::recoveries, CounterRelation::at_least,
      "times that requests were sent again"},
-    {"rx_icrc_encapsulated", &HostCounts::bad_icrcs_received, Relation::equal,
+    {"rx_icrc_encapsulated", &HostCounts::bad_icrcs_received, CounterRelation::equal,
      "packets with a bad ICRC received"},
-    {"np_ecn_marked_roce_packets", &HostCounts::marked_received, Relation::equal,
+    {"np_ecn_marked_roce_packets", &HostCounts::marked_received, CounterRelation::equal,
      "packets marked CE received"},
-    {"np_cnp_sent", &HostCounts::cnps_sent, Relation::equal, "CNPs sent"},
-    {"rp_cnp_handled", &HostCounts::cnps_received, Relation::equal, "CNPs received"},
-    {"rp_cnp_ignored", &HostCounts::cnps_received, Relation::at_most, "CNPs received and ignored"},
-    {"sent_pkts", &HostCounts::sent, Relation::equal, "packets sent"},
-    {"rcvd_pkts", &HostCounts::received, Relation::equal, "packets received"},
-    {"tx_vport_rdma_unicast_packets", &HostCounts::sent, Relation::equal, "RDMA packets sent"},
-    {"rx_vport_rdma_unicast_packets", &HostCounts::received, Relation::equal,
+    {"np_cnp_sent", &HostCounts::cnps_sent, CounterRelation::equal, "CNPs sent"},
+    {"rp_cnp_handled", &HostCounts::cnps_received, CounterRelation::equal, "CNPs received"},
+    {"rp_cnp_ignored", &HostCounts::cnps_received, CounterRelation::at_most,
+     "CNPs received and ignored"},
+    {"sent_pkts", &HostCounts::sent, CounterRelation::equal, "packets sent"},
+    {"rcvd_pkts", &HostCounts::received, CounterRelation::equal, "packets received"},
+    {"tx_vport_rdma_unicast_packets", &HostCounts::sent, CounterRelation::equal,
+     "RDMA packets sent"},
+    {"rx_vport_rdma_unicast_packets", &HostCounts::received, CounterRelation::equal,
      "RDMA packets received"},
 };
 
@@ -198,9 +201,9 @@ Hosts hosts_of(const Evidence& evidence) {
 
 // Comparing.
 
-bool agrees(Relation relation, std::uint64_t counted, std::uint64_t captured) {
-  if (relation == Relation::at_least) return counted >= captured;
-  if (relation == Relation::at_most) return counted <= captured;
+bool agrees(CounterRelation relation, std::uint64_t counted, std::uint64_t captured) {
+  if (relation == CounterRelation::at_least) return counted >= captured;
+  if (relation == CounterRelation::at_most) return counted <= captured;
   return counted == captured;
 }
 
@@ -224,7 +227,8 @@ std::string contradiction(const KnownCounter& counter, std::uint64_t counted,
 }
 
 std::string agreement(const KnownCounter& counter, std::uint64_t counted, std::uint64_t captured) {
-  if (counter.relation == Relation::equal) return fmt::format("{}, as in the capture.", counted);
+  if (counter.relation == CounterRelation::equal)
+    return fmt::format("{}, as in the capture.", counted);
   return fmt::format("{}; the capture shows {}, which fits.", counted, captured);
 }
 
@@ -276,7 +280,7 @@ Result<PortCounters> parse_port_counters(std::string_view text, const std::strin
   std::string_view other;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = trimmed(text.substr(at, end - at));
+    const std::string_view line = trimmed_words(text.substr(at, end - at));
     at = end + 1;
     ++number;
     if (line.empty() || read_pair(line, counters) || read_words(line, counters)) continue;

@@ -78,6 +78,8 @@ Json address_json(const Message& message) {
   return message.has_address ? Json(fmt::format("{:#x}", message.va)) : Json();
 }
 
+constexpr std::pair<const char*, double> kShares[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}};
+
 }  // namespace
 
 std::string counted(std::uint64_t count, std::string_view noun) {
@@ -172,6 +174,39 @@ std::string message_text(const Message& message) {
       capture::stamp_difference(message.completion->stamp, message.first_stamp);
   return text + fmt::format(", completed by frame {} after {}\n", message.completion->frame,
                             format_duration(latency));
+}
+
+void add_to(MessageGroups& groups, Grouping by, const Message& message) {
+  const bool operation = by != Grouping::size, size = by != Grouping::operation;
+  MessageGroup& group = groups[{operation ? wire::name_of(message.operation) : std::string_view{},
+                                size ? message.bytes : 0}];
+  ++group.messages;
+  group.bytes += message.bytes;
+  group.resent += message.resent;
+  if (!message.completion) {
+    ++group.incomplete;
+    return;
+  }
+  group.latency.add(
+      capture::stamp_difference(message.completion->stamp, message.first_stamp).count());
+}
+
+Json group_row(Grouping by, const MessageGroups::value_type& entry) {
+  const auto& [operation, size] = entry.first;
+  const MessageGroup& group = entry.second;
+  Json row;
+  if (by != Grouping::size) row["operation"] = operation;
+  if (by != Grouping::operation) row["size"] = size;
+  row["messages"] = group.messages;
+  row["bytes"] = group.bytes;
+  row["resent_packets"] = group.resent;
+  row["without_completion"] = group.incomplete;
+  const bool any = group.latency.count() > 0;
+  row["latency_min_ns"] = any ? Json(group.latency.minimum()) : Json();
+  for (const auto& [name, share] : kShares)
+    row[fmt::format("latency_{}_ns", name)] = any ? Json(group.latency.quantile(share)) : Json();
+  row["latency_max_ns"] = any ? Json(group.latency.maximum()) : Json();
+  return row;
 }
 
 Json anomaly_row(const Anomaly& anomaly) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <map>
 #include <string>
+#include <string_view>
+#include <tuple>
 
 #include "dissect/sessions/capture_analysis.h"
 #include "report/json_line.h"
@@ -25,6 +28,18 @@ report::Json anomaly_row(const analysis::Anomaly& anomaly);
 std::string anomaly_text(const analysis::Anomaly& anomaly);
 /// What the line says behind the kind.
 std::string anomaly_words(const analysis::Anomaly& anomaly);
+/// Messages of one operation and size.
+struct MessageGroup {
+  std::uint64_t messages = 0, bytes = 0, resent = 0, incomplete = 0;
+  Histogram latency;  // ns
+};
+enum class Grouping : std::uint8_t { none, operation, size, operation_and_size };
+/// By operation and size; what `Grouping` leaves out is empty or 0.
+using MessageGroups = std::map<std::tuple<std::string_view, std::uint64_t>, MessageGroup>;
+void add_to(MessageGroups& groups, Grouping by, const analysis::Message& message);
+/// The rows of `messages --by`.
+report::Json group_row(Grouping by, const MessageGroups::value_type& entry);
+
 /// "1 packet", "3 packets".
 std::string counted(std::uint64_t count, std::string_view noun);
 

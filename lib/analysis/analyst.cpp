@@ -147,7 +147,12 @@ void Analyst::follow(const Packet& packet) {
   Session& session = *known;
   const std::uint8_t direction = session.directions[0].flow == packet.flow ? 0 : 1;
   count(session, session.directions[direction], direction, packet);
-  if (is_dropped(session, direction, packet)) return;
+  const bool taken = !is_dropped(session, direction, packet);
+  if (taken) take(session, direction, packet);
+  if (observer_ != nullptr) observer_->followed(session, direction, packet, taken);
+}
+
+void Analyst::take(Session& session, std::uint8_t direction, const Packet& packet) {
   const bool shared = packet.source_qp == 1 || flows_[packet.flow].key.qp <= 1;
   if (packet.is_request() && !shared) stream_of(session, direction).request(packet);
   const auto other = static_cast<std::uint8_t>(1 - direction);

@@ -37,6 +37,20 @@ struct Session {
   std::uint64_t first_frame = 0;
 };
 
+/// Sees each packet of the connections that are followed, in the order of the capture.
+class PacketObserver {
+ public:
+  PacketObserver() = default;
+  PacketObserver(const PacketObserver&) = delete;
+  PacketObserver& operator=(const PacketObserver&) = delete;
+  virtual ~PacketObserver() = default;
+  /// `direction` is that of the packet's flow. `taken`: the streams of the session have just taken
+  /// it; otherwise its receiver drops it, because of a bad ICRC or a reserved opcode. The session
+  /// lives as long as the analyst.
+  virtual void followed(const Session& session, std::uint8_t direction, const Packet& packet,
+                        bool taken) = 0;
+};
+
 /// Follows all connections of a capture: frames in, anomalies, messages and sessions out. It looks
 /// kLookAhead frames ahead before it judges one, because flows that belong together and the
 /// path MTU are known only after some packets. No clock, no I/O; one thread.
@@ -47,7 +61,9 @@ class Analyst {
   /// Packets of connections beyond this are counted, not followed.
   static constexpr std::size_t kMostSessions = 20'000;
 
-  explicit Analyst(Results& results) : results_(results) {}
+  /// `observer` may be null.
+  explicit Analyst(Results& results, PacketObserver* observer = nullptr)
+      : results_(results), observer_(observer) {}
 
   /// The next frame, in the order of the capture.
   void add(const SeenFrame& seen);
@@ -63,6 +79,7 @@ class Analyst {
 
  private:
   void follow(const Packet& packet);
+  void take(Session& session, std::uint8_t direction, const Packet& packet);
   /// Null: there are too many.
   Session* session_of(const Packet& packet);
   Session* begin_session(const Packet& packet);
@@ -77,6 +94,7 @@ class Analyst {
   void judge_plateau(const Session& session, std::uint8_t direction);
 
   Results& results_;
+  PacketObserver* observer_;
   QpFlows flows_;
   std::deque<Packet> waiting_;
   std::unordered_map<std::uint64_t, std::string> explanations_;  // of bad ICRCs, by frame

@@ -691,8 +691,9 @@ void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
 }
 
 void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
-  if (sent.seen && sent.copies == 0 && answered >= sent.stamp)
-    counts_.rtt.add((stamp_difference(answered, sent.stamp)).count());
+  if (!sent.seen || sent.copies > 0 || answered < sent.stamp) return;
+  last_rtt_ = stamp_difference(answered, sent.stamp);
+  counts_.rtt.add(last_rtt_.count());
 }
 
 /// A READ is sent again, for its response from `from` on, or an atomic.

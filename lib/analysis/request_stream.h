@@ -84,6 +84,14 @@ class RequestStream {
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_.messages(); }
   [[nodiscard]] const StreamSetup& setup() const noexcept { return setup_; }
 
+  /// `psn` without wrap-around: the number that is nearest to the next request's.
+  [[nodiscard]] Sequence unwrap(std::uint32_t psn) const noexcept;
+  /// Behind the highest PSN that was sent, and behind the highest that was acknowledged.
+  [[nodiscard]] Sequence next() const noexcept { return next_; }
+  [[nodiscard]] Sequence acknowledged() const noexcept { return acked_; }
+  /// The newest sample of counts().rtt.
+  [[nodiscard]] Duration last_rtt() const noexcept { return last_rtt_; }
+
  private:
   /// A repeated READ or atomic, or a packet that a recovery had passed over: a copy, or late,
   /// unless the next request is repeated as well.
@@ -98,7 +106,6 @@ class RequestStream {
   };
 
   // Requests.
-  [[nodiscard]] Sequence unwrap(std::uint32_t psn) const noexcept;
   [[nodiscard]] Sent sent_of(const Packet& packet, Sequence psn) const noexcept;
   [[nodiscard]] std::uint32_t span_of(const Packet& packet) const noexcept;
   void count_request(const Packet& packet);
@@ -195,7 +202,8 @@ class RequestStream {
   bool ids_vary_ = false;
   bool selective_ = false;  // the sender repeats single packets, as its last recovery shows
   std::optional<Instant> last_packet_;
-  Duration silence_{};     // before the newest packet of either direction
+  Duration silence_{};  // before the newest packet of either direction
+  Duration last_rtt_{};
   Instant last_progress_;  // of an acknowledgement or a new request
 };
 

@@ -18,8 +18,7 @@ COMMANDS = {
     'roce-endpoint': ('serve', 'bw', 'lat', 'blast', 'ping'),
     'roce-impair': ('check', 'ctl', 'ledger', 'profiles', 'replay', 'run'),
     'roce-dissect': ('list', 'verify', 'summary', 'sessions', 'messages', 'anomalies', 'explain',
-                     'compare',
-                     'fields'),
+                     'report', 'compare', 'fields'),
 }
 TO = ('--connect', '192.0.2.1', '--token', 'x')
 
@@ -95,6 +94,7 @@ class CommandLine(unittest.TestCase):
                  '--counters: expected two files, BEFORE and AFTER, found 1'),
                 ('roce-dissect', ('explain', 'x', '--port-address', '10.0.0.1'),
                  '--port-address goes with --counters'),
+                ('roce-dissect', ('report', 'x'), '--out is required'),
                 ('roce-dissect', ('compare', 'a', 'b', '--loss', 'much'), '--loss: '),
                 ('roce-dissect', ('compare', 'a', 'b', '--expect', 'loss'), 'expected METRIC<=VALUE'),
                 ('roce-dissect', ('compare', 'a', 'b', '--expect', 'p99<=3'), 'p99: expected a time'),

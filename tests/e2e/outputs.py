@@ -70,7 +70,7 @@ INPUTS = {
     '--expect', '--path', '--sent', '--control', '--token-file', 'telemetry --layout',
     'serve --telemetry', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE',
     'verify FILE', 'compare --ledger', 'sessions FILE', 'messages FILE', 'anomalies FILE',
-    'explain FILE', 'explain --counters',
+    'explain FILE', 'explain --counters', 'report FILE',
 }
 # Outputs that rxe/endpoint.py and rxe/telemetry.py try, as they need an RDMA device.
 WITH_A_DEVICE = {('serve', '--records'), ('telemetry', '--pcap'),
@@ -235,6 +235,7 @@ class Outputs(unittest.TestCase):
             'dissect anomalies --csv': ([DISSECT, 'anomalies', self.frames, '--csv'], False),
             'dissect explain': ([DISSECT, 'explain', self.frames], False),
             'dissect explain --json': ([DISSECT, 'explain', self.frames, '--json'], False),
+            'dissect report': ([DISSECT, 'report', self.frames, '-o', '-'], False),
             'dissect summary': ([DISSECT, 'summary', self.frames], False),
             'dissect summary --csv': ([DISSECT, 'summary', self.frames, '--csv'], False),
             'dissect verify --csv': ([DISSECT, 'verify', self.frames, '--csv'], False),
@@ -289,6 +290,7 @@ class Outputs(unittest.TestCase):
             'gen perf --study svg': (self.study()[:-1], 'studied/buffers.svg'),
             'dissect compare --junit': ([DISSECT, 'compare', self.frames, self.frames, '--expect',
                                          'loss<=1%', '--junit'], 'o.xml'),
+            'dissect report --out': ([DISSECT, 'report', self.frames, '--out'], 'o.html'),
             'impair replay OUT': (replay, 'o.pcap'),
             'impair replay --ledger': ([*replay, out, '--ledger'], 'o.jsonl'),
             'impair replay --ledger LWL': ([*replay, out, '--ledger'], 'o.lwl'),

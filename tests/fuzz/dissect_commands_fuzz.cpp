@@ -36,6 +36,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::run(dissect::explain_command(), {{"FILE", path}});
   fuzz::run(dissect::explain_command(),
             {{"FILE", path}, {"--json", "true"}, {"--counters", path}, {"--counters", path}});
+  fuzz::run(dissect::report_command(), {{"FILE", path}, {"--out", "/dev/null"}});
+  fuzz::run(dissect::report_command(),
+            {{"FILE", path}, {"FILE", half.path()}, {"--out", "/dev/null"}});
   fuzz::run(dissect::compare_command(), {{"NEAR", path}, {"FAR", half.path()}});
   fuzz::run(dissect::compare_command(), {{"NEAR", half.path()},
                                          {"FAR", path},

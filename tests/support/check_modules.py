@@ -58,7 +58,9 @@ TOP_LEVEL = {
     'meson.build', 'lib', 'gen', 'impair', 'dissect', 'profiles', 'tests', 'pcaps', 'docs',
     'packaging', 'README.md', 'dev', 'ARCHITECTURE.md', 'LICENSE',
 }
-MOST_FILES = 575  # product .h and .cpp files in all; 560 before profiles by name, man pages, completions
+# Product .h and .cpp files in all; 500 before lib/analysis and its commands, 560 before report, extract
+# and the installation.
+MOST_FILES = 585
 MOST_TYPES_ON_THE_WAY = {'roce-gen': 50, 'roce-impair': 60, 'roce-dissect': 30}
 TYPE = re.compile(r'^ *(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?\w+(?: final)?(?: : .*)? *\{',
                   re.M)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include "report/html_page.h"
 #include "report/json_line.h"
 #include "report/table.h"
 
@@ -31,6 +32,16 @@ TEST(JsonLine, KeepsOrderAndReplacesWhatIsNoUtf8) {
   value["a"] = "\xff\"";
   EXPECT_EQ(json_line(value), "{\"z\":1,\"a\":\"\xef\xbf\xbd\\\"\"}\n");
   EXPECT_EQ(json_string("a\nb"), "\"a\\nb\"");
+}
+
+TEST(HtmlPage, DataCannotEndItsElement) {
+  const HtmlPage page{"<script>", "</script>"};
+  const Json data{{"</script><img src=x>", "<!--\xff"}};
+  const std::string text = html_text(page, data);
+  EXPECT_EQ(text,
+            "<script>{\"\\u003c/script>\\u003cimg src=x>\":\"\\u003c!--\xef\xbf\xbd\"}\n</script>");
+  const std::string json = text.substr(8, text.size() - 8 - 9);
+  EXPECT_EQ(Json::parse(json).begin().key(), "</script><img src=x>");
 }
 
 }  // namespace

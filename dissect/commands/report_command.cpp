@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "core/output.h"
+#include "core/quantity.h"
+#include "dissect/commands/commands.h"
+#include "dissect/report/report_data.h"
+#include "report/html_page.h"
+
+namespace lw::dissect {
+
+/// Made of dissect/report/capture.html by lib/report/html/embed.py.
+extern const report::HtmlPage kCapturePage;
+
+namespace {
+
+struct ReportOptions {
+  CaptureInput input;
+  std::string out;
+};
+
+/// What the analysis of a capture gives to a report.
+struct ReportAnalysis {
+  CollectedResults results;
+  MessageCounts counts;
+  MessageGroups groups;
+  SessionPlots plots;
+  analysis::Analyst analyst{results, &plots};
+  CapturePoints points;
+  CaptureTotals totals;
+};
+
+void begin_messages(ReportAnalysis& analysis) {
+  analysis.results.on_message = [&analysis](const analysis::Message& message) {
+    MessageCount& count = analysis.counts[{message.session, message.direction, message.operation}];
+    ++count.messages;
+    count.bytes += message.bytes;
+    add_to(analysis.groups, Grouping::operation, message);
+    analysis.plots.completed(message);
+  };
+}
+
+std::string page_of(const ReportOptions& options, ReportAnalysis& analysis) {
+  const Evidence evidence{analysis.analyst, analysis.points, analysis.results.in_order(),
+                          analysis.totals, analysis.counts};
+  return report::html_text(kCapturePage,
+                           report_json({.evidence = evidence,
+                                        .plots = analysis.plots,
+                                        .messages = analysis.groups,
+                                        .files = options.input.files,
+                                        .filter = options.input.filter,
+                                        .anomalies_beyond = analysis.results.beyond()}));
+}
+
+Result<void> check_report_files(const ReportOptions& options) {
+  std::vector<NamedFile> inputs;
+  for (const std::string& file : options.input.files)
+    inputs.push_back({"FILE", place_of(file).file});
+  return check_outputs(inputs, {{"--out", options.out}});
+}
+
+ExitCode run_report(const ReportOptions& options) {
+  if (const auto checked = check_report_files(options); !checked)
+    return print_error(checked.error());
+  auto source = open_input(options.input);
+  if (!source) return print_error(source.error());
+  ReportAnalysis analysis;
+  begin_messages(analysis);
+  const auto damage = analyse(*source, analysis.analyst, analysis.points, &analysis.totals);
+  const std::string page = page_of(options, analysis);
+  report_at_end(write_file(options.out, page));
+  print_report(
+      fmt::format("{}: {} in {} RoCE frames, a page of {}\n", names_of(options.input.files),
+                  counted(analysis.analyst.sessions().size(), "session"), analysis.totals.roce,
+                  format_bytes(static_cast<double>(page.size()))),
+      options.out == "-");
+  return damage ? print_error(*damage) : ExitCode::done;
+}
+
+}  // namespace
+
+app::Command report_command() {
+  auto options = std::make_shared<ReportOptions>();
+  app::Command command{
+      .name = "report",
+      .help = "Write one web page: what happened, plots of each session, tables",
+      .examples = R"(roce-dissect report capture.pcapng -o report.html
+zstd -dc capture.pcap.zst | roce-dissect report - -o report.html)",
+      .notes =
+          R"(The page needs no network and no other file. The plots show the worst sessions, and thinned
+series where a capture has too many packets; the page says of how many.)",
+      .run = [options] { return run_report(*options); },
+  };
+  add_capture_options(command.options, options->input);
+  command.options
+      .add("-o,--out", app::text(options->out), "HTML", "file of the page, - is standard output")
+      .required();
+  return command;
+}
+
+}  // namespace lw::dissect

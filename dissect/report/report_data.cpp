@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/report/report_data.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "app/command_line.h"
+#include "wire/psn.h"
+
+namespace lw::dissect {
+namespace {
+
+using analysis::Anomaly;
+using analysis::AnomalyKind;
+using analysis::Session;
+using report::Json;
+
+/// A session's number and a direction.
+using DirectionKey = std::pair<std::uint32_t, std::uint8_t>;
+
+// Series.
+
+/// Each as its difference from the one before: short in the page.
+Json differences(const std::vector<SeriesPoint>& points, std::int64_t SeriesPoint::* member) {
+  Json all = Json::array();
+  std::int64_t before = 0;
+  for (const SeriesPoint& point : points)
+    all.push_back(point.*member - std::exchange(before, point.*member));
+  return all;
+}
+
+Json series_json(const std::vector<SeriesPoint>& points, std::uint64_t of) {
+  Json series;
+  series["t"] = differences(points, &SeriesPoint::time);
+  series["y"] = differences(points, &SeriesPoint::value);
+  series["of"] = of;
+  return series;
+}
+
+Json series_json(const ThinSeries& series) { return series_json(series.points(), series.added()); }
+
+/// Frames of requests that came late or were copied: of these kinds, from the first to the last.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> late_frames(
+    const std::vector<const Anomaly*>& anomalies) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> frames;
+  for (const Anomaly* const anomaly : anomalies) {
+    const bool is_late =
+        anomaly->kind == AnomalyKind::out_of_order || anomaly->kind == AnomalyKind::duplicate;
+    if (is_late && anomaly->role == wire::Role::request)
+      frames.emplace_back(anomaly->frame, anomaly->last_frame);
+  }
+  std::ranges::sort(frames);
+  return frames;
+}
+
+/// Packets behind the highest PSN: sent again, or late or copied. Which, the anomalies tell.
+void add_again(Json& row, const DirectionPlots& plots, const analysis::RequestStream* stream,
+               const std::vector<const Anomaly*>& anomalies) {
+  const auto frames = late_frames(anomalies);
+  std::vector<SeriesPoint> resent, late;
+  const std::vector<SeriesPoint> points = plots.again.points();
+  for (const SeriesPoint& point : points) {
+    const auto behind = std::ranges::upper_bound(frames, point.frame, {},
+                                                 &std::pair<std::uint64_t, std::uint64_t>::first);
+    const bool is_late = behind != frames.begin() && std::prev(behind)->second >= point.frame;
+    (is_late ? late : resent).push_back(point);
+  }
+  const bool is_thinned = points.size() < plots.again.added();
+  const std::uint64_t all_resent =
+      is_thinned && stream != nullptr ? stream->counts().resent : resent.size();
+  row["resent"] = series_json(resent, std::max<std::uint64_t>(all_resent, resent.size()));
+  row["late"] = series_json(
+      late, is_thinned ? std::max<std::uint64_t>(plots.again.added() - all_resent, late.size())
+                       : late.size());
+}
+
+Json intervals_json(const IntervalSums& intervals) {
+  Json row;
+  row["begin_ns"] = intervals.begin();
+  row["width_ns"] = intervals.width();
+  const std::pair<const char*, std::size_t> kinds[] = {{"payload", DirectionPlots::kPayload},
+                                                       {"ce", DirectionPlots::kMarked},
+                                                       {"cnps", DirectionPlots::kCnps}};
+  for (const auto& [name, kind] : kinds) {
+    row[name] = Json::array();
+    for (const IntervalSums::Sums& sums : intervals.sums()) row[name].push_back(sums[kind]);
+  }
+  return row;
+}
+
+Json latency_json(const DirectionPlots& plots) {
+  Json classes = Json::array();
+  for (const auto& [of_latency, messages] : plots.latency)
+    classes.push_back(Json::array({of_latency, messages}));
+  return classes;
+}
+
+Json plots_json(const DirectionPlots& plots, const Session& session, std::uint8_t direction,
+                const std::vector<const Anomaly*>& anomalies) {
+  const analysis::RequestStream* const stream = session.directions[direction].stream.get();
+  Json row;
+  row["session"] = session.number;
+  row["direction"] = direction;
+  row["since_ns"] = plots.is_cut ? Json(plots.since) : Json();
+  row["first_psn"] = plots.first_psn;
+  const bool answered = stream != nullptr && stream->counts().responses > 0;
+  row["answered"] = answered;
+  row["requests"] = series_json(plots.requests);
+  add_again(row, plots, stream, anomalies);
+  row["acks"] = series_json(plots.acks);
+  row["naks"] = series_json(plots.naks);
+  row["responses"] = series_json(plots.responses);
+  row["responses_again"] = series_json(plots.responses_again);
+  row["outstanding"] = answered ? series_json(plots.outstanding) : series_json({}, 0);
+  row["rtt"] = series_json(plots.rtt);
+  row["intervals"] = intervals_json(plots.intervals);
+  row["latency_classes"] = latency_json(plots);
+  return row;
+}
+
+// Tables.
+
+/// Rows that have the same keys, as the keys and the values.
+class TableJson {
+ public:
+  void add(const Json& row) {
+    if (columns_.empty())
+      for (const auto& [key, value] : row.items()) columns_.push_back(key);
+    Json values = Json::array();
+    for (const auto& [key, value] : row.items()) values.push_back(value);
+    rows_.push_back(std::move(values));
+  }
+  /// `of`: how many rows there were.
+  Json take(std::uint64_t of) {
+    Json table;
+    table["columns"] = std::move(columns_);
+    table["rows"] = std::move(rows_);
+    table["of"] = of;
+    return table;
+  }
+
+ private:
+  Json columns_ = Json::array(), rows_ = Json::array();
+};
+
+Json sessions_json(const ReportContents& contents) {
+  const auto& sessions = contents.evidence.analyst.sessions();
+  std::vector<const Session*> chosen;
+  for (const Session& session : sessions)
+    if (has_traffic(session, 0) || has_traffic(session, 1)) chosen.push_back(&session);
+  const std::size_t all = chosen.size();
+  if (all > kMostSessionRows) {
+    std::ranges::nth_element(chosen, chosen.begin() + kMostSessionRows,
+                             [](const Session* a, const Session* b) { return is_worse(*a, *b); });
+    chosen.resize(kMostSessionRows);
+    std::ranges::sort(chosen, {}, &Session::number);
+  }
+  TableJson table;
+  for (const Session* const session : chosen)
+    for (const std::uint8_t direction : {std::uint8_t{0}, std::uint8_t{1}})
+      if (has_traffic(*session, direction))
+        table.add(
+            session_row(contents.evidence.analyst, contents.evidence.points, *session, direction));
+  return table.take(all);
+}
+
+/// How many anomalies of each kind have a place in the page: the rare kinds get what they need
+/// first.
+std::map<AnomalyKind, std::size_t> places_of(std::span<const Anomaly> anomalies) {
+  std::map<AnomalyKind, std::size_t> counts;
+  for (const Anomaly& anomaly : anomalies) ++counts[anomaly.kind];
+  std::vector<std::pair<std::size_t, AnomalyKind>> rising;
+  for (const auto& [kind, count] : counts) rising.emplace_back(count, kind);
+  std::ranges::sort(rising);
+  std::size_t left = kMostAnomalyRows, kinds = rising.size();
+  for (const auto& [count, kind] : rising) {
+    counts[kind] = std::min(count, left / kinds--);
+    left -= counts[kind];
+  }
+  return counts;
+}
+
+/// The relative PSN of an anomaly, nearest to what was sent at its time.
+std::int64_t place_of(const Anomaly& anomaly, std::int64_t time, const DirectionPlots& plots,
+                      const std::vector<SeriesPoint>& requests) {
+  const auto behind = std::ranges::lower_bound(requests, time, {}, &SeriesPoint::time);
+  const std::int64_t near = behind != requests.end() ? behind->value
+                            : requests.empty()       ? 0
+                                                     : requests.back().value;
+  const auto there = static_cast<std::uint32_t>((plots.first_psn + near) & wire::Psn::kMask);
+  return near + wire::Psn::distance(wire::Psn{there}, wire::Psn{anomaly.psn});
+}
+
+Json anomalies_json(const ReportContents& contents) {
+  std::map<DirectionKey, std::vector<SeriesPoint>> requests;
+  auto places = places_of(contents.evidence.anomalies);
+  TableJson table;
+  for (const Anomaly& anomaly : contents.evidence.anomalies) {
+    if (places[anomaly.kind] == 0) continue;
+    --places[anomaly.kind];
+    Json row = anomaly_row(anomaly);
+    const std::int64_t time = contents.plots.time_of(anomaly.stamp);
+    row["time_ns"] = time;
+    row["place"] = Json();
+    row["words"] = anomaly_words(anomaly);
+    if (const auto* const plots = contents.plots.find(anomaly.session, anomaly.direction)) {
+      const auto [known, is_new] = requests.try_emplace({anomaly.session, anomaly.direction});
+      if (is_new) known->second = plots->requests.points();
+      row["place"] = place_of(anomaly, time, *plots, known->second);
+    }
+    table.add(row);
+  }
+  return table.take(contents.evidence.anomalies.size() + contents.anomalies_beyond);
+}
+
+Json all_plots_json(const ReportContents& contents) {
+  const auto sessions = contents.plots.worst(kMostPlottedSessions);
+  std::map<DirectionKey, std::vector<const Anomaly*>> anomalies;
+  for (const Session* const session : sessions)
+    for (const std::uint8_t direction : {std::uint8_t{0}, std::uint8_t{1}})
+      anomalies[{session->number, direction}] = {};
+  for (const Anomaly& anomaly : contents.evidence.anomalies)
+    if (const auto of = anomalies.find({anomaly.session, anomaly.direction}); of != anomalies.end())
+      of->second.push_back(&anomaly);
+  Json all = Json::array();
+  for (const Session* const session : sessions)
+    for (const std::uint8_t direction : {std::uint8_t{0}, std::uint8_t{1}}) {
+      const DirectionPlots* const plots = contents.plots.find(session->number, direction);
+      if (plots != nullptr && has_traffic(*session, direction))
+        all.push_back(
+            plots_json(*plots, *session, direction, anomalies[{session->number, direction}]));
+    }
+  return all;
+}
+
+Json messages_json(const MessageGroups& groups) {
+  TableJson table;
+  for (const auto& entry : groups) table.add(group_row(Grouping::operation, entry));
+  return table.take(groups.size());
+}
+
+// Words.
+
+Json statements_json(const Explanation& explanation) {
+  Json all = Json::array();
+  for (const Statement& statement : explanation.statements) {
+    Json row;
+    row["severity"] = name_of(statement.severity);
+    row["topic"] = statement.topic;
+    row["text"] = statement.text;
+    row["frames"] = statement.frames;
+    row["events"] = statement.events;
+    all.push_back(std::move(row));
+  }
+  return all;
+}
+
+Json kinds_json(std::span<const Anomaly> anomalies) {
+  std::set<AnomalyKind> kinds;
+  for (const Anomaly& anomaly : anomalies) kinds.insert(anomaly.kind);
+  Json words = Json::object();
+  for (const AnomalyKind kind : kinds)
+    words[std::string(analysis::name_of(kind))] = analysis::help_of(kind);
+  return words;
+}
+
+void add_words(Json& data, const Evidence& evidence) {
+  const Explanation explanation = explain(evidence);
+  data["overview"] = explanation.overview;
+  data["nothing_is_wrong"] = explanation.nothing_is_wrong();
+  data["statements"] = statements_json(explanation);
+  data["congestion"] = {{"answer", name_of(explanation.congestion.answer)},
+                        {"reason", explanation.congestion.reason}};
+  data["kinds"] = kinds_json(evidence.anomalies);
+}
+
+}  // namespace
+
+Json report_json(const ReportContents& contents) {
+  const CaptureTotals& totals = contents.evidence.totals;
+  Json data;
+  data["schema"] = "longwire.report";
+  data["version"] = 1;
+  data["program"] = "roce-dissect " + std::string(app::program_version());
+  data["files"] = contents.files;
+  data["filter"] = contents.filter;
+  data["frames"] = totals.frames;
+  data["roce"] = totals.roce;
+  data["start_ns"] = to_ns(contents.plots.start());
+  data["span_ns"] = capture::stamp_difference(totals.last, totals.first).count();
+  add_words(data, contents.evidence);
+  data["sessions"] = sessions_json(contents);
+  data["anomalies"] = anomalies_json(contents);
+  data["messages"] = messages_json(contents.messages);
+  data["plots"] = all_plots_json(contents);
+  return data;
+}
+
+}  // namespace lw::dissect

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/report/session_plots.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "wire/aeth.h"
+
+namespace lw::dissect {
+namespace {
+
+using analysis::Packet;
+using analysis::RequestStream;
+using analysis::Sequence;
+using analysis::Session;
+
+constexpr std::uint8_t kMarkCe = 3;
+/// What a direction without points costs, in points.
+constexpr std::ptrdiff_t kEmptyDirection = 32;
+/// Requests without acknowledgement that are waited for, as in RequestStream.
+constexpr std::size_t kMostUnacknowledged = 16384;
+
+/// Bytes that a request moves, or asks for.
+std::uint64_t bytes_asked(const Packet& packet) {
+  return packet.info->operation == wire::Operation::read_request ? packet.dma_length
+                                                                 : packet.payload;
+}
+
+std::ptrdiff_t points_of(const DirectionPlots& plots) {
+  std::size_t points = plots.waiting.size();
+  for (const ThinSeries* const series :
+       {&plots.requests, &plots.again, &plots.acks, &plots.naks, &plots.responses,
+        &plots.responses_again, &plots.outstanding, &plots.rtt})
+    points += series->kept();
+  return static_cast<std::ptrdiff_t>(points) + kEmptyDirection;
+}
+
+std::int64_t relative(Sequence sequence, Sequence base) {
+  return static_cast<std::int64_t>(sequence - base);
+}
+
+}  // namespace
+
+std::uint64_t trouble_of(const Session& session) {
+  std::uint64_t trouble = 0;
+  for (const Session::Direction& direction : session.directions) {
+    trouble += direction.bad_icrcs;
+    if (!direction.stream) continue;
+    const analysis::StreamCounts& counts = direction.stream->counts();
+    trouble += counts.recoveries + counts.rnr_naks + counts.lost + counts.responses_lost +
+               counts.duplicates + counts.responses_duplicated + counts.out_of_order +
+               counts.responses_late;
+    for (const auto& [code, naks] : counts.naks) trouble += naks;
+  }
+  return trouble;
+}
+
+bool is_worse(const Session& a, const Session& b) {
+  const auto rank = [](const Session& session) {
+    return std::tuple(trouble_of(session),
+                      session.directions[0].packets + session.directions[1].packets);
+  };
+  const auto of_a = rank(a), of_b = rank(b);
+  return of_a != of_b ? of_a > of_b : a.number < b.number;
+}
+
+std::int64_t SessionPlots::time_of(Instant stamp) const noexcept {
+  constexpr std::int64_t kMost = std::int64_t{1} << 61;
+  return std::clamp(stamp_difference(stamp, start()).count(), -kMost, kMost);
+}
+
+SessionPlots::Progress& SessionPlots::progress_of(std::uint32_t session, std::uint8_t direction) {
+  if (session > progress_.size()) progress_.resize(session);
+  return progress_[session - 1][direction];
+}
+
+DirectionPlots& SessionPlots::plots_of(const Session& session, std::uint8_t direction,
+                                       const Packet& packet) {
+  Held& held = held_[session.number];
+  held.session = &session;
+  auto& plots = held.directions[direction];
+  if (plots) return *plots;
+  plots = std::make_unique<DirectionPlots>();
+  Progress& progress = progress_of(session.number, direction);
+  plots->since = time_of(packet.stamp);
+  plots->is_cut = progress.begun;
+  progress.begun = true;
+  points_ += kEmptyDirection;
+  return *plots;
+}
+
+void SessionPlots::add(ThinSeries& series, const Packet& packet, std::int64_t value) {
+  points_ += series.add({time_of(packet.stamp), value, packet.number});
+}
+
+void SessionPlots::followed(const Session& session, std::uint8_t direction, const Packet& packet,
+                            bool taken) {
+  if (!start_) start_ = packet.stamp;
+  add_marks(session, direction, packet);
+  if (!taken) return;
+  if (packet.is_request()) add_request(session, direction, packet);
+  if (packet.is_response()) add_response(session, static_cast<std::uint8_t>(1 - direction), packet);
+  if (points_ > most_points_ && held_.size() > kMostHeld) give_up_most();
+}
+
+/// A CNP that travels along one direction is for the sender of the other.
+void SessionPlots::add_marks(const Session& session, std::uint8_t direction, const Packet& packet) {
+  const std::int64_t time = time_of(packet.stamp);
+  if (packet.ecn == kMarkCe)
+    plots_of(session, direction, packet).intervals.add(time, DirectionPlots::kMarked, 1);
+  if (packet.info == nullptr || packet.info->role != wire::Role::notification) return;
+  const auto other = static_cast<std::uint8_t>(1 - direction);
+  plots_of(session, other, packet).intervals.add(time, DirectionPlots::kCnps, 1);
+}
+
+void SessionPlots::add_request(const Session& session, std::uint8_t direction,
+                               const Packet& packet) {
+  const RequestStream* const stream = session.directions[direction].stream.get();
+  if (stream == nullptr) return;
+  DirectionPlots& plots = plots_of(session, direction, packet);
+  Progress& progress = progress_of(session.number, direction);
+  const Sequence psn = stream->unwrap(packet.psn);
+  if (!progress.base) progress.base = psn;
+  plots.first_psn = static_cast<std::uint32_t>(*progress.base & wire::Psn::kMask);
+  const bool is_new = psn >= progress.end;
+  add(is_new ? plots.requests : plots.again, packet, relative(psn, *progress.base));
+  if (is_new) {
+    progress.end = stream->next();
+    plots.sent_bytes += bytes_asked(packet);
+    if (plots.waiting.size() < kMostUnacknowledged) {
+      plots.waiting.push_back({progress.end, plots.sent_bytes});
+      ++points_;
+    }
+  }
+  add_state(plots, progress, *stream, packet);
+}
+
+void SessionPlots::add_response(const Session& session, std::uint8_t direction,
+                                const Packet& packet) {
+  const RequestStream* const stream = session.directions[direction].stream.get();
+  if (stream == nullptr) return;
+  DirectionPlots& plots = plots_of(session, direction, packet);
+  Progress& progress = progress_of(session.number, direction);
+  const Sequence psn = stream->unwrap(packet.psn);
+  if (!progress.base) progress.base = psn;
+  plots.first_psn = static_cast<std::uint32_t>(*progress.base & wire::Psn::kMask);
+  const std::int64_t value = relative(psn, *progress.base);
+  if (packet.info->operation != wire::Operation::ack) {
+    add(psn >= progress.response_end ? plots.responses : plots.responses_again, packet, value);
+    progress.response_end = std::max(progress.response_end, psn + 1);
+  } else if (packet.has_aeth) {
+    const auto kind = wire::AethFields{packet.syndrome, packet.msn}.kind();
+    add(kind == wire::AethKind::ack ? plots.acks : plots.naks, packet, value);
+  }
+  add_state(plots, progress, *stream, packet);
+}
+
+/// What the packet has changed: payload, round trips, bytes that wait.
+void SessionPlots::add_state(DirectionPlots& plots, Progress& progress, const RequestStream& stream,
+                             const Packet& packet) {
+  const analysis::StreamCounts& counts = stream.counts();
+  if (counts.payload > progress.payload)
+    plots.intervals.add(time_of(packet.stamp), DirectionPlots::kPayload,
+                        counts.payload - progress.payload);
+  if (counts.rtt.count() > progress.rtts) add(plots.rtt, packet, stream.last_rtt().count());
+  progress.payload = counts.payload;
+  progress.rtts = counts.rtt.count();
+  add_outstanding(plots, stream, packet);
+}
+
+void SessionPlots::add_outstanding(DirectionPlots& plots, const RequestStream& stream,
+                                   const Packet& packet) {
+  if (!packet.is_reliable()) return;
+  auto& waiting = plots.waiting;
+  std::size_t& oldest = plots.oldest_waiting;
+  for (; oldest < waiting.size() && waiting[oldest].end <= stream.acknowledged(); ++oldest)
+    plots.acknowledged_bytes = waiting[oldest].bytes;
+  if (oldest == waiting.size() || oldest >= 1024) {
+    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(oldest));
+    points_ -= static_cast<std::ptrdiff_t>(oldest);
+    oldest = 0;
+  }
+  add(plots.outstanding, packet,
+      static_cast<std::int64_t>(plots.sent_bytes - plots.acknowledged_bytes));
+}
+
+void SessionPlots::completed(const analysis::Message& message) {
+  const auto held = held_.find(message.session);
+  if (held == held_.end() || !held->second.directions[message.direction] || !message.completion)
+    return;
+  const std::int64_t ns = stamp_difference(message.completion->stamp, message.first_stamp).count();
+  const double octaves = std::log2(static_cast<double>(std::max<std::int64_t>(ns, 1)));
+  const int of_latency = static_cast<int>(std::floor(octaves * DirectionPlots::kClasses));
+  ++held->second.directions[message.direction]->latency[of_latency];
+}
+
+/// Gives up all but the worst sessions. As the next ones begin anew, it waits until they have a
+/// quarter of the bound again.
+void SessionPlots::give_up_most() {
+  std::unordered_map<std::uint32_t, Held> kept;
+  points_ = 0;
+  for (const Session* const session : worst(kMostHeld)) {
+    Held& held = held_[session->number];
+    for (const auto& plots : held.directions)
+      if (plots) points_ += points_of(*plots);
+    kept.emplace(session->number, std::move(held));
+  }
+  held_ = std::move(kept);
+  most_points_ = std::max(kMostPoints, points_ + kMostPoints / 4);
+}
+
+std::vector<const Session*> SessionPlots::worst(std::size_t most) const {
+  std::vector<const Session*> sessions;
+  for (const auto& [number, held] : held_) sessions.push_back(held.session);
+  std::ranges::sort(sessions, [](const Session* a, const Session* b) { return is_worse(*a, *b); });
+  sessions.resize(std::min(sessions.size(), most));
+  return sessions;
+}
+
+const DirectionPlots* SessionPlots::find(std::uint32_t session, std::uint8_t direction) const {
+  const auto held = held_.find(session);
+  return held == held_.end() ? nullptr : held->second.directions[direction].get();
+}
+
+}  // namespace lw::dissect

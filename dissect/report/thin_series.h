@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lw::dissect {
+
+/// A point of a plot.
+struct SeriesPoint {
+  std::int64_t time = 0;  // ns since the capture's start
+  std::int64_t value = 0;
+  std::uint64_t frame = 0;
+  std::uint64_t count = 1;  // of points that it stands for
+
+  friend bool operator==(const SeriesPoint&, const SeriesPoint&) = default;
+};
+
+/// Points of a plot in bounded memory. Too many points are divided into groups, each of an interval
+/// of time and of about equally many points, so that neither silence nor a burst takes all groups.
+/// Of a group the points with the least and the greatest value stay; so do the first and the last
+/// point of all. Thinning again what was thinned changes no extreme.
+class ThinSeries {
+ public:
+  /// Keeps at most `most` points (at least 8), and up to twice as many between two thinnings.
+  explicit ThinSeries(std::size_t most) : most_(most) {}
+
+  /// Returns how many more points are kept than before; negative where they were thinned.
+  std::ptrdiff_t add(const SeriesPoint& point);
+  /// How many points were added.
+  [[nodiscard]] std::uint64_t added() const noexcept { return added_; }
+  [[nodiscard]] std::size_t kept() const noexcept { return points_.size(); }
+  /// At most `most` points, in the order of their times.
+  [[nodiscard]] std::vector<SeriesPoint> points() const;
+
+ private:
+  std::size_t most_;
+  std::uint64_t added_ = 0;
+  std::vector<SeriesPoint> points_;
+};
+
+/// Sums over intervals of equal time, from the first addition on. The intervals double where they
+/// would be too many.
+class IntervalSums {
+ public:
+  static constexpr std::size_t kMostIntervals = 400;
+  /// What is summed; the caller gives the numbers their meaning.
+  static constexpr std::size_t kKinds = 3;
+  using Sums = std::array<std::uint64_t, kKinds>;
+
+  /// `time`: ns. Times before the first one count at the first.
+  void add(std::int64_t time, std::size_t kind, std::uint64_t amount);
+  [[nodiscard]] std::int64_t begin() const noexcept { return begin_; }  // ns
+  [[nodiscard]] std::int64_t width() const noexcept { return width_; }  // ns
+  [[nodiscard]] const std::vector<Sums>& sums() const noexcept { return sums_; }
+
+ private:
+  void widen();
+
+  std::int64_t begin_ = 0, width_ = 1000;
+  std::vector<Sums> sums_;
+};
+
+}  // namespace lw::dissect
