@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The Debian packages of ./dev package in a clean root, which mmdebstrap makes: installed, used and
+purged. Needs root and Debian's mirror; ./dev package --test runs it."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import longwire_test
+from longwire_test import BUILD, SOURCE
+
+TIMEOUT = 900
+# What apt, dpkg, ldconfig and systemd's tools write themselves, whatever package comes or goes.
+NOT_OURS = ('dev/', 'proc/', 'run/', 'sys/', 'tmp/', 'var/cache/', 'var/lib/apt/', 'var/lib/dpkg/',
+            'var/log/', 'etc/ld.so.cache')
+
+
+class Packages(unittest.TestCase):
+    """One root for all steps, which follow each other."""
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(holder.cleanup)
+        self.root = pathlib.Path(holder.name, 'root')
+
+    def run_it(self, *words, **settings):
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True,
+                              timeout=TIMEOUT, **settings)
+        self.assertEqual(done.returncode, 0, f'{words}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}')
+        return done
+
+    def inside(self, *words):
+        """A command in the root, with /proc, in namespaces of its own; the network stays."""
+        return self.run_it('unshare', '--mount', '--pid', '--fork', 'sh', '-c',
+                           'mount -t proc proc "$0/proc" && for f in dev sys; do mount --rbind /$f "$0/$f"; '
+                           'done && '
+                           'exec chroot "$0" "$@"', self.root, *words,
+                           env={**os.environ, 'DEBIAN_FRONTEND': 'noninteractive', 'HOME': '/root',
+                                'PATH': '/usr/sbin:/usr/bin:/sbin:/bin'})
+
+    def files(self):
+        names = {str(path.relative_to(self.root)) for path in self.root.rglob('*')
+                 if path.is_symlink() or not path.is_dir()}
+        return {name for name in names if not name.startswith(NOT_OURS)}
+
+    def test_they_are_installed_used_and_purged(self):
+        packages = sorted(BUILD.glob('longwire*.deb'), reverse=True)
+        self.assertEqual([package.name.split('_')[0] for package in packages],
+                         ['longwire', 'longwire-doc'])
+        self.run_it('mmdebstrap', '--variant=apt', '--include=systemd', 'bookworm', self.root)
+        before = self.files()
+        for package in packages:
+            self.run_it('cp', package, self.root / 'tmp')
+        self.inside('apt-get', 'update', '-q')
+        self.inside('apt-get', 'install', '-q', '-y', '--no-install-recommends',
+                    *(f'/tmp/{package.name}' for package in packages))
+        self.assertTrue((self.root / 'etc/longwire').is_dir())
+        self.check_programs()
+        verified = self.inside('systemd-analyze', 'verify', '--man=no',
+                               '/lib/systemd/system/longwire-impair@.service')
+        self.assertNotIn('longwire', verified.stderr)
+        self.inside('apt-get', 'purge', '-q', '-y', 'longwire', 'longwire-doc')
+        self.inside('apt-get', 'autoremove', '-q', '-y', '--purge')
+        self.assertEqual(self.files() - before, set())
+        self.assertFalse((self.root / 'etc/longwire').exists())
+        self.assertFalse((self.root / 'usr/share/longwire').exists())
+
+    def check_programs(self):
+        version = (SOURCE / 'meson.build').read_text(encoding='utf-8').split("version: '")[1]
+        version = version.split("'")[0]
+        for name in 'roce-gen', 'roce-endpoint', 'roce-impair', 'roce-dissect':
+            shown = self.inside(name, '--version').stdout
+            self.assertTrue(shown.startswith(f'{name} {version}\ncommit '), shown)
+        listed = [json.loads(line) for line in
+                  self.inside('roce-gen', 'profiles', '--json').stdout.splitlines()]
+        self.assertEqual({profile['path'].rsplit('/', 2)[0] for profile in listed},
+                         {'/usr/share/longwire/profiles'})
+        self.inside('roce-gen', 'run', 'demo', '--pcap', '/tmp/near.pcap')
+        self.inside('roce-impair', 'replay', 'apn-380km', '/tmp/near.pcap', '/tmp/far.pcap')
+        compared = self.inside('roce-dissect', 'compare', '/tmp/near.pcap', '/tmp/far.pcap',
+                               '--delay', '1903.5us', '--loss', '0.1%')
+        self.assertIn('within the interval', compared.stdout)
+        # Ports: DPDK's drivers are there.
+        self.inside('roce-gen', 'run', 'demo', '--port', 'null', '--duration', '100ms', '--quiet')
+        self.inside('roce-impair', 'run', 'apn-380km', '--west', 'pcap:/tmp/near.pcap', '--east',
+                    'null', '--until-idle', '1s', '--json')
+
+
+if __name__ == '__main__':
+    longwire_test.main()
