@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/completion.h"
 #include "app/manual.h"
@@ -256,29 +257,34 @@ std::string Given::first_of(std::string_view group) const {
 
 namespace {
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& names) {
+/// "roce-gen run: no option `--pcpa`; did you mean `--pcap`?"
+std::string unknown(const CommandPath& path, const char* kind, std::string_view word,
+                    const std::vector<std::string_view>& names) {
   const std::string_view near = nearest(word, names);
-  return near.empty() ? std::string() : fmt::format("Did you mean `{}`?\n", near);
+  return fmt::format("{}: no {} `{}`{}\n", path.name(), kind, word,
+                     near.empty() ? "" : fmt::format("; did you mean `{}`?", near));
 }
 
-/// "Did you mean ...": for the first word that is neither an option nor a command, where something
-/// similar is one.
-std::string hint_for(const Command& program, const std::vector<std::string_view>& words) {
+/// What is wrong with a command line that CLI11 refused, if it is the first word that is neither an
+/// option nor a command, or the want of a command; empty: something else.
+std::string wrong_word(const Command& program, const std::vector<std::string_view>& words) {
   CommandPath path(program);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i], name = word.substr(0, word.find('='));
     if (name.size() > 1 && name.starts_with('-')) {
       const Option* option = path.find(name);
-      if (option == nullptr && !name.starts_with("--")) option = path.find(name.substr(0, 2));
       if (option == nullptr && name != "--help" && name != "-h" && name != "--version")
-        return did_you_mean(name, path.option_names());
+        return unknown(path, "option", name, path.option_names());
       if (option != nullptr && !option->value.is_flag && name == word && option->has_name(name))
         ++i;
     } else if (!path.enter(word) && !path.takes_argument() && !path.command_names().empty()) {
-      return did_you_mean(word, path.command_names());
+      return unknown(path, "command", word, path.command_names()) +
+             fmt::format("its commands: {}\n", fmt::join(path.command_names(), ", "));
     }
   }
-  return {};
+  if (path.command_names().empty() || path.argument() != nullptr) return {};
+  return fmt::format("{}: expected a command: {}\n", path.name(),
+                     fmt::join(path.command_names(), ", "));
 }
 
 /// What runs out of memory, or fails in a library, still has a message and an exit code.
@@ -342,9 +348,11 @@ int run_program(const Command& program, int argc, char** argv, const BuildInfo& 
     command = &chosen(app, program);
   } catch (const CLI::ParseError& error) {
     const bool is_answer = error.get_exit_code() == 0;  // --help, --version
-    std::ostringstream answer;
-    app.exit(error, answer, std::cerr);
-    if (!is_answer) std::cerr << hint_for(program, words);
+    std::ostringstream answer, refusal;
+    app.exit(error, answer, refusal);
+    const std::string wrong = is_answer ? "" : wrong_word(program, words);
+    std::cerr << (wrong.empty() ? refusal.str()
+                                : wrong + "Run with --help for more information.\n");
     print_out(answer.str());
     return to_int(end_program(is_answer ? ExitCode::done : ExitCode::usage));
   }

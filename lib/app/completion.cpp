@@ -128,6 +128,12 @@ std::vector<std::string_view> CommandPath::command_names() const {
   return names;
 }
 
+std::string CommandPath::name() const {
+  std::string name;
+  for (const Command* command : path_) name += (name.empty() ? "" : " ") + command->name;
+  return name;
+}
+
 const Option* CommandPath::argument() const {
   std::size_t left = arguments_;
   const Option* last = nullptr;

@@ -28,6 +28,8 @@ class CommandPath {
   /// Chooses a command of the present one. False: it has none of this name.
   bool enter(std::string_view name);
 
+  /// "roce-impair ctl show"
+  [[nodiscard]] std::string name() const;
   [[nodiscard]] const Command& command() const { return *path_.back(); }
   [[nodiscard]] std::span<const Command* const> commands() const { return path_; }
 

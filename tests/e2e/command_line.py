@@ -57,8 +57,15 @@ class CommandLine(unittest.TestCase):
 
     def test_usage_errors_exit_with_2_and_name_the_option(self):
         for name, words, said in (
-                ('roce-gen', (), 'subcommand is required'),
-                ('roce-gen', ('fly',), 'subcommand is required'),
+                ('roce-gen', (), 'roce-gen: expected a command: run, receive, '),
+                ('roce-gen', ('fly',), 'roce-gen: no command `fly`\nits commands: run, receive, '),
+                ('roce-gen', ('check', 'demo', '--xyz'), 'roce-gen check: no option `--xyz`\n'),
+                ('roce-gen', ('check', 'demo', 'demo'), 'not expected: demo'),
+                ('roce-impair', ('ctl',), 'SOCKET is required'),
+                ('roce-impair', ('ctl', 'x.sock'),
+                 'roce-impair ctl: expected a command: show, set, load, event, reset\n'),
+                ('roce-impair', ('ctl', 'x.sock', 'shwo'),
+                 'roce-impair ctl: no command `shwo`; did you mean `show`?\nits commands: show, '),
                 ('roce-gen', ('run', 'x.toml', '--pcap'), '--pcap'),
                 ('roce-gen', ('run', 'x.toml'), '--pcap OUT or --port PORT is required'),
                 ('roce-gen', ('plan', '--size', 'big'), '--size: '),
