@@ -95,7 +95,7 @@ series where a capture has too many packets; the page says of how many.)",
   };
   add_capture_options(command.options, options->input);
   command.options
-      .add("-o,--out", app::text(options->out), "HTML", "file of the page, - is standard output")
+      .add("-o,--out", app::text(options->out), "FILE", "file of the page, - is standard output")
       .required();
   return command;
 }

@@ -152,9 +152,7 @@ Json sessions_json(const ReportContents& contents) {
     if (has_traffic(session, 0) || has_traffic(session, 1)) chosen.push_back(&session);
   const std::size_t all = chosen.size();
   if (all > kMostSessionRows) {
-    std::ranges::nth_element(chosen, chosen.begin() + kMostSessionRows,
-                             [](const Session* a, const Session* b) { return is_worse(*a, *b); });
-    chosen.resize(kMostSessionRows);
+    chosen = worst_of(std::move(chosen), kMostSessionRows);
     std::ranges::sort(chosen, {}, &Session::number);
   }
   TableJson table;

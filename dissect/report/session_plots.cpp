@@ -2,8 +2,9 @@
 #include "dissect/report/session_plots.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <span>
+#include <utility>
 
 #include "wire/aeth.h"
 
@@ -28,7 +29,8 @@ std::uint64_t bytes_asked(const Packet& packet) {
 }
 
 std::ptrdiff_t points_of(const DirectionPlots& plots) {
-  std::size_t points = plots.waiting.size();
+  std::size_t points =
+      plots.waiting.size() + plots.intervals.sums().size() + 2 * plots.latency.size();
   for (const ThinSeries* const series :
        {&plots.requests, &plots.again, &plots.acks, &plots.naks, &plots.responses,
         &plots.responses_again, &plots.outstanding, &plots.rtt})
@@ -40,8 +42,7 @@ std::int64_t relative(Sequence sequence, Sequence base) {
   return static_cast<std::int64_t>(sequence - base);
 }
 
-}  // namespace
-
+/// How much went wrong in a session: recoveries, NAKs, losses, copies and damage.
 std::uint64_t trouble_of(const Session& session) {
   std::uint64_t trouble = 0;
   for (const Session::Direction& direction : session.directions) {
@@ -56,13 +57,27 @@ std::uint64_t trouble_of(const Session& session) {
   return trouble;
 }
 
-bool is_worse(const Session& a, const Session& b) {
-  const auto rank = [](const Session& session) {
-    return std::tuple(trouble_of(session),
-                      session.directions[0].packets + session.directions[1].packets);
+}  // namespace
+
+std::vector<const Session*> worst_of(std::vector<const Session*> sessions, std::size_t most) {
+  struct Ranked {
+    std::uint64_t trouble, packets;
+    const Session* session;
   };
-  const auto of_a = rank(a), of_b = rank(b);
-  return of_a != of_b ? of_a > of_b : a.number < b.number;
+  std::vector<Ranked> ranked;
+  for (const Session* const session : sessions)
+    ranked.push_back({trouble_of(*session),
+                      session->directions[0].packets + session->directions[1].packets, session});
+  const std::size_t kept = std::min(most, ranked.size());
+  std::ranges::partial_sort(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(kept),
+                            [](const Ranked& a, const Ranked& b) {
+                              if (a.trouble != b.trouble) return a.trouble > b.trouble;
+                              if (a.packets != b.packets) return a.packets > b.packets;
+                              return a.session->number < b.session->number;
+                            });
+  sessions.clear();
+  for (const Ranked& one : std::span(ranked).first(kept)) sessions.push_back(one.session);
+  return sessions;
 }
 
 std::int64_t SessionPlots::time_of(Instant stamp) const noexcept {
@@ -101,17 +116,20 @@ void SessionPlots::followed(const Session& session, std::uint8_t direction, cons
   if (!taken) return;
   if (packet.is_request()) add_request(session, direction, packet);
   if (packet.is_response()) add_response(session, static_cast<std::uint8_t>(1 - direction), packet);
-  if (points_ > most_points_ && held_.size() > kMostHeld) give_up_most();
+  if (points_ > limit_ && held_.size() > kMostHeld) give_up_most();
 }
 
 /// A CNP that travels along one direction is for the sender of the other.
 void SessionPlots::add_marks(const Session& session, std::uint8_t direction, const Packet& packet) {
   const std::int64_t time = time_of(packet.stamp);
-  if (packet.ecn == kMarkCe)
-    plots_of(session, direction, packet).intervals.add(time, DirectionPlots::kMarked, 1);
+  if (packet.ecn == kMarkCe) {
+    IntervalSums& intervals = plots_of(session, direction, packet).intervals;
+    points_ += intervals.add(time, DirectionPlots::kMarked, 1);
+  }
   if (packet.info == nullptr || packet.info->role != wire::Role::notification) return;
   const auto other = static_cast<std::uint8_t>(1 - direction);
-  plots_of(session, other, packet).intervals.add(time, DirectionPlots::kCnps, 1);
+  IntervalSums& intervals = plots_of(session, other, packet).intervals;
+  points_ += intervals.add(time, DirectionPlots::kCnps, 1);
 }
 
 void SessionPlots::add_request(const Session& session, std::uint8_t direction,
@@ -161,8 +179,8 @@ void SessionPlots::add_state(DirectionPlots& plots, Progress& progress, const Re
                              const Packet& packet) {
   const analysis::StreamCounts& counts = stream.counts();
   if (counts.payload > progress.payload)
-    plots.intervals.add(time_of(packet.stamp), DirectionPlots::kPayload,
-                        counts.payload - progress.payload);
+    points_ += plots.intervals.add(time_of(packet.stamp), DirectionPlots::kPayload,
+                                   counts.payload - progress.payload);
   if (counts.rtt.count() > progress.rtts) add(plots.rtt, packet, stream.last_rtt().count());
   progress.payload = counts.payload;
   progress.rtts = counts.rtt.count();
@@ -192,7 +210,8 @@ void SessionPlots::completed(const analysis::Message& message) {
   const std::int64_t ns = stamp_difference(message.completion->stamp, message.first_stamp).count();
   const double octaves = std::log2(static_cast<double>(std::max<std::int64_t>(ns, 1)));
   const int of_latency = static_cast<int>(std::floor(octaves * DirectionPlots::kClasses));
-  ++held->second.directions[message.direction]->latency[of_latency];
+  std::uint64_t& messages = held->second.directions[message.direction]->latency[of_latency];
+  if (messages++ == 0) points_ += 2;
 }
 
 /// Gives up all but the worst sessions. As the next ones begin anew, it waits until they have a
@@ -207,15 +226,13 @@ void SessionPlots::give_up_most() {
     kept.emplace(session->number, std::move(held));
   }
   held_ = std::move(kept);
-  most_points_ = std::max(kMostPoints, points_ + kMostPoints / 4);
+  limit_ = std::max(most_points_, points_ + most_points_ / 4);
 }
 
 std::vector<const Session*> SessionPlots::worst(std::size_t most) const {
   std::vector<const Session*> sessions;
   for (const auto& [number, held] : held_) sessions.push_back(held.session);
-  std::ranges::sort(sessions, [](const Session* a, const Session* b) { return is_worse(*a, *b); });
-  sessions.resize(std::min(sessions.size(), most));
-  return sessions;
+  return worst_of(std::move(sessions), most);
 }
 
 const DirectionPlots* SessionPlots::find(std::uint32_t session, std::uint8_t direction) const {

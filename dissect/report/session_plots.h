@@ -57,6 +57,9 @@ class SessionPlots final : public analysis::PacketObserver {
   /// Points of all sessions after which most are given up: about 100 MB.
   static constexpr std::ptrdiff_t kMostPoints = 2'000'000;
 
+  explicit SessionPlots(std::ptrdiff_t most_points = kMostPoints)
+      : most_points_(most_points), limit_(most_points) {}
+
   void followed(const analysis::Session& session, std::uint8_t direction,
                 const analysis::Packet& packet, bool taken) override;
   /// A message of a session that is followed.
@@ -103,13 +106,13 @@ class SessionPlots final : public analysis::PacketObserver {
   std::optional<Instant> start_;
   std::unordered_map<std::uint32_t, Held> held_;
   std::vector<std::array<Progress, 2>> progress_;  // by the session's number - 1
-  std::ptrdiff_t points_ = 0;                      // of all that are held
-  std::ptrdiff_t most_points_ = kMostPoints;
+  std::ptrdiff_t points_ = 0;                      // of all that are held; intervals count too
+  std::ptrdiff_t most_points_, limit_;
 };
 
-/// How much went wrong in a session: recoveries, NAKs, losses, copies and damage.
-std::uint64_t trouble_of(const analysis::Session& session);
-/// A session before one that is better, or equal and smaller.
-bool is_worse(const analysis::Session& a, const analysis::Session& b);
+/// The worst first, at most `most`: those with the most recoveries, NAKs, losses, copies and
+/// damaged packets; of equal ones, those with the most packets.
+std::vector<const analysis::Session*> worst_of(std::vector<const analysis::Session*> sessions,
+                                               std::size_t most);
 
 }  // namespace lw::dissect

@@ -62,13 +62,15 @@ std::vector<SeriesPoint> ThinSeries::points() const {
   return all;
 }
 
-void IntervalSums::add(std::int64_t time, std::size_t kind, std::uint64_t amount) {
+std::ptrdiff_t IntervalSums::add(std::int64_t time, std::size_t kind, std::uint64_t amount) {
+  const auto before = static_cast<std::ptrdiff_t>(sums_.size());
   if (sums_.empty()) begin_ = time;
   const std::int64_t since = std::max<std::int64_t>(time - begin_, 0);
   while (since / width_ >= static_cast<std::int64_t>(kMostIntervals)) widen();
   const auto index = static_cast<std::size_t>(since / width_);
   if (index >= sums_.size()) sums_.resize(index + 1);
   sums_[index][kind] += amount;
+  return static_cast<std::ptrdiff_t>(sums_.size()) - before;
 }
 
 void IntervalSums::widen() {

@@ -50,8 +50,9 @@ class IntervalSums {
   static constexpr std::size_t kKinds = 3;
   using Sums = std::array<std::uint64_t, kKinds>;
 
-  /// `time`: ns. Times before the first one count at the first.
-  void add(std::int64_t time, std::size_t kind, std::uint64_t amount);
+  /// `time`: ns. Times before the first one count at the first. Returns how many more intervals
+  /// there are than before; negative where they have doubled.
+  std::ptrdiff_t add(std::int64_t time, std::size_t kind, std::uint64_t amount);
   [[nodiscard]] std::int64_t begin() const noexcept { return begin_; }  // ns
   [[nodiscard]] std::int64_t width() const noexcept { return width_; }  // ns
   [[nodiscard]] const std::vector<Sums>& sums() const noexcept { return sums_; }

@@ -307,7 +307,7 @@ const Page = (() => {
   function plot(place, settings) {
     const series = settings.series.filter((one) => one.t.length > 0);
     const legend = element('div', { class: 'legend', role: 'group', 'aria-label': `Series of ${settings.title}` });
-    const canvas = element('div', { class: 'canvas', id: settings.id, tabindex: 0, role: 'img', 'aria-label': settings.label });
+    const canvas = element('div', { class: 'canvas', id: settings.id, tabindex: 0, role: 'group', 'aria-roledescription': 'plot', 'aria-label': settings.label });
     const readout = element('p', { class: 'readout' });
     place.replaceChildren(element('figcaption', {}, element('h3', {}, settings.title), legend));
     if (series.length === 0) {
