@@ -17,6 +17,7 @@ app::Command messages_command();
 app::Command anomalies_command();
 app::Command explain_command();
 app::Command report_command();
+app::Command extract_command();
 app::Command compare_command();
 app::Command fields_command();
 

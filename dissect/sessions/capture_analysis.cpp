@@ -80,8 +80,9 @@ std::vector<analysis::Anomaly>& CollectedResults::in_order() {
   return anomalies_;
 }
 
-std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
-                             CaptureTotals* totals) {
+std::optional<Error> analyse(
+    FrameSource& source, analysis::Analyst& analyst, CapturePoints& points, CaptureTotals* totals,
+    const std::function<void(const CapturedFrame&, const roce::Frame&)>& each) {
   CaptureTotals counted;
   std::optional<Error> damage;
   for (;;) {
@@ -95,6 +96,7 @@ std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, Ca
       continue;
     }
     count_roce(counted, **captured);
+    if (each) each(**captured, *frame);
     analyst.add({.number = (*captured)->number,
                  .stamp = (*captured)->record.stamp,
                  .point = points.of(**captured, source.interfaces()),

@@ -61,9 +61,12 @@ struct CaptureTotals {
 
 /// Gives all RoCE frames of `source` to `analyst`, with the numbers of their capture points, and
 /// ends the analysis; says on standard error if connections were too many to follow. Returns the
-/// damage that ended a file, if any: the frames before it count.
-std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
-                             CaptureTotals* totals = nullptr);
+/// damage that ended a file, if any: the frames before it count. `each`, if any, gets a frame
+/// before the analyst does.
+std::optional<Error> analyse(
+    FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
+    CaptureTotals* totals = nullptr,
+    const std::function<void(const CapturedFrame&, const roce::Frame&)>& each = {});
 
 /// "10.0.0.1", an IPv6 address, or a GID.
 std::string address_text(const std::array<std::byte, 16>& address);

@@ -18,7 +18,7 @@ COMMANDS = {
     'roce-endpoint': ('serve', 'bw', 'lat', 'blast', 'ping'),
     'roce-impair': ('check', 'ctl', 'ledger', 'profiles', 'replay', 'run'),
     'roce-dissect': ('list', 'verify', 'summary', 'sessions', 'messages', 'anomalies', 'explain',
-                     'report', 'compare', 'fields'),
+                     'extract', 'report', 'compare', 'fields'),
 }
 TO = ('--connect', '192.0.2.1', '--token', 'x')
 
@@ -102,6 +102,8 @@ class CommandLine(unittest.TestCase):
                 ('roce-dissect', ('explain', 'x', '--port-address', '10.0.0.1'),
                  '--port-address goes with --counters'),
                 ('roce-dissect', ('report', 'x'), '--out is required'),
+                ('roce-dissect', ('extract', 'x'), '--out is required'),
+                ('roce-dissect', ('extract', 'x', '-o', 'y', '--what', 'all'), 'memory,reads,sends'),
                 ('roce-dissect', ('compare', 'a', 'b', '--loss', 'much'), '--loss: '),
                 ('roce-dissect', ('compare', 'a', 'b', '--expect', 'loss'), 'expected METRIC<=VALUE'),
                 ('roce-dissect', ('compare', 'a', 'b', '--expect', 'p99<=3'), 'p99: expected a time'),

@@ -70,7 +70,7 @@ INPUTS = {
     '--expect', '--path', '--sent', '--control', '--token-file', 'telemetry --layout',
     'serve --telemetry', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE',
     'verify FILE', 'compare --ledger', 'sessions FILE', 'messages FILE', 'anomalies FILE',
-    'explain FILE', 'explain --counters', 'report FILE',
+    'explain FILE', 'explain --counters', 'extract FILE', 'report FILE',
 }
 # Outputs that rxe/endpoint.py and rxe/telemetry.py try, as they need an RDMA device.
 WITH_A_DEVICE = {('serve', '--records'), ('telemetry', '--pcap'),
@@ -236,6 +236,8 @@ class Outputs(unittest.TestCase):
             'dissect explain': ([DISSECT, 'explain', self.frames], False),
             'dissect explain --json': ([DISSECT, 'explain', self.frames, '--json'], False),
             'dissect report': ([DISSECT, 'report', self.frames, '-o', '-'], False),
+            'dissect extract': ([DISSECT, 'extract', self.frames, '--force', '--out',
+                                 self.file('extracted')], False),
             'dissect summary': ([DISSECT, 'summary', self.frames], False),
             'dissect summary --csv': ([DISSECT, 'summary', self.frames, '--csv'], False),
             'dissect verify --csv': ([DISSECT, 'verify', self.frames, '--csv'], False),
@@ -256,6 +258,7 @@ class Outputs(unittest.TestCase):
         out = self.file('d.pcap')
         run = [IMPAIR, 'run', self.rules, '--west', f'pcap:{self.frames}', '--east', 'null']
         search = self.commands()['gen search'][0]
+        extract = [DISSECT, 'extract', self.frames, '--force', '--out']
         experiment = [GEN, 'experiment', self.experiment(), '--out']
         failing = self.file('failing.toml', EXPERIMENT.replace(
             'iterations = 20', 'iterations = 20\nloss = 0.9\nretries = 0\ntimeout = 1'))
@@ -291,6 +294,8 @@ class Outputs(unittest.TestCase):
             'dissect compare --junit': ([DISSECT, 'compare', self.frames, self.frames, '--expect',
                                          'loss<=1%', '--junit'], 'o.xml'),
             'dissect report --out': ([DISSECT, 'report', self.frames, '--out'], 'o.html'),
+            'dissect extract map': (extract, 'extracted/map.jsonl'),
+            'dissect extract messages': (extract, 'extracted/messages.jsonl'),
             'impair replay OUT': (replay, 'o.pcap'),
             'impair replay --ledger': ([*replay, out, '--ledger'], 'o.jsonl'),
             'impair replay --ledger LWL': ([*replay, out, '--ledger'], 'o.lwl'),

@@ -58,9 +58,9 @@ TOP_LEVEL = {
     'meson.build', 'lib', 'gen', 'impair', 'dissect', 'profiles', 'tests', 'pcaps', 'docs',
     'packaging', 'README.md', 'dev', 'ARCHITECTURE.md', 'LICENSE',
 }
-# Product .h and .cpp files in all; 500 before lib/analysis and its commands, 560 before report, extract
-# and the installation.
-MOST_FILES = 585
+# Product .h and .cpp files in all; 500 before lib/analysis and its commands, 560 before report and the
+# installation, 585 before extract: where data belongs (lib/analysis/extraction), and its files.
+MOST_FILES = 605
 MOST_TYPES_ON_THE_WAY = {'roce-gen': 50, 'roce-impair': 60, 'roce-dissect': 30}
 TYPE = re.compile(r'^ *(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?\w+(?: final)?(?: : .*)? *\{',
                   re.M)

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/extract/extract_rows.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/quantity.h"
+#include "dissect/sessions/result_rows.h"
+#include "report/table.h"
+
+namespace lw::dissect {
+namespace {
+
+using analysis::DataImage;
+using analysis::DataKind;
+using analysis::Range;
+using report::Json;
+
+std::string address_hex(std::uint64_t va) { return fmt::format("{:#x}", va); }
+
+/// Of memory: whose, and where.
+void add_place(Json& row, const DataImage& image, std::uint64_t position) {
+  const bool memory = image.kind == DataKind::memory;
+  row["host"] = memory ? Json(address_text(image.host)) : Json();
+  row["r_key"] = memory ? Json(fmt::format("{:#010x}", image.r_key)) : Json();
+  row["va"] = memory ? Json(address_hex(position)) : Json();
+}
+
+/// What of `ranges` is within a file.
+struct Inside {
+  std::uint64_t bytes = 0, ranges = 0;
+};
+Inside inside(const analysis::Ranges& ranges, const DataFile& file) {
+  Inside found;
+  for (const auto& [first, part] : ranges.parts()) {
+    const std::uint64_t from = std::max(first, file.first), last = std::min(part.last, file.last);
+    if (from > last) continue;
+    found.bytes += last - from + 1;
+    ++found.ranges;
+  }
+  return found;
+}
+
+const char* arrow_of(std::uint8_t direction) { return direction == 0 ? "->" : "<-"; }
+
+std::string frames_text(std::uint64_t first, std::uint64_t last) {
+  return first == last ? fmt::format("frame {}", first)
+                       : fmt::format("frames {} to {}", first, last);
+}
+
+}  // namespace
+
+ExtractReport::ExtractReport(const analysis::Extractor& extractor,
+                             const std::vector<DataFile>& files,
+                             const std::vector<std::string>& points)
+    : extractor_(extractor), files_(files), points_(points) {
+  const auto& images = extractor.images();
+  for (std::uint32_t image = 0; image < images.size(); ++image)
+    for (const Range& gap : images[image].written.missing_of(images[image].expected))
+      gaps_.push_back({image, file_at(image, gap.first), gap});
+}
+
+const DataFile* ExtractReport::file_at(std::uint32_t image, std::uint64_t position) const {
+  // A gap may be behind the last byte of a file, or before its first.
+  const DataFile* nearest = nullptr;
+  for (const DataFile& file : files_) {
+    if (file.image != image) continue;
+    const bool before = file.first <= position;
+    if (nearest == nullptr || before) nearest = &file;
+  }
+  return nearest;
+}
+
+void ExtractReport::files(const std::function<void(const Json&)>& take) const {
+  for (const DataFile& file : files_) {
+    const DataImage& image = extractor_.images()[file.image];
+    const Inside written = inside(image.written, file);
+    std::uint64_t missing = 0, gaps = 0;
+    for (const Gap& gap : gaps_) {
+      if (gap.file != &file) continue;
+      missing += gap.range.length();
+      ++gaps;
+    }
+    Json row;
+    row["file"] = file.name;
+    row["kind"] = analysis::name_of(image.kind);
+    row["point"] = image.point < points_.size() ? points_[image.point] : "";
+    row["session"] = image.session;
+    row["direction"] = image.direction;
+    row["sessions"] = image.kind == DataKind::memory ? Json(image.sessions) : Json({image.session});
+    add_place(row, image, file.first);
+    row["length"] = file.last - file.first + 1;
+    row["written_bytes"] = written.bytes;
+    row["ranges"] = written.ranges;
+    row["missing_bytes"] = missing;
+    row["gaps"] = gaps;
+    row["messages"] = image.messages;
+    row["packets"] = image.packets;
+    row["repeated_packets"] = image.repeated;
+    take(row);
+  }
+}
+
+void ExtractReport::ranges(const std::function<void(const Json&)>& take) const {
+  for (const DataFile& file : files_) {
+    const DataImage& image = extractor_.images()[file.image];
+    for (const auto& [first, part] : image.written.parts()) {
+      const std::uint64_t from = std::max(first, file.first), last = std::min(part.last, file.last);
+      if (from > last) continue;
+      Json row;
+      row["file"] = file.name;
+      row["offset"] = from - file.first;
+      add_place(row, image, from);
+      row["bytes"] = last - from + 1;
+      row["first_frame"] = part.first_frame;
+      row["last_frame"] = part.last_frame;
+      row["packets"] = part.additions;
+      take(row);
+    }
+  }
+}
+
+void ExtractReport::gaps(const std::function<void(const Json&)>& take) const {
+  for (const Gap& gap : gaps_) {
+    const DataImage& image = extractor_.images()[gap.image];
+    const bool has_offset = gap.file != nullptr && gap.range.first >= gap.file->first;
+    Json row;
+    row["file"] = gap.file != nullptr ? Json(gap.file->name) : Json();
+    row["kind"] = analysis::name_of(image.kind);
+    row["session"] = image.session;
+    row["direction"] = image.direction;
+    row["offset"] = has_offset ? Json(gap.range.first - gap.file->first) : Json();
+    add_place(row, image, gap.range.first);
+    row["bytes"] = gap.range.length();
+    take(row);
+  }
+}
+
+void ExtractReport::unplaced(const std::function<void(const Json&)>& take) const {
+  for (const auto& [key, left] : extractor_.leftovers()) {
+    const auto& [session, direction] = key;
+    const auto row_of = [&](std::string_view reason, std::uint64_t packets, const Json& bytes) {
+      Json row;
+      row["session"] = session;
+      row["direction"] = direction;
+      row["reason"] = reason;
+      row["packets"] = packets;
+      row["bytes"] = bytes;
+      return row;
+    };
+    for (std::size_t reason = 0; reason < analysis::kUnplacedReasons; ++reason) {
+      const analysis::UnplacedPackets& some = left.unplaced[reason];
+      if (some.packets == 0) continue;
+      Json row = row_of(analysis::name_of(static_cast<analysis::Unplaced>(reason)), some.packets,
+                        some.bytes);
+      row["first_frame"] = some.first_frame;
+      row["last_frame"] = some.last_frame;
+      row["first_psn"] = nullptr;
+      take(row);
+    }
+    for (const auto& [first, part] : left.missing.parts()) {
+      Json row = row_of("not_captured", part.last - first + 1, nullptr);
+      row["first_frame"] = nullptr;
+      row["last_frame"] = nullptr;
+      row["first_psn"] = first & wire::Psn::kMask;
+      take(row);
+    }
+  }
+}
+
+std::string ExtractReport::files_text(const std::string& folder) const {
+  using report::Align;
+  report::Table table({{"file"},
+                       {"session", Align::right},
+                       {""},
+                       {"bytes", Align::right},
+                       {"ranges", Align::right},
+                       {"missing", Align::right},
+                       {"messages", Align::right},
+                       {"packets", Align::right},
+                       {"repeated", Align::right}});
+  std::uint64_t bytes = 0;
+  files([&](const Json& row) {
+    const auto number = [&](const char* key) {
+      return fmt::format("{}", row[key].get<std::uint64_t>());
+    };
+    bytes += row["written_bytes"].get<std::uint64_t>();
+    std::string sessions;
+    for (const Json& session : row["sessions"])
+      sessions += fmt::format("{}{}", sessions.empty() ? "" : ",", session.get<std::uint64_t>());
+    const bool stream = row["kind"] != "memory";
+    table.add_row({row["file"].get<std::string>(), sessions,
+                   stream ? arrow_of(row["direction"].get<std::uint8_t>()) : "",
+                   number("written_bytes"), number("ranges"), number("missing_bytes"),
+                   number("messages"), number("packets"), number("repeated_packets")});
+  });
+  if (table.empty()) return folder + ": no data\n";
+  return fmt::format("{}: {} with {} of data\n\n{}", folder, counted(files_.size(), "file"),
+                     format_bytes(static_cast<double>(bytes)), table.to_string());
+}
+
+std::string ExtractReport::gaps_text() const {
+  constexpr std::size_t kListed = 20;
+  if (gaps_.empty()) return {};
+  std::string text = "\nMissing in the capture, and holes in the files:\n";
+  for (std::size_t i = 0; i < std::min(gaps_.size(), kListed); ++i) {
+    const Gap& gap = gaps_[i];
+    const DataImage& image = extractor_.images()[gap.image];
+    text += fmt::format("  {}: ", gap.file != nullptr
+                                      ? gap.file->name
+                                      : fmt::format("{} rkey {:#x}, no file",
+                                                    address_text(image.host), image.r_key));
+    if (image.kind == DataKind::memory) text += fmt::format("va {:#x}, ", gap.range.first);
+    if (gap.file != nullptr && gap.range.first >= gap.file->first)
+      text += fmt::format("offset {}, ", gap.range.first - gap.file->first);
+    text += counted(gap.range.length(), "byte") + "\n";
+  }
+  if (gaps_.size() > kListed)
+    text += fmt::format("  and {} more: map.jsonl has all\n", gaps_.size() - kListed);
+  return text;
+}
+
+std::string ExtractReport::unplaced_text() const {
+  std::string text;
+  for (const auto& [key, left] : extractor_.leftovers()) {
+    const std::string name = fmt::format("  session {} {}  ", key.first, arrow_of(key.second));
+    for (std::size_t reason = 0; reason < analysis::kUnplacedReasons; ++reason) {
+      const analysis::UnplacedPackets& some = left.unplaced[reason];
+      if (some.packets == 0) continue;
+      text +=
+          fmt::format("{}{}, {}, {}: {}\n", name, counted(some.packets, "packet"),
+                      counted(some.bytes, "byte"), frames_text(some.first_frame, some.last_frame),
+                      analysis::help_of(static_cast<analysis::Unplaced>(reason)));
+    }
+    if (!left.missing.empty())
+      text += fmt::format("{}{} from PSN {} on: not captured; what they carried is not known\n",
+                          name, counted(left.missing.count(), "request packet"),
+                          left.missing.parts().begin()->first & wire::Psn::kMask);
+  }
+  return text.empty() ? text : "\nNot in the files:\n" + text;
+}
+
+std::string ExtractReport::text(const std::string& folder) const {
+  return files_text(folder) + gaps_text() + unplaced_text();
+}
+
+Json extracted_message_row(const analysis::DataMessage& message, const DataImage& image) {
+  Json row;
+  row["kind"] = analysis::name_of(image.kind);
+  row["session"] = message.session;
+  row["direction"] = message.direction;
+  row["operation"] = wire::name_of(message.operation);
+  row["offset"] = image.kind == DataKind::memory ? Json() : Json(message.position);
+  row["bytes"] = message.bytes;
+  row["missing_bytes"] = message.missing;
+  row["partial"] = message.partial;
+  row["host"] = image.kind == DataKind::memory ? Json(address_text(image.host)) : Json();
+  row["r_key"] = message.has_address ? Json(fmt::format("{:#010x}", message.r_key)) : Json();
+  row["va"] = message.has_address ? Json(address_hex(message.va)) : Json();
+  row["immediate"] =
+      message.has_immediate ? Json(fmt::format("{:#010x}", message.immediate)) : Json();
+  row["first_psn"] = message.first_psn;
+  row["first_frame"] = message.first_frame;
+  row["last_frame"] = message.last_frame;
+  return row;
+}
+
+}  // namespace lw::dissect

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analysis/extraction/extractor.h"
+#include "dissect/extract/data_files.h"
+#include "report/json_line.h"
+
+namespace lw::dissect {
+
+/// What an extraction left: its files, and what is missing in them.
+class ExtractReport {
+ public:
+  /// All of them outlive this. `points`: names of the capture points.
+  ExtractReport(const analysis::Extractor& extractor, const std::vector<DataFile>& files,
+                const std::vector<std::string>& points);
+
+  /// A row for each file, "longwire.extracted_file".
+  void files(const std::function<void(const report::Json&)>& take) const;
+  /// "longwire.extracted_range": bytes that lie together in a file.
+  void ranges(const std::function<void(const report::Json&)>& take) const;
+  /// "longwire.extracted_gap": bytes that packets announced, and that were not captured.
+  void gaps(const std::function<void(const report::Json&)>& take) const;
+  /// "longwire.unplaced": packets that have no place, by direction and reason.
+  void unplaced(const std::function<void(const report::Json&)>& take) const;
+  /// All of it, for a reader. `folder`: where the files are.
+  [[nodiscard]] std::string text(const std::string& folder) const;
+
+ private:
+  struct Gap {
+    std::uint32_t image = 0;
+    const DataFile* file = nullptr;  // null: no file has a byte near it
+    analysis::Range range;
+  };
+  [[nodiscard]] const DataFile* file_at(std::uint32_t image, std::uint64_t position) const;
+  [[nodiscard]] std::string files_text(const std::string& folder) const;
+  [[nodiscard]] std::string gaps_text() const;
+  [[nodiscard]] std::string unplaced_text() const;
+
+  const analysis::Extractor& extractor_;
+  const std::vector<DataFile>& files_;
+  const std::vector<std::string>& points_;
+  std::vector<Gap> gaps_;
+};
+
+/// A row of the index of messages, "longwire.extracted_message".
+report::Json extracted_message_row(const analysis::DataMessage& message,
+                                   const analysis::DataImage& image);
+
+}  // namespace lw::dissect

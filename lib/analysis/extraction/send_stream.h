@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+
+#include "analysis/extraction/data_image.h"
+#include "analysis/packet.h"
+#include "analysis/sent_log.h"
+
+namespace lw::analysis {
+
+/// The payload of the SENDs of one direction, in the order of their PSNs. Packets that are missing
+/// within a message leave as many MTUs free; how long the others were, nothing tells.
+class SendStream {
+ public:
+  /// A stream of `images`, which outlives this.
+  SendStream(DataImages& images, std::uint32_t image) : images_(images), image_(image) {}
+
+  /// The next packet of a SEND; `missing` PSNs before it were not captured. `bytes`: the captured
+  /// payload. False: there is no room.
+  bool append(const Packet& packet, Sequence psn, std::uint64_t missing,
+              std::span<const std::byte> bytes);
+  /// A packet that append() has passed. False: its place is not known.
+  bool fill(const Packet& packet, Sequence psn, std::span<const std::byte> bytes);
+  /// Reports a message whose end is missing.
+  void finish();
+
+  [[nodiscard]] DataImage& image() { return images_[image_]; }
+
+ private:
+  /// Missing packets, and where they belong.
+  struct Hole {
+    Sequence first = 0, end = 0;  // PSNs
+    std::uint64_t position = 0;
+    std::uint32_t mtu = 0;
+  };
+  static constexpr std::size_t kMostHoles = 64;  // the newest
+
+  void begin(const Packet& packet);
+  bool leave_hole(Sequence psn, std::uint64_t missing, std::uint64_t frame);
+  void report();
+
+  DataImages& images_;
+  std::uint32_t image_;
+  std::optional<DataMessage> open_;
+  std::uint32_t mtu_ = 0;  // of the open message
+  std::deque<Hole> holes_;
+};
+
+}  // namespace lw::analysis
