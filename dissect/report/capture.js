@@ -139,7 +139,7 @@
     Page.plot($('outstanding-figure'), { ...shared,
       id: 'outstanding', title: 'Outstanding bytes', label: `Bytes without acknowledgement of session ${name}`, fromZero: true, format: bytes, axisSize: 76,
       series: [series(raw.outstanding, { name: 'not acknowledged', colour: 'purple', steps: true })],
-      nothing: raw.answered ? 'Nothing waits for an answer.' : 'Not known: no acknowledgement was captured.' });
+      nothing: raw.answered ? 'No request was captured.' : 'Not known: no acknowledgement was captured.' });
     Page.plot($('rtt-figure'), { ...shared,
       id: 'rtt', title: 'Round trip', label: `Round trip times of session ${name}, from a request to its answer`, fromZero: true, format: (ns) => time(ns), axisSize: 76,
       series: [series(raw.rtt, { name: 'request to answer', colour: 'green', shape: 'dot', size: 3.2 })], nothing: 'No round trip was captured.' });

@@ -107,13 +107,14 @@ Json plots_json(const DirectionPlots& plots, const Session& session, std::uint8_
   row["first_psn"] = plots.first_psn;
   const bool answered = stream != nullptr && stream->counts().responses > 0;
   row["answered"] = answered;
-  row["requests"] = series_json(plots.requests);
+  row["requests"] = series_json(plots.all_requests(), plots.requests.added());
   add_again(row, plots, stream, anomalies);
   row["acks"] = series_json(plots.acks);
   row["naks"] = series_json(plots.naks);
   row["responses"] = series_json(plots.responses);
   row["responses_again"] = series_json(plots.responses_again);
-  row["outstanding"] = answered ? series_json(plots.outstanding) : series_json({}, 0);
+  row["outstanding"] =
+      answered && plots.requests.added() > 0 ? series_json(plots.outstanding) : series_json({}, 0);
   row["rtt"] = series_json(plots.rtt);
   row["intervals"] = intervals_json(plots.intervals);
   row["latency_classes"] = latency_json(plots);

@@ -18,7 +18,7 @@ using analysis::Session;
 
 constexpr std::uint8_t kMarkCe = 3;
 /// What a direction without points costs, in points.
-constexpr std::ptrdiff_t kEmptyDirection = 32;
+constexpr std::ptrdiff_t kEmptyDirection = 64;
 /// Requests without acknowledgement that are waited for, as in RequestStream.
 constexpr std::size_t kMostUnacknowledged = 16384;
 
@@ -32,7 +32,7 @@ std::ptrdiff_t points_of(const DirectionPlots& plots) {
   std::size_t points =
       plots.waiting.size() + plots.intervals.sums().size() + 2 * plots.latency.size();
   for (const ThinSeries* const series :
-       {&plots.requests, &plots.again, &plots.acks, &plots.naks, &plots.responses,
+       {&plots.requests, &plots.around, &plots.again, &plots.acks, &plots.naks, &plots.responses,
         &plots.responses_again, &plots.outstanding, &plots.rtt})
     points += series->kept();
   return static_cast<std::ptrdiff_t>(points) + kEmptyDirection;
@@ -80,6 +80,18 @@ std::vector<const Session*> worst_of(std::vector<const Session*> sessions, std::
   return sessions;
 }
 
+std::vector<SeriesPoint> DirectionPlots::all_requests() const {
+  std::vector<SeriesPoint> all = requests.points();
+  const std::vector<SeriesPoint> more = around.points();
+  all.insert(all.end(), more.begin(), more.end());
+  std::ranges::sort(all, [](const SeriesPoint& a, const SeriesPoint& b) {
+    return std::pair(a.time, a.frame) < std::pair(b.time, b.frame);
+  });
+  const auto same = std::ranges::unique(all, {}, &SeriesPoint::frame);
+  all.erase(same.begin(), same.end());
+  return all;
+}
+
 std::int64_t SessionPlots::time_of(Instant stamp) const noexcept {
   constexpr std::int64_t kMost = std::int64_t{1} << 61;
   return std::clamp(stamp_difference(stamp, start()).count(), -kMost, kMost);
@@ -107,6 +119,28 @@ DirectionPlots& SessionPlots::plots_of(const Session& session, std::uint8_t dire
 
 void SessionPlots::add(ThinSeries& series, const Packet& packet, std::int64_t value) {
   points_ += series.add({time_of(packet.stamp), value, packet.number});
+}
+
+void SessionPlots::add_event(DirectionPlots& plots, ThinSeries& series, const Packet& packet,
+                             std::int64_t value) {
+  add(series, packet, value);
+  const std::size_t last = std::min(plots.before.size(), DirectionPlots::kAround);
+  for (const SeriesPoint& point : std::span(plots.before).last(last))
+    points_ += plots.around.add(point);
+  plots.before.clear();
+  plots.still_around = DirectionPlots::kAround;
+}
+
+void SessionPlots::add_new_request(DirectionPlots& plots, const Packet& packet,
+                                   std::int64_t value) {
+  add(plots.requests, packet, value);
+  if (plots.still_around > 0) {
+    --plots.still_around;
+    return add(plots.around, packet, value);
+  }
+  if (plots.before.size() == 2 * DirectionPlots::kAround)
+    plots.before.erase(plots.before.begin(), plots.before.begin() + DirectionPlots::kAround);
+  plots.before.push_back({time_of(packet.stamp), value, packet.number});
 }
 
 void SessionPlots::followed(const Session& session, std::uint8_t direction, const Packet& packet,
@@ -142,8 +176,11 @@ void SessionPlots::add_request(const Session& session, std::uint8_t direction,
   if (!progress.base) progress.base = psn;
   plots.first_psn = static_cast<std::uint32_t>(*progress.base & wire::Psn::kMask);
   const bool is_new = psn >= progress.end;
-  add(is_new ? plots.requests : plots.again, packet, relative(psn, *progress.base));
-  if (is_new) {
+  const std::int64_t value = relative(psn, *progress.base);
+  if (!is_new) {
+    add_event(plots, plots.again, packet, value);
+  } else {
+    add_new_request(plots, packet, value);
     progress.end = stream->next();
     plots.sent_bytes += bytes_asked(packet);
     if (plots.waiting.size() < kMostUnacknowledged) {
@@ -169,7 +206,10 @@ void SessionPlots::add_response(const Session& session, std::uint8_t direction,
     progress.response_end = std::max(progress.response_end, psn + 1);
   } else if (packet.has_aeth) {
     const auto kind = wire::AethFields{packet.syndrome, packet.msn}.kind();
-    add(kind == wire::AethKind::ack ? plots.acks : plots.naks, packet, value);
+    if (kind == wire::AethKind::ack)
+      add(plots.acks, packet, value);
+    else
+      add_event(plots, plots.naks, packet, value);
   }
   add_state(plots, progress, *stream, packet);
 }

@@ -24,7 +24,11 @@ struct DirectionPlots {
   /// Classes of `latency` in each power of two.
   static constexpr int kClasses = 8;
 
+  /// Requests that are kept before and behind a packet that came again, or a NAK.
+  static constexpr std::size_t kAround = 16;
+
   ThinSeries requests{kMostPoints};         // PSN, when it was first seen
+  ThinSeries around{kMostEvents};           // of these, the ones around NAKs and what came again
   ThinSeries again{kMostEvents};            // PSN, of one behind the highest
   ThinSeries acks{kMostPoints};             // PSN
   ThinSeries naks{kMostEvents};             // PSN; RNR NAKs too
@@ -37,6 +41,12 @@ struct DirectionPlots {
   std::int64_t since = 0;                // ns: what came before is missing
   bool is_cut = false;                   // something came before
   std::uint32_t first_psn = 0;           // that relative PSNs begin with
+
+  /// `requests` and `around` in the order of their times, each once.
+  [[nodiscard]] std::vector<SeriesPoint> all_requests() const;
+
+  std::vector<SeriesPoint> before = {};  // the last requests, at most 2 * kAround
+  std::size_t still_around = 0;          // so many of the next requests are in `around`
 
   // Requests that are not acknowledged: behind their PSNs, and the bytes of all up to them.
   struct Waiting {
@@ -91,6 +101,10 @@ class SessionPlots final : public analysis::PacketObserver {
   DirectionPlots& plots_of(const analysis::Session& session, std::uint8_t direction,
                            const analysis::Packet& packet);
   void add(ThinSeries& series, const analysis::Packet& packet, std::int64_t value);
+  /// A NAK, or a packet that came again: what is around it is kept.
+  void add_event(DirectionPlots& plots, ThinSeries& series, const analysis::Packet& packet,
+                 std::int64_t value);
+  void add_new_request(DirectionPlots& plots, const analysis::Packet& packet, std::int64_t value);
   void add_marks(const analysis::Session& session, std::uint8_t direction,
                  const analysis::Packet& packet);
   void add_request(const analysis::Session& session, std::uint8_t direction,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dissect/report/session_plots.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <deque>
 
 #include <gtest/gtest.h>
@@ -85,6 +87,25 @@ TEST(SessionPlots, PsnsAreRelativeAlsoWhereTheyWrap) {
   EXPECT_EQ(values(of.rtt), std::vector<std::int64_t>{2000});
   EXPECT_EQ(plots.find(1, 1), nullptr);
   EXPECT_EQ(plots.find(2, 0), nullptr);
+}
+
+TEST(SessionPlots, KeepsTheRequestsAroundAnEvent) {
+  constexpr std::uint32_t kPackets = 20'000, kAgain = 12'345;
+  Turns turns(1);
+  SessionPlots plots;
+  for (std::uint32_t psn = 0; psn < kPackets; ++psn) {
+    turns.send(plots, 1, psn);
+    if (psn == kAgain) turns.send(plots, 1, psn);
+  }
+  const auto points = plots.find(1, 0)->all_requests();
+  EXPECT_LE(points.size(), DirectionPlots::kMostPoints + 2 * DirectionPlots::kAround);
+  constexpr auto kNear = static_cast<std::int64_t>(DirectionPlots::kAround);
+  std::vector<std::int64_t> near;
+  for (const SeriesPoint& point : points)
+    if (std::abs(point.value - kAgain) < kNear) near.push_back(point.value);
+  ASSERT_EQ(near.size(), static_cast<std::size_t>(2 * kNear - 1));
+  EXPECT_EQ(near.front(), kAgain - kNear + 1);
+  EXPECT_TRUE(std::ranges::is_sorted(near));
 }
 
 TEST(SessionPlots, OfTooManySessionsTheWorstStay) {
