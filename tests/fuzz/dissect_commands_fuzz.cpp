@@ -39,6 +39,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::run(dissect::report_command(), {{"FILE", path}, {"--out", "/dev/null"}});
   fuzz::run(dissect::report_command(),
             {{"FILE", path}, {"FILE", half.path()}, {"--out", "/dev/null"}});
+  static const fuzz::Folder folder;
+  fuzz::run(dissect::extract_command(), {{"FILE", path}, {"--out", folder.path() + "/data"}});
+  fuzz::run(dissect::extract_command(), {{"FILE", path},
+                                         {"FILE", half.path()},
+                                         {"--out", folder.path() + "/data"},
+                                         {"--force", "true"},
+                                         {"--bad-icrcs", "true"},
+                                         {"--max-files", "2"},
+                                         {"--json", "true"}});
+  folder.clear();
   fuzz::run(dissect::compare_command(), {{"NEAR", path}, {"FAR", half.path()}});
   fuzz::run(dissect::compare_command(), {{"NEAR", half.path()},
                                          {"FAR", path},

@@ -41,12 +41,33 @@ FRAMES = [
     roce(0x04, 11, b'', signature(1, MOST32, HALF, HALF)),
     roce(0x04, 12, b'', signature(1, 0, MOST64, HALF - 1)),
 ]
+# Messages of several packets, out of order and with gaps: WRITE, SEND, READ and its response, atomics.
+TRANSFERS = [
+    roce(0x06, 100, struct.pack('>QII', MOST64 - 40, 7, 100), bytes(range(32))),
+    roce(0x08, 103, b'', b'last'),
+    roce(0x07, 101, b'', bytes(32)),
+    roce(0x06, 90, struct.pack('>QII', 0x1000, 7, MOST32), bytes(32)),   # sent again, and overlapping
+    roce(0x0A, 104, struct.pack('>QII', 0x1010, 7, 4), b'over'),
+    roce(0x00, 105, b'', bytes(16)),
+    roce(0x02, 108, b'', b'end!'),
+    roce(0x01, 106, b'', bytes(16)),
+    roce(0x05, 109, struct.pack('>I', 5), b''),
+    roce(0x0C, 110, struct.pack('>QII', 0, 9, 40), b''),
+    roce(0x0C, 111, struct.pack('>QII', 16, 9, 24), b''),
+    roce(0x0D, 110, struct.pack('>I', 1), bytes(16)),
+    roce(0x0F, 112, struct.pack('>I', 1), bytes(8)),
+    roce(0x0E, 400, b'', bytes(16)),
+    roce(0x14, 113, struct.pack('>QIQQ', MOST64 - 3, 7, 1, 1)),          # fetch and add
+    roce(0x14, 114, struct.pack('>QIQQ', 0x1000, 7, 1, 1)),
+    roce(0x12, 114, struct.pack('>IQ', 1, MOST64)),
+    roce(0x64, 7, struct.pack('>II', 1, 9), b'datagram'),
+]
 STAMPS = [(0, 0), (MOST32, MOST32), (0, MOST32), (2**31, 999_999_999), (MOST32, 0), (1, 0)]
 
 
-def pcap(order, kind, link=1, snap=262144, lengths=None, stamps=None):
+def pcap(order, kind, link=1, snap=262144, lengths=None, stamps=None, frames=None):
     out = struct.pack(order + 'IHHiIII', MAGICS[kind], 2, 4, -2**31, MOST32, snap, link)
-    for i, frame in enumerate(FRAMES):
+    for i, frame in enumerate(frames or FRAMES):
         seconds, part = (stamps or STAMPS)[i % len(stamps or STAMPS)]
         caught, wire = (lengths or [(len(frame), len(frame))])[i % len(lengths or [0])]
         out += struct.pack(order + 'IIII', seconds, part, caught, wire)
@@ -111,6 +132,9 @@ def main():
         seeds[f'pcapng_block{size}'] = pcapng('<', 9, tail=block('<', 6, bytes(20), size))
     seeds['pcapng_option'] = pcapng('<', 9, tail=block('<', 1, struct.pack('<HHI', 1, 0, 0)
                                                        + option('<', 9, b'\x09', 0xFFFF)))
+    seeds['transfers'] = pcap('<', 'ns', stamps=[(1, 0)], frames=TRANSFERS)
+    seeds['transfers_cut'] = pcap('<', 'ns', stamps=[(1, 0)],
+                                  frames=[frame[:70] for frame in TRANSFERS[:6]] + TRANSFERS[9:])
     extremes = [(0, 0, 0), (-2**63, 2**63 - 1, -2**63), (-1, -2**63, 2**63 - 1), (1, -1, 0)]
     seeds['ledger'] = ledger(extremes)
     FOLDER.mkdir(exist_ok=True)

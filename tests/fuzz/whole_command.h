@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -49,6 +50,23 @@ class NullFile {
   }
   NullFile(const NullFile&) = delete;
   ~NullFile() { ::unlink(path_.c_str()); }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// A folder for files that are to be lost.
+class Folder {
+ public:
+  Folder() : path_("/tmp/longwire-fuzz-" + std::to_string(getpid()) + "-folder") { clear(); }
+  Folder(const Folder&) = delete;
+  ~Folder() { std::filesystem::remove_all(path_); }
+  /// Removes all that is in it.
+  void clear() const {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directory(path_);
+  }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
