@@ -183,7 +183,7 @@
     const at = anomaly.time_ns * 1e-9, end = at + Math.max(anomaly.duration_ns, 0) * 1e-9;
     const isSpan = anomaly.kind === 'unanswered';
     const [first, last] = group.full;
-    let pad = Math.max((end - at) * 1.2, (last - first) * 0.002, 1e-6);
+    let pad = Math.max((end - at) * 1.2, 1e-6);
     const inside = () => Page.firstAt(group.points, at + pad) - Page.firstAt(group.points, at - pad);
     while (pad < last - first && inside() < Math.min(40, group.points.length)) pad *= 1.5;
     group.setFocus({ at, end: isSpan ? end : at, place: anomaly.place });

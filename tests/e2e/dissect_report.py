@@ -28,7 +28,7 @@ RXE = SOURCE / 'pcaps' / 'rxe'
 LOSS = RXE / 'loss_write_sender_side.pcap'
 CLEAN = RXE / 'cm_rping.pcap'
 BREAKS_OUT = '</script><img src=x onerror=document.title="owned">'
-WAIT = 10  # s
+WAIT = 30  # s
 
 
 def dissect(*words, **settings):
@@ -408,6 +408,18 @@ class Page(InFolder):
         self.assertRegex(self.find('#psn-figure .thinned').text, r'request: [1,\d]+ of 3,000 points')
         self.assertIn('Of 20 sessions, the worst 16 have plots', self.find('#plotted').text)
         self.assertEqual(len(self.cells('anomalies', 'Frame')), min(200, len(anomalies)))
+        # A link leads to a moment, however long the capture is, and to its row of the table.
+        first = data['plots'][0]['session']
+        number, row = next((at, row) for at, row in enumerate(table_of(data['anomalies']), 1)
+                           if at > 500 and row['session'] == first and row['kind'] == 'nak')
+        self.open(page, f'#session={first}&direction=0&anomaly={number}')
+        low, high, _ = self.view()
+        self.assertTrue(low <= row['time_ns'] / 1e9 <= high, (low, high, row))
+        self.assertLess(high - low, 1e-3)
+        self.assertTrue(self.js('''const row = document.querySelector('#anomalies [aria-current=true]');
+            const [inner, outer] = [row, row.closest('.rows')].map((one) => one.getBoundingClientRect());
+            return row.id === arguments[0] && inner.top >= outer.top && inner.bottom <= outer.bottom;
+            ''', f'anomaly-{number}'))
 
     def test_no_process_is_left_behind(self):
         folder = tempfile.TemporaryDirectory(prefix='longwire-')

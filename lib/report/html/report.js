@@ -141,7 +141,13 @@ const Page = (() => {
     return {
       show,
       filter(words) { input.value = words; show(); },
-      reveal(row) { if (!chosenRows().slice(0, all ? undefined : MOST_SHOWN).includes(row)) { input.value = ''; all = true; } show(); },
+      // Shows a row, whatever the filter hides, in the middle of the table.
+      reveal(row) {
+        if (!chosenRows().slice(0, all ? undefined : MOST_SHOWN).includes(row)) { input.value = ''; all = true; }
+        show();
+        const shown = document.getElementById(rowId(row)), frame = shown.closest('.rows');
+        frame.scrollTop = shown.offsetTop - frame.clientHeight / 2;
+      },
     };
   }
 
@@ -320,7 +326,7 @@ const Page = (() => {
     if (thinnedText(series)) place.append(element('p', { class: 'thinned' }, thinnedText(series)));
     const made = new uPlot({
       width: Math.max(canvas.clientWidth, 200), height: settings.height ?? 220, legend: { show: false },
-      padding: [8, 12, 0, 0],
+      padding: [8, 28, 0, 0],
       cursor: {
         points: { show: false }, drag: { x: Boolean(group), y: false, setScale: Boolean(group) },
         bind: { dblclick: () => () => { group?.reset(); return null; } },
