@@ -22,7 +22,7 @@ roce-gen receive --port memif:/tmp/lw.sock --pcap arrived.pcap --until-idle 2)",
                    lw::app::profiles_command("roce-gen",
                                              {kFlowProfiles, kExperimentProfiles, kPathProfiles,
                                               kImpairProfiles, kTelemetryProfiles}),
-                   opcodes_command()},
+                   opcodes_command(), doctor_command()},
   };
   return lw::app::run_program(program, argc, argv,
                               lw::app::build_info({"DPDK", "libpcap", "ISA-L", "toml++", "fmt",

@@ -6,6 +6,7 @@
 namespace lw::gen {
 
 app::Command check_command();
+app::Command doctor_command();
 app::Command experiment_command();
 app::Command opcodes_command();
 app::Command perf_command();

@@ -312,6 +312,19 @@ std::string version_text(const std::string& name, const BuildInfo& build) {
   return text;
 }
 
+/// Prints what CLI11 has instead of a command: --help, --version, or what is wrong; `wrong` is said
+/// in place of its own words.
+ExitCode answer(const CLI::App& app, const CLI::ParseError& error, const std::string& wrong) {
+  std::ostringstream answer, refusal;
+  app.exit(error, answer, refusal);
+  if (error.get_exit_code() == 0) {
+    print_out(answer.str());
+    return ExitCode::done;
+  }
+  std::cerr << (wrong.empty() ? refusal.str() : wrong + "Run with --help for more information.\n");
+  return ExitCode::usage;
+}
+
 /// Answers `--complete` and `--man`; nullopt: the words are another command line.
 std::optional<ExitCode> answer_shell(const Command& program,
                                      std::span<const std::string_view> words,
@@ -347,14 +360,7 @@ int run_program(const Command& program, int argc, char** argv, const BuildInfo& 
     app.parse(argc, argv);
     command = &chosen(app, program);
   } catch (const CLI::ParseError& error) {
-    const bool is_answer = error.get_exit_code() == 0;  // --help, --version
-    std::ostringstream answer, refusal;
-    app.exit(error, answer, refusal);
-    const std::string wrong = is_answer ? "" : wrong_word(program, words);
-    std::cerr << (wrong.empty() ? refusal.str()
-                                : wrong + "Run with --help for more information.\n");
-    print_out(answer.str());
-    return to_int(end_program(is_answer ? ExitCode::done : ExitCode::usage));
+    return to_int(end_program(answer(app, error, wrong_word(program, words))));
   }
   return to_int(end_program(run_command(*command)));
 }

@@ -14,7 +14,7 @@ from longwire_test import SOURCE, program
 
 COMMANDS = {
     'roce-gen': ('run', 'receive', 'replay', 'search', 'perf', 'respond', 'telemetry',
-                 'plan', 'experiment', 'check', 'profiles', 'opcodes'),
+                 'plan', 'experiment', 'check', 'profiles', 'opcodes', 'doctor'),
     'roce-endpoint': ('serve', 'bw', 'lat', 'blast', 'ping'),
     'roce-impair': ('check', 'ctl', 'ledger', 'profiles', 'replay', 'run'),
     'roce-dissect': ('list', 'verify', 'summary', 'sessions', 'messages', 'anomalies', 'explain',
@@ -285,6 +285,76 @@ class CommandLine(unittest.TestCase):
         done = run('roce-gen', '--man', 'fly')
         self.assertEqual((done.returncode, done.stdout), (2, ''))
         self.assertIn('--man: roce-gen has no command `fly`; it has run, receive', done.stderr)
+
+    def findings(self, *before):
+        done = subprocess.run([*before, program('roce-gen'), 'doctor', '--json'],
+                              capture_output=True, text=True, check=True)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        for row in rows:
+            self.assertEqual((row['schema'], row['version']), ('longwire.finding', 1))
+            self.assertIn(row['state'], ('ok', 'note', 'problem'))
+            for text in row['meaning'], row['fix']:
+                self.assertEqual(bool(text), row['state'] != 'ok', row)
+        return {row['topic']: row for row in rows}
+
+    def test_doctor_says_what_the_kernel_says(self):
+        def line(path):
+            try:
+                return pathlib.Path('/sys', path).read_text(encoding='ascii').strip()
+            except OSError:
+                return ''
+
+        found = self.findings()
+        self.assertEqual(found['kernel']['found'], f'Linux {os.uname().release}')
+        self.assertEqual(found['clock source']['found'],
+                         line('devices/system/clocksource/clocksource0/current_clocksource')
+                         or 'unknown')
+        isolated = line('devices/system/cpu/isolated') or 'none'
+        self.assertEqual(found['cores']['found'],
+                         f'{len(os.sched_getaffinity(0))} usable, isolated: {isolated}')
+        free = any(line(f'kernel/mm/hugepages/{size}/free_hugepages') not in ('', '0')
+                   for size in os.listdir('/sys/kernel/mm/hugepages'))
+        self.assertEqual(found['hugepages']['state'], 'ok' if free else 'note')
+        groups = len(os.listdir('/sys/kernel/iommu_groups')
+                     if os.path.isdir('/sys/kernel/iommu_groups') else ())
+        self.assertEqual(found['IOMMU']['found'], f'{groups} groups' if groups else 'none')
+        self.assertLessEqual({'frequency', 'PCI ports', 'capabilities'}, set(found))
+        text = run('roce-gen', 'doctor').stdout
+        for topic, row in found.items():
+            self.assertRegex(text, rf'(?m)^{row["state"]} +{topic}: ')
+
+    @unittest.skipUnless(os.geteuid() == 0, 'needs root to give capabilities away')
+    def test_doctor_sees_missing_capabilities(self):
+        self.assertEqual(self.findings()['capabilities'],
+                         {**self.findings()['capabilities'], 'state': 'ok',
+                          'found': 'CAP_NET_RAW, CAP_NET_ADMIN'})
+        for sets, missing in (('-net_raw', 'no CAP_NET_RAW'),
+                              ('-net_raw,-net_admin', 'no CAP_NET_RAW, CAP_NET_ADMIN')):
+            found = self.findings('setpriv', f'--bounding-set={sets}', f'--inh-caps={sets}')
+            self.assertEqual((found['capabilities']['state'], found['capabilities']['found']),
+                             ('problem', missing))
+
+    @unittest.skipUnless(os.geteuid() == 0, 'needs root for an interface')
+    def test_doctor_names_commands_that_help(self):
+        name = f'lw{os.getpid()}d'
+        made = subprocess.run(['ip', 'link', 'add', name, 'type', 'veth', 'peer', 'name',
+                               f'{name}p'], capture_output=True, text=True)
+        if made.returncode != 0:
+            self.skipTest(f'no veth interfaces here: {made.stderr}')
+        self.addCleanup(subprocess.run, ['ip', 'link', 'del', name], check=True)
+        subprocess.run(['ip', 'link', 'set', f'{name}p', 'up'], check=True)
+        finding = self.findings()[f'interface {name}']
+        self.assertRegex(finding['found'], r'^virtual, down, MTU 1500\b')
+        self.assertIn('a run waits for its link; RoCE frames of a path MTU above 1024 B do not fit',
+                      finding['meaning'])
+        commands = finding['fix'].split(' && ')
+        self.assertEqual(commands[:2], [f'sudo ip link set {name} up',
+                                        f'sudo ip link set {name} mtu 4200'])
+        for command in commands:
+            subprocess.run(command.removeprefix('sudo ').split(), check=True, capture_output=True)
+        finding = self.findings()[f'interface {name}']
+        self.assertEqual(finding['state'], 'ok')
+        self.assertRegex(finding['found'], r'^virtual, up, MTU 4200, [\d.]+ Gb/s$')
 
     def test_quantities_have_the_same_units_everywhere(self):
         for words in (('-s', '64K'), ('-s', '64KiB'), ('-s', '65536'), ('--rate', '100Gbit'),

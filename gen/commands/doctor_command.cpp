@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <memory>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/utsname.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/output.h"
+#include "core/quantity.h"
+#include "gen/commands/commands.h"
+#include "nic/eal.h"
+#include "nic/interface.h"
+#include "report/json_line.h"
+
+namespace lw::gen {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One property of the machine, and what it means for a run.
+struct Finding {
+  std::string topic;
+  std::string state = "ok";  // "note": works, less fast or exact; "problem": something cannot work
+  std::string found;
+  std::string meaning = {}, fix = {};  // of a note or a problem
+};
+
+/// The first line of a file below /sys; empty if there is none.
+std::string sys_line(const std::string& path) {
+  std::ifstream file("/sys/" + path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// The names in a folder below /sys, sorted.
+std::vector<std::string> sys_names(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code unknown;
+  for (const auto& entry : fs::directory_iterator("/sys/" + folder, unknown))
+    names.push_back(entry.path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+Finding kernel() {
+  utsname name = {};
+  uname(&name);
+  return {.topic = "kernel", .found = fmt::format("{} {}", name.sysname, name.release)};
+}
+
+/// The capabilities in force, as the kernel's bits.
+std::uint64_t capability_bits() {
+  std::ifstream file("/proc/self/status");
+  constexpr std::string_view kKey = "CapEff:\t";
+  std::uint64_t bits = 0;
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(kKey))
+      std::from_chars(line.data() + kKey.size(), line.data() + line.size(), bits, 16);
+  return bits;
+}
+
+Finding capabilities() {
+  constexpr std::pair<int, std::string_view> kNeeded[] = {{13, "CAP_NET_RAW"},
+                                                          {12, "CAP_NET_ADMIN"}};
+  const std::uint64_t bits = capability_bits();
+  std::vector<std::string_view> have, missing;
+  for (const auto& [bit, name] : kNeeded) (bits >> bit & 1 ? have : missing).push_back(name);
+  if (missing.empty())
+    return {.topic = "capabilities", .found = fmt::format("{}", fmt::join(have, ", "))};
+  return {
+      .topic = "capabilities",
+      .state = "problem",
+      .found = fmt::format("no {}", fmt::join(missing, ", ")),
+      .meaning = "network interfaces cannot be opened; memif, vhost, pcap and null ports work",
+      .fix = "run as root, or: sudo setcap cap_net_raw,cap_net_admin+ep $(command -v roce-gen)"};
+}
+
+Finding hugepages() {
+  std::vector<std::string> sizes;
+  for (const std::string& folder : sys_names("kernel/mm/hugepages")) {
+    const std::string free = sys_line("kernel/mm/hugepages/" + folder + "/free_hugepages");
+    if (!free.empty() && free != "0")
+      sizes.push_back(fmt::format("{} free of {}", free, folder.substr(folder.find('-') + 1)));
+  }
+  if (!sizes.empty())
+    return {.topic = "hugepages", .found = fmt::format("{}", fmt::join(sizes, ", "))};
+  return {.topic = "hugepages",
+          .state = "note",
+          .found = "none free",
+          .meaning =
+              "buffers are in ordinary memory: a long path takes more CPU time per frame, and "
+              "a PCI device may not open",
+          .fix = "echo 1024 | sudo tee /proc/sys/vm/nr_hugepages"};
+}
+
+Finding clock_source() {
+  const std::string source =
+      sys_line("devices/system/clocksource/clocksource0/current_clocksource");
+  constexpr std::string_view kFast[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page"};
+  if (std::ranges::find(kFast, source) != std::end(kFast))
+    return {.topic = "clock source", .found = source};
+  return {.topic = "clock source",
+          .state = "note",
+          .found = source.empty() ? "unknown" : source,
+          .meaning = "reading the clock is a system call: sending and delays are less exact",
+          .fix =
+              "echo tsc | sudo tee "
+              "/sys/devices/system/clocksource/clocksource0/current_clocksource"};
+}
+
+Finding cores() {
+  const std::size_t usable = nic::allowed_cpus().size();
+  const std::string isolated = sys_line("devices/system/cpu/isolated");
+  const std::string found =
+      fmt::format("{} usable, isolated: {}", usable, isolated.empty() ? "none" : isolated);
+  if (!isolated.empty()) return {.topic = "cores", .found = found};
+  return {.topic = "cores",
+          .state = "note",
+          .found = found,
+          .meaning =
+              "other work may take a polling core for milliseconds: frames leave late, and "
+              "delays of a path vary",
+          .fix = "boot with isolcpus=2,3 nohz_full=2,3 and give these cores to --core"};
+}
+
+Finding frequency() {
+  const std::string governor = sys_line("devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  if (governor.empty() || governor == "performance")
+    return {.topic = "frequency", .found = governor.empty() ? "not controlled here" : governor};
+  return {
+      .topic = "frequency",
+      .state = "note",
+      .found = governor,
+      .meaning = "a core that was idle starts slowly: the first frames leave late",
+      .fix = "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"};
+}
+
+Finding iommu() {
+  const std::size_t groups = sys_names("kernel/iommu_groups").size();
+  if (groups > 0) return {.topic = "IOMMU", .found = fmt::format("{} groups", groups)};
+  return {
+      .topic = "IOMMU",
+      .state = "note",
+      .found = "none",
+      .meaning =
+          "vfio-pci takes PCI devices only in its unsafe mode, and only with hugepages; "
+          "interfaces do not need it",
+      .fix = "boot with intel_iommu=on or amd_iommu=on, and enable VT-d or AMD-Vi in the firmware"};
+}
+
+/// PCI devices with a driver that DPDK uses.
+Finding pci_devices() {
+  std::vector<std::string> devices;
+  for (const char* driver : {"vfio-pci", "igb_uio", "uio_pci_generic"})
+    for (const std::string& name : sys_names(std::string("bus/pci/drivers/") + driver))
+      if (name.find(':') != std::string::npos)
+        devices.push_back(fmt::format("{} ({})", name, driver));
+  if (!devices.empty())
+    return {.topic = "PCI ports", .found = fmt::format("{}", fmt::join(devices, ", "))};
+  return {
+      .topic = "PCI ports",
+      .state = "note",
+      .found = "no device is bound to vfio-pci",
+      .meaning = "frames pass through the kernel's interfaces, which takes more CPU time per frame",
+      .fix =
+          "sudo dpdk-devbind.py --bind=vfio-pci ADDRESS, unless the NIC's driver is mlx4 or mlx5"};
+}
+
+/// A setting of an interface that ethtool asks for; false where it has none.
+bool ethtool_flag(const std::string& name, std::uint32_t command, std::uint32_t mask) {
+  const int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ethtool_value value = {.cmd = command, .data = 0};
+  ifreq request = {};
+  std::copy_n(name.data(), std::min(name.size(), std::size_t{IFNAMSIZ - 1}), request.ifr_name);
+  request.ifr_data = reinterpret_cast<char*>(&value);
+  const bool answered = descriptor >= 0 && ioctl(descriptor, SIOCETHTOOL, &request) == 0;
+  if (descriptor >= 0) close(descriptor);
+  return answered && (value.data & mask) != 0;
+}
+
+/// The largest path MTU whose frames fit, with IPv6, RETH, immediate and ICRC: 84 B; 0: none.
+std::uint32_t path_mtu_within(std::uint32_t mtu) {
+  constexpr std::uint32_t kHeaders = 40 + 8 + 12 + 16 + 4 + 4;
+  for (const std::uint32_t path_mtu : {4096u, 2048u, 1024u, 512u, 256u})
+    if (mtu >= path_mtu + kHeaders) return path_mtu;
+  return 0;
+}
+
+/// What one of an interface's properties means; without a meaning it is as it should be.
+void add_reason(Finding& finding, const std::string& meaning, const std::string& fix) {
+  finding.state = "note";
+  finding.meaning += (finding.meaning.empty() ? "" : "; ") + meaning;
+  finding.fix += (finding.fix.empty() ? "" : " && ") + fix;
+}
+
+/// "mlx5_core, up, MTU 9000, 100.00 Gb/s, GRO"
+std::string interface_text(const nic::Interface& asked, std::uint32_t mtu, bool gro, bool lro) {
+  std::error_code unknown;
+  const fs::path driver =
+      fs::read_symlink("/sys/class/net/" + asked.name() + "/device/driver", unknown);
+  const auto bps = asked.bps();
+  return fmt::format(
+      "{}, {}, MTU {}{}{}{}", driver.empty() ? "virtual" : driver.filename().string(),
+      asked.is_running() ? "up"
+      : asked.is_up()    ? "up, no carrier"
+                         : "down",
+      mtu, bps ? ", " + format_bit_rate(*bps) : "", gro ? ", GRO" : "", lro ? ", LRO" : "");
+}
+
+Finding interface(const std::string& name) {
+  const nic::Interface asked(name);
+  const std::uint32_t mtu = asked.mtu().value_or(0), path_mtu = path_mtu_within(mtu);
+  const bool gro = ethtool_flag(name, ETHTOOL_GGRO, 1);
+  const bool lro = ethtool_flag(name, ETHTOOL_GFLAGS, ETH_FLAG_LRO);
+  Finding finding{.topic = "interface " + name, .found = interface_text(asked, mtu, gro, lro)};
+  if (!asked.is_up())
+    add_reason(finding, "a run waits for its link", fmt::format("sudo ip link set {} up", name));
+  if (path_mtu < 4096)
+    add_reason(finding, fmt::format("RoCE frames of a path MTU above {} B do not fit", path_mtu),
+               fmt::format("sudo ip link set {} mtu 4200", name));
+  if (gro || lro)
+    add_reason(finding,
+               "TCP frames that the kernel merges are cut apart again, which takes CPU time; RoCE "
+               "frames are not merged",
+               fmt::format("sudo ethtool -K {} gro off lro off", name));
+  return finding;
+}
+
+std::vector<Finding> examine() {
+  std::vector<Finding> list = {kernel(),       capabilities(), cores(), frequency(),
+                               clock_source(), hugepages(),    iommu(), pci_devices()};
+  for (const std::string& name : sys_names("class/net"))
+    if (name != "lo" && nic::Interface(name).index() != 0) list.push_back(interface(name));
+  return list;
+}
+
+void print_list(const std::vector<Finding>& list, bool json) {
+  report::RowFormat rows(report::RowStyle::json, "longwire.finding");
+  for (const auto& [topic, state, found, meaning, fix] : list) {
+    if (json) {
+      print_out(rows.line({{"topic", topic},
+                           {"state", state},
+                           {"found", found},
+                           {"meaning", meaning},
+                           {"fix", fix}}));
+      continue;
+    }
+    print_out(fmt::format("{:<7}  {}: {}\n", state, topic, found));
+    if (!meaning.empty()) print_out(fmt::format("         {}\n         fix: {}\n", meaning, fix));
+  }
+}
+
+}  // namespace
+
+app::Command doctor_command() {
+  auto json = std::make_shared<bool>(false);
+  app::Command command{
+      .name = "doctor",
+      .help =
+          "Examine the machine: what limits the speed and the accuracy of runs, and the remedies",
+      .examples = "roce-gen doctor\nroce-gen doctor --json | jq 'select(.state != \"ok\")'",
+      .run =
+          [json] {
+            print_list(examine(), *json);
+            return ExitCode::done;
+          },
+  };
+  command.options.add_flag("--json", *json, "print one line of JSON per finding");
+  return command;
+}
+
+}  // namespace lw::gen
