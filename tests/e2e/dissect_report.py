@@ -20,7 +20,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from longwire_test import SOURCE, program
+from longwire_test import SHARED, SOURCE, program
 from pcap_file import read_pcap
 from pcapng_file import write_pcapng
 
@@ -192,7 +192,8 @@ class Page(InFolder):
         self.assertEqual(self.find('#title').text, str(LOSS))
 
     def test_the_plots_have_every_packet_of_a_small_capture(self):
-        for path in sorted(RXE.glob('*.pcap')):
+        shared = sorted(SHARED.glob('*.pcap')) if SHARED else []
+        for path in [*sorted(RXE.glob('*.pcap')), *shared]:
             with self.subTest(path.stem):
                 data = page_data(self.report(path))
                 rows = {(row['session'], row['direction']): row for row in rows_of('sessions', path)}
