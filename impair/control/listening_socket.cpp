@@ -102,6 +102,10 @@ Result<ListeningSocket> ListeningSocket::tcp(const std::string& address) {
                     listen(descriptor, kBacklog) == 0;
   freeaddrinfo(found);
   ListeningSocket listening(descriptor, "");
+  if (!good && errno == EADDRINUSE)
+    return fail(fmt::format("{}: another program listens there: `ss -ltnp 'sport = :{}'` names it",
+                            address, port),
+                ExitCode::environment);
   if (!good) return refuse(address, "can't be listened at");
   return listening;
 }

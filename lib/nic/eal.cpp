@@ -222,7 +222,7 @@ bool Eal::has_hugepages() const noexcept { return state_->hugepages; }
 std::string Eal::notice() const {
   if (state_->hugepages) return "memory: hugepages";
   return "memory: ordinary (too few free hugepages): a physical NIC may not open, and with many "
-         "frames in flight the packet rate is lower";
+         "frames in flight the packet rate is lower (`roce-gen doctor` says how to reserve them)";
 }
 
 void Eal::forget() const { state_->log.forget(); }

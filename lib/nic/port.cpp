@@ -82,7 +82,10 @@ rte_eth_conf configuration_for(const rte_eth_dev_info& info, std::uint32_t frame
 }
 
 /// For an error: what must happen before this port has a link.
-std::string_view what_it_waits_for(std::string_view name) {
+std::string what_it_waits_for(std::string_view name, const std::optional<Interface>& interface) {
+  if (interface && !interface->is_up())
+    return fmt::format(": the interface is down: ip link set dev {} up", interface->name());
+  if (interface) return ": the interface has no carrier: is the other end up?";
   const auto spec = parse_port_spec(name);
   const auto* memif = spec ? spec->as<MemifPort>() : nullptr;
   if (memif && !memif->server)
@@ -386,7 +389,7 @@ Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelle
     if (cancelled.load()) return fail("stopped while waiting for a link", ExitCode::failed);
     if (now() >= give_up)
       return fail(fmt::format("port `{}`: no link within {}{}", name_, format_duration(timeout),
-                              what_it_waits_for(name_)),
+                              what_it_waits_for(name_, interface_)),
                   ExitCode::environment);
     sleep_ns(5'000'000);
   }

@@ -12,7 +12,10 @@
 namespace lw::nic {
 
 std::unexpected<Error> refuse_step(const std::string& port, const char* step, int code) {
-  const char* hint = code == EPERM || code == EACCES ? "; needs root, or CAP_NET_RAW" : "";
+  const char* hint = code == EPERM || code == EACCES ? "; needs root, or CAP_NET_RAW: "
+                                                       "`sudo setcap cap_net_raw,cap_net_admin+ep "
+                                                       "PROGRAM`, with the program's path"
+                                                     : "";
   return fail(fmt::format("port `{}`: {}: {}{}", port, step, std::strerror(code), hint),
               ExitCode::environment);
 }

@@ -321,6 +321,28 @@ class Installation(unittest.TestCase):
             self.assertEqual(process.returncode, 0, err)
             self.assertTrue(json.loads(out)['identity_holds'])
 
+    @unittest.skipUnless(os.geteuid() == 0, 'needs root for interfaces')
+    def test_what_hinders_a_run_is_named_with_the_remedy(self):
+        west, east = self.interfaces()
+        words = [self.bin / 'roce-impair', 'run', 'apn-89km', '--west', west, '--east', east,
+                 '--wait', '300ms']
+        run('ip', 'link', 'set', f'{west}p', 'down', check=True)
+        self.assertIn(f'port `{west}`: no link within 300 ms: the interface has no carrier: is the '
+                      'other end up?', run(*words).stderr)
+        run('ip', 'link', 'set', west, 'down', check=True)
+        self.assertIn(f'port `{west}`: no link within 300 ms: the interface is down: ip link set '
+                      f'dev {west} up\n', run(*words).stderr)
+        done = run('setpriv', '--bounding-set=-net_raw', '--inh-caps=-net_raw', *words)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn('needs root, or CAP_NET_RAW: `sudo setcap ', done.stderr)
+        with socket.create_server(('127.0.0.1', 0)) as taken:
+            port = taken.getsockname()[1]
+            done = run(self.bin / 'roce-impair', 'run', 'apn-89km', '--west', 'null', '--east',
+                       'null', '--duration', '1s', '--metrics', f'127.0.0.1:{port}')
+            self.assertEqual(done.returncode, 3)
+            self.assertIn(f"127.0.0.1:{port}: another program listens there: `ss -ltnp 'sport = "
+                          f":{port}'` names it", done.stderr)
+
     def test_readiness_goes_to_a_named_socket_too(self):
         profile = self.root / 'named.toml'
         profile.write_text('[[rule]]\nname = "r"\n', encoding='utf-8')
