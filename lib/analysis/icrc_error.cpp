@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/icrc_error.h"
 
+#include <array>
 #include <bit>
 #include <optional>
 #include <vector>
@@ -45,27 +46,64 @@ std::string flipped(const Damage& damage, std::size_t at, int bit) {
   return fmt::format("bit {} of byte {} was flipped ({})", bit, at, part_of(damage.envelope, at));
 }
 
+/// Moves the change of an ICRC from a byte to the byte in front of it: one more covered byte is
+/// behind the flipped bit.
+class OneByteFurther {
+ public:
+  OneByteFurther() {
+    for (std::size_t value = 0; value < table_.size(); ++value)
+      table_[value] = wire::icrc_change(static_cast<std::uint8_t>(value), 0);
+  }
+  std::uint32_t operator()(std::uint32_t change) const noexcept {
+    return change >> 8 ^ table_[change & 0xff];
+  }
+
+ private:
+  std::array<std::uint32_t, 256> table_{};
+};
+
+/// From the last byte to the first, with the change of the ICRC for each bit of the byte.
 std::optional<std::string> flipped_bit(const Damage& damage) {
-  for (std::size_t at = damage.envelope.network_offset; at < damage.place.offset; ++at) {
+  static const OneByteFurther one_further;
+  std::array<std::uint32_t, 8> changes{};
+  for (std::size_t bit = 0; bit < 8; ++bit)
+    changes[bit] = wire::icrc_change(static_cast<std::uint8_t>(1 << bit), 0);
+  for (std::size_t at = damage.place.offset; at-- > damage.envelope.network_offset;) {
     for (int bit = 0; bit < 8; ++bit) {
-      const auto change = static_cast<std::uint8_t>(1 << bit);
-      if (wire::icrc_change(change, damage.behind(at)) != damage.syndrome) continue;
-      if (damage.is_mended_by(at, change)) return flipped(damage, at, bit);
+      std::uint32_t& change = changes[static_cast<std::size_t>(bit)];
+      const bool explains = change == damage.syndrome;
+      change = one_further(change);
+      if (explains && damage.is_mended_by(at, static_cast<std::uint8_t>(1 << bit)))
+        return flipped(damage, at, bit);
     }
   }
   return std::nullopt;
 }
 
-/// The value that the 16-bit field at offset `at` had.
+/// The value that the 16-bit field at offset `at` had: the bits whose changes of the ICRC add up to
+/// the syndrome, by elimination.
 std::optional<std::uint16_t> rewritten(const Damage& damage, std::size_t at) {
-  const wire::IcrcFieldPatch patch(2, damage.behind(at + 1));
-  for (std::uint32_t change = 1; change <= 0xffff; ++change) {
-    if (patch(change) != damage.syndrome) continue;
-    const auto high = std::to_integer<std::uint32_t>(damage.envelope.bytes[at]);
-    const auto low = std::to_integer<std::uint32_t>(damage.envelope.bytes[at + 1]);
-    return static_cast<std::uint16_t>((high << 8 | low) ^ change);
+  struct Sum {
+    std::uint32_t change = 0;  // of the ICRC
+    std::uint32_t bits = 0;    // of the field
+  };
+  std::vector<Sum> sums;  // each with a lowest bit of its own
+  const auto reduce = [&sums](Sum sum) {
+    for (const Sum& known : sums)
+      if ((sum.change & (known.change & -known.change)) != 0)
+        sum = {sum.change ^ known.change, sum.bits ^ known.bits};
+    return sum;
+  };
+  for (std::uint32_t bit = 0; bit < 16; ++bit) {
+    const auto in_byte = static_cast<std::uint8_t>(1 << bit % 8);
+    sums.push_back(
+        reduce({wire::icrc_change(in_byte, damage.behind(bit < 8 ? at + 1 : at)), 1U << bit}));
   }
-  return std::nullopt;
+  const Sum rest = reduce({damage.syndrome, 0});
+  if (rest.change != 0) return std::nullopt;
+  const auto high = std::to_integer<std::uint32_t>(damage.envelope.bytes[at]);
+  const auto low = std::to_integer<std::uint32_t>(damage.envelope.bytes[at + 1]);
+  return static_cast<std::uint16_t>((high << 8 | low) ^ rest.bits);
 }
 
 std::optional<std::string> rewritten_field(const Damage& damage) {
