@@ -14,6 +14,7 @@ namespace {
 
 struct AnomaliesOptions {
   CaptureInput input;
+  unsigned jobs = 1;
   std::vector<analysis::AnomalyKind> kinds;  // empty: all
   bool json = false, csv = false;
 };
@@ -40,7 +41,7 @@ ExitCode run_anomalies(const AnomaliesOptions& options) {
   CollectedResults results;
   analysis::Analyst analyst(results);
   CapturePoints points;
-  const auto damage = analyse(*source, analyst, points);
+  const auto damage = analyse(*source, analyst, points, options.jobs);
   const auto& anomalies = results.in_order();
   print_anomalies(options, anomalies);
   if (anomalies.empty() && !options.json && !options.csv) print_out("no anomaly\n");
@@ -85,6 +86,7 @@ roce-dissect anomalies capture.pcapng --kind retransmission --kind nak)",
       .run = [options] { return run_anomalies(*options); },
   };
   add_capture_options(command.options, options->input);
+  add_jobs_option(command.options, options->jobs);
   command.options.add("--kind", kinds_value(options->kinds), "KIND",
                       "only anomalies of this kind; may be repeated");
   command.options.add_flag("--json", options->json, "one JSON object per anomaly");

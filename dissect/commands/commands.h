@@ -31,6 +31,8 @@ struct CaptureInput {
 };
 /// FILE..., --filter, --follow and --no-tunnels.
 void add_capture_options(app::Options& options, CaptureInput& input);
+/// --jobs: of analyse().
+void add_jobs_option(app::Options& options, unsigned& jobs);
 /// Opens what the options say. --follow ends at a signal. Errors: those of FrameSource::open(), and
 /// --follow with several files.
 Result<FrameSource> open_input(const CaptureInput& input);

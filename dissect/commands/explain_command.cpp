@@ -21,6 +21,7 @@ namespace {
 
 struct ExplainOptions {
   CaptureInput input;
+  unsigned jobs = 1;
   std::vector<std::string> counters;  // two files: before, after
   std::string port_address;
   bool json = false;
@@ -241,7 +242,7 @@ ExitCode run_explain(const ExplainOptions& options) {
   analysis::Analyst analyst(results);
   CapturePoints points;
   CaptureTotals totals;
-  const auto damage = analyse(*source, analyst, points, &totals);
+  const auto damage = analyse(*source, analyst, points, options.jobs, &totals);
   const auto text =
       report_of(options, {analyst, points, results.in_order(), totals, messages}, *files);
   if (!text) return print_error(text.error());
@@ -281,6 +282,7 @@ roce-dissect explain capture.pcapng --counters before.txt after.txt)",
       .run = [options] { return run_explain(*options); },
   };
   add_capture_options(command.options, options->input);
+  add_jobs_option(command.options, options->jobs);
   app::Value counters = app::texts(options->counters);
   counters.takes_list = true;
   command.options.add("--counters", counters, "BEFORE AFTER",

@@ -125,7 +125,7 @@ Extraction extract(const ExtractOptions& options, FrameSource& source,
   const auto keep = [&](const CapturedFrame& captured, const roce::Frame& frame) {
     results.keep(captured, frame);
   };
-  done.damage = analyse(source, analyst, done.points, nullptr, keep);
+  done.damage = analyse(source, analyst, done.points, 1, nullptr, keep);
   extractor.finish();
   return done;
 }

@@ -155,6 +155,13 @@ void add_capture_options(app::Options& options, CaptureInput& input) {
   add_tunnel_option(options, input.no_tunnels);
 }
 
+void add_jobs_option(app::Options& options, unsigned& jobs) {
+  options
+      .add("--jobs", app::number(jobs, 1U, 256U), "N",
+           "2 or more: a second core reads the frames while one follows the connections")
+      .excludes("--follow");
+}
+
 Result<FrameSource> open_input(const CaptureInput& input) {
   if (auto one = check_follow(input.follow, input.files); !one) return std::unexpected(one.error());
   const FrameReading reading{.follow_until = input.follow ? &stop_on_signals() : nullptr,

@@ -16,6 +16,7 @@ namespace {
 
 struct MessagesOptions {
   CaptureInput input;
+  unsigned jobs = 1;
   Grouping by = Grouping::none;
   bool json = false, csv = false;
 };
@@ -67,7 +68,7 @@ ExitCode run_messages(const MessagesOptions& options) {
   };
   analysis::Analyst analyst(results);
   CapturePoints points;
-  const auto damage = analyse(*source, analyst, points);
+  const auto damage = analyse(*source, analyst, points, options.jobs);
   if (options.by != Grouping::none) print_groups(options, groups);
   return damage ? print_error(*damage) : ExitCode::done;
 }
@@ -95,6 +96,7 @@ roce-dissect messages capture.pcapng --by operation,size)",
       .run = [options] { return run_messages(*options); },
   };
   add_capture_options(command.options, options->input);
+  add_jobs_option(command.options, options->jobs);
   command.options.add("--by", grouping_value(options->by), "KEYS",
                       "percentiles of the latency by operation, size or operation,size");
   command.options.add_flag("--json", options->json, "one JSON object per message or group");

@@ -18,6 +18,7 @@ namespace {
 
 struct ReportOptions {
   CaptureInput input;
+  unsigned jobs = 1;
   std::string out;
 };
 
@@ -68,7 +69,8 @@ ExitCode run_report(const ReportOptions& options) {
   if (!source) return print_error(source.error());
   ReportAnalysis analysis;
   begin_messages(analysis);
-  const auto damage = analyse(*source, analysis.analyst, analysis.points, &analysis.totals);
+  const auto damage =
+      analyse(*source, analysis.analyst, analysis.points, options.jobs, &analysis.totals);
   const std::string page = page_of(options, analysis);
   report_at_end(write_file(options.out, page));
   print_report(
@@ -94,6 +96,7 @@ series where a capture has too many packets; the page says of how many.)",
       .run = [options] { return run_report(*options); },
   };
   add_capture_options(command.options, options->input);
+  add_jobs_option(command.options, options->jobs);
   command.options
       .add("-o,--out", app::text(options->out), "FILE", "file of the page, - is standard output")
       .required();

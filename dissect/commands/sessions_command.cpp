@@ -15,6 +15,7 @@ namespace {
 
 struct SessionsOptions {
   CaptureInput input;
+  unsigned jobs = 1;
   bool json = false, csv = false;
 };
 
@@ -96,7 +97,7 @@ ExitCode run_sessions(const SessionsOptions& options) {
   CollectedResults results;
   analysis::Analyst analyst(results);
   CapturePoints points;
-  const auto damage = analyse(*source, analyst, points);
+  const auto damage = analyse(*source, analyst, points, options.jobs);
   print_out(rows_of(options, analyst, points));
   return damage ? print_error(*damage) : ExitCode::done;
 }
@@ -112,6 +113,7 @@ app::Command sessions_command() {
       .run = [options] { return run_sessions(*options); },
   };
   add_capture_options(command.options, options->input);
+  add_jobs_option(command.options, options->jobs);
   command.options.add_flag("--json", options->json, "one JSON object per direction of a session");
   command.options.add_flag("--csv", options->csv, "CSV with a header line").excludes("--json");
   return command;

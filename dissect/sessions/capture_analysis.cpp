@@ -2,9 +2,13 @@
 #include "dissect/sessions/capture_analysis.h"
 
 #include <algorithm>
+#include <thread>
+#include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
+#include "core/handoff.h"
 #include "core/output.h"
 #include "roce/frame.h"
 #include "wire/address.h"
@@ -36,10 +40,73 @@ void count_roce(CaptureTotals& totals, const CapturedFrame& captured) {
   totals.ecn_capable += captured.envelope.ecn() != 0;
 }
 
-void add_pause(const CapturedFrame& frame, analysis::Analyst& analyst) {
-  if (frame.envelope.ethernet == nullptr) return;
-  if (const auto pause = wire::pfc_of(frame.record.bytes))
-    analyst.add_pause(frame.number, frame.record.stamp, *pause);
+/// A frame of priority flow control.
+struct Pause {
+  std::uint64_t number;
+  Instant stamp;
+  wire::PfcFields fields;
+};
+/// What the analysis takes of a frame.
+using Step = std::variant<analysis::KeyedPacket, Pause>;
+
+void take(const Step& step, analysis::Analyst& analyst) {
+  if (const auto* packet = std::get_if<analysis::KeyedPacket>(&step)) return analyst.add(*packet);
+  const auto& pause = std::get<Pause>(step);
+  analyst.add_pause(pause.number, pause.stamp, pause.fields);
+}
+
+std::optional<Step> pause_step(const CapturedFrame& frame) {
+  if (frame.envelope.ethernet == nullptr) return std::nullopt;
+  const auto fields = wire::pfc_of(frame.record.bytes);
+  if (!fields) return std::nullopt;
+  return Pause{frame.number, frame.record.stamp, *fields};
+}
+
+/// Reads all frames, and calls give(step) for those that the analysis takes.
+template <class Give>
+std::optional<Error> read_steps(FrameSource& source, CapturePoints& points, CaptureTotals& totals,
+                                Give give, const EachFrame& each = {}) {
+  analysis::PacketReader reader;
+  for (;;) {
+    const auto captured = source.next();
+    if (!captured) return captured.error();
+    if (!*captured) return std::nullopt;
+    ++totals.frames;
+    const auto frame = roce::parse((*captured)->envelope);
+    if (!frame) {
+      if (auto step = pause_step(**captured)) give(std::move(*step));
+      continue;
+    }
+    count_roce(totals, **captured);
+    if (each) each(**captured, *frame);
+    give(reader.read({.number = (*captured)->number,
+                      .stamp = (*captured)->record.stamp,
+                      .point = points.of(**captured, source.interfaces()),
+                      .frame = *frame,
+                      .icrc = roce::check_icrc((*captured)->envelope)}));
+  }
+}
+
+/// read_steps() in a second thread, while this one follows.
+std::optional<Error> follow_in_two_threads(FrameSource& source, analysis::Analyst& analyst,
+                                           CapturePoints& points, CaptureTotals& totals) {
+  constexpr std::size_t kBatch = 1024, kMostBatches = 16;
+  std::optional<Error> damage;
+  WaitingQueue<std::vector<Step>> queue(kMostBatches);
+  std::jthread reading([&] {
+    std::vector<Step> batch;
+    damage = read_steps(source, points, totals, [&](Step step) {
+      batch.push_back(std::move(step));
+      if (batch.size() == kBatch) queue.push(std::exchange(batch, {}));
+      if (batch.capacity() == 0) batch.reserve(kBatch);
+    });
+    queue.push(std::move(batch));
+    queue.close();
+  });
+  while (const auto batch = queue.pop())
+    for (const Step& step : *batch) take(step, analyst);
+  reading.join();
+  return damage;
 }
 
 /// Connections that were too many to follow are not silently left out.
@@ -80,29 +147,13 @@ std::vector<analysis::Anomaly>& CollectedResults::in_order() {
   return anomalies_;
 }
 
-std::optional<Error> analyse(
-    FrameSource& source, analysis::Analyst& analyst, CapturePoints& points, CaptureTotals* totals,
-    const std::function<void(const CapturedFrame&, const roce::Frame&)>& each) {
+std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
+                             unsigned jobs, CaptureTotals* totals, const EachFrame& each) {
   CaptureTotals counted;
-  std::optional<Error> damage;
-  for (;;) {
-    const auto captured = source.next();
-    if (!captured) damage = captured.error();
-    if (!captured || !*captured) break;
-    ++counted.frames;
-    const auto frame = roce::parse((*captured)->envelope);
-    if (!frame) {
-      add_pause(**captured, analyst);
-      continue;
-    }
-    count_roce(counted, **captured);
-    if (each) each(**captured, *frame);
-    analyst.add({.number = (*captured)->number,
-                 .stamp = (*captured)->record.stamp,
-                 .point = points.of(**captured, source.interfaces()),
-                 .frame = *frame,
-                 .icrc = roce::check_icrc((*captured)->envelope)});
-  }
+  auto damage = jobs > 1 && !each ? follow_in_two_threads(source, analyst, points, counted)
+                                  : read_steps(
+                                        source, points, counted,
+                                        [&](const Step& step) { take(step, analyst); }, each);
   analyst.finish();
   report_unfollowed(analyst);
   for (const auto& [link_type, frames] : source.unopened()) counted.unopened += frames;

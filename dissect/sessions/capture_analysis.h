@@ -59,14 +59,17 @@ struct CaptureTotals {
   Instant first, last;            // stamps of RoCE frames: the earliest, the latest
 };
 
+/// Takes a frame of a capture before the analysis does.
+using EachFrame = std::function<void(const CapturedFrame&, const roce::Frame&)>;
+
 /// Gives all RoCE frames of `source` to `analyst`, with the numbers of their capture points, and
-/// ends the analysis; says on standard error if connections were too many to follow. Returns the
-/// damage that ended a file, if any: the frames before it count. `each`, if any, gets a frame
-/// before the analyst does.
-std::optional<Error> analyse(
-    FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
-    CaptureTotals* totals = nullptr,
-    const std::function<void(const CapturedFrame&, const roce::Frame&)>& each = {});
+/// ends the analysis; says on standard error if connections were too many to follow. With two or
+/// more `jobs` a second thread reads the frames; this one follows them, with the same results.
+/// Returns the damage that ended a file, if any: the frames before it count. `totals` may be null.
+/// `each`, if any, gets all RoCE frames; then one thread does all.
+std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
+                             unsigned jobs, CaptureTotals* totals = nullptr,
+                             const EachFrame& each = {});
 
 /// "10.0.0.1", an IPv6 address, or a GID.
 std::string address_text(const std::array<std::byte, 16>& address);

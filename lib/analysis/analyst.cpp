@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "analysis/icrc_error.h"
 #include "core/quantity.h"
 
 namespace lw::analysis {
@@ -39,16 +38,14 @@ StreamMemory memory_for(std::size_t sessions) {
 
 }  // namespace
 
-void Analyst::add(const SeenFrame& seen) {
-  const Packet packet = flows_.enter(seen);
+void Analyst::add(const KeyedPacket& keyed) {
+  const Packet packet = flows_.enter(keyed);
   if (packet.flow == QpFlow::kNone) {
     ++unfollowed_;
     return;
   }
+  if (keyed.rare && packet.bad_icrc) explanations_[packet.number] = keyed.rare->bad_icrc;
   waiting_.push_back(packet);
-  constexpr std::size_t kMostExplanations = 1000;
-  if (waiting_.back().bad_icrc && explanations_.size() < kMostExplanations)
-    explanations_[seen.number] = explain_bad_icrc(seen.frame.envelope);
   if (waiting_.size() <= kLookAhead) return;
   follow(waiting_.front());
   waiting_.pop_front();

@@ -66,7 +66,8 @@ class Analyst {
       : results_(results), observer_(observer) {}
 
   /// The next frame, in the order of the capture.
-  void add(const SeenFrame& seen);
+  void add(const SeenFrame& seen) { add(reader_.read(seen)); }
+  void add(const KeyedPacket& keyed);
   /// A frame of priority flow control, in the same order.
   void add_pause(std::uint64_t number, Instant stamp, const wire::PfcFields& fields);
   /// The capture has ended: judges all that waits.
@@ -95,6 +96,7 @@ class Analyst {
 
   Results& results_;
   PacketObserver* observer_;
+  PacketReader reader_;
   QpFlows flows_;
   std::deque<Packet> waiting_;
   std::unordered_map<std::uint64_t, std::string> explanations_;  // of bad ICRCs, by frame

@@ -3,6 +3,10 @@
 
 #include <bit>
 #include <cstring>
+#include <utility>
+
+#include "analysis/icrc_error.h"
+#include "wire/mad.h"
 
 namespace lw::analysis {
 namespace {
@@ -28,20 +32,6 @@ void take_extensions(const roce::Frame& frame, Packet& packet) {
     packet.immediate = frame.immdt->immediate.get();
   }
   if (frame.deth != nullptr) packet.source_qp = frame.deth->src_qp.get();
-}
-
-}  // namespace
-
-std::size_t QpFlowKeyHash::operator()(const QpFlowKey& key) const noexcept {
-  std::uint64_t words[4];
-  std::memcpy(words, key.source.data(), 16);
-  std::memcpy(words + 2, key.destination.data(), 16);
-  std::uint64_t hash = std::uint64_t{key.qp} << 32 | key.source_qp;
-  hash ^= std::uint64_t{key.point} << 24;
-  for (const std::uint64_t word : words) {
-    hash = (std::rotl(hash, 23) ^ word) * 0x9e3779b97f4a7c15u;
-  }
-  return hash ^ hash >> 29;
 }
 
 QpFlowKey qp_flow_key(const SeenFrame& seen) noexcept {
@@ -78,6 +68,43 @@ Packet packet_of(const SeenFrame& seen) noexcept {
   packet.complete = !frame.defect || frame.defect->problem == roce::Problem::cut;
   take_extensions(frame, packet);
   return packet;
+}
+
+bool is_cm(const roce::Frame& frame) noexcept {
+  constexpr std::uint8_t kCommunicationManagement = 7;
+  return frame.mad != nullptr && frame.mad->management_class.get() == kCommunicationManagement &&
+         (frame.envelope.ipv4 != nullptr || frame.envelope.ipv6 != nullptr);
+}
+
+}  // namespace
+
+std::size_t QpFlowKeyHash::operator()(const QpFlowKey& key) const noexcept {
+  std::uint64_t words[4];
+  std::memcpy(words, key.source.data(), 16);
+  std::memcpy(words + 2, key.destination.data(), 16);
+  std::uint64_t hash = std::uint64_t{key.qp} << 32 | key.source_qp;
+  hash ^= std::uint64_t{key.point} << 24;
+  for (const std::uint64_t word : words) {
+    hash = (std::rotl(hash, 23) ^ word) * 0x9e3779b97f4a7c15u;
+  }
+  return hash ^ hash >> 29;
+}
+
+KeyedPacket PacketReader::read(const SeenFrame& seen) {
+  KeyedPacket taken{.packet = packet_of(seen),
+                    .key = qp_flow_key(seen),
+                    .encapsulation = seen.frame.envelope.encapsulation(),
+                    .rare = nullptr};
+  KeyedPacket::Rare rare;
+  if (taken.packet.bad_icrc && explained_ < kMostExplained) {
+    rare.bad_icrc = explain_bad_icrc(seen.frame.envelope);
+    ++explained_;
+  }
+  if (!taken.packet.bad_icrc && is_cm(seen.frame))
+    rare.connection = emulator::cm_sighting(seen.frame.envelope, *seen.frame.bth);
+  if (rare.connection || !rare.bad_icrc.empty())
+    taken.rare = std::make_unique<KeyedPacket::Rare>(std::move(rare));
+  return taken;
 }
 
 }  // namespace lw::analysis

@@ -4,8 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include "core/time.h"
+#include "emulator/events/cm_learner.h"
 #include "roce/frame.h"
 
 namespace lw::analysis {
@@ -33,7 +37,6 @@ struct QpFlowKey {
 struct QpFlowKeyHash {
   std::size_t operator()(const QpFlowKey& key) const noexcept;
 };
-QpFlowKey qp_flow_key(const SeenFrame& seen) noexcept;
 
 /// What the analysis needs of a frame, without its bytes.
 struct Packet {
@@ -68,6 +71,31 @@ struct Packet {
            info->transport != wire::Transport::ud;
   }
 };
-Packet packet_of(const SeenFrame& seen) noexcept;
+
+/// All that the analysis takes of a frame. It points to nothing of the frame, so another thread may
+/// take it.
+struct KeyedPacket {
+  /// What few packets have.
+  struct Rare {
+    std::optional<emulator::CmSighting> connection;  // a connection manager's datagram
+    std::string bad_icrc;                            // what explains a bad ICRC; empty: not asked
+  };
+
+  Packet packet;
+  QpFlowKey key;
+  wire::Encapsulation encapsulation = wire::Encapsulation::ipv4;
+  std::unique_ptr<Rare> rare;  // null: nothing
+};
+
+/// Takes packets from frames. It explains the first kMostExplained bad ICRCs.
+class PacketReader {
+ public:
+  static constexpr std::size_t kMostExplained = 1000;
+
+  [[nodiscard]] KeyedPacket read(const SeenFrame& seen);
+
+ private:
+  std::size_t explained_ = 0;
+};
 
 }  // namespace lw::analysis

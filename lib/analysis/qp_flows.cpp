@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "wire/mad.h"
-
 namespace lw::analysis {
 namespace {
 
@@ -77,12 +75,6 @@ void vote(QpFlow& flow, std::uint32_t following) noexcept {
   if (fits == 1) ++flow.mtu_votes[fitting];
 }
 
-bool is_cm(const roce::Frame& frame) noexcept {
-  constexpr std::uint8_t kCommunicationManagement = 7;
-  return frame.mad != nullptr && frame.mad->management_class.get() == kCommunicationManagement &&
-         (frame.envelope.ipv4 != nullptr || frame.envelope.ipv6 != nullptr);
-}
-
 }  // namespace
 
 std::string_view name_of(PairedBy paired) noexcept {
@@ -91,19 +83,19 @@ std::string_view name_of(PairedBy paired) noexcept {
   return kNames[static_cast<std::size_t>(paired)];
 }
 
-Packet QpFlows::enter(const SeenFrame& seen) {
-  Packet packet = packet_of(seen);
-  packet.flow = find(qp_flow_key(seen), packet);
+Packet QpFlows::enter(const KeyedPacket& keyed) {
+  Packet packet = keyed.packet;
+  packet.flow = find(keyed.key, packet);
   if (packet.flow == QpFlow::kNone) return packet;
   QpFlow& flow = flows_[packet.flow];
-  flow.encapsulation = seen.frame.envelope.encapsulation();
+  flow.encapsulation = keyed.encapsulation;
   flow.good_icrcs += packet.good_icrc;
   flow.bad_icrcs += packet.bad_icrc;
   if (packet.bad_icrc || packet.info == nullptr) return packet;
   learn(flow, packet);
   if (packet.is_request()) learn_request(packet.flow, packet);
   if (packet.is_response()) learn_response(packet.flow, packet);
-  if (is_cm(seen.frame)) learn_connection(seen);
+  if (keyed.rare && keyed.rare->connection) learn_connection(keyed.key, *keyed.rare->connection);
   return packet;
 }
 
@@ -256,20 +248,18 @@ void QpFlows::match(std::uint32_t index, std::uint32_t psn) {
   if (candidates.size() == 1) pair(index, candidates.front().flow, PairedBy::responses);
 }
 
-void QpFlows::learn_connection(const SeenFrame& seen) {
-  const auto heard = emulator::cm_sighting(seen.frame.envelope, *seen.frame.bth);
-  if (!heard) return;
-  const auto connection = learners_[seen.point].hear(*heard);
+void QpFlows::learn_connection(const QpFlowKey& key, const emulator::CmSighting& heard) {
+  const auto connection = learners_[key.point].hear(heard);
   if (!connection) return;
   // A REP comes from the replier.
-  QpFlowKey to_requester = qp_flow_key(seen);
+  QpFlowKey to_requester = key;
   to_requester.qp = connection->to_requester.dest_qp & wire::Psn::kMask;
   to_requester.source_qp = 0;
   QpFlowKey to_replier = reversed(to_requester);
   to_replier.qp = connection->to_replier.dest_qp & wire::Psn::kMask;
   to_replier.source_qp = 0;
-  for (const QpFlowKey& key : {to_requester, to_replier}) {
-    const auto old = current_.find(key);
+  for (const QpFlowKey& end_key : {to_requester, to_replier}) {
+    const auto old = current_.find(end_key);
     if (old != current_.end()) end(old->second);
   }
   const std::uint32_t a = begin(to_replier), b = begin(to_requester);

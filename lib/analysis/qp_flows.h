@@ -80,9 +80,9 @@ class QpFlows {
   static constexpr std::int32_t kFar = 65536;
   static constexpr std::size_t kMostCandidates = 16, kMostFlows = 200'000;
 
-  /// The packet of a frame, whose flow has learnt from it. Frames with a bad ICRC teach
+  /// A packet of a capture, whose flow has learnt from it. Frames with a bad ICRC teach
   /// nothing. Its flow is kNone if there are kMostFlows others.
-  Packet enter(const SeenFrame& seen);
+  Packet enter(const KeyedPacket& keyed);
 
   /// Decides with whom the flow is paired, from what was seen up to now. Call it before the
   /// first packet of the flow is followed.
@@ -102,7 +102,7 @@ class QpFlows {
   void learn(QpFlow& flow, const Packet& packet);
   void learn_request(std::uint32_t index, const Packet& packet);
   void learn_response(std::uint32_t index, const Packet& packet);
-  void learn_connection(const SeenFrame& seen);
+  void learn_connection(const QpFlowKey& key, const emulator::CmSighting& heard);
   void match(std::uint32_t index, std::uint32_t psn);
   void pair(std::uint32_t a, std::uint32_t b, PairedBy by);
   [[nodiscard]] bool is_free(const QpFlow& flow) const noexcept {

@@ -3,11 +3,15 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "core/time.h"
 
@@ -40,6 +44,44 @@ class SpscQueue {
   std::array<Item, kCapacity> ring_{};
   alignas(64) std::atomic<std::uint32_t> written_{0};
   alignas(64) std::atomic<std::uint32_t> read_{0};
+};
+
+/// Queue between two threads that wait for each other: for large items, a few hundred a second.
+template <class Item>
+class WaitingQueue {
+ public:
+  explicit WaitingQueue(std::size_t capacity) : capacity_(capacity) {}
+
+  /// Waits while the queue is full.
+  void push(Item item) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return items_.size() < capacity_; });
+    items_.push_back(std::move(item));
+    changed_.notify_all();
+  }
+  /// No item follows.
+  void close() {
+    const std::scoped_lock lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+  /// Waits while the queue is empty. Nothing: it is closed, and all items were taken.
+  [[nodiscard]] std::optional<Item> pop() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !items_.empty() || closed_; });
+    if (items_.empty()) return std::nullopt;
+    std::optional<Item> item(std::move(items_.front()));
+    items_.pop_front();
+    changed_.notify_all();
+    return item;
+  }
+
+ private:
+  std::size_t capacity_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Item> items_;
+  bool closed_ = false;
 };
 
 /// Lends one object of a control thread to a polling thread, which uses it between two rounds of

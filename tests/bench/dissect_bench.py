@@ -7,6 +7,7 @@ Figures, for SIZE 64 B and 1 KiB of payload:
   list SIZE, tshark SIZE     frames/s of ten fields as CSV
   verify SIZE                bytes/s of the file
   analysis SIZE, bare SIZE   frames/s of sessions, messages and anomalies in one pass; of the loop
+  two jobs SIZE              frames/s of the same with --jobs 2
   compare SIZE, passes SIZE  seconds of comparing the client's frames with the server's; of two passes
                              of the analysis over them
   memory                     bytes that the analysis of 1,000 QPs takes
@@ -89,6 +90,10 @@ class Bench:
         path, frames = self._capture(SIZES[size])
         return (frames / self._seconds(self._dissect, 'anomalies', path),)
 
+    def two_jobs(self, size):
+        path, frames = self._capture(SIZES[size])
+        return (frames / self._seconds(self._dissect, 'anomalies', path, '--jobs', '2'),)
+
     def bare(self, size):
         path, frames = self._capture(SIZES[size])
         return (frames / self._seconds(self._bare, path),)
@@ -132,6 +137,7 @@ def runs(settings, stack):
     for size in SIZES:
         for name in ('list', 'tshark', 'verify', 'analysis', 'bare'):
             measured.append(((f'{name} {size}',), functools.partial(getattr(bench, name), size)))
+        measured.append(((f'two jobs {size}',), functools.partial(bench.two_jobs, size)))
         measured.append(((f'compare {size}', f'passes {size}'),
                          functools.partial(bench.compare, size)))
     measured.append((('memory',), bench.memory))

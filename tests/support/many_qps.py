@@ -25,8 +25,8 @@ def _frame(source, destination, port, qp, psn, opcode, rest):
             struct.pack('<I', zlib.crc32(masked)))
 
 
-def write(stamp, qp, psn, port):
-    rest = struct.pack('>QII', 0, 1, 64) + bytes(64)
+def write(stamp, qp, psn, port, size=64):
+    rest = struct.pack('>QII', 0, 1, size) + bytes(size)
     return stamp, _frame(CLIENT, SERVER, port, qp, psn, WRITE_ONLY, rest)
 
 

@@ -1,10 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "core/handoff.h"
 
 namespace lw {
 namespace {
+
+/// All items come, in order, and no more wait than the queue holds.
+TEST(WaitingQueue, HandsOverAllItemsInOrder) {
+  constexpr int kItems = 20'000;
+  WaitingQueue<std::unique_ptr<int>> queue(3);
+  std::jthread writer([&queue] {
+    for (int i = 0; i < kItems; ++i) queue.push(std::make_unique<int>(i));
+    queue.close();
+  });
+  for (int i = 0; i < kItems; ++i) {
+    const auto item = queue.pop();
+    ASSERT_TRUE(item.has_value());
+    ASSERT_EQ(**item, i);
+  }
+  EXPECT_FALSE(queue.pop().has_value());
+}
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
