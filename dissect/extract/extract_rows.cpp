@@ -2,6 +2,9 @@
 #include "dissect/extract/extract_rows.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,19 +30,16 @@ void add_place(Json& row, const DataImage& image, std::uint64_t position) {
   row["va"] = memory ? Json(address_hex(position)) : Json();
 }
 
-/// What of `ranges` is within a file.
-struct Inside {
-  std::uint64_t bytes = 0, ranges = 0;
-};
-Inside inside(const analysis::Ranges& ranges, const DataFile& file) {
-  Inside found;
-  for (const auto& [first, part] : ranges.parts()) {
-    const std::uint64_t from = std::max(first, file.first), last = std::min(part.last, file.last);
-    if (from > last) continue;
-    found.bytes += last - from + 1;
-    ++found.ranges;
+/// Calls take(first, last, part) for what of `ranges` is within a file.
+template <class Take>
+void for_each_inside(const analysis::Ranges& ranges, const DataFile& file, Take take) {
+  auto at = ranges.parts().upper_bound(file.first);
+  if (at != ranges.parts().begin()) --at;
+  for (; at != ranges.parts().end() && at->first <= file.last; ++at) {
+    const std::uint64_t first = std::max(at->first, file.first);
+    const std::uint64_t last = std::min(at->second.last, file.last);
+    if (first <= last) take(first, last, at->second);
   }
-  return found;
 }
 
 const char* arrow_of(std::uint8_t direction) { return direction == 0 ? "->" : "<-"; }
@@ -62,26 +62,34 @@ ExtractReport::ExtractReport(const analysis::Extractor& extractor,
 }
 
 const DataFile* ExtractReport::file_at(std::uint32_t image, std::uint64_t position) const {
-  // A gap may be behind the last byte of a file, or before its first.
-  const DataFile* nearest = nullptr;
-  for (const DataFile& file : files_) {
-    if (file.image != image) continue;
-    const bool before = file.first <= position;
-    if (nearest == nullptr || before) nearest = &file;
-  }
-  return nearest;
+  // The files are in the order of images and positions. A gap may be behind the last byte of a
+  // file, or before its first.
+  const auto before = [](const DataFile& file, const auto& place) {
+    return std::pair(file.image, file.first) <= place;
+  };
+  const auto behind =
+      std::lower_bound(files_.begin(), files_.end(), std::pair(image, position), before);
+  if (behind != files_.begin() && std::prev(behind)->image == image) return &*std::prev(behind);
+  return behind != files_.end() && behind->image == image ? &*behind : nullptr;
 }
 
 void ExtractReport::files(const std::function<void(const Json&)>& take) const {
+  struct Sum {
+    std::uint64_t bytes = 0, ranges = 0;
+  };
+  std::map<const DataFile*, Sum> missing;
+  for (const Gap& gap : gaps_) {
+    missing[gap.file].bytes += gap.range.length();
+    ++missing[gap.file].ranges;
+  }
   for (const DataFile& file : files_) {
     const DataImage& image = extractor_.images()[file.image];
-    const Inside written = inside(image.written, file);
-    std::uint64_t missing = 0, gaps = 0;
-    for (const Gap& gap : gaps_) {
-      if (gap.file != &file) continue;
-      missing += gap.range.length();
-      ++gaps;
-    }
+    Sum written;
+    for_each_inside(image.written, file,
+                    [&](std::uint64_t first, std::uint64_t last, const analysis::Ranges::Part&) {
+                      written.bytes += last - first + 1;
+                      ++written.ranges;
+                    });
     Json row;
     row["file"] = file.name;
     row["kind"] = analysis::name_of(image.kind);
@@ -93,8 +101,8 @@ void ExtractReport::files(const std::function<void(const Json&)>& take) const {
     row["length"] = file.last - file.first + 1;
     row["written_bytes"] = written.bytes;
     row["ranges"] = written.ranges;
-    row["missing_bytes"] = missing;
-    row["gaps"] = gaps;
+    row["missing_bytes"] = missing[&file].bytes;
+    row["gaps"] = missing[&file].ranges;
     row["messages"] = image.messages;
     row["packets"] = image.packets;
     row["repeated_packets"] = image.repeated;
@@ -105,19 +113,19 @@ void ExtractReport::files(const std::function<void(const Json&)>& take) const {
 void ExtractReport::ranges(const std::function<void(const Json&)>& take) const {
   for (const DataFile& file : files_) {
     const DataImage& image = extractor_.images()[file.image];
-    for (const auto& [first, part] : image.written.parts()) {
-      const std::uint64_t from = std::max(first, file.first), last = std::min(part.last, file.last);
-      if (from > last) continue;
+    const auto take_range = [&](std::uint64_t first, std::uint64_t last,
+                                const analysis::Ranges::Part& part) {
       Json row;
       row["file"] = file.name;
-      row["offset"] = from - file.first;
-      add_place(row, image, from);
-      row["bytes"] = last - from + 1;
+      row["offset"] = first - file.first;
+      add_place(row, image, first);
+      row["bytes"] = last - first + 1;
       row["first_frame"] = part.first_frame;
       row["last_frame"] = part.last_frame;
       row["packets"] = part.additions;
       take(row);
-    }
+    };
+    for_each_inside(image.written, file, take_range);
   }
 }
 
