@@ -14,13 +14,15 @@ import random
 import re
 import resource
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 import zlib
 
-from longwire_test import SHARED, SOURCE, program
+from longwire_test import SHARED, SOURCE, begin, program
 from pcap_file import MAGIC_NS, read_pcap, write_pcap
 
 RXE = SOURCE / 'pcaps' / 'rxe'
@@ -642,6 +644,24 @@ class Folder(InFolder):
         self.assertEqual(len(contents[0]), 8)
         for other in contents[1:]:
             self.assertEqual(other, contents[0])
+
+    def test_a_growing_capture_until_ctrl_c(self):
+        content = (RXE / 'rc_write_send_read.pcap').read_bytes()
+        path, out = self.folder / 'growing.pcap', self.folder / 'out'
+        path.write_bytes(content[:len(content) // 2])
+        process = begin(self, [program('roce-dissect'), 'extract', path, '--follow', '-o', out])
+        time.sleep(0.3)
+        with open(path, 'ab') as growing:
+            growing.write(content[len(content) // 2:])
+        time.sleep(0.5)
+        self.assertEqual(list(out.glob('*.bin')), [])  # they are not complete
+        process.send_signal(signal.SIGINT)
+        shown, said = process.communicate(timeout=20)
+        self.assertEqual((process.returncode, said), (0, ''))
+        self.assertIn('8 files with 110.10 kB of data', shown)
+        whole, _ = self.extract(RXE / 'rc_write_send_read.pcap')
+        for file in whole.glob('*.bin'):
+            self.assertEqual((out / file.name).read_bytes(), file.read_bytes())
 
     def test_a_folder_with_files_is_refused(self):
         capture = RXE / 'rc_write_send_read.pcap'
