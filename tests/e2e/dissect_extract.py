@@ -164,7 +164,8 @@ class InFolder(unittest.TestCase):
 class AsTshark(InFolder):
     """Real captures: payloads and header fields as tshark shows them, put together here."""
 
-    FIELDS = ('frame.number', 'ip.src', 'ip.dst', 'ipv6.src', 'ipv6.dst', 'infiniband.bth.opcode',
+    FIELDS = ('frame.number', 'ip.src', 'ip.dst', 'ipv6.src', 'ipv6.dst',
+              'infiniband.grh.sgid', 'infiniband.grh.dgid', 'infiniband.bth.opcode',
               'infiniband.bth.destqp', 'infiniband.bth.psn', 'infiniband.bth.padcnt',
               'infiniband.reth.va', 'infiniband.reth.r_key', 'infiniband.deth.srcqp', 'data.data')
 
@@ -185,7 +186,9 @@ class AsTshark(InFolder):
                 header += 20 if row['ipv6.src'] else 0
                 data = raw[int(row['frame.number']) - 1][header:-4 - pad]
             qp = int(row['bth.destqp'], 16)
-            source, target = row['ip.src'] or row['ipv6.src'], row['ip.dst'] or row['ipv6.dst']
+            source, target = (  # RoCEv1 has GIDs; an IPv4 address in one is that address
+                (row[f'ip.{end}'] or row[f'ipv6.{end}'] or row[f'grh.{end[0]}gid'])
+                .removeprefix('::ffff:') for end in ('src', 'dst'))
             if qp > 1:
                 yield code, (source, target, qp, row['deth.srcqp']), int(row['bth.psn']), row, data
 

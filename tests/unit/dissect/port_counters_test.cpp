@@ -24,7 +24,7 @@ struct Capture {
   explicit Capture(const std::string& name) {
     const auto path = (lw::test::source_root() / "pcaps" / "rxe" / name).string();
     FrameSource source = FrameSource::open(path).value();
-    EXPECT_FALSE(analyse(source, analyst, points, &totals));
+    EXPECT_FALSE(analyse(source, analyst, points, 1, &totals));
     results.in_order();
   }
   CounterReport compare(const PortCounters& after, const std::string& address = {}) {
