@@ -70,6 +70,29 @@ class Replay(Feed):
         self.assertEqual(received, [(stamp + 600 * 10**9, data) for stamp, data in self.sent
                                     for _ in range(2)])
 
+    def test_a_profile_from_netem_does_what_netem_is_told(self):
+        """tc-netem(8): delays uniform around the time, packets may overtake, independent loss."""
+        netem = 'tc qdisc add dev eth1 root netem delay 2ms 500us loss 10%'
+        made = subprocess.run([longwire_test.program('roce-impair'), 'from-tc', netem],
+                              capture_output=True, text=True, check=True)
+        profile = self.folder / 'netem.toml'
+        profile.write_text(made.stdout)
+        self.replay('out.pcap', profile=profile)
+        sent_at = {data: stamp for stamp, data in self.sent}
+        received = read_pcap(self.folder / 'out.pcap')
+        delays = sorted(stamp - sent_at[data] for stamp, data in received)
+        share = len(received) / FRAMES
+        self.assertLess(abs(share - 0.9), 5 * (0.9 * 0.1 / FRAMES)**0.5)
+        self.assertGreaterEqual(delays[0], 1_500_000)
+        self.assertLessEqual(delays[-1], 2_500_000)
+        # Kolmogorov's distance from the uniform distribution, at 99.9 %.
+        distance = max(abs((at + 1) / len(delays) - (delay - 1_500_000) / 1_000_000)
+                       for at, delay in enumerate(delays))
+        self.assertLess(distance, 1.95 / len(delays)**0.5)
+        place = {data: at for at, (_, data) in enumerate(self.sent)}
+        order = [place[data] for _, data in received]
+        self.assertNotEqual(order, sorted(order))
+
     def test_ledger_names_exactly_the_missing_frames(self):
         done = self.replay('out.pcap', '--ledger', str(self.folder / 'ledger'), '--json')
         there = {data for _, data in read_pcap(self.folder / 'out.pcap')}

@@ -71,7 +71,7 @@ TEST(ImpairStages, LossModels) {
   EXPECT_DOUBLE_EQ(ge.good_loss, 1e-9);
   const auto four =
       std::get<emulator::FourState>(rule("loss = { model = \"four-state\", p13 = 0.1 }").loss);
-  EXPECT_DOUBLE_EQ(four.p31, 0.9);  // tc-netem(8): 1 - p13 by itself
+  EXPECT_DOUBLE_EQ(four.p31, 0.9);  // tc-netem(8): 1 - p13 by default
   EXPECT_DOUBLE_EQ(four.p23, 1);
   const auto bursts = std::get<emulator::Bursts>(
       rule("loss = { model = \"bursts\", begin = 1e-4, length = [3, 8] }").loss);

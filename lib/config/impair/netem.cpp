@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/impair/netem.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include <fmt/core.h>
+
+#include "core/names.h"
+#include "core/quantity.h"
+
+namespace lw::config {
+namespace {
+
+struct NetemUnit {
+  std::string_view name;
+  double factor;
+};
+constexpr NetemUnit kPlainNumber[] = {{"", 1}};
+constexpr NetemUnit kNetemTimes[] = {{"", 1e3},     {"s", 1e9},     {"sec", 1e9},   {"secs", 1e9},
+                                     {"ms", 1e6},   {"msec", 1e6},  {"msecs", 1e6}, {"us", 1e3},
+                                     {"usec", 1e3}, {"usecs", 1e3}, {"ns", 1},      {"nsec", 1},
+                                     {"nsecs", 1}};
+constexpr NetemUnit kNetemRates[] = {
+    {"", 1},         {"bit", 1},        {"kbit", 1e3},     {"mbit", 1e6},     {"gbit", 1e9},
+    {"tbit", 1e12},  {"bps", 8},        {"kbps", 8e3},     {"mbps", 8e6},     {"gbps", 8e9},
+    {"tbps", 8e12},  {"kibit", 1024},   {"mibit", 0x1p20}, {"gibit", 0x1p30}, {"tibit", 0x1p40},
+    {"kibps", 8192}, {"mibps", 0x1p23}, {"gibps", 0x1p33}, {"tibps", 0x1p43}};
+
+/// Linux's default of `limit`, and the longest Ethernet frame without FCS that it then holds.
+constexpr std::uint64_t kNetemLimit = 1000, kLongestFrame = 1514;
+
+struct NetemParameters {
+  double delay_ns = 0, jitter_ns = 0;
+  std::string distribution;
+  std::string loss, corrupt, duplicate;  // TOML values; empty: absent
+  bool ecn = false, independent_loss = false;
+  std::optional<double> rate;  // b/s
+  std::int64_t overhead = 0;   // bytes a frame
+  std::optional<std::uint64_t> limit, seed;
+  std::vector<std::string> differences;
+};
+
+std::optional<double> scaled_number(std::string_view word, std::span<const NetemUnit> units) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc{} || !std::isfinite(value) || value < 0) return std::nullopt;
+  std::string unit(end, word.data() + word.size());
+  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto known = std::ranges::find(units, unit, &NetemUnit::name);
+  return known == units.end() ? std::nullopt : std::optional(value * known->factor);
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  constexpr std::string_view kSpace = " \t\r\n";
+  for (std::size_t at = 0; (at = text.find_first_not_of(kSpace, at)) != text.npos;) {
+    const std::size_t end = std::min(text.find_first_of(kSpace, at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+/// Reads words one by one. The first error stays.
+class NetemWords {
+ public:
+  explicit NetemWords(std::vector<std::string_view> words) : words_(std::move(words)) {
+    const auto name = std::ranges::find(words_, "netem");
+    if (name != words_.end()) at_ = static_cast<std::size_t>(name - words_.begin()) + 1;
+  }
+
+  [[nodiscard]] bool ended() const { return error_ || at_ == words_.size(); }
+  std::string_view next() { return words_[at_++]; }
+  bool take(std::string_view word) {
+    if (ended() || words_[at_] != word) return false;
+    ++at_;
+    return true;
+  }
+  /// A share as TOML's "1%"; nothing, without an error, where the word is none and `must` is false.
+  std::optional<std::string> share(std::string_view of, bool must = true) {
+    const auto value = number(of, "a share such as 1%", must, [](std::string_view word) {
+      if (word.ends_with('%')) word.remove_suffix(1);
+      const auto percent = scaled_number(word, kPlainNumber);
+      return percent && *percent <= 100 ? percent : std::nullopt;
+    });
+    return value ? std::optional(fmt::format("{}%", *value)) : std::nullopt;
+  }
+  std::optional<double> time(std::string_view of, bool must = true) {
+    return number(of, "a time such as 100ms", must,
+                  [](std::string_view word) { return scaled_number(word, kNetemTimes); });
+  }
+  std::optional<double> rate(std::string_view of) {
+    return number(of, "a rate such as 10gbit", true,
+                  [](std::string_view word) { return scaled_number(word, kNetemRates); });
+  }
+  std::optional<double> whole(std::string_view of, bool must = true, bool negative = false) {
+    return number(of, "a whole number", must, [negative](std::string_view word) {
+      std::int64_t value = 0;
+      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+      const bool good = error == std::errc{} && end == word.data() + word.size();
+      return good && (negative || value >= 0) ? std::optional(static_cast<double>(value))
+                                              : std::nullopt;
+    });
+  }
+  void fail(std::string message) {
+    if (!error_) error_ = Error{std::move(message)};
+  }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  template <class Parse>
+  std::optional<double> number(std::string_view of, std::string_view expected, bool must,
+                               Parse parse) {
+    const auto value = ended() ? std::optional<double>() : parse(words_[at_]);
+    if (value) ++at_;
+    if (!value && must)
+      fail(fmt::format("{}: expected {}, found {}", of, expected,
+                       ended() ? "the end" : fmt::format("\"{}\"", words_[at_])));
+    return value;
+  }
+
+  std::vector<std::string_view> words_;
+  std::size_t at_ = 0;
+  std::optional<Error> error_;
+};
+
+/// A correlation is a share that may follow; netem's makes neighbouring draws alike.
+void take_correlation(NetemWords& words, std::string_view of, NetemParameters& all) {
+  if (const auto correlation = words.share(of, false); correlation && *correlation != "0%")
+    all.differences.push_back(fmt::format(
+        "The correlation {} of {} is left out: draws are independent.", *correlation, of));
+}
+
+void take_delay(NetemWords& words, NetemParameters& all) {
+  all.delay_ns = words.time("delay").value_or(0);
+  if (const auto jitter = words.time("delay", false)) {
+    all.jitter_ns = *jitter;
+    take_correlation(words, "delay", all);
+  }
+}
+
+void take_distribution(NetemWords& words, NetemParameters& all) {
+  constexpr std::array<std::string_view, 5> kKnown = {"uniform", "normal", "pareto", "paretonormal",
+                                                      "experimental"};
+  const std::string_view name = words.ended() ? "the end" : words.next();
+  if (std::ranges::find(kKnown, name) == kKnown.end())
+    return words.fail(fmt::format(
+        "distribution: expected uniform, normal, pareto, paretonormal or experimental, found "
+        "\"{}\"",
+        name));
+  all.distribution = name;
+}
+
+void take_loss(NetemWords& words, NetemParameters& all) {
+  const auto model = [&](std::string_view name, std::span<const std::string_view> keys) {
+    all.loss = fmt::format("{{ model = \"{}\"", name);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto value = words.share("loss", i == 0);
+      if (!value) break;
+      all.loss += fmt::format(", {} = \"{}\"", keys[i], *value);
+    }
+    all.loss += " }";
+  };
+  constexpr std::array<std::string_view, 5> kStates = {"p13", "p31", "p32", "p23", "p14"};
+  constexpr std::array<std::string_view, 4> kGilbert = {"p", "r", "bad_loss", "good_loss"};
+  if (words.take("state")) return model("four-state", kStates);
+  if (words.take("gemodel")) return model("gilbert-elliott", kGilbert);
+  words.take("random");
+  if (const auto share = words.share("loss")) all.loss = fmt::format("\"{}\"", *share);
+  all.independent_loss = true;
+  take_correlation(words, "loss", all);
+}
+
+void take_rate(NetemWords& words, NetemParameters& all) {
+  all.rate = words.rate("rate");
+  if (all.rate == 0.0) words.fail("rate: expected a rate above 0");
+  all.overhead = static_cast<std::int64_t>(words.whole("rate", false, true).value_or(0));
+  if (all.overhead < 0)
+    words.fail("rate: a packet overhead below 0 has no equivalent; expected 0 or more bytes");
+  if (words.whole("rate", false).value_or(0) > 0)
+    words.fail("rate: a cell size has no equivalent; leave it out, or add it to the overhead");
+  static_cast<void>(words.whole("rate", false, true));
+}
+
+void take_parameter(NetemWords& words, NetemParameters& all) {
+  const std::string_view name = words.next();
+  if (name == "delay" || name == "latency") return take_delay(words, all);
+  if (name == "distribution") return take_distribution(words, all);
+  if (name == "loss" || name == "drop") return take_loss(words, all);
+  if (name == "rate") return take_rate(words, all);
+  if (name == "ecn") return static_cast<void>(all.ecn = true);
+  if (name == "corrupt" || name == "duplicate") {
+    (name == "corrupt" ? all.corrupt : all.duplicate) = words.share(name).value_or("");
+    return take_correlation(words, name, all);
+  }
+  if (name == "limit" || name == "seed") {
+    const auto value = words.whole(name);
+    if (value) (name == "limit" ? all.limit : all.seed) = static_cast<std::uint64_t>(*value);
+    return;
+  }
+  if (name == "reorder" || name == "gap")
+    return words.fail(fmt::format(
+        "{} has no equivalent: netem sends a share of the packets without the delay. A rule's "
+        "`reorder` holds frames back instead: reorder = {{ fraction = \"1%\", time = \"10us\" }}",
+        name));
+  if (name == "slot")
+    return words.fail("slot has no equivalent; a queue's rate and buffer limit what passes");
+  constexpr std::array<std::string_view, 11> kNames = {
+      "delay",     "distribution", "loss", "rate", "ecn",    "corrupt",
+      "duplicate", "limit",        "seed", "gap",  "reorder"};
+  const std::string_view near = nearest(name, kNames);
+  words.fail(
+      fmt::format("unknown parameter of netem: \"{}\"{}", name,
+                  near.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", near)));
+}
+
+/// "90ms": in the largest unit in which the number is whole.
+std::string time_text(double ns) {
+  const std::int64_t whole = std::llround(ns);
+  if (whole % 1'000'000 == 0) return fmt::format("{}ms", whole / 1'000'000);
+  if (whole % 1'000 == 0) return fmt::format("{}us", whole / 1'000);
+  return fmt::format("{}ns", whole);
+}
+
+/// delay, jitter and order. netem sends each packet at its own time: a later one may overtake.
+std::string delay_lines(NetemParameters& all, const NetemSetting& setting) {
+  if (all.delay_ns == 0 && all.jitter_ns == 0) return {};
+  if (all.jitter_ns == 0) return fmt::format("delay = \"{}\"\n", time_text(all.delay_ns));
+  std::string lines;
+  if (all.distribution.empty() || all.distribution == "uniform") {
+    const double least = std::max(0.0, all.delay_ns - all.jitter_ns);
+    if (all.jitter_ns > all.delay_ns)
+      all.differences.push_back(
+          "The jitter is longer than the delay: netem sends packets without delay where their sum "
+          "is below 0; here all delays from 0 on are equally likely.");
+    lines = fmt::format(
+        "delay = \"{}\"\njitter = {{ distribution = \"uniform\", low = \"0ms\", high = \"{}\" }}\n",
+        time_text(least), time_text(all.delay_ns + all.jitter_ns - least));
+  } else if (all.distribution == "normal") {
+    lines = fmt::format(
+        "delay = \"{}\"\njitter = {{ distribution = \"normal\", mean = \"0ms\", deviation = \"{}\" "
+        "}}\n",
+        time_text(all.delay_ns), time_text(all.jitter_ns));
+  } else {
+    lines = fmt::format(
+        "delay = \"{}\"\njitter = {{ distribution = \"netem\", file = \"{}/{}.dist\", mean = "
+        "\"0ms\", deviation = \"{}\" }}\n",
+        time_text(all.delay_ns), setting.distributions, all.distribution, time_text(all.jitter_ns));
+  }
+  return lines + "order = \"free\"  # netem lets packets overtake each other\n";
+}
+
+std::string loss_lines(NetemParameters& all) {
+  if (all.ecn && all.independent_loss) {
+    all.differences.push_back(
+        "netem's ecn marks ECN-capable packets instead of dropping them, and drops the others; "
+        "here "
+        "the others pass.");
+    return fmt::format("mark = {}\n", all.loss);
+  }
+  if (all.ecn) all.differences.push_back("ecn is left out: this loss model drops all.");
+  return all.loss.empty() ? std::string() : fmt::format("loss = {}\n", all.loss);
+}
+
+std::string queue_lines(NetemParameters& all) {
+  const std::uint64_t limit = all.limit.value_or(kNetemLimit);
+  if (all.rate) {
+    all.differences.push_back(
+        fmt::format("netem's limit counts {} packets of any size, those in flight too; the queue's "
+                    "buffer counts "
+                    "bytes of waiting frames, as many as {} of {} B.",
+                    limit, limit, kLongestFrame));
+    return fmt::format("queue = {{ rate = \"{}b/s\", buffer = \"{}B\", overhead = \"{}B\" }}\n",
+                       std::llround(*all.rate), std::max<std::uint64_t>(limit, 1) * kLongestFrame,
+                       all.overhead);
+  }
+  if (all.limit)
+    all.differences.push_back(
+        "limit is left out: without a rate nothing waits in a queue, and [capacity] reserves "
+        "memory "
+        "for the frames in flight.");
+  return {};
+}
+
+std::string profile_text(NetemParameters& all, std::string_view text, const NetemSetting& setting) {
+  std::string rule = loss_lines(all);
+  if (!all.corrupt.empty())
+    rule += fmt::format(
+        "corrupt = {{ probability = \"{}\", bits = 1, part = \"frame\", icrc = \"wrong\" }}\n",
+        all.corrupt);
+  if (!all.duplicate.empty()) rule += fmt::format("duplicate = \"{}\"\n", all.duplicate);
+  rule += queue_lines(all) + delay_lines(all, setting);
+  std::string head = "# netem";
+  for (const std::string_view word :
+       words_of(text.substr(text.find("netem") == text.npos
+                                ? 0
+                                : text.find("netem") + std::string_view("netem").size())))
+    head += fmt::format(" {}", word);
+  head += '\n';
+  for (const std::string& difference : all.differences) head += fmt::format("# {}\n", difference);
+  if (all.seed) head += fmt::format("seed = {}\n", *all.seed);
+  return fmt::format(
+      "{}\n[[rule]]\nname = \"netem\"\nmatch = \"all\"  # as netem: every frame, not only RoCEv2\n"
+      "direction = \"{}\"\n{}",
+      head, setting.direction, rule);
+}
+
+}  // namespace
+
+Result<NetemProfile> profile_of_netem(std::string_view text, const NetemSetting& setting) {
+  NetemWords words(words_of(text));
+  if (words.ended()) return fail("expected parameters of netem, such as \"delay 100ms loss 1%\"");
+  NetemParameters all;
+  while (!words.ended()) take_parameter(words, all);
+  if (words.error()) return std::unexpected(*words.error());
+  if (!all.distribution.empty() && all.jitter_ns == 0)
+    return fail("distribution: expected a delay with jitter, such as \"delay 100ms 10ms\"");
+  NetemProfile profile;
+  profile.toml = profile_text(all, text, setting);
+  profile.differences = std::move(all.differences);
+  return profile;
+}
+
+}  // namespace lw::config

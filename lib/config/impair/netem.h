@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace lw::config {
+
+/// A queueing discipline of Linux's netem as an impair profile.
+struct NetemProfile {
+  std::string toml;
+  std::vector<std::string> differences;  // what the profile does otherwise, each a sentence
+};
+
+/// What a translation needs to know.
+struct NetemSetting {
+  std::string direction = "west-to-east";  // of the rule: a qdisc acts on what its interface sends
+  std::string distributions = "/usr/lib/tc";  // folder of netem's NAME.dist files
+};
+
+/// Translates the parameters of `tc qdisc ... netem`, with or without what stands before "netem":
+/// "delay 100ms 10ms loss 1%". Units are tc's: a time without one is in us, "kbps" are kilobytes
+/// per second. (tc-netem(8), iproute2 6.1) Errors name the word, what was expected, and parameters
+/// that have no equivalent.
+Result<NetemProfile> profile_of_netem(std::string_view text, const NetemSetting& setting = {});
+
+}  // namespace lw::config

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/impair/netem.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/impair/profile.h"
+#include "config/impair/static_profile.h"
+
+namespace lw::config {
+namespace netem_test {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+NetemProfile translated(std::string_view text) {
+  const auto profile = profile_of_netem(text);
+  EXPECT_TRUE(profile) << text << ": " << profile.error().message;
+  return profile.value_or(NetemProfile{});
+}
+
+std::string refusal(std::string_view text) {
+  const auto profile = profile_of_netem(text);
+  EXPECT_FALSE(profile) << text;
+  return profile ? "" : profile.error().message;
+}
+
+/// The only rule of a translated profile, as a run reads it.
+emulator::RuleConfig rule_of(std::string_view text) {
+  const NetemProfile netem = translated(text);
+  const auto profile = parse_impair_profile(netem.toml, "netem.toml");
+  EXPECT_TRUE(profile) << netem.toml << profile.error().message;
+  return profile && profile->rules.size() == 1 ? profile->rules[0] : emulator::RuleConfig{};
+}
+
+TEST(Netem, DelayAndLoss) {
+  const auto rule = rule_of("delay 100ms loss 1%");
+  EXPECT_EQ(rule.delay, milliseconds{100});
+  EXPECT_EQ(std::get<double>(rule.loss), 0.01);
+  EXPECT_FALSE(rule.jitter);
+  EXPECT_THAT(translated("delay 100ms loss 1%").differences, IsEmpty());
+}
+
+TEST(Netem, WhatStandsBeforeNetemIsSkipped) {
+  const auto rule = rule_of("tc qdisc add dev eth1 root handle 1: netem delay 3");
+  EXPECT_EQ(rule.delay, microseconds{3});  // a bare number is in us
+}
+
+TEST(Netem, TimesHaveTcsUnits) {
+  for (const char* const text : {"delay 2000", "delay 2000us", "delay 2000usecs", "delay 2ms",
+                                 "delay 2msec", "latency 0.002s", "delay 2000000ns"})
+    EXPECT_EQ(rule_of(text).delay, milliseconds{2}) << text;
+}
+
+TEST(Netem, RatesHaveTcsUnits) {
+  for (const char* const text : {"rate 8000000", "rate 8mbit", "rate 1mbps", "rate 1000kbps"})
+    EXPECT_EQ(rule_of(text).queue->rate_bps, 8e6) << text;
+  EXPECT_EQ(rule_of("rate 1mibit").queue->rate_bps, 1048576);
+  EXPECT_EQ(rule_of("rate 1gbit 24 limit 10").queue->overhead, 24);
+  EXPECT_EQ(rule_of("rate 1gbit limit 10").queue->buffer_bytes, 15140u);
+}
+
+TEST(Netem, JitterIsUniformUnlessADistributionIsNamed) {
+  EXPECT_THAT(translated("delay 100ms 10ms").toml,
+              HasSubstr("delay = \"90ms\"\njitter = { distribution = \"uniform\", low = "
+                        "\"0ms\", high = \"20ms\" }\norder = \"free\""));
+  EXPECT_THAT(translated("delay 100ms 10ms distribution normal").toml,
+              HasSubstr("delay = \"100ms\"\njitter = { distribution = \"normal\", mean = "
+                        "\"0ms\", deviation = \"10ms\" }"));
+  EXPECT_THAT(translated("delay 100ms 10ms distribution pareto").toml,
+              HasSubstr("file = \"/usr/lib/tc/pareto.dist\", mean = \"0ms\", deviation = "
+                        "\"10ms\""));
+  EXPECT_TRUE(rule_of("delay 100ms 10ms").jitter);
+  EXPECT_THAT(translated("delay 1ms 3ms").differences, ElementsAre(HasSubstr("longer than")));
+}
+
+TEST(Netem, LossModels) {
+  EXPECT_EQ(std::get<emulator::GilbertElliott>(rule_of("loss gemodel 1% 30% 90% 0.1%").loss),
+            (emulator::GilbertElliott{.p = 0.01, .r = 0.3, .bad_loss = 0.9, .good_loss = 0.001}));
+  EXPECT_EQ(std::get<emulator::FourState>(rule_of("loss state 1% 30% 5% 40% 0.1%").loss),
+            (emulator::FourState{.p13 = 0.01, .p31 = 0.3, .p32 = 0.05, .p23 = 0.4, .p14 = 0.001}));
+  EXPECT_EQ(std::get<double>(rule_of("loss random 2.5").loss), 0.025);
+  EXPECT_THAT(translated("loss 1% ecn").toml, HasSubstr("mark = \"1%\""));
+}
+
+TEST(Netem, CorruptDuplicateAndSeed) {
+  const auto rule = rule_of("corrupt 0.1% duplicate 2%");
+  EXPECT_TRUE(rule.corrupt);
+  EXPECT_TRUE(rule.duplicate);
+  EXPECT_THAT(translated("delay 1ms seed 7").toml, HasSubstr("seed = 7\n"));
+}
+
+TEST(Netem, WhatDiffersIsNamed) {
+  EXPECT_THAT(translated("delay 10ms 1ms 25% loss 1% 50%").differences,
+              ElementsAre(HasSubstr("25% of delay"), HasSubstr("50% of loss")));
+  EXPECT_THAT(translated("delay 10ms limit 5").differences, ElementsAre(HasSubstr("limit")));
+}
+
+TEST(Netem, ErrorsNameTheWord) {
+  EXPECT_THAT(refusal(""), HasSubstr("expected parameters of netem"));
+  EXPECT_THAT(refusal("dealy 10ms"), HasSubstr("did you mean \"delay\"?"));
+  EXPECT_EQ(refusal("delay"), "delay: expected a time such as 100ms, found the end");
+  EXPECT_EQ(refusal("delay 10parsec"), "delay: expected a time such as 100ms, found \"10parsec\"");
+  EXPECT_EQ(refusal("loss 101%"), "loss: expected a share such as 1%, found \"101%\"");
+  EXPECT_THAT(refusal("delay 10ms reorder 25% 50%"), HasSubstr("has no equivalent"));
+  EXPECT_THAT(refusal("slot 10ms"), HasSubstr("slot has no equivalent"));
+  EXPECT_THAT(refusal("delay 10ms distribution normal"), HasSubstr("with jitter"));
+  EXPECT_THAT(refusal("delay 10ms 1ms distribution cauchy"), HasSubstr("found \"cauchy\""));
+}
+
+}  // namespace netem_test
+}  // namespace lw::config
