@@ -28,7 +28,8 @@ RXE = SOURCE / 'pcaps' / 'rxe'
 LOSS = RXE / 'loss_write_sender_side.pcap'
 CLEAN = RXE / 'cm_rping.pcap'
 BREAKS_OUT = '</script><img src=x onerror=document.title="owned">'
-WAIT = 30  # s
+WAIT = 60  # s: Chromium on a busy machine
+CLICK_AGAIN = 5  # s: a click is lost where the page moves under it
 
 
 def dissect(*words, **settings):
@@ -133,6 +134,15 @@ class Page(InFolder):
     def click(self, element):
         self.js('arguments[0].scrollIntoView({block: "center"})', element)
         element.click()
+
+    def click_until(self, element, done):
+        end = time.monotonic() + WAIT
+        while not done():
+            self.assertLess(time.monotonic(), end, 'the page does not get there')
+            self.click(element)
+            again = time.monotonic() + CLICK_AGAIN
+            while not done() and time.monotonic() < again:
+                time.sleep(0.02)
 
     def head(self, table, title):
         return next(button for button in
@@ -269,8 +279,7 @@ class Page(InFolder):
             whole = self.view()
             link = self.find(f'#anomaly-{number} a')
             self.assertEqual(link.text, str(row['frame']))
-            self.click(link)
-            self.wait_for(lambda: self.view() != whole)
+            self.click_until(link, lambda: self.view() != whole)
             low, high, session = self.view()
             at = (row['time_ns'] - begin) / 1e9
             self.assertEqual(session, f"{row['session']}.{row['direction']}")
