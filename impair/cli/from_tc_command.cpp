@@ -55,7 +55,7 @@ equivalent is an error.)",
       .required();
   command.options.add("--direction",
                       app::choice(options->direction, {"west-to-east", "east-to-west", "both"}),
-                      "WAY", "direction of the rule; a qdisc acts on one");
+                      "DIRECTION", "direction of the rule; a qdisc acts on one");
   return command;
 }
 
