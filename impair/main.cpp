@@ -11,13 +11,15 @@ int main(int argc, char** argv) {
       .examples = R"(roce-impair check profiles/impair/apn-380km.toml
 roce-impair run profiles/impair/apn-380km.toml --west eth1 --east eth2
 roce-impair ctl /tmp/impair.sock show
+roce-impair explain profiles/impair/apn-380km.toml
 roce-impair ledger ledger.lwl
 roce-impair from-tc 'delay 100ms 10ms loss 1%'
 roce-impair replay profiles/impair/apn-380km.toml in.pcap out.pcap --seed 7)",
       .notes =
           R"(Exit codes: 0 done, 1 the accounts do not add up or a capture is damaged, 2 bad usage or profile,
 3 the environment lacks something (a port, permission, memory).)",
-      .commands = {check_command(), ctl_command(), from_tc_command(), ledger_command(),
+      .commands = {check_command(), ctl_command(), explain_command(), from_tc_command(),
+                   ledger_command(),
                    lw::app::profiles_command(
                        "roce-impair", {lw::config::kImpairProfiles, lw::config::kPathProfiles}),
                    replay_command(), run_command()},

@@ -11,6 +11,7 @@ namespace lw::impair {
 
 app::Command check_command();
 app::Command ctl_command();
+app::Command explain_command();
 app::Command from_tc_command();
 app::Command ledger_command();
 app::Command replay_command();

@@ -21,6 +21,8 @@ void add(Texts& parts, std::string_view key, const Texts& values) {
   if (!values.empty()) parts.push_back(fmt::format("{} {}", key, fmt::join(values, " or ")));
 }
 
+}  // namespace
+
 Texts texts_of(const std::vector<emulator::NumberRange>& ranges) {
   Texts texts;
   for (const auto& range : ranges)
@@ -53,6 +55,8 @@ Texts kinds_of(const MatchConfig& match) {
       texts.emplace_back(name_of(static_cast<emulator::PacketKind>(kind)));
   return texts;
 }
+
+namespace {
 
 std::string psn_of(const EventConfig& event) {
   switch (event.psn_from) {
@@ -164,13 +168,13 @@ std::string edit_text(const config::Edit& edit) {
   return fmt::format("{}{} = {}", whose, edit.key, describe(*edit.parsed));
 }
 
+}  // namespace
+
 std::string step_text(const config::ScenarioStep& step) {
   std::string text = step.links ? links_text(*step.links) : "";
   for (const auto& edit : step.edits) text += (text.empty() ? "" : ", ") + edit_text(edit);
   return text;
 }
-
-}  // namespace
 
 std::string scenario_text(const config::ImpairProfile& profile) {
   std::string text;

@@ -16,7 +16,7 @@ COMMANDS = {
     'roce-gen': ('run', 'receive', 'replay', 'search', 'perf', 'respond', 'telemetry',
                  'plan', 'experiment', 'check', 'profiles', 'opcodes', 'doctor'),
     'roce-endpoint': ('serve', 'bw', 'lat', 'blast', 'ping'),
-    'roce-impair': ('check', 'ctl', 'ledger', 'profiles', 'replay', 'run'),
+    'roce-impair': ('check', 'ctl', 'explain', 'ledger', 'profiles', 'replay', 'run'),
     'roce-dissect': ('list', 'verify', 'summary', 'sessions', 'messages', 'anomalies', 'explain',
                      'extract', 'report', 'compare', 'fields'),
 }

@@ -214,6 +214,7 @@ class Outputs(unittest.TestCase):
             'gen run --help': ([GEN, 'run', '--help'], False),
             'gen --version': ([GEN, '--version'], False),
             'impair check': ([IMPAIR, 'check', self.rules], False),
+            'impair explain': ([IMPAIR, 'explain', self.rules], False),
             'impair from-tc': ([IMPAIR, 'from-tc', 'delay 10ms loss 1%'], False),
             'impair profiles': ([IMPAIR, 'profiles', '--json'], False),
             'impair replay': ([IMPAIR, 'replay', self.rules, self.frames, self.file('c.pcap')],

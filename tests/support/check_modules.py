@@ -60,7 +60,7 @@ TOP_LEVEL = {
 }
 # Product .h and .cpp files in all; 500 before lib/analysis and its commands, 560 before report and the
 # installation, 585 before extract: where data belongs (lib/analysis/extraction), and its files.
-MOST_FILES = 605
+MOST_FILES = 625
 MOST_TYPES_ON_THE_WAY = {'roce-gen': 50, 'roce-impair': 60, 'roce-dissect': 30}
 TYPE = re.compile(r'^ *(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?\w+(?: final)?(?: : .*)? *\{',
                   re.M)

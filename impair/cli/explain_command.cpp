@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "config/toml/profile_search.h"
+#include "core/output.h"
+#include "impair/cli/commands.h"
+#include "impair/report/explanation.h"
+
+namespace lw::impair {
+namespace {
+
+struct ExplainOptions {
+  std::string profile;
+  bool json = false;
+};
+
+ExitCode explain(const ExplainOptions& options) {
+  const auto profile = config::load_impair_profile(options.profile);
+  if (!profile) return print_error(profile.error());
+  print_out(options.json ? explanation_json(*profile).dump() + "\n" : explanation_text(*profile));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+app::Command explain_command() {
+  auto options = std::make_shared<ExplainOptions>();
+  app::Command command{
+      .name = "explain",
+      .help = "Print in words what a profile does",
+      .examples = "roce-impair explain profiles/impair/apn-380km.toml",
+      .run = [options] { return explain(*options); },
+  };
+  command.options
+      .add("PROFILE",
+           app::profile(options->profile, {config::kImpairProfiles, config::kPathProfiles}), "",
+           "impair profile; - for standard input")
+      .required();
+  command.options.add_flag("--json", options->json, "print one JSON object");
+  return command;
+}
+
+}  // namespace lw::impair

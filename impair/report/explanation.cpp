@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/report/explanation.h"
+
+#include <type_traits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "core/quantity.h"
+#include "emulator/path.h"
+#include "emulator/stages/keys.h"
+#include "impair/report/rule_report.h"
+
+namespace lw::impair {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using emulator::amount;
+using emulator::percent;
+using emulator::RuleConfig;
+using Statements = std::vector<Statement>;
+
+/// Chooses the words of a stage. A stage without words doesn't compile.
+template <class S>
+using Of = std::type_identity<S>;
+
+std::string plural(std::uint64_t count, std::string_view one, std::string_view several) {
+  return fmt::format("{} {}", count, count == 1 ? one : several);
+}
+
+void words(Of<emulator::Outage> /*stage*/, const RuleConfig& /*rule*/, Statements& out) {
+  out.push_back({"outage", "The path is down: drop every frame."});
+}
+
+void words(Of<emulator::Police> /*stage*/, const RuleConfig& rule, Statements& out) {
+  const emulator::PoliceConfig& police = *rule.police;
+  out.push_back(
+      {"police",
+       fmt::format("Drop what exceeds {} and a burst of {}; each frame counts with {} B "
+                   "beside its own bytes.",
+                   format_bit_rate(police.rate_bps), amount(police.burst_bytes), police.overhead)});
+}
+
+std::string loss_words(double probability) {
+  return fmt::format("Drop {} of the frames, each independently.", percent(probability));
+}
+std::string loss_words(const emulator::GilbertElliott& model) {
+  return fmt::format(
+      "Drop frames in bursts (Gilbert-Elliott): {} is the chance to enter the bad state, {} to "
+      "leave it; {} of the frames are dropped in the bad state, {} in the good one.",
+      percent(model.p), percent(model.r), percent(model.bad_loss), percent(model.good_loss));
+}
+std::string loss_words(const emulator::FourState& model) {
+  return fmt::format(
+      "Drop frames by a Markov chain of four states, as netem's loss state: p13 {}, p31 {}, p32 "
+      "{}, p23 {}, p14 {}.",
+      percent(model.p13), percent(model.p31), percent(model.p32), percent(model.p23),
+      percent(model.p14));
+}
+std::string loss_words(const emulator::Bursts& model) {
+  return fmt::format("Drop runs of {} to {} frames; a run begins at {} of the frames.",
+                     model.shortest, model.longest, percent(model.probability));
+}
+std::string loss_words(const emulator::EveryNth& model) {
+  return fmt::format("Drop the last of every {} frames.", model.n);
+}
+std::string loss_words(const emulator::BitPattern& model) {
+  std::string bits;
+  for (const bool lost : model.lost) bits += lost ? '1' : '0';
+  return fmt::format("Drop the frames that are 1 in the pattern {}, which repeats.", bits);
+}
+std::string loss_words(const emulator::BitErrors& model) {
+  return fmt::format("Drop each frame that a bit error hits: {:g} of the bits are wrong.",
+                     model.rate);
+}
+std::string loss_words(const emulator::ListedFrames& model) {
+  if (model.frames.size() > 8)
+    return fmt::format("Drop {} listed frames, the first of them number {} (counted from 0).",
+                       model.frames.size(), model.frames.front());
+  return fmt::format("Drop {} {} (counted from 0).", model.frames.size() == 1 ? "frame" : "frames",
+                     fmt::join(model.frames, ", "));
+}
+
+void words(Of<emulator::Loss> /*stage*/, const RuleConfig& rule, Statements& out) {
+  if (loses(rule.loss))
+    out.push_back(
+        {"loss", std::visit([](const auto& model) { return loss_words(model); }, rule.loss)});
+}
+
+/// Events have a section of their own.
+void words(Of<emulator::TargetedEvents> /*stage*/, const RuleConfig& /*rule*/,
+           Statements& /*out*/) {}
+
+void words(Of<emulator::Corrupt> /*stage*/, const RuleConfig& rule, Statements& out) {
+  const emulator::CorruptConfig& corrupt = *rule.corrupt;
+  const bool packet = corrupt.part == emulator::CorruptConfig::Part::packet;
+  std::string text = fmt::format("Corrupt {} of the frames: flip {} of the {}",
+                                 percent(corrupt.probability), plural(corrupt.bits, "bit", "bits"),
+                                 packet ? "packet, from the BTH to before the ICRC" : "frame");
+  if (corrupt.offset) text += fmt::format(", from byte {} on", *corrupt.offset);
+  out.push_back({"corrupt", text + (corrupt.recompute_icrc
+                                        ? "; the ICRC is computed again, so no check notices."
+                                        : "; the ICRC becomes wrong.")});
+}
+
+void words(Of<emulator::Duplicate> /*stage*/, const RuleConfig& rule, Statements& out) {
+  const emulator::DuplicateConfig& duplicate = *rule.duplicate;
+  out.push_back(
+      {"duplicate",
+       fmt::format("Duplicate {} of the frames: {} of each.", percent(duplicate.probability),
+                   plural(duplicate.copies, "further copy", "further copies"))});
+}
+
+void words(Of<emulator::Mark> /*stage*/, const RuleConfig& rule, Statements& out) {
+  const emulator::MarkConfig& mark = *rule.mark;
+  std::string text;
+  if (mark.probability > 0 || !mark.red)
+    text = fmt::format("Mark {} of the frames with ECN CE. ", percent(mark.probability));
+  if (mark.red)
+    text += fmt::format(
+        "Mark frames with ECN CE by the queue (RED): none up to {}, {} at {}, all above; {}. ",
+        amount(mark.red->kmin_bytes), percent(mark.red->pmax), amount(mark.red->kmax_bytes),
+        mark.not_ect == emulator::NotEct::drop ? "drop frames that can't be marked"
+                                               : "pass frames that can't be marked");
+  out.push_back({"mark", text + (mark.force ? "Any IP frame can be marked."
+                                            : "Only ECN-capable frames (ECT) can be marked.")});
+}
+
+std::string pause_words(const emulator::PauseConfig& pfc) {
+  std::string text;
+  if (pfc.emit)
+    text += fmt::format(
+        " Send PFC pause frames for priority {} when the buffer holds {}, until it is down to {} "
+        "(on a link of {}).",
+        pfc.priority, amount(pfc.emit->xoff_bytes), amount(pfc.emit->xon_bytes),
+        format_bit_rate(pfc.link_bps));
+  if (pfc.honour)
+    text += fmt::format(" Obey PFC pause frames for priority {}: the queue waits.", pfc.priority);
+  return text;
+}
+
+void words(Of<emulator::Queue> /*stage*/, const RuleConfig& rule, Statements& out) {
+  const emulator::BottleneckConfig& queue = *rule.queue;
+  out.push_back(
+      {"queue", fmt::format("Send through a queue at {} with a buffer of {}; drop what finds it "
+                            "full. Each frame takes {} B of the link beside its own bytes.{}",
+                            format_bit_rate(queue.rate_bps), amount(queue.buffer_bytes),
+                            queue.overhead, queue.pfc ? pause_words(*queue.pfc) : "")});
+}
+
+void words(Of<emulator::Delay> /*stage*/, const RuleConfig& rule, Statements& out) {
+  if (rule.delay)
+    out.push_back(
+        {"delay",
+         fmt::format("Delay each frame by {}{}.", format_duration(*rule.delay),
+                     rule.overtakes ? "; after a change of path, frames may overtake" : "")});
+  if (!rule.jitter) return;
+  std::string text = fmt::format("Add a random delay to each frame: {}",
+                                 emulator::describe(rule.jitter->distribution));
+  if (rule.jitter->half_life)
+    text += fmt::format("; delays of frames near each other are alike (half-life {})",
+                        format_duration(*rule.jitter->half_life));
+  out.push_back({"jitter", text + "."});
+}
+
+void words(Of<emulator::Trace> /*stage*/, const RuleConfig& rule, Statements& out) {
+  const emulator::TraceConfig& trace = *rule.trace;
+  out.push_back(
+      {"trace", fmt::format("Follow a trace of {} over {} that replaces delay, loss or rate; {}.",
+                            plural(trace.rows.size(), "row", "rows"),
+                            format_duration(trace.rows.back().time),
+                            trace.period ? "it begins again every " + format_duration(*trace.period)
+                                         : std::string("the last row stays in force"))});
+}
+
+void words(Of<emulator::Order> /*stage*/, const RuleConfig& rule, Statements& out) {
+  if (rule.varies() || !rule.keep_order)
+    out.push_back({"order", rule.keep_order
+                                ? "Keep the order: a frame waits for those that came before it."
+                                : "Frames may overtake each other."});
+}
+
+void words(Of<emulator::Reorder> /*stage*/, const RuleConfig& rule, Statements& out) {
+  const emulator::ReorderConfig& reorder = *rule.reorder;
+  std::string text = fmt::format("Reorder {} of the frames: ", percent(reorder.fraction));
+  if (reorder.frames == 0) {
+    text += fmt::format("hold each back by {}", format_duration(reorder.by));
+  } else {
+    text += reorder.swap ? std::string("each changes places with the next")
+                         : fmt::format("hold each back until {} passed it",
+                                       plural(reorder.frames, "frame has", "frames have"));
+    text += fmt::format(", for at most {}", format_duration(reorder.at_most));
+  }
+  out.push_back({"reorder", text + "."});
+}
+
+template <class Config>
+std::string_view direction_of(const Config& config) {
+  using enum emulator::Direction;
+  if (config.applies(west_to_east) && config.applies(east_to_west)) return "in both directions";
+  return config.applies(west_to_east) ? "from west to east" : "from east to west";
+}
+
+std::string psn_words(const emulator::EventConfig& event) {
+  switch (event.psn_from) {
+    case emulator::PsnFrom::absolute:
+      return fmt::format(" with PSN {}", event.psn);
+    case emulator::PsnFrom::start:
+      return fmt::format(" with the PSN {} after the first of its stream", event.psn);
+    case emulator::PsnFrom::any:
+      break;
+  }
+  return "";
+}
+
+std::string qp_words(const emulator::EventConfig& event) {
+  if (event.qp) return fmt::format(" to QP number {} in order of appearance", *event.qp);
+  return event.qpn ? fmt::format(" to QP {}", *event.qpn) : std::string(" to any QP");
+}
+
+std::string action_words(const emulator::EventConfig& event) {
+  switch (event.action) {
+    case emulator::EventAction::drop:
+      return "drop it";
+    case emulator::EventAction::mark:
+      return "mark it with ECN CE";
+    case emulator::EventAction::corrupt:
+      return "corrupt it";
+    case emulator::EventAction::duplicate:
+      return "duplicate it";
+    case emulator::EventAction::delay:
+      break;
+  }
+  return fmt::format("delay it by {}", format_duration(event.delay));
+}
+
+}  // namespace
+
+// The structured bindings name every member: a new condition doesn't compile without its words.
+std::vector<Statement> explain_match(const emulator::MatchConfig& match) {
+  const auto& [frames, source, destination, vlan, dscp, opcodes, kinds, dest_qp, psn, expression] =
+      match;
+  Statements out = {{"frames", frames == emulator::Match::rocev2 ? "the frame is RoCEv2"
+                                                                 : "any frame, RoCEv2 or not"}};
+  const auto add = [&](std::string_view key, std::string_view what, const auto& texts) {
+    if (!texts.empty()) out.push_back({key, fmt::format("{} {}", what, fmt::join(texts, " or "))});
+  };
+  add("source", "the IP source is", texts_of(source));
+  add("destination", "the IP destination is", texts_of(destination));
+  add("vlan", "the outer VLAN tag is", texts_of(vlan));
+  add("dscp", "the DSCP is", texts_of(dscp));
+  if (opcodes) add("opcode", "the opcode is", opcodes_of(match));
+  if (kinds) add("kind", "the packet is of kind", kinds_of(match));
+  add("dst_qp", "the destination QP is", texts_of(dest_qp));
+  add("psn", "the PSN is", texts_of(psn));
+  if (expression)
+    out.push_back({"filter", fmt::format("the pcap filter \"{}\" holds", expression->text)});
+  return out;
+}
+
+std::vector<Statement> explain_stages(const RuleConfig& rule) {
+  Statements out;
+  emulator::Stages::for_each([&]<class S>() {
+    if (S::present(rule)) words(Of<S>{}, rule, out);
+  });
+  return out;
+}
+
+std::string explain_event(const emulator::EventConfig& event) {
+  return fmt::format("When transmission {} of a packet of kind {}{}{} comes {}{}: {}.",
+                     event.occurrence, name_of(event.on), psn_words(event), qp_words(event),
+                     direction_of(event), event.from_now ? ", counted from now" : "",
+                     action_words(event));
+}
+
+namespace {
+
+std::string path_words(const emulator::Path& path) {
+  using enum emulator::Direction;
+  const auto one = [&](emulator::Direction way) {
+    return fmt::format("{} one way ({:g} km of fibre {}, equipment {})",
+                       format_duration(one_way_delay(path, way)), length_km(path, way),
+                       format_duration(fibre_delay(path, way)),
+                       format_duration(equipment_delay(path, way)));
+  };
+  const std::string round = format_duration(round_trip(path));
+  if (symmetric(path))
+    return fmt::format("The path {} takes {} and {} there and back.", path.name, one(west_to_east),
+                       round);
+  return fmt::format(
+      "The path {} takes {} from west to east, {} from east to west, and {} there "
+      "and back.",
+      path.name, one(west_to_east), one(east_to_west), round);
+}
+
+std::string match_words(const emulator::MatchConfig& match) {
+  std::vector<std::string> texts;
+  for (Statement& statement : explain_match(match)) texts.push_back(std::move(statement.text));
+  return fmt::format("{}", fmt::join(texts, ", and "));
+}
+
+std::string act_words(const config::Act& act) {
+  std::string text = act.time ? "After " + format_duration(*act.time) : std::string("On command");
+  if (act.ramp > 0)
+    text += fmt::format(", over {} in {} equal steps", format_duration(act.over), act.ramp);
+  std::vector<std::string> steps;
+  for (const config::ScenarioStep& step : act.steps)
+    steps.push_back(step.at.count() > 0
+                        ? fmt::format("{} later: {}", format_duration(step.at), step_text(step))
+                        : step_text(step));
+  return fmt::format("{}: {}.", text, fmt::join(steps, "; "));
+}
+
+constexpr std::string_view kUnmatched =
+    "Frames that no rule matches pass at once, in order and unchanged.";
+constexpr std::string_view kFirstMatch =
+    "The first rule that matches a frame decides about it; its stages act in this order.";
+
+Json statements_json(const Statements& statements, const char* key_name) {
+  Json json = Json::array();
+  for (const Statement& statement : statements)
+    json.push_back({{key_name, statement.key}, {"text", statement.text}});
+  return json;
+}
+
+std::string rule_words(const RuleConfig& rule, std::size_t number) {
+  std::string text = fmt::format("\nRule {}, {}, {}: if {}:\n", number, rule.name,
+                                 direction_of(rule), match_words(rule.match));
+  const Statements stages = explain_stages(rule);
+  for (const Statement& stage : stages) text += fmt::format("  - {}\n", stage.text);
+  if (stages.empty()) text += "  - Pass the frame at once.\n";
+  return text;
+}
+
+}  // namespace
+
+std::string explanation_text(const config::ImpairProfile& profile) {
+  std::string text = fmt::format("Profile {}, random seed {}.\n", profile.name, profile.seed);
+  if (profile.path) text += path_words(*profile.path) + "\n";
+  if (!profile.rules.empty()) text += fmt::format("{}\n", kFirstMatch);
+  std::size_t number = 0;
+  for (const RuleConfig& rule : profile.rules) text += rule_words(rule, ++number);
+  text += fmt::format("\n{}\n", kUnmatched);
+  for (const auto& event : profile.events)
+    text += fmt::format("\nEvent {}, before the rules: {}\n", event.name, explain_event(event));
+  for (const auto& act : profile.acts)
+    text += fmt::format("\nScenario, {} {}: {}\n", act.kind, act.name, act_words(act));
+  return text;
+}
+
+Json explanation_json(const config::ImpairProfile& profile) {
+  Json json = {{"schema", "longwire.profile_explanation"},
+               {"version", 1},
+               {"profile", profile.name},
+               {"seed", profile.seed},
+               {"path", nullptr},
+               {"rules", Json::array()},
+               {"unmatched", kUnmatched},
+               {"events", Json::array()},
+               {"scenario", Json::array()}};
+  if (profile.path) json["path"] = path_words(*profile.path);
+  for (const RuleConfig& rule : profile.rules)
+    json["rules"].push_back({{"name", rule.name},
+                             {"direction", direction_of(rule)},
+                             {"match", statements_json(explain_match(rule.match), "key")},
+                             {"stages", statements_json(explain_stages(rule), "stage")}});
+  for (const auto& event : profile.events)
+    json["events"].push_back({{"name", event.name}, {"text", explain_event(event)}});
+  for (const auto& act : profile.acts)
+    json["scenario"].push_back({{"kind", act.kind}, {"name", act.name}, {"text", act_words(act)}});
+  return json;
+}
+
+}  // namespace lw::impair
