@@ -183,8 +183,6 @@ std::string explanation_json(const ExplainOptions& options, const Explanation& e
                              const CaptureTotals& totals,
                              const std::optional<CounterReport>& counters) {
   Json row;
-  row["schema"] = "longwire.explanation";
-  row["version"] = 1;
   row["files"] = options.input.files;
   row["frames"] = totals.frames;
   row["roce"] = totals.roce;
@@ -196,7 +194,7 @@ std::string explanation_json(const ExplainOptions& options, const Explanation& e
     row["statements"].push_back(statement_json(options, statement));
   row["congestion"] = congestion_json(explanation.congestion);
   row["counters"] = counters ? counters_json(*counters) : Json();
-  return report::json_line(row);
+  return report::json_line("longwire.explanation", row);
 }
 
 // explain: the command.

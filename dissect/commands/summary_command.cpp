@@ -150,8 +150,6 @@ std::string summary_text(const std::string& file, const Overview& overview) {
 
 std::string summary_json(const std::vector<std::string>& files, const Overview& o) {
   Json line;
-  line["schema"] = "longwire.summary";
-  line["version"] = 1;
   if (files.size() == 1) {
     line["file"] = files[0];
   } else {
@@ -180,7 +178,7 @@ std::string summary_json(const std::vector<std::string>& files, const Overview& 
     line["others"][name] = count_json(*others);
     line["others"][name]["flows"] = others->flows;
   }
-  return report::json_line(line);
+  return report::json_line("longwire.summary", line);
 }
 
 template <class Map, class Name>

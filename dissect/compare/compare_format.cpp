@@ -392,8 +392,6 @@ std::string comparison_text(const CompareReport& report) {
 std::string comparison_json(const CompareReport& report) {
   const Comparison& comparison = report.comparison;
   Json line;
-  line["schema"] = "longwire.comparison";
-  line["version"] = 1;
   line["near"] = point_json(report.near);
   line["far"] = point_json(report.far);
   line["matched"] = rule_json(report.rule);
@@ -410,7 +408,7 @@ std::string comparison_json(const CompareReport& report) {
   if (report.ledger_there) line["ledger"]["near_to_far"] = ledger_json(*report.ledger_there);
   if (report.ledger_back) line["ledger"]["far_to_near"] = ledger_json(*report.ledger_back);
   line["note"] = "loss of the capturing looks like loss of the path";
-  return report::json_line(line);
+  return report::json_line("longwire.comparison", line);
 }
 
 std::string comparison_csv(const CompareReport& report) {

@@ -49,18 +49,17 @@ void print_text() {
 }
 
 void print_json() {
-  auto list = report::Json::array();
+  report::RowFormat rows(report::RowStyle::json, "longwire.opcode");
   for (const wire::OpcodeInfo& info : wire::all_opcodes()) {
-    list.push_back({{"opcode", info.opcode},
-                    {"name", info.name},
-                    {"transport", name_of(info.transport)},
-                    {"operation", name_of(info.operation)},
-                    {"position", name_of(info.position)},
-                    {"role", name_of(info.role)},
-                    {"payload", rule_text(info.payload)},
-                    {"headers", header_names(info)}});
+    print_out(rows.line({{"opcode", info.opcode},
+                         {"name", info.name},
+                         {"transport", name_of(info.transport)},
+                         {"operation", name_of(info.operation)},
+                         {"position", name_of(info.position)},
+                         {"role", name_of(info.role)},
+                         {"payload", rule_text(info.payload)},
+                         {"headers", header_names(info)}}));
   }
-  print_out(report::json_line(list));
 }
 
 }  // namespace
@@ -77,7 +76,7 @@ app::Command opcodes_command() {
             return ExitCode::done;
           },
   };
-  command.options.add_flag("--json", *json, "print one line of JSON");
+  command.options.add_flag("--json", *json, "print one line of JSON per opcode");
   return command;
 }
 

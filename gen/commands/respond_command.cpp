@@ -49,20 +49,20 @@ std::string text_of(const SessionReport& session) {
 
 std::string json_of(const SessionReport& session, const FramePortCounters& port) {
   const ServerStats& found = session.stats;
-  return report::json_line({{"connections", session.connections},
-                            {"checked", found.checked},
-                            {"wrong", found.wrong},
-                            {"bytes", session.bytes},
-                            {"duplicates", found.duplicates},
-                            {"out_of_sequence", found.out_of_sequence},
-                            {"broken", session.broken},
-                            {"gone", session.gone},
-                            {"cnps", found.cnps},
-                            {"dropped", found.dropped},
-                            {"frames_received", port.received},
-                            {"frames_sent", port.sent},
-                            {"frames_not_sent", port.not_sent},
-                            {"bad_icrc", port.bad_icrc}});
+  return report::json_line("longwire.respond_session", {{"connections", session.connections},
+                                                        {"checked", found.checked},
+                                                        {"wrong", found.wrong},
+                                                        {"bytes", session.bytes},
+                                                        {"duplicates", found.duplicates},
+                                                        {"out_of_sequence", found.out_of_sequence},
+                                                        {"broken", session.broken},
+                                                        {"gone", session.gone},
+                                                        {"cnps", found.cnps},
+                                                        {"dropped", found.dropped},
+                                                        {"frames_received", port.received},
+                                                        {"frames_sent", port.sent},
+                                                        {"frames_not_sent", port.not_sent},
+                                                        {"bad_icrc", port.bad_icrc}});
 }
 
 /// Prints the sessions that ended. Returns the number of those with errors.

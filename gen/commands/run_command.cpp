@@ -75,7 +75,7 @@ std::string json_of(const handover::Report& device) {
                             {"duplicated", read.duplicated},
                             {"out_of_order", read.out_of_order}};
   }
-  return report::json_line({{"device", std::move(values)}});
+  return report::json_line("longwire.send_device", {{"device", std::move(values)}});
 }
 
 /// Prints what the device's side has received.

@@ -129,16 +129,17 @@ void print_result(const TelemetryOptions& options, const RecordPacker& packer,
   const double rate = seconds > 0 ? static_cast<double>(writer.completed()) / seconds : 0;
   const auto& counters = connected.connection->pair().requester().counters();
   if (options.json) {
-    return print_report(report::json_line({{"records", writer.completed()},
-                                           {"record_bytes", packer.size()},
-                                           {"passed_over", packets.passed_over},
-                                           {"cut", packets.cut},
-                                           {"missed", source.missed()},
-                                           {"packets", counters.packets},
-                                           {"retransmitted", counters.retransmitted},
-                                           {"timeouts", counters.timeouts},
-                                           {"elapsed_ns", took.count()},
-                                           {"records_per_second", rate}}));
+    return print_report(
+        report::json_line("longwire.telemetry", {{"records", writer.completed()},
+                                                 {"record_bytes", packer.size()},
+                                                 {"passed_over", packets.passed_over},
+                                                 {"cut", packets.cut},
+                                                 {"missed", source.missed()},
+                                                 {"packets", counters.packets},
+                                                 {"retransmitted", counters.retransmitted},
+                                                 {"timeouts", counters.timeouts},
+                                                 {"elapsed_ns", took.count()},
+                                                 {"records_per_second", rate}}));
   }
   print_report(fmt::format(
       "{} records of {} B written in {}: {:.0f} records/s; {} packets sent, {} of them again\n"

@@ -146,7 +146,7 @@ std::string json_of(const SessionEnd& end) {
   if (end.signatures) json["signatures"] = end.signatures->json();
   if (const std::string why = unread_signatures(end); !why.empty())
     json["signatures_not_read"] = why;
-  return report::json_line(json);
+  return report::json_line("longwire.serve_session", json);
 }
 
 /// Reads the records' layout and opens their file, if there are any.

@@ -146,7 +146,7 @@ std::string to_json(const ReplayReport& r) {
                        {"cut", r.source.cut},
                        {"too_long", r.source.too_long}};
   if (r.port) json["port"] = to_json(*r.port);
-  return report::json_line(json);
+  return report::json_line("longwire.send_replay", json);
 }
 
 Result<ReplayReport> replay_into_capture(ReplaySource& source, capture::Writer& writer,

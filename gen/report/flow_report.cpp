@@ -272,7 +272,7 @@ std::string to_json(const ReceiveReport& report, const Measurement& measurement,
   auto& flows = json["flows"] = Json::array();
   for (const ReceiveFlow& flow : measurement.flows()) flows.push_back(to_json(flow, names));
   if (verdict != nullptr) json["expect"] = to_json(*verdict);
-  return report::json_line(json);
+  return report::json_line("longwire.receive", json);
 }
 
 }  // namespace lw::gen

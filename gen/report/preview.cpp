@@ -246,7 +246,7 @@ std::string preview_json(const FlowProfile& profile, std::uint64_t frames,
       [&](Duration at, const std::string& flow, const std::string& words) {
         json["first_frames"].push_back({{"at_ns", at.count()}, {"flow", flow}, {"frame", words}});
       });
-  return report::json_line(json);
+  return report::json_line("longwire.flow_check", json);
 }
 
 }  // namespace lw::gen

@@ -426,7 +426,7 @@ std::string RunSummary::json() const {
   if (sent_.audit.pacing_error.count() > 0) json["audit"] = audit_json(sent_.audit);
   if (received_ != nullptr) json["received"] = received_json(profile_, sent_, *received_);
   if (!profile_.expect.empty()) json["expect"] = to_json(verdict_);
-  return report::json_line(json);
+  return report::json_line("longwire.send", json);
 }
 
 }  // namespace lw::gen

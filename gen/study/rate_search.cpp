@@ -112,7 +112,7 @@ std::string to_json(const std::vector<SizeSearch>& searches, const SearchConfig&
     for (const Trial& trial : search.result.trials) trials.push_back(trial_json(trial, config));
     sizes.push_back(std::move(size));
   }
-  return report::json_line(json);
+  return report::json_line("longwire.rate_search", json);
 }
 
 std::string to_csv(const std::vector<SizeSearch>& searches, const SearchConfig& config) {

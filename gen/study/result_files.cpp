@@ -278,13 +278,13 @@ std::string to_json(const Outcome& outcome) {
       comparisons.push_back(std::move(json));
     }
   }
-  return report::json_line({{"name", results.profile.name},
-                            {"title", results.profile.title},
-                            {"seed", results.profile.seed},
-                            {"full", results.changes.full},
-                            {"premises", premises},
-                            {"cells", cells},
-                            {"comparisons", comparisons}});
+  return report::json_line("longwire.experiment", {{"name", results.profile.name},
+                                                   {"title", results.profile.title},
+                                                   {"seed", results.profile.seed},
+                                                   {"full", results.changes.full},
+                                                   {"premises", premises},
+                                                   {"cells", cells},
+                                                   {"comparisons", comparisons}});
 }
 
 std::string to_text(const Outcome& outcome) {

@@ -12,6 +12,7 @@
 #include "impair/datapath/configuration.h"
 #include "impair/report/rule_report.h"
 #include "nic/packet_port.h"
+#include "report/json_line.h"
 
 namespace lw::impair {
 namespace {
@@ -118,7 +119,7 @@ ExitCode check(const CheckOptions& options) {
   const auto profile = config::load_impair_profile(options.profile);
   if (!profile) return print_error(profile.error());
   if (options.json) {
-    print_out(fmt::format("{}\n", check_json(*profile).dump()));
+    print_out(report::json_line("longwire.impair_check", check_json(*profile)));
   } else {
     if (profile->path) print_path(*profile->path);
     print_out(fmt::format("{}{}{}", rules_text(*profile), events_text(*profile),

@@ -15,6 +15,7 @@
 #include "core/output.h"
 #include "impair/cli/commands.h"
 #include "impair/control/listening_socket.h"
+#include "report/json_line.h"
 
 namespace lw::impair {
 namespace {
@@ -61,7 +62,7 @@ Result<Json> fired(const std::string& what) {
 
 void print(const Json& answer, const RequestOptions& options) {
   if (options.json) {
-    print_out(fmt::format("{}\n", answer.dump()));
+    print_out(report::json_line(answer));
   } else if (!options.event.empty()) {
     // It is put in force between two bursts, or within a millisecond; the answer doesn't wait.
     print_out("on its way: `show` counts the scenario's steps\n");

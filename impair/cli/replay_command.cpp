@@ -21,6 +21,7 @@
 #include "impair/datapath/configuration.h"
 #include "impair/record/replay_source.h"
 #include "impair/report/report.h"
+#include "report/json_line.h"
 
 namespace lw::impair {
 namespace {
@@ -180,7 +181,7 @@ ExitCode run(const ReplayOptions& options) {
   if (options.output.json) {
     auto json = to_json(outcome->report);
     if (outcome->not_captured) json["not_captured"] = outcome->not_captured;
-    print_report(json.dump() + "\n", taken);
+    print_report(report::json_line("longwire.impair_run", json), taken);
   } else {
     print_report(to_text(outcome->report), taken);
   }

@@ -16,6 +16,7 @@
 #include "impair/cli/run.h"
 #include "impair/report/report.h"
 #include "nic/eal.h"
+#include "report/json_line.h"
 
 namespace lw::impair {
 namespace {
@@ -108,7 +109,8 @@ ExitCode execute(const RunOptions& options) {
   if (const auto apart = check_ends(options, *config); !apart) return print_error(apart.error());
   const auto report = run(*version, *config);
   if (!report) return print_error(report.error());
-  print_report(options.output.json ? to_json(*report).dump() + "\n" : to_text(*report));
+  print_report(options.output.json ? report::json_line("longwire.impair_run", to_json(*report))
+                                   : to_text(*report));
   if (report->write_failure) return print_error(*report->write_failure);
   return report->holds() ? ExitCode::done : ExitCode::failed;
 }

@@ -67,14 +67,15 @@ Json refusal(const Error& error) {
 
 SharedText Control::answer(std::string_view request) {
   const auto line = [](const Json& answer) {
-    return std::make_shared<const std::string>(report::json_line(answer));
+    return std::make_shared<const std::string>(report::json_line("longwire.control", answer));
   };
   const Json json = Json::parse(request, nullptr, false);
   if (!json.is_object()) return line(refusal({"expected a JSON object"}));
   const auto asked = json.find("do");
   const bool is_text = asked != json.end() && asked->is_string();
   const std::string what = is_text ? asked->get<std::string>() : "";
-  if (what == "show") return shown_.get([this] { return report::json_line(show()); });
+  if (what == "show")
+    return shown_.get([this] { return report::json_line("longwire.control", show()); });
   shown_.forget();
   if (auto done = act(what, json); !done) return line(refusal(done.error()));
   const config::ImpairProfile profile = run_.profile();
@@ -83,6 +84,7 @@ SharedText Control::answer(std::string_view request) {
 
 std::string Control::too_long(std::size_t most) {
   return report::json_line(
+      "longwire.control",
       refusal({fmt::format("expected a request of {} bytes at most, found a longer line", most)}));
 }
 

@@ -29,6 +29,12 @@ std::string cell_of(const Json& value) {
 
 std::string json_line(const Json& value) { return dump(value).append("\n"); }
 
+std::string json_line(std::string_view schema, const Json& object, int version) {
+  Json line = {{"schema", schema}, {"version", version}};
+  line.update(object);
+  return json_line(line);
+}
+
 std::string json_string(std::string_view text) {
   if (!is_plain(text)) return dump(Json(text));
   std::string quoted;
@@ -38,11 +44,7 @@ std::string json_string(std::string_view text) {
 
 std::string RowFormat::line(const Json& row) {
   if (style_ == RowStyle::csv) return csv(row);
-  Json line;
-  line["schema"] = schema_;
-  line["version"] = version_;
-  line.update(row);
-  return json_line(line);
+  return json_line(schema_, row, version_);
 }
 
 std::string RowFormat::csv(const Json& row) {

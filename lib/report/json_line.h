@@ -17,6 +17,11 @@ using Json = nlohmann::ordered_json;
 /// become U+FFFD.
 std::string json_line(const Json& value);
 
+/// A line that begins with "schema" and "version": `schema` is "longwire.NAME", described in
+/// lib/report/schemas/NAME.json. `object` is a JSON object. A change that readers must know of (a
+/// key that goes or means something else) increases the version; a new key does not.
+std::string json_line(std::string_view schema, const Json& object, int version = 1);
+
 /// A string as JSON writes it, quotes included; for programs that write many lines by hand.
 std::string json_string(std::string_view text);
 

@@ -205,7 +205,7 @@ class Perf(unittest.TestCase):
                                    '10000', '-n', '5', '--pcap', file)
                 frames = list(scapy.utils.RawPcapNgReader(file))
                 opcodes = {bytes(data)[42] for data, _ in frames}
-                known = json.loads(gen('opcodes', '--json').stdout)
+                known = self.lines('opcodes', '--json')
                 seen = {row['name'] for row in known if row['opcode'] in opcodes}
                 self.assertLessEqual(names, seen)
                 self.assertEqual(ran['packets'], sum(bytes(d)[29] == 1 for d, _ in frames))

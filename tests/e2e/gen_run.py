@@ -131,7 +131,7 @@ class Captures(InFolder):
 
 class Commands(InFolder):
     def test_opcodes(self):
-        table = json.loads(self.done('opcodes', '--json'))
+        table = [json.loads(line) for line in self.done('opcodes', '--json').splitlines()]
         self.assertEqual(len(table), gen_decoder.ALL_OPCODES)
         by_opcode = {row['opcode']: row for row in table}
         self.assertEqual(by_opcode[0x2b]['name'], 'UC WRITE ONLY IMM')

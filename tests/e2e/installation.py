@@ -66,6 +66,8 @@ class Installation(unittest.TestCase):
         wanted = {'lib/systemd/system/longwire-impair@.service', 'share/doc/longwire/LICENSE',
                   'share/man/man5/longwire-impair-profile.5',
                   'share/man/man5/longwire-flow-profile.5'}
+        wanted |= {f'share/longwire/schemas/{file.name}'
+                   for file in (SOURCE / 'lib/report/schemas').iterdir()}
         for name in PROGRAMS:
             wanted |= {f'bin/{name}', f'share/man/man1/{name}.1',
                        f'share/bash-completion/completions/{name}',

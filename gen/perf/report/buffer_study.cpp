@@ -62,11 +62,11 @@ BufferNeed need_of(const sim::PerfConfig& config, double kilometres) {
 
 void print(const BufferNeed& need, bool json) {
   if (json) {
-    print_report(report::json_line({{"km", need.kilometres},
-                                    {"bytes", need.size},
-                                    {"buffers", need.buffers},
-                                    {"formula", need.formula},
-                                    {"gbps", need.gbps}}));
+    print_report(report::json_line("longwire.buffer_need", {{"km", need.kilometres},
+                                                            {"bytes", need.size},
+                                                            {"buffers", need.buffers},
+                                                            {"formula", need.formula},
+                                                            {"gbps", need.gbps}}));
   } else {
     print_report(fmt::format("{:>8} {:>9} {:>9} {:>9} {:>12.2f}\n", need.kilometres, need.size,
                              need.buffers, need.formula, need.gbps));

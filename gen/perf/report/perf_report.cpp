@@ -169,7 +169,7 @@ Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome)
 }
 
 std::string bandwidth_json(const sim::PerfConfig& config, const PerfOutcome& outcome) {
-  return report::json_line(bandwidth_values(config, outcome));
+  return report::json_line("longwire.perf_bandwidth", bandwidth_values(config, outcome));
 }
 
 std::string latency_header() {
@@ -204,7 +204,7 @@ Json latency_values(const sim::PerfConfig& config, const PerfOutcome& outcome) {
 }
 
 std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outcome) {
-  return report::json_line(latency_values(config, outcome));
+  return report::json_line("longwire.perf_latency", latency_values(config, outcome));
 }
 
 std::string study_header() {
@@ -237,7 +237,7 @@ Json study_values(const sim::PerfConfig& config, bool ping, const PerfOutcome& o
 }
 
 std::string study_json(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {
-  return report::json_line(study_values(config, ping, outcome));
+  return report::json_line("longwire.perf_study", study_values(config, ping, outcome));
 }
 
 }  // namespace lw::gen

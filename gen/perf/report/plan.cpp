@@ -427,21 +427,21 @@ std::string plan_text(const sim::PerfConfig& config, const Plan& plan) {
 }
 
 std::string plan_json(const sim::PerfConfig& config, const Plan& plan) {
-  return report::json_line({{"operation", wire::name_of(config.operation)},
-                            {"bytes", config.size},
-                            {"recovery", name_of(config.qp.recovery)},
-                            {"loss", config.path.loss},
-                            {"round_trip_ns", plan.round_trip.count()},
-                            {"bdp_bytes", plan.bdp_bytes},
-                            {"goodput_gbps", plan.goodput_bps / 1e9},
-                            {"messages_needed", plan.needed},
-                            {"messages_configured", plan.configured},
-                            {"qps_needed", plan.qps_needed},
-                            {"lossless_gbps", plan.lossless_bps / 1e9},
-                            {"throughput_gbps", plan.throughput_bps / 1e9},
-                            {"limit", name_of(plan.limit)},
-                            {"window_packets", plan.window_packets},
-                            {"loss_for_90_percent", plan.loss_for_90_percent}});
+  return report::json_line("longwire.plan", {{"operation", wire::name_of(config.operation)},
+                                             {"bytes", config.size},
+                                             {"recovery", name_of(config.qp.recovery)},
+                                             {"loss", config.path.loss},
+                                             {"round_trip_ns", plan.round_trip.count()},
+                                             {"bdp_bytes", plan.bdp_bytes},
+                                             {"goodput_gbps", plan.goodput_bps / 1e9},
+                                             {"messages_needed", plan.needed},
+                                             {"messages_configured", plan.configured},
+                                             {"qps_needed", plan.qps_needed},
+                                             {"lossless_gbps", plan.lossless_bps / 1e9},
+                                             {"throughput_gbps", plan.throughput_bps / 1e9},
+                                             {"limit", name_of(plan.limit)},
+                                             {"window_packets", plan.window_packets},
+                                             {"loss_for_90_percent", plan.loss_for_90_percent}});
 }
 
 }  // namespace lw::gen

@@ -10,6 +10,7 @@ import unittest
 
 import guests
 import longwire_test
+import output_schemas
 
 GEN = longwire_test.program('roce-gen')
 TOKEN = 'a-token-of-the-tests'
@@ -66,7 +67,10 @@ class DevicePeer(unittest.TestCase):
         """The server's sessions, after its end."""
         code, said = server.stop()
         self.assertEqual(code, 0, said)
-        return [json.loads(line) for line in said.splitlines() if line.startswith('{')]
+        lines = [line for line in said.splitlines() if line.startswith('{')]
+        for line in lines:
+            output_schemas.validate(line)
+        return [json.loads(line) for line in lines]
 
     def gen(self, *words, expect=0):
         done = subprocess.run([GEN, *words], capture_output=True, text=True, timeout=120,
@@ -84,11 +88,14 @@ class DevicePeer(unittest.TestCase):
         profile.write_text('[[flow]]\n' + ''.join(f'{key} = {value}\n'
                                                   for key, value in said.items()))
         done = self.gen('run', profile, *PORT, '--json', expect=expect)
+        for line in done.stdout.splitlines():
+            output_schemas.validate(line)
         sent, device = (json.loads(line) for line in done.stdout.splitlines())
         return sent, device['device']
 
     def perf(self, *words):
         done = self.gen('perf', *PORT, '--address', ADDRESS, '--timeout', '15', '--json', *words)
+        output_schemas.validate(done.stdout)
         return json.loads(done.stdout)
 
     def test_a_file_arrives_through_loss(self):

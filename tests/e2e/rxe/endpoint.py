@@ -11,6 +11,7 @@ import unittest
 
 import guests
 import longwire_test
+import output_schemas
 
 TOKEN = 'a-token-of-the-tests'
 SERVER = guests.ADDRESSES['a'][0]
@@ -36,7 +37,11 @@ bytes = 40
 
 def words_of(output):
     """The lines of JSON among what a program said."""
-    return [json.loads(line) for line in output.splitlines() if line.startswith('{')]
+    rows = [json.loads(line) for line in output.splitlines() if line.startswith('{')]
+    for row in rows:
+        if 'schema' in row:  # not of records, which have the keys of their layout
+            output_schemas.validate(row)
+    return rows
 
 
 @unittest.skipIf(guests.NO_QEMU, 'LONGWIRE_NO_QEMU is set')

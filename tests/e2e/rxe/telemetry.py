@@ -10,6 +10,7 @@ import unittest
 
 import guests
 import longwire_test
+import output_schemas
 import pcap_file
 
 GEN = longwire_test.program('roce-gen')
@@ -68,6 +69,7 @@ class Telemetry(unittest.TestCase):
     def finish(self, process, expect=0):
         out, err = process.communicate(timeout=240)
         self.assertEqual(process.returncode, expect, err + out)
+        output_schemas.validate(out)
         return json.loads(out)
 
     def test_every_record_arrives_through_loss(self):

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Validates lines of JSON by the schemas of lib/report/schemas."""
+
+import json
+
+import jsonschema
+
+import longwire_test
+
+FOLDER = longwire_test.SOURCE / 'lib' / 'report' / 'schemas'
+PREFIX = 'longwire.'
+SCHEMAS = {file.stem: json.loads(file.read_text(encoding='utf-8')) for file in FOLDER.glob('*.json')}
+_STORE = {schema['$id']: schema for schema in SCHEMAS.values()}
+OUTPUTS = set(SCHEMAS) - {'common'}
+
+
+def validate(line):
+    """The name of the schema of a line, a text or what was read of it. Raises AssertionError with
+    all that the schema does not allow."""
+    row = json.loads(line) if isinstance(line, str) else line
+    name = row.get('schema', '').removeprefix(PREFIX) if isinstance(row, dict) else ''
+    if name not in OUTPUTS:
+        raise AssertionError(f'no schema describes {str(row)[:200]}')
+    schema = SCHEMAS[name]
+    validator = jsonschema.Draft202012Validator(
+        schema, resolver=jsonschema.RefResolver(schema['$id'], schema, store=_STORE))
+    found = [f'{name}: {"/".join(map(str, error.absolute_path))}: {error.message[:300]}'
+             for error in validator.iter_errors(row)]
+    if found:
+        raise AssertionError('\n'.join(found))
+    return name
