@@ -58,6 +58,8 @@ void ExtractResults::keep(const CapturedFrame& captured, const roce::Frame& fram
   if (frame.atomicacketh != nullptr) kept.operands[0] = frame.atomicacketh->original.get();
   if (!kept.bytes.empty() || frame.atomiceth != nullptr || frame.atomicacketh != nullptr)
     kept_.push_back(std::move(kept));
+  // The analysis is at most kLookAhead packets behind, of which some have no data or no session.
+  if (kept_.size() > analysis::Analyst::kLookAhead + 1) kept_.pop_front();
 }
 
 void ExtractResults::followed(const analysis::Session& session, std::uint8_t direction,

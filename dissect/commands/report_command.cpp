@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
@@ -73,9 +74,13 @@ ExitCode run_report(const ReportOptions& options) {
       analyse(*source, analysis.analyst, analysis.points, options.jobs, &analysis.totals);
   const std::string page = page_of(options, analysis);
   report_at_end(write_file(options.out, page));
+  const auto sessions =
+      std::ranges::count_if(analysis.analyst.sessions(), [](const analysis::Session& session) {
+        return has_traffic(session, 0) || has_traffic(session, 1);
+      });
   print_report(
       fmt::format("{}: {} in {} RoCE frames, a page of {}\n", names_of(options.input.files),
-                  counted(analysis.analyst.sessions().size(), "session"), analysis.totals.roce,
+                  counted(static_cast<std::uint64_t>(sessions), "session"), analysis.totals.roce,
                   format_bytes(static_cast<double>(page.size()))),
       options.out == "-");
   return damage ? print_error(*damage) : ExitCode::done;

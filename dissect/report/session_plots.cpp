@@ -19,7 +19,8 @@ using analysis::Session;
 constexpr std::uint8_t kMarkCe = 3;
 /// What a direction without points costs, in points.
 constexpr std::ptrdiff_t kEmptyDirection = 64;
-/// Requests without acknowledgement that are waited for, as in RequestStream.
+/// Requests whose acknowledgement one direction waits for at once; later ones are not plotted as
+/// outstanding. As many as RequestStream remembers.
 constexpr std::size_t kMostUnacknowledged = 16384;
 
 /// Bytes that a request moves, or asks for.
@@ -166,17 +167,22 @@ void SessionPlots::add_marks(const Session& session, std::uint8_t direction, con
   points_ += intervals.add(time, DirectionPlots::kCnps, 1);
 }
 
+SessionPlots::Place SessionPlots::place_of(const Session& session, std::uint8_t direction,
+                                           const RequestStream& stream, const Packet& packet) {
+  DirectionPlots& plots = plots_of(session, direction, packet);
+  Progress& progress = progress_of(session.number, direction);
+  const Sequence psn = stream.unwrap(packet.psn);
+  if (!progress.base) progress.base = psn;
+  plots.first_psn = static_cast<std::uint32_t>(*progress.base & wire::Psn::kMask);
+  return {plots, progress, psn, relative(psn, *progress.base)};
+}
+
 void SessionPlots::add_request(const Session& session, std::uint8_t direction,
                                const Packet& packet) {
   const RequestStream* const stream = session.directions[direction].stream.get();
   if (stream == nullptr) return;
-  DirectionPlots& plots = plots_of(session, direction, packet);
-  Progress& progress = progress_of(session.number, direction);
-  const Sequence psn = stream->unwrap(packet.psn);
-  if (!progress.base) progress.base = psn;
-  plots.first_psn = static_cast<std::uint32_t>(*progress.base & wire::Psn::kMask);
+  const auto [plots, progress, psn, value] = place_of(session, direction, *stream, packet);
   const bool is_new = psn >= progress.end;
-  const std::int64_t value = relative(psn, *progress.base);
   if (!is_new) {
     add_event(plots, plots.again, packet, value);
   } else {
@@ -195,12 +201,7 @@ void SessionPlots::add_response(const Session& session, std::uint8_t direction,
                                 const Packet& packet) {
   const RequestStream* const stream = session.directions[direction].stream.get();
   if (stream == nullptr) return;
-  DirectionPlots& plots = plots_of(session, direction, packet);
-  Progress& progress = progress_of(session.number, direction);
-  const Sequence psn = stream->unwrap(packet.psn);
-  if (!progress.base) progress.base = psn;
-  plots.first_psn = static_cast<std::uint32_t>(*progress.base & wire::Psn::kMask);
-  const std::int64_t value = relative(psn, *progress.base);
+  const auto [plots, progress, psn, value] = place_of(session, direction, *stream, packet);
   if (packet.info->operation != wire::Operation::ack) {
     add(psn >= progress.response_end ? plots.responses : plots.responses_again, packet, value);
     progress.response_end = std::max(progress.response_end, psn + 1);

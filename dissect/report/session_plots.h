@@ -46,7 +46,7 @@ struct DirectionPlots {
   [[nodiscard]] std::vector<SeriesPoint> all_requests() const;
 
   std::vector<SeriesPoint> before = {};  // the last requests, at most 2 * kAround
-  std::size_t still_around = 0;          // so many of the next requests are in `around`
+  std::size_t still_around = 0;          // number of the next requests that `around` takes too
 
   // Requests that are not acknowledged: behind their PSNs, and the bytes of all up to them.
   struct Waiting {
@@ -97,6 +97,16 @@ class SessionPlots final : public analysis::PacketObserver {
     std::unique_ptr<DirectionPlots> directions[2];
   };
 
+  /// Where a packet belongs: the plots, and its PSN, whole and relative to the first.
+  struct Place {
+    DirectionPlots& plots;
+    Progress& progress;
+    analysis::Sequence psn;
+    std::int64_t value;
+  };
+
+  Place place_of(const analysis::Session& session, std::uint8_t direction,
+                 const analysis::RequestStream& stream, const analysis::Packet& packet);
   Progress& progress_of(std::uint32_t session, std::uint8_t direction);
   DirectionPlots& plots_of(const analysis::Session& session, std::uint8_t direction,
                            const analysis::Packet& packet);

@@ -93,7 +93,8 @@ Finding hugepages() {
   for (const std::string& folder : sys_names("kernel/mm/hugepages")) {
     const std::string free = sys_line("kernel/mm/hugepages/" + folder + "/free_hugepages");
     if (!free.empty() && free != "0")
-      sizes.push_back(fmt::format("{} free of {}", free, folder.substr(folder.find('-') + 1)));
+      sizes.push_back(
+          fmt::format("{} free pages of {}", free, folder.substr(folder.find('-') + 1)));
   }
   if (!sizes.empty())
     return {.topic = "hugepages", .found = fmt::format("{}", fmt::join(sizes, ", "))};

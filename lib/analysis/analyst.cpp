@@ -40,10 +40,6 @@ StreamMemory memory_for(std::size_t sessions) {
 
 void Analyst::add(const KeyedPacket& keyed) {
   const Packet packet = flows_.enter(keyed);
-  if (packet.flow == QpFlow::kNone) {
-    ++unfollowed_;
-    return;
-  }
   if (keyed.rare && packet.bad_icrc) explanations_[packet.number] = keyed.rare->bad_icrc;
   waiting_.push_back(packet);
   if (waiting_.size() <= kLookAhead) return;
@@ -135,12 +131,12 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
 }
 
 void Analyst::follow(const Packet& packet) {
-  end_ = std::max(end_, packet.stamp);
-  Session* const known = session_of(packet);
+  Session* const known = packet.flow == QpFlow::kNone ? nullptr : session_of(packet);
   if (known == nullptr) {
     ++unfollowed_;
     return;
   }
+  end_ = std::max(end_, packet.stamp);
   Session& session = *known;
   const std::uint8_t direction = session.directions[0].flow == packet.flow ? 0 : 1;
   count(session, session.directions[direction], direction, packet);

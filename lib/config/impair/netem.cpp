@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -36,6 +37,10 @@ constexpr NetemUnit kNetemRates[] = {
 /// Linux's default of `limit`, and the longest Ethernet frame without FCS that it then holds.
 constexpr std::uint64_t kNetemLimit = 1000, kLongestFrame = 1514;
 
+/// Above any time in ns, rate in b/s, limit and overhead that mean something; all sums fit 64 bits.
+constexpr double kMostScaled = 1e18;
+constexpr std::int64_t kMostCounted = 1'000'000'000'000;
+
 struct NetemParameters {
   double delay_ns = 0, jitter_ns = 0;
   std::string distribution;
@@ -54,7 +59,8 @@ std::optional<double> scaled_number(std::string_view word, std::span<const Netem
   std::string unit(end, word.data() + word.size());
   std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return std::tolower(c); });
   const auto known = std::ranges::find(units, unit, &NetemUnit::name);
-  return known == units.end() ? std::nullopt : std::optional(value * known->factor);
+  if (known == units.end() || value * known->factor > kMostScaled) return std::nullopt;
+  return value * known->factor;
 }
 
 std::vector<std::string_view> words_of(std::string_view text) {
@@ -100,13 +106,16 @@ class NetemWords {
     return number(of, "a rate such as 10gbit", true,
                   [](std::string_view word) { return scaled_number(word, kNetemRates); });
   }
-  std::optional<double> whole(std::string_view of, bool must = true, bool negative = false) {
-    return number(of, "a whole number", must, [negative](std::string_view word) {
-      std::int64_t value = 0;
-      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-      const bool good = error == std::errc{} && end == word.data() + word.size();
-      return good && (negative || value >= 0) ? std::optional(static_cast<double>(value))
-                                              : std::nullopt;
+  /// Up to kMostCounted.
+  std::optional<std::int64_t> count(std::string_view of, bool must = true, bool negative = false) {
+    return number(of, fmt::format("a whole number up to {}", kMostCounted), must,
+                  [negative](std::string_view word) {
+                    return whole(word, negative ? -kMostCounted : 0, kMostCounted);
+                  });
+  }
+  std::optional<std::int64_t> seed() {
+    return number("seed", "a whole number below 2^63", true, [](std::string_view word) {
+      return whole(word, 0, std::numeric_limits<std::int64_t>::max());
     });
   }
   void fail(std::string message) {
@@ -115,10 +124,18 @@ class NetemWords {
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:
+  static std::optional<std::int64_t> whole(std::string_view word, std::int64_t least,
+                                           std::int64_t most) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    const bool good = error == std::errc{} && end == word.data() + word.size();
+    return good && value >= least && value <= most ? std::optional(value) : std::nullopt;
+  }
+
   template <class Parse>
-  std::optional<double> number(std::string_view of, std::string_view expected, bool must,
-                               Parse parse) {
-    const auto value = ended() ? std::optional<double>() : parse(words_[at_]);
+  auto number(std::string_view of, std::string_view expected, bool must, Parse parse)
+      -> decltype(parse(expected)) {
+    const auto value = ended() ? std::nullopt : parse(words_[at_]);
     if (value) ++at_;
     if (!value && must)
       fail(fmt::format("{}: expected {}, found {}", of, expected,
@@ -181,12 +198,12 @@ void take_loss(NetemWords& words, NetemParameters& all) {
 void take_rate(NetemWords& words, NetemParameters& all) {
   all.rate = words.rate("rate");
   if (all.rate == 0.0) words.fail("rate: expected a rate above 0");
-  all.overhead = static_cast<std::int64_t>(words.whole("rate", false, true).value_or(0));
+  all.overhead = words.count("rate", false, true).value_or(0);
   if (all.overhead < 0)
     words.fail("rate: a packet overhead below 0 has no equivalent; expected 0 or more bytes");
-  if (words.whole("rate", false).value_or(0) > 0)
+  if (words.count("rate", false).value_or(0) > 0)
     words.fail("rate: a cell size has no equivalent; leave it out, or add it to the overhead");
-  static_cast<void>(words.whole("rate", false, true));
+  static_cast<void>(words.count("rate", false, true));
 }
 
 void take_parameter(NetemWords& words, NetemParameters& all) {
@@ -201,7 +218,7 @@ void take_parameter(NetemWords& words, NetemParameters& all) {
     return take_correlation(words, name, all);
   }
   if (name == "limit" || name == "seed") {
-    const auto value = words.whole(name);
+    const auto value = name == "limit" ? words.count(name) : words.seed();
     if (value) (name == "limit" ? all.limit : all.seed) = static_cast<std::uint64_t>(*value);
     return;
   }

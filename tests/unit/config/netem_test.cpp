@@ -91,6 +91,8 @@ TEST(Netem, CorruptDuplicateAndSeed) {
   EXPECT_TRUE(rule.corrupt);
   EXPECT_TRUE(rule.duplicate);
   EXPECT_THAT(translated("delay 1ms seed 7").toml, HasSubstr("seed = 7\n"));
+  EXPECT_THAT(translated("delay 1ms seed 9007199254740993").toml,
+              HasSubstr("seed = 9007199254740993\n"));
 }
 
 TEST(Netem, WhatDiffersIsNamed) {
@@ -105,6 +107,11 @@ TEST(Netem, ErrorsNameTheWord) {
   EXPECT_EQ(refusal("delay"), "delay: expected a time such as 100ms, found the end");
   EXPECT_EQ(refusal("delay 10parsec"), "delay: expected a time such as 100ms, found \"10parsec\"");
   EXPECT_EQ(refusal("loss 101%"), "loss: expected a share such as 1%, found \"101%\"");
+  EXPECT_THAT(refusal("delay 1e30s"), HasSubstr("found \"1e30s\""));
+  EXPECT_THAT(refusal("rate 1e9tbit"), HasSubstr("found \"1e9tbit\""));
+  EXPECT_THAT(refusal("rate 1gbit 9000000000000000000"), HasSubstr("9000000000000000000"));
+  EXPECT_EQ(refusal("rate 1gbit limit 9000000000000000000"),
+            "limit: expected a whole number up to 1000000000000, found \"9000000000000000000\"");
   EXPECT_THAT(refusal("delay 10ms reorder 25% 50%"), HasSubstr("has no equivalent"));
   EXPECT_THAT(refusal("slot 10ms"), HasSubstr("slot has no equivalent"));
   EXPECT_THAT(refusal("delay 10ms distribution normal"), HasSubstr("with jitter"));
