@@ -68,6 +68,8 @@ class Installation(unittest.TestCase):
                   'share/man/man5/longwire-flow-profile.5'}
         wanted |= {f'share/longwire/schemas/{file.name}'
                    for file in (SOURCE / 'lib/report/schemas').iterdir()}
+        wanted |= {f'share/longwire/grafana/{file.name}'
+                   for file in (SOURCE / 'packaging/grafana').iterdir()}
         for name in PROGRAMS:
             wanted |= {f'bin/{name}', f'share/man/man1/{name}.1',
                        f'share/bash-completion/completions/{name}',

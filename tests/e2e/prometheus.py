@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The metrics of a run, read by a real Prometheus and checked by promtool; the names in the shipped
+dashboard and alert rules."""
+
+import json
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from longwire_test import SOURCE, begin, program
+
+GRAFANA = SOURCE / 'packaging' / 'grafana'
+DASHBOARD, RULES = GRAFANA / 'longwire-impair.json', GRAFANA / 'longwire-impair.rules.yml'
+PROFILE = '[[rule]]\nname = "long haul"\ndelay = "2ms"\n'
+TIMEOUT = 60
+
+
+def free_port():
+    with socket.socket() as server:
+        server.bind(('127.0.0.1', 0))
+        return server.getsockname()[1]
+
+
+def read(url):
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return answer.read().decode()
+
+
+@unittest.skipIf(shutil.which('promtool') is None, 'prometheus is not installed')
+class Metrics(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+        (self.folder / 'impair.toml').write_text(PROFILE, encoding='utf-8')
+        self.target = f'127.0.0.1:{free_port()}'
+        ready = self.folder / 'ready'
+        self.process = begin(self, [program('roce-impair'), 'run', self.folder / 'impair.toml', '--west',
+                                    'net_ring0', '--east', 'net_ring1', '--metrics', self.target,
+                                    '--ledger', self.folder / 'ledger.jsonl', '--ready-file', ready])
+        end = time.monotonic() + TIMEOUT
+        while not ready.exists():
+            self.assertIsNone(self.process.poll(), 'the run ended')
+            self.assertLess(time.monotonic(), end, 'never ready')
+            time.sleep(0.02)
+
+    def check(self, *words, text=None):
+        """promtool finds nothing to say."""
+        done = subprocess.run(['promtool', 'check', *map(str, words)], input=text, text=True,
+                              capture_output=True, timeout=TIMEOUT, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ''), done.stdout)
+
+    def metrics(self):
+        return read(f'http://{self.target}/metrics')
+
+    def test_promtool_is_content(self):
+        text = self.metrics()
+        self.check('metrics', text=text)
+        self.check('rules', RULES)
+        with self.assertRaises(AssertionError):
+            self.check('metrics', text=text.replace('_frames_total', '_frames'))
+
+    def test_dashboard_and_rules_name_metrics_of_a_run(self):
+        there = set(re.findall(r'^# TYPE (\w+)', self.metrics(), re.M))
+        self.assertGreaterEqual(len(there), 17)
+        expressions = [target['expr'] for panel in json.loads(DASHBOARD.read_text())['panels']
+                       for target in panel['targets']]
+        self.assertGreaterEqual(len(expressions), 10)
+        for text in *expressions, DASHBOARD.read_text(), RULES.read_text():
+            named = set(re.findall(r'longwire_impair_\w+', text))
+            self.assertTrue(named, text)
+            self.assertLessEqual(named, there)
+
+    def query(self, api, expression):
+        """The samples of an instant query; none while Prometheus does not answer."""
+        try:
+            answer = json.loads(read(f'{api}/query?' + urllib.parse.urlencode({'query': expression})))
+        except (urllib.error.URLError, ConnectionError):
+            return []
+        return answer['data']['result']
+
+    def test_a_real_prometheus_scrapes_a_run(self):
+        config = self.folder / 'prometheus.yml'
+        config.write_text(f'''global: {{scrape_interval: 1s}}
+rule_files: ["{RULES}"]
+scrape_configs:
+  - job_name: longwire
+    static_configs: [{{targets: ["{self.target}"]}}]
+''', encoding='utf-8')
+        address = f'127.0.0.1:{free_port()}'
+        server = begin(self, ['prometheus', f'--config.file={config}', '--log.level=error',
+                              f'--storage.tsdb.path={self.folder}/data',
+                              f'--web.listen-address={address}'])
+        api, end = f'http://{address}/api/v1', time.monotonic() + TIMEOUT
+        name = 'longwire_impair_received_frames_total{direction="west-to-east",rule="long haul"}'
+        while not (found := self.query(api, name)):
+            self.assertIsNone(server.poll(), 'Prometheus ended')
+            self.assertLess(time.monotonic(), end, 'no sample came')
+            time.sleep(0.2)
+        self.assertEqual(found[0]['value'][1], '0')
+        self.assertEqual(self.query(api, 'up{job="longwire"}')[0]['value'][1], '1')
+        server.send_signal(signal.SIGTERM)
+        server.wait(TIMEOUT)
+
+
+if __name__ == '__main__':
+    import longwire_test
+    longwire_test.main()
