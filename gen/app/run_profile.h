@@ -14,8 +14,9 @@ namespace lw::gen {
 
 /// The options of `roce-gen run`.
 struct RunOptions {
-  std::string profile;  // a path, "-" for standard input
-  std::string pcap;     // a path, "-" for standard output; empty: none
+  std::string profile;               // a path, "-" for standard input
+  std::vector<std::string> changes;  // of --set
+  std::string pcap;                  // a path, "-" for standard output; empty: none
   std::vector<std::string> ports;
   std::vector<std::string> receive;               // ports to measure at; may be among `ports`
   std::optional<Duration> timeout;                // longest wait for missing frames; 500 ms
@@ -28,6 +29,7 @@ struct RunOptions {
   std::string peer, token;            // HOST:PORT of roce-endpoint, and its token; empty: none
   std::string report_to;              // a file or socket for the JSON report; empty: none
   bool json = false, verbose = false;
+  bool dry_run = false;  // only print what the run would send
 };
 
 /// Writes the frames of a profile into a file, in virtual time.

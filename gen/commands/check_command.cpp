@@ -6,6 +6,7 @@
 #include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
+#include "gen/commands/measure_options.h"
 #include "gen/report/preview.h"
 #include "gen/tx/ports.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 struct CheckOptions {
   std::string profile;
+  std::vector<std::string> changes;  // of --set
   std::vector<std::string> ports;
   std::uint64_t frames = 8;
   bool json = false;
@@ -33,7 +35,7 @@ Result<PortPacings> pacings_of(const std::vector<std::string>& names) {
 }
 
 ExitCode check(const CheckOptions& options) {
-  const auto profile = config::load_flow_profile(options.profile);
+  const auto profile = config::load_flow_profile(options.profile, options.changes);
   if (!profile) return print_error(profile.error());
   const auto pacings = pacings_of(options.ports);
   if (!pacings) return print_error(pacings.error());
@@ -56,6 +58,7 @@ app::Command check_command() {
   list.add("PROFILE", app::profile(options->profile, {config::kFlowProfiles}), "",
            "flow profile; - for standard input")
       .required();
+  add_set_option(list, options->changes);
   list.add("--port", app::texts(options->ports), "PORT",
            "port to open; prints who paces its frames, the device or this program; sends nothing");
   list.add("--frames", app::number(options->frames), "N", "number of frames to print");

@@ -76,6 +76,12 @@ void add_pcap_option(app::Options& options, std::string& pcap) {
       "sent; - for standard output");
 }
 
+void add_set_option(app::Options& options, std::vector<std::string>& changes) {
+  options.add("--set", app::repeated(changes), "KEY=VALUE",
+              "change a key of a flow: FLOW.KEY=VALUE, for example 'web.rate=1Gb/s'; an empty "
+              "value removes the key; may be given several times");
+}
+
 void add_report_options(app::Options& options, bool& json, bool& verbose) {
   options.add_flag("--json", json, "report in one line of JSON");
   options.add_flag("--verbose", verbose, "show DPDK's log");

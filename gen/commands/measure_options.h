@@ -22,6 +22,8 @@ void add_link_option(app::Options& options, std::optional<Duration>& timeout,
                      const std::string& usual);
 /// --pcap, the capture file of what is sent.
 void add_pcap_option(app::Options& options, std::string& pcap);
+/// --set, changes of a flow profile.
+void add_set_option(app::Options& options, std::vector<std::string>& changes);
 void add_report_options(app::Options& options, bool& json, bool& verbose);
 
 }  // namespace lw::gen

@@ -12,6 +12,7 @@
 #include "gen/app/run_profile.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
+#include "gen/report/preview.h"
 #include "gen/report/run_report.h"
 #include "report/json_line.h"
 
@@ -89,9 +90,24 @@ ExitCode print_device(const handover::Report& device, const RunOptions& options)
        ExitCode::failed});
 }
 
+/// Prints what the run would send; opens nothing.
+ExitCode print_plan(const config::FlowProfile& profile, const RunOptions& options) {
+  if (options.json) {
+    print_out(preview_json(profile, 0, {}));
+    return ExitCode::done;
+  }
+  std::string text = "dry run: nothing was opened\n";
+  for (const std::string& port : options.ports) text += fmt::format("  port        {}\n", port);
+  for (const std::string& port : options.receive) text += fmt::format("  receive     {}\n", port);
+  if (!options.pcap.empty()) text += fmt::format("  pcap        {}\n", options.pcap);
+  print_out(text + preview_text(profile, 0, {}));
+  return ExitCode::done;
+}
+
 ExitCode run(const RunOptions& options) {
-  const auto profile = config::load_flow_profile(options.profile);
+  const auto profile = config::load_flow_profile(options.profile, options.changes);
   if (!profile) return print_error(profile.error());
+  if (options.dry_run) return print_plan(*profile, options);
   std::optional<handover::Report> device;
   Measurement measurement(options.choices.measure);
   Measurement* receives = options.receive.empty() ? nullptr : &measurement;
@@ -133,6 +149,10 @@ void add_run_options(app::Options& list, RunOptions& options) {
   list.add("PROFILE", app::profile(options.profile, {config::kFlowProfiles}), "",
            "flow profile; - for standard input")
       .required();
+  add_set_option(list, options.changes);
+  list.add_flag("--dry-run", options.dry_run,
+                "read and check the profile, print what would be sent, and end: no port or file is "
+                "opened");
   add_pcap_option(list, options.pcap);
   list.add("--port", app::texts(options.ports), "PORT", "port to send to, in real time");
   list.add("--receive", app::texts(options.receive), "PORT",

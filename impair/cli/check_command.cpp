@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "emulator/path.h"
@@ -21,7 +20,7 @@ using config::ImpairProfile;
 using Json = nlohmann::ordered_json;
 
 struct CheckOptions {
-  std::string profile;
+  ProfileOptions source;
   bool json = false;
 };
 
@@ -116,7 +115,7 @@ Json check_json(const ImpairProfile& profile) {
 }
 
 ExitCode check(const CheckOptions& options) {
-  const auto profile = config::load_impair_profile(options.profile);
+  const auto profile = config::load_impair_profile(options.source.profile, options.source.changes);
   if (!profile) return print_error(profile.error());
   if (options.json) {
     print_out(report::json_line("longwire.impair_check", check_json(*profile)));
@@ -143,11 +142,7 @@ app::Command check_command() {
       .examples = "roce-impair check profiles/impair/apn-380km.toml",
       .run = [options] { return check(*options); },
   };
-  command.options
-      .add("PROFILE",
-           app::profile(options->profile, {config::kImpairProfiles, config::kPathProfiles}), "",
-           "impair profile; - for standard input")
-      .required();
+  add_profile_options(command.options, options->source);
   command.options.add_flag("--json", options->json, "print one JSON object");
   return command;
 }

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/command_line.h"
+#include "config/impair/profile.h"
 
 namespace lw::impair {
 
@@ -24,8 +26,26 @@ struct OutputOptions {
   bool json = false;                   // the report as JSON
 };
 
+/// PROFILE and --set.
+struct ProfileOptions {
+  std::string profile;               // a path, a bare name, or "-"
+  std::vector<std::string> changes;  // of --set
+};
+void add_profile_options(app::Options& list, ProfileOptions& options);
+
 /// --seed, --ledger, --capture and --json, which `run` and `replay` share.
 void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
                         OutputOptions& output);
+
+/// --dry-run.
+void add_dry_run(app::Options& list, bool& dry_run);
+
+/// A port or file that a run would open; not listed if the name is empty.
+struct PlannedUse {
+  std::string what, name;
+};
+/// Prints what --dry-run shows: what would be opened, and the profile in words.
+ExitCode print_plan(std::string_view command, const config::ImpairProfile& profile,
+                    const std::vector<PlannedUse>& uses, bool json);
 
 }  // namespace lw::impair

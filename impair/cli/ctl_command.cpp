@@ -29,14 +29,13 @@ struct RequestOptions {
   Json request;
 };
 
-/// "loss=0.1%": the text after the first `=` is the value; an empty one removes the key.
+/// An empty value removes the key.
 Result<Json> keys_of(const std::vector<std::string>& changes) {
   Json keys = Json::object();
   for (const auto& change : changes) {
-    const auto equals = change.find('=');
-    if (equals == 0 || equals == std::string::npos)
-      return fail(fmt::format("expected KEY=VALUE, found {}", change));
-    keys[change.substr(0, equals)] = change.substr(equals + 1);
+    const auto assignment = config::parse_assignment(change);
+    if (!assignment) return fail(assignment.error());
+    keys[assignment->key] = assignment->value;
   }
   return keys;
 }

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "impair/cli/commands.h"
 #include "impair/report/explanation.h"
@@ -14,12 +13,12 @@ namespace lw::impair {
 namespace {
 
 struct ExplainOptions {
-  std::string profile;
+  ProfileOptions source;
   bool json = false;
 };
 
 ExitCode explain(const ExplainOptions& options) {
-  const auto profile = config::load_impair_profile(options.profile);
+  const auto profile = config::load_impair_profile(options.source.profile, options.source.changes);
   if (!profile) return print_error(profile.error());
   print_out(options.json ? explanation_json(*profile).dump() + "\n" : explanation_text(*profile));
   return ExitCode::done;
@@ -35,11 +34,7 @@ app::Command explain_command() {
       .examples = "roce-impair explain profiles/impair/apn-380km.toml",
       .run = [options] { return explain(*options); },
   };
-  command.options
-      .add("PROFILE",
-           app::profile(options->profile, {config::kImpairProfiles, config::kPathProfiles}), "",
-           "impair profile; - for standard input")
-      .required();
+  add_profile_options(command.options, options->source);
   command.options.add_flag("--json", options->json, "print one JSON object");
   return command;
 }

@@ -12,7 +12,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/stop_signal.h"
-#include "config/toml/profile_search.h"
 #include "core/error.h"
 #include "core/output.h"
 #include "impair/cli/commands.h"
@@ -159,22 +158,33 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
 }
 
 struct ReplayOptions {
-  std::string profile;
+  ProfileOptions source;
   ReplayConfig replay;
   std::string direction = "west-to-east";
   std::optional<std::uint64_t> seed;
   OutputOptions output;
+  bool dry_run = false;
 };
 
 ExitCode run(const ReplayOptions& options) {
-  const auto profile = LiveProfile::load(options.profile, options.seed);
+  const auto profile =
+      LiveProfile::load(options.source.profile, options.seed, options.source.changes);
   if (!profile) return print_error(profile.error());
   ReplayConfig config = options.replay;
   config.ledger = options.output.ledger;
   config.capture = options.output.capture;
   if (options.direction == "east-to-west")
     config.input.direction = emulator::Direction::east_to_west;
-  if (auto sound = check_files(config, options.profile); !sound) return print_error(sound.error());
+  if (auto sound = check_files(config, options.source.profile); !sound)
+    return print_error(sound.error());
+  if (options.dry_run)
+    return print_plan("replay", profile->profile,
+                      {{"in", config.input.in},
+                       {"back", config.input.back.value_or("")},
+                       {"out", config.out},
+                       {"ledger", config.ledger.value_or("")},
+                       {"capture", config.capture.value_or("")}},
+                      options.output.json);
   const auto outcome = replay(*profile, config);
   if (!outcome) return print_error(outcome.error());
   const bool taken = options.replay.out == "-";
@@ -211,10 +221,7 @@ roce-impair replay profiles/impair/apn-380km.toml recorded.pcapng out.pcapng --b
       .run = [options] { return run(*options); },
   };
   app::Options& list = command.options;
-  list.add("PROFILE",
-           app::profile(options->profile, {config::kImpairProfiles, config::kPathProfiles}), "",
-           "impair profile")
-      .required();
+  add_profile_options(list, options->source);
   list.add("IN", app::text(options->replay.input.in), "", "capture to read; - for standard input")
       .required();
   list.add("OUT", app::text(options->replay.out), "",
@@ -229,6 +236,7 @@ roce-impair replay profiles/impair/apn-380km.toml recorded.pcapng out.pcapng --b
       .excludes("--direction")
       .excludes("--back");
   add_output_options(list, options->seed, options->output);
+  add_dry_run(list, options->dry_run);
   return command;
 }
 

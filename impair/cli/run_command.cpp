@@ -14,6 +14,7 @@
 #include "core/quantity.h"
 #include "impair/cli/commands.h"
 #include "impair/cli/run.h"
+#include "impair/report/explanation.h"
 #include "impair/report/report.h"
 #include "nic/eal.h"
 #include "report/json_line.h"
@@ -23,13 +24,15 @@ namespace {
 
 /// As typed; read when the command runs.
 struct RunOptions {
-  std::string profile, west, east;
+  ProfileOptions source;
+  std::string west, east;
   std::optional<Duration> duration, until_idle;
   Duration wait = std::chrono::seconds(30);
   std::optional<std::uint64_t> seed;
   std::string idle = "adaptive";
   std::vector<int> pinned;
   OutputOptions output;
+  bool dry_run = false;
   RunConfig run;
 };
 
@@ -91,7 +94,7 @@ Result<RunConfig> run_config(const RunOptions& options) {
 
 /// An output is none of the inputs, and no other output; the ports are two.
 Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
-  std::vector<NamedFile> inputs = {{"PROFILE", options.profile}};
+  std::vector<NamedFile> inputs = {{"PROFILE", options.source.profile}};
   std::vector<NamedFile> outputs = {{"--ledger", config.ledger.value_or("")},
                                     {"--capture", config.capture.value_or("")},
                                     {"--ready-file", config.ready_file.value_or("")}};
@@ -101,12 +104,29 @@ Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
   return nic::check_distinct(std::vector{config.west, config.east});
 }
 
+/// Prints what the run would do.
+ExitCode plan(const RunOptions& options, const config::ImpairProfile& profile,
+              const RunConfig& config) {
+  const auto limit = config.duration ? format_duration(*config.duration) : std::string();
+  return print_plan("run", profile,
+                    {{"west", options.west},
+                     {"east", options.east},
+                     {"duration", limit},
+                     {"ledger", config.ledger.value_or("")},
+                     {"capture", config.capture.value_or("")},
+                     {"control", config.control.value_or("")},
+                     {"metrics", config.metrics.value_or("")}},
+                    options.output.json);
+}
+
 ExitCode execute(const RunOptions& options) {
-  const auto version = LiveProfile::load(options.profile, options.seed);
+  const auto version =
+      LiveProfile::load(options.source.profile, options.seed, options.source.changes);
   if (!version) return print_error(version.error());
   const auto config = run_config(options);
   if (!config) return print_error(config.error());
   if (const auto apart = check_ends(options, *config); !apart) return print_error(apart.error());
+  if (options.dry_run) return plan(options, version->profile, *config);
   const auto report = run(*version, *config);
   if (!report) return print_error(report.error());
   print_report(options.output.json ? report::json_line("longwire.impair_run", to_json(*report))
@@ -120,10 +140,7 @@ void add_ports(app::Options& list, RunOptions& options) {
       "west port: eth1 (our packet socket; eth1,qdisc where tcpdump shall see sent frames; "
       "af_packet:eth1 and af_xdp:eth1 are DPDK's), 0000:3b:00.0, memif:PATH[,server], "
       "vhost:PATH[,client] (a guest of QEMU), pcap:IN[,OUT], null, or DPDK device arguments";
-  list.add("PROFILE",
-           app::profile(options.profile, {config::kImpairProfiles, config::kPathProfiles}), "",
-           "impair profile; - for standard input")
-      .required();
+  add_profile_options(list, options.source);
   list.add("--west", app::text(options.west), "PORT", kForms).required();
   list.add("--east", app::text(options.east), "PORT", "east port, in the same forms").required();
 }
@@ -182,6 +199,36 @@ void add_machine(app::Options& list, RunOptions& options) {
 
 }  // namespace
 
+void add_profile_options(app::Options& list, ProfileOptions& options) {
+  list.add("PROFILE",
+           app::profile(options.profile, {config::kImpairProfiles, config::kPathProfiles}), "",
+           "impair profile; - for standard input")
+      .required();
+  list.add("--set", app::repeated(options.changes), "KEY=VALUE",
+           "change a key of a rule: RULE.KEY=VALUE, for example 'long haul.loss=0.5%'; an empty "
+           "value removes the key; may be given several times");
+}
+
+void add_dry_run(app::Options& list, bool& dry_run) {
+  list.add_flag("--dry-run", dry_run,
+                "read and check everything, print what would be done, and end: no port or output "
+                "is opened");
+}
+
+ExitCode print_plan(std::string_view command, const config::ImpairProfile& profile,
+                    const std::vector<PlannedUse>& uses, bool json) {
+  nlohmann::ordered_json plan = {{"schema", "longwire.plan"}, {"version", 1}, {"command", command}};
+  std::string text = fmt::format("dry run of {}: nothing was opened\n", command);
+  for (const auto& [what, name] : uses) {
+    if (name.empty()) continue;
+    plan[what] = name;
+    text += fmt::format("  {:<12}{}\n", what, name);
+  }
+  plan["explanation"] = explanation_json(profile);
+  print_out(json ? plan.dump() + "\n" : text + "\n" + explanation_text(profile));
+  return ExitCode::done;
+}
+
 void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
                         OutputOptions& output) {
   list.add("--seed", app::number(seed), "N", "random seed, instead of the profile's");
@@ -207,6 +254,7 @@ roce-impair run profiles/impair/apn-380km.toml --west memif:/tmp/w.sock,server \
   add_outputs(command.options, *options);
   add_services(command.options, *options);
   add_machine(command.options, *options);
+  add_dry_run(command.options, options->dry_run);
   return command;
 }
 

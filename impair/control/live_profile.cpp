@@ -45,14 +45,18 @@ void add_edits(std::vector<config::Edit>& edits, std::span<const config::Edit> m
 }  // namespace
 
 Result<LiveProfile::Version> LiveProfile::load(const std::string& file,
-                                               std::optional<std::uint64_t> seed) {
+                                               std::optional<std::uint64_t> seed,
+                                               std::span<const std::string> changes) {
   const auto found = config::find_profile(file, {config::kImpairProfiles, config::kPathProfiles});
   if (!found) return std::unexpected(found.error());
   auto text = config::read_profile_text(*found);
   if (!text) return std::unexpected(text.error());
   Version version{
       .profile = {}, .text = std::move(*text), .name = file == "-" ? "<stdin>" : *found};
-  auto profile = config::parse_impair_profile(version.text, version.name);
+  auto edits = config::rule_edits(version.text, version.name, changes);
+  if (!edits) return std::unexpected(edits.error());
+  version.edits = std::move(*edits);
+  auto profile = config::parse_impair_profile(version.text, version.name, version.edits);
   if (!profile) return std::unexpected(profile.error());
   version.profile = std::move(*profile);
   if (seed) version.profile.seed = *seed;

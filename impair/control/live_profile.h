@@ -24,8 +24,10 @@ class LiveProfile {
     std::vector<config::Edit> edits = {};  // by the scenario, and by those who asked
   };
 
-  /// From a file, "-" for standard input; `seed` in place of its own.
-  static Result<Version> load(const std::string& file, std::optional<std::uint64_t> seed);
+  /// From a file, "-" for standard input; `seed` in place of its own, and the changes of --set,
+  /// which reset() keeps.
+  static Result<Version> load(const std::string& file, std::optional<std::uint64_t> seed,
+                              std::span<const std::string> changes = {});
 
   explicit LiveProfile(Version started) : started_(started.profile), now_(std::move(started)) {}
 

@@ -89,6 +89,12 @@ Value each(Parse parse, Take take) {
           .repeats = true};
 }
 
+/// A text; the option may be given several times.
+inline Value repeated(std::vector<std::string>& target) {
+  return each([](std::string_view text) -> Parsed<std::string> { return std::string(text); },
+              [&target](const std::string& text) { target.push_back(text); });
+}
+
 /// A number from `low` to `high`; the target's value is the default.
 template <class T>
 Value number(T& target, T low = 0, T high = std::numeric_limits<T>::max()) {

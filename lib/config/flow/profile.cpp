@@ -191,11 +191,16 @@ std::string full_name(const Flow& flow) {
   return flow.qps == 1 ? flow.name : fmt::format("{}[{}]", flow.name, flow.qp);
 }
 
-Result<FlowProfile> load_flow_profile(const std::string& path) {
+Result<FlowProfile> load_flow_profile(const std::string& path,
+                                      std::span<const std::string> changes) {
   const auto found = find_profile(path, {kFlowProfiles});
   if (!found) return std::unexpected(found.error());
   auto document = Document::load(*found);
   if (!document) return std::unexpected(document.error());
+  const auto edits = document->edits_of("flow", changes);
+  if (!edits) return std::unexpected(edits.error());
+  for (const Edit& edit : *edits)
+    if (auto applied = document->apply(edit); !applied) return std::unexpected(applied.error());
   return read_flow_profile(std::move(*document));
 }
 

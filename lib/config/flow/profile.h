@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -135,7 +136,9 @@ struct FlowProfile {
 
 /// Reads a profile of flows from a file; "-" is standard input. gen/README.md lists the keys.
 /// Errors (usage): a line per error, with file, line and column.
-Result<FlowProfile> load_flow_profile(const std::string& path);
+/// `changes`: those of --set, "web.rate=1Gb/s" (Document::edits_of()).
+Result<FlowProfile> load_flow_profile(const std::string& path,
+                                      std::span<const std::string> changes = {});
 Result<FlowProfile> parse_flow_profile(std::string_view text, std::string name);
 
 /// Computes the means from the flow's fields, message and sizes.

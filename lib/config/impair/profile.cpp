@@ -177,12 +177,25 @@ Result<std::vector<ScenarioStep>> tried(Timeline& timeline, std::vector<Scenario
 
 }  // namespace
 
-Result<ImpairProfile> load_impair_profile(const std::string& file) {
+Result<ImpairProfile> load_impair_profile(const std::string& file,
+                                          std::span<const std::string> changes) {
   const auto found = find_profile(file, {kImpairProfiles, kPathProfiles});
   if (!found) return std::unexpected(found.error());
-  auto document = Document::load(*found);
+  const auto text = read_profile_text(*found);
+  if (!text) return std::unexpected(text.error());
+  const std::string name = file == "-" ? "<stdin>" : *found;
+  const auto edits = rule_edits(*text, name, changes);
+  if (!edits) return std::unexpected(edits.error());
+  return parse_impair_profile(*text, name, *edits);
+}
+
+Result<std::vector<Edit>> rule_edits(std::string_view text, std::string name,
+                                     std::span<const std::string> changes) {
+  if (changes.empty()) return std::vector<Edit>{};
+  auto document = Document::parse(text, std::move(name));
   if (!document) return std::unexpected(document.error());
-  return read_impairment(std::move(*document));
+  expand_path_alone(*document);
+  return document->edits_of("rule", changes);
 }
 
 Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string name,

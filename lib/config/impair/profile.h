@@ -56,7 +56,12 @@ struct ImpairProfile {
 /// Reads a profile from a file; "-" is standard input. impair/README.md lists the keys. A path's
 /// file is relative to the profile's folder.
 /// Errors (usage): a line per error, with file, line and column.
-Result<ImpairProfile> load_impair_profile(const std::string& file);
+/// `changes`: those of --set, "long haul.delay=1ms" (Document::edits_of()).
+Result<ImpairProfile> load_impair_profile(const std::string& file,
+                                          std::span<const std::string> changes = {});
+/// The edits of `changes` to the [[rule]]s of a profile's text.
+Result<std::vector<Edit>> rule_edits(std::string_view text, std::string name,
+                                     std::span<const std::string> changes);
 /// Reads a profile from a text, after applying the edits in order.
 Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string name,
                                            std::span<const Edit> edits = {});

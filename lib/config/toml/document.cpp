@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "config/toml/include.h"
 #include "core/names.h"
 #include "core/output.h"
 
@@ -183,8 +184,46 @@ void Document::nest(std::string key) {
 }
 
 Document Document::copy() const {
-  return Document(std::make_unique<Content>(
-      Content{Diagnostics(content_->diagnostics.name()), content_->root}));
+  const auto& files = content_->diagnostics.files();
+  auto copy = std::make_unique<Content>(Content{Diagnostics(files.front()), content_->root});
+  for (std::size_t i = 1; i < files.size(); ++i) copy->diagnostics.add_file(files[i]);
+  return Document(std::move(copy));
+}
+
+Parsed<Assignment> parse_assignment(std::string_view text) {
+  const auto equals = text.find('=');
+  if (equals == 0 || equals == std::string_view::npos)
+    return std::unexpected(fmt::format("expected KEY=VALUE, found {}", text));
+  return Assignment{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+Result<std::vector<Edit>> Document::edits_of(std::string_view table,
+                                             std::span<const std::string> changes) const {
+  const std::vector<std::string> names = names_of(content_->root, table);
+  std::vector<Edit> edits;
+  for (const std::string& change : changes) {
+    const auto assignment = parse_assignment(change);
+    if (!assignment) return fail("--set: " + assignment.error());
+    const std::string& path = assignment->key;
+    // Names may have dots: the longest one that fits.
+    std::size_t length = path.find('.');
+    if (length == std::string::npos || length == 0 || length + 1 == path.size())
+      return fail(fmt::format(
+          "--set: expected the name of a [[{}]], a dot, and KEY=VALUE, found {}", table, change));
+    for (const std::string& name : names)
+      if (name.size() > length && name.size() + 1 < path.size() && path[name.size()] == '.' &&
+          path.starts_with(name))
+        length = name.size();
+    Edit edit{.table = std::string(table),
+              .name = path.substr(0, length),
+              .key = path.substr(length + 1),
+              .value = assignment->value,
+              .of_scenario = true};
+    if (std::ranges::find(names, edit.name) == names.end())
+      return fail("--set: " + unknown_name(name(), content_->root, edit));
+    edits.push_back(std::move(edit));
+  }
+  return edits;
 }
 
 std::string beside(const std::string& profile, const std::string& file) {
@@ -238,17 +277,23 @@ Result<Document> Document::load(const std::string& path) {
   return parse(*text, path == "-" ? "<stdin>" : path);
 }
 
-Result<Document> Document::parse(std::string_view text, std::string name) {
+Result<Value> parse_toml(std::string_view text, const std::string& name) {
   try {
-    const toml::table table = toml::parse(text);
-    Value root{{1, 1}, convert_table(table)};
-    return Document(
-        std::make_unique<Content>(Content{Diagnostics(std::move(name)), std::move(root)}));
+    return Value{{1, 1}, convert_table(toml::parse(text))};
   } catch (const toml::parse_error& error) {
     const Position at = position_of(error.source());
     return fail(
         fmt::format("{}:{}:{}: not TOML: {}", name, at.line, at.column, error.description()));
   }
+}
+
+Result<Document> Document::parse(std::string_view text, std::string name) {
+  auto root = parse_toml(text, name);
+  if (!root) return std::unexpected(root.error());
+  auto content = std::make_unique<Content>(Content{Diagnostics(std::move(name)), std::move(*root)});
+  if (auto included = include_files(content->root, content->diagnostics); !included)
+    return std::unexpected(included.error());
+  return Document(std::move(content));
 }
 
 }  // namespace lw::config

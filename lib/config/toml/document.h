@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/toml/table.h"
 #include "config/toml/value.h"
@@ -15,6 +17,9 @@ namespace lw::config {
 /// Reads a profile's text from a file; "-" is standard input. Errors: the file is missing,
 /// unreadable or too large.
 Result<std::string> read_profile_text(const std::string& path);
+
+/// The root table of a TOML text; `name` is its name in the error.
+Result<Value> parse_toml(std::string_view text, const std::string& name);
 
 /// Path of a file that a profile names, relative to the profile's folder.
 std::string beside(const std::string& profile, const std::string& file);
@@ -29,26 +34,38 @@ struct Edit {
   /// `value` is TOML, or a string without quotes. An empty value removes the key.
   std::string table, name, key, value;
   std::optional<Value> parsed = {};  // replaces `value`; its position is used in errors
-  bool of_scenario = false;          // made by the profile's scenario, not by a command
+  bool of_scenario = false;          // made by the profile's scenario or by --set, not by a command
 
   [[nodiscard]] bool same_target(const Edit& other) const {
     return table == other.table && name == other.name && key == other.key && !key.empty();
   }
 };
 
-/// A parsed profile. Usage: read root() with Table::get() and require(), call finish() on every
-/// table, then check verdict(). The values read are valid only if verdict() succeeds.
+/// A key and its value as typed: "loss=0.1%"; what follows the first `=` is the value, which may be
+/// empty. Error: no `=`, or no key.
+struct Assignment {
+  std::string key, value;
+};
+Parsed<Assignment> parse_assignment(std::string_view text);
+
+/// A parsed profile. `include = "other.toml"` at its root adds the keys of another file
+/// (config/toml/include.h). Usage: read root() with Table::get() and require(), call finish() on
+/// every table, then check verdict(). The values read are valid only if verdict() succeeds.
 class Document {
  public:
   /// Parses a file; "-" is standard input. Errors: missing, unreadable, not TOML.
   static Result<Document> load(const std::string& path);
 
-  /// Parses a text; `name` is its name in error messages.
+  /// Parses a text; `name` is its name in error messages, and included files are beside it.
   static Result<Document> parse(std::string_view text, std::string name);
 
   /// Returns a copy without recorded errors, to try edits on.
   [[nodiscard]] Document copy() const;
 
+  /// The edits of `changes` such as "long haul.loss=0.1%": the name of a [[table]], a dot, a key,
+  /// and its value. Errors (usage): another form; no table of that name, with the nearest one.
+  [[nodiscard]] Result<std::vector<Edit>> edits_of(std::string_view table,
+                                                   std::span<const std::string> changes) const;
   /// Moves all keys of the root into a new table `key`.
   void nest(std::string key);
   /// Applies an edit. Call it before root(). Error (usage): no such table.
@@ -68,6 +85,10 @@ class Document {
   [[nodiscard]] Result<void> verdict() const { return content_->diagnostics.verdict(); }
 
   [[nodiscard]] const std::string& name() const { return content_->diagnostics.name(); }
+  /// The names of the files that it was read from.
+  [[nodiscard]] const std::vector<std::string>& files() const {
+    return content_->diagnostics.files();
+  }
 
  private:
   struct Content {

@@ -113,8 +113,9 @@ Result<void> Diagnostics::verdict() const {
   for (const auto& [at, message] : errors_) {
     if (!text.empty()) text += '\n';
     // A command's edits have no position in the file.
-    text += at.line == 0 ? fmt::format("{}: {}", name_, message)
-                         : fmt::format("{}:{}:{}: {}", name_, at.line, at.column, message);
+    text += at.line == 0
+                ? fmt::format("{}: {}", name(), message)
+                : fmt::format("{}:{}:{}: {}", files_[at.file], at.line, at.column, message);
   }
   return fail(std::move(text));
 }

@@ -19,7 +19,13 @@ namespace lw::config {
 class Diagnostics {
  public:
   /// `name`: the profile's name in messages.
-  explicit Diagnostics(std::string name) : name_(std::move(name)) {}
+  explicit Diagnostics(std::string name) : files_{std::move(name)} {}
+
+  /// Adds the name of an included file. Returns its Position::file.
+  std::uint32_t add_file(std::string name) {
+    files_.push_back(std::move(name));
+    return static_cast<std::uint32_t>(files_.size() - 1);
+  }
 
   /// Adds an error. The same message at the same position counts once: an error in [defaults] is
   /// reported once, not once per flow.
@@ -31,10 +37,12 @@ class Diagnostics {
   /// order: "profiles/x.toml:12:8: rate: expected ..., found ...".
   [[nodiscard]] Result<void> verdict() const;
 
-  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& name() const { return files_.front(); }
+  /// The profile's name, then those of the files that it includes.
+  [[nodiscard]] const std::vector<std::string>& files() const { return files_; }
 
  private:
-  std::string name_;
+  std::vector<std::string> files_;
   std::set<std::pair<Position, std::string>> errors_;
 };
 

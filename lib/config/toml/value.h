@@ -16,9 +16,11 @@
 
 namespace lw::config {
 
-/// Position in a profile. Lines and columns start at 1; columns count characters.
+/// Position in a profile or in a file that it includes. Lines and columns start at 1; columns count
+/// characters.
 struct Position {
   std::uint32_t line = 0, column = 0;
+  std::uint32_t file = 0;  // 0: the profile; others: files that it includes, in order of reading
   friend constexpr auto operator<=>(const Position&, const Position&) = default;
 };
 
