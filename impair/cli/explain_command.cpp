@@ -8,6 +8,7 @@
 #include "core/output.h"
 #include "impair/cli/commands.h"
 #include "impair/report/explanation.h"
+#include "report/json_line.h"
 
 namespace lw::impair {
 namespace {
@@ -20,7 +21,8 @@ struct ExplainOptions {
 ExitCode explain(const ExplainOptions& options) {
   const auto profile = config::load_impair_profile(options.source.profile, options.source.changes);
   if (!profile) return print_error(profile.error());
-  print_out(options.json ? explanation_json(*profile).dump() + "\n" : explanation_text(*profile));
+  print_out(options.json ? report::json_line(explanation_json(*profile))
+                         : explanation_text(*profile));
   return ExitCode::done;
 }
 

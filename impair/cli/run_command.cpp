@@ -217,7 +217,8 @@ void add_dry_run(app::Options& list, bool& dry_run) {
 
 ExitCode print_plan(std::string_view command, const config::ImpairProfile& profile,
                     const std::vector<PlannedUse>& uses, bool json) {
-  nlohmann::ordered_json plan = {{"schema", "longwire.plan"}, {"version", 1}, {"command", command}};
+  nlohmann::ordered_json plan = {
+      {"schema", "longwire.dry_run"}, {"version", 1}, {"command", command}};
   std::string text = fmt::format("dry run of {}: nothing was opened\n", command);
   for (const auto& [what, name] : uses) {
     if (name.empty()) continue;
@@ -225,7 +226,7 @@ ExitCode print_plan(std::string_view command, const config::ImpairProfile& profi
     text += fmt::format("  {:<12}{}\n", what, name);
   }
   plan["explanation"] = explanation_json(profile);
-  print_out(json ? plan.dump() + "\n" : text + "\n" + explanation_text(profile));
+  print_out(json ? report::json_line(plan) : text + "\n" + explanation_text(profile));
   return ExitCode::done;
 }
 

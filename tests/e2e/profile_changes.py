@@ -129,7 +129,7 @@ class ProfileChanges(unittest.TestCase):
             json.loads(self.run_program(*words, '--dry-run', '--json').stdout)
         plan = json.loads(self.run_program(*runs[0], '--dry-run', '--json').stdout)
         self.assertEqual((plan['schema'], plan['version'], plan['west']),
-                         ('longwire.plan', 1, 'no-such-port'))
+                         ('longwire.dry_run', 1, 'no-such-port'))
         self.assertFalse(out.exists() or ledger.exists())
         self.write('sub/base.toml', 'x = 1\n')
         self.run_program(*runs[0], '--dry-run', expect=2)

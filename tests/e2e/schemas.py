@@ -127,10 +127,12 @@ class Schemas(unittest.TestCase):
 
     def impair(self):
         for profile in sorted([*(PROFILES / 'impair').glob('*.toml'), PATH]):
+            self.check('impair explain', profile)
             self.check('impair check', profile, exits=(0, 3))  # 3: more memory than there is
             self.check('impair replay', profile, self.frames, self.folder / 'far.pcap')
         self.check('impair replay', self.rules, self.frames, self.folder / 'far.pcap', '--ledger',
                    self.folder / 'ledger.jsonl')
+        self.check('impair replay', self.rules, self.frames, self.folder / 'far.pcap', '--dry-run')
         self.check('impair run', self.rules, '--west', f'pcap:{self.frames}', '--east', 'null',
                    '--ledger', self.folder / 'run.jsonl', '--capture', self.folder / 'run.pcapng')
 
