@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 #include "config/toml/profile_search.h"
 #include "core/output.h"
 #include "core/quantity.h"
+#include "core/token.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/rdma/commands.h"
 #include "gen/rdma/server.h"
@@ -54,22 +54,6 @@ Result<void> read_listen(const std::string& text, handover::Admission& admission
   if (!ip) return std::unexpected(ip.error());
   admission.address = address;
   return {};
-}
-
-/// The token of a file's first line, or a new one.
-Result<std::string> token_of(const std::string& file_name) {
-  if (file_name.empty()) return handover::make_token();
-  note_input(file_name);
-  std::ifstream file(file_name);
-  std::string token;
-  if (!file || !std::getline(file, token))
-    return fail(fmt::format("--token-file: {}: can't be read, or is empty", file_name),
-                ExitCode::environment);
-  constexpr std::size_t kLeast = 16, kMost = 256;
-  if (token.size() < kLeast || token.size() > kMost)
-    return fail(fmt::format("--token-file: {}: expected a line of {} to {} characters, found {}",
-                            file_name, kLeast, kMost, token.size()));
-  return token;
 }
 
 std::string counters_text(const handover::Report& report) {
@@ -165,7 +149,8 @@ ExitCode run_serve(ServeCommand command, const std::atomic<bool>& stop) {
   ServeOptions& options = command.options;
   if (auto listen = read_listen(command.listen, options.admission); !listen)
     return print_error(listen.error());
-  auto token = token_of(command.token_file);
+  auto token = command.token_file.empty() ? make_token()
+                                          : read_token_file("--token-file", command.token_file);
   if (!token) return print_error(token.error());
   if (const auto apart =
           check_outputs({{"--token-file", command.token_file}, {"--telemetry", command.layout}},

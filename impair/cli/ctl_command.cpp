@@ -137,15 +137,15 @@ app::Command question(const char* name, const char* help, const char* example,
           .run = [options] { return ask(*options); }};
 }
 
-app::Command set_command(const std::shared_ptr<RequestOptions>& options) {
+/// `set`, or `preview` of one.
+app::Command edit_command(const char* name, const char* help, const char* example,
+                          const std::shared_ptr<RequestOptions>& options) {
   app::Command command =
-      question("set", "change keys of a rule",
-               "roce-impair ctl /tmp/impair.sock set \"long haul\" delay=1ms loss=0.5%", options,
-               [](const RequestOptions& typed) -> Result<Json> {
-                 const auto keys = keys_of(typed.changes);
-                 if (!keys) return keys;
-                 return Json{{"do", "set"}, {"rule", typed.rule}, {"keys", *keys}};
-               });
+      question(name, help, example, options, [name](const RequestOptions& typed) -> Result<Json> {
+        const auto keys = keys_of(typed.changes);
+        if (!keys) return keys;
+        return Json{{"do", name}, {"rule", typed.rule}, {"keys", *keys}};
+      });
   command.options.add("RULE", app::text(options->rule), "", "name of the rule").required();
   command.options
       .add("KEY=VALUE", app::texts(options->changes), "",
@@ -201,9 +201,18 @@ roce-impair ctl /tmp/impair.sock set "long haul" delay=1ms loss=0.5%
 roce-impair ctl /tmp/impair.sock event "cut again")",
       .commands = {plain("show", "print the rules in force and the report so far",
                          "roce-impair ctl /tmp/impair.sock show --json"),
-                   set_command(options), load_command(options), event_command(options),
+                   edit_command(
+                       "set", "change keys of a rule",
+                       "roce-impair ctl /tmp/impair.sock set \"long haul\" delay=1ms loss=0.5%",
+                       options),
+                   edit_command(
+                       "preview", "print what a set would put in force, and change nothing",
+                       "roce-impair ctl /tmp/impair.sock preview \"long haul\" delay=3ms", options),
+                   load_command(options), event_command(options),
                    plain("reset", "undo the changes of `set`",
-                         "roce-impair ctl /tmp/impair.sock reset")},
+                         "roce-impair ctl /tmp/impair.sock reset"),
+                   plain("undo", "undo the last set, load or reset",
+                         "roce-impair ctl /tmp/impair.sock undo")},
   };
   command.options
       .add("SOCKET", app::text(options->socket), "", "socket that `run --control` was given")

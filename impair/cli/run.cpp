@@ -23,6 +23,8 @@
 #include "impair/datapath/port_io.h"
 #include "impair/record/ledger_file.h"
 #include "impair/record/recording.h"
+#include "impair/web/web_server.h"
+#include "impair/web/web_site.h"
 #include "report/progress.h"
 
 namespace lw::impair {
@@ -58,9 +60,9 @@ Result<std::unique_ptr<Recording>> open_recording(const config::ImpairProfile& p
   return std::make_unique<Recording>(std::move(*file), config.capture_bytes);
 }
 
-/// What a run offers to others while it works: the control socket, Prometheus' metrics and DPDK's
-/// telemetry, as far as they were asked for. Their threads end with it; the runner must outlive
-/// it.
+/// What a run offers to others while it works: the control socket, Prometheus' metrics, the live
+/// page and DPDK's telemetry, as far as they were asked for. Their threads end with it; the runner
+/// must outlive it.
 class Services {
  public:
   /// Errors: environment (a socket can't be had), usage (its address is wrong).
@@ -70,10 +72,12 @@ class Services {
   explicit Services(ScenarioRunner& runner);
   Result<void> serve_control(const std::string& path);
   Result<void> serve_metrics(const std::string& address, ScenarioRunner& runner);
+  Result<void> serve_page(const RunConfig& config);
 
   Control control_;
   RecentText metrics_page_;
   std::optional<RequestServer> control_server_, metrics_server_;
+  std::optional<WebServer> web_server_;
   std::optional<Telemetry> telemetry_;
 };
 
@@ -84,6 +88,9 @@ Result<std::unique_ptr<Services>> Services::start(const RunConfig& config, Scena
       return std::unexpected(serving.error());
   if (config.metrics)
     if (auto serving = services->serve_metrics(*config.metrics, runner); !serving)
+      return std::unexpected(serving.error());
+  if (config.web)
+    if (auto serving = services->serve_page(config); !serving)
       return std::unexpected(serving.error());
   if (config.telemetry) services->telemetry_.emplace([&runner] { return runner.snapshot(); });
   return services;
@@ -120,6 +127,18 @@ Result<void> Services::serve_metrics(const std::string& address, ScenarioRunner&
   return {};
 }
 
+Result<void> Services::serve_page(const RunConfig& config) {
+  auto site = open_web_site(*config.web, config.web_token_file);
+  if (!site) return std::unexpected(site.error());
+  const auto access = config.web_read_only ? Control::Access::read : Control::Access::change;
+  web_server_.emplace(std::move(site->socket), WebAccess(site->address, site->token),
+                      live_page(config.web_read_only), [this, access](std::string_view request) {
+                        return control_.answer(request, access);
+                      });
+  fmt::print(stderr, "live page: {}\n", site->url());
+  return {};
+}
+
 Services::Services(ScenarioRunner& runner)
     : control_({.set = [&](auto edits) { return runner.set(edits); },
                 .load =
@@ -130,7 +149,9 @@ Services::Services(ScenarioRunner& runner)
                       return loaded;
                     },
                 .reset = [&] { return runner.reset(); },
+                .undo = [&] { return runner.undo(); },
                 .command = [&](const auto& command) { return runner.command(command); },
+                .preview = [&](auto edits) { return runner.preview(edits); },
                 .profile = [&] { return runner.profile(); },
                 .snapshot = [&] { return runner.snapshot(); }}) {}
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "impair/datapath/configuration.h"
 #include "impair/report/report.h"
 #include "impair/report/rule_report.h"
 #include "report/json_line.h"
@@ -65,7 +66,7 @@ Json refusal(const Error& error) {
 
 }  // namespace
 
-SharedText Control::answer(std::string_view request) {
+SharedText Control::answer(std::string_view request, Access access) {
   const auto line = [](const Json& answer) {
     return std::make_shared<const std::string>(report::json_line("longwire.control", answer));
   };
@@ -74,8 +75,15 @@ SharedText Control::answer(std::string_view request) {
   const auto asked = json.find("do");
   const bool is_text = asked != json.end() && asked->is_string();
   const std::string what = is_text ? asked->get<std::string>() : "";
+  const std::lock_guard lock(mutex_);
   if (what == "show")
     return shown_.get([this] { return report::json_line("longwire.control", show()); });
+  if (what == "preview") {
+    const auto answer = preview(json);
+    return line(answer ? *answer : refusal(answer.error()));
+  }
+  if (access == Access::read)
+    return line(refusal({"this page only shows the run: expected \"do\": show or preview"}));
   shown_.forget();
   if (auto done = act(what, json); !done) return line(refusal(done.error()));
   const config::ImpairProfile profile = run_.profile();
@@ -88,8 +96,20 @@ std::string Control::too_long(std::size_t most) {
       refusal({fmt::format("expected a request of {} bytes at most, found a longer line", most)}));
 }
 
+Result<Json> Control::preview(const Json& request) const {
+  const auto edits = edits_of(request);
+  if (!edits) return std::unexpected(edits.error());
+  const auto profile = run_.preview(*edits);
+  if (!profile) return std::unexpected(profile.error());
+  return Json{
+      {"ok", true},
+      {"rules", rules_json(*profile)},
+      {"text", rules_text(*profile) + "in flight each way: " + arithmetic(*profile) + "\n"}};
+}
+
 Result<void> Control::act(const std::string& what, const Json& request) {
   if (what == "reset") return run_.reset();
+  if (what == "undo") return run_.undo();
   if (what == "load") {
     const auto file = request.find("file");
     if (file == request.end() || !file->is_string()) return fail("load: expected a \"file\"");
@@ -105,7 +125,8 @@ Result<void> Control::act(const std::string& what, const Json& request) {
     if (!command) return std::unexpected(command.error());
     return run_.command(*command);
   }
-  return fail(fmt::format("expected \"do\": show, set, load, reset or event, found \"{}\"", what));
+  return fail(fmt::format(
+      "expected \"do\": show, preview, set, load, reset, undo or event, found \"{}\"", what));
 }
 
 Result<config::Command> Control::read_command(const Json& request) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,13 +21,17 @@ namespace lw::impair {
 ///
 ///   {"do":"show"}                                     the report so far, and the rules in force
 ///   {"do":"set","rule":R,"keys":{"loss":"1%",...}}    changes keys of a rule; "" takes one away
+///   {"do":"preview","rule":R,"keys":{...}}            what a set would put in force; changes
+///   nothing
 ///   {"do":"load","file":PATH}                         another profile
 ///   {"do":"reset"}                                    undoes what `set` changed
+///   {"do":"undo"}                                     undoes the last set, load or reset
 ///   {"do":"event","name":N}                           fires what the profile calls N
 ///   {"do":"event","flap":{...}}                       or what stands there: an at, a protection,
 ///                                                     a flap or an event
 ///
-/// The answer has `ok`; where that is false, `error` and `exit`. One thread.
+/// The answer has `ok`; where that is false, `error` and `exit`. Any thread: one request is
+/// answered at a time.
 class Control {
  public:
   /// What is asked of the run. Each change is put in force whole, or refused.
@@ -33,24 +39,31 @@ class Control {
     std::function<Result<void>(std::span<const config::Edit>)> set;
     std::function<Result<void>(const std::string& file)> load;
     std::function<Result<void>()> reset;
+    std::function<Result<void>()> undo;
     std::function<Result<void>(const config::Command&)> command;
+    std::function<Result<config::ImpairProfile>(std::span<const config::Edit>)> preview;
     std::function<config::ImpairProfile()> profile;  // what is in force
     std::function<Report()> snapshot;
   };
 
   explicit Control(Run run) : run_(std::move(run)) {}
 
+  /// What a client may do: only look, or change the run too.
+  enum class Access : std::uint8_t { read, change };
+
   /// One line. Between two changes, `show` is answered anew every 20 ms at most.
-  [[nodiscard]] SharedText answer(std::string_view request);
+  [[nodiscard]] SharedText answer(std::string_view request, Access access = Access::change);
   /// The answer to a request of more than `most` bytes.
   static std::string too_long(std::size_t most);
 
  private:
+  Result<nlohmann::ordered_json> preview(const nlohmann::ordered_json& request) const;
   Result<void> act(const std::string& what, const nlohmann::ordered_json& request);
   Result<config::Command> read_command(const nlohmann::ordered_json& request);
   [[nodiscard]] nlohmann::ordered_json show() const;
 
   Run run_;
+  std::mutex mutex_;  // guards the next
   RecentText shown_;
   std::uint64_t commands_ = 0;  // that had no name
 };

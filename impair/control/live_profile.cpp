@@ -101,6 +101,21 @@ Result<LiveProfile::Version> LiveProfile::unedited() const {
   return read(std::move(next));
 }
 
+LiveProfile::Point LiveProfile::point() const {
+  return {.text = now_.text, .name = now_.name, .edits = now_.edits};
+}
+
+Result<LiveProfile::Version> LiveProfile::back_to(const Point& point) const {
+  Version next{.profile = {}, .text = point.text, .name = point.name, .edits = point.edits};
+  if (now_.text == point.text && now_.name == point.name) {
+    next.edits = now_.edits;
+    std::erase_if(next.edits, [](const config::Edit& edit) { return !edit.of_scenario; });
+    for (const config::Edit& edit : point.edits)
+      if (!edit.of_scenario) next.edits.push_back(edit);
+  }
+  return read(std::move(next));
+}
+
 Result<LiveProfile::Version> LiveProfile::read(Version version) const {
   auto profile = config::parse_impair_profile(version.text, version.name, version.edits);
   return finish(std::move(version), std::move(profile));

@@ -36,6 +36,14 @@ class LiveProfile {
   [[nodiscard]] Result<Version> loaded(const std::string& file) const;
   /// Without the edits that were asked for since it was loaded; what its scenario did stays.
   [[nodiscard]] Result<Version> unedited() const;
+  /// With what was asked for at the time of `point`; what the scenario did since stays, unless
+  /// another profile was loaded.
+  struct Point {
+    std::string text, name;
+    std::vector<config::Edit> edits;
+  };
+  [[nodiscard]] Point point() const;
+  [[nodiscard]] Result<Version> back_to(const Point& point) const;
   /// With a step of its scenario, or of a command: their course was validated before.
   [[nodiscard]] Result<Version> stepped(const config::ScenarioStep& step) const;
   /// What a command brings from now on.

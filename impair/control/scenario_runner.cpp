@@ -229,7 +229,31 @@ Result<void> ScenarioRunner::change(Result<LiveProfile::Version> next) {
   if (!next) return std::unexpected(next.error());
   ForwardingLoop::Configuration configuration(next->profile, names_);
   if (auto applied = apply(configuration); !applied) return applied;
+  remember();
   live_.keep(std::move(*next));
+  return {};
+}
+
+/// The profile in force is what the next undo brings back.
+void ScenarioRunner::remember() {
+  undo_.push_back(live_.point());
+  if (undo_.size() > kMostUndo) undo_.pop_front();
+}
+
+Result<void> ScenarioRunner::undo() {
+  const std::lock_guard lock(mutex_);
+  if (undo_.empty())
+    return fail("undo: no set, load or reset is left that could be undone", ExitCode::failed);
+  withdraw_pending();
+  const LiveProfile::Point point = std::move(undo_.back());
+  undo_.pop_back();
+  const bool loaded = point.name != live_.now().name || point.text != live_.now().text;
+  if (auto changed = change(live_.back_to(point)); !changed) {
+    undo_.push_back(point);
+    return changed;
+  }
+  undo_.pop_back();  // an undo is no change that can be undone
+  if (loaded) begin_scenario({});
   return {};
 }
 
@@ -237,6 +261,13 @@ Result<void> ScenarioRunner::set(std::span<const config::Edit> edits) {
   const std::lock_guard lock(mutex_);
   withdraw_pending();
   return change(live_.with(edits));
+}
+
+Result<config::ImpairProfile> ScenarioRunner::preview(std::span<const config::Edit> edits) const {
+  const std::lock_guard lock(mutex_);
+  auto next = live_.with(edits);
+  if (!next) return std::unexpected(next.error());
+  return std::move(next->profile);
 }
 
 Result<void> ScenarioRunner::reset() {
@@ -262,15 +293,15 @@ Result<void> ScenarioRunner::load(const std::string& file) {
     withdraw_pending();
     if (names != names_) continue;
     if (auto applied = apply(configuration); !applied) return applied;
+    remember();
     live_.keep(std::move(*next));
-    begin_scenario();
+    begin_scenario(live_.now().profile.scenario);
     return {};
   }
 }
 
-/// The scenario of the profile that was loaded begins now.
-void ScenarioRunner::begin_scenario() {
-  const auto& steps = live_.now().profile.scenario;
+/// The scenario of another profile begins now.
+void ScenarioRunner::begin_scenario(std::span<const config::ScenarioStep> steps) {
   // The steps that would have brought a link up are gone.
   if (schedule_.changes_links()) schedule_.add(kAllLinksUp, nic::now());
   schedule_.begin(steps, nic::now());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -41,8 +42,14 @@ class ScenarioRunner {
 
   /// Changes on request. After an error nothing has changed.
   Result<void> set(std::span<const config::Edit> edits);
+  /// What set() would put in force; nothing changes.
+  [[nodiscard]] Result<config::ImpairProfile> preview(std::span<const config::Edit> edits) const;
   Result<void> load(const std::string& file);
   Result<void> reset();
+  /// Takes back the last set, load or reset that is not undone yet, of the last kMostUndo. After a
+  /// load, the scenario of the profile before doesn't go on. Error: there is none.
+  Result<void> undo();
+  static constexpr std::size_t kMostUndo = 32;
   /// Schedules the steps of a command from now on.
   Result<void> command(const config::Command& command);
 
@@ -74,8 +81,9 @@ class ScenarioRunner {
   void finish();
   void give_up(const Error& error);
   Result<void> change(Result<LiveProfile::Version> next);
+  void remember();
   Result<void> apply(ForwardingLoop::Configuration& configuration);
-  void begin_scenario();
+  void begin_scenario(std::span<const config::ScenarioStep> steps);
   void set_links(const config::LinkChange& change);
   void plan_links(const config::LinkChange& change);
   void look_at_links();
@@ -88,6 +96,7 @@ class ScenarioRunner {
   Learn learn_;
   AddRecords add_records_;
   LiveProfile live_;
+  std::deque<LiveProfile::Point> undo_;  // what was in force before each change on request
   RuleNames names_;
   Schedule schedule_;
   std::unique_ptr<Pending> pending_;

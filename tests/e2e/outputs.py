@@ -57,7 +57,7 @@ y = "bw_average_gbps"
 # What --help says of an option's value. A value that may name a file is an input below, or an output
 # that file_commands() covers. Ports may be files too: test_a_capture_that_a_port_writes_is_checked.
 NO_FILES = {
-    'all|N|none', 'ADDRESS:PORT', 'BYTES', 'CODE', 'CONDITION', 'CPU', 'DIRECTION', 'FIELD',
+    'all|N|none', '[ADDRESS:]PORT', 'ADDRESS:PORT', 'BYTES', 'CODE', 'CONDITION', 'CPU', 'DIRECTION', 'FIELD',
     'FIELD,FIELD', 'FILTER', 'HOW', 'IP',
     'KEY=VALUE', 'KIND', 'LENGTH', 'MAC', 'N', 'NAME', 'NAME|{...}', 'NETEM', 'OLD=NEW', 'OP',
     'PARAMETER=VALUE',
@@ -68,7 +68,7 @@ NO_FILES = {
 }
 INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from',
-    '--expect', '--path', '--sent', '--control', '--token-file', 'telemetry --layout',
+    '--expect', '--path', '--sent', '--control', '--token-file', '--web-token-file', 'telemetry --layout',
     'serve --telemetry', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE',
     'verify FILE', 'compare --ledger', 'sessions FILE', 'messages FILE', 'anomalies FILE',
     'explain FILE', 'explain --counters', 'extract FILE', 'report FILE',
@@ -167,6 +167,8 @@ class Outputs(unittest.TestCase):
                                 self.file('peer')])
             while not self.file('peer').exists() and peer.poll() is None:
                 time.sleep(0.02)
+            if words[4] == 'undo':  # which needs a change
+                self.run_it(self.ctl('reset'))
         elif words[1] == 'respond':
             peer = begin(self, self.perf())
         elif words[1] == 'perf' and '--port' in words:
@@ -224,6 +226,8 @@ class Outputs(unittest.TestCase):
             'impair ledger': ([IMPAIR, 'ledger', self.ledger()], False),
             'impair ctl show': (self.ctl('show'), False),
             'impair ctl set': (self.ctl('set', 'line', 'loss=1%'), False),
+            'impair ctl preview': (self.ctl('preview', 'line', 'loss=1%'), False),
+            'impair ctl undo': (self.ctl('undo'), False),
             'impair ctl load': (self.ctl('load', self.rules), False),
             'impair ctl event': (self.ctl('event', '{"flap": {"port": "west", "down": "1ms"}}'),
                                  False),

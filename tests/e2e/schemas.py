@@ -142,7 +142,8 @@ class Schemas(unittest.TestCase):
                                'net_ring1', '--control', socket, '--ready-file', ready, '--json'])
         while not ready.exists() and process.poll() is None:
             time.sleep(0.02)
-        for words in (('show',), ('set', 'line', 'loss=1%'), ('load', self.rules), ('reset',),
+        for words in (('show',), ('preview', 'line', 'loss=1%'), ('set', 'line', 'loss=1%'), ('undo',),
+                      ('load', self.rules), ('reset',),
                       ('event', '{"flap": {"port": "west", "down": "1ms"}}')):
             done = subprocess.run([PROGRAMS['impair'], 'ctl', str(socket), '--json', *map(str, words)],
                                   capture_output=True, text=True, timeout=TIMEOUT, check=False)

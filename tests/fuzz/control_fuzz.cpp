@@ -41,9 +41,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       {.set = [&](auto edits) { return keep(live, live.with(edits)); },
        .load = [](const auto&) -> Result<void> { return lw::fail("no files here"); },
        .reset = [&] { return keep(live, live.unedited()); },
+       .undo = [&] { return keep(live, live.back_to(live.point())); },
        .command = [&](const auto& command) -> Result<void> {
          const auto steps = live.on_command(command);
          return steps ? Result<void>{} : std::unexpected(steps.error());
+       },
+       .preview = [&](auto edits) -> lw::Result<lw::config::ImpairProfile> {
+         auto next = live.with(edits);
+         if (!next) return std::unexpected(next.error());
+         return std::move(next->profile);
        },
        .profile = [&] { return live.now().profile; },
        .snapshot = [] { return lw::impair::Report{}; }});

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/token.h"
 #include "gen/perf/session/handover.h"
 
 namespace {

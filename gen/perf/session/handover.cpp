@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <sys/random.h>
 
 #include <fmt/format.h>
 
@@ -386,25 +385,6 @@ Result<Report> read_report(std::string_view line) {
   fields->signatures(report.signatures);
   fields->counters(report.counters);
   return fields->result(std::move(report));
-}
-
-bool same_token(std::string_view expected, std::string_view given) noexcept {
-  unsigned difference = expected.size() == given.size() ? 0 : 1;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const char other = given.empty() ? '\0' : given[i % given.size()];
-    difference |= static_cast<unsigned char>(expected[i]) ^ static_cast<unsigned char>(other);
-  }
-  return difference == 0;
-}
-
-Result<std::string> make_token() {
-  std::array<unsigned char, 16> bits{};
-  if (getrandom(bits.data(), bits.size(), 0) != static_cast<ssize_t>(bits.size()))
-    return fail("the system gives no random bytes for a token: pass --token-file",
-                ExitCode::environment);
-  std::string token;
-  for (const unsigned char byte : bits) token += fmt::format("{:02x}", byte);
-  return token;
 }
 
 }  // namespace lw::gen::handover

@@ -116,9 +116,4 @@ Result<Offer> read_offer(std::string_view line);
 Result<Done> read_done(std::string_view line);
 Result<Report> read_report(std::string_view line);
 
-/// Compares in a time that depends on the length of `expected` alone.
-[[nodiscard]] bool same_token(std::string_view expected, std::string_view given) noexcept;
-/// 128 random bits as 32 hexadecimal digits. Errors (environment): the system gives none.
-Result<std::string> make_token();
-
 }  // namespace lw::gen::handover

@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "core/token.h"
+
 namespace lw::gen::handover {
 namespace {
 

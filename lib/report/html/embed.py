@@ -5,7 +5,7 @@ lib/report/html_page.h. Run by meson.
 
 The template has these words, each once: @LICENCES@, @POLICY@, @STYLE@, @SCRIPT@ and @DATA@. The policy
 allows these styles and scripts by their hashes and nothing else: no network, and no script that a
-name in the data brings."""
+name in the data brings. A live page (--live) may ask its own server."""
 
 import argparse
 import base64
@@ -28,7 +28,9 @@ def page(options):
     for text, end in ((style, '</style'), (script, '</script')):
         if end in text.lower():
             raise SystemExit(f'embed.py: expected no "{end}" in the files, as it would end the element')
+    self_only = "connect-src 'self'; "
     policy = (f"default-src 'none'; style-src {source(style)}; script-src {source(script)}; "
+              f"{self_only if options.live else ''}"
               "base-uri 'none'; form-action 'none'")
     made = pathlib.Path(options.template).read_text(encoding='utf-8')
     for word, text in (('@LICENCES@', text_of(options.licence)), ('@POLICY@', policy),
@@ -51,6 +53,7 @@ def main():
         parser.add_argument(name, required=True)
     for name in ('--style', '--script', '--licence'):
         parser.add_argument(name, nargs='+', required=True)
+    parser.add_argument('--live', action='store_true', help='scripts may ask the server of the page')
     options = parser.parse_args()
     before, after = page(options)
     space, _, name = options.name.rpartition('::')

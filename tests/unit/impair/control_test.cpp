@@ -40,17 +40,24 @@ class ControlTest : public testing::Test {
   bool running_ = true;
   std::vector<config::ImpairProfile> applied_;
   std::vector<config::Command> commands_;
+  LiveProfile::Point before_;
   LiveProfile live_{{.profile = config::parse_impair_profile(kProfile, "p.toml").value(),
                      .text = std::string(kProfile),
                      .name = "p.toml"}};
   Control control_{{.set = [this](auto edits) { return change(live_.with(edits)); },
                     .load = [this](const auto& file) { return change(live_.loaded(file)); },
                     .reset = [this] { return change(live_.unedited()); },
+                    .undo = [this] { return change(live_.back_to(before_)); },
                     .command = [this](const config::Command& command) -> Result<void> {
                       if (auto steps = live_.on_command(command); !steps)
                         return std::unexpected(steps.error());
                       commands_.push_back(command);
                       return {};
+                    },
+                    .preview = [this](auto edits) -> Result<config::ImpairProfile> {
+                      auto next = live_.with(edits);
+                      if (!next) return std::unexpected(next.error());
+                      return next->profile;
                     },
                     .profile = [this] { return live_.now().profile; },
                     .snapshot = [] { return sound_report(); }}};
@@ -97,6 +104,29 @@ TEST_F(ControlTest, SetChangesWhatItNamesAndEditsAddUp) {
   EXPECT_EQ(applied_[1].seed, 9U);
   EXPECT_EQ(ask({{"do", "reset"}})["rules"][0]["delay_ns"], 2'000'000);
   EXPECT_EQ(applied_[2].rules[0].loss, emulator::LossConfig{0.01});
+}
+
+TEST_F(ControlTest, APreviewChangesNothing) {
+  const Json answer = ask({{"do", "preview"}, {"rule", "long haul"}, {"keys", {{"loss", "5%"}}}});
+  EXPECT_EQ(answer["rules"][0]["loss"], 0.05);
+  EXPECT_THAT(answer["text"], HasSubstr("in flight each way: 100.00 Gb/s x 2 ms"));
+  EXPECT_TRUE(applied_.empty());
+}
+
+TEST_F(ControlTest, UndoBringsBackWhatWasInForce) {
+  set("long haul", {{"delay", "1ms"}});
+  before_ = live_.point();
+  set("long haul", {{"delay", "500us"}});
+  EXPECT_EQ(ask({{"do", "undo"}})["rules"][0]["delay_ns"], 1'000'000);
+}
+
+TEST_F(ControlTest, AReaderOnlyLooks) {
+  const auto read = [this](const Json& request) {
+    return Json::parse(*control_.answer(request.dump(), Control::Access::read));
+  };
+  EXPECT_EQ(read({{"do", "show"}})["ok"], true);
+  EXPECT_THAT(read({{"do", "undo"}})["error"], HasSubstr("only shows"));
+  EXPECT_TRUE(applied_.empty());
 }
 
 TEST_F(ControlTest, WhatIsWrongChangesNothing) {

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The live page of `roce-impair run --web`: shows each state that the run pushes, and sends requests
+// as `roce-impair ctl` does.
+'use strict';
+
+const { element, rate, whole, time, bytes } = Page;
+const $ = (id) => document.getElementById(id);
+const settings = Page.data();
+
+// The token comes in the fragment, which a browser sends to nobody, and leaves the address bar.
+function takeToken() {
+  const given = new URLSearchParams(location.hash.slice(1)).get('token');
+  if (given !== null) {
+    sessionStorage.setItem('token', given);
+    history.replaceState(null, '', location.pathname);
+  }
+  return sessionStorage.getItem('token') ?? '';
+}
+let token = takeToken();
+const authorization = () => ({ Authorization: `Bearer ${token}` });
+
+function showProblem(text) {
+  $('problem').textContent = text ?? '';
+  $('problem').hidden = !text;
+}
+
+// One request; the answer, whose refusal is shown.
+async function ask(request) {
+  let answer;
+  try {
+    const response = await fetch('/do', { method: 'POST', body: JSON.stringify(request),
+      headers: { ...authorization(), 'Content-Type': 'application/json' } });
+    answer = await response.json();
+  } catch (error) {
+    answer = { ok: false, error: `no answer: ${error.message}` };
+  }
+  showProblem(answer.ok ? null : answer.error);
+  return answer;
+}
+
+// Differences of two states, per second.
+function perSecond(now, before, seconds, field) {
+  if (!before || !(seconds > 0)) return 0;
+  return Math.max(now[field].bytes - before[field].bytes, 0) * 8 / seconds;
+}
+const arrow = (direction) => (direction.name === 'west-to-east' ? 'west → east' : 'east → west');
+const share = (part, all) => (all > 0 ? `${Number((100 * part / all).toPrecision(4))} %` : '');
+
+let last = null;
+function showDirections(report, before, seconds) {
+  for (const direction of report.directions) {
+    const old = before?.directions.find((one) => one.name === direction.name);
+    const eastward = direction.name === 'west-to-east';
+    const text = `in ${rate(perSecond(direction, old, seconds, 'received'))}, out ${rate(perSecond(direction, old, seconds, 'sent'))}; ` +
+      `${whole(direction.in_flight.frames)} frames inside, ${share(direction.dropped_by_rule.frames, direction.received.frames) || '0 %'} dropped by rules`;
+    $(eastward ? 'eastward' : 'westward').textContent = eastward ? `→ ${text}` : `${text} ←`;
+  }
+  for (const port of report.ports) $(port.side).textContent = `${port.side}: ${port.port}`;
+}
+function showIdentity(report) {
+  $('identity').dataset.holds = report.identity_holds;
+  $('identity').textContent = report.identity_holds
+    ? 'Every frame is accounted for.' : 'The accounts do not add up: `roce-impair ctl show --json` has every figure.';
+}
+function showRules(report, before, seconds) {
+  const number = (text) => element('td', { class: 'number' }, text);
+  const rows = report.directions.flatMap((direction) => direction.rules.map((rule) => {
+    const old = before?.directions.find((one) => one.name === direction.name)?.rules.find((one) => one.name === rule.name);
+    return element('tr', {}, element('td', { class: 'keep' }, rule.name), element('td', {}, arrow(direction)),
+      number(rate(perSecond(rule, old, seconds, 'received'))), number(rate(perSecond(rule, old, seconds, 'sent'))),
+      number(whole(rule.received.frames)), number(whole(rule.dropped_by_rule.frames)),
+      number(share(rule.dropped_by_rule.frames, rule.received.frames)), number(whole(rule.in_flight.frames)));
+  }));
+  $('rules').tBodies[0].replaceChildren(...rows);
+}
+function rulesText(rules) {
+  return rules.map((rule) => `${rule.name}\n` + Object.entries(rule.stages ?? {})
+    .map(([stage, text]) => `  ${stage.padEnd(12)}${text}\n`).join('')).join('');
+}
+function showChoices(rules) {
+  const names = rules.map((rule) => rule.name);
+  if (JSON.stringify(names) === $('rule').dataset.names) return;
+  const chosen = $('rule').value;
+  $('rule').dataset.names = JSON.stringify(names);
+  $('rule').replaceChildren(...names.map((name) => element('option', { value: name }, name)));
+  if (names.includes(chosen)) $('rule').value = chosen;
+}
+
+function show(state) {
+  const { report, rules } = state;
+  const before = last;
+  const seconds = before ? report.seconds - before.seconds : 0;
+  if (before && !(seconds > 0)) return;
+  last = report;
+  $('title').textContent = report.profile;
+  $('about').textContent = `roce-impair has been running for ${Math.floor(report.seconds)} s.`;
+  showDirections(report, before, seconds);
+  showIdentity(report);
+  showRules(report, before, seconds);
+  showChoices(rules);
+  const text = rulesText(rules);
+  if ($('rules-text').textContent !== text) $('rules-text').textContent = text;
+  document.documentElement.dataset.ready = 'true';
+}
+
+// Server-Sent Events, read by fetch(): EventSource sends no header with the token.
+async function readEvents() {
+  const response = await fetch('/events', { headers: authorization() });
+  if (!response.ok) throw new Error((await response.json()).error);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  showProblem(null);
+  for (let rest = ''; ;) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error('the run has ended, or the connection was lost');
+    const events = (rest + value).split('\n\n');
+    rest = events.pop();
+    for (const event of events)
+      if (event.trim().startsWith('data: ')) show(JSON.parse(event.trim().slice(6)));
+  }
+}
+const RETRY_MS = 2000;
+async function follow() {
+  for (;;) {
+    try {
+      await readEvents();
+    } catch (error) {
+      showProblem(`Not connected: ${error.message}.`);
+    }
+    await new Promise((done) => setTimeout(done, RETRY_MS));
+  }
+}
+
+const KEYS = ['delay', 'loss', 'rate', 'jitter'];
+function typedKeys() {
+  const keys = KEYS.map((key) => [key, $(key).value.trim()]).filter(([, value]) => value !== '');
+  return Object.fromEntries(keys.map(([key, value]) => [key, value === 'none' ? '' : value]));
+}
+function showEffect(text) {
+  $('effect').hidden = !text;
+  $('effect').textContent = text ?? '';
+}
+$('set').addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const answer = await ask({ do: 'set', rule: $('rule').value, keys: typedKeys() });
+  if (!answer.ok) return;
+  KEYS.forEach((key) => { $(key).value = ''; });
+  showEffect(`In force:\n${answer.text}`);
+});
+$('preview').addEventListener('click', async () => {
+  const answer = await ask({ do: 'preview', rule: $('rule').value, keys: typedKeys() });
+  if (answer.ok) showEffect(`Would be in force:\n${answer.text}`);
+});
+$('undo').addEventListener('click', async () => {
+  const answer = await ask({ do: 'undo' });
+  if (answer.ok) showEffect(`In force again:\n${answer.text}`);
+});
+
+$('controls').append(Page.themeButton());
+$('made').textContent = `Served by ${settings.program}.`;
+addEventListener('hashchange', () => { token = takeToken(); });
+if (settings.read_only) {
+  $('read-only').hidden = false;
+  $('set').querySelectorAll('input, select, button').forEach((control) => { control.disabled = true; });
+}
+follow();

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""roce-impair run --web: the live page in headless Chromium sets loss, which the frames then show,
+and undoes it; what a forged Origin, another Host and a wrong token get; options."""
+
+import http.client
+import json
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+from selenium.webdriver.common.by import By
+
+from dissect_report import start_browser
+from longwire_test import begin, program, real_time
+
+PROFILE = '''
+[[rule]]
+name = "long haul"
+match = "rocev2"
+delay = "1ms"
+[capacity]
+reserve = "5ms"
+'''
+
+FLOW = '''
+[[flow]]
+source = "198.18.0.1"
+destination = "198.18.0.2"
+operation = "write"
+message_size = 1024
+rate = "4000 frames/s"
+messages = 1000000
+'''
+WAIT = 60  # s: Chromium on a busy machine
+
+
+class Box(unittest.TestCase):
+    """A run with a live page."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / 'impair.toml').write_text(PROFILE)
+
+    def run_box(self, *options, west='net_ring0', east='net_ring1'):
+        self.errors = self.folder / 'errors'
+        with open(self.errors, 'w', encoding='utf-8') as errors:
+            box = subprocess.Popen(
+                [program('roce-impair'), 'run', str(self.folder / 'impair.toml'), '--west', west,
+                 '--east', east, '--web', '0', *map(str, options)],
+                stdout=subprocess.PIPE, stderr=errors, text=True)
+        self.addCleanup(self.end, box)
+        self.wait_for(lambda: box.poll() is not None or 'live page' in self.errors.read_text())
+        found = re.search(r'live page: (http://127\.0\.0\.1:(\d+)/)#token=(\S+)', self.errors.read_text())
+        self.assertIsNotNone(found, self.errors.read_text())
+        self.url, self.port, self.token = found[1], int(found[2]), found[3]
+        return box
+
+    @staticmethod
+    def end(box):
+        if box.poll() is None:
+            box.kill()
+        box.wait()
+        box.stdout.close()
+
+    def wait_for(self, done):
+        end = time.monotonic() + WAIT
+        while not done():
+            self.assertLess(time.monotonic(), end, 'this does not come')
+            time.sleep(0.05)
+
+    def request(self, method, path, body=None, **changed):
+        """Status and text; a header that is None is left out."""
+        headers = {'Host': f'127.0.0.1:{self.port}', 'Origin': f'http://127.0.0.1:{self.port}',
+                   'Authorization': f'Bearer {self.token}', 'Content-Type': 'application/json',
+                   **{name.replace('_', '-'): value for name, value in changed.items()}}
+        client = http.client.HTTPConnection('127.0.0.1', self.port, timeout=30)
+        try:
+            client.request(method, path, body, {k: v for k, v in headers.items() if v is not None})
+            answer = client.getresponse()
+            return answer.status, answer.read().decode(), dict(answer.getheaders())
+        finally:
+            client.close()
+
+    def do(self, request, **changed):
+        status, text, _ = self.request('POST', '/do', json.dumps(request), **changed)
+        return status, json.loads(text)
+
+    def stop(self, box):
+        box.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        out, _ = box.communicate(timeout=30)
+        self.assertEqual(box.returncode, 0, out + self.errors.read_text())
+        return time.monotonic() - began
+
+
+class Requests(Box):
+
+    def test_only_the_page_itself_with_the_token_is_answered(self):
+        box = self.run_box()
+        show = {'do': 'show'}
+        self.assertEqual(self.do(show)[0], 200)
+        self.assertTrue(self.do(show)[1]['report']['identity_holds'])
+        here = f'localhost:{self.port}'
+        self.assertEqual(self.do(show, Host=here, Origin='http://' + here)[0], 200)
+        for status, changed in (
+                (401, {'Authorization': 'Bearer ' + '0' * 32}), (401, {'Authorization': None}),
+                (403, {'Origin': 'http://evil.example'}), (403, {'Origin': None}),
+                (403, {'Origin': 'null'}), (403, {'Origin': f'http://127.0.0.1:{self.port + 1}'}),
+                (403, {'Host': f'evil.example:{self.port}', 'Origin': f'http://evil.example:{self.port}'}),
+                (403, {'Host': '127.0.0.1'}), (415, {'Content_Type': 'text/plain'})):
+            with self.subTest(changed=changed):
+                found, answer = self.do({'do': 'set', 'rule': 'long haul', 'keys': {'loss': '9%'}}, **changed)
+                self.assertEqual((found, answer['ok']), (status, False), answer)
+        self.assertEqual(self.do(show)[1]['rules'][0]['loss'], 0)
+        self.assertEqual(self.request('GET', '/events', Authorization='Bearer x')[0], 401)
+        self.assertEqual(self.request('GET', '/', Host='evil.example')[0], 403)
+        self.assertEqual(self.request('GET', '/etc/passwd')[0], 404)
+        self.assertEqual(self.request('OPTIONS', '/do')[0], 405)
+        status, page, headers = self.request('GET', '/', Authorization=None, Origin=None)
+        self.assertEqual(status, 200)
+        self.assertNotIn(self.token, page)
+        self.assertNotIn('Access-Control-Allow-Origin', headers)
+        self.assertIn("connect-src 'self'", page)
+        self.assertEqual(headers['Content-Security-Policy'], "frame-ancestors 'none'")
+        self.stop(box)
+
+    def test_requests_are_those_of_ctl(self):
+        control = self.folder / 'ctl'
+        box = self.run_box('--control', control)
+        self.assertEqual(self.do({'do': 'set', 'rule': 'long haul', 'keys': {'loss': '5%'}})[1]['rules'][0]['loss'], 0.05)
+        ctl = [program('roce-impair'), 'ctl', str(control)]
+        answer = subprocess.run(ctl + ['--json', 'undo'], capture_output=True, text=True, check=True)
+        self.assertEqual(json.loads(answer.stdout)['rules'][0]['loss'], 0)
+        answer = subprocess.run(ctl + ['undo'], capture_output=True, text=True, check=False)
+        self.assertEqual((answer.returncode, 'no set, load or reset is left' in answer.stderr), (1, True))
+        self.assertIn('no set, load or reset', self.do({'do': 'undo'})[1]['error'])
+        answer = subprocess.run(ctl + ['preview', 'long haul', 'delay=3ms'], capture_output=True, text=True, check=True)
+        self.assertIn('in flight each way: 100.00 Gb/s x 3 ms = 37.50 MB', answer.stdout)
+        self.assertEqual(self.do({'do': 'show'})[1]['rules'][0]['delay_ns'], 1_000_000)
+        self.stop(box)
+
+    def test_bounds(self):
+        box = self.run_box()
+        self.assertEqual(self.request('POST', '/do', 'x' * 17000)[0], 413)
+        for head in (b'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nRange: bytes=' + b'0-1,' * 1900 + b'\r\n\r\n',
+                     b'GET /' + b'x' * 30000 + b' HTTP/1.1\r\n\r\n', b'\0' * 5000 + b'\r\n\r\n'):
+            with socket.create_connection(('127.0.0.1', self.port), timeout=30) as client:
+                client.sendall(head)
+                client.shutdown(socket.SHUT_WR)
+                try:
+                    while client.recv(65536):
+                        pass
+                except ConnectionError:
+                    pass
+        idle = [socket.create_connection(('127.0.0.1', self.port)) for _ in range(40)]
+        time.sleep(0.5)
+        self.assertIsNone(box.poll())
+        for client in idle:
+            client.close()
+        self.wait_for(lambda: self.is_served())
+        request = (f'GET /events HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n'
+                   f'Authorization: Bearer {self.token}\r\n\r\n').encode()
+        streams = [socket.create_connection(('127.0.0.1', self.port), timeout=30) for _ in range(9)]
+        first = []
+        for stream in streams:
+            self.addCleanup(stream.close)
+            stream.sendall(request)
+            first.append(stream.recv(12).decode())
+        self.assertEqual(first, ['HTTP/1.1 200'] * 8 + ['HTTP/1.1 503'])
+        self.assertLess(self.stop(box), 5)  # s: open streams don't hold it up
+
+    def is_served(self):
+        try:
+            return self.do({'do': 'show'})[0] == 200
+        except OSError:
+            return False
+
+    def test_read_only_refuses_changes(self):
+        box = self.run_box('--web-read-only')
+        for request in ({'do': 'reset'}, {'do': 'undo'}, {'do': 'load', 'file': '/etc/passwd'},
+                        {'do': 'set', 'rule': 'long haul', 'keys': {'loss': '9%'}}):
+            self.assertIn('only shows the run', self.do(request)[1]['error'])
+        self.assertTrue(self.do({'do': 'show'})[1]['ok'])
+        self.stop(box)
+
+
+class Options(Box):
+
+    def refused(self, *options):
+        done = subprocess.run([program('roce-impair'), 'run', str(self.folder / 'impair.toml'),
+                               '--west', 'net_ring0', '--east', 'net_ring1', '--duration', '1ms',
+                               *map(str, options)], capture_output=True, text=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        return done.stderr
+
+    def test_another_address_needs_a_token_file(self):
+        self.assertIn('expected --web-token-file FILE', self.refused('--web', '0.0.0.0:0'))
+        self.assertIn('expected [ADDRESS:]PORT in numbers', self.refused('--web', 'example.com:80'))
+        self.assertIn('expected [ADDRESS:]PORT in numbers', self.refused('--web', '127.0.0.1:70000'))
+        token = self.folder / 'token'
+        token.write_text('short\n')
+        token.chmod(0o600)
+        self.assertIn('16 to 256 characters', self.refused('--web', '0', '--web-token-file', token))
+        token.write_text('a-token-of-our-own\n')
+        token.chmod(0o644)
+        self.assertIn('every user can read it', self.refused('--web', '0', '--web-token-file', token))
+        token.chmod(0o600)
+        done = subprocess.run([program('roce-impair'), 'run', str(self.folder / 'impair.toml'),
+                               '--west', 'net_ring0', '--east', 'net_ring1', '--duration', '100ms',
+                               '--web', '0.0.0.0:0', '--web-token-file', str(token)],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn('a-token-of-our-own', done.stderr)
+
+
+class Page(Box):
+
+    def setUp(self):
+        super().setUp()
+        profile = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(profile.cleanup)
+        self.browser = start_browser(profile.name)
+        self.addCleanup(self.browser.quit)
+
+    def js(self, code, *arguments):
+        return self.browser.execute_script(code, *arguments)
+
+    def find(self, name):
+        return self.browser.find_element(By.ID, name)
+
+    def open(self):
+        self.browser.get(f'{self.url}#token={self.token}')
+        self.wait_for(lambda: self.js('return document.documentElement.dataset.ready') == 'true')
+
+    def lost(self):
+        """Frames that rules dropped, and frames received, west to east."""
+        west = self.do({'do': 'show'})[1]['report']['directions'][0]
+        return west['dropped_by_rule']['frames'], west['received']['frames']
+
+    @real_time
+    def test_loss_is_set_seen_in_the_frames_and_undone(self):
+        (self.folder / 'flow.toml').write_text(FLOW)
+        west, east = f'memif:{self.folder}/w', f'memif:{self.folder}/e'
+        box = self.run_box(west=west + ',server', east=east + ',server')
+        begin(self, [program('roce-gen'), 'receive', '--port', east])
+        begin(self, [program('roce-gen'), 'run', self.folder / 'flow.toml', '--port', west])
+        self.open()
+        self.assertNotIn(self.token, self.browser.current_url)
+        self.wait_for(lambda: self.lost()[1] > 2000)
+        self.assertEqual(self.lost()[0], 0)
+        self.find('loss').send_keys('1%')
+        self.find('preview').click()
+        self.wait_for(lambda: 'Would be in force' in self.find('effect').text)
+        self.assertEqual(self.lost()[0], 0)
+        self.find('apply').click()
+        self.wait_for(lambda: 'In force' in self.find('effect').text)
+        before = self.lost()
+        self.wait_for(lambda: self.lost()[1] > before[1] + 10_000)
+        after = self.lost()
+        self.assertAlmostEqual((after[0] - before[0]) / (after[1] - before[1]), 0.01, delta=0.005)
+        self.wait_for(lambda: int(self.cell('Dropped by it').replace(',', '')) > 0)
+        self.assertEqual(self.find('identity').text, 'Every frame is accounted for.')
+        self.assertEqual(self.find('identity').get_attribute('data-holds'), 'true')
+        self.find('undo').click()
+        self.wait_for(lambda: 'In force again' in self.find('effect').text)
+        before = self.lost()
+        self.wait_for(lambda: self.lost()[1] > before[1] + 4000)
+        self.assertEqual(self.lost()[0], before[0])
+        self.assertEqual(self.browser.get_log('browser'), [])
+        box.send_signal(signal.SIGTERM)
+        box.communicate(timeout=30)
+
+    def cell(self, title):
+        return self.js('''const heads = [...document.querySelectorAll('#rules th')].map((th) => th.textContent);
+            return document.querySelector('#rules tbody tr').cells[heads.indexOf(arguments[0])].textContent;''', title)
+
+    def test_every_control_has_a_label_and_the_page_fits_a_phone(self):
+        box = self.run_box()
+        self.browser.set_window_size(500, 900)
+        self.open()
+        self.assertEqual(self.js('''return [...document.querySelectorAll('input, select, button')]
+            .filter((one) => !(one.labels?.length || one.textContent.trim())).map((one) => one.id)'''), [])
+        self.assertLessEqual(self.js('return document.documentElement.scrollWidth'),
+                             self.js('return innerWidth'))
+        self.find('theme').click()
+        self.assertEqual(self.js('return document.documentElement.dataset.theme'), 'dark')
+        self.find('loss').send_keys('200%\n')  # Enter applies
+        self.wait_for(lambda: 'loss' in self.find('problem').text)
+        self.stop(box)
+
+    def test_a_wrong_token_is_said(self):
+        box = self.run_box()
+        self.browser.get(f'{self.url}#token=wrong')
+        self.wait_for(lambda: 'wrong token' in self.find('problem').text)
+        self.stop(box)
+
+
+if __name__ == '__main__':
+    import longwire_test
+    longwire_test.main()
