@@ -77,7 +77,7 @@ class Installation(unittest.TestCase):
                        f'share/fish/vendor_completions.d/{name}.fish'}
             wanted |= {f'share/man/man1/{name}-{command}.1' for command in self.commands(name)}
         wanted |= {f'share/doc/longwire/{file.relative_to(SOURCE)}' for file in
-                   (SOURCE / 'README.md', *(SOURCE / 'docs').glob('*'),
+                   (SOURCE / 'README.md', *(file for file in (SOURCE / 'docs').rglob('*') if file.is_file()),
                     *(file for top in ('gen', 'impair', 'dissect')
                       for file in (SOURCE / top).rglob('README.md')))}
         found = {str(file.relative_to(self.prefix)) for file in self.prefix.rglob('*')

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks that each relative link of the manuals leads to a file of the tree, and to a heading in it.
+
+    check_links.py [FOLDER]
+
+Prints FILE:LINE and the link of each that does not; exits with 1 if there is one."""
+
+import pathlib
+import re
+import sys
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+LINK = re.compile(r'!?\[[^\]]*\]\(([^)\s]+)\)', re.S)
+
+
+def manuals(folder):
+    """All Markdown files but those of builds."""
+    return [file for file in sorted(folder.rglob('*.md'))
+            if not file.relative_to(folder).parts[0].startswith(('build', '.'))]
+
+
+def without_code(text):
+    """Code keeps its lines and loses their text, so that line numbers stay."""
+    text = re.sub(r'^```.*?^```', lambda code: '\n' * code[0].count('\n'), text, flags=re.M | re.S)
+    return re.sub(r'`[^`\n]*`', 'code', text)
+
+
+def anchors_of(file):
+    """The headings of a file as GitHub and mkdocs name them in a link."""
+    text = re.sub(r'^```.*?^```', '', file.read_text(encoding='utf-8'), flags=re.M | re.S)
+    titles = re.findall(r'^#+ (.*)$', text, re.M)
+    return {re.sub(r'[^\w\- ]', '', title.lower()).replace(' ', '-') for title in titles}
+
+
+def is_good(file, target):
+    """The link TARGET, in a manual FILE."""
+    if re.match(r'[a-z]+:', target):
+        return True
+    path, _, anchor = target.partition('#')
+    found = (file.parent / path).resolve() if path else file
+    if not found.exists():
+        return False
+    return not anchor or (found.is_file() and anchor in anchors_of(found))
+
+
+def main(folder):
+    """Checks all manuals of a folder."""
+    wrong = 0
+    for file in manuals(folder):
+        text = without_code(file.read_text(encoding='utf-8'))
+        for link in LINK.finditer(text):
+            if not is_good(file, link[1]):
+                line = text.count('\n', 0, link.start()) + 1
+                print(f'{file.relative_to(folder)}:{line}: leads nowhere: {link[1]}')
+                wrong += 1
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else SOURCE))
