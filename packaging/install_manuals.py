@@ -13,18 +13,18 @@ import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 
-# Page: the manual, its first chapter and the one after the last, the line of NAME, references.
+# Page: the manual, the line of NAME, references.
 PROFILES = {
     'longwire-impair-profile': (
-        'impair/README.md', '## Profile\n', '## The report\n',
-        'rules, events and scenarios of roce-impair',
+        'docs/reference/impair-profile.md', 'rules, events and scenarios of roce-impair',
         'roce-impair(1), roce-impair-check(1), roce-impair-profiles(1), pcap-filter(7)'),
     'longwire-flow-profile': (
-        'gen/README.md', '## Profiles\n', '## Speed\n', 'flows of roce-gen',
+        'docs/reference/flow-profile.md', 'flows of roce-gen',
         'roce-gen(1), roce-gen-check(1), roce-gen-profiles(1)'),
 }
-# Chapters that belong to a page and are elsewhere in the manual: heading, from, to.
-MORE = {'longwire-flow-profile': ('Bounds', '**Bounds.**', '\n**')}
+# Chapters that belong to a page and are in another manual: heading, manual, from, to.
+MORE = {'longwire-flow-profile': (
+    'Bounds', 'docs/reference/roce-gen-run.md', '**Bounds.**', '\n**')}
 
 
 def escaped(text):
@@ -101,11 +101,12 @@ def roff(text):
 
 
 def profile_page(name, date, version):
-    manual, first, last, purpose, references = PROFILES[name]
+    manual, purpose, references = PROFILES[name]
     text = (SOURCE / manual).read_text(encoding='utf-8')
-    body = text[text.index('\n' + first) + 1:text.index('\n' + last)]
+    body = '## Description\n' + text.split('\n', 1)[1]
     if name in MORE:
-        heading, begin, end = MORE[name]
+        heading, manual, begin, end = MORE[name]
+        text = (SOURCE / manual).read_text(encoding='utf-8')
         start = text.index(begin) + len(begin)
         body += f'\n\n## {heading}\n\n{text[start:text.index(end, start)].strip()}\n'
     seen = ', '.join(f'\\fB{escaped(page[:-3])}\\fR{page[-3:]}' for page in references.split(', '))

@@ -18,7 +18,8 @@ namespace lw::impair {
 /// The names of each direction's rules; a record's rule indexes them.
 using RuleNames = std::array<std::vector<std::string>, 2>;
 
-/// The compact form of a ledger. Everything is little-endian; impair/README.md has the table.
+/// The compact form of a ledger. Everything is little-endian; docs/reference/ledger.md has the
+/// table.
 ///
 ///   "LWLEDGER"  u16 version 2  u16 record size 44  u32 0
 ///   blocks:     u32 kind  u32 length in bytes  and as many bytes:

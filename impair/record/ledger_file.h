@@ -23,7 +23,7 @@ enum class LedgerFormat : std::uint8_t { json_lines, binary };
 LedgerFormat ledger_format_for(std::string_view path) noexcept;
 
 /// A ledger as JSON Lines, one object a frame, or in the compact form (binary_ledger.h);
-/// impair/README.md has both. One thread, but for learn().
+/// docs/reference/ledger.md has both. One thread, but for learn().
 class LedgerFile : public emulator::LedgerSink {
  public:
   /// "-" is standard output. `clock_offset_ns` is added to every time: what turns the engine's

@@ -39,7 +39,7 @@ struct LedgerEntry {
   [[nodiscard]] bool moves() const noexcept;
 };
 
-/// Reads a ledger as JSON Lines (impair/README.md, "The ledger"), a line at a time.
+/// Reads a ledger as JSON Lines (docs/reference/ledger.md), a line at a time.
 class LedgerReader {
  public:
   /// The entry of one line. Errors: not JSON, or a key that is missing, of another type or with an

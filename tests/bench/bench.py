@@ -31,7 +31,6 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
-MANUALS = ('README.md', 'gen/README.md', 'impair/README.md', 'dissect/README.md')
 MARK = re.compile(r'(<!-- bench: ([^>]+?) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 
@@ -189,12 +188,17 @@ def rewrite(text, verdicts, recorded):
     return MARK.sub(replace, text), kept
 
 
+def manuals_of(folder):
+    """The pages of the manual that may have tables."""
+    return sorted((folder / 'docs').rglob('*.md'))
+
+
 def rewrite_manuals(folder, verdicts, recorded):
     if recorded['optimization'] != '3':
         raise WrongGoals(f'--manual: expected figures of a release build, found optimization '
                          f'{recorded["optimization"]}')
-    for name in MANUALS:
-        path = folder / name
+    for path in manuals_of(folder):
+        name = path.relative_to(folder)
         before = path.read_text(encoding='utf-8')
         after, kept = rewrite(before, verdicts, recorded)
         for table in kept:

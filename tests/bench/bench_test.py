@@ -74,10 +74,9 @@ class Bench(unittest.TestCase):
         self.goals = self.folder / 'goals.toml'
         self.recorded = self.folder / 'recorded.json'
         self.write(GOALS, RECORDED)
-        for name in bench.MANUALS:
-            (self.folder / name).parent.mkdir(exist_ok=True)
-            (self.folder / name).write_text('# Without a table\n', encoding='utf-8')
-        (self.folder / 'gen' / 'README.md').write_text(MANUAL, encoding='utf-8')
+        (self.folder / 'docs').mkdir()
+        (self.folder / 'docs' / 'plain.md').write_text('# Without a table\n', encoding='utf-8')
+        (self.folder / 'docs' / 'figures.md').write_text(MANUAL, encoding='utf-8')
 
     def write(self, goals, recorded):
         self.goals.write_text(goals, encoding='utf-8')
@@ -92,7 +91,7 @@ class Bench(unittest.TestCase):
         return out.getvalue() + error.getvalue()
 
     def manual(self):
-        return (self.folder / 'gen' / 'README.md').read_text(encoding='utf-8')
+        return (self.folder / 'docs' / 'figures.md').read_text(encoding='utf-8')
 
     def test_a_ratio_is_the_median_of_the_rounds_own(self):
         out = self.run_bench()
@@ -140,7 +139,7 @@ class Bench(unittest.TestCase):
     def test_a_table_that_was_not_measured_stays(self):
         self.write(GOALS, {**RECORDED, 'figures': {'gen': RECORDED['figures']['gen']}})
         out = self.run_bench('--manual')
-        self.assertIn('gen/README.md: table delay stays as it is', out)
+        self.assertIn('docs/figures.md: table delay stays as it is', out)
         self.assertIn('old | table', self.manual())
         self.assertNotIn('old text', self.manual())
 
@@ -168,7 +167,7 @@ class Bench(unittest.TestCase):
 
     def test_an_unknown_name_and_an_unknown_table_are_refused(self):
         self.assertIn('found gne', self.run_bench('gne', code=2))
-        (self.folder / 'gen' / 'README.md').write_text(MANUAL.replace('delay', 'dealy'),
+        (self.folder / 'docs' / 'figures.md').write_text(MANUAL.replace('delay', 'dealy'),
                                                        encoding='utf-8')
         self.assertIn('no line of goals.toml is of table "dealy"', self.run_bench('--manual', code=2))
 
@@ -211,8 +210,8 @@ class Project(unittest.TestCase):
     def test_every_table_of_the_manuals_has_lines(self):
         tables = {line.table for line in self.lines}
         found = set()
-        for name in bench.MANUALS:
-            text = (longwire_test.SOURCE / name).read_text(encoding='utf-8')
+        for name in bench.manuals_of(longwire_test.SOURCE):
+            text = name.read_text(encoding='utf-8')
             marks = [match[2] for match in bench.MARK.finditer(text)]
             self.assertEqual(len(marks), len(re.findall('<!-- bench:', text)), name)
             self.assertEqual(len(marks), text.count('<!-- end -->'), name)
@@ -223,9 +222,7 @@ class Project(unittest.TestCase):
     def test_manual_leaves_everything_else(self):
         with tempfile.TemporaryDirectory(prefix='longwire-') as name:
             folder = pathlib.Path(name)
-            for manual in bench.MANUALS:
-                (folder / manual).parent.mkdir(exist_ok=True)
-                shutil.copy(longwire_test.SOURCE / manual, folder / manual)
+            shutil.copytree(longwire_test.SOURCE / 'docs', folder / 'docs')
             figures = {}
             for line in self.lines:
                 for figure in line.figures:
@@ -234,9 +231,9 @@ class Project(unittest.TestCase):
             verdicts = [bench.judge(line, figures) for line in self.lines]
             with contextlib.redirect_stdout(io.StringIO()):
                 bench.rewrite_manuals(folder, verdicts, recorded)
-            for manual in bench.MANUALS:
-                before = (longwire_test.SOURCE / manual).read_text(encoding='utf-8')
-                after = (folder / manual).read_text(encoding='utf-8')
+            for manual in bench.manuals_of(longwire_test.SOURCE):
+                before = manual.read_text(encoding='utf-8')
+                after = (folder / manual.relative_to(longwire_test.SOURCE)).read_text(encoding='utf-8')
                 self.assertEqual(bench.MARK.sub('', after), bench.MARK.sub('', before))
 
 

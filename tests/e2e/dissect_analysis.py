@@ -247,8 +247,8 @@ class Manual(unittest.TestCase):
 
     def test_output_is_that_of_a_run(self):
         shown = 0
-        for page in 'README.md', 'dissect/README.md', 'docs/what-happened.md':
-            text = (SOURCE / page).read_text(encoding='utf-8')
+        for page in (SOURCE / 'README.md', *sorted((SOURCE / 'docs').rglob('*.md'))):
+            text = page.read_text(encoding='utf-8')
             for block in re.findall(r'^```\n(\$ roce-dissect .*?)^```', text, re.M | re.S):
                 for command, output in re.findall(
                         r'^\$ roce-dissect ((?:sessions|messages|anomalies|explain) pcaps/[^\n]*)\n'

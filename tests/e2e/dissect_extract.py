@@ -736,8 +736,7 @@ class Manual(InFolder):
     """What the manual shows of extract is what the programs print."""
 
     def test_output_is_that_of_a_run(self):
-        text = (SOURCE / 'dissect' / 'README.md').read_text(encoding='utf-8')
-        text = text[text.index('\n## extract'):]
+        text = (SOURCE / 'docs/reference/roce-dissect-extract.md').read_text(encoding='utf-8')
         block = re.search(r'^```\n(\$ .*?)^```', text, re.M | re.S)[1]
         (self.folder / 'pcaps').symlink_to(SOURCE / 'pcaps')
         path = f'{pathlib.Path(program("roce-dissect")).parent}:{os.environ["PATH"]}'

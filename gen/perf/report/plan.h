@@ -14,7 +14,8 @@ enum class Limit : std::uint8_t { line, receiver, tx_depth, outstanding_wqes, re
 
 std::string_view name_of(Limit limit) noexcept;  // "tx depth"
 
-/// What a path needs from its endpoints, without simulating it; gen/README.md states the formulas.
+/// What a path needs from its endpoints, without simulating it; docs/reference/roce-gen-plan.md
+/// states the formulas.
 struct Plan {
   Duration round_trip{};           // NICs included
   double bdp_bytes = 0;            // round trip x link rate

@@ -88,8 +88,8 @@ struct ExperimentProfile {
   std::vector<ExperimentPlot> plots;
 };
 
-/// Reads an experiment; gen/README.md lists the keys. Errors (usage): a line per error, with file,
-/// line and column. Parameters are checked by the kind of run, not here.
+/// Reads an experiment; docs/reference/roce-gen-experiment.md lists the keys. Errors (usage): a
+/// line per error, with file, line and column. Parameters are checked by the kind of run, not here.
 Result<ExperimentProfile> load_experiment_profile(const std::string& file);
 Result<ExperimentProfile> parse_experiment_profile(std::string_view text, std::string name);
 

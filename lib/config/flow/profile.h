@@ -134,9 +134,9 @@ struct FlowProfile {
   ArpConfig presence;
 };
 
-/// Reads a profile of flows from a file; "-" is standard input. gen/README.md lists the keys.
-/// Errors (usage): a line per error, with file, line and column.
-/// `changes`: those of --set, "web.rate=1Gb/s" (Document::edits_of()).
+/// Reads a profile of flows from a file; "-" is standard input. docs/reference/flow-profile.md
+/// lists the keys. Errors (usage): a line per error, with file, line and column. `changes`: those
+/// of --set, "web.rate=1Gb/s" (Document::edits_of()).
 Result<FlowProfile> load_flow_profile(const std::string& path,
                                       std::span<const std::string> changes = {});
 Result<FlowProfile> parse_flow_profile(std::string_view text, std::string name);

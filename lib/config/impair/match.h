@@ -12,8 +12,8 @@
 
 namespace lw::config {
 
-/// Reads a rule's `match`: "rocev2" (default), "all", or a table of conditions; impair/README.md
-/// lists its keys. Errors are recorded in the rule's document.
+/// Reads a rule's `match`: "rocev2" (default), "all", or a table of conditions;
+/// docs/reference/impair-profile.md lists its keys. Errors are recorded in the rule's document.
 emulator::MatchConfig read_match(const Table& rule);
 
 /// Reads `direction`: "both" (default), "west-to-east" or "east-to-west".
@@ -33,7 +33,7 @@ inline auto ranges(std::uint32_t maximum, bool wraps = false) {
 }
 
 /// Reads all [[event]] tables. An event with several PSNs or occurrences becomes one event for
-/// each. impair/README.md lists the keys. Errors are recorded in the document.
+/// each. docs/reference/impair-profile.md lists the keys. Errors are recorded in the document.
 std::vector<emulator::EventConfig> read_events(const Table& root);
 
 }  // namespace lw::config

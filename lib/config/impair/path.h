@@ -10,8 +10,8 @@
 
 namespace lw::config {
 
-/// Reads a path: name, rate, [[span]] and [[equipment]]; impair/README.md lists the keys.
-/// `fallback_name` is the default name.
+/// Reads a path: name, rate, [[span]] and [[equipment]]; docs/reference/impair-profile.md lists the
+/// keys. `fallback_name` is the default name.
 emulator::Path read_path(const Table& table, std::string fallback_name);
 
 /// Reads a file that describes one path. Errors (usage): with file, line and column.

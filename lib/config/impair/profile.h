@@ -53,10 +53,9 @@ struct ImpairProfile {
   [[nodiscard]] Duration longest_stay() const noexcept;
 };
 
-/// Reads a profile from a file; "-" is standard input. impair/README.md lists the keys. A path's
-/// file is relative to the profile's folder.
-/// Errors (usage): a line per error, with file, line and column.
-/// `changes`: those of --set, "long haul.delay=1ms" (Document::edits_of()).
+/// Reads a profile from a file; "-" is standard input. docs/reference/impair-profile.md lists the
+/// keys. A path's file is relative to the profile's folder. Errors (usage): a line per error, with
+/// file, line and column. `changes`: those of --set, "long haul.delay=1ms" (Document::edits_of()).
 Result<ImpairProfile> load_impair_profile(const std::string& file,
                                           std::span<const std::string> changes = {});
 /// The edits of `changes` to the [[rule]]s of a profile's text.

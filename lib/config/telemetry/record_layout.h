@@ -35,8 +35,8 @@ struct RecordLayout {
   [[nodiscard]] std::size_t size() const noexcept;
 };
 
-/// Reads a layout from a file, or a shipped one by its name. gen/README.md lists the keys. Errors
-/// (usage): a line per error, with file, line and column.
+/// Reads a layout from a file, or a shipped one by its name. docs/reference/roce-gen-telemetry.md
+/// lists the keys. Errors (usage): a line per error, with file, line and column.
 Result<RecordLayout> load_record_layout(const std::string& file);
 Result<RecordLayout> parse_record_layout(std::string_view text, std::string name);
 

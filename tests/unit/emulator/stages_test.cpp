@@ -246,7 +246,8 @@ std::string numbers_of_stages() {
 }
 
 TEST(Stages, TheManualsTableIsThatOfTheList) {
-  std::ifstream file(std::string(std::getenv("LONGWIRE_SOURCE")) + "/impair/README.md");
+  std::ifstream file(std::string(std::getenv("LONGWIRE_SOURCE")) +
+                     "/docs/reference/impair-profile.md");
   const std::string manual(std::istreambuf_iterator<char>(file), {});
   EXPECT_THAT(manual, testing::HasSubstr(table_of_stages()));
   EXPECT_THAT(manual, testing::HasSubstr(numbers_of_stages()));
