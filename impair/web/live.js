@@ -73,6 +73,40 @@ function showRules(report, before, seconds) {
   }));
   $('rules').tBodies[0].replaceChildren(...rows);
 }
+// The last five minutes: a point per state and series.
+const HISTORY = 600;
+const series = (name, colour) => ({ name, colour, t: [], y: [], of: 0 });
+const PLOTS = [
+  { id: 'rate', title: 'Rate', format: rate, of: (one, old, dt, field) => perSecond(one, old, dt, field),
+    series: [['in, west → east', 'blue', 0, 'received'], ['out, west → east', 'vermilion', 0, 'sent'],
+      ['in, east → west', 'green', 1, 'received'], ['out, east → west', 'purple', 1, 'sent']] },
+  { id: 'dropped', title: 'Dropped by rules, of the frames received in each half second',
+    format: (value) => `${Number(value.toPrecision(4))} %`,
+    of: (one, old) => 100 * (one.dropped_by_rule.frames - old.dropped_by_rule.frames) /
+      Math.max(one.received.frames - old.received.frames, 1),
+    series: [['west → east', 'blue', 0], ['east → west', 'green', 1]] },
+  { id: 'inside', title: 'Frames inside', format: whole, of: (one) => one.in_flight.frames,
+    series: [['west → east', 'blue', 0], ['east → west', 'green', 1]] },
+].map((plot) => ({ ...plot, kept: plot.series.map(([name, colour]) => series(name, colour)), drawn: null }));
+
+function addPoints(plot, report, before, dt) {
+  plot.series.forEach(([, , index, field], at) => {
+    const { t, y } = plot.kept[at];
+    t.push(report.seconds);
+    y.push(plot.of(report.directions[index], before.directions[index], dt, field));
+    if (t.length > HISTORY) { t.shift(); y.shift(); }
+  });
+}
+function showHistory(report, before, dt) {
+  if (!before?.directions.length) return;  // before the ports are open there are none
+  for (const plot of PLOTS) {
+    addPoints(plot, report, before, dt);
+    if (plot.drawn) { plot.drawn.setData(Page.columnsOf(plot.kept)); continue; }
+    plot.drawn = Page.plot($(`${plot.id}-figure`), { id: `${plot.id}-plot`, title: plot.title, label: `${plot.title}, last 5 minutes`,
+      series: plot.kept, format: plot.format, axisSize: 86, height: 150, fromZero: true, nothing: '' });
+    $(`${plot.id}-plot`).uplot = plot.drawn;
+  }
+}
 function rulesText(rules) {
   return rules.map((rule) => `${rule.name}\n` + Object.entries(rule.stages ?? {})
     .map(([stage, text]) => `  ${stage.padEnd(12)}${text}\n`).join('')).join('');
@@ -98,6 +132,7 @@ function show(state) {
   showIdentity(report);
   showRules(report, before, seconds);
   showChoices(rules);
+  showHistory(report, before, seconds);
   const text = rulesText(rules);
   if ($('rules-text').textContent !== text) $('rules-text').textContent = text;
   document.documentElement.dataset.ready = 'true';

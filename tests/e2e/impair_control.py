@@ -183,7 +183,7 @@ class Control(unittest.TestCase):
             client.connect(address)
             client.sendall(request)
             answer = b''.join(iter(lambda: client.recv(65536), b''))
-        self.assertTrue(answer.startswith((b'{"ok":true', b'HTTP/1.1 200')), answer[:100])
+        self.assertTrue(answer.startswith(b'HTTP/1.1 200') or b'"ok":true' in answer[:100], answer[:100])
         return time.monotonic() - begin_time
 
     @contextlib.contextmanager

@@ -4,6 +4,7 @@ and undoes it; what a forged Origin, another Host and a wrong token get; options
 
 import http.client
 import json
+import os
 import pathlib
 import re
 import signal
@@ -268,6 +269,14 @@ class Page(Box):
         self.wait_for(lambda: int(self.cell('Dropped by it').replace(',', '')) > 0)
         self.assertEqual(self.find('identity').text, 'Every frame is accounted for.')
         self.assertEqual(self.find('identity').get_attribute('data-holds'), 'true')
+        if 'LONGWIRE_LIVE_SCREENSHOT' in os.environ:  # docs/live.png
+            self.browser.set_window_size(1000, 900)
+            self.browser.save_screenshot(os.environ['LONGWIRE_LIVE_SCREENSHOT'])
+        drawn = self.js("""return ['rate', 'dropped', 'inside'].map((name) =>
+            document.getElementById(`${name}-plot`).uplot.data.map((column) => column.filter((y) => y !== null)))""")
+        self.assertAlmostEqual(max(drawn[0][1]), 34e6, delta=20e6)  # b/s of 4000 frames/s
+        self.assertGreater(max(drawn[1][1]), 0)  # % dropped
+        self.assertEqual(set(drawn[1][2]), {0})  # nothing comes from the east
         self.find('undo').click()
         self.wait_for(lambda: 'In force again' in self.find('effect').text)
         before = self.lost()

@@ -30,6 +30,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(line, read_offer);
   check(line, read_done);
   check(line, read_report);
-  if (same_token("0123456789abcdef", line) != (line == "0123456789abcdef")) std::abort();
+  if (lw::same_token("0123456789abcdef", line) != (line == "0123456789abcdef")) std::abort();
   return 0;
 }

@@ -380,5 +380,5 @@ const Page = (() => {
     return made;
   }
 
-  return { data, element, time, seconds, bytes, rate, whole, themeButton, table, plot, timeGroup, firstAt };
+  return { data, element, time, seconds, bytes, rate, whole, themeButton, table, plot, columnsOf, timeGroup, firstAt };
 })();
