@@ -19,7 +19,7 @@ namespace {
 struct CompareOptions {
   std::string near, far, filter;
   Asked asked;
-  std::vector<Expectation> expectations;
+  std::vector<MetricExpectation> expectations;
   std::string junit, ledger;
   LedgerEntries entries;  // of the ledger
   std::size_t most_flows = kMostFlows;
@@ -188,14 +188,14 @@ Result<CompareReport> compare_recording(const CompareOptions& options) {
 }
 
 void write_junit(const CompareReport& report, const std::string& path) {
-  std::vector<TestCase> cases;
+  std::vector<report::TestCase> cases;
   for (const Judgement& judgement : report.judgements) cases.push_back(test_case_of(judgement));
   const auto add = [&](const char* direction, const std::optional<LedgerFindings>& found) {
     if (found) std::ranges::copy(test_cases_of(direction, *found), std::back_inserter(cases));
   };
   add("near > far", report.ledger_there);
   add("far > near", report.ledger_back);
-  report_at_end(write_file(path, junit_xml(cases)));
+  report_at_end(write_file(path, report::junit_xml("roce-dissect compare", cases)));
 }
 
 ExitCode verdict_of(const CompareReport& report) {
@@ -281,8 +281,8 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
                 "the points have clocks of their own: estimate offset and drift from both "
                 "directions, as if their shortest delays were equal");
   list.add("--expect",
-           app::each(parse_expectation,
-                     [options](const Expectation& e) { options->expectations.push_back(e); }),
+           app::each(parse_metric_expectation,
+                     [options](const MetricExpectation& e) { options->expectations.push_back(e); }),
            "EXPECTATION",
            "what must hold in each direction: METRIC<=VALUE, or < >= > == !=; exit code 1 if one "
            "does not; may be given several times; metrics: " +

@@ -276,7 +276,7 @@ std::string judgements_text(const CompareReport& report) {
   if (report.judgements.empty()) return {};
   report::Table table({{"direction"}, {"expected"}, {"measured", report::Align::right}, {""}});
   for (const Judgement& j : report.judgements)
-    table.add_row({j.direction.empty() ? "none seen" : j.direction, j.expectation->text,
+    table.add_row({j.direction.empty() ? "none seen" : j.direction, j.expectation->limit.text,
                    measured_text(j), j.holds ? "holds" : "DOES NOT HOLD"});
   return "\n" + table.to_string(0);
 }
@@ -288,7 +288,7 @@ Json judgements_json(const CompareReport& report) {
     object["direction"] = j.direction.empty()           ? Json()
                           : j.direction == "near > far" ? Json("near_to_far")
                                                         : Json("far_to_near");
-    object["expected"] = j.expectation->text;
+    object["expected"] = j.expectation->limit.text;
     object["metric"] = j.expectation->metric->name;
     object["measured"] = j.measured ? Json(*j.measured) : Json();
     object["holds"] = j.holds;

@@ -2,7 +2,7 @@
 #include "dissect/compare/expectation.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace lw::dissect {
 namespace {
 
 using Kind = Metric::Kind;
-using Relation = Expectation::Relation;
+using ValueUnit = Expectation::Unit;
 
 std::optional<double> share_of(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return std::nullopt;
@@ -68,22 +68,6 @@ constexpr Metric kMetrics[] = {
      }},
 };
 
-struct RelationName {
-  std::string_view text;
-  Relation relation;
-};
-// The longer ones first.
-constexpr RelationName kRelations[] = {{"<=", Relation::at_most}, {">=", Relation::at_least},
-                                       {"==", Relation::equal},   {"!=", Relation::other},
-                                       {"<", Relation::below},    {">", Relation::above},
-                                       {"=", Relation::equal}};
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
 Parsed<const Metric*> find_metric(std::string_view name) {
   const auto at = std::ranges::find(kMetrics, name, &Metric::name);
   if (at != std::end(kMetrics)) return at;
@@ -96,129 +80,59 @@ Parsed<const Metric*> find_metric(std::string_view name) {
                                : fmt::format(": did you mean \"{}\"?", near)));
 }
 
-Parsed<double> parse_count(std::string_view text) {
-  std::uint64_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc{} || end != text.data() + text.size())
-    return std::unexpected(
-        fmt::format("expected a number of frames or a share (12, 0.1%), found \"{}\"", text));
-  return static_cast<double>(count);
+Parsed<void> wrong_value(const Expectation& limit, std::string_view expected) {
+  return std::unexpected(
+      fmt::format("{}: expected {}, found \"{}\"", limit.name, expected, limit.limit));
 }
 
-Parsed<void> read_value(Expectation& expectation, std::string_view text) {
-  const auto store = [&](const auto& value) -> Parsed<void> {
-    if (!value) return std::unexpected(value.error());
-    if constexpr (requires { value->count(); }) {
-      expectation.value = static_cast<double>(value->count());
-    } else {
-      expectation.value = *value;
-    }
-    return {};
-  };
-  if (expectation.metric->kind == Kind::time) return store(parse_duration(text));
-  if (expectation.metric->kind == Kind::share) return store(parse_probability(text));
-  expectation.of_sent = text.ends_with('%');
-  return store(expectation.of_sent ? parse_probability(text) : parse_count(text));
+bool is_share(const Expectation& limit) {
+  return (limit.unit == ValueUnit::share || limit.unit == ValueUnit::none) && limit.value >= 0 &&
+         limit.value <= 1;
 }
 
-bool compare_values(double measured, Relation relation, double value) noexcept {
-  switch (relation) {
-    case Relation::at_most:
-      return measured <= value;
-    case Relation::below:
-      return measured < value;
-    case Relation::at_least:
-      return measured >= value;
-    case Relation::above:
-      return measured > value;
-    case Relation::equal:
-      return measured == value;
-    case Relation::other:
-      return measured != value;
-  }
-  return false;
+/// Checks that the value is one of the metric's kind.
+Parsed<void> check_value(const Expectation& limit, Kind kind) {
+  if (kind == Kind::time && limit.unit != ValueUnit::time)
+    return wrong_value(limit, "a time (1.9ms)");
+  if (kind == Kind::share && !is_share(limit)) return wrong_value(limit, "a share (0.1%)");
+  const bool counts = limit.unit == ValueUnit::share
+                          ? is_share(limit)
+                          : limit.unit == ValueUnit::none && limit.value >= 0 &&
+                                limit.value == std::floor(limit.value);
+  if (kind == Kind::count && !counts)
+    return wrong_value(limit, "a number of frames or a share (12, 0.1%)");
+  return {};
 }
 
-Judgement judge_one(const Expectation& expectation, std::string direction,
+Judgement judge_one(const MetricExpectation& expectation, std::string direction,
                     const DirectionResult& result) {
   Judgement judgement{std::move(direction), &expectation, expectation.metric->measure(result),
                       false};
   if (!judgement.measured) return judgement;
-  const double limit = expectation.of_sent ? expectation.value * static_cast<double>(result.sent)
-                                           : expectation.value;
-  judgement.holds = compare_values(*judgement.measured, expectation.relation, limit);
+  const Expectation& limit = expectation.limit;
+  const bool of_sent = expectation.metric->kind == Kind::count && limit.unit == ValueUnit::share;
+  judgement.holds = limit.compares(
+      *judgement.measured, of_sent ? limit.value * static_cast<double>(result.sent) : limit.value);
   return judgement;
-}
-
-/// Text in XML 1.0. Characters that it can't hold become U+FFFD.
-std::string xml_text(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out += "\xef\xbf\xbd";
-        } else {
-          out += c;
-        }
-    }
-  }
-  return out;
-}
-
-std::string case_xml(const TestCase& test) {
-  const std::string head = fmt::format(R"(    <testcase classname="{}" name="{}" time="0">)",
-                                       xml_text(test.suite), xml_text(test.name));
-  const std::string body =
-      test.passed ? fmt::format("<system-out>measured: {}</system-out>", xml_text(test.measured))
-                  : fmt::format(R"(<failure type="expectation" message="measured: {}"/>)",
-                                xml_text(test.measured));
-  return head + body + "</testcase>\n";
-}
-
-std::size_t failures_of(std::span<const TestCase> cases) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(cases, [](const TestCase& test) { return !test.passed; }));
 }
 
 }  // namespace
 
 std::span<const Metric> all_metrics() { return kMetrics; }
 
-Parsed<Expectation> parse_expectation(std::string_view text) {
-  const std::size_t end = text.find_first_of("<>=!");
-  const std::string_view behind = end == std::string_view::npos ? "" : text.substr(end);
-  const auto relation = std::ranges::find_if(
-      kRelations, [&](const RelationName& r) { return behind.starts_with(r.text); });
-  if (relation == std::end(kRelations))
-    return std::unexpected(fmt::format(
-        "expected METRIC<=VALUE, or one of < >= > == != in place of <=, found \"{}\"", text));
-  Expectation expectation{.text = std::string(text)};
-  const auto metric = find_metric(trimmed(text.substr(0, end)));
+Parsed<MetricExpectation> parse_metric_expectation(std::string_view text) {
+  auto limit = parse_expectation(text);
+  if (!limit) return std::unexpected(limit.error());
+  const auto metric = find_metric(limit->name);
   if (!metric) return std::unexpected(metric.error());
-  expectation.metric = *metric;
-  expectation.relation = relation->relation;
-  const auto read = read_value(expectation, trimmed(behind.substr(relation->text.size())));
-  if (!read) return std::unexpected(fmt::format("{}: {}", (*metric)->name, read.error()));
-  return expectation;
+  if (auto fits = check_value(*limit, (*metric)->kind); !fits) return std::unexpected(fits.error());
+  return MetricExpectation{.limit = std::move(*limit), .metric = *metric};
 }
 
-std::vector<Judgement> judge(std::span<const Expectation> expectations,
+std::vector<Judgement> judge(std::span<const MetricExpectation> expectations,
                              const Comparison& comparison) {
   std::vector<Judgement> judgements;
-  for (const Expectation& expectation : expectations) {
+  for (const MetricExpectation& expectation : expectations) {
     const DirectionResult &there = comparison.near_to_far, &back = comparison.far_to_near;
     if (there.seen()) judgements.push_back(judge_one(expectation, "near > far", there));
     if (back.seen()) judgements.push_back(judge_one(expectation, "far > near", back));
@@ -242,31 +156,12 @@ std::string measured_text(const Judgement& judgement) {
   return {};
 }
 
-TestCase test_case_of(const Judgement& judgement) {
-  return {judgement.direction.empty() ? "no RoCE frames" : judgement.direction,
-          judgement.expectation->text, measured_text(judgement), judgement.holds};
-}
-
-std::string junit_xml(std::span<const TestCase> cases) {
-  std::vector<std::string> suites;
-  for (const TestCase& test : cases)
-    if (std::ranges::find(suites, test.suite) == suites.end()) suites.push_back(test.suite);
-  std::string text = fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<testsuites name=\"roce-dissect compare\" tests=\"{}\" failures=\"{}\" errors=\"0\">\n",
-      cases.size(), failures_of(cases));
-  for (const std::string& suite : suites) {
-    std::vector<TestCase> own;
-    std::ranges::copy_if(cases, std::back_inserter(own),
-                         [&](const TestCase& test) { return test.suite == suite; });
-    text += fmt::format(
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"0\" "
-        "time=\"0\">\n",
-        xml_text(suite), own.size(), failures_of(own));
-    for (const TestCase& test : own) text += case_xml(test);
-    text += "  </testsuite>\n";
-  }
-  return text + "</testsuites>\n";
+report::TestCase test_case_of(const Judgement& judgement) {
+  return {.suite = judgement.direction.empty() ? "no RoCE frames" : judgement.direction,
+          .name = judgement.expectation->limit.text,
+          .measured = measured_text(judgement),
+          .expected = judgement.expectation->limit.limit,
+          .passed = judgement.holds};
 }
 
 }  // namespace lw::dissect

@@ -299,15 +299,18 @@ LedgerFindings check_ledger(const LedgerEntries& ledger, std::size_t direction, 
   return LedgerCheck(ledger, direction, near, far, matching, goes_far).run();
 }
 
-std::vector<TestCase> test_cases_of(const std::string& direction, const LedgerFindings& found) {
-  const auto text = [](std::uint64_t unexplained, std::uint64_t all) {
-    return fmt::format("{} of {} unexplained", unexplained, all);
+std::vector<report::TestCase> test_cases_of(const std::string& direction,
+                                            const LedgerFindings& found) {
+  const auto test = [&](const char* what, std::uint64_t unexplained, std::uint64_t all) {
+    return report::TestCase{.suite = direction,
+                            .name = what,
+                            .measured = fmt::format("{} of {} unexplained", unexplained, all),
+                            .expected = {},
+                            .passed = unexplained == 0};
   };
   return {
-      {direction, "the ledger explains each difference",
-       text(found.differences_unexplained, found.differences), found.differences_unexplained == 0},
-      {direction, "a difference explains each record",
-       text(found.records_unexplained, found.records), found.records_unexplained == 0}};
+      test("the ledger explains each difference", found.differences_unexplained, found.differences),
+      test("a difference explains each record", found.records_unexplained, found.records)};
 }
 
 }  // namespace lw::dissect

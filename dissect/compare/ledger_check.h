@@ -7,7 +7,7 @@
 
 #include "analysis/ledger_reader.h"
 #include "dissect/compare/comparison.h"
-#include "dissect/compare/expectation.h"
+#include "report/junit.h"
 
 namespace lw::dissect {
 
@@ -36,7 +36,8 @@ inline bool explained(const LedgerFindings& found) noexcept {
   return found.differences_unexplained + found.records_unexplained == 0;
 }
 /// The two checks of one direction.
-std::vector<TestCase> test_cases_of(const std::string& direction, const LedgerFindings& found);
+std::vector<report::TestCase> test_cases_of(const std::string& direction,
+                                            const LedgerFindings& found);
 
 /// Explains each difference of one direction by a record, and each record by a difference.
 ///

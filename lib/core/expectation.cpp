@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/expectation.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <optional>
+
+namespace lw {
+namespace {
+
+using Relation = Expectation::Relation;
+using ValueUnit = Expectation::Unit;
+
+struct RelationName {
+  std::string_view text;
+  Relation relation;
+};
+// The longer ones first.
+constexpr RelationName kRelations[] = {{"<=", Relation::at_most}, {">=", Relation::at_least},
+                                       {"==", Relation::equal},   {"!=", Relation::other},
+                                       {"<", Relation::below},    {">", Relation::above},
+                                       {"=", Relation::equal}};
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+/// A value and what it counts.
+struct Amount {
+  ValueUnit unit{};
+  double value = 0;
+};
+
+std::optional<double> plain_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
+    return std::nullopt;
+  return value;
+}
+
+Parsed<Amount> parse_amount(std::string_view text) {
+  if (text == "true" || text == "false")
+    return Amount{ValueUnit::truth, text == "true" ? 1.0 : 0.0};
+  if (const auto number = plain_number(text)) return Amount{ValueUnit::none, *number};
+  if (text.ends_with('%'))
+    if (const auto number = plain_number(trimmed(text.substr(0, text.size() - 1))))
+      return Amount{ValueUnit::share, *number / 100};
+  if (const auto time = parse_duration(text))
+    return Amount{ValueUnit::time, static_cast<double>(time->count())};
+  if (const auto rate = parse_bit_rate(text)) return Amount{ValueUnit::rate, *rate};
+  if (const auto size = parse_bytes(text))
+    return Amount{ValueUnit::size, static_cast<double>(*size)};
+  return std::unexpected(
+      "expected a number, with a unit or without (12, 0.1%, 1.9ms, 10Gb/s, 64KiB), true or false, "
+      "found \"" +
+      std::string(text) + "\"");
+}
+
+}  // namespace
+
+bool Expectation::compares(double measured, double to) const noexcept {
+  switch (relation) {
+    case Relation::at_most:
+      return measured <= to;
+    case Relation::below:
+      return measured < to;
+    case Relation::at_least:
+      return measured >= to;
+    case Relation::above:
+      return measured > to;
+    case Relation::equal:
+      return measured == to;
+    case Relation::other:
+      return measured != to;
+  }
+  return false;
+}
+
+Parsed<Expectation> parse_expectation(std::string_view text) {
+  const std::size_t end = std::min(text.find_first_of("<>=!"), text.size());
+  const std::string_view name = trimmed(text.substr(0, end)), behind = text.substr(end);
+  const auto relation = std::ranges::find_if(
+      kRelations, [&](const RelationName& each) { return behind.starts_with(each.text); });
+  if (relation == std::end(kRelations) || name.empty())
+    return std::unexpected("expected NAME<=VALUE, or one of < >= > == != in place of <=, found \"" +
+                           std::string(text) + "\"");
+  const auto amount = parse_amount(trimmed(behind.substr(relation->text.size())));
+  if (!amount) return std::unexpected(std::string(name) + ": " + amount.error());
+  return Expectation{.text = std::string(text),
+                     .name = std::string(name),
+                     .limit = std::string(trimmed(behind)),
+                     .relation = relation->relation,
+                     .unit = amount->unit,
+                     .value = amount->value};
+}
+
+std::string_view name_of(ValueUnit unit) noexcept {
+  switch (unit) {
+    case ValueUnit::none:
+      return "a number";
+    case ValueUnit::share:
+      return "a share";
+    case ValueUnit::time:
+      return "a time";
+    case ValueUnit::rate:
+      return "a rate";
+    case ValueUnit::size:
+      return "a size";
+    case ValueUnit::truth:
+      return "true or false";
+  }
+  return {};
+}
+
+}  // namespace lw

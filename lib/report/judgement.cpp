@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/judgement.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/names.h"
+
+namespace lw::report {
+namespace {
+
+using ValueUnit = Expectation::Unit;
+using Figures = std::vector<std::pair<std::string, const Json*>>;
+
+std::string joined(const std::string& path, std::string_view key) {
+  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+}
+
+/// The name of a list's element; its index where it has none.
+std::string label_of(const Json& element, std::size_t index) {
+  if (element.is_object()) {
+    for (const char* key : {"name", "direction", "port"})
+      if (element.contains(key) && element[key].is_string()) return element[key];
+    if (!element.empty() && element.front().is_string()) return element.front();
+  }
+  return fmt::to_string(index);
+}
+
+/// What follows `key` in `name`: nothing where `name` does not begin with it.
+std::optional<std::string_view> behind(std::string_view name, std::string_view key) {
+  if (name == key) return std::string_view{};
+  const bool longer = name.size() > key.size() + 1 && name.starts_with(key);
+  if (longer && name[key.size()] == '.') return name.substr(key.size() + 1);
+  return std::nullopt;
+}
+
+/// The children of an object or a list, by the keys that a name has for them.
+std::vector<std::pair<std::string, const Json*>> children_of(const Json& node) {
+  Figures children;
+  if (node.is_object())
+    for (const auto& [key, value] : node.items()) children.emplace_back(key, &value);
+  if (node.is_array())
+    for (std::size_t i = 0; i < node.size(); ++i)
+      children.emplace_back(label_of(node[i], i), &node[i]);
+  return children;
+}
+
+/// Adds what `name` stands for below `node`, whose path is `path`.
+void find(const Json& node, std::string_view name, const std::string& path, Figures& found) {
+  if (name.empty()) return found.emplace_back(path, &node), void();
+  std::size_t index = 0;
+  for (const auto& [key, child] : children_of(node)) {
+    auto rest = behind(name, key);
+    if (!rest) rest = behind(name, "*");
+    if (!rest && node.is_array()) rest = behind(name, fmt::to_string(index));
+    if (rest) find(*child, *rest, joined(path, key), found);
+    ++index;
+  }
+}
+
+/// Adds the paths of all numbers and truth values.
+void list_figures(const Json& node, const std::string& path, std::vector<std::string>& paths) {
+  constexpr std::size_t kMost = 20'000;
+  if (paths.size() >= kMost) return;
+  if (node.is_number() || node.is_boolean()) paths.push_back(path);
+  for (const auto& [key, child] : children_of(node)) list_figures(*child, joined(path, key), paths);
+}
+
+std::string_view last_key(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string_view::npos ? path : path.substr(dot + 1);
+}
+
+/// Up to three: those that end as `name` does, otherwise the one that is spelt nearly so.
+std::vector<std::string> near_names(const Json& report, std::string_view name) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> paths, near;
+  list_figures(report, {}, paths);
+  for (const std::string& path : paths)
+    if (near.size() < kMost && last_key(path) == last_key(name)) near.push_back(path);
+  if (!near.empty()) return near;
+  const std::vector<std::string_view> views(paths.begin(), paths.end());
+  if (const std::string_view nearby = nearest(name, views); !nearby.empty())
+    return {std::string(nearby)};
+  std::vector<std::string_view> keys;
+  for (const std::string& path : paths) keys.push_back(last_key(path));
+  const std::string_view key = nearest(last_key(name), keys);
+  for (std::size_t i = 0; i < paths.size() && near.size() < kMost; ++i)
+    if (!key.empty() && keys[i] == key) near.push_back(paths[i]);
+  return near;
+}
+
+std::string no_figure(const Json& report, std::string_view name) {
+  const auto near = near_names(report, name);
+  if (near.empty())
+    return fmt::format("the report has no figure \"{}\": --json shows all of them", name);
+  return fmt::format("the report has no figure \"{}\": did you mean \"{}\"?", name,
+                     fmt::join(near, "\", \""));
+}
+
+/// What a figure counts: one of it is `scale` of the unit.
+struct Scale {
+  ValueUnit unit{};
+  double scale = 1;
+};
+struct Suffix {
+  std::string_view text;
+  Scale scale;
+};
+// The longer ones first.
+constexpr Suffix kSuffixes[] = {{"bits_per_second", {ValueUnit::rate, 1}},
+                                {"_gbps", {ValueUnit::rate, 1e9}},
+                                {"_bps", {ValueUnit::rate, 1}},
+                                {"_usec", {ValueUnit::time, 1e3}},
+                                {"_ns", {ValueUnit::time, 1}},
+                                {"_us", {ValueUnit::time, 1e3}},
+                                {"_ms", {ValueUnit::time, 1e6}},
+                                {"seconds", {ValueUnit::time, 1e9}},
+                                {"percent", {ValueUnit::share, 0.01}},
+                                {"bytes", {ValueUnit::size, 1}}};
+
+/// What the last key with a unit in a figure's path says: latency_ns.p99 is in ns.
+Scale scale_of(std::string_view path) {
+  while (!path.empty()) {
+    const std::string_view key = last_key(path);
+    for (const Suffix& suffix : kSuffixes)
+      if (key.ends_with(suffix.text)) return suffix.scale;
+    if (key.starts_with("rate_")) return {ValueUnit::rate, 1};
+    path.remove_suffix(std::min(path.size(), key.size() + 1));
+  }
+  return {ValueUnit::none, 1};
+}
+
+/// The expectation's value in the figure's own unit; an error where the kinds differ.
+Parsed<double> limit_for(const Expectation& expectation, const std::string& path,
+                         const Json& figure) {
+  const auto differs = [&](std::string_view what) {
+    return std::unexpected(fmt::format("{} is {}: expected {} to compare it with, found {}", path,
+                                       what, what, expectation.limit));
+  };
+  if (figure.is_boolean() || expectation.unit == ValueUnit::truth) {
+    if (figure.is_boolean() && expectation.unit == ValueUnit::truth) return expectation.value;
+    return differs(name_of(figure.is_boolean() ? ValueUnit::truth : ValueUnit::none));
+  }
+  if (expectation.unit == ValueUnit::none) return expectation.value;
+  const Scale scale = scale_of(path);
+  if (scale.unit != expectation.unit &&
+      !(scale.unit == ValueUnit::none && expectation.unit == ValueUnit::share))
+    return differs(name_of(scale.unit));
+  return expectation.value / scale.scale;
+}
+
+double number_of(const Json& figure) {
+  return figure.is_boolean() ? (figure.get<bool>() ? 1 : 0) : figure.get<double>();
+}
+
+Judgement judge_one(const Expectation& expectation, const std::string& path, const Json& figure) {
+  Judgement judgement{expectation.text, path, expectation.limit, nullptr};
+  if (figure.is_null()) return judgement;  // nothing was measured
+  if (!figure.is_number() && !figure.is_boolean()) {
+    judgement.error = fmt::format("{} is not a figure: it is of type {}", path, figure.type_name());
+    return judgement;
+  }
+  judgement.measured = figure;
+  const auto limit = limit_for(expectation, path, figure);
+  if (limit) {
+    judgement.holds = expectation.compares(number_of(figure), *limit);
+  } else {
+    judgement.error = limit.error();
+  }
+  return judgement;
+}
+
+}  // namespace
+
+Figures figures_named(const Json& report, std::string_view name) {
+  Figures found;
+  find(report, name, {}, found);
+  return found;
+}
+
+std::vector<Judgement> judge(const Expectation& expectation, const Json& report) {
+  std::vector<Judgement> judgements;
+  for (const auto& [path, figure] : figures_named(report, expectation.name))
+    judgements.push_back(judge_one(expectation, path, *figure));
+  if (judgements.empty())
+    judgements.push_back({expectation.text, expectation.name, expectation.limit, nullptr, false,
+                          no_figure(report, expectation.name)});
+  return judgements;
+}
+
+Json to_json(const Judgement& judgement) {
+  Json json = {{"expected", judgement.expected},
+               {"figure", judgement.figure},
+               {"measured", judgement.measured},
+               {"holds", judgement.holds}};
+  if (!judgement.error.empty()) json["error"] = judgement.error;
+  return json;
+}
+
+TestCase test_case_of(const Judgement& judgement, std::string suite) {
+  return {.suite = std::move(suite),
+          .name = judgement.figure + " " + judgement.limit,
+          .measured = judgement.measured.is_null() ? "none" : judgement.measured.dump(),
+          .expected = judgement.limit,
+          .passed = judgement.holds,
+          .error = judgement.error};
+}
+
+}  // namespace lw::report
