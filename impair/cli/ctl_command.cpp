@@ -201,6 +201,8 @@ roce-impair ctl /tmp/impair.sock set "long haul" delay=1ms loss=0.5%
 roce-impair ctl /tmp/impair.sock event "cut again")",
       .commands = {plain("show", "print the rules in force and the report so far",
                          "roce-impair ctl /tmp/impair.sock show --json"),
+                   plain("records", "print the newest records of the ledger",
+                         "roce-impair ctl /tmp/impair.sock records"),
                    edit_command(
                        "set", "change keys of a rule",
                        "roce-impair ctl /tmp/impair.sock set \"long haul\" delay=1ms loss=0.5%",

@@ -62,14 +62,15 @@ Result<std::unique_ptr<Recording>> open_recording(const config::ImpairProfile& p
 
 /// What a run offers to others while it works: the control socket, Prometheus' metrics, the live
 /// page and DPDK's telemetry, as far as they were asked for. Their threads end with it; the runner
-/// must outlive it.
+/// and the ledger, null where there is none, must outlive it.
 class Services {
  public:
   /// Errors: environment (a socket can't be had), usage (its address is wrong).
-  static Result<std::unique_ptr<Services>> start(const RunConfig& config, ScenarioRunner& runner);
+  static Result<std::unique_ptr<Services>> start(const RunConfig& config, ScenarioRunner& runner,
+                                                 LedgerFile* ledger);
 
  private:
-  explicit Services(ScenarioRunner& runner);
+  Services(ScenarioRunner& runner, LedgerFile* ledger);
   Result<void> serve_control(const std::string& path);
   Result<void> serve_metrics(const std::string& address, ScenarioRunner& runner);
   Result<void> serve_page(const RunConfig& config);
@@ -81,8 +82,9 @@ class Services {
   std::optional<Telemetry> telemetry_;
 };
 
-Result<std::unique_ptr<Services>> Services::start(const RunConfig& config, ScenarioRunner& runner) {
-  std::unique_ptr<Services> services(new Services(runner));
+Result<std::unique_ptr<Services>> Services::start(const RunConfig& config, ScenarioRunner& runner,
+                                                  LedgerFile* ledger) {
+  std::unique_ptr<Services> services(new Services(runner, ledger));
   if (config.control)
     if (auto serving = services->serve_control(*config.control); !serving)
       return std::unexpected(serving.error());
@@ -139,7 +141,7 @@ Result<void> Services::serve_page(const RunConfig& config) {
   return {};
 }
 
-Services::Services(ScenarioRunner& runner)
+Services::Services(ScenarioRunner& runner, LedgerFile* ledger)
     : control_({.set = [&](auto edits) { return runner.set(edits); },
                 .load =
                     [&](const auto& file) {
@@ -153,7 +155,12 @@ Services::Services(ScenarioRunner& runner)
                 .command = [&](const auto& command) { return runner.command(command); },
                 .preview = [&](auto edits) { return runner.preview(edits); },
                 .profile = [&] { return runner.profile(); },
-                .snapshot = [&] { return runner.snapshot(); }}) {}
+                .snapshot = [&] { return runner.snapshot(); },
+                .records = [ledger]() -> Result<std::vector<std::string>> {
+                  if (!ledger)
+                    return fail("records: the run has no ledger: start it with --ledger FILE");
+                  return ledger->newest();
+                }}) {}
 
 cpu_set_t affinity() noexcept {
   cpu_set_t cpus;
@@ -280,7 +287,7 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
     if (*recording) report.capture = (*recording)->report(*config.capture);
   };
   auto runner = std::make_unique<ScenarioRunner>(version, *loop, *ports, learn, add_records);
-  auto services = Services::start(config, *runner);
+  auto services = Services::start(config, *runner, ledger->file.get());
   if (!services) return std::unexpected(services.error());
   off_the_cores.reset();
   if (auto up = wait_links(*ports, config, stop); !up) return std::unexpected(up.error());

@@ -64,6 +64,17 @@ Json refusal(const Error& error) {
   return {{"ok", false}, {"error", error.message}, {"exit", to_int(error.exit)}};
 }
 
+/// The report, with how often which delay was asked for: [first, last, frames] in ns.
+Json report_json(const Report& report) {
+  Json json = to_json(report);
+  for (std::size_t i = 0; i < report.directions.size(); ++i) {
+    Json& delays = json["directions"][i]["delays_ns"] = Json::array();
+    for (const auto& bucket : report.directions[i].delays)
+      delays.push_back({bucket.first, bucket.last, bucket.count});
+  }
+  return json;
+}
+
 }  // namespace
 
 SharedText Control::answer(std::string_view request, Access access) {
@@ -78,12 +89,13 @@ SharedText Control::answer(std::string_view request, Access access) {
   const std::lock_guard lock(mutex_);
   if (what == "show")
     return shown_.get([this] { return report::json_line("longwire.control", show()); });
-  if (what == "preview") {
-    const auto answer = preview(json);
+  if (what == "preview" || what == "records") {
+    const auto answer = what == "preview" ? preview(json) : records();
     return line(answer ? *answer : refusal(answer.error()));
   }
   if (access == Access::read)
-    return line(refusal({"this page only shows the run: expected \"do\": show or preview"}));
+    return line(
+        refusal({"this page only shows the run: expected \"do\": show, records or preview"}));
   shown_.forget();
   if (auto done = act(what, json); !done) return line(refusal(done.error()));
   const config::ImpairProfile profile = run_.profile();
@@ -107,6 +119,19 @@ Result<Json> Control::preview(const Json& request) const {
       {"text", rules_text(*profile) + "in flight each way: " + arithmetic(*profile) + "\n"}};
 }
 
+Result<Json> Control::records() const {
+  const auto lines = run_.records();
+  if (!lines) return std::unexpected(lines.error());
+  Json answer = {{"ok", true}, {"records", Json::array()}, {"text", ""}};
+  std::string text;
+  for (const std::string& line : *lines) {
+    answer["records"].push_back(Json::parse(line));
+    text += line + "\n";
+  }
+  answer["text"] = std::move(text);
+  return answer;
+}
+
 Result<void> Control::act(const std::string& what, const Json& request) {
   if (what == "reset") return run_.reset();
   if (what == "undo") return run_.undo();
@@ -126,7 +151,8 @@ Result<void> Control::act(const std::string& what, const Json& request) {
     return run_.command(*command);
   }
   return fail(fmt::format(
-      "expected \"do\": show, preview, set, load, reset, undo or event, found \"{}\"", what));
+      "expected \"do\": show, records, preview, set, load, reset, undo or event, found \"{}\"",
+      what));
 }
 
 Result<config::Command> Control::read_command(const Json& request) {
@@ -154,7 +180,9 @@ Json Control::show() const {
   const config::ImpairProfile profile = run_.profile();
   return {{"ok", true},
           {"rules", rules_json(profile)},
-          {"report", to_json(report)},
+          {"events", events_json(profile)},
+          {"scenario", scenario_json(profile)},
+          {"report", report_json(report)},
           {"text", rules_text(profile) + events_text(profile) + to_text(report)}};
 }
 

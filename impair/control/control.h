@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -20,6 +21,7 @@ namespace lw::impair {
 /// Answers what `roce-impair ctl` asks of a run: a JSON object in, one out.
 ///
 ///   {"do":"show"}                                     the report so far, and the rules in force
+///   {"do":"records"}                                  the newest records of the ledger
 ///   {"do":"set","rule":R,"keys":{"loss":"1%",...}}    changes keys of a rule; "" takes one away
 ///   {"do":"preview","rule":R,"keys":{...}}            what a set would put in force; changes
 ///   nothing
@@ -44,6 +46,7 @@ class Control {
     std::function<Result<config::ImpairProfile>(std::span<const config::Edit>)> preview;
     std::function<config::ImpairProfile()> profile;  // what is in force
     std::function<Report()> snapshot;
+    std::function<Result<std::vector<std::string>>()> records;  // as in the ledger, JSON each
   };
 
   explicit Control(Run run) : run_(std::move(run)) {}
@@ -58,6 +61,7 @@ class Control {
 
  private:
   Result<nlohmann::ordered_json> preview(const nlohmann::ordered_json& request) const;
+  [[nodiscard]] Result<nlohmann::ordered_json> records() const;
   Result<void> act(const std::string& what, const nlohmann::ordered_json& request);
   Result<config::Command> read_command(const nlohmann::ordered_json& request);
   [[nodiscard]] nlohmann::ordered_json show() const;

@@ -99,19 +99,47 @@ void add_ports(Prometheus& out, const Report& report) {
     out.sample({{"side", port.side}, {"port", port.port}}, port.missed);
 }
 
+constexpr double kSecond = 1e9;  // ns
+
 void add_spread(Prometheus& out, const Report& report, std::string_view name, std::string_view help,
                 Spread DirectionReport::* spread) {
-  out.family(name, Type::summary, help);
+  out.family(name, Type::histogram, help);
   for (const auto& direction : report.directions) {
     const Spread& found = direction.*spread;
-    const std::pair<std::string_view, std::int64_t> points[] = {
-        {"0.5", found.p50}, {"0.99", found.p99}, {"0.999", found.p999}, {"1", found.maximum}};
-    const Labels labels = {{"direction", direction.accounting.direction.name}};
-    for (const auto& [quantile, ns] : points)
-      out.sample({labels.front(), {"quantile", std::string(quantile)}},
-                 static_cast<double>(ns) * 1e-9);
-    out.count(labels, found.count);
+    std::vector<Prometheus::Bucket> buckets;
+    for (std::size_t i = 0; i < found.up_to.size(); ++i)
+      buckets.push_back({static_cast<double>(Spread::kLimits[i]) / kSecond, found.up_to[i]});
+    out.histogram({{"direction", direction.accounting.direction.name}}, buckets, found.count,
+                  found.sum / kSecond);
   }
+}
+
+/// Calls visit(labels, stages) for every direction's every rule that is listed.
+template <class Visit>
+void for_each_rules_stages(const Report& report, Visit visit) {
+  for (const auto& direction : report.directions)
+    for (const StagesReport& stages : direction.stages)
+      visit(Labels{{"direction", direction.accounting.direction.name}, {"rule", stages.rule}},
+            stages);
+}
+
+void add_acted(Prometheus& out, const Report& report) {
+  out.family("longwire_impair_acted_frames_total", Type::counter,
+             "Frames, and copies of them, that a stage of the rule acted on.");
+  for_each_rules_stages(report, [&](Labels labels, const StagesReport& stages) {
+    labels.emplace_back("stage", "");
+    for (std::size_t i = 1; i < emulator::kStages; ++i) {
+      labels.back().second = name_of(static_cast<emulator::Stage>(i));
+      if (stages.stats.acted[i] > 0) out.sample(labels, stages.stats.acted[i]);
+    }
+  });
+}
+
+void add_queues(Prometheus& out, const Report& report) {
+  out.family("longwire_impair_queued_bytes", Type::gauge, "Bytes in a rule's queue.");
+  for_each_rules_stages(report, [&](const Labels& labels, const StagesReport& stages) {
+    if (stages.queued_bytes) out.sample(labels, *stages.queued_bytes);
+  });
 }
 
 std::string http_answer(std::string_view status, std::string_view type, std::string_view body) {
@@ -129,6 +157,11 @@ std::string to_prometheus(const Report& report) {
   for (const Figure& figure : kFigures) add_figure(out, report, figure);
   add_wants(out, report);
   add_in_flight(out, report);
+  add_acted(out, report);
+  add_queues(out, report);
+  add_spread(out, report, "longwire_impair_delay_seconds",
+             "What rules asked of frames that wait: asked release minus arrival.",
+             &DirectionReport::delay);
   add_spread(out, report, "longwire_impair_release_error_seconds",
              "Achieved minus asked release of delayed frames.", &DirectionReport::release_error);
   add_spread(out, report, "longwire_impair_pass_latency_seconds",

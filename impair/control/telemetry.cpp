@@ -70,6 +70,7 @@ int give_stats(const char*, const char*, rte_tel_data* out) {
   for (const auto& each : report.directions) {
     const auto& name = each.accounting.direction.name;
     add_account(out, name, each.accounting.direction);
+    add_spread(out, name, "delay", each.delay);
     add_spread(out, name, "release_error", each.release_error);
     add_spread(out, name, "pass_latency", each.pass_latency);
   }

@@ -1,19 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/datapath/direction_report.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace lw::impair {
 
 Spread spread_of(const Histogram& histogram) {
-  return {histogram.count(),        histogram.minimum(),       histogram.quantile(0.5),
-          histogram.quantile(0.99), histogram.quantile(0.999), histogram.maximum()};
+  return {.count = histogram.count(),
+          .minimum = histogram.minimum(),
+          .p50 = histogram.quantile(0.5),
+          .p99 = histogram.quantile(0.99),
+          .p999 = histogram.quantile(0.999),
+          .maximum = histogram.maximum(),
+          .sum = histogram.sum(),
+          .up_to = histogram.counts_up_to(Spread::kLimits)};
+}
+
+std::vector<Histogram::Bucket> delays_of(const Histogram& histogram) {
+  constexpr int kBits = 9;  // of a value, from its highest bit on
+  std::vector<Histogram::Bucket> merged;
+  for (const auto& bucket : histogram.occupied()) {
+    const auto width = std::bit_width(static_cast<std::uint64_t>(bucket.first));
+    const int rest = std::max(static_cast<int>(width) - kBits, 0);
+    const std::int64_t first = bucket.first >> rest << rest;
+    if (merged.empty() || merged.back().first != first)
+      merged.push_back({first, first + (std::int64_t{1} << rest) - 1, 0});
+    merged.back().count += bucket.count;
+  }
+  return merged;
 }
 
 /// Of more rules than these, a report lists those that received frames.
 constexpr std::size_t kAllListed = 256;
 
 DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounting accounting,
-                          const Histogram& release_error, const Histogram& pass_latency) {
-  DirectionReport report{std::move(accounting), spread_of(release_error), spread_of(pass_latency)};
+                          Instant now) {
+  DirectionReport report{.accounting = std::move(accounting)};
   for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
     const emulator::Rule& rule = pipeline.rules()[i];
     // Statistics are some kilobytes per rule, copied while the frames wait.
@@ -25,7 +48,8 @@ DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounti
                              {},
                              rule.stats(),
                              pipeline.shared_configs(),
-                             i});
+                             i,
+                             rule.queued_bytes(now)});
   }
   report.events = {pipeline.events().outcomes(), pipeline.events().untracked(),
                    pipeline.event_hits()};

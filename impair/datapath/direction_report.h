@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,10 +17,22 @@ namespace lw::impair {
 
 /// Figures of a histogram, in ns.
 struct Spread {
+  /// 1 us to 1 s, in steps of 1, 2 and 5.
+  static constexpr std::array<std::int64_t, 19> kLimits = {
+      1'000,      2'000,       5'000,       10'000,      20'000,       50'000,     100'000,
+      200'000,    500'000,     1'000'000,   2'000'000,   5'000'000,    10'000'000, 20'000'000,
+      50'000'000, 100'000'000, 200'000'000, 500'000'000, 1'000'000'000};
+
   std::uint64_t count = 0;
   std::int64_t minimum = 0, p50 = 0, p99 = 0, p999 = 0, maximum = 0;
+  double sum = 0;
+  std::vector<std::uint64_t> up_to = {};  // values of at most each of kLimits
 };
 Spread spread_of(const Histogram& histogram);
+
+/// The buckets that are not empty, none wider than 1/256 of its value: two of them, of the same
+/// histogram at two times, give the values in between.
+std::vector<Histogram::Bucket> delays_of(const Histogram& histogram);
 
 /// What the stages of one rule did, and how it compares with their parameters.
 struct StagesReport {
@@ -28,7 +42,8 @@ struct StagesReport {
   // The input of the audit: copied quickly from a running loop, audited elsewhere.
   emulator::RuleStats since_change = {};
   std::shared_ptr<const std::vector<emulator::RuleConfig>> configs = {};
-  std::size_t place = 0;  // index of the rule in `configs`
+  std::size_t place = 0;                           // index of the rule in `configs`
+  std::optional<std::uint64_t> queued_bytes = {};  // in the rule's queue, if it has one
 };
 
 /// Results of the targeted events of one direction.
@@ -41,8 +56,10 @@ struct EventsReport {
 /// Statistics of one direction.
 struct DirectionReport {
   emulator::Accounting accounting;
-  Spread release_error;  // actual minus scheduled release
-  Spread pass_latency;   // of frames that no rule delays
+  Spread delay = {};          // what rules asked of frames that wait: release minus arrival
+  Spread release_error = {};  // actual minus scheduled release
+  Spread pass_latency = {};   // of frames that no rule delays
+  std::vector<Histogram::Bucket> delays = {};  // see delays_of()
   std::vector<StagesReport> stages = {};
   EventsReport events = {};
 
@@ -73,9 +90,9 @@ struct PortReport {
   [[nodiscard]] std::uint64_t unsent() const noexcept { return unsent_too_long + unsent_dropped; }
 };
 
-/// Not audited yet.
+/// The report of a direction at `now`, not audited yet and without its spreads.
 DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounting accounting,
-                          const Histogram& release_error, const Histogram& pass_latency);
+                          Instant now);
 /// Of more than 256 rules, only those that received frames are listed, and the untouched frames:
 /// with 10,000 rules, an answer of `ctl show` would take seconds.
 bool is_listed(const emulator::Accounting& accounting, const emulator::Account& rule) noexcept;

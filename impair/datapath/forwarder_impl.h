@@ -255,11 +255,16 @@ std::size_t Forwarder<Io>::inside() const noexcept {
 template <class Io>
 std::vector<DirectionReport> Forwarder<Io>::report(bool running) const {
   std::vector<DirectionReport> reports;
-  for (const auto& way : ways_)
-    if (way)
-      reports.push_back(report_of(way->link.pipeline(),
-                                  running ? way->link.running_accounting() : way->link.accounting(),
-                                  way->link.release_error(), way->link.pass_latency()));
+  for (const auto& way : ways_) {
+    if (!way) continue;
+    const Link& link = way->link;
+    auto& report = reports.emplace_back(report_of(
+        link.pipeline(), running ? link.running_accounting() : link.accounting(), way->now));
+    report.delay = spread_of(link.delay());
+    report.delays = delays_of(link.delay());
+    report.release_error = spread_of(link.release_error());
+    report.pass_latency = spread_of(link.pass_latency());
+  }
   return reports;
 }
 

@@ -108,7 +108,28 @@ void LedgerFile::put_block(const Names& names) {
   block_.clear();
 }
 
+void LedgerFile::keep_newest(std::span<const emulator::LedgerRecord> records) {
+  const auto newest = records.last(std::min(records.size(), kNewest));
+  const std::lock_guard lock(mutex_);
+  newest_.insert(newest_.end(), newest.begin(), newest.end());
+  while (newest_.size() > kNewest) newest_.pop_front();
+}
+
+std::vector<std::string> LedgerFile::newest() {
+  std::deque<emulator::LedgerRecord> records;
+  Names rules;
+  {
+    const std::lock_guard lock(mutex_);
+    records = newest_;
+    rules = rules_;
+  }
+  std::vector<std::string> lines;
+  for (const auto& record : records) lines.push_back(ledger_line(record, *rules, clock_offset_ns_));
+  return lines;
+}
+
 void LedgerFile::write(std::span<const emulator::LedgerRecord> records) {
+  keep_newest(records);
   if (file_.failed()) return lost_.add(records.size());
   const Names rules = names();
   if (format_ == LedgerFormat::binary) {

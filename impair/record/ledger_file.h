@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,6 +36,9 @@ class LedgerFile : public emulator::LedgerSink {
   void learn(RuleNames rules);
 
   void write(std::span<const emulator::LedgerRecord> records) override;
+  /// The newest records, the oldest first, as ledger_line() writes them. Any thread.
+  [[nodiscard]] std::vector<std::string> newest();
+  static constexpr std::size_t kNewest = 20;
   /// Records in the file, and records that the file could not take: after the first failed write
   /// nothing more is written, and the file ends with its last whole record. Any thread.
   [[nodiscard]] std::uint64_t records() const noexcept { return records_.get(); }
@@ -47,14 +51,16 @@ class LedgerFile : public emulator::LedgerSink {
   LedgerFile(OutputFile file, LedgerFormat format, RuleNames rules, std::int64_t clock_offset_ns);
   using Names = std::shared_ptr<const RuleNames>;
   [[nodiscard]] Names names();
+  void keep_newest(std::span<const emulator::LedgerRecord> records);
   void put(std::string_view text, std::size_t records);
   void put_block(const Names& names);
   void flush();
 
   OutputFile file_;
   LedgerFormat format_;
-  std::mutex mutex_;  // guards the next; never held while the disk is waited for
+  std::mutex mutex_;  // guards the next two; never held while the disk is waited for
   Names rules_;
+  std::deque<emulator::LedgerRecord> newest_;
   // Of the compact form: a block is worth its head.
   static constexpr std::size_t kBlock = 1024;
   Names names_written_;

@@ -284,6 +284,7 @@ Json of_stages(const StagesReport& report) {
     Json& group = field.group.empty() ? json : json[std::string(field.group)];
     group[std::string(field.name)] = field.is_list ? Json(field.list) : Json(field.value);
   }
+  if (report.queued_bytes) json["queued_bytes"] = *report.queued_bytes;
   for (const emulator::Check& check : report.checks) json["checks"].push_back(of_check(check));
   return json;
 }
@@ -293,6 +294,7 @@ Json of_direction(const DirectionReport& report) {
   json["holds"] = report.accounting.holds();
   json["fragments"] = report.accounting.fragments;
   json["truncated"] = report.accounting.truncated;
+  json["delay_ns"] = of_spread(report.delay);
   json["release_error_ns"] = of_spread(report.release_error);
   json["pass_latency_ns"] = of_spread(report.pass_latency);
   json["rules"] = Json::array();

@@ -73,6 +73,17 @@ function showRules(report, before, seconds) {
   }));
   $('rules').tBodies[0].replaceChildren(...rows);
 }
+const marked = (direction) => direction.stages.reduce((sum, rule) => sum + (rule.acted.mark ?? 0), 0);
+
+// The smallest delay that a share of the frames between two states had at most; null without frames.
+function delayOf(now, before, share) {
+  const old = new Map(before.delays_ns.map(([first, , count]) => [first, count]));
+  const since = now.delays_ns.map(([first, end, count]) => [(first + end) / 2, count - (old.get(first) ?? 0)]);
+  let left = Math.ceil(share * since.reduce((sum, [, count]) => sum + count, 0));
+  if (left === 0) return null;
+  return since.find(([, count]) => (left -= count) <= 0)[0];
+}
+
 // The last five minutes: a point per state and series.
 const HISTORY = 600;
 const series = (name, colour) => ({ name, colour, t: [], y: [], of: 0 });
@@ -87,6 +98,21 @@ const PLOTS = [
     series: [['west → east', 'blue', 0], ['east → west', 'green', 1]] },
   { id: 'inside', title: 'Frames inside', format: whole, of: (one) => one.in_flight.frames,
     series: [['west → east', 'blue', 0], ['east → west', 'green', 1]] },
+  { id: 'delay', title: 'Delay that rules asked for, in each half second', format: time,
+    present: (one) => one.delay_ns.count > 0,
+    of: (one, old, dt, quantile) => delayOf(one, old, quantile),
+    series: [['median, west → east', 'blue', 0, 0.5], ['99 %, west → east', 'vermilion', 0, 0.99],
+      ['median, east → west', 'green', 1, 0.5], ['99 %, east → west', 'purple', 1, 0.99]] },
+  { id: 'queue', title: 'Bytes in queues', format: bytes,
+    present: (one) => one.stages.some((rule) => rule.queued_bytes !== undefined),
+    of: (one) => one.stages.reduce((sum, rule) => sum + (rule.queued_bytes ?? 0), 0),
+    series: [['west → east', 'blue', 0], ['east → west', 'green', 1]] },
+  { id: 'ce', title: 'Marked CE, of the frames received in each half second',
+    format: (value) => `${Number(value.toPrecision(4))} %`,
+    present: (one) => marked(one) > 0,
+    of: (one, old) => 100 * (marked(one) - marked(old)) /
+      Math.max(one.received.frames - old.received.frames, 1),
+    series: [['west → east', 'blue', 0], ['east → west', 'green', 1]] },
 ].map((plot) => ({ ...plot, kept: plot.series.map(([name, colour]) => series(name, colour)), drawn: null }));
 
 function addPoints(plot, report, before, dt) {
@@ -100,6 +126,7 @@ function addPoints(plot, report, before, dt) {
 function showHistory(report, before, dt) {
   if (!before?.directions.length) return;  // before the ports are open there are none
   for (const plot of PLOTS) {
+    if (!plot.drawn && plot.present && !report.directions.some(plot.present)) continue;
     addPoints(plot, report, before, dt);
     if (plot.drawn) { plot.drawn.setData(Page.columnsOf(plot.kept)); continue; }
     plot.drawn = Page.plot($(`${plot.id}-figure`), { id: `${plot.id}-plot`, title: plot.title, label: `${plot.title}, last 5 minutes`,
@@ -120,6 +147,52 @@ function showChoices(rules) {
   if (names.includes(chosen)) $('rule').value = chosen;
 }
 
+// Events and acts of the profile, with a button that starts each now.
+function showEvents({ events, scenario, report }) {
+  const named = new Map(report.directions.flatMap((one) => one.events ?? []).map((one) => [one.name, one]));
+  const all = [...events.map((one) => [one.name, `${one.what}, ${one.direction}`]),
+    ...scenario.map((one) => [one.name, (one.steps ?? []).map((step) => step.what).join(', then ')])];
+  const names = [...new Set([...all.map(([name]) => name), ...named.keys()])];
+  const what = new Map(all);
+  $('no-events').hidden = names.length > 0;
+  $('events').hidden = names.length === 0;
+  const rows = names.map((name) => [name, what.get(name) ?? 'armed on this page or by ctl',
+    named.has(name) ? `${whole(named.get(name).happened)} of ${whole(named.get(name).all)}` : '']);
+  if (JSON.stringify(rows) !== $('events').dataset.rows) {
+    $('events').dataset.rows = JSON.stringify(rows);
+    $('events').tBodies[0].replaceChildren(...rows.map(([name, text, happened]) => element('tr', {},
+      element('td', { class: 'keep' }, name), element('td', {}, text), element('td', {}, happened),
+      element('td', {}, what.has(name) ? startButton(name) : ''))));
+  }
+  $('scenario').hidden = !report.scenario;
+  if (report.scenario) $('scenario').textContent =
+    `${whole(report.scenario.done)} of ${whole(report.scenario.all)} steps are in force.`;
+}
+function startButton(name) {
+  const button = element('button', { type: 'button', 'aria-label': `Start ${name} now` }, 'Start');
+  button.disabled = settings.read_only;
+  button.addEventListener('click', () => ask({ do: 'event', name }));
+  return button;
+}
+
+// The newest records of the ledger, asked for every two seconds.
+const RECORDS_MS = 2000;
+let recordsAt = -Infinity;
+async function showRecords(report) {
+  $('no-records').hidden = Boolean(report.ledger);
+  if (!report.ledger || performance.now() - recordsAt < RECORDS_MS) return;
+  recordsAt = performance.now();
+  const { records } = await ask({ do: 'records' });
+  if (!records?.length) return;
+  const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
+  $('records').hidden = false;
+  $('records').tHead.replaceChildren(element('tr', {}, ...columns.map((name) => element('th', { scope: 'col' }, name))));
+  $('records').tBodies[0].replaceChildren(...records.reverse().map((record) =>
+    element('tr', {}, ...columns.map((name) => element('td', {}, text(record[name]))))));
+}
+const text = (value) => (value === undefined || value === null ? ''
+  : typeof value === 'object' ? JSON.stringify(value) : String(value));
+
 function show(state) {
   const { report, rules } = state;
   const before = last;
@@ -133,8 +206,10 @@ function show(state) {
   showRules(report, before, seconds);
   showChoices(rules);
   showHistory(report, before, seconds);
-  const text = rulesText(rules);
-  if ($('rules-text').textContent !== text) $('rules-text').textContent = text;
+  showEvents(state);
+  showRecords(report);
+  const shown = rulesText(rules);
+  if ($('rules-text').textContent !== shown) $('rules-text').textContent = shown;
   document.documentElement.dataset.ready = 'true';
 }
 
@@ -190,11 +265,20 @@ $('undo').addEventListener('click', async () => {
   if (answer.ok) showEffect(`In force again:\n${answer.text}`);
 });
 
+$('event').addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const armed = { on: $('on').value, occurrence: Number($('occurrence').value),
+    direction: $('towards').value, action: $('action').value };
+  if (armed.action === 'delay') armed.delay = $('event-delay').value.trim();
+  await ask({ do: 'event', event: armed });
+});
+
 $('controls').append(Page.themeButton());
 $('made').textContent = `Served by ${settings.program}.`;
 addEventListener('hashchange', () => { token = takeToken(); });
 if (settings.read_only) {
   $('read-only').hidden = false;
-  $('set').querySelectorAll('input, select, button').forEach((control) => { control.disabled = true; });
+  for (const form of [$('set'), $('event')])
+    form.querySelectorAll('input, select, button').forEach((control) => { control.disabled = true; });
 }
 follow();

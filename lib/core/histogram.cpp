@@ -72,6 +72,26 @@ std::int64_t Histogram::quantile(double q) const noexcept {
   return maximum_;
 }
 
+std::vector<std::uint64_t> Histogram::counts_up_to(std::span<const std::int64_t> limits) const {
+  std::vector<std::uint64_t> counts;
+  std::uint64_t seen = 0;
+  std::size_t next = 0;  // the first bucket that `seen` leaves out
+  const auto count_to = [&](std::size_t end) {
+    while (next < end) {
+      const auto& octave = octaves_[next / kSub];
+      const std::size_t stop = std::min(end, (next / kSub + 1) * kSub);
+      if (octave)
+        for (std::size_t i = next; i < stop; ++i) seen += (*octave)[i % kSub];
+      next = stop;
+    }
+  };
+  for (const std::int64_t limit : limits) {
+    count_to(index_of(static_cast<std::uint64_t>(limit)) + 1);
+    counts.push_back(seen);
+  }
+  return counts;
+}
+
 std::vector<Histogram::Bucket> Histogram::occupied() const {
   std::vector<Bucket> result;
   for (std::size_t octave = 0; octave < kOctaves; ++octave) {

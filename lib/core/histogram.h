@@ -41,6 +41,7 @@ class Histogram {
   [[nodiscard]] std::int64_t minimum() const noexcept { return count_ ? minimum_ : 0; }
   [[nodiscard]] std::int64_t maximum() const noexcept { return count_ ? maximum_ : 0; }
   [[nodiscard]] double mean() const noexcept;
+  [[nodiscard]] double sum() const noexcept { return sum_; }
 
   /// The smallest value such that a share `q` in [0, 1] of all values is at most that; 0 if empty.
   [[nodiscard]] std::int64_t quantile(double q) const noexcept;
@@ -50,6 +51,9 @@ class Histogram {
     std::int64_t first, last;
     std::uint64_t count;
   };
+  /// How many values are at most each of `limits`, which ascend and are not negative. A limit is
+  /// rounded up to the end of its bucket.
+  [[nodiscard]] std::vector<std::uint64_t> counts_up_to(std::span<const std::int64_t> limits) const;
   /// The buckets that are not empty, in ascending order.
   [[nodiscard]] std::vector<Bucket> occupied() const;
 

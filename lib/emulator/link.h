@@ -139,6 +139,10 @@ class Link {
   [[nodiscard]] const AccountCounters& counters() const noexcept { return direction_; }
   /// Achieved minus asked release of what waited, ns.
   [[nodiscard]] const Histogram& release_error() const noexcept { return release_error_; }
+  /// What rules asked of the frames that wait: release asked for minus arrival, ns. Copies too. Of
+  /// a batch, one frame speaks for all: each frame of its own costs 16 % of the speed with
+  /// independent jitter.
+  [[nodiscard]] const Histogram& delay() const noexcept { return delay_; }
   /// What the box itself took for frames that no rule delays, ns.
   [[nodiscard]] const Histogram& pass_latency() const noexcept { return pass_latency_; }
   [[nodiscard]] const Pipeline& pipeline() const noexcept { return pipeline_; }
@@ -222,7 +226,8 @@ class Link {
   AccountCounters direction_;
   std::vector<AccountCounters> rules_;  // the last is the untouched frames'
   Counter fragments_, truncated_;
-  Histogram release_error_, pass_latency_;
+  Histogram delay_, release_error_, pass_latency_;
+  std::size_t batches_ = 0;
   // A burst's, while it is admitted.
   std::array<Instant, Rule::kMostTogether> releases_;
   std::array<Entry, Rule::kMostTogether> entries_;

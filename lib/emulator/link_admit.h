@@ -56,6 +56,7 @@ inline void Link<Handle, Frames>::queue(Handle handle, const Arrival& arrival,
                                         std::uint32_t ledger_slot) noexcept {
   Entry entry{decision.release, handle};
   fill(entry.transit(), arrival, decision, copy, ledger_slot);
+  delay_.add((decision.release - arrival.now).count());
   queue_.push(decision.line, entry, arrival.now);
 }
 
@@ -149,6 +150,7 @@ template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::place_overtaking(const Entry& entry, const Decision& decision,
                                             Instant now) noexcept {
   Held<Entry>& held = held_[decision.rule];
+  delay_.add((decision.release - now).count());
   held.gone_on();
   if (decision.action == Action::hold) {
     held.hold(entry);

@@ -151,6 +151,8 @@ void Link<Handle, Frames>::enter_batch(Rule& rule, std::span<const Handle> frame
   static constexpr roce::Envelope kUnopened{};
   const auto releases = std::span(releases_).first(frames.size());
   rule.releases(received_, now, releases);
+  const Instant sample = releases[batches_++ % releases.size()];  // each place in turn
+  delay_.add((sample - now).count(), frames.size());
   const Decision decision = rule.batch_decision();
   Transit transit;
   fill(transit, {kUnopened, nullptr, received_, 0, now}, decision, 0, kNotLogged);

@@ -63,6 +63,10 @@ class Rule {
   [[nodiscard]] Instant next_ask() const noexcept {
     return stage<Queue>() ? stage<Queue>()->next_ask() : Instant::max();
   }
+  /// Bytes in the rule's queue; nothing where it has none.
+  [[nodiscard]] std::optional<std::uint64_t> queued_bytes(Instant now) const noexcept {
+    return stage<Queue>() ? std::optional(stage<Queue>()->bytes_at(now)) : std::nullopt;
+  }
   [[nodiscard]] std::uint8_t priority() const noexcept {
     return stage<Queue>() ? stage<Queue>()->priority() : std::uint8_t{0};
   }

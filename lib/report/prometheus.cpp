@@ -22,7 +22,7 @@ std::string label_text(std::string_view text) {
 
 std::string_view name_of(Prometheus::Type type) noexcept {
   using enum Prometheus::Type;
-  return type == counter ? "counter" : type == gauge ? "gauge" : "summary";
+  return type == counter ? "counter" : type == gauge ? "gauge" : "histogram";
 }
 
 }  // namespace
@@ -54,9 +54,21 @@ void Prometheus::sample(const Labels& labels, double value) {
   text_ += fmt::format(" {}\n", value);
 }
 
-void Prometheus::count(const Labels& labels, std::uint64_t values) {
+void Prometheus::histogram(const Labels& labels, std::span<const Bucket> buckets,
+                           std::uint64_t count, double sum) {
+  Labels limited = labels;
+  limited.emplace_back("le", "");
+  const auto add_bucket = [&](std::string limit, std::uint64_t values) {
+    limited.back().second = std::move(limit);
+    begin_sample(limited, "_bucket");
+    text_ += fmt::format(" {}\n", values);
+  };
+  for (const Bucket& bucket : buckets) add_bucket(fmt::format("{}", bucket.limit), bucket.count);
+  add_bucket("+Inf", count);
+  begin_sample(labels, "_sum");
+  text_ += fmt::format(" {}\n", sum);
   begin_sample(labels, "_count");
-  text_ += fmt::format(" {}\n", values);
+  text_ += fmt::format(" {}\n", count);
 }
 
 }  // namespace lw::report

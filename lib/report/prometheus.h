@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,16 +17,22 @@ namespace lw::report {
 ///   longwire_frames_total{direction="west-to-east"} 120000
 class Prometheus {
  public:
-  enum class Type : std::uint8_t { counter, gauge, summary };
+  enum class Type : std::uint8_t { counter, gauge, histogram };
   using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
-  /// Samples that follow belong to this family. A counter's name ends in `_total`. A summary's
-  /// samples have a label `quantile`, which nothing else may have, and beside them is its count.
+  /// Samples that follow belong to this family. A counter's name ends in `_total`.
   void family(std::string_view name, Type type, std::string_view help);
   void sample(const Labels& labels, std::uint64_t value);
   void sample(const Labels& labels, double value);
-  /// How many values a summary is of.
-  void count(const Labels& labels, std::uint64_t values);
+  /// How many values are at most `limit`, in the family's unit.
+  struct Bucket {
+    double limit;
+    std::uint64_t count;
+  };
+  /// A histogram of `count` values: its buckets, in ascending order, the last one without a limit,
+  /// and the values' sum.
+  void histogram(const Labels& labels, std::span<const Bucket> buckets, std::uint64_t count,
+                 double sum);
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 

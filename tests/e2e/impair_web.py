@@ -28,6 +28,22 @@ delay = "1ms"
 reserve = "5ms"
 '''
 
+# One of two frames is marked, behind a queue at half the flow's rate; the event waits for a command.
+BUSY_PROFILE = '''
+[[rule]]
+name = "busy"
+match = "rocev2"
+delay = "2ms"
+mark = {probability = "50%", force = true}
+queue = {rate = "10Gb/s", buffer = "100kB"}
+[[event]]
+name = "lost packet"
+on_command = true
+action = "drop"
+[capacity]
+reserve = "5ms"
+'''
+
 FLOW = '''
 [[flow]]
 source = "198.18.0.1"
@@ -289,6 +305,45 @@ class Page(Box):
     def cell(self, title):
         return self.js('''const heads = [...document.querySelectorAll('#rules th')].map((th) => th.textContent);
             return document.querySelector('#rules tbody tr').cells[heads.indexOf(arguments[0])].textContent;''', title)
+
+    def drawn(self, name):
+        """The last values of a plot's series."""
+        return self.js(f"""const {{uplot}} = document.getElementById('{name}-plot') ?? {{}};
+            return uplot?.data.slice(1).map((column) => column.filter((y) => y !== null).at(-1)) ?? null""")
+
+    @real_time
+    def test_delays_marks_queues_events_and_records_are_shown(self):
+        (self.folder / 'flow.toml').write_text(FLOW)
+        (self.folder / 'impair.toml').write_text(BUSY_PROFILE)
+        west, east = f'memif:{self.folder}/w', f'memif:{self.folder}/e'
+        box = self.run_box('--ledger', self.folder / 'ledger.jsonl', west=west + ',server', east=east + ',server')
+        begin(self, [program('roce-gen'), 'receive', '--port', east])
+        begin(self, [program('roce-gen'), 'run', self.folder / 'flow.toml', '--port', west])
+        self.open()
+        self.wait_for(lambda: self.lost()[1] > 4000 and self.drawn('ce') and self.drawn('delay'))
+        median, most = self.drawn('delay')[:2]  # ns
+        self.assertLess(2_000_000 * 511 / 512, median)  # the rule's, and the page's rounding
+        self.assertLessEqual(median, most)
+        self.assertLess(most, 2_092_000)  # and a full buffer's
+        self.assertAlmostEqual(self.drawn('ce')[0], 50, delta=10)  # %: 2000 frames
+        self.assertIsNotNone(self.drawn('queue'))
+        self.wait_for(lambda: self.find('records').is_displayed())
+        shown = self.js("return [...document.querySelectorAll('#records tbody tr')].map((one) => one.textContent)")
+        self.assertEqual(len(shown), 20)
+        self.assertTrue(all('busy' in one for one in shown), shown)  # the queue acts on each
+        self.assertIn('mark', ''.join(shown))
+        self.browser.find_element(By.CSS_SELECTOR, '[aria-label="Start lost packet now"]').click()
+        self.wait_for(lambda: self.lost()[0] == 1)
+        self.wait_for(lambda: '1 of 1' in self.find('events').text)
+        self.find('arm').click()
+        self.wait_for(lambda: self.lost()[0] == 2)
+        self.find('occurrence').send_keys('x')
+        self.find('arm').click()
+        self.wait_for(lambda: 'occurrence' in self.find('problem').text)
+        self.assertEqual(self.lost()[0], 2)
+        self.assertEqual(self.browser.get_log('browser'), [])
+        box.send_signal(signal.SIGTERM)
+        box.communicate(timeout=30)
 
     def test_every_control_has_a_label_and_the_page_fits_a_phone(self):
         box = self.run_box()

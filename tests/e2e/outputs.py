@@ -164,7 +164,7 @@ class Outputs(unittest.TestCase):
         if words[1] == 'ctl':
             peer = begin(self, [IMPAIR, 'run', self.rules, '--west', 'net_ring0', '--east',
                                 'net_ring1', '--control', self.file('socket'), '--ready-file',
-                                self.file('peer')])
+                                self.file('peer'), '--ledger', self.file('peer.jsonl')])
             while not self.file('peer').exists() and peer.poll() is None:
                 time.sleep(0.02)
             if words[4] == 'undo':  # which needs a change
@@ -225,6 +225,7 @@ class Outputs(unittest.TestCase):
                             'null'], True),
             'impair ledger': ([IMPAIR, 'ledger', self.ledger()], False),
             'impair ctl show': (self.ctl('show'), False),
+            'impair ctl records': (self.ctl('records'), False),
             'impair ctl set': (self.ctl('set', 'line', 'loss=1%'), False),
             'impair ctl preview': (self.ctl('preview', 'line', 'loss=1%'), False),
             'impair ctl undo': (self.ctl('undo'), False),

@@ -71,10 +71,11 @@ class Metrics(unittest.TestCase):
 
     def test_dashboard_and_rules_name_metrics_of_a_run(self):
         there = set(re.findall(r'^# TYPE (\w+)', self.metrics(), re.M))
-        self.assertGreaterEqual(len(there), 17)
+        self.assertGreaterEqual(len(there), 20)
         expressions = [target['expr'] for panel in json.loads(DASHBOARD.read_text())['panels']
                        for target in panel['targets']]
         self.assertGreaterEqual(len(expressions), 10)
+        there |= {name + '_bucket' for name in re.findall(r'^# TYPE (\w+) histogram$', self.metrics(), re.M)}
         for text in *expressions, DASHBOARD.read_text(), RULES.read_text():
             named = set(re.findall(r'longwire_impair_\w+', text))
             self.assertTrue(named, text)

@@ -139,10 +139,11 @@ class Schemas(unittest.TestCase):
     def control(self):
         socket, ready = self.folder / 'socket', self.folder / 'ready'
         process = begin(self, [PROGRAMS['impair'], 'run', self.rules, '--west', 'net_ring0', '--east',
-                               'net_ring1', '--control', socket, '--ready-file', ready, '--json'])
+                               'net_ring1', '--control', socket, '--ready-file', ready, '--json',
+                               '--ledger', self.folder / 'control.jsonl'])
         while not ready.exists() and process.poll() is None:
             time.sleep(0.02)
-        for words in (('show',), ('preview', 'line', 'loss=1%'), ('set', 'line', 'loss=1%'), ('undo',),
+        for words in (('show',), ('records',), ('preview', 'line', 'loss=1%'), ('set', 'line', 'loss=1%'), ('undo',),
                       ('load', self.rules), ('reset',),
                       ('event', '{"flap": {"port": "west", "down": "1ms"}}')):
             done = subprocess.run([PROGRAMS['impair'], 'ctl', str(socket), '--json', *map(str, words)],

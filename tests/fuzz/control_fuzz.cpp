@@ -52,7 +52,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
          return std::move(next->profile);
        },
        .profile = [&] { return live.now().profile; },
-       .snapshot = [] { return lw::impair::Report{}; }});
+       .snapshot = [] { return lw::impair::Report{}; },
+       .records = []() -> lw::Result<std::vector<std::string>> { return lw::fail("no ledger"); }});
   const std::string answer = *control.answer({reinterpret_cast<const char*>(data), size});
   const auto json = nlohmann::json::parse(answer, nullptr, false);
   if (!json.is_object() || !json.contains("ok") || answer.find('\n') != answer.size() - 1)

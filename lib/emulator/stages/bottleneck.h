@@ -106,6 +106,14 @@ class Bottleneck {
     return occupied_;
   }
 
+  /// The same for a reader: without removing what has left.
+  [[nodiscard]] std::uint64_t occupancy_at(Instant now) const noexcept {
+    std::uint64_t left = occupied_;
+    for (std::size_t i = 0; i < inside_.size() && inside_[i].departs <= now; ++i)
+      left -= inside_[i].bytes;
+    return left;
+  }
+
   /// When the frame's last bit leaves; nothing where the buffer has no room for it.
   [[nodiscard]] std::optional<Instant> enqueue(std::uint32_t bytes, Instant now) noexcept {
     const std::uint32_t held = on_the_line(bytes, 0);
@@ -263,6 +271,10 @@ class Queue {
   std::optional<QueueShift> pause(const wire::PfcFields& asked, Instant now, Stats& stats) noexcept;
   /// The quanta of silence to ask for now; 0 ends an earlier request.
   std::optional<std::uint16_t> asks_for(Instant now, Stats& stats) noexcept;
+  /// Bytes in the buffer.
+  [[nodiscard]] std::uint64_t bytes_at(Instant now) const noexcept {
+    return bottleneck_.occupancy_at(now);
+  }
   /// When asks_for() must be called again; Instant::max() while there is no pause.
   [[nodiscard]] Instant next_ask() const noexcept {
     if (!watch_ || !watch_->asked()) return Instant::max();

@@ -101,6 +101,30 @@ TEST(Histogram, BucketsCoverTheirValues) {
   EXPECT_EQ(total, 6u);
 }
 
+TEST(Histogram, CountsUpToLimits) {
+  std::mt19937_64 random(4);
+  std::lognormal_distribution<double> delays(10, 4);
+  Histogram histogram;
+  std::vector<std::int64_t> values;
+  for (int i = 0; i < 20'000; ++i) {
+    values.push_back(static_cast<std::int64_t>(delays(random)));
+    histogram.add(values.back());
+  }
+  const std::int64_t limits[] = {0, 1, 999, 1000, 1023, 1024, 50'000, 1'000'000, INT64_MAX};
+  const auto counts = histogram.counts_up_to(limits);
+  ASSERT_EQ(counts.size(), std::size(limits));
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto up_to = [&](double limit) {
+      return static_cast<std::uint64_t>(std::ranges::count_if(
+          values, [&](std::int64_t value) { return static_cast<double>(value) <= limit; }));
+    };
+    const auto limit = static_cast<double>(limits[i]);
+    EXPECT_GE(counts[i], up_to(limit)) << limits[i];
+    EXPECT_LE(counts[i], up_to(limit * 1.001)) << limits[i];
+  }
+  EXPECT_EQ(Histogram{}.counts_up_to(limits), std::vector<std::uint64_t>(std::size(limits), 0));
+}
+
 /// After any number of values, few or many.
 TEST(CompactHistogram, AnswersAsAHistogram) {
   std::mt19937_64 random(9);

@@ -308,7 +308,9 @@ void trickle(std::size_t egress, std::uint64_t seed) {
   EXPECT_EQ(left, kept);
   EXPECT_EQ(link.release_error().count() + link.pass_latency().count(),
             link.accounting().direction.sent.frames);
+  EXPECT_EQ(link.delay().count(), link.release_error().count() + link.inside());
 }
+
 TEST(LinkBurst, TrainsAreCutWhereTheWayOutEnds) {
   for (const std::size_t egress : {8U, 16U, 64U, 512U})
     for (const std::uint64_t seed : {1U, 2U, 3U}) {

@@ -38,6 +38,9 @@ TEST(Link, DelayIsExactAndOrderIsKept) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(run.exits()[std::size_t(i)], (Exit{i, at(i * 7 + 1000)}));
   EXPECT_EQ(link.release_error().maximum(), 0);
   EXPECT_EQ(link.release_error().count(), 100U);
+  EXPECT_EQ(link.delay().count(), 100U);
+  EXPECT_EQ(link.delay().minimum(), 1000);
+  EXPECT_EQ(link.delay().maximum(), 1000);
 }
 
 TEST(Link, UntouchedFramesOvertakeDelayedOnesAtOnce) {

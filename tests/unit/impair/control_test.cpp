@@ -60,7 +60,10 @@ class ControlTest : public testing::Test {
                       return next->profile;
                     },
                     .profile = [this] { return live_.now().profile; },
-                    .snapshot = [] { return sound_report(); }}};
+                    .snapshot = [] { return sound_report(); },
+                    .records = []() -> Result<std::vector<std::string>> {
+                      return std::vector<std::string>{R"({"frame":1})", R"({"frame":2})"};
+                    }}};
 };
 
 TEST_F(ControlTest, ACommandIsByNameOrSaysAllItself) {
@@ -156,6 +159,12 @@ TEST_F(ControlTest, AReserveIsThereForLongerDelays) {
   EXPECT_EQ(set("rule0", {{"delay", "7ms"}})["ok"], true);
   EXPECT_EQ(set("rule0", {{"delay", "8ms"}})["ok"], false);
   EXPECT_EQ(set("rule0", {{"delay", "7ms"}, {"loss", "1%"}})["ok"], true);
+}
+
+TEST_F(ControlTest, RecordsAreThoseOfTheLedger) {
+  const Json answer = ask({{"do", "records"}});
+  EXPECT_EQ(answer["records"], (Json::array({{{"frame", 1}}, {{"frame", 2}}})));
+  EXPECT_EQ(answer["text"], "{\"frame\":1}\n{\"frame\":2}\n");
 }
 
 TEST_F(ControlTest, AnEndedRunSaysSoAndKeepsNothing) {

@@ -14,7 +14,15 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 TEST(Metrics, EveryWayOfBeingCountedIsASample) {
-  const std::string text = to_prometheus(sound_report());
+  Report report = sound_report();
+  DirectionReport& east = report.directions.front();
+  Histogram histogram;
+  for (const int ns : {900, 1500, 1500, 70'000}) histogram.add(ns);
+  east.delay = spread_of(histogram);
+  east.stages.push_back({.rule = "haul", .stats = {}});
+  east.stages.back().stats.acted[static_cast<std::size_t>(emulator::Stage::mark)] = 3;
+  east.stages.back().queued_bytes = 4096;
+  const std::string text = to_prometheus(report);
   const auto expect = [&](std::string_view name, std::string_view want, int value) {
     EXPECT_THAT(text, HasSubstr(fmt::format(
                           "\nlongwire_impair_{}{{direction=\"west-to-east\",rule=\"haul\"{}}} {}\n",
@@ -26,9 +34,15 @@ TEST(Metrics, EveryWayOfBeingCountedIsASample) {
   expect("dropped_by_rule_frames_total", "", 1);
   expect("dropped_for_resource_frames_total", ",resource=\"link_down\"", 1);
   expect("in_flight_frames", "", 2);
-  EXPECT_THAT(text, HasSubstr("# TYPE longwire_impair_release_error_seconds summary\n"));
-  EXPECT_THAT(text, HasSubstr("release_error_seconds{direction=\"west-to-east\","
-                              "quantile=\"0.5\"} 2e-09\n"));
+  expect("acted_frames_total", ",stage=\"mark\"", 3);
+  expect("queued_bytes", "", 4096);
+  EXPECT_THAT(text, HasSubstr("# TYPE longwire_impair_delay_seconds histogram\n"));
+  for (const auto& [limit, count] :
+       {std::pair{"1e-06", 1}, {"2e-06", 3}, {"5e-05", 3}, {"0.0001", 4}, {"1", 4}, {"+Inf", 4}})
+    EXPECT_THAT(text, HasSubstr(fmt::format("longwire_impair_delay_seconds_bucket{{direction="
+                                            "\"west-to-east\",le=\"{}\"}} {}\n",
+                                            limit, count)));
+  EXPECT_THAT(text, HasSubstr("delay_seconds_sum{direction=\"west-to-east\"} 7.39e-05\n"));
   EXPECT_THAT(text, HasSubstr("release_error_seconds_count{direction=\"west-to-east\"} 6\n"));
 }
 

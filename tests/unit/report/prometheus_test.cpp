@@ -25,5 +25,23 @@ TEST(Prometheus, WritesItsTextFormat) {
             "http_requests_total 18446744073709551615\n");
 }
 
+// The example of a histogram in the same place.
+TEST(Prometheus, WritesAHistogram) {
+  Prometheus out;
+  out.family("http_request_duration_seconds", Prometheus::Type::histogram, "A histogram.");
+  const Prometheus::Bucket buckets[] = {{0.05, 24054}, {0.1, 33444}, {0.5, 129389}, {1, 133988}};
+  out.histogram({{"job", "a"}}, buckets, 144320, 53423);
+  EXPECT_EQ(out.text(),
+            "# HELP http_request_duration_seconds A histogram.\n"
+            "# TYPE http_request_duration_seconds histogram\n"
+            "http_request_duration_seconds_bucket{job=\"a\",le=\"0.05\"} 24054\n"
+            "http_request_duration_seconds_bucket{job=\"a\",le=\"0.1\"} 33444\n"
+            "http_request_duration_seconds_bucket{job=\"a\",le=\"0.5\"} 129389\n"
+            "http_request_duration_seconds_bucket{job=\"a\",le=\"1\"} 133988\n"
+            "http_request_duration_seconds_bucket{job=\"a\",le=\"+Inf\"} 144320\n"
+            "http_request_duration_seconds_sum{job=\"a\"} 53423\n"
+            "http_request_duration_seconds_count{job=\"a\"} 144320\n");
+}
+
 }  // namespace
 }  // namespace lw::report
