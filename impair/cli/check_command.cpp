@@ -93,7 +93,7 @@ Json check_json(const ImpairProfile& profile) {
   Json json = {{"profile", profile.name}, {"seed", profile.seed}};
   if (profile.path) json["path"] = path_json(*profile.path);
   json["rules"] = rules_json(profile);
-  if (!profile.events.empty()) json["events"] = events_json(profile);
+  if (!profile.events.empty()) json["events"] = events_json(profile.events);
   if (!profile.acts.empty()) json["scenario"] = scenario_json(profile);
   json["rate_bps"] = rate;
   json["delay_ns"] = delay.count();

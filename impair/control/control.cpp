@@ -180,7 +180,8 @@ Json Control::show() const {
   const config::ImpairProfile profile = run_.profile();
   return {{"ok", true},
           {"rules", rules_json(profile)},
-          {"events", events_json(profile)},
+          {"events", events_json(profile.events)},
+          {"events_on_command", events_json(profile.events_on_command)},
           {"scenario", scenario_json(profile)},
           {"report", report_json(report)},
           {"text", rules_text(profile) + events_text(profile) + to_text(report)}};

@@ -141,9 +141,9 @@ std::string events_text(const config::ImpairProfile& profile) {
   return text;
 }
 
-Json events_json(const config::ImpairProfile& profile) {
+Json events_json(std::span<const EventConfig> events) {
   Json json = Json::array();
-  for (const auto& event : profile.events)
+  for (const auto& event : events)
     json.push_back({{"name", event.name}, {"direction", ways_of(event)}, {"what", to_text(event)}});
   return json;
 }

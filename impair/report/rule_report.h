@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,7 @@ std::string scenario_text(const config::ImpairProfile& profile);
 std::string step_text(const config::ScenarioStep& step);
 /// The same as JSON arrays of objects.
 nlohmann::ordered_json rules_json(const config::ImpairProfile& profile);
-nlohmann::ordered_json events_json(const config::ImpairProfile& profile);
+nlohmann::ordered_json events_json(std::span<const emulator::EventConfig> events);
 nlohmann::ordered_json scenario_json(const config::ImpairProfile& profile);
 
 }  // namespace lw::impair

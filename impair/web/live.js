@@ -24,8 +24,9 @@ function showProblem(text) {
   $('problem').hidden = !text;
 }
 
-// One request; the answer, whose refusal is shown.
-async function ask(request) {
+// One request; the answer, whose refusal is shown. What the page asks for on its own leaves an
+// earlier refusal.
+async function ask(request, onItsOwn = false) {
   let answer;
   try {
     const response = await fetch('/do', { method: 'POST', body: JSON.stringify(request),
@@ -34,7 +35,7 @@ async function ask(request) {
   } catch (error) {
     answer = { ok: false, error: `no answer: ${error.message}` };
   }
-  showProblem(answer.ok ? null : answer.error);
+  if (!onItsOwn || !answer.ok) showProblem(answer.ok ? null : answer.error);
   return answer;
 }
 
@@ -148,9 +149,13 @@ function showChoices(rules) {
 }
 
 // Events and acts of the profile, with a button that starts each now.
-function showEvents({ events, scenario, report }) {
-  const named = new Map(report.directions.flatMap((one) => one.events ?? []).map((one) => [one.name, one]));
-  const all = [...events.map((one) => [one.name, `${one.what}, ${one.direction}`]),
+function showEvents({ events, events_on_command: waiting, scenario, report }) {
+  const named = new Map();  // of both directions together
+  for (const { name, happened, all: asked } of report.directions.flatMap((one) => one.events ?? [])) {
+    const before = named.get(name) ?? { happened: 0, all: 0 };
+    named.set(name, { happened: before.happened + happened, all: before.all + asked });
+  }
+  const all = [...[...events, ...waiting].map((one) => [one.name, `${one.what}, ${one.direction}`]),
     ...scenario.map((one) => [one.name, (one.steps ?? []).map((step) => step.what).join(', then ')])];
   const names = [...new Set([...all.map(([name]) => name), ...named.keys()])];
   const what = new Map(all);
@@ -182,7 +187,7 @@ async function showRecords(report) {
   $('no-records').hidden = Boolean(report.ledger);
   if (!report.ledger || performance.now() - recordsAt < RECORDS_MS) return;
   recordsAt = performance.now();
-  const { records } = await ask({ do: 'records' });
+  const { records } = await ask({ do: 'records' }, true);
   if (!records?.length) return;
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
   $('records').hidden = false;
@@ -267,7 +272,8 @@ $('undo').addEventListener('click', async () => {
 
 $('event').addEventListener('submit', async (event) => {
   event.preventDefault();
-  const armed = { on: $('on').value, occurrence: Number($('occurrence').value),
+  const typed = $('occurrence').value.trim();
+  const armed = { on: $('on').value, occurrence: /^\d+$/.test(typed) ? Number(typed) : typed,
     direction: $('towards').value, action: $('action').value };
   if (armed.action === 'delay') armed.delay = $('event-delay').value.trim();
   await ask({ do: 'event', event: armed });

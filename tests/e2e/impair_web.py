@@ -39,6 +39,7 @@ queue = {rate = "10Gb/s", buffer = "100kB"}
 [[event]]
 name = "lost packet"
 on_command = true
+direction = "west-to-east"
 action = "drop"
 [capacity]
 reserve = "5ms"

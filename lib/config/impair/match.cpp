@@ -303,7 +303,7 @@ std::vector<NumberRange> read_occurrences(const Table& table) {
   return occurrences;
 }
 
-void read_event(const Table& table, std::size_t index, std::vector<EventConfig>& events) {
+void read_event(const Table& table, std::size_t index, ProfileEvents& events) {
   EventConfig event;
   event.name = table.get_or("name", read_text, unnamed("event", index));
   event.ways = read_direction(table);
@@ -322,13 +322,19 @@ void read_event(const Table& table, std::size_t index, std::vector<EventConfig>&
   if (count > kMostEvents)
     return table.refuse(fmt::format("expected at most {} pairs of PSN and occurrence, found {}",
                                     kMostEvents, count));
-  if (!on_command) expand(event, psns, occurrences, events);
+  std::vector<EventConfig> all;
+  expand(event, psns, occurrences, all);
+  if (on_command) {
+    events.on_command.insert(events.on_command.end(), all.begin(), all.begin() + !all.empty());
+  } else {
+    events.armed.insert(events.armed.end(), all.begin(), all.end());
+  }
 }
 
 }  // namespace
 
-std::vector<EventConfig> read_events(const Table& root) {
-  std::vector<EventConfig> events;
+ProfileEvents read_events(const Table& root) {
+  ProfileEvents events;
   std::size_t index = 0;
   for (const Table& table : root.tables("event")) read_event(table, index++, events);
   return events;

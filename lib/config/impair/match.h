@@ -32,8 +32,13 @@ inline auto ranges(std::uint32_t maximum, bool wraps = false) {
   return [=](const Value& value) { return read_ranges(value, maximum, wraps); };
 }
 
+struct ProfileEvents {
+  std::vector<emulator::EventConfig> armed;
+  std::vector<emulator::EventConfig> on_command;  // the first of each name
+};
+
 /// Reads all [[event]] tables. An event with several PSNs or occurrences becomes one event for
 /// each. docs/reference/impair-profile.md lists the keys. Errors are recorded in the document.
-std::vector<emulator::EventConfig> read_events(const Table& root);
+ProfileEvents read_events(const Table& root);
 
 }  // namespace lw::config

@@ -43,7 +43,8 @@ struct ImpairProfile {
   OnLinkLoss on_link_loss = OnLinkLoss::stop;
   std::vector<emulator::RuleConfig> rules;  // not empty, unless there are events
   std::vector<emulator::EventConfig> events;
-  std::vector<Act> acts;               // all acts of the scenario
+  std::vector<emulator::EventConfig> events_on_command;  // that wait for it, the first of each name
+  std::vector<Act> acts;                                 // all acts of the scenario
   std::vector<ScenarioStep> scenario;  // steps of the timed acts, in order of time
   Duration longest_later{};            // longest delay that any act sets
 

@@ -351,7 +351,9 @@ Result<ImpairProfile> read_static_profile(Document& document) {
   profile.on_link_loss = root.get_or("on_link_loss", choice(kOnLinkLoss), OnLinkLoss::stop);
   profile.rules =
       read_rules(root, read_path_settings(root, profile.path, document.name()), profile.by_path);
-  profile.events = read_events(root);
+  ProfileEvents events = read_events(root);
+  profile.events = std::move(events.armed);
+  profile.events_on_command = std::move(events.on_command);
   profile.acts = read_acts(root);
   root.finish();
   if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());

@@ -21,7 +21,7 @@ Result<std::vector<EventConfig>> read(std::string_view text) {
   auto events = read_events(root);
   root.finish();
   if (const auto verdict = document->verdict(); !verdict) return std::unexpected(verdict.error());
-  return events;
+  return events.armed;
 }
 
 std::vector<EventConfig> parsed(std::string_view text) {
