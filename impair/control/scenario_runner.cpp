@@ -220,7 +220,9 @@ Result<void> ScenarioRunner::apply(ForwardingLoop::Configuration& configuration)
                     "and this would be number {}: restart it",
                     loop_->most_rules(), count));
   learn_(names);
-  if (!loop_->apply(configuration)) return fail("the run has ended", ExitCode::failed);
+  if (!loop_->apply(configuration))
+    return fail("the run does not forward: a port has no link yet, or the run has ended",
+                ExitCode::failed);
   names_ = std::move(names);
   return {};
 }

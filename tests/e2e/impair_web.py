@@ -288,6 +288,7 @@ class Page(Box):
         self.assertEqual(self.find('identity').get_attribute('data-holds'), 'true')
         if 'LONGWIRE_LIVE_SCREENSHOT' in os.environ:  # docs/live.png
             self.browser.set_window_size(1000, 900)
+            self.js('scrollTo(0, 0)')
             self.browser.save_screenshot(os.environ['LONGWIRE_LIVE_SCREENSHOT'])
         drawn = self.js("""return ['rate', 'dropped', 'inside'].map((name) =>
             document.getElementById(`${name}-plot`).uplot.data.map((column) => column.filter((y) => y !== null)))""")

@@ -14,6 +14,7 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 import tomllib
@@ -63,7 +64,10 @@ class Installation(unittest.TestCase):
         there = self.share / 'longwire/profiles'
         self.assertEqual({file.relative_to(there) for file in there.rglob('*') if file.is_file()},
                          shipped)
-        wanted = {'lib/systemd/system/longwire-impair@.service', 'share/doc/longwire/LICENSE',
+        version = f'{sys.version_info.major}.{sys.version_info.minor}'
+        wanted = {f'lib/python{version}/dist-packages/longwire/__init__.py',
+                  'share/doc/longwire/packaging/python/examples/loss.py',
+                  'lib/systemd/system/longwire-impair@.service', 'share/doc/longwire/LICENSE',
                   'share/man/man5/longwire-impair-profile.5',
                   'share/man/man5/longwire-flow-profile.5'}
         wanted |= {f'share/longwire/schemas/{file.name}'
