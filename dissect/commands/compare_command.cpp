@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/expectations.h"
 #include "capture/reader.h"
 #include "core/output.h"
 #include "core/quantity.h"
@@ -20,7 +21,8 @@ struct CompareOptions {
   std::string near, far, filter;
   Asked asked;
   std::vector<MetricExpectation> expectations;
-  std::string junit, ledger;
+  app::Expectations figures;  // of --json
+  std::string ledger;
   LedgerEntries entries;  // of the ledger
   std::size_t most_flows = kMostFlows;
   bool json = false, csv = false, across_flows = false, two_clocks = false;
@@ -187,7 +189,8 @@ Result<CompareReport> compare_recording(const CompareOptions& options) {
   return report;
 }
 
-void write_junit(const CompareReport& report, const std::string& path) {
+/// The verdicts about metrics and the ledger.
+std::vector<report::TestCase> test_cases_of(const CompareReport& report) {
   std::vector<report::TestCase> cases;
   for (const Judgement& judgement : report.judgements) cases.push_back(test_case_of(judgement));
   const auto add = [&](const char* direction, const std::optional<LedgerFindings>& found) {
@@ -195,7 +198,7 @@ void write_junit(const CompareReport& report, const std::string& path) {
   };
   add("near > far", report.ledger_there);
   add("far > near", report.ledger_back);
-  report_at_end(write_file(path, report::junit_xml("roce-dissect compare", cases)));
+  return cases;
 }
 
 ExitCode verdict_of(const CompareReport& report) {
@@ -213,7 +216,7 @@ Result<void> check_files(const CompareOptions& options) {
   return check_outputs({{"NEAR", place_of(options.near).file},
                         {"FAR", place_of(options.far).file},
                         {"--ledger", options.ledger}},
-                       {{"--junit", options.junit}});
+                       {options.figures.junit()});
 }
 
 ExitCode run_compare(CompareOptions& options) {
@@ -226,11 +229,28 @@ ExitCode run_compare(CompareOptions& options) {
   auto report = options.far.empty() ? compare_recording(options) : compare_captures(options);
   if (!report) return print_error(report.error());
   report->judgements = judge(options.expectations, report->comparison);
-  print_out(options.json  ? comparison_json(*report)
+  const std::string json =
+      options.figures.judged(options.json, [&] { return comparison_json(*report); }, "report");
+  options.figures.add_cases(test_cases_of(*report));
+  print_out(options.json  ? json
             : options.csv ? comparison_csv(*report)
-                          : comparison_text(*report));
-  if (!options.junit.empty()) write_junit(*report, options.junit);
-  return std::max({damage_exit(report->near), damage_exit(report->far), verdict_of(*report)});
+                          : comparison_text(*report) + options.figures.text());
+  return std::max({damage_exit(report->near), damage_exit(report->far), verdict_of(*report),
+                   options.figures.finish("roce-dissect compare")});
+}
+
+/// Takes the text of --expect: of a metric, or of a figure by its path, which has a dot.
+Parsed<void> take_expectation(CompareOptions& options, std::string_view text) {
+  const auto metric = parse_metric_expectation(text);
+  if (metric) {
+    options.expectations.push_back(*metric);
+    return {};
+  }
+  const auto figure = parse_expectation(text);
+  if (!figure || is_metric(figure->name) || figure->name.find('.') == std::string::npos)
+    return std::unexpected(metric.error());
+  options.figures.add(std::span(&*figure, 1));
+  return {};
 }
 
 /// "loss, lost, ...".
@@ -280,15 +300,16 @@ roce-dissect compare both.pcapng@eth1 both.pcapng@eth2)",
   list.add_flag("--two-clocks", options->two_clocks,
                 "the points have clocks of their own: estimate offset and drift from both "
                 "directions, as if their shortest delays were equal");
-  list.add("--expect",
-           app::each(parse_metric_expectation,
-                     [options](const MetricExpectation& e) { options->expectations.push_back(e); }),
-           "EXPECTATION",
-           "what must hold in each direction: METRIC<=VALUE, or < >= > == !=; exit code 1 if one "
-           "does not; may be given several times; metrics: " +
-               metric_names());
-  list.add("--junit", app::text(options->junit), "FILE",
-           "the result of each --expect and of --ledger as JUnit's XML");
+  list.add(
+      "--expect",
+      app::Value{
+          .read = [options](std::string_view text) { return take_expectation(*options, text); },
+          .repeats = true},
+      "EXPECTATION",
+      "what must hold in each direction: METRIC<=VALUE, or < >= > == !=; exit code 1 if one "
+      "does not; may be given several times; metrics: " +
+          metric_names() + "; or the path of a figure in --json");
+  options->figures.add_junit(list);
   list.add("--ledger", app::text(options->ledger), "FILE",
            "roce-impair's ledger (JSON Lines): it must explain each difference, and each of its "
            "records must have one; NEAR is the west; - for standard input")

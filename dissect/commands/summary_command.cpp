@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "app/expectations.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "dissect/commands/commands.h"
@@ -213,16 +214,30 @@ std::string summary_csv(const Overview& o) {
 struct SummaryOptions {
   CaptureInput input;
   std::size_t most_flows = kMostFlows;
+  app::Expectations expectations;
   bool json = false, csv = false;
 };
 
-std::string report_of(const SummaryOptions& options, const Overview& overview) {
+/// Judges the summary, and returns it in the form that was asked for.
+std::string report_of(SummaryOptions& options, const Overview& overview) {
   const auto& files = options.input.files;
-  if (options.json) return summary_json(files, overview);
-  return options.csv ? summary_csv(overview) : summary_text(names_of(files), overview);
+  const std::string json = options.expectations.judged(
+      options.json, [&] { return summary_json(files, overview); }, names_of(files));
+  if (options.json) return json;
+  return options.csv ? summary_csv(overview)
+                     : summary_text(names_of(files), overview) + options.expectations.text();
 }
 
-ExitCode run_summary(const SummaryOptions& options) {
+Result<void> check_summary(const SummaryOptions& options) {
+  if (auto checked = options.expectations.check(); !checked) return checked;
+  std::vector<NamedFile> inputs;
+  for (const std::string& file : options.input.files)
+    inputs.push_back({"FILE", place_of(file).file});
+  return check_outputs(inputs, {options.expectations.junit()});
+}
+
+ExitCode run_summary(SummaryOptions& options) {
+  if (auto sound = check_summary(options); !sound) return print_error(sound.error());
   auto source = open_input(options.input);
   if (!source) return print_error(source.error());
   Overview overview(options.most_flows);
@@ -234,7 +249,8 @@ ExitCode run_summary(const SummaryOptions& options) {
     overview.add(Dissection(**captured));
   }
   print_out(report_of(options, overview));
-  return damage ? print_error(*damage) : ExitCode::done;
+  const ExitCode expected = options.expectations.finish("roce-dissect summary");
+  return std::max(expected, damage ? print_error(*damage) : ExitCode::done);
 }
 
 }  // namespace
@@ -249,6 +265,7 @@ app::Command summary_command() {
   };
   add_capture_options(command.options, options->input);
   add_flow_limit(command.options, options->most_flows);
+  options->expectations.add_options(command.options);
   command.options.add_flag("--json", options->json, "one line of JSON");
   command.options.add_flag("--csv", options->csv, "CSV: table, name, frames, bytes")
       .excludes("--json");

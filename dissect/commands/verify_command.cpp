@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "app/expectations.h"
 #include "app/stop_signal.h"
 #include "core/output.h"
 #include "dissect/commands/commands.h"
+#include "dissect/fields/frame_source.h"
 #include "dissect/verify/verdicts.h"
 #include "report/json_line.h"
 
@@ -15,6 +17,7 @@ namespace {
 
 struct VerifyOptions {
   std::vector<std::string> files;
+  app::Expectations expectations;
   bool json = false, csv = false, follow = false, no_tunnels = false;
 };
 
@@ -62,21 +65,37 @@ report::RowStyle style_of(const VerifyOptions& options) {
   return options.csv ? report::RowStyle::csv : report::RowStyle::text;
 }
 
-ExitCode run_verify(const VerifyOptions& options) {
-  if (auto one = check_follow(options.follow, options.files); !one) return print_error(one.error());
+Result<void> check_verify(const VerifyOptions& options) {
+  if (auto one = check_follow(options.follow, options.files); !one) return one;
+  if (auto checked = options.expectations.check(); !checked) return checked;
+  std::vector<NamedFile> inputs;
+  for (const std::string& file : options.files) inputs.push_back({"FILE", place_of(file).file});
+  return check_outputs(inputs, {options.expectations.junit()});
+}
+
+/// Judges and prints what was found in one file.
+void print_verdicts(VerifyOptions& options, report::RowFormat& rows, const Verdicts& verdicts) {
+  report::RowFormat lines(report::RowStyle::json, "longwire.verdict");
+  const std::string line = options.expectations.judged(
+      options.json, [&] { return lines.line(row_of(verdicts)); }, verdicts.file);
+  if (rows.style() == report::RowStyle::text) return print_text(verdicts);
+  print_out(rows.style() == report::RowStyle::json ? line : rows.line(row_of(verdicts)));
+}
+
+ExitCode run_verify(VerifyOptions& options) {
+  if (auto sound = check_verify(options); !sound) return print_error(sound.error());
   const FrameReading reading{.follow_until = options.follow ? &stop_on_signals() : nullptr,
                              .tunnels = !options.no_tunnels};
   report::RowFormat rows(style_of(options), "longwire.verdict");
   int exit = 0;
   for (const std::string& file : options.files) {
     const Verdicts verdicts = verify_file(file, reading);
-    if (verdicts.opened)
-      rows.style() == report::RowStyle::text ? print_text(verdicts)
-                                             : print_out(rows.line(row_of(verdicts)));
+    if (verdicts.opened) print_verdicts(options, rows, verdicts);
     print_remarks(verdicts);
     exit = std::max(exit, exit_of(verdicts));
   }
-  return ExitCode{exit};
+  if (rows.style() == report::RowStyle::text) print_out(options.expectations.text());
+  return std::max(ExitCode{exit}, options.expectations.finish("roce-dissect verify"));
 }
 
 }  // namespace
@@ -96,6 +115,7 @@ app::Command verify_command() {
       .required();
   command.options.add_flag("--json", options->json, "one line of JSON per file");
   command.options.add_flag("--csv", options->csv, "a line of CSV per file").excludes("--json");
+  options->expectations.add_options(command.options);
   add_follow_option(command.options, options->follow);
   add_tunnel_option(command.options, options->no_tunnels);
   return command;

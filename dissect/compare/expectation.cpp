@@ -120,6 +120,10 @@ Judgement judge_one(const MetricExpectation& expectation, std::string direction,
 
 std::span<const Metric> all_metrics() { return kMetrics; }
 
+bool is_metric(std::string_view name) {
+  return std::ranges::find(kMetrics, name, &Metric::name) != std::end(kMetrics);
+}
+
 Parsed<MetricExpectation> parse_metric_expectation(std::string_view text) {
   auto limit = parse_expectation(text);
   if (!limit) return std::unexpected(limit.error());

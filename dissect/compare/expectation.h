@@ -23,6 +23,7 @@ struct Metric {
   std::optional<double> (*measure)(const DirectionResult&) = nullptr;
 };
 std::span<const Metric> all_metrics();
+bool is_metric(std::string_view name);
 
 /// "loss<=0.1%": a value of the metric's kind: a count, a share or a time. A count may have a share
 /// of the sent frames: "reordered<=1%".

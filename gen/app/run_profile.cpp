@@ -97,7 +97,8 @@ Result<void> check_files(const RunOptions& options) {
   std::vector<NamedFile> outputs = {{"--pcap", options.pcap},
                                     {"--series", options.choices.progress.series},
                                     {"--histogram", options.choices.histogram},
-                                    {"--report-to", report_file(options.report_to)}};
+                                    {"--report-to", report_file(options.report_to)},
+                                    options.expectations.junit()};
   for (const std::string& name : all_names(options)) nic::add_files(name, inputs, outputs);
   return check_outputs(inputs, outputs);
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/expectations.h"
 #include "core/error.h"
 #include "gen/app/device_flows.h"
 #include "gen/report/progress_display.h"
@@ -24,6 +25,7 @@ struct RunOptions {
   nic::ClockKind clock = nic::ClockKind::steady;  // of the signatures' send times
   MeasureChoices choices;
   Limits limits;
+  app::Expectations expectations = {};
   std::uint16_t cores = 1;
   std::optional<std::uint64_t> seed;  // in place of the profile's
   std::string peer, token;            // HOST:PORT of roce-endpoint, and its token; empty: none

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "app/expectations.h"
 #include "app/stop_signal.h"
 #include "core/names.h"
 #include "core/output.h"
@@ -37,6 +38,7 @@ struct PerfCommand {
   PerfOptions options;
   EndpointOptions endpoint;
   PeerOptions peer;
+  app::Expectations expectations;
   std::string pcap;
   std::vector<std::string> points;  // capture points of `pcap`
   bool sim = false, all_sizes = false, json = false;
@@ -202,6 +204,9 @@ Result<void> check_usage(const Given& given, const PerfCommand& options) {
     return refuse("perf", "expected --sim, or --port and --peer");
   if (!options.study.empty() && options.options.pattern != "blast")
     return refuse("--study", "goes with --pattern blast");
+  if (!options.study.empty() && (given.has("--expect") || given.has("--junit")))
+    return refuse("--study", "goes without --expect and --junit: its rows are no final figures");
+  if (const auto checked = options.expectations.check(); !checked) return checked;
   if (options.latency() && given.has("--duration"))
     return refuse("--duration", "goes with --pattern bw and blast: give -n");
   if (!options.points.empty() && options.pcap.empty())
@@ -249,29 +254,35 @@ std::string header_of(const PerfCommand& command) {
 
 std::string row_of(const PerfCommand& command, const sim::PerfConfig& config,
                    const PerfOutcome& outcome) {
-  if (command.study_pattern()) {
-    return command.json ? study_json(config, command.ping(), outcome)
-                        : study_line(config, command.ping(), outcome);
-  }
-  if (command.latency()) {
-    return command.json ? latency_json(config, outcome)
-                        : latency_line(config.size, outcome.latency);
-  }
-  return command.json ? bandwidth_json(config, outcome)
-                      : bandwidth_line(config.size, outcome.bandwidth);
+  if (command.study_pattern()) return study_line(config, command.ping(), outcome);
+  return command.latency() ? latency_line(config.size, outcome.latency)
+                           : bandwidth_line(config.size, outcome.bandwidth);
+}
+
+std::string json_of(const PerfCommand& command, const sim::PerfConfig& config,
+                    const PerfOutcome& outcome) {
+  if (command.study_pattern()) return study_json(config, command.ping(), outcome);
+  return command.latency() ? latency_json(config, outcome) : bandwidth_json(config, outcome);
+}
+
+/// Judges and prints the result of one size.
+void print_outcome(PerfCommand& command, const sim::PerfConfig& config,
+                   const PerfOutcome& outcome) {
+  const std::string json = command.expectations.judged(
+      command.json, [&] { return json_of(command, config, outcome); },
+      fmt::format("{} B", config.size));
+  print_report(command.json ? json : row_of(command, config, outcome) + arrivals_line(outcome));
 }
 
 /// Measures and prints each size. Errors: a measurement's; work requests that failed.
-Result<void> run_sizes(const PerfCommand& command, sim::PerfConfig config,
-                       const PerfMeasure& measure) {
+Result<void> run_sizes(PerfCommand& command, sim::PerfConfig config, const PerfMeasure& measure) {
   if (!command.json) print_report(header_of(command));
   std::uint64_t failed = 0, wrong = 0;
   for (const std::uint32_t size : sizes_of(command, config)) {
     config.size = size;
     const auto outcome = measure(config);
     if (!outcome) return std::unexpected(outcome.error());
-    print_report(row_of(command, config, *outcome));
-    if (!command.json) print_report(arrivals_line(*outcome));
+    print_outcome(command, config, *outcome);
     failed += outcome->failed();
     wrong += outcome->wrong;
   }
@@ -294,7 +305,7 @@ std::vector<CapturePoint> points_of(const std::vector<std::string>& names) {
   return points;
 }
 
-Result<void> run_simulated(const PerfCommand& command, const sim::PerfConfig& config) {
+Result<void> run_simulated(PerfCommand& command, const sim::PerfConfig& config) {
   PerfCapture capture(points_of(command.points));
   auto series = PerfSeries::open(command.series);
   if (!series) return std::unexpected(series.error());
@@ -309,7 +320,7 @@ Result<void> run_simulated(const PerfCommand& command, const sim::PerfConfig& co
   return capture.write(command.pcap);
 }
 
-Result<void> run_live(const PerfCommand& command, const sim::PerfConfig& config,
+Result<void> run_live(PerfCommand& command, const sim::PerfConfig& config,
                       const std::atomic<bool>& stop) {
   auto series = PerfSeries::open(command.series);
   if (!series) return std::unexpected(series.error());
@@ -323,7 +334,8 @@ Result<void> run_live(const PerfCommand& command, const sim::PerfConfig& config,
 /// An output is none of the inputs, and no other output.
 Result<void> check_perf_files(const PerfCommand& command) {
   std::vector<NamedFile> inputs = {{"--path", command.options.path}, {"--data", command.data}};
-  std::vector<NamedFile> outputs = {{"--pcap", command.pcap}, {"--series", command.series}};
+  std::vector<NamedFile> outputs = {
+      {"--pcap", command.pcap}, {"--series", command.series}, command.expectations.junit()};
   if (!command.study.empty())
     for (const std::string& file : study_files(command.study)) outputs.push_back({"--study", file});
   nic::add_files(command.endpoint.port, inputs, outputs);
@@ -359,7 +371,9 @@ ExitCode perf(PerfCommand& command, const std::atomic<bool>& stop) {
     return studied ? ExitCode::done : print_error(studied.error());
   }
   const auto ran = command.sim ? run_simulated(command, *config) : run_live(command, *config, stop);
-  return ran ? ExitCode::done : print_error(ran.error());
+  if (!command.json) print_report(command.expectations.text());
+  const ExitCode expected = command.expectations.finish("roce-gen perf");
+  return std::max(expected, ran ? ExitCode::done : print_error(ran.error()));
 }
 
 /// Options of real time.
@@ -393,6 +407,7 @@ void add_output_options(app::Options& list, PerfCommand& options) {
   list.add("--study", app::text(options.study), "DIR",
            "of a blast: how many buffers fill the channel at each distance; prints the table, "
            "writes buffers.csv and buffers.svg");
+  options.expectations.add_options(list);
   list.add_flag("--json", options.json, "print one line of JSON per size");
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "app/expectations.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/perf/options/perf_options.h"
@@ -13,15 +14,22 @@ namespace {
 
 struct PlanOptions {
   PerfOptions perf;
+  app::Expectations expectations;
   bool json = false;
 };
 
-ExitCode print_plan(const PlanOptions& options) {
+ExitCode print_plan(PlanOptions& options) {
   const auto config = perf_config(options.perf);
   if (!config) return print_error(config.error());
+  app::Expectations& expectations = options.expectations;
+  if (auto checked = expectations.check(); !checked) return print_error(checked.error());
+  if (auto apart = check_outputs({{"--path", options.perf.path}}, {expectations.junit()}); !apart)
+    return print_error(apart.error());
   const Plan result = plan(*config);
-  print_out(options.json ? plan_json(*config, result) : plan_text(*config, result));
-  return ExitCode::done;
+  const std::string json = expectations.judged(
+      options.json, [&] { return plan_json(*config, result); }, "roce-gen plan");
+  print_out(options.json ? json : plan_text(*config, result) + expectations.text());
+  return expectations.finish("roce-gen plan");
 }
 
 }  // namespace
@@ -35,6 +43,7 @@ app::Command plan_command() {
       .run = [options] { return print_plan(*options); },
   };
   add_perf_options(command.options, options->perf);
+  options->expectations.add_options(command.options);
   command.options.add_flag("--json", options->json, "print one line of JSON");
   return command;
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/expectations.h"
 #include "app/stop_signal.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
@@ -24,9 +25,9 @@ namespace {
 constexpr const char* kReceiveExamples =
     R"(roce-gen receive --port memif:/tmp/lw.sock,server --until-idle 2
 roce-gen receive --port eth1 --port eth2 --duration 10s --check-icrc 64 --json
-roce-gen receive --port eth1 --expect profiles/flows/demo.toml --histogram latency.csv
-roce-gen receive --port eth1 --until-idle 2s --expect p.toml --sent tcp:0.0.0.0:7000
-roce-gen receive --port pcap:pcaps/rxe/netem_reorder.pcap)";
+roce-gen receive --port eth1 --profile profiles/flows/demo.toml --histogram latency.csv
+roce-gen receive --port eth1 --until-idle 2s --profile p.toml --sent tcp:0.0.0.0:7000
+roce-gen receive --port pcap:pcaps/rxe/netem_reorder.pcap --expect 'flows.*.lost == 0')";
 
 constexpr const char* kReceiveNotes =
     R"(Prints "ready" on stderr once the links of all ports are up: the moment to start the sender.
@@ -40,7 +41,7 @@ constexpr Duration kReportTimeout = std::chrono::seconds(10);
 
 struct ReceiveOptions {
   std::vector<std::string> ports;
-  std::string pcap, expect;
+  std::string pcap, profile;
   std::string sent;  // file or socket of the sender's report; empty: none
   std::vector<wire::IpAddress> answers;
   std::optional<wire::MacAddress> mac;
@@ -48,6 +49,7 @@ struct ReceiveOptions {
   std::optional<Duration> until_idle, link_timeout;
   nic::ClockKind clock = nic::ClockKind::steady;
   MeasureChoices choices;
+  app::Expectations expectations;
   bool json = false, verbose = false;
 };
 
@@ -78,11 +80,12 @@ std::optional<std::string> only_file(const ReceiveOptions& options) {
 
 /// An output is none of the inputs, and no other output.
 Result<void> check_files(const ReceiveOptions& options) {
-  std::vector<NamedFile> inputs = {{"--expect", options.expect},
+  std::vector<NamedFile> inputs = {{"--profile", options.profile},
                                    {"--sent", report_file(options.sent)}};
   std::vector<NamedFile> outputs = {{"--pcap", options.pcap},
                                     {"--series", options.choices.progress.series},
-                                    {"--histogram", options.choices.histogram}};
+                                    {"--histogram", options.choices.histogram},
+                                    options.expectations.junit()};
   for (const std::string& name : options.ports) nic::add_files(name, inputs, outputs);
   return check_outputs(inputs, outputs);
 }
@@ -156,20 +159,26 @@ Result<std::optional<ReportInbox>> open_inbox(const std::string& place) {
   return std::optional(std::move(*inbox));
 }
 
-void print(const ReceiveOptions& options, const ReceiveReport& report,
-           const Measurement& measurement, const config::FlowProfile* expected,
-           const Verdict& verdict) {
+void print(ReceiveOptions& options, const ReceiveReport& report, const Measurement& measurement,
+           const config::FlowProfile* expected, const Verdict& verdict) {
   const FlowNames names = expected != nullptr ? names_in(*expected) : FlowNames{};
   const Verdict* judged = expected != nullptr ? &verdict : nullptr;
-  std::string text = options.json ? to_json(report, measurement, names, judged)
-                                  : to_text(report, measurement, names);
-  if (!options.json && judged != nullptr) text += to_text(verdict, *expected);
-  print_report(text, options.pcap == "-");
+  const std::string json = options.expectations.judged(
+      options.json, [&] { return to_json(report, measurement, names, judged); },
+      "roce-gen receive");
+  options.expectations.add_cases(verdict.cases);
+  std::string text = to_text(report, measurement, names);
+  if (judged != nullptr) text += to_text(verdict, *expected);
+  print_report(options.json ? json : text + options.expectations.text(), options.pcap == "-");
 }
 
-ExitCode receive_and_report(const ReceiveOptions& options) {
-  const auto expected = load_expected(options.expect);
+ExitCode receive_and_report(ReceiveOptions& options) {
+  const auto expected = load_expected(options.profile);
   if (!expected) return print_error(expected.error());
+  if (*expected) options.expectations.add((*expected)->expect_figures);
+  if (auto checked = options.expectations.check(*expected && !(*expected)->expect.empty());
+      !checked)
+    return print_error(checked.error());
   if (const auto apart = check_files(options); !apart) return print_error(apart.error());
   auto inbox = open_inbox(options.sent);
   if (!inbox) return print_error(inbox.error());
@@ -186,8 +195,10 @@ ExitCode receive_and_report(const ReceiveOptions& options) {
         verdict.value_or(Verdict{}));
   if (!options.choices.histogram.empty())
     report_at_end(write_file(options.choices.histogram, histogram_csv(measurement, names)));
+  const ExitCode judged = options.expectations.finish("roce-gen receive");
   if (!verdict) return print_error(verdict.error());
-  return verdict->holds() && report->interrupted.empty() ? ExitCode::done : ExitCode::failed;
+  const bool good = verdict->holds() && report->interrupted.empty();
+  return std::max(judged, good ? ExitCode::done : ExitCode::failed);
 }
 
 void add_receive_options(app::Options& list, ReceiveOptions& options) {
@@ -200,7 +211,7 @@ void add_receive_options(app::Options& list, ReceiveOptions& options) {
   add_link_option(list, options.link_timeout, "1h");
   add_clock_option(list, options.clock);
   add_measure_options(list, options.choices);
-  list.add("--expect", app::profile(options.expect, {config::kFlowProfiles}), "PROFILE",
+  list.add("--profile", app::profile(options.profile, {config::kFlowProfiles}), "PROFILE",
            "flow profile whose [expect] limits are checked, whose flow names are used, and whose "
            "frames must all come, up to the last one");
   list.add("--sent", app::text(options.sent), "FILE|unix:PATH|tcp:HOST:PORT",
@@ -214,6 +225,7 @@ void add_receive_options(app::Options& list, ReceiveOptions& options) {
            "MAC", "MAC address of the --answer addresses")
       .defaults_to("the port's");
   add_progress_options(list, options.choices.progress);
+  options.expectations.add_options(list);
   add_report_options(list, options.json, options.verbose);
 }
 
@@ -227,8 +239,8 @@ app::Command receive_command() {
       .examples = kReceiveExamples,
       .notes = kReceiveNotes,
       .check = [options](const app::Given&) -> Result<void> {
-        if (options->sent.empty() || !options->expect.empty()) return {};
-        return fail("--sent: --expect PROFILE is needed too: its flows are compared");
+        if (options->sent.empty() || !options->profile.empty()) return {};
+        return fail("--sent: --profile PROFILE is needed too: its flows are compared");
       },
       .run =
           [options] {

@@ -104,9 +104,12 @@ ExitCode print_plan(const config::FlowProfile& profile, const RunOptions& option
   return ExitCode::done;
 }
 
-ExitCode run(const RunOptions& options) {
+ExitCode run(RunOptions& options) {
   const auto profile = config::load_flow_profile(options.profile, options.changes);
   if (!profile) return print_error(profile.error());
+  options.expectations.add(profile->expect_figures);
+  if (auto checked = options.expectations.check(!profile->expect.empty()); !checked)
+    return print_error(checked.error());
   if (options.dry_run) return print_plan(*profile, options);
   std::optional<handover::Report> device;
   Measurement measurement(options.choices.measure);
@@ -117,16 +120,21 @@ ExitCode run(const RunOptions& options) {
   report->profile = profile->name;
   report->seed = options.seed.value_or(profile->seed);
   const RunSummary summary(*profile, *report, receives);
-  print_report(options.json ? summary.json() : summary.text(), options.pcap == "-");
+  const std::string json = options.expectations.judged(
+      options.json || !options.report_to.empty(), [&] { return summary.json(); }, "roce-gen run");
+  options.expectations.add_cases(summary.verdict().cases);
+  print_report(options.json ? json : summary.text() + options.expectations.text(),
+               options.pcap == "-");
+  const ExitCode expected = options.expectations.finish("roce-gen run");
   if (!options.choices.histogram.empty())
     report_at_end(
         write_file(options.choices.histogram, histogram_csv(measurement, names_in(*profile))));
   if (!options.report_to.empty()) {
-    const auto delivered = deliver_report(options.report_to, summary.json());
+    const auto delivered = deliver_report(options.report_to, json);
     if (!delivered) return print_error(delivered.error());
   }
   const ExitCode received = device ? print_device(*device, options) : ExitCode::done;
-  return summary.good() ? received : ExitCode::failed;
+  return std::max(expected, summary.good() ? received : ExitCode::failed);
 }
 
 Result<void> check_run_usage(const RunOptions& options) {
@@ -177,6 +185,7 @@ void add_run_options(app::Options& list, RunOptions& options) {
   list.add("--token", app::text(options.token), "T", "token of that roce-endpoint");
   list.add("--report-to", app::text(options.report_to), "FILE|unix:PATH|tcp:HOST:PORT",
            "also give the JSON report to a receiver, which reads it with receive --sent");
+  options.expectations.add_options(list);
   add_report_options(list, options.json, options.verbose);
 }
 

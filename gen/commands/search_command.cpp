@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/expectations.h"
 #include "app/stop_signal.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
@@ -33,6 +34,7 @@ struct SearchOptions {
   std::optional<Duration> settle;
   SearchConfig search;
   Limits limits;
+  app::Expectations expectations;
   bool json = false, verbose = false;
 };
 
@@ -114,22 +116,29 @@ Result<void> write_files(const std::vector<SizeSearch>& searches, const SearchOp
 
 /// An output is none of the inputs, and no other output.
 Result<void> check_search_files(const SearchOptions& options) {
-  std::vector<NamedFile> inputs = {{"PROFILE", options.profile}}, outputs;
-  if (!options.out.empty()) outputs = {{"--out", csv_of(options)}, {"--out", svg_of(options)}};
+  std::vector<NamedFile> inputs = {{"PROFILE", options.profile}};
+  std::vector<NamedFile> outputs = {options.expectations.junit()};
+  if (!options.out.empty()) {
+    outputs.push_back({"--out", csv_of(options)});
+    outputs.push_back({"--out", svg_of(options)});
+  }
   nic::add_files(options.port, inputs, outputs);
   if (options.receive != options.port) nic::add_files(options.receive, inputs, outputs);
   return check_outputs(inputs, outputs);
 }
 
-ExitCode search_and_report(const SearchOptions& options) {
+ExitCode search_and_report(SearchOptions& options) {
   auto profile = config::load_flow_profile(options.profile);
   if (!profile) return print_error(profile.error());
+  if (auto checked = options.expectations.check(); !checked) return print_error(checked.error());
   if (const auto apart = check_search_files(options); !apart) return print_error(apart.error());
   const auto searches = search(*profile, options);
   if (!searches) return print_error(searches.error());
-  print_report(options.json ? to_json(*searches, options.search) : to_text(*searches));
+  const std::string json = options.expectations.judged(
+      options.json, [&] { return to_json(*searches, options.search); }, "roce-gen search");
+  print_report(options.json ? json : to_text(*searches) + options.expectations.text());
   if (!options.out.empty()) report_at_end(write_files(*searches, options, profile->name));
-  return ExitCode::done;
+  return options.expectations.finish("roce-gen search");
 }
 
 /// "64,256,4KiB"
@@ -201,6 +210,7 @@ app::Command search_command() {
       .required();
   add_search_options(list, *options);
   list.add("--out", app::text(options->out), "DIR", "folder for search.csv and search.svg");
+  options->expectations.add_options(list);
   list.add_flag("--json", options->json, "report in one line of JSON");
   list.add_flag("--verbose", options->verbose, "show every trial, and DPDK's log");
   return command;

@@ -22,10 +22,16 @@ bool is_of_sender(Metric metric) {
 }
 
 void hold(Verdict& verdict, const std::string& name, const Bound& bound, double value) {
+  const std::string_view key = config::key_of(bound.metric);
+  const std::string measured = config::value_text(bound.metric, value);
+  verdict.cases.push_back({.suite = name,
+                           .name = fmt::format("{} {}", key, bound.text),
+                           .measured = measured,
+                           .expected = bound.text,
+                           .passed = bound.holds(value)});
   if (bound.holds(value)) return;
-  verdict.broken.push_back(fmt::format("{}: {} is {}, expected {}", name,
-                                       config::key_of(bound.metric),
-                                       config::value_text(bound.metric, value), bound.text));
+  verdict.broken.push_back(
+      fmt::format("{}: {} is {}, expected {}", name, key, measured, bound.text));
 }
 
 /// The metric's value. Loss is a share of the frames sent, if known.
@@ -46,8 +52,7 @@ void judge_clocks(Verdict& verdict, const Measurement& measurement, const FlowNa
   for (const ReceiveFlow& flow : measurement.flows()) {
     const std::string doubt = measurement.latency_doubt(flow);
     if (!doubt.empty())
-      verdict.broken.push_back(
-          fmt::format("{}: the latency can't be judged: {}", name_of(flow, names), doubt));
+      verdict.add_broken(name_of(flow, names), "the latency can't be judged: " + doubt);
   }
 }
 
@@ -61,7 +66,7 @@ void judge_absent(Verdict& verdict, const config::FlowProfile& profile,
                   const Measurement& measurement) {
   for (const config::Flow& flow : profile.flows) {
     if (!flow.signature || came(measurement, flow.id)) continue;
-    verdict.broken.push_back(fmt::format("{}: no signed frame of it came", flow.name));
+    verdict.add_broken(flow.name, "no signed frame of it came");
   }
 }
 
@@ -78,6 +83,15 @@ double sent_figure(const FlowCounters& counters, const config::Rate& rate, Metri
 }
 
 }  // namespace
+
+void Verdict::add_broken(const std::string& flow, const std::string& what) {
+  broken.push_back(flow.empty() ? what : flow + ": " + what);
+  cases.push_back({.suite = flow.empty() ? "all flows" : flow,
+                   .name = what,
+                   .measured = "broken",
+                   .expected = {},
+                   .passed = false});
+}
 
 std::uint64_t lost_of(const ReceiveFlow& flow, const FlowCounters& sent) {
   const std::uint64_t is_signed = sent.frames - std::min(sent.frames, sent.unsigned_frames);
@@ -106,11 +120,10 @@ void judge_received(Verdict& verdict, const config::FlowProfile& profile,
 
 void judge_missed(Verdict& verdict, std::uint64_t missed) {
   if (missed == 0) return;
-  verdict.broken.push_back(
-      fmt::format("{} frames missed: they came, and were lost before they were read, so flows seem "
-                  "to have lost "
-                  "frames that the path has not",
-                  missed));
+  verdict.add_broken(
+      "", fmt::format("{} frames missed: they came, and were lost before they were read, so flows "
+                      "seem to have lost frames that the path has not",
+                      missed));
 }
 
 void judge_sent(Verdict& verdict, const config::FlowProfile& profile, const RunReport& sent) {

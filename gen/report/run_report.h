@@ -10,6 +10,7 @@
 #include "core/time.h"
 #include "gen/receive/measurement.h"
 #include "gen/stats/run_stats.h"
+#include "report/junit.h"
 
 namespace lw::gen {
 
@@ -18,8 +19,11 @@ struct Verdict {
   std::vector<std::string> broken;      // "write-ipv4: p99 is 2.1 ms, expected <= 2 ms"
   std::vector<std::string> unchecked;   // keys for which this run has no values
   std::vector<std::string> not_judged;  // what this run can't know, with the reason
+  std::vector<report::TestCase> cases;  // a case for each bound and flow, and for what is broken
 
   [[nodiscard]] bool holds() const noexcept { return broken.empty(); }
+  /// Adds what is broken in a flow, or in all of them, without a bound of its own.
+  void add_broken(const std::string& flow, const std::string& what);
 };
 
 /// Checks every received flow against the bounds that a receiver can check. A bound on loss also
@@ -64,6 +68,7 @@ class RunSummary {
   /// outgoing ICRC was right and every bound held.
   [[nodiscard]] bool good() const;
 
+  [[nodiscard]] const Verdict& verdict() const noexcept { return verdict_; }
   /// Several lines for people.
   [[nodiscard]] std::string text() const;
   /// One line of JSON.

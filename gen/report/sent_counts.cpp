@@ -129,9 +129,9 @@ void judge_end(Verdict& verdict, const config::FlowProfile& profile, const confi
   const std::uint64_t missing = missing_at_end(sent, flow.id, measurement);
   if (missing == 0) return;
   if (allows_loss(profile, static_cast<double>(missing) / static_cast<double>(sent.frames))) return;
-  verdict.broken.push_back(fmt::format("{}: the last {} of {} frames never came",
-                                       config::full_name(flow), missing,
-                                       sent.frames - sent.unsigned_frames));
+  verdict.add_broken(config::full_name(flow),
+                     fmt::format("the last {} of {} frames never came", missing,
+                                 sent.frames - sent.unsigned_frames));
 }
 
 }  // namespace

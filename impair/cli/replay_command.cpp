@@ -61,14 +61,16 @@ Result<void> feed(ReplayRunner& runner, ReplaySource& source, const std::atomic<
 }
 
 /// Before any file is opened: none is written over another file of the same replay.
-Result<void> check_files(const ReplayConfig& config, const std::string& profile) {
+Result<void> check_files(const ReplayConfig& config, const std::string& profile,
+                         const NamedFile& junit) {
   if (config.capture)
     if (auto named = RecordingFile::check_name(*config.capture); !named) return named;
   return check_outputs(
       {{"PROFILE", profile}, {"IN", config.input.in}, {"--back", config.input.back.value_or("")}},
       {{"OUT", config.out},
        {"--ledger", config.ledger.value_or("")},
-       {"--capture", config.capture.value_or("")}});
+       {"--capture", config.capture.value_or("")},
+       junit});
 }
 
 /// How many copies can be made of a frame.
@@ -166,16 +168,46 @@ struct ReplayOptions {
   bool dry_run = false;
 };
 
-ExitCode run(const ReplayOptions& options) {
+std::string json_of(const ReplayOutcome& outcome) {
+  auto json = to_json(outcome.report);
+  if (outcome.not_captured) json["not_captured"] = outcome.not_captured;
+  return report::json_line("longwire.impair_run", json);
+}
+
+/// Judges and prints the report, and says what was wrong.
+ExitCode report_on(const ReplayOutcome& outcome, ReplayOptions& options) {
+  app::Expectations& expectations = options.output.expectations;
+  const std::string json = expectations.judged(
+      options.output.json, [&] { return json_of(outcome); }, "roce-impair replay");
+  print_report(options.output.json ? json : to_text(outcome.report) + expectations.text(),
+               options.replay.out == "-");
+  const ExitCode expected = expectations.finish("roce-impair replay");
+  if (outcome.not_captured)
+    fmt::print(stderr,
+               "{}: {} received frames are missing in it, by the numbers of the others: from the "
+               "first of them, draws and frame counts differ from the run's\n",
+               options.replay.input.in, outcome.not_captured);
+  if (outcome.damage) return std::max(expected, print_error(*outcome.damage));
+  if (outcome.stopped)
+    return std::max(expected,
+                    print_error({options.replay.input.in + ": stopped by a signal before the end",
+                                 ExitCode::failed}));
+  return std::max(expected, outcome.report.holds() ? ExitCode::done : ExitCode::failed);
+}
+
+ExitCode run(ReplayOptions& options) {
   const auto profile =
       LiveProfile::load(options.source.profile, options.seed, options.source.changes);
   if (!profile) return print_error(profile.error());
+  app::Expectations& expectations = options.output.expectations;
+  expectations.add(profile->profile.expect);
+  if (auto checked = expectations.check(); !checked) return print_error(checked.error());
   ReplayConfig config = options.replay;
   config.ledger = options.output.ledger;
   config.capture = options.output.capture;
   if (options.direction == "east-to-west")
     config.input.direction = emulator::Direction::east_to_west;
-  if (auto sound = check_files(config, options.source.profile); !sound)
+  if (auto sound = check_files(config, options.source.profile, expectations.junit()); !sound)
     return print_error(sound.error());
   if (options.dry_run)
     return print_plan("replay", profile->profile,
@@ -186,25 +218,7 @@ ExitCode run(const ReplayOptions& options) {
                        {"capture", config.capture.value_or("")}},
                       options.output.json);
   const auto outcome = replay(*profile, config);
-  if (!outcome) return print_error(outcome.error());
-  const bool taken = options.replay.out == "-";
-  if (options.output.json) {
-    auto json = to_json(outcome->report);
-    if (outcome->not_captured) json["not_captured"] = outcome->not_captured;
-    print_report(report::json_line("longwire.impair_run", json), taken);
-  } else {
-    print_report(to_text(outcome->report), taken);
-  }
-  if (outcome->not_captured)
-    fmt::print(stderr,
-               "{}: {} received frames are missing in it, by the numbers of the others: from the "
-               "first of them, draws and frame counts differ from the run's\n",
-               config.input.in, outcome->not_captured);
-  if (outcome->damage) return print_error(*outcome->damage);
-  if (outcome->stopped)
-    return print_error(
-        {config.input.in + ": stopped by a signal before the end", ExitCode::failed});
-  return outcome->report.holds() ? ExitCode::done : ExitCode::failed;
+  return outcome ? report_on(*outcome, options) : print_error(outcome.error());
 }
 
 }  // namespace

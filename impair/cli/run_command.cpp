@@ -98,7 +98,8 @@ Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
                                    {"--web-token-file", config.web_token_file.value_or("")}};
   std::vector<NamedFile> outputs = {{"--ledger", config.ledger.value_or("")},
                                     {"--capture", config.capture.value_or("")},
-                                    {"--ready-file", config.ready_file.value_or("")}};
+                                    {"--ready-file", config.ready_file.value_or("")},
+                                    options.output.expectations.junit()};
   nic::add_files(options.west, inputs, outputs);
   nic::add_files(options.east, inputs, outputs);
   if (auto apart = check_outputs(inputs, outputs); !apart) return apart;
@@ -120,20 +121,27 @@ ExitCode plan(const RunOptions& options, const config::ImpairProfile& profile,
                     options.output.json);
 }
 
-ExitCode execute(const RunOptions& options) {
+ExitCode execute(RunOptions& options) {
   const auto version =
       LiveProfile::load(options.source.profile, options.seed, options.source.changes);
   if (!version) return print_error(version.error());
+  app::Expectations& expectations = options.output.expectations;
+  expectations.add(version->profile.expect);
+  if (auto checked = expectations.check(); !checked) return print_error(checked.error());
   const auto config = run_config(options);
   if (!config) return print_error(config.error());
   if (const auto apart = check_ends(options, *config); !apart) return print_error(apart.error());
   if (options.dry_run) return plan(options, version->profile, *config);
   const auto report = run(*version, *config);
   if (!report) return print_error(report.error());
-  print_report(options.output.json ? report::json_line("longwire.impair_run", to_json(*report))
-                                   : to_text(*report));
+  const std::string json = expectations.judged(
+      options.output.json,
+      [&] { return report::json_line("longwire.impair_run", to_json(*report)); },
+      "roce-impair run");
+  print_report(options.output.json ? json : to_text(*report) + expectations.text());
+  const ExitCode expected = expectations.finish("roce-impair run");
   if (report->write_failure) return print_error(*report->write_failure);
-  return report->holds() ? ExitCode::done : ExitCode::failed;
+  return std::max(expected, report->holds() ? ExitCode::done : ExitCode::failed);
 }
 
 void add_ports(app::Options& list, RunOptions& options) {
@@ -249,6 +257,7 @@ void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
   list.add("--capture", app::text(output.capture), "FILE.pcapng",
            "recording of ingress and egress frames, with the stages that acted on them");
   list.add_flag("--json", output.json, "report as one JSON object");
+  output.expectations.add_options(list);
 }
 
 app::Command run_command() {

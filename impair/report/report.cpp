@@ -289,9 +289,19 @@ Json of_stages(const StagesReport& report) {
   return json;
 }
 
+/// Share of the received frames that were dropped, by rules or for want of a resource; null
+/// without frames.
+Json loss_share(const emulator::Account& account) {
+  if (account.received.frames == 0) return nullptr;
+  std::uint64_t dropped = account.dropped_by_rule.frames;
+  for (const emulator::Amount& want : account.dropped_for_resource) dropped += want.frames;
+  return static_cast<double>(dropped) / static_cast<double>(account.received.frames);
+}
+
 Json of_direction(const DirectionReport& report) {
   Json json = of_account(report.accounting.direction);
   json["holds"] = report.accounting.holds();
+  json["loss_share"] = loss_share(report.accounting.direction);
   json["fragments"] = report.accounting.fragments;
   json["truncated"] = report.accounting.truncated;
   json["delay_ns"] = of_spread(report.delay);

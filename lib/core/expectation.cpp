@@ -90,17 +90,18 @@ Parsed<Expectation> parse_expectation(std::string_view text) {
   if (relation == std::end(kRelations) || name.empty())
     return std::unexpected("expected NAME<=VALUE, or one of < >= > == != in place of <=, found \"" +
                            std::string(text) + "\"");
-  const auto amount = parse_amount(trimmed(behind.substr(relation->text.size())));
+  const std::string_view value = trimmed(behind.substr(relation->text.size()));
+  const auto amount = parse_amount(value);
   if (!amount) return std::unexpected(std::string(name) + ": " + amount.error());
   return Expectation{.text = std::string(text),
                      .name = std::string(name),
-                     .limit = std::string(trimmed(behind)),
+                     .limit = std::string(relation->text) + " " + std::string(value),
                      .relation = relation->relation,
                      .unit = amount->unit,
                      .value = amount->value};
 }
 
-std::string_view name_of(ValueUnit unit) noexcept {
+std::string_view unit_text(ValueUnit unit) noexcept {
   switch (unit) {
     case ValueUnit::none:
       return "a number";

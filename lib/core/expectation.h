@@ -18,7 +18,7 @@ struct Expectation {
 
   std::string text;   // as given
   std::string name;   // of the figure
-  std::string limit;  // the comparison and the value, as given: "<= 0.1%"
+  std::string limit;  // the comparison and the value: "<= 0.1%"
   Relation relation{};
   Unit unit{};
   double value = 0;  // 0.1% is 0.001; 2ms is 2e6; true is 1
@@ -32,6 +32,6 @@ struct Expectation {
 Parsed<Expectation> parse_expectation(std::string_view text);
 
 /// "a time".
-std::string_view name_of(Expectation::Unit unit) noexcept;
+std::string_view unit_text(Expectation::Unit unit) noexcept;
 
 }  // namespace lw

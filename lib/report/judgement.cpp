@@ -144,13 +144,13 @@ Parsed<double> limit_for(const Expectation& expectation, const std::string& path
   };
   if (figure.is_boolean() || expectation.unit == ValueUnit::truth) {
     if (figure.is_boolean() && expectation.unit == ValueUnit::truth) return expectation.value;
-    return differs(name_of(figure.is_boolean() ? ValueUnit::truth : ValueUnit::none));
+    return differs(unit_text(figure.is_boolean() ? ValueUnit::truth : ValueUnit::none));
   }
   if (expectation.unit == ValueUnit::none) return expectation.value;
   const Scale scale = scale_of(path);
   if (scale.unit != expectation.unit &&
       !(scale.unit == ValueUnit::none && expectation.unit == ValueUnit::share))
-    return differs(name_of(scale.unit));
+    return differs(unit_text(scale.unit));
   return expectation.value / scale.scale;
 }
 

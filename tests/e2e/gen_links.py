@@ -239,7 +239,7 @@ class Clocks(InFolder):
     def measured(self, sender_clock, receiver_clock):
         profile = self.profile('[expect]\np99 = "10s"\njitter = "10s"\n', messages=100)
         wire = f'memif:{self.folder / "wire"}'
-        receiver = self.begin('receive', '--port', wire + ',server', '--expect', profile,
+        receiver = self.begin('receive', '--port', wire + ',server', '--profile', profile,
                               '--count', '100', '--json', '--quiet', '--clock', receiver_clock)
         self.line(receiver, 'waiting')
         sent = self.run_gen('run', profile, '--port', wire, '--json', '--clock', sender_clock)

@@ -162,7 +162,7 @@ class Presence(unittest.TestCase):
             profile.write('[[flow]]\n[expect]\nduplicated = "0%"\n')
             profile.flush()
             receiver = longwire_test.begin(
-                self, ['ip', 'netns', 'exec', HERE, GEN, 'receive', '--port', 'gen', '--expect',
+                self, ['ip', 'netns', 'exec', HERE, GEN, 'receive', '--port', 'gen', '--profile',
                        profile.name, '--json', '--quiet'])
             while 'ready' not in receiver.stderr.readline():
                 pass

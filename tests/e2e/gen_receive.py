@@ -78,7 +78,7 @@ class KnownDamage(InFolder):
 
     def received(self, *options, expect=0):
         write_pcap(self.path('came.pcap'), self.frames)
-        return self.report('receive', '--port', 'pcap:' + self.path('came.pcap'), '--expect',
+        return self.report('receive', '--port', 'pcap:' + self.path('came.pcap'), '--profile',
                            self.path('profile.toml'), *options, expect=expect)
 
     def flows(self, *options):
@@ -222,7 +222,7 @@ class KnownDamage(InFolder):
         for place in ('unix:' + self.path('report'), 'tcp:127.0.0.1:47118'):
             write_pcap(self.path('came.pcap'), self.frames[:-1])
             receiver = longwire_test.begin(
-                self, [GEN, 'receive', '--port', 'pcap:' + self.path('came.pcap'), '--expect',
+                self, [GEN, 'receive', '--port', 'pcap:' + self.path('came.pcap'), '--profile',
                        self.path('profile.toml'), '--sent', place, '--json'])
             self.gen('run', self.path('profile.toml'), '--pcap', self.path('sent.pcap'),
                      '--report-to', place)
@@ -237,7 +237,7 @@ class KnownDamage(InFolder):
             (self.folder / 'sent.json').write_text(text + '\n')
             write_pcap(self.path('came.pcap'), self.frames)
             done = subprocess.run([GEN, 'receive', '--port', 'pcap:' + self.path('came.pcap'),
-                                   '--expect', path, '--sent', self.path('sent.json')],
+                                   '--profile', path, '--sent', self.path('sent.json')],
                                   capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(message, done.stderr)
@@ -325,7 +325,7 @@ class OneProcess(InFolder):
 
     def test_wrong_use(self):
         for wrong in (['--check-icrc', 'some'], ['--interval', '0s'], ['--check-icrc', '0'],
-                      ['--expect', '/nonexistent']):
+                      ['--profile', '/nonexistent'], ['--expect', 'demo']):
             self.gen('receive', '--port', LOOP, '--count', '0', *wrong, expect=2)
         self.gen('run', self.profile(), '--pcap', self.path('x'), '--receive', LOOP, expect=2)
         self.gen('run', self.profile(), '--port', LOOP, '--series', '/nonexistent/x', expect=3)

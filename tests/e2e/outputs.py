@@ -57,7 +57,7 @@ y = "bw_average_gbps"
 # What --help says of an option's value. A value that may name a file is an input below, or an output
 # that file_commands() covers. Ports may be files too: test_a_capture_that_a_port_writes_is_checked.
 NO_FILES = {
-    'all|N|none', '[ADDRESS:]PORT', 'ADDRESS:PORT', 'BYTES', 'CODE', 'CONDITION', 'CPU', 'DIRECTION', 'FIELD',
+    'all|N|none', '[ADDRESS:]PORT', 'ADDRESS:PORT', 'BYTES', 'CODE', 'CONDITION', 'CPU', 'DIRECTION', 'EXPECTATION', 'FIELD',
     'FIELD,FIELD', 'FILTER', 'HOW', 'IP',
     'KEY=VALUE', 'KIND', 'LENGTH', 'MAC', 'N', 'NAME', 'NAME|{...}', 'NETEM', 'OLD=NEW', 'OP',
     'PARAMETER=VALUE',
@@ -68,7 +68,7 @@ NO_FILES = {
 }
 INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from',
-    '--expect', '--path', '--sent', '--control', '--token-file', '--web-token-file', 'telemetry --layout',
+    '--profile', '--path', '--sent', '--control', '--token-file', '--web-token-file', 'telemetry --layout',
     'serve --telemetry', 'experiment FILE', 'ledger FILE', 'list FILE', 'summary FILE',
     'verify FILE', 'compare --ledger', 'sessions FILE', 'messages FILE', 'anomalies FILE',
     'explain FILE', 'explain --counters', 'extract FILE', 'report FILE',
@@ -302,6 +302,18 @@ class Outputs(unittest.TestCase):
             'gen perf --study svg': (self.study()[:-1], 'studied/buffers.svg'),
             'dissect compare --junit': ([DISSECT, 'compare', self.frames, self.frames, '--expect',
                                          'loss<=1%', '--junit'], 'o.xml'),
+            'dissect summary --junit': ([DISSECT, 'summary', self.frames, '--expect', 'frames>0',
+                                         '--junit'], 'o.xml'),
+            'dissect verify --junit': ([DISSECT, 'verify', self.frames, '--expect', 'icrc_bad=0',
+                                        '--junit'], 'o.xml'),
+            'gen run --junit': ([*loop, '--expect', 'frames>0', '--junit'], 'o.xml'),
+            'gen receive --junit': ([*receive, '--expect', 'frames>0', '--junit'], 'o.xml'),
+            'gen perf --junit': ([*sim, '--expect', 'failed=0', '--junit'], 'o.xml'),
+            'gen search --junit': ([*search, '--expect', 'loss>=0', '--junit'], 'o.xml'),
+            'gen plan --junit': ([GEN, 'plan', '--delay', '1ms', '--expect', 'qps>0', '--junit'], 'o.xml'),
+            'impair run --junit': ([*run, '--expect', 'seconds>=0', '--junit'], 'o.xml'),
+            'impair replay --junit': ([*replay, out, '--expect', 'seconds>=0', '--junit'],
+                                      'o.xml'),
             'dissect report --out': ([DISSECT, 'report', self.frames, '--out'], 'o.html'),
             'dissect extract map': (extract, 'extracted/map.jsonl'),
             'dissect extract messages': (extract, 'extracted/messages.jsonl'),
@@ -525,9 +537,9 @@ class Outputs(unittest.TestCase):
                 ([GEN, 'run', named, '--pcap'], sizes), ([GEN, 'run', named, '--pcap'], payload),
                 ([*loop, '--series'], sizes), ([*loop, '--histogram'], sizes),
                 ([*loop, '--report-to'], sizes),
-                ([GEN, 'receive', '--port', 'null', '--duration', '1s', '--expect', named,
+                ([GEN, 'receive', '--port', 'null', '--duration', '1s', '--profile', named,
                   '--pcap'], payload),
-                ([GEN, 'receive', '--port', 'null', '--duration', '1s', '--expect', named,
+                ([GEN, 'receive', '--port', 'null', '--duration', '1s', '--profile', named,
                   '--sent', table, '--pcap'], table),
                 ([GEN, 'perf', '--sim', '--path', impair, '-n', '10', '--pcap'], path),
                 ([GEN, 'perf', '--sim', '--path', impair, '-n', '10', '--series'], bins),

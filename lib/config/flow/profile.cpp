@@ -12,7 +12,9 @@
 #include "config/flow/network.h"
 #include "config/flow/qp_range.h"
 #include "config/toml/document.h"
+#include "config/toml/expectations.h"
 #include "config/toml/profile_search.h"
+#include "core/names.h"
 #include "core/quantity.h"
 #include "wire/ethernet.h"
 
@@ -76,14 +78,27 @@ Parsed<Bound> parse_bound(std::string_view text, const Row& row) {
   return bound;
 }
 
-std::vector<Bound> read_expect(const Table& table) {
-  std::vector<Bound> bounds;
+/// Keys of [expect] that are no metrics are paths of figures. One that is nearly a metric is
+/// refused.
+std::vector<Expectation> read_figures(const Table& table) {
+  std::vector<std::string_view> metrics;
+  for (const Row& row : kRows) metrics.push_back(row.key);
+  for (const std::string_view key : table.keys()) {
+    const bool is_metric = std::ranges::find(metrics, key) != metrics.end();
+    if (is_metric || table.get(key, is_table).value_or(false)) continue;
+    if (const std::string_view near = nearest(key, metrics); !near.empty())
+      table.refuse(key, fmt::format("unknown key \"{}\": did you mean \"{}\"?", key, near));
+  }
+  return read_expectations(table, metrics);
+}
+
+void read_expect(const Table& table, FlowProfile& profile) {
   for (const Row& row : kRows) {
     const auto read = [&row](std::string_view text) { return parse_bound(text, row); };
-    if (auto bound = table.get(row.key, read)) bounds.push_back(std::move(*bound));
+    if (auto bound = table.get(row.key, read)) profile.expect.push_back(std::move(*bound));
   }
+  profile.expect_figures = read_figures(table);
   table.finish();
-  return bounds;
 }
 
 /// Reads one [[flow]] and returns its QPs, numbered from `id`.
@@ -147,7 +162,7 @@ Result<FlowProfile> read_flow_profile(Document document) {
   profile.seed = root.get_or("seed", integer<std::uint64_t>(), 1);
   profile.link_bps = root.get("link", parse_bit_rate);
   profile.flows = read_flows(root, {document.name(), profile.link_bps});
-  if (const auto expect = root.table("expect")) profile.expect = read_expect(*expect);
+  if (const auto expect = root.table("expect")) read_expect(*expect, profile);
   profile.presence = read_arp_config(root);
   root.finish();
   const bool no_errors = document.verdict().has_value();

@@ -14,6 +14,7 @@
 #include "config/flow/message.h"
 #include "config/flow/traffic.h"
 #include "core/error.h"
+#include "core/expectation.h"
 #include "roce/compose.h"
 #include "roce/message.h"
 
@@ -128,9 +129,10 @@ std::string value_text(Metric metric, double value);
 struct FlowProfile {
   std::string name;
   std::uint64_t seed = 0;
-  std::optional<double> link_bps;  // rate of the link that all flows share
-  std::vector<Flow> flows;         // not empty
-  std::vector<Bound> expect;       // bounds for every flow
+  std::optional<double> link_bps;           // rate of the link that all flows share
+  std::vector<Flow> flows;                  // not empty
+  std::vector<Bound> expect;                // bounds for every flow
+  std::vector<Expectation> expect_figures;  // of the figures of the report
   ArpConfig presence;
 };
 

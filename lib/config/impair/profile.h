@@ -11,6 +11,7 @@
 #include "config/impair/scenario.h"
 #include "config/toml/document.h"
 #include "core/error.h"
+#include "core/expectation.h"
 #include "emulator/events/event.h"
 #include "emulator/path.h"
 #include "emulator/rule_config.h"
@@ -41,6 +42,7 @@ struct ImpairProfile {
   Capacity capacity;
   bool log_all = false;  // the ledger lists every frame
   OnLinkLoss on_link_loss = OnLinkLoss::stop;
+  std::vector<Expectation> expect;          // of the figures of the report
   std::vector<emulator::RuleConfig> rules;  // not empty, unless there are events
   std::vector<emulator::EventConfig> events;
   std::vector<emulator::EventConfig> events_on_command;  // that wait for it, the first of each name

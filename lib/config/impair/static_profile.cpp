@@ -13,6 +13,7 @@
 #include "config/impair/path.h"
 #include "config/impair/profile.h"
 #include "config/toml/document.h"
+#include "config/toml/expectations.h"
 #include "core/output.h"
 #include "emulator/pipeline.h"
 #include "emulator/stages/keys.h"
@@ -349,6 +350,7 @@ Result<ImpairProfile> read_static_profile(Document& document) {
   static constexpr Choice<OnLinkLoss> kOnLinkLoss[] = {{"stop", OnLinkLoss::stop},
                                                        {"hold", OnLinkLoss::hold}};
   profile.on_link_loss = root.get_or("on_link_loss", choice(kOnLinkLoss), OnLinkLoss::stop);
+  if (const auto expect = root.table("expect")) profile.expect = read_expectations(*expect);
   profile.rules =
       read_rules(root, read_path_settings(root, profile.path, document.name()), profile.by_path);
   ProfileEvents events = read_events(root);

@@ -200,6 +200,19 @@ TEST(Rate, ReadsBitsAndFrames) {
   }
 }
 
+TEST(FlowProfile, KeysOfExpectAreMetricsOrFigures) {
+  const auto parsed = parse_flow_profile(
+      "[[flow]]\n[expect]\nloss = 0\nframes = \">= 10\"\nflows.w.not_sent = 0\n", "x.toml");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->expect.size(), 1);
+  ASSERT_EQ(parsed->expect_figures.size(), 2);
+  EXPECT_EQ(parsed->expect_figures[0].text, "flows.w.not_sent <= 0");
+  EXPECT_EQ(parsed->expect_figures[1].text, "frames >= 10");
+  const auto misspelt = parse_flow_profile("[[flow]]\n[expect]\nlosss = 0\n", "x.toml");
+  ASSERT_FALSE(misspelt);
+  EXPECT_NE(misspelt.error().message.find("loss"), std::string::npos);
+}
+
 TEST(ShippedFlowProfiles, Load) {
   const char* source = std::getenv("LONGWIRE_SOURCE");
   ASSERT_NE(source, nullptr);

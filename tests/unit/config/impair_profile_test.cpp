@@ -274,5 +274,24 @@ TEST(ImpairProfile, HasALineForEachOfEightRulesThatHonourPauses) {
       HasSubstr("expected at most 8 rules that honour pause frames west-to-east, found 9"));
 }
 
+TEST(ImpairProfile, ExpectationsAreFiguresByTheirPath) {
+  const auto profile = parsed(
+      "[expect]\nresources_hold = true\ndirections.west-to-east.loss_share = [\"> 1%\", 0.1]\n"
+      "[expect.a.\"long haul\"]\n\"p99.9\" = \"< 2ms\"\n[[rule]]");
+  std::vector<std::string> texts;
+  for (const Expectation& each : profile.expect) texts.push_back(each.text);
+  EXPECT_THAT(texts, testing::UnorderedElementsAre(
+                         "resources_hold == true", "directions.west-to-east.loss_share > 1%",
+                         "directions.west-to-east.loss_share <= 0.1", "a.long haul.p99.9 < 2ms"));
+}
+
+TEST(ImpairProfile, ExpectationsWithoutALimitAreRefused) {
+  for (const char* value : {"\"\"", "\"few\"", "[[1]]", "[\"<\"]", "1979-05-27", "nan"})
+    EXPECT_THAT(refusal(std::string("[expect]\na.b = ") + value + "\n[[rule]]"),
+                testing::AllOf(HasSubstr("x.toml:2:7"), HasSubstr("expected")))
+        << value;
+  EXPECT_THAT(refusal("expect = 5\n[[rule]]"), HasSubstr("x.toml:1:10: expect: expected a table"));
+}
+
 }  // namespace impair_profile_test
 }  // namespace lw::config

@@ -13,7 +13,7 @@ TEST(Expectation, has_a_name_a_comparison_and_a_value) {
   const auto parsed = parse_expectation(" west.loss  <=0.1% ");
   ASSERT_TRUE(parsed) << parsed.error();
   EXPECT_EQ(parsed->name, "west.loss");
-  EXPECT_EQ(parsed->limit, "<=0.1%");
+  EXPECT_EQ(parsed->limit, "<= 0.1%");
   EXPECT_EQ(parsed->text, " west.loss  <=0.1% ");
   EXPECT_EQ(parsed->unit, Unit::share);
   EXPECT_DOUBLE_EQ(parsed->value, 0.001);
