@@ -250,16 +250,16 @@ Result<void> run_all(Results& results, unsigned jobs, Ranks& ranks, const report
 ExitCode report_on(Outcome outcome, const ExperimentOptions& options,
                    const std::filesystem::path& folder) {
   Results& results = outcome.results;
-  const std::size_t all = results.cells.size(), missing = results.remove_unfinished();
+  results.remove_unfinished();
   auto compared = compare_all(results);
   if (!compared) return print_error(compared.error());
   outcome.compared = std::move(*compared);
   print_report(to_text(outcome) +
                fmt::format("\n{} cells in {:.1f} s\n", results.cells.size(), results.elapsed_s));
   if (const auto wrote = write_all(outcome, folder); !wrote) return print_error(wrote.error());
-  if (missing > 0)
+  if (results.missing > 0)
     return print_error({fmt::format("interrupted: {} of {} cells are there; --resume continues",
-                                    results.cells.size(), all),
+                                    results.cells.size(), results.cells.size() + results.missing),
                         ExitCode::failed});
   if (!options.failures.empty())
     if (const auto captured = capture_failures(results, options.failures); !captured)

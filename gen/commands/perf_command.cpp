@@ -271,7 +271,9 @@ void print_outcome(PerfCommand& command, const sim::PerfConfig& config,
   const std::string json = command.expectations.judged(
       command.json, [&] { return json_of(command, config, outcome); },
       fmt::format("{} B", config.size));
-  print_report(command.json ? json : row_of(command, config, outcome) + arrivals_line(outcome));
+  print_report(command.json ? json
+                            : row_of(command, config, outcome) + arrivals_line(outcome) +
+                                  incomplete_line(outcome));
 }
 
 /// Measures and prints each size. Errors: a measurement's; work requests that failed.
@@ -285,6 +287,8 @@ Result<void> run_sizes(PerfCommand& command, sim::PerfConfig config, const PerfM
     print_outcome(command, config, *outcome);
     failed += outcome->failed();
     wrong += outcome->wrong;
+    if (outcome->incomplete())
+      return fail("stopped by a signal: the results are incomplete", ExitCode::failed);
   }
   if (failed > 0) {
     return fail(fmt::format("{} work requests failed", failed), ExitCode::failed);
@@ -366,14 +370,20 @@ ExitCode perf(PerfCommand& command, const std::atomic<bool>& stop) {
   if (!config) return print_error(config.error());
   if (const auto apart = check_perf_files(command); !apart) return print_error(apart.error());
   if (const auto read = read_data(command, *config); !read) return print_error(read.error());
-  if (!command.study.empty()) {
-    const auto studied = study_buffers(*config, command.study, command.json);
-    return studied ? ExitCode::done : print_error(studied.error());
-  }
+  if (command.sim) config->stop = &stop;
   const auto ran = command.sim ? run_simulated(command, *config) : run_live(command, *config, stop);
   if (!command.json) print_report(command.expectations.text());
   const ExitCode expected = command.expectations.finish("roce-gen perf");
   return std::max(expected, ran ? ExitCode::done : print_error(ran.error()));
+}
+
+/// A signal ends it at once: without all of its rows there is no table.
+ExitCode study(PerfCommand& command) {
+  const auto config = config_of(command);
+  if (!config) return print_error(config.error());
+  if (const auto apart = check_perf_files(command); !apart) return print_error(apart.error());
+  const auto studied = study_buffers(*config, command.study, command.json);
+  return studied ? ExitCode::done : print_error(studied.error());
 }
 
 /// Options of real time.
@@ -428,9 +438,9 @@ app::Command perf_command() {
       .run =
           [options] {
             options->endpoint.pcap = options->pcap;
-            // A signal ends a simulation at once: half of one is not worth a report.
-            static const std::atomic<bool> kNever{false};
-            return perf(*options, options->sim ? kNever : stop_on_signals());
+            if (!options->study.empty()) return study(*options);
+            const std::atomic<bool>& stop = stop_on_signals();
+            return perf(*options, stop);
           },
   };
   app::Options& list = command.options;

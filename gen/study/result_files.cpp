@@ -278,13 +278,15 @@ std::string to_json(const Outcome& outcome) {
       comparisons.push_back(std::move(json));
     }
   }
-  return report::json_line("longwire.experiment", {{"name", results.profile.name},
-                                                   {"title", results.profile.title},
-                                                   {"seed", results.profile.seed},
-                                                   {"full", results.changes.full},
-                                                   {"premises", premises},
-                                                   {"cells", cells},
-                                                   {"comparisons", comparisons}});
+  Json json = {{"name", results.profile.name},         {"title", results.profile.title},
+               {"seed", results.profile.seed},         {"full", results.changes.full},
+               {"premises", std::move(premises)},      {"cells", std::move(cells)},
+               {"comparisons", std::move(comparisons)}};
+  if (results.missing > 0) {
+    json["incomplete"] = true;
+    json["missing_cells"] = results.missing;
+  }
+  return report::json_line("longwire.experiment", json);
 }
 
 std::string to_text(const Outcome& outcome) {
@@ -292,6 +294,9 @@ std::string to_text(const Outcome& outcome) {
   const auto& profile = results.profile;
   std::string text = profile.title + "\n";
   if (!profile.note.empty()) text += profile.note + "\n";
+  if (results.missing > 0)
+    text += fmt::format("INCOMPLETE: {} of {} cells are there, as a signal ended the experiment\n",
+                        results.cells.size(), results.cells.size() + results.missing);
   text += premises(profile);
   for (std::size_t i = 0; i < profile.scenarios.size(); ++i) {
     const ExperimentScenario& scenario = profile.scenarios[i];

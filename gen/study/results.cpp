@@ -210,7 +210,7 @@ std::string Results::failure(const Task& task) const {
   return fmt::format("{} work requests failed", count->get<std::uint64_t>());
 }
 
-std::size_t Results::remove_unfinished() {
+void Results::remove_unfinished() {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (std::ranges::any_of(runs[i], [](const report::Json& run) { return run.is_null(); }))
@@ -221,10 +221,9 @@ std::size_t Results::remove_unfinished() {
     }
     ++kept;
   }
-  const std::size_t removed = cells.size() - kept;
+  missing = cells.size() - kept;
   cells.erase(cells.begin() + static_cast<std::ptrdiff_t>(kept), cells.end());
   runs.resize(kept);
-  return removed;
 }
 
 std::optional<Spread> Results::figure(std::size_t cell, std::string_view name) const {

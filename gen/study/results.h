@@ -62,6 +62,7 @@ struct Results {
   std::vector<Cell> cells;
   std::vector<std::vector<report::Json>> runs;  // per cell, per repeat; null: not run yet
   double elapsed_s = 0;
+  std::size_t missing = 0;  // cells that remove_unfinished() removed
 
   Results(const config::ExperimentProfile& experiment, Changes by_user, std::vector<Cell> all);
 
@@ -71,8 +72,8 @@ struct Results {
   [[nodiscard]] bool has(const Task& task) const { return !runs[task.cell][task.repeat].is_null(); }
   /// Why a run failed; empty: it didn't.
   [[nodiscard]] std::string failure(const Task& task) const;
-  /// Removes the cells that lack a run. Returns their number.
-  std::size_t remove_unfinished();
+  /// Removes the cells that lack a run, and counts them in `missing`.
+  void remove_unfinished();
 
   /// A figure of the cell's runs, or the number at the start of a parameter's value ("380km").
   [[nodiscard]] std::optional<Spread> figure(std::size_t cell, std::string_view name) const;

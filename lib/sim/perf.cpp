@@ -221,7 +221,7 @@ class BandwidthRun {
            pair_.client->counters().sent + pair_.server->counters().sent > kMostPackets;
   }
   [[nodiscard]] std::uint64_t goodput_bytes() const noexcept;
-  /// Runs until `until`, or until `messages` are done. Whether messages are left.
+  /// Runs until `until`, until `messages` are done, or until it is stopped. Whether to go on.
   bool run_until(Instant until, std::uint64_t messages);
   void run_in_steps(Instant end);
   void run();
@@ -233,10 +233,15 @@ class BandwidthRun {
   ReceivePool receives_;
   SteadySpan span_;
   Blast blast_;
+  bool stopped_ = false;
 };
 
 bool BandwidthRun::run_until(Instant until, std::uint64_t messages) {
   while (blast_.completed + blast_.failed < messages && !spent()) {
+    if (config_.stopped()) [[unlikely]] {
+      stopped_ = true;
+      return false;
+    }
     if (simulation_.advance(until)) continue;
     if (until == Instant::max()) return false;
     simulation_.run_until(until);  // the clock only
@@ -287,7 +292,8 @@ void BandwidthRun::count_qps(BandwidthResult& result) noexcept {
 
 BandwidthResult BandwidthRun::result() {
   run();
-  const bool by_time = config_.duration > Duration{} && blast_.completed < all_messages();
+  const bool by_time =
+      config_.duration > Duration{} && blast_.completed < all_messages() && !stopped_;
   const Steady steady = blast_.samples.steady();
   BandwidthResult result{.messages = blast_.completed,
                          .bytes = blast_.completed * request_of(config_).length,
@@ -297,6 +303,7 @@ BandwidthResult BandwidthRun::result() {
                          .steady_window = steady.window,
                          .failed = blast_.failed,
                          .failure = blast_.failure,
+                         .stopped = stopped_,
                          .events = simulation_.events(),
                          .client = pair_.client->counters(),
                          .server = pair_.server->counters(),
@@ -409,9 +416,11 @@ LatencyResult run(const PerfConfig& config, const PerfHook& hook) {
   pair.client->run(application);
   pair.server->run(application);
   application.ping(*pair.client, simulation.now());
-  while (application.result.ns.count() < config.iterations && application.result.failed == 0 &&
+  LatencyResult& result = application.result;
+  while (result.ns.count() < config.iterations && result.failed == 0 && !config.stopped() &&
          simulation.advance()) {
   }
+  result.stopped = config.stopped() && result.ns.count() < config.iterations && result.failed == 0;
   application.close();
   return std::move(application.result);
 }

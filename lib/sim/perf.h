@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -39,7 +40,12 @@ struct PerfConfig {
   Duration repost{};           // from a message's arrival until its receive is posted again
   bool read_back = false;      // latency of WRITEs: to a passive peer, a READ fetches each again
   Duration duration{};         // bandwidth, replaces iterations; 0: none
-  transport::QpConfig qp;      // qpn, peers and PSNs are filled in
+  const std::atomic<bool>* stop = nullptr;  // true: the run ends, with what it has; null: never
+  transport::QpConfig qp;                   // qpn, peers and PSNs are filled in
+
+  [[nodiscard]] bool stopped() const noexcept {
+    return stop != nullptr && stop->load(std::memory_order_relaxed);
+  }
   NicConfig nic;
   PerfPath path;
 };
@@ -77,6 +83,7 @@ struct BandwidthResult {
   std::uint64_t outstanding = 0;  // packets sent once or more, and not acknowledged at the end
   std::uint64_t failed = 0;       // completions in error
   std::optional<Failure> failure = {};  // the first of them
+  bool stopped = false;                 // before its end: the figures are of what it did until then
   std::uint64_t events = 0;
   std::uint64_t cnps = 0;  // sent by either side
   HostCounters client, server;
@@ -96,6 +103,7 @@ struct LatencyResult {
   double deviation_ns = 0;
   std::uint64_t failed = 0;             // completions in error
   std::optional<Failure> failure = {};  // the first of them
+  bool stopped = false;                 // before its end
 };
 
 /// Where the steady rate is measured. If all windows together are small compared with the path,

@@ -284,8 +284,9 @@ class Experiment(unittest.TestCase):
             self.assertIsNone(process.poll(), 'it ended before it could be interrupted')
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=TIMEOUT)
+        out, error = process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, 1)
+        self.assertRegex(out, r'INCOMPLETE: \d of 6 cells are there, as a signal ended')
         self.assertRegex(error, r'interrupted: \d of 6 cells are there; --resume continues')
         return runs
 
@@ -299,11 +300,28 @@ class Experiment(unittest.TestCase):
         self.assertLess(len(kept), 14)
         cells = self.results('x')['cells']
         self.assertEqual(len(cells), len(kept) // 3)
+        self.assertIs(self.results('x')['incomplete'], True)
+        self.assertEqual(self.results('x')['missing_cells'], 6 - len(cells))
+        self.assertNotIn('incomplete', json.loads(whole['x.json']))
         self.assertEqual(cells, json.loads(whole['x.json'])['cells'][:len(cells)])
         with open(runs, 'a', encoding='utf-8') as file_of_runs:
             file_of_runs.write('{"cell":7,"repeat":1,"se')  # as a killed program leaves it
         self.experiment(file, '--resume', *slow)
         self.assertEqual(self.outputs(), whole)
+
+    def test_a_second_ctrl_c_ends_it_at_once(self):
+        file = self.write(SWEEP)
+        process = longwire_test.begin(self, [GEN, 'experiment', file, '--out', self.folder / 'out',
+                                             '--jobs', '1', '--set', 'duration=100s'])
+        while not (self.folder / 'out' / 'x.runs.jsonl').exists():
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        for _ in range(2):  # the first waits for the run that has begun
+            time.sleep(0.5)
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+        process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, -signal.SIGINT)
 
     def test_resume_runs_only_what_is_missing(self):
         file = self.write(SWEEP)

@@ -6,14 +6,17 @@ import csv
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 import xml.dom.minidom
 
 import scapy.utils
 
 import longwire_test
+import output_schemas
 
 GEN = longwire_test.program('roce-gen')
 DISSECT = longwire_test.program('roce-dissect')
@@ -24,6 +27,85 @@ TIMEOUT = 120
 
 def gen(*arguments):
     return subprocess.run([GEN, *arguments], capture_output=True, text=True, timeout=TIMEOUT)
+
+
+class CtrlC(unittest.TestCase):
+    """A signal ends a simulation early, with the results so far."""
+
+    def begin(self, *arguments, **settings):
+        """A simulation that takes very long, once it handles signals."""
+        process = longwire_test.begin(self, [GEN, 'perf', '--sim', '--delay', '10us', *arguments,
+                                             '-n', '1000000000'], **settings)
+        handled = 0
+        while not handled & 1 << signal.SIGINT - 1:
+            self.assertIsNone(process.poll())
+            status = pathlib.Path(f'/proc/{process.pid}/status').read_text(encoding='utf-8')
+            handled = int(status.partition('SigCgt:')[2].split()[0], 16)
+        return process
+
+    def ended(self, process, sent=signal.SIGINT):
+        """What it printed; the exit code says that it is not complete."""
+        time.sleep(0.5)
+        self.assertIsNone(process.poll())
+        process.send_signal(sent)
+        out, error = process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 1, error)
+        self.assertIn('stopped by a signal: the results are incomplete', error)
+        return out
+
+    def test_the_results_so_far_are_in_the_json(self):
+        for pattern, figure in (('bw', 'bw_average_gbps'), ('lat', 't_avg_usec'),
+                                ('blast', 'throughput_gbps'), ('ping', 'throughput_gbps')):
+            with self.subTest(pattern):
+                out = self.ended(self.begin('--json', '--pattern', pattern, '-s', '4096'))
+                output_schemas.validate(out)
+                row = json.loads(out)
+                whole = json.loads(gen('perf', '--sim', '--delay', '10us', '--json', '--pattern',
+                                       pattern, '-s', '4096', '-n', '2000').stdout)
+                self.assertIs(row['incomplete'], True)
+                self.assertNotIn('incomplete', whole)
+                done = row.get('iterations', row.get('messages'))
+                self.assertTrue(0 < done < 10**9, done)
+                # Of what is done, the figure is right: as of a run of its own.
+                self.assertAlmostEqual(row[figure] / whole[figure], 1, delta=0.05)
+
+    def test_the_text_says_so(self):
+        out = self.ended(self.begin('-s', '4096'), signal.SIGTERM)
+        header, row, remark = out.splitlines()
+        self.assertIn('#iterations', header)
+        self.assertGreater(int(row.split()[1]), 0)
+        self.assertEqual(remark, 'incomplete: a signal ended this run early')
+
+    def test_no_further_size_begins(self):
+        process = self.begin('-a', '--json')
+        rows = self.ended(process).splitlines()
+        self.assertEqual([json.loads(row).get('incomplete', False) for row in rows], [True])
+
+    def test_expectations_are_judged_and_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            junit = pathlib.Path(folder, 'r.xml')
+            out = self.ended(self.begin('--json', '--expect', 'failed = 0', '--junit', junit))
+            self.assertEqual([j['holds'] for j in json.loads(out)['expectations']], [True])
+            self.assertIn('tests="1" failures="0"', junit.read_text(encoding='utf-8'))
+
+    def test_a_second_one_ends_it_at_once(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        os.set_blocking(writer, False)
+        with self.assertRaises(BlockingIOError):  # full: the report waits
+            while True:
+                os.write(writer, bytes(4096))
+        os.set_blocking(writer, True)
+        process = subprocess.Popen([GEN, 'perf', '--sim', '--delay', '10us', '--json', '-n',
+                                    '1000000000'], stdout=writer, stderr=subprocess.DEVNULL)
+        os.close(writer)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        for _ in range(2):
+            time.sleep(1)
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=TIMEOUT), -signal.SIGINT)
 
 
 class Perf(unittest.TestCase):

@@ -8,9 +8,11 @@ namespace {
 
 using report::Json;
 
-void add_arrivals(Json& json, const PerfOutcome& outcome) {
+/// What limits how much the figures say: losses, and an end before the run's.
+void add_limits(Json& json, const PerfOutcome& outcome) {
   if (outcome.lost_messages) json["lost_messages"] = *outcome.lost_messages;
   if (outcome.arrivals_unknown) json["arrivals_unknown"] = true;
+  if (outcome.incomplete()) json["incomplete"] = true;
 }
 
 double us(double ns) { return ns / 1000; }
@@ -122,6 +124,10 @@ double messages_per_us(const sim::BandwidthResult& result) {
 
 }  // namespace
 
+std::string incomplete_line(const PerfOutcome& outcome) {
+  return outcome.incomplete() ? "incomplete: a signal ended this run early\n" : "";
+}
+
 std::string arrivals_line(const PerfOutcome& outcome) {
   const std::uint64_t sent = outcome.bandwidth.messages;
   if (outcome.arrivals_unknown)
@@ -164,7 +170,7 @@ Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome)
                {"marked", result.there.marked + result.back.marked},
                {"steady_window_ns", result.steady_window.count()},
                {"steady_change", result.steady_change}});
-  add_arrivals(json, outcome);
+  add_limits(json, outcome);
   return json;
 }
 
@@ -200,6 +206,7 @@ Json latency_values(const sim::PerfConfig& config, const PerfOutcome& outcome) {
                {"t_99_usec", quantile(0.99)},
                {"t_999_usec", quantile(0.999)},
                {"failed", result.failed}});
+  add_limits(json, outcome);
   return json;
 }
 
@@ -232,7 +239,7 @@ Json study_values(const sim::PerfConfig& config, bool ping, const PerfOutcome& o
                {"throughput_gbps", figures.gbps},
                {"cpu_percent", 100 * outcome.cpu_share},
                {"failed", outcome.failed()}});
-  add_arrivals(json, outcome);
+  add_limits(json, outcome);
   return json;
 }
 

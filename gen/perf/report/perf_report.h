@@ -21,11 +21,15 @@ struct PerfOutcome {
   report::Json where;    // for JSON: the path or the port
   double cpu_share = 0;  // share of one core used by this process; 0 in a simulation
 
+  /// A signal ended the run before its end.
+  [[nodiscard]] bool incomplete() const noexcept { return bandwidth.stopped || latency.stopped; }
   [[nodiscard]] std::uint64_t failed() const noexcept { return bandwidth.failed + latency.failed; }
 };
 
 // The columns of perftest first, so that its users and scripts can read them.
 
+/// A line that says so of an incomplete run; empty for others.
+std::string incomplete_line(const PerfOutcome& outcome);
 /// A line about messages that didn't arrive, or that nobody counted; empty: all arrived, or a
 /// reliable transport says so.
 std::string arrivals_line(const PerfOutcome& outcome);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Simulated runs beside closed formulas, which no part of the engine contains.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <tuple>
 
@@ -193,6 +194,26 @@ TEST(SelectiveRepeat, loses_only_what_was_lost) {
   ASSERT_EQ(result.failed, 0u);
   EXPECT_GT(result.retransmitted, 5u);
   EXPECT_LT(result.retransmitted, 50u);  // 20 lost, their own losses and a lost ACK's timeout
+}
+
+TEST(Stop, ends_a_run_with_what_is_complete) {
+  std::atomic<bool> stop = true;
+  PerfConfig config;
+  config.iterations = 100;
+  config.path.one_way = std::chrono::milliseconds(1);
+  config.stop = &stop;
+  const BandwidthResult none = run_bandwidth(config);
+  EXPECT_TRUE(none.stopped);
+  EXPECT_EQ(none.messages, 0u);
+  EXPECT_EQ(none.average_bps, 0.0);
+  const LatencyResult no_latency = run_latency(config);
+  EXPECT_TRUE(no_latency.stopped);
+  EXPECT_EQ(no_latency.ns.count(), 0u);
+  stop = false;
+  const BandwidthResult all = run_bandwidth(config);
+  EXPECT_FALSE(all.stopped);
+  EXPECT_EQ(all.messages, 100u);
+  EXPECT_FALSE(run_latency(config).stopped);
 }
 
 }  // namespace theory_test
