@@ -249,7 +249,8 @@ class Manual(unittest.TestCase):
         shown = 0
         for page in (SOURCE / 'README.md', *sorted((SOURCE / 'docs').rglob('*.md'))):
             text = page.read_text(encoding='utf-8')
-            for block in re.findall(r'^```\n(\$ roce-dissect .*?)^```', text, re.M | re.S):
+            for block in re.findall(r'^```(?:console run)?\n(\$ roce-dissect .*?)^```', text,
+                                    re.M | re.S):
                 for command, output in re.findall(
                         r'^\$ roce-dissect ((?:sessions|messages|anomalies|explain) pcaps/[^\n]*)\n'
                         r'(.*?)(?=^\$ |\Z)', block, re.M | re.S):
