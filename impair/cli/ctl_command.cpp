@@ -13,6 +13,7 @@
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
+#include "core/quantity.h"
 #include "impair/cli/commands.h"
 #include "impair/control/listening_socket.h"
 #include "report/json_line.h"
@@ -24,6 +25,7 @@ using Json = nlohmann::ordered_json;
 
 struct RequestOptions {
   std::string socket, rule, file, event;
+  std::uint32_t bytes = 0;
   std::vector<std::string> changes;
   bool json = false;
   Json request;
@@ -173,6 +175,26 @@ app::Command load_command(const std::shared_ptr<RequestOptions>& options) {
   return command;
 }
 
+app::Command record_command(const std::shared_ptr<RequestOptions>& options) {
+  app::Command command = question(
+      "record", "record the frames of both sides to a new file from now on",
+      "roce-impair ctl /tmp/impair.sock record episode.pcapng --bytes 128", options,
+      [](const RequestOptions& typed) -> Result<Json> {
+        // The run may have another working directory.
+        Json asked = {{"do", "record"}, {"file", std::filesystem::absolute(typed.file).string()}};
+        if (typed.bytes > 0) asked["bytes"] = typed.bytes;
+        return asked;
+      });
+  command.options
+      .add("FILE.pcapng", app::text(options->file), "", "file to write, which must not exist")
+      .required();
+  command.options
+      .add("--bytes", app::parsed(parse_bytes, options->bytes), "SIZE",
+           "bytes of each frame in the recording: 128, 1KiB")
+      .defaults_to("all");
+  return command;
+}
+
 app::Command event_command(const std::shared_ptr<RequestOptions>& options) {
   app::Command command = question("event", "trigger an event now",
                                   "roce-impair ctl /tmp/impair.sock event \"cut again\"", options,
@@ -210,7 +232,9 @@ roce-impair ctl /tmp/impair.sock event "cut again")",
                    edit_command(
                        "preview", "print what a set would put in force, and change nothing",
                        "roce-impair ctl /tmp/impair.sock preview \"long haul\" delay=3ms", options),
-                   load_command(options), event_command(options),
+                   load_command(options), event_command(options), record_command(options),
+                   plain("stop-recording", "end the recording and close its file",
+                         "roce-impair ctl /tmp/impair.sock stop-recording"),
                    plain("reset", "undo the changes of `set`",
                          "roce-impair ctl /tmp/impair.sock reset"),
                    plain("undo", "undo the last set, load or reset",

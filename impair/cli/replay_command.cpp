@@ -153,8 +153,8 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
   }
   if (*recording) {
     report_at_end((*recording)->close({}));
-    outcome.report.capture =
-        CaptureReport{*config.capture, (*recording)->frames(), 0, (*recording)->lost()};
+    outcome.report.captures.push_back(
+        {*config.capture, (*recording)->frames(), 0, (*recording)->lost()});
   }
   return outcome;
 }

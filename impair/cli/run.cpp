@@ -22,15 +22,13 @@
 #include "impair/datapath/configuration.h"
 #include "impair/datapath/port_io.h"
 #include "impair/record/ledger_file.h"
-#include "impair/record/recording.h"
+#include "impair/record/recordings.h"
 #include "impair/web/web_server.h"
 #include "impair/web/web_site.h"
 #include "report/progress.h"
 
 namespace lw::impair {
 namespace {
-
-using emulator::Direction;
 
 /// The ledger's file and the thread that writes it; neither where none was asked for.
 struct LedgerOutput {
@@ -52,25 +50,40 @@ Result<LedgerOutput> open_ledger(const config::ImpairProfile& profile, const Run
   return output;
 }
 
-Result<std::unique_ptr<Recording>> open_recording(const config::ImpairProfile& profile,
-                                                  const RunConfig& config, std::int64_t offset_ns) {
-  if (!config.capture) return nullptr;
-  auto file = RecordingFile::create(*config.capture, rule_names_of(profile), offset_ns);
-  if (!file) return std::unexpected(file.error());
-  return std::make_unique<Recording>(std::move(*file), config.capture_bytes);
+/// Begins a recording of a run that forwards.
+Result<void> begin_recording(ForwardingLoop& loop, Recordings& recordings, const std::string& file,
+                             std::uint32_t bytes) {
+  if (auto opened = recordings.open(file, bytes); !opened) return opened;
+  if (loop.record(recordings.recorders())) return {};
+  static_cast<void>(recordings.close());
+  return fail("record: the run does not forward any longer", ExitCode::failed);
 }
 
+Result<CaptureReport> end_recording(ForwardingLoop& loop, Recordings& recordings) {
+  if (!loop.record({}))
+    return fail("stop-recording: the run does not forward any longer", ExitCode::failed);
+  return recordings.close();
+}
+
+/// What a run lets others see and change. `ledger` is null where there is none.
+struct Controlled {
+  ScenarioRunner& runner;
+  ForwardingLoop& loop;
+  Recordings& recordings;
+  LedgerFile* ledger;
+};
+
 /// What a run offers to others while it works: the control socket, Prometheus' metrics, the live
-/// page and DPDK's telemetry, as far as they were asked for. Their threads end with it; the runner
-/// and the ledger, null where there is none, must outlive it.
+/// page and DPDK's telemetry, as far as they were asked for. Their threads end with it; what they
+/// control must outlive it.
 class Services {
  public:
   /// Errors: environment (a socket can't be had), usage (its address is wrong).
-  static Result<std::unique_ptr<Services>> start(const RunConfig& config, ScenarioRunner& runner,
-                                                 LedgerFile* ledger);
+  static Result<std::unique_ptr<Services>> start(const RunConfig& config,
+                                                 const Controlled& controlled);
 
  private:
-  Services(ScenarioRunner& runner, LedgerFile* ledger);
+  explicit Services(const Controlled& controlled);
   Result<void> serve_control(const std::string& path);
   Result<void> serve_metrics(const std::string& address, ScenarioRunner& runner);
   Result<void> serve_page(const RunConfig& config);
@@ -82,9 +95,10 @@ class Services {
   std::optional<Telemetry> telemetry_;
 };
 
-Result<std::unique_ptr<Services>> Services::start(const RunConfig& config, ScenarioRunner& runner,
-                                                  LedgerFile* ledger) {
-  std::unique_ptr<Services> services(new Services(runner, ledger));
+Result<std::unique_ptr<Services>> Services::start(const RunConfig& config,
+                                                  const Controlled& controlled) {
+  std::unique_ptr<Services> services(new Services(controlled));
+  ScenarioRunner& runner = controlled.runner;
   if (config.control)
     if (auto serving = services->serve_control(*config.control); !serving)
       return std::unexpected(serving.error());
@@ -141,26 +155,35 @@ Result<void> Services::serve_page(const RunConfig& config) {
   return {};
 }
 
-Services::Services(ScenarioRunner& runner, LedgerFile* ledger)
-    : control_({.set = [&](auto edits) { return runner.set(edits); },
-                .load =
-                    [&](const auto& file) {
-                      notify_reloading();
-                      auto loaded = runner.load(file);
-                      notify_supervisor("READY=1");
-                      return loaded;
-                    },
-                .reset = [&] { return runner.reset(); },
-                .undo = [&] { return runner.undo(); },
-                .command = [&](const auto& command) { return runner.command(command); },
-                .preview = [&](auto edits) { return runner.preview(edits); },
-                .profile = [&] { return runner.profile(); },
-                .snapshot = [&] { return runner.snapshot(); },
-                .records = [ledger]() -> Result<std::vector<std::string>> {
-                  if (!ledger)
-                    return fail("records: the run has no ledger: start it with --ledger FILE");
-                  return ledger->newest();
-                }}) {}
+/// The requests of clients as calls of the run's parts.
+Control::Run requests_of(const Controlled& controlled) {
+  ScenarioRunner& runner = controlled.runner;
+  ForwardingLoop& loop = controlled.loop;
+  Recordings& recordings = controlled.recordings;
+  return {.set = [&](auto edits) { return runner.set(edits); },
+          .load =
+              [&](const auto& file) {
+                notify_reloading();
+                auto loaded = runner.load(file);
+                notify_supervisor("READY=1");
+                return loaded;
+              },
+          .reset = [&] { return runner.reset(); },
+          .undo = [&] { return runner.undo(); },
+          .command = [&](const auto& command) { return runner.command(command); },
+          .preview = [&](auto edits) { return runner.preview(edits); },
+          .profile = [&] { return runner.profile(); },
+          .snapshot = [&] { return runner.snapshot(); },
+          .records = [ledger = controlled.ledger]() -> Result<std::vector<std::string>> {
+            if (!ledger) return fail("records: the run has no ledger: start it with --ledger FILE");
+            return ledger->newest();
+          },
+          .record = [&](const auto& file,
+                        auto bytes) { return begin_recording(loop, recordings, file, bytes); },
+          .stop_recording = [&] { return end_recording(loop, recordings); }};
+}
+
+Services::Services(const Controlled& controlled) : control_(requests_of(controlled)) {}
 
 cpu_set_t affinity() noexcept {
   cpu_set_t cpus;
@@ -268,26 +291,26 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   std::optional<OffTheCores> off_the_cores(std::in_place, allowed, config);
   auto ledger = open_ledger(profile, config, offset_ns);
   if (!ledger) return std::unexpected(ledger.error());
-  auto recording = open_recording(profile, config, offset_ns);
-  if (!recording) return std::unexpected(recording.error());
+  Recordings recordings(rule_names_of(profile), offset_ns);
+  if (config.capture)
+    if (auto opened = recordings.open(*config.capture, config.capture_bytes); !opened)
+      return std::unexpected(opened.error());
   off_the_cores.reset();  // the loop's memory belongs near its core
   const auto loop = std::make_unique<ForwardingLoop>(profile, *ports, ledger->sink());
-  if (*recording)
-    for (const auto direction : {Direction::west_to_east, Direction::east_to_west})
-      loop->forwarder().record(direction, (*recording)->recorder(direction));
+  loop->record_from_start(recordings.recorders());
   const auto learn = [&](const RuleNames& names) {
     if (ledger->file) ledger->file->learn(names);
-    if (*recording) (*recording)->learn(names);
+    recordings.learn(names);
   };
   off_the_cores.emplace(allowed, config);
   const auto add_records = [&](Report& report) {
     if (ledger->file)
       report.ledger = LedgerReport{*config.ledger, ledger->file->records(),
                                    ledger->thread->skipped(), ledger->file->lost()};
-    if (*recording) report.capture = (*recording)->report(*config.capture);
+    report.captures = recordings.reports();
   };
   auto runner = std::make_unique<ScenarioRunner>(version, *loop, *ports, learn, add_records);
-  auto services = Services::start(config, *runner, ledger->file.get());
+  auto services = Services::start(config, {*runner, *loop, recordings, ledger->file.get()});
   if (!services) return std::unexpected(services.error());
   off_the_cores.reset();
   if (auto up = wait_links(*ports, config, stop); !up) return std::unexpected(up.error());
@@ -315,8 +338,8 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
     if (auto closed = ledger->file->close(ledger->thread->skipped()); !closed)
       report.write_failure = closed.error();
   }
-  if (*recording)
-    if (auto closed = (*recording)->finish(); !closed) report.write_failure = closed.error();
+  if (recordings.is_open())
+    if (auto closed = recordings.close(); !closed) report.write_failure = closed.error();
   add_records(report);
   return report;
 }

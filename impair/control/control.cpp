@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/control/control.h"
 
+#include <filesystem>
+#include <limits>
+#include <system_error>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -31,6 +35,17 @@ Result<std::vector<config::Edit>> edits_of(const Json& request) {
     edits.push_back({"rule", rule->get<std::string>(), key, value_text(value)});
   }
   return edits;
+}
+
+/// Bytes to record of each frame; 0: all.
+Result<std::uint32_t> bytes_of(const Json& request) {
+  const auto bytes = request.find("bytes");
+  if (bytes == request.end()) return 0;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  if (bytes->is_number_unsigned() && bytes->get<std::uint64_t>() > 0 &&
+      bytes->get<std::uint64_t>() <= kMost)
+    return bytes->get<std::uint32_t>();
+  return fail(fmt::format("record: expected \"bytes\" of 1 to {}", kMost));
 }
 
 /// What a profile would say; it stands in no line of one. Deeper than `depth` nothing is read.
@@ -97,6 +112,10 @@ SharedText Control::answer(std::string_view request, Access access) {
     return line(
         refusal({"this page only shows the run: expected \"do\": show, records or preview"}));
   shown_.forget();
+  if (what == "record" || what == "stop-recording") {
+    const auto answer = what == "record" ? record(json, access) : stop_recording();
+    return line(answer ? *answer : refusal(answer.error()));
+  }
   if (auto done = act(what, json); !done) return line(refusal(done.error()));
   const config::ImpairProfile profile = run_.profile();
   return line({{"ok", true}, {"rules", rules_json(profile)}, {"text", rules_text(profile)}});
@@ -132,6 +151,29 @@ Result<Json> Control::records() const {
   return answer;
 }
 
+/// A file that exists is not replaced: its name may have been meant for another run.
+Result<Json> Control::record(const Json& request, Access access) const {
+  const auto file = request.find("file");
+  if (file == request.end() || !file->is_string()) return fail("record: expected a \"file\"");
+  const auto name = file->get<std::string>();
+  if (access != Access::full && name.find('/') != std::string::npos)
+    return fail(fmt::format(
+        "record: expected the name of a file in the run's folder, without /, found {}", name));
+  std::error_code unknown;
+  if (std::filesystem::exists(name, unknown))
+    return fail(fmt::format("record: {} exists: choose another name, or remove it", name));
+  const auto bytes = bytes_of(request);
+  if (!bytes) return std::unexpected(bytes.error());
+  if (auto begun = run_.record(name, *bytes); !begun) return std::unexpected(begun.error());
+  return Json{{"ok", true}, {"text", fmt::format("recording to {}\n", name)}};
+}
+
+Result<Json> Control::stop_recording() const {
+  const auto capture = run_.stop_recording();
+  if (!capture) return std::unexpected(capture.error());
+  return Json{{"ok", true}, {"capture", capture_json(*capture)}, {"text", capture_text(*capture)}};
+}
+
 Result<void> Control::act(const std::string& what, const Json& request) {
   if (what == "reset") return run_.reset();
   if (what == "undo") return run_.undo();
@@ -151,7 +193,8 @@ Result<void> Control::act(const std::string& what, const Json& request) {
     return run_.command(*command);
   }
   return fail(fmt::format(
-      "expected \"do\": show, records, preview, set, load, reset, undo or event, found \"{}\"",
+      "expected \"do\": show, records, preview, set, load, reset, undo, event, record or "
+      "stop-recording, found \"{}\"",
       what));
 }
 

@@ -31,6 +31,9 @@ namespace lw::impair {
 ///   {"do":"event","name":N}                           fires what the profile calls N
 ///   {"do":"event","flap":{...}}                       or what stands there: an at, a protection,
 ///                                                     a flap or an event
+///   {"do":"record","file":F,"bytes":N}                records both sides to F from now on, of each
+///                                                     frame N bytes at most; without N, all
+///   {"do":"stop-recording"}                           ends the recording and closes its file
 ///
 /// The answer has `ok`; where that is false, `error` and `exit`. Any thread: one request is
 /// answered at a time.
@@ -47,15 +50,19 @@ class Control {
     std::function<config::ImpairProfile()> profile;  // what is in force
     std::function<Report()> snapshot;
     std::function<Result<std::vector<std::string>>()> records;  // as in the ledger, JSON each
+    /// 0 bytes: all of each frame.
+    std::function<Result<void>(const std::string& file, std::uint32_t bytes)> record;
+    std::function<Result<CaptureReport>()> stop_recording;
   };
 
   explicit Control(Run run) : run_(std::move(run)) {}
 
-  /// What a client may do: only look, or change the run too.
-  enum class Access : std::uint8_t { read, change };
+  /// What a client may do: only look; change the run too, and record into the run's working folder;
+  /// or record into any file.
+  enum class Access : std::uint8_t { read, change, full };
 
   /// One line. Between two changes, `show` is answered anew every 20 ms at most.
-  [[nodiscard]] SharedText answer(std::string_view request, Access access = Access::change);
+  [[nodiscard]] SharedText answer(std::string_view request, Access access = Access::full);
   /// The answer to a request of more than `most` bytes.
   static std::string too_long(std::size_t most);
 
@@ -63,6 +70,9 @@ class Control {
   Result<nlohmann::ordered_json> preview(const nlohmann::ordered_json& request) const;
   [[nodiscard]] Result<nlohmann::ordered_json> records() const;
   Result<void> act(const std::string& what, const nlohmann::ordered_json& request);
+  [[nodiscard]] Result<nlohmann::ordered_json> record(const nlohmann::ordered_json& request,
+                                                      Access access) const;
+  [[nodiscard]] Result<nlohmann::ordered_json> stop_recording() const;
   Result<config::Command> read_command(const nlohmann::ordered_json& request);
   [[nodiscard]] nlohmann::ordered_json show() const;
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/control/metrics.h"
 
+#include <map>
+#include <string>
+
 #include <fmt/format.h>
 
 #include "report/prometheus.h"
@@ -79,14 +82,16 @@ void add_records(Prometheus& out, const Report& report) {
     out.family(name, Type::counter, help);
     for (const auto& [file, counts] : written) out.sample({{"file", file}}, counts.*count);
   };
-  std::vector<std::pair<std::string, Counts>> written;
-  if (report.ledger)
-    written.push_back({report.ledger->file, {report.ledger->records, report.ledger->missing()}});
-  if (report.capture)
-    written.push_back({report.capture->file, {report.capture->frames, report.capture->missing()}});
+  std::map<std::string, Counts> written;  // by file, which may have been recorded to again
+  const auto count = [&](const auto& file, std::uint64_t items) {
+    written[file.file].written += items;
+    written[file.file].missing += file.missing();
+  };
+  if (report.ledger) count(*report.ledger, report.ledger->records);
+  for (const CaptureReport& capture : report.captures) count(capture, capture.frames);
   if (written.empty()) return;
-  add("longwire_impair_records_written_total", "Records in the ledger, and frames in the capture.",
-      written, &Counts::written);
+  add("longwire_impair_records_written_total",
+      "Records in the ledger, and frames in each recording.", written, &Counts::written);
   add("longwire_impair_records_missing_total",
       "Records and frames that were skipped, or that the file could not take.", written,
       &Counts::missing);

@@ -29,7 +29,8 @@ ReplayRunner::ReplayRunner(const LiveProfile::Version& version, const emulator::
       names_(rule_names_of(version.profile)) {
   if (recording) {
     recorder_.emplace(*recording);
-    for (const emulator::Direction direction : directions) forwarder_.record(direction, *recorder_);
+    for (const emulator::Direction direction : directions)
+      forwarder_.record(direction, &*recorder_);
   }
   schedule_.begin(version.profile.scenario);
   scenario_.all = version.profile.scenario.size();

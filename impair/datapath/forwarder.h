@@ -66,9 +66,10 @@ class Forwarder {
   Forwarder& operator=(const Forwarder&) = delete;
   ~Forwarder() { abandon(); }
 
-  /// Copies each frame that comes in or goes out to `recorder`, which must outlive the forwarder.
-  void record(emulator::Direction direction, Recorder& recorder) noexcept {
-    way(direction).recorder = &recorder;
+  /// Copies each frame that comes in or goes out to `recorder`, which must live until another one,
+  /// or null, replaces it.
+  void record(emulator::Direction direction, Recorder* recorder) noexcept {
+    way(direction).recorder = recorder;
   }
 
   /// One round of one direction: receives frames if `receiving`, decides, sends what is due.

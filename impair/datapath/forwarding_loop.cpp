@@ -186,7 +186,20 @@ bool ForwardingLoop::set_links(config::LinkChange change) {
   return links_.lend(change, kAnswerTimeout);
 }
 
+bool ForwardingLoop::record(Recorders recorders) {
+  return recorders_.lend(recorders, kAnswerTimeout);
+}
+
+void ForwardingLoop::attach(const Recorders& recorders) noexcept {
+  for (const Direction direction : {kEastward, kWestward})
+    forwarder_.record(direction, recorders[static_cast<std::size_t>(direction)]);
+}
+
 void ForwardingLoop::serve_other_threads() {
+  recorders_.take([this](const Recorders& recorders) {
+    const Quiesce::Stopped stopped(westward_quiesce_);
+    attach(recorders);
+  });
   links_.take([this](const config::LinkChange& change) {
     const Quiesce::Stopped stopped(westward_quiesce_);
     forwarder_.set_links(change);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -20,6 +21,8 @@ namespace lw::impair {
 class ForwardingLoop {
  public:
   using Configuration = PortForwarder::Configuration;
+  /// Recorders by direction; null: nothing is recorded.
+  using Recorders = std::array<Recorder*, 2>;
   /// A step of a scenario, prepared in advance.
   struct Change {
     std::unique_ptr<Configuration> configuration;  // null: unchanged
@@ -32,8 +35,8 @@ class ForwardingLoop {
   /// `ports` and `ledger` (may be null) must outlive the loop.
   ForwardingLoop(const config::ImpairProfile& profile, Ports& ports, emulator::LedgerSink* ledger);
 
-  /// Before work(): to attach recorders.
-  [[nodiscard]] PortForwarder& forwarder() noexcept { return forwarder_; }
+  /// Before work(): like record().
+  void record_from_start(const Recorders& recorders) noexcept { attach(recorders); }
 
   /// Forwards until `stop`, or what `config` says.
   void work(const RunConfig& config, const std::atomic<bool>& stop, const Observer& observe = {});
@@ -56,6 +59,9 @@ class ForwardingLoop {
   /// From another thread, like snapshot(): frames of a port whose link is down are dropped and
   /// counted.
   [[nodiscard]] bool set_links(config::LinkChange change);
+  /// From another thread, like snapshot(): frames go to these recorders from now on, and to those
+  /// before no longer.
+  [[nodiscard]] bool record(Recorders recorders);
   /// Any thread: work() returns.
   void end() noexcept { ended_.store(true, std::memory_order_relaxed); }
   /// Changes that come into force at a due time.
@@ -77,6 +83,7 @@ class ForwardingLoop {
   void find_zero() noexcept;
   void apply_due(Change& change) noexcept;
   void swap(Configuration& next) noexcept;
+  void attach(const Recorders& recorders) noexcept;
   void rest(nic::Idle& idle) noexcept;
   void work_on_this_core(const RunConfig& config, const std::atomic<bool>& stop,
                          const Observer& observe);
@@ -96,6 +103,7 @@ class ForwardingLoop {
   Mailbox<Configuration> configurations_;
   Mailbox<Statistics> snapshots_;
   Mailbox<config::LinkChange> links_;
+  Mailbox<const Recorders> recorders_;
   Mailbox<Change> changes_;
   std::atomic<bool> ended_{false};
   std::atomic<Duration::rep> zero_{kNever.time_since_epoch().count()};

@@ -33,12 +33,13 @@ constexpr std::uint32_t interface_of(emulator::Direction direction, bool out) no
   return 2 * static_cast<std::uint32_t>(direction) + (out ? 1 : 0);
 }
 
-/// A recording that was written.
+/// A recording that is or was written.
 struct CaptureReport {
   std::string file;
   /// Written, skipped because the writer could not keep up, and lost because the file could not be
   /// written.
   std::uint64_t frames = 0, skipped = 0, lost = 0;
+  bool active = false;  // frames still go into it
   [[nodiscard]] std::uint64_t missing() const noexcept { return skipped + lost; }
 };
 

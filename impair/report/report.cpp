@@ -15,6 +15,11 @@ bool Report::accounts_hold() const noexcept {
                              [](const DirectionReport& d) { return d.accounting.holds(); });
 }
 
+bool Report::records_hold() const noexcept {
+  const auto complete = [](const auto& file) { return file.missing() == 0; };
+  return (!ledger || complete(*ledger)) && std::ranges::all_of(captures, complete);
+}
+
 bool Report::releases_hold() const noexcept {
   return std::ranges::all_of(directions, &DirectionReport::none_left_early);
 }
@@ -205,6 +210,19 @@ std::string scenario(const ScenarioReport& report) {
 
 }  // namespace
 
+std::string capture_text(const CaptureReport& capture) {
+  return fmt::format("capture {}: {} frames, {} skipped{}\n", capture.file, capture.frames,
+                     capture.skipped, lost_text(capture.lost));
+}
+
+Json capture_json(const CaptureReport& capture) {
+  return {{"file", capture.file},
+          {"frames", capture.frames},
+          {"skipped", capture.skipped},
+          {"missing", capture.missing()},
+          {"active", capture.active}};
+}
+
 std::string to_text(const Report& report) {
   std::string text;
   for (const auto& each : report.directions) text += direction(each);
@@ -217,10 +235,7 @@ std::string to_text(const Report& report) {
     text +=
         fmt::format("ledger {}: {} records, {} skipped{}\n", report.ledger->file,
                     report.ledger->records, report.ledger->skipped, lost_text(report.ledger->lost));
-  if (report.capture)
-    text += fmt::format("capture {}: {} frames, {} skipped{}\n", report.capture->file,
-                        report.capture->frames, report.capture->skipped,
-                        lost_text(report.capture->lost));
+  for (const CaptureReport& capture : report.captures) text += capture_text(capture);
   if (!report.stages_hold())
     text += "A STAGE DID NOT DO WHAT IT WAS ASKED: see the lines that do not hold\n";
   for (const auto& each : report.directions) text += losses(each.accounting.direction);
@@ -362,11 +377,9 @@ nlohmann::ordered_json to_json(const Report& report) {
                         {"failed", report.scenario->failed},
                         {"all", report.scenario->all},
                         {"latest_ns", report.scenario->latest.count()}};
-  if (report.capture)
-    json["capture"] = {{"file", report.capture->file},
-                       {"frames", report.capture->frames},
-                       {"skipped", report.capture->skipped},
-                       {"missing", report.capture->missing()}};
+  if (!report.captures.empty()) json["capture"] = capture_json(report.captures.back());
+  for (std::size_t i = 0; i + 1 < report.captures.size(); ++i)
+    json["earlier_captures"].push_back(capture_json(report.captures[i]));
   if (report.ledger)
     json["ledger"] = {{"file", report.ledger->file},
                       {"records", report.ledger->records},

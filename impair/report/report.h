@@ -36,9 +36,9 @@ struct Report {
   std::vector<DirectionReport> directions = {};
   std::vector<PortReport> ports = {};
   std::optional<LedgerReport> ledger = {};
-  std::optional<CaptureReport> capture = {};
+  std::vector<CaptureReport> captures = {};  // recordings, one after another
   std::optional<ScenarioReport> scenario = {};
-  /// What was wrong with the ledger's or the capture's file.
+  /// What was wrong with the ledger's or a recording's file.
   std::optional<Error> write_failure = {};
   /// How long the running loop stood still while this was gathered.
   std::optional<Duration> held_up = {};
@@ -53,10 +53,8 @@ struct Report {
   /// No frame was lost because the box had no room, no way out or no buffer for it: the profile
   /// asked for no such losses. (Link changes and the end of a run are asked for.)
   [[nodiscard]] bool resources_hold() const noexcept;
-  /// No record of the ledger and no frame of the capture is missing.
-  [[nodiscard]] bool records_hold() const noexcept {
-    return (!ledger || ledger->missing() == 0) && (!capture || capture->missing() == 0);
-  }
+  /// No record of the ledger and no frame of a recording is missing.
+  [[nodiscard]] bool records_hold() const noexcept;
   /// No step of the scenario was left out.
   [[nodiscard]] bool scenario_holds() const noexcept { return !scenario || scenario->failed == 0; }
   /// No frame was lost in front of the box or behind it.
@@ -68,6 +66,10 @@ struct Report {
            records_hold() && scenario_holds() && ports_hold() && links_hold();
   }
 };
+
+/// One recording, as a line and as an object.
+std::string capture_text(const CaptureReport& capture);
+nlohmann::ordered_json capture_json(const CaptureReport& capture);
 
 /// The report as lines for people; empty counters are left out.
 std::string to_text(const Report& report);

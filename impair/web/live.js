@@ -195,6 +195,14 @@ async function showRecords(report) {
   $('records').tBodies[0].replaceChildren(...records.reverse().map((record) =>
     element('tr', {}, ...columns.map((name) => element('td', {}, text(record[name]))))));
 }
+// The newest recording, and the button that is of use.
+function showRecording({ capture }) {
+  if (capture) $('recording').textContent =
+    `${capture.active ? 'Recording to' : 'Recorded'} ${capture.file}: ${whole(capture.frames)} frames` +
+    (capture.missing > 0 ? `, ${whole(capture.missing)} missing.` : '.');
+  $('start-recording').disabled = settings.read_only || Boolean(capture?.active);
+  $('stop-recording').disabled = settings.read_only || !capture?.active;
+}
 const text = (value) => (value === undefined || value === null ? ''
   : typeof value === 'object' ? JSON.stringify(value) : String(value));
 
@@ -213,6 +221,7 @@ function show(state) {
   showHistory(report, before, seconds);
   showEvents(state);
   showRecords(report);
+  showRecording(report);
   const shown = rulesText(rules);
   if ($('rules-text').textContent !== shown) $('rules-text').textContent = shown;
   document.documentElement.dataset.ready = 'true';
@@ -279,12 +288,18 @@ $('event').addEventListener('submit', async (event) => {
   await ask({ do: 'event', event: armed });
 });
 
+$('record').addEventListener('submit', (event) => {
+  event.preventDefault();
+  ask({ do: 'record', file: $('file').value.trim() });
+});
+$('stop-recording').addEventListener('click', () => ask({ do: 'stop-recording' }));
+
 $('controls').append(Page.themeButton());
 $('made').textContent = `Served by ${settings.program}.`;
 addEventListener('hashchange', () => { token = takeToken(); });
 if (settings.read_only) {
   $('read-only').hidden = false;
-  for (const form of [$('set'), $('event')])
+  for (const form of [$('set'), $('event'), $('record')])
     form.querySelectorAll('input, select, button').forEach((control) => { control.disabled = true; });
 }
 follow();

@@ -159,10 +159,10 @@ int run(const Options& options) {
   auto writing = open_writing(*profile, options);
   if (!writing) return fmt::print(stderr, "{}\n", writing.error().message), 3;
   const auto loop = std::make_unique<ForwardingLoop>(*profile, *ports, writing->thread.get());
+  using enum emulator::Direction;
   if (writing->recording)
-    for (const auto direction :
-         {emulator::Direction::west_to_east, emulator::Direction::east_to_west})
-      loop->forwarder().record(direction, writing->recording->recorder(direction));
+    loop->record_from_start(
+        {&writing->recording->recorder(west_to_east), &writing->recording->recorder(east_to_west)});
   const Duration nominal = profile->rules.back().delay.value_or(Duration{});
   std::vector<Look> looks;
   std::jthread watcher([&](const std::stop_token& token) { looks = watch(*loop, nominal, token); });

@@ -18,6 +18,7 @@ import urllib.error
 import urllib.request
 
 from longwire_test import begin, program, real_time
+from pcapng_file import read_pcapng
 
 PROFILE = '''
 [[rule]]
@@ -35,6 +36,10 @@ rate = "4000 frames/s"
 messages = 8000
 signature = true
 '''
+
+
+# In a WRITE ONLY over IPv4: behind Ethernet, IPv4, UDP, BTH, RETH, and the signature's magic and flow.
+SEQUENCE = slice(14 + 20 + 8 + 12 + 16 + 8, 14 + 20 + 8 + 12 + 16 + 16)
 
 
 def free_port():
@@ -122,6 +127,48 @@ class Control(unittest.TestCase):
         self.assertEqual(names, ['long haul', 'short', 'untouched'])
         self.assertIn('--control', self.ctl('show', expect=3))
         self.assertFalse(self.socket.exists())
+
+    def test_recordings_begin_and_end_while_frames_pass(self):
+        west, east = (f'memif:{self.folder}/{side}' for side in 'we')
+        process, ready = self.impair(west + ',server', east + ',server')
+        self.start(program('roce-gen'), 'receive', '--port', east)
+        flow = self.write('flow.toml', FLOW)
+        self.start(program('roce-gen'), 'run', flow, '--port', west)
+        self.wait_for(process, ready)
+        self.assertIn('nothing is being recorded', self.ctl('stop-recording', expect=2))
+        self.assertIn('.pcapng', self.ctl('record', self.folder / 'x.pcap', expect=2))
+        first, second = self.folder / 'first.pcapng', self.folder / 'second.pcapng'
+        self.ctl('record', first)
+        self.assertIn(f'{first} is being recorded', self.ctl('record', second, expect=2))
+        self.await_frames(first, 500)
+        ended = self.ctl('stop-recording')['capture']
+        self.assertFalse(ended['active'] or ended['missing'])
+        size = first.stat().st_size
+        self.assertIn('exists', self.ctl('record', first, expect=2))
+        self.ctl('record', second, '--bytes', '128')
+        self.await_frames(second, 100)
+        report = self.stop(process)
+        self.assertEqual(first.stat().st_size, size)
+        (earlier,) = report['earlier_captures']
+        self.assertEqual(earlier, ended)
+        for path, capture, longest in ((first, ended, 1100), (second, report['capture'], 128)):
+            names, frames = read_pcapng(path)
+            self.assertEqual(len(names), 4)
+            self.assertEqual(len(frames), capture['frames'])
+            self.assertLessEqual(max(len(data) for _, _, data in frames), longest)
+            self.assert_continuous(names[0], frames)
+        self.assertTrue(report['records_hold'] and report['identity_holds'])
+
+    def await_frames(self, path, count):
+        end = time.monotonic() + 60
+        while (shown := self.ctl('show')['report']['capture'])['frames'] < count:
+            self.assertEqual((shown['file'], shown['active']), (str(path), True))
+            self.assertLess(time.monotonic(), end, shown)
+
+    def assert_continuous(self, west, frames):
+        """The signatures of the frames that came from the west have no gap."""
+        numbers = [int.from_bytes(data[SEQUENCE], 'big') for name, _, data in frames if name == west]
+        self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
 
     def test_nonsense_at_the_socket_harms_nobody(self):
         process = self.quiet_impair()

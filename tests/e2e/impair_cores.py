@@ -104,6 +104,8 @@ class Cores(unittest.TestCase):
             i = changes = changes + 1
             subprocess.run([*ctl, 'set', 'east', f'delay={1 + i % 2}ms', f'loss={i % 5}%'],
                            check=True, capture_output=True, timeout=TIMEOUT)
+            recording = ['record', str(self.folder / f'{i}.pcapng')] if i % 2 else ['stop-recording']
+            subprocess.run([*ctl, *recording], check=True, capture_output=True, timeout=TIMEOUT)
             shown = subprocess.run([*ctl, '--json', 'show'], check=True, capture_output=True,
                                    text=True, timeout=TIMEOUT)
             self.assertTrue(json.loads(shown.stdout)['ok'])
@@ -113,6 +115,8 @@ class Cores(unittest.TestCase):
         self.assertEqual(box.returncode, 0, err)
         report = json.loads(out)
         self.assertTrue(report['identity_holds'])
+        for capture in [*report.get('earlier_captures', []), report['capture']]:
+            self.assertEqual(len(read_pcapng(capture['file'])[1]), capture['frames'])
         east = report['directions'][0]
         self.assertGreater(east['received']['frames'], 1000)
         self.assertEqual(sum(w['frames'] for w in east['dropped_for_resource'].values()), 0)

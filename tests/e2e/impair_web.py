@@ -18,6 +18,7 @@ from selenium.webdriver.common.by import By
 
 from dissect_report import start_browser
 from longwire_test import begin, program, real_time
+from pcapng_file import read_pcapng
 
 PROFILE = '''
 [[rule]]
@@ -72,7 +73,7 @@ class Box(unittest.TestCase):
             box = subprocess.Popen(
                 [program('roce-impair'), 'run', str(self.folder / 'impair.toml'), '--west', west,
                  '--east', east, '--web', '0', *map(str, options)],
-                stdout=subprocess.PIPE, stderr=errors, text=True)
+                stdout=subprocess.PIPE, stderr=errors, text=True, cwd=self.folder)
         self.addCleanup(self.end, box)
         self.wait_for(lambda: box.poll() is not None or 'live page' in self.errors.read_text())
         found = re.search(r'live page: (http://127\.0\.0\.1:(\d+)/)#token=(\S+)', self.errors.read_text())
@@ -203,6 +204,7 @@ class Requests(Box):
     def test_read_only_refuses_changes(self):
         box = self.run_box('--web-read-only')
         for request in ({'do': 'reset'}, {'do': 'undo'}, {'do': 'load', 'file': '/etc/passwd'},
+                        {'do': 'record', 'file': 'x.pcapng'}, {'do': 'stop-recording'},
                         {'do': 'set', 'rule': 'long haul', 'keys': {'loss': '9%'}}):
             self.assertIn('only shows the run', self.do(request)[1]['error'])
         self.assertTrue(self.do({'do': 'show'})[1]['ok'])
@@ -295,6 +297,17 @@ class Page(Box):
         self.assertAlmostEqual(max(drawn[0][1]), 34e6, delta=20e6)  # b/s of 4000 frames/s
         self.assertGreater(max(drawn[1][1]), 0)  # % dropped
         self.assertEqual(set(drawn[1][2]), {0})  # nothing comes from the east
+        self.find('file').send_keys('../elsewhere.pcapng')
+        self.find('start-recording').click()
+        self.wait_for(lambda: 'without /' in self.find('problem').text)
+        self.find('file').clear()
+        self.find('file').send_keys('episode.pcapng')
+        self.find('start-recording').click()
+        self.wait_for(lambda: 'Recording to episode.pcapng' in self.find('recording').text)
+        self.wait_for(lambda: self.find('stop-recording').is_enabled())
+        self.find('stop-recording').click()
+        self.wait_for(lambda: 'Recorded episode.pcapng' in self.find('recording').text)
+        self.assertGreater(len(read_pcapng(self.folder / 'episode.pcapng')[1]), 0)
         self.find('undo').click()
         self.wait_for(lambda: 'In force again' in self.find('effect').text)
         before = self.lost()

@@ -144,7 +144,8 @@ class Schemas(unittest.TestCase):
         while not ready.exists() and process.poll() is None:
             time.sleep(0.02)
         for words in (('show',), ('records',), ('preview', 'line', 'loss=1%'), ('set', 'line', 'loss=1%'), ('undo',),
-                      ('load', self.rules), ('reset',),
+                      ('load', self.rules), ('reset',), ('record', self.folder / 'control.pcapng'),
+                      ('stop-recording',), ('record', self.folder / 'control2.pcapng'), ('show',),
                       ('event', '{"flap": {"port": "west", "down": "1ms"}}')):
             done = subprocess.run([PROGRAMS['impair'], 'ctl', str(socket), '--json', *map(str, words)],
                                   capture_output=True, text=True, timeout=TIMEOUT, check=False)

@@ -105,7 +105,7 @@ class PortRun {
     schedule_.begin(live_.now().profile.scenario);
     if (mode == Mode::recorded)
       for (std::size_t i = 0; i < (impairment.both ? 2 : 1); ++i)
-        forwarder_.record(kBoth[i], recorders_[i]);
+        forwarder_.record(kBoth[i], &recorders_[i]);
   }
 
   Outcome run(const std::vector<Burst>& bursts) {

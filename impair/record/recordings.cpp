@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/record/recordings.h"
+
+#include <fmt/format.h>
+
+namespace lw::impair {
+
+Result<void> Recordings::open(const std::string& path, std::uint32_t most_bytes) {
+  const std::lock_guard lock(mutex_);
+  if (open_)
+    return fail(fmt::format("record: {} is being recorded: end it first (stop-recording)", path_));
+  auto file = RecordingFile::create(path, rules_, clock_offset_ns_);
+  if (!file) return std::unexpected(file.error());
+  open_ = std::make_shared<Recording>(std::move(*file), most_bytes);
+  path_ = path;
+  return {};
+}
+
+bool Recordings::is_open() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return open_ != nullptr;
+}
+
+Recordings::Recorders Recordings::recorders() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!open_) return {};
+  using enum emulator::Direction;
+  return {&open_->recorder(west_to_east), &open_->recorder(east_to_west)};
+}
+
+/// Writing what is left may take long: reports() goes on meanwhile.
+Result<CaptureReport> Recordings::close() {
+  std::unique_lock lock(mutex_);
+  if (!open_) return fail("stop-recording: nothing is being recorded");
+  const std::shared_ptr<Recording> ending = open_;
+  lock.unlock();
+  const auto closed = ending->finish();
+  lock.lock();
+  CaptureReport report = ending->report(path_);
+  closed_.push_back(report);
+  open_.reset();
+  if (!closed) return std::unexpected(closed.error());
+  return report;
+}
+
+void Recordings::learn(const RuleNames& rules) {
+  const std::lock_guard lock(mutex_);
+  rules_ = rules;
+  if (open_) open_->learn(rules);
+}
+
+std::vector<CaptureReport> Recordings::reports() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<CaptureReport> reports = closed_;
+  if (open_) {
+    reports.push_back(open_->report(path_));
+    reports.back().active = true;
+  }
+  return reports;
+}
+
+}  // namespace lw::impair
