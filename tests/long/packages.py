@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -50,7 +51,7 @@ class Packages(unittest.TestCase):
         packages = sorted(BUILD.glob('longwire*.deb'), reverse=True)
         self.assertEqual([package.name.split('_')[0] for package in packages],
                          ['longwire', 'longwire-doc'])
-        self.run_it('mmdebstrap', '--variant=apt', '--include=systemd', 'bookworm', self.root)
+        self.run_it('mmdebstrap', '--variant=apt', '--include=systemd,iproute2,iputils-ping', 'bookworm', self.root)
         before = self.files()
         for package in packages:
             self.run_it('cp', package, self.root / 'tmp')
@@ -59,6 +60,7 @@ class Packages(unittest.TestCase):
                     *(f'/tmp/{package.name}' for package in packages))
         self.assertTrue((self.root / 'etc/longwire').is_dir())
         self.check_programs()
+        self.follow_the_start_page()
         verified = self.inside('systemd-analyze', 'verify', '--man=no',
                                '/lib/systemd/system/longwire-impair@.service')
         self.assertNotIn('longwire', verified.stderr)
@@ -67,6 +69,11 @@ class Packages(unittest.TestCase):
         self.assertEqual(self.files() - before, set())
         self.assertFalse((self.root / 'etc/longwire').exists())
         self.assertFalse((self.root / 'usr/share/longwire').exists())
+
+    def follow_the_start_page(self):
+        """Its commands verbatim, as a new user: within five minutes."""
+        guide = SOURCE / 'tests' / 'e2e' / 'start_guide.py'
+        self.run_it(sys.executable, guide, env={**os.environ, 'LONGWIRE_START_ROOT': str(self.root)})
 
     def check_programs(self):
         version = (SOURCE / 'meson.build').read_text(encoding='utf-8').split("version: '")[1]
