@@ -72,7 +72,9 @@ if __name__ == '__main__':
     import longwire_test
     if INSIDE not in os.environ:
         os.environ[INSIDE] = '1'
-        mounts = [f'mount --rbind /{name} {ROOT}/{name}' for name in ('dev', 'proc', 'sys') if ROOT]
+        # `ip netns exec` needs a root that is a mount.
+        mounts = [f'mount --bind {ROOT} {ROOT}'] if ROOT else []
+        mounts += [f'mount --rbind /{name} {ROOT}/{name}' for name in ('dev', 'proc', 'sys') if ROOT]
         prepare = ' && '.join([*mounts, f'mkdir -p {NAMES}', f'mount -t tmpfs none {NAMES}',
                                'ip link set lo up', 'exec "$@"'])
         os.execvp('unshare', ['unshare', '--net', '--mount', 'sh', '-c', prepare, 'sh', sys.executable, *sys.argv])

@@ -53,7 +53,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
        },
        .profile = [&] { return live.now().profile; },
        .snapshot = [] { return lw::impair::Report{}; },
-       .records = []() -> lw::Result<std::vector<std::string>> { return lw::fail("no ledger"); }});
+       .records = []() -> lw::Result<std::vector<std::string>> { return lw::fail("no ledger"); },
+       .record = [](const auto&, auto) -> lw::Result<void> { return {}; },
+       .stop_recording = []() -> lw::Result<lw::impair::CaptureReport> {
+         return lw::impair::CaptureReport{.file = "one.pcapng", .frames = 7};
+       }});
   const std::string answer = *control.answer({reinterpret_cast<const char*>(data), size});
   const auto json = nlohmann::json::parse(answer, nullptr, false);
   if (!json.is_object() || !json.contains("ok") || answer.find('\n') != answer.size() - 1)

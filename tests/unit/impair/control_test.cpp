@@ -40,6 +40,7 @@ class ControlTest : public testing::Test {
   bool running_ = true;
   std::vector<config::ImpairProfile> applied_;
   std::vector<config::Command> commands_;
+  std::pair<std::string, std::uint32_t> recorded_;
   LiveProfile::Point before_;
   LiveProfile live_{{.profile = config::parse_impair_profile(kProfile, "p.toml").value(),
                      .text = std::string(kProfile),
@@ -63,6 +64,13 @@ class ControlTest : public testing::Test {
                     .snapshot = [] { return sound_report(); },
                     .records = []() -> Result<std::vector<std::string>> {
                       return std::vector<std::string>{R"({"frame":1})", R"({"frame":2})"};
+                    },
+                    .record = [this](const std::string& file, std::uint32_t bytes) -> Result<void> {
+                      recorded_ = {file, bytes};
+                      return {};
+                    },
+                    .stop_recording = []() -> Result<CaptureReport> {
+                      return CaptureReport{.file = "one.pcapng", .frames = 7, .skipped = 2};
                     }}};
 };
 
@@ -167,6 +175,30 @@ TEST_F(ControlTest, RecordsAreThoseOfTheLedger) {
   EXPECT_EQ(answer["text"], "{\"frame\":1}\n{\"frame\":2}\n");
 }
 
+TEST_F(ControlTest, ARecordingHasANewFileAndABound) {
+  EXPECT_EQ(ask({{"do", "record"}, {"file", "/nowhere/one.pcapng"}, {"bytes", 128}})["ok"], true);
+  EXPECT_EQ(recorded_, (std::pair<std::string, std::uint32_t>{"/nowhere/one.pcapng", 128}));
+  EXPECT_EQ(ask({{"do", "record"}, {"file", "one.pcapng"}})["ok"], true);
+  EXPECT_EQ(recorded_.second, 0U) << "all of each frame";
+  EXPECT_THAT(ask({{"do", "record"}, {"file", "/dev/null"}})["error"], HasSubstr("exists"));
+  for (const Json& bytes : {Json(0), Json(-1), Json("128"), Json(1ULL << 32)})
+    EXPECT_THAT(ask({{"do", "record"}, {"file", "x.pcapng"}, {"bytes", bytes}})["error"],
+                HasSubstr("\"bytes\""));
+  const Json ended = ask({{"do", "stop-recording"}});
+  EXPECT_EQ(ended["capture"]["frames"], 7);
+  EXPECT_EQ(ended["capture"]["missing"], 2);
+}
+
+TEST_F(ControlTest, APageRecordsIntoTheRunsFolderOnly) {
+  const auto from_page = [this](const std::string& file) {
+    const Json request = {{"do", "record"}, {"file", file}};
+    return Json::parse(*control_.answer(request.dump(), Control::Access::change));
+  };
+  EXPECT_THAT(from_page("/nowhere/one.pcapng")["error"], HasSubstr("without /"));
+  EXPECT_EQ(recorded_.first, "");
+  EXPECT_EQ(from_page("one.pcapng")["ok"], true);
+}
+
 TEST_F(ControlTest, AnEndedRunSaysSoAndKeepsNothing) {
   running_ = false;
   EXPECT_THAT(set("long haul", {{"loss", "5%"}})["error"], HasSubstr("ended"));
@@ -189,8 +221,8 @@ TEST_F(ControlTest, NonsenseIsAnsweredInOneLine) {
        {"", "{", "7", "[]", "{}", R"({"do":1})", R"({"do":"jump"})", R"({"do":"set"})",
         R"({"do":"set","rule":1,"keys":{}})", R"({"do":"load"})", R"({"do":"event"})",
         R"({"do":"event","flap":7})", R"({"do":"event","name":7})", R"({"do":"event","at":{}})",
-        R"({"do":"event","event":{"a":null}})", R"({"do":"set","rule":"long haul","keys":{"":1}})",
-        "{\"do\":\"\xff\"}"}) {
+        R"({"do":"event","event":{"a":null}})", R"({"do":"record"})", R"({"do":"record","file":7})",
+        R"({"do":"set","rule":"long haul","keys":{"":1}})", "{\"do\":\"\xff\"}"}) {
     const std::string answer = *control_.answer(request);
     EXPECT_EQ(Json::parse(answer)["ok"], false) << request;
     EXPECT_EQ(answer.find('\n'), answer.size() - 1);
