@@ -15,8 +15,8 @@
 #include "core/output.h"
 #include "core/quantity.h"
 #include "impair/cli/commands.h"
-#include "impair/control/listening_socket.h"
 #include "report/json_line.h"
+#include "web/listening_socket.h"
 
 namespace lw::impair {
 namespace {
@@ -91,7 +91,7 @@ std::string exchange(int server, std::string_view text) {
 /// Sends `text` to the Unix socket at `path` and returns all that comes back before it closes.
 /// Waits at most 30 s for it. Errors: environment.
 Result<std::string> request(const std::string& path, std::string_view text) {
-  const auto address = unix_address(path);
+  const auto address = web::unix_address(path);
   if (!address) return std::unexpected(address.error());
   const int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   // For connecting too: it waits while the server's queue of connections is full.

@@ -23,11 +23,14 @@
 #include "impair/datapath/port_io.h"
 #include "impair/record/ledger_file.h"
 #include "impair/record/recordings.h"
-#include "impair/web/web_server.h"
-#include "impair/web/web_site.h"
+#include "report/html_page.h"
 #include "report/progress.h"
+#include "web/server.h"
 
 namespace lw::impair {
+
+extern const report::HtmlPage kLivePage;  // live.html, made by embed.py
+
 namespace {
 
 /// The ledger's file and the thread that writes it; neither where none was asked for.
@@ -91,7 +94,7 @@ class Services {
   Control control_;
   RecentText metrics_page_;
   std::optional<RequestServer> control_server_, metrics_server_;
-  std::optional<WebServer> web_server_;
+  std::optional<web::Server> web_server_;
   std::optional<Telemetry> telemetry_;
 };
 
@@ -105,7 +108,7 @@ Result<std::unique_ptr<Services>> Services::start(const RunConfig& config,
   if (config.metrics)
     if (auto serving = services->serve_metrics(*config.metrics, runner); !serving)
       return std::unexpected(serving.error());
-  if (config.web)
+  if (config.web.address)
     if (auto serving = services->serve_page(config); !serving)
       return std::unexpected(serving.error());
   if (config.telemetry) services->telemetry_.emplace([&runner] { return runner.snapshot(); });
@@ -144,14 +147,19 @@ Result<void> Services::serve_metrics(const std::string& address, ScenarioRunner&
 }
 
 Result<void> Services::serve_page(const RunConfig& config) {
-  auto site = open_web_site(*config.web, config.web_token_file);
+  auto site = web::open_site(config.web);
   if (!site) return std::unexpected(site.error());
+  const std::string url = site->url();
   const auto access = config.web_read_only ? Control::Access::read : Control::Access::change;
-  web_server_.emplace(std::move(site->socket), WebAccess(site->address, site->token),
-                      live_page(config.web_read_only), [this, access](std::string_view request) {
-                        return control_.answer(request, access);
-                      });
-  fmt::print(stderr, "live page: {}\n", site->url());
+  web_server_.emplace(
+      std::move(*site),
+      web::Content{
+          .page = report::html_text(
+              kLivePage, {{"program", "roce-impair"}, {"read_only", config.web_read_only}}),
+          .state = [this] { return control_.answer(R"({"do":"show"})"); },
+          .answer = [this, access](
+                        std::string_view request) { return control_.answer(request, access); }});
+  fmt::print(stderr, "live page: {}\n", url);
   return {};
 }
 

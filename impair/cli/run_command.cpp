@@ -95,7 +95,7 @@ Result<RunConfig> run_config(const RunOptions& options) {
 /// An output is none of the inputs, and no other output; the ports are two.
 Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
   std::vector<NamedFile> inputs = {{"PROFILE", options.source.profile},
-                                   {"--web-token-file", config.web_token_file.value_or("")}};
+                                   {"--web-token-file", config.web.token_file.value_or("")}};
   std::vector<NamedFile> outputs = {{"--ledger", config.ledger.value_or("")},
                                     {"--capture", config.capture.value_or("")},
                                     {"--ready-file", config.ready_file.value_or("")},
@@ -186,14 +186,7 @@ void add_services(app::Options& list, RunOptions& options) {
            "Unix socket for `roce-impair ctl`");
   list.add("--metrics", app::text(options.run.metrics), "ADDRESS:PORT",
            "serve Prometheus text at http://ADDRESS:PORT/metrics, for example 127.0.0.1:9091");
-  list.add("--web", app::text(options.run.web), "[ADDRESS:]PORT",
-           "serve a live page, at 127.0.0.1 unless an address is given; its URL with a token is "
-           "printed at the start");
-  list.add(
-          "--web-token-file", app::text(options.run.web_token_file), "FILE",
-          "file whose first line is the token of the live page; required for an address that other "
-          "machines reach")
-      .defaults_to("a new token");
+  web::add_options(list, options.run.web);
   list.add_flag("--web-read-only", options.run.web_read_only,
                 "the live page shows the run and changes nothing");
   list.add_flag("--telemetry", options.run.telemetry,

@@ -10,12 +10,12 @@
 #include <string_view>
 #include <thread>
 
-#include "impair/control/listening_socket.h"
+#include "web/listening_socket.h"
+#include "web/server.h"
 
 namespace lw::impair {
 
-/// An answer that several clients may be reading at once.
-using SharedText = std::shared_ptr<const std::string>;
+using web::ListeningSocket, web::SharedText;
 
 /// A text that costs the forwarding loop time to make: made anew when it is older than 20 ms, so
 /// that any number of clients costs 50 of them per second at most. One thread.

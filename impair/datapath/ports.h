@@ -15,6 +15,7 @@
 #include "nic/idle.h"
 #include "nic/pool.h"
 #include "nic/port.h"
+#include "web/site.h"
 
 namespace lw::impair {
 
@@ -36,12 +37,10 @@ struct RunConfig {
   bool verbose = false;                // show DPDK's log
   std::optional<std::string> control;  // Unix socket for `roce-impair ctl`
   std::optional<std::string> metrics;  // address of the Prometheus metrics server
-  std::optional<std::string> web;      // [ADDRESS:]PORT of the live page
-  std::optional<std::string>
-      web_token_file;            // whose first line is the page's token; none: a new one
-  bool web_read_only = false;    // the page changes nothing
-  bool telemetry = false;        // /impair/... in DPDK's telemetry
-  std::string file_prefix = {};  // of DPDK's runtime directory; empty: a unique one
+  web::SiteOptions web;                // of the live page
+  bool web_read_only = false;          // the page changes nothing
+  bool telemetry = false;              // /impair/... in DPDK's telemetry
+  std::string file_prefix = {};        // of DPDK's runtime directory; empty: a unique one
 };
 
 /// EAL, two ports and the memory of their frames. Members are destroyed from the last to the first:

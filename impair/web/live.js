@@ -4,49 +4,11 @@
 'use strict';
 
 const { element, rate, whole, time, bytes } = Page;
-const $ = (id) => document.getElementById(id);
-const settings = Page.data();
+const { $, settings, ask, share } = Live;
 
-// The token comes in the fragment, which a browser sends to nobody, and leaves the address bar.
-function takeToken() {
-  const given = new URLSearchParams(location.hash.slice(1)).get('token');
-  if (given !== null) {
-    sessionStorage.setItem('token', given);
-    history.replaceState(null, '', location.pathname);
-  }
-  return sessionStorage.getItem('token') ?? '';
-}
-let token = takeToken();
-const authorization = () => ({ Authorization: `Bearer ${token}` });
-
-function showProblem(text) {
-  $('problem').textContent = text ?? '';
-  $('problem').hidden = !text;
-}
-
-// One request; the answer, whose refusal is shown. What the page asks for on its own leaves an
-// earlier refusal.
-async function ask(request, onItsOwn = false) {
-  let answer;
-  try {
-    const response = await fetch('/do', { method: 'POST', body: JSON.stringify(request),
-      headers: { ...authorization(), 'Content-Type': 'application/json' } });
-    answer = await response.json();
-  } catch (error) {
-    answer = { ok: false, error: `no answer: ${error.message}` };
-  }
-  if (!onItsOwn || !answer.ok) showProblem(answer.ok ? null : answer.error);
-  return answer;
-}
-
-// Differences of two states, per second.
-function perSecond(now, before, seconds, field) {
-  if (!before || !(seconds > 0)) return 0;
-  return Math.max(now[field].bytes - before[field].bytes, 0) * 8 / seconds;
-}
+// Bits per second between two states.
+const perSecond = (now, before, seconds, field) => Live.perSecond(now[field].bytes * 8, before?.[field].bytes * 8, seconds);
 const arrow = (direction) => (direction.name === 'west-to-east' ? 'west → east' : 'east → west');
-const share = (part, all) => (all > 0 ? `${Number((100 * part / all).toPrecision(4))} %` : '');
-
 let last = null;
 function showDirections(report, before, seconds) {
   for (const direction of report.directions) {
@@ -76,65 +38,38 @@ function showRules(report, before, seconds) {
 }
 const marked = (direction) => direction.stages.reduce((sum, rule) => sum + (rule.acted.mark ?? 0), 0);
 
-// The smallest delay that a share of the frames between two states had at most; null without frames.
-function delayOf(now, before, share) {
-  const old = new Map(before.delays_ns.map(([first, , count]) => [first, count]));
-  const since = now.delays_ns.map(([first, end, count]) => [(first + end) / 2, count - (old.get(first) ?? 0)]);
-  let left = Math.ceil(share * since.reduce((sum, [, count]) => sum + count, 0));
-  if (left === 0) return null;
-  return since.find(([, count]) => (left -= count) <= 0)[0];
-}
-
-// The last five minutes: a point per state and series.
-const HISTORY = 600;
-const series = (name, colour) => ({ name, colour, t: [], y: [], of: 0 });
-const PLOTS = [
-  { id: 'rate', title: 'Rate', format: rate, of: (one, old, dt, field) => perSecond(one, old, dt, field),
-    series: [['in, west → east', 'blue', 0, 'received'], ['out, west → east', 'vermilion', 0, 'sent'],
-      ['in, east → west', 'green', 1, 'received'], ['out, east → west', 'purple', 1, 'sent']] },
+// What a plot shows of one direction, west to east first.
+const EASTWARD = 0, WESTWARD = 1;
+const of = (index, value) => (report, before, seconds) =>
+  value(report.directions[index], before.directions[index], seconds);
+const both = (value) => [['west → east', 'blue', of(EASTWARD, value)], ['east → west', 'green', of(WESTWARD, value)]];
+const rateOf = (field) => (now, before, seconds) => perSecond(now, before, seconds, field);
+const delayOf = (share) => (now, before) => Live.quantileOf(now.delays_ns, before.delays_ns, share);
+const ofReceived = (count) => (now, before) =>
+  100 * (count(now) - count(before)) / Math.max(now.received.frames - before.received.frames, 1);
+const isAnywhere = (test) => (report) => report.directions.some(test);
+const addToHistory = Live.history([
+  { id: 'rate', title: 'Rate', format: rate,
+    series: [['in, west → east', 'blue', of(EASTWARD, rateOf('received'))],
+      ['out, west → east', 'vermilion', of(EASTWARD, rateOf('sent'))],
+      ['in, east → west', 'green', of(WESTWARD, rateOf('received'))],
+      ['out, east → west', 'purple', of(WESTWARD, rateOf('sent'))]] },
   { id: 'dropped', title: 'Dropped by rules, of the frames received in each half second',
-    format: (value) => `${Number(value.toPrecision(4))} %`,
-    of: (one, old) => 100 * (one.dropped_by_rule.frames - old.dropped_by_rule.frames) /
-      Math.max(one.received.frames - old.received.frames, 1),
-    series: [['west → east', 'blue', 0], ['east → west', 'green', 1]] },
-  { id: 'inside', title: 'Frames inside', format: whole, of: (one) => one.in_flight.frames,
-    series: [['west → east', 'blue', 0], ['east → west', 'green', 1]] },
+    format: Live.percent, series: both(ofReceived((one) => one.dropped_by_rule.frames)) },
+  { id: 'inside', title: 'Frames inside', format: whole, series: both((one) => one.in_flight.frames) },
   { id: 'delay', title: 'Delay that rules asked for, in each half second', format: time,
-    present: (one) => one.delay_ns.count > 0,
-    of: (one, old, dt, quantile) => delayOf(one, old, quantile),
-    series: [['median, west → east', 'blue', 0, 0.5], ['99 %, west → east', 'vermilion', 0, 0.99],
-      ['median, east → west', 'green', 1, 0.5], ['99 %, east → west', 'purple', 1, 0.99]] },
+    present: isAnywhere((one) => one.delay_ns.count > 0),
+    series: [['median, west → east', 'blue', of(EASTWARD, delayOf(0.5))],
+      ['99 %, west → east', 'vermilion', of(EASTWARD, delayOf(0.99))],
+      ['median, east → west', 'green', of(WESTWARD, delayOf(0.5))],
+      ['99 %, east → west', 'purple', of(WESTWARD, delayOf(0.99))]] },
   { id: 'queue', title: 'Bytes in queues', format: bytes,
-    present: (one) => one.stages.some((rule) => rule.queued_bytes !== undefined),
-    of: (one) => one.stages.reduce((sum, rule) => sum + (rule.queued_bytes ?? 0), 0),
-    series: [['west → east', 'blue', 0], ['east → west', 'green', 1]] },
+    present: isAnywhere((one) => one.stages.some((rule) => rule.queued_bytes !== undefined)),
+    series: both((one) => one.stages.reduce((sum, rule) => sum + (rule.queued_bytes ?? 0), 0)) },
   { id: 'ce', title: 'Marked CE, of the frames received in each half second',
-    format: (value) => `${Number(value.toPrecision(4))} %`,
-    present: (one) => marked(one) > 0,
-    of: (one, old) => 100 * (marked(one) - marked(old)) /
-      Math.max(one.received.frames - old.received.frames, 1),
-    series: [['west → east', 'blue', 0], ['east → west', 'green', 1]] },
-].map((plot) => ({ ...plot, kept: plot.series.map(([name, colour]) => series(name, colour)), drawn: null }));
+    format: Live.percent, present: isAnywhere((one) => marked(one) > 0), series: both(ofReceived(marked)) },
+]);
 
-function addPoints(plot, report, before, dt) {
-  plot.series.forEach(([, , index, field], at) => {
-    const { t, y } = plot.kept[at];
-    t.push(report.seconds);
-    y.push(plot.of(report.directions[index], before.directions[index], dt, field));
-    if (t.length > HISTORY) { t.shift(); y.shift(); }
-  });
-}
-function showHistory(report, before, dt) {
-  if (!before?.directions.length) return;  // before the ports are open there are none
-  for (const plot of PLOTS) {
-    if (!plot.drawn && plot.present && !report.directions.some(plot.present)) continue;
-    addPoints(plot, report, before, dt);
-    if (plot.drawn) { plot.drawn.setData(Page.columnsOf(plot.kept)); continue; }
-    plot.drawn = Page.plot($(`${plot.id}-figure`), { id: `${plot.id}-plot`, title: plot.title, label: `${plot.title}, last 5 minutes`,
-      series: plot.kept, format: plot.format, axisSize: 86, height: 150, fromZero: true, nothing: '' });
-    $(`${plot.id}-plot`).uplot = plot.drawn;
-  }
-}
 function rulesText(rules) {
   return rules.map((rule) => `${rule.name}\n` + Object.entries(rule.stages ?? {})
     .map(([stage, text]) => `  ${stage.padEnd(12)}${text}\n`).join('')).join('');
@@ -218,40 +153,12 @@ function show(state) {
   showIdentity(report);
   showRules(report, before, seconds);
   showChoices(rules);
-  showHistory(report, before, seconds);
+  if (before?.directions.length) addToHistory(report, before, seconds);  // before the ports are open there are none
   showEvents(state);
   showRecords(report);
   showRecording(report);
   const shown = rulesText(rules);
   if ($('rules-text').textContent !== shown) $('rules-text').textContent = shown;
-  document.documentElement.dataset.ready = 'true';
-}
-
-// Server-Sent Events, read by fetch(): EventSource sends no header with the token.
-async function readEvents() {
-  const response = await fetch('/events', { headers: authorization() });
-  if (!response.ok) throw new Error((await response.json()).error);
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  showProblem(null);
-  for (let rest = ''; ;) {
-    const { value, done } = await reader.read();
-    if (done) throw new Error('the run has ended, or the connection was lost');
-    const events = (rest + value).split('\n\n');
-    rest = events.pop();
-    for (const event of events)
-      if (event.trim().startsWith('data: ')) show(JSON.parse(event.trim().slice(6)));
-  }
-}
-const RETRY_MS = 2000;
-async function follow() {
-  for (;;) {
-    try {
-      await readEvents();
-    } catch (error) {
-      showProblem(`Not connected: ${error.message}.`);
-    }
-    await new Promise((done) => setTimeout(done, RETRY_MS));
-  }
 }
 
 const KEYS = ['delay', 'loss', 'rate', 'jitter'];
@@ -294,12 +201,10 @@ $('record').addEventListener('submit', (event) => {
 });
 $('stop-recording').addEventListener('click', () => ask({ do: 'stop-recording' }));
 
-$('controls').append(Page.themeButton());
-$('made').textContent = `Served by ${settings.program}.`;
-addEventListener('hashchange', () => { token = takeToken(); });
+
 if (settings.read_only) {
   $('read-only').hidden = false;
   for (const form of [$('set'), $('event'), $('record')])
     form.querySelectorAll('input, select, button').forEach((control) => { control.disabled = true; });
 }
-follow();
+Live.follow(show);

@@ -27,6 +27,7 @@ MODULES = {
     'config': {'core', 'wire', 'roce', 'emulator', 'capture'},
     # An option may name a profile, which completion and the command `profiles` look for.
     'app': {'core', 'report', 'config'},
+    'web': {'core', 'report', 'app'},
 }
 PROGRAMS = ('gen', 'impair', 'dissect')
 
@@ -39,6 +40,7 @@ LIBRARIES = {
     r'toml\+\+|toml\.hpp': {'lib/config'},
     r'nlohmann/': {'lib/report', 'lib/analysis', 'gen', 'impair', 'dissect'},
     r'CLI/': {'lib/app'},
+    r'httplib\.h': {'lib/web'},
     r'infiniband/|rdma/': {'gen'},
 }
 # Libraries that a single file may include.

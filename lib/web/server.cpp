@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/web/web_server.h"
+#include "web/server.h"
 
 #include <algorithm>
 #include <array>
@@ -17,11 +17,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "report/json_line.h"
 
-namespace lw::impair {
+namespace lw::web {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -84,10 +83,10 @@ class Connection final : public httplib::Stream {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(by_ - Clock::now()).count();
     pollfd one{.fd = socket_, .events = POLLIN, .revents = 0};
-    if (left <= 0 || received_ >= WebServer::kMostRequest ||
+    if (left <= 0 || received_ >= Server::kMostRequest ||
         poll(&one, 1, static_cast<int>(left)) <= 0)
       return false;
-    const std::size_t room = std::min(buffer_.size(), WebServer::kMostRequest - received_);
+    const std::size_t room = std::min(buffer_.size(), Server::kMostRequest - received_);
     const auto count = recv(socket_, buffer_.data(), room, 0);
     if (count <= 0) return false;
     received_ += static_cast<std::size_t>(count);
@@ -112,32 +111,31 @@ void refuse(httplib::Response& response, int status, const std::string& reason) 
   answer_json(response, status, report::json_line(answer));
 }
 
-WebAccess::Headers headers_of(const httplib::Request& request) {
+Access::Headers headers_of(const httplib::Request& request) {
   return {.host = request.get_header_value("Host"),
           .origin = request.get_header_value("Origin"),
           .authorization = request.get_header_value("Authorization")};
 }
 
 /// A body that httplib reads within our bounds: of a stated length, JSON, not packed.
-std::optional<WebAccess::Refusal> refuse_body(const httplib::Request& request) {
+std::optional<Access::Refusal> refuse_body(const httplib::Request& request) {
   if (request.has_header("Transfer-Encoding") || request.has_header("Content-Encoding") ||
       !request.has_header("Content-Length"))
-    return WebAccess::Refusal{411, "expected a body with a Content-Length, as it is"};
+    return Access::Refusal{411, "expected a body with a Content-Length, as it is"};
   if (request.get_header_value("Content-Type") != "application/json")
-    return WebAccess::Refusal{415, "expected Content-Type: application/json"};
+    return Access::Refusal{415, "expected Content-Type: application/json"};
   return std::nullopt;
 }
 
 }  // namespace
 
 /// httplib parses requests and routes them; accepting, threads and bounds are ours.
-class WebServer::Service : private httplib::Server {
+class Server::Service : private httplib::Server {
  public:
-  Service(ListeningSocket socket, WebAccess access, std::string page, Answer answer)
-      : socket_(std::move(socket)),
-        access_(std::move(access)),
-        page_(std::move(page)),
-        answer_(std::move(answer)) {
+  Service(Site site, Content content)
+      : socket_(std::move(site.socket)),
+        access_(std::move(site.address), std::move(site.token)),
+        content_(std::move(content)) {
     svr_sock_ = socket_.descriptor();  // httplib: not shutting down
     add_routes();
     accepting_ = std::jthread([this](const std::stop_token& stop) { accept_all(stop); });
@@ -166,7 +164,7 @@ class WebServer::Service : private httplib::Server {
   };
 
   void add_routes();
-  std::optional<WebAccess::Refusal> refusal_of(const httplib::Request& request) const;
+  std::optional<Access::Refusal> refusal_of(const httplib::Request& request) const;
   void stream(httplib::Response& response);
   bool push(httplib::DataSink& sink);
   void accept_all(const std::stop_token& stop);
@@ -175,9 +173,8 @@ class WebServer::Service : private httplib::Server {
   void reap();
 
   ListeningSocket socket_;
-  WebAccess access_;
-  std::string page_;
-  Answer answer_;
+  Access access_;
+  Content content_;
   std::atomic<std::size_t> streams_ = 0;
   std::condition_variable end_;
   std::mutex mutex_;  // guards the next two
@@ -186,7 +183,7 @@ class WebServer::Service : private httplib::Server {
   std::jthread accepting_;
 };
 
-void WebServer::Service::add_routes() {
+void Server::Service::add_routes() {
   set_payload_max_length(kMostBody);
   // The page's own policy is in it; a header can't be left out where it is framed.
   set_default_headers({{"Content-Security-Policy", "frame-ancestors 'none'"},
@@ -203,32 +200,34 @@ void WebServer::Service::add_routes() {
     return HandlerResponse::Handled;
   });
   Get("/", [this](const httplib::Request&, httplib::Response& response) {
-    response.set_content(page_, "text/html; charset=utf-8");
+    response.set_content(content_.page, "text/html; charset=utf-8");
   });
   Get("/favicon.ico",
       [](const httplib::Request&, httplib::Response& response) { response.status = 204; });
   Get("/events",
       [this](const httplib::Request&, httplib::Response& response) { stream(response); });
+  if (!content_.answer) return;
   Post("/do", [this](const httplib::Request& request, httplib::Response& response) {
-    answer_json(response, 200, *answer_(request.body));
+    answer_json(response, 200, *content_.answer(request.body));
   });
 }
 
-std::optional<WebAccess::Refusal> WebServer::Service::refusal_of(
-    const httplib::Request& request) const {
+std::optional<Access::Refusal> Server::Service::refusal_of(const httplib::Request& request) const {
   const auto headers = headers_of(request);
   const bool reads = request.method == "GET";
   if (request.path == "/" || request.path == "/favicon.ico")
-    return reads ? access_.refuse_page(headers) : WebAccess::Refusal{405, "expected GET"};
+    return reads ? access_.refuse_page(headers) : Access::Refusal{405, "expected GET"};
   if (request.path == "/events")
-    return reads ? access_.refuse_query(headers) : WebAccess::Refusal{405, "expected GET"};
-  if (request.path != "/do") return WebAccess::Refusal{404, "expected /, /events or /do"};
-  if (request.method != "POST") return WebAccess::Refusal{405, "expected POST"};
+    return reads ? access_.refuse_query(headers) : Access::Refusal{405, "expected GET"};
+  if (!content_.answer || request.path != "/do")
+    return Access::Refusal{
+        404, content_.answer ? "expected /, /events or /do" : "expected / or /events"};
+  if (request.method != "POST") return Access::Refusal{405, "expected POST"};
   if (auto refusal = access_.refuse_change(headers)) return refusal;
   return refuse_body(request);
 }
 
-void WebServer::Service::stream(httplib::Response& response) {
+void Server::Service::stream(httplib::Response& response) {
   if (streams_.fetch_add(1) >= kMostStreams) {
     --streams_;
     return refuse(response, 503, fmt::format("{} pages are open already", kMostStreams));
@@ -239,9 +238,9 @@ void WebServer::Service::stream(httplib::Response& response) {
 }
 
 /// Sends the state, and waits until the next one is due.
-bool WebServer::Service::push(httplib::DataSink& sink) {
+bool Server::Service::push(httplib::DataSink& sink) {
   const auto next = Clock::now() + kPushInterval;
-  const SharedText state = answer_(R"({"do":"show"})");
+  const SharedText state = content_.state();
   const std::string event = fmt::format("data: {}\n\n", *state);  // ends in one line break more
   if (!sink.write(event.data(), event.size())) return false;
   std::unique_lock lock(mutex_);
@@ -249,7 +248,7 @@ bool WebServer::Service::push(httplib::DataSink& sink) {
   return sink.is_writable();
 }
 
-void WebServer::Service::accept_all(const std::stop_token& stop) {
+void Server::Service::accept_all(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     pollfd one{.fd = socket_.descriptor(), .events = POLLIN, .revents = 0};
     if (poll(&one, 1, kAcceptPollMs) > 0) accept_one();
@@ -257,7 +256,7 @@ void WebServer::Service::accept_all(const std::stop_token& stop) {
   }
 }
 
-void WebServer::Service::accept_one() {
+void Server::Service::accept_one() {
   const int socket = accept4(socket_.descriptor(), nullptr, nullptr, SOCK_CLOEXEC);
   if (socket < 0) {
     std::this_thread::sleep_for(kRestWithoutSocket);  // no descriptor left: don't spin
@@ -274,7 +273,7 @@ void WebServer::Service::accept_one() {
   client.thread = std::jthread([this, &client] { serve(client); });
 }
 
-void WebServer::Service::serve(Client& client) {
+void Server::Service::serve(Client& client) {
   Connection connection(client.socket);
   bool closed = false;
   process_request(connection, true, closed, nullptr);
@@ -285,7 +284,7 @@ void WebServer::Service::serve(Client& client) {
 }
 
 /// Joins the threads of connections that have ended.
-void WebServer::Service::reap() {
+void Server::Service::reap() {
   std::list<Client> ended;
   const std::lock_guard lock(mutex_);
   for (auto next = clients_.begin(); next != clients_.end();) {
@@ -294,10 +293,9 @@ void WebServer::Service::reap() {
   }
 }
 
-WebServer::WebServer(ListeningSocket socket, WebAccess access, std::string page, Answer answer)
-    : service_(std::make_unique<Service>(std::move(socket), std::move(access), std::move(page),
-                                         std::move(answer))) {}
+Server::Server(Site site, Content content)
+    : service_(std::make_unique<Service>(std::move(site), std::move(content))) {}
 
-WebServer::~WebServer() = default;
+Server::~Server() = default;
 
-}  // namespace lw::impair
+}  // namespace lw::web

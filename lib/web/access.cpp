@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/web/web_access.h"
+#include "web/access.h"
 
 #include <arpa/inet.h>
 #include <charconv>
@@ -9,7 +9,7 @@
 
 #include "core/token.h"
 
-namespace lw::impair {
+namespace lw::web {
 namespace {
 
 constexpr std::uint16_t kHttpPort = 80;  // which browsers leave out of Host and Origin
@@ -61,7 +61,7 @@ bool is_loopback(const std::string& bytes) {
 
 }  // namespace
 
-Result<WebAddress> WebAddress::parse(const std::string& text) {
+Result<Address> Address::parse(const std::string& text) {
   const bool bare = text.find(':') == std::string::npos;
   const auto parts = bare ? std::optional(HostPort{"127.0.0.1", 0}) : split(text);
   const auto port = bare ? port_of(text) : parts ? std::optional(parts->port) : std::nullopt;
@@ -72,18 +72,18 @@ Result<WebAddress> WebAddress::parse(const std::string& text) {
         fmt::format("--web: expected [ADDRESS:]PORT in numbers, \"9092\", "
                     "\"192.0.2.1:9092\" or \"[::1]:9092\", found \"{}\"",
                     text));
-  return WebAddress{.address = std::string(parts->host),
-                    .port = *port,
-                    .loopback = is_loopback(bytes),
-                    .any = bytes.find_first_not_of('\0') == std::string::npos};
+  return Address{.address = std::string(parts->host),
+                 .port = *port,
+                 .loopback = is_loopback(bytes),
+                 .any = bytes.find_first_not_of('\0') == std::string::npos};
 }
 
-std::string WebAddress::text() const {
+std::string Address::text() const {
   return address.find(':') == std::string::npos ? fmt::format("{}:{}", address, port)
                                                 : fmt::format("[{}]:{}", address, port);
 }
 
-bool WebAccess::is_our_host(std::string_view host) const {
+bool Access::is_our_host(std::string_view host) const {
   const auto given = split(host);
   if (!given || given->port != address_.port) return false;
   if (address_.loopback && given->host == "localhost") return true;
@@ -92,27 +92,27 @@ bool WebAccess::is_our_host(std::string_view host) const {
   return !bytes.empty() && (address_.any || bytes == ip_bytes(address_.address));
 }
 
-std::optional<WebAccess::Refusal> WebAccess::refuse_page(const Headers& headers) const {
+std::optional<Access::Refusal> Access::refuse_page(const Headers& headers) const {
   if (is_our_host(headers.host)) return std::nullopt;
   return Refusal{403, fmt::format("Host: expected {}, the address that the page is served at",
                                   address_.text())};
 }
 
-std::optional<WebAccess::Refusal> WebAccess::refuse_query(const Headers& headers) const {
+std::optional<Access::Refusal> Access::refuse_query(const Headers& headers) const {
   if (auto refusal = refuse_page(headers)) return refusal;
   constexpr std::string_view kScheme = "Bearer ";
   const std::string_view given = headers.authorization;
   if (!given.starts_with(kScheme) || !same_token(token_, given.substr(kScheme.size())))
-    return Refusal{401, "wrong token: open the address that roce-impair printed at its start"};
+    return Refusal{401, "wrong token: open the address that the program printed at its start"};
   if (!headers.origin.empty() && headers.origin != "http://" + headers.host)
     return Refusal{403, "Origin: expected that of the page itself"};
   return std::nullopt;
 }
 
-std::optional<WebAccess::Refusal> WebAccess::refuse_change(const Headers& headers) const {
+std::optional<Access::Refusal> Access::refuse_change(const Headers& headers) const {
   if (auto refusal = refuse_query(headers)) return refusal;
   if (headers.origin.empty()) return Refusal{403, "Origin: expected that of the page, found none"};
   return std::nullopt;
 }
 
-}  // namespace lw::impair
+}  // namespace lw::web

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/web/web_site.h"
+#include "web/site.h"
 
 #include <sys/stat.h>
 
 #include <fmt/format.h>
 
+#include "app/command_line.h"
 #include "core/token.h"
-#include "report/html_page.h"
 
-namespace lw::impair {
-
-extern const report::HtmlPage kLivePage;  // live.html, made by embed.py
+namespace lw::web {
 
 namespace {
 
@@ -25,15 +23,26 @@ Result<std::string> token_of(const std::string& file) {
 
 }  // namespace
 
-std::string WebSite::url() const {
+std::string Site::url() const {
   if (token_file)
     return fmt::format("http://{}/#token=... (the first line of {})", address.text(), *token_file);
   return fmt::format("http://{}/#token={}", address.text(), token);
 }
 
-Result<WebSite> open_web_site(const std::string& address,
-                              const std::optional<std::string>& token_file) {
-  auto where = WebAddress::parse(address);
+void add_options(app::Options& list, SiteOptions& options) {
+  list.add("--web", app::text(options.address), "[ADDRESS:]PORT",
+           "serve a live page, at 127.0.0.1 unless an address is given; its URL with a token is "
+           "printed at the start");
+  list.add(
+          "--web-token-file", app::text(options.token_file), "FILE",
+          "file whose first line is the token of the live page; required for an address that other "
+          "machines reach")
+      .defaults_to("a new token");
+}
+
+Result<Site> open_site(const SiteOptions& options) {
+  const auto& token_file = options.token_file;
+  auto where = Address::parse(*options.address);
   if (!where) return std::unexpected(where.error());
   if (!where->loopback && !token_file)
     return fail(fmt::format(
@@ -45,14 +54,10 @@ Result<WebSite> open_web_site(const std::string& address,
   auto socket = ListeningSocket::tcp(where->text());
   if (!socket) return std::unexpected(socket.error());
   where->port = socket->port();
-  return WebSite{.socket = std::move(*socket),
-                 .address = std::move(*where),
-                 .token = std::move(*token),
-                 .token_file = token_file};
+  return Site{.socket = std::move(*socket),
+              .address = std::move(*where),
+              .token = std::move(*token),
+              .token_file = token_file};
 }
 
-std::string live_page(bool read_only) {
-  return report::html_text(kLivePage, {{"program", "roce-impair"}, {"read_only", read_only}});
-}
-
-}  // namespace lw::impair
+}  // namespace lw::web

@@ -8,26 +8,26 @@
 
 #include "core/error.h"
 
-namespace lw::impair {
+namespace lw::web {
 
 /// Where the live page is served: a numeric address, 127.0.0.1 unless stated, and a port.
-struct WebAddress {
+struct Address {
   std::string address;  // "127.0.0.1", "::1", without brackets
   std::uint16_t port = 0;
   bool loopback = true;  // only this machine reaches it
   bool any = false;      // all addresses of the machine: 0.0.0.0, ::
 
   /// "9092", "192.0.2.1:9092", "[::1]:9092". Error: another form.
-  static Result<WebAddress> parse(const std::string& text);
+  static Result<Address> parse(const std::string& text);
   /// "127.0.0.1:9092", "[::1]:9092".
   [[nodiscard]] std::string text() const;
 };
 
 /// Who may use the live page: requests with the token, sent to an address of ours (a name that an
 /// attacker's DNS points here is none), and changes from our own page only.
-class WebAccess {
+class Access {
  public:
-  WebAccess(WebAddress address, std::string token)
+  Access(Address address, std::string token)
       : address_(std::move(address)), token_(std::move(token)) {}
 
   /// What a request's headers say; empty where one is absent.
@@ -48,8 +48,8 @@ class WebAccess {
  private:
   [[nodiscard]] bool is_our_host(std::string_view host) const;
 
-  WebAddress address_;
+  Address address_;
   std::string token_;
 };
 
-}  // namespace lw::impair
+}  // namespace lw::web

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-namespace lw::impair {
+namespace lw::web {
 
 /// The address of a Unix socket. Error (usage): a path that the system's address has no room for.
 Result<sockaddr_un> unix_address(const std::string& path);
@@ -36,4 +36,4 @@ class ListeningSocket {
   std::string path_;
 };
 
-}  // namespace lw::impair
+}  // namespace lw::web

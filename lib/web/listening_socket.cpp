@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair/control/listening_socket.h"
+#include "web/listening_socket.h"
 
 #include <cerrno>
 #include <charconv>
@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-namespace lw::impair {
+namespace lw::web {
 namespace {
 
 constexpr int kBacklog = SOMAXCONN;
@@ -127,4 +127,4 @@ std::uint16_t ListeningSocket::port() const noexcept {
   return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
-}  // namespace lw::impair
+}  // namespace lw::web
