@@ -94,14 +94,14 @@ class Reception {
     std::optional<Duration> left;
     if (limits_.duration) left = *limits_.duration - (now - start);
     measurement_.count_latencies();
-    display_.show(now, progress_of(names_, nullptr, &measurement_), left);
+    display_.show(now, progress_of(names_, nullptr, &measurement_), left, &measurement_);
     return {};
   }
 
   Result<ReceiveReport> finish() {
     measurement_.finalize();
     const auto rows = progress_of(names_, nullptr, &measurement_);
-    display_.finish(nic::now(), rows);
+    display_.finish(nic::now(), rows, &measurement_);
     ReceiveReport report{.missed = 0,
                          .elapsed = listener_.last() - listener_.first(),
                          .clock = clock_.name(),
@@ -250,7 +250,7 @@ Result<void> BackgroundTasks::poll() {
 Result<void> BackgroundTasks::show(Instant now, const std::vector<FlowCounters>& sent,
                                    std::optional<Duration> left) {
   if (measurement_ != nullptr) measurement_->count_latencies();
-  display_.show(now, progress_of(names_, &sent, measurement_), left);
+  display_.show(now, progress_of(names_, &sent, measurement_), left, measurement_);
   return {};
 }
 
@@ -281,7 +281,7 @@ Result<void> BackgroundTasks::finish(const std::vector<FlowCounters>& sent, Dura
     }
   }
   if (measurement_ != nullptr) measurement_->finalize();
-  display_.finish(nic::now(), progress_of(names_, &sent, measurement_));
+  display_.finish(nic::now(), progress_of(names_, &sent, measurement_), measurement_);
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "gen/app/receiver.h"
 #include "gen/app/report_link.h"
 #include "gen/arp/neighbor_table.h"
+#include "gen/report/run_report.h"
 #include "gen/tx/capture_run.h"
 #include "wire/signature.h"
 
@@ -91,9 +92,23 @@ Result<void> check_links(const config::FlowProfile& profile, std::span<const nic
   return {};
 }
 
+/// What the live page says of the run.
+LiveSubject live_subject(const config::FlowProfile& profile, const RunOptions& options) {
+  LiveSubject subject{.command = "run",
+                      .title = profile.name,
+                      .send = options.ports,
+                      .receive = options.receive,
+                      .asked = {}};
+  for (const config::Flow& flow : profile.flows)
+    if (flow.qp == 0) subject.asked.emplace_back(flow.name, asked_rate(flow));
+  return subject;
+}
+
 /// An output is none of the inputs, and no other output.
 Result<void> check_files(const RunOptions& options) {
-  std::vector<NamedFile> inputs = {{"PROFILE", options.profile}};
+  std::vector<NamedFile> inputs = {
+      {"PROFILE", options.profile},
+      {"--web-token-file", options.choices.progress.web.token_file.value_or("")}};
   std::vector<NamedFile> outputs = {{"--pcap", options.pcap},
                                     {"--series", options.choices.progress.series},
                                     {"--histogram", options.choices.histogram},
@@ -131,7 +146,7 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
     if (!writer) return std::unexpected(writer.error());
     copy = std::move(*writer);
   }
-  auto display = ProgressDisplay::open(options.choices.progress);
+  auto display = ProgressDisplay::open(options.choices.progress, live_subject(profile, options));
   if (!display) return std::unexpected(display.error());
   auto ports = Ports::open(all_names(options), options.verbose,
                            {.port = {}, .sends_flows = true, .cores = options.cores});

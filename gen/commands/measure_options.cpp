@@ -32,7 +32,8 @@ void add_progress_options(app::Options& options, ProgressOptions& progress) {
       .add("--interval", app::parsed(read_interval, progress.interval), "TIME",
            "interval of the time series and the display")
       .defaults_to("1s");
-  options.add_flag("--quiet", progress.quiet, "show no progress");
+  options.add_flag("--quiet", progress.quiet, "show no progress on standard error");
+  web::add_options(options, progress.web);
 }
 
 void add_measure_options(app::Options& options, MeasureChoices& choices) {

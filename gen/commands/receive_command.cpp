@@ -67,11 +67,12 @@ Result<std::optional<config::FlowProfile>> load_expected(const std::string& path
   return std::optional(std::move(*profile));
 }
 
-/// The capture, when it is the only thing to receive from: then no device is needed. A copy and a
-/// time series are in real time.
+/// The capture, when it is the only thing to receive from: then no device is needed. A copy, a time
+/// series and a live page are in real time.
 std::optional<std::string> only_file(const ReceiveOptions& options) {
   if (options.ports.size() != 1 || !options.pcap.empty()) return std::nullopt;
-  if (!options.choices.progress.series.empty()) return std::nullopt;
+  const ProgressOptions& progress = options.choices.progress;
+  if (!progress.series.empty() || progress.web.address) return std::nullopt;
   const auto spec = nic::parse_port_spec(options.ports.front());
   const auto* file = spec ? spec->as<nic::PcapPort>() : nullptr;
   if (file == nullptr || file->in.empty() || !file->out.empty()) return std::nullopt;
@@ -80,8 +81,10 @@ std::optional<std::string> only_file(const ReceiveOptions& options) {
 
 /// An output is none of the inputs, and no other output.
 Result<void> check_files(const ReceiveOptions& options) {
-  std::vector<NamedFile> inputs = {{"--profile", options.profile},
-                                   {"--sent", report_file(options.sent)}};
+  std::vector<NamedFile> inputs = {
+      {"--profile", options.profile},
+      {"--sent", report_file(options.sent)},
+      {"--web-token-file", options.choices.progress.web.token_file.value_or("")}};
   std::vector<NamedFile> outputs = {{"--pcap", options.pcap},
                                     {"--series", options.choices.progress.series},
                                     {"--histogram", options.choices.histogram},
@@ -109,7 +112,9 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
                               const FlowNames& names) {
   auto copy = open_copy(options.pcap);
   if (!copy) return std::unexpected(copy.error());
-  auto display = ProgressDisplay::open(options.choices.progress);
+  auto display = ProgressDisplay::open(
+      options.choices.progress,
+      {.command = "receive", .title = {}, .send = {}, .receive = options.ports, .asked = {}});
   if (!display) return std::unexpected(display.error());
   constexpr std::uint16_t kDeepRing = 4096;  // a file's hiccup must not lose frames
   auto ports = Ports::open(options.ports, options.verbose,

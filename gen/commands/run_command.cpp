@@ -146,6 +146,8 @@ Result<void> check_run_usage(const RunOptions& options) {
     return fail("--peer and --token: `roce-endpoint serve` prints both");
   if (!options.peer.empty() && options.ports.empty())
     return fail("--peer: --port PORT is needed too: a file reaches no device");
+  if (options.choices.progress.web.address && options.ports.empty())
+    return fail("--web: --port PORT is needed too: a run into a file is in virtual time");
   if (options.cores > 1 && (options.ports.empty() || !options.pcap.empty()))
     return fail("--cores: more than 1 needs --port PORT and no --pcap");
   if (options.limits.catch_up && options.ports.empty())

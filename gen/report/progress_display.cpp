@@ -13,9 +13,6 @@
 namespace lw::gen {
 namespace {
 
-/// A quantile reads a whole histogram; with thousands of flows that would stall the sending loop.
-constexpr std::size_t kMostQuantiles = 256;
-
 void add_received(FlowProgress& progress, const ReceiveFlow& flow, bool with_quantiles) {
   progress.is_received = true;
   progress.received_frames += flow.frames;
@@ -79,6 +76,26 @@ const FlowProgress& at_or_none(const std::vector<FlowProgress>& flows, std::size
 
 }  // namespace
 
+FlowProgress& FlowProgress::operator+=(const FlowProgress& flow) {
+  is_sent |= flow.is_sent;
+  is_received |= flow.is_received;
+  sent_frames += flow.sent_frames;
+  sent_wire_bytes += flow.sent_wire_bytes;
+  not_sent += flow.not_sent;
+  received_frames += flow.received_frames;
+  received_bytes += flow.received_bytes;
+  lost += flow.lost;
+  duplicated += flow.duplicated;
+  out_of_order += flow.out_of_order;
+  bad_icrc += flow.bad_icrc;
+  ce_marks += flow.ce_marks;
+  latencies += flow.latencies;
+  latency_sum_ns += flow.latency_sum_ns;
+  p99_ns = std::max(p99_ns, flow.p99_ns);
+  latency_max_ns = std::max(latency_max_ns, flow.latency_max_ns);
+  return *this;
+}
+
 std::vector<FlowProgress> progress_of(const FlowNames& names, const std::vector<FlowCounters>* sent,
                                       const Measurement* received) {
   std::vector<FlowProgress> all;
@@ -106,24 +123,7 @@ std::vector<FlowProgress> progress_of(const FlowNames& names, const std::vector<
 
 FlowProgress total_of(const std::vector<FlowProgress>& flows) {
   FlowProgress sum{.name = "all"};
-  for (const FlowProgress& flow : flows) {
-    sum.is_sent |= flow.is_sent;
-    sum.is_received |= flow.is_received;
-    sum.sent_frames += flow.sent_frames;
-    sum.sent_wire_bytes += flow.sent_wire_bytes;
-    sum.not_sent += flow.not_sent;
-    sum.received_frames += flow.received_frames;
-    sum.received_bytes += flow.received_bytes;
-    sum.lost += flow.lost;
-    sum.duplicated += flow.duplicated;
-    sum.out_of_order += flow.out_of_order;
-    sum.bad_icrc += flow.bad_icrc;
-    sum.ce_marks += flow.ce_marks;
-    sum.latencies += flow.latencies;
-    sum.latency_sum_ns += flow.latency_sum_ns;
-    sum.p99_ns = std::max(sum.p99_ns, flow.p99_ns);
-    sum.latency_max_ns = std::max(sum.latency_max_ns, flow.latency_max_ns);
-  }
+  for (const FlowProgress& flow : flows) sum += flow;
   return sum;
 }
 
@@ -133,8 +133,15 @@ ProgressDisplay::ProgressDisplay(const ProgressOptions& options)
                 .terminal_interval = options.interval,
                 .other_interval = std::chrono::seconds(5)}) {}
 
-Result<ProgressDisplay> ProgressDisplay::open(const ProgressOptions& options) {
+Result<ProgressDisplay> ProgressDisplay::open(const ProgressOptions& options,
+                                              const LiveSubject& subject) {
   ProgressDisplay display(options);
+  if (options.web.address) {
+    auto view = LiveView::open(options.web, subject);
+    if (!view) return std::unexpected(view.error());
+    display.view_.emplace(std::move(*view));
+    fmt::print(stderr, "live page: {}\n", display.view_->url());
+  }
   if (options.series.empty()) return display;
   auto series = OutputFile::open(options.series, OutputFile::Mode::growing);
   if (!series) return std::unexpected(series.error());
@@ -146,14 +153,21 @@ Result<ProgressDisplay> ProgressDisplay::open(const ProgressOptions& options) {
 void ProgressDisplay::start(Instant now) {
   start_ = last_ = now;
   next_ = now + options_.interval;
+  if (view_) next_view_ = now;
   display_.restart(now);
 }
 
 void ProgressDisplay::show(Instant now, const std::vector<FlowProgress>& flows,
-                           std::optional<Duration> left) {
+                           std::optional<Duration> left, const Measurement* received) {
+  if (now >= next_view_) {
+    view_->show(now - start_, left, flows, received);
+    next_view_ = now + LiveView::kInterval;
+  }
+  if (now < next_) return;
   write_rows(now, flows);
   if (!options_.quiet && display_.on_terminal()) {
-    display_.show(now, screen_of(now - start_, left, now - last_, flows, before_));
+    const std::string page = view_ ? fmt::format("live page: {}\n", view_->url()) : "";
+    display_.show(now, page + screen_of(now - start_, left, now - last_, flows, before_));
   } else if (!options_.quiet && display_.due(now)) {
     display_.show(now,
                   line_of(now - start_, left, now - last_, total_of(flows), total_of(before_)));
@@ -163,10 +177,12 @@ void ProgressDisplay::show(Instant now, const std::vector<FlowProgress>& flows,
   while (next_ <= now) next_ += options_.interval;
 }
 
-void ProgressDisplay::finish(Instant now, const std::vector<FlowProgress>& flows) {
+void ProgressDisplay::finish(Instant now, const std::vector<FlowProgress>& flows,
+                             const Measurement* received) {
   write_rows(now, flows);
   if (series_) report_at_end(series_->close());
   series_.reset();
+  if (view_) view_->finish(now - start_, flows, received);
 }
 
 void ProgressDisplay::write_rows(Instant now, const std::vector<FlowProgress>& flows) {

@@ -9,6 +9,7 @@
 #include "core/output.h"
 #include "core/time.h"
 #include "gen/report/flow_report.h"
+#include "gen/report/live_view.h"
 #include "gen/stats/run_stats.h"
 #include "report/progress.h"
 
@@ -25,7 +26,13 @@ struct FlowProgress {
   double latency_sum_ns = 0;
   std::int64_t p99_ns = 0;  // 0 where there are too many flows to compute each
   std::int64_t latency_max_ns = 0;
+
+  /// Adds another flow's counters. The sum's p99 is that of the worst flow.
+  FlowProgress& operator+=(const FlowProgress& flow);
 };
+
+/// A quantile reads a whole histogram; with thousands of received flows that would stall the loop.
+constexpr std::size_t kMostQuantiles = 256;
 
 /// Sent flows first, in the profile's order, with what was received of them; then other received
 /// flows. `sent` and `received` may be null.
@@ -38,7 +45,8 @@ FlowProgress total_of(const std::vector<FlowProgress>& flows);
 struct ProgressOptions {
   std::string series;                           // path of a CSV file; empty: none
   Duration interval = std::chrono::seconds(1);  // of the series and the screen
-  bool quiet = false;                           // show nothing
+  bool quiet = false;                           // show nothing on standard error
+  web::SiteOptions web = {};                    // of the live page
 };
 
 /// Options of the commands that measure what they receive.
@@ -49,20 +57,23 @@ struct MeasureChoices {
 };
 
 /// Shows a run's progress on standard error (a refreshed screen on a terminal, else a line every
-/// 5 s) and writes a time series. The caller's loop asks due() and then calls show(); it passes
-/// the time.
+/// 5 s) and on a live page, and writes a time series. The caller's loop asks due() and then calls
+/// show(); it passes the time.
 class ProgressDisplay {
  public:
-  /// Errors (environment): the series file can't be opened.
-  static Result<ProgressDisplay> open(const ProgressOptions& options);
+  /// Errors: environment (the series file can't be opened), those of LiveView::open().
+  static Result<ProgressDisplay> open(const ProgressOptions& options,
+                                      const LiveSubject& subject = {});
 
   void start(Instant now);
-  [[nodiscard]] bool due(Instant now) const noexcept { return now >= next_; }
-  /// `left`: time until the run ends, if known.
-  void show(Instant now, const std::vector<FlowProgress>& flows, std::optional<Duration> left);
-  /// Writes the rows of the last, shorter interval; leaves the screen as it is. A series that can't
-  /// be written is reported at the program's end.
-  void finish(Instant now, const std::vector<FlowProgress>& flows);
+  [[nodiscard]] bool due(Instant now) const noexcept { return now >= next_ || now >= next_view_; }
+  /// `left`: time until the run ends, if known. `received` may be null; its latencies must be
+  /// counted.
+  void show(Instant now, const std::vector<FlowProgress>& flows, std::optional<Duration> left,
+            const Measurement* received);
+  /// Writes the rows of the last, shorter interval; leaves the screen as it is, and gives the final
+  /// figures to the live page. A series that can't be written is reported at the program's end.
+  void finish(Instant now, const std::vector<FlowProgress>& flows, const Measurement* received);
 
  private:
   explicit ProgressDisplay(const ProgressOptions& options);
@@ -71,7 +82,9 @@ class ProgressDisplay {
   ProgressOptions options_;
   report::Progress display_;
   std::optional<OutputFile> series_;
+  std::optional<LiveView> view_;
   Instant start_{}, last_{}, next_{};
+  Instant next_view_ = Instant::max();
   std::vector<FlowProgress> before_;  // at last_
 };
 

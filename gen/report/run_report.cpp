@@ -337,6 +337,11 @@ std::string missing_text(const config::FlowProfile& profile, const RunReport& se
 
 }  // namespace
 
+std::string asked_rate(const config::Flow& flow) {
+  const Rate rate = whole_rate(flow);
+  return rate_text(rate.unit, rate.value);
+}
+
 std::string to_text(const PortLosses& port) {
   std::string text;
   if (const auto refused = reasons_text(port.refused); !refused.empty())

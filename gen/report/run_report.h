@@ -48,6 +48,9 @@ nlohmann::ordered_json to_json(const Verdict& verdict);
 /// Number of the flow's signed frames that were sent and not received, in any order.
 std::uint64_t lost_of(const ReceiveFlow& flow, const FlowCounters& sent);
 
+/// The rate that the profile asks of a [[flow]], all its QPs together. `flow`: any of them.
+std::string asked_rate(const config::Flow& flow);
+
 /// A line for frames that the port did not take, and one for those that it lost; may be empty.
 std::string to_text(const PortLosses& port);
 nlohmann::ordered_json to_json(const PortLosses& port);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/histogram.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace lw {
@@ -41,8 +43,10 @@ void Histogram::merge(const Histogram& other) noexcept {
   maximum_ = count_ ? std::max(maximum_, other.maximum_) : other.maximum_;
   count_ += other.count_;
   sum_ += other.sum_;
-  for (const Bucket& b : other.occupied()) {
-    bucket(index_of(static_cast<std::uint64_t>(b.first))) += b.count;
+  for (std::size_t i = 0; i < kOctaves; ++i) {
+    if (!other.octaves_[i]) continue;
+    if (!octaves_[i]) begin(octaves_[i]);
+    std::ranges::transform(*octaves_[i], *other.octaves_[i], octaves_[i]->begin(), std::plus{});
   }
 }
 

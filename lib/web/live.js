@@ -93,17 +93,19 @@ const Live = (() => {
       const events = (rest + value).split('\n\n');
       rest = events.pop();
       for (const event of events.filter((one) => one.trim().startsWith('data: '))) {
-        show(JSON.parse(event.trim().slice(6)));
+        const isLast = show(JSON.parse(event.trim().slice(6)));
         document.documentElement.dataset.ready = 'true';
+        if (isLast) return;
       }
     }
   }
-  // Calls show(state) with each state that the run pushes; connects again when the connection is lost.
+  // Calls show(state) with each state that the run pushes, until it returns true: this state is the
+  // last. Connects again when the connection is lost.
   const RETRY_MS = 2000;
   async function follow(show) {
     for (;;) {
       try {
-        await readEvents(show);
+        return await readEvents(show);
       } catch (error) {
         showProblem(`Not connected: ${error.message}.`);
       }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -30,6 +29,7 @@ constexpr auto kRequestTime = std::chrono::seconds(10);
 constexpr int kSendMs = 5000;
 constexpr auto kLastTime = std::chrono::milliseconds(500);
 constexpr auto kPushInterval = std::chrono::milliseconds(500);
+constexpr auto kLastPushTime = std::chrono::milliseconds(500);
 // Of a connection: what a slow client does not take is not kept.
 constexpr int kSendBuffer = 1 << 18;
 constexpr auto kRestWithoutSocket = std::chrono::milliseconds(10);
@@ -143,6 +143,8 @@ class Server::Service : private httplib::Server {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
+  void finish();
+
   ~Service() override {
     svr_sock_ = INVALID_SOCKET;
     {
@@ -151,7 +153,7 @@ class Server::Service : private httplib::Server {
       for (const Client& client : clients_)
         if (!client.done) shutdown(client.socket, SHUT_RDWR);
     }
-    end_.notify_all();
+    changed_.notify_all();
     accepting_.request_stop();
     accepting_.join();
   }
@@ -167,6 +169,7 @@ class Server::Service : private httplib::Server {
   std::optional<Access::Refusal> refusal_of(const httplib::Request& request) const;
   void stream(httplib::Response& response);
   bool push(httplib::DataSink& sink);
+  void leave_stream();
   void accept_all(const std::stop_token& stop);
   void accept_one();
   void serve(Client& client);
@@ -175,9 +178,10 @@ class Server::Service : private httplib::Server {
   ListeningSocket socket_;
   Access access_;
   Content content_;
-  std::atomic<std::size_t> streams_ = 0;
-  std::condition_variable end_;
-  std::mutex mutex_;  // guards the next two
+  std::condition_variable changed_;  // streams_, finishing_ or ending_
+  std::mutex mutex_;                 // guards the next four
+  std::size_t streams_ = 0;
+  bool finishing_ = false;  // the state is the last one
   bool ending_ = false;
   std::list<Client> clients_;
   std::jthread accepting_;
@@ -228,24 +232,43 @@ std::optional<Access::Refusal> Server::Service::refusal_of(const httplib::Reques
 }
 
 void Server::Service::stream(httplib::Response& response) {
-  if (streams_.fetch_add(1) >= kMostStreams) {
-    --streams_;
-    return refuse(response, 503, fmt::format("{} pages are open already", kMostStreams));
+  {
+    const std::lock_guard lock(mutex_);
+    if (streams_ == kMostStreams)
+      return refuse(response, 503, fmt::format("{} pages are open already", kMostStreams));
+    ++streams_;
   }
   response.set_chunked_content_provider(
       "text/event-stream", [this](std::size_t, httplib::DataSink& sink) { return push(sink); },
-      [this](bool) { --streams_; });
+      [this](bool) { leave_stream(); });
+}
+
+void Server::Service::leave_stream() {
+  const std::lock_guard lock(mutex_);
+  --streams_;
+  changed_.notify_all();
 }
 
 /// Sends the state, and waits until the next one is due.
 bool Server::Service::push(httplib::DataSink& sink) {
   const auto next = Clock::now() + kPushInterval;
+  std::unique_lock lock(mutex_);
+  const bool last = finishing_;
+  lock.unlock();
   const SharedText state = content_.state();
   const std::string event = fmt::format("data: {}\n\n", *state);  // ends in one line break more
   if (!sink.write(event.data(), event.size())) return false;
-  std::unique_lock lock(mutex_);
-  if (end_.wait_until(lock, next, [this] { return ending_; })) sink.done();
+  lock.lock();
+  if (!last) changed_.wait_until(lock, next, [this] { return ending_ || finishing_; });
+  if (last || ending_) sink.done();
   return sink.is_writable();
+}
+
+void Server::Service::finish() {
+  std::unique_lock lock(mutex_);
+  finishing_ = true;
+  changed_.notify_all();
+  changed_.wait_for(lock, kLastPushTime, [this] { return streams_ == 0; });
 }
 
 void Server::Service::accept_all(const std::stop_token& stop) {
@@ -297,5 +320,7 @@ Server::Server(Site site, Content content)
     : service_(std::make_unique<Service>(std::move(site), std::move(content))) {}
 
 Server::~Server() = default;
+
+void Server::finish() { service_->finish(); }
 
 }  // namespace lw::web

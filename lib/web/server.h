@@ -39,6 +39,9 @@ class Server {
   static constexpr std::size_t kMostBody = std::size_t{16} << 10;
 
   Server(Site site, Content content);
+  /// Sends the state once more to each open page, which is then the last; waits up to 500 ms for
+  /// the pages to take it.
+  void finish();
   /// Ends the threads, within 100 ms or when they have made an answer.
   ~Server();
 

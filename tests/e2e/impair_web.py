@@ -2,21 +2,16 @@
 """roce-impair run --web: the live page in headless Chromium sets loss, which the frames then show,
 and undoes it; what a forged Origin, another Host and a wrong token get; options."""
 
-import http.client
 import json
 import os
-import pathlib
-import re
 import signal
 import socket
 import subprocess
-import tempfile
 import time
-import unittest
 
 from selenium.webdriver.common.by import By
 
-from dissect_report import start_browser
+import live_page
 from longwire_test import begin, program, real_time
 from pcapng_file import read_pcapng
 
@@ -55,57 +50,16 @@ message_size = 1024
 rate = "4000 frames/s"
 messages = 1000000
 '''
-WAIT = 60  # s: Chromium on a busy machine
-
-
-class Box(unittest.TestCase):
+class Box(live_page.Served):
     """A run with a live page."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix='longwire-')
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         (self.folder / 'impair.toml').write_text(PROFILE)
 
     def run_box(self, *options, west='net_ring0', east='net_ring1'):
-        self.errors = self.folder / 'errors'
-        with open(self.errors, 'w', encoding='utf-8') as errors:
-            box = subprocess.Popen(
-                [program('roce-impair'), 'run', str(self.folder / 'impair.toml'), '--west', west,
-                 '--east', east, '--web', '0', *map(str, options)],
-                stdout=subprocess.PIPE, stderr=errors, text=True, cwd=self.folder)
-        self.addCleanup(self.end, box)
-        self.wait_for(lambda: box.poll() is not None or 'live page' in self.errors.read_text())
-        found = re.search(r'live page: (http://127\.0\.0\.1:(\d+)/)#token=(\S+)', self.errors.read_text())
-        self.assertIsNotNone(found, self.errors.read_text())
-        self.url, self.port, self.token = found[1], int(found[2]), found[3]
-        return box
-
-    @staticmethod
-    def end(box):
-        if box.poll() is None:
-            box.kill()
-        box.wait()
-        box.stdout.close()
-
-    def wait_for(self, done):
-        end = time.monotonic() + WAIT
-        while not done():
-            self.assertLess(time.monotonic(), end, 'this does not come')
-            time.sleep(0.05)
-
-    def request(self, method, path, body=None, **changed):
-        """Status and text; a header that is None is left out."""
-        headers = {'Host': f'127.0.0.1:{self.port}', 'Origin': f'http://127.0.0.1:{self.port}',
-                   'Authorization': f'Bearer {self.token}', 'Content-Type': 'application/json',
-                   **{name.replace('_', '-'): value for name, value in changed.items()}}
-        client = http.client.HTTPConnection('127.0.0.1', self.port, timeout=30)
-        try:
-            client.request(method, path, body, {k: v for k, v in headers.items() if v is not None})
-            answer = client.getresponse()
-            return answer.status, answer.read().decode(), dict(answer.getheaders())
-        finally:
-            client.close()
+        return self.serve(program('roce-impair'), 'run', self.folder / 'impair.toml', '--west', west,
+                          '--east', east, '--web', '0', *options)
 
     def do(self, request, **changed):
         status, text, _ = self.request('POST', '/do', json.dumps(request), **changed)
@@ -171,12 +125,12 @@ class Requests(Box):
         for head in (b'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nRange: bytes=' + b'0-1,' * 1900 + b'\r\n\r\n',
                      b'GET /' + b'x' * 30000 + b' HTTP/1.1\r\n\r\n', b'\0' * 5000 + b'\r\n\r\n'):
             with socket.create_connection(('127.0.0.1', self.port), timeout=30) as client:
-                client.sendall(head)
-                client.shutdown(socket.SHUT_WR)
                 try:
+                    client.sendall(head)
+                    client.shutdown(socket.SHUT_WR)
                     while client.recv(65536):
                         pass
-                except ConnectionError:
+                except OSError:  # the box may have ended it already
                     pass
         idle = [socket.create_connection(('127.0.0.1', self.port)) for _ in range(40)]
         time.sleep(0.5)
@@ -240,24 +194,7 @@ class Options(Box):
         self.assertNotIn('a-token-of-our-own', done.stderr)
 
 
-class Page(Box):
-
-    def setUp(self):
-        super().setUp()
-        profile = tempfile.TemporaryDirectory(prefix='longwire-')
-        self.addCleanup(profile.cleanup)
-        self.browser = start_browser(profile.name)
-        self.addCleanup(self.browser.quit)
-
-    def js(self, code, *arguments):
-        return self.browser.execute_script(code, *arguments)
-
-    def find(self, name):
-        return self.browser.find_element(By.ID, name)
-
-    def open(self):
-        self.browser.get(f'{self.url}#token={self.token}')
-        self.wait_for(lambda: self.js('return document.documentElement.dataset.ready') == 'true')
+class Page(live_page.InBrowser, Box):
 
     def lost(self):
         """Frames that rules dropped, and frames received, west to east."""
@@ -364,10 +301,7 @@ class Page(Box):
         box = self.run_box()
         self.browser.set_window_size(500, 900)
         self.open()
-        self.assertEqual(self.js('''return [...document.querySelectorAll('input, select, button')]
-            .filter((one) => !(one.labels?.length || one.textContent.trim())).map((one) => one.id)'''), [])
-        self.assertLessEqual(self.js('return document.documentElement.scrollWidth'),
-                             self.js('return innerWidth'))
+        self.check_labels_and_width()
         self.find('theme').click()
         self.assertEqual(self.js('return document.documentElement.dataset.theme'), 'dark')
         self.find('loss').send_keys('200%\n')  # Enter applies

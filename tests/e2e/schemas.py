@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import urllib.request
 
 import jsonschema
 
@@ -103,6 +104,22 @@ class Schemas(unittest.TestCase):
         self.check('gen search', FLOWS / 'ipv4-rc-send.toml', *ring[:-1], '--sizes', 64, '--duration',
                    '20ms', '--settle', '20ms', '--resolution', '50%', '--max-rate', '10Mb/s')
 
+    def watch(self):
+        """The state that a live page gets, as it waits, runs and ends."""
+        run = begin(self, [PROGRAMS['gen'], 'run', self.sender, '--port', 'net_ring0', '--receive', 'net_ring0',
+                           '--set', 'flow0.messages=100000000', '--quiet', '--web', '0'])
+        url, token = run.stderr.readline().strip().removeprefix('live page: ').split('#token=')
+        page = urllib.request.Request(url + 'events', headers={'Authorization': f'Bearer {token}'})
+        states = []
+        with urllib.request.urlopen(page, timeout=TIMEOUT) as events:
+            for line in map(bytes.decode, events):
+                if line.startswith('data: '):
+                    states += self.validated('gen run', line[6:])
+                if states[-1]['phase'] == 'running':
+                    run.terminate()
+        self.assertEqual(states[-1]['phase'], 'ended')
+        run.communicate(timeout=TIMEOUT)
+
     def simulate(self):
         sim = ('--sim', '--path', PATH, '-n', 100)
         for words in (('--op', 'write', '-a'), ('--op', 'read', '-q', 4), ('--pattern', 'ping'),
@@ -176,7 +193,7 @@ class Schemas(unittest.TestCase):
             self.validated('dissect extract', (out / name).read_text(encoding='utf-8'))
 
     def test_output_of_every_command(self):
-        for part in (self.send_and_measure, self.simulate, self.talk, self.impair, self.control,
+        for part in (self.send_and_measure, self.watch, self.simulate, self.talk, self.impair, self.control,
                      self.dissect):
             with self.subTest(part.__name__):
                 part()

@@ -293,6 +293,7 @@ const Page = (() => {
     series.forEach((one, index) => {
       if (!plot.series[index + 1].show) return;
       for (let at = firstAt(one.t, from); at < one.t.length && one.t[at] <= to; ++at) {
+        if (one.y[at] === null) continue;
         const dx = plot.valToPos(one.t[at], 'x') - left, dy = (plot.valToPos(one.y[at], 'y') - top) * (one.shape ? 1 : 0.3);
         if (dx * dx + dy * dy < least) { least = dx * dx + dy * dy; best = [one, at]; }
       }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/time.h"
+#include "web/site.h"
+
+namespace lw::gen {
+
+struct FlowProgress;
+class Measurement;
+
+/// What the live page says of a run besides its figures.
+struct LiveSubject {
+  std::string command, title;                              // "run"; the profile's name, or empty
+  std::vector<std::string> send, receive;                  // ports
+  std::vector<std::pair<std::string, std::string>> asked;  // flow's name, its rate in the profile
+};
+
+/// The live page of a run (--web). The run's loop gives figures to it; the threads of the page's
+/// server make JSON of them, and the loop never waits for these.
+class LiveView {
+ public:
+  static constexpr Duration kInterval = std::chrono::milliseconds(500);
+
+  /// Serves the page. Errors: those of web::open_site().
+  static Result<LiveView> open(const web::SiteOptions& options, const LiveSubject& subject);
+  LiveView(LiveView&& other) noexcept;
+  ~LiveView();
+
+  [[nodiscard]] const std::string& url() const noexcept;
+
+  /// The loop: what it has counted until `elapsed`. `left`: time until the run ends, if known.
+  /// `received` may be null; its latencies must be counted. Figures may be left out while a thread
+  /// of the server is taking the ones before.
+  void show(Duration elapsed, std::optional<Duration> left, const std::vector<FlowProgress>& flows,
+            const Measurement* received);
+  /// The final figures. Waits up to 500 ms until open pages have them.
+  void finish(Duration elapsed, const std::vector<FlowProgress>& flows,
+              const Measurement* received);
+
+ private:
+  class Feed;
+  explicit LiveView(std::unique_ptr<Feed> feed);
+
+  std::unique_ptr<Feed> feed_;
+};
+
+}  // namespace lw::gen

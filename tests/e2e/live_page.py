@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs with a live page (--web), asked by HTTP and shown in headless Chromium."""
+
+import http.client
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+import unittest
+
+from selenium.webdriver.common.by import By
+
+from dissect_report import start_browser
+
+WAIT = 60  # s: Chromium on a busy machine
+
+
+class Served(unittest.TestCase):
+    """A program that serves a live page at 127.0.0.1."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.errors = self.folder / 'errors'
+
+    def serve(self, *words):
+        """Starts a program and waits until it has printed the page's URL."""
+        with open(self.errors, 'w', encoding='utf-8') as errors:
+            process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE,
+                                       stderr=errors, text=True, cwd=self.folder)
+        self.addCleanup(self.end, process)
+        self.wait_for(lambda: process.poll() is not None or 'live page' in self.errors.read_text())
+        found = re.search(r'live page: (http://127\.0\.0\.1:(\d+)/)#token=(\S+)', self.errors.read_text())
+        self.assertIsNotNone(found, self.errors.read_text())
+        self.url, self.port, self.token = found[1], int(found[2]), found[3]
+        return process
+
+    @staticmethod
+    def end(process):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        process.stdout.close()
+
+    def wait_for(self, done):
+        end = time.monotonic() + WAIT
+        while not done():
+            self.assertLess(time.monotonic(), end, 'this does not come')
+            time.sleep(0.05)
+
+    def headers(self, **changed):
+        """Those of the page itself; one that is None is left out."""
+        headers = {'Host': f'127.0.0.1:{self.port}', 'Origin': f'http://127.0.0.1:{self.port}',
+                   'Authorization': f'Bearer {self.token}', 'Content-Type': 'application/json',
+                   **{name.replace('_', '-'): value for name, value in changed.items()}}
+        return {name: value for name, value in headers.items() if value is not None}
+
+    def request(self, method, path, body=None, **changed):
+        """Status, text and headers of the answer."""
+        client = http.client.HTTPConnection('127.0.0.1', self.port, timeout=30)
+        try:
+            client.request(method, path, body, self.headers(**changed))
+            answer = client.getresponse()
+            return answer.status, answer.read().decode(), dict(answer.getheaders())
+        finally:
+            client.close()
+
+
+class InBrowser(Served):
+    """The page in headless Chromium."""
+
+    def setUp(self):
+        super().setUp()
+        profile = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(profile.cleanup)
+        self.browser = start_browser(profile.name)
+        self.addCleanup(self.browser.quit)
+
+    def js(self, code, *arguments):
+        return self.browser.execute_script(code, *arguments)
+
+    def find(self, name):
+        return self.browser.find_element(By.ID, name)
+
+    def open(self):
+        self.browser.get(f'{self.url}#token={self.token}')
+        self.wait_for(lambda: self.js('return document.documentElement.dataset.ready') == 'true')
+
+    def check_labels_and_width(self):
+        """Every control and plot has a name for a screen reader, and nothing is wider than the page."""
+        self.assertEqual(self.js("""return [...document.querySelectorAll('input, select, button, .canvas')]
+            .filter((one) => !(one.labels?.length || one.textContent.trim() || one.ariaLabel))
+            .map((one) => one.id)"""), [])
+        self.assertLessEqual(self.js('return document.documentElement.scrollWidth'),
+                             self.js('return innerWidth'))
