@@ -113,10 +113,14 @@ class Schemas(unittest.TestCase):
         states = []
         with urllib.request.urlopen(page, timeout=TIMEOUT) as events:
             for line in map(bytes.decode, events):
-                if line.startswith('data: '):
-                    states += self.validated('gen run', line[6:])
+                if not line.startswith('data: '):
+                    continue
+                states += self.validated('gen run', line[6:])
                 if states[-1]['phase'] == 'running':
-                    run.terminate()
+                    run.terminate()  # once: a second signal ends it at once
+                    break
+            for line in map(bytes.decode, events):
+                states += self.validated('gen run', line.removeprefix('data: ').strip())
         self.assertEqual(states[-1]['phase'], 'ended')
         run.communicate(timeout=TIMEOUT)
 
