@@ -9,50 +9,83 @@
 namespace lw::wire {
 namespace {
 
-constexpr auto kOnes = std::byte{0xff};
-constexpr std::size_t kLrhSize = 8, kIpv4Size = 20, kIpv6Size = 40, kUdpSize = 8, kBthSize = 12;
+constexpr std::size_t kIpv4Size = 20, kIpv6Size = 40, kUdpSize = 8, kBthSize = 12;
 constexpr std::size_t kUdpChecksumOffset = 6, kBthCongestionOffset = 4;
 
-/// The start of the CRC's input: the LRH's ones, then the headers with their variant fields masked.
-/// They are contiguous, so most packets take two CRC calls: this and the rest in place.
-struct MaskedHeaders {
-  std::array<std::byte, kLrhSize + kIpv6Size + kUdpSize + kBthSize> bytes;
-  std::size_t size = 0;
+/// CRC-32 of the eight bytes of 0xff that stand for the absent LRH.
+constexpr std::uint32_t kLrhCrc = 0x2144df1c;
 
-  void append(Bytes part) noexcept {
-    std::memcpy(bytes.data() + size, part.data(), part.size());
-    size += part.size();
+/// Sixteen bytes of headers, for one load, OR and store: a store of single bytes would delay the
+/// CRC's wide loads of them. That and one call for a short packet make an ICRC of 128 bytes take
+/// 13 ns, for 36 before.
+using Block = std::uint64_t __attribute__((vector_size(16)));
+constexpr std::size_t kBlock = sizeof(Block);
+/// Packets up to this size are copied and take one CRC call.
+constexpr std::size_t kShort = 256;
+
+/// The bits of a packet that count as ones, from some header on; none behind the BTH.
+class Mask {
+ public:
+  constexpr void set(std::size_t offset, std::uint8_t bits = 0xff) noexcept {
+    bytes_[offset] = bits;
   }
-  void mask(std::size_t offset_from_end) noexcept { bytes[size - offset_from_end] = kOnes; }
+  constexpr void set_ipv4() noexcept {
+    set(1);   // ToS
+    set(8);   // TTL
+    set(10);  // header checksum
+    set(11);
+  }
+  constexpr void set_ipv6() noexcept {
+    set(0, 0x0f);  // traffic class, flow label
+    for (std::size_t offset = 1; offset < 4; ++offset) set(offset);
+    set(7);  // hop limit
+  }
+  constexpr void set_transport(std::size_t bth_offset, bool udp) noexcept {
+    if (udp) {
+      set(bth_offset - kUdpSize + kUdpChecksumOffset);
+      set(bth_offset - kUdpSize + kUdpChecksumOffset + 1);
+    }
+    set(bth_offset + kBthCongestionOffset);
+  }
+
+  /// CRC of `bytes`, at least kBlock and at most kShort, with the mask's bits set, behind what has
+  /// the CRC `so_far`.
+  [[nodiscard]] std::uint32_t crc(std::uint32_t so_far, Bytes bytes) const noexcept {
+    alignas(64) std::array<std::byte, kShort> masked;
+    const auto copy = [&](std::size_t offset) {
+      Block block, bits;
+      std::memcpy(&block, bytes.data() + offset, kBlock);
+      std::memcpy(&bits, bytes_.data() + offset, kBlock);
+      block |= bits;
+      std::memcpy(masked.data() + offset, &block, kBlock);
+    };
+    for (std::size_t end = kBlock; end <= bytes.size(); end += kBlock) copy(end - kBlock);
+    copy(bytes.size() - kBlock);
+    return crc32(so_far, Bytes{masked}.first(bytes.size()));
+  }
+
+ private:
+  alignas(16) std::array<std::uint8_t, kShort> bytes_{};
 };
 
-void append_ipv4(MaskedHeaders& headers, Bytes packet) noexcept {
-  headers.append(packet.first(kIpv4Size));
-  headers.mask(kIpv4Size - 1);   // ToS
-  headers.mask(kIpv4Size - 8);   // TTL
-  headers.mask(kIpv4Size - 10);  // header checksum
-  headers.mask(kIpv4Size - 11);
-}
+/// The masks of a packet whose headers follow each other, by Encapsulation.
+constexpr std::array<Mask, 3> kMasks = [] {
+  std::array<Mask, 3> masks;
+  masks[0].set_ipv4();
+  masks[0].set_transport(kIpv4Size + kUdpSize, true);
+  masks[1].set_ipv6();
+  masks[1].set_transport(kIpv6Size + kUdpSize, true);
+  masks[2].set_ipv6();
+  masks[2].set_transport(kIpv6Size, false);
+  return masks;
+}();
 
-void append_ipv6(MaskedHeaders& headers, Bytes packet) noexcept {
-  headers.append(packet.first(kIpv6Size));
-  headers.bytes[headers.size - kIpv6Size] |= std::byte{0x0f};  // traffic class, flow label
-  headers.mask(kIpv6Size - 1);
-  headers.mask(kIpv6Size - 2);
-  headers.mask(kIpv6Size - 3);
-  headers.mask(kIpv6Size - 7);  // hop limit
-}
-
-void append_transport(MaskedHeaders& headers, Bytes packet, std::size_t bth_offset,
-                      bool udp) noexcept {
-  if (udp) {
-    headers.append(packet.subspan(bth_offset - kUdpSize, kUdpSize));
-    headers.mask(kUdpSize - kUdpChecksumOffset);
-    headers.mask(kUdpSize - kUdpChecksumOffset - 1);
-  }
-  headers.append(packet.subspan(bth_offset, kBthSize));
-  headers.mask(kBthSize - kBthCongestionOffset);
-}
+/// The mask of UDP header and BTH alone.
+constexpr Mask kTransportMask = [] {
+  Mask mask;
+  mask.set_transport(kUdpSize, true);
+  return mask;
+}();
 
 }  // namespace
 
@@ -63,24 +96,20 @@ std::uint32_t crc32(std::uint32_t so_far, Bytes bytes) noexcept {
 }
 
 std::uint32_t icrc(Encapsulation encapsulation, Bytes packet, std::size_t bth_offset) noexcept {
-  const bool v4 = encapsulation == Encapsulation::ipv4;
-  const bool udp = encapsulation != Encapsulation::grh;
-  MaskedHeaders headers;
-  std::memset(headers.bytes.data(), 0xff, kLrhSize);
-  headers.size = kLrhSize;
-  v4 ? append_ipv4(headers, packet) : append_ipv6(headers, packet);
-
-  // IPv4 options or IPv6 extension headers: rare, covered unmasked, with a CRC call of their own.
-  const std::size_t network_size = v4 ? kIpv4Size : kIpv6Size;
-  const std::size_t transport_offset = bth_offset - (udp ? kUdpSize : 0);
-  std::uint32_t value = 0;
-  if (transport_offset > network_size) {
-    value = crc32(value, Bytes{headers.bytes}.first(headers.size));
-    value = crc32(value, packet.subspan(network_size, transport_offset - network_size));
-    headers.size = 0;
+  constexpr std::size_t kLongestHeaders = 64;  // a multiple of kBlock, with all that is masked
+  const Mask& mask = kMasks[static_cast<std::size_t>(encapsulation)];
+  const std::size_t network_size = encapsulation == Encapsulation::ipv4 ? kIpv4Size : kIpv6Size;
+  const std::size_t udp_size = encapsulation == Encapsulation::grh ? 0 : kUdpSize;
+  const std::size_t transport_offset = bth_offset - udp_size;
+  if (transport_offset == network_size) {
+    if (packet.size() <= kShort) return mask.crc(kLrhCrc, packet);
+    const std::uint32_t value = mask.crc(kLrhCrc, packet.first(kLongestHeaders));
+    return crc32(value, packet.subspan(kLongestHeaders));
   }
-  append_transport(headers, packet, bth_offset, udp);
-  value = crc32(value, Bytes{headers.bytes}.first(headers.size));
+  // IPv4 options or IPv6 extension headers: rare, covered unmasked.
+  std::uint32_t value = mask.crc(kLrhCrc, packet.first(network_size));
+  value = crc32(value, packet.subspan(network_size, transport_offset - network_size));
+  value = kTransportMask.crc(value, packet.subspan(transport_offset, kUdpSize + kBthSize));
   return crc32(value, packet.subspan(bth_offset + kBthSize));
 }
 
