@@ -187,24 +187,30 @@ void FrameSource::add_damage(const Error& error) {
   damage_->exit = std::max(damage_->exit, error.exit);
 }
 
-void FrameSource::advance(std::uint32_t index) {
+bool FrameSource::read(std::uint32_t index, capture::Record& record) {
   Input& input = inputs_[index];
-  const auto record = input.reader.next();
+  const auto found = input.reader.read(record);
   note_interfaces(input);
-  if (record && *record) {
-    input.head = **record;
-    input.head.interface = input.interfaces[input.head.interface];
-    waiting_.push_back({input.head.stamp, index});
-    std::push_heap(waiting_.begin(), waiting_.end());
-    return;
+  if (found && *found) {
+    record.interface = input.interfaces[record.interface];
+    return true;
   }
-  if (!record) return add_damage(record.error());
-  const auto known = check_interfaces(input.place, input.reader.interfaces());
+  const auto known =
+      found ? check_interfaces(input.place, input.reader.interfaces()) : Result<void>{};
+  if (!found) add_damage(found.error());
   if (!known) add_damage(known.error());
+  return false;
 }
 
+void FrameSource::advance(std::uint32_t index) {
+  capture::Record& head = inputs_[index].head;
+  if (!read(index, head)) return;
+  waiting_.push_back({head.stamp, index});
+  std::push_heap(waiting_.begin(), waiting_.end());
+}
+
+/// Only with a filter.
 Result<bool> FrameSource::passes(const capture::Record& record, int link_type) {
-  if (filter_.empty()) return true;
   auto found = filters_.find(link_type);
   if (found == filters_.end()) {
     auto compiled = capture::Filter::compile(filter_, link_type);
@@ -214,11 +220,11 @@ Result<bool> FrameSource::passes(const capture::Record& record, int link_type) {
   return found->second.matches(record.bytes, record.wire_length);
 }
 
-void FrameSource::open_frame(const capture::Record& record) {
+/// Opens the layers of frame_.record.
+void FrameSource::open_frame() {
+  const capture::Record& record = frame_.record;
   const capture::Interface& interface = interfaces_[record.interface];
   frame_.number = number_;
-  frame_.record = record;
-  frame_.file = *current_;
   frame_.interface_name = interface.name;
   frame_.tunnels = nullptr;
   const auto link = roce::link_of(interface.link_type);
@@ -229,27 +235,33 @@ void FrameSource::open_frame(const capture::Record& record) {
     ++unopened_[interface.link_type];
     return;
   }
-  frame_.envelope = roce::open_envelope(record.bytes, record.wire_length, *link);
+  roce::open_envelope(frame_.envelope, record.bytes, record.wire_length, *link);
   if (!opens_tunnels_ || frame_.envelope.is_roce()) return;
   tunnels_ = {};
   roce::open_tunnels(frame_.envelope, tunnels_);
   if (!tunnels_.empty() || !tunnels_.unopened().empty()) frame_.tunnels = &tunnels_;
 }
 
-const capture::Record* FrameSource::next_record() {
+bool FrameSource::next_record() {
+  if (ended_) return false;
+  ended_ = !(inputs_.size() == 1 ? read(0, frame_.record) : next_of_several());
+  number_ += !ended_;
+  return !ended_;
+}
+
+bool FrameSource::next_of_several() {
   if (!begun_) {
     for (std::uint32_t i = 0; i < inputs_.size(); ++i) advance(i);
     begun_ = true;
-  } else if (current_) {
-    advance(*current_);
+  } else {
+    advance(frame_.file);
   }
-  current_.reset();
-  if (waiting_.empty()) return nullptr;
+  if (waiting_.empty()) return false;
   std::pop_heap(waiting_.begin(), waiting_.end());
-  current_ = waiting_.back().input;
+  frame_.file = waiting_.back().input;
   waiting_.pop_back();
-  ++number_;
-  return &inputs_[*current_].head;
+  frame_.record = inputs_[frame_.file].head;
+  return true;
 }
 
 void FrameSource::show_progress() {
@@ -259,13 +271,16 @@ void FrameSource::show_progress() {
 }
 
 std::expected<const CapturedFrame*, Error> FrameSource::next() {
-  while (const capture::Record* record = next_record()) {
+  while (next_record()) {
     if (progress_->is_due()) show_progress();
-    if (!wanted_[record->interface]) continue;
-    const auto passed = passes(*record, interfaces_[record->interface].link_type);
-    if (!passed) return std::unexpected(passed.error());
-    if (!*passed) continue;
-    open_frame(*record);
+    const std::uint32_t interface = frame_.record.interface;
+    if (!wanted_[interface]) continue;
+    if (!filter_.empty()) {
+      const auto passed = passes(frame_.record, interfaces_[interface].link_type);
+      if (!passed) return std::unexpected(passed.error());
+      if (!*passed) continue;
+    }
+    open_frame();
     return &frame_;
   }
   if (damage_) return std::unexpected(*damage_);

@@ -112,19 +112,21 @@ class FrameSource {
   };
 
   FrameSource(std::vector<Input> inputs, std::string filter, bool tunnels);
-  /// The next record of all files; null at the end.
-  const capture::Record* next_record();
-  /// Reads the next record of an input.
+  /// Reads the next record of all files into frame_.record; false at the end.
+  bool next_record();
+  bool next_of_several();
+  /// Reads the next record of an input; false at its end.
+  bool read(std::uint32_t input, capture::Record& record);
+  /// Reads the next head of an input.
   void advance(std::uint32_t input);
   void note_interfaces(Input& input);
   void add_damage(const Error& error);
   Result<bool> passes(const capture::Record& record, int link_type);
-  void open_frame(const capture::Record& record);
+  void open_frame();
   void show_progress();
 
   std::vector<Input> inputs_;
-  std::vector<Waiting> waiting_;          // a heap
-  std::optional<std::uint32_t> current_;  // the input of the last record
+  std::vector<Waiting> waiting_;  // a heap
   std::vector<capture::Interface> interfaces_;
   std::vector<bool> wanted_;  // by interface
   CapturedFrame frame_;       // the last one
@@ -134,7 +136,8 @@ class FrameSource {
   std::map<int, capture::Filter> filters_;  // by link type
   std::unique_ptr<Progress> progress_;
   std::optional<Error> damage_;
-  bool begun_ = false;
+  bool begun_ = false;  // of several inputs, each has its first head
+  bool ended_ = false;
   std::uint64_t number_ = 0;
   std::map<int, std::uint64_t> unopened_;
 };

@@ -86,22 +86,21 @@ bool PcapngFormat::recognises(Bytes start) noexcept {
 
 Result<PcapngFormat> PcapngFormat::open(Source& source) {
   PcapngFormat format;
-  const auto block = format.peek_block(source);
-  if (!block) return std::unexpected(block.error());
-  if (auto begun = format.begin_section(source, **block); !begun) {
+  Block block;
+  if (auto found = format.peek_block(source, block); !found) return std::unexpected(found.error());
+  if (auto begun = format.begin_section(source, block); !begun) {
     return std::unexpected(begun.error());
   }
-  source.skip((*block)->size);
+  source.skip(block.size);
   return format;
 }
 
-/// The next whole block; nothing at the file's end. A section header sets the byte order before its
+/// The next whole block; false at the file's end. A section header sets the byte order before its
 /// length is read.
-std::expected<std::optional<PcapngFormat::Block>, Error> PcapngFormat::peek_block(Source& source) {
+Result<bool> PcapngFormat::peek_block(Source& source, Block& block) {
   const Bytes start = source.peek(kBlockOverhead);
-  if (start.empty() && !source.read_error()) return std::nullopt;
+  if (start.empty() && !source.read_error()) return false;
   if (start.size() < kBlockOverhead) return cut(source, "a block", kBlockOverhead, start.size());
-  Block block;
   block.type = load<std::uint32_t>(start, 0, swap_);
   if (block.type == kSectionHeaderBlock) {
     swap_ = load<std::uint32_t>(start, 8, false) != kByteOrderMagic;
@@ -126,7 +125,7 @@ std::expected<std::optional<PcapngFormat::Block>, Error> PcapngFormat::peek_bloc
                                        block.size, trailer));
   }
   block.body = bytes.subspan(8, block.size - kBlockOverhead);
-  return block;
+  return true;
 }
 
 Result<void> PcapngFormat::begin_section(Source& source, const Block& block) {
@@ -199,51 +198,44 @@ Result<PcapngFormat::PacketHeader> PcapngFormat::packet_header(
   return header;
 }
 
-Result<Record> PcapngFormat::read_packet(Source& source, const Block& block,
-                                         const std::vector<Interface>& interfaces) const {
+Result<bool> PcapngFormat::read_packet(Source& source, const Block& block,
+                                       const std::vector<Interface>& interfaces,
+                                       Record& record) const {
   const auto header = packet_header(source, block, interfaces);
   if (!header) return std::unexpected(header.error());
-  Record record;
   record.bytes = block.body.subspan(header->data, header->captured);
   record.wire_length = std::max(header->wire, header->captured);
   record.interface = static_cast<std::uint32_t>(section_base_ + header->interface);
   record.offset = source.offset();
-  if (block.type == kSimplePacketBlock) return record;
+  record.stamp = {};
+  record.comment = {};
+  if (block.type == kSimplePacketBlock) return true;
   record.stamp = instant_from_ns(stamp_to_ns(header->stamp, units_[record.interface]));
   const std::size_t options = std::min(block.body.size(), header->data + padded(header->captured));
   for_each_option(block.body.subspan(options), [&](std::uint16_t code, Bytes value) {
     if (code == kOptionComment && record.comment.empty()) record.comment = text_of(value);
   });
-  return record;
+  return true;
 }
 
-std::expected<std::optional<Record>, Error> PcapngFormat::next(Source& source,
-                                                               std::vector<Interface>& interfaces) {
+Result<bool> PcapngFormat::read(Source& source, std::vector<Interface>& interfaces,
+                                Record& record) {
   for (;;) {
-    const auto block = peek_block(source);
-    if (!block) return std::unexpected(block.error());
-    if (!*block) return std::nullopt;
-    Result<void> done;
-    switch ((*block)->type) {
-      case kSectionHeaderBlock:
-        done = begin_section(source, **block);
-        break;
-      case kInterfaceBlock:
-        add_interface(**block, interfaces);
-        break;
-      case kEnhancedPacketBlock:
-      case kPacketBlock:
-      case kSimplePacketBlock: {
-        auto record = read_packet(source, **block, interfaces);
-        if (!record) return std::unexpected(record.error());
-        source.skip((*block)->size);
-        return *record;
-      }
-      default:
-        break;  // names, statistics, secrets, private blocks
-    }
-    if (!done) return std::unexpected(done.error());
-    source.skip((*block)->size);
+    Block block;
+    Result<bool> done = peek_block(source, block);
+    if (!done || !*done) return done;
+    const bool is_packet = block.type == kEnhancedPacketBlock || block.type == kPacketBlock ||
+                           block.type == kSimplePacketBlock;
+    if (is_packet) {
+      done = read_packet(source, block, interfaces, record);
+    } else if (block.type == kSectionHeaderBlock) {
+      if (auto begun = begin_section(source, block); !begun) return std::unexpected(begun.error());
+    } else if (block.type == kInterfaceBlock) {
+      add_interface(block, interfaces);
+    }  // else: names, statistics, secrets, private blocks
+    if (!done) return done;
+    source.skip(block.size);
+    if (is_packet) return true;
   }
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <expected>
-#include <optional>
 #include <vector>
 
 #include "capture/record.h"
@@ -45,21 +43,20 @@ class PcapngFormat {
   static bool recognises(Bytes start) noexcept;
   /// Reads the first section header.
   static Result<PcapngFormat> open(Source& source);
-  /// Like Reader::next(). Appends new interfaces to `interfaces`.
-  std::expected<std::optional<Record>, Error> next(Source& source,
-                                                   std::vector<Interface>& interfaces);
+  /// Like Reader::read(). Appends new interfaces to `interfaces`.
+  Result<bool> read(Source& source, std::vector<Interface>& interfaces, Record& record);
 
  private:
   struct Block;
   struct PacketHeader;
 
-  std::expected<std::optional<Block>, Error> peek_block(Source& source);
+  Result<bool> peek_block(Source& source, Block& block);
   Result<void> begin_section(Source& source, const Block& block);
   void add_interface(const Block& block, std::vector<Interface>& interfaces);
   Result<PacketHeader> packet_header(Source& source, const Block& block,
                                      const std::vector<Interface>& interfaces) const;
-  Result<Record> read_packet(Source& source, const Block& block,
-                             const std::vector<Interface>& interfaces) const;
+  Result<bool> read_packet(Source& source, const Block& block,
+                           const std::vector<Interface>& interfaces, Record& record) const;
   template <class Visitor>
   void for_each_option(Bytes options, Visitor visit) const;
 

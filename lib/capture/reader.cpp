@@ -54,10 +54,10 @@ Result<PcapFormat> PcapFormat::open(Source& source, std::vector<Interface>& inte
   return format;
 }
 
-std::expected<std::optional<Record>, Error> PcapFormat::next(Source& source) {
+Result<bool> PcapFormat::read(Source& source, Record& record) const {
   const Bytes header = source.peek(record_header_);
   if (header.size() < record_header_) {
-    if (header.empty() && !source.read_error()) return std::nullopt;
+    if (header.empty() && !source.read_error()) return false;
     return cut(source, "a record header", record_header_, header.size());
   }
   const auto captured = load<std::uint32_t>(header, 8, swap_);
@@ -72,16 +72,17 @@ std::expected<std::optional<Record>, Error> PcapFormat::next(Source& source) {
   const Bytes bytes = source.peek(size);
   if (bytes.size() < size) return cut(source, "a record", size, bytes.size());
 
-  Record record;
   record.bytes = bytes.subspan(record_header_, captured);
   // Some writers get the wire length wrong; a frame was never shorter than what was caught of it.
   record.wire_length = std::max(load<std::uint32_t>(bytes, 12, swap_), captured);
   record.stamp = instant_from_ns(std::int64_t{load<std::uint32_t>(bytes, 0, swap_)} * kNsPerSecond +
                                  std::int64_t{load<std::uint32_t>(bytes, 4, swap_)} *
                                      std::int64_t{fraction_ns_});
+  record.interface = 0;
   record.offset = source.offset();
+  record.comment = {};
   source.skip(size);
-  return record;
+  return true;
 }
 
 Result<Reader> Reader::open(const std::string& path, const Reading& reading) {
@@ -113,13 +114,20 @@ Result<Reader> Reader::over(Source opened) {
   return not_a_capture(source, start);
 }
 
-std::expected<std::optional<Record>, Error> Reader::next() {
-  auto* pcap = std::get_if<PcapFormat>(&format_);
-  auto record =
-      pcap ? pcap->next(source_) : std::get<PcapngFormat>(format_).next(source_, interfaces_);
+Result<bool> Reader::read(Record& record) {
+  auto* const pcap = std::get_if<PcapFormat>(&format_);
+  auto found = pcap != nullptr ? pcap->read(source_, record)
+                               : std::get<PcapngFormat>(format_).read(source_, interfaces_, record);
   // Whoever stops following a file need not do it between two records.
-  if (!record && source_.stopped()) return std::nullopt;
-  return record;
+  if (!found && source_.stopped()) return false;
+  return found;
+}
+
+Result<std::optional<Record>> Reader::next() {
+  Record record;
+  const auto found = read(record);
+  if (!found) return std::unexpected(found.error());
+  return *found ? std::optional(record) : std::nullopt;
 }
 
 }  // namespace lw::capture

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <expected>
 #include <optional>
 #include <string>
 #include <variant>
@@ -31,8 +30,8 @@ class PcapFormat {
   static bool recognises(Bytes start) noexcept;
   /// Reads the file header.
   static Result<PcapFormat> open(Source& source, std::vector<Interface>& interfaces);
-  /// Like Reader::next().
-  std::expected<std::optional<Record>, Error> next(Source& source);
+  /// Like Reader::read().
+  Result<bool> read(Source& source, Record& record) const;
 
  private:
   bool swap_ = false;
@@ -53,9 +52,12 @@ class Reader {
   /// Reads a file's bytes, which must outlive the reader.
   static Result<Reader> from_memory(Bytes file);
 
-  /// The next frame, valid until the next call; nothing at the end. After the last readable frame
-  /// of a damaged file: an error with the offset, also in further calls.
-  std::expected<std::optional<Record>, Error> next();
+  /// Replaces `record` by the next frame, whose bytes are valid until the next call; false at the
+  /// end, where `record` is undefined. After the last readable frame of a damaged file: an error
+  /// with the offset, also in further calls.
+  Result<bool> read(Record& record);
+  /// Like read(): the next frame, or nothing at the end.
+  Result<std::optional<Record>> next();
 
   /// The interfaces so far: a pcapng file may add some at any time.
   [[nodiscard]] const std::vector<Interface>& interfaces() const noexcept { return interfaces_; }

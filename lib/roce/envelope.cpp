@@ -144,36 +144,22 @@ bool grh_ends_the_frame(const Envelope& envelope) noexcept {
 
 }  // namespace
 
-Envelope open_envelope(Bytes bytes, std::size_t wire_length, LinkType link) noexcept {
-  Envelope envelope;
+void open_envelope(Envelope& envelope, Bytes bytes, std::size_t wire_length,
+                   LinkType link) noexcept {
+  envelope = Envelope{};
   envelope.bytes = bytes;
   envelope.wire_length = std::max(wire_length, bytes.size());
   if (link == LinkType::ethernet && is_plain_rocev2(bytes)) {
     open_plain(envelope);
-    return envelope;
+    return;
   }
   const LinkEnd end = pass_link(envelope, link);
-  if (!end.complete) return envelope;
+  if (!end.complete) return;
   envelope.ether_type = end.type;
   envelope.network_offset = end.offset;
   if (end.type == wire::kEtherTypeIpv4) open_ipv4(envelope);
   if (end.type == wire::kEtherTypeIpv6) open_ipv6(envelope);
   if (end.type == wire::kEtherTypeRoceV1) open_grh(envelope);
-  return envelope;
-}
-
-bool Envelope::is_roce() const noexcept {
-  if (grh) return protocol == wire::kNextHeaderBth;
-  return udp && udp->destination_port.get() == wire::kRoceV2Port;
-}
-
-std::size_t Envelope::bth_offset() const noexcept {
-  return transport_offset + (udp ? sizeof(wire::Udp) : 0);
-}
-
-wire::Encapsulation Envelope::encapsulation() const noexcept {
-  if (grh) return wire::Encapsulation::grh;
-  return ipv4 ? wire::Encapsulation::ipv4 : wire::Encapsulation::ipv6;
 }
 
 std::string Envelope::source() const {
@@ -192,12 +178,6 @@ std::uint8_t Envelope::dscp() const noexcept {
   if (ipv4) return ipv4->dscp();
   if (ipv6) return ipv6->dscp();
   return grh ? grh->dscp() : std::uint8_t{0};
-}
-
-std::uint8_t Envelope::ecn() const noexcept {
-  if (ipv4) return ipv4->ecn();
-  if (ipv6) return ipv6->ecn();
-  return grh ? grh->ecn() : std::uint8_t{0};
 }
 
 std::uint8_t Envelope::hop_limit() const noexcept {

@@ -64,22 +64,40 @@ struct Envelope {
   const wire::Udp* udp = nullptr;
 
   /// UDP to port 4791, or a GRH that announces a BTH. Source port and opcode don't count.
-  [[nodiscard]] bool is_roce() const noexcept;
+  [[nodiscard]] bool is_roce() const noexcept {
+    if (grh) return protocol == wire::kNextHeaderBth;
+    return udp && udp->destination_port.get() == wire::kRoceV2Port;
+  }
   /// Offset of the BTH. Only for is_roce().
-  [[nodiscard]] std::size_t bth_offset() const noexcept;
-  [[nodiscard]] wire::Encapsulation encapsulation() const noexcept;
+  [[nodiscard]] std::size_t bth_offset() const noexcept {
+    return transport_offset + (udp ? sizeof(wire::Udp) : 0);
+  }
+  [[nodiscard]] wire::Encapsulation encapsulation() const noexcept {
+    if (grh) return wire::Encapsulation::grh;
+    return ipv4 ? wire::Encapsulation::ipv4 : wire::Encapsulation::ipv6;
+  }
 
   [[nodiscard]] std::string source() const;  // IP address or GID; empty without a network layer
   [[nodiscard]] std::string destination() const;
   [[nodiscard]] std::uint8_t dscp() const noexcept;
-  [[nodiscard]] std::uint8_t ecn() const noexcept;
+  [[nodiscard]] std::uint8_t ecn() const noexcept {
+    if (ipv4) return ipv4->ecn();
+    if (ipv6) return ipv6->ecn();
+    return grh ? grh->ecn() : std::uint8_t{0};
+  }
   [[nodiscard]] std::uint8_t hop_limit() const noexcept;
 };
 
-/// Finds the layers of any frame. Never fails; reads nothing outside `bytes`.
+/// Replaces `envelope` by the layers of any frame. Never fails; reads nothing outside `bytes`.
 /// wire_length >= bytes.size().
-Envelope open_envelope(Bytes bytes, std::size_t wire_length,
-                       LinkType link = LinkType::ethernet) noexcept;
+void open_envelope(Envelope& envelope, Bytes bytes, std::size_t wire_length,
+                   LinkType link = LinkType::ethernet) noexcept;
+inline Envelope open_envelope(Bytes bytes, std::size_t wire_length,
+                              LinkType link = LinkType::ethernet) noexcept {
+  Envelope envelope;
+  open_envelope(envelope, bytes, wire_length, link);
+  return envelope;
+}
 inline Envelope open_envelope(Bytes bytes) noexcept { return open_envelope(bytes, bytes.size()); }
 
 enum class IcrcVerdict : std::uint8_t {
