@@ -50,6 +50,7 @@ class PcapngFormat {
   struct Block;
   struct PacketHeader;
 
+  bool read_usual(Source& source, const std::vector<Interface>& interfaces, Record& record) const;
   Result<bool> peek_block(Source& source, Block& block);
   Result<void> begin_section(Source& source, const Block& block);
   void add_interface(const Block& block, std::vector<Interface>& interfaces);

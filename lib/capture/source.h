@@ -40,7 +40,9 @@ class Source {
     if (end_ - begin_ < n) fill(n);
     return {data_ + begin_, end_ - begin_};
   }
-  /// Skips `n` bytes, at most those of the last peek().
+  /// The next bytes that are in memory already. Valid until the next peek().
+  [[nodiscard]] Bytes buffered() const noexcept { return {data_ + begin_, end_ - begin_}; }
+  /// Skips `n` bytes, at most those of the last peek() or buffered().
   void skip(std::size_t n) noexcept { begin_ += n; }
 
   /// Offset of the next byte in the unpacked file.
