@@ -124,6 +124,21 @@ void open_plain(Envelope& envelope) noexcept {
   envelope.transport_offset = kPlainUdp;
   envelope.fragment_id = envelope.ipv4->id.get();
   envelope.udp = reinterpret_cast<const wire::Udp*>(at + kPlainUdp);
+  envelope.plain = true;
+}
+
+/// check_icrc() of a plain frame: 3 ns beside the CRC, for 15 by way of expected_icrc().
+IcrcVerdict check_plain(Bytes frame) noexcept {
+  const Bytes network = frame.subspan(kPlainIp);
+  const std::size_t end = plain_ipv4(frame).total_length.get();
+  const std::size_t end_by_udp = sizeof(wire::Ipv4) + plain_udp(frame).length.get();
+  if (end > network.size() || end_by_udp != end) return IcrcVerdict::unverifiable;
+  const Bytes covered = network.first(end - wire::kIcrcSize);
+  const std::uint32_t expected =
+      wire::icrc(wire::Encapsulation::ipv4, covered, kPlainBth - kPlainIp);
+  return wire::load_icrc(network.subspan(covered.size(), wire::kIcrcSize)) == expected
+             ? IcrcVerdict::ok
+             : IcrcVerdict::bad;
 }
 
 /// UDP's length must end where IP's does; otherwise the ICRC's position is unknown.
@@ -206,6 +221,7 @@ std::optional<IcrcPlace> expected_icrc(const Envelope& envelope) noexcept {
 }
 
 IcrcVerdict check_icrc(const Envelope& envelope) noexcept {
+  if (envelope.plain) return check_plain(envelope.bytes);
   if (!envelope.is_roce()) return IcrcVerdict::not_roce;
   const auto place = expected_icrc(envelope);
   if (!place) return IcrcVerdict::unverifiable;

@@ -49,6 +49,7 @@ struct Envelope {
   const wire::Vlan* vlans[2] = {};  // outer first; deeper tags are passed over
   int vlan_count = 0;
   std::uint16_t ether_type = 0;  // behind the tags
+  bool plain = false;            // is_plain_rocev2(), on Ethernet: its layers have fixed places
 
   const wire::Ipv4* ipv4 = nullptr;
   const wire::Ipv6* ipv6 = nullptr;

@@ -65,6 +65,9 @@ struct FlowKey {
   friend auto operator<=>(const FlowKey&, const FlowKey&) = default;
 };
 
+/// ::ffff:a.b.c.d of an IPv4 address, as in a RoCE GID.
+std::array<std::byte, 16> mapped(const wire::Ipv4Address& address) noexcept;
+
 /// The key of a frame; a reserved opcode counts as a request.
 FlowKey flow_key(const Frame& frame) noexcept;
 

@@ -57,6 +57,11 @@ inline bool is_plain_rocev2(wire::Bytes frame) noexcept {
          plain_ipv4(frame).total_length.get() >= sizeof(wire::Ipv4) + kLeastDatagram;
 }
 
+/// The UDP header, in place. Requires is_plain_rocev2().
+inline const wire::Udp& plain_udp(wire::Bytes frame) noexcept {
+  return *reinterpret_cast<const wire::Udp*>(frame.data() + kPlainUdp);
+}
+
 /// The BTH, in place. Requires is_plain_rocev2().
 inline const wire::Bth& plain_bth(wire::Bytes frame) noexcept {
   return *reinterpret_cast<const wire::Bth*>(frame.data() + kPlainBth);

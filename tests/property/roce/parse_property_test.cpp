@@ -110,6 +110,8 @@ RC_GTEST_PROP(OpenEnvelope, FindsTheSameByTheShortCut, ()) {
                      bare.udp->length.get() >= 8 + 12 + 4;
   RC_CLASSIFY(plain, "plain");
   RC_ASSERT(is_plain_rocev2(bytes) == plain);
+  RC_ASSERT(whole.plain == plain);
+  RC_ASSERT(check_icrc(whole) == check_icrc(bare));
 }
 
 }  // namespace
