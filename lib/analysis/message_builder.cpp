@@ -6,15 +6,14 @@ namespace lw::analysis {
 using wire::Position;
 
 void MessageBuilder::begin(const Sent& sent, const wire::OpcodeInfo& info) {
-  open_ = Message{.session = session_,
-                  .direction = direction_,
-                  .transport = info.transport,
-                  .operation = info.operation,
-                  .first_psn = static_cast<std::uint32_t>(sent.psn & wire::Psn::kMask),
-                  .first_frame = sent.frame,
-                  .last_frame = sent.frame,
-                  .first_stamp = sent.stamp,
-                  .last_stamp = sent.stamp};
+  open_.emplace();
+  open_->session = session_;
+  open_->direction = direction_;
+  open_->transport = info.transport;
+  open_->operation = info.operation;
+  open_->first_psn = static_cast<std::uint32_t>(sent.psn & wire::Psn::kMask);
+  open_->first_frame = open_->last_frame = sent.frame;
+  open_->first_stamp = open_->last_stamp = sent.stamp;
   open_->va = sent.va;
   open_->r_key = sent.r_key;
   open_->has_address = sent.has_reth || info.operation == wire::Operation::cmp_swap ||

@@ -45,6 +45,7 @@ Sent RequestStream::sent_of(const Packet& packet, Sequence psn) const noexcept {
           .span = span_of(packet),
           .seen = true,
           .opcode = packet.info->opcode,
+          .fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode),
           .ack_req = packet.ack_req,
           .frame = packet.number,
           .last_frame = packet.number,
@@ -59,6 +60,16 @@ Sent RequestStream::sent_of(const Packet& packet, Sequence psn) const noexcept {
           .has_immediate = packet.has_immediate,
           .ip_id = packet.ip_id,
           .last_psn = psn};
+}
+
+/// What `packet` shows to be missing: the PSNs from `first` to the one before `end`.
+Sent RequestStream::gap_before(const Packet& packet, Sequence first, Sequence end) noexcept {
+  return {.psn = first,
+          .span = static_cast<std::uint32_t>(end - first),
+          .frame = packet.number,
+          .last_frame = packet.number,
+          .stamp = packet.stamp,
+          .last_stamp = packet.stamp};
 }
 
 void RequestStream::count_request(const Packet& packet) {
@@ -104,7 +115,7 @@ void RequestStream::request(const Packet& packet) {
   check_silence(packet);
   count_request(packet);
   const Sequence psn = unwrap(packet.psn);
-  const Sent sent = sent_of(packet, psn);
+  if (calm_ && psn == next_) return append(packet, psn);
   if (log_.empty()) {
     begin_ = first_ = next_ = acked_ = psn;
     counts_.first_psn = packet.psn;
@@ -112,46 +123,46 @@ void RequestStream::request(const Packet& packet) {
   judge_doubt(psn);
   if (asked_for_ && packet.psn == asked_for_->psn) report_asked_for();
   if (psn == next_)
-    advance(packet, sent);
+    advance(packet, psn);
   else if (psn > next_)
-    skip(packet, sent);
+    skip(packet, psn);
   else
-    behind(packet, sent);
+    behind(packet, sent_of(packet, psn));
+  calm_ = !recovery_ && !fill_ && !held_ && !asked_for_ && !early_ack_ && !doubt_;
 }
 
 /// The next packet, in order.
-void RequestStream::advance(const Packet& packet, const Sent& sent) {
-  judge_fill(&packet, sent.psn, nullptr);
+void RequestStream::advance(const Packet& packet, Sequence psn) {
+  judge_fill(&packet, psn, nullptr);
   end_recovery();
-  check_early_ack(packet, sent.psn);
+  check_early_ack(packet, psn);
+  append(packet, psn);
+}
+
+void RequestStream::append(const Packet& packet, Sequence psn) {
   check_form(packet);
   if (last_id_ && *last_id_ != packet.ip_id) ids_vary_ = true;
   last_id_ = packet.ip_id;
   counts_.payload += packet.payload;
-  log_.push(sent);
-  next_ = sent.psn + sent.span;
+  log_.push([&] { return sent_of(packet, psn); });
+  const Sent& sent = log_.newest();
+  next_ = psn + sent.span;
   last_progress_ = packet.stamp;
   count_outstanding(sent);
   retire_beyond(reliable_ ? memory_.waiting : kLatePackets);
 }
 
 /// A packet in front of the next: what is between them is missing, as far as is known now.
-void RequestStream::skip(const Packet& packet, const Sent& sent) {
-  judge_fill(&packet, sent.psn, nullptr);
+void RequestStream::skip(const Packet& packet, Sequence psn) {
+  judge_fill(&packet, psn, nullptr);
   end_recovery();
-  const auto missing = static_cast<std::uint32_t>(sent.psn - next_);
-  log_.push({.psn = next_,
-             .span = missing,
-             .frame = packet.number,
-             .last_frame = packet.number,
-             .stamp = packet.stamp,
-             .last_stamp = packet.stamp});
-  next_ = sent.psn;
+  log_.push([&] { return gap_before(packet, next_, psn); });
+  next_ = psn;
   previous_ = nullptr;
   const auto early = early_ack_;
   early_ack_.reset();
-  advance(packet, sent);
-  if (early && early->psn < sent.psn) acknowledge(early->psn + 1, packet);
+  advance(packet, psn);
+  if (early && early->psn < psn) acknowledge(early->psn + 1, packet);
 }
 
 /// A PSN below the next.
@@ -175,12 +186,7 @@ void RequestStream::behind(const Packet& packet, const Sent& sent) {
 
 /// A PSN below the first of the capture: what is between them was sent before, or comes late.
 void RequestStream::open_before_begin(const Packet& packet, Sequence psn) {
-  const bool waits = log_.push_front({.psn = psn,
-                                      .span = static_cast<std::uint32_t>(first_ - psn),
-                                      .frame = packet.number,
-                                      .last_frame = packet.number,
-                                      .stamp = packet.stamp,
-                                      .last_stamp = packet.stamp});
+  const bool waits = log_.push_front(gap_before(packet, psn, first_));
   if (waits) acked_ = psn;
   first_ = psn;
 }
@@ -230,9 +236,8 @@ void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) 
   std::uint64_t related = known != nullptr ? known->frame : 0;
   const auto cause = cause_of(packet, sent.psn, known, related);
   if (!cause) {
-    const bool fetches = is_read(sent.opcode) || is_atomic(sent.opcode);
-    if (fetches && known != nullptr) known->asked_again = true;  // a copy is answered, too
-    if (fetches && sent.psn + sent.span < next_ && !ids_vary_)
+    if (sent.fetches && known != nullptr) known->asked_again = true;  // a copy is answered, too
+    if (sent.fetches && sent.psn + sent.span < next_ && !ids_vary_)
       doubt_ = Doubt{packet, sent};
     else
       report_copy(packet, sent.psn, related);
@@ -266,15 +271,14 @@ void RequestStream::judge_doubt(Sequence next) {
     return report_copy(doubt.packet, doubt.sent.psn, original);
   }
   ++counts_.resent;
-  const bool fetches = is_read(doubt.sent.opcode) || is_atomic(doubt.sent.opcode);
-  begin_recovery(doubt.packet, doubt.sent.psn, fetches ? Cause::response_lost : Cause::timeout,
-                 original);
+  begin_recovery(doubt.packet, doubt.sent.psn,
+                 doubt.sent.fetches ? Cause::response_lost : Cause::timeout, original);
   continue_recovery(doubt.packet, known, doubt.sent);
 }
 
 void RequestStream::count_outstanding(const Sent& sent) {
   if (!reliable_) return;
-  if (is_read(sent.opcode) || is_atomic(sent.opcode)) {
+  if (sent.fetches) {
     ++reads_outstanding_;
     ++counts_.reads;
     if (reads_outstanding_ > counts_.most_reads) {
@@ -402,7 +406,7 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   known->last_stamp = packet.stamp;
   known->ip_id = packet.ip_id;
   known->ack_req = packet.ack_req;
-  if (is_read(known->opcode) || is_atomic(known->opcode)) ask_again(*known, sent.psn);
+  if (known->fetches) ask_again(*known, sent.psn);
   constexpr std::uint32_t kStorm = 3;
   if (known->copies != kStorm || sent.psn != recovery_->start) return;
   Anomaly storm = anomaly(AnomalyKind::retry_storm, packet, sent.psn);
@@ -530,6 +534,7 @@ void RequestStream::take_ack(const Packet& packet, Sequence psn) {
   if (kind != wire::AethKind::ack) return take_nak(packet, psn);
   ++counts_.acks;
   if (psn >= next_) {
+    calm_ = false;
     early_ack_ = EarlyAck{psn, packet.number, packet.stamp};
     acknowledge(next_, packet);
     return;
@@ -540,6 +545,7 @@ void RequestStream::take_ack(const Packet& packet, Sequence psn) {
 }
 
 void RequestStream::take_nak(const Packet& packet, Sequence psn) {
+  calm_ = false;
   const auto syndrome = wire::AethFields{packet.syndrome, packet.msn};
   const bool rnr = syndrome.kind() == wire::AethKind::rnr_nak;
   const auto code = static_cast<std::uint8_t>(packet.syndrome & wire::Aeth::kValue);
@@ -712,13 +718,13 @@ void RequestStream::close_response_gaps(Sequence from, Cause cause) {
 
 void RequestStream::acknowledge(Sequence end, const Packet& packet) {
   if (end <= acked_) return;
-  if (asked_for_ && end > unwrap(asked_for_->psn)) asked_for_.reset();
+  if (!calm_ && asked_for_ && end > unwrap(asked_for_->psn)) asked_for_.reset();
   log_.for_each(acked_, end, [&](Sent& sent) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
   });
   acked_ = end;
   last_progress_ = packet.stamp;
-  if (held_ && acked_ > held_->next) judge_held(false);
+  if (!calm_ && held_ && acked_ > held_->next) judge_held(false);
   retire_done();
 }
 
@@ -730,7 +736,7 @@ void RequestStream::retire_done() {
 /// what is missing of it was lost, or the capture misses it.
 void RequestStream::mark_acknowledged(Sent& sent, const Packet& packet) {
   if (!sent.seen || sent.answered) return;
-  if (!is_read(sent.opcode) && !is_atomic(sent.opcode)) {
+  if (!sent.fetches) {
     sent.answered = true;
     sent.response_frame = packet.number;
     sent.response_stamp = packet.stamp;
@@ -753,15 +759,14 @@ bool RequestStream::is_done(const Sent& sent) const noexcept {
 
 /// The oldest request needs no more answer, or is no longer waited for.
 void RequestStream::retire(Cause cause_of_gap) {
-  const Sent oldest = log_.oldest_waiting();
-  log_.retire(memory_.answered);
+  const Sent& oldest = log_.retire(memory_.answered);
   std::optional<Message::Completion> completion;
   if (oldest.answered)
     completion = Message::Completion{oldest.response_frame, oldest.response_stamp};
   if (!reliable_) completion = Message::Completion{oldest.last_frame, oldest.last_stamp};
   if (!oldest.seen) {
     report_missing(oldest, cause_of_gap);
-  } else if (reliable_ && (is_read(oldest.opcode) || is_atomic(oldest.opcode))) {
+  } else if (reliable_ && oldest.fetches) {
     if (reads_outstanding_ > 0) --reads_outstanding_;
   }
   messages_.add(oldest, completion);

@@ -51,10 +51,10 @@ struct StreamSetup {
   bool answered = true;                // the other direction was captured, and answers
 };
 
-/// How many requests a stream remembers, 120 bytes each.
+/// How many requests a stream remembers, 112 bytes each.
 struct StreamMemory {
   std::size_t waiting = 16384;  // for their answer; more are taken for never answered
-  std::size_t answered = 512;   // before those: copies of them are recognised
+  std::size_t answered = 512;   // before those, at least one: copies of them are recognised
 };
 
 /// Follows the requests of one direction and the responses to them, and tells losses,
@@ -76,7 +76,10 @@ class RequestStream {
   /// A response to a request of this stream.
   void response(const Packet& packet);
   /// From now on. Requests that are too many are judged by the next one.
-  void remember(const StreamMemory& memory) noexcept { memory_ = memory; }
+  void remember(const StreamMemory& memory) {
+    memory_ = memory;
+    log_.trim();
+  }
   /// The capture ends at `end`.
   void finish(Instant end);
 
@@ -110,8 +113,10 @@ class RequestStream {
   [[nodiscard]] std::uint32_t span_of(const Packet& packet) const noexcept;
   void count_request(const Packet& packet);
   void check_silence(const Packet& packet);
-  void advance(const Packet& packet, const Sent& sent);
-  void skip(const Packet& packet, const Sent& sent);
+  void advance(const Packet& packet, Sequence psn);
+  void append(const Packet& packet, Sequence psn);
+  [[nodiscard]] static Sent gap_before(const Packet& packet, Sequence first, Sequence end) noexcept;
+  void skip(const Packet& packet, Sequence psn);
   void behind(const Packet& packet, const Sent& sent);
   void repeat(const Packet& packet, const Sent& sent, Sent* known);
   void report_copy(const Packet& packet, Sequence psn, std::uint64_t original);
@@ -169,18 +174,33 @@ class RequestStream {
   void report_gap(wire::Role role, Sequence first, std::uint64_t packets, std::uint64_t frame,
                   Instant stamp, Cause cause);
 
+  // What a packet in order and its ACK touch comes first, in few cache lines.
+  Sequence next_ = 0;   // behind the highest PSN seen
+  Sequence acked_ = 0;  // behind the highest that was acknowledged
+  /// No recovery, fill, doubt, early ACK or loss behind the capture point is open. False may only
+  /// mean that this was not looked at since the last NAK or early ACK.
+  bool calm_ = false;
+  bool reliable_ = true;
+  bool ids_vary_ = false;
+  bool selective_ = false;  // the sender repeats single packets, as its last recovery shows
+  std::optional<std::uint16_t> last_id_;
+  std::uint32_t reads_outstanding_ = 0;
+  std::optional<Instant> last_packet_;
+  Duration silence_{};  // before the newest packet of either direction
+  Duration last_rtt_{};
+  Instant last_progress_;                       // of an acknowledgement or a new request
+  const wire::OpcodeInfo* previous_ = nullptr;  // the newest packet in order
+  const wire::OpcodeInfo* counted_ = nullptr;   // the last opcode, and its count
+  std::uint64_t* count_ = nullptr;
+  SentLog log_;
   StreamSetup setup_;
   StreamMemory memory_;
   Results& results_;
   MessageBuilder messages_;
   StreamCounts counts_;
-  const wire::OpcodeInfo* counted_ = nullptr;  // the last opcode, and its count
-  std::uint64_t* count_ = nullptr;
-  SentLog log_;
-  Sequence first_ = 0, next_ = 0;  // of the PSNs seen; behind the highest
-  Sequence begin_ = 0;             // the PSN that the capture began with
-  Sequence acked_ = 0;             // behind the highest that was acknowledged
-  bool reliable_ = true;
+
+  Sequence first_ = 0;  // of the PSNs seen
+  Sequence begin_ = 0;  // the PSN that the capture began with
   std::optional<Recovery> recovery_;
   Sequence recovery_start_ = 0;  // of the last one
   Instant recovery_stamp_;
@@ -196,15 +216,6 @@ class RequestStream {
   std::optional<Anomaly> asked_for_;
   std::optional<EarlyAck> early_ack_;
   std::optional<Doubt> doubt_;
-  const wire::OpcodeInfo* previous_ = nullptr;  // the newest packet in order
-  std::uint32_t reads_outstanding_ = 0;
-  std::optional<std::uint16_t> last_id_;
-  bool ids_vary_ = false;
-  bool selective_ = false;  // the sender repeats single packets, as its last recovery shows
-  std::optional<Instant> last_packet_;
-  Duration silence_{};  // before the newest packet of either direction
-  Duration last_rtt_{};
-  Instant last_progress_;  // of an acknowledgement or a new request
 };
 
 }  // namespace lw::analysis

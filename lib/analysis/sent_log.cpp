@@ -2,37 +2,53 @@
 #include "analysis/sent_log.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace lw::analysis {
 
-std::deque<Sent>::iterator SentLog::behind(Sequence psn) noexcept {
-  if (entries_.empty() || psn >= entries_.back().psn) return entries_.end();
-  const Sequence most = std::min(entries_.back().psn - psn, Sequence{entries_.size()} - 1);
-  const auto from = std::prev(entries_.end(), static_cast<std::ptrdiff_t>(most) + 1);
-  if (from->psn <= psn && std::next(from)->psn > psn) return std::next(from);
-  return std::ranges::upper_bound(from, entries_.end(), psn, {}, &Sent::psn);
+std::size_t SentLog::search(std::size_t from, Sequence psn) noexcept {
+  const auto indices = std::views::iota(from, size_);
+  const auto found = std::ranges::upper_bound(
+      indices, psn, {}, [this](std::size_t index) { return entry(index).psn; });
+  return from + static_cast<std::size_t>(found - indices.begin());
 }
 
-Sent* SentLog::find(Sequence psn) noexcept {
-  const auto after = behind(psn);
-  if (after == entries_.begin()) return nullptr;
-  Sent& entry = *std::prev(after);
-  return psn < entry.psn + entry.span ? &entry : nullptr;
+void SentLog::resize(std::size_t capacity) {
+  std::vector<Sent> larger;
+  larger.reserve(capacity);
+  for (std::size_t i = 0; i < size_; ++i) larger.push_back(entry(i));
+  larger.resize(capacity);
+  ring_ = std::move(larger);
+  head_ = 0;
+}
+
+/// Moves the entries before or behind it, whichever are fewer.
+void SentLog::insert(std::size_t index, const Sent& sent) {
+  make_room();
+  ++size_;
+  if (index < size_ / 2) {
+    head_ = head_ == 0 ? ring_.size() - 1 : head_ - 1;
+    for (std::size_t i = 0; i < index; ++i) entry(i) = entry(i + 1);
+  } else {
+    for (std::size_t i = size_ - 1; i > index; --i) entry(i) = entry(i - 1);
+  }
+  entry(index) = sent;
 }
 
 Sent& SentLog::fill(Sent sent) {
-  auto at = std::prev(behind(sent.psn));
-  const bool was_retired = static_cast<std::size_t>(at - entries_.begin()) < retired_;
-  Sent before = *at, behind = *at;
-  before.span = static_cast<std::uint32_t>(sent.psn - at->psn);
-  sent.span = std::min(sent.span, at->span - before.span);
-  behind.psn = sent.psn + sent.span;
-  behind.span = at->span - before.span - sent.span;
-  *at = sent;
-  if (behind.span > 0) at = std::prev(entries_.insert(std::next(at), behind));
-  if (before.span > 0) at = std::next(entries_.insert(at, before));
-  if (was_retired) retired_ += (behind.span > 0) + (before.span > 0);
-  return *at;
+  std::size_t index = behind(sent.psn) - 1;
+  const bool was_retired = index < retired_;
+  const Sent gap = entry(index);
+  Sent before = gap, rest = gap;
+  before.span = static_cast<std::uint32_t>(sent.psn - gap.psn);
+  sent.span = std::min(sent.span, gap.span - before.span);
+  rest.psn = sent.psn + sent.span;
+  rest.span = gap.span - before.span - sent.span;
+  entry(index) = sent;
+  if (rest.span > 0) insert(index + 1, rest);
+  if (before.span > 0) insert(index++, before);
+  if (was_retired) retired_ += (rest.span > 0) + (before.span > 0);
+  return entry(index);
 }
 
 }  // namespace lw::analysis

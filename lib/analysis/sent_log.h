@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
+#include <new>
+#include <vector>
 
 #include "analysis/packet.h"
 
@@ -18,18 +19,19 @@ struct Sent {
   std::uint32_t span = 1;  // PSNs: those of its response, for a READ; of a gap, all
   bool seen = false;       // false: a gap
   std::uint8_t opcode = 0;
+  bool fetches = false;  // a READ or atomic: its response is its answer, no ACK
   bool ack_req = false;
-  bool answered = false;                    // an ATOMIC ACK, or all of a READ's response
-  bool asked_again = false;                 // since then responses may come again
   std::uint64_t frame = 0, last_frame = 0;  // first and last seen; of a gap, what showed it
   Instant stamp = {}, last_stamp = {};
   std::uint64_t va = 0;
   std::uint32_t payload = 0, dma_length = 0, r_key = 0, immediate = 0;
   bool has_reth = false, has_immediate = false;
   std::uint16_t ip_id = 0;
+  bool answered = false;        // an ATOMIC ACK, or all of a READ's response
+  bool asked_again = false;     // since then responses may come again
   std::uint32_t copies = 0;     // times that it was seen again
-  Sequence last_psn = 0;        // of the last time: a READ may ask for the rest of its response
   std::uint32_t responses = 0;  // of a READ: PSNs of its response up to the newest
+  Sequence last_psn = 0;        // of the last time: a READ may ask for the rest of its response
   std::uint64_t response_frame = 0;  // the last one, the answer to an atomic, the ACK
   Instant response_stamp = {};
 };
@@ -38,14 +40,25 @@ struct Sent {
 /// an answer, and some that have it.
 class SentLog {
  public:
-  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
-  [[nodiscard]] Sequence front_psn() const noexcept { return entries_.front().psn; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] Sequence front_psn() noexcept { return entry(0).psn; }
   /// The entry that covers `psn`; null where the log doesn't reach.
-  [[nodiscard]] Sent* find(Sequence psn) noexcept;
-  void push(const Sent& sent) { entries_.push_back(sent); }
+  [[nodiscard]] Sent* find(Sequence psn) noexcept {
+    const std::size_t after = behind(psn);
+    if (after == 0) return nullptr;
+    Sent& found = entry(after - 1);
+    return psn < found.psn + found.span ? &found : nullptr;
+  }
+  /// Appends what make() returns, which is made in its place: a copy of a new entry would wait for
+  /// its stores. Pointers to other entries are then invalid.
+  template <class Make>
+  void push(Make make) {
+    make_room();
+    ::new (&entry(size_++)) Sent(make());
+  }
   /// Puts a gap in front of all. It waits if all others do; returns whether.
   bool push_front(const Sent& gap) {
-    entries_.push_front(gap);
+    insert(0, gap);
     if (retired_ == 0) return true;
     ++retired_;
     return false;
@@ -56,29 +69,58 @@ class SentLog {
   Sent& fill(Sent sent);
 
   /// The entries that wait, oldest first.
-  [[nodiscard]] std::size_t waiting() const noexcept { return entries_.size() - retired_; }
-  [[nodiscard]] Sent& oldest_waiting() noexcept { return entries_[retired_]; }
-  [[nodiscard]] const Sent& newest() const noexcept { return entries_.back(); }
-  /// The oldest that waits no longer does. Keeps the last `kept` of those, so that copies of them
-  /// are recognised.
-  void retire(std::size_t kept) noexcept {
-    ++retired_;
-    for (; retired_ > kept; --retired_) entries_.pop_front();
+  [[nodiscard]] std::size_t waiting() const noexcept { return size_ - retired_; }
+  [[nodiscard]] Sent& oldest_waiting() noexcept { return entry(retired_); }
+  [[nodiscard]] const Sent& newest() noexcept { return entry(size_ - 1); }
+  /// The oldest that waits no longer does. Keeps the last `kept` of those, at least one, so that
+  /// copies of them are recognised. Returns it.
+  const Sent& retire(std::size_t kept) {
+    for (++retired_; retired_ > kept; --retired_) {
+      head_ = place(1);
+      --size_;
+    }
+    return entry(retired_ - 1);
+  }
+  /// Gives back memory that it no longer needs. Like push(), it moves the entries.
+  void trim() {
+    if (!fits()) resize(size_ + spare());
   }
 
   /// Calls take(entry) for the entries that begin in [first, end), in order.
   template <class Take>
   void for_each(Sequence first, Sequence end, Take take) {
-    for (auto at = behind(first - 1); at != entries_.end() && at->psn < end; ++at) take(*at);
+    for (std::size_t i = behind(first - 1); i < size_ && entry(i).psn < end; ++i) take(entry(i));
   }
 
  private:
-  /// The first entry that begins behind `psn`. Entries have no holes, and most have one PSN: the
-  /// distance from the newest is a bound of the place, and mostly the place.
-  [[nodiscard]] std::deque<Sent>::iterator behind(Sequence psn) noexcept;
+  [[nodiscard]] std::size_t place(std::size_t index) const noexcept {
+    const std::size_t at = head_ + index;
+    return at < ring_.size() ? at : at - ring_.size();
+  }
+  [[nodiscard]] Sent& entry(std::size_t index) noexcept { return ring_[place(index)]; }
+  /// Index of the first entry that begins behind `psn`. Entries have no holes, and most have one
+  /// PSN: the distance from the newest is a bound of the place, and mostly the place.
+  [[nodiscard]] std::size_t behind(Sequence psn) noexcept {
+    if (size_ == 0 || psn >= entry(size_ - 1).psn) return size_;
+    const Sequence most = std::min(entry(size_ - 1).psn - psn, Sequence{size_} - 1);
+    const std::size_t from = size_ - 1 - static_cast<std::size_t>(most);
+    if (entry(from).psn <= psn && entry(from + 1).psn > psn) return from + 1;
+    return search(from, psn);
+  }
+  /// behind(), which is not before `from`.
+  [[nodiscard]] std::size_t search(std::size_t from, Sequence psn) noexcept;
+  void insert(std::size_t index, const Sent& sent);
+  /// Whether the ring is not far larger than needed.
+  [[nodiscard]] bool fits() const noexcept { return ring_.size() <= 4 * size_ + 16; }
+  [[nodiscard]] std::size_t spare() const noexcept { return std::max<std::size_t>(4, size_ / 2); }
+  void make_room() {
+    if (size_ == ring_.size() || !fits()) resize(size_ + spare());
+  }
+  void resize(std::size_t capacity);
 
-  std::deque<Sent> entries_;
-  std::size_t retired_ = 0;
+  std::vector<Sent> ring_;  // a ring, from head_ on
+  std::size_t head_ = 0, size_ = 0;
+  std::size_t retired_ = 0;  // those in front no longer wait
 };
 
 }  // namespace lw::analysis
