@@ -39,16 +39,25 @@ StreamMemory memory_for(std::size_t sessions) {
 }  // namespace
 
 void Analyst::add(const KeyedPacket& keyed) {
-  const Packet packet = flows_.enter(keyed);
-  if (keyed.rare && packet.bad_icrc) explanations_[packet.number] = keyed.rare->bad_icrc;
-  waiting_.push_back(packet);
-  if (waiting_.size() <= kLookAhead) return;
-  follow(waiting_.front());
-  waiting_.pop_front();
+  const std::uint32_t flow = flows_.enter(keyed);
+  if (keyed.rare && keyed.packet.bad_icrc)
+    explanations_[keyed.packet.number] = keyed.rare->bad_icrc;
+  if (waiting_.size() < kLookAhead) {
+    waiting_.push_back(keyed.packet);
+    waiting_.back().flow = flow;
+    return;
+  }
+  Packet& place = waiting_[oldest_];
+  oldest_ = (oldest_ + 1) % kLookAhead;
+  follow(place);
+  place = keyed.packet;
+  place.flow = flow;
 }
 
 void Analyst::finish() {
-  for (; !waiting_.empty(); waiting_.pop_front()) follow(waiting_.front());
+  for (std::size_t i = 0; i < waiting_.size(); ++i)
+    follow(waiting_[(oldest_ + i) % waiting_.size()]);
+  waiting_.clear();
   for (Session& session : sessions_) finish(session);
   report_pauses();
 }

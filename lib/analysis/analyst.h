@@ -98,7 +98,8 @@ class Analyst {
   PacketObserver* observer_;
   PacketReader reader_;
   QpFlows flows_;
-  std::deque<Packet> waiting_;
+  std::vector<Packet> waiting_;  // the look-ahead; once full, a ring
+  std::size_t oldest_ = 0;       // of the ring
   std::unordered_map<std::uint64_t, std::string> explanations_;  // of bad ICRCs, by frame
   std::deque<Session> sessions_;
   StreamMemory memory_;  // of each stream

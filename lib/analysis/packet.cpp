@@ -6,12 +6,15 @@
 #include <utility>
 
 #include "analysis/icrc_error.h"
+#include "roce/plain_rocev2.h"
 #include "wire/mad.h"
 
 namespace lw::analysis {
 namespace {
 
-void take_extensions(const roce::Frame& frame, Packet& packet) {
+using ExtensionViews = wire::ExtensionSlots<wire::HeaderView>;
+
+void take_extensions(const ExtensionViews& frame, Packet& packet) noexcept {
   if (frame.reth != nullptr) {
     packet.has_reth = true;
     packet.va = frame.reth->va.get();
@@ -34,6 +37,30 @@ void take_extensions(const roce::Frame& frame, Packet& packet) {
   if (frame.deth != nullptr) packet.source_qp = frame.deth->src_qp.get();
 }
 
+/// Finds the extension headers of a packet, from `offset` on. Returns the offset behind them; 0:
+/// they don't end before `limit`.
+std::size_t find_extensions(wire::Bytes frame, wire::ExtensionSet set, std::size_t offset,
+                            std::size_t limit, ExtensionViews& found) noexcept {
+  if (set == wire::ExtensionSet{}) return offset;
+  wire::for_each_extension(
+      [&]<class Header>(wire::Extension extension, const Header*& header) {
+        if (!set.has(extension) || offset + sizeof(Header) > limit) return;
+        header = wire::view_at<Header>(frame, offset);
+        set = set.without(extension);
+        offset += sizeof(Header);
+      },
+      found);
+  return set == wire::ExtensionSet{} ? offset : 0;
+}
+
+void take_bth(const wire::Bth& bth, Packet& packet) noexcept {
+  packet.psn = bth.psn().value();
+  packet.p_key = bth.p_key.get();
+  packet.pad = bth.pad_count();
+  packet.ack_req = bth.ack_req();
+  packet.becn = bth.becn();
+}
+
 QpFlowKey qp_flow_key(const SeenFrame& seen) noexcept {
   const roce::FlowKey flow = roce::flow_key(seen.frame);
   QpFlowKey key{.source = flow.source,
@@ -51,18 +78,13 @@ QpFlowKey qp_flow_key(const SeenFrame& seen) noexcept {
 Packet packet_of(const SeenFrame& seen) noexcept {
   const roce::Frame& frame = seen.frame;
   const roce::Envelope& envelope = frame.envelope;
-  const wire::Bth& bth = *frame.bth;
   Packet packet{.number = seen.number, .stamp = seen.stamp, .info = frame.info};
-  packet.psn = bth.psn().value();
+  take_bth(*frame.bth, packet);
   packet.payload = static_cast<std::uint32_t>(frame.payload_length);
   packet.wire_length = static_cast<std::uint32_t>(envelope.wire_length);
   packet.ip_id = envelope.ipv4 != nullptr ? envelope.ipv4->id.get() : std::uint16_t{0};
   packet.source_port = envelope.udp != nullptr ? envelope.udp->source_port.get() : std::uint16_t{0};
-  packet.p_key = bth.p_key.get();
   packet.ecn = envelope.ecn();
-  packet.pad = bth.pad_count();
-  packet.ack_req = bth.ack_req();
-  packet.becn = bth.becn();
   packet.bad_icrc = seen.icrc == roce::IcrcVerdict::bad;
   packet.good_icrc = seen.icrc == roce::IcrcVerdict::ok;
   packet.complete = !frame.defect || frame.defect->problem == roce::Problem::cut;
@@ -82,12 +104,50 @@ std::size_t QpFlowKeyHash::operator()(const QpFlowKey& key) const noexcept {
   std::uint64_t words[4];
   std::memcpy(words, key.source.data(), 16);
   std::memcpy(words + 2, key.destination.data(), 16);
+  // Both addresses at once: the multiplications of one do not wait for those of the other.
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15, kOther = 0xc2b2ae3d27d4eb4f;
+  const std::uint64_t source = (words[0] * kOdd ^ words[1]) * kOther;
+  const std::uint64_t destination = (words[2] * kOther ^ words[3]) * kOdd;
   std::uint64_t hash = std::uint64_t{key.qp} << 32 | key.source_qp;
   hash ^= std::uint64_t{key.point} << 24;
-  for (const std::uint64_t word : words) {
-    hash = (std::rotl(hash, 23) ^ word) * 0x9e3779b97f4a7c15u;
-  }
+  hash = (hash ^ source ^ std::rotl(destination, 23)) * kOdd;
   return hash ^ hash >> 29;
+}
+
+bool PacketReader::read_plain(const SeenEnvelope& seen, KeyedPacket& taken) noexcept {
+  const roce::Envelope& envelope = seen.envelope;
+  if (!envelope.plain || seen.icrc != roce::IcrcVerdict::ok) return false;
+  const wire::Bytes frame = envelope.bytes;
+  const wire::Bth& bth = roce::plain_bth(frame);
+  const wire::OpcodeInfo* const info = wire::find_opcode(bth.opcode.get());
+  if (info == nullptr || info->transport == wire::Transport::ud ||
+      info->transport == wire::Transport::rd)
+    return false;
+  const std::size_t limit = envelope.network_end - wire::kIcrcSize;
+  ExtensionViews extensions;
+  const std::size_t behind =
+      find_extensions(frame, info->extensions, roce::kPlainEnd, limit, extensions);
+  if (behind == 0 || behind + bth.pad_count() > limit) return false;
+
+  Packet& packet = taken.packet;
+  packet.number = seen.number;
+  packet.stamp = seen.stamp;
+  packet.info = info;
+  take_bth(bth, packet);
+  packet.payload = static_cast<std::uint32_t>(limit - behind - bth.pad_count());
+  packet.wire_length = static_cast<std::uint32_t>(envelope.wire_length);
+  const wire::Ipv4& ip = roce::plain_ipv4(frame);
+  packet.ip_id = ip.id.get();
+  packet.source_port = roce::plain_udp(frame).source_port.get();
+  packet.ecn = ip.ecn();
+  packet.good_icrc = true;
+  take_extensions(extensions, packet);
+  taken.key.source = roce::mapped(ip.source);
+  taken.key.destination = roce::mapped(ip.destination);
+  taken.key.qp = bth.dest_qp.get();
+  taken.key.point = seen.point;
+  taken.hash = QpFlowKeyHash{}(taken.key);
+  return true;
 }
 
 KeyedPacket PacketReader::read(const SeenFrame& seen) {
@@ -95,6 +155,7 @@ KeyedPacket PacketReader::read(const SeenFrame& seen) {
                     .key = qp_flow_key(seen),
                     .encapsulation = seen.frame.envelope.encapsulation(),
                     .rare = nullptr};
+  taken.hash = QpFlowKeyHash{}(taken.key);
   KeyedPacket::Rare rare;
   if (taken.packet.bad_icrc && explained_ < kMostExplained) {
     rare.bad_icrc = explain_bad_icrc(seen.frame.envelope);

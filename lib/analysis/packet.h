@@ -83,8 +83,18 @@ struct KeyedPacket {
 
   Packet packet;
   QpFlowKey key;
+  std::uint64_t hash = 0;  // of `key`; here, as the thread that reads has less to do
   wire::Encapsulation encapsulation = wire::Encapsulation::ipv4;
   std::unique_ptr<Rare> rare;  // null: nothing
+};
+
+/// A captured RoCE frame that was not parsed. Members as of SeenFrame.
+struct SeenEnvelope {
+  std::uint64_t number = 0;
+  Instant stamp;
+  std::uint32_t point = 0;
+  const roce::Envelope& envelope;
+  roce::IcrcVerdict icrc = roce::IcrcVerdict::unverifiable;
 };
 
 /// Takes packets from frames. It explains the first kMostExplained bad ICRCs.
@@ -93,6 +103,10 @@ class PacketReader {
   static constexpr std::size_t kMostExplained = 1000;
 
   [[nodiscard]] KeyedPacket read(const SeenFrame& seen);
+  /// Like read(), without parsing: fills `taken`, which is new, from a whole frame with
+  /// Envelope::plain and a right ICRC that is not of UD or RD. False: it is another, to be parsed;
+  /// `taken` is undefined.
+  [[nodiscard]] static bool read_plain(const SeenEnvelope& seen, KeyedPacket& taken) noexcept;
 
  private:
   std::size_t explained_ = 0;

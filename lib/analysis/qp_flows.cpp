@@ -83,30 +83,39 @@ std::string_view name_of(PairedBy paired) noexcept {
   return kNames[static_cast<std::size_t>(paired)];
 }
 
-Packet QpFlows::enter(const KeyedPacket& keyed) {
-  Packet packet = keyed.packet;
-  packet.flow = find(keyed.key, packet);
-  if (packet.flow == QpFlow::kNone) return packet;
-  QpFlow& flow = flows_[packet.flow];
+std::uint32_t QpFlows::enter(const KeyedPacket& keyed) {
+  const Packet& packet = keyed.packet;
+  const std::uint32_t index = find(keyed);
+  if (index == QpFlow::kNone) return index;
+  QpFlow& flow = flows_[index];
   flow.encapsulation = keyed.encapsulation;
   flow.good_icrcs += packet.good_icrc;
   flow.bad_icrcs += packet.bad_icrc;
-  if (packet.bad_icrc || packet.info == nullptr) return packet;
+  if (packet.bad_icrc || packet.info == nullptr) return index;
   learn(flow, packet);
-  if (packet.is_request()) learn_request(packet.flow, packet);
-  if (packet.is_response()) learn_response(packet.flow, packet);
+  if (packet.is_request()) learn_request(index, packet);
+  if (packet.is_response()) learn_response(index, packet);
   if (keyed.rare && keyed.rare->connection) learn_connection(keyed.key, *keyed.rare->connection);
-  return packet;
+  return index;
 }
 
-std::uint32_t QpFlows::find(const QpFlowKey& key, const Packet& packet) {
+std::uint32_t QpFlows::current_of(const QpFlowKey& key, std::uint64_t hash) {
+  std::uint32_t& recent = recent_[hash % recent_.size()];
+  if (recent != QpFlow::kNone && !flows_[recent].ended && flows_[recent].key == key) return recent;
   const auto known = current_.find(key);
-  if (known == current_.end()) return begin(key);
-  if (packet.bad_icrc || continues(flows_[known->second], packet)) return known->second;
-  const std::uint32_t peer = flows_[known->second].peer;
-  end(known->second);
+  if (known == current_.end()) return QpFlow::kNone;
+  recent = known->second;
+  return recent;
+}
+
+std::uint32_t QpFlows::find(const KeyedPacket& keyed) {
+  const std::uint32_t known = current_of(keyed.key, keyed.hash);
+  if (known == QpFlow::kNone) return begin(keyed.key);
+  if (keyed.packet.bad_icrc || continues(flows_[known], keyed.packet)) return known;
+  const std::uint32_t peer = flows_[known].peer;
+  end(known);
   if (peer != QpFlow::kNone) end(peer);
-  return begin(key);
+  return begin(keyed.key);
 }
 
 /// kNone: there are too many.
@@ -115,6 +124,7 @@ std::uint32_t QpFlows::begin(const QpFlowKey& key) {
   const auto index = static_cast<std::uint32_t>(flows_.size());
   flows_.push_back({.key = key});
   current_[key] = index;
+  recent_[QpFlowKeyHash{}(key) % recent_.size()] = index;
   if (key.source_qp > 1) {
     const auto other = current_.find(reversed(key));
     if (other != current_.end()) pair(index, other->second, PairedBy::queue_pairs);

@@ -122,6 +122,11 @@ class ExtensionSet {
     result.bits_ = static_cast<std::uint16_t>(bits_ | bit(e));
     return result;
   }
+  [[nodiscard]] constexpr ExtensionSet without(Extension e) const noexcept {
+    ExtensionSet result = *this;
+    result.bits_ = static_cast<std::uint16_t>(bits_ & ~bit(e));
+    return result;
+  }
   /// Sum of the headers' sizes, in bytes.
   [[nodiscard]] constexpr std::size_t size() const noexcept {
     std::size_t total = 0;
