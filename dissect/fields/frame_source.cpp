@@ -23,10 +23,9 @@ Instant now() {
 
 Progress::Progress(const std::vector<std::string>& files)
     : name_(files.size() == 1 ? files[0] : fmt::format("{} files", files.size())),
-      display_({.style = report::ProgressStyle::overwrite,
-                .terminal_interval = std::chrono::milliseconds(500)},
-               now()) {
-  if (!display_.on_terminal()) return;
+      display_({.mode = report::LiveMode::brief}) {
+  if (!display_.shows()) return;
+  display_.start(now());
   for (const std::string& file : files) {
     struct stat status{};
     if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -40,9 +39,9 @@ Progress::Progress(const std::vector<std::string>& files)
 void Progress::show(std::uint64_t offset) {
   const Instant at = now();
   if (!display_.due(at)) return;
-  display_.show(at, fmt::format("{}: {}", name_,
-                                size_ > 0 ? fmt::format("{} %", 100 * offset / size_)
-                                          : format_bytes(static_cast<double>(offset))));
+  const std::string read = size_ > 0 ? fmt::format("{} %", 100 * offset / size_)
+                                     : format_bytes(static_cast<double>(offset));
+  display_.show(at, {.title = name_, .line = fmt::format("{}: {}", name_, read)});
 }
 
 namespace {

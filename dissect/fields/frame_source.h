@@ -14,25 +14,25 @@
 
 #include "capture/filter.h"
 #include "capture/reader.h"
-#include "report/progress.h"
+#include "report/live_view.h"
 #include "roce/tunnel.h"
 
 namespace lw::dissect {
 
 /// Shows "FILE: 43 %" or "3 files: 43 %" on a terminal while captures are read; nothing elsewhere,
-/// and nothing for captures that take less than half a second.
+/// and nothing for captures that take less than a second.
 class Progress {
  public:
   explicit Progress(const std::vector<std::string>& files);
 
   /// True in one of 16384 calls where there is a terminal: show() is due.
-  [[nodiscard]] bool is_due() { return (++calls_ & 16383) == 0 && display_.on_terminal(); }
+  [[nodiscard]] bool is_due() { return (++calls_ & 16383) == 0 && display_.shows(); }
   /// `offset` bytes of all files were read.
   void show(std::uint64_t offset);
 
  private:
   std::string name_;
-  report::Progress display_;
+  report::LiveView display_;
   std::uint64_t size_ = 0;  // bytes; 0: unknown
   std::uint64_t calls_ = 0;
 };

@@ -27,7 +27,7 @@ class CoreRun {
         scheduler_(profile_, run.seed),
         loop_(scheduler_, profile_.flows.size(), share, run.ports, run.buffers, run.limits, budget,
               run.copy),
-        published_(profile_.flows.size()) {}
+        published_{.flows = std::vector<FlowCounters>(profile_.flows.size())} {}
 
   [[nodiscard]] TxLoop& loop() noexcept { return loop_; }
 
@@ -57,11 +57,14 @@ class CoreRun {
     loop_.set_stamp_offset(clock_->offset());
   }
 
-  /// Copies the published counters to `flows` of the whole run. Any thread.
-  void put_published(std::vector<FlowCounters>& flows) {
+  /// Adds the published counters to what the whole run has sent. Any thread.
+  void put_published(SentSoFar& sent) {
     const std::lock_guard lock(mutex_);
-    put(published_, flows);
+    put(published_.flows, sent.flows);
+    sent.pacing.add(published_.pacing);
   }
+  /// The core's pacing errors. The core's thread.
+  [[nodiscard]] PacingSoFar pacing() noexcept { return PacingSoFar(loop_.audit().pacing_error); }
   /// Copies the current counters. The core's thread, or any once the core has ended.
   void put_counted(std::vector<FlowCounters>& flows) const { put(loop_.counters(), flows); }
   /// Adds everything else that was counted. Once the core has ended.
@@ -84,7 +87,7 @@ class CoreRun {
     if (now < next_publish_) return;
     next_publish_ = now + kPublishEvery;
     const std::lock_guard lock(mutex_);
-    published_ = loop_.counters();
+    published_ = {loop_.counters(), pacing()};
   }
 
   const Limits& limits_;
@@ -95,7 +98,7 @@ class CoreRun {
   TxLoop loop_;
   Instant next_publish_{}, next_clock_{};
   std::mutex mutex_;
-  std::vector<FlowCounters> published_;  // under mutex_
+  SentSoFar published_;  // under mutex_
 };
 
 /// All cores but the first, each on a DPDK thread.
@@ -126,8 +129,8 @@ class OtherCores {
     finished_.load(std::memory_order_acquire);
   }
 
-  void put_published(std::vector<FlowCounters>& flows) {
-    for (Core& core : cores_) core.run->put_published(flows);
+  void put_published(SentSoFar& sent) {
+    for (Core& core : cores_) core.run->put_published(sent);
   }
   void put_counted(RunReport& report) {
     for (Core& core : cores_) {
@@ -167,7 +170,7 @@ class MainCore {
         own_(run, {0, run.cores}, budget),
         others_(others),
         background_(background),
-        flows_(run.profile.flows.size()) {}
+        sent_{.flows = std::vector<FlowCounters>(run.profile.flows.size())} {}
 
   Result<void> go(Instant start) {
     own_.loop().start(start);
@@ -203,17 +206,18 @@ class MainCore {
   static constexpr Duration kPoll = std::chrono::milliseconds(1);
 
   /// Counters of all cores; those of the others are up to 0.1 s old.
-  const std::vector<FlowCounters>& counted() {
-    own_.put_counted(flows_);
-    others_.put_published(flows_);
-    return flows_;
+  const SentSoFar& counted() {
+    own_.put_counted(sent_.flows);
+    sent_.pacing = own_.pacing();
+    others_.put_published(sent_);
+    return sent_;
   }
 
   const PortRun& run_;
   CoreRun own_;
   OtherCores& others_;
   BackgroundTasks& background_;
-  std::vector<FlowCounters> flows_;
+  SentSoFar sent_;
 };
 
 /// Adds what the ports took since `before`, and lost.

@@ -127,6 +127,13 @@ class Reception {
 
 constexpr std::uint64_t kFramesBetweenChecks = 1024;  // of the stop request
 
+void show_if_due(ProgressDisplay& display, const FlowNames& names, Measurement& measurement) {
+  const Instant now = nic::now();
+  if (!display.due(now)) return;
+  measurement.count_latencies();
+  display.show(now, progress_of(names, nullptr, &measurement), std::nullopt, &measurement);
+}
+
 /// True if `stamp` may be of the clock that stamped the frame's signature: at most an hour later.
 bool same_clock(const roce::Envelope& envelope, Instant stamp) noexcept {
   const auto frame = roce::parse(envelope);
@@ -191,13 +198,18 @@ Result<ReceiveReport> receive_all(const ListeningPorts& ports, Measurement& meas
 }
 
 Result<ReceiveReport> receive_file(const std::string& path, Measurement& measurement,
+                                   ProgressDisplay& display, const FlowNames& names,
                                    const Limits& limits) {
   auto reader = capture::Reader::open(path);
   if (!reader) return std::unexpected(reader.error());
   std::optional<Instant> first;
   Instant last{};
+  display.start(nic::now());
   for (std::uint64_t taken = 0; taken < limits.count; ++taken) {
-    if (taken % kFramesBetweenChecks == 0 && limits.stopped()) break;
+    if (taken % kFramesBetweenChecks == 0) {
+      if (limits.stopped()) break;
+      show_if_due(display, names, measurement);
+    }
     const auto record = reader->next();
     if (!record) return std::unexpected(record.error());
     if (!*record) break;
@@ -210,6 +222,7 @@ Result<ReceiveReport> receive_file(const std::string& path, Measurement& measure
     last = std::max(last, frame.stamp);
   }
   measurement.finalize();
+  display.finish(nic::now(), progress_of(names, nullptr, &measurement), &measurement);
   return ReceiveReport{.missed = 0,
                        .elapsed = first ? capture::stamp_difference(last, *first) : Duration{0},
                        .clock = {},
@@ -247,10 +260,10 @@ Result<void> BackgroundTasks::poll() {
   return {};
 }
 
-Result<void> BackgroundTasks::show(Instant now, const std::vector<FlowCounters>& sent,
+Result<void> BackgroundTasks::show(Instant now, const SentSoFar& sent,
                                    std::optional<Duration> left) {
   if (measurement_ != nullptr) measurement_->count_latencies();
-  display_.show(now, progress_of(names_, &sent, measurement_), left, measurement_);
+  display_.show(now, progress_of(names_, &sent.flows, measurement_), left, measurement_, sent.pacing);
   return {};
 }
 
@@ -264,7 +277,7 @@ bool BackgroundTasks::all_arrived(const std::vector<FlowCounters>& sent) const {
   return arrived >= left;
 }
 
-Result<void> BackgroundTasks::finish(const std::vector<FlowCounters>& sent, Duration timeout,
+Result<void> BackgroundTasks::finish(const SentSoFar& sent, Duration timeout,
                                      const std::atomic<bool>& stop) {
   Instant quiet_since = nic::now();
   while (listener_ && !interrupted_ && !stop.load(std::memory_order_relaxed)) {
@@ -274,14 +287,14 @@ Result<void> BackgroundTasks::finish(const std::vector<FlowCounters>& sent, Dura
       return stepped;
     if (listener_->frames() != before) {
       quiet_since = now;
-    } else if (all_arrived(sent) || now - quiet_since >= timeout) {
+    } else if (all_arrived(sent.flows) || now - quiet_since >= timeout) {
       break;
     } else {
       sched_yield();
     }
   }
   if (measurement_ != nullptr) measurement_->finalize();
-  display_.finish(nic::now(), progress_of(names_, &sent, measurement_), measurement_);
+  display_.finish(nic::now(), progress_of(names_, &sent.flows, measurement_), measurement_, sent.pacing);
   return {};
 }
 

@@ -77,6 +77,7 @@ Result<ReceiveReport> receive_all(const ListeningPorts& ports, Measurement& meas
 /// Measures a whole capture. The capture's stamps are the arrival times. They give latencies only
 /// if they are at most an hour after the signatures' stamps, so may be of the same clock.
 Result<ReceiveReport> receive_file(const std::string& path, Measurement& measurement,
+                                   ProgressDisplay& display, const FlowNames& names,
                                    const Limits& limits);
 
 /// The work of a run besides sending: answering ARP and neighbour discovery, receiving, and
@@ -100,7 +101,7 @@ class BackgroundTasks {
     return interrupted_;
   }
 
-  /// Runs the tasks that are due. `sent()` returns each flow's counters; it is called only when
+  /// Runs the tasks that are due. `sent()` returns what was sent so far; it is called only when
   /// progress is shown. `left`: time until the run ends, if known. Errors: the display's.
   template <class Sent>
   Result<void> step(Instant now, Sent sent, std::optional<Duration> left) {
@@ -112,14 +113,12 @@ class BackgroundTasks {
   }
 
   /// Receives until all signed frames have arrived, or none has for `timeout`, or `stop` is set.
-  Result<void> finish(const std::vector<FlowCounters>& sent, Duration timeout,
-                      const std::atomic<bool>& stop);
+  Result<void> finish(const SentSoFar& sent, Duration timeout, const std::atomic<bool>& stop);
 
  private:
   Result<void> poll();
   void poll_neighbors(Instant now);
-  Result<void> show(Instant now, const std::vector<FlowCounters>& sent,
-                    std::optional<Duration> left);
+  Result<void> show(Instant now, const SentSoFar& sent, std::optional<Duration> left);
   [[nodiscard]] bool all_arrived(const std::vector<FlowCounters>& sent) const;
 
   NeighborTable& neighbors_;

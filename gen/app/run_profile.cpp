@@ -191,7 +191,8 @@ Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOpti
   if (!report) return report;
   report->run = origin.run;
   report->clock = clock->name();
-  auto finished = background.finish(report->flows, options.timeout.value_or(kMissingFramesTimeout),
+  const SentSoFar sent{report->flows, PacingSoFar(report->audit.pacing_error)};
+  auto finished = background.finish(sent, options.timeout.value_or(kMissingFramesTimeout),
                                     *options.limits.stop);
   if (!finished) return std::unexpected(finished.error());
   if (!background.listens()) ports->drain();

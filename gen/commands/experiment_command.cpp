@@ -15,9 +15,9 @@
 #include "gen/commands/measure_options.h"
 #include "gen/perf/report/perf_files.h"
 #include "gen/study/cell_runs.h"
+#include "gen/study/experiment_view.h"
 #include "gen/study/result_files.h"
 #include "gen/study/run_journal.h"
-#include "report/progress.h"
 
 namespace lw::gen {
 namespace {
@@ -35,7 +35,7 @@ struct ExperimentOptions {
   std::vector<std::string> set, only;
   Changes changes;
   std::optional<std::uint64_t> jobs;
-  bool resume = false;
+  bool resume = false, live = false;
 
   /// mpirun starts as many ranks as there are cores.
   [[nodiscard]] unsigned threads(const Ranks& ranks) const noexcept {
@@ -55,52 +55,6 @@ Result<std::vector<std::pair<std::string, std::string>>> pairs_of(
   }
   return pairs;
 }
-
-Instant steady_now() {
-  return Instant{
-      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
-}
-
-/// "8 s", "12 min", "3.5 h"
-std::string rough_time(double seconds) {
-  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
-}
-
-/// "[######--------] 12 of 30 runs, 4 s, 6 s left", on a terminal only.
-class ProgressBar {
- public:
-  explicit ProgressBar(const std::atomic<bool>& stop) : stop_(stop) {}
-
-  void show(std::size_t done, std::size_t all) {
-    if (!display_.on_terminal()) return;
-    constexpr std::size_t kWidth = 30;
-    const std::size_t full = all == 0 ? kWidth : kWidth * done / all;
-    const Instant now = steady_now();
-    const auto seconds = static_cast<double>((now - begin_).count()) * 1e-9;
-    display_.show(
-        now, fmt::format("[{:#<{}}{:-<{}}] {} of {} runs, {}{}", "", full, "", kWidth - full, done,
-                         all, rough_time(seconds), end_of(done, all, seconds)));
-  }
-
- private:
-  /// The end of the progress line, after the elapsed time: the estimate of the time left, from the
-  /// runs of this session only.
-  std::string end_of(std::size_t done, std::size_t all, double seconds) {
-    if (done == all) return "\n";
-    if (stop_) return "; the runs that have begun are finished, Ctrl-C again ends at once";
-    if (!before_) before_ = done;
-    const auto here = static_cast<double>(done - *before_);
-    if (here < 1) return "";
-    return fmt::format(", {} left", rough_time(seconds / here * static_cast<double>(all - done)));
-  }
-
-  const std::atomic<bool>& stop_;
-  report::Progress display_{{.style = report::ProgressStyle::overwrite}};
-  Instant begin_ = steady_now();
-  std::optional<std::size_t> before_;
-};
 
 Result<void> make_folder(const std::filesystem::path& folder) {
   std::error_code error;
@@ -236,12 +190,17 @@ Result<RunJournal> open_journal(Results& results, const ExperimentOptions& optio
 
 /// Runs all cells; each result is in the journal as soon as it is there. Errors: the ranks'.
 Result<void> run_all(Results& results, unsigned jobs, Ranks& ranks, const report::Json& identity,
-                     RunJournal& journal, const std::atomic<bool>& stop) {
-  ProgressBar bar(stop);
+                     RunJournal& journal, const std::atomic<bool>& stop, bool live) {
+  ExperimentView view(results, stop, live);
   const RunEvents events{
-      .finished = [&](const Task& task) { journal.add(results, task); },
-      .progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); }};
+      .finished =
+          [&](const Task& task) {
+            journal.add(results, task);
+            view.finished(task);
+          },
+      .progress = [&](std::size_t done, std::size_t all) { view.progress(done, all); }};
   auto ran = run_cells(results, jobs, ranks, identity, stop, events);
+  view.end();
   report_at_end(journal.close(results));
   return ran;
 }
@@ -295,7 +254,8 @@ ExitCode run_experiment(ExperimentOptions options) {
   const std::string folder = options.out.empty() ? profile->name + "-results" : options.out;
   auto journal = open_journal(*results, options, folder, identity);
   if (!journal) return refuse(journal.error());
-  if (const auto ran = run_all(*results, options.threads(*ranks), *ranks, identity, *journal, stop);
+  if (const auto ran = run_all(*results, options.threads(*ranks), *ranks, identity, *journal, stop,
+                               options.live);
       !ran)
     return print_error(ran.error());
   return report_on({.results = std::move(*results), .compared = {}}, options, folder);
@@ -341,6 +301,7 @@ experiment, 3 a file can't be written.)",
       .defaults_to("number of cores; under mpirun 1");
   list.add_flag("--resume", options->resume,
                 "continue an interrupted experiment: run only what is not in the folder yet");
+  list.add_flag("--live", options->live, report::kLiveHelp);
   list.add("--capture-failures", app::text(options->failures), "DIR",
            "folder for the packets of failed runs, up to the failure");
   return command;

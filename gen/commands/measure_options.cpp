@@ -30,9 +30,10 @@ void add_progress_options(app::Options& options, ProgressOptions& progress) {
               "CSV file for a time series: one row per flow and interval");
   options
       .add("--interval", app::parsed(read_interval, progress.interval), "TIME",
-           "interval of the time series and the display")
+           "interval of the time series")
       .defaults_to("1s");
   options.add_flag("--quiet", progress.quiet, "show no progress on standard error");
+  options.add_flag("--live", progress.live, report::kLiveHelp).excludes("--quiet");
   web::add_options(options, progress.web);
 }
 

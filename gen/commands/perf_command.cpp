@@ -17,6 +17,7 @@
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/buffer_study.h"
 #include "gen/perf/report/perf_files.h"
+#include "gen/perf/report/perf_view.h"
 #include "gen/perf/traffic/perf_run.h"
 
 namespace lw::gen {
@@ -42,6 +43,10 @@ struct PerfCommand {
   std::string pcap;
   std::vector<std::string> points;  // capture points of `pcap`
   bool sim = false, all_sizes = false, json = false;
+
+  bool live = false;    // show the live view
+  bool waits = false;   // the report waits for the end of the live view
+  std::string waiting;  // that report
 
   std::string data;   // a file that the messages carry
   std::string study;  // folder for the study of buffers
@@ -82,6 +87,7 @@ Result<void> check_congestion(const Given& given, const PerfCommand& options) {
 
 /// Options of the simulated path and hosts.
 Result<void> refuse_simulated(const Given& given) {
+  if (given.has("--live")) return refuse("--live", "goes with --sim");
   constexpr const char* kPath = "put a roce-impair with such a profile between the two sides";
   constexpr const char* kMachine = "over a port it is the machine's, and part of the measurement";
   constexpr const char* kReceives = "over a port the responder keeps a receive for each message";
@@ -206,6 +212,7 @@ Result<void> check_usage(const Given& given, const PerfCommand& options) {
     return refuse("--study", "goes with --pattern blast");
   if (!options.study.empty() && (given.has("--expect") || given.has("--junit")))
     return refuse("--study", "goes without --expect and --junit: its rows are no final figures");
+  if (!options.study.empty() && options.live) return refuse("--live", "goes without --study");
   if (const auto checked = options.expectations.check(); !checked) return checked;
   if (options.latency() && given.has("--duration"))
     return refuse("--duration", "goes with --pattern bw and blast: give -n");
@@ -265,20 +272,29 @@ std::string json_of(const PerfCommand& command, const sim::PerfConfig& config,
   return command.latency() ? latency_json(config, outcome) : bandwidth_json(config, outcome);
 }
 
+/// Prints a part of the report; after the live view where that has the screen.
+void print_part(PerfCommand& command, const std::string& text) {
+  if (command.waits) {
+    command.waiting += text;
+  } else {
+    print_report(text);
+  }
+}
+
 /// Judges and prints the result of one size.
 void print_outcome(PerfCommand& command, const sim::PerfConfig& config,
                    const PerfOutcome& outcome) {
   const std::string json = command.expectations.judged(
       command.json, [&] { return json_of(command, config, outcome); },
       fmt::format("{} B", config.size));
-  print_report(command.json ? json
-                            : row_of(command, config, outcome) + arrivals_line(outcome) +
-                                  incomplete_line(outcome));
+  print_part(command, command.json ? json
+                                   : row_of(command, config, outcome) + arrivals_line(outcome) +
+                                         incomplete_line(outcome));
 }
 
 /// Measures and prints each size. Errors: a measurement's; work requests that failed.
 Result<void> run_sizes(PerfCommand& command, sim::PerfConfig config, const PerfMeasure& measure) {
-  if (!command.json) print_report(header_of(command));
+  if (!command.json) print_part(command, header_of(command));
   std::uint64_t failed = 0, wrong = 0;
   for (const std::uint32_t size : sizes_of(command, config)) {
     config.size = size;
@@ -313,12 +329,20 @@ Result<void> run_simulated(PerfCommand& command, const sim::PerfConfig& config) 
   PerfCapture capture(points_of(command.points));
   auto series = PerfSeries::open(command.series);
   if (!series) return std::unexpected(series.error());
-  const sim::PerfHook hook = [&](sim::Simulation& simulation) {
-    if (!command.pcap.empty()) capture.attach(simulation);
-    series->attach(simulation, config.qps);
+  PerfView view("roce-gen perf --sim", command.live, sizes_of(command, config).size());
+  command.waits = view.on_screen();
+  const auto run = [&](const sim::PerfConfig& each) -> Result<PerfOutcome> {
+    auto outcome = simulate(command, each, [&](sim::Simulation& simulation) {
+      if (!command.pcap.empty()) capture.attach(simulation);
+      series->attach(simulation, config.qps);
+      view.attach(simulation, each);
+    });
+    if (outcome) view.add(each, *outcome);
+    return outcome;
   };
-  auto ran = run_sizes(command, config,
-                       [&](const sim::PerfConfig& each) { return simulate(command, each, hook); });
+  auto ran = run_sizes(command, config, run);
+  view.end();
+  print_report(std::exchange(command.waiting, {}));
   report_at_end(series->close());
   if (!ran || command.pcap.empty()) return ran;
   return capture.write(command.pcap);
@@ -419,6 +443,7 @@ void add_output_options(app::Options& list, PerfCommand& options) {
            "writes buffers.csv and buffers.svg");
   options.expectations.add_options(list);
   list.add_flag("--json", options.json, "print one line of JSON per size");
+  list.add_flag("--live", options.live, report::kLiveHelp);
 }
 
 }  // namespace

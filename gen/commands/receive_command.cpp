@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/expectations.h"
 #include "app/stop_signal.h"
@@ -138,6 +139,15 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
   return report;
 }
 
+Result<ReceiveReport> receive_from_file(const std::string& file, const ReceiveOptions& options,
+                                        Measurement& measurement, const FlowNames& names) {
+  ProgressOptions progress = options.choices.progress;
+  progress.quiet = true;  // a file is read fast: only --live shows it
+  auto display = ProgressDisplay::open(progress);
+  if (!display) return std::unexpected(display.error());
+  return receive_file(file, measurement, *display, names, options.limits);
+}
+
 /// The sender's final counts: from its report, or as the profile says.
 Result<SentCounts> counts_for(const config::FlowProfile& profile, std::optional<ReportInbox>& inbox,
                               const ReceiveOptions& options) {
@@ -190,7 +200,7 @@ ExitCode receive_and_report(ReceiveOptions& options) {
   const FlowNames names = *expected ? names_in(**expected) : FlowNames{};
   Measurement measurement(options.choices.measure);
   const auto file = only_file(options);
-  const auto report = file ? receive_file(*file, measurement, options.limits)
+  const auto report = file ? receive_from_file(*file, options, measurement, names)
                            : receive(options, measurement, names);
   if (!report) return print_error(report.error());
   Result<Verdict> verdict;
@@ -250,6 +260,8 @@ app::Command receive_command() {
       .run =
           [options] {
             options->limits.stop = &stop_on_signals();
+            options->choices.progress.title =
+                fmt::format("roce-gen receive {}", fmt::join(options->ports, " "));
             return receive_and_report(*options);
           },
   };

@@ -10,6 +10,7 @@
 #include "gen/commands/measure_options.h"
 #include "gen/perf/options/endpoint_options.h"
 #include "gen/replay/replay.h"
+#include "gen/replay/replay_view.h"
 
 namespace lw::gen {
 namespace {
@@ -36,7 +37,9 @@ Result<ReplayReport> replay_to_file(const ReplayOptions& options) {
   if (!source) return std::unexpected(source.error());
   auto writer = open_capture(options, OutputFile::Mode::whole);
   if (!writer) return std::unexpected(writer.error());
-  auto report = replay_into_capture(*source, *writer, options.limits);
+  ReplayView view("roce-gen replay " + options.capture, options.live);
+  auto report = replay_into_capture(*source, *writer, options.limits, view);
+  if (report) view.finish(*report);
   if (report) report_at_end(writer->close());
   return report;
 }
@@ -50,6 +53,7 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
     if (!writer) return std::unexpected(writer.error());
     copy = std::move(*writer);
   }
+  ReplayView view("roce-gen replay " + options.capture, options.live);
   auto ports = Ports::open({options.port}, options.verbose);
   if (!ports) return std::unexpected(ports.error());
   if (const auto most = longest_sendable(ports->all().front(), 0); most && *most < kLongestReplayed)
@@ -58,8 +62,9 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
   if (auto up = ports->wait_links(kReplayLinkPatience, *options.limits.stop); !up) {
     if (!options.limits.stopped()) return std::unexpected(up.error());
   }
-  auto report = replay_through_port(*source, *ports, copy ? &*copy : nullptr, options.limits);
+  auto report = replay_through_port(*source, *ports, copy ? &*copy : nullptr, options.limits, view);
   if (!report) return report;
+  view.finish(*report);
   ports->drain();
   if (copy) report_at_end(copy->close());
   return report;
@@ -156,6 +161,7 @@ app::Command replay_command() {
   add_rewrite_options(list, options->rewrite);
   list.add_flag("--roce-only", options->roce_only, "send RoCE frames only");
   add_limit_options(list, options->limits);
+  list.add_flag("--live", options->live, report::kLiveHelp);
   add_report_options(list, options->json, options->verbose);
   return command;
 }

@@ -204,6 +204,7 @@ app::Command run_command() {
       .run =
           [options] {
             options->limits.stop = &stop_on_signals();
+            options->choices.progress.title = "roce-gen run " + options->profile;
             return run(*options);
           },
   };

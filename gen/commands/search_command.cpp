@@ -12,7 +12,9 @@
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
 #include "gen/study/rate_search.h"
+#include "gen/study/search_view.h"
 #include "gen/study/trial_run.h"
+#include "nic/clock.h"
 
 namespace lw::gen {
 namespace {
@@ -35,20 +37,25 @@ struct SearchOptions {
   SearchConfig search;
   Limits limits;
   app::Expectations expectations;
-  bool json = false, verbose = false;
+  bool json = false, verbose = false, live = false;
 };
 
 Result<std::vector<SizeSearch>> search_sizes(const config::FlowProfile& profile,
-                                             const SearchOptions& options, const TrialEnds& ends) {
+                                             const SearchOptions& options, const TrialEnds& ends,
+                                             ProgressDisplay& display) {
   const Duration settle = options.settle.value_or(std::chrono::milliseconds(500));
+  SearchView view("roce-gen search " + options.profile, options.search, options.sizes.size());
+  display.set_model([&view](const ProgressNow& now) { return view.model(now); });
   std::vector<SizeSearch> searches;
   for (const std::uint64_t size : options.sizes) {
     const auto sized = with_message_size(profile, size);
     if (!sized) return std::unexpected(sized.error());
     auto result = search_rate(options.search, [&](double fraction) -> Result<Trial> {
-      auto trial = run_trial(*sized, fraction, ends, options.limits, settle);
+      view.begin_trial(size, fraction);
+      auto trial = run_trial(*sized, fraction, ends, options.limits, settle, display);
       if (options.limits.stopped()) return fail("stopped by a signal", ExitCode::failed);
-      if (trial && options.verbose) {
+      if (trial) view.end_trial(*trial);
+      if (trial && options.verbose && !options.live) {
         fmt::print(stderr, "{} B at {:.2f} %: {} sent, {} lost\n", size, 100 * fraction,
                    trial->sent, trial->lost());
       }
@@ -57,6 +64,7 @@ Result<std::vector<SizeSearch>> search_sizes(const config::FlowProfile& profile,
     if (!result) return std::unexpected(result.error());
     searches.push_back({size, std::move(*result)});
   }
+  display.finish(nic::now(), {});
   return searches;
 }
 
@@ -67,6 +75,8 @@ Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const Searc
       flow.rate = {config::Rate::Unit::wire_bits, share};
     }
   }
+  auto display = ProgressDisplay::open({.series = {}, .quiet = true, .live = options.live});
+  if (!display) return std::unexpected(display.error());
   const bool loop = options.port == options.receive;
   std::vector<std::string> names = {options.port};
   if (!loop) names.push_back(options.receive);
@@ -95,7 +105,8 @@ Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const Searc
   // On a loop every received frame belongs to the trial.
   NeighborTable silent(profile, {}, ports->pool());
   return search_sizes(profile, options,
-                      {*ports, loop ? ports->all().front() : *far, loop ? silent : station});
+                      {*ports, loop ? ports->all().front() : *far, loop ? silent : station},
+                      *display);
 }
 
 std::string csv_of(const SearchOptions& options) { return options.out + "/search.csv"; }
@@ -212,6 +223,7 @@ app::Command search_command() {
   list.add("--out", app::text(options->out), "DIR", "folder for search.csv and search.svg");
   options->expectations.add_options(list);
   list.add_flag("--json", options->json, "report in one line of JSON");
+  list.add_flag("--live", options->live, report::kLiveHelp);
   list.add_flag("--verbose", options->verbose, "show every trial, and DPDK's log");
   return command;
 }

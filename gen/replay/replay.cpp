@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "gen/replay/replay_view.h"
 #include "gen/report/run_report.h"
 #include "gen/tx/tx_burst.h"
 #include "nic/clock.h"
@@ -19,19 +20,24 @@ std::string count_line(std::uint64_t count, std::string_view what) {
   return count > 0 ? fmt::format("{} frames {}\n", count, what) : std::string{};
 }
 
+constexpr std::uint64_t kFramesBetweenLooks = 1024;  // at the clock, into a file
+
 /// Sends a capture's frames through a port when they are due.
 class PortReplay {
  public:
-  PortReplay(ReplaySource& source, Ports& ports, capture::Writer* copy, const Limits& limits)
+  PortReplay(ReplaySource& source, Ports& ports, capture::Writer* copy, const Limits& limits,
+             ReplayView& view)
       : source_(source),
         port_(ports.all().front()),
         burst_(port_, ports.pool()),
         copy_(copy),
-        limits_(limits) {}
+        limits_(limits),
+        view_(view) {}
 
   Result<ReplayReport> go() {
     const nic::PortStats before = port_.stats();
     start_ = nic::now();
+    view_.start(start_);
     while (!limits_.stopped() && taken_ < limits_.count) {
       const auto frame = source_.next();
       if (!frame) return std::unexpected(frame.error());
@@ -54,9 +60,18 @@ class PortReplay {
     if (now < due) {
       if (auto sent = send(); !sent) return sent;
     }
-    while ((now = nic::now() - start_) < due && !limits_.stopped()) nic::wait_towards(due - now);
+    while ((now = nic::now() - start_) < due && !limits_.stopped()) {
+      show_if_due(now);
+      nic::wait_towards(due - now);
+    }
+    show_if_due(now);
     if (source_.paced()) report_.latest = std::max(report_.latest, now - due);
     return {};
+  }
+
+  void show_if_due(Duration elapsed) {
+    const Instant now = start_ + elapsed;
+    if (view_.due(now)) view_.show(now, report_, source_.counters());
   }
 
   Result<void> add(const ReplayFrame& frame) {
@@ -94,6 +109,7 @@ class PortReplay {
   TxBurst burst_;
   capture::Writer* copy_;
   const Limits& limits_;
+  ReplayView& view_;
   ReplayReport report_;
   NotSent refused_;
   Instant start_{};
@@ -150,8 +166,9 @@ std::string to_json(const ReplayReport& r) {
 }
 
 Result<ReplayReport> replay_into_capture(ReplaySource& source, capture::Writer& writer,
-                                         const Limits& limits) {
+                                         const Limits& limits, ReplayView& view) {
   ReplayReport report;
+  view.start(nic::now());
   while (report.frames < limits.count && !limits.stopped() && !writer.failed()) {
     const auto frame = source.next();
     if (!frame) return std::unexpected(frame.error());
@@ -162,14 +179,16 @@ Result<ReplayReport> replay_into_capture(ReplaySource& source, capture::Writer& 
     if (!written) return std::unexpected(written.error());
     report.count(bytes.size());
     report.elapsed = (*frame)->due;
+    if (report.frames % kFramesBetweenLooks != 0) continue;
+    if (const Instant now = nic::now(); view.due(now)) view.show(now, report, source.counters());
   }
   report.source = source.counters();
   return report;
 }
 
 Result<ReplayReport> replay_through_port(ReplaySource& source, Ports& ports, capture::Writer* copy,
-                                         const Limits& limits) {
-  return PortReplay(source, ports, copy, limits).go();
+                                         const Limits& limits, ReplayView& view) {
+  return PortReplay(source, ports, copy, limits, view).go();
 }
 
 }  // namespace lw::gen

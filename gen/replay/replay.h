@@ -28,6 +28,8 @@ struct ReplayReport {
   void count(std::size_t size) noexcept;
 };
 
+class ReplayView;
+
 /// Text lines.
 std::string to_text(const ReplayReport& report);
 /// One line of JSON.
@@ -36,12 +38,12 @@ std::string to_json(const ReplayReport& report);
 /// Writes the frames into a capture without waiting. Virtual time starts at the first frame's time
 /// stamp. Errors: the files'.
 Result<ReplayReport> replay_into_capture(ReplaySource& source, capture::Writer& writer,
-                                         const Limits& limits);
+                                         const Limits& limits, ReplayView& view);
 
 /// Sends the frames through the first port in real time: each when it is due, or as soon afterwards
 /// as the port takes it (see TxBurst::send()). `copy` may be null; otherwise it gets what the port
 /// took, with the wall clock's time just before. Errors: the files'.
 Result<ReplayReport> replay_through_port(ReplaySource& source, Ports& ports, capture::Writer* copy,
-                                         const Limits& limits);
+                                         const Limits& limits, ReplayView& view);
 
 }  // namespace lw::gen

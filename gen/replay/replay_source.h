@@ -36,7 +36,7 @@ struct ReplayOptions {
   roce::Rewrite rewrite;
   bool roce_only = false;
   Limits limits;
-  bool json = false, verbose = false;
+  bool json = false, verbose = false, live = false;
 };
 
 /// Parses "2x", "0.5x", "2" or "max".

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,25 +11,26 @@
 #include "core/output.h"
 #include "core/time.h"
 #include "gen/report/flow_report.h"
-#include "gen/report/live_view.h"
+#include "gen/report/live_page.h"
 #include "gen/stats/run_stats.h"
-#include "report/progress.h"
+#include "report/live_view.h"
 
 namespace lw::gen {
 
 /// Counters of one flow since the start of the run.
 struct FlowProgress {
-  std::string name;
+  std::string name = {};
   bool is_sent = false, is_received = false;
   std::uint64_t sent_frames = 0, sent_wire_bytes = 0, not_sent = 0;
   std::uint64_t received_frames = 0, received_bytes = 0;
   std::uint64_t lost = 0, duplicated = 0, out_of_order = 0, bad_icrc = 0, ce_marks = 0;
   std::uint64_t latencies = 0;  // number of latency samples
   double latency_sum_ns = 0;
-  std::int64_t p99_ns = 0;  // 0 where there are too many flows to compute each
   std::int64_t latency_max_ns = 0;
+  const Histogram* latency = nullptr;  // of the measurement, while that measures nothing more
+  std::int64_t p99_ns = 0;  // of the live page, whose threads cannot read `latency`; 0: not computed
 
-  /// Adds another flow's counters. The sum's p99 is that of the worst flow.
+  /// Adds another flow's counters, without `latency`. The sum's p99 is that of the worst flow.
   FlowProgress& operator+=(const FlowProgress& flow);
 };
 
@@ -39,14 +42,27 @@ constexpr std::size_t kMostQuantiles = 256;
 std::vector<FlowProgress> progress_of(const FlowNames& names, const std::vector<FlowCounters>* sent,
                                       const Measurement* received);
 
-/// Sum of all flows; its p99 is that of the worst flow.
+/// Sum of all flows, without a histogram.
 FlowProgress total_of(const std::vector<FlowProgress>& flows);
 
 struct ProgressOptions {
   std::string series;                           // path of a CSV file; empty: none
-  Duration interval = std::chrono::seconds(1);  // of the series and the screen
+  Duration interval = std::chrono::seconds(1);  // of the series
   bool quiet = false;                           // show nothing on standard error
+  bool live = false;                            // show the live view
+  std::string title = {};                       // of the live view
   web::SiteOptions web = {};                    // of the live page
+};
+
+/// What a display shows at one moment.
+struct ProgressNow {
+  Duration elapsed{};                       // since the start
+  std::optional<Duration> left = {};        // until the run ends, if known
+  Duration span{};                          // since `before`
+  const std::vector<FlowProgress>& flows;   // now
+  const std::vector<FlowProgress>& before;  // when the display was last updated
+  PacingSoFar pacing = {};                  // of the sender
+  bool ended = false;                       // these are the last figures
 };
 
 /// Options of the commands that measure what they receive.
@@ -56,45 +72,51 @@ struct MeasureChoices {
   ProgressOptions progress;
 };
 
-/// Shows a run's progress on standard error (a refreshed screen on a terminal, else a line every
-/// 5 s) and on a live page, and writes a time series. The caller's loop asks due() and then calls
-/// show(); it passes the time.
+/// Shows a run's progress (report::LiveView) on standard error and on a live page, and writes a time
+/// series. The caller's loop asks due() and then calls show(); it passes the time.
 class ProgressDisplay {
  public:
-  /// Errors: environment (the series file can't be opened), those of LiveView::open().
+  /// Makes what is shown; flow_model() where none is set.
+  using Model = std::function<report::LiveModel(const ProgressNow&)>;
+
+  /// Errors: environment (the series file can't be opened), those of LivePage::open().
   static Result<ProgressDisplay> open(const ProgressOptions& options,
                                       const LiveSubject& subject = {});
 
+  void set_model(Model model) { model_ = std::move(model); }
   void start(Instant now);
-  [[nodiscard]] bool due(Instant now) const noexcept { return now >= next_ || now >= next_view_; }
+  [[nodiscard]] bool due(Instant now) const noexcept {
+    return view_->due(now) || series_due(now) || now >= next_page_;
+  }
   /// `left`: time until the run ends, if known. `received` may be null; its latencies must be
   /// counted.
   void show(Instant now, const std::vector<FlowProgress>& flows, std::optional<Duration> left,
-            const Measurement* received);
-  /// Writes the rows of the last, shorter interval; leaves the screen as it is, and gives the final
-  /// figures to the live page. A series that can't be written is reported at the program's end.
-  void finish(Instant now, const std::vector<FlowProgress>& flows, const Measurement* received);
+            const Measurement* received, const PacingSoFar& pacing = {});
+  /// Writes the rows of the last, shorter interval, shows the last figures (on the live page too)
+  /// and ends the view. A series that can't be written is reported at the program's end.
+  void finish(Instant now, const std::vector<FlowProgress>& flows, const Measurement* received,
+              const PacingSoFar& pacing = {});
 
  private:
+  /// The flows as they were when something was last updated.
+  struct Last {
+    Instant at{};
+    std::vector<FlowProgress> flows = {};
+  };
+
   explicit ProgressDisplay(const ProgressOptions& options);
+  [[nodiscard]] bool series_due(Instant now) const noexcept { return series_ && now >= next_; }
   void write_rows(Instant now, const std::vector<FlowProgress>& flows);
 
   ProgressOptions options_;
-  report::Progress display_;
+  std::unique_ptr<report::LiveView> view_;
+  Model model_;
   std::optional<OutputFile> series_;
-  std::optional<LiveView> view_;
-  Instant start_{}, last_{}, next_{};
-  Instant next_view_ = Instant::max();
-  std::vector<FlowProgress> before_;  // at last_
+  std::optional<LivePage> page_;
+  Instant start_{}, next_{};
+  Instant next_page_ = Instant::max();
+  Last shown_, written_;
 };
-
-/// The text of the screen: counters, and rates since `before`, which was `span` ago.
-std::string screen_of(Duration elapsed, std::optional<Duration> left, Duration span,
-                      const std::vector<FlowProgress>& flows,
-                      const std::vector<FlowProgress>& before);
-/// One line with the totals; arguments as screen_of().
-std::string line_of(Duration elapsed, std::optional<Duration> left, Duration span,
-                    const FlowProgress& total, const FlowProgress& before);
 
 /// The header line of the time series.
 std::string series_header();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -116,6 +117,28 @@ struct SendAudit {
 
  private:
   std::size_t until_check_ = 0;  // frames
+};
+
+/// The pacing errors of a run so far.
+struct PacingSoFar {
+  std::uint64_t bursts = 0;
+  double sum_ns = 0;
+  std::int64_t largest_ns = 0;
+
+  PacingSoFar() = default;
+  explicit PacingSoFar(const Histogram& errors) noexcept
+      : bursts(errors.count()), sum_ns(errors.sum()), largest_ns(errors.maximum()) {}
+  void add(const PacingSoFar& other) noexcept {
+    bursts += other.bursts;
+    sum_ns += other.sum_ns;
+    largest_ns = std::max(largest_ns, other.largest_ns);
+  }
+};
+
+/// What a run has sent so far.
+struct SentSoFar {
+  std::vector<FlowCounters> flows;
+  PacingSoFar pacing = {};
 };
 
 /// Result of sending a profile.

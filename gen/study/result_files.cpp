@@ -138,15 +138,6 @@ std::string unrepeated(const Results& results, const ExperimentScenario& scenari
       scenario.repeats, once, cells.size());
 }
 
-/// "size = 64KiB, loss = 0.1": what distinguishes a cell from the others of its scenario.
-std::string swept_point(const Results& results, std::size_t cell) {
-  const auto& scenario = results.profile.scenarios[results.cells[cell].scenario];
-  std::string text;
-  for (const std::string& name : swept(scenario, results.changes))
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, results.words(cell, name));
-  return text;
-}
-
 report::PlotAxis axis_of(const std::string& label, config::PlotScale scale) {
   using Scale = report::PlotAxis::Scale;
   return {label, scale == config::PlotScale::log      ? Scale::log
@@ -287,6 +278,14 @@ std::string to_json(const Outcome& outcome) {
     json["missing_cells"] = results.missing;
   }
   return report::json_line("longwire.experiment", json);
+}
+
+std::string swept_point(const Results& results, std::size_t cell) {
+  const auto& scenario = results.profile.scenarios[results.cells[cell].scenario];
+  std::string text;
+  for (const std::string& name : swept(scenario, results.changes))
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, results.words(cell, name));
+  return text;
 }
 
 std::string to_text(const Outcome& outcome) {

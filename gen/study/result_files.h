@@ -14,6 +14,9 @@ struct Outcome {
   std::vector<std::vector<Compared>> compared;  // per scenario; empty if it has no table
 };
 
+/// "size = 64KiB, loss = 0.1": what distinguishes a cell from the others of its scenario.
+std::string swept_point(const Results& results, std::size_t cell);
+
 /// The runs that failed, and a table of them with their reasons and seeds; empty: none failed.
 std::vector<Task> failed_runs(const Results& results);
 std::string failure_table(const Results& results);

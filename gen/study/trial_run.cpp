@@ -154,13 +154,9 @@ Result<config::FlowProfile> with_message_size(config::FlowProfile profile, std::
 }
 
 Result<Trial> run_trial(config::FlowProfile profile, double fraction, const TrialEnds& ends,
-                        const Limits& limits, Duration quiet_time) {
+                        const Limits& limits, Duration quiet_time, ProgressDisplay& display) {
   for (config::Flow& flow : profile.flows) flow.rate.value *= fraction;
-  ProgressOptions hidden;
-  hidden.quiet = true;
-  auto display = ProgressDisplay::open(hidden);
-  if (!display) return std::unexpected(display.error());
-  BackgroundTasks background(ends.neighbors, {}, nullptr, *display, names_in(profile),
+  BackgroundTasks background(ends.neighbors, {}, nullptr, display, names_in(profile),
                              ends.senders.all());
   Count count(ends.receiver, quiet_time);
   const auto report = run_through_ports({.profile = profile,
@@ -172,7 +168,11 @@ Result<Trial> run_trial(config::FlowProfile profile, double fraction, const Tria
                                         background);
   Trial trial;
   Push push(ends.senders);
-  trial.received = count.finish([&push] { push(); });
+  trial.received = count.finish([&] {
+    push();
+    if (const Instant now = nic::now(); report && display.due(now))
+      display.show(now, progress_of(names_in(profile), &report->flows, nullptr), Duration{0});
+  });
   if (!report) return std::unexpected(report.error());
   if (!report->interrupted.empty()) return fail(report->interrupted, ExitCode::failed);
   const FlowCounters sent = report->total();

@@ -3,6 +3,7 @@
 
 #include "config/flow/profile.h"
 #include "gen/arp/neighbor_table.h"
+#include "gen/report/progress_display.h"
 #include "gen/stats/run_stats.h"
 #include "gen/study/rate_search.h"
 #include "gen/tx/ports.h"
@@ -21,8 +22,8 @@ struct TrialEnds {
 Result<config::FlowProfile> with_message_size(config::FlowProfile profile, std::uint64_t size);
 
 /// Sends a profile at `fraction` of its rates for limits.duration. A second thread counts the
-/// received frames until none arrives for `quiet_time`.
+/// received frames until none arrives for `quiet_time`. `display` shows what is sent.
 Result<Trial> run_trial(config::FlowProfile profile, double fraction, const TrialEnds& ends,
-                        const Limits& limits, Duration quiet_time);
+                        const Limits& limits, Duration quiet_time, ProgressDisplay& display);
 
 }  // namespace lw::gen

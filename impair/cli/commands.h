@@ -25,6 +25,7 @@ struct OutputOptions {
   std::optional<std::string> ledger;   // JSON Lines, or binary for a name that ends in .lwl
   std::optional<std::string> capture;  // pcapng file of what comes in and goes out
   bool json = false;                   // the report as JSON
+  bool live = false;                   // show the live view
   app::Expectations expectations = {};
 };
 
@@ -35,7 +36,8 @@ struct ProfileOptions {
 };
 void add_profile_options(app::Options& list, ProfileOptions& options);
 
-/// --seed, --ledger, --capture, --json, --expect and --junit, which `run` and `replay` share.
+/// --seed, --ledger, --capture, --json, --live, --expect and --junit, which `run` and `replay`
+/// share.
 void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
                         OutputOptions& output);
 

@@ -19,8 +19,11 @@
 #include "impair/control/replay_runner.h"
 #include "impair/datapath/configuration.h"
 #include "impair/record/replay_source.h"
+#include "impair/report/live_report.h"
 #include "impair/report/report.h"
+#include "nic/clock.h"
 #include "report/json_line.h"
+#include "report/live_view.h"
 
 namespace lw::impair {
 namespace {
@@ -30,6 +33,37 @@ struct ReplayConfig {
   std::string out;                     // a capture; "-" is standard output
   std::optional<std::string> ledger;   // a file for the ledger
   std::optional<std::string> capture;  // a pcapng file for what comes in and goes out
+  std::string live;                    // title of the live view; empty: none
+};
+
+/// The live view of a replay.
+class ReplayView {
+ public:
+  explicit ReplayView(const std::string& title)
+      : view_({.mode = title.empty() ? report::LiveMode::none : report::LiveMode::full}),
+        live_(title) {
+    view_.start(nic::now());
+  }
+
+  /// Cheap unless an update is due.
+  void tick(const ReplayRunner& runner) {
+    if (!view_.shows() || ++frames_ % kFramesBetweenLooks != 0) return;
+    const Instant now = nic::now();
+    if (!view_.due(now)) return;
+    Report report{.command = "replay", .profile = {}};
+    runner.report(report);
+    view_.show(now, live_.model(report));
+  }
+  void finish(const Report& report) {
+    if (view_.shows()) view_.finish(live_.model(report, true));
+  }
+
+ private:
+  static constexpr std::uint64_t kFramesBetweenLooks = 256;
+
+  report::LiveView view_;
+  LiveReport live_;
+  std::uint64_t frames_ = 0;
 };
 
 /// A report, and what was wrong with a capture behind what could be read of it.
@@ -43,7 +77,8 @@ struct ReplayOutcome {
 constexpr std::uint64_t kLeastRoom = 1024, kBeyondAllMemory = std::uint64_t{1} << 40;  // frames
 
 /// Ends early when `stopped`; the frames fed until then still leave.
-Result<void> feed(ReplayRunner& runner, ReplaySource& source, const std::atomic<bool>& stopped) {
+Result<void> feed(ReplayRunner& runner, ReplaySource& source, ReplayView& view,
+                  const std::atomic<bool>& stopped) {
   std::uint64_t offset = 0;
   try {
     while (!stopped.load(std::memory_order_relaxed)) {
@@ -52,6 +87,7 @@ Result<void> feed(ReplayRunner& runner, ReplaySource& source, const std::atomic<
       if (!*frame || runner.failed()) return {};
       offset = (*frame)->record.offset;
       if (auto taken = runner.take(**frame); !taken) return taken;
+      view.tick(runner);
     }
   } catch (const std::bad_alloc&) {
     return fail(fmt::format("offset {} of the input: not enough memory for its record", offset),
@@ -137,7 +173,8 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
   const auto runner = std::make_unique<ReplayRunner>(
       version, *link, source->directions(), ledger->get(), recording->get(), std::move(*writer));
   const std::atomic<bool>& stopped = stop_on_signals();
-  if (auto fed = feed(*runner, *source, stopped); !fed) return std::unexpected(fed.error());
+  ReplayView view(config.live);
+  if (auto fed = feed(*runner, *source, view, stopped); !fed) return std::unexpected(fed.error());
   if (auto finished = runner->finish(); !finished) return std::unexpected(finished.error());
 
   ReplayOutcome outcome{
@@ -156,6 +193,7 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
     outcome.report.captures.push_back(
         {*config.capture, (*recording)->frames(), 0, (*recording)->lost()});
   }
+  view.finish(outcome.report);
   return outcome;
 }
 
@@ -205,6 +243,7 @@ ExitCode run(ReplayOptions& options) {
   ReplayConfig config = options.replay;
   config.ledger = options.output.ledger;
   config.capture = options.output.capture;
+  if (options.output.live) config.live = "roce-impair replay " + options.source.profile;
   if (options.direction == "east-to-west")
     config.input.direction = emulator::Direction::east_to_west;
   if (auto sound = check_files(config, options.source.profile, expectations.junit()); !sound)

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/cli/run.h"
 
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <sched.h>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,8 +26,9 @@
 #include "impair/datapath/port_io.h"
 #include "impair/record/ledger_file.h"
 #include "impair/record/recordings.h"
+#include "impair/report/live_report.h"
 #include "report/html_page.h"
-#include "report/progress.h"
+#include "report/live_view.h"
 #include "web/server.h"
 
 namespace lw::impair {
@@ -226,45 +230,71 @@ Result<void> wait_links(Ports& ports, const RunConfig& config, const StopSignal&
   return config.ready_file ? write_file(*config.ready_file, "ready\n") : Result<void>{};
 }
 
-/// Prints a line on standard error about both directions: each second on a terminal, every 5 s
-/// elsewhere.
+/// Shows the run on standard error. Without the live view that is a line about both directions,
+/// each second on a terminal and every 5 s elsewhere, which the loop makes of its counters. The
+/// live view is made of snapshots by a thread of its own.
 class Progress {
  public:
-  explicit Progress(Instant start);
+  /// `config` outlives it.
+  explicit Progress(const RunConfig& config)
+      : view_({.mode = config.live.empty() ? report::LiveMode::brief : report::LiveMode::full,
+               .elsewhere = std::chrono::seconds(5)}),
+        live_(config.live),
+        is_live_(!config.live.empty()) {}
 
-  /// Cheap unless a line is due.
+  /// Until stop(), `runner` gives the snapshots of the live view.
+  void start(Instant now, ScenarioRunner& runner) {
+    start_ = last_ = now;
+    view_.start(now);
+    if (is_live_) thread_ = std::jthread([this, &runner](const auto& end) { watch(end, runner); });
+  }
+  /// Of the loop. Cheap unless a line is due.
   void tick(Instant now, const PortForwarder& forwarder) {
-    if (display_.due(now)) [[unlikely]]
-      show(now, forwarder);
+    if (!is_live_ && view_.due(now)) [[unlikely]]
+      view_.show(now, {.title = {}, .line = line(now, forwarder)});
+  }
+  void stop() { thread_ = {}; }
+  void finish(const Report& report) {
+    if (is_live_) view_.finish(live_.model(report, true));
+    view_.end();
   }
 
  private:
   struct Seen {
     std::uint64_t frames = 0, bytes = 0;
   };
-  void show(Instant now, const PortForwarder& forwarder);
+  void watch(const std::stop_token& end, ScenarioRunner& runner);
+  std::string line(Instant now, const PortForwarder& forwarder);
   static std::string describe(const PortForwarder::Link& link, Seen& seen, double seconds);
 
-  report::Progress display_;
+  report::LiveView view_;
+  LiveReport live_;
+  bool is_live_;
   Instant start_, last_;
   Seen east_, west_;
+  std::jthread thread_;
 };
 
-Progress::Progress(Instant start)
-    : display_(
-          {.terminal_interval = std::chrono::seconds(1), .other_interval = std::chrono::seconds(5)},
-          start),
-      start_(start),
-      last_(start) {}
+void Progress::watch(const std::stop_token& end, ScenarioRunner& runner) {
+  std::mutex mutex;
+  std::condition_variable_any waits;
+  std::unique_lock lock(mutex);
+  while (!end.stop_requested()) {
+    constexpr auto kLook = std::chrono::milliseconds(50);
+    waits.wait_for(lock, end, kLook, [] { return false; });
+    const Instant now = nic::now();
+    if (end.stop_requested() || !view_.due(now)) continue;
+    const Report report = runner.snapshot();
+    if (!report.directions.empty()) view_.show(now, live_.model(report));
+  }
+}
 
-void Progress::show(Instant now, const PortForwarder& forwarder) {
+std::string Progress::line(Instant now, const PortForwarder& forwarder) {
   const double seconds = static_cast<double>((now - last_).count()) * 1e-9;
-  display_.show(
-      now,
-      fmt::format("{:>4} s  east {}; west {}\n", (now - start_) / std::chrono::seconds(1),
-                  describe(forwarder.link(emulator::Direction::west_to_east), east_, seconds),
-                  describe(forwarder.link(emulator::Direction::east_to_west), west_, seconds)));
   last_ = now;
+  return fmt::format("{:>4} s  east {}; west {}", (now - start_) / std::chrono::seconds(1),
+                     describe(forwarder.link(Direction::west_to_east), east_, seconds),
+                     describe(forwarder.link(Direction::east_to_west), west_, seconds));
 }
 
 std::string Progress::describe(const PortForwarder::Link& link, Seen& seen, double seconds) {
@@ -318,12 +348,15 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
     report.captures = recordings.reports();
   };
   auto runner = std::make_unique<ScenarioRunner>(version, *loop, *ports, learn, add_records);
+  Progress progress(config);
   auto services = Services::start(config, {*runner, *loop, recordings, ledger->file.get()});
   if (!services) return std::unexpected(services.error());
   off_the_cores.reset();
   if (auto up = wait_links(*ports, config, stop); !up) return std::unexpected(up.error());
   runner->watch_links(config.on_link_loss.value_or(profile.on_link_loss));
-  Progress progress(nic::now());
+  off_the_cores.emplace(allowed, config);
+  progress.start(nic::now(), *runner);
+  off_the_cores.reset();
   loop->work(config, stop.requested(),
              [&](Instant now, const PortForwarder& forwarder) { progress.tick(now, forwarder); });
   notify_supervisor("STOPPING=1");
@@ -331,6 +364,7 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   for (nic::Port* port : {&ports->west, &ports->east}) port->end_receiving();
   loop->drain([&] { return stop.forced(); });  // services go on, so that their clients don't wait
   services->reset();
+  progress.stop();
   const auto scenario = runner->scenario();
   runner.reset();
 
@@ -349,6 +383,7 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   if (recordings.is_open())
     if (auto closed = recordings.close(); !closed) report.write_failure = closed.error();
   add_records(report);
+  progress.finish(report);
   return report;
 }
 

@@ -18,6 +18,7 @@
 #include "impair/report/report.h"
 #include "nic/eal.h"
 #include "report/json_line.h"
+#include "report/live_view.h"
 
 namespace lw::impair {
 namespace {
@@ -89,6 +90,7 @@ Result<RunConfig> run_config(const RunOptions& options) {
   config.duration = options.duration;
   config.until_idle = options.until_idle;
   config.wait = options.wait;
+  if (options.output.live) config.live = "roce-impair run " + options.source.profile;
   return config;
 }
 
@@ -250,6 +252,7 @@ void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
   list.add("--capture", app::text(output.capture), "FILE.pcapng",
            "recording of ingress and egress frames, with the stages that acted on them");
   list.add_flag("--json", output.json, "report as one JSON object");
+  list.add_flag("--live", output.live, report::kLiveHelp);
   output.expectations.add_options(list);
 }
 

@@ -35,6 +35,7 @@ struct RunConfig {
   std::optional<int> core;             // CPU to pin to
   std::optional<int> second_core;      // CPU of the second thread
   bool verbose = false;                // show DPDK's log
+  std::string live;                    // title of the live view; empty: a line now and then
   std::optional<std::string> control;  // Unix socket for `roce-impair ctl`
   std::optional<std::string> metrics;  // address of the Prometheus metrics server
   web::SiteOptions web;                // of the live page

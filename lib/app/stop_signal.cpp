@@ -3,6 +3,8 @@
 
 #include <csignal>
 
+#include "report/live_view.h"
+
 namespace lw {
 namespace {
 
@@ -14,10 +16,16 @@ extern "C" void note_signal(int) {
   if (received_once.exchange(true)) received_twice = true;
 }
 
-void handle(void (*handler)(int), int flags = 0) {
+extern "C" void note_signal_or_end(int signal) {
+  if (!received_once.exchange(true)) return;
+  report::restore_terminal();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void handle(void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
-  action.sa_flags = flags;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 }
@@ -25,7 +33,7 @@ void handle(void (*handler)(int), int flags = 0) {
 }  // namespace
 
 StopSignal::StopSignal(Second second) {
-  handle(note_signal, second == Second::ends_process ? static_cast<int>(SA_RESETHAND) : 0);
+  handle(second == Second::ends_process ? note_signal_or_end : note_signal);
 }
 
 StopSignal::~StopSignal() { handle(SIG_DFL); }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gen/report/live_flows.h"
 #include "measured.h"
 #include "report/table.h"
 
@@ -40,12 +41,32 @@ TEST(Csv, QuotesWhatNeedsIt) {
   EXPECT_EQ(report::csv_field("a\nb"), "\"a\nb\"");
 }
 
-TEST(Screen, HasALineAFlowAndATotal) {
-  const std::vector<FlowProgress> flows(50, at(10));
-  const std::string screen = screen_of(seconds(3), seconds(7), seconds(1), flows, {});
-  EXPECT_TRUE(screen.starts_with("3 s, 7 s left\n"));
-  EXPECT_EQ(std::ranges::count(screen, '\n'), 1 + 1 + 40 + 1 + 1);  // the rest is a number
-  EXPECT_EQ(total_of(flows).received_frames, 500u);
+TEST(FlowModel, HasTotalsAndTheBusiestFlows) {
+  std::vector<FlowProgress> flows(50, at(10));
+  flows[20] = at(30);
+  flows[20].name = "busy";
+  flows[20].lost = 2;
+  report::Sparkline trend;
+  const ProgressNow now{.elapsed = seconds(3),
+                        .left = seconds(7),
+                        .span = seconds(1),
+                        .flows = flows,
+                        .before = {},
+                        .pacing = PacingSoFar()};
+  const report::LiveModel model = flow_model("run x", now, trend);
+  EXPECT_EQ(model.status, "3 s, 7 s left");
+  EXPECT_EQ(model.verdict_text, "missing: 2 lost");
+  ASSERT_EQ(model.sections.size(), 2u);
+  const report::LiveSection& busiest = model.sections[1];
+  EXPECT_EQ(busiest.rows.size() + busiest.more, 50u);
+  // 30 frames of 125 B in a second.
+  EXPECT_EQ(busiest.rows[0][0], "busy");
+  EXPECT_EQ(busiest.rows[0][1], "30.00 kb/s");
+  EXPECT_EQ(busiest.rows[0][2], "30");
+  EXPECT_EQ(total_of(flows).received_frames, 520u);
+  EXPECT_EQ(model.line,
+            "3 s, 7 s left; sent 520 frames, 520.00 kb/s, 0 not sent; received 520 frames, "
+            "416.00 kb/s, 2 lost, 0 late");
 }
 
 TEST(Progress, JoinsWhatWasSentWithWhatCame) {
@@ -64,7 +85,8 @@ TEST(Progress, JoinsWhatWasSentWithWhatCame) {
   EXPECT_EQ(rows[1].name, "y");
   EXPECT_EQ(rows[1].sent_frames, 10u);
   EXPECT_EQ(rows[1].received_frames, 10u);
-  EXPECT_EQ(rows[1].p99_ns, 3000);
+  ASSERT_NE(rows[1].latency, nullptr);
+  EXPECT_EQ(rows[1].latency->quantile(0.99), 3000);
   EXPECT_FALSE(rows[2].is_sent);
   EXPECT_EQ(rows[2].received_frames, 10u);
 }

@@ -25,14 +25,14 @@ struct LiveSubject {
 
 /// The live page of a run (--web). The run's loop gives figures to it; the threads of the page's
 /// server make JSON of them, and the loop never waits for these.
-class LiveView {
+class LivePage {
  public:
   static constexpr Duration kInterval = std::chrono::milliseconds(500);
 
   /// Serves the page. Errors: those of web::open_site().
-  static Result<LiveView> open(const web::SiteOptions& options, const LiveSubject& subject);
-  LiveView(LiveView&& other) noexcept;
-  ~LiveView();
+  static Result<LivePage> open(const web::SiteOptions& options, const LiveSubject& subject);
+  LivePage(LivePage&& other) noexcept;
+  ~LivePage();
 
   [[nodiscard]] const std::string& url() const noexcept;
 
@@ -47,7 +47,7 @@ class LiveView {
 
  private:
   class Feed;
-  explicit LiveView(std::unique_ptr<Feed> feed);
+  explicit LivePage(std::unique_ptr<Feed> feed);
 
   std::unique_ptr<Feed> feed_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/report/live_view.h"
+#include "gen/report/live_page.h"
 
 #include <algorithm>
 #include <bit>
@@ -40,7 +40,12 @@ constexpr std::size_t kMostMerged = 64;
 LiveFigures figures_of(std::string phase, Duration elapsed, std::optional<Duration> left,
                        const std::vector<FlowProgress>& flows, const Measurement* received) {
   LiveFigures figures{.phase = std::move(phase), .elapsed = elapsed, .left = left, .flows = flows};
-  if (received == nullptr || received->flows().size() > kMostQuantiles) return figures;
+  const bool quantiles = received != nullptr && received->flows().size() <= kMostQuantiles;
+  for (FlowProgress& flow : figures.flows) {
+    if (quantiles && flow.latency != nullptr) flow.p99_ns = flow.latency->quantile(0.99);
+    flow.latency = nullptr;
+  }
+  if (!quantiles) return figures;
   const bool few = received->flows().size() <= kMostMerged;
   for (const ReceiveFlow& flow : received->flows()) {
     if (few && flow.signature) figures.latencies.merge(flow.signature->latency);
@@ -141,7 +146,7 @@ std::string live_page(const LiveSubject& subject) {
 }  // namespace
 
 /// Holds the newest figures, and their JSON once a page has asked for it.
-class LiveView::Feed {
+class LivePage::Feed {
  public:
   Feed(web::Site site, const LiveSubject& subject)
       : url_(site.url()),
@@ -184,24 +189,24 @@ class LiveView::Feed {
   web::Server server_;    // the last member: its threads use all others
 };
 
-LiveView::LiveView(std::unique_ptr<Feed> feed) : feed_(std::move(feed)) {}
-LiveView::LiveView(LiveView&& other) noexcept = default;
-LiveView::~LiveView() = default;
+LivePage::LivePage(std::unique_ptr<Feed> feed) : feed_(std::move(feed)) {}
+LivePage::LivePage(LivePage&& other) noexcept = default;
+LivePage::~LivePage() = default;
 
-Result<LiveView> LiveView::open(const web::SiteOptions& options, const LiveSubject& subject) {
+Result<LivePage> LivePage::open(const web::SiteOptions& options, const LiveSubject& subject) {
   auto site = web::open_site(options);
   if (!site) return std::unexpected(site.error());
-  return LiveView(std::make_unique<Feed>(std::move(*site), subject));
+  return LivePage(std::make_unique<Feed>(std::move(*site), subject));
 }
 
-const std::string& LiveView::url() const noexcept { return feed_->url(); }
+const std::string& LivePage::url() const noexcept { return feed_->url(); }
 
-void LiveView::show(Duration elapsed, std::optional<Duration> left,
+void LivePage::show(Duration elapsed, std::optional<Duration> left,
                     const std::vector<FlowProgress>& flows, const Measurement* received) {
   feed_->put(figures_of("running", elapsed, left, flows, received));
 }
 
-void LiveView::finish(Duration elapsed, const std::vector<FlowProgress>& flows,
+void LivePage::finish(Duration elapsed, const std::vector<FlowProgress>& flows,
                       const Measurement* received) {
   feed_->put_last(figures_of("ended", elapsed, std::nullopt, flows, received));
 }

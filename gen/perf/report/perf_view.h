@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gen/perf/report/perf_report.h"
+#include "report/live_view.h"
+
+namespace lw::gen {
+
+/// The live view of simulated perf runs, one after another.
+class PerfView {
+ public:
+  /// Shows nothing unless `live`. `sizes`: number of runs.
+  PerfView(std::string title, bool live, std::size_t sizes);
+  PerfView(const PerfView&) = delete;
+  PerfView& operator=(const PerfView&) = delete;
+
+  /// The report must wait until end(): there is a screen.
+  [[nodiscard]] bool on_screen() const noexcept { return view_.on_screen(); }
+  /// Call before a run, which `config` and the view outlive. Keeps the links' other listeners.
+  void attach(sim::Simulation& simulation, const sim::PerfConfig& config);
+  /// The run of `config` has ended.
+  void add(const sim::PerfConfig& config, const PerfOutcome& outcome);
+  /// Shows the last figures and ends the view.
+  void end();
+
+ private:
+  /// Counters of a run that goes on.
+  struct Counts {
+    Instant at{};  // simulated time
+    std::uint64_t messages = 0, bytes = 0, packets = 0, retransmitted = 0, timeouts = 0;
+  };
+  void look(sim::Simulation& simulation, const sim::PerfConfig& config, Instant at);
+  static Counts counts_of(sim::Simulation& simulation, const sim::PerfConfig& config, Instant at);
+  [[nodiscard]] report::LiveModel model(const sim::PerfConfig& config, const Counts& now);
+  [[nodiscard]] report::LiveModel last_model() const;
+  [[nodiscard]] report::LiveSection results() const;
+
+  std::string title_;
+  std::size_t sizes_;
+  report::LiveView view_;
+  Counts before_;
+  report::Sparkline trend_;
+  std::uint64_t calls_ = 0;
+  std::vector<std::vector<std::string>> rows_;  // of runs that have ended, the newest first
+  std::string last_line_;
+};
+
+}  // namespace lw::gen

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gen/report/progress_display.h"
+#include "report/live_screen.h"
+
+namespace lw::gen {
+
+/// "12 s, 48 s left"
+std::string time_text(const ProgressNow& now);
+
+/// The live view of flows: totals, and the busiest flows. `trend` gets the total rate.
+report::LiveModel flow_model(const std::string& title, const ProgressNow& now,
+                             report::Sparkline& trend);
+
+/// One line with the totals.
+std::string flow_line(const ProgressNow& now);
+
+/// "1.23 Gb/s, 120000 frames/s"
+std::string rate_text(double bits_per_second, double frames_per_second);
+
+}  // namespace lw::gen
