@@ -139,10 +139,10 @@ Result<Work> VmKind::work() {
                 run.rate = (rdma ? std::min(wire, host_bps) : host_bps) / kBits;
                 const Ends ends = migrate_often(run, starts);
                 return report::Json{
-                    {"memory_gb", memory / kGiB}, {"written_gb", run.stress.working_set / kGiB},
-                    {"wire_gbps", wire / 1e9},    {"rate_gbps", run.rate * kBits / 1e9},
-                    {"finished", ends.finished},  {"starts", ends.all},
-                    {"passes", ends.passes},      {"copied_gb", ends.copied / kGiB},
+                    {"memory_gib", memory / kGiB}, {"written_gib", run.stress.working_set / kGiB},
+                    {"wire_gbps", wire / 1e9},     {"rate_gbps", run.rate * kBits / 1e9},
+                    {"finished", ends.finished},   {"starts", ends.all},
+                    {"passes", ends.passes},       {"copied_gib", ends.copied / kGiB},
                     {"time_s", outcome(ends)}};
               }};
 }

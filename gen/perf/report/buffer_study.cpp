@@ -108,7 +108,7 @@ Result<void> study_buffers(const sim::PerfConfig& config, const std::string& fol
   }
   if (!json) {
     print_report(fmt::format("{:>8} {:>9} {:>9} {:>9} {:>12}\n", "km", "#bytes", "#buffers",
-                             "formula", "BW[Gb/sec]"));
+                             "formula", "BW[Gb/s]"));
   }
   std::vector<BufferNeed> needs;
   std::string csv = "km,bytes,buffers,formula,gbps\n";

@@ -216,7 +216,7 @@ std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outco
 
 std::string study_header() {
   return fmt::format("{:>10} {:>8} {:>10} {:>15} {:>14} {:>17} {:>8}\n", "#bytes", "#buffers",
-                     "#messages", "elapsed[usec]", "one-way[usec]", "throughput[Gb/s]", "CPU[%]");
+                     "#messages", "elapsed[us]", "one-way[us]", "throughput[Gb/s]", "CPU[%]");
 }
 
 std::string study_line(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome) {

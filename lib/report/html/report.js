@@ -25,7 +25,7 @@ const Page = (() => {
     const step = steps.find(([factor]) => size >= factor) ?? steps[steps.length - 1];
     return `${digits(value / step[0], most)} ${step[1]}`;
   }
-  const TIMES = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
+  const TIMES = [[1e9, 's'], [1e6, 'ms'], [1e3, 'us'], [1, 'ns']];
   const time = (ns, most = 4) => (ns === 0 ? '0 s' : scaled(ns, TIMES, most));
   const seconds = (s) => time(s * 1e9, 9);
   // Marks of an axis of seconds: all in the unit of the largest, with the digits that tell them apart.

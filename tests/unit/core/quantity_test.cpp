@@ -76,6 +76,31 @@ TEST(Quantities, AreWrittenForPeople) {
   EXPECT_EQ(format_bytes(512), "512 B");
 }
 
+TEST(Quantities, HaveOneSetOfUnits) {
+  EXPECT_EQ(format_duration(1500ns), "1.5 us");
+  EXPECT_EQ(format_duration(90s), "90 s");
+  EXPECT_EQ(format_bit_rate(999), "999.00 b/s");
+  EXPECT_EQ(format_bit_rate(1000), "1.00 kb/s");
+  EXPECT_EQ(format_bit_rate(25e6), "25.00 Mb/s");
+  EXPECT_EQ(format_bit_rate(1.6e12), "1.60 Tb/s");
+  EXPECT_EQ(format_bytes(1000), "1.00 kB");  // decimal, as the unit says
+  EXPECT_EQ(format_bytes(1024), "1.02 kB");
+  EXPECT_EQ(format_bytes(65536), "65.54 kB");
+  EXPECT_EQ(format_bytes(3e9), "3.00 GB");
+}
+
+TEST(Quantities, AreReadAsTheyAreWritten) {
+  for (const Duration time : {Duration(1ns), Duration(1500ns), Duration(1903500ns), Duration(3s)}) {
+    EXPECT_EQ(parse_duration(format_duration(time)), time);
+  }
+  for (const double rate : {1.0, 1e3, 25e6, 98.04e9, 1.6e12}) {
+    EXPECT_DOUBLE_EQ(*parse_bit_rate(format_bit_rate(rate)), rate);
+  }
+  for (const double bytes : {512.0, 1e3, 23.75e6, 3e9}) {
+    EXPECT_EQ(parse_bytes(format_bytes(bytes)), static_cast<std::uint64_t>(bytes));
+  }
+}
+
 // Found by the fuzzer: more digits than anybody's link has.
 TEST(Quantities, ImpossiblyLargeOnesAreWrittenWhole) {
   EXPECT_EQ(format_bit_rate(1e300).size(), 289u + 3 + 5);  // 1e288: 289 digits, ".00", " Tb/s"
