@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import pathlib
-import pty
 import random
 import subprocess
 import sys
@@ -304,24 +303,6 @@ class OneProcess(InFolder):
                              'null', expect=1)
         self.assertEqual(len(report['expect']['broken']), 1)
         self.assertIn('pacing_max', report['expect']['broken'][0])
-
-    @longwire_test.real_time
-    def test_a_terminal_gets_a_screen(self):
-        here, there = pty.openpty()
-        run = subprocess.Popen([GEN, 'run', self.profile(), '--port', LOOP, '--receive', LOOP,
-                                '--interval', '10ms'], stdout=subprocess.PIPE, stderr=there)
-        os.close(there)
-        shown = b''
-        try:
-            while piece := os.read(here, 65536):
-                shown += piece
-        except OSError:  # how a pseudo-terminal says that nobody writes any more
-            pass
-        os.close(here)
-        out, _ = run.communicate()
-        self.assertEqual(run.returncode, 0)
-        self.assertIn(b'\x1b[H', shown)
-        self.assertNotIn(b'\x1b', out)
 
     def test_wrong_use(self):
         for wrong in (['--check-icrc', 'some'], ['--interval', '0s'], ['--check-icrc', '0'],
