@@ -64,7 +64,7 @@ Result<std::vector<SizeSearch>> search_sizes(const config::FlowProfile& profile,
     if (!result) return std::unexpected(result.error());
     searches.push_back({size, std::move(*result)});
   }
-  display.finish(nic::now(), {});
+  display.finish(nic::now(), {}, nullptr);
   return searches;
 }
 
