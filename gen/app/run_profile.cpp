@@ -113,7 +113,8 @@ Result<void> check_files(const RunOptions& options) {
                                     {"--series", options.choices.progress.series},
                                     {"--histogram", options.choices.histogram},
                                     {"--report-to", report_file(options.report_to)},
-                                    options.expectations.junit()};
+                                    options.expectations.junit(),
+                                    options.html.file()};
   for (const std::string& name : all_names(options)) nic::add_files(name, inputs, outputs);
   return check_outputs(inputs, outputs);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/expectations.h"
+#include "app/html_report.h"
 #include "core/error.h"
 #include "gen/app/device_flows.h"
 #include "gen/report/progress_display.h"
@@ -26,6 +27,7 @@ struct RunOptions {
   MeasureChoices choices;
   Limits limits;
   app::Expectations expectations = {};
+  app::HtmlReport html = {};
   std::uint16_t cores = 1;
   std::optional<std::uint64_t> seed;  // in place of the profile's
   std::string peer, token;            // HOST:PORT of roce-endpoint, and its token; empty: none

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "app/html_report.h"
 #include "app/stop_signal.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
@@ -87,8 +88,8 @@ std::string journal_name(const config::ExperimentProfile& profile) {
 
 /// No result replaces an input, such as the profile or a published table.
 Result<void> check_result_files(const config::ExperimentProfile& profile,
-                                const std::filesystem::path& folder) {
-  std::vector<NamedFile> outputs = {{"--out", (folder / journal_name(profile)).string()}};
+                                const std::filesystem::path& folder, const NamedFile& page) {
+  std::vector<NamedFile> outputs = {{"--out", (folder / journal_name(profile)).string()}, page};
   for (const ResultFile& file : files_of(profile))
     outputs.push_back({"--out", (folder / file.name).string()});
   return check_outputs({{"FILE", profile.file}}, outputs);
@@ -179,8 +180,9 @@ Result<Results> prepare(const config::ExperimentProfile& profile, ExperimentOpti
 
 /// The file of finished runs; with --resume those of another session are put into `results`.
 Result<RunJournal> open_journal(Results& results, const ExperimentOptions& options,
-                                const std::filesystem::path& folder, const report::Json& identity) {
-  if (auto apart = check_result_files(results.profile, folder); !apart)
+                                const std::filesystem::path& folder, const report::Json& identity,
+                                const NamedFile& page) {
+  if (auto apart = check_result_files(results.profile, folder, page); !apart)
     return std::unexpected(apart.error());
   if (auto made = make_folder(folder); !made) return std::unexpected(made.error());
   const std::string file = (folder / journal_name(results.profile)).string();
@@ -207,12 +209,14 @@ Result<void> run_all(Results& results, unsigned jobs, Ranks& ranks, const report
 
 /// Prints and writes what is there, and says what didn't hold.
 ExitCode report_on(Outcome outcome, const ExperimentOptions& options,
-                   const std::filesystem::path& folder) {
+                   const std::filesystem::path& folder, app::HtmlReport& html) {
   Results& results = outcome.results;
   results.remove_unfinished();
   auto compared = compare_all(results);
   if (!compared) return print_error(compared.error());
   outcome.compared = std::move(*compared);
+  html.add_report(to_json(outcome));
+  for (const auto& plot : results.profile.plots) html.add_plot(to_plot(outcome, plot));
   print_report(to_text(outcome) +
                fmt::format("\n{} cells in {:.1f} s\n", results.cells.size(), results.elapsed_s));
   if (const auto wrote = write_all(outcome, folder); !wrote) return print_error(wrote.error());
@@ -234,7 +238,7 @@ ExitCode report_on(Outcome outcome, const ExperimentOptions& options,
   return failed > 0 || far > 0 ? ExitCode::failed : ExitCode::done;
 }
 
-ExitCode run_experiment(ExperimentOptions options) {
+ExitCode run_experiment(ExperimentOptions options, app::HtmlReport& html) {
   auto ranks = Ranks::join();
   if (!ranks) return print_error(ranks.error());
   const auto& stop = stop_on_signals();
@@ -252,19 +256,20 @@ ExitCode run_experiment(ExperimentOptions options) {
     return ExitCode::done;
   }
   const std::string folder = options.out.empty() ? profile->name + "-results" : options.out;
-  auto journal = open_journal(*results, options, folder, identity);
+  auto journal = open_journal(*results, options, folder, identity, html.file());
   if (!journal) return refuse(journal.error());
   if (const auto ran = run_all(*results, options.threads(*ranks), *ranks, identity, *journal, stop,
                                options.live);
       !ran)
     return print_error(ran.error());
-  return report_on({.results = std::move(*results), .compared = {}}, options, folder);
+  return report_on({.results = std::move(*results), .compared = {}}, options, folder, html);
 }
 
 }  // namespace
 
 app::Command experiment_command() {
   auto options = std::make_shared<ExperimentOptions>();
+  auto html = std::make_shared<app::HtmlReport>();
   app::Command command{
       .name = "experiment",
       .help = "Sweep parameters of simulated runs; write tables, CSV, JSON and plots",
@@ -274,7 +279,7 @@ app::Command experiment_command() {
 writes the results of the finished cells; --resume continues. Exit codes: 0 all runs succeeded and
 are as near to the published figures as asked for, 1 not so, or interrupted, 2 bad usage or
 experiment, 3 a file can't be written.)",
-      .run = [options] { return run_experiment(*options); },
+      .run = [options, html] { return run_experiment(*options, *html); },
   };
   app::Options& list = command.options;
   list.add("FILE", app::profile(options->file, {config::kExperimentProfiles}), "",
@@ -282,6 +287,7 @@ experiment, 3 a file can't be written.)",
       .required();
   list.add("--out", app::text(options->out), "DIR", "folder for the results")
       .defaults_to("NAME-results");
+  html->add_option(list);
   list.add_flag("--full", options->changes.full,
                 "full length, as in the profile's [scenario.full]");
   list.add("--scenario", app::texts(options->changes.scenarios), "NAME",

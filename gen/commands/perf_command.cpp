@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "app/expectations.h"
+#include "app/html_report.h"
 #include "app/stop_signal.h"
 #include "core/names.h"
 #include "core/output.h"
@@ -17,6 +18,7 @@
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/buffer_study.h"
 #include "gen/perf/report/perf_files.h"
+#include "gen/perf/report/perf_plots.h"
 #include "gen/perf/report/perf_view.h"
 #include "gen/perf/traffic/perf_run.h"
 
@@ -40,6 +42,8 @@ struct PerfCommand {
   EndpointOptions endpoint;
   PeerOptions peer;
   app::Expectations expectations;
+  app::HtmlReport html;
+  PerfPlots plots;
   std::string pcap;
   std::vector<std::string> points;  // capture points of `pcap`
   bool sim = false, all_sizes = false, json = false;
@@ -210,8 +214,10 @@ Result<void> check_usage(const Given& given, const PerfCommand& options) {
     return refuse("perf", "expected --sim, or --port and --peer");
   if (!options.study.empty() && options.options.pattern != "blast")
     return refuse("--study", "goes with --pattern blast");
-  if (!options.study.empty() && (given.has("--expect") || given.has("--junit")))
-    return refuse("--study", "goes without --expect and --junit: its rows are no final figures");
+  if (!options.study.empty() &&
+      (given.has("--expect") || given.has("--junit") || given.has("--html")))
+    return refuse("--study",
+                  "goes without --expect, --junit and --html: its rows are no final figures");
   if (!options.study.empty() && options.live) return refuse("--live", "goes without --study");
   if (const auto checked = options.expectations.check(); !checked) return checked;
   if (options.latency() && given.has("--duration"))
@@ -285,8 +291,10 @@ void print_part(PerfCommand& command, const std::string& text) {
 void print_outcome(PerfCommand& command, const sim::PerfConfig& config,
                    const PerfOutcome& outcome) {
   const std::string json = command.expectations.judged(
-      command.json, [&] { return json_of(command, config, outcome); },
+      command.json || command.html.wanted(), [&] { return json_of(command, config, outcome); },
       fmt::format("{} B", config.size));
+  command.html.add_report(json);
+  command.plots.add(config.size, outcome);
   print_part(command, command.json ? json
                                    : row_of(command, config, outcome) + arrivals_line(outcome) +
                                          incomplete_line(outcome));
@@ -362,8 +370,10 @@ Result<void> run_live(PerfCommand& command, const sim::PerfConfig& config,
 /// An output is none of the inputs, and no other output.
 Result<void> check_perf_files(const PerfCommand& command) {
   std::vector<NamedFile> inputs = {{"--path", command.options.path}, {"--data", command.data}};
-  std::vector<NamedFile> outputs = {
-      {"--pcap", command.pcap}, {"--series", command.series}, command.expectations.junit()};
+  std::vector<NamedFile> outputs = {{"--pcap", command.pcap},
+                                    {"--series", command.series},
+                                    command.expectations.junit(),
+                                    command.html.file()};
   if (!command.study.empty())
     for (const std::string& file : study_files(command.study)) outputs.push_back({"--study", file});
   nic::add_files(command.endpoint.port, inputs, outputs);
@@ -397,6 +407,8 @@ ExitCode perf(PerfCommand& command, const std::atomic<bool>& stop) {
   if (command.sim) config->stop = &stop;
   const auto ran = command.sim ? run_simulated(command, *config) : run_live(command, *config, stop);
   if (!command.json) print_report(command.expectations.text());
+  for (report::Plot& plot : command.plots.plots()) command.html.add_plot(std::move(plot));
+  command.html.add_port("--port", command.endpoint.port);
   const ExitCode expected = command.expectations.finish("roce-gen perf");
   return std::max(expected, ran ? ExitCode::done : print_error(ran.error()));
 }
@@ -442,6 +454,7 @@ void add_output_options(app::Options& list, PerfCommand& options) {
            "of a blast: how many buffers fill the channel at each distance; prints the table, "
            "writes buffers.csv and buffers.svg");
   options.expectations.add_options(list);
+  options.html.add_option(list);
   list.add_flag("--json", options.json, "print one line of JSON per size");
   list.add_flag("--live", options.live, report::kLiveHelp);
 }

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "app/expectations.h"
+#include "app/html_report.h"
 #include "app/stop_signal.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
@@ -16,6 +17,7 @@
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
 #include "gen/perf/options/endpoint_options.h"
+#include "gen/report/run_plots.h"
 #include "gen/report/run_report.h"
 #include "gen/report/sent_counts.h"
 #include "gen/tx/ports.h"
@@ -51,6 +53,7 @@ struct ReceiveOptions {
   nic::ClockKind clock = nic::ClockKind::steady;
   MeasureChoices choices;
   app::Expectations expectations;
+  app::HtmlReport html;
   bool json = false, verbose = false;
 };
 
@@ -89,7 +92,8 @@ Result<void> check_files(const ReceiveOptions& options) {
   std::vector<NamedFile> outputs = {{"--pcap", options.pcap},
                                     {"--series", options.choices.progress.series},
                                     {"--histogram", options.choices.histogram},
-                                    options.expectations.junit()};
+                                    options.expectations.junit(),
+                                    options.html.file()};
   for (const std::string& name : options.ports) nic::add_files(name, inputs, outputs);
   return check_outputs(inputs, outputs);
 }
@@ -179,9 +183,14 @@ void print(ReceiveOptions& options, const ReceiveReport& report, const Measureme
   const FlowNames names = expected != nullptr ? names_in(*expected) : FlowNames{};
   const Verdict* judged = expected != nullptr ? &verdict : nullptr;
   const std::string json = options.expectations.judged(
-      options.json, [&] { return to_json(report, measurement, names, judged); },
-      "roce-gen receive");
+      options.json || options.html.wanted(),
+      [&] { return to_json(report, measurement, names, judged); }, "roce-gen receive");
   options.expectations.add_cases(verdict.cases);
+  options.html.add_report(json);
+  if (options.html.wanted())
+    for (report::Plot& plot : received_plots(measurement, names))
+      options.html.add_plot(std::move(plot));
+  for (const std::string& port : options.ports) options.html.add_port("--port", port);
   std::string text = to_text(report, measurement, names);
   if (judged != nullptr) text += to_text(verdict, *expected);
   print_report(options.json ? json : text + options.expectations.text(), options.pcap == "-");
@@ -241,6 +250,7 @@ void add_receive_options(app::Options& list, ReceiveOptions& options) {
       .defaults_to("the port's");
   add_progress_options(list, options.choices.progress);
   options.expectations.add_options(list);
+  options.html.add_option(list);
   add_report_options(list, options.json, options.verbose);
 }
 

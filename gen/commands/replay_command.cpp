@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "app/html_report.h"
 #include "app/stop_signal.h"
 #include "core/output.h"
 #include "gen/commands/commands.h"
@@ -70,13 +71,15 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
   return report;
 }
 
-ExitCode replay(const ReplayOptions& options) {
+ExitCode replay(const ReplayOptions& options, app::HtmlReport& html) {
   std::vector<NamedFile> inputs = {{"CAPTURE", options.capture}};
-  std::vector<NamedFile> outputs = {{"--pcap", options.pcap}};
+  std::vector<NamedFile> outputs = {{"--pcap", options.pcap}, html.file()};
   nic::add_files(options.port, inputs, outputs);
   if (const auto apart = check_outputs(inputs, outputs); !apart) return print_error(apart.error());
   const auto report = options.port.empty() ? replay_to_file(options) : replay_to_port(options);
   if (!report) return print_error(report.error());
+  html.add_report(to_json(*report));
+  html.add_port("--port", options.port);
   print_report(options.json ? to_json(*report) : to_text(*report), options.pcap == "-");
   const bool lost = report->port && report->port->lost.total() > 0;
   const bool all_sent = report->not_sent + report->source.too_long == 0 && !lost;
@@ -140,6 +143,7 @@ Result<void> check_replay_usage(const ReplayOptions& options) {
 
 app::Command replay_command() {
   auto options = std::make_shared<ReplayOptions>();
+  auto html = std::make_shared<app::HtmlReport>();
   app::Command command{
       .name = "replay",
       .help = "Send the frames of a capture",
@@ -147,9 +151,9 @@ app::Command replay_command() {
       .notes = kReplayNotes,
       .check = [options](const app::Given&) { return check_replay_usage(*options); },
       .run =
-          [options] {
+          [options, html] {
             options->limits.stop = &stop_on_signals();
-            return replay(*options);
+            return replay(*options, *html);
           },
   };
   app::Options& list = command.options;
@@ -162,6 +166,7 @@ app::Command replay_command() {
   list.add_flag("--roce-only", options->roce_only, "send RoCE frames only");
   add_limit_options(list, options->limits);
   list.add_flag("--live", options->live, report::kLiveHelp);
+  html->add_option(list);
   add_report_options(list, options->json, options->verbose);
   return command;
 }

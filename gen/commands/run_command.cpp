@@ -13,6 +13,7 @@
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
 #include "gen/report/preview.h"
+#include "gen/report/run_plots.h"
 #include "gen/report/run_report.h"
 #include "report/json_line.h"
 
@@ -80,7 +81,8 @@ std::string json_of(const handover::Report& device) {
 }
 
 /// Prints what the device's side has received.
-ExitCode print_device(const handover::Report& device, const RunOptions& options) {
+ExitCode print_device(const handover::Report& device, RunOptions& options) {
+  if (options.html.wanted()) options.html.add_report(json_of(device));
   print_report(options.json ? json_of(device) : text_of(device), options.pcap == "-");
   if (!device.failure.empty())
     return print_error({"the device's side failed: " + device.failure, ExitCode::failed});
@@ -104,6 +106,19 @@ ExitCode print_plan(const config::FlowProfile& profile, const RunOptions& option
   return ExitCode::done;
 }
 
+void add_to_page(RunOptions& options, const config::FlowProfile& profile, const RunReport& sent,
+                 const Measurement* received, const std::string& json) {
+  app::HtmlReport& html = options.html;
+  if (!html.wanted()) return;
+  html.add_report(json);
+  for (report::Plot& plot : sent_plots(sent, profile)) html.add_plot(std::move(plot));
+  if (received != nullptr)
+    for (report::Plot& plot : received_plots(*received, names_in(profile)))
+      html.add_plot(std::move(plot));
+  for (const std::string& port : options.ports) html.add_port("--port", port);
+  for (const std::string& port : options.receive) html.add_port("--receive", port);
+}
+
 ExitCode run(RunOptions& options) {
   const auto profile = config::load_flow_profile(options.profile, options.changes);
   if (!profile) return print_error(profile.error());
@@ -121,8 +136,10 @@ ExitCode run(RunOptions& options) {
   report->seed = options.seed.value_or(profile->seed);
   const RunSummary summary(*profile, *report, receives);
   const std::string json = options.expectations.judged(
-      options.json || !options.report_to.empty(), [&] { return summary.json(); }, "roce-gen run");
+      options.json || options.html.wanted() || !options.report_to.empty(),
+      [&] { return summary.json(); }, "roce-gen run");
   options.expectations.add_cases(summary.verdict().cases);
+  add_to_page(options, *profile, *report, receives, json);
   print_report(options.json ? json : summary.text() + options.expectations.text(),
                options.pcap == "-");
   const ExitCode expected = options.expectations.finish("roce-gen run");
@@ -188,6 +205,7 @@ void add_run_options(app::Options& list, RunOptions& options) {
   list.add("--report-to", app::text(options.report_to), "FILE|unix:PATH|tcp:HOST:PORT",
            "also give the JSON report to a receiver, which reads it with receive --sent");
   options.expectations.add_options(list);
+  options.html.add_option(list);
   add_report_options(list, options.json, options.verbose);
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/expectations.h"
+#include "app/html_report.h"
 #include "app/stop_signal.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
@@ -37,6 +38,7 @@ struct SearchOptions {
   SearchConfig search;
   Limits limits;
   app::Expectations expectations;
+  app::HtmlReport html;
   bool json = false, verbose = false, live = false;
 };
 
@@ -112,6 +114,20 @@ Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const Searc
 std::string csv_of(const SearchOptions& options) { return options.out + "/search.csv"; }
 std::string svg_of(const SearchOptions& options) { return options.out + "/search.svg"; }
 
+std::string title_of(const SearchOptions& options, const std::string& profile) {
+  return fmt::format("{}: highest rate with at most {} % loss", profile, 100 * options.search.loss);
+}
+
+void add_to_page(SearchOptions& options, const std::vector<SizeSearch>& searches,
+                 const std::string& profile, const std::string& json) {
+  if (!options.html.wanted()) return;
+  options.html.add_report(json);
+  options.html.add_plot(rate_plot(searches, title_of(options, profile)));
+  options.html.add_plot(trial_plot(searches));
+  options.html.add_port("--port", options.port);
+  options.html.add_port("--receive", options.receive);
+}
+
 Result<void> write_files(const std::vector<SizeSearch>& searches, const SearchOptions& options,
                          const std::string& name) {
   std::error_code error;
@@ -119,16 +135,15 @@ Result<void> write_files(const std::vector<SizeSearch>& searches, const SearchOp
   if (error) {
     return fail(fmt::format("{}: {}", options.out, error.message()), ExitCode::environment);
   }
-  const std::string title =
-      fmt::format("{}: highest rate with at most {} % loss", name, 100 * options.search.loss);
+  const std::string svg = report::to_svg(rate_plot(searches, title_of(options, name)));
   if (auto csv = write_file(csv_of(options), to_csv(searches, options.search)); !csv) return csv;
-  return write_file(svg_of(options), to_svg(searches, title));
+  return write_file(svg_of(options), svg);
 }
 
 /// An output is none of the inputs, and no other output.
 Result<void> check_search_files(const SearchOptions& options) {
   std::vector<NamedFile> inputs = {{"PROFILE", options.profile}};
-  std::vector<NamedFile> outputs = {options.expectations.junit()};
+  std::vector<NamedFile> outputs = {options.expectations.junit(), options.html.file()};
   if (!options.out.empty()) {
     outputs.push_back({"--out", csv_of(options)});
     outputs.push_back({"--out", svg_of(options)});
@@ -146,7 +161,9 @@ ExitCode search_and_report(SearchOptions& options) {
   const auto searches = search(*profile, options);
   if (!searches) return print_error(searches.error());
   const std::string json = options.expectations.judged(
-      options.json, [&] { return to_json(*searches, options.search); }, "roce-gen search");
+      options.json || options.html.wanted(), [&] { return to_json(*searches, options.search); },
+      "roce-gen search");
+  add_to_page(options, *searches, profile->name, json);
   print_report(options.json ? json : to_text(*searches) + options.expectations.text());
   if (!options.out.empty()) report_at_end(write_files(*searches, options, profile->name));
   return options.expectations.finish("roce-gen search");
@@ -222,6 +239,7 @@ app::Command search_command() {
   add_search_options(list, *options);
   list.add("--out", app::text(options->out), "DIR", "folder for search.csv and search.svg");
   options->expectations.add_options(list);
+  options->html.add_option(list);
   list.add_flag("--json", options->json, "report in one line of JSON");
   list.add_flag("--live", options->live, report::kLiveHelp);
   list.add_flag("--verbose", options->verbose, "show every trial, and DPDK's log");

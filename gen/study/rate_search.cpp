@@ -129,7 +129,7 @@ std::string to_csv(const std::vector<SizeSearch>& searches, const SearchConfig& 
   return text;
 }
 
-std::string to_svg(const std::vector<SizeSearch>& searches, const std::string& title) {
+report::Plot rate_plot(const std::vector<SizeSearch>& searches, const std::string& title) {
   const RateUnit unit = unit_for(highest_of(searches));
   report::PlotAxis sizes{.label = "message size, bytes",
                          .scale = report::PlotAxis::Scale::category};
@@ -143,10 +143,29 @@ std::string to_svg(const std::vector<SizeSearch>& searches, const std::string& t
     if (const auto& trial = search.result.fails)
       failed.points.push_back({x, trial->wire_bps / unit.bps, {}, {}});
   }
-  return report::to_svg({.title = title,
-                         .x = std::move(sizes),
-                         .y = {.label = fmt::format("on the wire, {}", unit.name)},
-                         .curves = {std::move(passed), std::move(failed)}});
+  return {.title = title,
+          .x = std::move(sizes),
+          .y = {.label = fmt::format("on the wire, {}", unit.name)},
+          .curves = {std::move(passed), std::move(failed)}};
+}
+
+report::Plot trial_plot(const std::vector<SizeSearch>& searches) {
+  double highest = 0;
+  for (const SizeSearch& search : searches)
+    for (const Trial& trial : search.result.trials) highest = std::max(highest, trial.wire_bps);
+  const RateUnit unit = unit_for(highest);
+  report::Plot plot{.title = "Loss of each trial",
+                    .x = {.label = fmt::format("rate on the wire, {}", unit.name)},
+                    .y = {.label = "loss, % of the frames sent"},
+                    .curves = {}};
+  for (const SizeSearch& search : searches) {
+    report::PlotCurve curve{.name = fmt::format("{} B", search.message_size), .points = {}};
+    for (const Trial& trial : search.result.trials)
+      curve.points.push_back({trial.wire_bps / unit.bps, 100 * trial.loss(), {}, {}});
+    std::ranges::stable_sort(curve.points, {}, &report::PlotPoint::x);
+    plot.curves.push_back(std::move(curve));
+  }
+  return plot;
 }
 
 }  // namespace lw::gen

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "report/plot.h"
 
 namespace lw::gen {
 
@@ -64,7 +65,9 @@ std::string to_text(const std::vector<SizeSearch>& searches);
 std::string to_json(const std::vector<SizeSearch>& searches, const SearchConfig& config);
 /// CSV with a header line and a line per trial.
 std::string to_csv(const std::vector<SizeSearch>& searches, const SearchConfig& config);
-/// An SVG plot: highest rate that passed and lowest that failed, over message size.
-std::string to_svg(const std::vector<SizeSearch>& searches, const std::string& title);
+/// The highest rate that passed and the lowest that failed, over message size.
+report::Plot rate_plot(const std::vector<SizeSearch>& searches, const std::string& title);
+/// The loss of each trial over its rate, a curve per message size.
+report::Plot trial_plot(const std::vector<SizeSearch>& searches);
 
 }  // namespace lw::gen

@@ -333,7 +333,7 @@ std::string failure_table(const Results& results) {
                      table.to_string(2));
 }
 
-std::string to_picture(const Outcome& outcome, const ExperimentPlot& plot) {
+report::Plot to_plot(const Outcome& outcome, const ExperimentPlot& plot) {
   const Results& results = outcome.results;
   std::vector<PlotCurve> curves;
   for (std::size_t cell = 0; cell < results.cells.size(); ++cell) {
@@ -344,10 +344,14 @@ std::string to_picture(const Outcome& outcome, const ExperimentPlot& plot) {
   if (plot.published) add_published(curves, outcome, plot);
   for (PlotCurve& curve : curves)
     if (plot.series.empty()) std::ranges::stable_sort(curve.points, {}, &PlotPoint::x);
-  return report::to_svg({.title = plot.title,
-                         .x = axis_of(plot.x_label, plot.x_scale),
-                         .y = axis_of(plot.y_label, plot.y_scale),
-                         .curves = std::move(curves)});
+  return {.title = plot.title,
+          .x = axis_of(plot.x_label, plot.x_scale),
+          .y = axis_of(plot.y_label, plot.y_scale),
+          .curves = std::move(curves)};
+}
+
+std::string to_picture(const Outcome& outcome, const ExperimentPlot& plot) {
+  return report::to_svg(to_plot(outcome, plot));
 }
 
 }  // namespace lw::gen::experiment

@@ -5,6 +5,7 @@
 
 #include "gen/study/comparison.h"
 #include "gen/study/results.h"
+#include "report/plot.h"
 
 namespace lw::gen::experiment {
 
@@ -28,7 +29,8 @@ std::string to_csv(const Outcome& outcome);
 std::string to_json(const Outcome& outcome);
 /// Text for people: premises, a table per scenario, and the comparison with published figures.
 std::string to_text(const Outcome& outcome);
-/// The plot as SVG.
+/// The plot, and as SVG.
+report::Plot to_plot(const Outcome& outcome, const config::ExperimentPlot& plot);
 std::string to_picture(const Outcome& outcome, const config::ExperimentPlot& plot);
 
 }  // namespace lw::gen::experiment

@@ -8,6 +8,7 @@
 
 #include "app/command_line.h"
 #include "app/expectations.h"
+#include "app/html_report.h"
 #include "config/impair/profile.h"
 
 namespace lw::impair {
@@ -27,6 +28,7 @@ struct OutputOptions {
   bool json = false;                   // the report as JSON
   bool live = false;                   // show the live view
   app::Expectations expectations = {};
+  app::HtmlReport html = {};
 };
 
 /// PROFILE and --set.
@@ -36,7 +38,7 @@ struct ProfileOptions {
 };
 void add_profile_options(app::Options& list, ProfileOptions& options);
 
-/// --seed, --ledger, --capture, --json, --live, --expect and --junit, which `run` and `replay`
+/// --seed, --ledger, --capture, --json, --live, --expect, --junit and --html, which `run` and `replay`
 /// share.
 void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
                         OutputOptions& output);

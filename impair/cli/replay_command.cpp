@@ -21,6 +21,7 @@
 #include "impair/record/replay_source.h"
 #include "impair/report/live_report.h"
 #include "impair/report/report.h"
+#include "impair/report/report_plots.h"
 #include "nic/clock.h"
 #include "report/json_line.h"
 #include "report/live_view.h"
@@ -98,7 +99,7 @@ Result<void> feed(ReplayRunner& runner, ReplaySource& source, ReplayView& view,
 
 /// Before any file is opened: none is written over another file of the same replay.
 Result<void> check_files(const ReplayConfig& config, const std::string& profile,
-                         const NamedFile& junit) {
+                         const NamedFile& junit, const NamedFile& page) {
   if (config.capture)
     if (auto named = RecordingFile::check_name(*config.capture); !named) return named;
   return check_outputs(
@@ -106,7 +107,8 @@ Result<void> check_files(const ReplayConfig& config, const std::string& profile,
       {{"OUT", config.out},
        {"--ledger", config.ledger.value_or("")},
        {"--capture", config.capture.value_or("")},
-       junit});
+       junit,
+       page});
 }
 
 /// How many copies can be made of a frame.
@@ -215,8 +217,13 @@ std::string json_of(const ReplayOutcome& outcome) {
 /// Judges and prints the report, and says what was wrong.
 ExitCode report_on(const ReplayOutcome& outcome, ReplayOptions& options) {
   app::Expectations& expectations = options.output.expectations;
+  app::HtmlReport& html = options.output.html;
   const std::string json = expectations.judged(
-      options.output.json, [&] { return json_of(outcome); }, "roce-impair replay");
+      options.output.json || html.wanted(), [&] { return json_of(outcome); }, "roce-impair replay");
+  if (html.wanted()) {
+    html.add_report(json);
+    for (report::Plot& plot : plots_of(outcome.report)) html.add_plot(std::move(plot));
+  }
   print_report(options.output.json ? json : to_text(outcome.report) + expectations.text(),
                options.replay.out == "-");
   const ExitCode expected = expectations.finish("roce-impair replay");
@@ -246,7 +253,9 @@ ExitCode run(ReplayOptions& options) {
   if (options.output.live) config.live = "roce-impair replay " + options.source.profile;
   if (options.direction == "east-to-west")
     config.input.direction = emulator::Direction::east_to_west;
-  if (auto sound = check_files(config, options.source.profile, expectations.junit()); !sound)
+  if (auto sound = check_files(config, options.source.profile, expectations.junit(),
+                               options.output.html.file());
+      !sound)
     return print_error(sound.error());
   if (options.dry_run)
     return print_plan("replay", profile->profile,

@@ -16,6 +16,7 @@
 #include "impair/cli/run.h"
 #include "impair/report/explanation.h"
 #include "impair/report/report.h"
+#include "impair/report/report_plots.h"
 #include "nic/eal.h"
 #include "report/json_line.h"
 #include "report/live_view.h"
@@ -101,7 +102,8 @@ Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
   std::vector<NamedFile> outputs = {{"--ledger", config.ledger.value_or("")},
                                     {"--capture", config.capture.value_or("")},
                                     {"--ready-file", config.ready_file.value_or("")},
-                                    options.output.expectations.junit()};
+                                    options.output.expectations.junit(),
+                                    options.output.html.file()};
   nic::add_files(options.west, inputs, outputs);
   nic::add_files(options.east, inputs, outputs);
   if (auto apart = check_outputs(inputs, outputs); !apart) return apart;
@@ -123,6 +125,16 @@ ExitCode plan(const RunOptions& options, const config::ImpairProfile& profile,
                     options.output.json);
 }
 
+void add_to_page(RunOptions& options, const Report& report, const std::string& json) {
+  app::HtmlReport& html = options.output.html;
+  if (!html.wanted()) return;
+  html.add_report(json);
+  for (report::Plot& plot : plots_of(report)) html.add_plot(std::move(plot));
+  html.add_port("--west", options.west);
+  html.add_port("--east", options.east);
+  html.add_fact("While nothing is due (--idle)", options.idle);
+}
+
 ExitCode execute(RunOptions& options) {
   const auto version =
       LiveProfile::load(options.source.profile, options.seed, options.source.changes);
@@ -137,9 +149,10 @@ ExitCode execute(RunOptions& options) {
   const auto report = run(*version, *config);
   if (!report) return print_error(report.error());
   const std::string json = expectations.judged(
-      options.output.json,
+      options.output.json || options.output.html.wanted(),
       [&] { return report::json_line("longwire.impair_run", to_json(*report)); },
       "roce-impair run");
+  add_to_page(options, *report, json);
   print_report(options.output.json ? json : to_text(*report) + expectations.text());
   const ExitCode expected = expectations.finish("roce-impair run");
   if (report->write_failure) return print_error(*report->write_failure);
@@ -254,6 +267,7 @@ void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
   list.add_flag("--json", output.json, "report as one JSON object");
   list.add_flag("--live", output.live, report::kLiveHelp);
   output.expectations.add_options(list);
+  output.html.add_option(list);
 }
 
 app::Command run_command() {

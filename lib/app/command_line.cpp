@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include "app/completion.h"
+#include "app/invocation.h"
 #include "app/manual.h"
 #include "core/names.h"
 #include "core/output.h"
@@ -102,6 +103,8 @@ Given given_of(const CLI::App& app, const Options& options) {
 
 /// The innermost command that was chosen; its options together are checked.
 const Command& chosen(const CLI::App& app, const Command& command) {
+  std::string& name = this_invocation().command;
+  name += (name.empty() ? "" : " ") + command.name;
   for (const Command& each : command.commands)
     if (app.got_subcommand(each.name)) return chosen(*app.get_subcommand(each.name), each);
   if (!command.check) return command;
@@ -301,6 +304,8 @@ ExitCode run_command(const Command& command) {
 /// Closes the outputs. What failed in them comes last, behind the report.
 ExitCode end_program(ExitCode code) {
   for (const Error& error : close_outputs()) code = std::max(code, print_error(error));
+  for (const AtEnd& act : take_end_actions())
+    if (const auto done = act(code); !done) code = std::max(code, print_error(done.error()));
   return code;
 }
 
@@ -352,6 +357,11 @@ int run_program(const Command& program, int argc, char** argv, const BuildInfo& 
   const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
   if (const auto answered = answer_shell(program, words, build))
     return to_int(end_program(*answered));
+  this_invocation() = {.program = program.name,
+                       .command = {},
+                       .words = {words.begin(), words.end()},
+                       .build = build,
+                       .errors = {}};
   CLI::App app(program.help, program.name);
   app.set_version_flag("--version", version_text(program.name, build));
   fill(app, program, false);
@@ -371,7 +381,10 @@ namespace lw {
 
 ExitCode print_error(const Error& error) {
   standard_output().flush();
-  if (!error.message.empty()) std::fputs((error.message + "\n").c_str(), stderr);
+  if (!error.message.empty()) {
+    std::fputs((error.message + "\n").c_str(), stderr);
+    app::this_invocation().errors.push_back(error.message);
+  }
   return error.exit;
 }
 

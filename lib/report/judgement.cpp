@@ -30,16 +30,9 @@ std::string label_of(const Json& element, std::size_t index) {
   return fmt::to_string(index);
 }
 
-/// What follows `key` in `name`: nothing where `name` does not begin with it.
-std::optional<std::string_view> behind(std::string_view name, std::string_view key) {
-  if (name == key) return std::string_view{};
-  const bool longer = name.size() > key.size() + 1 && name.starts_with(key);
-  if (longer && name[key.size()] == '.') return name.substr(key.size() + 1);
-  return std::nullopt;
-}
+}  // namespace
 
-/// The children of an object or a list, by the keys that a name has for them.
-std::vector<std::pair<std::string, const Json*>> children_of(const Json& node) {
+Figures children_of(const Json& node) {
   Figures children;
   if (node.is_object())
     for (const auto& [key, value] : node.items()) children.emplace_back(key, &value);
@@ -47,6 +40,16 @@ std::vector<std::pair<std::string, const Json*>> children_of(const Json& node) {
     for (std::size_t i = 0; i < node.size(); ++i)
       children.emplace_back(label_of(node[i], i), &node[i]);
   return children;
+}
+
+namespace {
+
+/// What follows `key` in `name`: nothing where `name` does not begin with it.
+std::optional<std::string_view> behind(std::string_view name, std::string_view key) {
+  if (name == key) return std::string_view{};
+  const bool longer = name.size() > key.size() + 1 && name.starts_with(key);
+  if (longer && name[key.size()] == '.') return name.substr(key.size() + 1);
+  return std::nullopt;
 }
 
 /// Adds what `name` stands for below `node`, whose path is `path`.

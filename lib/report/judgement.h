@@ -29,6 +29,9 @@ struct Judgement {
 std::vector<std::pair<std::string, const Json*>> figures_named(const Json& report,
                                                                std::string_view name);
 
+/// The children of an object or a list, by the keys that a name has for them. Points into `node`.
+std::vector<std::pair<std::string, const Json*>> children_of(const Json& node);
+
 /// Judges an expectation by the figures that its name stands for; without one, by none: then
 /// `error` names the figures whose names are near. A value with a unit needs a figure of that kind:
 /// its name says it (_ns, _usec, _bps, _gbps, bytes, seconds, percent).

@@ -17,14 +17,14 @@ struct PlotCurve {
   std::string name;               // in the legend
   std::vector<PlotPoint> points;  // in the order in which they are joined
   bool reference = false;         // figures from another source: dashed, hollow
-  bool marked = true;             // draw a dot at each point
+  bool marked = true;             // draw a mark at each point, of a shape of the curve's own
   bool joined = true;             // draw a line through the points
 };
 
 struct PlotAxis {
   enum class Scale : std::uint8_t {
     linear,    // contains 0
-    log,       // powers of ten
+    log,       // powers of ten; of up to two of them also 2 and 5 times each
     binary,    // powers of two, labelled 4 Ki, 1 Mi
     category,  // values 0, 1, 2 ..., labelled by `categories`
   };
@@ -40,7 +40,8 @@ struct Plot {
   std::vector<PlotCurve> curves;
 };
 
-/// Returns the plot as a self-contained SVG document. Points that an axis can't show (0 on a
+/// Returns the plot as a self-contained SVG document. Curves differ in colour, and in their marks
+/// or dashes; the legend is at the right ends of the curves. Points that an axis can't show (0 on a
 /// logarithmic one) are left out; the axes span the others.
 std::string to_svg(const Plot& plot);
 
@@ -64,6 +65,7 @@ class PlotScale {
 
  private:
   void tick_evenly(double least, double most);
+  void tick_decades(double least, double most);
   void tick_powers(double base, double least, double most);
   void tick_categories(const std::vector<std::string>& categories);
 

@@ -248,7 +248,8 @@ class Perf(unittest.TestCase):
             for needs in by_size:
                 self.assertEqual(needs, sorted(needs))
             svg = (pathlib.Path(folder) / 'buffers.svg').read_text()
-            self.assertEqual(svg.count('<circle'), 24 + 3)  # the points, and the legend's three
+            marks = svg.count('<circle') + svg.count('<polygon')
+            self.assertEqual(marks, 24 + 3)  # the points, and the legend's three
             self.assertEqual(svg.count('<polyline'), 3)
             xml.dom.minidom.parseString(svg)
 

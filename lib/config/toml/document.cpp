@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <mutex>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -150,6 +151,28 @@ Value* reach(Value* table, std::string_view& key) {
   return std::holds_alternative<Entries>(table->data) ? table : nullptr;
 }
 
+/// For profile_texts(): the web page of a run may load a profile in a thread of its own.
+struct KeptTexts {
+  std::mutex mutex;
+  std::vector<std::pair<std::string, std::string>> texts;
+};
+KeptTexts& kept_texts() {
+  static KeptTexts kept;
+  return kept;
+}
+
+void keep_text(const std::string& name, const std::string& text) {
+  constexpr std::size_t kMost = 32;  // files of one run; a list of profiles has more
+  const std::lock_guard lock(kept_texts().mutex);
+  auto& texts = kept_texts().texts;
+  const auto known = std::ranges::find(texts, name, &std::pair<std::string, std::string>::first);
+  if (known != texts.end()) {
+    known->second = text;
+  } else if (texts.size() < kMost) {
+    texts.emplace_back(name, text);
+  }
+}
+
 }  // namespace
 
 Result<std::string> read_profile_text(const std::string& path) {
@@ -170,7 +193,13 @@ Result<std::string> read_profile_text(const std::string& path) {
     }
   }
   if (in.bad()) return fail(fmt::format("{}: can't read the profile: not a regular file", path));
+  keep_text(path == "-" ? "standard input" : path, text);
   return text;
+}
+
+std::vector<std::pair<std::string, std::string>> profile_texts() {
+  const std::lock_guard lock(kept_texts().mutex);
+  return kept_texts().texts;
 }
 
 std::string unnamed(std::string_view table, std::size_t index) {

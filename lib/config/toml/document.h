@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/toml/table.h"
@@ -17,6 +18,9 @@ namespace lw::config {
 /// Reads a profile's text from a file; "-" is standard input. Errors: the file is missing,
 /// unreadable or too large.
 Result<std::string> read_profile_text(const std::string& path);
+/// Names and texts of the profiles that this process has read, in the order of the first reading;
+/// a profile that was read again has its latest text. For the page of a run. Any thread.
+std::vector<std::pair<std::string, std::string>> profile_texts();
 
 /// The root table of a TOML text; `name` is its name in the error.
 Result<Value> parse_toml(std::string_view text, const std::string& name);

@@ -51,8 +51,9 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ('--name', '--template', '--out'):
         parser.add_argument(name, required=True)
-    for name in ('--style', '--script', '--licence'):
+    for name in ('--style', '--script'):
         parser.add_argument(name, nargs='+', required=True)
+    parser.add_argument('--licence', nargs='+', default=[], help='of what others wrote in the page')
     parser.add_argument('--live', action='store_true', help='scripts may ask the server of the page')
     options = parser.parse_args()
     before, after = page(options)

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "gen/report/flow_report.h"
+#include "report/plot.h"
+
+namespace lw::gen {
+
+/// What was sent: the rates of the flows, requested and measured, and the pacing error.
+std::vector<report::Plot> sent_plots(const RunReport& run, const config::FlowProfile& profile);
+
+/// What was received: the latency of the flows as histograms, and their lost, duplicated and
+/// reordered frames.
+std::vector<report::Plot> received_plots(const Measurement& measurement, const FlowNames& names);
+
+}  // namespace lw::gen

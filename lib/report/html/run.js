@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report of a run: fills run.html from the data of lib/report/run_page.cpp.
+'use strict';
+
+(() => {
+  const { element, time, bytes, rate, whole } = Page;
+  const data = Page.data();
+  const $ = (id) => document.getElementById(id);
+
+  // Values, with the unit that the figure's name has.
+  const digits = (value) => (Number.isInteger(value) ? whole(value) : String(Number(value.toPrecision(6))));
+  const UNITS = [
+    [/_ns(\.|$)/, time], [/_usec(\.|$)/, (us) => time(us * 1e3)], [/(_seconds|^seconds)$/, (s) => time(s * 1e9)],
+    [/_gbps$/, (gbps) => rate(gbps * 1e9)], [/_bps$/, rate], [/bytes$/, bytes], [/_percent$/, (share) => `${digits(share)} %`],
+  ];
+  // Of "latency_ns.p99" the first key says the unit, but counts have none.
+  function valueText({ path, value }) {
+    if (value === null) return 'none';
+    if (typeof value !== 'number') return String(value);
+    const unit = /\.count$/.test(path) ? null : UNITS.find(([ends]) => ends.test(path));
+    return unit ? unit[1](value) : digits(value);
+  }
+  const cell = (value) => (typeof value === 'number' ? digits(value) : value === null ? '' : typeof value === 'boolean' ? (value ? 'yes' : 'NO') : value);
+  function chip(holds) {
+    const [name, word] = holds === null ? ['unknown', 'not checked'] : holds ? ['yes', 'holds'] : ['no', 'does not hold'];
+    return element('span', { class: `chip ${name}` }, word);
+  }
+
+  function showVerdict() {
+    const good = data.exit.code === 0;
+    $('verdict').append(element('p', { class: 'outcome', id: 'outcome', 'data-holds': String(good) },
+      `Exit code ${data.exit.code}: ${data.exit.meaning}`));
+    if (data.checks.length > 0)
+      $('verdict').append(element('ul', { class: 'checks', id: 'checks' },
+        data.checks.map((check) => element('li', {}, chip(check.holds), element('span', {}, check.text)))));
+  }
+
+  // A table whose cells are in the data's order, without sorting: for few rows.
+  function plainTable(id, title, columns, rows, isNumber) {
+    return element('div', { class: 'rows', tabindex: 0, role: 'region', 'aria-label': `${title}, table` },
+      element('table', { class: 'data', id },
+        element('caption', { class: 'hidden-text' }, title),
+        element('thead', {}, element('tr', {}, columns.map((column, index) => element('th', { scope: 'col', class: isNumber(index) ? 'number' : '' }, column)))),
+        element('tbody', {}, rows.map((row) => element('tr', {}, row.map((value, index) =>
+          element('td', { class: isNumber(index) ? 'number' : '' }, cell(value))))))));
+  }
+
+  function showRequested() {
+    if (data.requested.length === 0) {
+      $('requested-place').append(element('p', { class: 'muted' }, 'This run has no value that was requested beside a measured one: see all figures.'));
+      return;
+    }
+    const words = (row) => (row.holds === null ? '' : row.holds ? 'holds' : 'does not hold');
+    Page.table($('requested-place'), {
+      id: 'requested-values', title: 'Requested and measured', rows: data.requested, of: data.requested.length,
+      columns: [{ key: 'what', title: 'What' }, { key: 'requested', title: 'Requested' }, { key: 'measured', title: 'Measured' },
+        { key: 'holds', title: 'Result', keep: true, text: words, value: words }],
+    });
+  }
+
+  // SVG as the program drew it; scripts and styles in it would be refused by the page's policy.
+  function picture(plot) {
+    const parsed = new DOMParser().parseFromString(plot.svg, 'image/svg+xml').documentElement;
+    const svg = document.importNode(parsed, true);
+    const names = plot.curves.map((curve) => curve.name).join('; ');
+    svg.setAttribute('role', 'img');
+    svg.setAttribute('aria-label', `${plot.title}. ${plot.y} over ${plot.x}. Curves: ${names}.`);
+    return svg;
+  }
+  function valuesOf(plot, index) {
+    const body = element('div');
+    const details = element('details', {}, element('summary', {}, `Values of the plot`), body);
+    // Made when it is opened: curves may have many points.
+    details.addEventListener('toggle', () => {
+      if (body.hasChildNodes()) return;
+      const place = (x) => (plot.categories ? plot.categories[x] ?? x : x);
+      const rows = plot.curves.flatMap((curve) => curve.points.map(([x, y]) => [curve.name, place(x), y]));
+      const thinned = plot.curves.filter((curve) => curve.of > curve.points.length).map((curve) => `${curve.name}: ${whole(curve.points.length)} of ${whole(curve.of)} points`);
+      body.append(plainTable(`plot-${index}-values`, `Values of ${plot.title}`, ['Curve', plot.x, plot.y], rows, (at) => at > 0));
+      if (thinned.length > 0) body.append(element('p', { class: 'muted' }, thinned.join('; ')));
+    });
+    return details;
+  }
+  function showPlots() {
+    data.plots.forEach((plot, index) => $('plots-place').append(element('figure', { class: 'plot', id: `plot-${index}` },
+      element('div', { class: 'chart' }, picture(plot)), element('figcaption', { class: 'no-print' }, valuesOf(plot, index)))));
+    if (data.plots.length === 0) $('plots-place').append(element('p', { class: 'muted' }, 'This run has nothing to plot.'));
+  }
+
+  function showAccounts() {
+    data.accounts.forEach((account, index) => {
+      if (account.identity) $('accounts-place').append(element('p', { id: `identity-${index}` }, 'Must hold in each row: ', element('strong', {}, account.identity), '.'));
+      const textColumns = account.columns.map((_, at) => account.rows.every((row) => typeof row[at] === 'string'));
+      $('accounts-place').append(plainTable(`account-${index}`, 'Accounting, in frames', account.columns, account.rows, (at) => !textColumns[at]));
+    });
+    if (data.accounts.length === 0) $('accounts-place').append(element('p', { class: 'muted' }, 'This run counts no frames.'));
+  }
+
+  function showFigures() {
+    data.figures.forEach((figures, index) => {
+      const place = element('div');
+      const name = data.reports.length > 1 ? `Report ${index + 1} of ${data.reports.length}` : 'All figures';
+      if (data.reports.length > 1) $('figures-place').append(element('h3', { class: 'part' }, name));
+      $('figures-place').append(place);
+      Page.table(place, {
+        id: `figures-${index}`, title: name, rows: figures.rows, of: figures.of,
+        columns: [{ key: 'path', title: 'Figure' },
+          { key: 'value', title: 'Value', number: true, text: valueText },
+          { key: 'raw', title: 'In --json', number: true, text: (row) => (typeof row.value === 'string' ? row.value : JSON.stringify(row.value)), value: (row) => row.value },
+          { key: 'help', title: 'Meaning' }],
+      });
+    });
+  }
+
+  const part = (title, ...content) => [element('h3', { class: 'part' }, title), ...content];
+  function showProfile() {
+    $('profile-place').append(...part('Command', element('pre', { id: 'command-line' }, data.command_line)));
+    if (data.changes.length > 0)
+      $('profile-place').append(...part('Changed by --set', element('pre', { id: 'changes' }, data.changes.join('\n'))));
+    data.profiles.forEach(([name, text], index) =>
+      $('profile-place').append(...part(name, element('pre', { id: `profile-${index}`, tabindex: 0, 'aria-label': `Text of ${name}` }, text))));
+  }
+  const facts = (id, rows) => element('dl', { class: 'facts', id }, rows.flatMap(([name, text]) => [element('dt', {}, name), element('dd', {}, text)]));
+  function showMachine() {
+    $('machine-place').append(...part('Machine', facts('machine', data.machine)), ...part('Versions', facts('versions', data.versions)));
+  }
+
+  $('title').textContent = `${data.command}: ${data.profiles.length > 0 ? data.profiles[0][0] : 'report of a run'}`;
+  document.title = `${data.command}, report`;
+  $('about').textContent = (data.machine.find(([name]) => name === 'Time') ?? ['', ''])[1];
+  $('controls').append(Page.themeButton());
+  showVerdict();
+  showRequested();
+  showPlots();
+  showAccounts();
+  showFigures();
+  showProfile();
+  showMachine();
+  $('made').textContent = `Made by ${data.versions.map(([name, text]) => (name === 'Program' ? text : '')).join('')}. The page needs no network.`;
+  document.documentElement.dataset.ready = 'true';
+})();

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/run_page.h"
+
+#include <algorithm>
+
+#include "report/html_page.h"
+#include "report/run_rows.h"
+
+namespace lw::report {
+
+/// Made of lib/report/html/run.html by lib/report/html/embed.py.
+extern const HtmlPage kRunPage;
+
+namespace {
+
+constexpr std::size_t kMostFigures = 4000, kMostPoints = 400;
+
+std::string meaning_of(ExitCode code) {
+  switch (code) {
+    case ExitCode::done:
+      return "The run succeeded, and everything that was checked holds.";
+    case ExitCode::failed:
+      return "The run failed, or something that was checked does not hold.";
+    case ExitCode::usage:
+      return "Wrong usage or profile, or an expectation that cannot be judged.";
+    case ExitCode::environment:
+      return "The system lacks or refused something.";
+  }
+  return {};
+}
+
+Json texts_json(const std::vector<NamedText>& texts) {
+  Json rows = Json::array();
+  for (const auto& [name, text] : texts) rows.push_back({name, text});
+  return rows;
+}
+
+/// The values of a curve, thinned where there are very many; `of`: all.
+Json curve_json(const PlotCurve& curve) {
+  Json points = Json::array();
+  const std::size_t step = (curve.points.size() + kMostPoints - 1) / kMostPoints;
+  for (std::size_t i = 0; i < curve.points.size(); i += step)
+    points.push_back({curve.points[i].x, curve.points[i].y});
+  return {{"name", curve.name}, {"points", std::move(points)}, {"of", curve.points.size()}};
+}
+
+Json plot_json(const Plot& plot) {
+  Json json = {{"title", plot.title}, {"x", plot.x.label}, {"y", plot.y.label}};
+  if (plot.x.scale == PlotAxis::Scale::category) json["categories"] = plot.x.categories;
+  json["curves"] = Json::array();
+  for (const PlotCurve& curve : plot.curves) json["curves"].push_back(curve_json(curve));
+  json["svg"] = to_svg(plot);
+  return json;
+}
+
+void append(Json& list, const Json& more) { list.insert(list.end(), more.begin(), more.end()); }
+
+/// The checks of all reports, and what was printed as an error.
+Json checks_of(const RunPage& page) {
+  Json rows = Json::array();
+  for (const std::string& error : page.errors) rows.push_back({{"text", error}, {"holds", false}});
+  for (const Json& report : page.reports) append(rows, check_rows(report));
+  return rows;
+}
+
+}  // namespace
+
+std::string html_text(const RunPage& page) {
+  Json data = {{"schema", "longwire.run_page"},
+               {"version", 1},
+               {"command", page.command},
+               {"command_line", page.command_line},
+               {"exit", {{"code", to_int(page.exit)}, {"meaning", meaning_of(page.exit)}}},
+               {"checks", checks_of(page)}};
+  for (const char* key : {"requested", "accounts", "figures", "plots"}) data[key] = Json::array();
+  for (const Json& report : page.reports) {
+    append(data["requested"], requested_rows(report));
+    append(data["accounts"], account_tables(report));
+    data["figures"].push_back(figure_rows(report, kMostFigures));
+  }
+  for (const Plot& plot : page.plots) data["plots"].push_back(plot_json(plot));
+  data["reports"] = page.reports;
+  data["profiles"] = texts_json(page.profiles);
+  data["changes"] = page.changes;
+  data["machine"] = texts_json(page.machine);
+  data["versions"] = texts_json(page.versions);
+  return html_text(kRunPage, data);
+}
+
+}  // namespace lw::report

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "report/json_line.h"
+#include "report/plot.h"
+
+namespace lw::report {
+
+/// A name and what is to be shown of it.
+using NamedText = std::pair<std::string, std::string>;
+
+/// What the page of a run shows.
+struct RunPage {
+  std::string command;                   // "roce-gen run"
+  std::string command_line;              // as typed
+  ExitCode exit = ExitCode::done;        // how the process ends
+  std::vector<std::string> errors = {};  // printed on standard error
+  std::vector<Json> reports = {};        // as --json prints them, in order
+  std::vector<Plot> plots = {};
+  std::vector<NamedText> profiles = {};   // name and TOML of each file
+  std::vector<std::string> changes = {};  // of --set
+  std::vector<NamedText> machine = {}, versions = {};
+};
+
+/// One HTML document without references to other files: verdict, requested and measured values,
+/// plots, accounts, all figures with their meaning, profile, machine, versions. Accounts, verdict
+/// and figures come from the reports (run_rows.h), so a new key of --json is on the page too.
+std::string html_text(const RunPage& page);
+
+}  // namespace lw::report

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""--html: the page of a run, of each command that has it. Its values beside those of --json, verdict
+and exit code, accounts, profile, versions; runs that fail or are stopped; names that try to break
+out; and two pages in headless Chromium, which ask the network for nothing."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import pcap_file
+from selenium.webdriver.common.by import By
+
+from dissect_report import page_data, start_browser
+from longwire_test import SOURCE, begin, program
+
+GEN, IMPAIR = program('roce-gen'), program('roce-impair')
+DEMO = 'profiles/flows/demo.toml'  # as the picture shows it
+TIMEOUT = 120
+BREAKS_OUT = '</script><img src=x onerror=document.title="owned">'
+
+RULES = f'''[[rule]]
+name = '{BREAKS_OUT}'
+delay = "1ms"
+loss = "10%"
+'''
+SENDER = f'''[[flow]]
+name = '{BREAKS_OUT}'
+source = "198.18.0.1"
+destination = "198.18.0.2"
+operation = "send"
+message_size = 1024
+rate = "100000 frames/s"
+messages = 400
+signature = true
+'''
+EXPERIMENT = '''[common]
+delay = "10us"
+iterations = 20
+[[scenario]]
+name = "a"
+[scenario.set]
+size = ["64", "1KiB"]
+[[plot]]
+name = "rates"
+x = "size"
+y = "bw_average_gbps"
+'''
+RING = ('--port', 'net_ring0', '--receive', 'net_ring0')
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.page = self.folder / 'page.html'
+        self.frames = self.folder / 'frames.pcap'
+        pcap_file.write_pcap(self.frames, [(10**9 + 1000 * i, pcap_file.roce_frame(i, 1000))
+                                           for i in range(1000)])
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.write_text(text, encoding='utf-8')
+        return path
+
+    def run_it(self, *words, code=0):
+        done = subprocess.run([*map(str, words), '--html', str(self.page)], capture_output=True,
+                              text=True, timeout=TIMEOUT, check=False, cwd=SOURCE)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def impaired(self, *words, **settings):
+        return self.run_it(IMPAIR, 'replay', self.file('rules.toml', RULES), self.frames,
+                           self.folder / 'out.pcap', '--json', *words, **settings)
+
+    def commands(self):
+        sender = self.file('sender.toml', SENDER)
+        return {
+            'gen run': [GEN, 'run', sender, *RING, '--quiet', '--json'],
+            'gen run into a file': [GEN, 'run', sender, '--pcap', self.folder / 'a.pcap', '--json'],
+            'gen receive': [GEN, 'receive', '--port', f'pcap:{self.folder}/a.pcap', '--json'],
+            'gen replay': [GEN, 'replay', self.frames, '--pcap', self.folder / 'b.pcap', '--json'],
+            'gen search': [GEN, 'search', sender, *RING, '--sizes', '64,256', '--duration', '20ms',
+                           '--settle', '20ms', '--resolution', '50%', '--max-rate', '10Mb/s',
+                           '--json'],
+            'gen perf': [GEN, 'perf', '--sim', '--delay', '0us', '-n', '100', '-a', '--json'],
+            'gen perf lat': [GEN, 'perf', '--sim', '--delay', '10us', '-n', '100', '-s', '64',
+                             '--pattern', 'lat', '--json'],
+            'gen perf ping': [GEN, 'perf', '--sim', '--delay', '10us', '-n', '100', '-s', '64',
+                              '--pattern', 'ping', '--json'],
+            'impair replay': [IMPAIR, 'replay', self.file('rules.toml', RULES), self.frames,
+                              self.folder / 'c.pcap', '--json'],
+            'impair run': [IMPAIR, 'run', self.folder / 'rules.toml', '--west',
+                           f'pcap:{self.frames}', '--east', 'null', '--until-idle', '200ms',
+                           '--json'],
+        }
+
+
+
+
+class Pages(InFolder):
+    def check_page(self, command, reports):
+        text = self.page.read_text(encoding='utf-8')
+        self.assertNotRegex(text, r'(src|href)=["\']?(http|//)')
+        self.assertIn("default-src 'none'", text)
+        self.assertNotIn(BREAKS_OUT, text)
+        data = page_data(self.page)
+        self.assertEqual(data['command'], command)
+        self.assertEqual(data['reports'], reports)
+        for report, figures in zip(reports, data['figures'], strict=True):
+            self.assertEqual(figures['of'], len(figures['rows']))
+            rows = {row['path']: row for row in figures['rows']}
+            for key, value in report.items():
+                if not isinstance(value, (dict, list)):
+                    self.assertEqual(rows[key]['value'], value)
+                    if report['schema'] != 'longwire.experiment':
+                        self.assertTrue(rows[key]['help'], f'{key}: the schema has no description')
+        return data
+
+    def test_each_command_writes_its_page(self):
+        for name, words in self.commands().items():
+            with self.subTest(name):
+                done = self.run_it(*words)
+                data = self.check_page(f'roce-{" ".join(name.split()[:2])}',
+                                       [json.loads(line) for line in done.stdout.splitlines()])
+                self.assertEqual(data['exit']['code'], 0)
+                self.assertTrue(data['plots'] or name == 'gen replay')
+                self.assertIn(words[1], data['command_line'])
+                for account in data['accounts']:
+                    if account['identity']:
+                        self.assertTrue(account['rows'])
+                        self.assertNotIn(False, [row[-1] for row in account['rows']])
+
+    def test_versions_and_machine(self):
+        self.impaired()
+        data = page_data(self.page)
+        said = subprocess.run([IMPAIR, '--version'], capture_output=True, text=True, check=True)
+        for name, text in data['versions']:
+            self.assertIn(text, said.stdout, name)
+        machine = dict(data['machine'])
+        self.assertIn(os.uname().release, machine['Kernel'])
+        self.assertTrue(machine['Cores'].startswith(f'{len(os.sched_getaffinity(0))} usable'))
+
+    def test_the_profile_is_there_as_it_was_read(self):
+        rules = RULES.replace(BREAKS_OUT, 'line')
+        base = self.file('base.toml', rules)
+        top = self.file('top.toml', 'include = "base.toml"\nseed = 7\n')
+        self.run_it(IMPAIR, 'replay', top, self.frames, self.folder / 'out.pcap', '--set',
+                    'line.loss=5%')
+        data = page_data(self.page)
+        self.assertEqual(dict(map(tuple, data['profiles'])),
+                         {str(top): top.read_text(), str(base): rules})
+        self.assertEqual(data['changes'], ['line.loss=5%'])
+
+    def test_an_experiment(self):
+        out = self.folder / 'results'
+        self.run_it(GEN, 'experiment', self.file('short.toml', EXPERIMENT), '--out', out)
+        report = json.loads((out / 'short.json').read_text(encoding='utf-8'))
+        data = self.check_page('roce-gen experiment', [report])
+        self.assertEqual(data['plots'][0]['svg'], (out / 'rates.svg').read_text(encoding='utf-8'))
+
+    def test_plots_have_the_values_of_the_report(self):
+        self.run_it(*self.commands()['gen perf'])
+        data = page_data(self.page)
+        average = next(curve for curve in data['plots'][0]['curves'] if curve['name'] == 'average')
+        unit = {'Gb/s': 1, 'Mb/s': 1e3}[data['plots'][0]['y'].split(', ')[1]]
+        self.assertEqual([x for x, _ in average['points']],
+                         [report['bytes'] for report in data['reports']])
+        for (_, y), report in zip(average['points'], data['reports']):
+            self.assertAlmostEqual(y / unit, report['bw_average_gbps'], places=9)
+        self.run_it(*self.commands()['gen perf lat'])
+        data = page_data(self.page)
+        points = {curve['name']: curve['points'][0][1] for curve in data['plots'][0]['curves']}
+        self.assertEqual(data['plots'][0]['y'], 'latency, us')
+        for name, key in (('least', 't_min_usec'), ('50 %', 't_typical_usec'),
+                          ('99.9 %', 't_999_usec'), ('most', 't_max_usec')):
+            self.assertAlmostEqual(points[name], data['reports'][0][key], places=9)
+
+    def test_a_run_that_fails_its_expectation(self):
+        self.impaired('--expect', 'directions.west-to-east.sent.frames == 0', code=1)
+        data = page_data(self.page)
+        self.assertEqual(data['exit']['code'], 1)
+        row = next(row for row in data['requested']
+                   if row['what'] == 'directions.west-to-east.sent.frames')
+        sent = data['reports'][0]['directions'][0]['sent']['frames']
+        self.assertEqual((row['measured'], row['holds']), (str(sent), False))
+        self.assertIn(False, [check['holds'] for check in data['checks']])
+
+    def test_an_output_that_fails_is_on_the_page(self):
+        (self.folder / 'o.jsonl').symlink_to('/dev/full')
+        done = self.impaired('--ledger', self.folder / 'o.jsonl', code=3)
+        data = page_data(self.page)
+        self.assertEqual(data['exit']['code'], 3)
+        self.assertIn({'text': done.stderr.splitlines()[-1], 'holds': False}, data['checks'])
+
+    def test_a_run_that_is_stopped(self):
+        ready = self.folder / 'ready'
+        ports = ('--west', 'net_ring0', '--east', 'net_ring1', '--ready-file', ready)
+        for number in signal.SIGINT, signal.SIGTERM:
+            ready.unlink(missing_ok=True)
+            self.page.unlink(missing_ok=True)
+            run = begin(self, [IMPAIR, 'run', self.file('rules.toml', RULES), *ports, '--html',
+                               self.page, '--json'])
+            while not ready.exists() and run.poll() is None:
+                time.sleep(0.02)
+            run.send_signal(number)
+            out, error = run.communicate(timeout=TIMEOUT)
+            self.assertEqual(run.returncode, 0, error)
+            self.assertEqual(page_data(self.page)['reports'], [json.loads(out)])
+
+    def test_what_is_refused_writes_nothing(self):
+        self.page.write_text('before', encoding='utf-8')
+        self.run_it(IMPAIR, 'replay', self.file('wrong.toml', 'nonsense = 1\n'), self.frames,
+                    self.folder / 'out.pcap', code=2)
+        self.assertEqual(self.page.read_text(encoding='utf-8'), 'before')
+        self.page = '-'
+        done = self.run_it(GEN, 'perf', '--sim', '--delay', '0us', '-n', '1', code=2)
+        self.assertIn('--html', done.stderr)
+        self.page = self.frames
+        done = self.run_it(GEN, 'receive', '--port', f'pcap:{self.frames}', code=2)
+        self.assertIn('--html', done.stderr)
+
+
+class Browser(InFolder):
+    @classmethod
+    def setUpClass(cls):
+        cls.profile = tempfile.TemporaryDirectory(prefix='longwire-')
+        cls.addClassCleanup(cls.profile.cleanup)
+        cls.browser = start_browser(cls.profile.name)
+        cls.addClassCleanup(cls.browser.quit)
+
+    def setUp(self):
+        super().setUp()
+        self.browser.get('about:blank')
+        self.browser.get_log('performance')
+
+    def tearDown(self):
+        """No request but the page's own, and nothing on the console."""
+        events = [json.loads(entry['message'])['message']
+                  for entry in self.browser.get_log('performance')]
+        urls = {event['params']['request']['url'] for event in events
+                if event['method'] == 'Network.requestWillBeSent'}
+        self.assertEqual(urls, {self.page.as_uri()})
+        self.assertEqual(self.browser.get_log('browser'), [])
+
+    def open(self):
+        self.browser.get(self.page.as_uri())
+        self.assertEqual(self.js('return document.documentElement.dataset.ready'), 'true')
+        self.assertNotEqual(self.js('return document.title'), 'owned')
+        self.assertEqual(self.js('return document.querySelectorAll("img").length'), 0)
+
+    def js(self, code, *arguments):
+        return self.browser.execute_script(code, *arguments)
+
+    def rows(self, table):
+        return self.js('''return [...document.querySelectorAll(`#${arguments[0]} tbody tr`)]
+            .map((row) => [...row.cells].map((cell) => cell.textContent));''', table)
+
+    def test_an_impaired_replay(self):
+        report = json.loads(self.impaired('--expect', 'seconds >= 0').stdout)
+        self.open()
+        self.assertIn('Exit code 0', self.browser.find_element(By.ID, 'outcome').text)
+        self.browser.find_element(By.ID, 'figures-0-filter').send_keys('sent.frames')
+        shown = {row[0]: row[2] for row in self.rows('figures-0')}
+        direction = report['directions'][0]
+        self.assertEqual(shown['directions.west-to-east.sent.frames'],
+                         str(direction['sent']['frames']))
+        account = self.rows('account-0')[1]
+        self.assertEqual(account[0], f'west-to-east, {BREAKS_OUT}')
+        self.assertEqual(account[1].replace(',', ''), str(direction['received']['frames']))
+        self.assertEqual(account[-1], 'yes')
+        self.assertIn(BREAKS_OUT, self.browser.find_element(By.ID, 'profile-0').text)
+
+    def test_a_run_and_the_picture_of_the_manual(self):
+        """With LONGWIRE_SCREENSHOT_RUN=docs/run-report.png it is drawn again."""
+        report = json.loads(self.run_it(GEN, 'run', DEMO, *RING, '--quiet', '--json', '--duration',
+                                        '500ms').stdout)
+        self.open()
+        flows = self.rows('account-1')
+        self.assertEqual([row[0] for row in flows],
+                         [flow['name'] for flow in report['received']['flows']])
+        self.assertEqual([row[1].replace(',', '') for row in flows],
+                         [str(flow['sent']) for flow in report['received']['flows']])
+        names = self.js('''return [...document.querySelectorAll('.chart svg')]
+            .map((svg) => [svg.getAttribute('role'), svg.getAttribute('aria-label')]);''')
+        self.assertEqual(len(names), len(page_data(self.page)['plots']))
+        for role, label in names:
+            self.assertEqual(role, 'img')
+            self.assertRegex(label, r'.+\. .+ over .+\. Curves: .+')
+        made = self.folder / 'made.png'
+        self.browser.save_screenshot(str(made))
+        self.assertLess(made.stat().st_size, 250_000)
+        self.assertTrue((SOURCE / 'docs/run-report.png').exists())
+        if 'LONGWIRE_SCREENSHOT_RUN' in os.environ:
+            shutil.copy(made, os.environ['LONGWIRE_SCREENSHOT_RUN'])
+
+    def test_keyboard_dark_and_print(self):
+        self.impaired()
+        self.open()
+        ground = 'return getComputedStyle(document.querySelector(".chart svg > rect")).fill'
+        light = self.js(ground)
+        self.browser.find_element(By.ID, 'theme').send_keys('\n')
+        self.assertNotEqual(self.js(ground), light)
+        summary = self.browser.find_element(By.CSS_SELECTOR, '#plot-0 summary')
+        summary.send_keys('\n')
+        deadline = time.monotonic() + TIMEOUT
+        while not self.rows('plot-0-values'):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        data = page_data(self.page)
+        self.assertEqual(len(self.rows('plot-0-values')),
+                         sum(len(curve['points']) for curve in data['plots'][0]['curves']))
+        self.js('dispatchEvent(new Event("beforeprint"))')
+        self.assertEqual(self.js('return document.documentElement.dataset.theme'), 'light')
+
+
+if __name__ == '__main__':
+    import longwire_test
+    longwire_test.main()

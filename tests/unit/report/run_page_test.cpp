@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/run_page.h"
+
+#include <gtest/gtest.h>
+
+#include "report/plot_curves.h"
+#include "report/run_rows.h"
+#include "report/schema_texts.h"
+
+namespace lw::report {
+namespace {
+
+const Json kSent = Json::parse(R"({"schema": "longwire.send", "version": 1, "frames": 5,
+  "not_sent": 1, "unsigned_frames": 0,
+  "flows": [{"name": "a", "frames": 5, "not_sent": 1,
+             "rate_asked": {"unit": "b/s on the wire", "value": 2e9},
+             "rate_achieved": {"unit": "b/s on the wire", "value": 1.5e9}}],
+  "received": {"flows": [{"name": "a", "sent": 5, "frames": 4, "duplicated": 1,
+                          "never_came": 2}]}})");
+
+TEST(RunRows, FiguresHaveTheNamesOfExpectAndTheDescriptionsOfTheSchema) {
+  const Json figures = figure_rows(kSent, 100);
+  const auto row = [&](const std::string& path) {
+    for (const Json& each : figures["rows"])
+      if (each["path"] == path) return each;
+    return Json();
+  };
+  EXPECT_EQ(row("flows.a.rate_asked.value")["value"], 2e9);
+  const Json schema = Json::parse(schema_text("send"));
+  EXPECT_EQ(row("frames")["help"], schema["properties"]["frames"]["description"]);
+  // Of a definition in another file.
+  const Json common = Json::parse(schema_text("common"));
+  EXPECT_EQ(row("flows.a.not_sent")["help"],
+            common["$defs"]["sent_flow"]["properties"]["not_sent"]["description"]);
+  EXPECT_EQ(figures["of"], figures["rows"].size());
+  const Json few = figure_rows(kSent, 3);
+  EXPECT_EQ(few["rows"].size(), 3U);
+  EXPECT_EQ(few["of"], figures["of"]);
+}
+
+TEST(RunRows, WhatWasRequestedStandsBesideWhatWasMeasured) {
+  const Json rows = requested_rows(kSent);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["requested"], "2.00 Gb/s on the wire");
+  EXPECT_EQ(rows[0]["measured"], "1.50 Gb/s on the wire");
+  EXPECT_EQ(rows[1]["holds"], false);  // a frame that the port did not take
+  const Json checks = check_rows(kSent);
+  ASSERT_EQ(checks.size(), 1U);
+  EXPECT_EQ(checks[0]["holds"], false);
+}
+
+TEST(RunRows, AnAccountSaysWhetherItAddsUp) {
+  Json report = kSent;
+  EXPECT_EQ(account_tables(report)[1]["rows"][0].back(), true);  // 5 + 1 = 4 + 2
+  report["received"]["flows"][0]["never_came"] = 1;
+  EXPECT_EQ(account_tables(report)[1]["rows"][0].back(), false);
+  // With unsigned frames nobody knows which flow they were of.
+  report["unsigned_frames"] = 1;
+  EXPECT_EQ(account_tables(report)[1]["identity"], "");
+}
+
+TEST(RunPage, NamesCannotBreakOut) {
+  const std::string hostile = "</script><script>alert(1)</script>";
+  Json report = kSent;
+  report["flows"][0]["name"] = hostile;
+  const std::string page =
+      html_text(RunPage{.command = hostile,
+                        .command_line = hostile,
+                        .errors = {hostile},
+                        .reports = {report},
+                        .plots = {{.title = hostile,
+                                   .x = {.label = hostile,
+                                         .scale = PlotAxis::Scale::category,
+                                         .categories = {hostile}},
+                                   .y = {.label = hostile},
+                                   .curves = {{.name = hostile, .points = {{0, 1, {}, {}}}}}}},
+                        .profiles = {{hostile, hostile}},
+                        .changes = {hostile},
+                        .machine = {{hostile, hostile}},
+                        .versions = {{"Program", hostile}}});
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
+}
+
+TEST(PlotCurves, AHistogramHasAStepPerClass) {
+  const Histogram::Bucket buckets[] = {{1000, 1000, 3}, {10'000, 10'000, 1}};
+  const PlotCurve curve = histogram_curve("a", buckets, 1e3);
+  double most = 0, area = 0;
+  for (std::size_t i = 0; i + 1 < curve.points.size(); ++i) {
+    most = std::max(most, curve.points[i].y);
+    if (curve.points[i].x != curve.points[i + 1].x) area += curve.points[i].y;
+  }
+  EXPECT_DOUBLE_EQ(most, 75);
+  EXPECT_DOUBLE_EQ(area, 100);
+  EXPECT_DOUBLE_EQ(curve.points.front().x, 1);
+  EXPECT_NEAR(curve.points.back().x, 11.2, 0.1);  // 10^(1/20) above 10
+  EXPECT_TRUE(histogram_curve("none", {}, 1).points.empty());
+}
+
+}  // namespace
+}  // namespace lw::report
