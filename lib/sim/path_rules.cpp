@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "roce/frame.h"
 #include "transport/packet.h"
 
 namespace lw::sim {
@@ -40,21 +41,25 @@ bool draws(const RuleConfig& rule) noexcept {
 /// Probability of one of two independent events.
 double either(double a, double b) noexcept { return 1 - (1 - a) * (1 - b); }
 
+/// Whether the headers differ at most in the fields that PacketHeaders::of() writes.
 bool alike(const Packet& a, const Packet& b) noexcept {
-  return a.opcode == b.opcode && a.dest_qp == b.dest_qp && a.source_qp == b.source_qp &&
-         a.from_host == b.from_host && a.to_host == b.to_host && a.payload == b.payload &&
-         a.congestion_experienced == b.congestion_experienced;
+  return a.opcode == b.opcode && a.from_host == b.from_host && a.to_host == b.to_host &&
+         a.payload == b.payload && a.congestion_experienced == b.congestion_experienced &&
+         a.solicited_event == b.solicited_event && a.word == b.word &&
+         a.swap_add == b.swap_add;
 }
 
 std::size_t hash_of(const Packet& p) noexcept {
-  const std::uint64_t mixed = (std::uint64_t{p.dest_qp} << 24 ^ std::uint64_t{p.from_host} << 40 ^
+  const std::uint64_t mixed = (std::uint64_t{p.to_host} << 24 ^ std::uint64_t{p.from_host} << 40 ^
                                std::uint64_t{p.opcode} << 16 ^ p.payload) *
                               0x9e3779b97f4a7c15;
   return static_cast<std::size_t>(mixed >> 40);
 }
 
-bool acknowledges(std::uint8_t opcode) noexcept {
-  return transport::meaning_of(opcode).operation == wire::Operation::ack;
+/// Where a frame of the caller's own bytes has a header; null: nowhere.
+template <class Header>
+Header* writable(const Header* header) noexcept {
+  return const_cast<Header*>(header);
 }
 
 }  // namespace
@@ -104,11 +109,13 @@ void PacketHeaders::compose(Headers& headers, const Packet& packet) {
   const auto kept = all.first(std::min(frame.size(), kHeaderBytes));
   headers.bytes.assign(kept.begin(), kept.end());
   headers.envelope = roce::open_envelope(headers.bytes, frame.size());
-  std::byte* bth = headers.bytes.data() + headers.envelope.bth_offset();
-  headers.bth = reinterpret_cast<wire::Bth*>(bth);
-  headers.aeth = acknowledges(packet.opcode)
-                     ? reinterpret_cast<wire::Aeth*>(bth + sizeof(wire::Bth))
-                     : nullptr;
+  const roce::Frame parsed = *roce::parse(headers.envelope);
+  headers.udp = writable(headers.envelope.udp);
+  headers.bth = writable(parsed.bth);
+  headers.deth = writable(parsed.deth);
+  headers.reth = writable(parsed.reth);
+  headers.atomiceth = writable(parsed.atomiceth);
+  headers.aeth = writable(parsed.aeth);
 }
 
 /// The place of the packet's headers, else an empty one, else any of its set.
@@ -122,9 +129,15 @@ PacketHeaders::Headers& PacketHeaders::place_of(const Packet& packet) {
 const roce::Envelope& PacketHeaders::of(const Packet& packet) {
   Headers& headers = place_of(packet);
   if (headers.bth == nullptr || !alike(headers.like, packet)) compose(headers, packet);
+  headers.udp->source_port.set(transport::source_port_of(packet));
+  headers.bth->dest_qp.set(packet.dest_qp);
   headers.bth->set_psn(packet.psn);
   headers.bth->set_ack_req(packet.ack_req);
   if (headers.aeth) headers.aeth->set({packet.syndrome, packet.msn});
+  if (headers.reth) headers.reth->set({packet.va, packet.r_key, packet.length});
+  if (headers.deth) headers.deth->src_qp.set(packet.source_qp);
+  if (headers.atomiceth)
+    headers.atomiceth->set({packet.va, packet.r_key, packet.swap_add, packet.compare});
   return headers.envelope;
 }
 

@@ -72,9 +72,7 @@ void fill_addresses(roce::FrameFields& fields, const Packet& packet) noexcept {
   fields.destination_mac = mac_of(packet.to_host);
   fields.ipv4.source = ip_of(packet.from_host);
   fields.ipv4.destination = ip_of(packet.to_host);
-  // A UDP source port a connection, as NICs choose it: the same for all its packets.
-  fields.source_port =
-      static_cast<std::uint16_t>(0xc000 | ((packet.source_qp ^ packet.dest_qp << 7) & 0x3fff));
+  fields.source_port = source_port_of(packet);
 }
 
 void read_extensions(const roce::Frame& frame, Packet& packet) noexcept {

@@ -140,6 +140,11 @@ constexpr std::uint8_t credit_code(std::uint64_t credits) noexcept {
 wire::MacAddress mac_of(std::uint16_t host) noexcept;
 wire::Ipv4Address ip_of(std::uint16_t host) noexcept;
 
+/// UDP source port of the packet's connection, as NICs choose it: the same for all its packets.
+constexpr std::uint16_t source_port_of(const Packet& packet) noexcept {
+  return static_cast<std::uint16_t>(0xc000 | ((packet.source_qp ^ packet.dest_qp << 7) & 0x3fff));
+}
+
 /// Copies the packet into the fields of a frame: BTH, extension headers, ECN and DSCP as
 /// a NIC has them (ECT(0) unless CE was set, CNPs with DSCP 48). Addresses and the UDP source port
 /// stay as they are.
