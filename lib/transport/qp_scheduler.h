@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <queue>
 #include <utility>
 #include <vector>
 
+#include "transport/event_queue.h"
 #include "transport/queue_pair.h"
 
 namespace lw::transport {
@@ -64,7 +64,7 @@ class QpSet {
   struct alignas(32) Slot {  // its address is a shift
     QueuePair* pair = nullptr;
     Application* application = nullptr;
-    Instant timer = kNever;  // the earliest of its entries among the timers
+    Instant timer = kNever;  // as among the timers
     bool waiting = false;    // in the ready queue, or keeps the port
     bool urgent = false;     // in the urgent queue
   };
@@ -134,14 +134,6 @@ class QpScheduler : public QpSet {
   [[gnu::noinline]] void run_timers(Instant now);
 
  private:
-  struct Timer {
-    Instant at;
-    std::uint32_t qp = 0;
-    friend bool operator<(const Timer& a, const Timer& b) noexcept {
-      return a.at != b.at ? a.at > b.at : a.qp > b.qp;
-    }
-  };
-
   [[nodiscard]] Driver& driver() noexcept { return static_cast<Driver&>(*this); }
 
   void wake(std::uint32_t qp, Slot& slot) {
@@ -153,12 +145,13 @@ class QpScheduler : public QpSet {
   /// A timer later than one that is set already is set when that one expires.
   void set_timer(std::uint32_t qp, Slot& slot, Instant at) {
     if (at < slot.timer) [[unlikely]]
-      add_timer(qp, slot, at);
+      move_timer(qp, slot, at);
   }
-  [[gnu::noinline]] void add_timer(std::uint32_t qp, Slot& slot, Instant at) {
+  [[gnu::noinline]] void move_timer(std::uint32_t qp, Slot& slot, Instant at) {
+    while (timers_.sources() <= qp) timers_.add();
     slot.timer = at;
-    timers_.push({at, qp});
-    timer_at_ = timers_.top().at;
+    timers_.set(qp, at);
+    timer_at_ = timers_.next_at();
   }
   /// Reports completions or arrivals to the application, which may post more meanwhile.
   void report(std::uint32_t qp, const Slot& slot, Fifo<Completion>& queue, Instant now) {
@@ -192,7 +185,7 @@ class QpScheduler : public QpSet {
   bool keeps_port_ = false;     // the keeper is within a message, or alone
   std::uint32_t keeper_ = 0;    // the QP that sent last in turn
   std::uint32_t burst_ = 0;     // packets that it has sent
-  std::priority_queue<Timer> timers_;
+  EventQueue timers_;           // a source is a QP
   Instant timer_at_ = kNever;  // the first of them
 };
 
@@ -211,24 +204,24 @@ void QpScheduler<Driver>::detach(std::uint32_t qp) {
     keeps_port_ = false;
     --wanting_;
   }
-  QpSet::detach(qp);  // its timers expire without effect
+  move_timer(qp, slots_[qp], kNever);
+  QpSet::detach(qp);
 }
 
 template <class Driver>
 void QpScheduler<Driver>::run_timers(Instant now) {
   while (timer_at_ <= now) {
-    const Timer timer = timers_.top();
-    timers_.pop();
-    timer_at_ = timers_.empty() ? kNever : timers_.top().at;
-    Slot& slot = slots_[timer.qp];
-    if (timer.at == slot.timer) slot.timer = kNever;
-    if (slot.pair == nullptr) continue;
+    const std::uint32_t qp = timers_.next_source();
+    Slot& slot = slots_[qp];
     if (slot.pair->deadline() <= now) {
       slot.pair->expire(now);
-      report(timer.qp, slot, slot.pair->completions(), now);
+      move_timer(qp, slot, kNever);
+      report(qp, slot, slot.pair->completions(), now);
+      set_timer(qp, slot, slot.pair->deadline());
+    } else {
+      move_timer(qp, slot, slot.pair->deadline());
     }
-    set_timer(timer.qp, slot, slot.pair->deadline());
-    wake(timer.qp, slot);
+    wake(qp, slot);
   }
 }
 

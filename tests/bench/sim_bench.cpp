@@ -33,7 +33,7 @@ void bare_events_over_380_km(benchmark::State& state) {
   transport::PayloadStore store;
   SimLink there({.delay = kOneWay, .rules = {}}, store);
   SimLink back({.delay = kOneWay, .rules = {}}, store);
-  EventQueue events;
+  transport::EventQueue events;
   const std::uint32_t sender = events.add(), arrival = events.add(), answer = events.add();
   transport::Packet packet;
   std::int64_t sent_ps = 0, packets = 0;
