@@ -263,7 +263,8 @@ Result<void> BackgroundTasks::poll() {
 Result<void> BackgroundTasks::show(Instant now, const SentSoFar& sent,
                                    std::optional<Duration> left) {
   if (measurement_ != nullptr) measurement_->count_latencies();
-  display_.show(now, progress_of(names_, &sent.flows, measurement_), left, measurement_, sent.pacing);
+  display_.show(now, progress_of(names_, &sent.flows, measurement_), left, measurement_,
+                sent.pacing);
   return {};
 }
 
@@ -294,7 +295,8 @@ Result<void> BackgroundTasks::finish(const SentSoFar& sent, Duration timeout,
     }
   }
   if (measurement_ != nullptr) measurement_->finalize();
-  display_.finish(nic::now(), progress_of(names_, &sent.flows, measurement_), measurement_, sent.pacing);
+  display_.finish(nic::now(), progress_of(names_, &sent.flows, measurement_), measurement_,
+                  sent.pacing);
   return {};
 }
 

@@ -28,7 +28,8 @@ struct FlowProgress {
   double latency_sum_ns = 0;
   std::int64_t latency_max_ns = 0;
   const Histogram* latency = nullptr;  // of the measurement, while that measures nothing more
-  std::int64_t p99_ns = 0;  // of the live page, whose threads cannot read `latency`; 0: not computed
+  std::int64_t p99_ns =
+      0;  // of the live page, whose threads cannot read `latency`; 0: not computed
 
   /// Adds another flow's counters, without `latency`. The sum's p99 is that of the worst flow.
   FlowProgress& operator+=(const FlowProgress& flow);
@@ -72,8 +73,8 @@ struct MeasureChoices {
   ProgressOptions progress;
 };
 
-/// Shows a run's progress (report::LiveView) on standard error and on a live page, and writes a time
-/// series. The caller's loop asks due() and then calls show(); it passes the time.
+/// Shows a run's progress (report::LiveView) on standard error and on a live page, and writes a
+/// time series. The caller's loop asks due() and then calls show(); it passes the time.
 class ProgressDisplay {
  public:
   /// Makes what is shown; flow_model() where none is set.

@@ -171,7 +171,8 @@ Result<Trial> run_trial(config::FlowProfile profile, double fraction, const Tria
   trial.received = count.finish([&] {
     push();
     if (const Instant now = nic::now(); report && display.due(now))
-      display.show(now, progress_of(names_in(profile), &report->flows, nullptr), Duration{0}, nullptr);
+      display.show(now, progress_of(names_in(profile), &report->flows, nullptr), Duration{0},
+                   nullptr);
   });
   if (!report) return std::unexpected(report.error());
   if (!report->interrupted.empty()) return fail(report->interrupted, ExitCode::failed);

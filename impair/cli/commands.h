@@ -38,8 +38,8 @@ struct ProfileOptions {
 };
 void add_profile_options(app::Options& list, ProfileOptions& options);
 
-/// --seed, --ledger, --capture, --json, --live, --expect, --junit and --html, which `run` and `replay`
-/// share.
+/// --seed, --ledger, --capture, --json, --live, --expect, --junit and --html, which `run` and
+/// `replay` share.
 void add_output_options(app::Options& list, std::optional<std::uint64_t>& seed,
                         OutputOptions& output);
 

@@ -293,8 +293,8 @@ std::string Progress::line(Instant now, const PortForwarder& forwarder) {
   const double seconds = static_cast<double>((now - last_).count()) * 1e-9;
   last_ = now;
   return fmt::format("{:>4} s  east {}; west {}", (now - start_) / std::chrono::seconds(1),
-                     describe(forwarder.link(Direction::west_to_east), east_, seconds),
-                     describe(forwarder.link(Direction::east_to_west), west_, seconds));
+                     describe(forwarder.link(emulator::Direction::west_to_east), east_, seconds),
+                     describe(forwarder.link(emulator::Direction::east_to_west), west_, seconds));
 }
 
 std::string Progress::describe(const PortForwarder::Link& link, Seen& seen, double seconds) {

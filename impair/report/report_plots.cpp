@@ -13,7 +13,7 @@ using report::Plot;
 using report::PlotCurve;
 using Scale = report::PlotAxis::Scale;
 
-constexpr std::size_t kMostRules = 32;
+constexpr std::size_t kMostPlottedRules = 32;
 
 /// Cumulative counts as buckets: the values in (limit before, limit].
 std::vector<Histogram::Bucket> buckets_of(const Spread& spread) {
@@ -88,7 +88,7 @@ Plot loss_plot(const Report& report) {
   for (const DirectionReport& direction : report.directions)
     for (const StagesReport& stages : direction.stages)
       for (const emulator::Check& check : stages.checks) {
-        if (check.what != "lost" || plot.x.categories.size() == kMostRules) continue;
+        if (check.what != "lost" || plot.x.categories.size() == kMostPlottedRules) continue;
         const auto x = static_cast<double>(plot.x.categories.size());
         plot.x.categories.push_back(direction.accounting.direction.name + ", " + stages.rule);
         plot.curves[0].points.push_back({x, 100 * check.asked, {}, {}});
@@ -108,7 +108,7 @@ Plot disposition_plot(const Report& report) {
                        {.name = "dropped by the rule", .points = {}, .joined = false}}};
   for (const DirectionReport& direction : report.directions)
     for (const emulator::Account& rule : direction.accounting.rules) {
-      if (rule.received.frames == 0 || plot.x.categories.size() == kMostRules) continue;
+      if (rule.received.frames == 0 || plot.x.categories.size() == kMostPlottedRules) continue;
       const auto x = static_cast<double>(plot.x.categories.size());
       plot.x.categories.push_back(direction.accounting.direction.name + ", " + rule.name);
       const emulator::Amount* const amounts[] = {&rule.received, &rule.sent, &rule.dropped_by_rule};
@@ -130,7 +130,7 @@ Plot queue_plot(const Report& report) {
       std::uint64_t peak = 0;
       for (const auto& field : figures_of(stages.stats).fields)
         if (field.group == "queue" && field.name == "peak_bytes") peak = field.value;
-      if (peak == 0 || plot.x.categories.size() == kMostRules) continue;
+      if (peak == 0 || plot.x.categories.size() == kMostPlottedRules) continue;
       const auto x = static_cast<double>(plot.x.categories.size());
       plot.x.categories.push_back(direction.accounting.direction.name + ", " + stages.rule);
       plot.curves[0].points.push_back({x, static_cast<double>(peak) / 1e3, {}, {}});

@@ -45,8 +45,7 @@ double either(double a, double b) noexcept { return 1 - (1 - a) * (1 - b); }
 bool alike(const Packet& a, const Packet& b) noexcept {
   return a.opcode == b.opcode && a.from_host == b.from_host && a.to_host == b.to_host &&
          a.payload == b.payload && a.congestion_experienced == b.congestion_experienced &&
-         a.solicited_event == b.solicited_event && a.word == b.word &&
-         a.swap_add == b.swap_add;
+         a.solicited_event == b.solicited_event && a.word == b.word && a.swap_add == b.swap_add;
 }
 
 std::size_t hash_of(const Packet& p) noexcept {

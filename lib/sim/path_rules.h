@@ -40,10 +40,10 @@ struct RuleCounters {
 };
 
 /// The headers that a simulated packet would have on the wire, for rules that look at frames. They
-/// are composed once for packets of one kind between two hosts; the fields that differ from QP to QP
-/// and from packet to packet are written for each. The ICRC is not: no rule looks at it. (Composed
-/// for each QP, the headers of 1,000 QPs didn't fit into the cache, and finding them was a fifth of
-/// an incast.)
+/// are composed once for packets of one kind between two hosts; the fields that differ from QP to
+/// QP and from packet to packet are written for each. The ICRC is not: no rule looks at it.
+/// (Composed for each QP, the headers of 1,000 QPs didn't fit into the cache, and finding them was
+/// a fifth of an incast.)
 class PacketHeaders {
  public:
   /// Valid until the next call.

@@ -186,7 +186,7 @@ class QpScheduler : public QpSet {
   std::uint32_t keeper_ = 0;    // the QP that sent last in turn
   std::uint32_t burst_ = 0;     // packets that it has sent
   EventQueue timers_;           // a source is a QP
-  Instant timer_at_ = kNever;  // the first of them
+  Instant timer_at_ = kNever;   // the first of them
 };
 
 template <class Driver>
