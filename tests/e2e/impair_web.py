@@ -58,7 +58,7 @@ class Box(live_page.Served):
         (self.folder / 'impair.toml').write_text(PROFILE)
 
     def run_box(self, *options, west='net_ring0', east='net_ring1'):
-        return self.serve(program('roce-impair'), 'run', self.folder / 'impair.toml', '--west', west,
+        return self.serve(program('roce-impair'), 'run', 'impair.toml', '--west', west,
                           '--east', east, '--web', '0', *options)
 
     def do(self, request, **changed):
@@ -205,7 +205,7 @@ class Page(live_page.InBrowser, Box):
     def test_loss_is_set_seen_in_the_frames_and_undone(self):
         (self.folder / 'flow.toml').write_text(FLOW)
         west, east = f'memif:{self.folder}/w', f'memif:{self.folder}/e'
-        box = self.run_box(west=west + ',server', east=east + ',server')
+        box = self.run_box(west='memif:w,server', east='memif:e,server')  # short names for the picture
         begin(self, [program('roce-gen'), 'receive', '--port', east])
         begin(self, [program('roce-gen'), 'run', self.folder / 'flow.toml', '--port', west])
         self.open()
@@ -226,7 +226,8 @@ class Page(live_page.InBrowser, Box):
         self.assertEqual(self.find('identity').text, 'Every frame is accounted for.')
         self.assertEqual(self.find('identity').get_attribute('data-holds'), 'true')
         if 'LONGWIRE_LIVE_SCREENSHOT' in os.environ:  # docs/live.png
-            self.browser.set_window_size(1000, 900)
+            self.browser.set_window_size(1000, 1250)
+            self.wait_for(lambda: self.lost()[1] > before[1] + 60_000)  # a curve of 15 s
             self.js('scrollTo(0, 0)')
             self.browser.save_screenshot(os.environ['LONGWIRE_LIVE_SCREENSHOT'])
         drawn = self.js("""return ['rate', 'dropped', 'inside'].map((name) =>

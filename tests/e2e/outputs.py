@@ -73,6 +73,8 @@ INPUTS = {
     'verify FILE', 'compare --ledger', 'sessions FILE', 'messages FILE', 'anomalies FILE',
     'explain FILE', 'explain --counters', 'extract FILE', 'report FILE',
 }
+# Outputs that must not exist, so that no link to a full device stands for them: impair_control tries them.
+NEW_FILES = {'ctl record FILE.pcapng'}
 # Outputs that rxe/endpoint.py and rxe/telemetry.py try, as they need an RDMA device.
 WITH_A_DEVICE = {('serve', '--records'), ('telemetry', '--pcap'),
                  *((command, '--out') for command in ('bw', 'lat', 'blast', 'ping'))}
@@ -162,6 +164,7 @@ class Outputs(unittest.TestCase):
     def peer_of(self, words):
         """The process that a command talks to, if it needs one, while the command runs."""
         if words[1] == 'ctl':
+            self.file('new.pcapng').unlink(missing_ok=True)  # `record` replaces no file
             peer = begin(self, [IMPAIR, 'run', self.rules, '--west', 'net_ring0', '--east',
                                 'net_ring1', '--control', self.file('socket'), '--ready-file',
                                 self.file('peer'), '--ledger', self.file('peer.jsonl')])
@@ -169,6 +172,8 @@ class Outputs(unittest.TestCase):
                 time.sleep(0.02)
             if words[4] == 'undo':  # which needs a change
                 self.run_it(self.ctl('reset'))
+            if words[4] == 'stop-recording':
+                self.run_it(self.ctl('record', self.file('new.pcapng')))
         elif words[1] == 'respond':
             peer = begin(self, self.perf())
         elif words[1] == 'perf' and '--port' in words:
@@ -233,6 +238,8 @@ class Outputs(unittest.TestCase):
             'impair ctl event': (self.ctl('event', '{"flap": {"port": "west", "down": "1ms"}}'),
                                  False),
             'impair ctl reset': (self.ctl('reset'), False),
+            'impair ctl record': (self.ctl('record', self.file('new.pcapng')), False),
+            'impair ctl stop-recording': (self.ctl('stop-recording'), False),
             'dissect list': ([DISSECT, 'list', self.frames], False),
             'dissect list --json': ([DISSECT, 'list', self.frames, '--json'], False),
             'dissect list --csv': ([DISSECT, 'list', self.frames, '--csv'], False),
@@ -357,7 +364,7 @@ class Outputs(unittest.TestCase):
                     self.assertIn(command + pathlib.Path(binary).name, said,
                                   'a command without a test of its standard output')
                 for name, value in values_of(text):
-                    if value in NO_FILES or INPUTS & {name, f'{command} {name}'}:
+                    if value in NO_FILES or (INPUTS | NEW_FILES) & {name, f'{command} {name}'}:
                         continue
                     found += 1
                     if (command, name) in WITH_A_DEVICE:
