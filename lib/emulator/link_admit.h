@@ -158,9 +158,12 @@ void Link<Handle, Frames>::place_overtaking(const Entry& entry, const Decision& 
   } else {
     queue_.push(decision.line, entry, now);
   }
-  for (; !held.empty() && held.overtaken(); held.pop(), --held_frames_) {
+  for (; !held.empty(); held.pop(), --held_frames_) {
+    // A frame may have stood behind one with a later deadline until its own had passed.
+    const bool is_late = held.deadline() <= now;
+    if (!is_late && !held.overtaken()) break;
     Entry next = held.front();
-    next.due = std::max(next.due, decision.release);
+    next.due = is_late ? now : std::max(next.due, decision.release);
     queue_.push(decision.line, next, now);
   }
   find_deadline();

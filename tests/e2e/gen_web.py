@@ -178,7 +178,7 @@ class Page(live_page.InBrowser):
 
     def assert_time(self, text, ns):
         value, unit = text.split()
-        self.assertAlmostEqual(float(value) * {'ns': 1, 'µs': 1e3, 'ms': 1e6, 's': 1e9}[unit] / ns, 1, delta=1e-3)
+        self.assertAlmostEqual(float(value) * {'ns': 1, 'us': 1e3, 'ms': 1e6, 's': 1e9}[unit] / ns, 1, delta=1e-3)
 
     @real_time
     def test_what_is_sent_and_received_is_that_of_the_report(self):

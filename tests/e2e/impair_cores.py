@@ -121,6 +121,7 @@ class Cores(unittest.TestCase):
         self.assertGreater(east['received']['frames'], 1000)
         self.assertEqual(sum(w['frames'] for w in east['dropped_for_resource'].values()), 0)
 
+    @longwire_test.real_time
     def test_a_recording_and_a_ledger_beside_two_cores(self):
         """Both cores hand records to the writers' threads, while the control thread asks."""
         for ledger, recording in (('ledger.jsonl', 'one.pcapng'), ('ledger.lwl', 'two.pcapng')):

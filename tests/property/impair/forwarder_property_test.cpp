@@ -278,6 +278,9 @@ std::string unmet(std::uint32_t acted) {
   return names;
 }
 
+/// Draws on which the ways once disagreed: held frames whose deadlines do not rise.
+constexpr std::uint64_t kOnceFailed[] = {1626233013};
+
 TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
   const std::uint64_t seed = from_environment("LONGWIRE_SEED", std::random_device{}());
   const std::uint64_t profiles = from_environment("LONGWIRE_PROFILES", 300);
@@ -296,7 +299,9 @@ TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
   // Once in some hundred seeds 300 profiles are too few for the rarest stage.
   const std::uint64_t most = profiles < 300 ? profiles : 4 * profiles;
   for (std::uint64_t i = 0; i < profiles || (i < most && !unmet(acted).empty()); ++i) {
-    test::Draw draw(seed + i);
+    const std::uint64_t drawn =
+        i < std::size(kOnceFailed) && profiles > 1 ? kOnceFailed[i] : seed + i;
+    test::Draw draw(drawn);
     const Impairment impairment = test::draw_impairment(draw, folder());
     const Outcome replayed = replay(impairment);
     for (const auto& [mode, name] :
@@ -305,7 +310,7 @@ TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
       const Outcome ran = PortRun(ports, impairment, mode, *arena).run(impairment.bursts);
       stored += ran.stored;
       ASSERT_EQ(ran.lines == replayed.lines, true)
-          << "profile " << i << " (LONGWIRE_SEED=" << seed + i << " LONGWIRE_PROFILES=1), " << name
+          << "profile " << i << " (LONGWIRE_SEED=" << drawn << " LONGWIRE_PROFILES=1), " << name
           << " run, then replay:\n"
           << first_difference(ran, replayed) << "\n"
           << impairment.profile;
@@ -313,7 +318,7 @@ TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
     acted |= replayed.acted;
     fates |= replayed.fates;
     ASSERT_EQ(arena->frames(), 0U);
-    if (HasFailure()) FAIL() << "profile " << i << ", LONGWIRE_SEED=" << seed + i;
+    if (HasFailure()) FAIL() << "profile " << i << ", LONGWIRE_SEED=" << drawn;
   }
   fs::remove_all(folder());
   if (profiles < 300) return;
