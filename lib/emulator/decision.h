@@ -11,9 +11,9 @@
 
 namespace lw::emulator {
 
-/// The number of a stage. Ledgers store it. `none`: no stage acted. `pause`: the box made the
-/// frame, by which a full queue asks for silence. A new stage declares its number in its own file;
-/// the next free one is 12.
+/// The number of a stage, as stored in ledgers. `none`: no stage acted. `pause`: the frame is a
+/// pause frame made by the emulator for a full queue. A new stage declares its number in its own
+/// file; the next free one is 12.
 enum class Stage : std::uint8_t {
   none,
   event,
@@ -28,12 +28,12 @@ enum class Stage : std::uint8_t {
   reorder,
   pause,
 };
-/// How many stages have room in a StageSet.
+/// Number of stages that fit into a StageSet.
 inline constexpr std::size_t kStages = 32;
 
 std::string_view name_of(Stage stage) noexcept;
 
-/// The stages that changed, dropped or created a frame, or moved its release.
+/// A set of stages: those that changed, dropped or created a frame, or moved its release.
 class StageSet {
  public:
   using Bits = std::uint32_t;
@@ -44,9 +44,9 @@ class StageSet {
   }
   [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
   [[nodiscard]] constexpr bool several() const noexcept { return std::popcount(bits_) > 1; }
-  /// The last of them in the order in which stages act; `none` where there is none.
+  /// Returns the last of them in the order in which stages act; `none` if the set is empty.
   [[nodiscard]] Stage last() const noexcept;
-  /// Bit i stands for stage number i, in ledgers too.
+  /// Bit i stands for stage number i, also in ledgers.
   [[nodiscard]] constexpr Bits bits() const noexcept { return bits_; }
   static constexpr StageSet of(Bits bits) noexcept {
     StageSet set;
@@ -61,44 +61,45 @@ class StageSet {
 
 static_assert(sizeof(StageSet::Bits) * 8 >= kStages, "widen StageSet::Bits to hold kStages");
 
-/// In the order in which they act.
+/// Returns the names of the stages, in the order in which they act.
 std::vector<std::string_view> names_of(StageSet stages);
 
-/// Where a frame goes.
+/// What happens to a frame.
 enum class Action : std::uint8_t {
-  pass,   // goes on at once
-  queue,  // goes on at `release`
-  hold,   // the same, but not before others have overtaken it
+  pass,   // leaves at once
+  queue,  // leaves at `release`
+  hold,   // leaves at `release`, but not before other frames have overtaken it
   drop,
 };
 
 using RuleIndex = std::uint32_t;
-/// "No rule matched". Transit (transit.h) has 21 bits for a rule.
+/// The index for "no rule matched". Transit (transit.h) has 21 bits for a rule.
 inline constexpr RuleIndex kUntouched = (1U << 21) - 1;
-/// The most rules of one direction.
+/// Largest number of rules of one direction.
 inline constexpr std::size_t kMostRules = kUntouched;
 
-/// Where a frame waits for its release: one of the release queue's lines, on each of which due
-/// times never fall, or the wheel, where they come as they like.
+/// Where a frame waits for its release: in one of the release queue's FIFOs, in each of which due
+/// times never decrease, or in the wheel, which takes due times in any order.
 using FifoIndex = std::uint16_t;
 inline constexpr FifoIndex kWheel = 0xffff;
 
-/// What an event does to the packet that it is aimed at.
+/// What an event does to its target packet.
 enum class EventAction : std::uint8_t { drop, mark, corrupt, delay, duplicate };
 
 std::string_view name_of(EventAction action) noexcept;
 
-/// What becomes of a frame.
+/// The decision about a frame.
 struct Decision {
   Action action = Action::pass;
-  Stage stage = Stage::none;  // the last one that acted
+  Stage stage = Stage::none;  // the last stage that acted
   FifoIndex line = 0;         // for Action::queue and hold
   RuleIndex rule = kUntouched;
-  StageSet acted = {};      // what made it more than its rule's nominal delay: the ledger has it
-  std::uint8_t copies = 0;  // frames to make of it, once it is corrupted
-  bool corrupt = false, mark = false;     // to be done to its bytes
-  bool overtakes = false;                 // counts for a frame that its rule holds back
-  EventAction aimed = EventAction::drop;  // where Stage::event acted: what it did
+  // stages that did more than apply the rule's nominal delay; logged in the ledger
+  StageSet acted = {};
+  std::uint8_t copies = 0;                // number of copies to make, after corruption
+  bool corrupt = false, mark = false;     // change the frame's bytes
+  bool overtakes = false;                 // counts as overtaking a frame that its rule holds back
+  EventAction aimed = EventAction::drop;  // if Stage::event acted: the event's action
   Instant release = {};                   // for Action::queue and hold
 
   void act(Stage by) noexcept {
@@ -111,7 +112,7 @@ struct Decision {
   }
 };
 
-/// What an event that is aimed at one frame asks for, beside what its rule does.
+/// The actions of events that target a frame, in addition to its rule's decision.
 struct EventActions {
   bool drop = false, mark = false, corrupt = false;
   std::uint8_t copies = 0;

@@ -6,7 +6,7 @@
 
 namespace lw::emulator {
 
-/// The two directions through the box.
+/// The two directions through the emulator.
 enum class Direction : std::uint8_t { west_to_east, east_to_west };
 
 constexpr std::string_view name_of(Direction direction) noexcept {
@@ -17,7 +17,7 @@ constexpr Direction opposite(Direction direction) noexcept {
   return direction == Direction::west_to_east ? Direction::east_to_west : Direction::west_to_east;
 }
 
-/// Which of the two ways something stands in.
+/// The directions that a part of a path belongs to.
 enum class Ways : std::uint8_t { both, west_to_east, east_to_west };
 
 constexpr bool covers(Ways ways, Direction direction) noexcept {

@@ -10,14 +10,13 @@
 
 namespace lw::emulator {
 
-/// How a link gets at its caller's frames: to change their bytes, and to make copies.
-///   writable(handle)  the bytes that the frame's envelope was opened on; none where they may not
-///                     be changed, because someone else holds them
-///   clone(handle)     a frame of its own with the same bytes; nothing where there is no room
-///   free(handle)      a clone that found no place
-///   T::fetch(handle)  a hint that the frame leaves soon: what every device reads of it may be
-///                     fetched into the caches
-///   T::fetch_all(handle)  fetches the bytes of a frame whose header was fetched
+/// A link's access to its caller's frames, to change their bytes and to make copies.
+///   writable(handle)  the bytes on which the frame's envelope was opened; empty if they are shared
+///                     and must not be changed
+///   clone(handle)     a new frame with the same bytes; nothing if there is no room
+///   free(handle)      frees a clone that could not be queued
+///   T::fetch(handle)  a hint that the frame leaves soon: may prefetch what every device reads of
+///   it T::fetch_all(handle)  prefetches the bytes of a frame whose header was fetched
 template <class T, class Handle>
 concept FrameAccess = requires(T& frames, Handle handle) {
   { frames.writable(handle) } -> std::same_as<wire::MutableBytes>;
@@ -27,7 +26,7 @@ concept FrameAccess = requires(T& frames, Handle handle) {
   T::fetch_all(handle);
 };
 
-/// For callers whose rules neither change nor copy frames.
+/// Frame access for callers whose rules neither change nor copy frames.
 template <class Handle>
 struct NoFrameAccess {
   wire::MutableBytes writable(Handle /*handle*/) noexcept { return {}; }
@@ -37,25 +36,25 @@ struct NoFrameAccess {
   static void fetch_all(Handle /*handle*/) noexcept {}
 };
 
-/// Frames that have room for their own Transit: `Frames::transit(handle)` is it.
+/// Frames that store their own Transit, which is `Frames::transit(handle)`.
 template <class Frames, class Handle>
 concept CarriesTransit = requires(Handle handle) {
   { Frames::transit(handle) } -> std::same_as<Transit&>;
 };
 
-/// Frames that may lie elsewhere while they wait. `frames.stores()`: whether they may now;
-/// `frames.store(handles, stored)` puts the handles of the frames at their new places, or the old
-/// ones, into the first of `stored`.
+/// Frames that may be copied to other memory while they wait. `frames.stores()`: whether that is
+/// possible now; `frames.store(handles, stored)` writes the handles of the copies to `stored`, or
+/// the old handle where a frame was not copied.
 template <class Frames, class Handle>
 concept StoresFrames =
     requires(Frames& frames, std::span<const Handle> handles, std::span<Handle> stored) {
       { frames.stores() } -> std::same_as<bool>;
       frames.store(handles, stored);
     };
-/// Frames that wait for a shorter time stay where they are.
+/// Frames that wait for less than this time are not copied.
 inline constexpr Duration kStoredFrom = std::chrono::microseconds(10);
 
-/// A frame that waits for its release, with what is known of it.
+/// A frame that waits for its release, with its Transit.
 template <class Handle, class Frames>
 struct QueueEntry {
   Instant due;
@@ -66,8 +65,7 @@ struct QueueEntry {
   [[nodiscard]] const Transit& transit() const noexcept { return kept; }
 };
 
-/// Where the frame itself carries that, its entry is small: less memory goes through the caches
-/// while it waits.
+/// A smaller entry, for frames that carry their Transit: less memory passes through the caches.
 template <class Handle, CarriesTransit<Handle> Frames>
 struct QueueEntry<Handle, Frames> {
   Instant due;

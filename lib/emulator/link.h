@@ -16,15 +16,15 @@ namespace lw::emulator {
 
 struct LinkConfig {
   std::size_t capacity = 65536;       // frames that may wait for their release
-  std::size_t egress_capacity = 512;  // frames that may wait for the way out
-  bool log_all = false;               // every frame goes into the ledger
-  std::size_t most_rules = 512;       // that replace() may bring, with the first ones
+  std::size_t egress_capacity = 512;  // frames that may wait for the output
+  bool log_all = false;               // log every frame in the ledger
+  std::size_t most_rules = 512;  // rules of the first pipeline and of all that replace() brings
 };
 
-/// One direction through the box: frames come in, a pipeline decides, the release queue holds
-/// them, and they leave through a bounded egress buffer. Every frame is accounted for. It reads
-/// no clock and touches no device; the caller's frames are `Handle`s, which it changes and copies
-/// through `Frames` alone.
+/// One direction through the emulator: frames come in, a pipeline decides about them, a release
+/// queue holds them, and they leave through a bounded egress buffer. Every frame is accounted for.
+/// The link reads no clock and uses no device. The caller's frames are `Handle`s, which the link
+/// changes and copies only through `Frames`.
 ///
 ///   admit() -> pipeline -> [held back] -> [release queue] -> release() -> [egress] -> sent()
 ///
@@ -35,82 +35,82 @@ class Link {
   Link(Pipeline pipeline, const LinkConfig& config, LedgerSink* sink = nullptr,
        Frames frames = Frames());
 
-  /// A frame came in at `now`. True: the link keeps the handle until egress() hands it out.
-  /// False: the frame is dropped and counted, and the handle is still the caller's.
-  /// `record`, where given, is filled as the frame's record in the ledger would be.
+  /// Admits a frame that came in at `now`. Returns true if the link keeps the handle until egress()
+  /// returns it; false if the frame is dropped and counted, and the caller keeps the handle.
+  /// `record`, if given, gets the frame's record as for the ledger.
   [[nodiscard]] bool admit(Handle handle, const roce::Envelope& envelope, Instant now,
                            LedgerRecord* record = nullptr) noexcept;
 
-  /// A frame came in through a port whose link is down: it is counted and dropped, and is still the
-  /// caller's.
+  /// Counts a frame as dropped because it came in through a port whose link is down. The caller
+  /// keeps the frame.
   void turn_away(const roce::Envelope& envelope, Instant now,
                  LedgerRecord* record = nullptr) noexcept;
 
-  /// The same for frames that came in together. Those that are dropped are put into `dropped`,
-  /// which has room for all; returns how many they are. Frames::bytes(handle) are a frame's bytes,
-  /// Frames::length(handle) what was on the wire, Frames::open(handle) its envelope: frames that
-  /// one rule decides about, whatever stands in them, are not opened.
+  /// Admits frames that came in together. Stores the handles of dropped frames in `dropped`, which
+  /// has room for all, and returns their number. Frames::bytes(handle) returns a frame's bytes,
+  /// Frames::length(handle) its length on the wire, Frames::open(handle) its envelope. Frames that
+  /// a header-independent rule decides about are not opened.
   [[nodiscard]] std::size_t admit(std::span<const Handle> frames, Instant now,
                                   std::span<Handle> dropped) noexcept;
 
-  /// A frame came in for which the caller had no buffer: it is counted and dropped. Always false.
+  /// Counts a frame as dropped because the caller had no buffer for it. Always returns false.
   bool admit_without_buffer(const roce::Envelope& envelope, Instant now,
                             LedgerRecord* record = nullptr) noexcept {
     return refuse_unseen(ResourceDrop::no_buffer, Disposition::no_buffer, envelope, now, record);
   }
 
-  /// A pause frame came in for the queues of the other direction: it is counted, and is still the
-  /// caller's. Always false.
+  /// Counts a pause frame for the queues of the other direction as consumed. The caller keeps the
+  /// frame. Always returns false.
   bool consume(const roce::Envelope& envelope, Instant now,
                LedgerRecord* record = nullptr) noexcept;
-  /// Those behind ask for silence: see Rule::pause().
+  /// Applies a pause frame from the receiving side: see Rule::pause().
   void pause(const wire::PfcFields& asked, Instant now) noexcept;
-  /// The silence that the queues ask those before them for now; nothing where there is none to ask
-  /// for.
+  /// Returns the pause that the queues now request from the sending side; nothing if they request
+  /// none.
   [[nodiscard]] std::optional<wire::PfcFields> asks_for(Instant now) noexcept;
-  /// A frame of the box's own goes out with the others. False: the way out is blocked, which is
-  /// counted, and it is still the caller's.
+  /// Sends a frame that the emulator made. Returns false if the egress buffer is full; that is
+  /// counted, and the caller keeps the frame.
   [[nodiscard]] bool create(Handle handle, std::uint32_t bytes, Instant now) noexcept;
 
-  /// Moves what is due at `now` to the egress buffer, as far as it has room beyond `spare` frames:
-  /// those of a burst that was taken because there was room for it, and is admitted next.
+  /// Moves frames that are due at `now` to the egress buffer, but leaves room for `spare` frames:
+  /// the burst that was received because there was room for it, and is admitted next.
   void release(Instant now, std::size_t spare = 0) noexcept;
 
-  /// What replace() needs. The caller prepares it outside the data path, as it allocates.
+  /// The argument of replace(). The caller prepares it outside the data path, because it allocates.
   struct PreparedPipeline {
     explicit PreparedPipeline(Pipeline next);
     Pipeline pipeline;
     std::vector<Held<QueueEntry<Handle, Frames>>> held;
   };
-  /// Another pipeline of this direction decides from `now` on; its rules were given the names that
-  /// this one knows. What is inside keeps the release that it was given, and order is kept where
-  /// it was asked for. What is replaced is in `next` afterwards.
+  /// Replaces the pipeline from `now` on. The new rules were given the names that the present
+  /// pipeline knows. Frames inside keep their release times, and frames stay in order where the
+  /// rules require it. Afterwards `next` holds the old pipeline.
   void replace(PreparedPipeline& next, Instant now) noexcept;
-  /// How many names of rules this link may come to know.
+  /// Largest number of rule names of this link.
   [[nodiscard]] std::size_t most_rules() const noexcept { return rules_.size() - 1; }
 
-  /// What should go out now, in order; not necessarily all of it (a ring has an end).
+  /// The frames to send now, in order; not necessarily all, because a ring has an end.
   [[nodiscard]] std::span<Handle> egress() noexcept { return egress_.contiguous(); }
-  /// The first `count` of egress() went out at `now`.
+  /// Call when the first `count` frames of egress() were sent at `now`.
   void sent(std::size_t count, Instant now) noexcept;
 
-  /// What is known of the i-th of egress(), and its ingress frame number; where each frame was
+  /// The Transit of frame i of egress(), and its ingress frame number. Requires that each frame was
   /// admitted alone.
   [[nodiscard]] const Transit& egress_transit(std::size_t i) const noexcept {
     return leaving_[i].transit;
   }
   [[nodiscard]] std::uint64_t egress_number(std::size_t i) const noexcept;
-  /// The way out is down: gives every frame of egress() back through `drop(handle)`, counted and
-  /// logged as such. `view(handle)` is its envelope.
+  /// Call while the output link is down: returns every frame of egress() to the caller through
+  /// `drop(handle)`, and counts and logs it as dropped. `view(handle)` returns its envelope.
   template <class View, class Drop>
   void lose_egress(View view, Drop drop) noexcept;
 
-  /// Gives every frame that is inside back through `drop(handle)`, counted and logged as stopped:
-  /// the run is over. `view(handle)` is its envelope.
+  /// Call at the end of a run: returns every frame inside to the caller through `drop(handle)`, and
+  /// counts and logs it as stopped. `view(handle)` returns its envelope.
   template <class View, class Drop>
   void abandon(View view, Drop drop) noexcept;
 
-  /// Records gathered since the last call go to the sink: once a burst.
+  /// Passes the records gathered since the last call to the sink. Call it once per burst.
   void flush_ledger() noexcept { ledger_.flush(); }
 
   [[nodiscard]] std::size_t egress_size() const noexcept { return egress_.size(); }
@@ -118,39 +118,40 @@ class Link {
   [[nodiscard]] std::size_t queue_room() const noexcept {
     return queue_.capacity() - queue_.size() - held_frames_;
   }
-  /// When the next waiting frame is due; ReleaseQueue::kNever when none waits.
+  /// Due time of the next waiting frame; ReleaseQueue::kNever if none waits.
   [[nodiscard]] Instant next_release() const noexcept {
     return std::min(queue_.next(), next_deadline_);
   }
-  /// A hint that there is time to fetch what will be due next: to send a frame some devices read
-  /// it.
+  /// Prefetches the frame that is due next, because some devices read a frame to send it. A hint
+  /// that there is time for it.
   void fetch_next() const noexcept { queue_.fetch_next(); }
-  /// When a queue must be asked again for what it asks for; kNever where none does.
+  /// Time of the next call of asks_for() that may return a pause; kNever if no queue requests one.
   [[nodiscard]] Instant next_ask() const noexcept { return next_ask_; }
   [[nodiscard]] std::size_t inside() const noexcept {
     return queue_.size() + held_frames_ + egress_.size();
   }
 
-  /// The accounting as of now. Walks what is inside: for reports.
+  /// Returns the accounting as of now. Walks over all frames inside: for reports.
   [[nodiscard]] Accounting accounting() const;
-  /// The same without the walk: what is in flight is what the other figures leave.
+  /// Returns the accounting without the walk: frames in flight are computed from the other
+  /// counters.
   [[nodiscard]] Accounting running_accounting() const;
-  /// The direction's totals without the walk: for a line a second.
+  /// The direction's totals, without the walk: for progress lines.
   [[nodiscard]] const AccountCounters& counters() const noexcept { return direction_; }
-  /// Achieved minus asked release of what waited, ns.
+  /// Actual minus scheduled release time of frames that waited, in ns.
   [[nodiscard]] const Histogram& release_error() const noexcept { return release_error_; }
-  /// What rules asked of the frames that wait: release asked for minus arrival, ns. Copies too. Of
-  /// a batch, one frame speaks for all: each frame of its own costs 16 % of the speed with
-  /// independent jitter.
+  /// Requested delay of frames that waited, in ns: scheduled release minus arrival. Includes
+  /// copies. For a batch, one frame is recorded for all: recording each frame costs 16 % of the
+  /// speed with independent jitter.
   [[nodiscard]] const Histogram& delay() const noexcept { return delay_; }
-  /// What the box itself took for frames that no rule delays, ns.
+  /// Time inside of frames that no rule delays, in ns.
   [[nodiscard]] const Histogram& pass_latency() const noexcept { return pass_latency_; }
   [[nodiscard]] const Pipeline& pipeline() const noexcept { return pipeline_; }
 
  private:
   using Queue = ReleaseQueue<Handle, Frames>;
   using Entry = QueueEntry<Handle, Frames>;
-  /// A train before the way out.
+  /// A train in the egress buffer.
   struct Leaving {
     Transit transit;
     Instant due;
@@ -161,7 +162,7 @@ class Link {
   AccountCounters& counters_of(RuleIndex rule) noexcept {
     return rules_[rule == kUntouched ? rules_.size() - 1 : rule];
   }
-  /// What each rule of the pipeline holds back: nothing yet.
+  /// Returns an empty store of held-back frames for each rule of the pipeline.
   static std::vector<Held<Entry>> held_of(const Pipeline& pipeline);
   void receive(const Decision& decision, const Arrival& arrival) noexcept;
   [[nodiscard]] std::span<const Handle> stored(std::span<const Handle> frames,
@@ -214,21 +215,21 @@ class Link {
   Pipeline pipeline_;
   Frames frames_;
   Queue queue_;
-  std::vector<Held<Entry>> held_;  // a rule each; empty where no rule holds frames back
+  std::vector<Held<Entry>> held_;  // by rule; empty if no rule holds frames back
   std::size_t held_frames_ = 0;
   Instant next_deadline_ = Queue::kNever;
   Instant next_ask_ = Queue::kNever;
   Ring<Handle> egress_;
-  Ring<Leaving> leaving_;  // the trains that they are
+  Ring<Leaving> leaving_;  // the trains of egress_
   Ledger ledger_;
   std::uint64_t received_ = 0;                 // the next ingress frame number
-  Disposition refusal_ = Disposition::passed;  // why the last frame that found no place did not
+  Disposition refusal_ = Disposition::passed;  // why the last dropped frame was dropped
   AccountCounters direction_;
-  std::vector<AccountCounters> rules_;  // the last is the untouched frames'
+  std::vector<AccountCounters> rules_;  // the last element is for unmatched frames
   Counter fragments_, truncated_;
   Histogram delay_, release_error_, pass_latency_;
   std::size_t batches_ = 0;
-  // A burst's, while it is admitted.
+  // Release times of the batch that is being admitted.
   std::array<Instant, Rule::kMostTogether> releases_;
   std::array<Entry, Rule::kMostTogether> entries_;
   std::array<Handle, StoresFrames<Frames, Handle> ? Rule::kMostTogether : 1> stored_;

@@ -31,8 +31,8 @@ bool Link<Handle, Frames>::apply(Handle handle, const Arrival& arrival, const De
   return kept;
 }
 
-/// Admits a frame under a header-independent rule: opens it only where more is to be done with it
-/// than to wait. Adds to `queued` what is still to be counted as received.
+/// Admits a frame under a header-independent rule. Opens the frame only if it does more than wait.
+/// Adds the frame to `queued` if it is still to be counted as received.
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::admit_unopened(Rule& rule, Handle handle, Instant now,
                                           Amount& queued) noexcept {
@@ -49,7 +49,7 @@ bool Link<Handle, Frames>::admit_unopened(Rule& rule, Handle handle, Instant now
   return true;
 }
 
-/// Only where there is room.
+/// Adds a frame to the release queue. Requires room.
 template <class Handle, FrameAccess<Handle> Frames>
 inline void Link<Handle, Frames>::queue(Handle handle, const Arrival& arrival,
                                         const Decision& decision, std::uint8_t copy,
@@ -60,11 +60,11 @@ inline void Link<Handle, Frames>::queue(Handle handle, const Arrival& arrival,
   queue_.push(decision.line, entry, arrival.now);
 }
 
-/// Copies are of the frame as it is corrupted, but not of what the stages behind make of it.
+/// Copies include the frame's corruption, but not the effects of later stages.
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::admit_with_copies(Handle handle, const Arrival& arrival,
                                              const Decision& decision) noexcept {
-  // The ledger names the frame as it came.
+  // The ledger logs the frame as it came in.
   const wire::Bth came = arrival.bth ? *arrival.bth : wire::Bth{};
   const Arrival as_it_came{arrival.envelope, arrival.bth ? &came : nullptr, arrival.number,
                            arrival.bytes, arrival.now};
@@ -73,7 +73,7 @@ bool Link<Handle, Frames>::admit_with_copies(Handle handle, const Arrival& arriv
     pipeline_.rule(decision.rule).corrupt(frames_.writable(handle), arrival);
     rest.corrupt = false;
   }
-  std::array<std::optional<Handle>, 256> clones;  // as many as `copies` can say
+  std::array<std::optional<Handle>, 256> clones;  // as many as `copies` can express
   for (unsigned i = 0; i < decision.copies; ++i) clones[i] = frames_.clone(handle);
   const bool kept = finalize(handle, as_it_came, rest, 0);
   for (unsigned i = 0; i < decision.copies; ++i) {
@@ -96,8 +96,8 @@ void Link<Handle, Frames>::admit_copy(Handle handle, const Arrival& arrival,
   if (!finalize(handle, arrival, decision, copy)) frames_.free(handle);
 }
 
-/// The frame at the place where it waits. A frame that has copies stays: their arrival is a view of
-/// its bytes.
+/// Moves the frame to the memory in which it waits. A frame with copies is not moved, because the
+/// copies' arrival refers to its bytes.
 template <class Handle, FrameAccess<Handle> Frames>
 inline Handle Link<Handle, Frames>::stored(Handle handle, const Arrival& arrival,
                                            const Decision& decision, std::uint8_t copy) noexcept {
@@ -105,7 +105,7 @@ inline Handle Link<Handle, Frames>::stored(Handle handle, const Arrival& arrival
   return stored(std::span<const Handle>(&handle, 1), decision.release - arrival.now).front();
 }
 
-/// Carries out a decision on a frame or on a copy. False: the frame is dropped.
+/// Applies a decision to a frame or a copy. Returns false if the frame is dropped.
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::finalize(Handle handle, const Arrival& arrival, const Decision& decision,
                                     std::uint8_t copy) noexcept {
@@ -145,7 +145,8 @@ bool Link<Handle, Frames>::finalize(Handle handle, const Arrival& arrival, const
   return true;
 }
 
-/// Frames that wait for this one to overtake them leave right behind it.
+/// Adds a frame that overtakes held frames. Held frames that are now overtaken often enough leave
+/// right after it.
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::place_overtaking(const Entry& entry, const Decision& decision,
                                             Instant now) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// link.h: the batched path. Frames of a burst side by side, under a rule that acts on batches, are
+// link.h: the batched path. Consecutive frames of a burst under a rule that acts on batches are
 // admitted as a whole.
 #include <algorithm>
 #include <bit>
@@ -13,7 +13,7 @@
 
 namespace lw::emulator {
 
-/// Of these frames those that an event may target, a bit each, where that decides whether they must
+/// Returns the frames that an event may target, one bit each, if that decides whether frames must
 /// be opened.
 template <class Handle, FrameAccess<Handle> Frames>
 std::uint64_t Link<Handle, Frames>::find_targeted(std::span<const Handle> frames,
@@ -27,13 +27,14 @@ std::uint64_t Link<Handle, Frames>::find_targeted(std::span<const Handle> frames
   return 0;
 }
 
-/// Whether the frames of a rule can be admitted as a batch.
+/// Returns true if frames of this rule can be admitted as a batch.
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::batches(const Rule& rule) const noexcept {
   return rule.acts_on_batch() && !ledger_.wants(rule.batch_decision());
 }
 
-/// How many frames at the front are plain RoCEv2 packets that no event targets.
+/// Returns the number of frames, from the first, that are plain RoCEv2 packets that no event
+/// targets.
 template <class Handle, FrameAccess<Handle> Frames>
 std::size_t Link<Handle, Frames>::count_plain(std::span<const Handle> frames,
                                               std::uint64_t targeted) noexcept {
@@ -53,12 +54,12 @@ std::size_t Link<Handle, Frames>::admit(std::span<const Handle> frames, Instant 
   return drops + admit_burst(frames, now, dropped.subspan(drops));
 }
 
-/// Frames side by side under a rule that acts on batches are a batch. All others take the slow
+/// Consecutive frames under a rule that acts on batches form a batch. All others take the slow
 /// path, one by one.
 template <class Handle, FrameAccess<Handle> Frames>
 std::size_t Link<Handle, Frames>::admit_burst(std::span<const Handle> frames, Instant now,
                                               std::span<Handle> dropped) noexcept {
-  // The rule of all plain RoCEv2 packets that no event targets, if they need not be opened.
+  // The rule of all plain RoCEv2 packets that no event targets, if it doesn't need them opened.
   Rule* const common = pipeline_.header_independent_rule();
   const std::uint64_t targeted = find_targeted(frames, common != nullptr);
   std::size_t i = common && batches(*common) ? count_plain(frames, targeted) : 0;
@@ -104,7 +105,7 @@ std::size_t Link<Handle, Frames>::admit_burst(std::span<const Handle> frames, In
   return drops;
 }
 
-/// Frames of a rule that acts on batches, none of which an event targets.
+/// Admits frames of a rule that acts on batches; no event targets them.
 template <class Handle, FrameAccess<Handle> Frames>
 std::size_t Link<Handle, Frames>::admit_batch(Rule& rule, std::span<const Handle> batch,
                                               Instant now, std::span<Handle> dropped) noexcept {
@@ -124,7 +125,7 @@ std::size_t Link<Handle, Frames>::admit_batch(Rule& rule, std::span<const Handle
   return drops;
 }
 
-/// How many of these rising releases equal the first.
+/// Returns how many of these ascending release times equal the first.
 inline std::size_t count_equal(std::span<const Instant> releases) noexcept {
   if (releases.back() == releases.front()) return releases.size();
   return static_cast<std::size_t>(
@@ -132,7 +133,7 @@ inline std::size_t count_equal(std::span<const Instant> releases) noexcept {
       releases.begin());
 }
 
-/// The frames at the places where they wait, for `wait` at most.
+/// Moves frames that wait at most `wait` to the memory in which they wait.
 template <class Handle, FrameAccess<Handle> Frames>
 std::span<const Handle> Link<Handle, Frames>::stored(std::span<const Handle> frames,
                                                      Duration wait) noexcept {
@@ -151,7 +152,7 @@ void Link<Handle, Frames>::enter_batch(Rule& rule, std::span<const Handle> frame
   static constexpr roce::Envelope kUnopened{};
   const auto releases = std::span(releases_).first(frames.size());
   rule.releases(received_, now, releases);
-  const Instant sample = releases[batches_++ % releases.size()];  // each place in turn
+  const Instant sample = releases[batches_++ % releases.size()];  // samples each position in turn
   delay_.add((sample - now).count(), frames.size());
   const Decision decision = rule.batch_decision();
   Transit transit;
@@ -166,8 +167,8 @@ void Link<Handle, Frames>::enter_batch(Rule& rule, std::span<const Handle> frame
   add(counters_of(decision.rule).received, all);
 }
 
-/// Makes `transit` a train of `frames` frames and `bytes` bytes, `ahead` frames behind `like`. It
-/// changes a copy, because a processor reads a word slowly after it was written in parts.
+/// Sets `transit` to a train of `frames` frames and `bytes` bytes that begins `ahead` frames after
+/// `like`. Works on a copy, because a processor is slow to read a word that was written in parts.
 inline void assign(Transit& transit, const Transit& like, std::size_t ahead, std::size_t frames,
                    std::uint32_t bytes) noexcept {
   std::memcpy(&transit, &like, sizeof transit);

@@ -13,7 +13,7 @@ inline void add(Counters& counters, const Amount& amount) noexcept {
   counters.bytes.add(amount.bytes);
 }
 
-/// Only of a logged frame.
+/// Requires a logged frame.
 inline std::uint32_t slot_of(const Transit& transit) noexcept { return transit.number_or_slot; }
 
 inline void fill(Transit& transit, const Arrival& arrival, const Decision& decision,
@@ -70,7 +70,7 @@ void Link<Handle, Frames>::replace(PreparedPipeline& next, Instant now) noexcept
       std::swap(held_[i], next.held[i]);
       continue;
     }
-    // Nobody will overtake them any more.
+    // No frames will overtake them any more.
     for (; !held_[i].empty(); held_[i].pop(), --held_frames_) {
       const Entry entry = held_[i].front();
       queue_.push(kWheel, entry, now);

@@ -9,14 +9,15 @@
 
 namespace lw::emulator {
 
-/// Only with room for all on the way out. `next` is behind them on their line.
+/// Moves frames to the egress buffer, which must have room for all. `next` is the entry after them
+/// in their FIFO.
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::let_out(std::span<Entry> entries, Entry* next) noexcept {
   for (std::size_t i = 0; i < entries.size();) {
     const std::span<Handle> handles = egress_.places(entries.size() - i);
     for (Handle& handle : handles) handle = entries[i++].handle;
   }
-  std::size_t start = 0, end = 0;  // of the last train
+  std::size_t start = 0, end = 0;  // bounds of the last train
   while (end < entries.size()) {
     end = let_out_singles(entries, end);
     if (end == entries.size()) return;
@@ -29,9 +30,9 @@ void Link<Handle, Frames>::let_out(std::span<Entry> entries, Entry* next) noexce
     next->transit() = cut_after(leaving_.last().transit, entries.subspan(start));
 }
 
-/// Trains of one from the `begin`-th on, up to a longer one; where that is. What they carry is far
-/// away, and the processor fetches it for many at once, as long as none has to be read to know
-/// which is next.
+/// Moves trains of one frame, from index `begin` up to the first longer train, and returns the
+/// index of that train. Their Transits are not in the cache; the processor can fetch many at once,
+/// as long as it needn't read one to find the next.
 template <class Handle, FrameAccess<Handle> Frames>
 std::size_t Link<Handle, Frames>::let_out_singles(std::span<const Entry> entries,
                                                   std::size_t begin) noexcept {
@@ -46,7 +47,7 @@ std::size_t Link<Handle, Frames>::let_out_singles(std::span<const Entry> entries
   return begin + used;
 }
 
-/// Of a train only these leave; what is known of the others.
+/// Cuts `train` after these frames, which leave. Returns the Transit of the remaining frames.
 template <class Handle, FrameAccess<Handle> Frames>
 Transit Link<Handle, Frames>::cut_after(Transit& train, std::span<const Entry> frames) noexcept {
   std::uint32_t bytes = 0;
@@ -64,7 +65,7 @@ void Link<Handle, Frames>::release(Instant now, std::size_t spare) noexcept {
     let_out_held(now, spare);
 }
 
-/// Nobody came to overtake them.
+/// Releases held frames whose deadline has passed because too few frames overtook them.
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::let_out_held(Instant now, std::size_t spare) noexcept {
   for (Held<Entry>& held : held_) {
@@ -95,8 +96,8 @@ void Link<Handle, Frames>::sent(std::size_t count, Instant now) noexcept {
   leaving_.rewind();
 }
 
-/// Of the train that ends before the `end`-th of egress() those from the `begin`-th on stay; what
-/// is known of them.
+/// Cuts `train`, which ends before index `end` of egress(), at index `begin`. Returns the Transit
+/// of the frames that stay.
 template <class Handle, FrameAccess<Handle> Frames>
 Transit Link<Handle, Frames>::cut_before(Transit& train, std::size_t begin,
                                          std::size_t end) noexcept {
@@ -105,8 +106,8 @@ Transit Link<Handle, Frames>::cut_before(Transit& train, std::size_t begin,
   return cut(train, train.frames() - (end - begin), bytes);
 }
 
-/// Trains from the `first` on that went out at `now` and are of one rule, or of none, are counted
-/// together; how many they are, with none behind the `end`-th.
+/// Counts trains that were sent at `now`, from index `first` on, together, as long as they belong
+/// to the same rule. Returns their number; stops before index `end`.
 template <class Handle, FrameAccess<Handle> Frames>
 std::size_t Link<Handle, Frames>::close_accounts(std::size_t first, std::size_t end,
                                                  Instant now) noexcept {

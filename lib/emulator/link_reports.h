@@ -6,7 +6,7 @@
 
 namespace lw::emulator {
 
-/// The frame, or what its IP header says of it, ends within an IP or a UDP header.
+/// Returns true if the frame, or the IP packet by its own length, ends within an IP or UDP header.
 inline bool is_cut(const roce::Envelope& e) noexcept {
   const std::size_t left = e.bytes.size() - std::min(e.bytes.size(), e.network_offset);
   if (e.ether_type == wire::kEtherTypeIpv4 && left < sizeof(wire::Ipv4)) return true;
@@ -34,7 +34,7 @@ void Link<Handle, Frames>::count_want(ResourceDrop want, RuleIndex rule,
   counters_of(rule).dropped_for_resource[index].add(bytes);
 }
 
-/// Always false: the frame finds no place.
+/// Refuses a frame for which there is no room. Always returns false.
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::refuse(ResourceDrop want, Disposition disposition,
                                   const Arrival& arrival, const Decision& decision,
@@ -51,7 +51,8 @@ std::uint64_t Link<Handle, Frames>::egress_number(std::size_t i) const noexcept 
   return transit.logged ? ledger_.kept(slot_of(transit)).number : transit.full_number(received_);
 }
 
-/// No rule has seen it: it is the untouched frames' account that it goes to. Always false.
+/// Refuses a frame that no rule has seen, and counts it with the unmatched frames. Always returns
+/// false.
 template <class Handle, FrameAccess<Handle> Frames>
 bool Link<Handle, Frames>::refuse_unseen(ResourceDrop want, Disposition disposition,
                                          const roce::Envelope& envelope, Instant now,
@@ -115,14 +116,14 @@ void Link<Handle, Frames>::abandon(View view, Drop drop) noexcept {
   find_deadline();
 }
 
-/// Frames of a train were admitted in a burst: by their lengths.
+/// Logs the frames of a train that was admitted in a burst, with their lengths.
 template <class Handle, FrameAccess<Handle> Frames>
 std::uint32_t Link<Handle, Frames>::length_of(Handle handle) noexcept {
   if constexpr (requires { Frames::length(handle); }) return Frames::length(handle);
   std::unreachable();
 }
 
-/// The Transit of the i-th frame of a train, as a train of one.
+/// Returns the Transit of frame i of a train, as a train of one.
 template <class Handle, FrameAccess<Handle> Frames>
 Transit Link<Handle, Frames>::single(const Transit& train, std::size_t i, Handle handle) noexcept {
   if (train.frames() == 1) return train;
@@ -133,7 +134,7 @@ Transit Link<Handle, Frames>::single(const Transit& train, std::size_t i, Handle
   return one;
 }
 
-/// Each waiting frame carries its own Transit again.
+/// Splits trains, so that each waiting frame carries its own Transit.
 template <class Handle, FrameAccess<Handle> Frames>
 void Link<Handle, Frames>::part_trains() noexcept {
   Transit train;
@@ -147,7 +148,7 @@ void Link<Handle, Frames>::part_trains() noexcept {
   });
 }
 
-/// `give(transit, handle)` has each.
+/// Calls `give(transit, handle)` for each frame.
 template <class Handle, FrameAccess<Handle> Frames>
 template <class Give>
 void Link<Handle, Frames>::empty_egress(Give give) noexcept {

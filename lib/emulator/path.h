@@ -14,18 +14,18 @@ namespace lw::emulator {
 struct Span {
   double km = 0;
   double group_index = 1.4682;  // standard single-mode fibre (G.652) at 1550 nm
-  Ways ways = Ways::both;       // fibres of the two ways may take different routes
+  Ways ways = Ways::both;       // the two directions may take fibres of different length
 };
 
-/// What stands between the spans and adds a constant latency each.
+/// Equipment between the spans, with a constant latency.
 struct Equipment {
   std::string name = {};
   std::uint32_t count = 1;
-  Duration latency = {};  // of one
+  Duration latency = {};  // of one device
   Ways ways = Ways::both;
 };
 
-/// A path described by its parts; its delay is their sum.
+/// A path as the list of its parts; its delay is the sum of theirs.
 struct Path {
   std::string name = {};
   std::vector<Span> spans = {};
@@ -34,34 +34,35 @@ struct Path {
 };
 
 double length_km(const Path& path, Direction direction) noexcept;
-/// Each to the nearest nanosecond of the whole sum.
+/// Delays are summed exactly, then rounded to the nearest nanosecond.
 Duration fibre_delay(const Path& path, Direction direction) noexcept;
 Duration equipment_delay(const Path& path, Direction direction) noexcept;
 Duration one_way_delay(const Path& path, Direction direction) noexcept;
-/// There and back.
+/// Sum of both directions' delays.
 Duration round_trip(const Path& path) noexcept;
-/// Whether the two ways take the same time.
+/// Returns true if both directions have the same delay.
 bool symmetric(const Path& path) noexcept;
 
-/// Preamble, start delimiter and inter-frame gap: what a frame takes of the line beyond its bytes.
+/// Bytes that a frame takes on the wire besides its own: preamble, start delimiter and inter-frame
+/// gap.
 inline constexpr std::uint32_t kLineGap = 20;
 /// Ethernet, IPv4, UDP, BTH, ICRC and FCS around a RoCEv2 payload.
 inline constexpr std::uint32_t kRoceHeaders = 14 + 20 + 8 + 12 + 4 + 4;
 
-/// What a line of this rate holds in one direction of this delay, bytes.
+/// Number of bytes in flight on a link of this rate in one direction of this delay.
 double bandwidth_delay_bytes(double rate_bps, Duration delay) noexcept;
 
-/// How many frames that is; `frame` in bytes with FCS, as Ethernet counts (64 at least).
-/// Rounded up: the number to make room for.
+/// Number of frames in flight, rounded up, for sizing buffers. `frame`: frame size in bytes with
+/// FCS, at least 64.
 std::uint64_t frames_in_flight(double rate_bps, Duration delay, std::uint32_t frame) noexcept;
 
 /// One line of the table that `check` prints.
 struct FlightLine {
-  std::uint32_t payload;  // of a RoCE packet; 0 stands for Ethernet's smallest frame
+  std::uint32_t payload;  // payload of a RoCE packet in bytes; 0: Ethernet's smallest frame
   std::uint32_t frame;    // bytes with FCS
-  std::uint64_t frames;   // in flight, one direction
+  std::uint64_t frames;   // in flight in one direction
 };
-/// Ethernet's smallest frame, then RoCE's path MTUs, 256 to 4096.
+/// Rows for Ethernet's smallest frame and for RoCE's path MTUs, 256 to 4096.
 std::vector<FlightLine> flight_table(double rate_bps, Duration delay);
 
 }  // namespace lw::emulator

@@ -73,8 +73,7 @@ RuleIndex Pipeline::index_of(const std::string& name, Indexes& indexes) {
 
 void Pipeline::inherit(Pipeline& old) noexcept {
   hits_ = old.hits_;
-  // Occurrences go on being counted. Where events changed, those that QPs were learnt for know
-  // them.
+  // Keep counting occurrences. If events changed, find the new events of the QPs that were learnt.
   const auto& olds = old.event_configs_;
   if (event_configs_ == olds) {
     std::swap(events_, old.events_);
@@ -91,7 +90,8 @@ void Pipeline::inherit(Pipeline& old) noexcept {
   }
 }
 
-/// Those that pauses put off come first: nothing but a line of its own can be put off.
+/// Assigns FIFOs first to rules that listen to pauses: their frames can be moved only in a FIFO of
+/// their own.
 std::vector<RuleFifos> Pipeline::all_lines() {
   std::vector<RuleFifos> lines(configs().size());
   for (const bool listening : {true, false})
@@ -111,12 +111,12 @@ RuleFifos Pipeline::lines_for(const RuleConfig& rule) {
   lines.usual = rule.hears_pauses() ? own_line(kMostFifos)
                 : rule.varies()     ? own_line()
                                     : shared_line(rule.delay.value_or(Duration{}));
-  // Held back by a constant time, frames keep their order among themselves.
+  // Frames that are held back by a constant time keep their order among themselves.
   if (rule.reorder && rule.reorder->frames == 0) lines.late = own_line();
   return lines;
 }
 
-/// Rules of the same delay share a line: their frames leave in the order in which they came.
+/// Rules of the same delay share a FIFO: their frames leave in order of arrival.
 FifoIndex Pipeline::shared_line(Duration delay) {
   const auto found = std::ranges::find(lines_, delay);
   if (found != lines_.end()) return static_cast<FifoIndex>(found - lines_.begin());

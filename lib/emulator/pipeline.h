@@ -15,21 +15,23 @@
 
 namespace lw::emulator {
 
-/// All rules of one direction: the first that matches decides, after the events that are aimed at
-/// single packets. It remembers what its stages and events need to (a queue's bytes, a model's
+/// All rules of one direction. The first matching rule decides, after the events that target single
+/// packets. The pipeline keeps the state of its stages and events (a queue's bytes, a model's
 /// state, the QPs seen); its configuration never changes. One thread.
 class Pipeline {
  public:
-  /// Rules are known by their names: a rule takes the place of its name in `known`, or the next one
-  /// behind them all, so that what is in flight means the same rule after a change.
+  /// Each rule has the index of its name in `known`, or the next free index. So frames in flight
+  /// refer to the same rule after a change.
   Pipeline(Direction direction, std::uint64_t seed, std::span<const RuleConfig> rules,
            std::span<const EventConfig> events = {}, std::span<const std::string> known = {});
 
-  /// Takes over from the pipeline that it is about to replace, rule by rule: see Rule::inherit().
+  /// Takes over the state of the pipeline that this one replaces, rule by rule: see
+  /// Rule::inherit().
   void inherit(Pipeline& old) noexcept;
 
-  // Rules whose queues listen to pauses have a line each, as many as there are priorities. With
-  // more lines for others, looking for the next release would cost more than the wheel does.
+  // Rules whose queues listen to pauses have a FIFO each, for as many rules as there are
+  // priorities. With more FIFOs for other rules, finding the next release would cost more than
+  // using the wheel.
   static constexpr std::size_t kMostFifos = wire::kPriorities, kUsualFifos = 4;
 
   /// Match result: rule index (in rules()) and targeted-event actions.
@@ -37,14 +39,14 @@ class Pipeline {
     RuleIndex place = kUntouched;
     EventActions aimed = {};
   };
-  /// Frames come in order. `bth` is bth_of(envelope).
+  /// Matches a frame. Call it in order of arrival. `bth` is bth_of(envelope).
   [[nodiscard]] MatchResult match(const roce::Envelope& envelope, const wire::Bth* bth) noexcept {
     MatchResult found{classifier_.classify(envelope, bth)};
     if (bth && events_.listening() && events_.concerns(bth->dest_qp.get())) [[unlikely]]
       found.aimed = events_.on_packet(envelope, *bth);
     return found;
   }
-  /// What becomes of a frame; numbers rise by one a frame, and time never runs backwards.
+  /// Decides about a frame. Frame numbers increase by one per frame, and time never decreases.
   [[nodiscard]] Decision decide(const Arrival& arrival, const MatchResult& found) noexcept {
     if (found.aimed == EventActions{}) [[likely]]
       return found.place == kUntouched ? Decision{} : rules_[found.place].decide(arrival);
@@ -56,20 +58,20 @@ class Pipeline {
   [[nodiscard]] Decision decide(const Arrival& arrival) noexcept {
     return decide(arrival, match(arrival.envelope, arrival.bth));
   }
-  /// The rule of the frame, if it acts on batches and no event targets the frame; else null.
+  /// Returns the frame's rule if it acts on batches and no event targets the frame; otherwise null.
   [[nodiscard]] Rule* batch_rule(const MatchResult& found) noexcept {
     if (found.place == kUntouched || found.aimed != EventActions{}) return nullptr;
     Rule& rule = rules_[found.place];
     return rule.acts_on_batch() ? &rule : nullptr;
   }
-  /// The rule that matches all RoCEv2 packets, if its decisions need no headers (see
-  /// Rule::header_independent()); else null. Targeted events are left aside.
+  /// Returns the rule that matches all RoCEv2 packets, if its decisions need no headers (see
+  /// Rule::header_independent()); otherwise null. Does not consider targeted events.
   [[nodiscard]] Rule* header_independent_rule() noexcept {
     const RuleIndex place = classifier_.for_all_rocev2();
     if (place == kUntouched || !rules_[place].header_independent()) return nullptr;
     return &rules_[place];
   }
-  /// The rule that a decision names; kUntouched is one without stages.
+  /// The rule of a decision. kUntouched refers to a rule without stages.
   [[nodiscard]] Rule& rule(RuleIndex index) noexcept {
     return index == kUntouched ? untouched_ : rules_[places_[index]];
   }
@@ -85,25 +87,25 @@ class Pipeline {
   [[nodiscard]] std::shared_ptr<const std::vector<RuleConfig>> shared_configs() const noexcept {
     return configs_;
   }
-  /// A Decision's rule indexes them; names that were known and have no rule any more are there too.
+  /// Names by rule index, including names of earlier configurations that have no rule now.
   [[nodiscard]] const std::vector<std::string>& rule_names() const noexcept { return names_; }
-  /// How many lines frames wait on; those of rules with the same constant delay share one.
+  /// Number of FIFOs in which frames wait; rules with the same constant delay share one.
   [[nodiscard]] std::size_t lines() const noexcept { return lines_.size(); }
-  /// Some frames' bytes may be changed.
+  /// True if a rule may change bytes of frames.
   [[nodiscard]] bool edits() const noexcept { return edits_; }
-  /// The other direction has a queue that listens to pause frames, which come in here; they go no
-  /// further then.
+  /// True if the other direction has a queue that listens to pause frames. Such frames come in here
+  /// and are not forwarded.
   [[nodiscard]] bool takes_pauses() const noexcept { return takes_pauses_; }
-  /// Rules, by their place among rules(), whose queues ask for pauses, and that listen to them: for
-  /// kMostFifos of them there are lines.
+  /// Indexes in rules() of the rules whose queues send pause frames or listen to them. At most
+  /// kMostFifos of them have a FIFO.
   [[nodiscard]] const std::vector<std::size_t>& asking() const noexcept { return asking_; }
   [[nodiscard]] const std::vector<std::size_t>& listening() const noexcept { return listening_; }
   [[nodiscard]] std::vector<Rule>& rules() noexcept { return rules_; }
-  /// Some frames' releases come in no order.
+  /// True if frames of some rule may be due in any order.
   [[nodiscard]] bool uses_wheel() const noexcept { return uses_wheel_; }
 
  private:
-  // Of a name without a rule.
+  // Index for a name without a rule.
   static constexpr std::size_t kNowhere = SIZE_MAX;
 
   void count_hit(const Decision& decision) noexcept {
@@ -130,8 +132,8 @@ class Pipeline {
   Events events_;
   EventHits hits_;
   std::vector<std::string> names_;
-  std::vector<std::size_t> places_;             // of a name's rule among rules_
-  std::vector<std::optional<Duration>> lines_;  // the delay of a shared line
+  std::vector<std::size_t> places_;             // index in rules_ by name index
+  std::vector<std::optional<Duration>> lines_;  // delay of a shared FIFO
   std::vector<std::size_t> asking_, listening_;
   bool edits_ = false, uses_wheel_ = false, takes_pauses_ = false;
 };

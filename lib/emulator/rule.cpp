@@ -27,7 +27,7 @@ void Rule::begin(Passage& passage) noexcept {
   });
 }
 
-/// False: the frame is dropped.
+/// Applies one stage. Returns false if the frame is dropped.
 template <class S>
 bool Rule::apply(Passage& passage, const roce::Envelope& envelope) noexcept {
   if constexpr (requires(S& s) { s.apply(passage, stats_, envelope); }) {
@@ -41,7 +41,7 @@ bool Rule::apply(Passage& passage, const roce::Envelope& envelope) noexcept {
   return passage.decision.action != Action::drop;
 }
 
-/// Applies the stages from the First-th on, up to one that drops the frame.
+/// Applies the stages from number First on, up to one that drops the frame.
 template <std::size_t First>
 void Rule::pass(Passage& passage, const roce::Envelope& envelope) noexcept {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -61,7 +61,7 @@ void Rule::decide_in_full(Decision& decision, const Arrival& arrival,
     pass<0>(passage, arrival.envelope);
   }
   if (aimed.delay > Duration{} && decision.action != Action::drop) {
-    // Out of the order of its FIFO: only the wheel takes it.
+    // The release breaks the order of the rule's FIFO, so the frame goes to the wheel.
     decision.release = std::max(decision.release, arrival.now) + aimed.delay;
     decision.action = Action::queue;
     decision.line = kWheel;
@@ -80,7 +80,7 @@ Decision Rule::decide_copy(const Arrival& arrival, const Decision& original,
   Passage passage{arrival.number, arrival.bytes, copy, arrival.now, arrival.now, kNone, decision};
   begin(passage);
   pass<Stages::index_of<Duplicate>() + 1>(passage, arrival.envelope);
-  // What came before the copy is counted with its original.
+  // Effects before the copy was made are counted for the original.
   stats_.count(StageSet::of(decision.acted.bits() & ~before.bits()));
   return decision;
 }
@@ -105,7 +105,7 @@ std::optional<QueueShift> Rule::pause(const wire::PfcFields& asked, Instant now)
 }
 
 void Rule::inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_config) noexcept {
-  // Counts are held against the stages' parameters: where any changed, they begin anew.
+  // Counts are compared with the stages' parameters: they restart if a parameter changed.
   earlier_ = std::move(old.earlier_);
   if (config == old_config) {
     std::swap(stats_, old.stats_);

@@ -34,28 +34,30 @@ class Rule {
     return decision;
   }
 
-  /// Whether the rule decides on whole batches: batch_decision() for all frames, and releases().
+  /// True if the rule decides about whole batches: batch_decision() for all frames, and releases().
   [[nodiscard]] bool acts_on_batch() const noexcept { return acts_on_batch_; }
-  /// The decision on each frame of a batch, except for its release.
+  /// The decision about each frame of a batch, without its release.
   [[nodiscard]] Decision batch_decision() const noexcept;
-  /// The releases of a batch of at most kMostTogether frames that came in at `now`, `first` being
-  /// the number of its first frame. Equal to decide() for one frame after the other.
+  /// Computes the releases of a batch of at most kMostTogether frames that came in at `now`;
+  /// `first` is the number of its first frame. Gives the same result as decide() for each frame in
+  /// order.
   static constexpr std::size_t kMostTogether = Delay::kMostTogether;
   void releases(std::uint64_t first, Instant now, std::span<Instant> out) noexcept;
 
-  /// Whether decisions depend only on a frame's number, length and time: it needs not be opened.
+  /// True if decisions depend only on a frame's number, length and time, so that frames needn't be
+  /// opened.
   [[nodiscard]] bool header_independent() const noexcept { return header_independent_; }
 
-  /// Decides on copy `copy` (from 1) of a frame that decide() asked to copy: the stages behind the
-  /// duplicating one apply.
+  /// Decides about copy `copy` (from 1) of a frame that decide() asked to copy: applies the stages
+  /// after the duplicating one.
   [[nodiscard]] Decision decide_copy(const Arrival& arrival, const Decision& original,
                                      std::uint32_t copy) noexcept;
 
-  /// A pause frame came in for the rule's queue. Returns how the releases of what waits on line()
-  /// move; nothing where the rule ignores the frame.
+  /// Applies a pause frame for the rule's queue. Returns how the releases of frames waiting in
+  /// line() move; nothing if the rule ignores the frame.
   [[nodiscard]] std::optional<QueueShift> pause(const wire::PfcFields& asked, Instant now) noexcept;
   [[nodiscard]] FifoIndex line() const noexcept { return stage<Delay>()->line(); }
-  /// The quanta of silence that the rule's queue asks for now; 0 ends an earlier request.
+  /// Returns the pause that the rule's queue requests now, in quanta; 0 ends an earlier request.
   [[nodiscard]] std::optional<std::uint16_t> asks_for(Instant now) noexcept {
     return stage<Queue>() ? stage<Queue>()->asks_for(now, stats_) : std::nullopt;
   }
@@ -63,7 +65,7 @@ class Rule {
   [[nodiscard]] Instant next_ask() const noexcept {
     return stage<Queue>() ? stage<Queue>()->next_ask() : Instant::max();
   }
-  /// Bytes in the rule's queue; nothing where it has none.
+  /// Bytes in the rule's queue; nothing if it has none.
   [[nodiscard]] std::optional<std::uint64_t> queued_bytes(Instant now) const noexcept {
     return stage<Queue>() ? std::optional(stage<Queue>()->bytes_at(now)) : std::nullopt;
   }
@@ -76,15 +78,14 @@ class Rule {
     corrupter_.apply(frame, arrival.envelope, arrival.number);
   }
 
-  /// Takes over from the rule of the same name that it replaces: the state of stages whose
-  /// configuration is unchanged, and the order of frames. Allocates nothing. `old` may only be
-  /// destroyed afterwards.
+  /// Takes over the state of the replaced rule of the same name: that of stages with unchanged
+  /// configuration, and the order of frames. Allocates nothing. `old` must exist until then.
   void inherit(Rule& old, const RuleConfig& config, const RuleConfig& old_config) noexcept;
 
   [[nodiscard]] RuleIndex index() const noexcept { return index_; }
-  /// Since the rule's configuration, or its loss model, last changed: for audit().
+  /// Counters since the rule's configuration, or its loss model, last changed: for audit().
   [[nodiscard]] const RuleStats& stats() const noexcept { return stats_; }
-  /// Since a rule of this name was first there.
+  /// Counters since a rule of this name first existed.
   [[nodiscard]] RuleStats totals() const noexcept {
     RuleStats all = earlier_;
     all.add(stats_);

@@ -71,7 +71,7 @@ void read_stages(const StageKeys& rule, RuleConfig& config) {
   Stages::for_each([&]<class S>() {
     if constexpr (requires { S::read(rule, config); }) S::read(rule, config);
   });
-  // A pause moves what waits in the queue, so releases may depend on nothing else.
+  // A pause moves the frames that wait in the queue, so nothing else may change their releases.
   if (config.hears_pauses() &&
       (config.jitter || config.trace || config.reorder || !config.keep_order))
     rule.refuse("queue",

@@ -10,7 +10,7 @@
 
 namespace lw::emulator {
 
-/// A rule as a profile describes it: which frames it is for, and the settings of its stages.
+/// A rule as a profile describes it: the frames it matches, and the settings of its stages.
 struct RuleConfig : Stages::Settings {
   std::string name = {};
   MatchConfig match = {};
@@ -19,19 +19,21 @@ struct RuleConfig : Stages::Settings {
   [[nodiscard]] bool applies(Direction direction) const noexcept {
     return direction == Direction::west_to_east ? west_to_east : east_to_west;
   }
-  /// Not all frames take the nominal delay.
+  /// True if delays differ between frames.
   [[nodiscard]] bool varies() const noexcept;
-  /// Frames wait: for time, for the link, or for others.
+  /// True if frames wait: for a time, for the link, or for other frames.
   [[nodiscard]] bool delays() const noexcept;
-  /// Frames' bytes are changed, so the rule needs frames that are not shared.
+  /// True if bytes of frames are changed, so that frames must not be shared.
   [[nodiscard]] bool edits() const noexcept;
-  /// Nothing but a delay, constant or drawn: the rule decides on whole batches.
+  /// True if the rule has only a delay, constant or random, so that it can decide about whole
+  /// batches.
   [[nodiscard]] bool acts_on_batch() const noexcept;
-  /// Nothing but a constant delay and losses.
+  /// True if the rule has only a constant delay and losses.
   [[nodiscard]] bool fits_short_path() const noexcept;
-  /// Decisions depend only on a frame's number, length and time: it needs not be opened.
+  /// True if decisions depend only on a frame's number, length and time, so that frames needn't be
+  /// opened.
   [[nodiscard]] bool header_independent() const noexcept;
-  /// Its queue honours pause frames, or sends them.
+  /// True if the rule's queue obeys pause frames, or sends them.
   [[nodiscard]] bool hears_pauses() const noexcept {
     return queue && queue->pfc && queue->pfc->honour;
   }
@@ -41,7 +43,7 @@ struct RuleConfig : Stages::Settings {
   friend bool operator==(const RuleConfig&, const RuleConfig&) = default;
 };
 
-/// A delay that hardly any frame of the rule exceeds from ingress to egress: for sizing buffers.
+/// A delay that almost no frame of the rule exceeds from ingress to egress: for sizing buffers.
 Duration ample_delay(const RuleConfig& rule) noexcept;
 
 /// Memory that a rule's stages allocate per direction, in bytes: the buffer of an emulated queue.

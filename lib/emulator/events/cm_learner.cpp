@@ -41,7 +41,7 @@ std::optional<CmConnection> CmLearner::hear(const CmSighting& sighting) noexcept
     return request && request->comm_id == sighting.comm_id && request->key == asked;
   });
   if (!sighting.reply) {
-    // A request that is sent again takes the place of the first.
+    // A repeated request replaces the first.
     auto& slot = known != requests_.end() ? *known : requests_[next_++ % requests_.size()];
     slot = sighting;
     return std::nullopt;

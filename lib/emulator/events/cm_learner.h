@@ -12,28 +12,28 @@
 
 namespace lw::emulator {
 
-/// A ConnectRequest or ConnectReply that passed.
+/// The fields of a ConnectRequest or ConnectReply that passed.
 struct CmSighting {
   bool reply = false;
   QpKey key;                  // addresses of the datagram
   std::uint32_t comm_id = 0;  // the requester's
-  std::uint32_t qpn = 0;      // of who sends it
-  std::uint32_t psn = 0;      // that the other end shall begin with
+  std::uint32_t qpn = 0;      // QP of the sender
+  std::uint32_t psn = 0;      // first PSN that the other end shall send
 };
 
-/// Two QPs that belong together, and the PSN that the requests to each of them begin with.
+/// The two QPs of a connection, and the first request PSN to each of them.
 struct CmConnection {
   QpKey to_replier, to_requester;
   std::uint32_t replier_psn = 0, requester_psn = 0;
 };
 
-/// Reads a connection manager's datagram (PacketKind::cm); nothing where it is another message, or
-/// is cut.
+/// Reads a connection management datagram (PacketKind::cm). Returns nothing for other messages and
+/// for truncated ones.
 std::optional<CmSighting> cm_sighting(const roce::Envelope& envelope,
                                       const wire::Bth& bth) noexcept;
 
-/// Joins requests and their replies. It remembers the last 256 requests that are unanswered.
-/// (IBTA vol. 1, 12.9)
+/// Matches requests with their replies. Remembers the last 256 unanswered requests. (IBTA vol. 1,
+/// 12.9)
 class CmLearner {
  public:
   [[nodiscard]] std::optional<CmConnection> hear(const CmSighting& sighting) noexcept;
@@ -43,12 +43,12 @@ class CmLearner {
   std::size_t next_ = 0;
 };
 
-/// Connection set-up that was heard in one direction, on its way to the other: a request passes
-/// one way and its reply the other. What is lost where the reader is behind is a PSN that is then
-/// learnt from the packets.
+/// Connection set-up messages seen in one direction, passed to the other direction: a request
+/// passes one way, its reply the other. If the queue is full a message is lost; the first PSN is
+/// then learnt from the packets.
 using CmChannel = SpscQueue<CmSighting>;
 
-/// What the two directions of a box tell each other.
+/// The queues between the two directions, for connection set-up messages.
 class CmExchange {
  public:
   [[nodiscard]] CmChannel& from(Direction direction) noexcept {

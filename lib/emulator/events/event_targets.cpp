@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kPsnBits = 24, kFromBits = 2, kKindBits = 4;
 
-/// All that tells one target from another, in one number; never 0, as no group is.
+/// Returns the attributes of a target as one number, which is never 0 because no group is 0.
 constexpr std::uint64_t key_of(EventTargets::Group group, PacketKind kind, PsnFrom from,
                                std::uint32_t psn) noexcept {
   std::uint64_t key = group;
@@ -59,7 +59,7 @@ EventTargets::Group EventTargets::add_group() {
 
 void EventTargets::add(Group group, const EventConfig& event) {
   const std::uint32_t psn = event.psn_from == PsnFrom::any ? 0 : event.psn;
-  // A profile's list of PSNs is many events of one name.
+  // A profile's list of PSNs becomes many events of one name.
   const bool same = !names_.empty() && names_.back() == event.name;
   const auto name = same ? names_.end() - 1 : std::ranges::find(names_, event.name);
   const auto index = static_cast<std::uint32_t>(name - names_.begin());
@@ -77,7 +77,7 @@ void EventTargets::add(Group group, const EventConfig& event) {
   ++pending_;
 }
 
-/// Nothing is allocated.
+/// Sorts the events. Allocates nothing.
 void EventTargets::sort() noexcept {
   std::ranges::sort(events_, [](const Event& a, const Event& b) {
     if (a.key != b.key) return a.key < b.key;
@@ -119,7 +119,7 @@ void EventTargets::inherit(const EventTargets& old) noexcept {
   find_pending();
 }
 
-/// Whose turn has passed without them are waited for no more.
+/// Finds the events that can still happen: events whose occurrence has passed can't.
 void EventTargets::find_pending() noexcept {
   std::ranges::fill(pending_of_, 0U);
   pending_ = 0;
@@ -130,7 +130,7 @@ void EventTargets::find_pending() noexcept {
   }
 }
 
-/// Of the target, or of the empty slot where it would be.
+/// Returns the index of the target, or of the empty slot for it.
 std::size_t EventTargets::place_of(std::uint64_t key) const noexcept {
   std::size_t at = key * kSpread >> shift_;
   while (targets_[at].key != key && targets_[at].key != 0) at = (at + 1) & (targets_.size() - 1);

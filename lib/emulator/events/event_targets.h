@@ -10,46 +10,47 @@
 
 namespace lw::emulator {
 
-/// What an event may look at in a packet of a known QP.
+/// Attributes of a packet of a known QP that events compare.
 struct PacketPlace {
   PacketKind kind{};
-  std::uint32_t psn = 0;     // as it stands in the BTH
+  std::uint32_t psn = 0;     // as in the BTH
   std::uint32_t offset = 0;  // from the first PSN of its stream, modulo 2^24
 };
 
-/// The packets that events wait for. A target is a kind of packet at a PSN, to the QPs of a group;
-/// it counts the packets that it meets, retransmissions too, and knows which of them are meant.
-/// A packet meets its targets by hash, however many there are.
+/// The packets that events wait for. A target is a kind of packet at a PSN, to the QPs of a group.
+/// It counts the packets that match it, including retransmissions, and knows which occurrences are
+/// meant. Targets are found by hash, so the cost doesn't depend on their number.
 class EventTargets {
  public:
-  /// Those who share targets: a QP, or all of one QPN, or all there are.
+  /// QPs that share targets: one QP, all QPs of one QPN, or all QPs.
   using Group = std::uint32_t;
   static constexpr Group kNobody = 0;
 
   Group add_group();
-  /// Before the first meet(); seal() ends it.
+  /// Adds an event. Call it before the first meet(); seal() ends the additions.
   void add(Group group, const EventConfig& event);
   void seal();
 
-  /// Takes over from `old`, whose events were added in the same order before others here: what it
-  /// has counted, and what has happened. Events that count from now on begin behind that.
+  /// Takes over from `old`, whose events were added here first and in the same order: its counts,
+  /// and which events have happened. Events that count from now on start at these counts.
   void inherit(const EventTargets& old) noexcept;
 
-  /// Counts the packet at all targets of the group that it is, and adds what is asked for.
+  /// Counts the packet at all matching targets of the group, and adds the actions of events that
+  /// are due.
   void meet(Group group, const PacketPlace& place, EventActions& aimed) noexcept;
 
-  /// Events that haven't happened yet: of a group, and of all together.
+  /// Number of events that haven't happened yet, of a group or of all groups.
   [[nodiscard]] std::uint32_t pending(Group group) const noexcept { return pending_of_[group]; }
   [[nodiscard]] std::size_t pending() const noexcept { return pending_; }
 
-  /// In the order in which their names came.
+  /// Returns the results, in the order in which the events' names were added.
   [[nodiscard]] std::vector<EventOutcome> outcomes() const;
 
  private:
   struct Event {
     std::uint64_t key = 0, occurrence = 0;
     EventAction action{};
-    std::uint32_t name = 0;   // of names_
+    std::uint32_t name = 0;   // index in names_
     std::uint32_t order = 0;  // order in which targets were added, from 0
     Group group = kNobody;
     Duration delay{};
@@ -57,7 +58,8 @@ class EventTargets {
   };
   struct Target {
     std::uint64_t key = 0, count = 0;
-    std::uint32_t next = 0, end = 0;  // of events_; equal: nothing waits, or an empty slot
+    // range in events_; empty if nothing waits, or for an empty slot
+    std::uint32_t next = 0, end = 0;
   };
 
   void meet(std::uint64_t key, Group group, EventActions& aimed) noexcept;
@@ -69,11 +71,11 @@ class EventTargets {
 
   std::vector<std::string> names_;
   std::vector<Event> events_;          // sorted by target, then by occurrence
-  std::vector<std::uint32_t> places_;  // in events_, by their order
+  std::vector<std::uint32_t> places_;  // index in events_ by `order`
   std::vector<Target> targets_;        // open addressing, at most half full
   int shift_ = 0;
   std::vector<std::uint32_t> pending_of_ = {0};
-  std::vector<std::uint8_t> forms_of_ = {0};  // which PsnFrom a group's events have, a bit each
+  std::vector<std::uint8_t> forms_of_ = {0};  // bit set of the PsnFrom of each group's events
   std::size_t pending_ = 0;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kLargestQpn = 0xffffff;
 
-/// The stream of PSNs that a packet is part of; null for one that has no place in any.
+/// Returns the PSN stream that a packet belongs to; null if it belongs to none.
 std::uint32_t* stream_of(QpState& qp, PacketKind kind) noexcept {
   switch (kind) {
     case PacketKind::request:
@@ -25,7 +25,7 @@ std::uint32_t* stream_of(QpState& qp, PacketKind kind) noexcept {
   }
 }
 
-/// The first packet seen begins its stream, where nothing else is known.
+/// Without other knowledge, the first packet seen starts its stream.
 PacketPlace place_of(QpState& qp, PacketKind kind, wire::Psn psn) noexcept {
   std::uint32_t* first = stream_of(qp, kind);
   if (!first) return {kind, psn.value(), psn.value()};
@@ -51,7 +51,8 @@ void Events::add(const EventConfig& event) {
   targets_.add(group, event);
   if (event.qpn) wanted_.add(*event.qpn);
   if (event.qp) last_number_ = std::max(last_number_, *event.qp);
-  // To know how far any packet is from its stream's first, every stream has to be known.
+  // A distance from the first PSN, for packets to any QP, requires that the streams of all QPs are
+  // known.
   if (!event.qp && !event.qpn && event.psn_from == PsnFrom::start)
     last_number_ = std::numeric_limits<std::uint32_t>::max();
 }
@@ -59,7 +60,7 @@ void Events::add(const EventConfig& event) {
 EventActions Events::on_packet(const roce::Envelope& envelope, const wire::Bth& bth) noexcept {
   const std::uint32_t dest_qp = bth.dest_qp.get();
   if (!pending()) {
-    // The other direction may still want to know.
+    // The other direction may still need it.
     if (exchange_ && dest_qp == wire::kGeneralServicesQp) hear(envelope, bth);
     return {};
   }
@@ -89,7 +90,7 @@ QpState* Events::track(const roce::Envelope& envelope, std::uint32_t dest_qp) no
   return qp;
 }
 
-/// QP 1 has work of its own, and is nobody's first QP.
+/// Assigns a QP's order of appearance. QP 1 is for management and has none.
 void Events::number(QpState& qp, std::uint32_t dest_qp) noexcept {
   if (dest_qp > wire::kGeneralServicesQp) qp.number = ++seen_;
   find_groups(qp, dest_qp);
@@ -105,7 +106,7 @@ void Events::find_groups(QpState& qp, std::uint32_t dest_qp) noexcept {
 
 void Events::inherit(Events& old, bool continues) noexcept {
   if (continues) targets_.inherit(old.targets_);
-  // Without events there was no room to learn QPs, or there is none now.
+  // Room for QPs exists only with events: with different room, there is nothing to take over.
   if (qps_.capacity() != old.qps_.capacity()) return;
   std::swap(qps_, old.qps_);
   std::swap(cm_, old.cm_);
@@ -133,7 +134,7 @@ void Events::hear_others() noexcept {
   while (const auto sighting = exchange_->to(direction_).pop()) hear(*sighting);
 }
 
-/// Forgets the group where nothing is left in it to wait for.
+/// Counts the packet, and clears the group if no event waits in it any more.
 void Events::hit(Group& group, const PacketPlace& place, EventActions& aimed) noexcept {
   if (targets_.pending(group)) targets_.meet(group, place, aimed);
   if (!targets_.pending(group)) group = EventTargets::kNobody;
@@ -142,7 +143,7 @@ void Events::hit(Group& group, const PacketPlace& place, EventActions& aimed) no
 void Events::learn(const CmConnection& connection) noexcept {
   QpState* replier = qps_.find_or_add(connection.to_replier);
   QpState* requester = qps_.find_or_add(connection.to_requester);
-  // Responses have the PSNs of the requests that go the other way.
+  // Responses have the PSNs of the requests in the other direction.
   if (replier) replier->first_request = connection.replier_psn;
   if (replier) replier->first_response = connection.requester_psn;
   if (requester) requester->first_request = connection.requester_psn;

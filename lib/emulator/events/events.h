@@ -17,28 +17,28 @@
 
 namespace lw::emulator {
 
-/// The targeted events of one direction. It learns the QPs from the packets that pass: their order
-/// of appearance, and the PSN that each stream begins with, which is the first one seen, or what
-/// the connection manager said where it was heard. Once the last QP that an event waits for has
-/// come, a packet of another costs a look at a bit; once all events have happened, nothing.
+/// The targeted events of one direction. Learns the QPs from passing packets: their order of
+/// appearance, and the first PSN of each stream, which is the first one seen, or the one in the
+/// connection set-up if that was seen. Once the last QP that an event waits for has appeared, a
+/// packet to another QP costs one look at a bit; once all events have happened, it costs nothing.
 ///
 /// One thread. Nothing is allocated after construction.
 class Events {
  public:
   static constexpr std::size_t kTrackedQps = 65'536;
 
-  /// Those of `events` that are for this direction.
+  /// Takes the events of `events` that apply to this direction.
   Events(Direction direction, std::span<const EventConfig> events,
          std::size_t tracked_qps = kTrackedQps);
 
-  /// What is to be done to this packet; call it for every RoCEv2 packet, in order. `bth` is
-  /// bth_of(envelope), not null.
+  /// Returns the events' actions on this packet. Call it for every RoCEv2 packet, in order. `bth`
+  /// is bth_of(envelope), not null.
   [[nodiscard]] EventActions on_packet(const roce::Envelope& envelope,
                                        const wire::Bth& bth) noexcept;
 
-  /// Hints that these frames come next: what is known of their QPs is fetched at once.
-  /// `bytes_of(frame)` are a frame's. Only when listening(). X  /// plain one has its QP; whether
-  /// it is one is looked at later.
+  /// Prefetches the state of the QPs of frames that come next. `bytes_of(frame)` returns a frame's
+  /// bytes. Requires listening(). Only plain frames have a QP at the expected place; whether a
+  /// frame is plain is checked later.
   template <class Frame, class BytesOf>
   void fetch(std::span<const Frame> frames, BytesOf bytes_of) const noexcept {
     if (!pending()) return;
@@ -49,11 +49,11 @@ class Events {
     }
   }
 
-  /// Frames that are looked through together.
+  /// Largest number of frames for look_ahead().
   static constexpr std::size_t kMostTogether = 64;
-  /// Which of these frames, kMostTogether at most, on_packet() must see: bit i is that of
-  /// frames[i]. All others it needn't. What is known of these ones' QPs is fetched. `bytes_of` and
-  /// when: as above.
+  /// Returns which of at most kMostTogether frames on_packet() must see: bit i stands for
+  /// frames[i]. Prefetches the state of their QPs. `bytes_of(frame)` returns a frame's bytes.
+  /// Requires listening().
   template <class Frame, class BytesOf>
   [[nodiscard]] std::uint64_t look_ahead(std::span<const Frame> frames, BytesOf bytes_of) noexcept {
     keep_up();
@@ -66,49 +66,50 @@ class Events {
     return concerned;
   }
 
-  /// Whether on_packet() has anything to do with a packet to this QP. Only when listening().
+  /// Returns true if on_packet() must see packets to this QP. Requires listening().
   [[nodiscard]] bool concerns(std::uint32_t dest_qp) const noexcept {
     return dest_qp == wire::kGeneralServicesQp ||
            (pending() && (all_ != EventTargets::kNobody || is_wanted(dest_qp)));
   }
 
-  /// Hears what the other direction has said meanwhile; it has room for some bursts' worth.
+  /// Takes the connection set-up messages that the other direction has seen. The queue has room for
+  /// a few bursts.
   void keep_up() noexcept {
     if (pending() && exchange_) hear_others();
   }
 
-  /// From now on passes connection set-up to the events of the other direction, and gets theirs:
-  /// a request passes one way and its reply the other. Before the first packet.
+  /// Exchanges connection set-up messages with the events of the other direction from now on: a
+  /// request passes one way, its reply the other. Call it before the first packet.
   void join(std::shared_ptr<CmExchange> exchange) { exchange_ = std::move(exchange); }
 
-  /// Takes over from the events that these are about to replace: the QPs that were learnt, and,
-  /// where these are those and more behind them (`continues`), all that was counted. Nothing is
-  /// allocated; it looks at each QP once.
+  /// Takes over from the events that this object replaces: the QPs that were learnt and, if the
+  /// events begin with the same ones (`continues`), all counters. Allocates nothing; visits each QP
+  /// once.
   void inherit(Events& old, bool continues) noexcept;
 
-  /// on_packet() has something to do.
+  /// Returns true if on_packet() has something to do.
   [[nodiscard]] bool listening() const noexcept { return pending() || exchange_; }
   [[nodiscard]] bool pending() const noexcept { return targets_.pending() != 0; }
   [[nodiscard]] std::vector<EventOutcome> outcomes() const { return targets_.outcomes(); }
   [[nodiscard]] std::size_t qps() const noexcept { return seen_; }
-  /// Packets to QPs for which there was no room.
+  /// Number of packets to QPs for which there was no room.
   [[nodiscard]] std::uint64_t untracked() const noexcept { return untracked_; }
 
  private:
   using Group = EventTargets::Group;
-  /// What waits for the QPs of a number, or of a QPN.
+  /// Groups of events by order of appearance or by QPN.
   using Groups = std::unordered_map<std::uint32_t, Group>;
 
   void add(const EventConfig& event);
-  /// Only when pending(). QP 1 tells of connections.
+  /// Requires pending(). QP 1 is always wanted, because its packets set up connections.
   [[nodiscard]] bool is_wanted(std::uint32_t dest_qp) const noexcept {
     return dest_qp == wire::kGeneralServicesQp || seen_ < last_number_ || wanted_.may_hold(dest_qp);
   }
-  /// Of a packet that isn't a plain one nothing is known without opening it.
+  /// True for frames that aren't plain, because they must be opened to know.
   [[nodiscard]] bool may_concern(wire::Bytes frame) const noexcept {
     return !roce::is_plain_rocev2(frame) || concerns(roce::plain_bth(frame).dest_qp.get());
   }
-  /// Hints that its QP is asked for next; nothing for one that isn't a plain one.
+  /// Prefetches the state of the frame's QP; does nothing if the frame isn't plain.
   void fetch(wire::Bytes frame) const noexcept {
     if (roce::is_plain_rocev2(frame))
       qps_.fetch(qp_key(roce::plain_ipv4(frame), roce::plain_bth(frame).dest_qp.get()));
@@ -129,7 +130,7 @@ class Events {
   Direction direction_;
   CmLearner cm_;
   std::shared_ptr<CmExchange> exchange_;
-  QpFilter wanted_;                // QPs for which something may wait
+  QpFilter wanted_;                // QPs for which an event may wait
   std::uint32_t last_number_ = 0;  // every QP is wanted until this many have been seen
   std::uint32_t seen_ = 0;
   std::uint64_t untracked_ = 0;

@@ -16,7 +16,7 @@ T load(const std::byte* bytes) noexcept {
   return value;
 }
 
-/// 2^64 over the golden ratio: neighbouring QPNs fall far apart.
+/// 2^64 divided by the golden ratio: it spreads neighbouring QPNs.
 constexpr std::uint64_t kHashFactor = 0x9e3779b97f4a7c15;
 
 std::uint64_t hash_of(const QpKey& key) noexcept {

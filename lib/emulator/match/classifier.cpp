@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kFanOut = 256;
 
-/// The value after this one, of `bytes` bytes; nothing after the last.
+/// Returns the value plus one, of `bytes` bytes; nothing after the largest value.
 std::optional<FieldValue> next(FieldValue value, std::size_t bytes) noexcept {
   for (std::size_t i = bytes; i-- > 0;)
     if (++value[i] != 0) return value;
@@ -24,14 +24,14 @@ std::uint64_t hash_of(const RuleSets::Bits& words) noexcept {
   return hash;
 }
 
-/// A rule's range begins to hold at a value, or ends to.
+/// A value at which a rule's range begins, or the first value after its end.
 struct Edge {
   FieldValue at;
   std::uint32_t rule = 0;
   bool begins = false;
 };
 
-/// All edges in the order of their values.
+/// Returns all edges, sorted by value.
 std::vector<Edge> edges_of(std::span<const FieldRequirement> requirements, std::size_t bytes) {
   std::vector<Edge> edges;
   for (std::uint32_t rule = 0; rule < requirements.size(); ++rule)
@@ -83,12 +83,14 @@ ClassTrie::ClassTrie(std::size_t bytes, std::span<const FieldRequirement> requir
   root_ = build(intervals(requirements), {}, 0);
 }
 
-/// Cut wherever a rule's range begins or has ended. A rule may have ranges that overlap.
+/// Returns intervals that are split wherever a rule's range begins or has ended. The ranges of a
+/// rule may overlap.
 std::vector<ClassTrie::Interval> ClassTrie::intervals(
     std::span<const FieldRequirement> requirements) {
   const std::vector<Edge> edges = edges_of(requirements, bytes_);
   RuleSets::Bits bits(sets_.words());
-  std::vector<std::uint32_t> open(requirements.size());  // ranges that hold; 1 for any value
+  // number of ranges that contain the value; one more if any value matches
+  std::vector<std::uint32_t> open(requirements.size());
   const auto change = [&](std::size_t rule, bool begins) {
     begins ? ++open[rule] : --open[rule];
     const std::uint64_t bit = std::uint64_t{1} << rule % 64;
@@ -109,8 +111,8 @@ std::vector<ClassTrie::Interval> ClassTrie::intervals(
   return result;
 }
 
-/// The cell for all values that begin with the first `depth` bytes of `prefix`: `intervals` are
-/// those that have a part in it, the first of them perhaps from before it.
+/// Returns the cell for all values that begin with the first `depth` bytes of `prefix`.
+/// `intervals`: those that contain such values; the first may begin before them.
 std::uint32_t ClassTrie::build(std::span<const Interval> intervals, FieldValue prefix,
                                std::size_t depth) {
   if (intervals.size() == 1) return intervals.front().set | kLeaf;
@@ -124,7 +126,7 @@ std::uint32_t ClassTrie::build(std::span<const Interval> intervals, FieldValue p
     const auto end = std::partition_point(begin, intervals.end(), before_it);
     const std::uint32_t cell = build({begin, end}, prefix, depth + 1);
     cells_[node + byte] = cell;
-    // The last interval goes on into the next byte, unless another begins right there.
+    // The last interval continues in the next byte, unless another one begins exactly there.
     begin = end != intervals.end() && end->first == *after ? end : end - 1;
   }
   return node;
@@ -237,7 +239,7 @@ RuleIndex Classifier::look(const roce::Envelope& envelope, const wire::Bth* bth)
     sets.add(without_bth_.data());
   }
   if (vlan_ || dscp_ || source_ || destination_) add_network_sets(envelope, sets);
-  // All rules take frames with a BTH: their set is needed only where no field is looked at.
+  // All rules that match frames with a BTH: this set is needed only if no field is compared.
   if (sets.count == 0) sets.add(with_bth_.data());
   return first_in(sets, envelope);
 }
@@ -299,7 +301,7 @@ RuleIndex Classifier::first_of_many(const Sets& sets,
   return kUntouched;
 }
 
-/// The first of the rules of a word that matches.
+/// Returns the first matching rule of a word.
 RuleIndex Classifier::first_in_word(std::size_t word, std::uint64_t rules,
                                     const roce::Envelope& envelope) const noexcept {
   for (; rules; rules &= rules - 1) {

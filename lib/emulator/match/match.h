@@ -17,9 +17,9 @@
 
 namespace lw::emulator {
 
-/// The BTH of a RoCEv2 packet that is whole enough to be impaired as one: UDP to port 4791 over
-/// IPv4 or IPv6, tagged or not, not a fragment, with all of its BTH, and room for an ICRC by IP's
-/// length and by UDP's. Null for anything else.
+/// Returns the BTH of a complete RoCEv2 packet: UDP to port 4791 over IPv4 or IPv6, with or without
+/// VLAN tags, not a fragment, with a whole BTH, and with room for an ICRC by the lengths of IP and
+/// UDP. Null for anything else.
 inline const wire::Bth* bth_of(const roce::Envelope& envelope) noexcept {
   if (!envelope.udp || envelope.fragment || !envelope.is_roce()) return nullptr;
   if (envelope.transport_offset + roce::kLeastDatagram > envelope.network_end) return nullptr;
@@ -27,20 +27,20 @@ inline const wire::Bth* bth_of(const roce::Envelope& envelope) noexcept {
   return wire::view_at<wire::Bth>(envelope.bytes, envelope.bth_offset());
 }
 
-/// Which frames a rule looks at in the first place.
+/// Which kinds of frames a rule can match.
 enum class Match : std::uint8_t {
-  rocev2,      // bth_of() finds one: the default
-  everything,  // each and every frame, ARP and LLDP too
+  rocev2,      // those with bth_of(): the default
+  everything,  // every frame, including ARP and LLDP
 };
 
-/// An address and how many of its leading bits count.
+/// An address and its number of significant leading bits.
 struct AddressPrefix {
   wire::IpAddress address;
   std::uint8_t length = 0;  // 0..32 or 0..128
   friend bool operator==(const AddressPrefix&, const AddressPrefix&) = default;
 };
 
-/// From first to last, both included. PSNs may wrap: {0xfffffe, 1} holds four of them.
+/// A range of numbers, both ends included. PSNs may wrap: {0xfffffe, 1} contains four.
 struct NumberRange {
   std::uint32_t first = 0, last = 0;
   friend bool operator==(const NumberRange&, const NumberRange&) = default;
@@ -53,20 +53,21 @@ struct Expression {
   friend bool operator==(const Expression&, const Expression&) = default;
 };
 
-/// What a rule applies to. All parts that are given must hold; a list holds when one of it does.
-/// A part from the BTH on holds for RoCEv2 packets only, whatever `frames` says.
+/// The match of a rule. All given conditions must hold; a list holds if one of its elements does. A
+/// condition on BTH fields, or on headers after the BTH, matches only RoCEv2 packets, whatever
+/// `frames` is.
 struct MatchConfig {
   Match frames = Match::rocev2;
   std::vector<AddressPrefix> source, destination;
-  std::vector<NumberRange> vlan;  // the outer tag's id; an untagged frame has none
+  std::vector<NumberRange> vlan;  // id of the outer tag; untagged frames have none
   std::vector<NumberRange> dscp;
-  std::optional<std::bitset<256>> opcodes;  // transport, operation and position come to this
+  std::optional<std::bitset<256>> opcodes;  // combines transport, operation and position
   std::optional<std::bitset<kPacketKinds>> kinds;
   std::vector<NumberRange> dest_qp, psn;
   std::optional<Expression> expression;
 
   MatchConfig() = default;
-  /// By itself, Match::rocev2 or Match::everything is all there is to say.
+  /// Converts Match::rocev2 or Match::everything to a match without further conditions.
   MatchConfig(Match which) : frames(which) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool needs_bth() const noexcept {
@@ -75,7 +76,7 @@ struct MatchConfig {
   friend bool operator==(const MatchConfig&, const MatchConfig&) = default;
 };
 
-/// A received frame, with all that rules and stages use.
+/// A received frame, with all that rules and stages need.
 struct Arrival {
   const roce::Envelope& envelope;
   const wire::Bth* bth;      // bth_of(envelope)

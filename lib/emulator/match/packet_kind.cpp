@@ -14,7 +14,8 @@ namespace {
 constexpr std::array<std::string_view, kPacketKinds> kNames = {
     "request", "read_response", "ack", "nak", "rnr_nak", "atomic_ack", "cnp", "cm", "reserved"};
 
-/// The kind that the opcode alone determines; ACKs and datagrams to QP 1 need a second look.
+/// Returns the kind as far as the opcode determines it; ACKs and datagrams to QP 1 need a further
+/// check.
 PacketKind kind_of_operation(const wire::OpcodeInfo* info) noexcept {
   if (!info) return PacketKind::reserved;
   switch (info->operation) {
@@ -39,7 +40,7 @@ const auto kKindOfOpcode = [] {
 }();
 
 PacketKind kind_of_ack(const roce::Envelope& envelope, const wire::Bth& bth) noexcept {
-  // RD's RDETH stands between the BTH and the AETH.
+  // RD has an RDETH between BTH and AETH.
   const auto* info = wire::find_opcode(bth.opcode.get());
   const std::size_t before =
       info->extensions.has(wire::Extension::rdeth) ? wire::extension_size(0) : std::size_t{0};

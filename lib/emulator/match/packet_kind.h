@@ -9,21 +9,21 @@
 
 namespace lw::emulator {
 
-/// What a RoCEv2 packet is to the two ends of a QP. Each packet is exactly one of these.
+/// The role of a RoCEv2 packet between the two ends of a QP. Every packet has exactly one kind.
 enum class PacketKind : std::uint8_t {
-  request,        // SEND, WRITE, READ REQUEST, atomics, FLUSH: has its own place in the PSN stream
+  request,        // SEND, WRITE, READ REQUEST, atomics, FLUSH: uses PSNs of its own
   read_response,  // FIRST to ONLY
-  ack,            // ACK whose AETH says so
-  nak,            // ... or says NAK: PSN sequence error, invalid request, ...
-  rnr_nak,        // ... or says: receiver not ready
+  ack,            // AETH syndrome ACK
+  nak,            // AETH syndrome NAK: PSN sequence error, invalid request, ...
+  rnr_nak,        // AETH syndrome RNR NAK: receiver not ready
   atomic_ack,     // the answer to CMP SWAP and FETCH ADD
   cnp,            // congestion notification
-  cm,             // a connection manager's datagram, on QP 1
-  reserved,       // an opcode that the specification reserves, or an ACK cut before its AETH
+  cm,             // connection management datagram, on QP 1
+  reserved,       // reserved opcode, or an ACK that ends before its AETH
 };
 inline constexpr std::size_t kPacketKinds = 9;
 
-/// A profile's word for it: "read_response".
+/// Returns the kind's name in profiles: "read_response".
 std::string_view name_of(PacketKind kind) noexcept;
 
 /// `bth` is bth_of(envelope), not null.

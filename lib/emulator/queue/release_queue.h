@@ -15,15 +15,15 @@
 
 namespace lw::emulator {
 
-/// The frames of one rule that are held back until `overtaking` later ones have gone on. They
-/// leave in the order in which they came. One thread; nothing is allocated after construction.
+/// The frames of one rule that are held back until `overtaking` later frames have been sent on.
+/// They leave in the order in which they came. One thread; nothing is allocated after construction.
 template <class Entry>
 class Held {
  public:
   Held(std::size_t overtaking, Duration at_most)
       : overtaking_(overtaking), at_most_(at_most), waiting_(overtaking + 1) {}
 
-  /// Holds frames back in the same way.
+  /// Returns true if `other` has the same settings.
   [[nodiscard]] bool same_as(const Held& other) const noexcept {
     return overtaking_ == other.overtaking_ && at_most_ == other.at_most_;
   }
@@ -31,13 +31,14 @@ class Held {
   [[nodiscard]] std::size_t size() const noexcept { return waiting_.size(); }
   [[nodiscard]] const Entry& operator[](std::size_t i) const noexcept { return waiting_[i].entry; }
 
-  /// Only for a frame that gone_on() was just called for.
+  /// Holds a frame back. Call it directly after gone_on() for the same frame.
   void hold(const Entry& entry) noexcept { waiting_.push({entry, passed_ + overtaking_}); }
-  /// A frame of the rule goes on (or is about to be held).
+  /// Counts a frame of the rule that is sent on, or is about to be held.
   void gone_on() noexcept { ++passed_; }
-  /// Enough have overtaken the first. Only when not empty(), as are the next three.
+  /// Returns true if enough frames have overtaken the first. overtaken(), deadline(), front() and
+  /// pop() require !empty().
   [[nodiscard]] bool overtaken() const noexcept { return waiting_.front().until <= passed_; }
-  /// When the first frame leaves even if too few frames have overtaken it.
+  /// Time at which the first frame leaves even if too few frames have overtaken it.
   [[nodiscard]] Instant deadline() const noexcept { return waiting_.front().entry.due + at_most_; }
   [[nodiscard]] const Entry& front() const noexcept { return waiting_.front().entry; }
   void pop() noexcept { waiting_.pop(); }
@@ -45,7 +46,7 @@ class Held {
  private:
   struct Waiting {
     Entry entry;
-    std::uint64_t until = 0;  // passed_ when it may go
+    std::uint64_t until = 0;  // value of passed_ at which the frame may leave
   };
 
   std::size_t overtaking_;
@@ -54,7 +55,7 @@ class Held {
   std::uint64_t passed_ = 0;
 };
 
-/// Frames whose releases come in no order, and hints to the processor of which it will need soon.
+/// Frames in any order of release, with prefetch hints for those that are due soon.
 template <class Entry, class Frames>
 class WheelLine {
  public:
@@ -69,7 +70,7 @@ class WheelLine {
     return wheel_.front();
   }
   void pop() noexcept { wheel_.pop(); }
-  /// Those at the front that are due by `last`, `most` at most; how many they were.
+  /// Takes frames from the front that are due by `last`, at most `most`. Returns their number.
   template <class Take>
   std::size_t take_due(Instant last, std::size_t most, Take take) noexcept {
     if (wheel_.turn()) look_ahead();
@@ -84,8 +85,8 @@ class WheelLine {
   }
 
  private:
-  /// What waited for milliseconds has left the caches: of the slots to come first the items are
-  /// fetched, then the frames that they stand for.
+  /// Entries that waited for milliseconds have left the caches. Prefetches the entries of the next
+  /// slots, then the frames they refer to.
   void look_ahead() noexcept {
     const std::int64_t tick = wheel_.tick();
     reach(items_, tick + 3, [&](std::int64_t slot) { wheel_.prefetch(slot); });
@@ -93,52 +94,54 @@ class WheelLine {
       wheel_.for_each_of(slot, [](const Entry& entry) { Frames::fetch(entry.handle); });
     });
   }
-  /// Each slot once, from where it had got to or from the present on.
+  /// Calls step for each slot once, up to `end`: from the last slot reached, or from the present
+  /// one.
   template <class Step>
   void reach(std::int64_t& reached, std::int64_t end, Step step) noexcept {
     for (reached = std::max(reached, wheel_.tick()); reached < end;) step(++reached);
   }
 
   Wheel<Entry> wheel_;
-  std::int64_t items_ = 0, frames_ = 0;  // the last slot that was fetched
+  // last slot whose entries, and whose frames, were prefetched
+  std::int64_t items_ = 0, frames_ = 0;
 };
 
-/// Frames that wait for their release, in the order of it. Where releases come in the order of
-/// arrivals (a constant delay, or a varying one that keeps the order) a ring is a queue: a line for
-/// each such stream of frames. All others share a timing wheel. The least of the fronts is next;
-/// O(1) a frame. `Handle` refers to a frame, which the queue does not own. `Frames` is called for
-/// those that will soon be at the front.
+/// Frames that wait for their release, ordered by release time. Each stream of frames whose
+/// releases are in order of arrival (constant delay, or varying delay that keeps the order) uses a
+/// FIFO in a ring. All other frames share a timing wheel. The earliest of the fronts is next; O(1)
+/// per frame. `Handle` refers to a frame, which the queue does not own. `Frames` is called to
+/// prefetch frames that will soon be at the front.
 template <class Handle, class Frames = NoFrameAccess<Handle>>
 class ReleaseQueue {
  public:
   using Entry = QueueEntry<Handle, Frames>;
   static constexpr Instant kNever{Duration{std::numeric_limits<Duration::rep>::max()}};
 
-  /// `capacity` frames in all, on whichever line. Lines from `used` on are looked at once use() has
-  /// said so.
+  /// `capacity`: frames in total, in all FIFOs and the wheel. FIFOs from index `used` on are
+  /// ignored until use() includes them.
   ReleaseQueue(std::size_t lines, std::size_t used, std::size_t capacity)
       : capacity_(capacity), used_(used), wheel_(capacity) {
     lines_.reserve(lines);
     for (std::size_t i = 0; i < lines; ++i) lines_.emplace_back(capacity);
   }
 
-  /// The first `lines` are used from now on.
+  /// Uses the first `lines` FIFOs from now on.
   void use(std::size_t lines) noexcept { used_ = std::max(used_, lines); }
 
-  /// What it takes, a little more or less.
+  /// Approximate memory use, in bytes.
   static std::uint64_t bytes_needed(std::size_t lines, std::size_t capacity) noexcept {
     const std::uint64_t in_lines = lines * std::bit_ceil(capacity) * sizeof(Entry);
     return in_lines + Wheel<Entry>::bytes_needed(capacity);
   }
 
-  /// Whether frames that are due at `due`, and rise, wait on the line. (Seen not to after a change
-  /// of configuration, for as long as older frames are on it.)
+  /// Returns true if frames that are due from `due` on, in ascending order, fit at the end of the
+  /// FIFO. They may not after a change of configuration, as long as it holds older frames.
   [[nodiscard]] bool keeps(FifoIndex line, Instant due) const noexcept {
     return line != kWheel && (lines_[line].empty() || due >= lines_[line].back().due);
   }
 
-  /// Takes a frame in. Only with less than `capacity` frames inside. On one line due times rise
-  /// from one to the next: a frame that would break that waits on the wheel. `now` never falls.
+  /// Adds a frame. Requires size() < capacity(). Due times in a FIFO ascend: a frame that is due
+  /// earlier than the last goes to the wheel. `now` never decreases.
   void push(FifoIndex line, const Entry& entry, Instant now) noexcept {
     if (!keeps(line, entry.due)) line = kWheel;
     ++size_;
@@ -153,8 +156,8 @@ class ReleaseQueue {
     }
   }
 
-  /// The same for many, of which there is at least one, and room for all. On a line their due times
-  /// rise.
+  /// Like push() of one entry, for one or more entries, with room for all. For a FIFO their due
+  /// times ascend.
   void push(FifoIndex line, std::span<const Entry> entries, Instant now) noexcept {
     if (line != kWheel && !keeps(line, entries.front().due)) [[unlikely]] {
       for (const Entry& entry : entries) push(line, entry, now);
@@ -174,9 +177,9 @@ class ReleaseQueue {
     }
   }
 
-  /// When the next frame is due; kNever when none waits.
+  /// Due time of the next frame; kNever if none waits.
   [[nodiscard]] Instant next() const noexcept { return next_; }
-  /// The frame that is due next, and its removal; only when one waits.
+  /// The frame that is due next, and its removal. Requires that a frame waits.
   [[nodiscard]] const Entry& front() noexcept {
     return next_line_ == kWheel ? wheel_.front() : lines_[next_line_].front();
   }
@@ -190,12 +193,12 @@ class ReleaseQueue {
     find_next();
   }
 
-  /// Removes the frames that are due by `now`, at most so many, in order; `take(entries, next)` has
-  /// them, a span at a time, and sees the one that is behind them on their line, or nullptr.
+  /// Removes frames that are due by `now`, at most `most`, in order. Passes them to `take(entries,
+  /// next)`, several at a time; `next` is the entry after them in their FIFO, or nullptr.
   template <class Take>
   void take_due(Instant now, std::size_t most, Take take) noexcept {
     while (next_ <= now && most > 0) {
-      // As long as no other line comes in between it needn't be looked for.
+      // The next FIFO needn't be searched as long as no other has an earlier frame.
       const Instant rival = first_besides(next_line_);
       const std::size_t taken =
           next_line_ == kWheel
@@ -207,14 +210,15 @@ class ReleaseQueue {
     }
   }
 
-  /// Fetches the frame that is due next, all that a device may read of it, where it is on a line.
+  /// Prefetches all that a device may read of the frame that is due next, if that is in a FIFO.
   void fetch_next() const noexcept {
     if (next_ != kNever && next_line_ != kWheel)
       Frames::fetch_all(lines_[next_line_].front().handle);
   }
 
-  /// What waits on a line and is due after `after` is put off, or forward where `by` is negative,
-  /// but not to before what is due until then. O(frames that are).
+  /// Moves the due times of frames in a FIFO that are due after `after`, by `by`, which may be
+  /// negative. Requires that they don't move before frames that are due earlier. O(number of these
+  /// frames).
   void shift(FifoIndex line, Instant after, Duration by) noexcept {
     Ring<Entry>& frames = lines_[line];
     for (std::size_t i = frames.size(); i-- > 0 && frames[i].due > after;) frames[i].due += by;
@@ -224,14 +228,15 @@ class ReleaseQueue {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
-  /// Every waiting frame, line by line, for reports.
+  /// Calls visit(entry) for every waiting frame, FIFO by FIFO: for reports.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const auto& line : lines_)
       for (std::size_t i = 0; i < line.size(); ++i) visit(line[i]);
     wheel_.for_each(visit);
   }
-  /// The same of those on lines, which may be changed but for when they are due.
+  /// Calls visit(entry) for the frames in FIFOs; the visitor may change everything except due
+  /// times.
   template <class Visit>
   void for_each_on_lines(Visit visit) {
     for (auto& line : lines_)
@@ -239,11 +244,11 @@ class ReleaseQueue {
   }
 
  private:
-  // What waited for milliseconds has left the caches: so far ahead it is fetched.
+  // Prefetch distance in entries: frames that waited for milliseconds have left the caches.
   static constexpr std::size_t kAhead = 32;
 
-  /// As many as leave, `front` being those that lie side by side. (Fetched further ahead, or a
-  /// frame at a time while others are worked on, they cost more.)
+  /// Prefetches as many frames as leave; `front` are the contiguous entries. (A larger distance, or
+  /// one frame at a time between other work, costs more.)
   static void fetch(const Ring<Entry>& line, std::span<const Entry> front,
                     std::size_t count) noexcept {
     if (kAhead + count <= front.size()) [[likely]] {
@@ -254,14 +259,15 @@ class ReleaseQueue {
     }
   }
 
-  /// Those at the front of a line that are due by `last`, `most` at most, and the first one anyway.
+  /// Takes entries from the front of a FIFO that are due by `last`, at most `most`, and in any case
+  /// the first.
   template <class Take>
   static std::size_t take_from(Ring<Entry>& line, Instant last, std::size_t most,
                                Take take) noexcept {
     const std::span<Entry> front = line.contiguous();
     const std::size_t end = std::min({front.size(), most, kAhead});
     std::size_t count = 1;
-    // Due times rise: where the last of some is due, all of them are.
+    // Due times ascend: if the last of these entries is due, all are.
     if (front[end - 1].due <= last) count = end;
     while (count < end && front[count].due <= last) ++count;
     fetch(line, front, count);
@@ -283,7 +289,8 @@ class ReleaseQueue {
       next_ = lines_[line].front().due;
       next_line_ = static_cast<FifoIndex>(line);
     }
-    // Of two that are due at once the one that had to leave its line came before those behind.
+    // Of two frames due at the same time, the one in the wheel came first: it had to leave its
+    // FIFO.
     if (wheel_.empty() || wheel_.next() > next_) return;
     next_ = wheel_.next();
     next_line_ = kWheel;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Newton on the logarithm of the smaller tail, in the logarithm of x, between bounds that close
-/// in: tails are nearly straight there.
+/// Newton's method on the logarithm of the smaller tail as a function of ln x, where tails are
+/// nearly straight. Bounds that narrow in each step keep it inside.
 double gamma_quantile(double shape, double below, double above) noexcept {
   const bool lower = below < above;
   const double target = std::log(lower ? below : above);
@@ -28,7 +28,7 @@ double gamma_quantile(double shape, double below, double above) noexcept {
     const double tail = lower ? p : q;
     const double miss = std::log(tail) - target;  // -inf far out: a bisection step
     ((miss > 0) == lower ? high : low) = y;
-    const double density = std::exp(shape * y - x - std::lgamma(shape));  // of ln x
+    const double density = std::exp(shape * y - x - std::lgamma(shape));  // with respect to ln x
     const double step = miss * tail / (lower ? density : -density);
     const double next = y - step;
     if (std::abs(step) < 1e-14) return x;
@@ -183,8 +183,8 @@ std::string describe(const Distribution& distribution) {
 
 double normal_cumulative(double z) noexcept { return std::erfc(-z / std::numbers::sqrt2) / 2; }
 
-/// A start by the tail's leading term, then Newton on the tail's logarithm, in which it is nearly
-/// a parabola: a few steps to the last digit.
+/// Starts at the leading term of the tail, then applies Newton's method to the tail's logarithm,
+/// which is nearly a parabola: a few steps give full precision.
 double normal_quantile(double below, double above) noexcept {
   const double tail = std::min(below, above);
   if (tail == 0.5) return 0;
@@ -203,7 +203,7 @@ double normal_quantile(double below, double above) noexcept {
 namespace {
 
 constexpr double kPrecision = 1e-15;
-// Far more than any shape that profiles allow needs: about 10 sqrt(shape).
+// Far more than any permitted shape needs, about 10 sqrt(shape).
 constexpr int kMostSteps = 20000;
 
 /// x^shape e^-x / Gamma(shape)

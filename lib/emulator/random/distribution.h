@@ -8,7 +8,7 @@
 
 namespace lw::emulator {
 
-/// Distributions of a delay; parameters in ns where they are times.
+/// Distributions of a delay. Parameters that are times are in ns.
 struct UniformDelay {
   double low = 0, high = 0;  // low <= high
   friend bool operator==(const UniformDelay&, const UniformDelay&) = default;
@@ -25,45 +25,46 @@ struct GammaDelay {
   double shape = 1, scale = 0;  // mean shape x scale; shape in 0.05..10^6
   friend bool operator==(const GammaDelay&, const GammaDelay&) = default;
 };
-/// Never below `minimum`; beyond x with probability (minimum / x)^shape.
+/// Never below `minimum`; above x with probability (minimum / x)^shape.
 struct ParetoDelay {
   double shape = 1, minimum = 0;
   friend bool operator==(const ParetoDelay&, const ParetoDelay&) = default;
 };
-/// Its logarithm is normal, with this deviation.
+/// The delay's logarithm has a normal distribution with this deviation.
 struct LogNormalDelay {
   double median = 0, sigma = 0;
   friend bool operator==(const LogNormalDelay&, const LogNormalDelay&) = default;
 };
-/// Bins of their own weight, within each of which every delay is as likely: a histogram, or, where
+/// Bins with weights; within a bin all delays are equally likely. Describes a histogram or, with
 /// low = high, a list of delays.
 struct BinnedDelay {
   struct Bin {
     double low = 0, high = 0, weight = 1;  // low <= high, weight > 0
     friend bool operator==(const Bin&, const Bin&) = default;
   };
-  std::vector<Bin> bins;  // not empty, rising
+  std::vector<Bin> bins;  // not empty, ascending
   friend bool operator==(const BinnedDelay&, const BinnedDelay&) = default;
 };
 
 using Distribution = std::variant<UniformDelay, NormalDelay, ExponentialDelay, GammaDelay,
                                   ParetoDelay, LogNormalDelay, BinnedDelay>;
 
-/// The delay that a share `below` of all lie under, ns; `above` = 1 - below, given apart because a
-/// double close to 1 can't say how close. Both in (0, 1).
+/// Returns the delay in ns that a share `below` of all delays does not exceed. `above` = 1 - below
+/// is a separate argument because a double close to 1 has too little precision. Both are in (0, 1).
 double quantile(const Distribution& distribution, double below, double above) noexcept;
 
-/// The share of delays at or under `delay`, ns.
+/// Returns the share of delays that are at most `delay`, in ns.
 double cumulative(const Distribution& distribution, double delay) noexcept;
 
-/// ns; infinite for a Pareto of shape <= 1.
+/// Returns the mean in ns; infinite for a Pareto distribution of shape <= 1.
 double mean_of(const Distribution& distribution) noexcept;
-/// ns; infinite for a Pareto of shape <= 2.
+/// Returns the standard deviation in ns; infinite for a Pareto distribution of shape <= 2.
 double deviation_of(const Distribution& distribution) noexcept;
-/// "normal, mean 1 ms, deviation 10 us": for people.
+/// Returns "normal, mean 1 ms, deviation 10 us".
 std::string describe(const Distribution& distribution);
 
-/// A standard normal variable's quantile; as above. And its distribution function.
+/// Quantile of the standard normal distribution, with arguments like quantile(), and its
+/// distribution function.
 double normal_quantile(double below, double above) noexcept;
 double normal_cumulative(double z) noexcept;
 

@@ -14,15 +14,15 @@
 
 namespace lw::emulator {
 
-/// A smooth distribution's quantile function as a table that knows both tails: nodes stand at
-/// 128 places in each power of two of the distance to the nearer end, down to 2^-41, and values
-/// between them are interpolated. The error is some 10^-5 of the distribution's own scale
-/// everywhere; beyond 2^-41 the distribution is cut. 80 KiB, of which few are ever hot.
+/// The quantile function of a smooth distribution as a table, precise in both tails. There are 128
+/// nodes in each power of two of the distance to the nearer end, down to 2^-41; values between
+/// nodes are interpolated. The error is about 10^-5 of the distribution's scale everywhere; beyond
+/// 2^-41 the distribution is cut off. 80 KiB, of which little is used often.
 class SmoothSampler {
  public:
   explicit SmoothSampler(const Distribution& distribution);
 
-  /// The delay, ns, at 64 uniform bits taken as a share of 2^64.
+  /// Returns the delay in ns. `bits`: 64 uniform bits, as a fraction of 2^64.
   [[nodiscard]] double operator()(std::uint64_t bits) const noexcept {
     const bool upper = bits >> 63 != 0;
     const std::uint64_t tail = upper ? ~bits : bits;
@@ -38,10 +38,11 @@ class SmoothSampler {
   static constexpr int kSubBits = 7;
   static constexpr std::size_t kSub = std::size_t{1} << kSubBits;
   static constexpr int kOctaves = 40;
-  /// The smallest tail that differs from none, as bits.
+  /// The smallest distance to an end that the table distinguishes, as bits.
   static constexpr std::uint64_t kCut = std::uint64_t{1} << (63 - kOctaves);
 
-  /// Behind an octave's last node stands the first of the octave before it, nearer the middle.
+  /// The node after an octave's last is the first of the octave before it, which is nearer to the
+  /// median.
   static constexpr std::ptrdiff_t next_of_last(std::size_t node) noexcept {
     return node < kSub ? static_cast<std::ptrdiff_t>(kOctaves * kSub - node)
                        : -static_cast<std::ptrdiff_t>(2 * kSub - 1);
@@ -51,7 +52,7 @@ class SmoothSampler {
   std::array<std::vector<double>, 2> nodes_;
 };
 
-/// A binned distribution, exactly: no delay between its bins ever comes out.
+/// Samples a binned distribution exactly: a delay between bins never occurs.
 class BinSampler {
  public:
   explicit BinSampler(const BinnedDelay& distribution);
@@ -59,16 +60,16 @@ class BinSampler {
 
  private:
   struct Bin {
-    std::uint64_t begin;  // of its share of 2^64
+    std::uint64_t begin;  // start of its part of 2^64
     double low, per_bit;
   };
   static constexpr int kGuideBits = 10;
 
   std::vector<Bin> bins_;
-  std::vector<std::uint32_t> guide_;  // the bin in which each 2^-10 of the bits begins
+  std::vector<std::uint32_t> guide_;  // by the first 10 bits: the bin in which they begin
 };
 
-/// A uniform distribution needs no table.
+/// Samples a uniform distribution; needs no table.
 class UniformSampler {
  public:
   explicit UniformSampler(const UniformDelay& distribution) noexcept
@@ -81,7 +82,7 @@ class UniformSampler {
   double low_, per_step_;
 };
 
-/// Draws from a distribution: 64 uniform bits in, a delay out.
+/// Samples a distribution: converts 64 uniform bits to a delay.
 class Sampler {
  public:
   explicit Sampler(const Distribution& distribution);
@@ -89,7 +90,7 @@ class Sampler {
   [[nodiscard]] double operator()(std::uint64_t bits) const noexcept {
     return std::visit([bits](const auto& sampler) { return sampler(bits); }, sampler_);
   }
-  /// The same of many; both have as many items.
+  /// Converts many values. Both spans have the same size.
   void operator()(std::span<const std::uint64_t> bits, std::span<double> out) const noexcept {
     std::visit(
         [&](const auto& sampler) { std::ranges::transform(bits, out.begin(), std::cref(sampler)); },

@@ -23,21 +23,21 @@ namespace lw::emulator {
 template <class... S>
 struct StageList;
 
-/// All stages of a rule, in the order in which a frame passes them. Everything else follows from
+/// All stages of a rule, in the order in which a frame passes them. Everything else is derived from
 /// this list: profile keys, the short path, batches, which frames are opened, what a live change
 /// carries over, counters, audit, `check`, JSON and reports.
 ///
 /// To add a stage: write stages/NAME.h (and .cpp), include it above, and add its line here. It has
 ///   kNumber, kName        ledger number (the next free one is 12; Stage{12}) and profile key
-///   kActsOnBatch          true where it decides alike for all frames of a batch
+///   kActsOnBatch          true if it decides the same for all frames of a batch
 ///   Settings, Stats       its members of RuleConfig and RuleStats; Stats::add(other)
 ///   present(rule)         whether a rule has the stage
 ///   S(rule, setup)        constructor
-/// and, where it needs them,
-///   apply(passage, stats [, envelope])   what it does to a frame. With an envelope, it also has
-///   reads_headers(rule)                  whether apply() uses it: false, frames stay unopened
+/// and, if needed,
+///   apply(passage, stats [, envelope])   its effect on a frame. With an envelope, it also has
+///   reads_headers(rule)                  whether apply() uses it; if false, frames stay unopened
 ///   begin(passage, stats)                what other stages must know before the first applies
-///   fits_short_path(rule)                true where a rule may still take Rule's short path
+///   fits_short_path(rule)                true if a rule may still take Rule's short path
 ///   varies(rule), waits(rule)            whether it delays frames unequally, or at all
 ///   edits(rule)                          whether it changes bytes
 ///   inherit(old, rule, old_rule)         state carried over on a live change
@@ -48,19 +48,19 @@ struct StageList;
 ///   audit(rule, stats, checks)           requested against measured
 ///   report(stats, figures)               figures of JSON and metrics
 ///   add_floor(rule, ample), add_ample(rule, ample)   its part of the longest delay
-///   bytes_needed(rule)                   memory that it allocates, beside its own object
+///   bytes_needed(rule)                   memory that it allocates, besides its own object
 using Stages = StageList<Outage,          //
                          Police,          //
                          Loss,            //
                          TargetedEvents,  //
                          Corrupt,         //
-                         Duplicate,       // copies begin behind this stage
+                         Duplicate,       // copies pass only the stages after this one
                          Mark,            //
                          Queue,           //
                          Delay,           //
                          Trace,           //
                          Order,           //
-                         Reorder          // a new stage: above, where frames shall meet it
+                         Reorder          // a new stage: add it above, at its place in the order
                          >;
 
 template <class... S>
@@ -77,7 +77,7 @@ struct StageList {
   static constexpr void for_each(Visit visit) {
     (visit.template operator()<S>(), ...);
   }
-  /// Whether visit.operator()<S>() is true for any stage, or for all.
+  /// Returns true if visit.operator()<S>() is true for any stage, or for all.
   template <class Visit>
   static constexpr bool any(Visit visit) {
     return (visit.template operator()<S>() || ...);

@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kFastestLink = 1e14;
 
-/// The rate of a link that pause frames go out by. They are repeated after half the longest pause.
+/// Reads the rate of the link that carries pause frames. Pause frames are repeated after half the
+/// longest pause.
 Parsed<double> read_link(std::string_view text) {
   const auto rate = read_rate(text);
   if (rate && *rate > kFastestLink)
@@ -62,7 +63,7 @@ std::string pause_text(const PauseConfig& pfc) {
   return text;
 }
 
-/// How long the link takes for what left right behind another frame, ns.
+/// Returns the time in ns that the link needs for frames that left directly after another frame.
 double time_of_busy(const RuleConfig& rule, const RuleStats& stats) {
   const double rate_bps = rule.queue->rate_bps;
   if (!rule.trace) return static_cast<double>(stats.queue.busy_bytes) * 8e9 / rate_bps;
@@ -95,7 +96,7 @@ std::optional<QueueShift> Queue::pause(const wire::PfcFields& asked, Instant now
                                        Stats& stats) noexcept {
   if (!pfc_ || !pfc_->honour || !asked.quanta[pfc_->priority]) return std::nullopt;
   const Instant until = now + time_of_quanta(*asked.quanta[pfc_->priority], rate_bps_);
-  // Pauses don't add up: the last one counts.
+  // Pauses don't add up: the latest one counts.
   stats.pauses.silent_ns += (until - std::max(now, paused_until_)).count();
   paused_until_ = until;
   ++stats.pauses.heard;
@@ -131,11 +132,12 @@ void Queue::describe(const RuleConfig& rule, StageTexts& texts) {
                                         queue.overhead, queue.pfc ? pause_text(*queue.pfc) : ""));
 }
 
-/// Behind each other frames leave at the link's rate; the buffer is never fuller than it is.
+/// Checks that frames directly after each other leave at the link's rate, and that the buffer never
+/// holds more than its size.
 void Queue::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
   const QueueStats& seen = stats.queue;
   if (seen.frames == 0) return;
-  // Departures are whole nanoseconds: each busy period's length is off by two at most.
+  // Departures are rounded to ns, so the length of each busy period has an error of at most 2 ns.
   const double slack = 2 * static_cast<double>(seen.busy_periods);
   const auto busy = static_cast<double>(seen.busy_ns);
   const double bits = static_cast<double>(seen.busy_bytes) * 8e9;
@@ -170,7 +172,7 @@ std::uint64_t Queue::bytes_needed(const RuleConfig& rule) noexcept {
   return Bottleneck::bytes_needed(*rule.queue);
 }
 
-/// A full buffer's way out, at the slowest rate.
+/// Adds the time that a full buffer needs to drain at the slowest rate.
 void Queue::add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept {
   double rate = rule.queue->rate_bps;
   if (ample.slowest_bps > 0) rate = std::min(rate, ample.slowest_bps);

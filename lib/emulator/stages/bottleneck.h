@@ -14,28 +14,29 @@
 
 namespace lw::emulator {
 
-/// Priority-based flow control at an emulated queue (IEEE 802.1Qbb): what it says to those before
-/// it, and whether it listens to those behind it.
+/// Priority-based flow control at an emulated queue (IEEE 802.1Qbb): whether it sends pause frames
+/// to the sending side, and whether it obeys those of the receiving side.
 struct PauseConfig {
   struct Thresholds {
     std::uint64_t xoff_bytes = 0, xon_bytes = 0;  // xon < xoff <= the buffer
     friend bool operator==(const Thresholds&, const Thresholds&) = default;
   };
-  std::uint8_t priority = 3;            // whose frames wait in the queue, 0..7
-  std::optional<Thresholds> emit = {};  // none: it doesn't ask for silence
-  double link_bps = 400e9;              // of the link that what is emitted goes out by
+  std::uint8_t priority = 3;            // priority of the frames in the queue, 0..7
+  std::optional<Thresholds> emit = {};  // none: sends no pause frames
+  double link_bps = 400e9;              // rate of the link that carries the emitted pause frames
   bool honour = true;
   friend bool operator==(const PauseConfig&, const PauseConfig&) = default;
 };
 
-/// How long so many quanta are on a link.
+/// Returns the length of a pause of `quanta` on a link.
 inline Duration time_of_quanta(std::uint16_t quanta, double link_bps) noexcept {
   const double bits = static_cast<double>(quanta) * wire::kQuantumBits;
   return Duration{static_cast<Duration::rep>(bits * 1e9 / link_bps)};
 }
 
-/// Says when a queue asks for silence: as long as possible once it has filled up to xoff, again
-/// halfway through for as long as it hasn't emptied down to xon, and then for no more of it.
+/// Decides when a queue sends pause frames. It requests the longest pause when the buffer has
+/// filled to xoff, repeats it after half that time until the buffer has emptied to xon, and then
+/// ends it.
 class PauseWatch {
  public:
   static constexpr std::uint16_t kLongest = 0xffff;
@@ -44,7 +45,7 @@ class PauseWatch {
       : thresholds_(config.emit.value_or(PauseConfig::Thresholds{})),
         again_(time_of_quanta(kLongest, config.link_bps) / 2) {}
 
-  /// The quanta to ask for now, by the bytes in the buffer.
+  /// Returns the quanta to request now, for a number of bytes in the buffer.
   [[nodiscard]] std::optional<std::uint16_t> look(std::uint64_t queued, Instant now) noexcept {
     const bool full = queued >= thresholds_.xoff_bytes, empty = queued <= thresholds_.xon_bytes;
     if (asked_ && empty) {
@@ -57,7 +58,7 @@ class PauseWatch {
     return kLongest;
   }
   [[nodiscard]] bool asked() const noexcept { return asked_; }
-  /// When it asks again, while it has asked.
+  /// Time of the next repetition, while a pause is requested.
   [[nodiscard]] Instant next() const noexcept { return next_; }
 
  private:
@@ -67,25 +68,26 @@ class PauseWatch {
   Instant next_{};
 };
 
-/// What departures from a queue are put off by: those after `after`. Negative where a pause ends
-/// before it was to.
+/// The time by which departures from a queue after `after` are delayed. Negative if a pause ends
+/// early.
 struct QueueShift {
   Instant after;
   Duration by{};
 };
 
-/// A link slower than the port, and the buffer before it.
+/// A link slower than the port, and the buffer in front of it.
 struct BottleneckConfig {
-  double rate_bps = 0;                     // >= 1 kb/s
-  std::uint64_t buffer_bytes = 0;          // frames' bytes without FCS and overhead, > 0
-  std::uint32_t overhead = kLineOverhead;  // bytes of line that each frame takes beside its own
+  double rate_bps = 0;             // >= 1 kb/s
+  std::uint64_t buffer_bytes = 0;  // frames without FCS and overhead, > 0
+  // bytes on the wire that each frame takes besides its own
+  std::uint32_t overhead = kLineOverhead;
   std::optional<PauseConfig> pfc = {};
   friend bool operator==(const BottleneckConfig&, const BottleneckConfig&) = default;
 };
 
 /// The emulated queue: frames leave one after the other at the link's rate, a frame that finds no
-/// room is dropped (tail drop), and the delay is what the queue makes of it. A frame is in the
-/// buffer until its last bit has left. O(1) a frame; nothing is allocated after construction.
+/// room is dropped (tail drop), and the delay follows from that. A frame is in the buffer until its
+/// last bit has left. O(1) per frame; nothing is allocated after construction.
 class Bottleneck {
  public:
   explicit Bottleneck(const BottleneckConfig& config)
@@ -94,19 +96,19 @@ class Bottleneck {
         ns_per_byte_(8e9 / config.rate_bps),
         inside_(most_inside(config)) {}
 
-  /// Memory that a queue allocates, beside its own object.
+  /// Returns the memory that a queue allocates besides its own object, in bytes.
   static std::uint64_t bytes_needed(const BottleneckConfig& config) noexcept {
     return std::bit_ceil(most_inside(config)) * sizeof(Inside);
   }
 
-  /// Bytes in the buffer. `now` never falls.
+  /// Bytes in the buffer. `now` never decreases.
   [[nodiscard]] std::uint64_t occupancy(Instant now) noexcept {
     for (; !inside_.empty() && inside_.front().departs <= now; inside_.pop())
       occupied_ -= inside_.front().bytes;
     return occupied_;
   }
 
-  /// The same for a reader: without removing what has left.
+  /// Bytes in the buffer; leaves the state unchanged, for readers.
   [[nodiscard]] std::uint64_t occupancy_at(Instant now) const noexcept {
     std::uint64_t left = occupied_;
     for (std::size_t i = 0; i < inside_.size() && inside_[i].departs <= now; ++i)
@@ -114,7 +116,7 @@ class Bottleneck {
     return left;
   }
 
-  /// When the frame's last bit leaves; nothing where the buffer has no room for it.
+  /// Returns the time at which the frame's last bit leaves; nothing if the buffer has no room.
   [[nodiscard]] std::optional<Instant> enqueue(std::uint32_t bytes, Instant now) noexcept {
     const std::uint32_t held = on_the_line(bytes, 0);
     if (occupancy(now) + held > buffer_) return std::nullopt;
@@ -127,15 +129,16 @@ class Bottleneck {
     const auto whole = static_cast<Duration::rep>(takes);
     free_ += Duration{whole};
     fraction_ = takes - static_cast<double>(whole);
-    // The first nanosecond at which it has left.
+    // The first full nanosecond at which it has left.
     const Instant departs = free_ + Duration{fraction_ > 0 ? 1 : 0};
     occupied_ += held;
     inside_.push({starts, free_, departs, held});
     return departs;
   }
 
-  /// Nothing begins to leave before `until`; what has begun goes on to its end. An `until` in the
-  /// past ends an earlier pause. `now` never falls. O(frames in the buffer).
+  /// Pauses the queue: no frame begins to leave before `until`; a frame that has begun is
+  /// completed. An `until` in the past ends an earlier pause. `now` never decreases. O(frames in
+  /// the buffer).
   QueueShift pause(Instant now, Instant until) noexcept {
     static_cast<void>(occupancy(now));
     const bool sending = !inside_.empty() && inside_.front().starts <= now;
@@ -157,15 +160,15 @@ class Bottleneck {
     free_ += shift.by;
     return shift;
   }
-  /// When the next frame has left. Only with occupancy().
+  /// Time at which the next frame has left. Requires occupancy() > 0.
   [[nodiscard]] Instant next_departure() const noexcept { return inside_.front().departs; }
 
-  /// A new rate, from the next frame on (a trace's).
+  /// Sets a new rate, used from the next frame on (for a trace).
   void set_rate(double rate_bps) noexcept { ns_per_byte_ = 8e9 / rate_bps; }
 
  private:
   struct Inside {
-    Instant starts, ends, departs;  // to the nanosecond: begun by, ended after, gone at
+    Instant starts, ends, departs;  // rounded to ns: begun by, ended after, gone at
     std::uint32_t bytes = 0;
   };
   static std::size_t most_inside(const BottleneckConfig& config) noexcept {
@@ -177,16 +180,16 @@ class Bottleneck {
   double ns_per_byte_;
   std::uint64_t occupied_ = 0;
   Ring<Inside> inside_;
-  Instant free_{Duration::min()};  // the link is busy until then,
-  double fraction_ = 0;            // and this part of a nanosecond more
+  Instant free_{Duration::min()};  // the link is busy until this time,
+  double fraction_ = 0;            // plus this fraction of a nanosecond
 };
 
-/// The emulated queue's departures: those right behind each other are as far apart as the link's
-/// rate makes them.
+/// Counters of the emulated queue's departures. Frames directly after each other have the spacing
+/// of the link's rate.
 struct QueueStats {
   std::uint64_t frames = 0, busy_frames = 0, busy_bytes = 0, busy_ns = 0, busy_periods = 0;
 
-  /// Whether it left right behind another.
+  /// Adds a departure. Returns true if the frame left directly after another.
   bool add(std::uint32_t line_bytes, Instant now, Instant departs) noexcept {
     const bool behind_another = frames++ > 0 && last_ > now;
     if (behind_another) {
@@ -199,8 +202,8 @@ struct QueueStats {
     last_ = departs;
     return busy_;
   }
-  /// A pause came: the waiting frames' departures are moved together, and where none waits the
-  /// next one isn't right behind another.
+  /// Records a pause: it moves the departures of all waiting frames. If none waits, the next frame
+  /// does not leave directly after another.
   void put_off(Duration by) noexcept { last_ = by == Duration{} ? Instant{} : last_ + by; }
 
  private:
@@ -208,11 +211,11 @@ struct QueueStats {
   bool busy_ = false;
 };
 
-/// Flow control by priority at the emulated queue.
+/// Counters of priority flow control at the emulated queue.
 struct PauseStats {
-  std::uint64_t asked = 0, ended = 0;  // frames that asked for silence, and for the end of it
-  std::uint64_t heard = 0;             // frames that asked the queue for either
-  std::int64_t silent_ns = 0;          // how long they asked for in all
+  std::uint64_t asked = 0, ended = 0;  // frames sent that request a pause, and that end one
+  std::uint64_t heard = 0;             // frames received that request a pause or end one
+  std::int64_t silent_ns = 0;          // total requested time
 
   void add(const PauseStats& other) noexcept {
     asked += other.asked;
@@ -223,7 +226,7 @@ struct PauseStats {
   friend bool operator==(const PauseStats&, const PauseStats&) = default;
 };
 
-/// A link slower than the port and the buffer before it, as a rule's stage.
+/// A rule's stage: a link slower than the port, and the buffer in front of it.
 class Queue {
  public:
   static constexpr Stage kNumber = Stage::queue;
@@ -237,7 +240,7 @@ class Queue {
   struct Stats {
     QueueStats queue;
     PauseStats pauses;
-    std::uint64_t tail_dropped = 0;  // found the buffer full
+    std::uint64_t tail_dropped = 0;  // dropped because the buffer was full
     std::uint64_t peak_queue_bytes = 0;
     void add(const Stats& other) noexcept {
       pauses.add(other.pauses);
@@ -267,9 +270,10 @@ class Queue {
   }
   void inherit(Queue& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
 
-  /// A pause frame came for the queue: how departures move; nothing where it ignores the frame.
+  /// Applies a pause frame for the queue. Returns how departures move; nothing if the queue ignores
+  /// the frame.
   std::optional<QueueShift> pause(const wire::PfcFields& asked, Instant now, Stats& stats) noexcept;
-  /// The quanta of silence to ask for now; 0 ends an earlier request.
+  /// Returns the pause to request now, in quanta; 0 ends an earlier one.
   std::optional<std::uint16_t> asks_for(Instant now, Stats& stats) noexcept;
   /// Bytes in the buffer.
   [[nodiscard]] std::uint64_t bytes_at(Instant now) const noexcept {

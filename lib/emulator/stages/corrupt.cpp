@@ -19,14 +19,14 @@ constexpr std::string_view kParts[] = {"packet", "frame"};  // as CorruptConfig:
 constexpr std::string_view kIcrcs[] = {"wrong", "recomputed"};
 
 void flip(wire::MutableBytes part, std::uint64_t bit) noexcept {
-  // Bit 0 is the first on the wire's own numbering: the first byte's highest.
+  // Bit 0 is the most significant bit of the first byte, as on the wire.
   part[bit / 8] ^= std::byte{0x80} >> static_cast<int>(bit % 8);
 }
 
-// FECN, BECN and reserved bits, which the ICRC doesn't cover.
+// The byte with FECN, BECN and reserved bits, which the ICRC doesn't cover.
 constexpr std::ptrdiff_t kUncoveredByte = 4;
 
-/// Where in a frame bits may be flipped.
+/// The part of a frame in which bits may be flipped.
 struct Region {
   std::size_t begin = 0, size = 0;
   bool is_packet = false;  // from the BTH to before the ICRC
@@ -51,13 +51,13 @@ bool Corrupter::has_offset(const roce::Envelope& envelope) const noexcept {
 
 void Corrupter::apply(wire::MutableBytes frame, const roce::Envelope& envelope,
                       std::uint64_t number) const noexcept {
-  if (frame.size() < envelope.bytes.size()) return;  // not given
+  if (frame.size() < envelope.bytes.size()) return;  // the bytes are not writable
   const Region region = region_of(envelope, config_.part);
   const wire::MutableBytes part = frame.subspan(region.begin, region.size);
   if (config_.offset && *config_.offset < region.size) {
     flip_in_a_row(part);
   } else if (region.is_packet) {
-    // A flip that the ICRC can't tell would pass for a whole packet: that byte steps aside.
+    // The ICRC can't detect a flip in that byte: leave it out of the part.
     const auto begin = part.begin();
     std::rotate(begin, begin + kUncoveredByte, begin + kUncoveredByte + 1);
     flip_at_random(part.subspan(1), number);
@@ -76,7 +76,8 @@ void Corrupter::flip_in_a_row(wire::MutableBytes part) const noexcept {
   for (std::uint64_t bit = first; bit < end; ++bit) flip(part, bit);
 }
 
-/// Floyd's way to draw different numbers: a draw that is taken already becomes the newest.
+/// Draws different bits with Floyd's algorithm: if a draw was drawn before, the newest possible one
+/// takes its place.
 void Corrupter::flip_at_random(wire::MutableBytes part, std::uint64_t number) const noexcept {
   const std::uint64_t all = part.size() * 8;
   const auto bits = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.bits, all));

@@ -10,21 +10,21 @@
 namespace lw::emulator {
 
 struct CorruptConfig {
-  /// Where bits are flipped.
+  /// The part of a frame in which bits are flipped.
   enum class Part : std::uint8_t {
-    packet,  // from the BTH to before the ICRC; of a frame that isn't RoCE, behind the link header
-    frame,   // everything
+    packet,  // from the BTH to before the ICRC; for other frames all after the link header
+    frame,   // the whole frame
   };
   double probability = 0;
-  std::uint32_t bits = 1;  // 1..64, different ones
+  std::uint32_t bits = 1;  // 1..64, all different
   Part part = Part::packet;
-  /// Byte of the part at which the bits begin, one after the other; none: anywhere, at random.
+  /// Byte of the part at which consecutive bits are flipped; none: bits anywhere, at random.
   std::optional<std::uint32_t> offset = {};
-  bool recompute_icrc = false;  // silent corruption: the ICRC is made right again
+  bool recompute_icrc = false;  // silent corruption: the ICRC is made valid again
   friend bool operator==(const CorruptConfig&, const CorruptConfig&) = default;
 };
 
-/// Flips bits in frames. Which frames and which bits follow from the ingress number.
+/// Flips bits in frames. The ingress frame number determines which frames and which bits.
 class Corrupter {
  public:
   static constexpr std::uint32_t kMostBits = 64;
@@ -36,14 +36,14 @@ class Corrupter {
     return probability_.hit(chance_.bits(number));
   }
 
-  /// Whether the frame is long enough to have the byte at which bits are to be flipped.
+  /// Returns true if the frame is long enough for the configured offset.
   [[nodiscard]] bool reaches(const roce::Envelope& envelope) const noexcept {
     return !config_.offset || has_offset(envelope);
   }
 
-  /// Flips a hit frame's bits. `frame` holds the envelope's bytes; as many bits are flipped as the
-  /// part has room for, and anywhere in it where it ends before the offset. Where the ICRC is to be
-  /// recomputed but can't be found, it stays.
+  /// Flips bits of a selected frame. `frame` holds the envelope's bytes. Flips fewer bits if the
+  /// part has fewer, and anywhere in the part if it ends before the offset. If the ICRC can't be
+  /// found, it is not recomputed.
   void apply(wire::MutableBytes frame, const roce::Envelope& envelope,
              std::uint64_t number) const noexcept;
 
@@ -69,16 +69,16 @@ class Corrupt {
     friend bool operator==(const Settings&, const Settings&) = default;
   };
   struct Stats {
-    std::uint64_t corruptible = 0;  // frames that came to the stage and are long enough
+    std::uint64_t corruptible = 0;  // frames that reached the stage and are long enough
     void add(const Stats& other) noexcept { corruptible += other.corruptible; }
   };
 
   static bool present(const RuleConfig& rule) noexcept;
   static bool edits(const RuleConfig& rule) noexcept { return present(rule); }
-  /// `offset` counts from the packet's start, which only the headers tell.
+  /// True if `offset` counts from the start of the packet, which requires the headers.
   static bool reads_headers(const RuleConfig& rule) noexcept;
   Corrupt(const RuleConfig& rule, const StageSetup& setup) noexcept;
-  /// The corrupter of a rule, or the one for targeted events where the rule has no such stage.
+  /// Returns the corrupter of a rule, or that for targeted events if the rule has no such stage.
   static Corrupter corrupter_of(const RuleConfig& rule, const StageSetup& setup) noexcept;
 
   void apply(Passage& p, Stats& stats, const roce::Envelope& envelope) const noexcept {

@@ -15,9 +15,9 @@
 namespace lw::emulator {
 namespace {
 
-// Samples of a correlated delay are four half-lives apart or more, so that no function of one is
-// correlated by more than this with any of the next (Gebelein, 1941): so much larger than that of
-// independent ones may the variance of their sum be.
+// Samples of a correlated delay are at least four half-lives apart, so the correlation of any
+// function of one with a function of the next is at most this (Gebelein, 1941). The variance of
+// their sum may exceed that of independent samples by kWider.
 constexpr double kLeft = 1.0 / 16;
 constexpr double kWider = (1 + kLeft) / (1 - kLeft);
 
@@ -26,7 +26,7 @@ void audit_draws(const JitterConfig& jitter, const DrawStats& seen, const RuleSt
   const Distribution& asked = jitter.distribution;
   const double mean = mean_of(asked), deviation = deviation_of(asked);
   if (seen.count >= kFewestDraws && std::isfinite(deviation)) {
-    // The tables that draws come from are good to some 10^-5.
+    // The sampling tables have an error of about 10^-5.
     const double bound =
         kDeviations * deviation * std::sqrt(wider / static_cast<double>(seen.count)) +
         1e-4 * deviation;
@@ -41,18 +41,18 @@ void audit_draws(const JitterConfig& jitter, const DrawStats& seen, const RuleSt
   checks.push_back(fit);
 }
 
-/// How long a score takes to lose half of its correlation, by its squared change over a time that
-/// is known: normal scores' changes are normal, so their squares' sum is chi-square, pairs being
-/// as good as independent of each other.
+/// Estimates the time in which a score loses half of its correlation, from squared changes over
+/// known times. Changes of a normal score are normal, so the sum of their squares has a chi-square
+/// distribution; pairs are nearly independent.
 std::optional<Check> half_life(Duration asked, const CorrelatedStats& seen) {
   constexpr std::uint64_t kFewestPairs = 100;
   if (seen.pairs() < kFewestPairs) return std::nullopt;
-  // Between a chain's steps the score is interpolated: at some places of a step it keeps so much
-  // more, or less, than on average.
+  // Between two steps of the chain the score is interpolated, so its correlation depends on the
+  // position within a step. This bounds the deviation from the average.
   constexpr double kUneven = 0.016;
   const auto pairs = static_cast<double>(seen.pairs()), half = static_cast<double>(asked.count());
   const double lost = 1 - std::exp2(-seen.mean_lag() / half);
-  // Laurent and Massart, 2000: outside once in 10^5 runs.
+  // Laurent and Massart, 2000: exceeded once in 10^5 runs.
   const double part = kUnlikely / pairs;
   const double most = lost * (1 + 2 * std::sqrt(part) + 2 * part) + kUneven;
   const double least = lost * (1 - 2 * std::sqrt(part)) - kUneven;
@@ -118,7 +118,7 @@ bool Delay::releases(std::uint64_t first, Instant now, std::span<Instant> out,
   return true;
 }
 
-/// Frames that come at the same time have the same correlated delay.
+/// Frames that arrive at the same time have the same correlated delay.
 Instant Delay::correlated(Instant nominal, Instant now, std::size_t frames, Stats& stats) noexcept {
   const double delay = jitter_->at(now);
   stats.jitter.add(delay, frames);
@@ -149,7 +149,7 @@ void Delay::draw(std::uint64_t first, Instant nominal, Instant now, std::span<In
   }
 }
 
-/// No frame leaves before those that came earlier.
+/// Raises releases so that no frame leaves before an earlier one.
 void Delay::put_in_order(std::span<Instant> releases, Stats& stats) noexcept {
   Instant last = last_release_;
   std::uint64_t moved = 0;
@@ -175,7 +175,7 @@ void Delay::inherit(Delay& old, const RuleConfig& rule, const RuleConfig& old_ru
   if (rule.jitter == old_rule.jitter) std::swap(jitter_, old.jitter_);
   if (!keep_order_) return;
   if (rule.overtakes && rule.delay != old_rule.delay) return;
-  // One nanosecond behind frames that may wait in another FIFO: which FIFO goes first at one
+  // One nanosecond later than frames that may wait in another FIFO: the order of two FIFOs at one
   // instant is undefined.
   last_release_ = old.last_release_ + Duration{rule == old_rule ? 0 : 1};
 }
@@ -201,7 +201,7 @@ void Delay::report(const RuleStats& stats, StageFigures& figures) {
   figures.line(stats.moved_for_order, "releases put off to keep the order");
 }
 
-/// The delay that 999 of 1,000 frames do not exceed.
+/// Adds the delay that 999 of 1,000 frames do not exceed.
 void Delay::add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept {
   ample.total += std::max(rule.delay.value_or(Duration{}), ample.nominal_floor);
   if (!rule.jitter) return;

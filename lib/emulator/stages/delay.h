@@ -15,9 +15,8 @@
 
 namespace lw::emulator {
 
-/// Lets frames wait: for the rule's constant delay, its jitter, or the delay of its trace. Every
-/// rule has this stage, because frames must not overtake those that a previous configuration
-/// delayed.
+/// Delays frames: by the rule's constant delay, its jitter, or the delay of its trace. Every rule
+/// has this stage, because frames must not overtake frames that a previous configuration delayed.
 class Delay {
  public:
   static constexpr Stage kNumber = Stage::delay;
@@ -25,9 +24,9 @@ class Delay {
   static constexpr bool kActsOnBatch = true;
 
   struct Settings {
-    std::optional<Duration> delay = {};  // the nominal one; none, and no jitter: passes at once
+    std::optional<Duration> delay = {};  // nominal delay; none, and no jitter: frames pass at once
     std::optional<JitterConfig> jitter = {};
-    // After a change to a shorter delay frames may leave before those that came earlier.
+    // After a change to a shorter delay, frames may leave before earlier ones.
     bool overtakes = false;
     friend bool operator==(const Settings&, const Settings&) = default;
   };
@@ -35,8 +34,8 @@ class Delay {
     DrawStats jitter;
     CorrelatedStats correlated;
     std::array<std::uint64_t, FitBins::kBins> fit{};  // every 16th draw, or the samples, by bin
-    std::uint64_t moved_for_order = 0;  // releases that were put off to keep the order,
-    std::uint64_t moved_ns = 0;         // by so much in all
+    std::uint64_t moved_for_order = 0;                // releases that were moved to keep the order
+    std::uint64_t moved_ns = 0;                       // total time by which they were moved
     void add(const Stats& other) noexcept {
       jitter.add(other.jitter);
       moved_for_order += other.moved_for_order;
@@ -69,19 +68,20 @@ class Delay {
       follow(decision);
     }
   }
-  /// What apply() decides for frames under a rule that acts on batches, except for the release.
+  /// Makes the decision of apply() for frames under a rule that acts on batches, without the
+  /// release.
   void decide_batch(Decision& decision) const noexcept {
     decision.action = Action::queue;
     decision.stage = kNumber;
     if (jitter_) decision.act(kNumber);
     decision.line = line_;
   }
-  /// The releases of a batch of at most kMostTogether frames, `first` being the number of its first
-  /// frame. Returns whether they count as acted on.
+  /// Computes the releases of a batch of at most kMostTogether frames; `first` is the number of its
+  /// first frame. Returns true if the stage counts as having acted on them.
   static constexpr std::size_t kMostTogether = Jitter::kMostTogether;
   bool releases(std::uint64_t first, Instant now, std::span<Instant> out, Stats& stats) noexcept;
 
-  /// A pause moves what waits in the queue: adjusts `shift` to releases.
+  /// Adapts to a pause: converts `shift` from departures of the queue to releases.
   void shift(QueueShift& shift) noexcept;
   [[nodiscard]] FifoIndex line() const noexcept { return line_; }
   void inherit(Delay& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
@@ -109,7 +109,8 @@ class Delay {
       p.decision.act(kNumber);
     }
     if (traced) p.decision.act(kNumber);
-    // A distribution that reaches below zero can't make a frame leave before it came.
+    // With a distribution that includes negative delays, a frame must still not leave before it
+    // came in.
     release = std::max(release, p.at);
     if (keep_order_ && release < last_release_) {
       ++stats.moved_for_order;
@@ -137,13 +138,13 @@ class Delay {
   bool delays_, keep_order_;
   FifoIndex line_;
   std::optional<Duration> delay_;
-  // No frame that keeps its order leaves before this: when the last one does.
+  // Release of the last frame: no frame that keeps its order leaves earlier.
   Instant last_release_{Duration::min()};
   std::optional<Jitter> jitter_;
   std::optional<FitBins> fit_;
 };
 
-/// Whether frames keep their order where delays vary: a setting of Delay with a key of its own.
+/// Whether frames keep their order when delays vary: a setting of Delay with its own key.
 class Order {
  public:
   static constexpr std::string_view kName = "order";

@@ -10,11 +10,11 @@ namespace lw::emulator {
 
 struct DuplicateConfig {
   double probability = 0;
-  std::uint8_t copies = 1;  // 1..Duplicate::kMostCopies, of each frame that is hit
+  std::uint8_t copies = 1;  // per selected frame, 1..Duplicate::kMostCopies
   friend bool operator==(const DuplicateConfig&, const DuplicateConfig&) = default;
 };
 
-/// Sends frames more than once. Each copy passes the stages behind on its own.
+/// Sends frames more than once. Each copy passes the later stages independently.
 class Duplicate {
  public:
   static constexpr Stage kNumber = Stage::duplicate;
@@ -27,7 +27,7 @@ class Duplicate {
     friend bool operator==(const Settings&, const Settings&) = default;
   };
   struct Stats {
-    std::uint64_t duplicable = 0;  // frames that came to the stage
+    std::uint64_t duplicable = 0;  // frames that reached the stage
     void add(const Stats& other) noexcept { duplicable += other.duplicable; }
   };
 

@@ -104,19 +104,20 @@ class Jitter {
 
  private:
   Chance chance_;
-  std::optional<Sampler> sampler_;  // for independent draws,
+  std::optional<Sampler> sampler_;  // for independent draws
   std::optional<ScoreProcess> process_;
-  std::optional<ScoreTable> table_;  // these two for correlated ones
+  std::optional<ScoreTable> table_;  // for correlated draws, with process_
 };
 
-/// Rounds to the nearest ns, within three years: a draw from a heavy tail may be any number.
+/// Rounds to the nearest ns, limited to three years: a draw from a heavy tail may be arbitrarily
+/// large.
 inline Duration whole_ns(double delay) noexcept {
   constexpr double kMost = 1e17;
   return Duration{static_cast<Duration::rep>(std::clamp(std::floor(delay + 0.5), -kMost, kMost))};
 }
 
-/// Lines of "low,high,weight", times with units ("10us,20us,5"); a heading and lines that begin
-/// with # are skipped. The error names the line.
+/// Parses lines "low,high,weight" whose times have units ("10us,20us,5"). Skips a heading and lines
+/// that begin with #. The error names the line.
 Parsed<BinnedDelay> parse_delay_histogram(std::string_view csv);
 /// A distribution in the format of netem's /usr/lib/tc/NAME.dist: whole numbers, in 8192ths of the
 /// deviation from the mean.

@@ -16,17 +16,17 @@
 namespace lw::emulator {
 
 /// The keys of a profile's table, as stages read them. lib/config implements it. A wrong value is
-/// noted with its place in the file, and the caller goes on as if the key were absent.
+/// reported with its position in the file, and the caller continues as if the key were absent.
 class StageKeys {
  public:
   virtual ~StageKeys() = default;
 
   [[nodiscard]] virtual bool has(std::string_view key) const = 0;
   [[nodiscard]] virtual bool is_table(std::string_view key) const = 0;
-  /// The table that a key holds; null where it is absent or something else (noted).
+  /// Returns the table at a key; null if it is absent or not a table (reported).
   [[nodiscard]] virtual std::unique_ptr<StageKeys> table(std::string_view key) const = 0;
 
-  /// A number or a string with a unit, as `parse` (core/quantity.h) reads it.
+  /// Returns a number, or a string with a unit, parsed by `parse` (core/quantity.h).
   template <class T>
   [[nodiscard]] std::optional<T> get(std::string_view key,
                                      Parsed<T> (*parse)(std::string_view)) const {
@@ -49,7 +49,7 @@ class StageKeys {
                          T fallback) const {
     return get(key, parse).value_or(fallback);
   }
-  /// As get(); notes an absent key. `what`: an example of the value, for the message.
+  /// Like get(), but reports an absent key. `what`: an example of the value, for the message.
   template <class T>
   [[nodiscard]] std::optional<T> require(std::string_view key, Parsed<T> (*parse)(std::string_view),
                                          std::string_view what) const {
@@ -66,28 +66,28 @@ class StageKeys {
   [[nodiscard]] virtual std::optional<double> number(std::string_view key, double least,
                                                      double most) const = 0;
   [[nodiscard]] virtual std::optional<bool> boolean(std::string_view key) const = 0;
-  /// A string, not empty.
+  /// Returns a non-empty string.
   [[nodiscard]] virtual std::optional<std::string> text(std::string_view key) const = 0;
-  /// An array of at least one whole number, or a single whole number.
+  /// Returns an array of at least one whole number, or a single whole number as an array.
   [[nodiscard]] virtual std::vector<std::uint64_t> integers(
       std::string_view key, std::uint64_t least = 0,
       std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const = 0;
-  /// The index of the name that the value is.
+  /// Returns the index of the value among the allowed names.
   [[nodiscard]] virtual std::optional<std::size_t> choice(
       std::string_view key, std::span<const std::string_view> names) const = 0;
-  /// The contents of a file, whose name is relative to the profile's folder.
+  /// Returns the contents of a file. `name` is relative to the profile's folder.
   [[nodiscard]] virtual Parsed<std::string> file(const std::string& name) const = 0;
 
-  /// Notes that a required key is absent. Does nothing where it is there.
+  /// Reports a required key that is absent. Does nothing if it is present.
   virtual void need(std::string_view key, std::string_view what) const = 0;
-  /// Notes a mistake at the key's value, or, without a key, at the table.
+  /// Reports an error at the key's value or, without a key, at the table.
   virtual void refuse(std::string_view key, std::string_view message) const = 0;
   virtual void refuse(std::string_view message) const = 0;
-  /// Notes every key that was not read. The last call.
+  /// Reports every key that was not read. Call it last.
   virtual void finish() const = 0;
 
  protected:
-  /// Takes a value's text; returns what is wrong with it, or nothing.
+  /// Reads a value's text; returns the error, or nothing.
   struct TextReader {
     virtual ~TextReader() = default;
     virtual std::string operator()(std::string_view text) = 0;
@@ -98,15 +98,15 @@ class StageKeys {
                                                                   std::uint64_t most) const = 0;
 };
 
-/// Readers of values that several stages share.
+/// Parsers of values that several stages use.
 Parsed<double> read_rate(std::string_view text);
 Parsed<std::uint64_t> read_buffer(std::string_view text);
 Parsed<std::uint32_t> read_overhead(std::string_view text);
 Parsed<Duration> read_positive_time(std::string_view text);
 inline constexpr double kSlowestRate = 1e3;
 
-/// A stage's configuration whose key holds either its probability or a table with `probability`
-/// and what `read_rest(table, config)` reads. Nothing where the key is absent.
+/// Returns the configuration of a stage whose key holds either a probability, or a table with
+/// `probability` and the keys that `read_rest(table, config)` reads. Nothing if the key is absent.
 template <class Config, class ReadRest>
 std::optional<Config> read_hit_share(const StageKeys& rule, std::string_view key,
                                      ReadRest read_rest) {
@@ -125,18 +125,18 @@ std::optional<Config> read_hit_share(const StageKeys& rule, std::string_view key
   return config;
 }
 
-/// "0.1 %", "64 B" and "2.00 MB": for descriptions.
+/// Format values for descriptions: "0.1 %", "64 B" and "2.00 MB".
 std::string percent(double probability);
 std::string amount(std::uint64_t bytes);
 
-/// The rows of a CSV file without comments and empty lines.
+/// A row of a CSV file that is neither a comment nor empty.
 struct CsvRow {
   std::size_t line = 0;                  // from 1
-  std::vector<std::string_view> fields;  // without the space around them
+  std::vector<std::string_view> fields;  // without surrounding spaces
 };
 std::vector<CsvRow> csv_rows(std::string_view csv);
 std::string_view trimmed(std::string_view text);
-/// An error of that line.
+/// Returns an error that names the line.
 std::unexpected<std::string> at_line(std::size_t line, std::string_view what);
 
 }  // namespace lw::emulator

@@ -14,7 +14,7 @@
 namespace lw::emulator {
 namespace {
 
-// Longer frames than any port carries count as this long.
+// Longer frames count as this long. No port carries longer ones.
 constexpr std::uint32_t kLongestFrame = 16384;
 
 constexpr std::string_view kModels[] = {"independent", "gilbert-elliott", "four-state", "bursts",
@@ -93,7 +93,7 @@ BitPattern read_pattern(const StageKeys& table) {
   return {bits.value_or(std::vector<bool>{false})};
 }
 
-/// One number a line, or several; # begins a comment.
+/// Parses one or more numbers per line; # begins a comment.
 Parsed<std::vector<std::uint64_t>> parse_frame_list(std::string_view text) {
   std::vector<std::uint64_t> frames;
   std::size_t line = 1;
@@ -241,7 +241,7 @@ void Loss::read(const StageKeys& rule, Settings& settings) {
   const auto table = rule.table(kName);
   table->need("model", "how frames are lost");
   const auto model = table->choice("model", kModels);
-  // The model decides which other keys there are.
+  // The other permitted keys depend on the model.
   if (!model) return;
   settings.loss = read_model(*table, static_cast<ModelKind>(*model));
   table->finish();
@@ -256,7 +256,7 @@ void Loss::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Che
   if (rule.trace) audit_traced_loss(*rule.trace, stats, checks);
 }
 
-/// The runs of 1, 2, ... lost frames are listed up to the longest.
+/// Lists the number of runs of 1, 2, ... lost frames, up to the longest.
 void Loss::report(const RuleStats& stats, StageFigures& figures) {
   LossStats loss = stats.loss;
   loss.add(stats.traced);

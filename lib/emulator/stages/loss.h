@@ -12,14 +12,14 @@
 
 namespace lw::emulator {
 
-/// What a model of losses goes by.
+/// The inputs of a loss model.
 struct LossInput {
-  std::uint64_t number;  // ingress frame number: the address of this frame's draws
-  std::uint64_t nth;     // how many frames came to this stage before
+  std::uint64_t number;  // ingress frame number: selects this frame's draws
+  std::uint64_t nth;     // number of earlier frames that reached this stage
   std::uint32_t bytes;   // without FCS
 };
 
-/// Each frame is lost with the same probability, whatever happened to others.
+/// Loses each frame with the same probability, independently of others.
 class IndependentLoss {
  public:
   explicit IndependentLoss(double probability) noexcept : below_(probability) {}
@@ -35,7 +35,7 @@ class GilbertElliottLoss {
  public:
   explicit GilbertElliottLoss(const GilbertElliott& m) noexcept
       : worse_(m.p), better_(m.r), bad_(m.bad_loss), good_(m.good_loss) {}
-  /// The state before the step decides, as in netem.
+  /// As in netem, the state before the step determines the loss.
   bool operator()(const LossInput& in, const Chance& chance) noexcept {
     const bool bad = in_bad_;
     if ((bad ? better_ : worse_).hit(chance.bits(in.number))) in_bad_ = !in_bad_;
@@ -104,7 +104,7 @@ class PatternLoss {
   std::vector<bool> lost_;
 };
 
-/// The probability follows from the frame's length: a table has it for each.
+/// Loses a frame with a probability that depends on its length; a table holds it for each length.
 class BitErrorLoss {
  public:
   explicit BitErrorLoss(const BitErrors& m);
@@ -131,8 +131,8 @@ class ListedLoss {
   std::size_t next_ = 0;
 };
 
-/// Asks a model about each frame that comes to the loss stage. A model with a state takes one step
-/// a frame; its draws are addressed by the frame's ingress number.
+/// Applies a loss model to each frame that reaches the loss stage. A model with a state takes one
+/// step per frame; its draws are addressed by the frame's ingress number.
 class LossModel {
  public:
   LossModel(const LossConfig& config, Chance chance);
@@ -152,12 +152,12 @@ class LossModel {
   std::uint64_t frames_ = 0;
 };
 
-/// Losses as a stage saw them: how many, and how many in a row.
+/// Number of losses, and of consecutive losses.
 struct LossStats {
   static constexpr std::size_t kRuns = 64;
 
   std::uint64_t frames = 0, lost = 0;
-  /// How many runs of 1, 2, ... lost frames ended; the last counts all longer ones.
+  /// Number of finished runs of 1, 2, ... lost frames; the last element counts all longer runs.
   std::array<std::uint64_t, kRuns> runs{};
   std::uint64_t run = 0;  // length of the current run
 
@@ -178,7 +178,7 @@ struct LossStats {
   }
 };
 
-/// Frames of like lengths.
+/// Counters of frames of similar length.
 struct LengthStats {
   std::uint64_t frames = 0, bytes = 0;
 
@@ -188,7 +188,7 @@ struct LengthStats {
   }
 };
 
-/// Loses frames by the rule's model, or with the probability that the rule's trace says.
+/// Loses frames by the rule's model, or with the probability in the rule's trace.
 class Loss {
  public:
   static constexpr Stage kNumber = Stage::loss;
@@ -200,8 +200,9 @@ class Loss {
     friend bool operator==(const Settings&, const Settings&) = default;
   };
   struct Stats {
-    LossStats loss;  // by the rule's own model
-    /// Frames that came to the model by their length, in steps of 64 B; the last has all longer.
+    LossStats loss;  // losses by the rule's own model
+    /// Frames that reached the model, by length in steps of 64 B; the last element counts all
+    /// longer ones.
     static constexpr std::uint32_t kLengthStep = 64, kLengths = 160;
     std::array<LengthStats, kLengths> lengths{};
     void add(const Stats& other) noexcept { loss.add(other.loss); }
@@ -215,7 +216,7 @@ class Loss {
     const auto by_trace = p.row ? drops_by_trace(p) : std::nullopt;
     if (by_trace ? *by_trace : active_ && drops(p.number, p.bytes, stats)) p.decision.drop(kNumber);
   }
-  /// Whether the model loses the frame. Requires loses(rule.loss).
+  /// Returns true if the model loses the frame. Requires loses(rule.loss).
   [[nodiscard]] bool drops(std::uint64_t number, std::uint32_t bytes, Stats& stats) noexcept {
     const bool lost = model_.drops(number, bytes);
     stats.loss.add(lost);
@@ -224,7 +225,8 @@ class Loss {
     return lost;
   }
   void inherit(Loss& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
-  /// Losses may depend on those before: they are counted as long as their model lasts.
+  /// Carries the counters over as long as the model is unchanged, because losses may depend on
+  /// earlier ones.
   static void inherit_counts(Stats& stats, Stats& old, const RuleConfig& rule,
                              const RuleConfig& old_rule) noexcept;
 
@@ -234,12 +236,12 @@ class Loss {
   static void report(const RuleStats& stats, StageFigures& figures);
 
  private:
-  /// Nothing where the trace's row has no loss of its own.
+  /// Returns nothing if the trace's row has no loss.
   std::optional<bool> drops_by_trace(const Passage& p) const noexcept;
 
   LossModel model_;
   Chance chance_;
-  bool active_;  // the model can lose a frame
+  bool active_;  // true if the model can lose a frame
 };
 
 }  // namespace lw::emulator

@@ -18,21 +18,21 @@ double share(const GilbertElliott& m, std::uint32_t /*bytes*/) noexcept {
   return bad * m.bad_loss + (1 - bad) * m.good_loss;
 }
 
-/// The chain's equilibrium: what flows out of each state flows into it.
+/// Share of losses in the chain's equilibrium, in which each state's inflow equals its outflow.
 double share(const FourState& m, std::uint32_t /*bytes*/) noexcept {
-  if (m.p13 + m.p14 <= 0) return 0;  // it begins in state 1 and stays there
-  if (m.p31 <= 0) {                  // the burst states are never left
+  if (m.p13 + m.p14 <= 0) return 0;  // starts in state 1 and stays there
+  if (m.p31 <= 0) {                  // never leaves the burst states
     if (m.p13 <= 0) return m.p14 / (1 + m.p14);
     return m.p32 + m.p23 > 0 ? m.p23 / (m.p32 + m.p23) : 1;
   }
   if (m.p32 > 0 && m.p23 <= 0) return m.p13 > 0 ? 0 : m.p14 / (1 + m.p14);
-  const double in3 = m.p13 / m.p31;  // relative to state 1, as are the next two
+  const double in3 = m.p13 / m.p31;  // in3, in2 and in4 are relative to state 1
   const double in2 = m.p32 > 0 ? in3 * m.p32 / m.p23 : 0;
   const double in4 = m.p14;
   return (in3 + in4) / (1 + in2 + in3 + in4);
 }
 
-/// A renewal: 1/p - 1 frames arrive on average between bursts, then a burst's worth is lost.
+/// A renewal process: on average 1/p - 1 frames arrive between bursts, then a burst is lost.
 double share(const Bursts& m, std::uint32_t /*bytes*/) noexcept {
   if (m.probability <= 0) return 0;
   const double burst = (static_cast<double>(m.shortest) + m.longest) / 2;

@@ -14,7 +14,7 @@ namespace lw::emulator {
 namespace {
 
 constexpr std::uint8_t kCongestionExperienced = 3;
-// Draws of one frame's copies stand side by side.
+// Draws per copy of a frame: its draws have consecutive numbers.
 constexpr std::uint64_t kDrawsACopy = 2;
 
 double red_probability(const Red& red, std::uint64_t queued) noexcept {
@@ -36,7 +36,7 @@ void mark_ipv4(wire::Ipv4& header) noexcept {
 }
 
 void mark_ipv6(wire::Ipv6& header) noexcept {
-  constexpr unsigned kEcnShift = 20;  // of the traffic class's two lowest bits
+  constexpr unsigned kEcnShift = 20;  // ECN is in the lowest two bits of the traffic class
   header.version_class_label.set(header.version_class_label.get() |
                                  std::uint32_t{kCongestionExperienced} << kEcnShift);
 }
@@ -110,7 +110,7 @@ MarkVerdict Marker::judge(const roce::Envelope& envelope, std::uint64_t number, 
 }
 
 void set_congestion_experienced(wire::MutableBytes frame, const roce::Envelope& envelope) noexcept {
-  if (frame.size() < envelope.bytes.size()) return;  // not given
+  if (frame.size() < envelope.bytes.size()) return;  // the bytes are not writable
   std::byte* header = frame.data() + envelope.network_offset;
   if (envelope.ipv4) {
     mark_ipv4(*reinterpret_cast<wire::Ipv4*>(header));
@@ -153,14 +153,15 @@ void Mark::describe(const RuleConfig& rule, StageTexts& texts) {
   texts.emplace_back(kName, text + (mark.force ? "any IP frame" : "only what says ECT"));
 }
 
-/// By chance, by the queue, or by both: the sums over all frames of what each would have marked.
+/// Checks marks by probability, by the queue, or by both: sums over all frames what each would have
+/// marked.
 void Mark::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks) {
   if (stats.markable == 0) return;
   const MarkConfig& mark = *rule.mark;
   const auto between = static_cast<double>(stats.red.between);
   const auto above = static_cast<double>(stats.red.above);
   const double others = static_cast<double>(stats.markable) - between - above;
-  double by_queue = 0;  // of those between the thresholds, on average
+  double by_queue = 0;  // marked share of frames between the thresholds, on average
   if (mark.red && between > 0) {
     const double fill = static_cast<double>(stats.red.bytes_between) / between -
                         static_cast<double>(mark.red->kmin_bytes);
@@ -168,7 +169,7 @@ void Mark::audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Che
         mark.red->pmax * fill / static_cast<double>(mark.red->kmax_bytes - mark.red->kmin_bytes);
   }
   const double chance = mark.probability, both = chance + (1 - chance) * by_queue;
-  // For a given mean the variance is largest where all frames are alike.
+  // For a given mean, the variance is largest if all frames have the same probability.
   const double variance = others * chance * (1 - chance) + between * both * (1 - both);
   checks.push_back(poisson_binomial(kNumber, "chosen to mark", stats.markable, stats.chosen_to_mark,
                                     others * chance + between * both + above,

@@ -9,40 +9,40 @@
 
 namespace lw::emulator {
 
-/// RED on the emulated queue as DCQCN's congestion point has it: by the bytes in the buffer when a
-/// frame comes, never below kmin, with up to pmax at kmax, always above.
+/// RED on the emulated queue, like DCQCN's congestion point: the probability depends on the bytes
+/// in the buffer when a frame arrives. It is 0 below kmin, rises to pmax at kmax, and is 1 above.
 struct Red {
   std::uint64_t kmin_bytes = 0, kmax_bytes = 0;  // kmin <= kmax
   double pmax = 1;
   friend bool operator==(const Red&, const Red&) = default;
 };
 
-/// What happens on RED's congestion to a frame that doesn't say ECT (RFC 3168, 5).
+/// What RED does to a frame that isn't ECN-capable (RFC 3168, 5).
 enum class NotEct : std::uint8_t { pass, drop };
 
 struct MarkConfig {
-  double probability = 0;       // whatever the queue holds
-  std::optional<Red> red = {};  // needs the rule's queue
+  double probability = 0;       // independent of the queue
+  std::optional<Red> red = {};  // requires that the rule has a queue
   NotEct not_ect = NotEct::pass;
-  bool force = false;  // mark IP frames that don't say ECT, too
+  bool force = false;  // also mark IP frames that aren't ECN-capable
   friend bool operator==(const MarkConfig&, const MarkConfig&) = default;
 };
 
 enum class MarkVerdict : std::uint8_t {
-  none,     // goes on as it is
+  none,     // not marked
   mark,     // becomes CE
-  already,  // would be marked, but says CE as it comes
-  not_ect,  // would be marked, but doesn't say ECT
-  drop,     // the same on RED, where such frames are dropped
+  already,  // selected, but already CE
+  not_ect,  // selected, but not ECN-capable
+  drop,     // selected by RED, not ECN-capable, and therefore dropped
 };
 
-/// What RED saw: frames that came when the buffer was between its thresholds, with the bytes that
-/// were in it, and frames that came when it was fuller.
+/// What RED measured: frames that arrived while the buffer was between the thresholds, with the
+/// bytes in it, and frames that arrived while it was fuller.
 struct RedStats {
   std::uint64_t between = 0, bytes_between = 0, above = 0;
 };
 
-/// Decides which frames are to be marked congestion experienced (CE).
+/// Decides which frames are marked congestion experienced (CE).
 class Marker {
  public:
   Marker(const MarkConfig& config, Chance chance) noexcept
@@ -59,7 +59,7 @@ class Marker {
   Chance chance_;
 };
 
-/// Marks frames CE, by chance or by the emulated queue.
+/// Marks frames CE, by probability or by the emulated queue.
 class Mark {
  public:
   static constexpr Stage kNumber = Stage::mark;
@@ -71,9 +71,9 @@ class Mark {
     friend bool operator==(const Settings&, const Settings&) = default;
   };
   struct Stats {
-    std::uint64_t markable = 0;        // frames that came to the stage
-    std::uint64_t chosen_to_mark = 0;  // by chance or the queue, whatever their headers said
-    std::uint64_t not_ect = 0;         // would have been marked, but did not say ECT
+    std::uint64_t markable = 0;        // frames that reached the stage
+    std::uint64_t chosen_to_mark = 0;  // by probability or queue, whatever their headers contain
+    std::uint64_t not_ect = 0;         // selected, but not ECN-capable
     RedStats red;
     void add(const Stats& other) noexcept {
       markable += other.markable;
@@ -98,8 +98,8 @@ class Mark {
   Marker marker_;
 };
 
-/// Writes CE into a frame's IP header, wherever the envelope found it, and brings IPv4's checksum
-/// up to date (RFC 1624). `frame` holds the envelope's bytes. The ICRC doesn't cover the field.
+/// Sets CE in a frame's IP header and updates IPv4's checksum (RFC 1624). `frame` holds the
+/// envelope's bytes. The ICRC doesn't cover the field.
 void set_congestion_experienced(wire::MutableBytes frame, const roce::Envelope& envelope) noexcept;
 
 }  // namespace lw::emulator

@@ -5,7 +5,7 @@
 
 namespace lw::emulator {
 
-/// The path is interrupted: every frame of the rule is lost.
+/// Interrupts the path: loses every frame of the rule.
 class Outage {
  public:
   static constexpr Stage kNumber = Stage::outage;

@@ -10,7 +10,8 @@
 namespace lw::emulator {
 namespace {
 
-/// How long a bucket that can't pay for a frame takes to fill up, whatever the frame's length.
+/// Returns the time in which a bucket fills up that had too few tokens for a frame, for frames of
+/// any length.
 Duration time_to_fill(const PoliceConfig& police) noexcept {
   constexpr double kLargestCost = 16'384;
   const double bytes = static_cast<double>(police.burst_bytes) - kLargestCost;

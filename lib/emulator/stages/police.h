@@ -12,20 +12,20 @@ namespace lw::emulator {
 /// A token bucket: frames that find too few tokens are dropped.
 struct PoliceConfig {
   double rate_bps = 0;                     // rate of the tokens, > 0
-  std::uint64_t burst_bytes = 0;           // size of the bucket, > 0; it is full at first
-  std::uint32_t overhead = kLineOverhead;  // bytes on the line beside each frame's own
+  std::uint64_t burst_bytes = 0;           // size of the bucket, > 0; initially full
+  std::uint32_t overhead = kLineOverhead;  // bytes on the wire besides each frame's own
   friend bool operator==(const PoliceConfig&, const PoliceConfig&) = default;
 };
 
-/// A policer's frames. Between two drops that follow each other closely its bucket can't have been
-/// full, so what it let through meanwhile is its rate's worth, except for a frame at each end.
+/// Counters of a policer. Between two drops in quick succession the bucket can't have been full, so
+/// the bytes that pass between them match the rate, except for one frame at each end.
 struct PoliceStats {
   std::uint64_t frames = 0, dropped = 0;
-  // All intervals from a drop to the next such drop, together.
+  // Sums over all intervals from a drop to the next drop in quick succession.
   std::uint64_t intervals = 0, passed_bytes = 0, passing_ns = 0;
   std::uint64_t largest_cost = 0;
 
-  /// `soon`: the shortest time in which a bucket that couldn't pay for a frame fills up.
+  /// `soon`: the shortest time in which a bucket with too few tokens for a frame fills up.
   void add(std::uint32_t cost, bool conforms, Instant now, Duration soon) noexcept {
     ++frames;
     largest_cost = std::max<std::uint64_t>(largest_cost, cost);
@@ -59,9 +59,9 @@ class Policer {
         overhead_(config.overhead),
         tokens_(full_) {}
 
-  /// Takes the frame's tokens, or none. `now` never falls.
+  /// Takes the frame's tokens if there are enough. `now` never decreases.
   [[nodiscard]] bool conforms(std::uint32_t bytes, Instant now) noexcept {
-    // The first frame finds a full bucket.
+    // The bucket is full for the first frame.
     if (filled_ != kNever) {
       const auto passed = static_cast<double>((now - filled_).count());
       tokens_ = std::min(full_, tokens_ + passed * bytes_per_ns_);
@@ -82,7 +82,7 @@ class Policer {
   Instant filled_ = kNever;
 };
 
-/// Polices frames to a rate.
+/// Drops frames above a rate.
 class Police {
  public:
   static constexpr Stage kNumber = Stage::police;

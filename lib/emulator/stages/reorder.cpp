@@ -10,7 +10,8 @@
 namespace lw::emulator {
 namespace {
 
-/// The share that is held back: each frame draws, except for those that overtake a held one.
+/// Returns the share of frames that is held back: every frame draws, except frames that overtake a
+/// held one.
 double share_held(const ReorderConfig& reorder) noexcept {
   if (!reorder.swap) return reorder.fraction;
   return reorder.fraction / (1 + reorder.fraction * reorder.frames);

@@ -9,22 +9,22 @@
 
 namespace lw::emulator {
 
-/// Holds back a share of the frames: by a time, or until `frames` later ones of the rule have gone
-/// on; a held frame then leaves right behind the last of these.
+/// Holds back a share of the frames: for a time, or until `frames` later frames of the rule have
+/// been sent on. A held frame then leaves directly after the last of these.
 struct ReorderConfig {
   double fraction = 0;
   std::uint32_t frames = 0;  // 1..kMostOvertaking; 0: by `by`
   Duration by{};
-  /// The longest wait past its own release for others to overtake.
+  /// Longest wait for overtaking frames, after the frame's own release.
   Duration at_most = std::chrono::milliseconds(10);
-  /// A frame that overtakes another is not held itself: with frames = 1, neighbours swap.
+  /// A frame that overtakes another is not held back: with frames = 1, neighbours swap.
   bool swap = false;
 
   static constexpr std::uint32_t kMostOvertaking = 4096;
   friend bool operator==(const ReorderConfig&, const ReorderConfig&) = default;
 };
 
-/// Decides which frames are held back. The link holds them.
+/// Decides which frames are held back. The link holds them back.
 class Reorder {
  public:
   static constexpr Stage kNumber = Stage::reorder;
@@ -36,7 +36,7 @@ class Reorder {
     friend bool operator==(const Settings&, const Settings&) = default;
   };
   struct Stats {
-    std::uint64_t reorderable = 0;  // frames that came to the stage
+    std::uint64_t reorderable = 0;  // frames that reached the stage
     void add(const Stats& other) noexcept { reorderable += other.reorderable; }
   };
 
@@ -74,7 +74,7 @@ class Reorder {
   Threshold fraction_;
   Chance chance_;
   FifoIndex line_;
-  std::uint32_t overtaking_ = 0;  // so many frames go on before another may be held
+  std::uint32_t overtaking_ = 0;  // number of frames to send on before another may be held back
 };
 
 }  // namespace lw::emulator

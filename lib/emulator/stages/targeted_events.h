@@ -6,12 +6,12 @@
 namespace lw::emulator {
 
 /// Applies the events that target one frame (see emulator/events), whatever its rule is. Drops and
-/// delays by events happen outside the stages: before the first and behind the last.
+/// delays by events happen outside the stages: before the first, and after the last.
 class TargetedEvents {
  public:
   static constexpr Stage kNumber = Stage::event;
   static constexpr std::string_view kName = "event";
-  static constexpr bool kActsOnBatch = true;  // no event targets a frame of a batch
+  static constexpr bool kActsOnBatch = true;  // no event targets frames of a batch
 
   struct Settings {
     friend bool operator==(const Settings&, const Settings&) = default;
@@ -34,7 +34,7 @@ class TargetedEvents {
   }
 
  private:
-  /// The ledger's name for several actions on one frame.
+  /// Returns the action that the ledger names if there are several on one frame.
   static EventAction primary(const EventActions& aimed) noexcept {
     if (aimed.corrupt) return EventAction::corrupt;
     if (aimed.copies > 0) return EventAction::duplicate;

@@ -15,33 +15,33 @@ namespace lw::emulator {
 /// A row of a trace.
 struct TraceRow {
   Duration time{};                 // since the rule's first frame
-  std::optional<Duration> delay;   // in place of the rule's own
-  std::optional<double> loss;      // probability, in place of the rule's own
+  std::optional<Duration> delay;   // replaces the rule's own
+  std::optional<double> loss;      // probability; replaces the rule's own
   std::optional<double> rate_bps;  // of the rule's queue
   friend bool operator==(const TraceRow&, const TraceRow&) = default;
 };
 
-/// A path's recorded course: each row's values hold from its time until the next row's.
+/// A recorded path: each row's values apply from its time until the next row's.
 struct TraceConfig {
   using Row = TraceRow;
-  std::vector<Row> rows;  // not empty, times rising from 0
-  /// The trace begins again after this time; none: the last row holds for ever.
+  std::vector<Row> rows;  // not empty; times ascend from 0
+  /// The trace restarts after this time; none: the last row applies for ever.
   std::optional<Duration> period;
   friend bool operator==(const TraceConfig&, const TraceConfig&) = default;
 };
 
-/// A CSV file with the columns `time` and some of `delay`, `loss`, `rate`, named in its heading.
-/// An empty field keeps the rule's own value. Times rise, from 0.
+/// Parses a CSV file with the columns `time` and some of `delay`, `loss`, `rate`, which its heading
+/// names. An empty field keeps the rule's own value. Times ascend from 0.
 Parsed<TraceConfig> parse_trace(std::string_view csv);
 
-/// What happened while a row was in force.
+/// Counters of the time in which a row was in force.
 struct RowStats {
-  std::uint64_t frames = 0;      // whose loss was the row's
-  std::uint64_t busy_bytes = 0;  // on the line, of frames that left right behind others
+  std::uint64_t frames = 0;      // frames to which the row's loss was applied
+  std::uint64_t busy_bytes = 0;  // bytes on the wire of frames that left directly after others
 };
 
-/// Replays a recorded course of delay, loss and rate. It tells the other stages which row is in
-/// force. O(1) a frame.
+/// Replays a recorded delay, loss and rate. Provides the row in force to the other stages. O(1) per
+/// frame.
 class Trace {
  public:
   static constexpr std::string_view kName = "trace";
@@ -74,7 +74,7 @@ class Trace {
   static void add_floor(const RuleConfig& rule, AmpleDelay& ample) noexcept;
 
  private:
-  /// The row in force at `now`, which never falls.
+  /// Returns the row in force at `now`, which never decreases.
   const TraceRow& at(Instant now) noexcept {
     if (!begin_) begin_ = now;
     while (config_.period && now - *begin_ >= *config_.period) {

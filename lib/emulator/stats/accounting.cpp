@@ -25,7 +25,7 @@ bool Account::holds() const noexcept {
 
 Amount Account::remainder() const noexcept {
   const Amount in = received + created, out = sent + consumed + dropped_by_rule + wanting();
-  // Figures of a run that goes on are read one after the other, while frames move.
+  // In a running system the counters are read one after the other, while frames move.
   return {in.frames - std::min(in.frames, out.frames), in.bytes - std::min(in.bytes, out.bytes)};
 }
 

@@ -14,7 +14,7 @@ namespace lw::emulator {
 /// The unit of a check's figures.
 enum class Figure : std::uint8_t {
   share,   // of frames
-  frames,  // in a row
+  frames,  // of consecutive frames
   nanoseconds,
   bits_per_second,
   bytes,
