@@ -22,7 +22,8 @@ namespace {
 using handover::Done, handover::Offer;
 using wire::Operation, wire::Transport;
 
-constexpr Duration kAnswerWithin = std::chrono::seconds(60);  // Offer, Report, a message
+// longest wait for an Offer, a Report or a message
+constexpr Duration kAnswerWithin = std::chrono::seconds(60);
 constexpr Duration kCheckEvery = std::chrono::milliseconds(50);
 
 Instant time_now() noexcept {
@@ -30,7 +31,7 @@ Instant time_now() noexcept {
       std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
 }
 
-/// User and system time of this process.
+/// Returns the CPU time of this process, user and system.
 double cpu_seconds() noexcept { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 bool fetches_word(Operation operation) noexcept {
@@ -41,8 +42,8 @@ bool carries(Operation operation) noexcept {
   return operation == Operation::send || operation == Operation::write;
 }
 
-/// As many slots as messages in flight, and as many again where a receive is used, so that the
-/// server has receives while it checks what arrived.
+/// Session parameters. A QP has as many slots as messages in flight, and twice as many if receives
+/// are used, so that the server has receives while it checks what arrived.
 SessionParams params_of(const sim::PerfConfig& config, bool latency, std::uint32_t slots) noexcept {
   SessionParams params{.transport = config.qp.transport,
                        .operation = config.operation,
@@ -63,17 +64,17 @@ struct Flow {
   handover::Qp remote;
   PayloadPattern sent, received;
   std::uint64_t posted = 0, completed = 0;
-  std::uint64_t last_signalled = 0;  // requests up to the last one that was signalled
+  std::uint64_t last_signalled = 0;  // number of requests up to the last signalled one
   [[nodiscard]] std::uint64_t in_flight() const noexcept { return posted - completed; }
 };
 
-/// Slots of all QPs, registered; empty where a run needs none.
+/// Registered memory for the slots of all QPs; empty if a run needs none.
 struct Box {
   Region region;
   MemoryRegion registered;
 };
 
-/// One session: from the connection to the server's report.
+/// One session, from the connection to the server's report.
 class Session {
  public:
   Session(const Device& device, const MeasureOptions& options, const sim::PerfConfig& config,
@@ -129,8 +130,8 @@ class Session {
   }
   [[nodiscard]] Flow& flow_of(std::uint32_t qpn) noexcept;
 
-  /// After a round without anything to do. Errors (failed): nothing happens for too long, or the
-  /// server is gone and what it should have answered has timed out.
+  /// Call after a round without work. Errors (failed): nothing has happened for too long, or the
+  /// server is gone and its answers have timed out.
   Result<void> idle();
   [[nodiscard]] Duration longest_retry() const noexcept;
   Result<void> end();
@@ -143,20 +144,20 @@ class Session {
   std::optional<handover::Client> link_;
   SlotLayout layout_;
   ProtectionDomain domain_;
-  Box inbox_, outbox_;  // for data from the server, and for messages to it
+  Box inbox_, outbox_;  // for data from the server; for messages to the server
   std::optional<Completions> completions_;
   std::vector<Flow> flows_;
   Offer offer_;
   std::vector<ibv_send_wr> list_;
   std::vector<ibv_sge> pieces_;
 
-  std::uint64_t every_ = 1;  // request that is signalled
+  std::uint64_t every_ = 1;  // every n-th request is signalled
   std::uint64_t completed_ = 0, echoes_ = 0;
   Instant start_, half_at_, progressed_, check_at_;
   std::optional<Instant> until_;
   std::uint64_t half_bytes_ = 0, idle_rounds_ = 0;
   double sum_ = 0, squares_ = 0;
-  std::optional<Error> gone_;  // the server's TCP connection
+  std::optional<Error> gone_;  // error of the server's TCP connection
   Instant gone_at_;
   PerfOutcome outcome_;
 };
@@ -166,7 +167,8 @@ Flow& Session::flow_of(std::uint32_t qpn) noexcept {
 }
 
 Result<void> Session::open() {
-  // First what takes time: a server waits only a few seconds for a connection's first line.
+  // Slow preparations come first: a server waits only a few seconds for the first line of a
+  // connection.
   if (auto made = make_memory(); !made) return made;
   if (auto made = make_qps(); !made) return made;
   auto link = handover::Client::connect(options_.connect, options_.wait);
@@ -189,7 +191,7 @@ Result<void> Session::make_memory() {
   if (carries(params_.operation))
     if (auto made = make_box(outbox_, 0); !made) return made;
   if (carries(params_.operation) && !params_.echo && !params_.read_back) return {};
-  // Only an echo of a WRITE comes by the server's request; everything else is local.
+  // Only the echo of a WRITE arrives by a request of the server; all other requests are local.
   const bool written = params_.echo && params_.operation == Operation::write;
   return make_box(inbox_,
                   IBV_ACCESS_LOCAL_WRITE | (written ? unsigned{IBV_ACCESS_REMOTE_WRITE} : 0U));
@@ -278,7 +280,7 @@ Result<void> Session::connect_qps(const PortGid& gid) {
   return {};
 }
 
-/// Puts message `number` into its slot, or makes the slot hold no earlier answer.
+/// Puts message `number` into its slot; for a READ or an atomic, clears an earlier answer from it.
 void Session::fill(Flow& flow, std::uint64_t number) {
   if (fetches_word(params_.operation)) return;
   if (carries(params_.operation) && (options_.verbs.checked || params_.lossy()))
@@ -319,7 +321,7 @@ ibv_send_wr Session::request_of(const Flow& flow, std::uint64_t number, ibv_sge&
   return request;
 }
 
-/// Whether a READ or an atomic brought what it should.
+/// Returns true if a READ or an atomic returned the expected data.
 bool Session::right(const Flow& flow, std::uint64_t number) const {
   if (!options_.verbs.checked || !inbox_.registered) return true;
   const auto got = slot(inbox_, flow, number);
@@ -338,8 +340,8 @@ bool Session::may_post(const Flow& flow) const noexcept {
   return flow.posted < config_.iterations && !stop_.load(std::memory_order_relaxed);
 }
 
-/// Number of requests to post now. A list waits until there is room for all of it, unless nothing
-/// in flight would make room.
+/// Returns the number of requests to post now. A list waits until there is room for all of it,
+/// unless no completion of a request in flight would make room.
 std::uint64_t Session::list_length(const Flow& flow) const noexcept {
   std::uint64_t length = params_.depth - flow.in_flight();
   if (!until_) length = std::min(length, config_.iterations - flow.posted);
@@ -367,7 +369,8 @@ Result<void> Session::post_more(Flow& flow) {
     if (auto posted = flow.qp.post(list_); !posted) return posted;
     flow.posted += length;
   }
-  // After a time limit or a signal the last requests may not have been signalled: one more is.
+  // After a time limit or a signal the last requests may not be signalled, so one more request is
+  // posted that is.
   if (flow.last_signalled == flow.posted || flow.in_flight() == 0 || list_length(flow) == 0)
     return {};
   fill(flow, flow.posted);
@@ -377,7 +380,7 @@ Result<void> Session::post_more(Flow& flow) {
   return flow.qp.post(list_);
 }
 
-/// A completion stands for all requests of its QP before it.
+/// Handles a completion, which confirms all earlier requests of its QP.
 Result<void> Session::take_success(Flow& flow, std::uint64_t number) {
   sim::BandwidthResult& result = outcome_.bandwidth;
   const Instant now = time_now();
@@ -430,7 +433,7 @@ void Session::finish_bandwidth() {
   if (ns > 0) result.average_bps = static_cast<double>(result.bytes) * 8e9 / ns;
   const auto first = static_cast<double>((half_at_ - start_).count());
   const auto second = static_cast<double>((start_ + result.elapsed - half_at_).count());
-  // A half of less than two windows is mostly one burst of completions.
+  // Half of a run of less than four windows is mostly one burst of completions.
   const bool is_short = completed_ < std::uint64_t{4} * params_.depth * flows_.size();
   if (half_at_ == Instant{} || second <= 0 || first <= 0 || is_short) return;
   result.steady_bps = static_cast<double>(result.bytes - half_bytes_) * 8e9 / second;
@@ -486,7 +489,8 @@ Result<void> Session::post_read_back(Flow& flow, std::uint64_t number) {
   return flow.qp.post({&request, 1});
 }
 
-/// Makes the last byte of the echo's slot differ from that of the echo, which is returned.
+/// Sets the last byte of the echo's slot to a value that differs from the echo's. Returns the
+/// echo's last byte.
 std::byte Session::await_echo(const Flow& flow, std::uint64_t number) {
   const auto echo = slot(inbox_, flow, number);
   flow.received.write(echo, number);
@@ -495,7 +499,7 @@ std::byte Session::await_echo(const Flow& flow, std::uint64_t number) {
   return last;
 }
 
-/// One message and its answer. False: interrupted.
+/// Sends one message and waits for the answer. Returns false if interrupted.
 Result<bool> Session::ping(Flow& flow) {
   const std::uint64_t number = flow.posted;
   const bool receives = params_.echo && (params_.operation == Operation::send || params_.immediate);
@@ -529,8 +533,8 @@ Result<bool> Session::ping(Flow& flow) {
   return true;
 }
 
-/// An echo with a receive completes it; a plain WRITE changes its slot's last byte. The request's
-/// own completion may come before or after.
+/// Waits for an echo. With a receive, the echo completes it; a plain WRITE changes the last byte of
+/// its slot. The completion of the request itself may come before or after.
 Result<bool> Session::wait_for_echo(Flow& flow, std::uint64_t number, std::byte last) {
   const bool plain = params_.operation == Operation::write && !params_.immediate;
   std::byte& byte = slot(inbox_, flow, number).back();
@@ -542,7 +546,7 @@ Result<bool> Session::wait_for_echo(Flow& flow, std::uint64_t number, std::byte 
       if ((each.opcode & IBV_WC_RECV) == 0) ++flow.completed;
     }
     if (plain && std::atomic_ref(byte).load(std::memory_order_acquire) == last) ++echoes_;
-    // The send queue has room for the next message, too.
+    // The send queue must also have room for the next message.
     if (echoes_ > number && flow.in_flight() <= params_.depth) return true;
     if (completed.empty())
       if (auto waited = idle(); !waited) return std::unexpected(waited.error());
@@ -571,7 +575,7 @@ void Session::finish_latency() {
   outcome_.latency.deviation_ns = std::sqrt(std::max(0.0, squares_ / n - mean * mean));
 }
 
-/// The server's view completes the result.
+/// Gets the server's report and adds it to the result.
 Result<void> Session::end() {
   Done done;
   for (const Flow& flow : flows_) {

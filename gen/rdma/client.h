@@ -11,35 +11,36 @@
 
 namespace lw::gen::rdma {
 
-/// How a run uses the verbs, beside what sim::PerfConfig says (operation, size, QPs, iterations,
-/// duration, read_back; of qp: transport, mtu, tx_depth, max_rd_atomic, timeout, retries).
+/// Verbs settings of a run, in addition to sim::PerfConfig, of which it uses operation, size, QPs,
+/// iterations, duration and read_back, and of qp: transport, mtu, tx_depth, max_rd_atomic, timeout,
+/// retries.
 struct VerbsOptions {
-  bool inlined = false;     // the data of SENDs and WRITEs is in the work request
+  bool inlined = false;     // inline data in the work requests of SENDs and WRITEs
   bool events = false;      // sleep until a completion, instead of polling
-  std::uint32_t list = 1;   // work requests of one post
-  bool periodic = false;    // one completion in tx_depth / 2 requests
-  std::uint32_t slots = 0;  // at least, of a QP in the server\'s region
-  bool checked = true;      // every message has its own bytes, and they are checked
+  std::uint32_t list = 1;   // work requests per post
+  bool periodic = false;    // one completion per tx_depth / 2 requests
+  std::uint32_t slots = 0;  // least number of slots of a QP in the server's region
+  bool checked = true;      // messages differ in their content, which is checked
 };
 
-/// A server, and the device to reach it with.
+/// The server of a run, and the local device.
 struct MeasureOptions {
   std::string connect, token;
   DeviceOptions device;
-  Duration wait = std::chrono::seconds(10);  // for the TCP connection
+  Duration wait = std::chrono::seconds(10);  // longest wait for the TCP connection
   VerbsOptions verbs;
 };
 
-/// Runs like perftest's between this host and a server. One thread.
+/// Measures between this host and a server, like perftest. One thread.
 class Measurement {
  public:
-  /// Opens the device; without a name, the one on the way to the server. `options` and `stop`,
-  /// which ends a run early, outlive the object. Errors: the device's.
+  /// Opens the device; without a name, the device on the route to the server. `options` and `stop`
+  /// must outlive the object; `stop` ends a run early. Errors: those of the device.
   static Result<Measurement> open(const MeasureOptions& options, const std::atomic<bool>& stop);
 
-  /// Runs one configuration in a session of its own. `latency`: one message at a time, there and
-  /// back; otherwise as many as tx_depth allows, on all QPs. Errors: a refusal, a request that
-  /// completed in error, a server that is gone, a limit of the device.
+  /// Runs one configuration in its own session. `latency`: one message at a time, there and back;
+  /// otherwise as many as tx_depth allows, on all QPs. Errors: a refusal, a request that completed
+  /// in error, a server that is gone, a limit of the device.
   Result<PerfOutcome> run(const sim::PerfConfig& config, bool latency);
 
   [[nodiscard]] const Device& device() const noexcept { return device_; }

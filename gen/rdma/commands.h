@@ -6,10 +6,10 @@
 namespace lw::gen::rdma {
 
 app::Command serve_command();
-/// Measurements as perftest counts them.
+/// Makes the command that measures as perftest does.
 app::Command bw_command();
 app::Command lat_command();
-/// Measurements as the RDMA programming study counts them.
+/// Makes the command that measures as the RDMA programming study does.
 app::Command blast_command();
 app::Command ping_command();
 

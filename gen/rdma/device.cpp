@@ -30,7 +30,7 @@ struct DeviceList {
   ~DeviceList() {
     if (list != nullptr) ibv_free_device_list(list);
   }
-  /// Null: none of that name; with an empty name, the only one.
+  /// Returns the device of this name or, for an empty name, the only device; null if there is none.
   [[nodiscard]] ibv_device* find(const std::string& name) const noexcept {
     if (name.empty()) return count == 1 ? list[0] : nullptr;
     for (int i = 0; i < count; ++i)
@@ -71,7 +71,7 @@ bool is_link_local(const wire::Ipv6Address& gid) noexcept {
   return gid.bytes[0] == std::byte{0xfe} && gid.bytes[1] == std::byte{0x80};
 }
 
-/// Adds the numbers of a folder's files.
+/// Adds the counters in a folder's files.
 void add_counters(const fs::path& folder, Counters& counters) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
@@ -176,7 +176,7 @@ Result<void> Device::look_at_port() {
 std::uint32_t Device::mtu() const noexcept { return 128u << port_.active_mtu; }
 
 double Device::link_bps() const noexcept {
-  // By the bits of active_speed (SDR, DDR, QDR, FDR10, FDR, EDR, HDR) and of active_width.
+  // By the bits of active_speed (Gb/s: SDR, DDR, QDR, FDR10, FDR, EDR, HDR) and active_width.
   constexpr std::array<double, 7> kSpeeds = {2.5, 5, 10, 10, 14, 25, 50};
   constexpr std::array<double, 5> kWidths = {1, 4, 8, 12, 2};
   for (std::size_t s = 0; s < kSpeeds.size(); ++s)

@@ -15,7 +15,7 @@
 
 namespace lw::gen::rdma {
 
-/// Calls the function of a verbs object's end.
+/// Deleter that calls the verbs function `kEnd`.
 template <auto kEnd>
 struct Ended {
   template <class T>
@@ -31,22 +31,22 @@ using QueuePair = std::unique_ptr<ibv_qp, Ended<ibv_destroy_qp>>;
 using MemoryRegion = std::unique_ptr<ibv_mr, Ended<ibv_dereg_mr>>;
 using AddressHandle = std::unique_ptr<ibv_ah, Ended<ibv_destroy_ah>>;
 
-/// Where the kernel lists RDMA devices.
+/// The folder in which the kernel lists RDMA devices.
 inline constexpr const char* kDeviceFolder = "/sys/class/infiniband";
 
-/// Names of the devices in such a folder, in order.
+/// Returns the names of the devices in this folder, sorted.
 std::vector<std::string> devices_in(const std::filesystem::path& folder);
-/// The error (environment) of a device that can't be found: what was searched, the names that are
-/// there, and how to create one. `wanted` is empty if any device would do.
+/// Returns the error (environment) for a device that can't be found: what was searched, which
+/// devices exist, and how to create one. `wanted` is empty if any device would do.
 Error no_device(const std::string& wanted, const std::filesystem::path& folder);
-/// The network interface behind a device; empty if unknown.
+/// Returns the network interface of a device; empty if unknown.
 std::string interface_of(const std::filesystem::path& device);
 
 using Counters = std::map<std::string, std::uint64_t>;
-/// The hardware counters of a device's first port, of hw_counters/ and counters/ in its folder.
-/// Counters that can't be read are left out.
+/// Reads the hardware counters of a device's first port, from hw_counters/ and counters/ in its
+/// folder. Omits counters that can't be read.
 Counters read_counters(const std::filesystem::path& device);
-/// Counters that rose from `before` to `after`, and by how much.
+/// Returns the counters that increased from `before` to `after`, and their increase.
 Counters risen(const Counters& before, const Counters& after);
 
 /// A GID of a port, with its index.
@@ -56,17 +56,17 @@ struct PortGid {
   bool rocev2 = false;
 };
 
-/// Which device, port and GID an endpoint uses.
+/// The device and the GID that an endpoint uses.
 struct DeviceOptions {
-  std::string name;                  // empty: the only one
-  std::optional<std::uint64_t> gid;  // index; empty: by address
+  std::string name;                  // empty: the only device
+  std::optional<std::uint64_t> gid;  // GID index; empty: selected by address
 };
 
 /// An open RDMA device with an active port 1.
 class Device {
  public:
-  /// Errors (environment): no such device, a port that is down, a GID index without a GID; with
-  /// the command that helps.
+  /// Opens a device. Errors (environment): no such device, a port that is down, a GID index without
+  /// a GID. The message names the command that helps.
   static Result<Device> open(const DeviceOptions& options);
 
   [[nodiscard]] ibv_context* context() const noexcept { return context_.get(); }
@@ -78,12 +78,13 @@ class Device {
   /// Link rate in bit/s; 0: unknown.
   [[nodiscard]] double link_bps() const noexcept;
 
-  /// The GID to use with a peer: that of --gid, else of the own address `own`, else one of the
-  /// peer's address family. RoCEv2 only. Errors (environment): there is none; names those that are.
+  /// Returns the GID to use with a peer: the configured one, else the one of the own address `own`,
+  /// else one of the peer's address family. RoCEv2 only. Error (environment): there is none; the
+  /// message lists the existing GIDs.
   [[nodiscard]] Result<PortGid> gid_for(const wire::IpAddress& own) const;
-  /// An address at which peers reach the device, to be shown.
+  /// Returns an address at which peers reach the device, for display.
   [[nodiscard]] std::string shown_address() const;
-  /// Checks a path MTU that was asked for. Errors (usage): larger than the port's.
+  /// Checks a requested path MTU. Error (usage): it is larger than the port's.
   [[nodiscard]] Result<void> check_mtu(std::uint32_t mtu) const;
 
  private:
@@ -98,10 +99,11 @@ class Device {
   std::vector<PortGid> gids_;
 };
 
-/// The device on the way to `host`, as rdma_cm's address resolution finds it; empty: unknown.
+/// Returns the device on the route to `host`, as rdma_cm's address resolution finds it; empty if
+/// unknown.
 std::string device_towards(const std::string& host);
 
-/// What errno says of a failed verb: "Cannot allocate memory".
+/// Returns the text for errno after a failed verb: "Cannot allocate memory".
 std::string last_error();
 
 }  // namespace lw::gen::rdma

@@ -33,10 +33,10 @@ struct MeasureCommand {
   sim::PerfConfig config;
   bool all_sizes = false, no_check = false, json = false;
   std::vector<SweepParameter> sweep;
-  std::string out;                // folder of a sweep
-  std::uint32_t repeats = 1;      // of a sweep's cells
-  std::optional<Duration> delay;  // of the path, one way
-  std::optional<double> rate;     // of the link, in bit/s
+  std::string out;                // output folder of a sweep
+  std::uint32_t repeats = 1;      // repeats of each cell of a sweep
+  std::optional<Duration> delay;  // one-way delay of the path
+  std::optional<double> rate;     // link rate in bit/s
 
   [[nodiscard]] bool latency() const noexcept {
     return pattern == Pattern::lat || pattern == Pattern::ping;
@@ -123,14 +123,14 @@ report::Json values_of(const MeasureCommand& command, const sim::PerfConfig& con
   return command.latency() ? latency_values(config, outcome) : bandwidth_values(config, outcome);
 }
 
-/// The run of one size, with the defaults of the pattern.
+/// Returns the run of one message size, with the defaults of the pattern.
 sim::PerfConfig config_of(const MeasureCommand& command, const Device& device, std::uint32_t size) {
   sim::PerfConfig config = command.config;
   config.size = size;
   if (config.iterations == 0) config.iterations = command.pattern == Pattern::bw ? 5000 : 1000;
   if (config.qp.mtu == 0) config.qp.mtu = device.mtu();
   config.qp.max_outstanding_wqe = config.qp.tx_depth;
-  // The study's third ping: a WRITE to a passive peer, and a READ that brings it back.
+  // The third ping of the study: a WRITE to a passive peer, and a READ that fetches it back.
   config.read_back =
       command.pattern == Pattern::ping && config.operation == Operation::write && !config.immediate;
   return config;
@@ -162,14 +162,14 @@ const char* word_of(Pattern pattern) noexcept {
   return pattern == Pattern::blast ? "blast" : "ping";
 }
 
-/// The figure of each pattern that a prediction goes with.
+/// Returns the figure that a pattern's prediction is compared with.
 const char* figure_of(Pattern pattern) noexcept {
   if (pattern == Pattern::bw) return "bw_average_gbps";
   if (pattern == Pattern::lat) return "t_typical_usec";
   return pattern == Pattern::blast ? "throughput_gbps" : "one_way_usec";
 }
 
-/// What plan computes and the simulator measures over the path that --delay and --rate describe.
+/// Adds the results of plan and of the simulator for the path that --delay and --rate describe.
 void add_predictions(const MeasureCommand& command, const Device& device, sim::PerfConfig config,
                      report::Json& values) {
   if (!command.delay) return;
@@ -191,7 +191,7 @@ void add_predictions(const MeasureCommand& command, const Device& device, sim::P
 
 void add_all_options(app::Options& list, MeasureCommand& command);
 
-/// The command with a combination's values in place of its own.
+/// Returns the command with the values of a combination.
 Result<MeasureCommand> command_at(const MeasureCommand& command, const SweepPoint& point) {
   MeasureCommand changed = command;
   app::Options list;

@@ -14,7 +14,7 @@
 namespace lw::gen::rdma {
 namespace {
 
-constexpr std::uint64_t kLookAhead = 64;  // records behind a gap
+constexpr std::uint64_t kLookAhead = 64;  // records searched after a gap
 
 using config::RecordField, config::RecordSource;
 using Bytes = std::span<const std::byte>;
@@ -32,7 +32,8 @@ std::string hex_text(Bytes bytes) {
   return text;
 }
 
-/// Whether a field is one of the two addresses that a header has, side by side from `first` on.
+/// Returns true if a field is one of a header's two addresses, which are adjacent and begin at
+/// `first`.
 bool is_address(const RecordField& field, RecordSource header, std::size_t first,
                 std::size_t bytes) noexcept {
   return field.source == header && field.bytes == bytes &&
@@ -108,7 +109,7 @@ std::string RecordReader::json_line(Bytes record) const {
 
 RecordRing::RecordRing(const RecordReader& reader, std::span<std::byte> ring)
     : reader_(reader), ring_(ring), slots_(ring.size() / reader.size()), copy_(reader.size()) {
-  // The counters of the lap before the first.
+  // Fills the slots with the counters of the lap before the first.
   for (std::uint64_t n = 0; n < slots_; ++n) reader_.set_counter(slot(n), n - slots_);
 }
 
@@ -124,15 +125,15 @@ std::int64_t RecordRing::distance_at(std::uint64_t number) const noexcept {
                            : -static_cast<std::int64_t>((~ahead & mask) + 1);
 }
 
-/// Whether a record after the missing one is there. The missing one is then looked at again: it may
-/// have come in between.
+/// Returns true if a record after the missing one has arrived. The caller then checks the missing
+/// record again, because it may have arrived in between.
 bool RecordRing::is_newer_behind() const noexcept {
   for (std::uint64_t i = 1; i <= std::min(kLookAhead, slots_ - 1); ++i)
     if (distance_at(next_ + i) >= 0) return distance_at(next_) < 0;
   return false;
 }
 
-/// Goes on with the newer record that is in the slot.
+/// Continues with the newer record in the slot.
 void RecordRing::skip_lap(std::uint64_t ahead) noexcept {
   ++counts_.laps;
   counts_.lapped += ahead;
@@ -149,7 +150,7 @@ std::size_t RecordRing::poll(const Take& take) {
       continue;
     }
     if (distance < 0 && !is_newer_behind()) return taken;
-    if (distance != 0) {  // a gap, or a counter that belongs elsewhere
+    if (distance != 0) {  // a gap, or an invalid counter
       ++counts_.lost;
       ++next_;
       continue;

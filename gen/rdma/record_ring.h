@@ -12,60 +12,61 @@
 
 namespace lw::gen::rdma {
 
-/// Reads the records of a layout: their numbers, and their fields as text. Addresses, of a header
-/// whose kind the layout names, are shown as such, and all other fields in hexadecimal.
+/// Reads the records of a layout: their counters, and their fields as text. Addresses in a header
+/// of known kind are formatted as addresses, all other fields as hexadecimal.
 class RecordReader {
  public:
   explicit RecordReader(config::RecordLayout layout);
 
-  /// Bytes of a record.
+  /// Size of a record in bytes.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// The counter of a record, and the bits that it has.
+  /// The counter of a record, and the mask of the bits that it has.
   [[nodiscard]] std::uint64_t counter_of(std::span<const std::byte> record) const noexcept;
   [[nodiscard]] std::uint64_t counter_mask() const noexcept;
-  /// Writes a counter into a record, modulo what its bytes hold.
+  /// Writes a counter into a record, truncated to the size of its field.
   void set_counter(std::span<std::byte> record, std::uint64_t number) const noexcept;
 
-  /// "source,destination,...\n"
+  /// Returns the header line, with a newline: "source,destination,...".
   [[nodiscard]] std::string csv_header() const;
-  /// A line of CSV, or an object of JSON, with its newline. The counter is a number in JSON.
+  /// Return a record as a line of CSV, or as a JSON object, with a newline. The counter is a number
+  /// in JSON.
   [[nodiscard]] std::string csv_line(std::span<const std::byte> record) const;
   [[nodiscard]] std::string json_line(std::span<const std::byte> record) const;
 
  private:
   config::RecordLayout layout_;
-  std::size_t size_ = 0, counter_ = 0, counter_bytes_ = 0;  // place of the counter in a record
+  std::size_t size_ = 0, counter_ = 0, counter_bytes_ = 0;  // counter_: offset in a record
 };
 
-/// What a reader of a ring found.
+/// Counters of a ring's reader.
 struct RingCounts {
-  std::uint64_t records = 0;  // taken
-  std::uint64_t lapped = 0;   // overwritten before they were read
-  std::uint64_t lost = 0;     // never written, while later ones were
-  std::uint64_t laps = 0;     // times that the writer overtook the reader
+  std::uint64_t records = 0;  // records read
+  std::uint64_t lapped = 0;   // records overwritten before they were read
+  std::uint64_t lost = 0;     // records that were never written, although later ones were
+  std::uint64_t laps = 0;     // number of times that the writer overtook the reader
 };
 
-/// Follows a ring that a peer writes by RDMA: record n is in slot n modulo the number of slots, and
-/// its counter is n. Records are copied before they are given away, and given only if their counter
-/// was still the same afterwards. One thread; the memory is written by others.
+/// Reads a ring that a peer writes by RDMA: record n is in slot n modulo the number of slots, and
+/// its counter is n. A record is copied before it is passed on, and passed on only if its counter
+/// is unchanged after the copy. One thread; other processes write the memory.
 class RecordRing {
  public:
   using Take = std::function<void(std::span<const std::byte>)>;
 
-  /// `ring` holds whole records and is filled with bytes that no expected counter has. It and
-  /// `reader` outlive this object.
+  /// `ring` has the size of whole records and is filled with bytes that no expected counter has.
+  /// `ring` and `reader` must outlive this object.
   RecordRing(const RecordReader& reader, std::span<std::byte> ring);
 
-  /// Gives new records to `take`, in order, at most one lap. Returns their number.
+  /// Passes new records to `take`, in order, at most one lap of them. Returns their number.
   std::size_t poll(const Take& take);
-  /// Counts the gaps at the end, when `written` records have been written.
+  /// Counts the gaps at the end of a session, after `written` records were written.
   void finish(std::uint64_t written, const Take& take);
 
   [[nodiscard]] const RingCounts& counts() const noexcept { return counts_; }
 
  private:
-  /// Counter of a slot relative to the expected one: 0 it is there, negative: older, positive:
-  /// the writer is a lap ahead.
+  /// Counter in a slot relative to the expected one. 0: the record is there; negative: the slot
+  /// holds an older one; positive: the writer is a lap ahead.
   [[nodiscard]] std::int64_t distance_at(std::uint64_t number) const noexcept;
   [[nodiscard]] bool is_newer_behind() const noexcept;
   [[nodiscard]] std::span<std::byte> slot(std::uint64_t number) const noexcept;

@@ -20,13 +20,14 @@ std::unexpected<Error> refuse_file(const std::string& file) {
   return fail(fmt::format("--region: {}: {}", file, std::strerror(errno)), ExitCode::environment);
 }
 
-/// Maps `size` bytes. A file stays open as long as it is mapped.
+/// Maps `size` bytes. The file stays open as long as it is mapped.
 Result<void*> map_file(const std::string& file, std::uint64_t size) {
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor < 0) return refuse_file(file);
   struct stat info{};
   bool good = ::fstat(descriptor, &info) == 0;
-  // Allocated now: a full disk is an error here, and not a signal when the peer writes.
+  // Allocate the file's blocks now, so that a full disk is an error here and not a signal when the
+  // peer writes.
   if (good && S_ISREG(info.st_mode))
     good = (errno = ::posix_fallocate(descriptor, 0, static_cast<off_t>(size))) == 0;
   void* at =

@@ -14,27 +14,27 @@
 
 namespace lw::gen::rdma {
 
-/// What a session needs of a region, and where its slots are: QP after QP, each with its slots
-/// without gaps. So much is registered, and nothing else.
+/// Layout of a session's slots in a region: QP after QP, each with its slots, without gaps. Exactly
+/// this part of the region is registered.
 class SlotLayout {
  public:
   SlotLayout(const SessionParams& params, std::size_t qps) noexcept;
 
-  /// Offset of a slot's message; UD: behind its GRH.
+  /// Returns the offset of a slot's message; for UD, after its GRH.
   [[nodiscard]] std::uint64_t at(std::size_t qp, std::uint64_t number) const noexcept {
     return (qp * slots_ + number % slots_) * stride_ + grh_;
   }
   [[nodiscard]] std::uint64_t stride() const noexcept { return stride_; }
   [[nodiscard]] std::uint64_t grh() const noexcept { return grh_; }
   [[nodiscard]] std::uint64_t slots() const noexcept { return slots_; }
-  /// Bytes of all slots; nothing if 64 bits don't hold the number.
+  /// Returns the size of all slots in bytes; nothing if it exceeds 64 bits.
   [[nodiscard]] std::optional<std::uint64_t> size() const noexcept;
 
  private:
   std::uint64_t slots_, stride_, grh_, qps_;
 };
 
-/// Memory that an endpoint may offer to its peer.
+/// The memory that an endpoint offers to its peer.
 struct RegionSpec {
   std::uint64_t size = 0;  // bytes
   std::string file;        // empty: anonymous memory
@@ -44,12 +44,12 @@ struct RegionSpec {
 /// Parses "64MiB", "1GiB,hugepages" or "64MiB,file=PATH".
 Parsed<RegionSpec> parse_region(std::string_view text);
 
-/// Mapped memory, unmapped with the object. It is not registered: no peer can reach it.
+/// Mapped memory, unmapped by the destructor. It is not registered, so peers have no access yet.
 class Region {
  public:
-  /// Anonymous memory is zero. A file is made or grown to the size, and what the peer writes is in
-  /// it. Errors (environment): the file can't be made; too few huge pages, with the command that
-  /// reserves them; no memory.
+  /// Maps the memory. Anonymous memory is zero. A file is created, or extended to the size, and
+  /// then contains what the peer writes. Errors (environment): the file can't be created; too few
+  /// huge pages, with the command that reserves them; no memory.
   static Result<Region> map(const RegionSpec& spec);
   Region() = default;
   Region(Region&& other) noexcept;
@@ -61,12 +61,12 @@ class Region {
   [[nodiscard]] std::uint64_t va() const noexcept {
     return reinterpret_cast<std::uintptr_t>(data_);
   }
-  /// Bytes at an offset; the caller stays within size().
+  /// Returns the bytes at an offset. The caller stays within size().
   [[nodiscard]] std::span<std::byte> bytes(std::uint64_t offset,
                                            std::uint64_t size) const noexcept {
     return {data_ + offset, size};
   }
-  /// Makes what was written to a file region reach the file. Errors (environment): the disk's.
+  /// Writes the contents of a file region to the disk. Errors (environment): those of the disk.
   [[nodiscard]] Result<void> flush() const;
 
  private:

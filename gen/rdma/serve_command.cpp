@@ -30,12 +30,12 @@ registered when its client is admitted, with the access that it needs and no lon
 struct ServeCommand {
   ServeOptions options;
   std::string listen, token_file;
-  std::string layout;         // of records: TOML file, or a shipped one's name
-  std::string records = "-";  // file
+  std::string layout;         // layout of records: a TOML file, or the name of a shipped layout
+  std::string records = "-";  // output file of records
   bool json = false;
 };
 
-/// "ADDRESS", "ADDRESS:PORT", "[IPV6]:PORT" or ":PORT".
+/// Reads "ADDRESS", "ADDRESS:PORT", "[IPV6]:PORT" or ":PORT".
 Result<void> read_listen(const std::string& text, handover::Admission& admission) {
   const std::size_t colon = text.rfind(':');
   std::string address = text, port;
@@ -67,7 +67,8 @@ double gbps_of(const SessionEnd& end) {
   return end.seconds > 0 ? static_cast<double>(end.report.bytes) * 8e-9 / end.seconds : 0;
 }
 
-/// Why the packets' signatures were not read; empty: they were, or had none.
+/// Returns why the packets' signatures were not read; empty if they were read, or if there were
+/// none.
 std::string unread_signatures(const SessionEnd& end) {
   if (!end.hello.signatures || end.signatures) return "";
   if (end.ring) return "the messages are taken as records";
@@ -133,7 +134,7 @@ std::string json_of(const SessionEnd& end) {
   return report::json_line("longwire.serve_session", json);
 }
 
-/// Reads the records' layout and opens their file, if there are any.
+/// Reads the layout of records and opens their file, if the command has a layout.
 Result<std::optional<OutputFile>> open_records(ServeCommand& command) {
   if (command.layout.empty()) return std::nullopt;
   auto layout = config::load_record_layout(command.layout);

@@ -20,14 +20,16 @@ using wire::Operation, wire::Transport;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kSpareCompletions = 16;
-constexpr Duration kLook = std::chrono::milliseconds(20);  // at TCP, during a session
-constexpr Duration kDrainFor = std::chrono::seconds(2);    // without an arrival, after Done
+// interval between checks of the TCP connection during a session
+constexpr Duration kLook = std::chrono::milliseconds(20);
+// after Done: time without an arrival until draining ends
+constexpr Duration kDrainFor = std::chrono::seconds(2);
 
 bool is_atomic(Operation operation) noexcept {
   return operation == Operation::fetch_add || operation == Operation::cmp_swap;
 }
 
-/// What the client's requests need of the server's memory.
+/// Returns the access to the server's memory that the client's requests need.
 unsigned access_of(const SessionParams& params) noexcept {
   unsigned access = IBV_ACCESS_LOCAL_WRITE;
   if (params.operation == Operation::write) access |= IBV_ACCESS_REMOTE_WRITE;
@@ -37,26 +39,27 @@ unsigned access_of(const SessionParams& params) noexcept {
   return access;
 }
 
-/// A QP's atomics have one word in the region.
+/// Returns the parameters of a session's slots: all atomics of a QP use one word of 8 bytes.
 SessionParams in_region(SessionParams params) noexcept {
   if (is_atomic(params.operation)) params.size = 8;
   if (is_atomic(params.operation)) params.slots = 1;
   return params;
 }
 
-/// WRITEs without an immediate are seen in memory only.
+/// Returns true for WRITEs without an immediate, which the server can see only in memory.
 bool is_plain_write(const SessionParams& params) noexcept {
   return params.operation == Operation::write && !params.immediate;
 }
 
-/// Receives of a QP. A WRITE's first packets reach their slot before the last one needs a receive,
-/// so that a slot is safe until it is checked only if there are fewer receives.
+/// Returns the number of receives of a QP. The first packets of a WRITE change its slot before the
+/// last packet takes a receive, so a slot stays valid until it is checked only if there are fewer
+/// receives than slots.
 std::uint32_t receives_of(const Hello& hello, const Device& device) noexcept {
   const SessionParams& params = hello.params;
   const auto most = static_cast<std::uint32_t>(device.limits().max_qp_wr);
   const bool write = params.immediate && params.operation == Operation::write;
   const bool spare = write && params.slots > params.depth;
-  // A sender of signed frames knows no acknowledgement: only receives hold it back.
+  // The sender of signed frames ignores acknowledgements: only the receives limit it.
   const bool one_less = write && hello.signatures && !spare && params.slots > 1;
   return std::min(params.slots - (spare ? params.depth : one_less ? 1 : 0), most);
 }
@@ -127,7 +130,8 @@ std::string ServerSession::unfit_for(const RecordReader& records) const {
   return "";
 }
 
-/// Echoes come from memory of their own: the client's requests can't reach it.
+/// Registers the memory. Echoes are sent from separate memory, which the client's requests can't
+/// access.
 Result<void> ServerSession::register_all() {
   domain_.reset(ibv_alloc_pd(device_.context()));
   if (!domain_)
@@ -204,7 +208,8 @@ Result<void> ServerSession::make_qps(const ServeOptions& options, const PortGid&
   return {};
 }
 
-/// Nothing of an earlier session passes for a message of this one, and READs find their messages.
+/// Clears messages of earlier sessions, so that none is taken for a message of this one, and writes
+/// the messages for READs.
 void ServerSession::prepare_memory() {
   const SessionParams& params = hello_.params;
   const std::uint64_t size = *layout_.size();
@@ -220,7 +225,8 @@ void ServerSession::prepare_memory() {
   }
 }
 
-/// Makes the last byte of a slot differ from that of the message that comes: it arrives last.
+/// Sets the last byte of a slot to a value that differs from that of the next message: the last
+/// byte arrives last.
 void ServerSession::await_write(std::size_t index, std::uint64_t number) {
   Flow& flow = flows_[index];
   const auto slot = message(index, number);
@@ -242,7 +248,7 @@ std::size_t ServerSession::index_of(std::uint32_t qpn) const noexcept {
   return static_cast<std::size_t>(at - flows_.begin());
 }
 
-/// Keeps as many receives posted as the session has. An immediate's receive has no memory.
+/// Posts receives up to the number of the session. The receive for an immediate has no memory.
 Result<void> ServerSession::post_receives(std::size_t index) {
   Flow& flow = flows_[index];
   const bool send = hello_.params.operation == Operation::send;
@@ -271,15 +277,16 @@ Result<void> ServerSession::take(const ibv_wc& done) {
     ++report_.errors;
     return fail(fmt::format("a completion in error: {}", explain(done.status)), ExitCode::failed);
   }
-  if ((done.opcode & IBV_WC_RECV) == 0) return {};  // an echo
+  if ((done.opcode & IBV_WC_RECV) == 0) return {};  // completion of an echo
   const std::size_t flow = index_of(done.qp_num);
   const std::uint64_t number = take_message(flow, done);
-  // Before the echo: it makes the client send the next message.
+  // Post before the echo, because the echo makes the client send the next message.
   if (auto posted = post_receives(flow); !posted) return posted;
   return hello_.params.echo ? echo(flow, number) : Result<void>{};
 }
 
-/// A message's number is its place among those of the QP or, where some may be lost, in itself.
+/// Takes an arrived message. Its number is its index among the QP's messages; if messages may be
+/// lost, the message contains its number.
 std::uint64_t ServerSession::take_message(std::size_t index, const ibv_wc& done) {
   Flow& flow = flows_[index];
   const SessionParams& params = hello_.params;
@@ -303,8 +310,9 @@ std::uint64_t ServerSession::take_message(std::size_t index, const ibv_wc& done)
   return number;
 }
 
-/// Reads a message's signatures. A WRITE of UC is in the next slot that has all of its message, as
-/// some before it may be lost. False: the content is wrong, or a signature is of another QP.
+/// Reads the signatures of a message. A WRITE of UC is in the next slot that contains a complete
+/// message, because earlier ones may be lost. Returns false if the content is wrong, or a signature
+/// is of another QP.
 bool ServerSession::take_signed(std::size_t index, const ibv_wc& done, std::uint64_t place) {
   Flow& flow = flows_[index];
   if (hello_.params.lossy() && hello_.params.operation == Operation::write) {
@@ -330,7 +338,7 @@ void ServerSession::count(Flow& flow, std::uint64_t number, bool right) {
     ++report_.stats.duplicates;
 }
 
-/// The next WRITE of each QP is complete when its last byte has changed.
+/// Takes arrived WRITEs: the next WRITE of each QP is complete when its last byte has changed.
 Result<bool> ServerSession::look_for_writes() {
   bool any = false;
   for (std::size_t i = 0; i < flows_.size(); ++i) {
@@ -371,19 +379,19 @@ Result<void> ServerSession::echo(std::size_t index, std::uint64_t number) {
 }
 
 bool ServerSession::complete(const Done& done) const noexcept {
-  // A ring finds its records itself; only some of them may have an immediate.
+  // With a ring, records are found in memory; only some of them may have an immediate.
   const bool seen =
       !ring_ && (takes_receives() || (hello_.params.echo && is_plain_write(hello_.params)));
   for (std::size_t i = 0; seen && i < flows_.size() && i < done.messages.size(); ++i)
     if (flows_[i].arrived < done.messages[i]) return false;
-  if (signatures_) return signatures_->complete(done);  // copies are messages too
-  // The last WRITEs of UC may still be on their way.
+  if (signatures_) return signatures_->complete(done);  // duplicates count as messages
+  // The last WRITEs of UC may still be on the way.
   const bool look =
       !ring_ && hello_.checked && hello_.params.lossy() && is_plain_write(hello_.params);
   return !look || last_writes(done).wrong == 0;
 }
 
-/// What the last WRITE of each slot left there.
+/// Checks the contents of each slot, which are those of its last WRITE.
 ServerStats ServerSession::last_writes(const Done& done) const {
   ServerStats found;
   for (std::size_t i = 0; i < flows_.size() && i < done.messages.size(); ++i) {
@@ -396,7 +404,8 @@ ServerStats ServerSession::last_writes(const Done& done) const {
   return found;
 }
 
-/// Of plain WRITEs the last one of each slot is there to be checked. Of UC it may be lost.
+/// Checks plain WRITEs at the end: only the last one of each slot is still there. On UC, that one
+/// may be lost.
 void ServerSession::check_last_writes(const Done& done) {
   const ServerStats found = last_writes(done);
   const bool lossy = hello_.params.lossy();
@@ -436,7 +445,7 @@ Report ServerSession::report(const Done* done) {
 
 namespace {
 
-/// One server: the device, the region and the TCP port, for one session after the other.
+/// A server: the device, the region and the TCP port. Runs one session after the other.
 class Server {
  public:
   Server(const ServeOptions& options, const std::atomic<bool>& stop, const ServeEvents& events)
@@ -446,9 +455,9 @@ class Server {
 
  private:
   Result<void> open();
-  /// False: the client was refused.
+  /// Returns false if the client was refused.
   bool run_session(Admitted& client);
-  /// Runs until the client says that it is done. Errors: why the session failed.
+  /// Runs until the client reports that it is done. Errors: the reason why the session failed.
   Result<Done> exchange(ServerSession& session, Admitted& client);
   Result<void> drain(ServerSession& session, const Done& done);
   void show_refusals();
@@ -507,7 +516,7 @@ bool Server::run_session(Admitted& client) {
   std::optional<RingCounts> ring;
   if (const RingCounts* counts = (*session)->ring(); counts != nullptr) ring = *counts;
   std::unique_ptr<SignedMessages> signatures = (*session)->take_signatures();
-  session->reset();  // before the client hears of the end, its access ends
+  session->reset();  // end the client's access before it gets the report
   (void)client.link.send(line_of(report));
   const std::chrono::duration<double> elapsed = SteadyClock::now() - begin;
   events_.ended(
@@ -550,8 +559,8 @@ Result<Done> Server::exchange(ServerSession& session, Admitted& client) {
   return fail("the server was stopped", ExitCode::failed);
 }
 
-/// Takes the last messages, which may arrive after the client's last line. Of UC and UD some never
-/// do.
+/// Takes the last messages, which may arrive after the client's last line. On UC and UD some never
+/// arrive.
 Result<void> Server::drain(ServerSession& session, const Done& done) {
   auto until = SteadyClock::now() + kDrainFor;
   while (!session.complete(done) && SteadyClock::now() < until) {

@@ -21,42 +21,45 @@ namespace lw::gen::rdma {
 struct ServeOptions {
   DeviceOptions device;
   RegionSpec region;
-  std::uint32_t most_qps = 64;               // of a session
-  std::optional<wire::Transport> transport;  // empty: any
+  std::uint32_t most_qps = 64;               // limit per session
+  std::optional<wire::Transport> transport;  // accepted transport; empty: any
   handover::Admission admission;
-  std::uint64_t sessions = 0;           // 0: until a signal
-  bool events = false;                  // sleep until a completion, instead of polling
-  std::optional<RecordReader> records;  // a run's WRITEs are records in a ring, which is followed
-  RecordRing::Take take;                // gets each record
+  std::uint64_t sessions = 0;  // number of sessions to serve; 0: until a signal
+  bool events = false;         // sleep until a completion, instead of polling
+  // if set, the WRITEs of a run are records in a ring, which is read
+  std::optional<RecordReader> records;
+  RecordRing::Take take;  // called with each record
 };
 
-/// A session of a server: QPs and a registered part of the region, for one client. All of it ends
-/// with the object. One thread; device and region outlive it.
+/// A server's session with one client: the QPs and the registered part of the region. The
+/// destructor ends both. One thread; device and region must outlive it.
 class ServerSession {
  public:
-  /// Makes the QPs ready to receive. Errors: the run needs more than the region, or another
-  /// transport (failed); the device's (environment).
+  /// Makes the QPs ready to receive. Errors: the run needs a larger region or another transport
+  /// (failed); those of the device (environment).
   static Result<std::unique_ptr<ServerSession>> start(const Device& device, const Region& region,
                                                       const ServeOptions& options,
                                                       const handover::Admitted& client);
 
   [[nodiscard]] const handover::Offer& offer() const noexcept { return offer_; }
 
-  /// Takes completions and looks for WRITEs to echo. Returns whether there was anything. Errors
+  /// Handles completions, and WRITEs to echo. Returns true if there was anything to do. Errors
   /// (failed): a completion in error.
   Result<bool> poll();
-  /// With events: sleeps until something happens.
+  /// With events: sleeps until there is something to do.
   void wait(Duration timeout, int link) { completions_->wait(timeout, link); }
-  /// Whether every message that the client has sent is here; true where a server can't know.
+  /// Returns true if every message that the client has sent has arrived, or if the server can't
+  /// know.
   [[nodiscard]] bool complete(const handover::Done& done) const noexcept;
-  /// Checks what only the end can tell, and returns the counters of the session. `done` is null if
-  /// the client left.
+  /// Makes the checks that are possible only at the end, and returns the session's counters. `done`
+  /// is null if the client left.
   [[nodiscard]] handover::Report report(const handover::Done* done);
-  /// Of a ring of records; null: the session has none.
+  /// Counters of the ring of records; null if the session has none.
   [[nodiscard]] const RingCounts* ring() const noexcept {
     return ring_ ? &ring_->counts() : nullptr;
   }
-  /// What the messages' signatures said, after report(); null: they were not read. Call it once.
+  /// Returns the results of the messages' signatures; null if they were not read. Call it once,
+  /// after report().
   [[nodiscard]] std::unique_ptr<SignedMessages> take_signatures() noexcept {
     return std::move(signatures_);
   }
@@ -66,15 +69,16 @@ class ServerSession {
     VerbsQp qp;
     handover::Qp client;
     PayloadPattern sent, echoed;
-    std::uint64_t arrived = 0;          // receives completed, or WRITEs seen
-    std::uint64_t received = 0;         // receives posted so far
-    std::byte awaited{};                // last byte of the next WRITE that is echoed
-    std::uint64_t next = 0;             // after the newest signed WRITE
-    analysis::SequenceTracker numbers;  // of messages that may be lost
+    std::uint64_t arrived = 0;          // completed receives, or WRITEs seen
+    std::uint64_t received = 0;         // posted receives
+    std::byte awaited{};                // last byte of the next WRITE to echo
+    std::uint64_t next = 0;             // slot after the newest signed WRITE
+    analysis::SequenceTracker numbers;  // for messages that may be lost
   };
 
   ServerSession(const Device& device, const Region& region, const handover::Hello& hello);
-  /// Why the client's run can't be served, or is none of records; empty: it is.
+  /// Returns why the client's run can't be served, or is not a run of records when one is required;
+  /// empty if it can.
   [[nodiscard]] std::string unfit_for(const ServeOptions& options) const;
   [[nodiscard]] std::string unfit_for(const RecordReader& records) const;
   Result<void> register_all();
@@ -99,7 +103,7 @@ class ServerSession {
   const Region& region_;
   handover::Hello hello_;
   SlotLayout layout_;
-  Region echoes_;  // own memory, which the client doesn't reach
+  Region echoes_;  // separate memory, which the client can't access
   ProtectionDomain domain_;
   MemoryRegion memory_, echo_memory_;
   std::optional<Completions> completions_;
@@ -107,31 +111,31 @@ class ServerSession {
   handover::Offer offer_;
   handover::Report report_;
   Counters before_;
-  std::uint32_t receives_ = 0;  // posted per QP
+  std::uint32_t receives_ = 0;  // posted receives per QP
   RecordRing::Take take_;
   std::optional<RecordRing> ring_;
   std::unique_ptr<SignedMessages> signatures_;
 };
 
-/// A session that ended.
+/// Result of a finished session.
 struct SessionEnd {
   wire::IpAddress peer;
   handover::Hello hello;
   handover::Report report;
-  double seconds = 0, cpu_share = 0;  // of one core
+  double seconds = 0, cpu_share = 0;  // cpu_share: of one core
   std::optional<RingCounts> ring = {};
-  std::unique_ptr<SignedMessages> signatures = {};  // null: not read
+  std::unique_ptr<SignedMessages> signatures = {};  // null if they were not read
 };
 
-/// What is called while a server runs.
+/// Functions that a running server calls.
 struct ServeEvents {
-  std::function<void(std::uint16_t port, const Device& device)> ready;  // clients may come
+  std::function<void(std::uint16_t port, const Device& device)> ready;  // clients may connect
   std::function<void(const SessionEnd&)> ended;
   std::function<void(const std::string& who_and_why)> refused;
 };
 
-/// Serves clients until `stop`, or the number of sessions is reached. Errors: the device's, the
-/// region's, the TCP port's.
+/// Serves clients until `stop` is set, or the number of sessions is reached. Errors: those of the
+/// device, the region and the TCP port.
 Result<void> serve(const ServeOptions& options, const std::atomic<bool>& stop,
                    const ServeEvents& events);
 

@@ -36,7 +36,7 @@ SignedMessages::SignedMessages(const handover::Hello& hello, const wire::Ipv6Add
   measurement_.set_clock(clock_number_);
 }
 
-/// The clock of the arrival times is that of the first signature, if this machine has it.
+/// Chooses the clock for arrival times: the clock of the first signature, if this machine has it.
 void SignedMessages::choose_clock(std::uint8_t senders) {
   senders_clock_ = senders;
   if (senders != wire::ClockId::kTai) return;
@@ -76,7 +76,7 @@ void SignedMessages::take(const wire::SignatureFields& signature, std::size_t by
                             signature.clock == clock_number_);
 }
 
-/// The last packet that is long enough for a signature has the last number.
+/// A message is complete if its last packet with room for a signature has the last number.
 bool SignedMessages::holds(wire::Bytes slot, std::uint64_t number) const noexcept {
   const std::uint64_t rest = size_ % mtu_;
   const std::uint64_t packets = size_ / mtu_ + (rest >= sizeof(wire::Signature) ? 1 : 0);
@@ -152,7 +152,7 @@ nlohmann::ordered_json SignedMessages::json() const {
     report::Json json = to_json(flow, {});
     for (const char* key : {"retransmitted", "icrc_checked", "bad_icrc", "ce_marks", "acks",
                             "sequence_naks", "rnr_naks", "other_naks"})
-      json.erase(key);  // payloads don't tell
+      json.erase(key);  // unknown from payloads
     json["missing_at_end"] = missing_at_end(flow.stream.key.dest_qp);
     if (const std::string doubt = latency_doubt(flow); !doubt.empty()) {
       for (const char* key : {"latency_ns", "jitter_ns"}) json.erase(key);

@@ -15,7 +15,7 @@ namespace {
 using config::ExperimentProfile, config::PlotScale;
 using experiment::Cell, experiment::Outcome, experiment::Results;
 
-/// The figure that a parameter's values are in a run's settings: a plot needs numbers.
+/// Returns the name of the setting that holds a parameter's value as a number, for plots.
 std::string number_of(const std::string& parameter) {
   if (parameter == "size") return "bytes";
   return parameter == "buffers" ? "tx_depth" : parameter;

@@ -26,7 +26,7 @@ ibv_qp_type type_of(Transport transport) noexcept {
 }
 
 ibv_mtu mtu_of(std::uint32_t bytes) noexcept {
-  return static_cast<ibv_mtu>(std::countr_zero(bytes) - 7);  // 256 is 1
+  return static_cast<ibv_mtu>(std::countr_zero(bytes) - 7);  // 256 gives 1
 }
 
 ibv_ah_attr address_to(const RemoteEnd& remote) noexcept {
@@ -66,7 +66,7 @@ std::span<const ibv_wc> Completions::poll() {
 
 void Completions::wait(Duration timeout, int other) {
   if (!channel_) return;
-  // The caller polls once more after the request: what came before it raises no event.
+  // Poll once more after requesting the event: earlier completions raise none.
   if (!asked_) {
     asked_ = ibv_req_notify_cq(queue_.get(), 0) == 0;
     return;
