@@ -19,7 +19,7 @@ constexpr std::size_t kRejectInfo = 72;  // additional information comes before 
 
 static_assert(sizeof(wire::CmIpService) + sizeof(PrivateData) == sizeof(wire::CmReq::private_data));
 
-/// An address in the private data: IPv4 in the last bytes, and zeros before.
+/// Returns an address for the private data: IPv4 is in the last bytes, after zeros.
 wire::Ipv6Address padded(const wire::IpAddress& ip) noexcept {
   if (const auto* v6 = std::get_if<wire::Ipv6Address>(&ip)) return *v6;
   wire::Ipv6Address bytes;

@@ -13,8 +13,8 @@
 
 namespace lw::gen {
 
-/// A connection management datagram. (IBTA vol. 1, 12.6; the addresses in a request's private
-/// data by annex A11, as Linux' rdma_cm has them for its TCP port space)
+/// A connection management datagram. (IBTA vol. 1, 12.6. A request's private data begin with the
+/// addresses of annex A11, in the form of Linux' rdma_cm for its TCP port space.)
 using MadBytes = std::array<std::byte, wire::kMadSize>;
 
 /// The communication ids of a connection's two ends.
@@ -60,17 +60,18 @@ MadBytes to_mad(wire::CmMessage message, std::uint64_t transaction, const CmIds&
                 const PrivateData& data = {});
 MadBytes to_mad(std::uint64_t transaction, const ConnectRequest& request);
 MadBytes to_mad(std::uint64_t transaction, const ConnectReply& reply);
-/// A ConnectReject "by the consumer", with a reason as text (up to 148 bytes).
+/// Returns a ConnectReject "by the consumer", with a reason as text (up to 148 bytes).
 MadBytes refusal_mad(std::uint64_t transaction, const CmIds& ids, std::string_view why);
 MadBytes disconnect_mad(std::uint64_t transaction, const CmIds& ids, std::uint32_t remote_qpn);
 
-/// These read a UD SEND's payload to QP 1. Empty: not such a message, or truncated.
+/// Read the payload of a UD SEND to QP 1. They return nothing if it is another message, or
+/// truncated.
 std::optional<CmHeading> read_heading(wire::Bytes mad) noexcept;
 std::optional<ConnectRequest> read_request(wire::Bytes mad) noexcept;
 std::optional<ConnectReply> read_reply(wire::Bytes mad) noexcept;
-/// A ConnectReject's reason: its text, or the reason's number if it has none.
+/// Returns the reason of a ConnectReject: its text, or its number if it has no text.
 std::string read_refusal(wire::Bytes mad);
-/// The private data of a DisconnectReply; empty if `mad` is none.
+/// Returns the private data of a DisconnectReply; empty if `mad` is another message.
 wire::Bytes data_of_pair(wire::Bytes mad) noexcept;
 
 }  // namespace lw::gen

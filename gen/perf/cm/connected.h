@@ -14,15 +14,16 @@ struct Connected {
   Connection* connection = nullptr;
   SessionParams params;
   RemoteMemory remote = {};
-  /// The responder is a device: nobody there fills a slot again after a READ, or empties the slot
-  /// of a WRITE, so message n has slot n % slots.
+  /// The responder is a device. It doesn't fill a slot again after a READ, or clear the slot of a
+  /// WRITE, so message n uses slot n % slots.
   bool device = false;
-  /// Bytes that the messages carry, in their order, in place of a pattern; empty: the pattern.
+  /// Bytes of the messages, in order, instead of a pattern; empty: the pattern.
   std::span<const std::byte> data = {};
-  std::uint64_t messages = 0;  // posted; before disconnect()
-  ServerStats stats = {};      // after disconnect()
+  std::uint64_t messages = 0;  // number of posted messages; set before disconnect()
+  ServerStats stats = {};      // set by disconnect()
   bool answered = false;       // the responder's stats arrived
-  bool counted = true;         // they say which messages arrived: see handover::Report
+  // false: the stats don't include which messages arrived; see handover::Report
+  bool counted = true;
 };
 
 /// Opens and closes a client's connections to one responder.
@@ -38,11 +39,11 @@ class Connector {
   virtual Result<std::vector<Connected>> connect(const SessionParams& params,
                                                  const transport::QpConfig& qp,
                                                  std::uint32_t count) = 0;
-  /// Whether the responder is a device: see Connected.
+  /// Returns true if the responder is a device: see Connected.
   [[nodiscard]] virtual bool to_device() const noexcept { return false; }
-  /// Whether the responder is still there. Called now and then while nothing arrives.
+  /// Checks that the responder still exists. Call it at intervals while nothing arrives.
   virtual Result<void> check() { return {}; }
-  /// Closes them and stores the responder's stats.
+  /// Closes the connections and stores the responder's stats.
   virtual Result<void> disconnect(std::vector<Connected>& connected) = 0;
 };
 

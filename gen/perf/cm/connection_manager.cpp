@@ -35,7 +35,7 @@ ActiveSide::Call ActiveSide::request(const SessionParams& params, const transpor
   ConnectRequest request{
       .comm_id = call.comm_id,
       .qp = {.qpn = call.qpn, .first_psn = qp.receive_psn},
-      // A request has no value for UD; the parameters have.
+      // A request can't express UD; SessionParams can.
       .transport = qp.transport == wire::Transport::uc ? wire::Transport::uc : wire::Transport::rc,
       .port = config_.port,
       .mtu = qp.mtu,
@@ -223,7 +223,7 @@ std::string PassiveSide::ports() const {
                                                config_.port, config_.rping_port);
 }
 
-/// Reason to reject the request, as text; empty: none.
+/// Returns the reason for rejecting the request; empty if there is none.
 std::string PassiveSide::why_not(const std::optional<ConnectRequest>& request) const {
   if (!request) return "only RC and UC with rdma_cm's TCP port space are served here";
   if (request->port != config_.port && !is_rping(*request)) {
@@ -274,7 +274,7 @@ void PassiveSide::open(const ConnectRequest& request, const SessionParams& param
   endpoint_.send_management(served.reply, peer);
 }
 
-/// Repeats the DREP of a closed connection: the first may be lost.
+/// Repeats the DREP of a closed connection, because the first may have been lost.
 void PassiveSide::end(const CmHeading& heading, const OwnAddress& peer) {
   const PeerId id{peer.ip, heading.ids.local};
   const auto served = connections_.find(id);

@@ -10,7 +10,7 @@
 namespace lw::gen {
 
 /// The active side of connection management: opens and closes connections to one responder. Repeats
-/// requests without a reply. (IBTA vol. 1, 12.9.5)
+/// requests that get no reply. (IBTA vol. 1, 12.9.5)
 class ActiveSide final : public Connector {
  public:
   struct Config {
@@ -26,7 +26,7 @@ class ActiveSide final : public Connector {
 
   Result<std::vector<Connected>> connect(const SessionParams& params, const transport::QpConfig& qp,
                                          std::uint32_t count) override;
-  /// Without a reply it gives up at the timeout.
+  /// Gives up at the timeout if there is no reply.
   Result<void> disconnect(std::vector<Connected>& connected) override;
 
  private:
@@ -57,7 +57,8 @@ class ActiveSide final : public Connector {
   std::optional<std::string> refused_;
 };
 
-/// Report of a session: all connections from the first that opens until none is open.
+/// Report of a session. A session begins when the first connection opens, and ends when none is
+/// open.
 struct SessionReport {
   std::uint64_t connections = 0;
   std::uint64_t bytes = 0;  // received in SENDs and WRITEs
@@ -66,14 +67,14 @@ struct SessionReport {
   std::uint64_t gone = 0;    // closed because no packet arrived any more
 };
 
-/// The passive side of connection management (IBTA vol. 1, 12.9.6): accepts requests with perf's
-/// parameters and those of rping, repeats its replies to repeated requests, and closes what the
-/// peer closes.
+/// The passive side of connection management (IBTA vol. 1, 12.9.6). Accepts requests with the
+/// parameters of perf or of rping, repeats its reply to a repeated request, and closes a connection
+/// when the peer closes it.
 class PassiveSide {
  public:
   struct Config {
-    std::uint16_t port = 0;             // of perf
-    std::uint16_t rping_port = 0;       // of rping's clients; 0: none
+    std::uint16_t port = 0;             // port of perf
+    std::uint16_t rping_port = 0;       // port for clients of rping; 0: none
     std::uint64_t memory = 0;           // bytes, limit for all connections together
     Duration gone{};                    // closes a connection without packets for this time
     transport::DcqcnConfig dcqcn = {};  // of connections that use DCQCN
@@ -89,7 +90,7 @@ class PassiveSide {
   [[nodiscard]] std::size_t open() const noexcept { return connections_.size(); }
   /// Finished sessions, oldest first. The caller removes them.
   std::deque<SessionReport> sessions;
-  /// Closes all connections, which finishes the session.
+  /// Closes all connections, which ends the session.
   void finish();
 
  private:
@@ -107,7 +108,7 @@ class PassiveSide {
     return config_.rping_port != 0 && request.port == config_.rping_port;
   }
   [[nodiscard]] std::optional<SessionParams> params_of(const ConnectRequest& request) const;
-  /// "port 18515 is"
+  /// Returns the ports for an error message: "port 18515 is".
   [[nodiscard]] std::string ports() const;
   [[nodiscard]] std::string why_not(const std::optional<ConnectRequest>& request) const;
   void open(const ConnectRequest& request, const SessionParams& params, std::uint64_t transaction,

@@ -10,13 +10,13 @@ namespace lw::gen {
 
 namespace {
 
-/// A QP's first PSN: at random, so that no frame of an earlier run fits.
+/// Returns a random first PSN for a QP, so that frames of an earlier run are not accepted.
 std::uint32_t random_psn() {
   static std::random_device device;
   return device() & wire::Psn::kMask;
 }
 
-/// The QP towards one of the device.
+/// Returns the configuration of the local QP that connects to a QP of the device.
 transport::QpConfig towards(const handover::Offer& offer, const handover::Qp& own,
                             const handover::Qp& its, transport::QpConfig qp) {
   qp.qpn = own.qpn;
@@ -113,7 +113,7 @@ Result<void> DeviceConnector::disconnect(std::vector<Connected>& connected) {
   }
   client_.reset();
   if (!report) return std::unexpected(report.error());
-  // The report is of all QPs together.
+  // The report covers all QPs together.
   connected.front().stats = report->stats;
   for (Connected& one : connected) {
     one.answered = true;

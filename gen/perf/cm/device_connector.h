@@ -9,29 +9,29 @@
 
 namespace lw::gen {
 
-/// Connections to the QPs of an RDMA device: `roce-endpoint serve` there creates them and hands
-/// them over by TCP (gen/perf/session/handover.h), through the kernel's network; their frames pass
-/// the endpoint's port.
+/// Connects to the QPs of an RDMA device. `roce-endpoint serve` on the device's host creates the
+/// QPs and describes them over TCP (gen/perf/session/handover.h), through the kernel's network; the
+/// RDMA frames pass the endpoint's port.
 class DeviceConnector final : public Connector {
  public:
   struct Config {
-    std::string where;  // HOST:PORT of the hand-over
+    std::string where;  // HOST:PORT of the TCP connection
     std::string token;
-    bool checked = true;  // the messages have the pattern that the server checks
+    bool checked = true;  // the messages have the pattern, which the server checks
     Duration timeout{};   // of each step
-    std::optional<wire::MacAddress> mac = {};  // of the device, or of the gateway to it
+    std::optional<wire::MacAddress> mac = {};  // MAC address of the device, or of the gateway to it
   };
-  /// `endpoint`, `port` (the endpoint's) and `stop` outlive it.
+  /// `endpoint`, its `port` and `stop` must outlive it.
   DeviceConnector(Endpoint& endpoint, FramePort& port, Config config, const std::atomic<bool>& stop)
       : endpoint_(endpoint), port_(port), config_(std::move(config)), stop_(stop) {}
 
-  /// Errors also (environment): nobody listens there; the device's address is of the other family,
-  /// or its GID of the other encapsulation, than the port's; nobody answers for it.
+  /// Further errors (environment): no server listens there; the device's address has another family
+  /// than the port's, or its GID another encapsulation; the device's MAC address can't be resolved.
   Result<std::vector<Connected>> connect(const SessionParams& params, const transport::QpConfig& qp,
                                          std::uint32_t count) override;
   [[nodiscard]] bool to_device() const noexcept override { return true; }
   Result<void> check() override { return client_->check(); }
-  /// Waits for the server's report. Its failure is an error (failed).
+  /// Waits for the server's report. Error (failed): the report states a failure.
   Result<void> disconnect(std::vector<Connected>& connected) override;
 
  private:

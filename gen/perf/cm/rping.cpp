@@ -58,7 +58,7 @@ void put_ping_text(std::uint64_t number, std::span<std::byte> bytes) noexcept {
 
 PingServer::PingServer(Connection& connection)
     : connection_(connection), layout_(connection.qpn(), ping_params(kLongest)) {
-  // The client announces nothing before the answer, but it may repeat a ping early.
+  // The client announces nothing before the answer, but it may begin the next ping early.
   for (int i = 0; i < 2; ++i) post_receive();
   connection.run(*this);
 }
@@ -79,7 +79,7 @@ void PingServer::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
   answer(now);
 }
 
-/// The first announcement of a ping is its source, the second its sink.
+/// Takes an announcement: the first of a ping is its source, the second its sink.
 void PingServer::take(const Completion& arrival, Instant now) {
   const auto buffer =
       read_ping_buffer(connection_.memory().bytes(layout_.inbox(0), arrival.length));

@@ -12,7 +12,7 @@ namespace lw::gen {
 // in a SEND, the server READs it and answers with a SEND; the client announces its sink, the server
 // WRITEs the same bytes into it and answers with a SEND.
 
-/// A buffer that the client announces, as rping's SENDs carry it.
+/// A buffer that the client announces, in the format of rping's SENDs.
 struct PingBuffer {
   std::uint64_t va = 0;
   std::uint32_t r_key = 0;
@@ -24,21 +24,20 @@ inline constexpr std::size_t kPingBufferSize = 16;
 
 /// Writes the announcement's 16 bytes, in network byte order.
 void put_ping_buffer(const PingBuffer& buffer, std::span<std::byte> bytes) noexcept;
-/// Empty: fewer than 16 bytes.
+/// Returns nothing if there are fewer than 16 bytes.
 std::optional<PingBuffer> read_ping_buffer(wire::Bytes bytes) noexcept;
 
 /// Parameters of a connection that pings up to `size` bytes. Each side's memory has two slots: the
 /// first for announcements and their answers, the second for the bytes of a ping.
 SessionParams ping_params(std::uint32_t size) noexcept;
 
-/// Writes the text of ping `number`, as rping's client has it: a prefix, letters, and a 0 at the
-/// end.
+/// Writes the text of ping `number` as rping's client does: a prefix, letters, and a final 0.
 void put_ping_text(std::uint64_t number, std::span<std::byte> bytes) noexcept;
 
-/// rping's server on one connection.
+/// The server of rping, for one connection.
 class PingServer final : public Service {
  public:
-  /// Of the longest ping, in bytes: the largest that rping's option -S allows.
+  /// Length of the longest ping in bytes: the maximum of rping's option -S.
   static constexpr std::uint32_t kLongest = 65536;
 
   /// `connection` is new, has the memory of ping_params(kLongest), and outlives the service.

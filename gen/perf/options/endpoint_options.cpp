@@ -67,7 +67,7 @@ Result<wire::MacAddress> read_mac(const std::string& option, const std::string& 
 
 namespace {
 
-/// The first address of a host name; empty if the system knows none.
+/// Returns the first address of a host name; nothing if the system can't resolve it.
 std::optional<wire::IpAddress> resolve_name(const std::string& name) {
   addrinfo* list = nullptr;
   if (getaddrinfo(name.c_str(), nullptr, nullptr, &list) != 0) return std::nullopt;

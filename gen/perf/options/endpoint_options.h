@@ -12,7 +12,7 @@
 
 namespace lw::gen {
 
-/// Where an endpoint runs: options that perf, respond and telemetry share.
+/// Options of an endpoint that perf, respond and telemetry share.
 struct EndpointOptions {
   std::string port;  // PORT; empty: none was given
   std::string address, mac;
@@ -26,25 +26,26 @@ struct EndpointOptions {
 
 void add_endpoint_options(app::Options& options, EndpointOptions& endpoint);
 
-/// The address and MAC address that were given; where empty, those of the benchmark's host number
+/// Returns the configured IP and MAC address. Missing ones are those of benchmark host number
 /// `host` (1, 2), in the address family of `like`. Errors: not an address.
 Result<OwnAddress> address_of(const EndpointOptions& options, unsigned host,
                               const std::optional<wire::IpAddress>& like = std::nullopt);
 
-/// Readers of option values. The error says what was expected and found.
+/// Readers of option values. Errors state what was expected and what was found.
 Parsed<wire::IpAddress> read_ip(std::string_view text);
 Parsed<wire::MacAddress> read_mac(std::string_view text);
 
 Result<wire::IpAddress> read_ip(const std::string& option, const std::string& text);
 Result<wire::MacAddress> read_mac(const std::string& option, const std::string& text);
 
-/// A service of a host, as "192.0.2.2:7174", "[2001:db8::2]:7174" or "host:7174".
+/// A service on a host: "192.0.2.2:7174", "[2001:db8::2]:7174" or "host:7174".
 struct HostService {
   wire::IpAddress ip;
   std::uint16_t service = 0;
 };
 
-/// Resolves a name through the system. Errors: no such form, a name without an address.
+/// Resolves a host name with the system's resolver. Errors: another form, a name without an
+/// address.
 Result<HostService> read_host_service(const std::string& option, const std::string& text);
 
 }  // namespace lw::gen

@@ -169,7 +169,7 @@ void add_receive_options(app::Options& list, sim::PerfConfig& config) {
            "number of RNR retries before a QP fails; 7: unlimited");
 }
 
-/// What a packet takes of it that nothing happens to.
+/// Returns the delay of a packet that is not affected by losses, jitter or queues.
 Duration nominal_delay(const config::ImpairProfile& profile, emulator::Direction direction) {
   Duration longest{};
   for (const emulator::RuleConfig& rule : profile.rules)
@@ -177,7 +177,7 @@ Duration nominal_delay(const config::ImpairProfile& profile, emulator::Direction
   return longest;
 }
 
-/// What simulated packets can't do.
+/// Checks that a simulation can apply the profile.
 Result<void> can_be_simulated(const config::ImpairProfile& profile) {
   if (!profile.scenario.empty())
     return fail("[[at]], [[protection]], [[flap]]: a simulated path stays as it is");
@@ -193,18 +193,18 @@ Result<void> can_be_simulated(const config::ImpairProfile& profile) {
   return {};
 }
 
-/// Of the slowest link there; nothing is slower than the NICs: 0.
+/// Returns the rate of the slowest link of the path; 0 if none is slower than the NICs.
 double slowest_link(const config::ImpairProfile& profile, const sim::PathRules& rules,
                     double nic_bps) {
   double rate = nic_bps;
-  // A wavelength counts where nothing else is said of the path, as it does in roce-impair.
+  // As in roce-impair, the wavelength's rate applies only if there are no other rules.
   if (profile.path && rules.plain()) rate = std::min(rate, profile.path->rate_bps);
   for (const emulator::RuleConfig& rule : rules.rules)
     if (rule.queue) rate = std::min(rate, rule.queue->rate_bps);
   return rate < nic_bps ? rate : 0;
 }
 
-/// --path-buffer, where there is such a buffer.
+/// Applies --path-buffer, which requires a path with a slower link.
 Result<void> take_buffer(const PerfOptions& options, sim::PerfConfig& config) {
   if (!options.path_buffer) return {};
   if (*options.path_buffer == 0) return fail("--path-buffer: expected more than 0");
@@ -216,7 +216,7 @@ Result<void> take_buffer(const PerfOptions& options, sim::PerfConfig& config) {
   return {};
 }
 
-/// A path profile, or an impair profile with all its rules.
+/// Loads a path profile, or an impair profile with all its rules.
 Result<void> take_profile(const std::string& file, sim::PerfConfig& config) {
   const auto found = config::find_profile(file, {config::kPathProfiles, config::kImpairProfiles});
   if (!found) return std::unexpected(found.error());
@@ -294,7 +294,7 @@ bool is_atomic(Operation operation) noexcept {
   return operation == Operation::fetch_add || operation == Operation::cmp_swap;
 }
 
-/// What only a simulation with certain other options would obey.
+/// Refuses options that only a simulation with certain other options uses.
 Result<void> check_combination(const PerfOptions& options, const sim::PerfConfig& config) {
   using transport::RateControl;
   constexpr double kMostBps = 100e12;  // the smallest packet takes 6.7 ps
@@ -313,7 +313,7 @@ Result<void> check_combination(const PerfOptions& options, const sim::PerfConfig
   return {};
 }
 
-/// The study's patterns: which operations they have, and what a buffer is.
+/// Applies the patterns of the study: their operations, and the number of buffers.
 Result<void> apply_pattern(const PerfOptions& options, sim::PerfConfig& config) {
   constexpr std::uint64_t kIterations = 1000;  // perftest's, of a latency
   if (options.pattern == "bw") return {};

@@ -34,7 +34,7 @@ double rate_with(sim::PerfConfig config, std::uint32_t buffers) {
   return sim::run_bandwidth(config).steady_bps;
 }
 
-/// Bisects around the formula's value, to one buffer in a hundred.
+/// Searches around the formula's value by bisection, to a precision of 1 %.
 BufferNeed need_of(const sim::PerfConfig& config, double kilometres) {
   const Plan by_formula = plan(config);
   const double full = kFull * by_formula.goodput_bps;
@@ -73,7 +73,7 @@ void print(const BufferNeed& need, bool json) {
   }
 }
 
-/// Log-log, a curve per message size. `needs` is in order of size, then distance.
+/// Plots one curve per message size, on logarithmic axes. `needs` is sorted by size, then distance.
 std::string svg_of(const std::vector<BufferNeed>& needs, const std::string& title) {
   using Scale = report::PlotAxis::Scale;
   report::Plot plot{.title = title,

@@ -10,8 +10,8 @@
 
 namespace lw::gen {
 
-/// Number of buffers that a blast needs over a distance: the fewest with which its steady rate,
-/// simulated packet by packet, is `kFull` of the link's goodput in messages of that size.
+/// The number of buffers that a blast needs over a distance: the smallest number with which its
+/// simulated steady rate is `kFull` of the link's goodput for messages of that size.
 struct BufferNeed {
   double kilometres = 0;
   std::uint32_t size = 0;  // message size, in bytes
@@ -22,7 +22,7 @@ struct BufferNeed {
 
 inline constexpr double kFull = 0.95;
 
-/// The files that study_buffers() writes into `folder`: buffers.csv, buffers.svg.
+/// Returns the files that study_buffers() writes into `folder`: buffers.csv, buffers.svg.
 std::array<std::string, 2> study_files(const std::string& folder);
 
 /// Computes BufferNeed over 1 km to 10,000 km of fibre (group index 1.4682) instead of the

@@ -31,7 +31,8 @@ void PerfCapture::attach(sim::Simulation& simulation) {
 }
 
 void PerfCapture::drop_oldest() {
-  // The sides of a simulation run one after the other: only each point is in order.
+  // The simulation runs its sides one after the other, so the entries of each point are sorted, but
+  // not all entries.
   std::ranges::stable_sort(entries_, {}, &Entry::at);
   if (entries_.size() <= limits_.newest) return;
   const auto surplus = static_cast<std::ptrdiff_t>(entries_.size() - limits_.newest);

@@ -8,7 +8,7 @@ namespace {
 
 using report::Json;
 
-/// What limits how much the figures say: losses, and an end before the run's.
+/// Adds what limits the meaning of the figures: losses, and an early end of the run.
 void add_limits(Json& json, const PerfOutcome& outcome) {
   if (outcome.lost_messages) json["lost_messages"] = *outcome.lost_messages;
   if (outcome.arrivals_unknown) json["arrivals_unknown"] = true;
@@ -22,7 +22,7 @@ std::string_view name_of(transport::RateControl control) noexcept {
   return control == RateControl::none ? "none" : control == RateControl::fixed ? "fixed" : "dcqcn";
 }
 
-/// The settings of QPs, of a port and of a simulation.
+/// Returns the settings of QPs that apply both to a port and to a simulation.
 Json qp_settings_of(const sim::PerfConfig& config) {
   const bool selective = config.qp.recovery == transport::Recovery::selective_repeat;
   return {{"operation", wire::name_of(config.operation)},
@@ -64,7 +64,7 @@ Json dcqcn_settings_of(const transport::DcqcnConfig& dcqcn) {
           {"min_time_between_cnps", dcqcn.min_time_between_cnps_us}};
 }
 
-/// What a simulation has in addition: NICs, path, receives.
+/// Returns the additional settings of a simulation: NICs, path, receives.
 Json simulated_settings_of(const sim::PerfConfig& config) {
   const sim::PerfPath& path = config.path;
   return {{"reorder_packets", config.qp.reorder_packets},
@@ -85,7 +85,7 @@ Json simulated_settings_of(const sim::PerfConfig& config) {
           {"seed", path.seed}};
 }
 
-/// Every parameter that shapes a result.
+/// Returns all parameters that affect a result.
 Json settings_of(const sim::PerfConfig& config, const PerfOutcome& outcome) {
   Json json = qp_settings_of(config);
   if (config.qp.rate_control == transport::RateControl::dcqcn)
@@ -95,7 +95,7 @@ Json settings_of(const sim::PerfConfig& config, const PerfOutcome& outcome) {
   return json;
 }
 
-/// Figures of a run, as the study counts them.
+/// Figures of a run, as defined by the RDMA programming study.
 struct StudyFigures {
   double buffers = 1, messages = 0, elapsed_us = 0, one_way_us = 0, gbps = 0;
 };

@@ -14,32 +14,32 @@ struct PerfOutcome {
   sim::BandwidthResult bandwidth;  // of a bandwidth run
   sim::LatencyResult latency;
   std::uint64_t wrong = 0;  // messages received with wrong bytes
-  /// UC and UD: messages sent that didn't arrive completely.
+  /// UC and UD: messages that were sent but didn't arrive completely.
   std::optional<std::uint64_t> lost_messages = {};
-  /// UC: nobody counted which messages arrived, so all rates are those of what was sent.
+  /// UC: the number of arrived messages is unknown, so all rates are those of sent messages.
   bool arrivals_unknown = false;
-  report::Json where;    // for JSON: the path or the port
+  report::Json where;    // description of the path or port, for JSON
   double cpu_share = 0;  // share of one core used by this process; 0 in a simulation
 
-  /// A signal ended the run before its end.
+  /// Returns true if a signal ended the run early.
   [[nodiscard]] bool incomplete() const noexcept { return bandwidth.stopped || latency.stopped; }
   [[nodiscard]] std::uint64_t failed() const noexcept { return bandwidth.failed + latency.failed; }
 };
 
-// The columns of perftest first, so that its users and scripts can read them.
+// perftest's columns come first, so that its users and scripts can read them.
 
-/// A line that says so of an incomplete run; empty for others.
+/// Returns a line that states that the run is incomplete; empty for complete runs.
 std::string incomplete_line(const PerfOutcome& outcome);
-/// A line about messages that didn't arrive, or that nobody counted; empty: all arrived, or a
-/// reliable transport says so.
+/// Returns a line about messages that didn't arrive, or were not counted; empty if all arrived,
+/// which is certain for a reliable transport.
 std::string arrivals_line(const PerfOutcome& outcome);
 
 std::string bandwidth_header();
-/// `size` is in bytes. All rates are goodput. A last column, which perftest lacks, is the steady
-/// rate, without the start; "BW peak" is that of its better half. Both are 0.00 if the run was too
-/// short.
+/// Returns a row of results. `size` is in bytes; all rates are goodput. The last column, which
+/// perftest doesn't have, is the steady rate, without the start of the run; "BW peak" is the rate
+/// of the better half. Both are 0.00 if the run was too short.
 std::string bandwidth_line(std::uint32_t size, const sim::BandwidthResult& result);
-/// Settings and figures, by name.
+/// Returns settings and figures by name.
 report::Json bandwidth_values(const sim::PerfConfig& config, const PerfOutcome& outcome);
 std::string bandwidth_json(const sim::PerfConfig& config, const PerfOutcome& outcome);
 
@@ -48,9 +48,9 @@ std::string latency_line(std::uint32_t size, const sim::LatencyResult& result);
 report::Json latency_values(const sim::PerfConfig& config, const PerfOutcome& outcome);
 std::string latency_json(const sim::PerfConfig& config, const PerfOutcome& outcome);
 
-// ping and blast, counted as in the RDMA programming study. Throughput is messages x size /
-// elapsed, from the first post to the last completion. One-way time is elapsed / messages, and half
-// of that for ping.
+// Results of ping and blast, as defined by the RDMA programming study. Throughput is messages x
+// size / elapsed, from the first post to the last completion. One-way time is elapsed / messages,
+// and half of that for ping.
 
 std::string study_header();
 std::string study_line(const sim::PerfConfig& config, bool ping, const PerfOutcome& outcome);

@@ -24,19 +24,19 @@ bool fetches(const sim::PerfConfig& config) noexcept {
 
 /// The inputs of the formulas: times in ns, windows of one QP.
 struct Quantities {
-  double round_trip = 0;  // from a packet's last byte until its answer has come
+  double round_trip = 0;  // from a packet's last byte until its answer has arrived
   double message = 0;     // on the link
   double packet = 0;      // on the link, on average
   double packets = 1;     // of a message
   double qps = 1;
   double depth = 1;      // messages outstanding
   double psns = 0;       // packets outstanding, SEND and WRITE; 0: more than depth x packets
-  double read_psns = 0;  // those of READs, which `depth` takes into account, too
-  Limit limit{};         // which window is the tightest
+  double read_psns = 0;  // packets outstanding, READ; also included in `depth`
+  Limit limit{};         // the smallest window
   double window() const noexcept { return psns > 0 ? psns : depth * packets; }
 };
 
-/// Bytes on the link of the packet that the payload's direction doesn't have: an ACK or a request.
+/// Returns the bytes on the link of a packet in the direction without payload: an ACK or a request.
 double answer_bytes(const sim::PerfConfig& config) noexcept {
   transport::Packet packet;
   const transport::OpcodeSet opcodes(wire::Transport::rc);
@@ -45,7 +45,7 @@ double answer_bytes(const sim::PerfConfig& config) noexcept {
   return transport::wire_bytes(packet);
 }
 
-/// Narrows the windows to the one that counts.
+/// Reduces the windows to the smallest one.
 void tighten(Quantities& given, const sim::PerfConfig& config) noexcept {
   const auto narrow = [&](double messages, Limit limit) {
     if (messages >= given.depth) return;
@@ -59,7 +59,8 @@ void tighten(Quantities& given, const sim::PerfConfig& config) noexcept {
   const bool bitmap = config.qp.recovery == transport::Recovery::selective_repeat;
   const double psns =
       bitmap ? std::min(config.qp.psn_window, config.qp.reorder_packets) : config.qp.psn_window;
-  if (fetches(config)) {  // a READ fits into the window as a whole, or goes alone
+  // a READ is posted only if it fits into the window as a whole, or is alone
+  if (fetches(config)) {
     if (psns < given.depth * given.packets) given.read_psns = psns;
     narrow(std::max(1.0, std::floor(psns / given.packets)), Limit::psn_window);
   } else if (psns < given.depth * given.packets) {
@@ -82,9 +83,9 @@ Quantities quantities_of(const sim::PerfConfig& config) noexcept {
   return given;
 }
 
-/// Packets per ns of all QPs without losses, by a recurrence. The port sends the QPs' bursts one
-/// after the other. With a window of W packets, packet n leaves when packet n - W has been
-/// answered; an answer arrives a round trip after the next packet that requests one.
+/// Packets per ns of all QPs without losses, computed by a recurrence. The port sends the QPs'
+/// bursts one after the other. With a window of W packets, packet n leaves when packet n - W has
+/// been answered; an answer arrives one round trip after the next packet that requests one.
 class Recurrence {
  public:
   Recurrence(const Quantities& given, const sim::PerfConfig& config)
@@ -103,7 +104,7 @@ class Recurrence {
 
   [[nodiscard]] double packets_per_ns() {
     for (std::uint32_t qp = 0; qp < qps_.size(); ++qp) queue(qp);
-    // The second half of enough windows. Windows too large for that fill any link.
+    // Measure the second half of a sufficient number of windows. Larger windows fill any link.
     const std::uint64_t all = 2 * kWindows * std::max(window_, packets_) * qps_.size();
     double begin = 0;
     std::uint64_t before = 0;
@@ -119,10 +120,10 @@ class Recurrence {
 
  private:
   static constexpr std::uint64_t kWindows = 30, kMostSteps = 400'000;
-  static constexpr double kTie = 0.5;  // ns: an answer comes first
+  static constexpr double kTie = 0.5;  // ns: on a tie, the answer comes first
   struct Qp {
     std::uint64_t next = 0, answered = 0;  // packets
-    bool queued = false;                   // or keeps the port
+    bool queued = false;                   // queued for the port, or using it
   };
   struct Answer {
     double at = 0;
@@ -131,7 +132,7 @@ class Recurrence {
   };
 
   [[nodiscard]] std::uint64_t allowed(const Qp& qp) const noexcept {
-    if (whole_) {  // each response moves the window, but a READ begins only if all of it fits
+    if (whole_) {  // each response advances the window, but a READ begins only if all of it fits
       const std::uint64_t rest = packets_ - qp.next % packets_;
       const bool fits = qp.next + packets_ <= qp.answered + window_ || qp.next == qp.answered;
       return rest < packets_ || fits ? rest : 0;
@@ -152,7 +153,7 @@ class Recurrence {
       queue(answer.qp);
     }
   }
-  /// Sends packets of the keeper up to the next packet that requests an answer.
+  /// Sends packets of the QP that uses the port, up to the next packet that requests an answer.
   void step() {
     take_answers();
     if (left_ == 0) {
@@ -173,7 +174,7 @@ class Recurrence {
     qp.next += count;
     sent_ += count;
     left_ -= count;
-    // The last packet is made when it begins to leave. It asks for an answer if it fills the
+    // The last packet is built when it begins to leave. It requests an answer if it fills the
     // window.
     now_ += static_cast<double>(count - 1) * given_.packet;
     take_answers();
@@ -202,12 +203,13 @@ class Recurrence {
   double now_ = 0;
 };
 
-/// Packets per ns of all QPs without losses.
+/// Returns packets per ns of all QPs without losses.
 double lossless_rate(const Quantities& given, const sim::PerfConfig& config) {
   const double line = 1 / given.packet;
   const double cycle = given.round_trip + given.message;
   const double by_window = given.qps * given.window() / cycle;
-  // Far beyond the link, or messages so small and many that nothing interleaves.
+  // Use the closed formula if the windows far exceed the link, or for very many small messages,
+  // which don't interleave.
   constexpr double kMostMessages = 50'000;
   const bool simple = given.psns == 0 && given.qps * given.depth > kMostMessages;
   const double far = given.psns == 0 && given.depth >= 4 ? 4 : 100;
@@ -215,22 +217,23 @@ double lossless_rate(const Quantities& given, const sim::PerfConfig& config) {
   return std::min(line, Recurrence(given, config).packets_per_ns());
 }
 
-/// How losses are found. `p` is the probability of a packet's loss, in either direction.
+/// How losses are detected and repaired. `p` is the probability of a packet's loss, in either
+/// direction.
 struct Losses {
   double p = 0;
-  double recoveries = 0;  // that a packet causes on average: its loss, or that of its request
+  double recoveries = 0;  // mean number per packet: its own loss, or that of its request
   double timer = 0;       // ns
-  double timeout = 0;     // ns for the timer, on average, a packet
+  double timeout = 0;     // mean wait for the timer per packet, in ns
 };
 
 /// Probability that a recovery must wait for the timer.
 double timer_share(const Quantities& given, const sim::PerfConfig& config, double p) noexcept {
   const bool selective =
       config.qp.recovery == transport::Recovery::selective_repeat && !fetches(config);
-  // Go-back-N: one NAK a gap, and one retransmission; IRN repeats its NAKs.
+  // Go-back-N: one NAK and one retransmission per gap. IRN repeats its NAKs.
   double share = selective ? p : 1 - (1 - p) * (1 - p);
   if (given.window() < 2 * given.packets || given.depth < 2) {
-    // Nothing follows the last packet of the window (READ: the request, and the last response).
+    // No packet follows the last one of the window (READ: the request, and the last response).
     share +=
         fetches(config) ? 2 / (given.packets + 1) : 1 / std::min(given.packets, given.window());
   } else {
@@ -247,7 +250,7 @@ Losses losses_of(const Quantities& given, const sim::PerfConfig& config, double 
     timer = std::min(timer, kLeast * (given.round_trip + given.message));
   }
   if (config.qp.timeout == 0) timer = std::numeric_limits<double>::infinity();
-  // All answers of a window may be lost, too.
+  // All answers of a window may also be lost.
   const double messages = std::max(1.0, std::min(given.depth, given.window() / given.packets));
   const double answers = fetches(config) ? 0 : std::pow(p, messages) / given.packets;
   const double waits = losses.recoveries * timer_share(given, config, p) + answers;
@@ -256,10 +259,10 @@ Losses losses_of(const Quantities& given, const sim::PerfConfig& config, double 
   return losses;
 }
 
-/// Packets that a QP sends in vain between a loss and its NAK: what its share of the port sends in
-/// a round trip, or what is left of its burst.
+/// Returns the number of packets that a QP sends in vain between a loss and its NAK: its share of
+/// what the port sends in a round trip, or the rest of its burst.
 double wasted_packets(const Quantities& given, const sim::PerfConfig& config) noexcept {
-  if (fetches(config))  // the responder first sends all that was requested before
+  if (fetches(config))  // the responder first sends everything requested before
     return given.window() - given.packets / 2;
   const double trip = given.round_trip / given.packet;
   double wasted = trip / given.qps;
@@ -273,19 +276,19 @@ double wasted_packets(const Quantities& given, const sim::PerfConfig& config) no
   return std::min(wasted, given.window());
 }
 
-/// Packets per ns of all QPs under go-back-N: the lesser of what the windows and what the link
-/// allow.
+/// Returns packets per ns of all QPs with go-back-N: the smaller of the windows' and the link's
+/// limit.
 double go_back_n_rate(const Quantities& given, const sim::PerfConfig& config, const Losses& losses,
                       double lossless) noexcept {
   const double p = losses.recoveries, window = given.window();
   const double cycle = given.qps * window / lossless;
-  double a_packet = 0;  // ns of one QP
+  double a_packet = 0;  // ns per packet of one QP
   if (given.depth < 2 && given.psns == 0) {
     a_packet = cycle / given.packets + p / (1 - p) * (given.round_trip + given.packet);
   } else {
-    // Rounds of a window a cycle. The first after a recovery begins within a message.
+    // Rounds of a window per cycle. The first round after a recovery begins within a message.
     const double first = std::max(1.0, window - (given.psns > 0 ? 0 : (given.packets - 1) / 2));
-    const double until = 1 / p;  // the lost packet's number, from 1, on average
+    const double until = 1 / p;  // mean number of the lost packet, from 1
     const double rounds = std::pow(1 - p, first - 1) / -std::expm1(window * std::log1p(-p));
     const double within = given.packet * std::max(0.0, until + window - first - window * rounds);
     const double each = cycle * rounds + within + given.round_trip + given.packet;
@@ -297,25 +300,26 @@ double go_back_n_rate(const Quantities& given, const sim::PerfConfig& config, co
   return std::min({lossless, by_window, by_line});
 }
 
-/// Packets per ns of all QPs under selective repeat: a gap holds the window for a round trip.
+/// Returns packets per ns of all QPs with selective repeat: a gap blocks the window for a round
+/// trip.
 double selective_rate(const Quantities& given, const Losses& losses, double lossless) noexcept {
   const double line = (1 - losses.p) / given.packet / given.qps;
   const bool by_window = lossless * given.packet < 0.97;
   const double window = given.window();
   const double cycle = by_window ? given.qps * window / lossless : given.round_trip + given.message;
   double rate = lossless / given.qps;
-  for (int i = 0; i < 50; ++i) {  // a fixed point
+  for (int i = 0; i < 50; ++i) {  // fixed-point iteration
     const double gap = -std::expm1(rate * cycle * std::log1p(-losses.p));
     rate = (rate + std::min(line, window / (cycle + gap * given.round_trip))) / 2;
   }
-  // While the timer runs, the QP goes on until its window is full.
+  // While the timer runs, the QP sends until its window is full.
   const double full = window * given.packet * given.qps;
   const double idle = std::max(0.0, 1 - std::max(0.0, full - given.round_trip) / losses.timer);
   const double waits = losses.timeout > 0 ? losses.timeout * idle : 0;
   return std::min(lossless, given.qps / (1 / rate + waits));
 }
 
-/// The throughput with independent losses of probability `p`.
+/// Returns the throughput with independent losses of probability `p`.
 double throughput_of(const sim::PerfConfig& config, const Quantities& given, double lossless,
                      double p) {
   double rate = lossless;
@@ -332,7 +336,7 @@ double throughput_of(const sim::PerfConfig& config, const Quantities& given, dou
   return limited ? std::min(bps, config.nic.receive_send_bps) : bps;
 }
 
-/// The loss at which the throughput is a tenth less, by bisection of its logarithm.
+/// Returns the loss that reduces the throughput by a tenth, by bisection of its logarithm.
 double loss_for_a_tenth(const sim::PerfConfig& config, const Quantities& given, double lossless) {
   const double goal = 0.9 * throughput_of(config, given, lossless, 0);
   double low = std::log(1e-12), high = 0;

@@ -14,15 +14,15 @@ enum class Limit : std::uint8_t { line, receiver, tx_depth, outstanding_wqes, re
 
 std::string_view name_of(Limit limit) noexcept;  // "tx depth"
 
-/// What a path needs from its endpoints, without simulating it; docs/reference/roce-gen-plan.md
-/// states the formulas.
+/// The requirements of a path on its endpoints, computed without a simulation.
+/// docs/reference/roce-gen-plan.md states the formulas.
 struct Plan {
   Duration round_trip{};           // NICs included
   double bdp_bytes = 0;            // round trip x link rate
   double goodput_bps = 0;          // payload that the link carries in messages of this size
   std::uint64_t needed = 0;        // outstanding messages that fill the link
   std::uint64_t configured = 0;    // messages that may be outstanding, all QPs together
-  std::uint64_t qps_needed = 0;    // with the configured window of a QP
+  std::uint64_t qps_needed = 0;    // number of QPs with the configured window of a QP
   double lossless_bps = 0;         // of this configuration without losses
   double throughput_bps = 0;       // with the losses of config.path.loss
   Limit limit{};                   // without losses
@@ -30,7 +30,7 @@ struct Plan {
   double loss_for_90_percent = 0;  // the loss that costs a tenth of lossless_bps
 };
 
-/// Losses are independent of each other, and alike in both directions.
+/// Computes a plan. Assumes that losses are independent, and equally likely in both directions.
 Plan plan(const sim::PerfConfig& config);
 std::string plan_text(const sim::PerfConfig& config, const Plan& plan);
 std::string plan_json(const sim::PerfConfig& config, const Plan& plan);

@@ -22,8 +22,8 @@ bool is_management(const roce::Frame& frame) noexcept {
          frame.deth->q_key.get() == wire::kQKeyGeneralServices;
 }
 
-/// How far back in time a paced packet may count as sent, to make up for a thread that slept: never
-/// so far that a retransmission timer, started late, would expire at once.
+/// Longest time before now at which a paced packet may count as sent, to make up for a thread that
+/// slept. Short enough that a retransmission timer that starts late does not expire at once.
 Duration catch_up_of(const transport::QpConfig& config) noexcept {
   constexpr Duration kMost = std::chrono::milliseconds(10);
   if (config.adaptive_retransmission) return {};
@@ -31,7 +31,8 @@ Duration catch_up_of(const transport::QpConfig& config) noexcept {
                              : std::min(kMost, transport::transport_timeout(config.timeout) / 4);
 }
 
-/// Whether the QP accepts the frame: its transport (UD: its Q_Key too), or a CNP.
+/// Returns true if the QP accepts the frame: it has the QP's transport (UD: also its Q_Key), or is
+/// a CNP.
 bool is_for(const transport::QpConfig& qp, const roce::Frame& frame) noexcept {
   if (frame.bth->opcode.get() == transport::kCnpOpcode) return true;
   if (frame.info->transport != qp.transport) return false;
@@ -56,7 +57,7 @@ Connection::Connection(transport::QpSet& qps, const transport::QpConfig& config,
       wire::flow_label_to_source_port(wire::flow_label_of_qps(config.qpn, config.dest_qpn));
 }
 
-/// Packets that a connection sends in a row, and that all send in one poll().
+/// Number of packets that a connection sends in a row, and that all connections send in one poll().
 constexpr std::uint32_t kBurstOfOne = 16;
 constexpr std::size_t kBurst = 64;
 
@@ -127,8 +128,9 @@ void Endpoint::receive(const roce::Frame& frame, Instant now) {
   deliver(connection->index_, packet, now, false);
 }
 
-/// A packet that congestion control held back counts as sent when it might go, not when a thread
-/// that sleeps gets to look. Otherwise each sleep would cost a flow packets, and DCQCN increases.
+/// A packet that congestion control held back counts as sent at the time at which it was allowed,
+/// not when a sleeping thread wakes up. Otherwise each sleep would cost a flow packets, and DCQCN
+/// rate increases.
 bool Endpoint::next_packet(std::uint32_t qp, transport::QueuePair& pair, Instant now,
                            Packet& packet) {
   Connection& connection = *by_index_[qp];
@@ -149,7 +151,7 @@ void Endpoint::put_on_link(std::uint32_t qp, Draft& draft, Instant /*now*/) {
   Connection& connection = *by_index_[qp];
   roce::FrameFields& fields = connection.fields_;
   transport::put_packet(packet, fields);
-  fields.deth.q_key = connection.pair_.config().q_key;  // where the packet has one
+  fields.deth.q_key = connection.pair_.config().q_key;  // used only if the packet has a DETH
   --may_send_;
   if (packet.data == 0) {
     return port_.send(fields, wire::Bytes(kCnp.zeros).first(packet.payload));
@@ -158,9 +160,10 @@ void Endpoint::put_on_link(std::uint32_t qp, Draft& draft, Instant /*now*/) {
   store_.release(packet.data);
 }
 
-/// Two endpoints and an impairer between them share as few as two cores, maybe with others. A
-/// thread that sleeps wakes soon, tens of us late in a guest. A thread that yields is back at once
-/// if the others yield too, and otherwise after a whole time slice (measured: 2 ms on either side).
+/// Two endpoints and an impairer between them share as few as two cores, possibly with other
+/// programs. A sleeping thread wakes up tens of us late in a guest. A thread that yields is back at
+/// once if the others yield too, and otherwise after a whole time slice (measured: 2 ms on either
+/// side).
 void Endpoint::idle(Instant now) noexcept {
   constexpr Duration kAwake = std::chrono::milliseconds(500);
   constexpr Duration kNap = std::chrono::microseconds(10), kSleep = std::chrono::microseconds(200);
@@ -174,7 +177,7 @@ EndpointContext::~EndpointContext() = default;
 Result<std::unique_ptr<EndpointContext>> EndpointContext::open(const EndpointOptions& options,
                                                                const OwnAddress& own,
                                                                const std::string& beside) {
-  constexpr std::uint16_t kDeepRing = 4096;  // a burst of a deep window must find room
+  constexpr std::uint16_t kDeepRing = 4096;  // the burst of a deep window must fit
   std::vector<std::string> names = {options.port};
   if (!beside.empty()) names.push_back(beside);
   auto ports = Ports::open(names, options.verbose,
@@ -228,14 +231,14 @@ PerfService::PerfService(Connection& connection, const SessionParams& params)
   connection.run(*this);
 }
 
-/// The receive has the number, and so the slot, of the SEND that it is for.
+/// The number of a receive, and so its slot, is that of the SEND that uses it.
 void PerfService::post_receive(std::uint64_t number) { connection_.post(layout_.receive(number)); }
 
 void PerfService::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
                                 const Completion& done, Instant /*now*/) {
-  if (!done.arrival) return;  // an echo's: the client checks it
+  if (!done.arrival) return;  // completion of an echo, which the client checks
   if (done.operation == Operation::read_request) {
-    // The READ's slot is free: the client has the message that was there.
+    // The READ's slot is free: the client has its message.
     if (params_.operation != Operation::read_request) return;
     sent_pattern_.write(connection_.memory().bytes(layout_.outbox(read_), params_.size), read_);
     ++read_;
@@ -254,8 +257,8 @@ void PerfService::check(const Completion& arrival) {
   if (!right) ++wrong_;
 }
 
-/// Checks each byte of a message, and clears its slot. A reliable connection's messages arrive in
-/// order; those of a lossy one may be any, and their WRITEs all use the first slot.
+/// Checks each byte of a message, and clears its slot. The messages of a reliable connection arrive
+/// in order. On a lossy one any message may arrive next, and all WRITEs use the first slot.
 bool PerfService::is_whole(const Completion& arrival) {
   const bool lossy = params_.lossy();
   const std::uint64_t place = !lossy                                 ? arrived_
@@ -290,7 +293,8 @@ ServerStats PerfService::stats() const noexcept {
                     .dropped = counters.dropped};
   if (params_.operation != Operation::fetch_add && params_.operation != Operation::cmp_swap)
     return stats;
-  // Each atomic adds one to an initial 0, or replaces it by one more, exactly once.
+  // Atomics are executed exactly once: each adds one to an initial 0, or replaces the value by one
+  // more.
   stats.checked = counters.packets;
   stats.wrong = connection_.memory().load(layout_.inbox()) == counters.packets ? 0 : 1;
   return stats;

@@ -19,8 +19,8 @@ namespace lw::gen {
 class Ports;
 struct EndpointOptions;
 
-/// One end of a connection: a QP, its own region of real memory, and the fields that all its frames
-/// have in common, with the encapsulation.
+/// One end of a connection: a QP, its memory region, and the header fields, including
+/// encapsulation, that all its frames share.
 class Connection {
  public:
   /// Attaches the QP to `qps` and detaches it at the end. `qps` and `store` outlive it. The region
@@ -43,7 +43,7 @@ class Connection {
   [[nodiscard]] const transport::QueuePair& pair() const noexcept { return pair_; }
   [[nodiscard]] const OwnAddress& peer() const noexcept { return peer_; }
   [[nodiscard]] std::uint32_t qpn() const noexcept { return pair_.config().qpn; }
-  /// When the last packet arrived; before the first, when the connection was made.
+  /// When the last packet arrived; before the first, when the connection was created.
   [[nodiscard]] Instant last_heard() const noexcept { return last_heard_; }
 
  private:
@@ -55,7 +55,7 @@ class Connection {
   OwnAddress peer_;
   roce::FrameFields fields_;
   Instant last_heard_;
-  Duration catch_up_;  // how far back in time next_packet() may go
+  Duration catch_up_;  // maximum by which next_packet() may backdate a packet
   Instant paced_until_ = transport::kNever;
 };
 
@@ -79,8 +79,8 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   std::function<void(const roce::Frame&)> on_management;
   void send_management(wire::Bytes mad, const OwnAddress& peer);
 
-  /// Receives a burst, runs timers, sends at most a burst; idles if there was nothing to do.
-  /// Returns whether there was. Errors: the capture file's.
+  /// Receives a burst, runs timers, and sends at most a burst; idles if there was nothing to do.
+  /// Returns true if there was something to do. Errors: those of the capture file.
   Result<bool> poll();
 
   [[nodiscard]] const FramePort& port() const noexcept { return port_; }
@@ -91,8 +91,8 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
     transport::Packet packet;
   };
 
-  // The scheduler's driver. A burst's worth of packets may be sent in each poll(). A post() only
-  // queues: an application that posts from on_completion() is not called again before it returns.
+  // Interface of QpScheduler. Each poll() may send a burst of packets. A post() only queues: an
+  // application that posts in on_completion() is not called again before it returns.
   static constexpr bool kSendsOnPost = false;
   [[nodiscard]] bool port_free(Instant /*now*/) const noexcept { return may_send_ > 0; }
   Draft& draft() noexcept { return draft_; }
@@ -116,11 +116,11 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   Instant last_active_;
 };
 
-/// An endpoint with the port and the capture file that it uses. Opens and closes them in order.
+/// An endpoint with its port and capture file. Opens and closes them in order.
 class EndpointContext {
  public:
-  /// `beside`: another port that the caller receives from; empty: none. Links may still be down
-  /// afterwards. Errors: the ports', the capture file's.
+  /// `beside`: a second port, from which the caller receives; empty: none. Links may still be down
+  /// afterwards. Errors: those of the ports and of the capture file.
   static Result<std::unique_ptr<EndpointContext>> open(const EndpointOptions& options,
                                                        const OwnAddress& own,
                                                        const std::string& beside = {});
@@ -128,20 +128,20 @@ class EndpointContext {
   EndpointContext(const EndpointContext&) = delete;
   EndpointContext& operator=(const EndpointContext&) = delete;
 
-  /// Errors (environment): the link is down after `timeout`, or `stop` was set.
+  /// Errors (environment): the link is still down after `timeout`, or `stop` was set.
   Result<void> wait_link(Duration timeout, const std::atomic<bool>& stop);
-  /// Errors (usage): the port's MTU is too small for frames of `size` bytes; names the command that
-  /// raises it.
+  /// Errors (usage): the port's MTU is too small for frames of `size` bytes; the message names the
+  /// command that raises it.
   [[nodiscard]] Result<void> check_frame(std::size_t size) const;
   /// Link rate in bit/s, if the port knows it.
   [[nodiscard]] std::optional<double> link_bps() const;
   [[nodiscard]] Endpoint& endpoint() noexcept { return *endpoint_; }
   [[nodiscard]] FramePort& port() noexcept { return *port_; }
-  /// The port beside; null without one.
+  /// The second port; null without one.
   [[nodiscard]] nic::Port* beside() noexcept;
-  /// Sends the frames that are queued and completes the capture file. It doesn't wait until the
-  /// peer has read the frames in shared memory rings: the peer has answered all requests by now,
-  /// and the port waits at most 100 ms for that when it closes. Errors: the port can't send.
+  /// Sends the queued frames and completes the capture file. Doesn't wait until the peer has read
+  /// the frames in shared memory rings: the peer has answered all requests by now, and closing the
+  /// port waits at most 100 ms for it. Errors: the port can't send.
   Result<void> close();
 
  private:
@@ -161,7 +161,7 @@ class Service : public transport::Application {
 };
 
 /// The responder of perf: fills memory for READs, posts receives for SENDs, checks every byte of
-/// each message, and echoes it if the parameters say so.
+/// each message, and echoes it if the parameters request that.
 class PerfService final : public Service {
  public:
   /// `connection` is new, has MemoryLayout::region(params) of memory, and outlives the service.
@@ -184,7 +184,7 @@ class PerfService final : public Service {
   MemoryLayout layout_;
   PayloadPattern received_pattern_, sent_pattern_;
   analysis::SequenceTracker numbers_;  // of received messages, if lossy()
-  std::uint64_t copies_ = 0;           // of them, duplicates
+  std::uint64_t copies_ = 0;           // duplicates among them
   std::uint64_t read_ = 0;             // READs that arrived
   std::uint64_t arrived_ = 0, wrong_ = 0, bytes_ = 0;
 };

@@ -16,14 +16,14 @@ namespace lw::gen {
 struct FramePortCounters {
   std::uint64_t received = 0;     // valid RoCE frames to our address
   std::uint64_t bad_icrc = 0;     // frames to our address with a wrong ICRC
-  std::uint64_t passed_over = 0;  // other address or encapsulation, or no valid RoCE frame
+  std::uint64_t passed_over = 0;  // other address or encapsulation, or not a valid RoCE frame
   std::uint64_t sent = 0;
   std::uint64_t not_sent = 0;  // no buffer, or the port was blocked: counts as lost
 };
 
-/// A port with one address and encapsulation, as a NIC's GID has them: passes on valid RoCEv2
-/// frames to that address, or RoCEv1 frames to its GID, answers ARP, neighbour discovery and pings,
-/// and drops the rest. One thread. `port`, `pool` and `copy` (the capture file; may be null)
+/// A port with one address and encapsulation, like a GID of a NIC. Passes on valid RoCEv2 frames to
+/// that address, or RoCEv1 frames to its GID. Answers ARP, neighbour discovery and pings, and drops
+/// all other frames. One thread. `port`, `pool` and `copy` (the capture file; may be null) must
 /// outlive it.
 class FramePort {
  public:
@@ -31,15 +31,15 @@ class FramePort {
             capture::Writer* copy);
 
   /// Receives a burst and calls `take` with each valid frame. Returns the number of all frames.
-  /// Errors: the capture file's.
+  /// Errors: those of the capture file.
   Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take);
 
-  /// Adds a frame to the burst, which is sent when it is full and by flush().
+  /// Adds a frame to the burst. The burst is sent when it is full, and by flush().
   void send(const roce::FrameFields& fields, wire::Bytes payload);
-  /// Errors: the capture file's.
+  /// Sends the burst. Errors: those of the capture file.
   Result<void> flush();
 
-  /// Resolves a neighbour's MAC address, with a request each second. Errors (environment): no
+  /// Resolves a neighbour's MAC address; sends a request every second. Errors (environment): no
   /// answer within `timeout`, or `stop` was set.
   Result<wire::MacAddress> resolve(const wire::IpAddress& target, Duration timeout,
                                    const std::atomic<bool>& stop);
@@ -47,7 +47,7 @@ class FramePort {
   [[nodiscard]] const OwnAddress& own() const noexcept { return own_; }
   [[nodiscard]] bool link_up() const noexcept { return port_.link_up(); }
   [[nodiscard]] bool rocev1() const noexcept { return rocev1_; }
-  /// Addresses and encapsulation of frames to `peer`, of the own address family.
+  /// Returns the addresses and encapsulation of frames to `peer`, which has the own address family.
   [[nodiscard]] roce::FrameFields fields_to(const OwnAddress& peer) const;
   [[nodiscard]] const FramePortCounters& counters() const noexcept { return counters_; }
 
@@ -72,7 +72,7 @@ class FramePort {
   FramePortCounters counters_;
 };
 
-/// Source addresses of a frame. Requires a network layer.
+/// Returns the source addresses of a frame. Requires a network layer.
 OwnAddress sender_of(const roce::Envelope& envelope) noexcept;
 
 }  // namespace lw::gen

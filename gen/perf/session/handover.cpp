@@ -17,7 +17,7 @@ using wire::Operation, wire::Transport;
 constexpr const char* kSchema = "longwire-handover";
 constexpr std::uint64_t k24Bits = 0xffffff, k32Bits = 0xffffffff, kAll = ~std::uint64_t{0};
 
-// The words are those of perf's options.
+// The names are those of perf's options.
 constexpr std::array<std::pair<std::string_view, Transport>, 3> kTransports = {
     {{"rc", Transport::rc}, {"uc", Transport::uc}, {"ud", Transport::ud}}};
 constexpr std::array<std::pair<std::string_view, Operation>, 5> kOperations = {
@@ -50,7 +50,7 @@ std::string line_with(const char* kind, const Json& fields) {
   return report::json_line(json);
 }
 
-/// A value for an error message, not too long.
+/// Returns a value for an error message, shortened if it is long.
 std::string shown(const Json& value) {
   constexpr std::size_t kMost = 60;
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -176,7 +176,7 @@ class FieldReader {
   std::string kind_, error_;
 };
 
-/// Whether brackets are nested deeper than in any of our lines: what walks over such JSON would
+/// Returns true if brackets are nested deeper than in any valid line: processing such JSON would
 /// need a deep stack.
 bool is_deep(std::string_view line) noexcept {
   constexpr int kDeepest = 16;
@@ -188,7 +188,7 @@ bool is_deep(std::string_view line) noexcept {
   return false;
 }
 
-/// The fields of a line of this kind. Errors: as read_hello().
+/// Parses a line of this kind. Errors: those of read_hello().
 Result<FieldReader> open_line(std::string_view line, const char* kind) {
   const auto no = [&](const std::string& why) {
     return fail(fmt::format("{}: {}", kind, why), ExitCode::failed);

@@ -11,9 +11,9 @@
 #include "gen/perf/session/session_params.h"
 #include "wire/address.h"
 
-/// What two RDMA peers exchange over TCP before and after a run, one JSON object per line: the
-/// client's Hello, the server's Offer or a Refusal, the client's Done and the server's Report.
-/// handover_link.h has the connection. Every line names the schema and its version.
+/// The messages that two RDMA peers exchange over TCP before and after a run, one JSON object per
+/// line: the client's Hello, the server's Offer or a Refusal, the client's Done and the server's
+/// Report. handover_link.h has the connection. Every line contains the schema and its version.
 namespace lw::gen::handover {
 
 inline constexpr std::uint64_t kVersion = 1;
@@ -21,11 +21,10 @@ inline constexpr std::uint16_t kPort = 18515;         // TCP, perftest's
 inline constexpr std::size_t kMostBytes = 64 * 1024;  // of a line
 inline constexpr std::size_t kMostQps = 512;
 
-/// A QP of one side, and the memory that it has for the other side's requests: slot i is `bytes` x
-/// i behind `va`. Message n is written to slot n % slots, with the pattern of the client and its
-/// QPN; a SEND takes the next receive. A READ of slot i returns message i of the responder's
-/// pattern. An atomic has one word, at `va`, which is 0 at first. An echo is written to the
-/// client's slot.
+/// A QP of one side, and its memory for the other side's requests: slot i is at `va` + i x `bytes`.
+/// Message n is written to slot n % slots, with the pattern of the client and its QPN; a SEND uses
+/// the next receive. A READ of slot i returns message i of the responder's pattern. An atomic has
+/// one word, at `va`, initially 0. An echo is written to the client's slot.
 struct Qp {
   std::uint32_t qpn = 0;  // 24 bits
   std::uint32_t psn = 0;  // 24 bits, of the first packet that it sends
@@ -34,16 +33,17 @@ struct Qp {
   friend bool operator==(const Qp&, const Qp&) = default;
 };
 
-/// The client's first line: who it is and what it will do. Rates and recovery of `params` stay on
-/// the client's side, and its va and r_key are those of each QP.
+/// The client's first line: its identity and the parameters of the run. The rates and the recovery
+/// of `params` apply only to the client's side; its va and r_key are those of each QP.
 struct Hello {
   std::string token;
   SessionParams params;
-  std::uint64_t count = 0;  // messages of each QP; 0: only Done says it
-  bool checked = true;      // the messages are PayloadPattern's, which the server checks
-  bool signatures = false;  // of wire/signature.h in the packets, which the server reads instead
-  /// CRC-32 (wire/icrc.h) of the bytes behind the signature, in the packets of a message but for
-  /// the last, and in the last. Empty: the content is unknown.
+  std::uint64_t count = 0;  // messages of each QP; 0: unknown until Done
+  bool checked = true;      // the messages have the PayloadPattern, which the server checks
+  // the packets have signatures (wire/signature.h), which the server reads instead
+  bool signatures = false;
+  /// CRC-32 (wire/icrc.h) of the bytes after the signature: in all packets of a message except the
+  /// last, and in the last. Empty: the content is unknown.
   std::vector<std::uint64_t> payload_crcs = {};
   std::uint32_t mtu = 1024;                // path MTU in bytes
   std::uint8_t timeout = 18, retries = 6;  // of the server's QPs, as in transport::QpConfig
@@ -53,20 +53,20 @@ struct Hello {
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
-/// The server's answer: the QPs, in the order of the client's, which are ready to receive.
+/// The server's answer: its QPs, in the order of the client's, ready to receive.
 struct Offer {
   std::vector<Qp> qps;
   std::uint64_t va = 0, size = 0;  // the whole region, in bytes
   std::uint32_t r_key = 0;
   wire::Ipv6Address gid;
-  bool rocev1 = false;              // the GID's type, and so the frames': RoCEv1, or RoCEv2
-  std::uint32_t mtu = 1024;         // path MTU in bytes: the smaller of both sides'
+  bool rocev1 = false;              // type of the GID and of the frames: RoCEv1, or RoCEv2
+  std::uint32_t mtu = 1024;         // path MTU in bytes: the smaller one of both sides
   std::uint32_t q_key = 0;          // UD
-  std::uint32_t max_rd_atomic = 1;  // READs and atomics that the server takes at once, per QP
+  std::uint32_t max_rd_atomic = 1;  // READs and atomics that the server accepts at once, per QP
   friend bool operator==(const Offer&, const Offer&) = default;
 };
 
-/// The client's last line: everything that it sent is completed.
+/// The client's last line: all its requests are completed.
 struct Done {
   std::vector<std::uint64_t> messages;       // of each QP
   std::uint64_t bytes = 0;                   // of all
@@ -74,11 +74,11 @@ struct Done {
   friend bool operator==(const Done&, const Done&) = default;
 };
 
-/// Packets of the messages that arrived, by their signatures.
+/// Counters of the arrived messages' packets, by their signatures.
 struct SignatureCounts {
   std::uint64_t frames = 0;                        // with a signature
   std::uint64_t unsigned_frames = 0;               // without one
-  std::uint64_t lost = 0;                          // never arrived, or with a message that did not
+  std::uint64_t lost = 0;                          // missing packets, alone or with their message
   std::uint64_t duplicated = 0, out_of_order = 0;  // as in OrderCounts
   friend bool operator==(const SignatureCounts&, const SignatureCounts&) = default;
 };
@@ -86,31 +86,31 @@ struct SignatureCounts {
 /// The server's last line.
 struct Report {
   ServerStats stats;
-  /// `messages` and `bytes` are the server's own count of what arrived. False: they are those of
-  /// the client's Done, as a device does not tell its program of READs, of atomics, and of WRITEs
-  /// without an immediate.
+  /// True: `messages` and `bytes` are the server's own count of what arrived. False: they are those
+  /// of the client's Done, because a device does not report READs, atomics, and WRITEs without an
+  /// immediate to its program.
   bool counted = true;
   std::uint64_t messages = 0, bytes = 0;
   std::uint64_t errors = 0;  // completions in error
   std::string failure;       // the reason, if the session failed
   SignatureCounts signatures;
-  std::vector<std::pair<std::string, std::uint64_t>> counters;  // device: change during the session
+  // counters of the device: their increase during the session
+  std::vector<std::pair<std::string, std::uint64_t>> counters;
   friend bool operator==(const Report&, const Report&) = default;
 };
 
-// Lines, each with its newline.
+// Return the message as a line, with a newline.
 std::string line_of(const Hello& hello);
 std::string line_of(const Offer& offer);
 std::string line_of(const Done& done);
 std::string line_of(const Report& report);
 std::string refusal_line(std::string_view reason);
 
-/// Errors (environment): the frames of this side have the other encapsulation than the device's
-/// GID.
+/// Errors (environment): the frames of this side have another encapsulation than the device's GID.
 Result<void> check_encapsulation(const Offer& offer, bool rocev1);
 
-// Readers of lines. Errors (failed): not JSON, another schema or version, a field that is missing
-// or out of range, with what was expected and found; a Refusal, with its reason.
+// Read a line. Errors (failed): not JSON, another schema or version, a field that is missing or out
+// of range, with what was expected and found; a Refusal, with its reason.
 Result<Hello> read_hello(std::string_view line);
 Result<Offer> read_offer(std::string_view line);
 Result<Done> read_done(std::string_view line);

@@ -40,7 +40,8 @@ bool wait_for(int socket, short events, Duration timeout) noexcept {
   return ::poll(&one, 1, milliseconds(timeout)) > 0;
 }
 
-/// A silent peer is found after 5 + 3 x 3 s, one that takes no data after 15 s.
+/// Sets timeouts: a silent peer is detected after 5 + 3 x 3 s, a peer that reads nothing after 15
+/// s.
 void set_options(int socket) noexcept {
   const auto set = [&](int level, int name, int value) {
     ::setsockopt(socket, level, name, &value, sizeof value);
@@ -87,7 +88,7 @@ struct AddressList {
   }
 };
 
-/// "HOST", "HOST:PORT", "[IPV6]:PORT", or an IPv6 address alone.
+/// Splits "HOST", "HOST:PORT", "[IPV6]:PORT", or an IPv6 address.
 std::pair<std::string, std::string> host_and_service(std::string_view where) {
   const std::string usual = std::to_string(kPort);
   if (where.starts_with('[')) {
@@ -110,7 +111,7 @@ bool is_port(const std::string& text) noexcept {
          std::stoul(text) >= 1 && std::stoul(text) <= 65535;
 }
 
-/// 0, or the error's number.
+/// Returns 0, or an errno.
 int connect_within(int socket, const addrinfo& to, Duration timeout) noexcept {
   if (::connect(socket, to.ai_addr, to.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
@@ -125,7 +126,7 @@ std::unexpected<Error> gone(std::string_view how) {
   return fail(fmt::format("the other side of the TCP connection {}", how), ExitCode::failed);
 }
 
-/// The error of a read or a write.
+/// Returns the error for a failed read or write.
 std::unexpected<Error> lost(int error) {
   if (error == ETIMEDOUT) return gone("is gone without a word");
   if (error == ECONNRESET || error == EPIPE) return gone("has closed it");
@@ -349,7 +350,7 @@ bool ClientListener::look_at(Waiting& one, std::string_view busy,
                              std::optional<Admitted>& admitted) {
   const bool late = clock_now() >= one.until;
   auto line = one.link.poll();
-  if (one.refused) return line && !late;  // what else it says is not read
+  if (one.refused) return line && !late;  // ignore further input
   if (!line && !one.link.overlong()) return false;
   if (line && !*line) return !late;
   auto hello = line ? read_hello(**line) : std::unexpected(line.error());
@@ -362,7 +363,8 @@ bool ClientListener::look_at(Waiting& one, std::string_view busy,
 }
 
 void ClientListener::refuse(Waiting& one, const std::string& reason) {
-  // A close with unread data would reset the connection before the client has read the reason.
+  // End only the sending side: a close with unread data would reset the connection before the
+  // client has read the reason.
   (void)one.link.send(refusal_line(reason));
   ::shutdown(one.link.descriptor(), SHUT_WR);
   one.refused = true;

@@ -14,15 +14,16 @@
 
 namespace lw::gen::handover {
 
-/// The host of "HOST", "HOST:PORT" or "[IPV6]:PORT"; empty: none of them.
+/// Returns the host of "HOST", "HOST:PORT" or "[IPV6]:PORT"; empty for other forms.
 std::string host_of(std::string_view where);
 
-/// What is done each millisecond while waiting for a line. A client that has a port of its own
-/// answers ARP there: the server asks for its MAC address before it makes an offer.
+/// A function that is called every millisecond while waiting for a line. A client with its own port
+/// answers ARP there, because the server resolves the client's MAC address before it makes an
+/// offer.
 using Meanwhile = std::function<void()>;
 
-/// A TCP connection that carries lines, closed with the object. Finds out within 15 s that the
-/// other host is gone. One thread.
+/// A TCP connection for lines; the destructor closes it. Detects within 15 s that the other host is
+/// gone. One thread.
 class Link {
  public:
   /// Takes over a connected socket.
@@ -35,16 +36,18 @@ class Link {
   /// (an unknown host, nobody listens there, no answer within `timeout`).
   static Result<Link> connect(std::string_view where, Duration timeout);
 
-  /// Sends a line. Errors (failed): the other side is gone, or takes nothing for 5 s.
+  /// Sends a line. Errors (failed): the other side is gone, or reads nothing for 5 s.
   Result<void> send(std::string_view line);
-  /// The next line, without its newline, if one is there; does not wait. Errors (failed): the other
-  /// side has closed the connection or is gone; a line is longer than kMostBytes.
+  /// Returns the next line, without its newline, if one has arrived; does not wait. Errors
+  /// (failed): the other side has closed the connection or is gone; a line is longer than
+  /// kMostBytes.
   Result<std::optional<std::string>> poll();
-  /// The next line, waiting for it. Errors: as poll(); failed: none within `timeout`, or `stop`.
+  /// Waits for the next line. Errors: those of poll(); none arrived within `timeout`, or `stop` was
+  /// set (failed).
   Result<std::string> receive(Duration timeout, const std::atomic<bool>& stop,
                               const Meanwhile& meanwhile = {});
 
-  /// Whether poll() failed because of a line that is too long: the other side is still there.
+  /// Returns true if poll() failed because a line is too long; the other side is still connected.
   [[nodiscard]] bool overlong() const noexcept { return received_.size() > kMostBytes; }
   [[nodiscard]] int descriptor() const noexcept { return socket_; }
   [[nodiscard]] wire::IpAddress local() const noexcept;
@@ -55,24 +58,25 @@ class Link {
   std::string received_;
 };
 
-/// The client's side of a session: the connection, and the lines in their order. Every error that
-/// the server states is a refusal with its reason.
+/// The client's side of a session: the connection, and the lines in their order. An error that the
+/// server reports is returned as a refusal with its reason.
 class Client {
  public:
-  /// Errors: as Link::connect().
+  /// Errors: those of Link::connect().
   static Result<Client> connect(std::string_view where, Duration timeout);
 
-  /// Says hello and waits for the offer. Errors (failed): refused; no or a wrong answer.
+  /// Sends the hello and waits for the offer. Errors (failed): refused; no answer, or an invalid
+  /// one.
   Result<Offer> open(const Hello& hello, Duration timeout, const std::atomic<bool>& stop,
                      const Meanwhile& meanwhile = {});
-  /// Whether the server is still there; does not wait. Call it now and then during a run. Errors
-  /// (failed): the server is gone or ended the session, with its reason.
+  /// Checks that the server is still connected; does not wait. Call it at intervals during a run.
+  /// Errors (failed): the server is gone or ended the session, with its reason.
   Result<void> check();
-  /// Says that everything is sent and waits for the server's report.
+  /// Reports that everything is sent, and waits for the server's report.
   Result<Report> finish(const Done& done, Duration timeout, const std::atomic<bool>& stop,
                         const Meanwhile& meanwhile = {});
 
-  /// The own address on the way to the server, and the server's.
+  /// The own address on the route to the server, and the server's address.
   [[nodiscard]] wire::IpAddress local() const noexcept { return link_.local(); }
   [[nodiscard]] wire::IpAddress peer() const noexcept { return link_.peer(); }
 
@@ -88,7 +92,7 @@ struct Admitted {
   Hello hello;
 };
 
-/// Whom a server admits.
+/// Which clients a server admits.
 struct Admission {
   std::string address = "::";  // to listen at
   std::uint16_t port = kPort;  // 0: any
@@ -98,9 +102,10 @@ struct Admission {
   Duration timeout = std::chrono::seconds(5);  // for a Hello
 };
 
-/// Listens for clients and admits those with the right address, token and Hello; the others get a
-/// Refusal. Connections that say nothing are closed after a while; when there are too many, the
-/// oldest of the address that has the most, so that they don't keep others out. One thread.
+/// Listens for clients and admits those with an accepted address, the token and a valid Hello;
+/// others get a Refusal. Connections without a Hello are closed after a timeout. When there are too
+/// many, the oldest one of the address with the most connections is closed, so that an address
+/// can't exclude others. One thread.
 class ClientListener {
  public:
   /// Errors: usage (not an address); environment (the port is taken).
@@ -109,10 +114,10 @@ class ClientListener {
   ClientListener& operator=(ClientListener&&) = delete;
   ~ClientListener();
 
-  /// Waits up to `timeout` for an admitted client. While `busy` is not empty nobody is admitted,
-  /// and this is the reason.
+  /// Waits up to `timeout` for an admitted client. While `busy` is not empty all clients are
+  /// refused, and `busy` is the reason.
   std::optional<Admitted> poll(Duration timeout, std::string_view busy = {});
-  /// "ADDRESS: reason" of the refusals since the last call; the oldest are left out after 100.
+  /// Returns the refusals since the last call as "ADDRESS: reason": the newest 100.
   std::vector<std::string> take_refusals();
 
   [[nodiscard]] std::uint16_t port() const noexcept;
@@ -123,14 +128,14 @@ class ClientListener {
     Link link;
     wire::IpAddress peer;
     Instant until;
-    bool refused = false;  // waits only for the client to read why
+    bool refused = false;  // waits only until the client has read the reason
   };
   ClientListener(int socket, Admission admission)
       : socket_(socket), admission_(std::move(admission)) {}
   void accept_all();
   void drop_surplus();
   void wait(Duration timeout) const;
-  /// Whether the connection goes on waiting; an admitted client goes to `admitted`.
+  /// Returns true if the connection continues to wait. Stores an admitted client in `admitted`.
   bool look_at(Waiting& one, std::string_view busy, std::optional<Admitted>& admitted);
   void refuse(Waiting& one, const std::string& reason);
 

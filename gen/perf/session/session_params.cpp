@@ -70,7 +70,7 @@ bool is_ours(Operation operation) noexcept {
          operation == Operation::cmp_swap;
 }
 
-/// Whether the transport has the operation. The responder checks a UD message's size.
+/// Returns true if the transport has the operation. The responder checks the size of UD messages.
 bool is_carried(const SessionParams& params) noexcept {
   if (params.transport == Transport::rc) return true;
   if (params.echo || params.size < sizeof(std::uint64_t)) return false;
@@ -177,7 +177,7 @@ namespace {
 
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 
-/// The number's place in a message.
+/// Returns the size of the number at the start of a message.
 std::size_t head_of(std::size_t size) noexcept { return std::min(size, kWord); }
 
 /// SplitMix64's output function (G. Steele et al., OOPSLA 2014).
@@ -187,8 +187,8 @@ std::uint64_t mixed(std::uint64_t x) noexcept {
   return x ^ x >> 31;
 }
 
-/// The words of a message after its number: a start that differs by side, QP and message, and steps
-/// that no two offsets of a message have in common.
+/// The words of a message after its number: a start value that depends on side, QP and message,
+/// then words that are different at each offset.
 class Words {
  public:
   Words(std::uint64_t key, std::uint64_t number) noexcept
@@ -236,7 +236,7 @@ bool PayloadPattern::holds(wire::Bytes message, std::uint64_t number) const noex
   return true;
 }
 
-/// Not zeros: those are a short message's number 0.
+/// Doesn't write zeros, because a short message with number 0 consists of zeros.
 void PayloadPattern::clear(wire::MutableBytes slot) noexcept {
   std::ranges::fill(slot, std::byte{0xff});
 }

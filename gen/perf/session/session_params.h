@@ -14,7 +14,7 @@
 namespace lw::gen {
 
 // The private data that perf and respond exchange in connection management messages: in network
-// byte order, after a magic number and a version, without which nothing is read.
+// byte order, after a magic number and a version, which must match.
 
 /// Parameters of a connection, chosen by the client.
 struct SessionParams {
@@ -22,25 +22,25 @@ struct SessionParams {
   wire::Operation operation = wire::Operation::write;
   bool immediate = false;
   bool echo = false;        // the responder echoes each message: a ping-pong
-  bool read_back = false;   // a READ fetches each message again: its slot is not cleared
+  bool read_back = false;   // a READ fetches each message back, so its slot is not cleared
   std::uint32_t size = 0;   // bytes of a message
-  std::uint32_t slots = 1;  // messages in a region; then the first slot again
+  std::uint32_t slots = 1;  // messages in a region; message `slots` uses the first slot again
   std::uint32_t depth = 1;  // messages that may be outstanding
-  std::uint64_t va = 0;     // the client's memory, for echoes of WRITEs
+  std::uint64_t va = 0;     // address of the client's memory, for echoes of WRITEs
   std::uint32_t r_key = 0;
-  // For both directions.
+  // Applies to both directions.
   transport::RateControl rate_control = transport::RateControl::none;
   std::uint64_t rate_bps = 0;     // limit, or DCQCN's first rate
   bool selective_repeat = false;  // instead of go-back-N
 
-  /// Whether messages may be lost. Each then has a number and at least eight bytes.
+  /// Returns true if messages may be lost. Then each message has a number and at least eight bytes.
   [[nodiscard]] bool lossy() const noexcept { return transport != wire::Transport::rc; }
   friend bool operator==(const SessionParams&, const SessionParams&) = default;
 };
 
 /// The responder's memory, in its ConnectReply.
 struct RemoteMemory {
-  std::uint64_t va = 0;  // of the client's WRITEs, atomics or READs
+  std::uint64_t va = 0;  // address for the client's WRITEs, atomics or READs
   std::uint32_t r_key = 0;
   friend bool operator==(const RemoteMemory&, const RemoteMemory&) = default;
 };
@@ -48,7 +48,7 @@ struct RemoteMemory {
 /// The responder's counters, in its DisconnectReply.
 struct ServerStats {
   std::uint64_t checked = 0;          // messages received and checked, byte by byte
-  std::uint64_t wrong = 0;            // of them, with other bytes than were sent
+  std::uint64_t wrong = 0;            // messages with wrong bytes among them
   std::uint64_t duplicates = 0;       // request packets; messages if lossy()
   std::uint64_t out_of_sequence = 0;  // request packets
   std::uint64_t cnps = 0;             // sent by the responder
@@ -58,16 +58,16 @@ struct ServerStats {
 };
 
 /// Size of a ConnectRequest's private data after the addresses (RDMA IP CM service, IBTA annex
-/// A11). Other messages have at least as much.
+/// A11). Other messages have at least this size.
 using PrivateData = std::array<std::byte, 56>;
 
 PrivateData to_private_data(const SessionParams& params) noexcept;
 PrivateData to_private_data(const RemoteMemory& remote) noexcept;
 PrivateData to_private_data(const ServerStats& stats) noexcept;
-/// False: an operation that perf or the transport doesn't have, a size, depth or number of slots of
-/// 0, a rate control without a rate.
+/// Returns false if perf or the transport doesn't have the operation; if size, depth or number of
+/// slots is 0; or if a rate control has no rate.
 [[nodiscard]] bool is_possible(const SessionParams& params) noexcept;
-/// Empty also for parameters that are not possible.
+/// Returns nothing also for parameters that are not possible.
 std::optional<SessionParams> read_session_params(wire::Bytes data) noexcept;
 std::optional<RemoteMemory> read_remote_memory(wire::Bytes data) noexcept;
 std::optional<ServerStats> read_server_stats(wire::Bytes data) noexcept;
@@ -93,7 +93,7 @@ class MemoryLayout {
   [[nodiscard]] std::uint64_t inbox(std::uint64_t number = 0) const noexcept {
     return base_ + number % slots_ * size_ + grh_;
   }
-  /// Receive for the peer's message, with its GRH.
+  /// Returns the receive for message `number` of the peer, including its GRH.
   [[nodiscard]] transport::Receive receive(std::uint64_t number) const noexcept {
     return {.id = number, .va = inbox(number) - grh_, .length = static_cast<std::uint32_t>(size_)};
   }
@@ -115,9 +115,9 @@ class MemoryLayout {
 /// The side that filled a message.
 enum class Side : std::uint8_t { client, responder };
 
-/// Content of perf's messages, which the receiver checks byte by byte: the message's number in the
-/// first eight bytes (big-endian; shorter messages: its lowest bytes), then words that differ by
-/// side, QP, message and offset.
+/// The content of perf's messages, which the receiver checks byte by byte: the message's number in
+/// the first eight bytes (big-endian; shorter messages: its lowest bytes), then words that depend
+/// on side, QP, message and offset.
 class PayloadPattern {
  public:
   /// `client_qpn`: the client's QP number, which both sides know.
@@ -126,11 +126,11 @@ class PayloadPattern {
 
   /// Writes a message.
   void write(wire::MutableBytes message, std::uint64_t number) const noexcept;
-  /// The number in a message.
+  /// Returns the number in a message.
   [[nodiscard]] static std::uint64_t number_of(wire::Bytes message) noexcept;
-  /// Whether each byte is that of message `number`.
+  /// Returns true if the bytes are those of message `number`.
   [[nodiscard]] bool holds(wire::Bytes message, std::uint64_t number) const noexcept;
-  /// Makes a slot hold no message, so that no old byte passes for a new one.
+  /// Overwrites a slot, so that an old message is not taken for a new one.
   static void clear(wire::MutableBytes slot) noexcept;
 
  private:

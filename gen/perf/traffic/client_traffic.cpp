@@ -24,7 +24,7 @@ ClientConnection::ClientConnection(const Connected& connected)
 
 bool ClientConnection::post(Instant now) {
   const transport::QueuePair& pair = connection_.pair();
-  // A message in the send queue keeps its slot.
+  // A message in the send queue still uses its slot.
   if (pair.requester().posted() >= pair.config().tx_depth) return false;
   const std::uint64_t n = posted_;
   const bool atomic = fetches_word();
@@ -155,7 +155,7 @@ void LatencyTraffic::start() {
 void LatencyTraffic::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
                                    const Completion& done, Instant /*now*/) {
   if (done.status != Status::success) return note_failure();
-  if (done.arrival != client().carries()) {  // a ping-pong ends with the echo
+  if (done.arrival != client().carries()) {  // in a ping-pong the echo ends a message
     if (std::exchange(waits_, false)) post();
     return;
   }
@@ -194,8 +194,8 @@ void LatencyTraffic::ping() {
   post();
 }
 
-/// If an echo's message is still in the send queue, as its ACK was lost, the next one waits for its
-/// completion.
+/// Posts the next message. If the last one is still in the send queue, because its ACK was lost,
+/// posts the next one after its completion.
 void LatencyTraffic::post() { waits_ = !client().post(nic::now()); }
 
 using transport::Completion;

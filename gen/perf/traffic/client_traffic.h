@@ -15,29 +15,29 @@
 
 namespace lw::gen {
 
-/// One connection of a client: makes, posts and checks its messages.
+/// One connection of a client: builds, posts and checks its messages.
 class ClientConnection {
  public:
-  /// The connection of `connected` outlives it.
+  /// `connected.connection` must outlive it.
   explicit ClientConnection(const Connected& connected);
 
-  /// Posts the next message. False: the send queue is full.
+  /// Posts the next message. Returns false if the send queue is full.
   bool post(Instant now);
-  /// Posts a READ of the message posted last. Requires space in the send queue.
+  /// Posts a READ of the last message. Requires room in the send queue.
   void post_read_back(Instant now);
   /// Posts a receive for an echo.
   void post_receive();
 
-  /// Whether a READ or an atomic returned the expected data.
+  /// Returns true if a READ or an atomic returned the expected data.
   [[nodiscard]] bool right(const transport::Completion& done);
-  /// Whether the read-back message is the one that was written.
+  /// Returns true if the message that was read back is the one that was written.
   [[nodiscard]] bool right_read_back(const transport::Completion& done);
-  /// Whether the echo of message n is right.
+  /// Returns true if the echo of message n is correct.
   [[nodiscard]] bool right_echo(const transport::Completion& arrival, std::uint64_t n);
 
   [[nodiscard]] Connection& connection() noexcept { return connection_; }
   [[nodiscard]] std::uint64_t posted() const noexcept { return posted_; }
-  /// Whether the client sends the messages (SEND, WRITE).
+  /// Returns true if messages flow from the client to the responder (SEND, WRITE).
   [[nodiscard]] bool carries() const noexcept {
     return params_.operation == wire::Operation::send ||
            params_.operation == wire::Operation::write;
@@ -51,14 +51,14 @@ class ClientConnection {
     return params_.operation == wire::Operation::fetch_add ||
            params_.operation == wire::Operation::cmp_swap;
   }
-  /// Of message n at the responder, relative to its first.
+  /// Offset of message n in the responder's memory.
   [[nodiscard]] std::uint64_t remote_offset(std::uint64_t n) const noexcept {
-    // If messages may be lost, a responder does not know the slot of one: all use the first.
+    // If messages may be lost, a responder does not know the slot of a message: all use the first.
     return params_.lossy() && !device_ ? 0 : layout_.inbox(n) - layout_.inbox();
   }
-  /// The bytes of message n.
+  /// Writes message n into its slot.
   void fill(std::uint64_t n);
-  /// Length of message n: the last one of data may be shorter.
+  /// Length of message n. The last one of configured data may be shorter.
   [[nodiscard]] std::uint32_t length_of(std::uint64_t n) const noexcept {
     if (data_.empty()) return params_.size;
     return static_cast<std::uint32_t>(
@@ -82,18 +82,20 @@ class ClientConnection {
   std::uint64_t posted_ = 0;
 };
 
-/// Result of a run: the client's, and the responder's stats.
+/// Result of a run: the client's counters and the responder's stats.
 struct ClientResult {
   sim::BandwidthResult bandwidth;
   sim::LatencyResult latency;
   std::uint64_t wrong = 0;  // messages or responses with wrong data
   ServerStats peer;
   bool peer_answered = false;
-  bool peer_counted = true;  // peer.checked is what arrived; false: nobody there knows
+  // true: peer.checked is the number of arrived messages; false: that number is unknown
+  bool peer_counted = true;
   wire::Transport transport = wire::Transport::rc;  // rc: all messages arrived
 };
 
-/// Common part of both kinds of run: a ClientConnection per connection, and when the run is over.
+/// Common part of bandwidth and latency runs: a ClientConnection per connection, and the end of the
+/// run.
 class ClientTraffic : public transport::Application {
  public:
   ClientTraffic(const sim::PerfConfig& config, const std::vector<Connected>& connected)
@@ -104,7 +106,7 @@ class ClientTraffic : public transport::Application {
       by_qpn_[d.connection->qpn()] = connections_.back().get();
     }
   }
-  /// Whether all messages are complete, except those that a broken QP never posted.
+  /// Returns true if all messages are complete, except those that a broken QP never posted.
   [[nodiscard]] bool done() const noexcept {
     if (result.bandwidth.failed == 0 && !until_) return completed_ >= each_ * connections_.size();
     std::uint64_t all = 0;
@@ -117,7 +119,7 @@ class ClientTraffic : public transport::Application {
     return !more && completed_ + result.bandwidth.failed >= all;
   }
   [[nodiscard]] std::uint64_t completed() const noexcept { return completed_; }
-  /// Tells each connection how many messages it had.
+  /// Stores in each connection how many messages it posted.
   void tell_posted(std::vector<Connected>& connected) const noexcept {
     for (std::size_t i = 0; i < connected.size(); ++i)
       connected[i].messages = connections_[i]->posted();
@@ -136,7 +138,7 @@ class ClientTraffic : public transport::Application {
 
  protected:
   std::uint64_t each_;
-  std::optional<Instant> until_;  // if set, replaces each_: no post from then on
+  std::optional<Instant> until_;  // if set, replaces each_: nothing is posted after this time
   std::uint64_t completed_ = 0;
   Instant made_ = nic::now();
   std::vector<std::unique_ptr<ClientConnection>> connections_;
@@ -160,7 +162,7 @@ class BandwidthTraffic : public ClientTraffic {
   [[nodiscard]] bool may_post(const ClientConnection& client, Instant now) const noexcept {
     return until_ ? now < *until_ : client.posted() < each_;
   }
-  /// The first half fills the path and the queues; the second half gives the steady rate.
+  /// The first half of a run fills the path and the queues; the second half gives the steady rate.
   void note_half(Instant now) noexcept;
 
   Duration duration_;  // 0: no limit
@@ -187,19 +189,19 @@ class LatencyTraffic : public ClientTraffic {
   Instant begin() noexcept { return posted_at_ = nic::now(); }
   [[nodiscard]] Duration since_post() const noexcept { return nic::now() - posted_at_; }
   void note_failure() noexcept;
-  /// Counts a message, with right or wrong data, and posts the next.
+  /// Counts a message with correct or wrong data, and posts the next one.
   void count(bool right, Duration latency);
 
  private:
   void post();
 
   Instant posted_at_;
-  bool waits_ = false;  // a message for space in the send queue
+  bool waits_ = false;  // the next message waits for room in the send queue
   double sum_ = 0, squares_ = 0;
 };
 
-/// Ping to a passive peer: a WRITE, and a READ that brings it back. Counts half of both together.
-/// Requires a send queue of two requests.
+/// Ping to a passive peer: a WRITE, and a READ that fetches the message back. The result is half of
+/// the time for both. Requires a send queue of two requests.
 class ReadBackTraffic : public LatencyTraffic {
  public:
   using LatencyTraffic::LatencyTraffic;
@@ -210,8 +212,8 @@ class ReadBackTraffic : public LatencyTraffic {
   void ping() override;
 };
 
-/// rping's client: announces a source, which the server READs, and then a sink, into which it
-/// WRITEs the same bytes. Measures a whole ping: READ, WRITE and four SENDs.
+/// The client of rping: announces a source, which the server READs, and then a sink, into which the
+/// server WRITEs the same bytes. Measures a whole ping: READ, WRITE and four SENDs.
 class PingTraffic final : public LatencyTraffic {
  public:
   PingTraffic(const sim::PerfConfig& config, const std::vector<Connected>& connected)

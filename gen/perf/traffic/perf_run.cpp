@@ -21,7 +21,7 @@ namespace {
 /// disconnects.
 class PerfClient {
  public:
-  /// `endpoint`, `connector`, `stop` (ends a run early), `series` and `data` (see Connected)
+  /// `endpoint`, `connector`, `stop` (ends a run early), `series` and `data` (see Connected) must
   /// outlive it.
   PerfClient(Endpoint& endpoint, Connector& connector, const std::atomic<bool>& stop,
              PerfSeries& series, std::span<const std::byte> data)
@@ -29,8 +29,8 @@ class PerfClient {
 
   /// Keeps as many messages outstanding as the windows allow. Requires iterations >= 1.
   Result<ClientResult> bandwidth(const sim::PerfConfig& config);
-  /// One message at a time on one QP: SEND and WRITE as ping-pongs, READ and atomic alone; with
-  /// `read_back` a WRITE and a READ that brings it back.
+  /// Sends one message at a time on one QP. SEND and WRITE are ping-pongs, READ and atomics are
+  /// not; with `read_back`, a WRITE is followed by a READ that fetches it back.
   Result<ClientResult> latency(const sim::PerfConfig& config);
   /// Pings rping's server, one ping at a time.
   Result<ClientResult> rping(const sim::PerfConfig& config);
@@ -48,9 +48,9 @@ class PerfClient {
   std::span<const std::byte> data_;
 };
 
-/// Parameters for one connection: as deep as the send window, and as many slots, because a slot is
-/// not used again before its message is complete. The inboxes of all connections together have
-/// 256 MiB, each one 64 MiB at most and 16 MiB or a message at least.
+/// Returns the parameters of one connection. It is as deep as the send window and has as many
+/// slots, because a slot is used again only after its message is complete. The inboxes of all
+/// connections together have 256 MiB; each has at most 64 MiB, and at least 16 MiB or one message.
 SessionParams session_params_of(const sim::PerfConfig& config, bool echo) noexcept {
   constexpr std::uint64_t kMiB = 1u << 20;
   const std::uint64_t inbox = std::clamp(256 * kMiB / config.qps, 16 * kMiB, 64 * kMiB);
@@ -104,7 +104,7 @@ Result<void> PerfClient::move(Kind& traffic) {
 template <class Kind>
 Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const SessionParams& params) {
   transport::QpConfig qp = config.qp;
-  // A slot is not used again before its message is complete.
+  // A slot is used again only after its message is complete.
   const bool slotted = params.operation == Operation::send ||
                        params.operation == Operation::write ||
                        params.operation == Operation::read_request;
@@ -129,8 +129,8 @@ Result<ClientResult> PerfClient::run(const sim::PerfConfig& config, const Sessio
 
 Result<ClientResult> PerfClient::bandwidth(const sim::PerfConfig& config) {
   SessionParams params = session_params_of(config, false);
-  // A device acknowledges a message before the program there has checked it: its slot must wait for
-  // the receive that the program posts afterwards.
+  // A device acknowledges a message before its program has checked it. With twice the slots, a slot
+  // is not used again before the program has posted the next receive.
   if (connector_.to_device() && params.immediate) params.slots = 2 * params.depth;
   if (!data_.empty()) params.slots = static_cast<std::uint32_t>(config.iterations);
   return run<BandwidthTraffic>(config, params);
@@ -158,7 +158,7 @@ Result<ClientResult> PerfClient::rping(const sim::PerfConfig& config) {
 
 using MadeConnector = Result<std::unique_ptr<Connector>>;
 
-/// To roce-gen respond, or to rping's server: `service` is its address.
+/// Connects to roce-gen respond, or to rping's server; `service` is the address.
 MadeConnector managed_connector(const EndpointOptions& options, const PeerOptions& peer,
                                 const HostService& service, EndpointContext& context,
                                 const std::atomic<bool>& stop) {
@@ -172,7 +172,7 @@ MadeConnector managed_connector(const EndpointOptions& options, const PeerOption
       stop);
 }
 
-/// To the QPs of a device.
+/// Connects to the QPs of a device.
 MadeConnector device_connector(const EndpointOptions& options, const PeerOptions& peer,
                                EndpointContext& context, const std::atomic<bool>& stop) {
   DeviceConnector::Config config{
@@ -186,7 +186,7 @@ MadeConnector device_connector(const EndpointOptions& options, const PeerOptions
                                            stop);
 }
 
-/// Where the responder's connection management listens; empty: the peer is a device.
+/// Returns the address of the responder's connection management; nothing if the peer is a device.
 Result<std::optional<HostService>> service_of(const EndpointOptions& options,
                                               const PeerOptions& peer) {
   if (peer.device()) return std::nullopt;
@@ -196,7 +196,7 @@ Result<std::optional<HostService>> service_of(const EndpointOptions& options,
   return HostService{.ip = *ip, .service = options.service};
 }
 
-/// UC and UD: the client measures what it sends; messages that didn't arrive are no goodput.
+/// UC and UD: subtracts messages that didn't arrive, because the client measures what it sends.
 void keep_goodput(sim::BandwidthResult& bandwidth, std::uint64_t sent, std::uint64_t lost) {
   if (sent == 0) return;
   const double share = 1 - static_cast<double>(lost) / static_cast<double>(sent);
@@ -234,7 +234,7 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
   return outcome;
 }
 
-/// Sets the first rate of a rate control, if not given, to the link's.
+/// Sets the first rate of a rate control to the link's rate if none is configured.
 Result<sim::PerfConfig> with_rate(sim::PerfConfig config, const EndpointContext& context,
                                   const std::string& port) {
   if (config.qp.rate_control == transport::RateControl::none || config.qp.rate_bps > 0) {
@@ -251,7 +251,7 @@ Result<sim::PerfConfig> with_rate(sim::PerfConfig config, const EndpointContext&
   return config;
 }
 
-/// Size in bytes of the longest frame with data that a client sends.
+/// Returns the size in bytes of the longest data frame that a client sends.
 std::size_t longest_client_frame(const sim::PerfConfig& config, roce::FrameFields fields) {
   constexpr std::uint8_t kUdSend = 0x64, kWriteFirst = 0x06, kSend = 0x04;
   const bool ud = config.qp.transport == wire::Transport::ud;
@@ -260,7 +260,7 @@ std::size_t longest_client_frame(const sim::PerfConfig& config, roce::FrameField
   return roce::layout_of(fields, carries ? std::min(config.size, config.qp.mtu) : 0).size;
 }
 
-/// CPU time of this process, user and system.
+/// Returns the CPU time of this process, user and system.
 Duration cpu_time() noexcept {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
