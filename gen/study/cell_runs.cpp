@@ -24,14 +24,15 @@ constexpr std::chrono::milliseconds kBetweenPolls{1};
 
 /// Messages between rank 0 and the others.
 enum MessageKind : int {
-  kReady,   // to 0: the sender can run one more task; the identity of its experiment
+  kReady,   // to 0: the sender can run one more task; with the identity of its experiment
   kTask,    // from 0: the number of a task
-  kResult,  // to 0: the number of a task and its result; the sender can run one more
+  kResult,  // to 0: number of a task, and its result; the sender can run one more
   kStop,    // from 0, instead of a task
-  kLeft,    // to 0: the sender runs nothing any more; why, if that is an error
+  kLeft,    // to 0: the sender has stopped; with the error, if there is one
 };
 
-/// A result is text once, on any rank: so its numbers are the same in any file.
+/// Converts each result to text once, on the rank that ran it, so that its numbers are the same in
+/// all files.
 Json run_task(const Results& results, const Task& task) {
   try {
     const Json run = results.cells[task.cell].work.run(results.seed_of(task), {});
@@ -55,7 +56,7 @@ class RunThreads {
   }
 
   [[nodiscard]] bool busy() const noexcept { return begun_ > 0; }
-  /// Whether a thread has nothing to do.
+  /// Returns true if a thread has no task.
   [[nodiscard]] bool idle() const noexcept { return begun_ < count_; }
   void begin(const Task& task) {
     ++begun_;
@@ -92,12 +93,12 @@ class RunThreads {
   std::mutex mutex_;
   std::condition_variable_any waiting_;
   std::condition_variable done_;
-  std::deque<Task> tasks_;  // under mutex_, as the next
+  std::deque<Task> tasks_;  // guarded by mutex_, like the following members
   std::vector<FinishedRun> finished_;
   std::vector<std::jthread> threads_;
 };
 
-/// Rank 0: hands out the tasks, to its own threads and to other ranks, and collects the results.
+/// Rank 0: gives the tasks to its own threads and to other ranks, and collects the results.
 class Leader {
  public:
   Leader(Results& results, Ranks& ranks, const report::Json& identity,
@@ -171,10 +172,10 @@ class Leader {
   const std::atomic<bool>& stop_;
   const RunEvents& events_;
   std::vector<Task> tasks_;
-  std::vector<std::size_t> todo_;  // of tasks_
-  std::size_t next_ = 0;           // of todo_
+  std::vector<std::size_t> todo_;  // indexes in tasks_
+  std::size_t next_ = 0;           // index in todo_
   std::size_t done_ = 0;
-  int left_ = 0;  // ranks
+  int left_ = 0;  // number of ranks
   std::string error_;
   steady_clock::time_point reported_ = steady_clock::now();
 };
@@ -192,7 +193,7 @@ Result<void> run_cells(Results& results, unsigned jobs, Ranks& ranks, const repo
 
 void serve_runs(const Results& results, unsigned jobs, Ranks& ranks, const report::Json& identity) {
   const auto tasks = tasks_of(results.cells);
-  std::vector<std::size_t> numbers;  // of the tasks that run here
+  std::vector<std::size_t> numbers;  // numbers of the tasks that run here
   RunThreads threads(results, jobs);
   for (unsigned i = 0; i < jobs; ++i) ranks.send(0, kReady, identity.dump());
   for (unsigned stopped = 0; stopped < jobs;) {

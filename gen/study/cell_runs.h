@@ -9,25 +9,26 @@
 
 namespace lw::gen::experiment {
 
-/// What is called while an experiment runs, from the thread that called run_cells().
+/// Functions that are called during an experiment, in the thread that called run_cells().
 struct RunEvents {
-  std::function<void(const Task&)> finished;               // its result is in place
-  std::function<void(std::size_t, std::size_t)> progress;  // runs done, of how many; 5 times a s
+  std::function<void(const Task&)> finished;  // the task's result is stored
+  // finished runs, all runs; called 5 times a second
+  std::function<void(std::size_t, std::size_t)> progress;
 };
 
-/// Runs each task that has no result yet, on `jobs` threads of this process and on all other ranks,
-/// which call serve_runs(). Repeat r has the experiment's seed plus r; who runs it makes no
-/// difference. Once `stop` is true no further run begins, and those that have begun are finished.
-/// `identity` is of the experiment, as the other ranks must know it. Errors (usage): another rank
-/// has another experiment, or couldn't load it.
+/// Runs each task without a result, on `jobs` threads of this process and on all other ranks, which
+/// call serve_runs(). Repeat r has the experiment's seed plus r, on whatever thread it runs. After
+/// `stop` is true no run begins, and those in progress are finished. `identity`: that of the
+/// experiment, which must be equal on all ranks. Errors (usage): another rank has another
+/// experiment, or couldn't load it.
 Result<void> run_cells(Results& results, unsigned jobs, Ranks& ranks, const report::Json& identity,
                        const std::atomic<bool>& stop, const RunEvents& events);
 
-/// Runs what rank 0 hands out, until it has no more.
+/// Runs the tasks that rank 0 sends, until there are no more.
 void serve_runs(const Results& results, unsigned jobs, Ranks& ranks, const report::Json& identity);
 
-/// When this rank can't load the experiment: rank 0 dismisses the others, which end; another rank
-/// leaves with `reason`, which rank 0 reports.
+/// Call if this rank can't load the experiment. On rank 0, ends the other ranks; on another rank,
+/// sends `reason` to rank 0, which reports it.
 void leave(Ranks& ranks, const std::string& reason);
 
 }  // namespace lw::gen::experiment

@@ -33,7 +33,7 @@ std::optional<double> as_number(const std::string& text) {
   return value;
 }
 
-/// "stress{stress}_s" with a cell's own values in place of the braces.
+/// Replaces the braces in a name, as in "stress{stress}_s", by a cell's values.
 std::string filled(const std::string& pattern, const Results& results, std::size_t cell) {
   std::string text;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -56,7 +56,7 @@ bool same(const std::string& published, const Results& results, std::size_t cell
   return number && figure && figure->average == *number;
 }
 
-/// The table's row for a cell of ours.
+/// Returns the row of the table that belongs to a cell.
 std::optional<std::size_t> row_of(const PublishedTable& table, const ExperimentComparison& asked,
                                   const Results& results, std::size_t cell) {
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
@@ -69,7 +69,7 @@ std::optional<std::size_t> row_of(const PublishedTable& table, const ExperimentC
   return std::nullopt;
 }
 
-/// "figure", "figure.min", "figure.max" or "figure.avg".
+/// Returns the value of "figure", "figure.min", "figure.max" or "figure.avg".
 std::optional<double> our_number(const Results& results, std::size_t cell,
                                  const std::string& ours) {
   const std::size_t dot = ours.rfind('.');
@@ -80,8 +80,8 @@ std::optional<double> our_number(const Results& results, std::size_t cell,
   return end == "min" ? figure->min : end == "max" ? figure->max : figure->average;
 }
 
-/// A number against a number, words against words. What only some of the published runs did agrees
-/// with anything; what only some of ours did, with nothing else.
+/// Compares words, or the kinds of two values. "partial" (only some of the runs finished) in the
+/// published table agrees with anything; in our results it agrees only with "partial".
 bool agree(const std::string& published, const std::string& ours) {
   if (published.starts_with("partial")) return true;
   if (ours.starts_with("partial")) return false;
@@ -112,7 +112,8 @@ std::string percent(const Compared& compared) {
   return compared.agrees ? "agrees" : "differs";
 }
 
-/// The swept parameters that are not in the table's rows: they distinguish its lines.
+/// Returns the swept parameters that are not in the table's rows: they distinguish lines with the
+/// same row.
 std::vector<std::string> beside_rows(const ExperimentScenario& scenario, const Changes& changes,
                                      const Results& results, const std::vector<Compared>& all) {
   std::vector<std::string> names = swept(scenario, changes);

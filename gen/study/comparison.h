@@ -18,26 +18,26 @@ struct PublishedTable {
 };
 Result<PublishedTable> load_published(const std::string& file);
 
-/// A published figure and ours.
+/// A published figure and our figure.
 struct Compared {
-  std::size_t cell = 0;    // ours
-  std::size_t column = 0;  // of the scenario's comparison
+  std::size_t cell = 0;    // index of our cell
+  std::size_t column = 0;  // index of the column in the scenario's comparison
   std::string row;         // the cells that identify it, separated by spaces
   std::string published, ours;
-  std::optional<double> difference;  // ours / published - 1; none: not numbers
-  bool agrees = true;                // if not numbers: equal kinds, or "partial"
+  std::optional<double> difference;  // ours / published - 1; none if one is not a number
+  bool agrees = true;                // for values that are not numbers: equal kinds, or "partial"
   std::string remark;
-  bool holds = true;  // within the requested limit, or no limit
+  bool holds = true;  // within the tolerance, or there is none
 };
 
 /// Compares the cells of a scenario that have a row in its published table. Errors (usage): the
 /// table can't be read, or a column is missing.
 Result<std::vector<Compared>> compare(const Results& results, std::size_t scenario);
 
-/// A scenario's cells beside the published ones, as a table for people.
+/// Returns a scenario's cells beside the published ones, as a text table.
 std::string comparison_table(const Results& results, const config::ExperimentScenario& scenario,
                              const std::vector<Compared>& all);
-/// For each column of a comparison the largest difference, a line per column.
+/// Returns the largest difference of each column, one line per column.
 std::string comparison_summary(const config::ExperimentScenario& scenario,
                                const std::vector<Compared>& all);
 

@@ -11,8 +11,8 @@
 namespace lw::gen::experiment {
 namespace {
 
-/// Whether mpirun started this process: Open MPI and MPICH set these variables to the number of
-/// ranks.
+/// Returns true if mpirun started this process: Open MPI and MPICH set these variables to the
+/// number of ranks.
 bool started_by_mpirun() noexcept {
   return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr;
 }

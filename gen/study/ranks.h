@@ -8,9 +8,9 @@
 
 namespace lw::gen::experiment {
 
-/// The processes that mpirun started together, on one or many machines, or this process alone.
-/// They pass each other messages, which arrive in the order in which one rank sent them to another.
-/// One object in a process; main thread only. ranks.cpp is the only file that knows MPI.
+/// The processes that mpirun started together, on one or more machines, or this process alone.
+/// Ranks send each other messages; messages from one rank to another arrive in order. One object
+/// per process; main thread only. Only ranks.cpp uses MPI.
 class Ranks {
  public:
   struct Message {
@@ -18,10 +18,10 @@ class Ranks {
     std::string text;
   };
 
-  /// Joins the others if mpirun started this process. Errors (environment): mpirun did, but the
-  /// program was built without Open MPI.
+  /// Joins the other ranks if mpirun started this process. Errors (environment): mpirun started it,
+  /// but the program was built without Open MPI.
   static Result<Ranks> join();
-  /// Waits until all ranks are here.
+  /// Waits until all ranks have reached this point.
   ~Ranks();
   Ranks(Ranks&& other) noexcept;
   Ranks& operator=(Ranks&&) = delete;
@@ -29,14 +29,14 @@ class Ranks {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] bool leads() const noexcept { return rank_ == 0; }
-  /// May wait until the receiver polls.
+  /// Sends a message. May wait until the receiver polls.
   void send(int to, int kind, const std::string& text);
-  /// The next message, if one has arrived.
+  /// Returns the next message if one has arrived.
   std::optional<Message> poll();
 
  private:
   Ranks(bool joined, int rank, int size) : joined_(joined), rank_(rank), size_(size) {}
-  bool joined_;  // to be left at the end
+  bool joined_;  // the destructor must leave MPI
   int rank_, size_;
 };
 

@@ -46,7 +46,7 @@ std::string unknown(const app::Options& options, const std::string& name) {
                       : fmt::format("expected a known parameter, did you mean {}?", near);
 }
 
-/// Reads a parameter's value. Returns the error; empty: none.
+/// Reads a parameter's value. Returns the error; empty if there is none.
 std::string read(const app::Options& options, const std::string& name, const std::string& value) {
   const app::Option* option = options.find(option_of(name));
   if (option == nullptr) return unknown(options, name);
@@ -54,7 +54,7 @@ std::string read(const app::Options& options, const std::string& name, const std
   return read ? std::string() : fmt::format("{}: {}", option->name(), read.error());
 }
 
-/// Checks each value alone, so that each error has its own place.
+/// Checks each value separately, so that each error has its own position.
 std::vector<std::string> errors_in(const std::string& file, const ExperimentScenario& scenario,
                                    const ExperimentParameters& parameters) {
   std::vector<std::string> errors;
@@ -69,7 +69,7 @@ std::vector<std::string> errors_in(const std::string& file, const ExperimentScen
   return errors;
 }
 
-/// A scenario's parameters with the command line's changes.
+/// Returns a scenario's parameters with the changes of the command line.
 ExperimentParameters changed(const ExperimentScenario& scenario, const Changes& changes) {
   ExperimentParameters parameters = scenario.parameters;
   if (changes.full) parameters = config::merge_parameters(std::move(parameters), scenario.full);

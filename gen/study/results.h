@@ -12,16 +12,16 @@
 
 namespace lw::gen::experiment {
 
-/// Changes of an experiment by the command line.
+/// Changes to an experiment on the command line.
 struct Changes {
   bool full = false;
-  std::vector<std::pair<std::string, std::string>> set;   // values instead of the scenario's
-  std::vector<std::pair<std::string, std::string>> only;  // of a sweep, only these values
-  std::vector<std::string> scenarios;                     // only these; empty: all
+  std::vector<std::pair<std::string, std::string>> set;   // values that replace the scenario's
+  std::vector<std::pair<std::string, std::string>> only;  // values of a sweep to run
+  std::vector<std::string> scenarios;                     // scenarios to run; empty: all
   std::uint32_t repeats = 0;                              // 0: as in the file
 };
 
-/// A point of a sweep, and its run.
+/// One run of a sweep, with its parameters.
 struct Cell {
   std::size_t scenario = 0;
   std::vector<std::pair<std::string, std::string>> point;  // parameter, value
@@ -32,20 +32,20 @@ struct Cell {
   [[nodiscard]] const std::string* find(std::string_view parameter) const noexcept;
 };
 
-/// All cells; the first parameter changes slowest. Errors (usage): a wrong parameter, with its line
-/// and column; no cell is left.
+/// Returns all cells; the first parameter varies slowest. Errors (usage): an invalid parameter,
+/// with its line and column; no cell is left.
 Result<std::vector<Cell>> cells_of(const config::ExperimentProfile& profile,
                                    const Changes& changes);
 
 /// Names of the parameters that take more than one value in a scenario's cells.
 std::vector<std::string> swept(const config::ExperimentScenario& scenario, const Changes& changes);
 
-/// A figure over the repeats of a cell.
+/// Average, minimum and maximum of a figure over the repeats of a cell.
 struct Spread {
   double min = 0, average = 0, max = 0;
 };
 
-/// One run of a cell.
+/// One run of a cell: one repeat.
 struct Task {
   std::size_t cell = 0;
   std::uint32_t repeat = 0;
@@ -62,7 +62,7 @@ struct Results {
   std::vector<Cell> cells;
   std::vector<std::vector<report::Json>> runs;  // per cell, per repeat; null: not run yet
   double elapsed_s = 0;
-  std::size_t missing = 0;  // cells that remove_unfinished() removed
+  std::size_t missing = 0;  // number of cells that remove_unfinished() removed
 
   Results(const config::ExperimentProfile& experiment, Changes by_user, std::vector<Cell> all);
 
@@ -70,17 +70,18 @@ struct Results {
     return profile.seed + task.repeat;
   }
   [[nodiscard]] bool has(const Task& task) const { return !runs[task.cell][task.repeat].is_null(); }
-  /// Why a run failed; empty: it didn't.
+  /// Returns why a run failed; empty if it did not fail.
   [[nodiscard]] std::string failure(const Task& task) const;
   /// Removes the cells that lack a run, and counts them in `missing`.
   void remove_unfinished();
 
-  /// A figure of the cell's runs, or the number at the start of a parameter's value ("380km").
+  /// Returns a figure of the cell's runs, or the number at the start of a parameter's value
+  /// ("380km").
   [[nodiscard]] std::optional<Spread> figure(std::size_t cell, std::string_view name) const;
-  /// Like figure(), as text: a parameter as given (a path: its name), or a figure's average or
-  /// word.
+  /// Returns figure() as text: a parameter as given (for a path: its name), a figure's average, or
+  /// a word.
   [[nodiscard]] std::string words(std::size_t cell, std::string_view name) const;
-  /// Cells of a scenario, in their order.
+  /// Returns the cells of a scenario, in their order.
   [[nodiscard]] std::vector<std::size_t> cells_of(std::size_t scenario) const;
 };
 

@@ -25,7 +25,7 @@ Result<std::string> read_whole(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-/// A version says nothing of a change in the sources; the program's own bytes do.
+/// Identifies the program by its own bytes, because its version does not change with its sources.
 std::string build_of_program() {
   return hex_of(read_whole("/proc/self/exe").value_or(std::string()));
 }
@@ -40,7 +40,7 @@ std::string cells_text(const Results& results) {
   return text;
 }
 
-/// The contents of the path profiles; one that can't be read is none of the errors found here.
+/// Returns the contents of the path profiles. A file that can't be read is reported elsewhere.
 std::string paths_text(const Results& results) {
   std::set<std::string> files;
   for (const Cell& cell : results.cells)
@@ -62,7 +62,7 @@ std::string run_line(const Results& results, const Task& task) {
                             {"run", results.runs[task.cell][task.repeat]}});
 }
 
-/// The whole file, in the order of the cells.
+/// Returns the whole file, in the order of the cells.
 std::string journal_text(const Json& identity, const Results& results) {
   std::string text = report::json_line(identity);
   for (const Task& task : tasks_of(results.cells))
@@ -145,7 +145,7 @@ Result<RunJournal> RunJournal::resume(const std::string& path, const Json& ident
                 "start without --resume");
   if (auto taken = take_lines(path, *text, identity, results); !taken)
     return std::unexpected(taken.error());
-  // Without a line that was cut off, before others come behind it.
+  // Rewrite the file without an incomplete last line, before further lines are appended.
   if (auto wrote = write_file(path, journal_text(identity, results)); !wrote)
     return std::unexpected(wrote.error());
   auto file = OutputFile::open(path, OutputFile::Mode::appended);

@@ -8,30 +8,31 @@
 
 namespace lw::gen::experiment {
 
-/// What two sessions must have in common so that their results belong together: version and build
-/// of the program, seed, cells, and the contents of the path profiles that the cells name.
+/// Returns what must be equal in two sessions so that their results can be combined: version and
+/// build of the program, seed, cells, and the contents of the path profiles that the cells name.
 report::Json identity_of(const Results& results);
 
-/// The first entry in which two identities differ: "version: 0.1.0, here 0.2.0"; empty: none.
+/// Returns the first difference of two identities: "version: 0.1.0, here 0.2.0"; empty if they are
+/// equal.
 std::string difference(const report::Json& theirs, const report::Json& ours);
 
-/// The finished runs of an experiment, in a file that grows while it runs, so that another session
-/// can continue: a line of JSON with the identity, then a line per run, in the order in which they
-/// finished. Each line is in the file when add() returns. One thread.
+/// A file with the finished runs of an experiment, which grows during the experiment, so that
+/// another session can continue it: a line of JSON with the identity, then a line per run, in the
+/// order in which they finished. Each line is in the file when add() returns. One thread.
 class RunJournal {
  public:
-  /// A new file, which replaces a former one. Errors: as OutputFile.
+  /// Creates a new file, which replaces an existing one. Errors: those of OutputFile.
   static Result<RunJournal> create(const std::string& path, const report::Json& identity);
-  /// Reads the runs of another session into `results`, to add more; a last line that was cut off is
-  /// dropped. Errors: the file is missing, is of another experiment or another program (usage); as
-  /// OutputFile.
+  /// Reads the runs of another session into `results`, and opens the file to add more. Drops an
+  /// incomplete last line. Errors: the file is missing, or belongs to another experiment or program
+  /// (usage); those of OutputFile.
   static Result<RunJournal> resume(const std::string& path, const report::Json& identity,
                                    Results& results);
 
-  /// Adds a task's result. What fails is an error of close().
+  /// Adds a task's result. An error is reported by close().
   void add(const Results& results, const Task& task);
-  /// Puts the runs in the order of their cells: equal results are equal bytes. Errors: as
-  /// OutputFile; what was written before is still there.
+  /// Sorts the runs in the order of the cells, so that equal results give equal files. Errors:
+  /// those of OutputFile; the lines written before are kept.
   Result<void> close(const Results& results);
 
  private:

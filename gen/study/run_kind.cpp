@@ -15,8 +15,8 @@
 namespace lw::gen::experiment {
 namespace {
 
-/// Efficiency of go-back-N by the closed formula (1 - p) / (1 - p + p W), with W packets sent in a
-/// round trip, to compare with the simulated one.
+/// Returns the efficiency of go-back-N by the closed formula (1 - p) / (1 - p + p W), for
+/// comparison with the simulation. W is the number of packets sent in a round trip.
 report::Json law_of(const sim::PerfConfig& config) {
   const double p = config.path.loss, w = plan(config).window_packets;
   return {{"losses_a_round_trip", p * w}, {"law_efficiency", (1 - p) / (1 - p + p * w)}};
@@ -48,8 +48,8 @@ report::Json run(const sim::PerfConfig& config, bool latency, const sim::PerfHoo
   return json;
 }
 
-/// `roce-gen perf --sim`: a bandwidth or a latency run between two hosts. Its figures are those of
-/// perf's --json.
+/// Kind "perf", as `roce-gen perf --sim`: a bandwidth or latency run between two hosts. Its figures
+/// are those of perf's --json.
 class PerfKind : public RunKind {
  public:
   void add_options(app::Options& options) override;
@@ -101,8 +101,8 @@ report::Json values_of(const sim::IncastResult& result) {
   return json;
 }
 
-/// "incast": several senders into one receiver through one shared path. perf's parameters, and
-/// `senders` and `sample`; its series is each sender's rate over time.
+/// Kind "incast": several senders to one receiver through one shared path. Its parameters are
+/// perf's, and `senders` and `sample`. Its series is each sender's rate over time.
 class IncastKind : public RunKind {
  public:
   void add_options(app::Options& options) override;

@@ -12,17 +12,17 @@
 
 namespace lw::gen::experiment {
 
-/// The run of one cell of an experiment. Several threads may call run() at once.
+/// The run of one cell of an experiment. Several threads may call run() at the same time.
 struct Work {
-  bool by_chance = false;   // false: all seeds give the same result
-  bool has_packets = true;  // false: `run` calls no hook
-  /// Returns settings and figures by name: numbers and words; an array is a series of samples. Of a
-  /// run that failed: `failure` is the reason, and `failed_at_ns` when, in the run's time.
+  bool by_chance = false;   // false: the result is the same for all seeds
+  bool has_packets = true;  // false: `run` does not call the hook
+  /// Returns settings and figures by name: numbers and words; an array is a series of samples. If
+  /// the run failed, `failure` is the reason and `failed_at_ns` the time in the run.
   std::function<report::Json(std::uint64_t seed, const sim::PerfHook& hook)> run;
 };
 
-/// A kind of run. Its parameters are options as of `roce-gen perf`: add_options() lists them, their
-/// texts are read, and work() evaluates them.
+/// A kind of run. Its parameters are options like those of `roce-gen perf`: add_options() lists
+/// them, the experiment's values are read as options, and work() evaluates them.
 class RunKind {
  public:
   virtual ~RunKind() = default;
@@ -30,7 +30,7 @@ class RunKind {
   virtual Result<Work> work() = 0;
 };
 
-/// Creates the kind of this name (run_kinds()); null: unknown.
+/// Creates the kind with this name, one of run_kinds(); null if it is unknown.
 std::unique_ptr<RunKind> make_run_kind(std::string_view name);
 const std::vector<std::string_view>& run_kinds();
 

@@ -17,7 +17,8 @@
 namespace lw::gen {
 namespace {
 
-/// A rate is offered if the sender reaches this share of it: its start and end are not exact.
+/// A rate counts as offered if the sender reaches this share of it, because start and end of a
+/// trial are not exact.
 constexpr double kOffered = 0.99;
 
 /// Counts the received frames of a trial, in its own thread.
@@ -31,8 +32,8 @@ class Count {
     finish([] {});
   }
 
-  /// Waits until no frame arrives, calling `meanwhile` every millisecond. Returns the frames
-  /// counted.
+  /// Waits until no more frames arrive, and calls `meanwhile` every millisecond. Returns the number
+  /// of counted frames.
   template <class Meanwhile>
   std::uint64_t finish(Meanwhile meanwhile) {
     sent_.store(true, std::memory_order_relaxed);
@@ -84,7 +85,7 @@ class Count {
   Duration quiet_time_;
   Instant start_;
   std::atomic<bool> sent_{false}, quiet_{false};
-  std::uint64_t roce_ = 0, frames_ = 0;  // of the thread, until it has ended
+  std::uint64_t roce_ = 0, frames_ = 0;  // written by the thread until it has ended
   std::array<rte_mbuf*, 64> buffers_{};
   std::thread thread_;  // the last member: it uses all others
 };
@@ -120,7 +121,7 @@ class Push {
   std::vector<std::unique_ptr<TxBurst>> senders_;
 };
 
-/// Amount that a flow sent, in the unit of its rate (without "per second").
+/// Returns the amount that a flow sent, in the unit of its rate (without "per second").
 double work_of(const FlowCounters& flow, config::Rate::Unit unit) {
   switch (unit) {
     case config::Rate::Unit::frames:

@@ -10,7 +10,7 @@
 
 namespace lw::gen {
 
-/// The ports of a trial. Senders and receiver may be the same port, if it is a loop.
+/// The ports of a trial. Senders and receiver may be the same port, for a loop.
 struct TrialEnds {
   Ports& senders;
   nic::Port& receiver;

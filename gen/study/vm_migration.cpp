@@ -16,7 +16,8 @@
 namespace lw::gen::experiment {
 namespace {
 
-/// Bytes written from the first pass's start until `at_s`; every pass counts in full.
+/// Returns the bytes written from the start of the first pass until `at_s`, counting repeated
+/// writes.
 double written(const Stress& stress, double at_s) noexcept {
   const double passes = std::floor(at_s / stress.cycle_s());
   const double within = at_s - passes * stress.cycle_s();
@@ -32,8 +33,8 @@ Parsed<double> seconds(std::string_view text) {
   return static_cast<double>(duration->count()) * 1e-9;
 }
 
-/// What one QP of 1 MiB WRITEs, 128 outstanding, carries over the path, b/s: QEMU sends memory in
-/// such chunks.
+/// Returns the rate in b/s that one QP of 1 MiB WRITEs, 128 outstanding, reaches over the path:
+/// QEMU sends memory in such chunks.
 double wire_bps(const emulator::Path& path) {
   sim::PerfConfig config;
   config.size = 1U << 20;
@@ -43,7 +44,7 @@ double wire_bps(const emulator::Path& path) {
   return sim::run_bandwidth(config).steady_bps;
 }
 
-/// How the migrations that began at different moments of the guest's cycle ended.
+/// Results of the migrations that began at different times of the guest's cycle.
 struct Ends {
   std::uint32_t finished = 0, all = 0;
   double seconds = 0, copied = 0, passes = 0;
@@ -64,7 +65,8 @@ Ends migrate_often(Precopy migration, unsigned starts) {
   return ends;
 }
 
-/// As the published table has it: seconds, "DNF", or "partial:" and the seconds of those that did.
+/// Returns the result in the form of the published table: seconds, "DNF", or "partial:" and the
+/// seconds of the finished migrations.
 report::Json outcome(const Ends& ends) {
   if (ends.finished == ends.all) return ends.seconds;
   if (ends.finished == 0) return "DNF";
@@ -149,7 +151,7 @@ Result<Work> VmKind::work() {
 
 }  // namespace
 
-/// Within one cycle no byte is written twice; a whole cycle writes all of them.
+/// Within one cycle each byte is written at most once; a whole cycle writes all bytes.
 double Stress::touched(double from_s, double to_s) const noexcept {
   if (working_set <= 0) return 0;
   if (to_s - from_s >= cycle_s()) return working_set;
