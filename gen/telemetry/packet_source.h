@@ -14,10 +14,10 @@
 
 namespace lw::gen {
 
-/// Where telemetry's packets come from.
+/// A source of packets for telemetry.
 class PacketSource {
  public:
-  /// What a caller does with a packet. False: it has no room for more now.
+  /// A function that takes a packet. Returns false if it has no room for more packets now.
   using Take = std::function<bool(const roce::Envelope&)>;
 
   PacketSource() = default;
@@ -25,19 +25,20 @@ class PacketSource {
   PacketSource& operator=(const PacketSource&) = delete;
   virtual ~PacketSource() = default;
 
-  /// Gives packets to `take` while there are some and it has room. Returns their number. Errors: a
-  /// damaged capture.
+  /// Passes packets to `take` while there are packets and `take` has room. Returns their number.
+  /// Errors: a damaged capture.
   virtual Result<std::size_t> poll(const Take& take) = 0;
-  /// No packet will come any more.
+  /// Returns true if no further packet will come.
   [[nodiscard]] virtual bool ended() const noexcept = 0;
-  /// Packets that came and have no record: there was no room for it, or the port had none for them.
+  /// Number of packets without a record: there was no room for it, or the port lost the packet.
   [[nodiscard]] virtual std::uint64_t missed() const = 0;
 };
 
-/// The packets of a capture, `times` over, as fast as there is room. A packet waits for room.
+/// The packets of a capture, repeated `times` times, as fast as the receiver has room. A packet
+/// waits for room.
 class CapturedPackets final : public PacketSource {
  public:
-  /// Errors: the file's. `times` >= 1.
+  /// Requires `times` >= 1. Errors: those of the file.
   static Result<std::unique_ptr<CapturedPackets>> open(const std::string& path,
                                                        std::uint64_t times);
   Result<std::size_t> poll(const Take& take) override;
@@ -47,19 +48,19 @@ class CapturedPackets final : public PacketSource {
  private:
   CapturedPackets(capture::Reader reader, std::string path, std::uint64_t times)
       : reader_(std::move(reader)), path_(std::move(path)), left_(times) {}
-  /// Reads the next packet into waiting_, or ends a pass. Errors: the file's.
+  /// Reads the next packet into waiting_, or ends a pass. Errors: those of the file.
   Result<void> read();
 
   capture::Reader reader_;
   std::string path_;
-  std::uint64_t left_;  // passes, this one included
+  std::uint64_t left_;  // remaining passes, including this one
   std::optional<roce::Envelope> waiting_;
 };
 
-/// The packets that arrive at a port. Those without room are missed: a port can't wait.
+/// The packets that arrive at a port. A packet without room is missed, because a port can't wait.
 class PortPackets final : public PacketSource {
  public:
-  /// `port` outlives it.
+  /// `port` must outlive it.
   explicit PortPackets(nic::Port& port) : port_(port) {}
   Result<std::size_t> poll(const Take& take) override;
   [[nodiscard]] bool ended() const noexcept override { return port_.exhausted(); }

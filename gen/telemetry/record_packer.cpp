@@ -11,7 +11,7 @@ bool RecordPacker::takes(const roce::Envelope& packet) const noexcept {
   const bool other_version =
       layout_.ip_version &&
       (*layout_.ip_version == 4 ? packet.ipv4 == nullptr : packet.ipv6 == nullptr);
-  // Only the first piece of a packet has the transport header.
+  // Only the first fragment of a packet has the transport header.
   const bool later_piece = packet.fragment && !packet.first_fragment;
   const bool other_protocol = layout_.protocol && (packet.network_end == 0 || later_piece ||
                                                    packet.protocol != *layout_.protocol);

@@ -13,10 +13,10 @@ namespace lw::gen {
 struct PackerCounters {
   std::uint64_t packed = 0;
   std::uint64_t passed_over = 0;  // packets of another IP version or protocol
-  std::uint64_t cut = 0;          // packets that end before a field
+  std::uint64_t cut = 0;          // packets that end before the end of a field
 };
 
-/// Makes a record of telemetry of each packet that a layout takes, and numbers the records from 0.
+/// Converts each packet that matches a layout to a record, and numbers the records from 0.
 class RecordPacker {
  public:
   explicit RecordPacker(config::RecordLayout layout)
@@ -24,8 +24,8 @@ class RecordPacker {
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// Writes the packet's record into `record`, of size() bytes. False: the packet has none, which
-  /// is counted; `record` is then undefined.
+  /// Writes the packet's record into `record`, of size() bytes. Returns false if the packet has no
+  /// record; counts it, and leaves `record` undefined.
   bool pack(const roce::Envelope& packet, std::span<std::byte> record) noexcept;
   [[nodiscard]] const PackerCounters& counters() const noexcept { return counters_; }
 

@@ -8,24 +8,25 @@
 
 namespace lw::gen {
 
-/// Writes records into a ring of the peer's memory, one WRITE ONLY each: record n goes to slot n
-/// modulo the slots. Every n-th may carry an immediate, its low 32 bits, which wakes the reader.
-/// The peer's ACKs hold the writer back: it has as many records in flight as the QP's send queue.
+/// Writes records into a ring in the peer's memory, with one WRITE ONLY each: record n goes to slot
+/// n modulo the number of slots. Every n-th record may carry an immediate, the low 32 bits of its
+/// number, which wakes the reader. The peer's ACKs limit the writer: the send queue of the QP
+/// limits the records in flight.
 class RecordWriter final : public transport::Application {
  public:
-  /// The connection outlives it; its slots are at least as many as its send queue has room for.
-  /// `immediate_every`: 0: none has an immediate.
+  /// `connected.connection` must outlive it. It has at least as many slots as its send queue has
+  /// room for. `immediate_every`: 0: no immediates.
   RecordWriter(const Connected& connected, std::uint32_t immediate_every);
 
-  /// Memory for the next record; empty while the send queue is full.
+  /// Returns the memory for the next record; empty while the send queue is full.
   [[nodiscard]] std::span<std::byte> place() noexcept;
-  /// Sends the record in place().
+  /// Sends the record that was written into place().
   void post(Instant now);
 
   [[nodiscard]] bool idle() const noexcept { return completed_ + failed_ >= posted_; }
   [[nodiscard]] std::uint64_t posted() const noexcept { return posted_; }
   [[nodiscard]] std::uint64_t completed() const noexcept { return completed_; }
-  /// Records whose WRITE failed, and why the first did.
+  /// Number of records whose WRITE failed, and the reason of the first failure.
   [[nodiscard]] std::uint64_t failed() const noexcept { return failed_; }
   [[nodiscard]] transport::Status failure() const noexcept { return failure_; }
 
