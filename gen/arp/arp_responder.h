@@ -23,7 +23,7 @@ struct OwnAddress {
 /// and no clock. One thread.
 class ArpResponder {
  public:
-  /// Of several entries with one IP address the first counts.
+  /// If several entries have the same IP address, the first one is used.
   explicit ArpResponder(std::vector<OwnAddress> own);
 
   [[nodiscard]] bool empty() const noexcept { return own_.empty(); }

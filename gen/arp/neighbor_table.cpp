@@ -56,7 +56,7 @@ bool needs_responder(const config::FlowProfile& profile, std::size_t port, std::
 }
 
 using Request = std::pair<std::size_t, wire::IpAddress>;       // port and target
-using Requests = std::map<Request, std::vector<std::size_t>>;  // open ones, and their flows
+using Requests = std::map<Request, std::vector<std::size_t>>;  // open requests, and their flows
 
 Requests requests_of(const config::FlowProfile& profile, std::size_t ports) {
   Requests requests;

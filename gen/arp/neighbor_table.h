@@ -22,7 +22,7 @@ class ResponderPort {
 
   /// Receives up to a burst of frames and answers the requests.
   void poll();
-  /// Like poll(); returns the neighbors' entries that were received.
+  /// Like poll(). Returns the neighbours' entries that were received.
   std::vector<NeighborEntry> poll_entries();
 
   // For a caller that receives the port's frames itself:
@@ -48,7 +48,7 @@ class ResponderPort {
 };
 
 /// The responder ports of a run, and the MAC addresses of its next hops. The source of flow i is an
-/// address of port i modulo the ports.
+/// address of port i modulo the number of ports.
 class NeighborTable {
  public:
   /// Ports on a network (a Linux interface, a PCI device) respond; others (memif, files) only if
@@ -65,7 +65,7 @@ class NeighborTable {
 
   /// The responder of a port; null if it has none.
   [[nodiscard]] ResponderPort* responder_of(const nic::Port& port) noexcept;
-  /// Leaves receiving from this port to the caller, which passes frames to responder_of().
+  /// Leaves receiving from this port to the caller, who passes frames to responder_of().
   void stop_polling(const nic::Port& port) noexcept;
 
  private:

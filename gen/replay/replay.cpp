@@ -54,7 +54,7 @@ class PortReplay {
   }
 
  private:
-  /// Sends the burst before it waits until `due`.
+  /// Sends the burst, then waits until `due`.
   Result<void> wait_for(Duration due) {
     Duration now = nic::now() - start_;
     if (now < due) {
@@ -78,7 +78,7 @@ class PortReplay {
     ++taken_;
     if (!burst_.add(frame.bytes)) {
       ++report_.not_sent;
-      refused_.add(NotSentReason::ring_full, 1);  // all buffers wait in the port
+      refused_.add(NotSentReason::ring_full, 1);  // all buffers are in use by the port
       return {};
     }
     sizes_[waiting_] = frame.bytes.size();

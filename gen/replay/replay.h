@@ -19,9 +19,10 @@ inline constexpr std::size_t kLongestReplayed = nic::PoolConfig{}.frame_size;
 struct ReplayReport {
   std::uint64_t frames = 0, bytes = 0;  // sent; bytes as a capture shows them, without FCS
   std::uint64_t wire_bytes = 0;         // with preamble, FCS and gap
-  std::uint64_t not_sent = 0;           // dropped: the port took no more
+  std::uint64_t not_sent = 0;           // dropped, because the port accepted no more
   Duration elapsed{0};  // to the last frame's due time in a file, to the end in real time
-  Duration latest{0};   // largest delay of a frame's hand-over to the port; 0 in a file
+  // largest delay from a frame's due time to its hand-over to the port; 0 in a file
+  Duration latest{0};
   ReplayCounters source;
   std::optional<PortLosses> port;  // none in a file
 
@@ -36,13 +37,14 @@ std::string to_text(const ReplayReport& report);
 std::string to_json(const ReplayReport& report);
 
 /// Writes the frames into a capture without waiting. Virtual time starts at the first frame's time
-/// stamp. Errors: the files'.
+/// stamp. Errors: those of the files.
 Result<ReplayReport> replay_into_capture(ReplaySource& source, capture::Writer& writer,
                                          const Limits& limits, ReplayView& view);
 
-/// Sends the frames through the first port in real time: each when it is due, or as soon afterwards
-/// as the port takes it (see TxBurst::send()). `copy` may be null; otherwise it gets what the port
-/// took, with the wall clock's time just before. Errors: the files'.
+/// Sends the frames through the first port in real time: each frame when it is due, or as soon
+/// afterwards as the port accepts it (see TxBurst::send()). `copy` may be null; otherwise it gets
+/// the frames that the port accepted, with the wall clock's time just before. Errors: those of the
+/// files.
 Result<ReplayReport> replay_through_port(ReplaySource& source, Ports& ports, capture::Writer* copy,
                                          const Limits& limits, ReplayView& view);
 

@@ -88,7 +88,7 @@ Parsed<PsnOffset> parse_psn_offset(std::string_view text) {
 namespace {
 
 Duration scaled(Duration time, double factor) noexcept {
-  constexpr Duration kLongest = Duration::max() / 4;  // 73 years: sums of it don't overflow
+  constexpr Duration kLongest = Duration::max() / 4;              // 73 years: sums don't overflow
   if (factor == 1) return std::clamp(time, -kLongest, kLongest);  // to the nanosecond
   const long double ns =
       std::floor(static_cast<long double>(time.count()) / static_cast<long double>(factor));
@@ -102,7 +102,8 @@ const roce::AddressChange* change_of_all(const std::vector<roce::AddressChange>&
   return found == changes.end() ? nullptr : &*found;
 }
 
-/// The IP addresses of a RoCEv2 frame, those of a RoCEv1 frame's GRH; nothing for other frames.
+/// Returns the IP addresses of a RoCEv2 frame, or those in the GRH of a RoCEv1 frame; nothing for
+/// other frames.
 std::optional<std::pair<wire::IpAddress, wire::IpAddress>> addresses_of(wire::Bytes frame) {
   const roce::Envelope envelope = roce::open_envelope(frame);
   if (!envelope.is_roce()) return std::nullopt;
@@ -177,8 +178,8 @@ bool ReplaySource::paced() const noexcept {
   return speed == nullptr || std::isfinite(speed->factor);
 }
 
-/// Opens the capture again for the next pass. Returns false after the last one, or after one in
-/// which no frame was sent, as that would never end.
+/// Opens the capture again for the next pass. Returns false after the last pass, or after a pass in
+/// which no frame was sent, because the replay would never end.
 Result<bool> ReplaySource::begin_pass() {
   if (pass_ == options_->loop || sent_in_pass_ == 0) return false;
   auto again = capture::Reader::open(options_->capture);
@@ -218,7 +219,7 @@ Result<bool> ReplaySource::keep(const capture::Record& record) {
                     options_->capture, record.offset, link));
   }
   ++counters_.read;
-  // A file was checked when it was opened.
+  // A file was already checked when it was opened.
   if (options_->capture == "-") {
     if (auto checked = directions_.add(record.bytes); !checked)
       return std::unexpected(checked.error());
@@ -232,7 +233,7 @@ bool ReplaySource::prepare(const capture::Record& record) {
     ++counters_.cut;
     return false;
   }
-  // Linux lets one tag pass beside the MTU.
+  // Linux permits one tag in addition to the MTU.
   const auto* ethernet = wire::view<wire::Ethernet>(record.bytes);
   const std::size_t tag = ethernet->type.get() == wire::kEtherTypeVlan ? sizeof(wire::Vlan) : 0;
   if (record.bytes.size() > std::min(longest_ + tag, most_)) {

@@ -52,7 +52,7 @@ struct Mapping {
 /// Parses "0x11=0x22": both 0 to `largest`, decimal or hexadecimal.
 Parsed<Mapping> parse_mapping(std::string_view text, std::uint32_t largest);
 
-/// Offset of PSNs modulo 2^24, of one QP or of all.
+/// Offset that is added to PSNs modulo 2^24, for one QP or for all.
 struct PsnOffset {
   std::optional<std::uint32_t> qp;
   std::uint32_t offset = 0;
@@ -70,20 +70,20 @@ struct ReplayFrame {
 struct ReplayCounters {
   std::uint64_t read = 0;
   std::uint64_t cut = 0;       // truncated by the capture: not sent
-  std::uint64_t left_out = 0;  // not RoCE, and only RoCE is replayed
+  std::uint64_t left_out = 0;  // not RoCE, while only RoCE is replayed: not sent
   std::uint64_t not_roce = 0;  // sent unchanged
   std::uint64_t no_icrc = 0;   // RoCE that can't be rewritten: sent unchanged
   std::uint64_t too_long = 0;  // for the port's buffers: not sent
 };
 
-/// Finds out whether one new address for all frames would make two hosts one: whether frames go in
-/// both directions between two addresses that change.
+/// Finds out whether one new address for all frames would merge two hosts: whether there are frames
+/// in both directions between two addresses that change.
 class DirectionCheck {
  public:
   explicit DirectionCheck(const roce::Rewrite& rewrite);
 
-  /// Adds a frame. Errors (usage): it goes back to the source of an earlier one; with OLD=NEW to
-  /// write instead.
+  /// Adds a frame. Error (usage): the frame goes back to the source of an earlier one; the message
+  /// shows the OLD=NEW form to use instead.
   Result<void> add(wire::Bytes frame);
   /// True if a new address for all frames is given.
   [[nodiscard]] bool needed() const noexcept { return !change_.empty(); }
@@ -94,17 +94,18 @@ class DirectionCheck {
   std::set<std::pair<wire::IpAddress, wire::IpAddress>> seen_;
 };
 
-/// Reads a capture's frames, in one or more passes, rewrites them and computes their due times. It
-/// holds one frame at a time.
+/// Reads a capture's frames in one or more passes, rewrites them, and computes their due times.
+/// Holds one frame at a time.
 class ReplaySource {
  public:
-  /// `options` must outlive it. `longest`: largest frame to send, in bytes. Errors: the file's;
-  /// standard input with more than one pass, a single new address for a file that has both
+  /// `options` must outlive it. `longest`: largest frame to send, in bytes. Errors: those of the
+  /// file; standard input with more than one pass, or a single new address for a file with both
   /// directions (usage).
   static Result<ReplaySource> open(const ReplayOptions& options, std::size_t longest);
 
-  /// The next frame to send; nothing after the last pass. Errors: the file's; a frame that isn't
-  /// Ethernet, or goes back although there is one new address for all (usage).
+  /// Returns the next frame to send; nothing after the last pass. Errors: those of the file; a
+  /// frame that isn't Ethernet, or that goes back although there is one new address for all
+  /// (usage).
   Result<std::optional<ReplayFrame>> next();
 
   /// False if frames have no due times and are sent without pauses.
@@ -130,7 +131,7 @@ class ReplaySource {
   std::optional<Pacer> pacer_;
   DirectionCheck directions_;
 
-  // One pass, by the capture's time stamps.
+  // The present pass, counted from 1; times are those of the replay and of the capture.
   std::uint64_t pass_ = 1, sent_in_pass_ = 0;
   bool started_ = false;
   Instant first_stamp_{}, pass_stamp_{};
