@@ -32,7 +32,7 @@ class EalLog {
 
   /// Discards the text kept so far.
   void forget();
-  /// Returns the text kept since, each line indented.
+  /// Returns the text kept since forget(), each line indented.
   [[nodiscard]] std::string said() const;
 
  private:
@@ -103,11 +103,11 @@ struct Eal::State {
   EalLog& log;
   bool hugepages = false;
   std::string runtime_directory;  // DPDK's, removed at the end
-  std::string private_directory;  // ours if the user has none, removed at the end
+  std::string private_directory;  // created by us if the user has none; removed at the end
   PortClaims claims;
 
-  // Doesn't call rte_eal_cleanup(): it unmaps memory that DPDK's interrupt thread still reads
-  // (crashes at exit after memif was used, DPDK 22.11). The end of the process frees it.
+  // Doesn't call rte_eal_cleanup(), which unmaps memory that DPDK's interrupt thread still reads
+  // (crashes at exit after memif was used, DPDK 22.11). The end of the process frees the memory.
   ~State() {
     std::error_code ignored;
     if (!runtime_directory.empty()) std::filesystem::remove_all(runtime_directory, ignored);
@@ -133,7 +133,7 @@ bool enough_hugepages(std::uint32_t memory_mib) {
   return meminfo_value("HugePages_Free:") * meminfo_value("Hugepagesize:") / 1024 >= memory_mib;
 }
 
-/// DPDK's --lcores: "0@(0,1)" is not pinned, "0@3,1@4" is.
+/// Returns DPDK's --lcores: "0@(0,1)" is not pinned, "0@3,1@4" is.
 std::string lcore_map(const std::vector<int>& cores) {
   if (cores.empty()) return fmt::format("0@({})", fmt::join(allowed_cpus(), ","));
   std::vector<std::string> pinned;

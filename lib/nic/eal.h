@@ -25,8 +25,8 @@ struct EalConfig {
   bool verbose = false;  // copy DPDK's log to stderr
   /// Open DPDK's telemetry socket, in its runtime directory.
   bool telemetry = false;
-  /// Name of that directory; dpdk-telemetry.py looks in `rte` by default. Empty: a directory per
-  /// process.
+  /// Name of the runtime directory; dpdk-telemetry.py looks in `rte` by default. Empty: one
+  /// directory per process.
   std::string file_prefix = {};
 };
 
@@ -35,8 +35,8 @@ struct EalConfig {
 /// ends. Uses hugepages if enough are free, else ordinary memory, which needs no root.
 class Eal {
  public:
-  /// Pins the calling thread if cores are given. Errors: two ports are one device (usage); another
-  /// process uses one (environment); those of DPDK (environment), which are quoted.
+  /// Pins the calling thread if cores are given. Errors: two ports are the same device (usage);
+  /// another process uses a port, or DPDK reports an error, which is quoted (environment).
   static Result<Eal> start(const EalConfig& config);
 
   Eal(Eal&&) noexcept;
@@ -47,7 +47,7 @@ class Eal {
   /// One sentence for the user: the kind of memory in use, and its cost.
   [[nodiscard]] std::string notice() const;
 
-  /// For error messages: call forget(), then DPDK, then said() returns what DPDK logged.
+  /// Quote DPDK in error messages: call forget(), then DPDK; said() returns what DPDK logged.
   void forget() const;
   [[nodiscard]] std::string said() const;
 

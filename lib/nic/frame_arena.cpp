@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kArenaStep = 2 * 1024 * 1024;
 constexpr std::uint32_t kWireOverhead = 24;
 
-/// Copies the fields of a buffer's head, for a frame in a single buffer that nobody shares.
+/// Copies the header fields of a buffer, for a frame in a single unshared buffer.
 inline void copy_fields(rte_mbuf& copy, const rte_mbuf& frame) noexcept {
   copy.data_off = 0;
   rte_mbuf_refcnt_set(&copy, 1);
@@ -42,9 +42,9 @@ inline void copy_fields(rte_mbuf& copy, const rte_mbuf& frame) noexcept {
 
 }  // namespace
 
-/// The arena is a chain of blocks, each live (a frame) or free, and the free space at `head`.
+/// The arena is a chain of blocks, live (with a frame) or free, and the free space at `head`.
 struct FrameArena::State {
-  /// Memory of an arena: EAL's for a device that reads it, else anonymous.
+  /// Memory of an arena: EAL's if a device reads it, otherwise anonymous.
   struct Memory {
     std::byte* begin = nullptr;
     std::uint64_t bytes = 0;
@@ -71,7 +71,8 @@ struct FrameArena::State {
       iova = zone->iova;
       return true;
     }
-    /// Writes to all pages: the kernel provides them now, and not while frames pass.
+    /// Maps memory and writes to all pages, so that the kernel provides them now and not while
+    /// frames pass.
     bool map(std::uint64_t wanted) {
       void* memory =
           mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -87,16 +88,16 @@ struct FrameArena::State {
 
   using Mark = std::atomic<std::uint16_t>;
   static constexpr std::uint16_t kLive = 0x8000;
-  // Free blocks that are merged, or live ones that are passed, for one frame: it bounds the time.
+  // Limit of free blocks merged, or live blocks skipped, for one frame: it bounds the time.
   static constexpr int kMostSteps = 96;
   static constexpr std::uint16_t kLargestBlock = 128;
 
   Memory memory;
   rte_mempool* pool = nullptr;
-  std::unique_ptr<Mark[]> marks;  // by unit: where a block begins, its units, and kLive
+  std::unique_ptr<Mark[]> marks;  // by unit: block start, size in units, and kLive
   std::uint32_t units = 0;
-  std::uint32_t head = 0;  // where free space begins, ...
-  std::uint32_t room = 0;  // ... of so many units, which no mark describes
+  std::uint32_t head = 0;  // start of the free space
+  std::uint32_t room = 0;  // its size in units; no mark describes it
 
   ~State() { rte_mempool_free(pool); }
   static int operations();
@@ -107,7 +108,8 @@ struct FrameArena::State {
   void give_back(const void* block) noexcept;
 };
 
-/// Adds an arena's operations to those of DPDK's pools. Their index; negative: DPDK has no room.
+/// Registers an arena's operations with DPDK's pools. Returns their index; negative if DPDK has no
+/// room.
 int FrameArena::State::operations() {
   static const int index = [] {
     rte_mempool_ops all{};
@@ -137,7 +139,7 @@ bool FrameArena::State::create_pool(const std::string& name) {
   return true;
 }
 
-/// Free blocks, so that a frame never merges more than it needs and one block.
+/// Divides free space into blocks, so that a frame never merges more than it needs and one block.
 void FrameArena::State::divide() {
   units = static_cast<std::uint32_t>(memory.bytes / kUnit);
   marks = std::make_unique<Mark[]>(units);
@@ -233,7 +235,7 @@ std::uint64_t FrameArena::frames() const noexcept {
   return count;
 }
 
-/// A frame takes most for its bytes on the wire if it is the smallest, or if it begins the next
+/// A frame takes most memory per byte on the wire if it is the smallest, or if it just exceeds a
 /// unit.
 std::uint64_t FrameArena::bytes_for(std::uint64_t frames, std::uint32_t smallest,
                                     std::uint32_t largest) noexcept {
@@ -243,7 +245,7 @@ std::uint64_t FrameArena::bytes_for(std::uint64_t frames, std::uint32_t smallest
   const std::uint32_t next = (smallest + kUnit - 1) / kUnit * kUnit + 1;
   const double most = std::max(share(smallest), next <= largest ? share(next) : 0);
   const double wire_bytes = static_cast<double>(frames) * (smallest + kWireOverhead);
-  // A frame that is too long for the rest of the arena leaves it free.
+  // A frame that is too long for the rest of the arena leaves that rest unused.
   return static_cast<std::uint64_t>(std::ceil(wire_bytes * most)) + bytes_of(largest);
 }
 

@@ -13,7 +13,8 @@
 namespace lw::nic {
 namespace {
 
-constexpr Duration kLongestRest = std::chrono::microseconds(50);  // delays the first frame
+// bounds the delay of the first frame
+constexpr Duration kLongestRest = std::chrono::microseconds(50);
 // Wake-up latency differs between machines (5 us on a host, 60 us in a guest), so it is measured.
 constexpr Duration kShortestWakeUp = std::chrono::microseconds(10);
 constexpr Duration kLongestWakeUp = std::chrono::microseconds(100);
@@ -48,7 +49,8 @@ bool Idle::nap(Duration length) noexcept {
   return true;
 }
 
-/// Follows an increase at once and a decrease slowly: about the maximum of the last hundred.
+/// Follows an increase at once and a decrease slowly, so the result is about the maximum of the
+/// last hundred values.
 void Idle::learn(Duration late) noexcept {
   wake_up_ = std::clamp(std::max(late, wake_up_ - wake_up_ / 64), kShortestWakeUp, kLongestWakeUp);
 }

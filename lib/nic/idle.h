@@ -10,14 +10,14 @@
 
 namespace lw {
 
-/// What a polling thread does in a round without work: sleep (adaptive, after some rounds), yield
-/// the core, or poll again at once.
+/// The behaviour of a polling thread in a round without work: sleep (adaptive, after some rounds),
+/// yield the core, or poll again at once.
 enum class IdleMode : std::uint8_t { adaptive, yield, spin };
 
 /// Names of the modes, indexed by their values.
 inline const std::array<std::string, 3> kIdleModes = {"adaptive", "yield", "spin"};
 
-/// The mode of this name, which is one of kIdleModes.
+/// Returns the mode of a name, which is one of kIdleModes.
 constexpr IdleMode idle_mode_of(std::string_view name) noexcept {
   return name == "spin" ? IdleMode::spin : name == "yield" ? IdleMode::yield : IdleMode::adaptive;
 }
@@ -37,10 +37,11 @@ class Idle {
   explicit Idle(IdleMode mode, int empty_rounds = kEmptyRounds);
 
   void busy() noexcept { empty_rounds_ = 0; }
-  /// Waits for work that is due at `next`. Sleeps at most 50 us, and wakes before `next`: the
-  /// wake-up latency of this machine is measured.
+  /// Waits for work that is due at `next`. Sleeps at most 50 us, and wakes up before `next` by the
+  /// measured wake-up latency of this machine.
   void rest(Instant now, Instant next) noexcept;
-  /// Waits for work that may come at any time: sleeps for `length`. False: it did not sleep.
+  /// Waits for work that may come at any time: sleeps for `length`. Returns false if it did not
+  /// sleep.
   bool nap(Duration length) noexcept;
 
  private:
@@ -53,9 +54,9 @@ class Idle {
   Duration wake_up_;  // expected wake-up latency
 };
 
-/// Waits, once, for an event that is `ahead` from now: sleeps (if allowed), yields or spins.
-/// Returns early, at the latest after 20 ms, so that the caller can check for signals and read the
-/// clock again.
+/// Waits once for an event that is `ahead` from now: sleeps (if allowed), yields or spins. Returns
+/// early, at the latest after 20 ms, so that the caller can check for signals and read the clock
+/// again.
 void wait_towards(Duration ahead, bool may_sleep = true) noexcept;
 
 }  // namespace lw::nic

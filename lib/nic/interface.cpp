@@ -24,7 +24,7 @@ ifreq request_for(const std::string& name) noexcept {
   return request;
 }
 
-/// One ioctl() on a socket of its own. False: it failed.
+/// Makes an ioctl() on a socket of its own. Returns false if it failed.
 bool ask(unsigned long what, ifreq& request) noexcept {
   const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (any < 0) return false;

@@ -41,7 +41,7 @@ void store32(std::byte* at, std::uint32_t value) noexcept {
   store16(at + 2, value & 0xffff);
 }
 
-/// One's complement sum of bytes, in network byte order as stored; not complemented.
+/// Returns the one's complement sum of bytes, in network byte order, not complemented.
 std::uint16_t sum(const std::byte* bytes, std::size_t size) noexcept {
   return rte_raw_cksum(bytes, size);
 }
@@ -49,7 +49,7 @@ std::uint16_t sum(std::uint16_t first, std::uint16_t second) noexcept {
   const std::uint32_t both = std::uint32_t{first} + second;
   return static_cast<std::uint16_t>(both + (both >> 16));
 }
-/// A number as a term of such a sum.
+/// Converts a number to a term of such a sum.
 std::uint16_t term(std::size_t value) noexcept {
   return std::byteswap(static_cast<std::uint16_t>(value));
 }
@@ -60,7 +60,7 @@ void store_sum(std::byte* at, std::uint16_t value) noexcept {
 
 bool is_tag(std::uint16_t type) noexcept { return type == kTypeVlan || type == kTypeServiceVlan; }
 
-// Of linux/virtio_net.h, which C++ can't include: a field there is named `class`.
+// From linux/virtio_net.h, which C++ can't include because a field is named `class`.
 constexpr unsigned kNeedsChecksum = 0x01;
 constexpr std::size_t kFlags = 0, kSegmentType = 1, kSegmentSize = 4, kChecksumStart = 6,
                       kChecksumOffset = 8;
@@ -158,8 +158,8 @@ bool Segmenter::find_transport(std::size_t limit) noexcept {
   return header_size_ <= limit && header_size_ >= layer_.transport + least;
 }
 
-/// Whether this layer has the transport header that the kernel left to segment, and whose checksum
-/// is missing, if one is.
+/// Returns true if this layer has the transport header that the kernel left to segment and, if a
+/// checksum is missing, whose checksum is missing.
 bool Segmenter::is_segmented(const Layer& layer) const noexcept {
   using enum Offload::Segments;
   const bool tcp = offload_.segments == tcp_ipv4 || offload_.segments == tcp_ipv6;
@@ -167,7 +167,7 @@ bool Segmenter::is_segmented(const Layer& layer) const noexcept {
   return !offload_.checksum_missing || checksum_start_ == layer.transport;
 }
 
-/// The IP packet in an Ethernet frame whose EtherType, or first tag, is at `type`.
+/// Returns the IP packet in an Ethernet frame whose EtherType, or first tag, is at `type`.
 std::optional<Segmenter::Layer> Segmenter::layer_at(std::size_t type,
                                                     std::size_t limit) const noexcept {
   const auto* bytes = headers_.data();
@@ -178,7 +178,7 @@ std::optional<Segmenter::Layer> Segmenter::layer_at(std::size_t type,
   return ip_at(type + kEtherType, is == kTypeIpv4, limit);
 }
 
-/// Walks over IPv6 extension headers.
+/// Returns the IP packet at `network`; skips IPv6 extension headers.
 std::optional<Segmenter::Layer> Segmenter::ip_at(std::size_t network, bool ipv4,
                                                  std::size_t limit) const noexcept {
   const auto* bytes = headers_.data();
@@ -200,7 +200,7 @@ std::optional<Segmenter::Layer> Segmenter::ip_at(std::size_t network, bool ipv4,
   return layer.transport <= limit ? std::optional(layer) : std::nullopt;
 }
 
-/// The IP packet in a tunnel; nothing where the tunnel is of another kind.
+/// Returns the IP packet in a tunnel; nothing if it is not a supported tunnel.
 std::optional<Segmenter::Layer> Segmenter::inside(const Layer& outer,
                                                   std::size_t limit) const noexcept {
   switch (outer.protocol) {
@@ -216,11 +216,11 @@ std::optional<Segmenter::Layer> Segmenter::inside(const Layer& outer,
   }
 }
 
-/// VXLAN, at its port and at the one that Linux takes by default, and Geneve.
+/// Returns the packet in VXLAN, at its port or at Linux' default port, or in Geneve.
 std::optional<Segmenter::Layer> Segmenter::inside_udp(std::size_t udp,
                                                       std::size_t limit) const noexcept {
   constexpr std::uint16_t kVxlan = 4789, kVxlanOfLinux = 8472, kGeneve = 6081;
-  constexpr std::size_t kHeader = 8;  // VXLAN's, and Geneve's without options
+  constexpr std::size_t kHeader = 8;  // of VXLAN, and of Geneve without options
   if (udp + kUdpHeader + kHeader > limit) return std::nullopt;
   const std::uint16_t port = load16(headers_.data() + udp + 2);
   std::size_t ethernet = udp + kUdpHeader + kHeader;
@@ -232,7 +232,7 @@ std::optional<Segmenter::Layer> Segmenter::inside_udp(std::size_t udp,
   return layer_at(ethernet + kAddresses, limit);
 }
 
-/// GRE, with or without a key.
+/// Returns the packet in GRE, with or without a key.
 std::optional<Segmenter::Layer> Segmenter::inside_gre(std::size_t gre,
                                                       std::size_t limit) const noexcept {
   constexpr unsigned kKey = 0x2000, kOtherFlags = 0xffff & ~kKey;
@@ -269,7 +269,7 @@ void Segmenter::write(std::byte* out) noexcept {
   ++index_;
 }
 
-/// Length, identification and checksum of an IP header.
+/// Sets length, identification and checksum of an IP header.
 void Segmenter::finish_network(std::byte* frame, const Layer& layer,
                                std::size_t size) const noexcept {
   std::byte* const ip = frame + layer.network;
@@ -286,7 +286,8 @@ void Segmenter::finish_network(std::byte* frame, const Layer& layer,
             static_cast<std::uint16_t>(~sum(ip, layer.transport - layer.network)));
 }
 
-/// The checksum of a transport header with its pseudo header; its field is 0.
+/// Returns the checksum of a transport header, including its pseudo header. Its checksum field is
+/// 0.
 std::uint16_t Segmenter::checksum_of(const std::byte* frame, const Layer& layer,
                                      std::size_t size) noexcept {
   const std::size_t length = size - layer.transport;
@@ -299,7 +300,7 @@ std::uint16_t Segmenter::checksum_of(const std::byte* frame, const Layer& layer,
   return layer.protocol == IPPROTO_UDP && checksum == 0 ? 0xffff : checksum;
 }
 
-/// The outer headers. A UDP checksum of 0 stays: there is none.
+/// Completes the outer headers. A UDP checksum of 0 means none, and stays.
 void Segmenter::finish_tunnel(std::byte* frame, std::size_t size) const noexcept {
   finish_network(frame, *tunnel_, size);
   if (tunnel_->protocol != IPPROTO_UDP) return;
@@ -310,7 +311,7 @@ void Segmenter::finish_tunnel(std::byte* frame, std::size_t size) const noexcept
   store_sum(udp + kUdpChecksum, checksum_of(frame, *tunnel_, size));
 }
 
-/// Sequence number and flags, or UDP's length, and the checksum.
+/// Sets sequence number and flags, or UDP's length, and the checksum.
 void Segmenter::finish_transport(std::byte* frame, std::size_t size) const noexcept {
   std::byte* const header = frame + layer_.transport;
   const bool udp = layer_.protocol == IPPROTO_UDP;

@@ -19,43 +19,43 @@ namespace lw::nic {
 class ReceiveRing;
 class SendRing;
 
-/// A Linux interface through packet sockets of our own: one that receives, and one per send queue.
-/// Frames come out as their sender means them on the wire: a missing checksum is completed, a
-/// packet that the kernel has not segmented or has merged is segmented, VLAN tags are put back with
-/// their TPID. IP fragments are not touched. All of that happens at receive, because behind it a
-/// frame may be delayed, copied, dropped or changed alone.
+/// A Linux interface through our own packet sockets: one that receives, and one per send queue.
+/// Frames are returned as their sender meant them on the wire: missing checksums are completed,
+/// packets that the kernel has not segmented or has merged are segmented, and VLAN tags are put
+/// back with their TPID. IP fragments are unchanged. This happens at receive, because later each
+/// frame may be delayed, copied, dropped or changed on its own.
 class PacketPort {
  public:
-  /// Opens the interface, promiscuous; it is not set up. `pool` must outlive the port. Errors
-  /// (environment): what the kernel refused, and what to do.
+  /// Opens the interface in promiscuous mode; doesn't set it up. `pool` must outlive the port.
+  /// Errors (environment): what the kernel refused, and the remedy.
   static Result<std::unique_ptr<PacketPort>> open(const PortSpec& spec, const Pool& pool,
                                                   std::uint16_t send_queues);
   PacketPort(const PacketPort&) = delete;
   PacketPort& operator=(const PacketPort&) = delete;
   ~PacketPort();
 
-  /// See Port. One thread each for receive() and for each queue of send(). A frame that is longer
-  /// than the interface's MTU permits is taken, dropped and counted, as a longer wait would not
-  /// help it; with the interface down, or its queue full, frames are not taken.
+  /// See Port. One thread for receive(), and one for each queue of send(). A frame longer than the
+  /// interface's MTU permits is taken, dropped and counted, because waiting would not help. While
+  /// the interface is down or its queue is full, frames are not taken.
   std::size_t receive(std::span<rte_mbuf*> out) noexcept;
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept;
 
-  /// Kernel memory of a port's rings, in bytes, with one send queue and an MTU that fits frames of
-  /// `frame_size`.
+  /// Returns the kernel memory of a port's rings in bytes, with one send queue and an MTU for
+  /// frames of `frame_size`.
   static std::uint64_t ring_bytes(std::uint32_t frame_size) noexcept;
 
   [[nodiscard]] const Interface& interface() const noexcept { return interface_; }
-  /// Losses are counted since open(), or since the last restart_counts(). Any thread, like the
-  /// following.
+  /// Returns the counters. Losses are counted since open(), or since the last restart_counts(). Any
+  /// thread, like the following functions.
   [[nodiscard]] PortStats stats() const;
-  /// Forgets what was lost until now.
+  /// Restarts the loss counters.
   void restart_counts();
-  /// The kernel's number of the interface that the port is bound to.
+  /// The kernel's index of the interface to which the port is bound.
   [[nodiscard]] unsigned bound_to() const noexcept { return bound_to_.load(); }
-  /// Binds the port to the interface that has its name now. False: there is none, or the kernel
-  /// refused.
+  /// Binds the port to the interface that now has its name. Returns false if there is none, or the
+  /// kernel refused.
   bool bind_again();
-  /// What is lost on the way in from now on isn't counted.
+  /// Stops counting receive losses.
   void end_receiving();
 
  private:
@@ -67,12 +67,13 @@ class PacketPort {
   std::atomic<unsigned> bound_to_{0};
   std::unique_ptr<ReceiveRing> receive_;
   std::vector<std::unique_ptr<SendRing>> send_;
-  mutable std::mutex mutex_;          // of all below
-  InterfaceLosses before_;            // what the interface had lost at open() or restart_counts()
-  std::uint64_t missed_before_ = 0;   // likewise, in the receive ring
-  std::uint64_t backlog_before_ = 0;  // likewise, in the kernel's backlog, of all interfaces
-  std::uint64_t tagged_before_ = 0;   // tagged frames that were received before
-  std::optional<PortStats> at_end_;   // at end_receiving()
+  mutable std::mutex mutex_;         // guards all members below
+  InterfaceLosses before_;           // the interface's losses at open() or restart_counts()
+  std::uint64_t missed_before_ = 0;  // losses in the receive ring at that time
+  // losses in the kernel's backlog, of all interfaces, at that time
+  std::uint64_t backlog_before_ = 0;
+  std::uint64_t tagged_before_ = 0;  // received tagged frames at that time
+  std::optional<PortStats> at_end_;  // the counters at end_receiving()
 };
 
 }  // namespace lw::nic

@@ -11,9 +11,10 @@ struct rte_mempool;
 
 namespace lw::nic {
 
-/// Buffer size, in bytes, for a frame of `frame_size` bytes that suits every kind of port: a
-/// multiple of 512 with space for what af_packet's ring puts before a frame (66 B, and 4 B for a
-/// VLAN tag). A ring block must be whole pages and whole slots; the steps of 512 keep it small.
+/// Returns the buffer size in bytes for a frame of `frame_size` bytes, suitable for every kind of
+/// port: a multiple of 512 with space for the 66 B that af_packet's ring puts before a frame, and 4
+/// B for a VLAN tag. A ring block must be whole pages and whole slots; multiples of 512 keep it
+/// small.
 constexpr std::uint32_t buffer_size(std::uint32_t frame_size) noexcept {
   constexpr std::uint32_t kRingHeader = 96, kStep = 512;
   return (frame_size + kRingHeader + kStep - 1) / kStep * kStep;
@@ -30,8 +31,8 @@ struct PoolConfig {
 /// ordinary memory, which halves the rate (measured: 51-59 Mpps instead of 112-125).
 class Pool {
  public:
-  /// `name` is unique in the process. Error (environment): not enough memory, with the size
-  /// requested.
+  /// `name` is unique in the process. Error (environment): not enough memory; the message states
+  /// the size.
   static Result<Pool> create(const std::string& name, const PoolConfig& config);
 
   Pool(Pool&&) noexcept = default;
@@ -43,7 +44,7 @@ class Pool {
   /// Number of free buffers. Slow: for reports.
   [[nodiscard]] std::uint32_t available() const noexcept;
 
-  /// Memory for all buffers of a pool, in bytes.
+  /// Returns the memory for all buffers of a pool, in bytes.
   static std::uint64_t bytes_needed(const PoolConfig& config) noexcept;
 
  private:

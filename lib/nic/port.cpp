@@ -30,18 +30,18 @@ namespace lw::nic {
 namespace {
 
 /// A memif client waits kFirstMemifRetry for the answer to its request, then sends the request
-/// again. Each further wait is twice the one before, at most kLastMemifRetry, because a busy
-/// machine may answer late.
+/// again. Each further wait is twice as long, at most kLastMemifRetry, because a busy machine may
+/// answer late.
 constexpr Duration kFirstMemifRetry = std::chrono::milliseconds(40);
 constexpr Duration kLastMemifRetry = std::chrono::milliseconds(320);
 
 /// Time for the other side to read the frames in the shared rings.
 constexpr Duration kMemifDrain = std::chrono::milliseconds(100);
 
-// Bytes around an IP packet: Ethernet header and up to two VLAN tags. The device adds the FCS.
+// Bytes before an IP packet: Ethernet header and up to two VLAN tags. The device adds the FCS.
 constexpr std::uint32_t kLinkOverhead = 14 + 2 * 4;
 
-/// `remedy` is text behind the error, or empty.
+/// Returns an error. `remedy`: text to append, or empty.
 std::unexpected<Error> refuse(const Eal& eal, const std::string& port, std::string_view step,
                               int code, std::string_view remedy = "") {
   const std::string said = eal.said();
@@ -51,8 +51,8 @@ std::unexpected<Error> refuse(const Eal& eal, const std::string& port, std::stri
               ExitCode::environment);
 }
 
-/// What a user does if a PCI device did not open because DPDK can't use its driver: text behind the
-/// error, or none if the driver is one that DPDK uses.
+/// Returns the remedy if a PCI device did not open because of its kernel driver, as text to append;
+/// empty if DPDK can use the driver.
 std::string how_to_bind(const std::string& address) {
   constexpr std::array<std::string_view, 6> kUsable = {"vfio-pci",  "igb_uio",   "uio_pci_generic",
                                                        "mlx4_core", "mlx5_core", "mana"};
@@ -81,7 +81,7 @@ rte_eth_conf configuration_for(const rte_eth_dev_info& info, std::uint32_t frame
   return conf;
 }
 
-/// For an error: what must happen before this port has a link.
+/// Returns the condition for a port's link, for an error message.
 std::string what_it_waits_for(std::string_view name, const std::optional<Interface>& interface) {
   if (interface && !interface->is_up())
     return fmt::format(": the interface is down: ip link set dev {} up", interface->name());
@@ -117,11 +117,11 @@ void run_in_interrupt_thread(std::function<void()> work) {
 }
 
 /// The threads that are in a burst of a memif port. When a peer leaves, the driver marks the port
-/// as disconnected and then unmaps its memory, in another thread and without waiting for a burst
-/// that has begun. munmap() below waits.
+/// as disconnected and then unmaps its memory, in another thread and without waiting for bursts in
+/// progress. Our munmap() below waits for them.
 class MemifBursts {
  public:
-  /// While it lives, the calling thread is in a burst.
+  /// While this object lives, the calling thread is in a burst.
   class Burst {
    public:
     Burst() noexcept : flag_(own_flag()) { flag_.store(true); }
@@ -133,7 +133,7 @@ class MemifBursts {
     std::atomic<bool>& flag_;
   };
 
-  /// Returns when each burst of another thread that has begun has ended.
+  /// Waits until all bursts of other threads that have begun have ended.
   static void wait() noexcept {
     const unsigned threads = std::min<unsigned>(threads_.load(), kMost);
     for (unsigned i = 0; i < threads; ++i)
@@ -175,7 +175,7 @@ Result<Port> Port::open(const Eal& eal, const PortSpec& spec, const Pool& pool,
   eal.forget();
   std::uint16_t id = kNone;
   const auto* pci = spec.as<PciPort>();
-  // DPDK has probed PCI devices when it started; a second time it reports an error.
+  // DPDK already probes PCI devices when it starts; probing again gives an error.
   const bool probed = pci && rte_eth_dev_get_port_by_name(device->name.c_str(), &id) == 0;
   if (const int code = probed ? 0 : rte_dev_probe(device->arguments.c_str()); code < 0)
     return refuse(eal, spec.text, "did not open", code, pci ? how_to_bind(pci->address) : "");
@@ -205,7 +205,7 @@ Result<void> Port::configure(const Eal& eal, const Pool& pool, const PortConfig&
   if (const int code = rte_eth_dev_info_get(id_, &info); code < 0)
     return refuse(eal, name_, "tells nothing about itself", code);
   auto conf = configuration_for(info, pool.config().frame_size);
-  // The device looks for the field when it starts, so it must exist before.
+  // The device looks for the field when it starts, so register it before.
   constexpr std::uint64_t kTimed = RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
   if (config.timed_sending && (info.tx_offload_capa & kTimed) != 0 &&
       rte_mbuf_dyn_tx_timestamp_register(&time_field_, &time_flag_) == 0) {
@@ -296,7 +296,8 @@ void Port::close() noexcept {
   if (!output_.empty()) check_output(sent);
 }
 
-/// DPDK ignores errors of the capture that it writes, so its size is compared with what was sent.
+/// Compares the size of the capture that DPDK writes with what was sent, because DPDK ignores write
+/// errors.
 void Port::check_output(const rte_eth_stats& sent) const noexcept {
   constexpr std::uint64_t kFileHeader = 24, kRecordHeader = 16;
   const std::uint64_t whole = kFileHeader + kRecordHeader * sent.opackets + sent.obytes;
@@ -317,7 +318,7 @@ std::size_t Port::receive_checked(std::span<rte_mbuf*> out) noexcept {
   return rte_eth_rx_burst(id_, 0, out.data(), static_cast<std::uint16_t>(out.size()));
 }
 
-/// DPDK's AF_XDP driver writes a frame that is longer than its buffers beyond their end.
+/// Refuses long frames: DPDK's AF_XDP driver would write them beyond the end of their buffers.
 std::size_t Port::send_checked(std::span<rte_mbuf*> frames, std::uint16_t queue) noexcept {
   if (packet_port_) return packet_port_->send(frames, queue);
   if (memif_) {
@@ -370,7 +371,7 @@ bool Port::set_link(bool up) noexcept {
 /// is refused for good (4 of 25 times on a loaded machine), so the client starts again.
 void Port::restart() noexcept {
   run_in_interrupt_thread([this] {
-    if (started_ && link_up()) return;  // it was answered in the meantime
+    if (started_ && link_up()) return;  // answered in the meantime
     if (started_) rte_eth_dev_stop(id_);
     started_ = rte_eth_dev_start(id_) == 0;
   });
@@ -393,7 +394,7 @@ Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelle
                   ExitCode::environment);
     sleep_ns(5'000'000);
   }
-  // Nobody has received before.
+  // No one has received before.
   if (packet_port_) packet_port_->restart_counts();
   return {};
 }
@@ -449,8 +450,8 @@ PortStats Port::stats() const {
 
 }  // namespace lw::nic
 
-// Two calls of DPDK's memif driver that would end the program replace those of the C library, for
-// the whole process.
+// Replacements of two functions of the C library for the whole process. Without them DPDK's memif
+// driver would end the program.
 
 extern "C" int munmap(void* address, std::size_t length) noexcept {
   static const auto next =
@@ -459,9 +460,9 @@ extern "C" int munmap(void* address, std::size_t length) noexcept {
   return next(address, length);
 }
 
-/// A message to a memif client that has left counts as sent. If it fails, the driver closes the
-/// socket but keeps waiting for it, and DPDK ends the program; reading finds that the client left.
-/// Only memif uses sockets of this type here.
+/// Reports a message to a memif client that has left as sent. If sendmsg() fails, the driver closes
+/// the socket but keeps waiting for it, and DPDK ends the program; reading the socket finds that
+/// the client left. Only memif uses sockets of this type here.
 extern "C" ssize_t sendmsg(int socket, const msghdr* message, int flags) {
   static const auto next =
       reinterpret_cast<ssize_t (*)(int, const msghdr*, int)>(dlsym(RTLD_NEXT, "sendmsg"));

@@ -24,17 +24,17 @@ namespace lw::nic {
 struct PortConfig {
   std::uint16_t receive_ring = 1024, send_ring = 1024;  // descriptors; devices may round
   std::uint16_t send_queues = 1;                        // one per sending thread
-  bool timed_sending = false;                           // send at timestamps if the device can
+  bool timed_sending = false;  // send at timestamps, if the device supports it
 };
 
-/// Counters of the device, in frames.
+/// Counters of the device or interface, in frames.
 struct PortStats {
   std::uint64_t received = 0, sent = 0;
-  // Lost before receive(): in the device's or the kernel's ring; for want of a buffer.
+  // Lost before receive(): in a ring of the device or the kernel; because no buffer was free.
   std::uint64_t missed = 0, no_buffer = 0;
   std::uint64_t receive_errors = 0, send_errors = 0;
-  // Of Linux interfaces. Lost before receive(), as longer than a buffer; taken by send(), and lost
-  // as longer than the MTU, or because the interface dropped them.
+  // Only for Linux interfaces. Lost before receive(), because longer than a buffer; accepted by
+  // send(), but lost because longer than the MTU, or dropped by the interface.
   std::uint64_t too_long = 0, unsent_too_long = 0, unsent_dropped = 0;
 
   /// Frames that were lost before receive().
@@ -67,59 +67,59 @@ class Port {
     return count;
   }
 
-  /// Sends frames in order; returns how many the device took. The caller still owns the rest.
+  /// Sends frames in order. Returns how many the device accepted; the caller still owns the others.
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue = 0) noexcept {
     if (!plain_) return send_checked(frames, queue);
     return rte_eth_tx_burst(id_, queue, frames.data(), static_cast<std::uint16_t>(frames.size()));
   }
 
-  /// What is lost from now on, while no one receives, isn't counted. Any thread.
+  /// Stops counting receive losses, because no one receives any more. Any thread.
   void end_receiving();
 
-  /// True if nothing new will arrive: the port's file was read to its end, or it has none.
+  /// True if no more frames will arrive: the port's file was read to its end, or it has none.
   [[nodiscard]] bool exhausted() const noexcept { return finite_ && idle_; }
-  /// True if frames come from a file or nowhere, so that the port can be exhausted().
+  /// True if frames come from a file, or never come, so that the port can become exhausted().
   [[nodiscard]] bool finite() const noexcept { return finite_; }
 
   [[nodiscard]] bool link_up() const noexcept;
-  /// Sets the link of the device or Linux interface up or down; the other end sees it. Any thread
-  /// may call it. False: this port can't.
+  /// Sets the link of the device or Linux interface up or down; the other end sees it. Any thread.
+  /// Returns false if the port doesn't support it.
   bool set_link(bool up) noexcept;
-  /// Waits for the link; a memif client starts when its server is there. Errors: no link within
+  /// Waits for the link; starts a memif client when its server is there. Errors: no link within
   /// `timeout` (environment), or `cancelled` became true (failed).
   Result<void> wait_link(Duration timeout, const std::atomic<bool>& cancelled);
 
   enum class LinkState : std::uint8_t {
     up,
     down,
-    gone,  // the Linux interface was deleted, or another one has its name now
+    gone,  // the Linux interface was deleted, or another one now has its name
   };
-  /// State of a Linux interface's or PCI device's link. Other ports are always `up`: a memif peer
-  /// may leave and come back. Any thread, like bind_again().
+  /// State of the link of a Linux interface or PCI device. Other ports are always `up`, because a
+  /// memif peer may leave and come back. Any thread, like bind_again().
   [[nodiscard]] LinkState link_state() const noexcept;
-  /// After `gone`: goes on with the interface that has the name now. False: there is none, or the
-  /// port has a driver of DPDK.
+  /// After `gone`: binds to the interface that now has the name. Returns false if there is none, or
+  /// if the port uses a DPDK driver.
   bool bind_again();
 
   /// The link's rate in bits per second, if known: of a PCI device while its link is up, or of a
-  /// Linux interface that reports it. DPDK's virtual devices all report 10 Gb/s; that is ignored.
+  /// Linux interface that reports it. Nothing for DPDK's virtual devices, which all report 10 Gb/s.
   [[nodiscard]] std::optional<double> link_bps() const;
   /// True if the device sends each frame at the timestamp in its buffer.
   [[nodiscard]] bool is_timed() const noexcept { return time_field_ >= 0; }
-  /// Returns the object that writes timestamps into frames, one per thread; requires is_timed().
-  /// Nothing if the device's clock can't be read.
+  /// Returns the object that writes timestamps into frames, one per thread. Nothing if the device's
+  /// clock can't be read. Requires is_timed().
   [[nodiscard]] std::optional<TimedSending> timed_sending() const;
   /// The device's MAC address.
   [[nodiscard]] std::array<std::byte, 6> mac_address() const noexcept;
 
-  /// Any thread. Losses of a Linux interface are counted since wait_link().
+  /// Returns the counters. Losses of a Linux interface are counted since wait_link(). Any thread.
   [[nodiscard]] PortStats stats() const;
-  /// False if the port was a Linux interface, and the interface is gone.
+  /// False if the port is a Linux interface that no longer exists.
   [[nodiscard]] bool exists() const noexcept { return !interface_ || interface_->index() != 0; }
   /// Longest IP packet that a Linux interface sends, in bytes; nothing for other ports.
   [[nodiscard]] std::optional<std::uint32_t> mtu() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// DPDK's number of the device. Not for a Linux interface without a driver of DPDK.
+  /// DPDK's number of the device. Not for ports through our own packet sockets.
   [[nodiscard]] std::uint16_t id() const noexcept { return id_; }
 
  private:
@@ -133,9 +133,10 @@ class Port {
   void check_output(const rte_eth_stats& sent) const noexcept;
 
   std::unique_ptr<PacketPort> packet_port_;  // null: the device id_ of DPDK
-  bool plain_ = true;                        // such a device; no limit of ours, no memif
-  std::uint32_t send_limit_ = 0;             // longest frame, in bytes; 0: none
-  std::unique_ptr<Counter> too_long_ = std::make_unique<Counter>();  // frames beyond it
+  bool plain_ = true;             // a DPDK device without a send limit of ours, and not memif
+  std::uint32_t send_limit_ = 0;  // longest frame, in bytes; 0: none
+  // frames longer than send_limit_
+  std::unique_ptr<Counter> too_long_ = std::make_unique<Counter>();
   std::uint16_t id_ = kNone;
   int time_field_ = -1;  // offset in buffers; -1: the device sends at once
   std::uint64_t time_flag_ = 0;
@@ -145,7 +146,7 @@ class Port {
   bool started_ = false;
   std::string name_;
   std::optional<Interface> interface_;  // of a Linux interface
-  std::string output_;                  // capture that DPDK writes, or empty
+  std::string output_;                  // capture file that DPDK writes, or empty
 };
 
 }  // namespace lw::nic

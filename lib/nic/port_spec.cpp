@@ -48,7 +48,7 @@ bool is_hex(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char c) { return std::isxdigit(c) != 0; });
 }
 
-/// bus:device.function, two, two and one hex digits.
+/// Returns true for bus:device.function with two, two and one hexadecimal digits.
 bool is_short_pci_address(std::string_view text) {
   return text.size() == 7 && text[2] == ':' && text[5] == '.' && is_hex(text.substr(0, 2)) &&
          is_hex(text.substr(3, 2)) && text[6] >= '0' && text[6] <= '7';
@@ -66,7 +66,7 @@ bool is_interface_name(std::string_view text) {
          });
 }
 
-/// `PATH[,server|,client]`, as memif and vhost have it.
+/// `PATH[,server|,client]`, as in memif and vhost ports.
 struct SocketName {
   std::string_view path, role;
 };
@@ -143,7 +143,7 @@ std::vector<std::string> interfaces() {
   return names;
 }
 
-/// A device that is not on this machine.
+/// Returns the error for a device that does not exist on this machine.
 std::unexpected<Error> missing(std::string message) {
   return fail(std::move(message), ExitCode::environment);
 }
@@ -152,19 +152,20 @@ std::string with_prefix(std::string_view prefix, std::string_view option) {
   return option.empty() ? std::string{} : fmt::format(",{}={}", prefix, option);
 }
 
-/// The kernel cuts its ring's slots from blocks of whole pages, and the driver expects the slots
-/// back to back. So a block is the least common multiple of page and slot.
+/// Returns the options of DPDK's packet socket. The kernel allocates its ring in blocks of whole
+/// pages, and the driver expects contiguous slots. So a block is the least common multiple of page
+/// and slot.
 std::string af_packet_options(const std::string& interface, std::uint32_t frame_size) {
   constexpr std::uint32_t kPage = 4096, kSlots = 1024;
   const std::uint32_t slot = buffer_size(frame_size);
   const std::uint32_t block = std::lcm(slot, kPage);
   const std::uint32_t slots_per_block = block / slot;
-  // Without qdisc_bypass=0 tcpdump on the interface misses sent frames.
+  // Without qdisc_bypass=0, tcpdump on the interface doesn't see sent frames.
   return fmt::format("iface={},framesz={},blocksz={},framecnt={},qdisc_bypass=0", interface, slot,
                      block, (kSlots + slots_per_block - 1) / slots_per_block * slots_per_block);
 }
 
-/// Absolute path of a socket, which DPDK's drivers need. Error: its folder doesn't exist.
+/// Returns a socket's absolute path, which DPDK's drivers need. Error: its folder doesn't exist.
 Result<std::string> socket_path(const std::string& port, const std::string& path) {
   const auto socket = std::filesystem::absolute(path);
   const auto folder = socket.parent_path();
@@ -173,8 +174,8 @@ Result<std::string> socket_path(const std::string& port, const std::string& path
   return socket.string();
 }
 
-/// A killed server leaves its socket behind, at which DPDK would fail: who connects is refused.
-/// `type` is the socket's, such as SOCK_STREAM.
+/// Removes the socket of a killed server, which refuses connections and makes DPDK fail. `type`:
+/// type of the socket, such as SOCK_STREAM.
 Result<void> remove_stale_socket(const std::string& port, const std::string& path, int type) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -196,10 +197,10 @@ Result<void> remove_stale_socket(const std::string& port, const std::string& pat
   return missing(fmt::format("port `{}`: another process serves {}", port, path));
 }
 
-/// Finds a device that refuses all bytes by writing none: DPDK ignores such errors.
+/// Checks that bytes can be written to a file, by a write of no bytes: DPDK ignores write errors.
 Result<void> check_writable(const std::string& path) {
   const int file = path.empty() ? -1 : open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) return {};  // DPDK creates it, or says why not
+  if (file < 0) return {};  // DPDK creates the file, or reports the error
   const bool refused = write(file, "", 0) < 0;
   const int why = errno;
   close(file);
@@ -239,7 +240,7 @@ struct Describe {
       auto free = remove_stale_socket(spec.text, *socket, SOCK_SEQPACKET);
       if (!free) return std::unexpected(free.error());
     }
-    // A frame larger than bsize would be cut into several buffers.
+    // A frame larger than bsize would be split into several buffers.
     const std::uint32_t buffer = (frame_size + 127) / 64 * 64;
     return device("net_memif",
                   fmt::format("role={},socket={},socket-abstract=no,id=0,bsize={},rsize=10",
@@ -286,7 +287,7 @@ std::string RawPort::driver() const {
 }
 
 Result<PortSpec> parse_port_spec(std::string_view text) {
-  // A control character is not part of any name here; a NUL would end the name early in C.
+  // No valid name contains a control character; a NUL would truncate the name in C.
   if (std::ranges::any_of(text, [](unsigned char c) { return std::iscntrl(c) != 0; }))
     return refuse(fmt::format("({} bytes)", text.size()), "it holds a control character");
   if (text.empty()) return refuse(text, "it is empty");
@@ -320,7 +321,7 @@ bool needs_eal_memory(const PortSpec& spec) {
   if (const auto* port = spec.as<InterfacePort>()) return port->driver == Driver::af_xdp;
   const auto* raw = spec.as<RawPort>();
   if (!raw) return false;
-  // These drivers copy every frame; another may give a buffer's address to a device or process.
+  // These drivers copy every frame. Others may pass a buffer's address to a device or process.
   constexpr std::array<std::string_view, 7> kCopying = {
       "net_af_packet", "net_memif", "net_null", "net_pcap", "net_ring", "net_tap", "net_vhost"};
   return std::ranges::find(kCopying, raw->driver()) == kCopying.end();
@@ -361,18 +362,19 @@ void add_files(const std::string& text, std::vector<NamedFile>& inputs,
 
 namespace {
 
-/// A network interface by its number, as it may have several names.
+/// Identifies a network interface by its index, because it may have several names.
 std::string interface_identity(const std::string& name) {
   const unsigned index = if_nametoindex(name.c_str());
   return index == 0 ? "interface " + name : fmt::format("interface {}", index);
 }
 
-/// A socket's path, the same for all of its names, also while nothing is there.
+/// Returns one path for all names of a socket, even if it doesn't exist yet.
 std::string one_name(const std::string& socket) {
   return std::filesystem::weakly_canonical(std::filesystem::absolute(socket)).string();
 }
 
-/// What is the same for all names of a device that only one port can have; empty for other ports.
+/// Returns an identity that is equal for all names of a device that only one port can use; empty
+/// for other ports.
 std::string identity_of(const PortSpec& spec) {
   if (const auto* port = spec.as<InterfacePort>()) return interface_identity(port->interface);
   if (const auto* port = spec.as<PciPort>()) return "PCI device " + port->address;
@@ -401,7 +403,8 @@ Result<void> check_distinct(std::span<const PortSpec> specs) {
   return {};
 }
 
-/// Binds an abstract socket of the device's name: it is its process's, and goes with it.
+/// Binds an abstract socket with the device's name. It belongs to the process, and disappears with
+/// it.
 Result<PortClaims> PortClaims::take(std::span<const PortSpec> specs) {
   PortClaims claims;
   for (const PortSpec& spec : specs) {

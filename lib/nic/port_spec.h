@@ -14,9 +14,9 @@
 
 namespace lw::nic {
 
-/// A Linux interface by name: `eth1` is our own packet socket, `eth1,qdisc` one whose frames pass
-/// the kernel's queueing, where tcpdump sees them; `af_packet:eth1` is DPDK's packet socket,
-/// `eth1,af_xdp` or `af_xdp:eth1` its AF_XDP.
+/// A Linux interface by name. `eth1` uses our own packet socket; `eth1,qdisc` too, but sent frames
+/// pass the kernel's queueing, where tcpdump sees them; `af_packet:eth1` uses DPDK's packet socket;
+/// `eth1,af_xdp` or `af_xdp:eth1` uses its AF_XDP driver.
 struct InterfacePort {
   enum class Driver : std::uint8_t { packet_port, af_packet, af_xdp };
 
@@ -25,7 +25,7 @@ struct InterfacePort {
   bool queueing = false;
 };
 
-/// A device on the PCI bus: `0000:3b:00.0` or `3b:00.0`; `address` always carries the domain.
+/// A device on the PCI bus: `0000:3b:00.0` or `3b:00.0`; `address` always includes the domain.
 struct PciPort {
   std::string address;
 };
@@ -36,15 +36,15 @@ struct MemifPort {
   bool server = false;
 };
 
-/// The network interface of a virtual machine, in memory that QEMU shares (vhost-user):
-/// `vhost:/run/x.sock[,client]`. The port serves the socket, or connects to QEMU's as a client.
+/// The network interface of a virtual machine, through memory shared by QEMU (vhost-user):
+/// `vhost:/run/x.sock[,client]`. The port creates the socket, or as a client connects to QEMU's.
 struct VhostPort {
   std::string socket;
   bool client = false;
 };
 
-/// Captures instead of a link: `pcap:IN[,OUT]`. Without IN it only sends; without OUT sent frames
-/// are discarded. At least one is set.
+/// Captures instead of a link: `pcap:IN[,OUT]`. Without IN the port only sends; without OUT sent
+/// frames are discarded. At least one is set.
 struct PcapPort {
   std::string in, out;
 };
@@ -59,7 +59,7 @@ struct RawPort {
   [[nodiscard]] std::string driver() const;  // "net_tap"
 };
 
-/// A port as the user names it, parsed but not opened.
+/// A port as named by the user: parsed but not opened.
 struct PortSpec {
   std::string text;  // as typed; the port's name in messages
   std::variant<InterfacePort, PciPort, MemifPort, VhostPort, PcapPort, NullPort, RawPort> kind;
@@ -77,26 +77,26 @@ Result<PortSpec> parse_port_spec(std::string_view text);
 /// True if the port reads frames from a file.
 bool reads_file(const PortSpec& spec);
 
-/// True if the device accesses buffers directly (DMA, or another process's mapping), so that they
-/// must be in EAL's memory.
+/// True if a device or another process accesses buffers directly (by DMA, or by a shared mapping),
+/// so that they must be in EAL's memory.
 bool needs_eal_memory(const PortSpec& spec);
 
-/// Longest frame in bytes that this kind of port carries, if it has a limit below that of others:
-/// AF_XDP keeps a frame in one page of 4 KiB, with DPDK's and the kernel's headers.
+/// Longest frame in bytes that this kind of port carries, if it has a smaller limit than others:
+/// AF_XDP stores a frame in one page of 4 KiB, with the headers of DPDK and the kernel.
 std::optional<std::uint32_t> frame_limit(const PortSpec& spec) noexcept;
 
 /// Adds the files that the port `text` reads and writes, for check_outputs(). Does nothing for
-/// other ports, and for a text that is no port.
+/// other ports, and for an invalid text.
 void add_files(const std::string& text, std::vector<NamedFile>& inputs,
                std::vector<NamedFile>& outputs);
 
-/// Checks that no two ports are one device: by the same name, by two names of a network interface,
-/// as the same end of a memif, or by one socket of a virtual machine. `null` and captures may be
-/// given several times. Error: usage.
+/// Checks that no two ports are the same device: the same name, two names of one network interface,
+/// the same end of a memif, or one socket of a virtual machine. `null` and captures may be given
+/// several times. Error: usage.
 Result<void> check_distinct(std::span<const PortSpec> specs);
 
-/// Keeps the network interfaces and PCI devices of some ports for this process, in its network
-/// namespace, while it lives.
+/// Claims the network interfaces and PCI devices of some ports for this process, in its network
+/// namespace, as long as the object lives.
 class PortClaims {
  public:
   /// Error (environment): another process of these programs uses one of them.
@@ -111,21 +111,21 @@ class PortClaims {
   std::vector<int> sockets_;
 };
 
-/// What DPDK needs to probe a port.
+/// The arguments with which DPDK probes a port.
 struct DeviceArguments {
-  std::string name;       // of the device after probing
+  std::string name;       // of the device, after probing
   std::string arguments;  // name and options
 };
 
-/// Returns the port as our own packet socket; null for all other ports, which are DPDK's.
+/// Returns the port if it uses our own packet socket; null for all other ports, which are DPDK's.
 const InterfacePort* packet_port_of(const PortSpec& spec) noexcept;
 
-/// Error (environment) if there is no such interface; the message lists those that exist.
+/// Error (environment): there is no such interface; the message lists the existing ones.
 Result<void> check_interface(const InterfacePort& port);
 
 /// Returns the DPDK arguments of a port. `ordinal` distinguishes the devices of this process;
-/// `frame_size` is the largest frame in bytes. Removes a socket, of a memif or vhost port that
-/// serves it, that no process serves any more. Errors (environment): a file or interface is
+/// `frame_size` is the largest frame in bytes. For a memif or vhost port that creates its socket,
+/// removes a socket that no process serves any more. Errors (environment): a file or interface is
 /// missing, or another process serves the socket.
 Result<DeviceArguments> device_arguments(const PortSpec& spec, int ordinal,
                                          std::uint32_t frame_size);

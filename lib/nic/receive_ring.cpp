@@ -25,7 +25,8 @@ std::optional<VlanTag> tag_of(const tpacket2_hdr& slot) noexcept {
 
 Result<void> ReceiveRing::open(const std::string& port, unsigned interface) {
   if (auto opened = socket_.open(port); !opened) return opened;
-  // Otherwise frames that this program and others send on the interface come in too.
+  // Without this, frames that are sent on the interface, by this program or others, would be
+  // received.
   if (!socket_.set(PACKET_IGNORE_OUTGOING, 1))
     return refuse_step(port, "own frames can't be ignored (Linux 4.20 or later is needed)", errno);
   auto mapped = socket_.map(port, PACKET_RX_RING, kSlot, kSlots, kFewestSlots);
@@ -61,7 +62,7 @@ std::size_t ReceiveRing::receive(std::span<rte_mbuf*> out) noexcept {
   return count;
 }
 
-/// An empty buffer; null without a free one.
+/// Returns an empty buffer; null if none is free.
 rte_mbuf* ReceiveRing::buffer() noexcept {
   if (spares_ == 0) {
     if (rte_pktmbuf_alloc_bulk(pool_, spare_.data(), kSpares) != 0) return rte_pktmbuf_alloc(pool_);
@@ -70,7 +71,8 @@ rte_mbuf* ReceiveRing::buffer() noexcept {
   return spare_[--spares_];
 }
 
-/// Takes the frame of one slot, or begins to segment it. False: no buffer; the slot waits.
+/// Takes the frame of a slot, or starts segmenting it. Returns false if no buffer is free; the slot
+/// then waits.
 bool ReceiveRing::take(tpacket2_hdr* slot, std::span<rte_mbuf*> out, std::size_t& count) noexcept {
   const Offload offload = read_offload(bytes_at(slot, slot->tp_mac - kVirtioHeader));
   if (offload.segments != Offload::Segments::none) [[unlikely]] {
@@ -110,7 +112,7 @@ bool ReceiveRing::take(tpacket2_hdr* slot, std::span<rte_mbuf*> out, std::size_t
   return true;
 }
 
-/// False: the packet can't be segmented, and is counted.
+/// Returns false if the packet can't be segmented; counts it.
 bool ReceiveRing::begin_segments(tpacket2_hdr* slot, const Offload& offload) noexcept {
   if (slot->tp_status & TP_STATUS_VLAN_VALID) tagged_.add();
   if (slot->tp_snaplen < slot->tp_len) {
@@ -127,7 +129,8 @@ bool ReceiveRing::begin_segments(tpacket2_hdr* slot, const Offload& offload) noe
   return false;
 }
 
-/// Takes segments of the slot at_, and releases it behind the last. False: no buffer.
+/// Takes segments of the slot at_, and releases the slot after the last. Returns false if no buffer
+/// is free.
 bool ReceiveRing::take_segments(std::span<rte_mbuf*> out, std::size_t& count) noexcept {
   while (count < out.size() && !segmenter_.done()) {
     rte_mbuf* frame = buffer();

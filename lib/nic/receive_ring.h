@@ -15,12 +15,13 @@
 
 namespace lw::nic {
 
-/// Receives frames of one interface, and finishes what the kernel left undone.
+/// Receives frames of one interface, and completes what the kernel left undone: checksums,
+/// segmentation, VLAN tags.
 class ReceiveRing {
  public:
-  // The largest packet that the kernel merges or leaves unsegmented by default is 64 KiB; with the
-  // slot's header. An odd number of cache lines, so that the slots' first lines are spread over all
-  // sets of the cache.
+  // Slot size in bytes: 64 KiB, the largest packet that the kernel merges or leaves unsegmented by
+  // default, and the slot's header. An odd number of cache lines, so that the slots' first lines
+  // are spread over all sets of the cache.
   static constexpr std::uint32_t kSlot = 1029 * 64, kSlots = 1024;
 
   explicit ReceiveRing(const Pool& pool) : pool_(pool.get()), room_(pool.config().frame_size) {}
@@ -29,7 +30,7 @@ class ReceiveRing {
   ~ReceiveRing() { rte_pktmbuf_free_bulk(spare_.data(), spares_); }
 
   Result<void> open(const std::string& port, unsigned interface);
-  /// Receives from this interface from now on, and from no other. Any thread.
+  /// Receives only from this interface from now on. Any thread.
   Result<void> bind(const std::string& port, unsigned interface);
 
   std::size_t receive(std::span<rte_mbuf*> out) noexcept;
@@ -38,9 +39,9 @@ class ReceiveRing {
   [[nodiscard]] std::uint64_t too_long() const noexcept { return too_long_.get(); }
   [[nodiscard]] std::uint64_t errors() const noexcept { return errors_.get(); }
   [[nodiscard]] std::uint64_t tagged() const noexcept { return tagged_.get(); }
-  /// Frames that found no free slot. Any thread.
+  /// Number of frames that found no free slot. Any thread.
   [[nodiscard]] std::uint64_t missed() const noexcept {
-    tpacket_stats counted{};  // since the last look
+    tpacket_stats counted{};  // since the last call
     socklen_t size = sizeof counted;
     if (getsockopt(socket_.fd(), SOL_PACKET, PACKET_STATISTICS, &counted, &size) == 0)
       missed_.fetch_add(counted.tp_drops, std::memory_order_relaxed);
@@ -61,13 +62,13 @@ class ReceiveRing {
 
   RingSocket socket_;
   rte_mempool* pool_;
-  std::uint32_t room_;    // of a buffer, in bytes
+  std::uint32_t room_;    // size of a buffer in bytes
   std::uint32_t at_ = 0;  // the next slot
-  Segmenter segmenter_;   // of the slot at_, unless done()
+  Segmenter segmenter_;   // segments of the slot at_, unless done()
   std::array<rte_mbuf*, kSpares> spare_{};
   unsigned spares_ = 0;
   Counter received_, too_long_, errors_;
-  Counter tagged_;  // slots whose tag the kernel held beside the frame
+  Counter tagged_;  // slots with a VLAN tag beside the frame
   mutable std::atomic<std::uint64_t> missed_{0};
 };
 

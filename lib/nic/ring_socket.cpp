@@ -26,7 +26,7 @@ RingSocket::~RingSocket() {
 }
 
 Result<void> RingSocket::open(const std::string& port) {
-  // No protocol: nothing is received before bind().
+  // Protocol 0: nothing is received before bind().
   fd_ = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
   if (fd_ < 0) return refuse_step(port, "no packet socket", errno);
   if (!set(PACKET_VERSION, TPACKET_V2)) return refuse_step(port, "no packet ring", errno);

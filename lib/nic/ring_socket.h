@@ -13,19 +13,20 @@
 namespace lw::nic {
 
 inline constexpr std::size_t kEthernetHeader = 14, kTagSize = 4;
-inline constexpr std::uint32_t kRingBlock = 2 * 1024 * 1024;  // bytes of a ring's block
-inline constexpr std::uint32_t kFewestSlots = 128;            // of a ring, where memory lacks
+inline constexpr std::uint32_t kRingBlock = 2 * 1024 * 1024;  // size of a ring's block in bytes
+// least number of slots of a ring, if memory is scarce
+inline constexpr std::uint32_t kFewestSlots = 128;
 
-/// Blocks of a ring of `slots` slots of `slot` bytes.
+/// Returns the number of blocks for `slots` slots of `slot` bytes.
 constexpr std::uint32_t blocks_for(std::uint32_t slot, std::uint32_t slots) noexcept {
   const std::uint32_t per_block = kRingBlock / slot;
   return (slots + per_block - 1) / per_block;
 }
 
-/// An error (environment): the step that the kernel refused, with its `code` (an errno).
+/// Returns an error (environment) for a step that the kernel refused with errno `code`.
 std::unexpected<Error> refuse_step(const std::string& port, const char* step, int code);
 
-/// A packet socket with one ring of TPACKET_V2. (V3 hands over whole blocks, up to 1 ms late.)
+/// A packet socket with one ring of type TPACKET_V2. (V3 returns whole blocks, up to 1 ms late.)
 class RingSocket {
  public:
   RingSocket() = default;
@@ -33,9 +34,11 @@ class RingSocket {
   RingSocket& operator=(const RingSocket&) = delete;
   ~RingSocket();
 
-  /// Errors name the step that the kernel refused. It receives nothing until bind().
+  /// Opens the socket; it receives nothing until bind(). Errors name the step that the kernel
+  /// refused.
   Result<void> open(const std::string& port);
-  /// `slots` is raised to whole blocks; while memory lacks, it is halved down to `fewest`.
+  /// Maps the ring. Rounds `slots` up to whole blocks. If there is not enough memory, halves it
+  /// down to `fewest`.
   Result<void> map(const std::string& port, int kind, std::uint32_t slot, std::uint32_t slots,
                    std::uint32_t fewest);
   Result<void> bind(const std::string& port, unsigned interface, std::uint16_t protocol);
@@ -46,7 +49,7 @@ class RingSocket {
 
   [[nodiscard]] int fd() const noexcept { return fd_; }
   [[nodiscard]] std::uint32_t slots() const noexcept { return slots_; }
-  /// A slot is at its place in a block; a block's rest is unused.
+  /// Returns a slot. Slots don't cross blocks; the rest of a block is unused.
   [[nodiscard]] tpacket2_hdr* slot(std::uint32_t number) const noexcept {
     return reinterpret_cast<tpacket2_hdr*>(static_cast<char*>(ring_) +
                                            std::size_t{number / per_block_} * kRingBlock +
@@ -63,7 +66,7 @@ class RingSocket {
   std::uint32_t slot_ = 0, slots_ = 0, per_block_ = 1;
 };
 
-// A slot of a ring. The kernel and this program hand it to each other by its status.
+// A slot of a ring. Its status says whether it belongs to the kernel or to this program.
 
 inline std::uint32_t status_of(tpacket2_hdr* slot) noexcept {
   return std::atomic_ref(slot->tp_status).load(std::memory_order_acquire);

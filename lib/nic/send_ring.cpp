@@ -11,12 +11,12 @@
 namespace lw::nic {
 namespace {
 
-constexpr int kSendMemory = 16 * 1024 * 1024;  // bytes on their way through the kernel
-// The kernel copies this much of a frame into the packet's own memory, and refers to the ring's
-// pages for the rest. Measured on veth, 1 KiB frames: 0.38 Mpps with copies, 0.27 Mpps without.
+constexpr int kSendMemory = 16 * 1024 * 1024;  // limit of bytes queued in the kernel
+// Number of bytes of a frame that the kernel copies into its own memory; for the rest it refers to
+// the ring's pages. Measured on veth, 1 KiB frames: 0.38 Mpps with copies, 0.27 Mpps without.
 constexpr std::size_t kCopied = 2048;
 
-/// VLAN tags at the start of a frame, in bytes: at most two.
+/// Returns the size of the VLAN tags at the start of a frame in bytes: at most two tags.
 std::size_t tags_of(const std::byte* frame, std::size_t size) noexcept {
   std::size_t tags = 0;
   while (tags < 2 * kTagSize && kEthernetHeader + tags + kTagSize <= size) {
@@ -35,7 +35,7 @@ Result<void> SendRing::open(const std::string& port, const Interface& interface,
                             std::uint32_t frame_size) {
   if (auto opened = socket_.open(port); !opened) return opened;
   socket_.set(PACKET_QDISC_BYPASS, queueing ? 0 : 1);
-  // Without CAP_NET_ADMIN, net.core.wmem_max is the limit.
+  // Without CAP_NET_ADMIN, net.core.wmem_max limits the value.
   if (setsockopt(socket_.fd(), SOL_SOCKET, SO_SNDBUFFORCE, &kSendMemory, sizeof kSendMemory) != 0)
     setsockopt(socket_.fd(), SOL_SOCKET, SO_SNDBUF, &kSendMemory, sizeof kSendMemory);
   interface_ = &interface;
@@ -87,7 +87,7 @@ std::size_t SendRing::send(std::span<rte_mbuf*> frames) noexcept {
   return done;
 }
 
-/// Copies frames into free slots, up to one that can't be sent. Returns their number.
+/// Copies frames into free slots, up to the first that can't be sent. Returns their number.
 std::uint32_t SendRing::fill(std::span<rte_mbuf*> frames) noexcept {
   std::uint32_t filled = 0;
   for (const rte_mbuf* frame : frames) {
@@ -95,7 +95,7 @@ std::uint32_t SendRing::fill(std::span<rte_mbuf*> frames) noexcept {
     if (status_of(slot) != TP_STATUS_AVAILABLE || !is_sendable(frame)) break;
     const std::size_t size = rte_pktmbuf_pkt_len(frame);
     std::byte* to = bytes_at(slot, kData);
-    // All else in the header is 0, as the ring was at first.
+    // The other fields of the header stay 0.
     const auto copied = static_cast<std::uint16_t>(std::min(size, kCopied));
     std::memcpy(to + kVirtioHeaderLength, &copied, sizeof copied);
     to += kVirtioHeader;
@@ -111,8 +111,8 @@ std::uint32_t SendRing::fill(std::span<rte_mbuf*> frames) noexcept {
   return filled;
 }
 
-/// Has the kernel send `filled` slots from `first` on. Returns how many it took; takes the others
-/// back.
+/// Lets the kernel send `filled` slots from `first` on. Returns how many it accepted; takes the
+/// others back.
 std::uint32_t SendRing::hand_over(std::uint32_t first, std::uint32_t filled) noexcept {
   constexpr std::uint32_t kNotTaken = TP_STATUS_SEND_REQUEST | TP_STATUS_WRONG_FORMAT;
   const auto result = ::send(socket_.fd(), nullptr, 0, MSG_DONTWAIT);
@@ -122,7 +122,7 @@ std::uint32_t SendRing::hand_over(std::uint32_t first, std::uint32_t filled) noe
     return filled;
   std::uint32_t taken = 0, slot = first;
   for (; (status_of(socket_.slot(slot)) & kNotTaken) == 0; slot = socket_.after(slot)) ++taken;
-  // The kernel goes on at the first slot that it has not taken.
+  // The kernel continues at the first slot that it has not accepted.
   at_ = slot;
   for (std::uint32_t left = filled - taken; left > 0; --left, slot = socket_.after(slot))
     set_status(socket_.slot(slot), TP_STATUS_AVAILABLE);
@@ -134,15 +134,15 @@ void SendRing::drop_unsendable(rte_mbuf* frame) noexcept {
   rte_pktmbuf_free(frame);
 }
 
-/// Drops a frame that an interface with a link has refused for kPatience. Its queue is full for a
-/// short time only, but veth also refuses, and for good, frames that its peer would not take. True:
-/// dropped.
+/// Drops a frame that an interface with a link has refused for kPatience. A full queue lasts only a
+/// short time, but veth also refuses, for ever, frames that its peer would not accept. Returns true
+/// if the frame was dropped.
 bool SendRing::drop_refused(rte_mbuf* frame) noexcept {
   if (!interface_refused_) return false;
   refused_.add();
   const Instant at = now();
   if (!refused_since_) refused_since_ = at;
-  // veth lets one tag pass beside the MTU, not two.
+  // veth permits one tag in addition to the MTU, not two.
   const bool long_tags = rte_pktmbuf_pkt_len(frame) >
                          mtu_.load(std::memory_order_relaxed) + kEthernetHeader + kTagSize;
   if (!long_tags && at - *refused_since_ < kPatience) return false;

@@ -23,7 +23,7 @@ class SendRing {
 
   Result<void> open(const std::string& port, const Interface& interface, bool queueing,
                     std::uint32_t frame_size);
-  /// Sends by this interface from now on. Any thread.
+  /// Sends on this interface from now on. Any thread.
   Result<void> bind(const std::string& port, unsigned interface);
 
   std::size_t send(std::span<rte_mbuf*> frames) noexcept;
@@ -35,18 +35,18 @@ class SendRing {
   [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.get(); }
   [[nodiscard]] std::uint64_t too_long() const noexcept { return too_long_.get(); }
 
-  /// Sent frames that the interface dropped, after they were offered again for kPatience.
+  /// Number of sent frames that the interface dropped: it refused them for kPatience.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_.get(); }
   [[nodiscard]] std::uint64_t errors() const noexcept { return errors_.get(); }
-  /// Offers that the interface refused; it may count each as dropped.
+  /// Number of refusals by the interface, which may count each as a drop.
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.get(); }
 
  private:
-  // Where the kernel looks for a frame in a slot.
+  // Offset in a slot at which the kernel expects the frame.
   static constexpr std::size_t kData = TPACKET2_HDRLEN - sizeof(sockaddr_ll);
   static constexpr Duration kPatience = std::chrono::milliseconds(20);
 
-  /// Within the interface's MTU, tags not counted.
+  /// Returns true if the frame is within the interface's MTU, not counting tags.
   bool fits(const rte_mbuf* frame) noexcept;
   [[nodiscard]] bool is_sendable(const rte_mbuf* frame) noexcept {
     const std::size_t size = rte_pktmbuf_pkt_len(frame);
@@ -61,9 +61,10 @@ class SendRing {
   RingSocket socket_;
   const Interface* interface_ = nullptr;
   std::atomic<std::size_t> mtu_{0};  // longest packet of the interface, in bytes
-  std::size_t room_ = 0;             // longest frame of a slot, in bytes
+  std::size_t room_ = 0;             // longest frame that fits into a slot, in bytes
   std::uint32_t at_ = 0;             // the next slot
-  bool interface_refused_ = false;   // a frame of the last hand_over(), not the socket
+  // the interface, not the socket, refused a frame of the last hand_over()
+  bool interface_refused_ = false;
   std::optional<Instant> refused_since_;
   Counter sent_, too_long_, dropped_, errors_, refused_;
 };

@@ -27,8 +27,8 @@ std::string tai_name() {
   return fmt::format("CLOCK_TAI ({} s ahead of UTC)", time.tai);
 }
 
-/// A clockid_t for the PTP clock of a Linux interface; -1: it has none. The descriptor stays open
-/// as long as the process runs.
+/// Returns the clockid_t of a Linux interface's PTP clock; -1 if it has none. The descriptor stays
+/// open until the process ends.
 int open_interface_clock(const std::string& interface) {
   std::error_code ignored;
   const std::filesystem::path folder = "/sys/class/net/" + interface + "/device/ptp";
@@ -92,7 +92,7 @@ Result<StampClock> StampClock::open(ClockKind kind, const Port* port) {
 Duration StampClock::offset() const noexcept {
   if (kind_ == ClockKind::steady) return Duration{0};
   std::int64_t offset = 0, shortest = std::numeric_limits<std::int64_t>::max();
-  constexpr int kReadings = 3;  // the one that took least time is the most exact
+  constexpr int kReadings = 3;  // the reading that took the shortest time is the most exact
   for (int i = 0; i < kReadings; ++i) {
     timespec time{};
     const std::int64_t before = to_ns(now());

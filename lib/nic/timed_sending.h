@@ -12,21 +12,21 @@
 
 namespace lw::nic {
 
-/// Converts times of the steady clock to ticks of a device's clock. The device's clock has its own
-/// rate, so both clocks are read together at intervals.
+/// Converts times of the steady clock to ticks of a device's clock. The rates of the clocks differ,
+/// so both are read together at intervals.
 class SendClock {
  public:
   /// Reads the device's clock, in ticks; nothing if it can't be read.
   using Read = std::function<std::optional<std::uint64_t>()>;
   using Steady = std::function<Instant()>;
-  /// `steady` is the clock of the times passed to tick_at().
+  /// `steady`: the clock of the times passed to tick_at().
   SendClock(Read device, Steady steady) : device_(std::move(device)), steady_(std::move(steady)) {}
 
   /// Measures the device's tick rate with two readings, `apart` from each other. False: the
   /// device's clock can't be read or doesn't advance.
   bool start(Duration apart);
-  /// Reads both clocks again, at most every 0.1 s: with a slew of 500 ppm that changes they drift
-  /// by less than 50 ns in that time.
+  /// Reads both clocks again, at most every 0.1 s: in that time they drift by less than 50 ns if
+  /// the slew changes by 500 ppm.
   void follow(Instant now);
   /// The device's tick at time `at`.
   [[nodiscard]] std::uint64_t tick_at(Instant at) const noexcept {
@@ -39,7 +39,8 @@ class SendClock {
     Instant at{};
     std::uint64_t tick = 0;
   };
-  /// Reads the device between two readings of the steady clock; returns their mean with the tick.
+  /// Reads the device's clock between two readings of the steady clock. Returns the mean of these
+  /// with the tick.
   [[nodiscard]] std::optional<Reading> read() const;
   bool advance_to(const Reading& reading) noexcept;
 
