@@ -9,7 +9,8 @@ namespace {
 
 constexpr int kSnapLength = 262144;
 
-/// libpcap's number of a link type, which can differ from the file's. (pcap-linktype(7))
+/// Returns libpcap's number of a link type, which can differ from the number in files.
+/// (pcap-linktype(7))
 int dlt_of(int link_type) noexcept { return link_type == kLinkTypeRaw ? DLT_RAW : link_type; }
 
 struct ClosePcap {

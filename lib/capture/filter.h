@@ -17,7 +17,8 @@ namespace lw::capture {
 /// by any thread.
 class Filter {
  public:
-  /// For frames of this LINKTYPE. A usage error holds the expression and libpcap's message.
+  /// Compiles a filter for frames of this LINKTYPE. A usage error contains the expression and
+  /// libpcap's message.
   static Result<Filter> compile(const std::string& expression, int link_type);
 
   /// The compiled filter, for the interpreter of core/bpf.h.

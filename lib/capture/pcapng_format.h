@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kByteOrderMagic = 0x1a2b3c4d;
 /// Codes of a block's options.
 inline constexpr std::uint16_t kOptionEnd = 0, kOptionComment = 1, kOptionName = 2;
 inline constexpr std::uint16_t kOptionResolution = 9, kOptionOffset = 14;
-/// Of a statistics block.
+/// Codes of options of an interface statistics block.
 inline constexpr std::uint16_t kOptionReceived = 4, kOptionDropped = 5;
 
 /// Unit of a pcapng interface's time stamps.
@@ -39,7 +39,7 @@ std::int64_t stamp_to_ns(std::uint64_t stamp, StampUnit unit) noexcept;
 ///   block: | type 32 | total length 32 | body, padded to 4 | total length 32 |
 class PcapngFormat {
  public:
-  /// Whether a file with these first four bytes is a pcapng file.
+  /// Returns true if these first four bytes are those of a pcapng file.
   static bool recognises(Bytes start) noexcept;
   /// Reads the first section header.
   static Result<PcapngFormat> open(Source& source);
@@ -62,8 +62,9 @@ class PcapngFormat {
   void for_each_option(Bytes options, Visitor visit) const;
 
   bool swap_ = false;
-  std::size_t section_base_ = 0;  // index of the section's first interface
-  std::vector<StampUnit> units_;  // one an interface, all sections
+  // number of earlier sections' interfaces: index of the section's first one
+  std::size_t section_base_ = 0;
+  std::vector<StampUnit> units_;  // one per interface of all sections
 };
 
 }  // namespace lw::capture

@@ -26,7 +26,7 @@ inline constexpr std::size_t kPcapRecordHeaderSize = 16;
 ///   record: | seconds 32 | us or ns 32 | captured length 32 | wire length 32 | bytes |
 class PcapFormat {
  public:
-  /// Whether a file with these first four bytes is a pcap file.
+  /// Returns true if these first four bytes are those of a pcap file.
   static bool recognises(Bytes start) noexcept;
   /// Reads the file header.
   static Result<PcapFormat> open(Source& source, std::vector<Interface>& interfaces);
@@ -47,7 +47,7 @@ class PcapFormat {
 /// to four times slower. One thread.
 class Reader {
  public:
-  /// "-" is standard input. Errors name the file, and the offset where it isn't a capture.
+  /// "-" is standard input. Errors name the file; if it isn't a capture, also the offset.
   static Result<Reader> open(const std::string& path, const Reading& reading = {});
   /// Reads a file's bytes, which must outlive the reader.
   static Result<Reader> from_memory(Bytes file);
@@ -59,9 +59,9 @@ class Reader {
   /// Like read(): the next frame, or nothing at the end.
   Result<std::optional<Record>> next();
 
-  /// The interfaces so far: a pcapng file may add some at any time.
+  /// Returns the interfaces read so far. A pcapng file may add some at any time.
   [[nodiscard]] const std::vector<Interface>& interfaces() const noexcept { return interfaces_; }
-  /// Bytes of the file read so far, still packed where it is.
+  /// Number of bytes of the file read so far; of a compressed file, before unpacking.
   [[nodiscard]] std::uint64_t file_offset() const noexcept { return source_.file_offset(); }
 
  private:

@@ -24,28 +24,28 @@ inline constexpr int kLinkTypeLinuxSll2 = 276;
 /// An interface that frames were captured on. A pcap file has one, without a name.
 struct Interface {
   int link_type = kLinkTypeEthernet;
-  std::uint32_t snap_length = 262144;  // captured bytes of a frame at most; 0: all
+  std::uint32_t snap_length = 262144;  // captured bytes per frame at most; 0: all
   std::string name = {};
 };
 
-/// Interfaces of a recording of roce-impair: the frames of each direction, as they came in and went
-/// out.
+/// Names of the interfaces in a recording of roce-impair: the frames of each direction as they came
+/// in, and as they left.
 inline constexpr std::string_view kRecordingInterfaces[] = {"west-to-east in", "west-to-east out",
                                                             "east-to-west in", "east-to-west out"};
 
 /// A captured frame. `bytes` and `comment` live until the reader's next next().
 struct Record {
   Bytes bytes;
-  std::uint32_t wire_length = 0;  // >= bytes.size(); more where the capture cut the frame
-  Instant stamp;                  // ns since 1970; 0 where the record holds no time
+  std::uint32_t wire_length = 0;  // >= bytes.size(); larger if the capture truncated the frame
+  Instant stamp;                  // ns since 1970; 0 if the record has no time
   std::uint32_t interface = 0;    // index into Reader::interfaces()
-  std::uint64_t offset = 0;       // of the record (its header or block) in the file
+  std::uint64_t offset = 0;       // offset of the record (its header or block) in the file
   std::string_view comment = {};  // the first comment; empty in pcap files
 };
 
 using lw::stamp_difference;
 
-/// A longer record means a damaged file: 256 MiB.
+/// Largest valid record; a longer one means a damaged file.
 inline constexpr std::uint32_t kMaxRecord = 256u << 20;
 
 }  // namespace lw::capture

@@ -18,8 +18,8 @@
 namespace lw::capture {
 namespace {
 
-// One read() of this size stays in the second cache until its records are parsed: 3.4 GB/s with
-// CRCs, where 64 KiB give 3.0 and 1 MiB gives 3.1.
+// Buffer size in bytes. A read() of this size stays in the second-level cache until its records are
+// parsed: 3.4 GB/s with CRCs, 64 KiB give 3.0 and 1 MiB gives 3.1.
 constexpr std::size_t kBuffer = 256 << 10;
 constexpr std::size_t kLongestMagic = 4;
 constexpr int kFollowIntervalMs = 50;
@@ -31,10 +31,10 @@ std::unexpected<Error> refuse(const std::string& path, int error) {
 
 }  // namespace
 
-/// The compressed bytes that wait to be unpacked, and their unpacker.
+/// Compressed bytes that wait to be unpacked, and their unpacker.
 struct Source::Packed {
   std::unique_ptr<Unpacker> unpacker;
-  std::unique_ptr<std::byte[]> buffer;  // null where the file is in memory
+  std::unique_ptr<std::byte[]> buffer;  // null if the file is in memory
   Bytes waiting;
   std::size_t size = 0;  // of the buffer
 };
@@ -75,12 +75,12 @@ Source Source::of_memory(Bytes bytes) {
   return source;
 }
 
-/// Reads the first bytes of a file, and sees whether they are compressed.
+/// Reads the first bytes of a file, and checks whether they are compressed.
 void Source::look() {
   fill(kLongestMagic);
   auto unpacker = unpacker_for({data_, end_});
   if (!unpacker) return;
-  // The buffer so far becomes that of the packed bytes.
+  // The present buffer becomes the buffer of the packed bytes.
   packed_ = std::make_unique<Packed>(std::move(unpacker), std::move(buffer_), Bytes{data_, end_});
   packed_->size = capacity_;
   buffer_ = std::make_unique_for_overwrite<std::byte[]>(capacity_);
@@ -118,7 +118,7 @@ void Source::close() noexcept {
   fd_ = -1;
 }
 
-/// False: there isn't enough memory.
+/// Returns false if there isn't enough memory.
 bool Source::grow_buffer() {
   if (begin_ > 0) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
@@ -151,7 +151,7 @@ void Source::fill(std::size_t n) {
   }
 }
 
-/// Bytes of the file; 0 at its end and after an error.
+/// Reads bytes of the file. Returns 0 at its end and after an error.
 std::size_t Source::read_file(std::span<std::byte> into) {
   for (;;) {
     const ssize_t got = fd_ < 0 ? 0 : ::read(fd_, into.data(), into.size());
@@ -167,7 +167,7 @@ std::size_t Source::read_file(std::span<std::byte> into) {
   }
 }
 
-/// Waits at the end of a file that is followed. False: this is the end.
+/// Waits at the end of a file that is followed. Returns false if the file ends here.
 bool Source::wait_for_more() {
   if (!follow_until_) return false;
   stopped_ = follow_until_->load();
@@ -175,7 +175,7 @@ bool Source::wait_for_more() {
   return !stopped_;
 }
 
-/// Unpacked bytes; 0 at the end of the file and after an error.
+/// Returns the number of unpacked bytes; 0 at the end of the file and after an error.
 std::size_t Source::unpack(std::span<std::byte> into) {
   for (;;) {
     const Unpacker::Step step = packed_->unpacker->step(packed_->waiting, into);

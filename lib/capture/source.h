@@ -17,25 +17,27 @@ namespace lw::capture {
 
 /// How a file is read.
 struct Reading {
-  /// Not null: the end of a regular file is waited at, as it may grow, until this becomes true.
+  /// If not null, the file may grow: at the end of a regular file, reading waits until this becomes
+  /// true.
   const std::atomic<bool>* follow_until = nullptr;
 };
 
-/// A file, standard input or memory, read once from front to back. A file that begins as .gz or
-/// .zst files do is unpacked: the bytes and their offsets are those of the unpacked file. Memory
-/// use grows with the bytes that exist, so a damaged length field costs nothing. One thread.
+/// A file, standard input or memory, read once from front to back. .gz and .zst files are
+/// recognised by their first bytes and unpacked; bytes and offsets are those of the unpacked file.
+/// Memory use grows with the bytes that exist, so a damaged length field costs nothing. One thread.
 class Source {
  public:
-  /// "-" is standard input. Errors: usage where there is no such file, environment otherwise.
+  /// "-" is standard input. Errors: there is no such file (usage); others (environment).
   static Result<Source> open(const std::string& path, const Reading& reading = {});
-  /// Reads `bytes` in place, if they are not compressed; they must outlive it.
+  /// Reads `bytes`, which must outlive the source; not copied unless they are compressed.
   static Source of_memory(Bytes bytes);
 
   Source(Source&&) noexcept;
   Source& operator=(Source&&) noexcept;
   ~Source();
 
-  /// The next bytes, contiguous: at least `n`, or all that remain. Valid until the next peek().
+  /// Returns the next bytes, contiguous: at least `n`, or all that remain. Valid until the next
+  /// peek().
   [[nodiscard]] Bytes peek(std::size_t n) {
     if (end_ - begin_ < n) fill(n);
     return {data_ + begin_, end_ - begin_};
@@ -47,14 +49,14 @@ class Source {
 
   /// Offset of the next byte in the unpacked file.
   [[nodiscard]] std::uint64_t offset() const noexcept { return passed_ + begin_; }
-  /// Bytes of the file, packed or not, that were read.
+  /// Number of bytes read from the file, packed or not.
   [[nodiscard]] std::uint64_t file_offset() const noexcept { return file_offset_; }
   [[nodiscard]] bool is_packed() const noexcept { return packed_ != nullptr; }
   /// "stdin" for "-".
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// What stopped reading before the end of the file, if anything: "cannot be read: ...".
+  /// The error that stopped reading before the end of the file, if any: "cannot be read: ...".
   [[nodiscard]] const std::optional<Error>& read_error() const noexcept { return error_; }
-  /// Whether reading ended because Reading::follow_until became true.
+  /// Returns true if reading ended because Reading::follow_until became true.
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
 
  private:
@@ -73,23 +75,24 @@ class Source {
   std::string name_;
   int fd_ = -1;
   const std::atomic<bool>* follow_until_ = nullptr;
-  std::unique_ptr<Packed> packed_;  // of a compressed file
+  std::unique_ptr<Packed> packed_;  // null if the file is not compressed
   std::uint64_t file_offset_ = 0;
   bool at_end_ = true;
   std::unique_ptr<std::byte[]> buffer_;
   std::size_t capacity_ = 0;
   const std::byte* data_ = nullptr;  // buffer_, or the memory of of_memory()
-  std::size_t begin_ = 0, end_ = 0;  // the part of data_ that was read, but not skipped
+  std::size_t begin_ = 0, end_ = 0;  // the part of data_ that was read but not skipped
   std::uint64_t passed_ = 0;         // file offset of data_
   std::optional<Error> error_;
   bool stopped_ = false;
 };
 
-/// An error with exit code 1: "FILE: offset N: `what`", where N is of the next byte; "offset N of
-/// the unpacked file" where it is compressed.
+/// Returns an error with exit code 1: "FILE: offset N: `what`", where N is the offset of the next
+/// byte; for a compressed file, "offset N of the unpacked file".
 std::unexpected<Error> damaged(const Source& source, std::string_view what);
 
-/// The error for a file that ends, or can't be read, within `what`, which needs `needed` bytes.
+/// Returns the error for a file that ends, or can't be read, within `what`, which needs `needed`
+/// bytes.
 std::unexpected<Error> cut(const Source& source, std::string_view what, std::uint64_t needed,
                            std::size_t found);
 

@@ -16,7 +16,7 @@ bool begins_with(Bytes start, const std::array<unsigned char, kSize>& magic) {
   return start.size() >= kSize && std::ranges::equal(start.first(kSize), magic, equal);
 }
 
-/// Members one behind the other. (RFC 1952, 2.2)
+/// A file of one or more consecutive members. (RFC 1952, 2.2)
 class GzipUnpacker : public Unpacker {
  public:
   GzipUnpacker() {
@@ -54,7 +54,7 @@ Unpacker::Step GzipUnpacker::step(Bytes in, std::span<std::byte> out) {
   return step;
 }
 
-/// Frames one behind the other. (RFC 8878, 3)
+/// A file of one or more consecutive frames. (RFC 8878, 3)
 class ZstdUnpacker : public Unpacker {
  public:
   ZstdUnpacker() : stream_(ZSTD_createDStream()) {
@@ -70,12 +70,12 @@ class ZstdUnpacker : public Unpacker {
 
  private:
   ZSTD_DStream* stream_;
-  std::size_t wanted_ = 0;  // bytes of the next piece of the stream
+  std::size_t wanted_ = 0;  // bytes that the decoder expects next
   bool may_end_ = false;
 };
 
-/// Takes one block at a time: the decoder does not tell how much of several blocks it gave before a
-/// damaged one.
+/// Unpacks one block at a time. With several, the decoder does not say how many bytes it produced
+/// before a damaged block.
 Unpacker::Step ZstdUnpacker::step(Bytes in, std::span<std::byte> out) {
   ZSTD_inBuffer from{in.data(), std::min(in.size(), std::max<std::size_t>(wanted_, 1)), 0};
   ZSTD_outBuffer to{out.data(), out.size(), 0};
@@ -85,7 +85,7 @@ Unpacker::Step ZstdUnpacker::step(Bytes in, std::span<std::byte> out) {
     step.problem = ZSTD_getErrorName(result);
     return step;
   }
-  // A call that neither takes nor gives says nothing about the frame.
+  // A call without input and output says nothing about the frame's end.
   if (step.taken + step.given > 0) may_end_ = result == 0;
   wanted_ = result;
   return step;
@@ -96,7 +96,7 @@ Unpacker::Step ZstdUnpacker::step(Bytes in, std::span<std::byte> out) {
 std::unique_ptr<Unpacker> unpacker_for(Bytes start) {
   if (begins_with<2>(start, {0x1f, 0x8b})) return std::make_unique<GzipUnpacker>();
   if (begins_with<4>(start, {0x28, 0xb5, 0x2f, 0xfd})) return std::make_unique<ZstdUnpacker>();
-  // A frame to be skipped, with which pzstd begins: 0x50 to 0x5f, 2a 4d 18. (RFC 8878, 3.1.2)
+  // A skippable frame, with which files of pzstd begin: 0x50 to 0x5f, 2a 4d 18. (RFC 8878, 3.1.2)
   if (start.size() >= 4 && (start[0] & std::byte{0xf0}) == std::byte{0x50} &&
       begins_with<3>(start.subspan(1), {0x2a, 0x4d, 0x18}))
     return std::make_unique<ZstdUnpacker>();

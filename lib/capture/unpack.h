@@ -10,27 +10,27 @@
 
 namespace lw::capture {
 
-/// Unpacks a compressed file piece by piece: .gz of one or more members, .zst of one or more
-/// frames. Windows of zstd are up to 128 MiB, its decoder's default. One thread.
+/// Unpacks a compressed file piece by piece: .gz with one or more members, .zst with one or more
+/// frames. zstd windows may have up to 128 MiB, its decoder's default. One thread.
 class Unpacker {
  public:
   virtual ~Unpacker() = default;
 
   struct Step {
-    std::size_t taken = 0, given = 0;  // bytes of `in` that were used, bytes written to `out`
-    std::string_view problem = {};     // what is wrong behind them; empty: nothing
+    std::size_t taken = 0, given = 0;  // bytes consumed from `in`, bytes written to `out`
+    std::string_view problem = {};     // the error after these bytes; empty if there is none
   };
-  /// Goes on with the stream. Takes or gives something unless `in` is too short for that. `problem`
-  /// lives as long as the unpacker; nothing can be unpacked behind it.
+  /// Unpacks more of the stream. Consumes or produces bytes, unless `in` is too short. `problem`
+  /// lives as long as the unpacker; after it nothing more can be unpacked.
   virtual Step step(Bytes in, std::span<std::byte> out) = 0;
-  /// Whether the stream may end here: no member or frame is incomplete.
+  /// Returns true if the stream may end here: no member or frame is incomplete.
   [[nodiscard]] virtual bool may_end() const noexcept = 0;
-  /// "gzip" or "zstd".
+  /// Name of the format: "gzip" or "zstd".
   [[nodiscard]] virtual std::string_view format() const noexcept = 0;
 };
 
-/// The unpacker for a file that begins with these bytes (4, or all that it has); null for a file
-/// that is not compressed.
+/// Returns the unpacker for a file that begins with these bytes (4, or all if it has fewer); null
+/// if the file is not compressed.
 std::unique_ptr<Unpacker> unpacker_for(Bytes start);
 
 }  // namespace lw::capture

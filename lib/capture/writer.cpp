@@ -35,7 +35,7 @@ void put_number_option(std::string& out, std::uint16_t code, std::uint64_t value
   put_option(out, code, {reinterpret_cast<const char*>(&value), sizeof value});
 }
 
-/// A block around a padded body.
+/// Appends a block with a padded body.
 void put_block(std::string& out, std::uint32_t type, std::string_view body) {
   const auto size = static_cast<std::uint32_t>(body.size() + 12);
   put(out, type);
@@ -119,7 +119,7 @@ void Writer::append_pcapng(std::int64_t ns, Bytes bytes, std::uint32_t wire_leng
   std::string& buffer = file_.pending();
   const std::size_t start = buffer.size();
   put(buffer, kEnhancedPacketBlock);
-  put(buffer, std::uint32_t{0});  // the length, known below
+  put(buffer, std::uint32_t{0});  // placeholder for the length, which is set below
   put(buffer, interface);
   put(buffer, static_cast<std::uint32_t>(static_cast<std::uint64_t>(ns) >> 32));
   put(buffer, static_cast<std::uint32_t>(ns));

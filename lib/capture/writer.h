@@ -19,34 +19,35 @@ enum class Format : std::uint8_t {
   pcapng,   // nanosecond stamps, several interfaces, comments
 };
 
-/// pcapng for a name that ends in .pcapng, otherwise pcap.
+/// Returns pcapng for a name that ends in .pcapng, otherwise pcap.
 Format format_for(std::string_view path) noexcept;
 
-/// Writes a capture in this machine's byte order, a megabyte at a time. After a failure frames are
-/// dropped, and close() reports it: see OutputFile. One thread.
+/// Writes a capture in this machine's byte order, in blocks of one megabyte. After a failure frames
+/// are dropped, and close() returns the error: see OutputFile. One thread.
 class Writer {
  public:
-  /// "-" is standard output. All `interfaces` of a pcap file must have one link type. Errors: that,
-  /// and those of OutputFile::open().
+  /// "-" is standard output. A pcap file requires that all `interfaces` have the same link type.
+  /// Errors: they differ; those of OutputFile::open().
   static Result<Writer> create(const std::string& path, Format format,
                                std::vector<Interface> interfaces = {Interface{}},
                                OutputFile::Mode mode = OutputFile::Mode::growing);
 
-  /// `interface` indexes the list given to create(); wire_length below bytes.size() counts as
-  /// equal. pcap drops interface and comment. Errors: no such interface; a stamp outside 1970..2106
-  /// in a pcap file.
+  /// Writes a frame. `interface` is an index in the list given to create(). If wire_length is less
+  /// than bytes.size(), that size is used. pcap ignores interface and comment. Errors: no such
+  /// interface; a stamp outside 1970..2106 in a pcap file.
   Result<void> write(Instant stamp, Bytes bytes, std::uint32_t wire_length,
                      std::uint32_t interface = 0, std::string_view comment = {});
-  /// Frames that an interface received and dropped until `stamp`. Does nothing for a pcap file.
+  /// Writes how many frames an interface received and dropped until `stamp`. Does nothing for a
+  /// pcap file.
   void write_statistics(std::uint32_t interface, Instant stamp, std::uint64_t received,
                         std::uint64_t dropped);
-  /// Passes all data to the operating system, so that other processes can read it.
-  /// False: this write or an earlier one failed.
+  /// Passes all data to the operating system, so that other processes can read it. Returns false if
+  /// this write or an earlier one failed.
   bool flush() { return file_.flush(); }
   [[nodiscard]] bool failed() const noexcept { return file_.failed(); }
-  /// OutputFile::failure()'s.
+  /// See OutputFile::failure().
   [[nodiscard]] std::string failure() const { return file_.failure(); }
-  /// Errors: OutputFile::close()'s.
+  /// Errors: those of OutputFile::close().
   Result<void> close() { return file_.close(); }
 
  private:
