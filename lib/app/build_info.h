@@ -7,15 +7,16 @@
 
 namespace lw::app {
 
-/// What `--version` and the man pages say of a build. All empty: not known.
+/// Information on a build, for `--version` and man pages. Empty fields are unknown.
 struct BuildInfo {
-  std::string commit;     // "2ab008a1f0c3", with "-dirty" where files were changed since
-  std::string date;       // of the commit: "2026-11-23"
+  std::string commit;     // "2ab008a1f0c3"; with "-dirty" if files were changed since
+  std::string date;       // date of the commit: "2026-11-23"
   std::string libraries;  // "DPDK 22.11.7, fmt 9.1.0"
 };
 
-/// Of this build, with the versions of these libraries. Defined in a library of its own, which only
-/// the programs link: a new commit compiles one file and links the programs.
+/// Returns this build's information, with the versions of the given libraries. Defined in its own
+/// library, which only the programs link: after a new commit one file is compiled, and the programs
+/// are linked.
 BuildInfo build_info(std::initializer_list<std::string_view> libraries);
 
 }  // namespace lw::app

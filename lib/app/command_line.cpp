@@ -22,7 +22,7 @@
 namespace lw::app {
 namespace {
 
-/// "a", "a or b", "a, b or c".
+/// Returns "a", "a or b" or "a, b or c".
 std::string alternatives(const std::vector<std::string>& words) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i)
@@ -30,7 +30,7 @@ std::string alternatives(const std::vector<std::string>& words) {
   return text;
 }
 
-/// "; did you mean ...?", where one of the words is similar.
+/// Returns "; did you mean ...?" if one of the words is similar; otherwise nothing.
 std::string suggestion(std::string_view text, const std::vector<std::string>& words) {
   const std::string_view near =
       nearest(text, std::vector<std::string_view>(words.begin(), words.end()));
@@ -101,7 +101,7 @@ Given given_of(const CLI::App& app, const Options& options) {
   return Given(std::move(given));
 }
 
-/// The innermost command that was chosen; its options together are checked.
+/// Returns the innermost chosen command; the combination of its options is checked.
 const Command& chosen(const CLI::App& app, const Command& command) {
   std::string& name = this_invocation().command;
   name += (name.empty() ? "" : " ") + command.name;
@@ -260,7 +260,7 @@ std::string Given::first_of(std::string_view group) const {
 
 namespace {
 
-/// "roce-gen run: no option `--pcpa`; did you mean `--pcap`?"
+/// Returns "roce-gen run: no option `--pcpa`; did you mean `--pcap`?".
 std::string unknown(const CommandPath& path, const char* kind, std::string_view word,
                     const std::vector<std::string_view>& names) {
   const std::string_view near = nearest(word, names);
@@ -268,8 +268,8 @@ std::string unknown(const CommandPath& path, const char* kind, std::string_view 
                      near.empty() ? "" : fmt::format("; did you mean `{}`?", near));
 }
 
-/// What is wrong with a command line that CLI11 refused, if it is the first word that is neither an
-/// option nor a command, or the want of a command; empty: something else.
+/// Returns the error for a command line that CLI11 refused, if the reason is the first word that is
+/// neither an option nor a command, or a missing command; empty for other reasons.
 std::string wrong_word(const Command& program, const std::vector<std::string_view>& words) {
   CommandPath path(program);
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -290,7 +290,8 @@ std::string wrong_word(const Command& program, const std::vector<std::string_vie
                      fmt::join(path.command_names(), ", "));
 }
 
-/// What runs out of memory, or fails in a library, still has a message and an exit code.
+/// Runs a command. Running out of memory, or an exception of a library, gives a message and an exit
+/// code.
 ExitCode run_command(const Command& command) {
   try {
     return command.run();
@@ -301,7 +302,7 @@ ExitCode run_command(const Command& command) {
   }
 }
 
-/// Closes the outputs. What failed in them comes last, behind the report.
+/// Closes the outputs. Their errors are printed last, after the report.
 ExitCode end_program(ExitCode code) {
   for (const Error& error : close_outputs()) code = std::max(code, print_error(error));
   for (const AtEnd& act : take_end_actions())
@@ -309,7 +310,7 @@ ExitCode end_program(ExitCode code) {
   return code;
 }
 
-/// "roce-gen 0.1.0", and a line each for the commit and the libraries where they are known.
+/// Returns "roce-gen 0.1.0", and one line each for the commit and the libraries if they are known.
 std::string version_text(const std::string& name, const BuildInfo& build) {
   std::string text = fmt::format("{} {}", name, program_version());
   if (!build.commit.empty()) text += fmt::format("\ncommit {} of {}", build.commit, build.date);
@@ -317,8 +318,8 @@ std::string version_text(const std::string& name, const BuildInfo& build) {
   return text;
 }
 
-/// Prints what CLI11 has instead of a command: --help, --version, or what is wrong; `wrong` is said
-/// in place of its own words.
+/// Prints --help, --version or an error after CLI11 has stopped parsing. `wrong`, if not empty,
+/// replaces CLI11's error text.
 ExitCode answer(const CLI::App& app, const CLI::ParseError& error, const std::string& wrong) {
   std::ostringstream answer, refusal;
   app.exit(error, answer, refusal);
@@ -330,7 +331,7 @@ ExitCode answer(const CLI::App& app, const CLI::ParseError& error, const std::st
   return ExitCode::usage;
 }
 
-/// Answers `--complete` and `--man`; nullopt: the words are another command line.
+/// Handles `--complete` and `--man`. Returns nullopt for other command lines.
 std::optional<ExitCode> answer_shell(const Command& program,
                                      std::span<const std::string_view> words,
                                      const BuildInfo& build) {
@@ -351,7 +352,8 @@ std::optional<ExitCode> answer_shell(const Command& program,
 std::string_view program_version() noexcept { return LONGWIRE_VERSION; }
 
 int run_program(const Command& program, int argc, char** argv, const BuildInfo& build) {
-  // A closed pipe and a file that is too long are errors of a write, which end with a report.
+  // Make writes to a closed pipe, and beyond the file size limit, return errors, so that the run
+  // still prints its report.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);

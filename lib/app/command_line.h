@@ -27,18 +27,18 @@ ExitCode print_error(const Error& error);
 /// it; everything else about an option (help, man page, completions) comes from the same lists.
 namespace lw::app {
 
-/// How the text of an option becomes a value. Targets must outlive the command line.
+/// How an option's text becomes a value. Targets must outlive the command line.
 struct Value {
-  /// Stores the value of one text. The error says what was expected and what was found.
+  /// Stores the value of one text. The error states what was expected and what was found.
   using Read = std::function<Parsed<void>(std::string_view)>;
 
   Read read{};
-  bool is_flag = false;     // an option without a text: read() gets "true"
+  bool is_flag = false;     // an option without a value: read() gets "true"
   bool repeats = false;     // may be given several times
-  bool takes_list = false;  // also takes several texts at once: --port A B
+  bool takes_list = false;  // takes several values at once: --port A B
   std::vector<std::string> choices{};
   std::string default_text{};  // empty: no default
-  // A profile's name or path: the kinds that it may be of, as in config/toml/profile_search.h.
+  // For a profile's name or path: the accepted kinds, as in config/toml/profile_search.h.
   std::vector<std::string_view> profile_kinds{};
 };
 
@@ -46,21 +46,22 @@ Value flag(bool& target);
 Value text(std::string& target);
 Value text(std::optional<std::string>& target);
 Value texts(std::vector<std::string>& target);
-/// The bare name of a profile of one of these kinds, or a path.
+/// The name of a profile of one of these kinds, or a path.
 Value profile(std::string& target, std::vector<std::string_view> kinds);
 Value choice(std::string& target, std::vector<std::string> choices);
-/// Several of the choices; the option may be given several times.
+/// One or more of the choices; the option may be given several times.
 Value choices(std::vector<std::string>& target, std::vector<std::string> allowed);
 
-/// "a number from 1 to 8, found \"9\"": whole numbers may be hexadecimal (0x...).
+/// Reads a whole number, decimal or hexadecimal (0x...). Error: "a number from 1 to 8, found
+/// \"9\"".
 Parsed<std::uint64_t> read_whole(std::string_view text, std::uint64_t low, std::uint64_t high);
 Parsed<double> read_decimal(std::string_view text, double low, double high);
-/// "10s", "500ms"; a bare number is in seconds.
+/// Reads a time: "10s", "500ms"; a bare number is in seconds.
 Parsed<Duration> read_time(std::string_view text);
 std::string default_text_of(double value);
 std::string default_text_of(std::uint64_t value);
 
-/// What `parse` (std::string_view to Parsed<T>) makes of the text.
+/// A value that `parse` (std::string_view to Parsed<T>) reads.
 template <class Parse, class T>
 Value parsed(Parse parse, T& target) {
   return {.read = [parse, &target](std::string_view text) -> Parsed<void> {
@@ -77,7 +78,7 @@ Value parsed(Parse parse, T& target) {
   }};
 }
 
-/// Like parsed(), for an option that may be given several times: `take` gets each value.
+/// Like parsed(), for an option that may be given several times: calls `take` with each value.
 template <class Parse, class Take>
 Value each(Parse parse, Take take) {
   return {.read = [parse, take](std::string_view text) -> Parsed<void> {
@@ -136,14 +137,14 @@ Value choice(T& target, std::vector<std::pair<std::string, T>> words) {
 struct Option {
   std::string names;
   Value value;
-  std::string placeholder;  // of the value, in the help: "TIME"
+  std::string placeholder;  // name of the value in the help: "TIME"
   std::string help;         // a noun phrase with its unit; the default is added
-  std::string group{};      // heading in the help; empty: the usual one
+  std::string group{};      // heading in the help; empty: the default heading
   bool is_required = false;
   std::vector<std::string> excluded{};
 
   Option& required();
-  /// Describes the default in the help, in place of the target's value.
+  /// Sets the description of the default in the help, which otherwise is the target's value.
   Option& defaults_to(std::string text);
   Option& excludes(std::string other);
 
@@ -151,7 +152,7 @@ struct Option {
   [[nodiscard]] bool has_name(std::string_view name) const;
   /// The last of the names: "--qps".
   [[nodiscard]] std::string name() const;
-  /// Reads one text, choices first. Errors: as Value::Read.
+  /// Reads one text; checks the choices first. Errors: those of Value::Read.
   [[nodiscard]] Parsed<void> read(std::string_view text) const;
 };
 
@@ -192,22 +193,22 @@ class Given {
 struct Command {
   std::string name;
   std::string help;      // one line
-  std::string examples;  // one a line
-  std::string notes{};   // below the examples
+  std::string examples;  // one per line
+  std::string notes{};   // text after the examples
   Options options{};
-  std::vector<Command> commands{};  // one of them is required, when there are any
-  /// Checks what the options together must satisfy. Errors are usage errors.
+  std::vector<Command> commands{};  // if not empty, one of them is required
+  /// Checks the combination of the options. Errors are usage errors.
   std::function<Result<void>(const Given&)> check{};
   std::function<ExitCode()> run{};
 };
 
-/// "0.1.0"
+/// Returns the version: "0.1.0".
 std::string_view program_version() noexcept;
 
-/// Parses the command line, prints help, version and usage errors, runs the chosen command.
-/// Returns the exit code of the process. Two words in place of a command are for the shell and the
-/// manual: `--complete WORD...` prints what may stand for the last word (completion.h), and `--man
-/// [COMMAND]` prints a man page (manual.h).
+/// Parses the command line, prints help, version and usage errors, and runs the chosen command.
+/// Returns the exit code of the process. Two hidden options are for shells and manuals: `--complete
+/// WORD...` prints completions of the last word (completion.h), and `--man [COMMAND]` prints a man
+/// page (manual.h).
 int run_program(const Command& program, int argc, char** argv, const BuildInfo& build = {});
 
 }  // namespace lw::app

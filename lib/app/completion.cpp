@@ -11,7 +11,7 @@
 namespace lw::app {
 namespace {
 
-/// Collects the words that begin with `prefix`; `before` is put in front of each: "--op=".
+/// Collects the words that begin with `prefix`. Puts `before` in front of each: "--op=".
 class Collector {
  public:
   Collector(std::string_view prefix, std::string_view before) : prefix_(prefix), before_(before) {}
@@ -27,7 +27,7 @@ class Collector {
   std::string before_;
 };
 
-/// Ports: the machine's interfaces, and the beginnings of the other forms.
+/// Adds ports: the machine's interfaces, and the prefixes of the other forms.
 void add_ports(Collector& to) {
   std::vector<std::string> names;
   std::error_code unknown;
@@ -47,7 +47,7 @@ void add_profiles(const Option& option, Collector& to) {
   to.found.files = true;
 }
 
-/// A value whose form is known by its name: "FILE", "DIR", "CAPTURE|PORT".
+/// Adds the completions of a value by its placeholder: "FILE", "DIR", "CAPTURE|PORT".
 void add_by_placeholder(std::string_view placeholder, Collector& to) {
   constexpr std::string_view kFiles[] = {"CAPTURE", "IN", "OUT", "NEAR", "FAR", "SOCKET"};
   for (const auto part : std::views::split(placeholder, '|')) {
@@ -88,7 +88,7 @@ Completions options_of(const CommandPath& path, std::span<const std::string_view
   return std::move(to.found);
 }
 
-/// The option whose value the next word is, or null. Advances `path` over the words.
+/// Returns the option whose value comes next, or null. Advances `path` over the words.
 const Option* follow(CommandPath& path, std::span<const std::string_view> words) {
   const Option* awaiting = nullptr;
   for (const std::string_view word : words) {

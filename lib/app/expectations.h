@@ -13,24 +13,25 @@
 
 namespace lw::app {
 
-/// What must hold of a command's results: --expect, and [expect] of its profile; and --junit, the
-/// file of the verdicts. Each report that the command prints is judged by the figures of its JSON.
+/// The expectations on a command's results, from --expect and from [expect] of its profile, and the
+/// file of --junit with their verdicts. Every report that the command prints is judged by the
+/// figures in its JSON.
 class Expectations {
  public:
   /// Adds --expect and --junit to a command.
   void add_options(Options& list);
-  /// Adds --junit to a command whose --expect takes more than paths of figures.
+  /// Adds --junit to a command whose --expect accepts more than paths of figures.
   void add_junit(Options& list);
-  /// Adds those of a profile.
+  /// Adds a profile's expectations.
   void add(std::span<const Expectation> more);
   /// The file of --junit, for check_outputs().
   [[nodiscard]] NamedFile junit() const { return {"--junit", junit_}; }
-  /// Errors (usage): --junit without an expectation. `others`: the command has other checks.
+  /// Error (usage): --junit without an expectation. `others`: the command has other checks.
   [[nodiscard]] Result<void> check(bool others = false) const;
 
-  /// The report that `make` returns, a line of JSON as --json prints it, judged, with
-  /// "expectations" added. Empty, and not made, where it is neither `printed` nor judged. `suite`:
-  /// what the report is of, for JUnit.
+  /// Judges a report and returns it with "expectations" added. `make` returns the report as a line
+  /// of JSON, as for --json. Doesn't call `make`, and returns an empty text, if the report is
+  /// neither `printed` nor judged. `suite`: name of the report in JUnit.
   template <class Make>
   std::string judged(bool printed, Make make, const std::string& suite) {
     if (!printed && expectations_.empty()) return {};
@@ -38,14 +39,14 @@ class Expectations {
     judge(line, suite);
     return line;
   }
-  /// Adds the results of other checks to JUnit's file.
+  /// Adds the results of other checks to the JUnit file.
   void add_cases(std::span<const report::TestCase> cases);
 
-  /// The table of judgements that a text report ends with; empty without --expect.
+  /// Returns the table of judgements for the end of a text report; empty without expectations.
   [[nodiscard]] std::string text() const;
-  /// Writes --junit, whose errors are reported at the end of the program, and prints why an
-  /// expectation could not be judged. Returns done; failed, where one does not hold; usage, where
-  /// one names no figure or compares it with a value of another kind.
+  /// Writes the --junit file, whose errors are reported at the end of the program, and prints why
+  /// expectations could not be judged. Returns done; failed if an expectation does not hold; usage
+  /// if one names no figure, or compares a figure with a value of another kind.
   [[nodiscard]] ExitCode finish(std::string_view program) const;
 
  private:

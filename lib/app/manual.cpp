@@ -12,7 +12,7 @@
 namespace lw::app {
 namespace {
 
-/// Text that roff prints as it is. Each line ends with a newline.
+/// Returns text that roff prints unchanged. Each line ends with a newline.
 std::string plain(std::string_view text) {
   std::string out;
   for (const auto part : std::views::split(text, '\n')) {
@@ -32,7 +32,7 @@ std::string plain(std::string_view text) {
   return out;
 }
 
-/// Text within a line.
+/// Returns text for use within a line.
 std::string words_of(std::string_view text) {
   std::string out = plain(text);
   out.pop_back();
@@ -49,7 +49,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-/// "-q, --qps N", or "PROFILE".
+/// Returns "-q, --qps N" or "PROFILE".
 std::string heading_of(const Option& option) {
   if (option.is_positional()) return italic(option.names) + (option.value.repeats ? "..." : "");
   std::string text;
@@ -81,7 +81,7 @@ void add_options(const Options& options, std::string& page) {
   }
 }
 
-/// "roce-gen run PROFILE [OPTION...]"
+/// Returns "roce-gen run PROFILE [OPTION...]".
 std::string synopsis(std::string_view name, const Command& command) {
   std::string line = bold(name);
   bool has_options = false;
@@ -100,7 +100,7 @@ std::string example_block(const Command& command) {
   return fmt::format(".nf\n{}.fi\n", plain(command.examples));
 }
 
-/// The commands within a command: each with its options.
+/// Adds the subcommands of a command, each with its options.
 void add_commands(std::string_view name, const Command& command, std::string& page) {
   for (const Command& each : command.commands) {
     page += fmt::format(".SS {}\n{}\n.PP\n{}", words_of(each.name),

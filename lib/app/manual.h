@@ -9,8 +9,8 @@
 
 namespace lw::app {
 
-/// The man page of section 1, as roff: of the program, or of the command that `words` names, with
-/// the commands within it. Error (usage): there is no such command.
+/// Returns a man page of section 1 as roff: of the program, or of the command that `words` names,
+/// including its subcommands. Error (usage): there is no such command.
 Result<std::string> man_page(const Command& program, std::span<const std::string_view> words,
                              const BuildInfo& build);
 

@@ -9,8 +9,8 @@
 
 namespace lw::app {
 
-/// The command `profiles` of a program that takes profiles of these kinds: lists those that a bare
-/// name finds (config/toml/profile_search.h).
+/// Makes the command `profiles` of a program that uses profiles of these kinds. It lists those that
+/// can be given by name (config/toml/profile_search.h).
 Command profiles_command(const std::string& program, std::vector<std::string_view> kinds);
 
 }  // namespace lw::app

@@ -5,8 +5,8 @@
 
 namespace lw {
 
-/// Handles SIGINT and SIGTERM while it lives; at most one object at a time. The first signal sets
-/// requested(). The second sets forced(), or ends the process, as the constructor says.
+/// Handles SIGINT and SIGTERM as long as it lives; at most one object at a time. The first signal
+/// sets requested(). The second sets forced() or ends the process, as chosen in the constructor.
 class StopSignal {
  public:
   enum class Second { forces, ends_process };

@@ -22,7 +22,7 @@ void notify_supervisor(std::string_view state) noexcept {
     return;
   address.sun_family = AF_UNIX;
   std::copy_n(name, length, address.sun_path);
-  if (name[0] == '@') address.sun_path[0] = '\0';  // an abstract name
+  if (name[0] == '@') address.sun_path[0] = '\0';  // an abstract socket
   const int sender = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (sender < 0) return;
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);

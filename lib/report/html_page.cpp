@@ -8,7 +8,7 @@ std::string html_text(const HtmlPage& page, const Json& data) {
   std::string text;
   text.reserve(page.before.size() + json.size() + page.after.size());
   text = page.before;
-  // "</script>" and "<!--" begin with it; in JSON it stands in strings only.
+  // Escape "<", with which "</script>" and "<!--" begin. In JSON it occurs only in strings.
   for (const char c : json)
     if (c == '<')
       text += "\\u003c";

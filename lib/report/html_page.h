@@ -8,14 +8,14 @@
 
 namespace lw::report {
 
-/// A page without its data, as lib/report/html/embed.py puts it into a program: a whole HTML
-/// document with styles and scripts in it, cut where the data goes.
+/// A page without its data: a whole HTML document with its styles and scripts, split at the place
+/// for the data. lib/report/html/embed.py builds it into the programs.
 struct HtmlPage {
   std::string_view before, after;
 };
 
-/// The page with its data. The text of `data` can't end the element that it is in, whatever names
-/// it holds. Bytes that aren't UTF-8 become U+FFFD.
+/// Returns the page with its data. No text in `data` can end the element that contains it. Bytes
+/// that aren't UTF-8 become U+FFFD.
 std::string html_text(const HtmlPage& page, const Json& data);
 
 }  // namespace lw::report

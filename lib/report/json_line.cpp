@@ -14,7 +14,7 @@ std::string dump(const Json& value) {
   return value.dump(kOneLine, ' ', kKeepUtf8, Json::error_handler_t::replace);
 }
 
-/// Most strings are names, numbers and addresses: nothing in them to escape.
+/// Returns true if nothing must be escaped, as in most names, numbers and addresses.
 bool is_plain(std::string_view text) noexcept {
   return std::ranges::all_of(
       text, [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; });

@@ -10,34 +10,35 @@
 
 namespace lw::report {
 
-/// Keys stay in the order in which they were set.
+/// JSON whose keys keep the order in which they were set.
 using Json = nlohmann::ordered_json;
 
-/// One line with its newline. Bytes that aren't UTF-8 (a remark in a capture, a file's name)
-/// become U+FFFD.
+/// Returns one line with a newline. Bytes that aren't UTF-8 (in a capture's comment, or a file
+/// name) become U+FFFD.
 std::string json_line(const Json& value);
 
-/// A line that begins with "schema" and "version": `schema` is "longwire.NAME", described in
-/// lib/report/schemas/NAME.json. `object` is a JSON object. A change that readers must know of (a
-/// key that goes or means something else) increases the version; a new key does not.
+/// Returns a line that begins with "schema" and "version". `schema` is "longwire.NAME", described
+/// in lib/report/schemas/NAME.json; `object` is a JSON object. A change that breaks readers (a
+/// removed key, or a key with another meaning) increases the version; a new key does not.
 std::string json_line(std::string_view schema, const Json& object, int version = 1);
 
-/// A string as JSON writes it, quotes included; for programs that write many lines by hand.
+/// Returns a string as JSON, including quotes; for programs that write many lines without a Json
+/// object.
 std::string json_string(std::string_view text);
 
-/// How a command writes its rows.
+/// Output format of a command's rows.
 enum class RowStyle : std::uint8_t { text, json, csv };
 
-/// Writes rows that all have the same keys as JSON lines, with "schema" and "version" first, or as
-/// CSV with a header line. Arrays and objects in CSV are written as JSON.
+/// Formats rows with equal keys: as JSON lines, with "schema" and "version" first, or as CSV with a
+/// header line. CSV contains arrays and objects as JSON.
 class RowFormat {
  public:
-  /// `schema`: "longwire.session".
+  /// `schema`: such as "longwire.session".
   RowFormat(RowStyle style, std::string schema, int version = 1)
       : style_(style), schema_(std::move(schema)), version_(version) {}
 
   [[nodiscard]] RowStyle style() const noexcept { return style_; }
-  /// One line, or two for the first CSV row. Not for text.
+  /// Returns one line, or two for the first row of CSV. Not for RowStyle::text.
   std::string line(const Json& row);
 
  private:

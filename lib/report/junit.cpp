@@ -12,7 +12,7 @@
 namespace lw::report {
 namespace {
 
-/// The entity of a character that stands for itself nowhere in XML; empty for others.
+/// Returns the entity for a character that must be escaped in XML; empty for others.
 std::string_view entity_of(char c) {
   switch (c) {
     case '&':
@@ -28,7 +28,8 @@ std::string_view entity_of(char c) {
   }
 }
 
-/// Text in XML 1.0. Characters that it can't hold become U+FFFD, and so do bytes that aren't UTF-8.
+/// Returns text for XML 1.0. Characters that it doesn't permit, and bytes that aren't UTF-8, become
+/// U+FFFD.
 std::string xml_text(std::string_view text) {
   constexpr std::string_view kUnknown = "\xef\xbf\xbd";
   const std::string valid = Json::parse(json_string(text)).get<std::string>();
@@ -68,7 +69,7 @@ std::string case_xml(const TestCase& test) {
                      result_xml(test));
 }
 
-/// `tests="3" failures="1" errors="0"`
+/// Returns `tests="3" failures="1" errors="0"`.
 std::string counts_xml(std::span<const TestCase> cases) {
   const auto errors = std::ranges::count_if(cases, [](const auto& t) { return !t.error.empty(); });
   const auto failures =

@@ -7,16 +7,16 @@
 
 namespace lw::report {
 
-/// A check with a result, for a JUnit file.
+/// A check and its result, for a JUnit file.
 struct TestCase {
   std::string suite, name;
-  std::string measured, expected;  // `expected` may be empty, where the name says it
+  std::string measured, expected;  // `expected` may be empty if the name includes it
   bool passed = false;
-  std::string error = {};  // why the check could not be made; empty: it was
+  std::string error = {};  // why the check could not be made; empty if it was made
 };
 
-/// JUnit's XML, as CI systems read it, of one run of `program`: a test suite for each suite of the
-/// cases, a test case a check.
+/// Returns a JUnit XML file, as CI systems read it, for one run of `program`: a test suite per
+/// suite of the cases, a test case per check.
 std::string junit_xml(std::string_view program, std::span<const TestCase> cases);
 
 }  // namespace lw::report

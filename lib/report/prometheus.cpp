@@ -6,7 +6,7 @@
 namespace lw::report {
 namespace {
 
-/// In a label's value a backslash, a quote and a line's end are written as two characters each.
+/// Escapes backslash, quote and newline in a label's value.
 std::string label_text(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -10,7 +10,7 @@
 
 namespace lw::report {
 
-/// Text in Prometheus' exposition format 0.0.4: families of samples, each family announced once.
+/// Builds text in Prometheus' exposition format 0.0.4: families of samples, each with its header.
 ///
 ///   # HELP longwire_frames_total Frames received.
 ///   # TYPE longwire_frames_total counter
@@ -20,17 +20,17 @@ class Prometheus {
   enum class Type : std::uint8_t { counter, gauge, histogram };
   using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
-  /// Samples that follow belong to this family. A counter's name ends in `_total`.
+  /// Starts a family; the following samples belong to it. A counter's name ends in `_total`.
   void family(std::string_view name, Type type, std::string_view help);
   void sample(const Labels& labels, std::uint64_t value);
   void sample(const Labels& labels, double value);
-  /// How many values are at most `limit`, in the family's unit.
+  /// The number of values up to `limit`, in the family's unit.
   struct Bucket {
     double limit;
     std::uint64_t count;
   };
-  /// A histogram of `count` values: its buckets, in ascending order, the last one without a limit,
-  /// and the values' sum.
+  /// Adds a histogram of `count` values: its buckets in ascending order, the last without a limit,
+  /// and the sum of the values.
   void histogram(const Labels& labels, std::span<const Bucket> buckets, std::uint64_t count,
                  double sum);
 

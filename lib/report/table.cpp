@@ -8,7 +8,7 @@
 namespace lw::report {
 namespace {
 
-/// Number of UTF-8 characters; continuation bytes are not counted.
+/// Returns the number of UTF-8 characters: doesn't count continuation bytes.
 std::size_t width_of(const std::string& text) noexcept {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));

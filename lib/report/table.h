@@ -22,7 +22,7 @@ class Table {
     Align align = Align::left;
   };
 
-  /// If all titles are empty there is no header line.
+  /// Without any titles there is no header line.
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   /// `cells` has one string per column.
