@@ -78,8 +78,8 @@ Parsed<Bound> parse_bound(std::string_view text, const Row& row) {
   return bound;
 }
 
-/// Keys of [expect] that are no metrics are paths of figures. One that is nearly a metric is
-/// refused.
+/// Reads keys of [expect] that are not metrics as paths of figures. Refuses a key with a spelling
+/// similar to a metric's.
 std::vector<Expectation> read_figures(const Table& table) {
   std::vector<std::string_view> metrics;
   for (const Row& row : kRows) metrics.push_back(row.key);

@@ -132,7 +132,7 @@ struct FlowProfile {
   std::optional<double> link_bps;           // rate of the link that all flows share
   std::vector<Flow> flows;                  // not empty
   std::vector<Bound> expect;                // bounds for every flow
-  std::vector<Expectation> expect_figures;  // of the figures of the report
+  std::vector<Expectation> expect_figures;  // conditions on figures of the report
   ArpConfig presence;
 };
 

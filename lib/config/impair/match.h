@@ -34,7 +34,7 @@ inline auto ranges(std::uint32_t maximum, bool wraps = false) {
 
 struct ProfileEvents {
   std::vector<emulator::EventConfig> armed;
-  std::vector<emulator::EventConfig> on_command;  // the first of each name
+  std::vector<emulator::EventConfig> on_command;  // of several events with one name, the first
 };
 
 /// Reads all [[event]] tables. An event with several PSNs or occurrences becomes one event for

@@ -37,7 +37,8 @@ constexpr NetemUnit kNetemRates[] = {
 /// Linux's default of `limit`, and the longest Ethernet frame without FCS that it then holds.
 constexpr std::uint64_t kNetemLimit = 1000, kLongestFrame = 1514;
 
-/// Above any time in ns, rate in b/s, limit and overhead that mean something; all sums fit 64 bits.
+/// Larger than any meaningful time in ns, rate in b/s, limit or overhead, and small enough that all
+/// sums fit into 64 bits.
 constexpr double kMostScaled = 1e18;
 constexpr std::int64_t kMostCounted = 1'000'000'000'000;
 
@@ -47,7 +48,7 @@ struct NetemParameters {
   std::string loss, corrupt, duplicate;  // TOML values; empty: absent
   bool ecn = false, independent_loss = false;
   std::optional<double> rate;  // b/s
-  std::int64_t overhead = 0;   // bytes a frame
+  std::int64_t overhead = 0;   // bytes per frame
   std::optional<std::uint64_t> limit, seed;
   std::vector<std::string> differences;
 };
@@ -74,7 +75,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-/// Reads words one by one. The first error stays.
+/// Reads words one by one. Keeps the first error.
 class NetemWords {
  public:
   explicit NetemWords(std::vector<std::string_view> words) : words_(std::move(words)) {
@@ -89,7 +90,8 @@ class NetemWords {
     ++at_;
     return true;
   }
-  /// A share as TOML's "1%"; nothing, without an error, where the word is none and `must` is false.
+  /// Reads a share and returns it in TOML's form, "1%". If the next word is not a share and `must`
+  /// is false, returns nothing without an error.
   std::optional<std::string> share(std::string_view of, bool must = true) {
     const auto value = number(of, "a share such as 1%", must, [](std::string_view word) {
       if (word.ends_with('%')) word.remove_suffix(1);
@@ -106,7 +108,7 @@ class NetemWords {
     return number(of, "a rate such as 10gbit", true,
                   [](std::string_view word) { return scaled_number(word, kNetemRates); });
   }
-  /// Up to kMostCounted.
+  /// Reads a number up to kMostCounted.
   std::optional<std::int64_t> count(std::string_view of, bool must = true, bool negative = false) {
     return number(of, fmt::format("a whole number up to {}", kMostCounted), must,
                   [negative](std::string_view word) {
@@ -148,7 +150,8 @@ class NetemWords {
   std::optional<Error> error_;
 };
 
-/// A correlation is a share that may follow; netem's makes neighbouring draws alike.
+/// Skips an optional correlation, which is a share. netem uses it to make consecutive draws
+/// similar.
 void take_correlation(NetemWords& words, std::string_view of, NetemParameters& all) {
   if (const auto correlation = words.share(of, false); correlation && *correlation != "0%")
     all.differences.push_back(fmt::format(
@@ -238,7 +241,7 @@ void take_parameter(NetemWords& words, NetemParameters& all) {
                   near.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", near)));
 }
 
-/// "90ms": in the largest unit in which the number is whole.
+/// Returns "90ms": in the largest unit in which the number is whole.
 std::string time_text(double ns) {
   const std::int64_t whole = std::llround(ns);
   if (whole % 1'000'000 == 0) return fmt::format("{}ms", whole / 1'000'000);
@@ -246,7 +249,8 @@ std::string time_text(double ns) {
   return fmt::format("{}ns", whole);
 }
 
-/// delay, jitter and order. netem sends each packet at its own time: a later one may overtake.
+/// Returns the keys delay, jitter and order. netem sends each packet at its own time, so a
+/// later packet may overtake an earlier one.
 std::string delay_lines(NetemParameters& all, const NetemSetting& setting) {
   if (all.delay_ns == 0 && all.jitter_ns == 0) return {};
   if (all.jitter_ns == 0) return fmt::format("delay = \"{}\"\n", time_text(all.delay_ns));

@@ -12,19 +12,20 @@ namespace lw::config {
 /// A queueing discipline of Linux's netem as an impair profile.
 struct NetemProfile {
   std::string toml;
-  std::vector<std::string> differences;  // what the profile does otherwise, each a sentence
+  std::vector<std::string> differences;  // differences to netem, one sentence each
 };
 
-/// What a translation needs to know.
+/// Settings of a translation.
 struct NetemSetting {
-  std::string direction = "west-to-east";  // of the rule: a qdisc acts on what its interface sends
+  // direction of the rule; a qdisc acts on what its interface sends
+  std::string direction = "west-to-east";
   std::string distributions = "/usr/lib/tc";  // folder of netem's NAME.dist files
 };
 
-/// Translates the parameters of `tc qdisc ... netem`, with or without what stands before "netem":
-/// "delay 100ms 10ms loss 1%". Units are tc's: a time without one is in us, "kbps" are kilobytes
-/// per second. (tc-netem(8), iproute2 6.1) Errors name the word, what was expected, and parameters
-/// that have no equivalent.
+/// Translates the parameters of `tc qdisc ... netem`, with or without the words before "netem":
+/// "delay 100ms 10ms loss 1%". Units are those of tc: a time without a unit is in us, and "kbps"
+/// means kilobytes per second. (tc-netem(8), iproute2 6.1) Errors name the word and what was
+/// expected, and parameters that have no equivalent.
 Result<NetemProfile> profile_of_netem(std::string_view text, const NetemSetting& setting = {});
 
 }  // namespace lw::config

@@ -42,11 +42,12 @@ struct ImpairProfile {
   Capacity capacity;
   bool log_all = false;  // the ledger lists every frame
   OnLinkLoss on_link_loss = OnLinkLoss::stop;
-  std::vector<Expectation> expect;          // of the figures of the report
+  std::vector<Expectation> expect;          // conditions on figures of the report
   std::vector<emulator::RuleConfig> rules;  // not empty, unless there are events
   std::vector<emulator::EventConfig> events;
-  std::vector<emulator::EventConfig> events_on_command;  // that wait for it, the first of each name
-  std::vector<Act> acts;                                 // all acts of the scenario
+  // events that wait for a command; of several with one name, the first
+  std::vector<emulator::EventConfig> events_on_command;
+  std::vector<Act> acts;               // all acts of the scenario
   std::vector<ScenarioStep> scenario;  // steps of the timed acts, in order of time
   Duration longest_later{};            // longest delay that any act sets
 
@@ -61,7 +62,7 @@ struct ImpairProfile {
 /// file, line and column. `changes`: those of --set, "long haul.delay=1ms" (Document::edits_of()).
 Result<ImpairProfile> load_impair_profile(const std::string& file,
                                           std::span<const std::string> changes = {});
-/// The edits of `changes` to the [[rule]]s of a profile's text.
+/// Converts `changes` to edits of the [[rule]]s in a profile's text.
 Result<std::vector<Edit>> rule_edits(std::string_view text, std::string name,
                                      std::span<const std::string> changes);
 /// Reads a profile from a text, after applying the edits in order.
@@ -71,14 +72,14 @@ Result<ImpairProfile> parse_impair_profile(std::string_view text, std::string na
 Result<ImpairProfile> parse_static_profile(std::string_view text, std::string name,
                                            std::span<const Edit> edits);
 
-/// A control command that starts an act or an event now: one of the profile by name, or `table`,
-/// a new one of kind "event", "at", "protection" or "flap".
+/// A control command that starts an act or an event now. The act or event is one of the profile, by
+/// name, or `table`: a new one of kind "event", "at", "protection" or "flap".
 struct Command {
   std::string name;
   std::string kind = {};
   std::optional<Value> table = {};
 };
-/// The command's steps, each checked against the profile with these edits.
+/// Returns the command's steps, each checked against the profile with these edits.
 Result<std::vector<ScenarioStep>> steps_on_command(std::string_view text, std::string name,
                                                    std::span<const Edit> edits,
                                                    const Command& command);

@@ -125,7 +125,7 @@ using emulator::Ways;
 // Ethernet's minimum without FCS, and the largest frame that ports carry.
 constexpr std::uint32_t kSmallestFrame = 60, kLargestFrame = 9600;
 
-/// A rule's own delay, or the path's.
+/// A rule's own delay, or that of the path.
 struct Delay {
   bool of_path = false;
   Duration own{};
@@ -230,7 +230,7 @@ void check_names(const std::vector<Table>& tables, const std::vector<ReadRule>& 
           "name", fmt::format("expected a unique name, found \"{}\" again", rules[i].config.name));
 }
 
-/// Each needs a FIFO in the release queue.
+/// Each such rule needs a FIFO in the release queue.
 void check_pauses(const std::vector<Table>& tables, const std::vector<RuleConfig>& rules) {
   for (const auto way : {emulator::Direction::west_to_east, emulator::Direction::east_to_west}) {
     const auto listens = [&](const RuleConfig& rule) {
@@ -321,7 +321,7 @@ void expand_path_alone(Document& document) {
   const std::string name = root.get_or("name", read_text, document.name());
   const Value text{root.position(), name}, path{root.position(), std::string("path")};
   document.nest("path");
-  // Both change what is there, and can't fail.
+  // Neither edit can fail.
   static_cast<void>(
       document.apply({.table = {}, .name = {}, .key = "name", .value = {}, .parsed = text}));
   Entries rule{{"delay", path.at, path}, {"name", text.at, text}};

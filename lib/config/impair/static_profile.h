@@ -22,11 +22,11 @@ void read_stages(const Table& rule, const std::filesystem::path& folder,
 inline constexpr std::string_view kNoRuleUsesPath =
     "expected a rule with delay = \"path\", found none";
 
-/// Error: more [[rule]]s than the emulator has room for.
+/// Error: there are more [[rule]]s than the emulator supports.
 Parsed<void> check_rule_count(std::size_t count);
 
-/// A profile that is a path alone: writes it as a [path] and the [[rule]] that it stands for, so
-/// that edits can change that rule. Does nothing to other profiles.
+/// Converts a profile that is only a path to a [path] and the equivalent [[rule]], so that edits
+/// can change that rule. Does nothing to other profiles.
 void expand_path_alone(Document& document);
 
 /// Reads a document without checking the changes that its scenario makes: `scenario` stays empty.

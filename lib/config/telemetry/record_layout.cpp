@@ -19,7 +19,7 @@ constexpr Choice<RecordSource> kRecordSources[] = {{"ethernet", RecordSource::et
 constexpr std::uint8_t kTcp = 6, kUdp = 17;
 constexpr std::size_t kLongestCounter = 8;
 
-/// "tcp", "udp", or the number of an IP protocol.
+/// Reads "tcp", "udp", or the number of an IP protocol.
 Parsed<std::uint8_t> read_protocol(const Value& value) {
   if (const auto text = read_text(value)) {
     if (*text == "tcp") return kTcp;

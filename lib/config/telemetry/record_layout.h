@@ -12,17 +12,17 @@
 
 namespace lw::config {
 
-/// Where the bytes of a record's field come from: a header of the packet, or the record's number.
+/// Source of a record field's bytes: a header of the packet, or the record's number.
 enum class RecordSource : std::uint8_t { ethernet, ip, transport, counter };
 
 struct RecordField {
   std::string name;
   RecordSource source{};
   std::size_t offset = 0;  // in its header, in bytes
-  std::size_t bytes = 0;   // of a counter 1 to 8: big-endian, modulo 2^(8 bytes)
+  std::size_t bytes = 0;   // for a counter, 1 to 8: big-endian, modulo 2^(8 bytes)
 };
 
-/// A record of telemetry, one per packet: its fields one after the other, without gaps.
+/// Layout of a telemetry record, one per packet: consecutive fields without gaps.
 struct RecordLayout {
   static constexpr std::size_t kLongest = 1024;  // bytes of a record
 
@@ -31,12 +31,13 @@ struct RecordLayout {
   std::optional<std::uint8_t> protocol;    // packets of this IP protocol only
   std::vector<RecordField> fields;         // with exactly one counter
 
-  /// Bytes of a record.
+  /// Size of a record in bytes.
   [[nodiscard]] std::size_t size() const noexcept;
 };
 
-/// Reads a layout from a file, or a shipped one by its name. docs/reference/roce-gen-telemetry.md
-/// lists the keys. Errors (usage): a line per error, with file, line and column.
+/// Reads a layout from a file, or a shipped layout by its name.
+/// docs/reference/roce-gen-telemetry.md lists the keys. Errors (usage): a line per error, with
+/// file, line and column.
 Result<RecordLayout> load_record_layout(const std::string& file);
 Result<RecordLayout> parse_record_layout(std::string_view text, std::string name);
 

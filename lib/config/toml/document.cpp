@@ -107,7 +107,7 @@ Node* find_table(Node& root, const Edit& edit) {
   return nullptr;
 }
 
-/// The names of all [[table]]s.
+/// Returns the names of all [[table]]s.
 std::vector<std::string> names_of(const Value& root, std::string_view table) {
   std::vector<std::string> names;
   const Entry* list = find_entry(std::get<Entries>(root.data), table);
@@ -121,7 +121,7 @@ std::vector<std::string> names_of(const Value& root, std::string_view table) {
   return names;
 }
 
-/// "x.toml: no [[rule]] has name = "long hall": did you mean "long haul"?"
+/// Returns "x.toml: no [[rule]] has name = "long hall": did you mean "long haul"?".
 std::string unknown_name(const std::string& file, const Value& root, const Edit& edit) {
   const std::vector<std::string> names = names_of(root, edit.table);
   const std::vector<std::string_view> candidates(names.begin(), names.end());
@@ -183,7 +183,8 @@ Result<std::string> read_profile_text(const std::string& path) {
   if (!in) return fail(fmt::format("{}: can't read the profile: {}", path, std::strerror(errno)));
   std::string text;
   std::array<char, 65536> piece;
-  // A directory opens, but its first read fails: read() sets badbit, a stream iterator would throw.
+  // Opening a directory succeeds, but the first read fails: read() sets badbit, a stream iterator
+  // would throw.
   while (in.read(piece.data(), piece.size()), in.gcount() > 0) {
     text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
     // Stop at the limit: a device such as /dev/zero never ends.
@@ -234,7 +235,7 @@ Result<std::vector<Edit>> Document::edits_of(std::string_view table,
     const auto assignment = parse_assignment(change);
     if (!assignment) return fail("--set: " + assignment.error());
     const std::string& path = assignment->key;
-    // Names may have dots: the longest one that fits.
+    // Names may contain dots: use the longest name that matches.
     std::size_t length = path.find('.');
     if (length == std::string::npos || length == 0 || length + 1 == path.size())
       return fail(fmt::format(

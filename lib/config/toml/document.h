@@ -28,7 +28,8 @@ Result<Value> parse_toml(std::string_view text, const std::string& name);
 /// Path of a file that a profile names, relative to the profile's folder.
 std::string beside(const std::string& profile, const std::string& file);
 
-/// The name of the `index`-th of all [[table]]s, counted from 0, if it has no `name`: "rule0".
+/// Returns the name of the `index`-th of all [[table]]s, counted from 0, if it has no `name`:
+/// "rule0".
 std::string unnamed(std::string_view table, std::size_t index);
 
 /// A change to a parsed profile: sets `key` of the `[[table]]` with this `name` (or unnamed()).
@@ -45,7 +46,7 @@ struct Edit {
   }
 };
 
-/// A key and its value as typed: "loss=0.1%"; what follows the first `=` is the value, which may be
+/// A key and its value as typed: "loss=0.1%". The value is the text after the first `=`, and may be
 /// empty. Error: no `=`, or no key.
 struct Assignment {
   std::string key, value;
@@ -66,8 +67,9 @@ class Document {
   /// Returns a copy without recorded errors, to try edits on.
   [[nodiscard]] Document copy() const;
 
-  /// The edits of `changes` such as "long haul.loss=0.1%": the name of a [[table]], a dot, a key,
-  /// and its value. Errors (usage): another form; no table of that name, with the nearest one.
+  /// Converts `changes` such as "long haul.loss=0.1%" to edits: the name of a [[table]], a dot, a
+  /// key, and its value. Errors (usage): another form; no table of that name, with the most similar
+  /// name.
   [[nodiscard]] Result<std::vector<Edit>> edits_of(std::string_view table,
                                                    std::span<const std::string> changes) const;
   /// Moves all keys of the root into a new table `key`.
@@ -89,7 +91,7 @@ class Document {
   [[nodiscard]] Result<void> verdict() const { return content_->diagnostics.verdict(); }
 
   [[nodiscard]] const std::string& name() const { return content_->diagnostics.name(); }
-  /// The names of the files that it was read from.
+  /// The names of the files that the profile was read from.
   [[nodiscard]] const std::vector<std::string>& files() const {
     return content_->diagnostics.files();
   }

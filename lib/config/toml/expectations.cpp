@@ -9,7 +9,7 @@
 namespace lw::config {
 namespace {
 
-/// `value` of a key as the end of an expectation: "< 2%", "<= 3", "== true".
+/// Converts the `value` of a key to the end of an expectation: "< 2%", "<= 3", "== true".
 Parsed<std::string> comparison_of(const Value& value) {
   if (const bool* truth = std::get_if<bool>(&value.data))
     return std::string(*truth ? "== true" : "== false");

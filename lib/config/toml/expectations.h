@@ -8,9 +8,9 @@
 
 namespace lw::config {
 
-/// Reads the keys of [expect] as expectations: a key, or dotted keys, is the path of a figure in
-/// the report's JSON, and its value the comparison: "< 2%", a number alone (<=), true or false, or
-/// a list of them. `others`: keys of the table itself that mean something else.
+/// Reads the keys of [expect] as expectations. A key, or dotted keys, is the path of a figure in
+/// the report's JSON. The value is the comparison: "< 2%", a number (means <=), true or false, or a
+/// list of these. `others`: keys of the table that have another meaning.
 std::vector<Expectation> read_expectations(const Table& table,
                                            const std::vector<std::string_view>& others = {});
 

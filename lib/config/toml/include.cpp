@@ -43,7 +43,7 @@ std::string name_in(Value& table) {
   return text ? *text : "";
 }
 
-/// Whether a value is a list of [[tables]].
+/// Returns true if a value is an array of [[tables]].
 bool is_tables(const Value& value) {
   const auto* items = std::get_if<Array>(&value.data);
   return items && !items->empty() && std::ranges::all_of(*items, [](const Value& item) {
@@ -53,7 +53,8 @@ bool is_tables(const Value& value) {
 
 void merge(Value& base, Value own);
 
-/// Tables of one name are merged in the included one's place; the others stand before them.
+/// Merges tables of one name at the position of the included one. Tables that exist only in the
+/// including file come first.
 void merge_tables(Array& base, Array own) {
   Array before;
   for (Value& table : own) {
@@ -69,7 +70,7 @@ void merge_tables(Array& base, Array own) {
   base.insert(base.begin(), std::move_iterator(before.begin()), std::move_iterator(before.end()));
 }
 
-/// Both must hold Entries. `own` is the including file's.
+/// Requires that both hold Entries. `own` belongs to the including file.
 void merge(Value& base, Value own) {
   auto& entries = std::get<Entries>(base.data);
   base.at = own.at;
@@ -88,7 +89,7 @@ void merge(Value& base, Value own) {
   }
 }
 
-/// Reads included files. The names of the files that are being read are in `open`.
+/// Reads included files. `open` holds the names of the files that are being read.
 class Includer {
  public:
   explicit Includer(Diagnostics& diagnostics) : diagnostics_(&diagnostics) {}

@@ -25,15 +25,15 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// ~/.config, or what $XDG_CONFIG_HOME says; empty without a home.
+/// Returns $XDG_CONFIG_HOME, by default ~/.config; empty if there is no home.
 fs::path config_home() {
   if (const std::string home = environment("XDG_CONFIG_HOME"); !home.empty()) return home;
   const std::string home = environment("HOME");
   return home.empty() ? fs::path() : fs::path(home) / ".config";
 }
 
-/// The folders in the order of the search. Those beside the program are left out where they are
-/// not: a program has one of them.
+/// Returns the folders in search order. Omits folders beside the program that don't exist: a
+/// program has only one of them.
 std::vector<fs::path> search_path() {
   std::error_code unknown;
   std::vector<fs::path> folders = {".", "profiles"};
@@ -47,7 +47,7 @@ std::vector<fs::path> search_path() {
   return folders;
 }
 
-/// The kind whose keys a profile has; empty: none.
+/// Returns the kind to which a profile's keys belong; empty if none.
 std::string_view kind_of(Document& document) {
   constexpr std::pair<std::string_view, std::string_view> kKeys[] = {
       {"flow", kFlowProfiles},      {"scenario", kExperimentProfiles}, {"rule", kImpairProfiles},
@@ -59,7 +59,7 @@ std::string_view kind_of(Document& document) {
   return {};
 }
 
-/// The comment at the head of a profile, without the licence's line, as one line.
+/// Returns the comment at the start of a profile, without the licence, as one line.
 std::string head_comment(const std::string& text) {
   std::istringstream lines(text);
   std::string comment;
@@ -78,8 +78,8 @@ std::string first_sentence(const std::string& text) {
   return sentence.ends_with('.') ? sentence.substr(0, sentence.size() - 1) : sentence;
 }
 
-/// What a file is, by its contents; `folder_kind` is used where these don't tell. Nullopt: no
-/// profile.
+/// Describes a file by its contents. `folder_kind` is used if they don't determine the kind.
+/// Nullopt if it is not a profile.
 std::optional<NamedProfile> describe_profile(const fs::path& file, std::string_view folder_kind) {
   NamedProfile profile{.name = file.stem().string(),
                        .kind = std::string(folder_kind),
@@ -99,7 +99,7 @@ bool wants(ProfileKinds kinds, std::string_view kind) {
   return std::ranges::find(kinds, kind) != kinds.end();
 }
 
-/// A place of the search: a folder whose profiles are of one kind, or of any.
+/// A folder in the search, whose profiles are of one kind or of any kind.
 struct Place {
   fs::path folder;
   std::string_view kind;  // empty: any
@@ -114,7 +114,7 @@ std::vector<Place> places(ProfileKinds kinds) {
   return all;
 }
 
-/// The paths of the profiles in a folder, sorted.
+/// Returns the paths of the profiles in a folder, sorted.
 std::vector<fs::path> profiles_in(const fs::path& folder) {
   std::error_code unknown;
   std::vector<fs::path> files;
@@ -162,7 +162,7 @@ Result<std::string> find_profile(const std::string& name, ProfileKinds kinds) {
   for (const Place& place : places(kinds)) {
     for (const std::string& file : {name, name + ".toml"}) {
       const fs::path path = place.folder / file;
-      // In a folder of several kinds, a profile of another kind may have the name.
+      // In a folder of several kinds, a profile of another kind may have this name.
       if (fs::is_regular_file(path, unknown) && (!place.kind.empty() || is_of_kind(path, kinds)))
         return path.lexically_normal().string();
     }
@@ -181,7 +181,7 @@ std::vector<NamedProfile> list_profiles(ProfileKinds kinds) {
     for (const fs::path& file : profiles_in(place.folder)) {
       auto profile = describe_profile(file, place.kind);
       if (!profile || !wants(kinds, profile->kind)) continue;
-      // An earlier one of this name hides it.
+      // An earlier profile of the same name hides a later one.
       if (std::ranges::none_of(list, [&](const NamedProfile& other) {
             return other.name == profile->name && other.kind == profile->kind;
           }))

@@ -18,13 +18,13 @@ inline constexpr std::string_view kFlowProfiles = "flows", kImpairProfiles = "im
 
 using ProfileKinds = std::span<const std::string_view>;
 
-/// The path of a profile: `name` is a path, "-", or the bare name of a profile of one of these
-/// kinds ("apn-380km"), in the order of preference. Profiles are looked for in the working
+/// Returns the path of a profile. `name` is a path, "-", or the bare name of a profile of one of
+/// these kinds ("apn-380km"), in order of preference. Bare names are searched in: the working
 /// directory, its profiles/, the folders of $LONGWIRE_PROFILES (separated by colons),
-/// ~/.config/longwire, profiles/ of the source tree that the program was built in, and
-/// share/longwire/profiles/ beside the folder of the installed program; in the folders themselves,
-/// and in their sub-folders that have the name of a kind. Error (usage): there is none; the message
-/// says where it was looked for and suggests the nearest name.
+/// ~/.config/longwire, profiles/ of the source tree in which the program was built, and
+/// share/longwire/profiles/ beside the folder of the installed program; in each folder, and in its
+/// sub-folders named after a kind. Error (usage): there is no such profile; the message lists the
+/// searched folders and suggests the most similar name.
 Result<std::string> find_profile(const std::string& name, ProfileKinds kinds);
 inline Result<std::string> find_profile(const std::string& name,
                                         std::initializer_list<std::string_view> kinds) {
@@ -34,11 +34,11 @@ inline Result<std::string> find_profile(const std::string& name,
 /// A profile that find_profile() finds by its bare name.
 struct NamedProfile {
   std::string name, kind, path;
-  std::string description;  // its `title`, or the first sentence of the comment at its head
+  std::string description;  // its `title`, or the first sentence of the comment at its start
 };
 
-/// All profiles of these kinds, by kind and name. A file that isn't TOML, or whose keys are those
-/// of no kind, is listed only if it is in the folder of a kind.
+/// Returns all profiles of these kinds, sorted by kind and name. A file that isn't TOML, or whose
+/// keys belong to no kind, is listed only if its folder is that of a kind.
 std::vector<NamedProfile> list_profiles(ProfileKinds kinds);
 
 }  // namespace lw::config
