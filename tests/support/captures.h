@@ -12,21 +12,21 @@
 
 namespace lw::test {
 
-/// The source tree's root, as the build tells the tests.
+/// Returns the root of the source tree, which the build passes to the tests.
 inline std::filesystem::path source_root() {
   const char* root = std::getenv("LONGWIRE_SOURCE");
   return root ? root : ".";
 }
 
-/// One frame, its bytes owned.
+/// A frame that owns its bytes.
 struct CapturedFrame {
   std::string file;
-  std::size_t number = 0;  // from 1, as Wireshark counts
+  std::size_t number = 0;  // from 1, as in Wireshark
   std::vector<std::byte> bytes;
   std::size_t wire_length = 0;
 };
 
-/// The captures in a folder, sorted; empty where there is no such folder.
+/// Returns the captures in a folder, sorted; empty if the folder does not exist.
 inline std::vector<std::filesystem::path> captures_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   if (!std::filesystem::is_directory(folder)) return files;
@@ -37,7 +37,7 @@ inline std::vector<std::filesystem::path> captures_in(const std::filesystem::pat
   return files;
 }
 
-/// All frames of a capture that must be sound.
+/// Returns all frames of a capture. Requires that the capture is valid.
 inline std::vector<CapturedFrame> frames_of(const std::filesystem::path& file) {
   auto reader = capture::Reader::open(file.string());
   if (!reader) throw std::runtime_error(reader.error().message);

@@ -20,7 +20,7 @@ inline void take_network(roce::FrameFields& f, const roce::Envelope& e) {
   if (e.udp) f.source_port = e.udp->source_port.get();
 }
 
-/// A sound frame as values.
+/// Returns the fields of a valid frame.
 inline roce::FrameFields fields_of(const roce::Frame& frame) {
   roce::FrameFields f;
   take_network(f, frame.envelope);

@@ -11,9 +11,9 @@
 
 namespace lw::test {
 
-/// What holds for every header struct, checked against bytes that somebody else wrote:
-/// it reads them as `fields`, writes `fields` as them over whatever was there, is null over every
-/// truncation, and never touches a byte behind itself.
+/// Checks the properties of a header struct against bytes from another source: it reads the bytes
+/// as `fields`; it writes `fields` as these bytes, over any old contents; it is null over every
+/// truncation; it never changes a byte after its end.
 template <class Header, class Fields>
 void expect_header_laws(std::string_view known_hex, const Fields& fields) {
   const auto known = from_hex(known_hex);
@@ -35,8 +35,8 @@ void expect_header_laws(std::string_view known_hex, const Fields& fields) {
   }
 }
 
-/// Every bit of the header, flipped alone, changes the fields or is one of `reserved` (as hex, set
-/// bits are reserved), and what the fields say is written back as it was.
+/// Checks each bit of the header: flipping it changes the fields, or it is one of `reserved`
+/// (hexadecimal; set bits are reserved). The changed fields are written back as they were read.
 template <class Header>
 void expect_every_bit_is_a_field(std::string_view known_hex, std::string_view reserved_hex) {
   const auto known = from_hex(known_hex);

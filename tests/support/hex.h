@@ -8,7 +8,7 @@
 
 namespace lw::test {
 
-/// Bytes from hexadecimal as tshark -x prints them; everything that is no digit is passed over.
+/// Converts hexadecimal digits, as in tshark -x, to bytes; skips all other characters.
 inline std::vector<std::byte> from_hex(std::string_view text) {
   std::vector<std::byte> bytes;
   int high = -1;

@@ -10,7 +10,7 @@
 
 namespace lw::test {
 
-/// A RoCEv2 frame (RC SEND ONLY, `payload` bytes) to this QP with this PSN.
+/// Returns a RoCEv2 frame (RC SEND ONLY, `payload` bytes) to this QP with this PSN.
 inline std::vector<std::byte> roce_frame(std::uint32_t qp = 0x11, std::uint32_t psn = 0,
                                          std::size_t payload = 64) {
   roce::FrameFields fields;
@@ -21,7 +21,7 @@ inline std::vector<std::byte> roce_frame(std::uint32_t qp = 0x11, std::uint32_t 
   return roce::compose(fields, data);
 }
 
-/// An ARP request's worth of bytes: nothing that is RoCE.
+/// Returns a frame of the size of an ARP request that is not RoCE.
 inline std::vector<std::byte> other_frame(std::size_t size = 60) {
   std::vector<std::byte> frame(size);
   frame[12] = std::byte{0x08};
@@ -29,14 +29,15 @@ inline std::vector<std::byte> other_frame(std::size_t size = 60) {
   return frame;
 }
 
-/// Frames in virtual time: the caller's are numbered as it likes, copies from kFirstCopy on. All
-/// frames' bytes are one frame's: for tests of accounts, not of bytes.
+/// Frame access for frames in virtual time. The caller chooses the handles of its frames; copies
+/// have handles from kFirstCopy on. All frames share the same bytes: for tests of accounting, not
+/// of contents.
 class SharedBytes {
  public:
   static constexpr int kFirstCopy = 1'000'000;
 
   SharedBytes() = default;
-  /// At most `room` copies can be inside at once.
+  /// At most `room` copies can be inside at the same time.
   SharedBytes(std::vector<std::byte>& bytes, int& room) : bytes_(&bytes), room_(&room) {}
 
   wire::MutableBytes writable(int /*handle*/) noexcept { return *bytes_; }
@@ -53,14 +54,14 @@ class SharedBytes {
   int* room_ = nullptr;
 };
 
-/// What a link let out, in order.
+/// A frame that left a link.
 struct Exit {
   int handle;
   Instant at;
   friend bool operator==(const Exit&, const Exit&) = default;
 };
 
-/// Drives a link in virtual time: each frame leaves at the very instant of its release.
+/// Drives a link in virtual time: each frame leaves exactly at its release time.
 template <class Frames = emulator::NoFrameAccess<int>>
 class VirtualRun {
  public:

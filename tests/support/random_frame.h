@@ -17,7 +17,7 @@ std::array<std::byte, N> random_bytes() {
   return bytes;
 }
 
-/// rapidcheck favours small values; a field must be seen in its whole width.
+/// A value of the whole range of a field; rapidcheck alone prefers small values.
 template <class T>
 T wide(T bits_mask = static_cast<T>(~T{0})) {
   return static_cast<T>(*rc::gen::resize(100, rc::gen::arbitrary<T>()) & bits_mask);
@@ -85,7 +85,7 @@ inline void randomise_network(roce::FrameFields& f) {
   f.source_port = wide<std::uint16_t>();
 }
 
-/// A frame of any opcode with every field random, over IPv4, IPv6 or RoCEv1, with 0..2 tags.
+/// Returns a frame of any opcode with random fields, over IPv4, IPv6 or RoCEv1, with 0..2 tags.
 inline roce::FrameFields random_frame() {
   roce::FrameFields f;
   f.source_mac.bytes = random_bytes<6>();

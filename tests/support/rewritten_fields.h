@@ -39,7 +39,7 @@ inline void rewrite_address(const std::vector<roce::AddressChange>& changes,
   }
 }
 
-/// What a rewrite means, on values: a frame composed of these must be the frame rewritten.
+/// Applies a rewrite to fields: a frame composed of the result must equal the rewritten frame.
 inline roce::FrameFields rewritten(const roce::Rewrite& what, roce::FrameFields f) {
   f.source_mac = what.source_mac.value_or(f.source_mac);
   f.destination_mac = what.destination_mac.value_or(f.destination_mac);
@@ -57,7 +57,8 @@ inline roce::FrameFields rewritten(const roce::Rewrite& what, roce::FrameFields 
   return f;
 }
 
-/// The UDP checksum by RFC 768's words: pseudo-header, header and data, 0 sent as all ones.
+/// Computes the UDP checksum as RFC 768 defines it: over pseudo-header, header and data; 0 is sent
+/// as all ones.
 inline std::uint16_t udp_checksum(const roce::Envelope& e) {
   std::uint32_t sum = e.protocol + e.udp->length.get();
   const auto add = [&sum](wire::Bytes bytes) {
@@ -73,7 +74,7 @@ inline std::uint16_t udp_checksum(const roce::Envelope& e) {
   return sum == 0xffff ? std::uint16_t{0xffff} : static_cast<std::uint16_t>(~sum);
 }
 
-/// The frame with its UDP checksum filled in, where it has UDP.
+/// Sets the UDP checksum of a frame, if it has UDP.
 inline void fill_udp_checksum(std::vector<std::byte>& frame) {
   const auto e = roce::open_envelope(frame);
   if (!e.udp) return;

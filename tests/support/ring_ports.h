@@ -20,9 +20,8 @@ namespace lw::test {
 inline Instant test_time;
 inline Instant test_clock() noexcept { return test_time; }
 
-/// Two DPDK ring ports, whose names cannot be used again. A ring port receives what it has sent: a
-/// test puts in what is to be received right before the poll, and takes out what was sent right
-/// after it.
+/// Two DPDK ring ports; their names cannot be used again. A ring port receives what it has sent: a
+/// test puts frames in directly before the poll, and takes out sent frames directly after it.
 class RingPorts {
  public:
   RingPorts(const nic::Eal& eal, std::array<std::size_t, 2> numbers)

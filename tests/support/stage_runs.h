@@ -8,7 +8,7 @@
 
 namespace lw::test {
 
-/// How many frames statistics are taken over: 10^6, and a tenth where sanitizers slow all down.
+/// Number of frames for statistics: 10^6, or a tenth with sanitizers, which are slow.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr std::uint64_t kManyFrames = 100'000;
 #else
@@ -25,14 +25,14 @@ inline emulator::Rule rule_of(const emulator::RuleConfig& config, std::uint64_t 
   return {config, {seed, emulator::Direction::west_to_east}, 0};
 }
 
-/// A frame of which only its number, length and time matter.
+/// Returns a frame for tests in which only its number, length and time matter.
 inline emulator::Arrival bare_arrival(std::uint64_t number, Instant now = {},
                                       std::uint32_t bytes = 1024) {
   static const roce::Envelope kEnvelope;
   return {kEnvelope, nullptr, number, bytes, now};
 }
 
-/// Which of `count` frames a rule drops, a microsecond apart.
+/// Returns which of `count` frames, one microsecond apart, a rule drops.
 inline std::vector<bool> dropped_by(emulator::Rule rule, std::uint64_t count,
                                     std::uint32_t bytes = 1024) {
   std::vector<bool> dropped(count);
@@ -43,7 +43,7 @@ inline std::vector<bool> dropped_by(emulator::Rule rule, std::uint64_t count,
   return dropped;
 }
 
-/// How long the runs of set bits are.
+/// Returns the lengths of the runs of set bits.
 inline std::vector<std::uint64_t> runs_of(const std::vector<bool>& bits) {
   std::vector<std::uint64_t> runs;
   std::uint64_t run = 0;

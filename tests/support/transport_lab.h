@@ -15,15 +15,15 @@ namespace lw::test {
 inline constexpr std::uint64_t kLabVa = 0x10000;
 inline constexpr std::uint32_t kLabKey = 0xabc;
 
-/// What happens to the packets of one direction: at random, probabilities in [0, 1], or to single
+/// Faults of the packets in one direction: random, with probabilities in [0, 1], or of single
 /// packets.
 struct Faults {
   double loss = 0, corruption = 0, duplication = 0, reordering = 0;
-  Duration reorder_delay{};  // by which a reordered packet is late
+  Duration reorder_delay{};  // additional delay of a reordered packet
   std::uint64_t seed = 1;
   std::vector<emulator::EventConfig> events = {};
 
-  /// The emulator's rules that do this; null when nothing happens.
+  /// Returns the emulator's rules for these faults; null if there are none.
   [[nodiscard]] std::shared_ptr<const sim::PathRules> rules(const char* name) const {
     if (loss + corruption + duplication + reordering == 0 && events.empty()) return nullptr;
     emulator::RuleConfig rule;
@@ -38,7 +38,7 @@ struct Faults {
   }
 };
 
-/// An event: the `nth` packet of this kind to this QP with this PSN, from 1.
+/// Returns an event for the `nth` packet, from 1, of this kind to this QP with this PSN.
 inline emulator::EventConfig packet_event(std::uint32_t dest_qpn, std::uint32_t psn,
                                           emulator::PacketKind kind, emulator::EventAction action,
                                           std::uint32_t nth = 1) {
@@ -53,8 +53,7 @@ inline emulator::EventConfig packet_event(std::uint32_t dest_qpn, std::uint32_t 
   return event;
 }
 
-/// One client and one server with real memory and a short path between them, and a log of all
-/// that crosses it.
+/// A client and a server with real memory and a short path between them, and a log of all packets.
 struct LabConfig {
   transport::QpConfig qp;
   sim::NicConfig nic = {.rate_bps = 10e9, .latency = Duration{0}};
@@ -64,7 +63,7 @@ struct LabConfig {
   std::uint32_t qps = 1;
 };
 
-/// "10.123 -> RC WRITE ONLY psn 7 ack" and the like.
+/// Returns a line such as "10.123 -> RC WRITE ONLY psn 7 ack".
 inline std::string packet_line(Instant at, const char* arrow, const transport::Packet& packet) {
   const auto* info = wire::find_opcode(packet.opcode);
   std::string text = fmt::format("{:9.3f} {} {} psn {}", static_cast<double>(to_ns(at)) / 1000,
@@ -100,7 +99,7 @@ class Lab : public transport::Application {
     server->run(*this);
   }
 
-  /// Logs each packet that enters a link and each completion, a line of text each.
+  /// Logs each packet that enters a link, and each completion, as a line of text.
   void keep_log() {
     simulation.link(0).on_enter = [this](Instant at, const transport::Packet& packet) {
       log.push_back({at, packet_line(at, "->", packet)});
