@@ -18,8 +18,9 @@ struct BpfInstruction {
   friend bool operator==(const BpfInstruction&, const BpfInstruction&) = default;
 };
 
-/// A verified filter program: it always ends, and never reads outside the frame. Jumps go forward
-/// only, and every load is checked against the frame's length. Immutable; any thread may run it.
+/// A verified filter program: it always ends and never reads outside the frame, because jumps only
+/// go forward and every load is checked against the frame's length. Immutable; any thread may run
+/// it.
 class BpfProgram {
  public:
   /// Returns nothing if an instruction is unknown, a jump leaves the program, or the program has no

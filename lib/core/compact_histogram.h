@@ -10,9 +10,9 @@
 
 namespace lw {
 
-/// A Histogram for one of very many connections, most of which have few values: it keeps the first
-/// kFew values as they are, in 192 bytes, and begins with buckets (8 KiB and more) after them. Its
-/// answers are those of a Histogram. Not thread safe.
+/// A Histogram for one of very many connections, most of which have few values. It stores the first
+/// kFew values directly, in 192 bytes, and allocates buckets (8 KiB and more) only when there are
+/// more. Gives the same results as Histogram. Not thread safe.
 class CompactHistogram {
  public:
   static constexpr std::size_t kFew = 24;
@@ -50,8 +50,8 @@ class CompactHistogram {
   }
 
   std::array<std::int64_t, kFew> few_{};
-  std::uint8_t count_ = 0;                // of few_
-  std::unique_ptr<Histogram> histogram_;  // null: all values are in few_
+  std::uint8_t count_ = 0;                // number of values in few_
+  std::unique_ptr<Histogram> histogram_;  // null while all values are in few_
 };
 
 }  // namespace lw

@@ -17,7 +17,7 @@ struct RelationName {
   std::string_view text;
   Relation relation;
 };
-// The longer ones first.
+// Longest first: otherwise "<=" would be read as "<".
 constexpr RelationName kRelations[] = {{"<=", Relation::at_most}, {">=", Relation::at_least},
                                        {"==", Relation::equal},   {"!=", Relation::other},
                                        {"<", Relation::below},    {">", Relation::above},
@@ -30,7 +30,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
-/// A value and what it counts.
+/// A number and the unit of what it measures.
 struct Amount {
   ValueUnit unit{};
   double value = 0;

@@ -9,29 +9,29 @@
 
 namespace lw {
 
-/// What must hold of a figure: "loss<=0.1%", "p99 < 2ms". A name, a comparison (<= < >= > == = !=)
-/// and a value.
+/// A condition on a figure of a report: "loss<=0.1%", "p99 < 2ms". Consists of a name, a comparison
+/// (<= < >= > == = !=) and a value.
 struct Expectation {
   enum class Relation : std::uint8_t { at_most, below, at_least, above, equal, other };
-  /// Of the value: a number without a unit, a share (%), ns, bits per second, bytes, true or false.
+  /// Unit of the value: none, share (%), ns, bits per second, bytes, true or false.
   enum class Unit : std::uint8_t { none, share, time, rate, size, truth };
 
   std::string text;   // as given
-  std::string name;   // of the figure
+  std::string name;   // name of the figure
   std::string limit;  // the comparison and the value: "<= 0.1%"
   Relation relation{};
   Unit unit{};
   double value = 0;  // 0.1% is 0.001; 2ms is 2e6; true is 1
 
-  /// Whether `measured` compares with `to` as the expectation says.
+  /// Returns true if `measured` satisfies the comparison with the limit `to`.
   [[nodiscard]] bool compares(double measured, double to) const noexcept;
 };
 
-/// Errors: no comparison, no name, or no value: a finite number, with a unit or without, or true or
-/// false.
+/// Errors: the comparison, the name or the value is missing. A value is a finite number, with or
+/// without a unit, or true or false.
 Parsed<Expectation> parse_expectation(std::string_view text);
 
-/// "a time".
+/// Returns the unit as a phrase for error messages: "a time".
 std::string_view unit_text(Expectation::Unit unit) noexcept;
 
 }  // namespace lw

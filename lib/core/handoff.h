@@ -21,7 +21,7 @@ namespace lw {
 template <class Item, std::size_t kCapacity = 64>
 class SpscQueue {
  public:
-  /// Producer. False: the queue is full and the item is discarded.
+  /// Called by the producer. Returns false, and discards the item, if the queue is full.
   bool push(const Item& item) noexcept {
     const auto at = written_.load(std::memory_order_relaxed);
     if (at - read_.load(std::memory_order_acquire) == kCapacity) return false;
@@ -29,7 +29,7 @@ class SpscQueue {
     written_.store(at + 1, std::memory_order_release);
     return true;
   }
-  /// Consumer. Returns the oldest item, nothing when the queue is empty.
+  /// Called by the consumer. Returns the oldest item; nothing if the queue is empty.
   [[nodiscard]] std::optional<Item> pop() noexcept {
     const auto at = read_.load(std::memory_order_relaxed);
     if (at == written_.load(std::memory_order_acquire)) return std::nullopt;
@@ -46,7 +46,8 @@ class SpscQueue {
   alignas(64) std::atomic<std::uint32_t> read_{0};
 };
 
-/// Queue between two threads that wait for each other: for large items, a few hundred a second.
+/// Queue between two threads that may wait for each other. For large items, up to a few hundred a
+/// second.
 template <class Item>
 class WaitingQueue {
  public:
@@ -59,13 +60,14 @@ class WaitingQueue {
     items_.push_back(std::move(item));
     changed_.notify_all();
   }
-  /// No item follows.
+  /// Ends the queue: no push() may follow.
   void close() {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
     changed_.notify_all();
   }
-  /// Waits while the queue is empty. Nothing: it is closed, and all items were taken.
+  /// Returns the oldest item; waits while the queue is empty. Returns nothing once the queue is
+  /// closed and empty.
   [[nodiscard]] std::optional<Item> pop() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !items_.empty() || closed_; });
@@ -84,14 +86,15 @@ class WaitingQueue {
   bool closed_ = false;
 };
 
-/// Lends one object of a control thread to a polling thread, which uses it between two rounds of
-/// its loop: at once (take()), or when a due time has come (take_due()). The polling thread pays
-/// one or two loads per round, and never waits, allocates or frees. One control thread at a time.
+/// Lends one object of a control thread to a polling thread. The polling thread uses the object
+/// between two rounds of its loop: at once (take()), or when a due time has come (take_due()). It
+/// pays one or two loads per round, and never waits, allocates or frees. One control thread at a
+/// time.
 template <class T>
 class Mailbox {
  public:
-  /// Control thread: lends `object` for take(), and waits until it was used. False: it was not used
-  /// within `timeout` (the polling thread has ended), and will not be.
+  /// Control thread: lends `object` for take() and waits until it was used. Returns false if it was
+  /// not used within `timeout` (the polling thread has ended); it is then taken back.
   [[nodiscard]] bool lend(T& object, Duration timeout) {
     done_.store(false, std::memory_order_relaxed);
     lent_.store(&object, std::memory_order_release);
@@ -109,9 +112,9 @@ class Mailbox {
     lent_.store(&object, std::memory_order_release);
     (since_zero ? since_zero_ : by_clock_).store(at.count(), std::memory_order_release);
   }
-  /// Control thread: the object that was lent last has been used.
+  /// Control thread: returns true if the object that was lent last has been used.
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
-  /// Control thread: takes the object back. False: it has been used.
+  /// Control thread: takes the object back. Returns false if it has been used.
   [[nodiscard]] bool withdraw() noexcept {
     clear_due();
     while (!done()) {
@@ -128,7 +131,7 @@ class Mailbox {
       return;
     if (T* object = lent_.exchange(nullptr, std::memory_order_acq_rel)) finish(*object, use);
   }
-  /// Polling thread: calls use(object) if an object is lent and due at `now`. `zero`: time 0;
+  /// Polling thread: calls use(object) if an object is lent and due at `now`. `zero` is time 0;
   /// Instant::max() while it is not known.
   template <class Use>
   void take_due(Instant now, Instant zero, Use use) {
@@ -164,19 +167,19 @@ class Mailbox {
   std::atomic<bool> done_{false};
 };
 
-/// Lets a control thread stop a worker thread between two rounds of the worker's loop, and use what
-/// the worker uses meanwhile. The worker pays one load per round. One control thread.
+/// Lets a control thread stop a worker thread between two rounds of the worker's loop, and use the
+/// worker's data while it is stopped. The worker pays one load per round. One control thread.
 class Quiesce {
  public:
-  /// Worker: before its loop, and after it. A control thread does not wait for a worker that is
-  /// outside enter() and leave().
+  /// Worker: call enter() before its loop and leave() after it. A control thread does not wait for
+  /// a worker that is outside its loop.
   void enter() noexcept { replace_when(State::absent, State::running); }
   void leave() noexcept {
     State seen = State::running;
     if (!state_.compare_exchange_strong(seen, State::absent, std::memory_order_acq_rel))
       state_.store(State::held, std::memory_order_release);
   }
-  /// Worker: between two rounds. Waits while a control thread holds the worker stopped.
+  /// Worker: call between two rounds. Waits while a control thread holds the worker stopped.
   void pass() noexcept {
     if (state_.load(std::memory_order_relaxed) == State::running) [[likely]]
       return;
@@ -184,7 +187,7 @@ class Quiesce {
     while (state_.load(std::memory_order_acquire) == State::parked) std::this_thread::yield();
   }
 
-  /// Control thread: holds the worker stopped for as long as the object lives. Does not nest.
+  /// Control thread: holds the worker stopped as long as this object lives. Does not nest.
   class Stopped {
    public:
     explicit Stopped(Quiesce& quiesce) noexcept : quiesce_(&quiesce) { quiesce.stop(); }
@@ -199,10 +202,10 @@ class Quiesce {
  private:
   enum class State : std::uint8_t {
     absent,     // the worker is outside its loop
-    held,       // the same, and it may not enter
+    held,       // the worker is outside its loop, and must not enter
     running,    // the worker is in its loop
-    requested,  // the same, and it shall stop
-    parked,     // it has stopped
+    requested,  // the worker is in its loop, and is asked to stop
+    parked,     // the worker has stopped
   };
 
   void replace_when(State expected, State next) noexcept {

@@ -79,7 +79,7 @@ std::int64_t Histogram::quantile(double q) const noexcept {
 std::vector<std::uint64_t> Histogram::counts_up_to(std::span<const std::int64_t> limits) const {
   std::vector<std::uint64_t> counts;
   std::uint64_t seen = 0;
-  std::size_t next = 0;  // the first bucket that `seen` leaves out
+  std::size_t next = 0;  // the first bucket that is not counted in `seen`
   const auto count_to = [&](std::size_t end) {
     while (next < end) {
       const auto& octave = octaves_[next / kSub];

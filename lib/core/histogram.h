@@ -31,8 +31,8 @@ class Histogram {
     std::int64_t value;
     std::uint64_t times;
   };
-  /// Adds many samples at once. No `times` is 0, and the sum of value x times must fit into 63
-  /// bits.
+  /// Adds many samples at once. Requires that no `times` is 0 and that the sum of value x times
+  /// fits into 63 bits.
   void add(std::span<const Sample> samples) noexcept;
   /// Adds all values of `other`.
   void merge(const Histogram& other) noexcept;
@@ -43,18 +43,19 @@ class Histogram {
   [[nodiscard]] double mean() const noexcept;
   [[nodiscard]] double sum() const noexcept { return sum_; }
 
-  /// The smallest value such that a share `q` in [0, 1] of all values is at most that; 0 if empty.
+  /// Returns the smallest value that at least a share `q` in [0, 1] of all values do not exceed; 0
+  /// if empty.
   [[nodiscard]] std::int64_t quantile(double q) const noexcept;
 
-  /// The values [first, last] of one bucket, and its count.
+  /// A bucket: its first and last value, and its count.
   struct Bucket {
     std::int64_t first, last;
     std::uint64_t count;
   };
-  /// How many values are at most each of `limits`, which ascend and are not negative. A limit is
-  /// rounded up to the end of its bucket.
+  /// Returns, for each of `limits`, the number of values up to that limit. `limits` are ascending
+  /// and not negative; each is rounded up to the end of its bucket.
   [[nodiscard]] std::vector<std::uint64_t> counts_up_to(std::span<const std::int64_t> limits) const;
-  /// The buckets that are not empty, in ascending order.
+  /// Returns the non-empty buckets in ascending order.
   [[nodiscard]] std::vector<Bucket> occupied() const;
 
  private:
@@ -64,7 +65,7 @@ class Histogram {
   using Octave = std::array<std::uint64_t, kSub>;
 
   static std::size_t index_of(std::uint64_t value) noexcept {
-    // 0 below 2 x kSub, where buckets have a width of 1.
+    // The shift is 0 below 2 x kSub, where each bucket holds one value.
     const int shift = static_cast<int>(std::bit_width(value | kSub)) - 1 - kSubBits;
     return static_cast<std::size_t>(shift) * kSub + (value >> shift);
   }

@@ -8,13 +8,13 @@
 
 namespace lw {
 
-/// Allocates `bytes`, aligned to 64; from 2 MiB on in huge pages, if the kernel provides them.
-/// Throws std::bad_alloc. Release with free_huge_pages().
+/// Allocates `bytes` bytes, aligned to 64. Uses huge pages from 2 MiB on, if the kernel provides
+/// them. Throws std::bad_alloc. Release with free_huge_pages().
 void* allocate_in_huge_pages(std::size_t bytes);
 void free_huge_pages(void* memory) noexcept;
-/// Whether HugeArrays get all their pages when they are made, from now on: then no frame waits for
-/// a page. Otherwise each page comes at its first use (the default): what is never used costs
-/// nothing. Any thread.
+/// Chooses whether HugeArrays made from now on allocate all their pages at creation, so that no
+/// frame waits for a page. By default each page is allocated at its first use, and unused memory
+/// costs nothing. Any thread may call it.
 void touch_huge_arrays(bool touch) noexcept;
 [[nodiscard]] bool touches_huge_arrays() noexcept;
 
@@ -36,7 +36,7 @@ struct HugePages {
 template <class T>
 using HugeVector = std::vector<T, HugePages<T>>;
 
-/// `size` items in huge pages, without initial values.
+/// An array of `size` items in huge pages. The items are not initialized.
 template <class T>
 class HugeArray {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -25,7 +25,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
-/// Bytes of a UTF-8 character that begins with `first`; 0: none does.
+/// Returns the length in bytes of the UTF-8 character whose first byte is `first`; 0 if no
+/// character begins with it.
 std::size_t utf8_length(unsigned char first) noexcept {
   if (first >= 0x20 && first < 0x7f) return 1;
   if (first >= 0xc2 && first < 0xe0) return 2;

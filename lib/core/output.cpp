@@ -23,19 +23,20 @@ namespace lw {
 namespace fs = std::filesystem;
 
 struct OutputFile::State {
-  std::string path;       // as it was given
-  std::string target;     // the name that close() gives to a whole file; else empty
-  std::string temporary;  // its name until then; empty: it has none
+  std::string path;       // as given by the caller
+  std::string target;     // for a whole file: the name that close() gives to it; else empty
+  std::string temporary;  // the file's name until then; empty if it has none
   int fd = -1;
-  int lock = -1;          // holds the lock of the file that `target` names now
-  bool in_place = false;  // a regular file that is written in place
-  bool created = false;   // no such file was there
-  bool begun = false;     // something was written
+  int lock = -1;          // descriptor that holds the lock of the present file `target`
+  bool in_place = false;  // true for a regular file that is written in place
+  bool created = false;   // true if no file of that name existed
+  bool begun = false;     // true once something was written
   std::string buffer;
-  std::vector<std::size_t> ends;  // of the records in `buffer`
+  std::vector<std::size_t> ends;  // end of each record in `buffer`
   std::size_t limit = 0;
-  std::uint64_t valid = 0, records = 0, lost = 0;  // bytes and records in the file; records not
-  int error = 0;                                   // of the first failure
+  // bytes and records in the file; records not written
+  std::uint64_t valid = 0, records = 0, lost = 0;
+  int error = 0;  // errno of the first failure
 
   State() = default;
   State(const State&) = delete;
@@ -43,10 +44,10 @@ struct OutputFile::State {
   ~State();
 
   [[nodiscard]] bool is_stdout() const noexcept { return path == "-"; }
-  /// False: the file has to be written in place.
+  /// Returns false if the file must be written in place.
   Result<bool> open_whole();
   Result<void> open_in_place();
-  /// New bytes are appended to the existing ones.
+  /// Keeps the existing bytes: new ones are appended.
   void keep_former();
   void write_buffer();
   void keep_whole_records(std::size_t written);
@@ -58,7 +59,7 @@ struct OutputFile::State {
 
 namespace {
 
-/// A name in `folder` for a file that has none yet. Unique among the files of running processes.
+/// Returns an unused name in `folder`, unique among the temporary files of running processes.
 std::string temporary_name(const fs::path& folder) {
   static unsigned count = 0;
   return (folder / (".longwire." + std::to_string(::getpid()) + "." + std::to_string(count++)))
@@ -69,7 +70,8 @@ fs::path folder_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path(".");
 }
 
-/// False: another process has locked it. File systems without locks have none to respect.
+/// Returns false if another process has locked the file. On a file system without locks it returns
+/// true.
 bool lock_file(int fd) noexcept {
   return ::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
@@ -113,7 +115,7 @@ void note_input(const std::string& path) {
 }
 
 OutputFile::State::~State() {
-  // Bytes before the first record, such as a file's header, are no reason to touch a former file.
+  // Bytes before the first record, such as a file's header, don't overwrite an existing file.
   if (fd >= 0 && target.empty() && (begun || !ends.empty())) write_buffer();
   if (in_place && created && !begun) ::unlink(path.c_str());
   if (!temporary.empty()) ::unlink(temporary.c_str());
@@ -128,7 +130,8 @@ void OutputFile::State::keep_whole_records(std::size_t written) {
   records += count;
   lost += ends.size() - count;
   if (is_stdout() && count < ends.size()) valid += written - (count > 0 ? ends[count - 1] : 0);
-  // Half a record would only confuse a reader; where it can't be cut off, the message helps.
+  // Removes an incomplete record. Where that fails, the error message says how many bytes are
+  // valid.
   if (in_place && ::ftruncate(fd, static_cast<off_t>(valid)) != 0) return;
 }
 
@@ -157,7 +160,7 @@ void OutputFile::State::write_buffer() {
   ends.clear();
 }
 
-/// Gives a whole file its name.
+/// Gives a whole file its final name.
 void OutputFile::State::publish() {
   if (temporary.empty()) {
     const std::string unnamed = "/proc/self/fd/" + std::to_string(fd);
@@ -177,7 +180,8 @@ void OutputFile::State::publish() {
 void OutputFile::State::close() {
   if (error == 0) write_buffer();
   if (is_stdout()) {
-    // The descriptor stays open for the rest of the process; closing a copy finds the same errors.
+    // Standard output stays open for the rest of the process; closing a copy reports the same
+    // errors.
     const int copy = ::dup(fd);
     if (copy >= 0 && ::close(copy) != 0 && error == 0) error = errno;
   } else if (!target.empty()) {
@@ -210,7 +214,7 @@ OutputFile::~OutputFile() = default;
 
 namespace {
 
-/// What open() finds out about a path.
+/// What open() finds at a path before it writes.
 struct Former {
   bool exists = false, regular = false;
   mode_t mode = 0;
@@ -222,7 +226,8 @@ Former former_of(const std::string& path) noexcept {
   return {true, S_ISREG(status.st_mode), status.st_mode & 07777U};
 }
 
-/// A file without a name, or with a temporary one, in `folder`. Below 0: there is none.
+/// Opens a file in `folder` that has no name or a temporary one. Returns a negative number on
+/// failure.
 int open_temporary(const fs::path& folder, std::string& name) {
   const int unnamed = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   if (unnamed >= 0) return unnamed;
@@ -230,7 +235,7 @@ int open_temporary(const fs::path& folder, std::string& name) {
     name = temporary_name(folder);
     const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) return fd;
-    if (errno != EEXIST) break;  // else a killed process of this number left it
+    if (errno != EEXIST) break;  // EEXIST: a killed process with the same process id left the file
   }
   name.clear();
   return -1;

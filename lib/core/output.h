@@ -12,52 +12,52 @@
 
 namespace lw {
 
-/// A file that a program writes, or standard output. Every write and the close are checked. After
-/// the first failure nothing more is written, and close() reports it: a run goes on to its report.
-/// One thread.
+/// A file that a program writes, or standard output. Checks every write and the close. After the
+/// first failure it writes nothing more, and close() returns the error, so that a run can still
+/// print its report. One thread.
 class OutputFile {
  public:
   enum class Mode : std::uint8_t {
     /// The file appears when close() has succeeded; until then a former file of that name stays.
     whole,
-    /// The file is locked and written in place, so that others can read what is there. A former
-    /// file stays until the first write.
+    /// The file is locked and written in place, so that others can read it as it grows. An existing
+    /// file is kept until the first write.
     growing,
-    /// Like `growing`, but behind what a former file has.
+    /// Like `growing`, but after the existing contents of the file.
     appended,
   };
 
-  /// "-" is standard output. Devices, pipes and files in folders that can't be written to are
-  /// written in place in both modes. `buffer`: bytes that are collected for one write. Errors: a
-  /// name that promises compression, or an input of this process (usage); another process writes
-  /// the file, or it can't be opened (environment).
+  /// "-" is standard output. Devices, pipes, and files in folders without write permission are
+  /// written in place in every mode. `buffer`: number of bytes collected before a write. Errors:
+  /// the name promises compression, or the file is an input of this process (usage); another
+  /// process writes the file, or it can't be opened (environment).
   static Result<OutputFile> open(const std::string& path, Mode mode,
                                  std::size_t buffer = std::size_t{1} << 16);
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) noexcept;
-  /// Without close(): a growing file is completed, and its errors are ignored; a whole one is
+  /// Without close(), a growing file is completed and its errors are ignored; a whole file is
   /// dropped.
   ~OutputFile();
 
-  /// Bytes that wait to be written: append a record, then call end_record(). After a failure a file
-  /// written in place is cut to its last whole record.
+  /// Bytes that wait to be written: append a record, then call end_record(). After a failure, a
+  /// file written in place is cut after its last whole record.
   [[nodiscard]] std::string& pending() noexcept;
   void end_record();
   void write(std::string_view record) {
     pending().append(record);
     end_record();
   }
-  /// Passes everything to the operating system. False: this write or an earlier one failed.
+  /// Passes all bytes to the operating system. Returns false if this write or an earlier one
+  /// failed.
   bool flush();
 
   [[nodiscard]] bool failed() const noexcept;
-  /// "FILE: cannot be written: No space left on device"; empty where nothing failed.
+  /// Returns "FILE: cannot be written: No space left on device"; empty if nothing failed.
   [[nodiscard]] std::string failure() const;
-  /// Records that came after the failure, or were cut off by it.
+  /// Number of records that are not in the file because of a failure.
   [[nodiscard]] std::uint64_t lost() const noexcept;
-  /// Errors (environment): not everything is in the file; the message says how much of it is valid.
-  /// It is empty when a reader closed the pipe at standard output: `| head` needs no
-  /// message.
+  /// Errors (environment): the file is incomplete; the message says how much of it is valid. The
+  /// message is empty if a reader closed the pipe at standard output, as `| head` does.
   Result<void> close();
 
  private:
@@ -68,21 +68,21 @@ class OutputFile {
   std::unique_ptr<State> state_;
 };
 
-/// Writes a text as a whole file. Errors: as OutputFile.
+/// Writes `text` as a whole file. Errors: those of OutputFile.
 Result<void> write_file(const std::string& path, std::string_view text);
 
-/// The program's standard output, for all that is not a capture or a ledger.
+/// The program's standard output, for everything except captures and ledgers.
 OutputFile& standard_output();
-/// Writes to standard output; at once where it is a terminal.
+/// Writes to standard output; flushes at once if it is a terminal.
 void print_out(std::string_view text);
-/// Prints the report of a run: on standard output, or on standard error where standard output is
+/// Prints the report of a run: on standard output, or on standard error if standard output is
 /// `taken` by a capture or can't be written.
 void print_report(std::string_view text, bool taken = false);
 
-/// Keeps the error of an output for the end of the program, if there is one: the run goes on, and
-/// its report comes first. Main thread.
+/// Keeps the error of an output, if there is one, until the end of the program, so that the report
+/// is printed first. Main thread.
 void report_at_end(const Result<void>& closed);
-/// Closes standard output. Returns its error and those of report_at_end(), in their order.
+/// Closes standard output. Returns the errors kept by report_at_end(), in order, and its own.
 std::vector<Error> close_outputs();
 
 /// A file of a command, and the option or argument that names it.
@@ -90,15 +90,15 @@ struct NamedFile {
   std::string option, path;
 };
 
-/// Remembers a file that this process reads: check_outputs() and OutputFile::open() refuse it as an
-/// output. Whatever reads a file calls it, also for files that a profile names. Skips "-". Any
-/// thread.
+/// Registers a file that this process reads, so that check_outputs() and OutputFile::open() refuse
+/// it as an output. Call it for every file that is read, including files that a profile names.
+/// Ignores "-". Any thread.
 void note_input(const std::string& path);
 
-/// Checks that no output is an input or another output of the same command: by the same path, a
-/// hard link or a symbolic link. Inputs are also the files of note_input(), so call this after the
-/// profile is read. Skips "" and "-"; devices and pipes may be shared. Also refuses names that
-/// promise compression. Errors: usage.
+/// Checks that no output is also an input or another output of the same command, by path, hard link
+/// or symbolic link. Files of note_input() count as inputs, so call this after the profile is read.
+/// Ignores "" and "-"; devices and pipes may be shared. Also refuses names that promise
+/// compression. Errors: usage.
 Result<void> check_outputs(const std::vector<NamedFile>& inputs,
                            const std::vector<NamedFile>& outputs);
 

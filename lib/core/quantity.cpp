@@ -64,7 +64,7 @@ Parsed<double> scaled(std::string_view text, std::span<const Unit> units,
   return std::unexpected(refusal(expected, text));
 }
 
-/// Space for the longest double in plain digits: 309 before the point.
+/// Space for the longest double in decimal notation, which has 309 digits before the point.
 constexpr std::size_t kLongestNumber = 352;
 
 std::string decimal(double value, int digits, const char* unit) {
@@ -73,7 +73,8 @@ std::string decimal(double value, int digits, const char* unit) {
   return text.data();
 }
 
-/// The largest unit that is at most `value`, else the first. Units are in ascending order.
+/// Returns the largest unit that is at most `value`, or the first unit if all are larger. `rising`
+/// is in ascending order.
 const Unit& fitting(double value, std::span<const Unit> rising) {
   const Unit* best = &rising[0];
   for (const Unit& unit : rising) {

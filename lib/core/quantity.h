@@ -28,11 +28,12 @@ Parsed<double> parse_kilometres(std::string_view text);
 /// Parses a probability in [0, 1]: "0.1%", "1e-3", "0.001".
 Parsed<double> parse_probability(std::string_view text);
 
-/// "1.9035 ms": in the largest unit in which the number is at least 1, with up to 10 digits.
+/// Returns "1.9035 ms": in the largest unit in which the number is at least 1, with up to 10
+/// digits.
 std::string format_duration(Duration duration);
-/// "98.04 Gb/s", two decimals.
+/// Returns "98.04 Gb/s": with two decimals.
 std::string format_bit_rate(double bits_per_second);
-/// "23.75 MB", decimal, two decimals; whole below 1000 B.
+/// Returns "23.75 MB": decimal prefix, two decimals; whole bytes below 1000 B.
 std::string format_bytes(double bytes);
 
 }  // namespace lw

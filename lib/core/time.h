@@ -11,8 +11,8 @@ namespace lw {
 
 using Duration = std::chrono::nanoseconds;
 
-/// The clock of the caller of a module: a port loop, a capture's stamps, or a simulation. It has no
-/// now(), because modules such as transport and emulator get the time as a parameter.
+/// The clock of a module's caller: that of a port loop, of a capture's stamps, or of a simulation.
+/// It has no now(): modules such as transport and emulator get the time as a parameter.
 struct EngineClock {
   using duration = Duration;
   using rep = duration::rep;
@@ -26,8 +26,8 @@ using Instant = EngineClock::time_point;
 constexpr Instant instant_from_ns(std::int64_t ns) noexcept { return Instant{Duration{ns}}; }
 constexpr std::int64_t to_ns(Instant t) noexcept { return t.time_since_epoch().count(); }
 
-/// `later - earlier`, or the largest or smallest time where that is not one: stamps of damaged
-/// captures are any numbers. The result has an opposite.
+/// Returns `later - earlier`, limited to -Duration::max() .. Duration::max(): the stamps of damaged
+/// captures may be any numbers. The result can always be negated.
 constexpr Duration stamp_difference(Instant later, Instant earlier) noexcept {
   std::int64_t ns = 0;
   if (__builtin_sub_overflow(to_ns(later), to_ns(earlier), &ns))
@@ -35,10 +35,11 @@ constexpr Duration stamp_difference(Instant later, Instant earlier) noexcept {
   return std::max(Duration{ns}, -Duration::max());
 }
 
-/// Identifies the machine's boot, since which its steady clock runs; empty: unknown.
+/// Returns an identifier of the machine's current boot, at which its steady clock started; empty if
+/// unknown.
 std::string boot_id();
-/// A number from `first` to 255 for the steady clock since a boot, which most other boots and
-/// machines don't have.
+/// Returns a number from `first` to 255 that identifies the steady clock of a boot. Other boots and
+/// machines mostly have other numbers.
 std::uint8_t steady_clock_number(std::uint8_t first, std::string_view boot) noexcept;
 
 }  // namespace lw

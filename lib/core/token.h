@@ -8,15 +8,16 @@
 
 namespace lw {
 
-/// Compares in a time that depends on the length of `expected` alone.
+/// Compares two tokens in a time that depends only on the length of `expected`, so that the time
+/// reveals nothing.
 [[nodiscard]] bool same_token(std::string_view expected, std::string_view given) noexcept;
 
-/// 128 random bits as 32 hexadecimal digits. `file_option`: the option that names a file instead,
-/// for the error (environment): the system gives none.
+/// Returns 128 random bits as 32 hexadecimal digits. Error (environment): the system provides no
+/// random bits; the message suggests the option `file_option`, which reads a token from a file.
 Result<std::string> make_token(std::string_view file_option = "--token-file");
 
-/// The first line of a file, 16 to 256 characters. `option` names the file in errors: environment
-/// (it can't be read, or is empty), usage (another length).
+/// Returns the first line of a file, 16 to 256 characters. `option` names the file in errors: the
+/// file can't be read or is empty (environment); the line has another length (usage).
 Result<std::string> read_token_file(std::string_view option, const std::string& file_name);
 
 }  // namespace lw
