@@ -49,7 +49,7 @@ class LiveView {
   /// The first update is due one interval after `now`.
   void start(Instant now) noexcept;
   [[nodiscard]] bool due(Instant now) const noexcept { return now >= next_; }
-  /// Shows `model`, in place of one that is not shown yet, and schedules the next update.
+  /// Shows `model` and schedules the next update. It replaces a model that is not shown yet.
   void show(Instant now, LiveModel model);
   /// Shows the last figures, if `full`, and ends the view.
   void finish(LiveModel model);

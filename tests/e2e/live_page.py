@@ -51,7 +51,7 @@ class Served(unittest.TestCase):
             time.sleep(0.05)
 
     def headers(self, **changed):
-        """Those of the page itself; one that is None is left out."""
+        """The headers that the page itself sends; a header whose value is None is left out."""
         headers = {'Host': f'127.0.0.1:{self.port}', 'Origin': f'http://127.0.0.1:{self.port}',
                    'Authorization': f'Bearer {self.token}', 'Content-Type': 'application/json',
                    **{name.replace('_', '-'): value for name, value in changed.items()}}

@@ -54,7 +54,7 @@ TEST(RunRows, AnAccountSaysWhetherItAddsUp) {
   EXPECT_EQ(account_tables(report)[1]["rows"][0].back(), true);  // 5 + 1 = 4 + 2
   report["received"]["flows"][0]["never_came"] = 1;
   EXPECT_EQ(account_tables(report)[1]["rows"][0].back(), false);
-  // With unsigned frames nobody knows which flow they were of.
+  // The flow of an unsigned frame is unknown.
   report["unsigned_frames"] = 1;
   EXPECT_EQ(account_tables(report)[1]["identity"], "");
 }
