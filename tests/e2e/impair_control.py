@@ -36,6 +36,7 @@ rate = "4000 frames/s"
 messages = 8000
 signature = true
 '''
+LONG_FLOW = FLOW.replace('messages = 8000', 'messages = 4_000_000')  # 1,000 s
 
 
 # In a WRITE ONLY over IPv4: behind Ethernet, IPv4, UDP, BTH, RETH, and the signature's magic and flow.
@@ -132,7 +133,7 @@ class Control(unittest.TestCase):
         west, east = (f'memif:{self.folder}/{side}' for side in 'we')
         process, ready = self.impair(west + ',server', east + ',server')
         self.start(program('roce-gen'), 'receive', '--port', east)
-        flow = self.write('flow.toml', FLOW)
+        flow = self.write('flow.toml', LONG_FLOW)
         self.start(program('roce-gen'), 'run', flow, '--port', west)
         self.wait_for(process, ready)
         self.assertIn('nothing is being recorded', self.ctl('stop-recording', expect=2))
