@@ -28,6 +28,7 @@ struct RunOptions {
   Limits limits;
   app::Expectations expectations = {};
   app::HtmlReport html = {};
+  std::optional<report::RateHistory> history = {};  // of --html
   std::uint16_t cores = 1;
   std::optional<std::uint64_t> seed;  // in place of the profile's
   std::string peer, token;            // HOST:PORT of roce-endpoint, and its token; empty: none

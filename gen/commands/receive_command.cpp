@@ -54,6 +54,7 @@ struct ReceiveOptions {
   MeasureChoices choices;
   app::Expectations expectations;
   app::HtmlReport html;
+  std::optional<report::RateHistory> history;  // of --html
   bool json = false, verbose = false;
 };
 
@@ -190,6 +191,8 @@ void print(ReceiveOptions& options, const ReceiveReport& report, const Measureme
   if (options.html.wanted())
     for (report::Plot& plot : received_plots(measurement, names))
       options.html.add_plot(std::move(plot));
+  if (options.history)
+    for (report::Plot& plot : options.history->plots()) options.html.add_plot(std::move(plot));
   for (const std::string& port : options.ports) options.html.add_port("--port", port);
   std::string text = to_text(report, measurement, names);
   if (judged != nullptr) text += to_text(verdict, *expected);
@@ -209,6 +212,10 @@ ExitCode receive_and_report(ReceiveOptions& options) {
   const FlowNames names = *expected ? names_in(**expected) : FlowNames{};
   Measurement measurement(options.choices.measure);
   const auto file = only_file(options);
+  if (options.html.wanted() && !file) {
+    options.history = rate_history(false, true);
+    options.choices.progress.history = &*options.history;
+  }
   const auto report = file ? receive_from_file(*file, options, measurement, names)
                            : receive(options, measurement, names);
   if (!report) return print_error(report.error());

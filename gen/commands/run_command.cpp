@@ -115,6 +115,8 @@ void add_to_page(RunOptions& options, const config::FlowProfile& profile, const 
   if (received != nullptr)
     for (report::Plot& plot : received_plots(*received, names_in(profile)))
       html.add_plot(std::move(plot));
+  if (options.history)
+    for (report::Plot& plot : options.history->plots()) html.add_plot(std::move(plot));
   for (const std::string& port : options.ports) html.add_port("--port", port);
   for (const std::string& port : options.receive) html.add_port("--receive", port);
 }
@@ -129,6 +131,10 @@ ExitCode run(RunOptions& options) {
   std::optional<handover::Report> device;
   Measurement measurement(options.choices.measure);
   Measurement* receives = options.receive.empty() ? nullptr : &measurement;
+  if (options.html.wanted() && !options.ports.empty()) {
+    options.history = rate_history(true, receives != nullptr);
+    options.choices.progress.history = &*options.history;
+  }
   auto report = options.ports.empty() ? run_to_file(*profile, options)
                                       : run_to_ports(*profile, options, receives, device);
   if (!report) return print_error(report.error());

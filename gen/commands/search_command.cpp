@@ -26,7 +26,8 @@ roce-gen search profile.toml --port eth1 --receive eth2 --sizes 64,1024,4096 --o
 roce-gen search profile.toml --port net_ring0 --receive net_ring0 --duration 200ms --json)";
 
 constexpr const char* kSearchNotes =
-    R"(The highest rate tried is the profile's own, or --max-rate shared by its flows.)";
+    R"(The highest rate tried is the profile's own, or --max-rate shared by its flows. Ctrl-C reports the
+trials so far, and ends with exit code 1.)";
 
 constexpr Duration kSearchLinkPatience = std::chrono::seconds(30);
 
@@ -52,19 +53,21 @@ Result<std::vector<SizeSearch>> search_sizes(const config::FlowProfile& profile,
   for (const std::uint64_t size : options.sizes) {
     const auto sized = with_message_size(profile, size);
     if (!sized) return std::unexpected(sized.error());
-    auto result = search_rate(options.search, [&](double fraction) -> Result<Trial> {
+    auto result = search_rate(options.search, [&](double fraction) -> Result<std::optional<Trial>> {
       view.begin_trial(size, fraction);
       auto trial = run_trial(*sized, fraction, ends, options.limits, settle, display);
-      if (options.limits.stopped()) return fail("stopped by a signal", ExitCode::failed);
-      if (trial) view.end_trial(*trial);
-      if (trial && options.verbose && !options.live) {
+      if (!trial) return std::unexpected(trial.error());
+      if (options.limits.stopped()) return std::nullopt;  // a signal cut this trial short
+      view.end_trial(*trial);
+      if (options.verbose && !options.live) {
         fmt::print(stderr, "{} B at {:.2f} %: {} sent, {} lost\n", size, 100 * fraction,
                    trial->sent, trial->lost());
       }
-      return trial;
+      return *trial;
     });
     if (!result) return std::unexpected(result.error());
     searches.push_back({size, std::move(*result)});
+    if (!searches.back().result.complete) break;
   }
   display.finish(nic::now(), {}, nullptr);
   return searches;
@@ -166,6 +169,10 @@ ExitCode search_and_report(SearchOptions& options) {
   add_to_page(options, *searches, profile->name, json);
   print_report(options.json ? json : to_text(*searches) + options.expectations.text());
   if (!options.out.empty()) report_at_end(write_files(*searches, options, profile->name));
+  if (!is_complete(*searches))
+    return print_error({fmt::format("interrupted: {} of {} message sizes are finished",
+                                    searches->size() - 1, options.sizes.size()),
+                        ExitCode::failed});
   return options.expectations.finish("roce-gen search");
 }
 

@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "app/html_report.h"
 #include "app/stop_signal.h"
 #include "core/output.h"
 #include "core/quantity.h"
+#include "gen/perf/report/perf_plots.h"
 #include "gen/perf/report/perf_report.h"
 #include "gen/perf/report/plan.h"
 #include "gen/perf/session/handover.h"
@@ -105,16 +107,17 @@ std::string header_of(const MeasureCommand& command) {
   return command.latency() ? latency_header() : bandwidth_header();
 }
 
-std::string row_of(const MeasureCommand& command, const sim::PerfConfig& config,
-                   const PerfOutcome& outcome) {
-  const bool ping = command.pattern == Pattern::ping;
-  if (command.study())
-    return command.json ? study_json(config, ping, outcome) : study_line(config, ping, outcome);
-  if (command.latency())
-    return command.json ? latency_json(config, outcome)
-                        : latency_line(config.size, outcome.latency);
-  return command.json ? bandwidth_json(config, outcome)
-                      : bandwidth_line(config.size, outcome.bandwidth);
+std::string json_of(const MeasureCommand& command, const sim::PerfConfig& config,
+                    const PerfOutcome& outcome) {
+  if (command.study()) return study_json(config, command.pattern == Pattern::ping, outcome);
+  return command.latency() ? latency_json(config, outcome) : bandwidth_json(config, outcome);
+}
+
+std::string text_of(const MeasureCommand& command, const sim::PerfConfig& config,
+                    const PerfOutcome& outcome) {
+  if (command.study()) return study_line(config, command.pattern == Pattern::ping, outcome);
+  return command.latency() ? latency_line(config.size, outcome.latency)
+                           : bandwidth_line(config.size, outcome.bandwidth);
 }
 
 report::Json values_of(const MeasureCommand& command, const sim::PerfConfig& config,
@@ -136,7 +139,9 @@ sim::PerfConfig config_of(const MeasureCommand& command, const Device& device, s
   return config;
 }
 
-Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>& stop) {
+Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>& stop,
+                         app::HtmlReport& page) {
+  PerfPlots plots;
   auto measurement = Measurement::open(command.options, stop);
   if (!measurement) return std::unexpected(measurement.error());
   std::uint64_t wrong = 0;
@@ -147,10 +152,13 @@ Result<void> measure_all(const MeasureCommand& command, const std::atomic<bool>&
     const auto outcome = measurement->run(config, command.latency());
     if (!outcome) return std::unexpected(outcome.error());
     if (!std::exchange(has_header, true)) print_report(header_of(command));
-    print_report(row_of(command, config, *outcome));
-    if (!command.json) print_report(arrivals_line(*outcome));
+    print_report(command.json ? json_of(command, config, *outcome)
+                              : text_of(command, config, *outcome) + arrivals_line(*outcome));
+    page.add_report(json_of(command, config, *outcome));
+    plots.add(size, *outcome);
     wrong += outcome->wrong;
   }
+  for (report::Plot& plot : plots.plots()) page.add_plot(std::move(plot));
   if (wrong == 0) return {};
   return fail(fmt::format("{} messages arrived with other bytes than were sent", wrong),
               ExitCode::failed);
@@ -236,11 +244,12 @@ Result<void> check_sweep(const MeasureCommand& command) {
   return {};
 }
 
-Result<void> measure_sweep(const MeasureCommand& command, const std::atomic<bool>& stop) {
+Result<void> measure_sweep(const MeasureCommand& command, const std::atomic<bool>& stop,
+                           app::HtmlReport& page) {
   Sweep sweep = sweep_of(command);
   const std::string folder = command.out.empty() ? sweep.name + "-results" : command.out;
   if (auto fits = check_sweep(command); !fits) return fits;
-  std::vector<NamedFile> outputs;
+  std::vector<NamedFile> outputs = {page.file()};
   for (const std::string& file : sweep_files(sweep, folder)) outputs.push_back({"--out", file});
   if (auto apart = check_outputs({}, outputs); !apart) return apart;
   sweep.run = [&](const SweepPoint& point) -> Result<report::Json> {
@@ -259,7 +268,7 @@ Result<void> measure_sweep(const MeasureCommand& command, const std::atomic<bool
       values["failure"] = fmt::format("{} messages arrived with other bytes", outcome->wrong);
     return values;
   };
-  return run_sweep(sweep, folder, stop);
+  return run_sweep(sweep, folder, stop, page);
 }
 
 void add_connection_options(app::Options& list, MeasureCommand& command) {
@@ -374,6 +383,7 @@ void add_all_options(app::Options& list, MeasureCommand& command) {
 app::Command measure_command(Pattern pattern, const char* name, const char* help,
                              const char* examples) {
   auto command = std::make_shared<MeasureCommand>();
+  auto page = std::make_shared<app::HtmlReport>();
   command->pattern = pattern;
   command->config.size = command->latency() ? 64 : 65536;
   command->config.qp.tx_depth = pattern == Pattern::bw ? 128 : 8;
@@ -387,15 +397,16 @@ app::Command measure_command(Pattern pattern, const char* name, const char* help
       .notes = kMeasureNotes,
       .check = [command](const app::Given& given) { return check_measure(given, *command); },
       .run =
-          [command] {
+          [command, page] {
             command->options.verbs.checked = !command->no_check;
             const auto& stop = stop_on_signals();
-            const auto measured = command->sweep.empty() ? measure_all(*command, stop)
-                                                         : measure_sweep(*command, stop);
+            const auto measured = command->sweep.empty() ? measure_all(*command, stop, *page)
+                                                         : measure_sweep(*command, stop, *page);
             return measured ? ExitCode::done : print_error(measured.error());
           },
   };
   add_all_options(made.options, *command);
+  page->add_option(made.options);
   return made;
 }
 

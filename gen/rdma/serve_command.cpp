@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "app/html_report.h"
 #include "app/stop_signal.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
@@ -32,6 +33,7 @@ struct ServeCommand {
   std::string listen, token_file;
   std::string layout;         // layout of records: a TOML file, or the name of a shipped layout
   std::string records = "-";  // output file of records
+  app::HtmlReport page;
   bool json = false;
 };
 
@@ -146,16 +148,16 @@ Result<std::optional<OutputFile>> open_records(ServeCommand& command) {
   return std::optional(std::move(*file));
 }
 
-ExitCode run_serve(ServeCommand command, const std::atomic<bool>& stop) {
+ExitCode run_serve(ServeCommand& command, const std::atomic<bool>& stop) {
   ServeOptions& options = command.options;
   if (auto listen = read_listen(command.listen, options.admission); !listen)
     return print_error(listen.error());
   auto token = command.token_file.empty() ? make_token()
                                           : read_token_file("--token-file", command.token_file);
   if (!token) return print_error(token.error());
-  if (const auto apart =
-          check_outputs({{"--token-file", command.token_file}, {"--telemetry", command.layout}},
-                        {{"--region", options.region.file}, {"--records", command.records}});
+  if (const auto apart = check_outputs(
+          {{"--token-file", command.token_file}, {"--telemetry", command.layout}},
+          {{"--region", options.region.file}, {"--records", command.records}, command.page.file()});
       !apart)
     return print_error(apart.error());
   options.admission.token = *token;
@@ -176,6 +178,7 @@ ExitCode run_serve(ServeCommand command, const std::atomic<bool>& stop) {
           [&](const SessionEnd& end) {
             const bool taken = *records && command.records == "-";
             print_report(command.json ? json_of(end) : text_of(end), taken);
+            command.page.add_report(json_of(end));
             standard_output().flush();
             if (*records) (*records)->flush();
             const bool gaps = end.ring && end.ring->lapped + end.ring->lost > 0;
@@ -223,6 +226,7 @@ void add_serve_options(app::Options& list, ServeCommand& command) {
   list.add("--poll", app::choice<bool>(options.events, {{"busy", false}, {"event", true}}), "HOW",
            "wait for completions: busy, or sleep until an event");
   list.add_flag("--json", command.json, "print one line of JSON per session");
+  command.page.add_option(list);
   list.add("--telemetry", app::profile(command.layout, {config::kTelemetryProfiles}), "LAYOUT",
            "follow a ring of records that the client writes, such as `roce-gen telemetry`: a TOML "
            "file, or flow48 or roce32");

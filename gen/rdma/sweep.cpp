@@ -118,8 +118,8 @@ std::vector<std::string> sweep_files(const Sweep& sweep, const std::string& fold
   return files;
 }
 
-Result<void> run_sweep(const Sweep& sweep, const std::string& folder,
-                       const std::atomic<bool>& stop) {
+Result<void> run_sweep(const Sweep& sweep, const std::string& folder, const std::atomic<bool>& stop,
+                       app::HtmlReport& page) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail(fmt::format("{}: {}", folder, error.message()), ExitCode::environment);
@@ -128,6 +128,8 @@ Result<void> run_sweep(const Sweep& sweep, const std::string& folder,
   auto ran = run_all(sweep, outcome.results, stop);
   outcome.results.remove_unfinished();
   if (outcome.results.cells.empty()) return ran;
+  page.add_report(experiment::to_json(outcome));
+  for (const auto& plot : profile.plots) page.add_plot(experiment::to_plot(outcome, plot));
   print_report(experiment::to_text(outcome));
   for (const std::string& file : sweep_files(sweep, folder))
     if (auto wrote = write_file(file, content_of(outcome, file)); !wrote) return wrote;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/html_report.h"
 #include "core/error.h"
 #include "core/quantity.h"
 #include "report/json_line.h"
@@ -41,10 +42,10 @@ struct Sweep {
 /// Returns the files that a sweep writes into `folder`.
 std::vector<std::string> sweep_files(const Sweep& sweep, const std::string& folder);
 
-/// Runs a sweep and writes its files. If a run fails or `stop` is set, writes the results of the
-/// finished combinations. Errors: those of a run; a file that can't be written; interrupted
-/// (failed).
-Result<void> run_sweep(const Sweep& sweep, const std::string& folder,
-                       const std::atomic<bool>& stop);
+/// Runs a sweep and writes its files; the page gets its results and plots. If a run fails or `stop`
+/// is set, writes the results of the finished combinations. Errors: those of a run; a file that
+/// can't be written; interrupted (failed).
+Result<void> run_sweep(const Sweep& sweep, const std::string& folder, const std::atomic<bool>& stop,
+                       app::HtmlReport& page);
 
 }  // namespace lw::gen::rdma

@@ -9,6 +9,7 @@
 
 #include "gen/report/live_flows.h"
 #include "report/table.h"
+#include "wire/ethernet.h"
 
 namespace lw::gen {
 namespace {
@@ -42,7 +43,32 @@ const FlowProgress& at_or_none(const std::vector<FlowProgress>& flows, std::size
   return i < flows.size() ? flows[i] : kNone;
 }
 
+/// Adds a sample of what was sent and received, in the order of rate_history().
+void add_sample(report::RateHistory& history, Duration elapsed,
+                const std::vector<FlowProgress>& flows) {
+  const FlowProgress all = total_of(flows);
+  std::vector<std::uint64_t> totals;
+  if (all.is_sent) totals.push_back(all.sent_wire_bytes);
+  totals.push_back(all.received_bytes + all.received_frames * wire::kEthernetOverhead);
+  totals.push_back(all.lost);
+  history.add(elapsed, totals);
+}
+
 }  // namespace
+
+report::RateHistory rate_history(bool sends, bool receives) {
+  std::vector<std::string> rates;
+  if (sends) rates.emplace_back("sent");
+  if (receives) rates.emplace_back("received");
+  std::vector<report::RateHistory::Group> groups = {
+      {.title = "Rate over time", .what = "rate on the wire", .counters = std::move(rates)}};
+  if (receives)
+    groups.push_back({.title = "Loss over time",
+                      .what = "lost",
+                      .unit = report::RateHistory::Unit::frames,
+                      .counters = {"lost"}});
+  return report::RateHistory(std::move(groups));
+}
 
 FlowProgress& FlowProgress::operator+=(const FlowProgress& flow) {
   is_sent |= flow.is_sent;
@@ -141,6 +167,7 @@ void ProgressDisplay::show(Instant now, const std::vector<FlowProgress>& flows,
     write_rows(now, flows);
     while (next_ <= now) next_ += options_.interval;
   }
+  if (history_due(now)) add_sample(*options_.history, now - start_, flows);
   if (!view_->due(now)) return;
   view_->show(now, model_({.elapsed = now - start_,
                            .left = left,
@@ -158,6 +185,7 @@ void ProgressDisplay::finish(Instant now, const std::vector<FlowProgress>& flows
   series_.reset();
   if (page_) page_->finish(now - start_, flows, received);
   const Duration elapsed = now - start_;
+  if (options_.history != nullptr) add_sample(*options_.history, elapsed, flows);
   if (options_.live)
     view_->finish(model_({.elapsed = elapsed,
                           .span = elapsed,

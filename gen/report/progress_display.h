@@ -14,6 +14,7 @@
 #include "gen/report/live_page.h"
 #include "gen/stats/run_stats.h"
 #include "report/live_view.h"
+#include "report/rate_history.h"
 
 namespace lw::gen {
 
@@ -53,7 +54,11 @@ struct ProgressOptions {
   bool live = false;                            // show the live view
   std::string title = {};                       // of the live view
   web::SiteOptions web = {};                    // of the live page
+  report::RateHistory* history = nullptr;       // of rate_history(), to be filled; null: none
 };
+
+/// The rates over time of a run that sends, receives, or does both.
+report::RateHistory rate_history(bool sends, bool receives);
 
 /// What a display shows at one moment.
 struct ProgressNow {
@@ -87,7 +92,7 @@ class ProgressDisplay {
   void set_model(Model model) { model_ = std::move(model); }
   void start(Instant now);
   [[nodiscard]] bool due(Instant now) const noexcept {
-    return view_->due(now) || series_due(now) || now >= next_page_;
+    return view_->due(now) || series_due(now) || now >= next_page_ || history_due(now);
   }
   /// `left`: time until the run ends, if known. `received` may be null; its latencies must be
   /// counted.
@@ -107,6 +112,9 @@ class ProgressDisplay {
 
   explicit ProgressDisplay(const ProgressOptions& options);
   [[nodiscard]] bool series_due(Instant now) const noexcept { return series_ && now >= next_; }
+  [[nodiscard]] bool history_due(Instant now) const noexcept {
+    return options_.history != nullptr && options_.history->due(now - start_);
+  }
   void write_rows(Instant now, const std::vector<FlowProgress>& flows);
 
   ProgressOptions options_;

@@ -59,8 +59,8 @@ bool passes(const Trial& trial, const SearchConfig& config) noexcept {
   return trial.offered && trial.loss() <= config.loss;
 }
 
-Result<SearchResult> search_rate(const SearchConfig& config,
-                                 const std::function<Result<Trial>(double)>& try_at) {
+Result<SearchResult> search_rate(
+    const SearchConfig& config, const std::function<Result<std::optional<Trial>>(double)>& try_at) {
   SearchResult result;
   double low = 0, high = 1, next = 1;
   while (true) {
@@ -68,15 +68,21 @@ Result<SearchResult> search_rate(const SearchConfig& config,
     for (int i = 0; passed && i < config.repeat; ++i) {
       auto trial = try_at(next);
       if (!trial) return std::unexpected(trial.error());
-      trial->fraction = next;
-      result.trials.push_back(*trial);
-      passed = passes(*trial, config);
+      result.complete = trial->has_value();
+      if (!result.complete) return result;
+      (*trial)->fraction = next;
+      result.trials.push_back(**trial);
+      passed = passes(**trial, config);
     }
     (passed ? result.passes : result.fails) = result.trials.back();
     (passed ? low : high) = next;
     if (high - low <= config.resolution) return result;
     next = low + (high - low) / 2;
   }
+}
+
+bool is_complete(const std::vector<SizeSearch>& searches) noexcept {
+  return std::ranges::all_of(searches, [](const auto& search) { return search.result.complete; });
 }
 
 std::string to_text(const std::vector<SizeSearch>& searches) {
@@ -89,14 +95,14 @@ std::string to_text(const std::vector<SizeSearch>& searches) {
                        {"loss there", Align::right},
                        {"trials", Align::right}});
   for (const SizeSearch& search : searches) {
-    const auto& [passes, fails, trials] = search.result;
+    const auto& [passes, fails, trials, complete] = search.result;
     const std::string loss = !fails           ? "-"
                              : fails->offered ? fmt::format("{:.4f} %", 100 * fails->loss())
                                               : "not offered";
     table.add_row({fmt::format("{} B", search.message_size), rate_text(passes),
                    passes ? fmt::format("{:.0f}", passes->frames_per_second) : "-",
                    passes ? fmt::format("{:.1f} %", 100 * passes->fraction) : "-", rate_text(fails),
-                   loss, fmt::to_string(trials.size())});
+                   loss, fmt::to_string(trials.size()) + (complete ? "" : ", stopped")});
   }
   return table.to_string();
 }
@@ -112,6 +118,7 @@ std::string to_json(const std::vector<SizeSearch>& searches, const SearchConfig&
     for (const Trial& trial : search.result.trials) trials.push_back(trial_json(trial, config));
     sizes.push_back(std::move(size));
   }
+  if (!is_complete(searches)) json["incomplete"] = true;
   return report::json_line("longwire.rate_search", json);
 }
 

@@ -41,6 +41,7 @@ struct SearchConfig {
 struct SearchResult {
   std::optional<Trial> passes, fails;
   std::vector<Trial> trials;  // in order of time
+  bool complete = true;       // false: stopped before the bracket was as narrow as asked
 };
 
 /// True if the rate was offered and at most the tolerated share was lost.
@@ -48,10 +49,10 @@ bool passes(const Trial& trial, const SearchConfig& config) noexcept;
 
 /// Finds the highest rate without loss by bisection (RFC 2544, 26.1): first the highest rate, then
 /// the middle between the highest passed and the lowest failed one. `try_at` runs a trial at a
-/// fraction of the highest rate, in (0, 1]. Tries at most 1 + log2(1 / resolution) rates. Errors:
-/// those of try_at.
+/// fraction of the highest rate, in (0, 1]; without a trial the search stops there, incomplete.
+/// Tries at most 1 + log2(1 / resolution) rates. Errors: those of try_at.
 Result<SearchResult> search_rate(const SearchConfig& config,
-                                 const std::function<Result<Trial>(double)>& try_at);
+                                 const std::function<Result<std::optional<Trial>>(double)>& try_at);
 
 /// The search for one message size.
 struct SizeSearch {
@@ -59,9 +60,12 @@ struct SizeSearch {
   SearchResult result;
 };
 
+/// True if every search ended as planned.
+bool is_complete(const std::vector<SizeSearch>& searches) noexcept;
+
 /// A table for people, a row per size.
 std::string to_text(const std::vector<SizeSearch>& searches);
-/// One line of JSON with every trial.
+/// One line of JSON with every trial; `incomplete` if a search was stopped.
 std::string to_json(const std::vector<SizeSearch>& searches, const SearchConfig& config);
 /// CSV with a header line and a line per trial.
 std::string to_csv(const std::vector<SizeSearch>& searches, const SearchConfig& config);

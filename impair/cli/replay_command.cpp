@@ -31,23 +31,27 @@ namespace {
 
 struct ReplayConfig {
   ReplayInput input;
-  std::string out;                     // a capture; "-" is standard output
-  std::optional<std::string> ledger;   // a file for the ledger
-  std::optional<std::string> capture;  // a pcapng file for what comes in and goes out
-  std::string live;                    // title of the live view; empty: none
+  std::string out;                         // a capture; "-" is standard output
+  std::optional<std::string> ledger;       // a file for the ledger
+  std::optional<std::string> capture;      // a pcapng file for what comes in and goes out
+  std::string live;                        // title of the live view; empty: none
+  report::RateHistory* history = nullptr;  // of rate_history(), to be filled; null: none
 };
 
-/// The live view of a replay.
+/// The live view of a replay, and the rates over its virtual time.
 class ReplayView {
  public:
-  explicit ReplayView(const std::string& title)
+  /// `history` may be null; otherwise it is filled.
+  ReplayView(const std::string& title, report::RateHistory* history)
       : view_({.mode = title.empty() ? report::LiveMode::none : report::LiveMode::full}),
-        live_(title) {
+        live_(title),
+        history_(history) {
     view_.start(nic::now());
   }
 
   /// Cheap unless an update is due.
   void tick(const ReplayRunner& runner) {
+    if (history_ != nullptr && history_->due(runner.elapsed())) sample(runner);
     if (!view_.shows() || ++frames_ % kFramesBetweenLooks != 0) return;
     const Instant now = nic::now();
     if (!view_.due(now)) return;
@@ -55,15 +59,24 @@ class ReplayView {
     runner.report(report);
     view_.show(now, live_.model(report));
   }
-  void finish(const Report& report) {
+  void finish(const ReplayRunner& runner, const Report& report) {
+    if (history_ != nullptr) sample(runner);
     if (view_.shows()) view_.finish(live_.model(report, true));
   }
 
  private:
   static constexpr std::uint64_t kFramesBetweenLooks = 256;
 
+  void sample(const ReplayRunner& runner) {
+    const CaptureForwarder& forwarder = runner.forwarder();
+    add_sample(*history_, runner.elapsed(),
+               forwarder.link(emulator::Direction::west_to_east).counters(),
+               forwarder.link(emulator::Direction::east_to_west).counters());
+  }
+
   report::LiveView view_;
   LiveReport live_;
+  report::RateHistory* history_;
   std::uint64_t frames_ = 0;
 };
 
@@ -175,7 +188,7 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
   const auto runner = std::make_unique<ReplayRunner>(
       version, *link, source->directions(), ledger->get(), recording->get(), std::move(*writer));
   const std::atomic<bool>& stopped = stop_on_signals();
-  ReplayView view(config.live);
+  ReplayView view(config.live, config.history);
   if (auto fed = feed(*runner, *source, view, stopped); !fed) return std::unexpected(fed.error());
   if (auto finished = runner->finish(); !finished) return std::unexpected(finished.error());
 
@@ -195,7 +208,7 @@ Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayCo
     outcome.report.captures.push_back(
         {*config.capture, (*recording)->frames(), 0, (*recording)->lost()});
   }
-  view.finish(outcome.report);
+  view.finish(*runner, outcome.report);
   return outcome;
 }
 
@@ -215,7 +228,8 @@ std::string json_of(const ReplayOutcome& outcome) {
 }
 
 /// Judges and prints the report, and says what was wrong.
-ExitCode report_on(const ReplayOutcome& outcome, ReplayOptions& options) {
+ExitCode report_on(const ReplayOutcome& outcome, const report::RateHistory& history,
+                   ReplayOptions& options) {
   app::Expectations& expectations = options.output.expectations;
   app::HtmlReport& html = options.output.html;
   const std::string json = expectations.judged(
@@ -223,6 +237,7 @@ ExitCode report_on(const ReplayOutcome& outcome, ReplayOptions& options) {
   if (html.wanted()) {
     html.add_report(json);
     for (report::Plot& plot : plots_of(outcome.report)) html.add_plot(std::move(plot));
+    for (report::Plot& plot : history.plots()) html.add_plot(std::move(plot));
   }
   print_report(options.output.json ? json : to_text(outcome.report) + expectations.text(),
                options.replay.out == "-");
@@ -265,8 +280,10 @@ ExitCode run(ReplayOptions& options) {
                        {"ledger", config.ledger.value_or("")},
                        {"capture", config.capture.value_or("")}},
                       options.output.json);
+  auto history = rate_history(std::chrono::microseconds(10));
+  if (options.output.html.wanted()) config.history = &history;
   const auto outcome = replay(*profile, config);
-  return outcome ? report_on(*outcome, options) : print_error(outcome.error());
+  return outcome ? report_on(*outcome, history, options) : print_error(outcome.error());
 }
 
 }  // namespace

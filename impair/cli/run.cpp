@@ -27,6 +27,7 @@
 #include "impair/record/ledger_file.h"
 #include "impair/record/recordings.h"
 #include "impair/report/live_report.h"
+#include "impair/report/report_plots.h"
 #include "report/html_page.h"
 #include "report/live_view.h"
 #include "web/server.h"
@@ -240,7 +241,8 @@ class Progress {
       : view_({.mode = config.live.empty() ? report::LiveMode::brief : report::LiveMode::full,
                .elsewhere = std::chrono::seconds(5)}),
         live_(config.live),
-        is_live_(!config.live.empty()) {}
+        is_live_(!config.live.empty()),
+        history_(config.history) {}
 
   /// Until stop(), `runner` gives the snapshots of the live view.
   void start(Instant now, ScenarioRunner& runner) {
@@ -250,10 +252,19 @@ class Progress {
   }
   /// Of the loop. Cheap unless a line is due.
   void tick(Instant now, const PortForwarder& forwarder) {
+    if (history_ != nullptr && history_->due(now - start_)) [[unlikely]]
+      sample(now, forwarder);
     if (!is_live_ && view_.due(now)) [[unlikely]]
       view_.show(now, {.title = {}, .line = line(now, forwarder)});
   }
   void stop() { thread_ = {}; }
+  /// Adds a sample to the rates over time, if there are any.
+  void sample(Instant now, const PortForwarder& forwarder) {
+    if (history_ == nullptr) return;
+    add_sample(*history_, now - start_,
+               forwarder.link(emulator::Direction::west_to_east).counters(),
+               forwarder.link(emulator::Direction::east_to_west).counters());
+  }
   void finish(const Report& report) {
     if (is_live_) view_.finish(live_.model(report, true));
     view_.end();
@@ -270,6 +281,7 @@ class Progress {
   report::LiveView view_;
   LiveReport live_;
   bool is_live_;
+  report::RateHistory* history_;
   Instant start_, last_;
   Seen east_, west_;
   std::jthread thread_;
@@ -365,6 +377,7 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   loop->drain([&] { return stop.forced(); });  // services go on, so that their clients don't wait
   services->reset();
   progress.stop();
+  progress.sample(nic::now(), loop->forwarder());
   const auto scenario = runner->scenario();
   runner.reset();
 

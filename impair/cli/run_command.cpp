@@ -125,11 +125,13 @@ ExitCode plan(const RunOptions& options, const config::ImpairProfile& profile,
                     options.output.json);
 }
 
-void add_to_page(RunOptions& options, const Report& report, const std::string& json) {
+void add_to_page(RunOptions& options, const Report& report, const report::RateHistory& history,
+                 const std::string& json) {
   app::HtmlReport& html = options.output.html;
   if (!html.wanted()) return;
   html.add_report(json);
   for (report::Plot& plot : plots_of(report)) html.add_plot(std::move(plot));
+  for (report::Plot& plot : history.plots()) html.add_plot(std::move(plot));
   html.add_port("--west", options.west);
   html.add_port("--east", options.east);
   html.add_fact("While nothing is due (--idle)", options.idle);
@@ -142,17 +144,19 @@ ExitCode execute(RunOptions& options) {
   app::Expectations& expectations = options.output.expectations;
   expectations.add(version->profile.expect);
   if (auto checked = expectations.check(); !checked) return print_error(checked.error());
-  const auto config = run_config(options);
+  auto config = run_config(options);
   if (!config) return print_error(config.error());
   if (const auto apart = check_ends(options, *config); !apart) return print_error(apart.error());
   if (options.dry_run) return plan(options, version->profile, *config);
+  auto history = rate_history(std::chrono::milliseconds(100));
+  if (options.output.html.wanted()) config->history = &history;
   const auto report = run(*version, *config);
   if (!report) return print_error(report.error());
   const std::string json = expectations.judged(
       options.output.json || options.output.html.wanted(),
       [&] { return report::json_line("longwire.impair_run", to_json(*report)); },
       "roce-impair run");
-  add_to_page(options, *report, json);
+  add_to_page(options, *report, history, json);
   print_report(options.output.json ? json : to_text(*report) + expectations.text());
   const ExitCode expected = expectations.finish("roce-impair run");
   if (report->write_failure) return print_error(*report->write_failure);

@@ -39,6 +39,10 @@ class ReplayRunner {
   /// Adds the statistics.
   void report(Report& report) const;
 
+  /// Virtual time since the first frame came in.
+  [[nodiscard]] Duration elapsed() const noexcept {
+    return first_ ? state_.now - *first_ : Duration{0};
+  }
   [[nodiscard]] const CaptureForwarder& forwarder() const noexcept { return forwarder_; }
 
  private:

@@ -49,6 +49,8 @@ class ForwardingLoop {
     std::vector<DirectionReport> directions;
     Duration held_up{};  // how long the loop stood still for them
   };
+  /// Before work() or after drain().
+  [[nodiscard]] const PortForwarder& forwarder() const noexcept { return forwarder_; }
   /// After drain(): audited statistics of the whole run.
   [[nodiscard]] Statistics statistics() const;
   /// From another thread while work() or drain() runs, one thread at a time: statistics so far.

@@ -15,6 +15,7 @@
 #include "nic/idle.h"
 #include "nic/pool.h"
 #include "nic/port.h"
+#include "report/rate_history.h"
 #include "web/site.h"
 
 namespace lw::impair {
@@ -31,17 +32,18 @@ struct RunConfig {
   std::optional<std::string> ready_file;           // created once both links are up
   std::optional<config::OnLinkLoss> on_link_loss;  // instead of the profile's
   IdleMode idle = IdleMode::adaptive;
-  unsigned cores = 1;                  // 2: one per direction
-  std::optional<int> core;             // CPU to pin to
-  std::optional<int> second_core;      // CPU of the second thread
-  bool verbose = false;                // show DPDK's log
-  std::string live;                    // title of the live view; empty: a line now and then
-  std::optional<std::string> control;  // Unix socket for `roce-impair ctl`
-  std::optional<std::string> metrics;  // address of the Prometheus metrics server
-  web::SiteOptions web;                // of the live page
-  bool web_read_only = false;          // the page changes nothing
-  bool telemetry = false;              // /impair/... in DPDK's telemetry
-  std::string file_prefix = {};        // of DPDK's runtime directory; empty: a unique one
+  unsigned cores = 1;                      // 2: one per direction
+  std::optional<int> core;                 // CPU to pin to
+  std::optional<int> second_core;          // CPU of the second thread
+  bool verbose = false;                    // show DPDK's log
+  std::string live;                        // title of the live view; empty: a line now and then
+  std::optional<std::string> control;      // Unix socket for `roce-impair ctl`
+  std::optional<std::string> metrics;      // address of the Prometheus metrics server
+  web::SiteOptions web;                    // of the live page
+  bool web_read_only = false;              // the page changes nothing
+  bool telemetry = false;                  // /impair/... in DPDK's telemetry
+  std::string file_prefix = {};            // of DPDK's runtime directory; empty: a unique one
+  report::RateHistory* history = nullptr;  // of rate_history(), to be filled; null: none
 };
 
 /// EAL, two ports and the memory of their frames. Members are destroyed from the last to the first:

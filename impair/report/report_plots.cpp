@@ -141,6 +141,29 @@ Plot queue_plot(const Report& report) {
 
 }  // namespace
 
+report::RateHistory rate_history(Duration interval) {
+  using Unit = report::RateHistory::Unit;
+  return report::RateHistory({{.title = "Rate over time",
+                               .what = "rate of whole frames",
+                               .counters = {"west to east, in", "west to east, out",
+                                            "east to west, in", "east to west, out"}},
+                              {.title = "Dropped by rules over time",
+                               .what = "dropped",
+                               .unit = Unit::frames,
+                               .counters = {"west to east", "east to west"}}},
+                             interval);
+}
+
+void add_sample(report::RateHistory& history, Duration elapsed,
+                const emulator::AccountCounters& eastward,
+                const emulator::AccountCounters& westward) {
+  const std::uint64_t totals[] = {
+      eastward.received.bytes.get(),         eastward.sent.bytes.get(),
+      westward.received.bytes.get(),         westward.sent.bytes.get(),
+      eastward.dropped_by_rule.frames.get(), westward.dropped_by_rule.frames.get()};
+  history.add(elapsed, totals);
+}
+
 std::vector<Plot> plots_of(const Report& report) {
   return {delay_plot(report),
           spread_plot(report, "Release error by direction", "later than scheduled",

@@ -7,7 +7,6 @@ import gzip
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import tempfile
@@ -20,6 +19,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from html_pages import page_data
 from longwire_test import SHARED, SOURCE, program
 from pcap_file import read_pcap
 from pcapng_file import write_pcapng
@@ -42,13 +42,6 @@ def rows_of(command, *words):
     done = dissect(command, *words, '--json')
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def page_data(path):
-    """The data that is in a page."""
-    text = path.read_text(encoding='utf-8')
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text,
-                                re.DOTALL)[1])
 
 
 def table_of(table):

@@ -7,12 +7,14 @@ import csv
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import unittest
 import xml.etree.ElementTree
 
 import longwire_test
+import output_schemas
 
 GEN = longwire_test.program('roce-gen')
 PROFILE = str(longwire_test.SOURCE / 'profiles' / 'flows' / 'ipv4-rc-send.toml')
@@ -67,6 +69,27 @@ class Search(unittest.TestCase):
         for size in report['sizes']:
             for trial in size['trials']:
                 self.assertLessEqual(trial['received'], trial['sent'])
+
+    def test_a_signal_reports_the_trials_so_far(self):
+        page = self.folder / 'page.html'
+        run = longwire_test.begin(self, [
+            GEN, 'search', PROFILE, '--port', 'net_ring0', '--receive', 'net_ring0', '--json', '--verbose',
+            '--sizes', '64,128', '--max-rate', '1Mb/s', '--duration', '100ms', '--settle', '10ms',
+            '--repeat', '1000', '--html', page, '--out', self.folder])
+        while ' sent, ' not in run.stderr.readline():
+            pass
+        run.send_signal(signal.SIGINT)
+        out, error = run.communicate(timeout=TIMEOUT)
+        self.assertEqual(run.returncode, 1, error)
+        self.assertIn('interrupted: 0 of 2 message sizes are finished', error)
+        report = json.loads(out)
+        output_schemas.validate(report)
+        self.assertTrue(report['incomplete'])
+        (size,) = report['sizes']
+        self.assertGreater(len(size['trials']), 0)
+        with open(self.folder / 'search.csv', newline='') as file:
+            self.assertEqual(len(list(csv.DictReader(file))), len(size['trials']))
+        self.assertIn('incomplete', page.read_text(encoding='utf-8'))
 
     @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for a network namespace')
     @longwire_test.real_time

@@ -76,8 +76,9 @@ INPUTS = {
 # Outputs that must not exist, so that no link to a full device stands for them: impair_control tries them.
 NEW_FILES = {'ctl record FILE.pcapng'}
 # Outputs that rxe/endpoint.py and rxe/telemetry.py try, as they need an RDMA device.
-WITH_A_DEVICE = {('serve', '--records'), ('telemetry', '--pcap'),
-                 *((command, '--out') for command in ('bw', 'lat', 'blast', 'ping'))}
+WITH_A_DEVICE = {('serve', '--records'), ('serve', '--html'), ('telemetry', '--pcap'),
+                 *((command, option) for command in ('bw', 'lat', 'blast', 'ping')
+                   for option in ('--out', '--html'))}
 
 
 def help_of(words):

@@ -16,7 +16,8 @@ import unittest
 import pcap_file
 from selenium.webdriver.common.by import By
 
-from dissect_report import page_data, start_browser
+from dissect_report import start_browser
+from html_pages import page_data
 from longwire_test import SOURCE, begin, program
 
 GEN, IMPAIR = program('roce-gen'), program('roce-impair')
@@ -51,6 +52,7 @@ name = "rates"
 x = "size"
 y = "bw_average_gbps"
 '''
+BIT_RATES = {'Tb/s': 1e12, 'Gb/s': 1e9, 'Mb/s': 1e6, 'kb/s': 1e3, 'b/s': 1}
 RING = ('--port', 'net_ring0', '--receive', 'net_ring0')
 
 
@@ -102,8 +104,6 @@ class InFolder(unittest.TestCase):
         }
 
 
-
-
 class Pages(InFolder):
     def check_page(self, command, reports):
         text = self.page.read_text(encoding='utf-8')
@@ -119,8 +119,7 @@ class Pages(InFolder):
             for key, value in report.items():
                 if not isinstance(value, (dict, list)):
                     self.assertEqual(rows[key]['value'], value)
-                    if report['schema'] != 'longwire.experiment':
-                        self.assertTrue(rows[key]['help'], f'{key}: the schema has no description')
+                    self.assertTrue(rows[key]['help'], f'{key}: the schema has no description')
         return data
 
     def test_each_command_writes_its_page(self):
@@ -181,6 +180,63 @@ class Pages(InFolder):
         for name, key in (('least', 't_min_usec'), ('50 %', 't_typical_usec'),
                           ('99.9 %', 't_999_usec'), ('most', 't_max_usec')):
             self.assertAlmostEqual(points[name], data['reports'][0][key], places=9)
+
+    def totals_over_time(self, title, per_second):
+        """What each curve of a plot of rates adds up to, by its name."""
+        plot = next(plot for plot in page_data(self.page)['plots'] if plot['title'] == title)
+        unit = {**BIT_RATES, 'frames/s': 1}[plot['y'].split(', ')[1]] / per_second
+        totals = {}
+        for curve in plot['curves']:
+            self.assertEqual(curve['of'], len(curve['points']), 'thinned')
+            times = [0, *(x for x, _ in curve['points'])]
+            totals[curve['name']] = sum((x - before) * y * unit
+                                        for (x, y), before in zip(curve['points'], times))
+        return totals
+
+    def assert_totals(self, totals, expected):
+        self.assertEqual(set(totals), set(expected))
+        for name, value in expected.items():
+            self.assertAlmostEqual(totals[name], value, delta=1e-6 * value + 1e-6, msg=name)
+
+    def sender(self):
+        return self.file('sender.toml', SENDER.replace(BREAKS_OUT, 'flow'))
+
+    def test_rates_over_time_add_up_to_what_was_sent_and_received(self):
+        done = self.run_it(GEN, 'run', self.sender(), *RING, '--quiet', '--json', '--set',
+                           'flow.messages=40000')
+        report = json.loads(done.stdout)
+        sent = report['bytes'] + 24 * report['frames']  # FCS, preamble, gap
+        self.assert_totals(self.totals_over_time('Rate over time', 8), {'sent': sent, 'received': sent})
+        self.assert_totals(self.totals_over_time('Loss over time', 1), {'lost': 0})
+        self.run_it(*self.commands()['impair replay'])
+        direction = page_data(self.page)['reports'][0]['directions'][0]
+        self.assertGreater(direction['dropped_by_rule']['frames'], 0)
+        self.assert_totals(self.totals_over_time('Rate over time', 8),
+                           {'west to east, in': direction['received']['bytes'],
+                            'west to east, out': direction['sent']['bytes']})
+        self.assert_totals(self.totals_over_time('Dropped by rules over time', 1),
+                           {'west to east': direction['dropped_by_rule']['frames']})
+
+    def test_rates_over_time_of_a_box_between_two_generators(self):
+        west, east = (f'memif:{self.folder}/{side}' for side in 'we')
+        ready = self.folder / 'ready'
+        box = begin(self, [IMPAIR, 'run', self.file('rules.toml', RULES), '--west', f'{west},server', '--east',
+                           f'{east},server', '--ready-file', ready, '--html', self.page, '--json'])
+        far_page = self.folder / 'far.html'
+        far = begin(self, [GEN, 'receive', '--port', east, '--until-idle', '500ms', '--html', far_page, '--json'])
+        near = begin(self, [GEN, 'run', self.sender(), '--port', west, '--set',
+                            'flow.messages=20000', '--set', 'flow.rate=20000 frames/s', '--quiet'])
+        self.assertIn(near.wait(timeout=TIMEOUT), (0, 1))
+        received = json.loads(far.communicate(timeout=TIMEOUT)[0])
+        box.terminate()
+        direction = json.loads(box.communicate(timeout=TIMEOUT)[0])['directions'][0]
+        self.assertEqual(direction['received']['frames'], 20000)
+        self.assert_totals(self.totals_over_time('Rate over time', 8),
+                           {'west to east, in': direction['received']['bytes'],
+                            'west to east, out': direction['sent']['bytes']})
+        self.page = far_page
+        self.assert_totals(self.totals_over_time('Rate over time', 8),
+                           {'received': sum(flow['bytes'] + 24 * flow['frames'] for flow in received['flows'])})
 
     def test_a_run_that_fails_its_expectation(self):
         self.impaired('--expect', 'directions.west-to-east.sent.frames == 0', code=1)

@@ -42,6 +42,19 @@ qps = 2
 kind = "bad_icrc"
 rate = "2%"
 '''
+EXPERIMENT = '''seed = 5
+[[scenario]]
+name = "lossy"
+repeats = 2
+show = ["bw_average_gbps"]
+[scenario.set]
+delay = "100us"
+size = "16KiB"
+iterations = 50
+timeout = 8
+retries = 1
+loss = [0, 0.9]
+'''
 RULES = '''[[rule]]
 name = "line"
 delay = "1ms"
@@ -134,6 +147,17 @@ class Schemas(unittest.TestCase):
         self.check('gen perf', '--sim', '--delay', '0us', '--pattern', 'blast', '--rate', '100Mb/s',
                    '--study', self.folder / 'study')
         self.check('gen plan', '--path', PATH)
+        self.experiment(self.write('lossy.toml', EXPERIMENT), code=1)
+        self.experiment(PROFILES / 'experiments' / 'apn-380km-throughput.toml', '--scenario', 'table C.1',
+                        '--only', 'size=64KiB', code=0)
+
+    def experiment(self, profile, *words, code):
+        """It has no --json: its file of results is JSON."""
+        done = subprocess.run([PROGRAMS['gen'], 'experiment', profile, '--out', self.folder / 'results', *words],
+                              capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        results = self.folder / 'results' / f'{profile.stem}.json'
+        self.seen.add(output_schemas.validate(results.read_text(encoding='utf-8')))
 
     def talk(self):
         """A requester and a responder over memif."""

@@ -5,13 +5,16 @@ refused clients, floods, and what is left when either side is killed."""
 import contextlib
 import csv
 import json
+import pathlib
 import re
+import tempfile
 import time
 import unittest
 
 import guests
 import longwire_test
 import output_schemas
+from html_pages import page_data
 
 TOKEN = 'a-token-of-the-tests'
 SERVER = guests.ADDRESSES['a'][0]
@@ -308,11 +311,29 @@ class Endpoint(unittest.TestCase):
             self.assertLess(time.monotonic() - began, 30)
             self.assertEqual(self.registered(), 0)
 
+    def data_of_page(self, guest, path):
+        """What a page of --html shows."""
+        copy = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix='longwire-'))) / 'page.html'
+        copy.write_text(guest.check(f'cat {path}'), encoding='utf-8')
+        return page_data(copy)
+
+    def test_pages_show_what_was_printed(self):
+        server = self.serve('--html /tmp/served.html')
+        for command, plots in ('bw --op write -n 50 -t 8 -a --no-check', 1), ('lat --op send -n 20 -s 64', 2):
+            code, output = self.client(command + ' --html /tmp/page.html')
+            self.assertEqual(code, 0, self.what_the_server_said(output))
+            data = self.data_of_page(self.lab.b, '/tmp/page.html')
+            self.assertEqual(data['reports'], words_of(output))
+            self.assertGreaterEqual(len(data['plots']), plots)
+            self.assertEqual(data['exit']['code'], 0)
+        served = self.sessions(server)
+        self.assertEqual(self.data_of_page(self.lab.a, '/tmp/served.html')['reports'], served)
+
     def test_a_sweep_is_written_as_experiments_are(self):
         server = self.serve()
         words = (f'roce-endpoint bw --connect {SERVER} --token {TOKEN} -n 50 -t 8 --sweep '
                  'size=64,4KiB --sweep qps=1,2 --delay 100us --rate 10G --out ')
-        code, output = self.lab.b.run(words + '/tmp/swept')
+        code, output = self.lab.b.run(words + '/tmp/swept --html /tmp/swept.html')
         self.assertEqual(code, 0, output)
         rows = list(csv.DictReader(self.lab.b.check('cat /tmp/swept/endpoint-bw.csv').splitlines()))
         self.assertEqual([(row['size'], row['qps'], row['iterations']) for row in rows],
@@ -323,6 +344,10 @@ class Endpoint(unittest.TestCase):
                 self.assertGreater(float(row[figure]), 0, row)
         found = json.loads(self.lab.b.check('cat /tmp/swept/endpoint-bw.json'))
         self.assertEqual(found['name'], 'endpoint-bw')
+        output_schemas.validate(found)
+        page = self.data_of_page(self.lab.b, '/tmp/swept.html')
+        self.assertEqual(page['reports'], [found])
+        self.assertEqual(len(page['plots']), 3)
         for figure in ('bw_average_gbps', 'plan_gbps', 'sim_gbps'):
             self.assertIn('</svg>', self.lab.b.check(f'cat /tmp/swept/{figure}.svg'))
         self.lab.b.check('mkdir /tmp/full; ln -s /dev/full /tmp/full/endpoint-bw.csv')

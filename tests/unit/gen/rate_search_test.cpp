@@ -84,6 +84,19 @@ TEST(RateSearch, KeepsItsWordOverANoisyPath) {
   }
 }
 
+TEST(RateSearch, KeepsTheTrialsBeforeItIsStopped) {
+  int left = 3;
+  const auto found = search_rate({}, [&](double fraction) -> Result<std::optional<Trial>> {
+    if (left-- == 0) return std::nullopt;
+    return path_of(0.4)(fraction);
+  });
+  ASSERT_TRUE(found.has_value());
+  EXPECT_FALSE(found->complete);
+  EXPECT_EQ(found->trials.size(), 3u);
+  EXPECT_EQ(found->passes->fraction, 0.25);
+  EXPECT_EQ(found->fails->fraction, 0.5);
+}
+
 TEST(RateSearch, HandsOnWhatStopsATrial) {
   const auto found =
       search_rate({}, [](double) -> Result<Trial> { return fail("no", ExitCode::environment); });
