@@ -31,9 +31,10 @@ class LiveProfile {
 
   explicit LiveProfile(Version started) : started_(started.profile), now_(std::move(started)) {}
 
-  /// Return a version that can replace the present one. Call keep() when it is in force. Errors:
-  /// the profile is invalid, or needs more room than the run has.
+  /// Version with more edits. Like the following functions, it changes nothing: call keep() once
+  /// the version is in force. Errors: the profile is invalid, or needs more room than the run has.
   [[nodiscard]] Result<Version> with(std::span<const config::Edit> edits) const;
+  /// Version read from another file, without edits.
   [[nodiscard]] Result<Version> loaded(const std::string& file) const;
   /// Version without the edits on request. The edits of the scenario and of --set stay.
   [[nodiscard]] Result<Version> unedited() const;
@@ -44,6 +45,7 @@ class LiveProfile {
     std::vector<config::Edit> edits;
   };
   [[nodiscard]] Point point() const;
+  /// Version of the time of `point`; see Point.
   [[nodiscard]] Result<Version> back_to(const Point& point) const;
   /// Version with the edits of a step, of the scenario or of a command. Does not validate the
   /// scenario again.
@@ -51,6 +53,7 @@ class LiveProfile {
   /// Returns the steps of a command that begins now.
   [[nodiscard]] Result<std::vector<config::ScenarioStep>> on_command(
       const config::Command& command) const;
+  /// Makes `version` the present one.
   void keep(Version version) { now_ = std::move(version); }
 
   [[nodiscard]] const Version& now() const noexcept { return now_; }

@@ -21,7 +21,9 @@ using web::ListeningSocket, web::SharedText;
 /// than 20 ms, so at most 50 times per second for any number of clients. One thread.
 class RecentText {
  public:
+  /// Returns the cached text, or the result of `make` if that is too old.
   SharedText get(const std::function<std::string()>& make);
+  /// Empties the cache.
   void forget() noexcept { text_ = nullptr; }
 
  private:

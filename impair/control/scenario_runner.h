@@ -40,11 +40,14 @@ class ScenarioRunner {
                  Learn learn, AddRecords add_records);
   ~ScenarioRunner();
 
-  /// Changes on request: set(), load(), reset() and undo(). After an error nothing has changed.
+  /// Applies edits on request. After an error of set(), load(), reset() or undo() nothing has
+  /// changed.
   Result<void> set(std::span<const config::Edit> edits);
   /// Returns the profile that set() would put in force. Changes nothing.
   [[nodiscard]] Result<config::ImpairProfile> preview(std::span<const config::Edit> edits) const;
+  /// Replaces the profile by another file. Its scenario begins now.
   Result<void> load(const std::string& file);
+  /// Removes the edits on request since the profile was loaded.
   Result<void> reset();
   /// Undoes the last set, load or reset that is not undone yet, of the last kMostUndo. If a load is
   /// undone, the scenario of the previous profile does not continue. Error: nothing is left to

@@ -69,7 +69,9 @@ struct Sizing {
 /// Memory of the rules' emulated queues in both directions, in bytes.
 std::uint64_t stage_bytes(const config::ImpairProfile& profile) noexcept;
 
+/// Returns the size of buffers, arenas and queues for a profile.
 Sizing size_for(const config::ImpairProfile& profile);
+/// Returns the configuration of each direction's link.
 emulator::LinkConfig link_config(const config::ImpairProfile& profile);
 
 /// Returns the error "not enough memory" (environment) with the calculation of arithmetic().

@@ -30,12 +30,14 @@ namespace binary_ledger {
 
 inline constexpr std::size_t kRecordSize = 44;
 
+/// Appends the header of the file.
 void put_header(std::string& out);
 /// Appends a block of names. It applies to the records that follow.
 void put_names(std::string& out, const RuleNames& names);
 /// Appends a block of records, at most 2^26. Adds `clock_offset_ns` to all times.
 void put_records(std::string& out, std::span<const emulator::LedgerRecord> records,
                  std::int64_t clock_offset_ns);
+/// Appends the end block.
 void put_end(std::string& out, std::uint64_t records, std::uint64_t skipped);
 
 struct End {

@@ -59,8 +59,8 @@ bool comes_in(const capture::Interface& interface) {
          interface.name == kInterfaceNames[interface_of(Direction::east_to_west, false)];
 }
 
-/// Checks that every interface has a name of kInterfaceNames, and at least one that of received
-/// frames.
+/// Checks that every interface has a name of kInterfaceNames, and that at least one of these names
+/// is for received frames.
 Result<void> check_names(const std::string& path,
                          const std::vector<capture::Interface>& interfaces) {
   for (std::size_t i = 0; i < interfaces.size(); ++i) {

@@ -64,6 +64,7 @@ struct Report {
   [[nodiscard]] bool ports_hold() const noexcept;
   /// True if no port lost its link, except as the scenario requests.
   [[nodiscard]] bool links_hold() const noexcept;
+  /// True if all checks above hold.
   [[nodiscard]] bool holds() const noexcept {
     return accounts_hold() && stages_hold() && releases_hold() && resources_hold() &&
            records_hold() && scenario_holds() && ports_hold() && links_hold();
