@@ -57,7 +57,7 @@ class CoreRun {
     loop_.set_stamp_offset(clock_->offset());
   }
 
-  /// Adds the published counters to what the whole run has sent. Any thread.
+  /// Adds the published counters to those of the whole run. Any thread.
   void put_published(SentSoFar& sent) {
     const std::lock_guard lock(mutex_);
     put(published_.flows, sent.flows);

@@ -223,7 +223,7 @@ struct MeasureTotals {
 /// frame. Reads no clock and uses no device. Allocates when a stream is first seen, and when it
 /// first has a gap (SequenceTracker). One thread.
 ///
-/// ./dev bench receive measures what a frame costs.
+/// ./dev bench receive measures the cost of a frame.
 class Measurement {
  public:
   static constexpr std::size_t kMostFlows = std::size_t{1} << 20;
