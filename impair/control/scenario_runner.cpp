@@ -117,7 +117,8 @@ void ScenarioRunner::set_links(const config::LinkChange& change) {
   if (change.east) ports_->east.set_link(change.up);
 }
 
-/// Notes that a step of the scenario has set links.
+/// Updates the watched links after a step of the scenario. If it set links down, sets those of the
+/// devices down, too.
 void ScenarioRunner::plan_links(const config::LinkChange& change) {
   for (WatchedLink& link : links_) {
     if (!(link.side.west ? change.west : change.east)) continue;
