@@ -22,7 +22,8 @@ wire::IpAddress source_of(const Flow& flow) {
   return flow.frame.ipv6.source;
 }
 
-/// The slots that a flow's messages go to in turn; of a SEND they are the device's receives.
+/// Returns the number of slots that a flow's messages use in turn. For SEND, slots are the device's
+/// receives.
 std::uint32_t slots_of(const Flow& flow) noexcept {
   constexpr std::uint64_t kReceives = 1024, kMost = 0xffffffff;
   const bool send = flow.message.operation == wire::Operation::send;

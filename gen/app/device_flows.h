@@ -12,28 +12,28 @@
 namespace lw::gen {
 
 /// The QPs of an RDMA device as the destination of a profile's flows: `roce-endpoint serve` there
-/// creates one for each flow and hands them over by TCP. The flows keep no state: what the device
-/// acknowledges is not looked at, and nothing is sent again.
+/// creates one for each flow and hands them over by TCP. The flows keep no state: acknowledgements
+/// of the device are ignored, and nothing is sent again.
 class DeviceFlows {
  public:
   /// Connects to `where` (HOST:PORT) and sets each flow's destination: address, QPN, Q_Key, memory
   /// address and R_Key; the MAC address is to be resolved. `seed` is that of the payloads.
-  /// `meanwhile` answers ARP. Errors: usage (flows of several transports or operations, of one that
-  /// a device has no QPs for, or not over RoCEv2); failed (refused); environment (nobody listens
-  /// there).
+  /// `meanwhile` answers ARP. Errors: the flows have several transports or operations, or one that
+  /// a device has no QPs for, or are not RoCEv2 (usage); the peer refuses (failed); there is no
+  /// server at `where` (environment).
   static Result<DeviceFlows> open(const std::string& where, const std::string& token,
                                   config::FlowProfile& profile, std::uint64_t seed,
                                   const std::atomic<bool>& stop,
                                   const handover::Meanwhile& meanwhile);
 
-  /// Tells the device's side what was sent, and waits for its report.
+  /// Sends the counters of the run to the device's side, and waits for its report.
   Result<handover::Report> finish(const RunReport& sent, const std::atomic<bool>& stop,
                                   const handover::Meanwhile& meanwhile);
 
  private:
   explicit DeviceFlows(handover::Client client) : client_(std::move(client)) {}
   handover::Client client_;
-  std::vector<bool> signed_;  // whether a flow's frames have signatures
+  std::vector<bool> signed_;  // true if the flow's frames have signatures
 };
 
 }  // namespace lw::gen

@@ -44,7 +44,7 @@ class CoreRun {
         now = nic::now();
         continue;
       }
-      // Only a copy fails, and only the first core, which doesn't run here, writes one.
+      // Only writing a copy can fail. Only the first core does that, which doesn't run here.
       if (!loop_.send_due(now)) break;
       now = loop_.after_sending();
     }
@@ -57,7 +57,7 @@ class CoreRun {
     loop_.set_stamp_offset(clock_->offset());
   }
 
-  /// Adds the published counters to what the whole run has sent. Any thread.
+  /// Adds the published counters to those of the whole run. Any thread.
   void put_published(SentSoFar& sent) {
     const std::lock_guard lock(mutex_);
     put(published_.flows, sent.flows);
@@ -67,7 +67,7 @@ class CoreRun {
   [[nodiscard]] PacingSoFar pacing() noexcept { return PacingSoFar(loop_.audit().pacing_error); }
   /// Copies the current counters. The core's thread, or any once the core has ended.
   void put_counted(std::vector<FlowCounters>& flows) const { put(loop_.counters(), flows); }
-  /// Adds everything else that was counted. Once the core has ended.
+  /// Adds all other counters. Call it after the core has ended.
   void add_to(RunReport& report) {
     report.audit.add(loop_.audit());
     report.caught_up.skipped = std::max(report.caught_up.skipped, loop_.caught_up().skipped);
@@ -115,7 +115,7 @@ class OtherCores {
 
   void start(Instant start) {
     start_ = start;
-    // The threads read what was written before: DPDK's own hand-over is in a library that
+    // Publishes to the threads what was written before. DPDK also does this, but in a library that
     // ThreadSanitizer does not see.
     launched_.store(true, std::memory_order_release);
     for (Core& core : cores_) rte_eal_remote_launch(run_core, &core, lcore_of(core));
@@ -220,7 +220,7 @@ class MainCore {
   SentSoFar sent_;
 };
 
-/// Adds what the ports took since `before`, and lost.
+/// Adds the frames that the ports took since `before` and lost.
 void add_losses(RunReport& report, std::span<const nic::Port> ports,
                 const std::vector<nic::PortStats>& before) {
   std::vector<std::uint64_t> taken(ports.size());

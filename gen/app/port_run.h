@@ -9,7 +9,7 @@
 
 namespace lw::gen {
 
-/// What a run through ports sends, and where. The referenced objects must outlive the run.
+/// Parameters of a run through ports. The referenced objects must outlive the run.
 struct PortRun {
   const config::FlowProfile& profile;
   std::span<nic::Port> ports;  // flow i goes to port i modulo the ports
@@ -21,10 +21,10 @@ struct PortRun {
   const nic::StampClock* clock = nullptr;  // of signatures; null: the machine's steady clock
 };
 
-/// Sends a profile's frames through ports in real time: each when it is due, or as soon afterwards
-/// as the port takes it. Frames that a port doesn't take within TxBurst's timeout are counted as
-/// not sent. `background` works between bursts. The run ends early if a port's interface
-/// disappears. Errors: the copy's, the background's.
+/// Sends a profile's frames through ports in real time. Each frame is sent when it is due, or as
+/// soon afterwards as the port takes it. Frames that a port doesn't take within TxBurst's timeout
+/// are counted as not sent. `background` works between bursts. The run ends early if a port's
+/// interface disappears. Errors: of the copy, of the background tasks.
 Result<RunReport> run_through_ports(const PortRun& run, BackgroundTasks& background);
 
 }  // namespace lw::gen

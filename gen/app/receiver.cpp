@@ -23,7 +23,7 @@ wire::Bytes frame_bytes(const rte_mbuf* buffer) noexcept {
 
 constexpr Duration kWatchEvery = std::chrono::milliseconds(100);
 
-/// Names a port whose interface has disappeared.
+/// Returns a message about a port with a missing interface; nothing if all exist.
 std::optional<std::string> missing_port(std::span<const nic::Port> ports) {
   const auto missing = std::ranges::find_if_not(ports, &nic::Port::exists);
   if (missing == ports.end()) return std::nullopt;
@@ -65,7 +65,7 @@ class Reception {
         continue;
       }
       if (all_exhausted() || idle_for_long(now)) break;
-      // Yields first: on two cores the sender needs them.
+      // First yields, because on two cores the sender needs both.
       if (!idle_.nap(kNap)) sched_yield();
     }
     return finish();
@@ -125,7 +125,7 @@ class Reception {
   nic::Idle idle_{IdleMode::adaptive, kEmptyRounds};
 };
 
-constexpr std::uint64_t kFramesBetweenChecks = 1024;  // of the stop request
+constexpr std::uint64_t kFramesBetweenChecks = 1024;  // for a stop request
 
 void show_if_due(ProgressDisplay& display, const FlowNames& names, Measurement& measurement) {
   const Instant now = nic::now();
@@ -268,7 +268,7 @@ Result<void> BackgroundTasks::show(Instant now, const SentSoFar& sent,
   return {};
 }
 
-/// True if no sent frame is missing: then an empty port ends the wait.
+/// True if no sent frame is missing: then the wait ends when the port is empty.
 bool BackgroundTasks::all_arrived(const std::vector<FlowCounters>& sent) const {
   std::uint64_t left = 0, arrived = 0;
   for (const FlowCounters& flow : sent) left += flow.frames;

@@ -74,14 +74,15 @@ Result<ReceiveReport> receive_all(const ListeningPorts& ports, Measurement& meas
                                   const FlowNames& names, const Limits& limits,
                                   std::optional<Duration> until_idle, const nic::StampClock& clock);
 
-/// Measures a whole capture. The capture's stamps are the arrival times. They give latencies only
-/// if they are at most an hour after the signatures' stamps, so may be of the same clock.
+/// Measures a whole capture. Its time stamps are the arrival times. They give latencies only if
+/// they are at most an hour after the send times in the signatures, so that both may be of the same
+/// clock.
 Result<ReceiveReport> receive_file(const std::string& path, Measurement& measurement,
                                    ProgressDisplay& display, const FlowNames& names,
                                    const Limits& limits);
 
-/// The work of a run besides sending: answering ARP and neighbour discovery, receiving, and
-/// showing progress. The sending loop calls step() in every round; one thread, one clock.
+/// Tasks of a run besides sending: answer ARP and neighbour discovery, receive, and show progress.
+/// The sending loop calls step() in every round; one thread, one clock.
 class BackgroundTasks {
  public:
   /// `measurement` may be null: then nothing is received. `watched`: ports whose disappearance ends
@@ -96,13 +97,13 @@ class BackgroundTasks {
 
   void start(Instant now) { display_.start(now); }
 
-  /// Why the run must end; nothing if it needn't.
+  /// Reason why the run must end; nothing if it may continue.
   [[nodiscard]] const std::optional<std::string>& interrupted() const noexcept {
     return interrupted_;
   }
 
-  /// Runs the tasks that are due. `sent()` returns what was sent so far; it is called only when
-  /// progress is shown. `left`: time until the run ends, if known. Errors: the display's.
+  /// Runs the tasks that are due. `sent()` returns the counters of sent frames; it is called only
+  /// when progress is shown. `left`: time until the run ends, if known. Errors: the display's.
   template <class Sent>
   Result<void> step(Instant now, Sent sent, std::optional<Duration> left) {
     if (now >= next_neighbors_) poll_neighbors(now);  // once a millisecond

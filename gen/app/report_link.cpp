@@ -120,7 +120,7 @@ bool readable(int descriptor, const std::atomic<bool>* stop, Instant end) {
   }
 }
 
-/// The whole text that one sender sends; empty if none came in time.
+/// Returns the whole text of one sender; empty if none arrives in time.
 std::string accept_text(int socket, const std::atomic<bool>* stop, Instant end) {
   if (!readable(socket, stop, end)) return {};
   const Descriptor link(::accept4(socket, nullptr, nullptr, SOCK_CLOEXEC));
@@ -151,7 +151,7 @@ Result<void> deliver_report(const std::string& place, std::string_view report) {
     const Descriptor owned(*link);
     return send_all(owned.value, place, report);
   }
-  return write_file(place, report);  // at once: a receiver that waits for it never sees a part
+  return write_file(place, report);  // atomic: a waiting receiver never sees a part
 }
 
 Result<ReportInbox> ReportInbox::open(const std::string& place) {

@@ -11,17 +11,17 @@
 
 namespace lw::gen {
 
-// Where a sender leaves its final report and a receiver finds it: a file, a UNIX socket
+// Passes the sender's final report to the receiver. The place is a file, a UNIX socket
 // (`unix:PATH`) or a TCP address (`tcp:HOST:PORT`). The receiver is the socket's server.
 
-/// The file that a place names; empty for a socket.
+/// Returns the file that a place names; empty for a socket.
 std::string report_file(const std::string& place);
 
 /// Sends `report` to `place`; tries for up to 5 s to connect to a socket. Errors (environment) name
 /// the place.
 Result<void> deliver_report(const std::string& place, std::string_view report);
 
-/// The receiver's end. Move-only; a UNIX socket's file is removed with it.
+/// The receiver's end. Move-only. The destructor removes the file of a UNIX socket.
 class ReportInbox {
  public:
   /// Opens a socket, so that a sender may connect at any time. A file is not touched. Errors
@@ -33,7 +33,7 @@ class ReportInbox {
   ~ReportInbox();
 
   /// Waits up to `timeout` for the report, or until `stop`, and returns its text. Errors
-  /// (environment): no sender's report came.
+  /// (environment): no report arrived.
   Result<std::string> take(Duration timeout, const std::atomic<bool>* stop);
 
  private:

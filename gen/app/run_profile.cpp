@@ -21,7 +21,7 @@
 namespace lw::gen {
 namespace {
 
-/// A flow without an end needs a limit when it is written into a file.
+/// Error: a flow is endless and the run has no limit. A run into a file must end.
 Result<void> check_it_ends(const config::FlowProfile& profile, const RunOptions& options) {
   const bool limited = options.limits.duration || options.limits.count != Limits{}.count;
   const auto endless = std::ranges::find_if(
@@ -33,7 +33,7 @@ Result<void> check_it_ends(const config::FlowProfile& profile, const RunOptions&
                   endless->name));
 }
 
-/// ARP needs a port.
+/// Error: a flow resolves its next hop, which needs a port for ARP.
 Result<void> check_next_hops(const config::FlowProfile& profile) {
   const auto asks = std::ranges::find_if(profile.flows, &config::Flow::resolve_mac);
   if (asks == profile.flows.end()) return {};
@@ -46,7 +46,7 @@ Result<void> check_next_hops(const config::FlowProfile& profile) {
 constexpr Duration kRunLinkTimeout = std::chrono::seconds(30);
 constexpr Duration kMissingFramesTimeout = std::chrono::milliseconds(500);
 
-/// The ports to send to, then the other ports to receive from.
+/// Returns the sending ports, then the other receiving ports.
 std::vector<std::string> all_names(const RunOptions& options) {
   std::vector<std::string> names = options.ports;
   for (const std::string& name : options.receive) {
@@ -68,17 +68,17 @@ std::vector<nic::Port*> receivers_of(Ports& ports, const RunOptions& options) {
 Result<void> wait_links(Ports& ports, const RunOptions& options) {
   if (!ports.eal().has_hugepages()) fmt::print(stderr, "{}\n", ports.eal().notice());
   auto up = ports.wait_links(options.link_timeout.value_or(kRunLinkTimeout), *options.limits.stop);
-  // A signal ends the wait: the report then counts no frames.
+  // If a signal ended the wait, the report has no frames.
   return options.limits.stopped() ? Result<void>{} : up;
 }
 
-/// A number for the signatures of one run, which other runs hardly have: not 0.
+/// Returns a random run number for signatures, which other runs are unlikely to have; not 0.
 std::uint16_t new_run() {
   std::random_device random;
   return static_cast<std::uint16_t>(1 + random() % 0xffff);
 }
 
-/// Errors: flows need more than a port's link carries.
+/// Error: the flows need more than the link rate of a port.
 Result<void> check_links(const config::FlowProfile& profile, std::span<const nic::Port> senders) {
   for (std::size_t i = 0; i < senders.size(); ++i) {
     const auto link_bps = senders[i].link_bps();
@@ -92,7 +92,7 @@ Result<void> check_links(const config::FlowProfile& profile, std::span<const nic
   return {};
 }
 
-/// What the live page says of the run.
+/// Returns the texts of the live page about the run.
 LiveSubject live_subject(const config::FlowProfile& profile, const RunOptions& options) {
   LiveSubject subject{.command = "run",
                       .title = profile.name,
@@ -104,7 +104,7 @@ LiveSubject live_subject(const config::FlowProfile& profile, const RunOptions& o
   return subject;
 }
 
-/// An output is none of the inputs, and no other output.
+/// Error: an output is also an input or another output.
 Result<void> check_files(const RunOptions& options) {
   std::vector<NamedFile> inputs = {
       {"PROFILE", options.profile},

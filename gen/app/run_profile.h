@@ -17,7 +17,7 @@ namespace lw::gen {
 /// The options of `roce-gen run`.
 struct RunOptions {
   std::string profile;               // a path, "-" for standard input
-  std::vector<std::string> changes;  // of --set
+  std::vector<std::string> changes;  // values of --set
   std::string pcap;                  // a path, "-" for standard output; empty: none
   std::vector<std::string> ports;
   std::vector<std::string> receive;               // ports to measure at; may be among `ports`
@@ -30,7 +30,7 @@ struct RunOptions {
   app::HtmlReport html = {};
   std::optional<report::RateHistory> history = {};  // of --html
   std::uint16_t cores = 1;
-  std::optional<std::uint64_t> seed;  // in place of the profile's
+  std::optional<std::uint64_t> seed;  // replaces the profile's
   std::string peer, token;            // HOST:PORT of roce-endpoint, and its token; empty: none
   std::string report_to;              // a file or socket for the JSON report; empty: none
   bool json = false, verbose = false;
@@ -41,7 +41,7 @@ struct RunOptions {
 Result<RunReport> run_to_file(const config::FlowProfile& profile, const RunOptions& options);
 
 /// Sends the frames of a profile to ports, in real time, and into a file if one is named.
-/// `measurement` gets what arrives at the ports to receive from; may be null. `device` gets the
+/// `measurement` gets the frames that arrive at the receiving ports; may be null. `device` gets the
 /// report of the device that options.peer names.
 Result<RunReport> run_to_ports(const config::FlowProfile& profile, const RunOptions& options,
                                Measurement* measurement, std::optional<handover::Report>& device);

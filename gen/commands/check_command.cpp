@@ -15,13 +15,13 @@ namespace {
 
 struct CheckOptions {
   std::string profile;
-  std::vector<std::string> changes;  // of --set
+  std::vector<std::string> changes;  // values of --set
   std::vector<std::string> ports;
   std::uint64_t frames = 8;
   bool json = false;
 };
 
-/// Who paces the frames of each port: the device, where it can, otherwise this program.
+/// Returns how each port paces its frames: by the device if it can, otherwise by this program.
 Result<PortPacings> pacings_of(const std::vector<std::string>& names) {
   PortPacings pacings;
   if (names.empty()) return pacings;

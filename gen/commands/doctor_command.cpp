@@ -37,7 +37,7 @@ struct Finding {
   std::string meaning = {}, fix = {};  // of a note or a problem
 };
 
-/// The first line of a file below /sys; empty if there is none.
+/// Returns the first line of a file below /sys; empty if there is none.
 std::string sys_line(const std::string& path) {
   std::ifstream file("/sys/" + path);
   std::string line;
@@ -45,7 +45,7 @@ std::string sys_line(const std::string& path) {
   return line;
 }
 
-/// The names in a folder below /sys, sorted.
+/// Returns the names in a folder below /sys, sorted.
 std::vector<std::string> sys_names(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code unknown;
@@ -61,7 +61,7 @@ Finding kernel() {
   return {.topic = "kernel", .found = fmt::format("{} {}", name.sysname, name.release)};
 }
 
-/// The capabilities in force, as the kernel's bits.
+/// Returns the effective capabilities, as the kernel's bits.
 std::uint64_t capability_bits() {
   std::ifstream file("/proc/self/status");
   constexpr std::string_view kKey = "CapEff:\t";
@@ -162,7 +162,7 @@ Finding iommu() {
       .fix = "boot with intel_iommu=on or amd_iommu=on, and enable VT-d or AMD-Vi in the firmware"};
 }
 
-/// PCI devices with a driver that DPDK uses.
+/// Lists PCI devices with a driver that DPDK uses.
 Finding pci_devices() {
   std::vector<std::string> devices;
   for (const char* driver : {"vfio-pci", "igb_uio", "uio_pci_generic"})
@@ -180,7 +180,7 @@ Finding pci_devices() {
           "sudo dpdk-devbind.py --bind=vfio-pci ADDRESS, unless the NIC's driver is mlx4 or mlx5"};
 }
 
-/// A setting of an interface that ethtool asks for; false where it has none.
+/// Returns a setting of an interface, as ethtool reads it; false if the interface does not have it.
 bool ethtool_flag(const std::string& name, std::uint32_t command, std::uint32_t mask) {
   const int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   ethtool_value value = {.cmd = command, .data = 0};
@@ -192,7 +192,8 @@ bool ethtool_flag(const std::string& name, std::uint32_t command, std::uint32_t 
   return answered && (value.data & mask) != 0;
 }
 
-/// The largest path MTU whose frames fit, with IPv6, RETH, immediate and ICRC: 84 B; 0: none.
+/// Returns the largest path MTU with frames that fit `mtu`; 0: none. Headers are IPv6, UDP, BTH,
+/// RETH, immediate and ICRC: 84 B.
 std::uint32_t path_mtu_within(std::uint32_t mtu) {
   constexpr std::uint32_t kHeaders = 40 + 8 + 12 + 16 + 4 + 4;
   for (const std::uint32_t path_mtu : {4096u, 2048u, 1024u, 512u, 256u})
@@ -200,14 +201,14 @@ std::uint32_t path_mtu_within(std::uint32_t mtu) {
   return 0;
 }
 
-/// What one of an interface's properties means; without a meaning it is as it should be.
+/// Adds a property of an interface that reduces speed or precision, with the remedy.
 void add_reason(Finding& finding, const std::string& meaning, const std::string& fix) {
   finding.state = "note";
   finding.meaning += (finding.meaning.empty() ? "" : "; ") + meaning;
   finding.fix += (finding.fix.empty() ? "" : " && ") + fix;
 }
 
-/// "mlx5_core, up, MTU 9000, 100.00 Gb/s, GRO"
+/// Formats an interface: "mlx5_core, up, MTU 9000, 100.00 Gb/s, GRO".
 std::string interface_text(const nic::Interface& asked, std::uint32_t mtu, bool gro, bool lro) {
   std::error_code unknown;
   const fs::path driver =

@@ -38,7 +38,8 @@ struct ExperimentOptions {
   std::optional<std::uint64_t> jobs;
   bool resume = false, live = false;
 
-  /// mpirun starts as many ranks as there are cores.
+  /// Number of threads of this process: --jobs; with several ranks 1, because mpirun starts one
+  /// rank per core; otherwise the number of cores.
   [[nodiscard]] unsigned threads(const Ranks& ranks) const noexcept {
     if (jobs) return static_cast<unsigned>(*jobs);
     return ranks.size() > 1 ? 1U : std::max(1U, std::thread::hardware_concurrency());
@@ -65,7 +66,7 @@ Result<void> make_folder(const std::filesystem::path& folder) {
   return {};
 }
 
-/// A file of results, in the folder of --out.
+/// A result file in the folder of --out.
 struct ResultFile {
   std::string name;
   std::function<std::string(const Outcome&)> content;
@@ -86,7 +87,7 @@ std::string journal_name(const config::ExperimentProfile& profile) {
   return profile.name + ".runs.jsonl";
 }
 
-/// No result replaces an input, such as the profile or a published table.
+/// Error: a result would replace an input, such as the profile or a published table.
 Result<void> check_result_files(const config::ExperimentProfile& profile,
                                 const std::filesystem::path& folder, const NamedFile& page) {
   std::vector<NamedFile> outputs = {{"--out", (folder / journal_name(profile)).string()}, page};
@@ -105,7 +106,7 @@ Result<void> write_all(const Outcome& outcome, const std::filesystem::path& fold
   return {};
 }
 
-/// Loads the published tables before anything runs, to find their errors early.
+/// Loads the published tables before the first run, to find their errors early.
 Result<void> check_tables(const config::ExperimentProfile& profile) {
   for (const auto& scenario : profile.scenarios) {
     if (!scenario.compare) continue;
@@ -116,8 +117,8 @@ Result<void> check_tables(const config::ExperimentProfile& profile) {
   return {};
 }
 
-/// Runs again what failed, with the same seed, and captures its packets up to the failure: at both
-/// ports and where the path delivers them, the newest 65,536 of them.
+/// Repeats the failed runs with the same seeds, and captures their packets up to the failure: at
+/// both ports and where the path delivers them, the newest 65,536 packets.
 Result<void> capture_failures(const Results& results, const std::filesystem::path& folder) {
   constexpr std::size_t kNewest = 65'536;
   const auto failed = failed_runs(results);
@@ -135,7 +136,7 @@ Result<void> capture_failures(const Results& results, const std::filesystem::pat
     try {
       work.run(results.seed_of(task), [&](sim::Simulation& each) { capture.attach(each); });
     } catch (const std::exception&) {
-      // It failed in the same way before; its packets until then are captured.
+      // The run failed in the same way before. Its packets up to the failure are captured.
     }
     const auto file = folder / fmt::format("{}-cell{}-seed{}.pcapng", results.profile.name,
                                            task.cell + 1, results.seed_of(task));
@@ -157,7 +158,7 @@ Result<std::vector<std::vector<Compared>>> compare_all(const Results& results) {
   return all;
 }
 
-/// Number of published cells that differ by more than the experiment allows.
+/// Returns the number of published cells that differ by more than the experiment allows.
 std::size_t too_far(const Outcome& outcome) {
   std::size_t count = 0;
   for (const auto& scenario : outcome.compared)
@@ -165,7 +166,8 @@ std::size_t too_far(const Outcome& outcome) {
   return count;
 }
 
-/// Everything that can be wrong before the first run. `profile` outlives the results.
+/// Prepares the runs. Errors: all that can be checked before the first run. `profile` must outlive
+/// the results.
 Result<Results> prepare(const config::ExperimentProfile& profile, ExperimentOptions& options) {
   auto set = pairs_of(options.set, "--set"), only = pairs_of(options.only, "--only");
   if (!set) return std::unexpected(set.error());
@@ -178,7 +180,8 @@ Result<Results> prepare(const config::ExperimentProfile& profile, ExperimentOpti
   return Results(profile, options.changes, std::move(*cells));
 }
 
-/// The file of finished runs; with --resume those of another session are put into `results`.
+/// Opens the file of finished runs. With --resume, adds the runs of an earlier session to
+/// `results`.
 Result<RunJournal> open_journal(Results& results, const ExperimentOptions& options,
                                 const std::filesystem::path& folder, const report::Json& identity,
                                 const NamedFile& page) {
@@ -190,7 +193,7 @@ Result<RunJournal> open_journal(Results& results, const ExperimentOptions& optio
                         : RunJournal::create(file, identity);
 }
 
-/// Runs all cells; each result is in the journal as soon as it is there. Errors: the ranks'.
+/// Runs all cells. Writes each result to the journal at once. Errors: of the ranks.
 Result<void> run_all(Results& results, unsigned jobs, Ranks& ranks, const report::Json& identity,
                      RunJournal& journal, const std::atomic<bool>& stop, bool live) {
   ExperimentView view(results, stop, live);
@@ -207,7 +210,8 @@ Result<void> run_all(Results& results, unsigned jobs, Ranks& ranks, const report
   return ran;
 }
 
-/// Prints and writes what is there, and says what didn't hold.
+/// Prints and writes the results, and prints which conditions did not hold. Returns the exit
+/// status.
 ExitCode report_on(Outcome outcome, const ExperimentOptions& options,
                    const std::filesystem::path& folder, app::HtmlReport& html) {
   Results& results = outcome.results;

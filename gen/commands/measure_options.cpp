@@ -6,7 +6,7 @@
 namespace lw::gen {
 namespace {
 
-/// "all", "none" or N of 1 in N.
+/// Reads "all", "none", or N (one in N frames). Returns 1, 0 or N.
 Parsed<std::uint32_t> read_icrc_sample(std::string_view text) {
   if (text == "all") return 1;
   if (text == "none") return 0;

@@ -15,14 +15,14 @@ namespace lw::gen {
 void add_progress_options(app::Options& options, ProgressOptions& progress);
 void add_measure_options(app::Options& options, MeasureChoices& choices);
 void add_limit_options(app::Options& options, Limits& limits);
-/// --clock.
+/// Adds --clock.
 void add_clock_option(app::Options& options, nic::ClockKind& clock);
-/// --wait-link; `usual` is its default as text.
+/// Adds --wait-link. `usual`: its default, as text.
 void add_link_option(app::Options& options, std::optional<Duration>& timeout,
                      const std::string& usual);
-/// --pcap, the capture file of what is sent.
+/// Adds --pcap, the capture file of sent frames.
 void add_pcap_option(app::Options& options, std::string& pcap);
-/// --set, changes of a flow profile.
+/// Adds --set, changes of a flow profile.
 void add_set_option(app::Options& options, std::vector<std::string>& changes);
 void add_report_options(app::Options& options, bool& json, bool& verbose);
 

@@ -45,14 +45,14 @@ struct PerfCommand {
   app::HtmlReport html;
   PerfPlots plots;
   std::string pcap;
-  std::vector<std::string> points;  // capture points of `pcap`
+  std::vector<std::string> points;  // capture points for `pcap`
   bool sim = false, all_sizes = false, json = false;
 
   bool live = false;    // show the live view
-  bool waits = false;   // the report waits for the end of the live view
-  std::string waiting;  // that report
+  bool waits = false;   // hold the report back until the live view ends
+  std::string waiting;  // the report that is held back
 
-  std::string data;   // a file that the messages carry
+  std::string data;   // file that the messages carry
   std::string study;  // folder for the study of buffers
   std::string series;
 
@@ -60,7 +60,7 @@ struct PerfCommand {
   [[nodiscard]] bool latency() const noexcept {
     return options.pattern == "lat" || ping() || !peer.cm.empty();
   }
-  /// Counted as the RDMA programming study does, not as perftest.
+  /// True if messages are counted as in the RDMA programming study, not as in perftest.
   [[nodiscard]] bool study_pattern() const noexcept { return ping() || options.pattern == "blast"; }
 };
 
@@ -70,7 +70,7 @@ std::unexpected<Error> refuse(const std::string& option, const std::string& why)
   return fail(option + ": " + why);
 }
 
-/// Congestion control: each side has the options of its own NIC.
+/// Checks the options of congestion control. Each side has only those of its own NIC.
 Result<void> check_congestion(const Given& given, const PerfCommand& options) {
   if (given.has("--qp-rate") &&
       options.options.config.qp.rate_control == transport::RateControl::none)
@@ -89,7 +89,7 @@ Result<void> check_congestion(const Given& given, const PerfCommand& options) {
                        "`roce-gen respond`");
 }
 
-/// Options of the simulated path and hosts.
+/// Error: an option of the simulated path or hosts is given without --sim.
 Result<void> refuse_simulated(const Given& given) {
   if (given.has("--live")) return refuse("--live", "goes with --sim");
   constexpr const char* kPath = "put a roce-impair with such a profile between the two sides";
@@ -122,7 +122,8 @@ Result<void> refuse_simulated(const Given& given) {
   return {};
 }
 
-/// UC and UD lack some operations and recovery. `answered`: each message needs an answer.
+/// Checks operation and options against the transport: UC and UD lack some operations and recovery.
+/// `answered`: each message needs an answer.
 Result<void> check_transport(const PerfOptions& options, bool answered) {
   const wire::Transport transport = options.config.qp.transport;
   if (transport == wire::Transport::rc) return {};
@@ -154,7 +155,7 @@ Result<void> check_simulated(const Given& given, const PerfCommand& options) {
   return {};
 }
 
-/// The peer of --cm runs rping: it determines the operations.
+/// Checks the options with --cm. The peer runs rping, which determines the operations.
 Result<void> check_cm(const Given& given, const PerfCommand& options) {
   for (const char* name : {"--op", "--pattern", "--transport", "--qps", "--imm", "--duration",
                            "--series", "--all", "--service", "--selective-repeat", "--peer"})
@@ -167,7 +168,8 @@ Result<void> check_cm(const Given& given, const PerfCommand& options) {
   return {};
 }
 
-/// The messages are a file's bytes: one QP, each message once.
+/// Checks the options with --data: messages carry the bytes of a file, on one QP, each message
+/// once.
 Result<void> check_data(const Given& given, const PerfCommand& options) {
   if (options.data.empty()) return {};
   if (!options.peer.device())
@@ -179,7 +181,7 @@ Result<void> check_data(const Given& given, const PerfCommand& options) {
   return {};
 }
 
-/// The peer is a device, which roce-endpoint hands over.
+/// Checks the options for a peer that is a device, which roce-endpoint hands over.
 Result<void> check_device(const Given& given, const PerfCommand& options) {
   if (options.peer.token.empty())
     return refuse("--token", "expected the token that `roce-endpoint serve` prints");
@@ -208,7 +210,7 @@ Result<void> check_port(const Given& given, const PerfCommand& options) {
   return refuse_simulated(given);
 }
 
-/// Checks that the given options may be combined. Errors name what to do instead.
+/// Checks that the given options may be combined. Errors name the remedy.
 Result<void> check_usage(const Given& given, const PerfCommand& options) {
   if (options.sim == !options.endpoint.port.empty())
     return refuse("perf", "expected --sim, or --port and --peer");
@@ -242,7 +244,7 @@ std::vector<std::uint32_t> sizes_of(const PerfCommand& command, const sim::PerfC
 Result<sim::PerfConfig> config_of(const PerfCommand& command) {
   auto config = perf_config(command.options, command.sim);
   if (!config) return config;
-  // perftest's own count; a simulated bandwidth run finds how many are enough.
+  // The default of perftest. A simulated bandwidth run finds a sufficient number instead.
   constexpr std::uint64_t kIterations = 5000;
   if (config->iterations == 0 && !command.sim) config->iterations = kIterations;
   return config;
@@ -278,7 +280,7 @@ std::string json_of(const PerfCommand& command, const sim::PerfConfig& config,
   return command.latency() ? latency_json(config, outcome) : bandwidth_json(config, outcome);
 }
 
-/// Prints a part of the report; after the live view where that has the screen.
+/// Prints a part of the report; while the live view is shown, holds it back.
 void print_part(PerfCommand& command, const std::string& text) {
   if (command.waits) {
     command.waiting += text;
@@ -287,7 +289,7 @@ void print_part(PerfCommand& command, const std::string& text) {
   }
 }
 
-/// Judges and prints the result of one size.
+/// Evaluates and prints the result of one size.
 void print_outcome(PerfCommand& command, const sim::PerfConfig& config,
                    const PerfOutcome& outcome) {
   const std::string json = command.expectations.judged(
@@ -300,7 +302,7 @@ void print_outcome(PerfCommand& command, const sim::PerfConfig& config,
                                          incomplete_line(outcome));
 }
 
-/// Measures and prints each size. Errors: a measurement's; work requests that failed.
+/// Measures and prints each size. Errors: of a measurement; failed work requests.
 Result<void> run_sizes(PerfCommand& command, sim::PerfConfig config, const PerfMeasure& measure) {
   if (!command.json) print_part(command, header_of(command));
   std::uint64_t failed = 0, wrong = 0;
@@ -367,7 +369,7 @@ Result<void> run_live(PerfCommand& command, const sim::PerfConfig& config,
   return ran;
 }
 
-/// An output is none of the inputs, and no other output.
+/// Error: an output is also an input or another output.
 Result<void> check_perf_files(const PerfCommand& command) {
   std::vector<NamedFile> inputs = {{"--path", command.options.path}, {"--data", command.data}};
   std::vector<NamedFile> outputs = {{"--pcap", command.pcap},
@@ -383,7 +385,7 @@ Result<void> check_perf_files(const PerfCommand& command) {
 /// Reads the file that the messages carry, and sets their number.
 Result<void> read_data(PerfCommand& command, sim::PerfConfig& config) {
   if (command.data.empty()) return {};
-  constexpr std::uint64_t kMost = 1u << 30;  // it is in memory three times
+  constexpr std::uint64_t kMost = 1u << 30;  // the data is in memory three times
   note_input(command.data);
   std::error_code error;
   const std::uint64_t size = std::filesystem::file_size(command.data, error);
@@ -413,7 +415,7 @@ ExitCode perf(PerfCommand& command, const std::atomic<bool>& stop) {
   return std::max(expected, ran ? ExitCode::done : print_error(ran.error()));
 }
 
-/// A signal ends it at once: without all of its rows there is no table.
+/// Runs the study of buffers. A signal ends it at once, because the table needs all rows.
 ExitCode study(PerfCommand& command) {
   const auto config = config_of(command);
   if (!config) return print_error(config.error());
@@ -422,7 +424,7 @@ ExitCode study(PerfCommand& command) {
   return studied ? ExitCode::done : print_error(studied.error());
 }
 
-/// Options of real time.
+/// Adds the options for a measurement through a port, in real time.
 void add_port_options(app::Options& list, PerfCommand& options) {
   list.add("--port", app::text(options.endpoint.port), "PORT",
            "port to measure through, in real time");

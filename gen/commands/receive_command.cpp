@@ -36,10 +36,10 @@ constexpr const char* kReceiveNotes =
     R"(Prints "ready" on stderr once the links of all ports are up: the moment to start the sender.
 A memif port has a link when its peer is connected; until then "waiting for the link of port ...".)";
 
-/// Long enough for a person to start the other side; a script gives --duration.
+/// Long enough for a person to start the other side. A script sets --duration.
 constexpr Duration kReceiveLinkTimeout = std::chrono::hours(1);
 
-/// From the end of the reception to the sender's report.
+/// Longest time from the end of the reception to the sender's report.
 constexpr Duration kReportTimeout = std::chrono::seconds(10);
 
 struct ReceiveOptions {
@@ -72,8 +72,8 @@ Result<std::optional<config::FlowProfile>> load_expected(const std::string& path
   return std::optional(std::move(*profile));
 }
 
-/// The capture, when it is the only thing to receive from: then no device is needed. A copy, a time
-/// series and a live page are in real time.
+/// Returns the capture file if it is the only source: then no device is needed. Returns nothing for
+/// a copy, a time series or a live page, because these need real time.
 std::optional<std::string> only_file(const ReceiveOptions& options) {
   if (options.ports.size() != 1 || !options.pcap.empty()) return std::nullopt;
   const ProgressOptions& progress = options.choices.progress;
@@ -84,7 +84,7 @@ std::optional<std::string> only_file(const ReceiveOptions& options) {
   return file->in;
 }
 
-/// An output is none of the inputs, and no other output.
+/// Error: an output is also an input or another output.
 Result<void> check_files(const ReceiveOptions& options) {
   std::vector<NamedFile> inputs = {
       {"--profile", options.profile},
@@ -99,7 +99,7 @@ Result<void> check_files(const ReceiveOptions& options) {
   return check_outputs(inputs, outputs);
 }
 
-/// One responder per port for the --answer addresses.
+/// Returns one responder per port for the --answer addresses; none without such addresses.
 std::vector<std::unique_ptr<ResponderPort>> stations_for(const ReceiveOptions& options,
                                                          Ports& ports) {
   std::vector<std::unique_ptr<ResponderPort>> stations;
@@ -122,7 +122,7 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
       options.choices.progress,
       {.command = "receive", .title = {}, .send = {}, .receive = options.ports, .asked = {}});
   if (!display) return std::unexpected(display.error());
-  constexpr std::uint16_t kDeepRing = 4096;  // a file's hiccup must not lose frames
+  constexpr std::uint16_t kDeepRing = 4096;  // a slow write to a file must not lose frames
   auto ports = Ports::open(options.ports, options.verbose,
                            {.port = {.receive_ring = kDeepRing}, .sends_flows = false, .cores = 1});
   if (!ports) return std::unexpected(ports.error());
@@ -132,7 +132,7 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
   const Duration timeout =
       options.link_timeout.value_or(options.limits.duration.value_or(kReceiveLinkTimeout));
   if (auto up = ports->wait_links(timeout, *options.limits.stop); !up) {
-    // Somebody who stops the wait gets the report of what came: nothing.
+    // A stop during the wait gives a report without frames.
     if (!options.limits.stopped()) return std::unexpected(up.error());
   } else {
     fmt::print(stderr, "ready\n");
@@ -153,7 +153,7 @@ Result<ReceiveReport> receive_from_file(const std::string& file, const ReceiveOp
   return receive_file(file, measurement, *display, names, options.limits);
 }
 
-/// The sender's final counts: from its report, or as the profile says.
+/// Returns the sender's final counts: from its report, or computed from the profile.
 Result<SentCounts> counts_for(const config::FlowProfile& profile, std::optional<ReportInbox>& inbox,
                               const ReceiveOptions& options) {
   if (!inbox) return planned_counts(profile);

@@ -77,7 +77,7 @@ std::uint64_t print_ended(PassiveSide& side, const RespondOptions& options,
   return wrong;
 }
 
-/// Answers once more peers whose DREP was lost, as long as the link is up.
+/// Answers again peers that did not get the DREP, for 500 ms or until the link is down.
 Result<void> say_goodbye(Endpoint& endpoint) {
   const Instant until = nic::now() + std::chrono::milliseconds(500);
   while (nic::now() < until && endpoint.port().link_up()) {

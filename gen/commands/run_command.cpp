@@ -80,7 +80,7 @@ std::string json_of(const handover::Report& device) {
   return report::json_line("longwire.send_device", {{"device", std::move(values)}});
 }
 
-/// Prints what the device's side has received.
+/// Prints the report of the device's side on received frames.
 ExitCode print_device(const handover::Report& device, RunOptions& options) {
   if (options.html.wanted()) options.html.add_report(json_of(device));
   print_report(options.json ? json_of(device) : text_of(device), options.pcap == "-");
@@ -92,7 +92,7 @@ ExitCode print_device(const handover::Report& device, RunOptions& options) {
        ExitCode::failed});
 }
 
-/// Prints what the run would send; opens nothing.
+/// Prints the frames that the run would send. Opens no port or file.
 ExitCode print_plan(const config::FlowProfile& profile, const RunOptions& options) {
   if (options.json) {
     print_out(preview_json(profile, 0, {}));

@@ -85,7 +85,7 @@ Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const Searc
   const bool loop = options.port == options.receive;
   std::vector<std::string> names = {options.port};
   if (!loop) names.push_back(options.receive);
-  constexpr std::uint16_t kDeepRing = 4096;  // a reader's hiccup must not pass for the path's loss
+  constexpr std::uint16_t kDeepRing = 4096;  // a slow reader must not look like path loss
   auto ports = Ports::open(names, options.verbose,
                            {.port = {.receive_ring = kDeepRing}, .sends_flows = true, .cores = 1});
   if (!ports) return std::unexpected(ports.error());
@@ -107,7 +107,7 @@ Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const Searc
   if (auto found = station.resolve(profile, options.limits); !found) {
     return std::unexpected(found.error());
   }
-  // On a loop every received frame belongs to the trial.
+  // With a loop, every received frame belongs to the trial.
   NeighborTable silent(profile, {}, ports->pool());
   return search_sizes(profile, options,
                       {*ports, loop ? ports->all().front() : *far, loop ? silent : station},
@@ -143,7 +143,7 @@ Result<void> write_files(const std::vector<SizeSearch>& searches, const SearchOp
   return write_file(svg_of(options), svg);
 }
 
-/// An output is none of the inputs, and no other output.
+/// Error: an output is also an input or another output.
 Result<void> check_search_files(const SearchOptions& options) {
   std::vector<NamedFile> inputs = {{"PROFILE", options.profile}};
   std::vector<NamedFile> outputs = {options.expectations.junit(), options.html.file()};
@@ -176,7 +176,7 @@ ExitCode search_and_report(SearchOptions& options) {
   return options.expectations.finish("roce-gen search");
 }
 
-/// "64,256,4KiB"
+/// Reads a list of sizes: "64,256,4KiB".
 Parsed<std::vector<std::uint64_t>> read_sizes(std::string_view text) {
   std::vector<std::uint64_t> sizes;
   for (std::size_t at = 0; at <= text.size();) {

@@ -45,7 +45,7 @@ bool is_capture(const std::string& from) { return from == "-" || std::filesystem
 /// Moves records from a source into a peer's ring.
 class Telemetry {
  public:
-  /// All outlive it.
+  /// All arguments must outlive the object.
   Telemetry(EndpointContext& context, Connector& connector, PacketSource& source,
             RecordPacker& packer, RecordWriter& writer)
       : context_(context),
@@ -54,8 +54,8 @@ class Telemetry {
         packer_(packer),
         writer_(writer) {}
 
-  /// Until the source has ended, `until` or `stop`, and all records are acknowledged. Errors: a
-  /// damaged capture; the peer is gone; a WRITE failed.
+  /// Moves records until the source has ended, or `until` or `stop`; then until all are
+  /// acknowledged. Errors: the capture is damaged, the peer is gone, or a WRITE failed.
   Result<void> run(Instant until, const std::atomic<bool>& stop);
 
  private:
@@ -79,7 +79,8 @@ bool Telemetry::take(const roce::Envelope& packet) {
   return true;
 }
 
-/// One round: packets in, as long as `more` are wanted, and frames out. Whether anything moved.
+/// One round: reads packets if `more`, and sends and receives frames. Returns true if anything
+/// moved.
 Result<bool> Telemetry::step(bool more) {
   std::size_t taken = 0;
   if (more) {
@@ -92,7 +93,7 @@ Result<bool> Telemetry::step(bool more) {
   return *moved || taken > 0;
 }
 
-/// The peer is there, and takes records.
+/// Error: the peer is gone, or has acknowledged nothing for a minute.
 Result<void> Telemetry::watch() {
   constexpr Duration kBetween = std::chrono::milliseconds(100),
                      kPatience = std::chrono::seconds(60);

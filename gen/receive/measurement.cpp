@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint8_t kCongestionExperienced = 3;
 
-/// The signature at the start of the payload, or null.
+/// Returns the signature at the start of the payload, or null.
 const wire::Signature* signature_of(const roce::Envelope& envelope, const wire::Bth& bth,
                                     const wire::OpcodeInfo& info) noexcept {
   const std::size_t start = envelope.bth_offset() + sizeof(wire::Bth) + info.extensions.size();
@@ -31,7 +31,8 @@ void put_mapped(const wire::Ipv4Address& address, std::array<std::byte, 16>& out
   std::memcpy(out.data() + 12, address.bytes.data(), 4);
 }
 
-/// The addresses as in roce::flow_key(), without a full parse: this is the fast path.
+/// Returns the key of a signed frame, with addresses as in roce::flow_key(). No full parse, because
+/// this is the fast path.
 StreamKey signed_key(const roce::Envelope& envelope, std::uint32_t flow) noexcept {
   StreamKey stream;
   stream.is_signed = true;
@@ -131,7 +132,7 @@ void Measurement::take_payload(const roce::FlowKey& ends, const wire::SignatureF
 
 namespace {
 
-constexpr std::size_t kCachedFlows = 256;  // are in the near caches anyhow
+constexpr std::size_t kCachedFlows = 256;  // these are in the near caches in any case
 
 std::optional<std::uint64_t> hash_of(const roce::Envelope& envelope) noexcept {
   if (!envelope.is_roce()) return std::nullopt;
@@ -144,8 +145,8 @@ std::optional<std::uint64_t> hash_of(const roce::Envelope& envelope) noexcept {
 
 }  // namespace
 
-/// Finds the flows of signed frames. Each step reads what the one before has fetched for all
-/// frames.
+/// Finds the flows of signed frames. Each step reads the data that the previous step has prefetched
+/// for all frames.
 void Measurement::fetch(std::span<const roce::Envelope> burst,
                         std::span<ReceiveFlow*> guesses) const noexcept {
   std::array<std::optional<std::uint64_t>, kAhead> hashes;
@@ -187,8 +188,8 @@ void Measurement::check(Incoming& in) {
   in.trust = verdict == roce::IcrcVerdict::bad ? Trust::bad : Trust::good;
 }
 
-/// A damaged frame's headers can't be trusted; if their stream exists, the frame probably belongs
-/// to it and counts there.
+/// Refuses and counts a damaged frame. Its headers can't be trusted; if their stream exists, the
+/// frame probably belongs to it and counts there.
 bool Measurement::refuse_bad(ReceiveFlow* flow, const Incoming& in) noexcept {
   if (in.trust != Trust::bad) return false;
   ++totals_.bad_icrc;
@@ -196,7 +197,7 @@ bool Measurement::refuse_bad(ReceiveFlow* flow, const Incoming& in) noexcept {
   return true;
 }
 
-/// Null if the frame was refused and counted.
+/// Returns the flow; null if the frame was refused and counted.
 ReceiveFlow* Measurement::find_or_add(Incoming& in, const StreamKey& stream) {
   if (in.guess != nullptr && in.guess->stream == stream)
     return refuse_bad(in.guess, in) ? nullptr : in.guess;
@@ -314,8 +315,8 @@ std::string Measurement::latency_doubt(const ReceiveFlow& flow) const {
         "--clock tai or --clock ptp at both ends",
         clock_name(sender), clock_name(own));
   }
-  // Two machines' steady clocks may have the same number, but not the same time: they count from
-  // the boot.
+  // Steady clocks of two machines may have the same number, but never the same time, because they
+  // count from the boot.
   constexpr Duration kLongest = std::chrono::minutes(1);
   const Duration least{flow.signature->latency.minimum()};
   const bool steady = both && own >= wire::ClockId::kSteady;

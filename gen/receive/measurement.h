@@ -47,12 +47,12 @@ class Jitter {
   double jitter_ = 0;
 };
 
-/// Transit times that wait to be counted, in one cache line: histogram and jitter, which are many
-/// lines, are touched for several frames at a time. The first is kept whole, the others as
-/// differences to it.
+/// Transit times that wait to be counted, in one cache line. Histogram and jitter have many cache
+/// lines, so they are updated for several frames at a time. The first time is stored completely,
+/// the others as differences to it.
 class alignas(64) WaitingTransits {
  public:
-  /// Adds a time. False if `ns` is too far from the first time to be kept here.
+  /// Adds a time. Returns false if there is no room, or `ns` is too far from the first time.
   bool add(std::int64_t ns) noexcept {
     if (count_ == 0) first_ = ns;
     const std::int64_t more = ns - first_;
@@ -60,7 +60,7 @@ class alignas(64) WaitingTransits {
     more_[count_++] = static_cast<std::int32_t>(more);
     return true;
   }
-  /// Whether there is room for at most one more time.
+  /// True if there is room for at most one more time.
   [[nodiscard]] bool nearly_full() const noexcept { return count_ + 1 >= more_.size(); }
   /// Calls `count` with each time, in the order in which they were added, and removes them.
   template <class Count>
@@ -75,7 +75,7 @@ class alignas(64) WaitingTransits {
   std::array<std::int32_t, 13> more_;
 };
 
-/// What a stream of signed frames has besides its order. Each run of the sender has its own
+/// Data of a stream of signed frames, besides its order. Each run of the sender has its own
 /// sequence numbers.
 struct SignedPart {
   Jitter jitter;
@@ -86,18 +86,18 @@ struct SignedPart {
     std::uint16_t run;
     analysis::SequenceTracker tracker;
   };
-  std::vector<EarlierRun> earlier;  // whose frames may still arrive; the newest is the last
+  std::vector<EarlierRun> earlier;  // their frames may still arrive; the newest is the last
 };
 
-/// Counters and state of one received stream. What a signed frame in order needs comes first, in
-/// three cache lines.
+/// Counters and state of one received stream. The members for a signed frame in order come first,
+/// in three cache lines.
 struct alignas(64) ReceiveFlow {
   StreamKey stream;
   std::uint8_t opcode = 0;                // of the first frame; 0 if only payloads are known
   std::uint16_t run = 0;                  // of the signatures: the tracker's
   std::unique_ptr<SignedPart> signature;  // null for unsigned frames
   std::uint64_t frames = 0;
-  WaitingTransits waiting;            // newer than what `signature` has counted
+  WaitingTransits waiting;            // not yet counted in `signature`
   analysis::SequenceTracker tracker;  // of signed frames
   std::uint64_t bytes = 0;
   Instant last{};
@@ -110,12 +110,12 @@ struct alignas(64) ReceiveFlow {
   std::uint64_t acks = 0, sequence_naks = 0, rnr_naks = 0, other_naks = 0;
   Instant first{};
 
-  /// Fetches into the cache what a frame in order needs of this object.
+  /// Prefetches the members that a frame in order needs.
   void fetch() const noexcept {
     for (const std::size_t line : {0, 64, 128})
       __builtin_prefetch(reinterpret_cast<const std::byte*>(this) + line, 1);
   }
-  /// Fetches what is needed when waiting latencies are counted.
+  /// Prefetches the members that count_waiting() needs.
   void fetch_latencies() const noexcept {
     for (const std::size_t line : {0, 64, 128, 448, 512})
       __builtin_prefetch(reinterpret_cast<const std::byte*>(signature.get()) + line, 1);
@@ -150,9 +150,9 @@ class FlowTable {
     }
   }
 
-  /// Fetches the slot of a stream into the cache; guess() then finds its flow by the hash alone.
+  /// Prefetches the slot of a stream; guess() then finds its flow by the hash only.
   void fetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&slots_[home_of(hash)]); }
-  /// The flow in the first slot that a search for this hash looks at; null if it has another hash.
+  /// Returns the flow in the first slot of a search for this hash; null if it has another hash.
   [[nodiscard]] ReceiveFlow* guess(std::uint64_t hash) const noexcept {
     const Slot& slot = slots_[home_of(hash)];
     return slot.hash == hash ? slot.flow : nullptr;
@@ -171,7 +171,8 @@ class FlowTable {
     ReceiveFlow* flow = nullptr;
   };
 
-  /// The upper bits of a multiplicative hash are the best mixed.
+  /// Returns the first slot: the upper bits, because they are the best mixed of a multiplicative
+  /// hash.
   [[nodiscard]] std::size_t home_of(std::uint64_t hash) const noexcept {
     return hash >> (64 - std::countr_zero(slots_.size()));
   }
@@ -194,13 +195,13 @@ class FlowTable {
   std::size_t count_ = 0;
 };
 
-/// "CLOCK_TAI", for the number of a clock in a signature.
+/// Returns the name of a clock, "CLOCK_TAI", from its number in a signature.
 std::string clock_name(std::uint8_t clock);
 
 struct MeasureOptions {
-  /// Check the ICRC of one frame in `icrc_every`; 1: of all; 0: of none. Unless it is 0, frames
-  /// that their stream doesn't expect are checked too: a flipped bit must not look like a loss or
-  /// start a new stream.
+  /// Check the ICRC of one frame in `icrc_every`; 1: of all frames; 0: of none. Unless it is 0,
+  /// frames that are unexpected in their stream are checked too: a flipped bit must not look like a
+  /// loss or start a new stream.
   std::uint32_t icrc_every = 1;
   /// Signed streams may have started earlier: they count from the first sequence number seen.
   /// Otherwise they count from 0, where every sender begins.
@@ -222,7 +223,7 @@ struct MeasureTotals {
 /// frame. Reads no clock and uses no device. Allocates when a stream is first seen, and when it
 /// first has a gap (SequenceTracker). One thread.
 ///
-/// ./dev bench receive measures what a frame costs.
+/// ./dev bench receive measures the cost of a frame.
 class Measurement {
  public:
   static constexpr std::size_t kMostFlows = std::size_t{1} << 20;
@@ -239,29 +240,29 @@ class Measurement {
   void take(const roce::Envelope& envelope, Instant now, bool send_clock = true) {
     take(envelope, now, send_clock, nullptr);
   }
-  /// Measures frames that arrived together, in their order. Of many streams, what each frame needs
-  /// is fetched into the cache first: misses of different frames overlap.
+  /// Measures frames that arrived together, in order. With many streams it first prefetches the
+  /// data for each frame, so that cache misses of different frames overlap.
   void take(std::span<const wire::Bytes> burst, Instant now, bool send_clock = true);
   /// Measures a signed packet of which a device has delivered only the payload, of `bytes`. `ends`
   /// has the addresses, as in roce::flow_key().
   void take_payload(const roce::FlowKey& ends, const wire::SignatureFields& signature,
                     std::size_t bytes, Instant now, bool send_clock);
 
-  /// Counts what waited for a stream's next frame. Call it before reading the counters; more
+  /// Counts values that wait for a stream's next frame. Call it before the counters are read; more
   /// frames may follow.
   void finalize();
   /// Counts the latencies that wait, so that flows() can be read while frames arrive.
   void count_latencies() noexcept;
 
-  /// In the order of their first frames. Up to 13 latencies of each wait to be counted: see
+  /// Flows in order of their first frames. Up to 13 latencies of each wait to be counted: see
   /// count_latencies().
   [[nodiscard]] const std::pmr::deque<ReceiveFlow>& flows() const noexcept { return flows_; }
   [[nodiscard]] const MeasureTotals& totals() const noexcept { return totals_; }
   /// Sets the clock of the arrival times, before the first frame.
   void set_clock(std::uint8_t clock) noexcept { options_.clock = clock; }
-  /// Why the latencies of a flow mean nothing: its stamps are of another clock than the arrival
-  /// times, or a latency is negative, or no path's: above a minute by steady clocks. Empty if they
-  /// mean something, or there are none.
+  /// Returns the reason why a flow's latencies are not valid: its send times are of another clock
+  /// than the arrival times, a latency is negative, or all are above a minute with steady clocks,
+  /// which is too long for a path. Empty if they are valid or there are none.
   [[nodiscard]] std::string latency_doubt(const ReceiveFlow& flow) const;
 
  private:
@@ -286,7 +287,7 @@ class Measurement {
   void count_arrival(ReceiveFlow& flow, const Incoming& in) noexcept;
   ReceiveFlow* find_or_add(Incoming& in, const StreamKey& stream);
   void check(Incoming& in);
-  /// Checks the ICRC if the sampling skipped it. False: the ICRC is bad.
+  /// Checks the ICRC if the sampling skipped it. Returns false if the ICRC is bad.
   bool trusted(Incoming& in) {
     if (in.trust == Trust::unknown && options_.icrc_every != 0) check(in);
     return in.trust != Trust::bad;
@@ -297,8 +298,8 @@ class Measurement {
   MeasureTotals totals_;
   std::uint32_t until_check_ = 1;
   FlowTable table_;
-  // Flows lie side by side: a stream's first frames allocate more, and between that each would be
-  // in a page of its own.
+  // Memory of flows_ only, so that flows are contiguous. Other memory that a stream's first frames
+  // allocate would otherwise put each flow in a page of its own.
   std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_ =
       std::make_unique<std::pmr::monotonic_buffer_resource>(std::size_t{1} << 16);
   std::pmr::deque<ReceiveFlow> flows_{memory_.get()};

@@ -26,29 +26,30 @@ std::string name_of(const ReceiveFlow& flow, const FlowNames& names);
 std::string source_of(const ReceiveFlow& flow);
 std::string destination_of(const ReceiveFlow& flow);
 
-/// Value of a metric for one flow: ns for times, else a share of the expected frames, in [0, 1].
-/// No value where the flow has none (latency without signatures).
+/// Returns the value of a metric for one flow: ns for times, otherwise a share of the expected
+/// frames, in [0, 1]. Nothing if the flow has no such value (latency without signatures).
 std::optional<double> value_of(const ReceiveFlow& flow, config::Metric metric);
 
-/// All values of a flow.
+/// Formats all values of a flow.
 nlohmann::ordered_json to_json(const ReceiveFlow& flow, const FlowNames& names);
 
-/// What was measured: whole frames, or their payloads, which have no ICRC and no CE mark.
+/// Measured objects: whole frames, or their payloads, which have no ICRC and no CE mark.
 enum class Measured : std::uint8_t { frames, payloads };
 
-/// A table for people with a row per flow, and a second table where there are latencies; of
-/// payloads, where these mean something. Lists at most `most` flows and counts the others.
+/// Formats a table with a row per flow, and a second table if there are latencies; for payloads,
+/// only if latencies are meaningful. Lists at most `most` flows and counts the others.
 std::string flow_table(const Measurement& measurement, const FlowNames& names, std::size_t most,
                        Measured measured = Measured::frames);
 
-/// Latency histograms as CSV, "flow,first,last,count": the buckets [first, last] in ns that are not
-/// empty. Bucket bounds are fixed, so files are merged by adding the counts of equal buckets.
+/// Formats latency histograms as CSV, "flow,first,last,count": the buckets [first, last] in ns that
+/// are not empty. Bucket bounds are fixed, so files are merged by adding the counts of equal
+/// buckets.
 std::string histogram_csv(const Measurement& measurement, const FlowNames& names);
 
-/// What was received: several lines for people.
+/// Formats the results of the reception as text.
 std::string to_text(const ReceiveReport& report, const Measurement& measurement,
                     const FlowNames& names);
-/// What was received: one line of JSON. `verdict` may be null.
+/// Formats the results of the reception as one line of JSON. `verdict` may be null.
 std::string to_json(const ReceiveReport& report, const Measurement& measurement,
                     const FlowNames& names, const Verdict* verdict);
 

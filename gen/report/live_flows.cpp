@@ -15,7 +15,7 @@ namespace {
 using report::Align;
 using report::LiveSection;
 
-/// Flows of a screen. Each costs the loop that receives three quantiles.
+/// Flows on the screen. For each, the receiving loop computes three quantiles.
 constexpr std::size_t kMostRows = 32;
 
 double seconds_of(Duration time) { return static_cast<double>(time.count()) * 1e-9; }
@@ -37,7 +37,8 @@ const FlowProgress& flow_before(const ProgressNow& now, std::size_t i) {
   return i < now.before.size() ? now.before[i] : kNone;
 }
 
-/// Rates of a flow since the last update; of what is sent, or else of what is received.
+/// Rates of a flow since the last update: of sent frames; of received frames if the flow is not
+/// sent.
 struct FlowRates {
   double bps = 0, frames = 0;
 
@@ -129,7 +130,7 @@ LiveSection flow_section(const ProgressNow& now, const FlowProgress& all) {
   return section;
 }
 
-/// "3 lost, 1 not sent"; empty: nothing is wrong.
+/// Formats the faults: "3 lost, 1 not sent"; empty if there are none.
 std::string faults_text(const FlowProgress& all) {
   std::string text;
   const auto add = [&text](std::uint64_t count, const char* what) {
@@ -141,7 +142,7 @@ std::string faults_text(const FlowProgress& all) {
   return text;
 }
 
-/// The p99 of the worst flow, in ns; 0: of too many flows.
+/// Returns the p99 of the worst flow, in ns; 0 if there are too many flows.
 std::int64_t worst_p99(const std::vector<FlowProgress>& flows) {
   if (flows.size() > kMostQuantiles) return 0;
   std::int64_t worst = 0;

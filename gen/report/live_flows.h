@@ -9,17 +9,17 @@
 
 namespace lw::gen {
 
-/// "12 s, 48 s left"
+/// Formats the times: "12 s, 48 s left".
 std::string time_text(const ProgressNow& now);
 
-/// The live view of flows: totals, and the busiest flows. `trend` gets the total rate.
+/// Makes the live view of flows: totals, and the busiest flows. Adds the total rate to `trend`.
 report::LiveModel flow_model(const std::string& title, const ProgressNow& now,
                              report::Sparkline& trend);
 
-/// One line with the totals.
+/// Formats the totals as one line.
 std::string flow_line(const ProgressNow& now);
 
-/// "1.23 Gb/s, 120000 frames/s"
+/// Formats rates: "1.23 Gb/s, 120000 frames/s".
 std::string rate_text(double bits_per_second, double frames_per_second);
 
 }  // namespace lw::gen

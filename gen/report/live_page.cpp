@@ -18,14 +18,14 @@ namespace lw::gen {
 
 extern const report::HtmlPage kLivePage;  // live.html, made by embed.py
 
-/// What the loop has counted at one time.
+/// Figures of the loop at one time.
 struct LiveFigures {
   std::string phase = "waiting";  // for the links of the ports; then "running", "ended"
   Duration elapsed{0};
   std::optional<Duration> left;
   std::vector<FlowProgress> flows = {};
   Histogram latencies = {};        // ns, of all flows
-  std::string latency_doubt = {};  // why the latencies of a flow mean nothing; empty: none do
+  std::string latency_doubt = {};  // why a flow's latencies are not valid; empty: all are
 };
 
 namespace {
@@ -33,8 +33,8 @@ namespace {
 using report::Json;
 
 constexpr std::size_t kMostLiveRows = 100;
-/// Received streams whose histograms are merged: of 64 with latencies from 1 us to 10 ms, that
-/// takes the loop 0.9 ms, and of 250 15 ms.
+/// Largest number of received streams with merged histograms. The loop takes 0.9 ms to merge 64
+/// with latencies from 1 us to 10 ms, and 15 ms to merge 250.
 constexpr std::size_t kMostMerged = 64;
 
 LiveFigures figures_of(std::string phase, Duration elapsed, std::optional<Duration> left,
@@ -54,7 +54,7 @@ LiveFigures figures_of(std::string phase, Duration elapsed, std::optional<Durati
   return figures;
 }
 
-/// Flows of one name, which are the QPs of a [[flow]].
+/// Flows with one name: the QPs of a [[flow]].
 struct LiveRow {
   FlowProgress sum;
   std::size_t qps = 0;
@@ -101,7 +101,7 @@ Json row_json(const LiveRow& row) {
   return json;
 }
 
-/// [first, end, count] of the buckets that are not empty, 128 for each power of two.
+/// Returns [first, end, count] of the buckets that are not empty; 128 buckets per power of two.
 Json buckets_json(const Histogram& histogram) {
   Json buckets = Json::array();
   for (const auto& [first, last, count] : histogram.occupied()) {
@@ -145,7 +145,7 @@ std::string live_page(const LiveSubject& subject) {
 
 }  // namespace
 
-/// Holds the newest figures, and their JSON once a page has asked for it.
+/// Holds the newest figures, and their JSON after a page has requested it.
 class LivePage::Feed {
  public:
   Feed(web::Site site, const LiveSubject& subject)
@@ -181,7 +181,7 @@ class LivePage::Feed {
   }
 
   std::string url_;
-  std::mutex mutex_;  // guards the next; held only to copy or swap it
+  std::mutex mutex_;  // guards newest_; held only to copy or swap it
   std::shared_ptr<const LiveFigures> newest_ = std::make_shared<const LiveFigures>();
   std::mutex text_mutex_;  // guards the next two
   std::shared_ptr<const LiveFigures> figures_;

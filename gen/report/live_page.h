@@ -16,15 +16,15 @@ namespace lw::gen {
 struct FlowProgress;
 class Measurement;
 
-/// What the live page says of a run besides its figures.
+/// Texts of the live page about a run.
 struct LiveSubject {
   std::string command, title;                              // "run"; the profile's name, or empty
   std::vector<std::string> send, receive;                  // ports
-  std::vector<std::pair<std::string, std::string>> asked;  // flow's name, its rate in the profile
+  std::vector<std::pair<std::string, std::string>> asked;  // flow name, rate in the profile
 };
 
-/// The live page of a run (--web). The run's loop gives figures to it; the threads of the page's
-/// server make JSON of them, and the loop never waits for these.
+/// The live page of a run (--web). The run's loop passes figures to it. The threads of the page's
+/// server convert them to JSON; the loop never waits for these threads.
 class LivePage {
  public:
   static constexpr Duration kInterval = std::chrono::milliseconds(500);
@@ -36,12 +36,12 @@ class LivePage {
 
   [[nodiscard]] const std::string& url() const noexcept;
 
-  /// The loop: what it has counted until `elapsed`. `left`: time until the run ends, if known.
-  /// `received` may be null; its latencies must be counted. Figures may be left out while a thread
-  /// of the server is taking the ones before.
+  /// Called by the loop: passes its figures at `elapsed`. `left`: time until the run ends, if
+  /// known. `received` may be null; its latencies must be counted. Figures may be skipped while a
+  /// thread of the server takes the previous ones.
   void show(Duration elapsed, std::optional<Duration> left, const std::vector<FlowProgress>& flows,
             const Measurement* received);
-  /// The final figures. Waits up to 500 ms until open pages have them.
+  /// Passes the final figures. Waits up to 500 ms until open pages have them.
   void finish(Duration elapsed, const std::vector<FlowProgress>& flows,
               const Measurement* received);
 

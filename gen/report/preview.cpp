@@ -23,7 +23,7 @@ using report::Json;
 struct Figures {
   std::optional<std::uint64_t> frames;
   std::optional<Duration> time;
-  bool exact = true;  // else frames and time are averages
+  bool exact = true;  // if false, frames and time are averages
   double bits_per_second = 0, frames_per_second = 0;
 };
 
@@ -183,14 +183,14 @@ Json flow_json(const FlowProfile& profile, std::size_t first, const Figures& f) 
   return json;
 }
 
-/// One line about a frame.
+/// Describes a frame in one line.
 std::string frame_text(wire::Bytes bytes) {
   const auto frame = roce::parse(bytes);
   if (!frame || frame->info == nullptr) return "not RoCE";
   return fmt::format("{}  frame {} B", roce::describe(*frame), bytes.size());
 }
 
-/// Calls `use` with the first frames' due time, flow and description.
+/// Calls `use` with due time, flow and description of each of the first frames.
 template <class Use>
 void for_first_frames(const FlowProfile& profile, TxScheduler& scheduler, std::uint64_t frames,
                       Use use) {

@@ -8,14 +8,14 @@
 
 namespace lw::gen {
 
-/// How a port's frames are timed.
+/// The pacing of a port's frames.
 struct PortPacing {
   std::string port;
-  bool by_device = false;  // the device sends at timestamps; else this program waits
+  bool by_device = false;  // the device sends at time stamps; otherwise this program waits
 };
 using PortPacings = std::vector<PortPacing>;
 
-/// Text on what a profile sends: operation, frames, bytes, rate and time of each flow, and the
+/// Describes the frames of a profile: operation, frames, bytes, rate and time of each flow, and the
 /// first `frames` frames of the run.
 std::string preview_text(const config::FlowProfile& profile, std::uint64_t frames,
                          const PortPacings& ports = {});

@@ -28,7 +28,7 @@ struct FlowProgress {
   std::uint64_t latencies = 0;  // number of latency samples
   double latency_sum_ns = 0;
   std::int64_t latency_max_ns = 0;
-  const Histogram* latency = nullptr;  // of the measurement, while that measures nothing more
+  const Histogram* latency = nullptr;  // of the measurement; valid until its next frame
   std::int64_t p99_ns =
       0;  // of the live page, whose threads cannot read `latency`; 0: not computed
 
@@ -36,15 +36,16 @@ struct FlowProgress {
   FlowProgress& operator+=(const FlowProgress& flow);
 };
 
-/// A quantile reads a whole histogram; with thousands of received flows that would stall the loop.
+/// Largest number of flows for which quantiles are computed. A quantile reads a whole histogram;
+/// for thousands of received flows that would stall the loop.
 constexpr std::size_t kMostQuantiles = 256;
 
-/// Sent flows first, in the profile's order, with what was received of them; then other received
-/// flows. `sent` and `received` may be null.
+/// Returns the progress of all flows: first the sent flows in the profile's order, with their
+/// received frames; then other received flows. `sent` and `received` may be null.
 std::vector<FlowProgress> progress_of(const FlowNames& names, const std::vector<FlowCounters>* sent,
                                       const Measurement* received);
 
-/// Sum of all flows, without a histogram.
+/// Returns the sum of all flows, without a histogram.
 FlowProgress total_of(const std::vector<FlowProgress>& flows);
 
 struct ProgressOptions {
@@ -57,18 +58,18 @@ struct ProgressOptions {
   report::RateHistory* history = nullptr;       // of rate_history(), to be filled; null: none
 };
 
-/// The rates over time of a run that sends, receives, or does both.
+/// Returns the rates over time of a run that sends, receives, or does both.
 report::RateHistory rate_history(bool sends, bool receives);
 
-/// What a display shows at one moment.
+/// Figures for a display at one time.
 struct ProgressNow {
   Duration elapsed{};                       // since the start
   std::optional<Duration> left = {};        // until the run ends, if known
   Duration span{};                          // since `before`
   const std::vector<FlowProgress>& flows;   // now
-  const std::vector<FlowProgress>& before;  // when the display was last updated
+  const std::vector<FlowProgress>& before;  // at the last update of the display
   PacingSoFar pacing = {};                  // of the sender
-  bool ended = false;                       // these are the last figures
+  bool ended = false;                       // true for the last figures
 };
 
 /// Options of the commands that measure what they receive.
@@ -79,10 +80,10 @@ struct MeasureChoices {
 };
 
 /// Shows a run's progress (report::LiveView) on standard error and on a live page, and writes a
-/// time series. The caller's loop asks due() and then calls show(); it passes the time.
+/// time series. The caller's loop calls show() if due() is true; it passes the time.
 class ProgressDisplay {
  public:
-  /// Makes what is shown; flow_model() where none is set.
+  /// Makes the contents of the view. The default is flow_model().
   using Model = std::function<report::LiveModel(const ProgressNow&)>;
 
   /// Errors: environment (the series file can't be opened), those of LivePage::open().
@@ -98,13 +99,13 @@ class ProgressDisplay {
   /// counted.
   void show(Instant now, const std::vector<FlowProgress>& flows, std::optional<Duration> left,
             const Measurement* received, const PacingSoFar& pacing = {});
-  /// Writes the rows of the last, shorter interval, shows the last figures (on the live page too)
-  /// and ends the view. A series that can't be written is reported at the program's end.
+  /// Writes the rows of the last, shorter interval, shows the last figures (also on the live page),
+  /// and ends the view. A write error of the series is reported at the program's end.
   void finish(Instant now, const std::vector<FlowProgress>& flows, const Measurement* received,
               const PacingSoFar& pacing = {});
 
  private:
-  /// The flows as they were when something was last updated.
+  /// State of the flows at the last update.
   struct Last {
     Instant at{};
     std::vector<FlowProgress> flows = {};
@@ -127,9 +128,10 @@ class ProgressDisplay {
   Last shown_, written_;
 };
 
-/// The header line of the time series.
+/// Returns the header line of the time series.
 std::string series_header();
-/// A row of the time series: changes of one flow from `from` to `to`, times since the run's start.
+/// Returns a row of the time series: changes of one flow from `from` to `to`. Times count from the
+/// run's start.
 std::string series_row(Duration from, Duration to, const FlowProgress& flow,
                        const FlowProgress& before);
 

@@ -18,7 +18,7 @@ using report::PlotCurve;
 
 constexpr std::size_t kMostBars = 32, kMostHistograms = 8;
 
-/// Flows whose rates have one unit.
+/// Flows with the same unit of rate.
 struct RatePlot {
   std::vector<std::string> flows;
   std::vector<double> requested, measured;
@@ -79,7 +79,7 @@ std::vector<Plot> rate_plots(const RunReport& run, const config::FlowProfile& pr
   return plots;
 }
 
-/// The latencies of each flow, or of all together where there are many.
+/// Returns the latencies of each flow; of all flows together if there are many.
 std::vector<NamedBuckets> latencies_of(const Measurement& measurement, const FlowNames& names) {
   std::vector<NamedBuckets> parts;
   Histogram all;

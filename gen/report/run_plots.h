@@ -8,11 +8,10 @@
 
 namespace lw::gen {
 
-/// What was sent: the rates of the flows, requested and measured, and the pacing error.
+/// Plots of sent flows: rates, requested and measured, and the pacing error.
 std::vector<report::Plot> sent_plots(const RunReport& run, const config::FlowProfile& profile);
 
-/// What was received: the latency of the flows as histograms, and their lost, duplicated and
-/// reordered frames.
+/// Plots of received flows: histograms of latency; lost, duplicated and reordered frames.
 std::vector<report::Plot> received_plots(const Measurement& measurement, const FlowNames& names);
 
 }  // namespace lw::gen

@@ -34,7 +34,7 @@ void hold(Verdict& verdict, const std::string& name, const Bound& bound, double 
       fmt::format("{}: {} is {}, expected {}", name, key, measured, bound.text));
 }
 
-/// The metric's value. Loss is a share of the frames sent, if known.
+/// Returns the value of the metric. Loss is a share of the sent frames, if their number is known.
 std::optional<double> figure(const ReceiveFlow& flow, Metric metric, const RunReport* sent) {
   const std::uint32_t id = flow.stream.key.dest_qp;
   const bool known = metric == Metric::loss && flow.stream.is_signed && sent != nullptr &&
@@ -44,10 +44,10 @@ std::optional<double> figure(const ReceiveFlow& flow, Metric metric, const RunRe
   return static_cast<double>(lost_of(flow, counters)) / static_cast<double>(counters.frames);
 }
 
-/// Latency, but not its variation: what two clocks that differ falsify.
+/// True for metrics that two different clocks falsify: latency, but not its variation.
 bool compares_clocks(Metric metric) { return config::is_time(metric) && metric != Metric::jitter; }
 
-/// Adds the flows whose latencies mean nothing.
+/// Adds a failure for each flow whose latencies are not valid.
 void judge_clocks(Verdict& verdict, const Measurement& measurement, const FlowNames& names) {
   for (const ReceiveFlow& flow : measurement.flows()) {
     const std::string doubt = measurement.latency_doubt(flow);
@@ -196,7 +196,7 @@ Json counters_json(const FlowCounters& counters) {
   return json;
 }
 
-/// "3 bad_icrc, 1 psn_gap"; empty without faults.
+/// Formats faults: "3 bad_icrc, 1 psn_gap"; empty if there are none.
 std::string fault_words(const FlowCounters& counters) {
   std::string words;
   for (std::size_t kind = 0; kind < counters.faults.size(); ++kind) {
@@ -207,14 +207,15 @@ std::string fault_words(const FlowCounters& counters) {
   return words;
 }
 
-/// Of QPs side by side, each over its own time: they begin and end one behind the other.
+/// Sum of the rates of the QPs of a flow, each over its own time, because they do not begin and end
+/// together.
 double achieved(const RunReport& run, std::size_t first, std::size_t count, Rate::Unit unit) {
   double sum = 0;
   for (std::size_t i = first; i < first + count; ++i) sum += run.flows[i].achieved(unit);
   return sum;
 }
 
-/// The rate of a [[flow]], all of whose QPs have the same share.
+/// Rate of a whole [[flow]]. All its QPs have the same share.
 Rate whole_rate(const config::Flow& flow) { return {flow.rate.unit, flow.rate.value * flow.qps}; }
 
 std::string flow_name(const config::Flow& flow) {
@@ -249,7 +250,7 @@ Json audit_json(const SendAudit& audit) {
           {"icrc_bad", audit.icrc_bad}};
 }
 
-/// "12 ring_full, 3 mtu"; empty if all was sent.
+/// Formats reasons: "12 ring_full, 3 mtu"; empty if all frames were sent.
 std::string reasons_text(const NotSent& frames) {
   std::string text;
   for (std::size_t i = 0; i < frames.frames.size(); ++i) {
@@ -274,7 +275,7 @@ std::string catch_up_text(const RunReport& run) {
                      format_duration(*run.catch_up));
 }
 
-/// What a run through ports adds to the counters.
+/// Adds the values of a run through ports.
 void add_ports(Json& json, const RunReport& run) {
   if (run.ports.empty()) return;
   json["run"] = run.run;
@@ -290,7 +291,7 @@ void add_ports(Json& json, const RunReport& run) {
   if (!run.interrupted.empty()) json["interrupted"] = run.interrupted;
 }
 
-/// The flow as it was received, or null.
+/// Returns the received flow, or null.
 const ReceiveFlow* received_of(const Measurement& received, std::uint32_t id) {
   for (const ReceiveFlow& flow : received.flows()) {
     if (flow.stream.is_signed && flow.stream.key.dest_qp == id) return &flow;
@@ -320,7 +321,7 @@ Json received_json(const config::FlowProfile& profile, const RunReport& sent,
   return json;
 }
 
-/// Signed flows that left and of which nothing came, and what each of the others is short of.
+/// Lists signed flows that were sent and not received, and the missing frames of the others.
 std::string missing_text(const config::FlowProfile& profile, const RunReport& sent,
                          const Measurement& received) {
   std::string text;

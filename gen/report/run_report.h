@@ -18,11 +18,11 @@ namespace lw::gen {
 struct Verdict {
   std::vector<std::string> broken;      // "write-ipv4: p99 is 2.1 ms, expected <= 2 ms"
   std::vector<std::string> unchecked;   // keys for which this run has no values
-  std::vector<std::string> not_judged;  // what this run can't know, with the reason
-  std::vector<report::TestCase> cases;  // a case for each bound and flow, and for what is broken
+  std::vector<std::string> not_judged;  // what this run can't check, with the reason
+  std::vector<report::TestCase> cases;  // a case per bound and flow, and per failure
 
   [[nodiscard]] bool holds() const noexcept { return broken.empty(); }
-  /// Adds what is broken in a flow, or in all of them, without a bound of its own.
+  /// Adds a failure that belongs to no bound. `flow`: name of the flow; empty: all flows.
   void add_broken(const std::string& flow, const std::string& what);
 };
 
@@ -32,7 +32,7 @@ struct Verdict {
 void judge_received(Verdict& verdict, const config::FlowProfile& profile,
                     const Measurement& measurement, const RunReport* sent);
 
-/// Adds frames that the receiving ports lost: what they were can't be judged.
+/// Adds a failure if the receiving ports lost frames, because their flows are unknown.
 void judge_missed(Verdict& verdict, std::uint64_t missed);
 
 /// Checks the sender's rates, unsent frames and pacing.
@@ -41,26 +41,28 @@ void judge_sent(Verdict& verdict, const config::FlowProfile& profile, const RunR
 /// Adds to `unchecked` the bounds that were not checked, because the run did not send or receive.
 void note_unchecked(Verdict& verdict, const config::FlowProfile& profile, bool sent, bool received);
 
-/// Lines for people; empty if the profile has no [expect] and there is nothing else to say.
+/// Formats the verdict as text; empty if the profile has no [expect] and nothing failed.
 std::string to_text(const Verdict& verdict, const config::FlowProfile& profile);
 nlohmann::ordered_json to_json(const Verdict& verdict);
 
 /// Number of the flow's signed frames that were sent and not received, in any order.
 std::uint64_t lost_of(const ReceiveFlow& flow, const FlowCounters& sent);
 
-/// The rate that the profile asks of a [[flow]], all its QPs together. `flow`: any of them.
+/// Formats the rate that the profile requests for a [[flow]], all QPs together. `flow`: any of its
+/// QPs.
 std::string asked_rate(const config::Flow& flow);
 
-/// A line for frames that the port did not take, and one for those that it lost; may be empty.
+/// Formats one line for frames that the port did not take, and one for frames that it lost; may be
+/// empty.
 std::string to_text(const PortLosses& port);
 nlohmann::ordered_json to_json(const PortLosses& port);
 
-/// A table for people: a row per [[flow]], its QPs together, and the sum.
+/// Formats a table: a row per [[flow]] with its QPs together, and the sum.
 std::string to_text(const RunReport& run, const config::FlowProfile& profile);
 /// Like to_text(), as JSON; a [[flow]] of several QPs lists them under `qps`.
 nlohmann::ordered_json to_json(const RunReport& run, const config::FlowProfile& profile);
 
-/// The end of a run: frames sent, frames received, and the profile's expectations.
+/// Summary of a run: frames sent, frames received, and the profile's expectations.
 class RunSummary {
  public:
   /// `received` may be null. All arguments must outlive the summary.
@@ -72,9 +74,9 @@ class RunSummary {
   [[nodiscard]] bool good() const;
 
   [[nodiscard]] const Verdict& verdict() const noexcept { return verdict_; }
-  /// Several lines for people.
+  /// Formats the summary as text.
   [[nodiscard]] std::string text() const;
-  /// One line of JSON.
+  /// Formats the summary as one line of JSON.
   [[nodiscard]] std::string json() const;
 
  private:

@@ -28,7 +28,7 @@ bool count_batch(FlowCursor& cursor, FlowCounters& counters) {
   return cursor.end_batch();
 }
 
-/// All messages are alike: counts the first one, and multiplies.
+/// Counts the first message and multiplies, because all messages are equal.
 FlowCounters count_regular(FlowCursor& cursor) {
   const std::uint64_t total = *cursor.total_frames();
   FlowCounters counters;
@@ -88,8 +88,8 @@ std::uint64_t faults_in(const FlowCounters& counters) {
   return std::accumulate(counters.faults.begin(), counters.faults.end(), std::uint64_t{0});
 }
 
-/// The sender's signed frames after the newest one that came. Damaged and faulty frames of the end
-/// don't count: they came.
+/// Returns the number of the sender's signed frames after the newest received one. Damaged and
+/// faulty frames at the end don't count, because they were received.
 std::uint64_t missing_at_end(const FlowCounters& sent, std::uint32_t id,
                              const Measurement& measurement) {
   std::uint64_t next = 0, bad = 0;
@@ -103,7 +103,7 @@ std::uint64_t missing_at_end(const FlowCounters& sent, std::uint32_t id,
   return is_signed - std::min(is_signed, excused);
 }
 
-/// The reason why a flow's last frame is unknown; empty if it is known.
+/// Returns the reason why a flow's last frame is unknown; empty if it is known.
 std::string unknown_end(const config::Flow& flow, const std::optional<FlowCounters>& sent) {
   if (!flow.signature) return "its frames have no signature";
   if (sent) return {};

@@ -15,11 +15,11 @@
 namespace lw::gen {
 
 /// Final counters of the sender, in the profile's order of flows. A receiver needs them to see that
-/// the last frames of a flow are missing. No value: not known.
+/// the last frames of a flow are missing. No value: unknown.
 using SentCounts = std::vector<std::optional<FlowCounters>>;
 
-/// Counters of a sender that sends the whole profile with its own seed. Not known: flows that
-/// repeat forever, and irregular ones of more than 20 million batches.
+/// Returns the counters of a sender that sends the whole profile with its own seed. Unknown: flows
+/// that repeat forever, and irregular flows of more than 20 million batches.
 SentCounts planned_counts(const config::FlowProfile& profile);
 
 /// Reads the counters from the JSON report of `roce-gen run`. `source` names the text in errors.

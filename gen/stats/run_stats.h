@@ -19,13 +19,13 @@
 
 namespace lw::gen {
 
-/// What ends a run before its flows do.
+/// Limits that end a run before its flows end, and its stop flag.
 struct Limits {
   static constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t count = kAll;               // frames of the whole run
   std::optional<Duration> duration;         // frames due later are not sent
-  std::optional<Duration> catch_up;         // frames that are later than this are put off
-  const std::atomic<bool>* stop = nullptr;  // somebody asked (a signal); may be null
+  std::optional<Duration> catch_up;         // limit of lateness; a longer delay moves the schedule
+  const std::atomic<bool>* stop = nullptr;  // set by a signal; may be null
 
   [[nodiscard]] bool stopped() const noexcept {
     return stop != nullptr && stop->load(std::memory_order_relaxed);
@@ -33,25 +33,25 @@ struct Limits {
 };
 
 /// Counters of one sent flow.
-struct alignas(64) FlowCounters {       // the first cache line is what every frame touches
+struct alignas(64) FlowCounters {       // the first cache line has what every frame changes
   std::uint64_t frames = 0, bytes = 0;  // sent; bytes as a capture shows them, without FCS
   std::uint64_t wire_bytes = 0;         // with preamble, FCS and inter-frame gap
   std::uint64_t payload_bytes = 0;
-  std::uint64_t messages = 0;         // whose last frame was sent
+  std::uint64_t messages = 0;         // messages with their last frame sent
   std::uint64_t unsigned_frames = 0;  // too short for the requested signature
   Duration begin{0};                  // due time of the first frame, from the run's start
   Duration span{0};                   // from the run's start to the end of the last frame's slot
-  std::uint64_t not_sent = 0;         // given up: the port took no more
+  std::uint64_t not_sent = 0;         // dropped: the port took no more
   std::array<std::uint64_t, config::kFaultKinds> faults{};  // deliberate faults, by kind
 
-  /// Average rate in `unit` per second from `begin` to `span`; 0 when nothing was sent.
+  /// Average rate in `unit` per second from `begin` to `span`; 0 if nothing was sent.
   [[nodiscard]] double achieved(config::Rate::Unit unit) const noexcept;
 
   /// Adds the counters of a flow that ran in parallel.
   FlowCounters& operator+=(const FlowCounters& other) noexcept;
 };
 
-/// Why a port did not take frames, or lost those it took.
+/// Reason why a port did not take frames, or lost frames that it took.
 enum class NotSentReason : std::uint8_t {
   mtu,        // longer than the port sends
   link_down,  // or the peer of shared memory is gone
@@ -76,20 +76,20 @@ struct NotSent {
   }
 };
 
-/// What one port did not send.
+/// Frames that one port did not send.
 struct PortLosses {
   std::string port;
   NotSent refused;  // frames that the port did not take; part of the flows' not_sent
-  NotSent lost;     // frames that it took and lost, as its own counters say
+  NotSent lost;     // frames that it took and lost, by its own counters
 };
 
-/// What limited catching up has put off.
+/// Delays of the schedule by Limits::catch_up.
 struct CatchUp {
-  Duration skipped{0};       // sum; of several cores the largest
-  std::uint64_t stalls = 0;  // how many times
+  Duration skipped{0};       // sum of one core; the largest of all cores
+  std::uint64_t stalls = 0;  // number of delays
 };
 
-/// The sender's check of its own timing and ICRCs.
+/// Checks of the sender's timing and ICRCs.
 struct SendAudit {
   static constexpr std::uint32_t kIcrcEvery = 4096;  // frames per ICRC that is computed in full
 
@@ -135,7 +135,7 @@ struct PacingSoFar {
   }
 };
 
-/// What a run has sent so far.
+/// Counters of a run so far.
 struct SentSoFar {
   std::vector<FlowCounters> flows;
   PacingSoFar pacing = {};
@@ -153,7 +153,7 @@ struct RunReport {
   CatchUp caught_up;
   std::uint16_t run = 0;    // number of the run, in the signatures; 0 for a capture
   std::string clock;        // of the signatures' send times
-  std::string interrupted;  // why the run ended early; empty: it didn't
+  std::string interrupted;  // reason for an early end; empty: none
 
   [[nodiscard]] FlowCounters total() const noexcept;
   /// Sum of `count` flows from index `first`: the QPs of one [[flow]].
@@ -167,7 +167,7 @@ struct ReceiveReport {
   std::uint64_t missed = 0;  // frames that the ports lost before they were read
   Duration elapsed{0};       // from the first frame to the last
   std::string clock;         // of arrival times; empty: a capture's stamps
-  std::string interrupted;   // why the reception ended early; empty: it didn't
+  std::string interrupted;   // reason for an early end; empty: none
 };
 
 }  // namespace lw::gen

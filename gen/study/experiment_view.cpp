@@ -13,21 +13,21 @@ namespace {
 
 using report::Align;
 
-constexpr std::size_t kNewest = 64;  // results on a screen
+constexpr std::size_t kNewest = 64;  // results on the screen
 
 Instant view_now() {
   return Instant{
       std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
 }
 
-/// "8 s", "12 min", "3.5 h"
+/// Formats a time: "8 s", "12 min", "3.5 h".
 std::string rough_time(double seconds) {
   if (seconds < 120) return fmt::format("{:.0f} s", seconds);
   if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-/// The figures of the printed table, of the runs that a cell has: "average_gbps 98.03, ...".
+/// Formats the table's figures of a cell, from its finished runs: "average_gbps 98.03, ...".
 std::string figures_text(const Results& results, const Task& task) {
   if (const std::string why = results.failure(task); !why.empty()) return "FAILED: " + why;
   std::string text;
@@ -65,7 +65,7 @@ void ExperimentView::end() {
   if (view_.shows()) view_.finish(model(view_now()));
 }
 
-/// The time left is estimated from the runs of this session.
+/// Returns the status line. The time left is estimated from the runs of this session.
 std::string ExperimentView::status(Instant now) const {
   const auto seconds = static_cast<double>((now - begin_).count()) * 1e-9;
   std::string text = rough_time(seconds);

@@ -11,14 +11,14 @@
 
 namespace lw::gen::experiment {
 
-/// Shows how far an experiment has come: a line in a terminal, or the live view. The thread that
-/// runs run_cells() calls it.
+/// Shows the progress of an experiment: a line in a terminal, or the live view. Called by the
+/// thread that runs run_cells().
 class ExperimentView {
  public:
-  /// `results` and `stop` outlive it.
+  /// `results` and `stop` must outlive it.
   ExperimentView(const Results& results, const std::atomic<bool>& stop, bool live);
 
-  /// A run's result is in place.
+  /// Call it after the result of a run was stored.
   void finished(const Task& task);
   /// `done` of `all` runs have a result.
   void progress(std::size_t done, std::size_t all);
@@ -38,8 +38,8 @@ class ExperimentView {
   report::LiveView view_;
   Instant begin_;
   std::size_t done_ = 0, all_ = 0;     // runs
-  std::optional<std::size_t> before_;  // runs that were done when this session began
-  std::deque<Task> newest_;            // the newest first
+  std::optional<std::size_t> before_;  // finished runs at the start of this session
+  std::deque<Task> newest_;            // newest first
 };
 
 }  // namespace lw::gen::experiment

@@ -33,7 +33,7 @@ report::Json trial_json(const std::optional<Trial>& trial, const SearchConfig& c
   return trial ? trial_json(*trial, config) : report::Json();
 }
 
-/// A unit of rate; the largest in which `highest` is at least 1.
+/// Unit of rate for a plot: the largest one in which `highest` is at least 1.
 struct RateUnit {
   double bps;
   const char* name;

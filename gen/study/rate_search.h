@@ -44,7 +44,7 @@ struct SearchResult {
   bool complete = true;       // false: stopped before the bracket was as narrow as asked
 };
 
-/// True if the rate was offered and at most the tolerated share was lost.
+/// Returns true if the rate was offered and at most the tolerated share was lost.
 bool passes(const Trial& trial, const SearchConfig& config) noexcept;
 
 /// Finds the highest rate without loss by bisection (RFC 2544, 26.1): first the highest rate, then
@@ -60,18 +60,18 @@ struct SizeSearch {
   SearchResult result;
 };
 
-/// True if every search ended as planned.
+/// Returns true if every search ended as planned.
 bool is_complete(const std::vector<SizeSearch>& searches) noexcept;
 
-/// A table for people, a row per size.
+/// Formats a table, with a row per size.
 std::string to_text(const std::vector<SizeSearch>& searches);
-/// One line of JSON with every trial; `incomplete` if a search was stopped.
+/// Formats one line of JSON with every trial; `incomplete` if a search was stopped.
 std::string to_json(const std::vector<SizeSearch>& searches, const SearchConfig& config);
-/// CSV with a header line and a line per trial.
+/// Formats CSV with a header line and a line per trial.
 std::string to_csv(const std::vector<SizeSearch>& searches, const SearchConfig& config);
-/// The highest rate that passed and the lowest that failed, over message size.
+/// Plots the highest rate that passed and the lowest rate that failed, over message size.
 report::Plot rate_plot(const std::vector<SizeSearch>& searches, const std::string& title);
-/// The loss of each trial over its rate, a curve per message size.
+/// Plots the loss of each trial over its rate, with a curve per message size.
 report::Plot trial_plot(const std::vector<SizeSearch>& searches);
 
 }  // namespace lw::gen

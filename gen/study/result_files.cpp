@@ -30,7 +30,8 @@ std::vector<std::string> parameters_of(const Results& results) {
   return names;
 }
 
-/// Numbers and words that are no parameters; series have files of their own.
+/// Returns the names of all figures: numbers and words that are not parameters. Series have their
+/// own files.
 std::vector<std::string> figures_of(const Results& results,
                                     const std::vector<std::string>& parameters) {
   std::vector<std::string> names;
@@ -96,7 +97,7 @@ std::string premises(const config::ExperimentProfile& profile) {
   return "\nWhat the figures rest on\n" + table.to_string(2);
 }
 
-/// What a figure is over its repeats: one number, or its least, average and greatest.
+/// Formats a figure over its repeats: one number, or minimum, average and maximum.
 std::string spread_text(const Results& results, std::size_t cell, const std::string& name) {
   const auto figure = results.figure(cell, name);
   if (!figure || results.cells[cell].repeats == 1 || figure->min == figure->max)
@@ -122,7 +123,7 @@ std::string scenario_table(const Results& results, std::size_t index) {
   return table.to_string(2);
 }
 
-/// Why there are fewer runs than repeats were asked for.
+/// Explains why there are fewer runs than the requested repeats.
 std::string unrepeated(const Results& results, const ExperimentScenario& scenario,
                        const std::vector<std::size_t>& cells) {
   const auto once = std::ranges::count_if(
@@ -151,7 +152,8 @@ PlotCurve& curve_named(std::vector<PlotCurve>& curves, const std::string& name) 
   return curves.emplace_back(PlotCurve{.name = name, .points = {}});
 }
 
-/// "WRITE, adaptive": the values of the parameters that tell curves apart.
+/// Returns the name of a curve, the values of the parameters that distinguish curves: "WRITE,
+/// adaptive".
 std::string curve_name(const Results& results, const ExperimentPlot& plot, std::size_t cell) {
   std::string name;
   for (const std::string& parameter : plot.curves) {
@@ -173,7 +175,7 @@ bool is_wanted(const Results& results, const ExperimentPlot& plot, std::size_t c
   return plot.scenarios.empty() || std::ranges::find(plot.scenarios, name) != plot.scenarios.end();
 }
 
-/// A curve's points are the cells.
+/// Adds a cell as a point of a curve.
 void add_cell(std::vector<PlotCurve>& curves, const Results& results, const ExperimentPlot& plot,
               std::size_t cell) {
   const auto x = results.figure(cell, plot.x), y = results.figure(cell, plot.y);
@@ -182,8 +184,8 @@ void add_cell(std::vector<PlotCurve>& curves, const Results& results, const Expe
       .points.push_back({x->average, y->average, y->min, y->max});
 }
 
-/// A curve's points are the samples of one run, the first repeat; samples that say whose they are
-/// ("flow") make a curve each.
+/// Adds curves with the samples of the first repeat as points. Samples with a "flow" make one curve
+/// per flow.
 void add_samples(std::vector<PlotCurve>& curves, const Results& results, const ExperimentPlot& plot,
                  std::size_t cell) {
   const report::Json& run = results.runs[cell].front();

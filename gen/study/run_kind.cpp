@@ -22,7 +22,7 @@ report::Json law_of(const sim::PerfConfig& config) {
   return {{"losses_a_round_trip", p * w}, {"law_efficiency", (1 - p) / (1 - p + p * w)}};
 }
 
-/// "retry exceeded, QP 0 of host 0, 4.3 s after the start"
+/// Adds the failure of a run: "retry exceeded, QP 0 of host 0, 4.3 s after the start".
 void add_failure(report::Json& json, const std::optional<sim::Failure>& failure) {
   if (!failure) return;
   json["failure"] =

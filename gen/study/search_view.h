@@ -16,14 +16,14 @@ class SearchView {
   /// `sizes`: number of message sizes to search.
   SearchView(std::string title, const SearchConfig& config, std::size_t sizes);
 
-  /// A trial begins at `fraction` of the highest rate.
+  /// Call it before a trial at `fraction` of the highest rate.
   void begin_trial(std::uint64_t size, double fraction);
   void end_trial(const Trial& trial);
 
   [[nodiscard]] report::LiveModel model(const ProgressNow& now) const;
 
  private:
-  /// What is known of one message size.
+  /// Bounds of one message size.
   struct SizeBounds {
     std::uint64_t size = 0;
     std::optional<Trial> passes, fails;
@@ -36,9 +36,9 @@ class SearchView {
   std::string title_;
   SearchConfig config_;
   std::size_t sizes_, trials_ = 0;
-  double fraction_ = 0;                          // of the trial that runs
-  std::vector<SizeBounds> bounds_;               // the last is being searched
-  std::deque<std::vector<std::string>> newest_;  // rows of the last trials, the newest first
+  double fraction_ = 0;                          // of the running trial
+  std::vector<SizeBounds> bounds_;               // the last one is of the present search
+  std::deque<std::vector<std::string>> newest_;  // rows of the last trials, newest first
 };
 
 }  // namespace lw::gen

@@ -22,7 +22,7 @@ struct TrialEnds {
 Result<config::FlowProfile> with_message_size(config::FlowProfile profile, std::uint64_t size);
 
 /// Sends a profile at `fraction` of its rates for limits.duration. A second thread counts the
-/// received frames until none arrives for `quiet_time`. `display` shows what is sent.
+/// received frames until none arrives for `quiet_time`. `display` shows the sent frames.
 Result<Trial> run_trial(config::FlowProfile profile, double fraction, const TrialEnds& ends,
                         const Limits& limits, Duration quiet_time, ProgressDisplay& display);
 

@@ -24,7 +24,7 @@ struct Stress {
 };
 
 /// A pre-copy migration as in QEMU: copies first the disk, then the used memory, then repeatedly
-/// the memory written meanwhile, until the rest can be copied within the downtime.
+/// the memory that was written in the meantime, until the rest can be copied within the downtime.
 struct Precopy {
   double disk_bytes = 0, disk_rate = 1;  // bytes, bytes/s
   double used_bytes = 0;                 // non-zero memory, without the guest's working set

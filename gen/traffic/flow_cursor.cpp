@@ -121,7 +121,7 @@ std::vector<std::byte> truncated(Encapsulation encapsulation, const roce::FrameL
 
 namespace {
 
-/// A CNP takes no PSN: its own is always 0.
+/// Returns the PSNs that a message consumes: none for a CNP, because its PSN is always 0.
 std::uint32_t psns_of(const roce::Message& message) {
   return message.operation == wire::Operation::cnp ? 0 : psn_count(message);
 }
@@ -168,7 +168,8 @@ FlowCursor::FlowCursor(const config::Flow& flow, LayoutCache& layouts, PayloadPo
   begin_packet();
 }
 
-/// PSNs of messages of one packet before the next one: READ requests of drawn sizes.
+/// Returns the PSNs of the `messages` messages before the present one, or before those of the
+/// previous call. For READ requests with random sizes.
 std::uint32_t FlowCursor::psns_of_earlier(std::uint64_t messages) noexcept {
   if (stepped_at_ != message_) stepped_ = 0;
   stepped_at_ = message_;
@@ -210,7 +211,7 @@ bool FlowCursor::skip(std::uint32_t frames) noexcept {
   return has_next();
 }
 
-/// All frames but the last by their steps, the last by next_packet().
+/// Skips all frames but the last by their steps, and the last one by next_packet().
 inline void FlowCursor::skip_packets(std::uint32_t frames) noexcept {
   if (const std::uint32_t before = frames - 1; before > 0) {
     if (frame_->has_signature(fields_)) fields_.sequence += before;
@@ -270,7 +271,7 @@ void FlowCursor::set_size() noexcept {
   packets_ = packet_count(now_);
   psns_ = psns_of(now_);
   fields_.dma_length = static_cast<std::uint32_t>(now_.length);
-  // Of the message's last packet; the templates of the others have the MTU.
+  // Payload of the message's last packet; the templates of the other packets have the MTU.
   fields_.payload =
       static_cast<std::uint32_t>(now_.length - std::uint64_t{packets_ - 1} * now_.mtu);
   if (packets_ == 1) frame_ = &templates_.valid(PacketPosition::only);

@@ -88,7 +88,7 @@ class FlowCursor {
   Pacer::EvenPace begin_batch(std::uint32_t most, FieldSteps& step) noexcept;
   /// Moves past the batch. Returns has_next().
   bool end_batch() noexcept;
-  /// Frames of the batch that the cursor is at; 0 after the flow's last one.
+  /// Number of frames in the cursor's present batch; 0 after the flow's last batch.
   [[nodiscard]] std::uint32_t batch_frames() const noexcept { return batch_frames_; }
 
   /// Numbers that frames consume, and give back when they are not sent.
@@ -96,8 +96,9 @@ class FlowCursor {
     std::uint64_t sequence = 0;  // of signatures
     std::uint32_t psns = 0;
   };
-  /// Returns what the flow's last `frames` frames have consumed, which are equal in `fault` and
-  /// `is_signed`. For the frames before these, call it again: it steps back from call to call.
+  /// Returns the numbers that the flow's last `frames` frames have consumed. All of them have this
+  /// `fault` and `is_signed`. For the frames before them, call it again: each call steps back
+  /// further.
   [[nodiscard]] Numbers consumed(std::uint64_t frames, std::optional<config::FaultKind> fault,
                                  bool is_signed) noexcept;
   /// Gives the numbers of frames that were not sent to the next frames.

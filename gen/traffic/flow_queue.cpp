@@ -40,7 +40,7 @@ bool FlowWheel::remove_first() noexcept {
   return open_if_done();
 }
 
-/// Searches from the end: what returns to the current slot is due soon.
+/// Searches from the end, because an entry that returns to the current slot is due soon.
 void FlowWheel::insert_sorted(const DueFlow& due) noexcept {
   auto position = current_.end();
   while (position != current_.begin() && *(position - 1) < due) --position;
@@ -59,7 +59,7 @@ void FlowWheel::open_next() noexcept {
     occupied_[index / kWord] &= ~(std::uint64_t{1} << index % kWord);
   }
   for (; far_slot() == now_; far_.pop()) current_.push_back(far_.top());
-  // Flows that were added by time, as even ones are, are in order already.
+  // Flows with even pacing were added in order of time, so they are in order already.
   if (!std::ranges::is_sorted(current_, std::greater<>())) {
     std::ranges::sort(current_, std::greater<>());
   }

@@ -20,8 +20,8 @@ struct DueFlow {
   friend auto operator<=>(const DueFlow&, const DueFlow&) = default;
 };
 
-/// A ring of DueFlows in ascending order: where flows of one rate alternate, the next due time of
-/// each is after all others', so that nothing has to be sorted.
+/// A ring of DueFlows in ascending order. If flows of one rate alternate, the next due time of each
+/// is after that of all others, so nothing has to be sorted.
 class SortedRing {
  public:
   /// Holds at most `flows` entries.
@@ -146,7 +146,7 @@ class FlowWheel {
 };
 
 /// All flows by due time, one entry each: flows that alternate evenly in a SortedRing, others in a
-/// FlowWheel. Where an entry is affects speed only, not the order.
+/// FlowWheel. The container of an entry affects speed only, not the order.
 class FlowQueue {
  public:
   static constexpr Duration kNever = Duration::max();
@@ -171,12 +171,12 @@ class FlowQueue {
   /// Returns true if the wheel() starts a new slot.
   bool remove_first() noexcept;
 
-  /// Entries that follow each other, from the first one on; often none.
+  /// The first entries in order of time, as far as they are contiguous in memory; often none.
   [[nodiscard]] std::span<const DueFlow> batch() const noexcept {
     if (!in_ring_) return {};
     return ring_.front_span();
   }
-  /// The batch() is in order up to this time.
+  /// Entries of batch() that are due before this time come before all entries of the wheel.
   [[nodiscard]] Duration batch_until() const noexcept { return wheel_from(); }
   /// Sets the due times of the first next.size() entries of the batch(): next[i], or kNever to
   /// remove the entry. None may be before the last of those entries.
@@ -210,10 +210,10 @@ class FlowQueue {
     in_ring_ = !ring_.empty() && (wheel_.empty() || ring_.at(0) < wheel_.first());
   }
 
-  Duration reach_;  // longest gap in the ring: behind a longer one, no other flow could enter it
+  Duration reach_;  // longest gap in the ring: after a longer one, no other flow could enter
   SortedRing ring_;
   FlowWheel wheel_;
-  bool in_ring_ = false;  // the first entry is
+  bool in_ring_ = false;  // the first entry is in the ring
 };
 
 inline Duration FlowWheel::second_from() const noexcept {
@@ -248,7 +248,7 @@ inline std::int64_t FlowWheel::next_slot() const noexcept {
   const std::size_t from = index_of(now_ + 1);
   const std::size_t words = occupied_.size();
   std::uint64_t word = occupied_[from / kWord] & ~std::uint64_t{0} << from % kWord;
-  // Up to the first word again, for the bits that were masked.
+  // Includes the first word again, for the bits that were masked.
   for (std::size_t i = 0; i <= words; ++i) {
     const std::size_t at = (from / kWord + i) & (words - 1);
     if (i > 0) word = occupied_[at];

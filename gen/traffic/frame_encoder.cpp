@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kWord = sizeof(std::uint32_t);
 
-/// A number that no layout or payload of this process had before; not 0.
+/// Returns a number that no layout or payload of this process has had; not 0.
 std::uint32_t new_id() noexcept {
   static std::atomic<std::uint32_t> last{0};
   return ++last;
@@ -60,7 +60,7 @@ std::uint32_t LayoutCache::payload_id_of(const HeaderLayout& layout) {
   return found->second;
 }
 
-/// Compares with the newest layout only: the QPs of a range come one after the other.
+/// Compares with the newest layout only, because the QPs of a range come one after another.
 const HeaderLayout& LayoutCache::get(const roce::FrameFields& fields, HeaderLayout wanted) {
   const Key key{fields.bth.opcode,     static_cast<std::uint8_t>(fields.encapsulation),
                 wanted.reserved7,      wanted.layout.bth,

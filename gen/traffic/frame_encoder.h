@@ -255,11 +255,12 @@ class FrameEncoder {
   std::uint32_t icrc_at_;
   PatchedField ack_psn_, va_, sequence_;
   std::uint64_t time_ = 0;
-  std::uint32_t time_change_ = 0;  // of the ICRC, by the send time
+  std::uint32_t time_change_ = 0;  // change of the ICRC by the send time
   std::array<std::int16_t, HeaderLayout::kMaxOwnWords> own_;
 };
 
-/// Returns the change of the ICRC by the step to the next PSN. The step is 1 but for READ requests.
+/// Returns the change of the ICRC by the step to the next PSN. The step is 1, except for READ
+/// requests.
 template <FieldSet kSet>
 [[gnu::always_inline]] inline std::uint32_t FrameEncoder<kSet>::write_psn(
     EncoderState& state, std::byte* payload) const noexcept {
@@ -273,8 +274,8 @@ template <FieldSet kSet>
   return ack_psn_.patch->of_increment(word ^ next);
 }
 
-/// Each field is written and advanced in one go: bytes written between the two would make the
-/// compiler read its value and tables twice.
+/// Writes and advances each field in one step: with bytes written in between, the compiler would
+/// have to read the field's value and tables twice.
 template <FieldSet kSet>
 [[gnu::always_inline]] inline void FrameEncoder<kSet>::write_variable(
     EncoderState& state, std::byte* payload) const noexcept {

@@ -8,10 +8,11 @@
 
 namespace lw::gen {
 
-/// A message's last packet where message sizes vary: its payload length is a variable field. It is
-/// composed from its fields each time: templates by length would need patch tables by length as
-/// well, for every distance from the end: 28 KiB each, 100 MiB for all lengths up to 4096, all of
-/// them cold. Composing takes 0.25 us (tests/bench/frame_bench.cpp), once per message.
+/// The last packet of a message if message sizes vary. Its payload length is a variable field, so
+/// the frame is composed from its fields each time. Templates by length would also need patch
+/// tables by length, one for every distance from the end: 28 KiB each, 100 MiB for all lengths up
+/// to 4096, all of them cold. Composing takes 0.25 us (tests/bench/frame_bench.cpp), once per
+/// message.
 class VariableLengthFrame {
  public:
   /// `payload` is the longest one and must outlive the frame.
@@ -81,7 +82,7 @@ roce::FrameFields base_fields(roce::FrameFields fields, bool variable_dma_length
   return fields;
 }
 
-/// The field of `width` bytes at `offset` from the frame's start.
+/// Returns the field of `width` bytes at `offset` from the frame's start.
 PatchedField field_at(std::size_t offset, std::size_t width, const roce::FrameLayout& layout,
                       LayoutCache& layouts) {
   const auto from_payload = static_cast<std::ptrdiff_t>(offset - layout.payload);

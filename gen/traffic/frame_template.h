@@ -27,8 +27,8 @@ struct TemplateOptions {
 /// The template holds what distinguishes its frames from others of the same HeaderLayout.
 class FrameTemplate {
  public:
-  /// Bytes that encode() needs before the payload's start and from it on; the latter for the
-  /// largest MTU.
+  /// Bytes that encode() needs before the payload's start (kHeadroom), and from there on for the
+  /// largest MTU (kTailroom).
   static constexpr std::size_t kHeadroom = HeaderLayout::kPrefixHeaders;
   static constexpr std::size_t kTailroom = 4096 + wire::kIcrcSize;
 
@@ -69,7 +69,7 @@ class FrameTemplate {
   /// Value of the layout's own word `i` in this template's frames.
   [[nodiscard]] std::array<std::byte, 4> own_word(std::size_t i) const noexcept {
     if (i < own_words_) return own_[i];
-    std::array<std::byte, 4> value;  // not an own word when this was composed: as in the prefix
+    std::array<std::byte, 4> value;  // not an own word when this was composed: equal to the prefix
     std::memcpy(value.data(),
                 layout_->prefix.data() + HeaderLayout::kPrefixHeaders + layout_->own[i],
                 value.size());
@@ -85,11 +85,11 @@ class FrameTemplate {
   [[nodiscard]] std::size_t variable_size(std::size_t payload_length) const noexcept;
 
   const HeaderLayout* layout_ = nullptr;           // null if the length varies
-  std::unique_ptr<VariableLengthFrame> variable_;  // null if it doesn't
+  std::unique_ptr<VariableLengthFrame> variable_;  // null if the length is fixed
   std::uint32_t icrc_ = 0;                         // of the frame whose variable fields are all 0
   std::uint16_t size_ = 0, payload_length_ = 0;    // bytes, if the length is fixed
   bool is_signed_ = false;
-  std::uint8_t own_words_ = 0;  // of the layout when this was composed; it may have got more since
+  std::uint8_t own_words_ = 0;  // of the layout when this was composed; it may have more now
   std::array<std::array<std::byte, 4>, HeaderLayout::kMaxOwnWords> own_{};
 };
 

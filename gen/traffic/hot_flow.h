@@ -11,7 +11,7 @@ struct FrameInfo {
   static constexpr std::uint8_t kNoFault = 0xff;
   // Flags in `marks`:
   static constexpr std::uint16_t kEndsMessage = 0x100;
-  static constexpr std::uint16_t kLacksSignature = 0x200;  // which the flow asks for
+  static constexpr std::uint16_t kLacksSignature = 0x200;  // too short for the flow's signature
   static constexpr std::uint16_t kTogether = 0x400;  // due at the same time as its whole batch
   static constexpr std::uint16_t kSingle = 0x800;    // due alone, and of fixed length
 
@@ -41,7 +41,7 @@ inline FrameInfo frame_info(const FlowCursor& cursor) noexcept {
   return info;
 }
 
-/// Where a frame is encoded: the place of its payload in a buffer, and the buffer's cache tag.
+/// Destination of a frame: the position of its payload in a buffer, and the buffer's cache tag.
 struct FrameSlot {
   std::byte* payload;
   BufferTag* tag;
@@ -66,8 +66,8 @@ class alignas(128) HotFlow {
   /// Properties of the batch's frames.
   [[nodiscard]] const FrameInfo& info() const noexcept { return info_; }
 
-  /// Returns how many of the batch's next frames are due before `until`: at least 1, as the next
-  /// one must be, and at most `most`.
+  /// Returns the number of the batch's next frames that are due before `until`, from 1 to `most`.
+  /// Requires that the next frame is due before `until`.
   [[nodiscard]] std::size_t due_before(Duration until, std::size_t most) const noexcept;
   /// Due time of frame `i` from the next one on.
   [[nodiscard]] Duration due_of(std::size_t i) const noexcept {

@@ -24,7 +24,8 @@ constexpr FineTime fine(std::chrono::nanoseconds time) noexcept {
   return FineTime{static_cast<std::uint64_t>(time.count())} << 64;
 }
 
-/// The longest time that a pacer counts: 200 years. Later frames are due then.
+/// Longest time that a pacer counts: 200 years. Frames that would be due later are due at this
+/// time.
 inline constexpr std::int64_t kLongestNs = std::int64_t{200} * 365 * 86400 * 1'000'000'000;
 inline constexpr FineTime kLongestPace = FineTime{kLongestNs} << 64;
 

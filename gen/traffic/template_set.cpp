@@ -98,7 +98,7 @@ bool has_variable_length(const Flow& flow, PacketPosition position) {
   return flow.sizes.vary() && ends_message(position) && carries_payload(flow);
 }
 
-/// The longest packet of a flow at a position.
+/// Returns the longest packet of a flow at a position.
 roce::MessagePacket packet_at(const Flow& flow, PacketPosition position) {
   roce::Message message = flow.message;
   const std::uint64_t mtu = message.mtu;

@@ -11,7 +11,7 @@
 
 namespace lw::gen {
 
-/// The payloads of a run. A pattern starts anew in each packet, so one copy of the largest MTU
+/// The payloads of a run. A pattern starts again in each packet, so one copy of the largest MTU
 /// serves all flows that use it; a shorter packet carries its first bytes. Spans stay valid for the
 /// pool's lifetime. Not thread-safe while it grows.
 class PayloadPool {

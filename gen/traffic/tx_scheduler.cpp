@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;  // bytes
 
-/// About the time of eight frames, all flows together.
+/// Returns about the time of eight frames, all flows together.
 Duration slot_for(const config::FlowProfile& profile) {
   constexpr double kFrames = 8, kUsual = 1e6;
   double rate = 0;
@@ -67,21 +67,21 @@ std::optional<DueFrame> TxScheduler::next() const noexcept {
                   cursor.fault()};
 }
 
-/// Prefetches the cursor of a flow whose batch ends. Hot flows are prefetched by the hardware:
-/// mostly they follow each other in memory.
+/// Prefetches the cursor of a flow whose batch ends. The hardware prefetches hot flows, because
+/// they mostly follow each other in memory.
 inline void TxScheduler::prefetch_cursor(std::uint32_t flow) const noexcept {
   if (!hot_[flow].batch_ends()) return;
   const auto* cursor = reinterpret_cast<const char*>(&cursors_[flow]);
   for (std::size_t i = 0; i < 6 * kLine; i += kLine) __builtin_prefetch(cursor + i);
 }
 
-/// For the flows of the wheel's new slot.
+/// Prefetches the cursors of the flows in the wheel's new slot.
 void TxScheduler::prefetch_slot() const noexcept {
   for (const DueFlow& due : queue_.wheel().current()) prefetch_cursor(due.flow);
 }
 
-/// For the next batch of flows, if it is as long as the last one. Long batches of frames end
-/// seldom, and mostly one after the other.
+/// Prefetches the cursors of the next batch of flows, which is expected to be as long as the last
+/// one. Long batches of frames end seldom, and mostly one after another.
 void TxScheduler::prefetch_batch(std::size_t flows) noexcept {
   if (!std::exchange(batches_end_, false)) return;
   queue_.for_ring(flows, [this](std::uint32_t flow) { prefetch_cursor(flow); });

@@ -33,7 +33,7 @@ class TxScheduler {
   explicit TxScheduler(const config::FlowProfile& profile, std::optional<std::uint64_t> seed = {});
 
   // One frame at a time:
-  /// The next frame; nothing after the last one.
+  /// Returns the next frame; nothing after the last one.
   [[nodiscard]] std::optional<DueFrame> next() const noexcept;
   void advance() noexcept;
 
@@ -52,7 +52,8 @@ class TxScheduler {
     batches_end_ = true;
     return hot_[flow].next_batch(cursors_[flow]);
   }
-  /// Sorts poll()'s flow in again after frames of it were taken; `more`: it has a next frame.
+  /// Call it after frames of poll()'s flow were taken: moves the flow to its next due time. Removes
+  /// the flow unless `more`.
   void reschedule(bool more) noexcept {
     const bool opened =
         more ? queue_.reschedule_first(hot(queue_.first().flow).due()) : queue_.remove_first();
@@ -64,8 +65,8 @@ class TxScheduler {
   /// none.
   [[nodiscard]] std::span<const DueFlow> batch() const noexcept { return queue_.batch(); }
   [[nodiscard]] Duration batch_until() const noexcept { return queue_.batch_until(); }
-  /// Like reschedule(bool), for the batch's first flows: each one's next due time, or
-  /// FlowQueue::kNever.
+  /// Like reschedule(bool), for the batch's first flows. `next`: next due time of each flow;
+  /// FlowQueue::kNever removes it.
   void reschedule(std::span<const Duration> next) noexcept {
     queue_.reschedule(next);
     prefetch_batch(next.size());
@@ -84,7 +85,7 @@ class TxScheduler {
   std::vector<FlowCursor> cursors_;
   std::vector<HotFlow> hot_;
   FlowQueue queue_;
-  bool batches_end_ = false;  // some did since the last prefetch_batch()
+  bool batches_end_ = false;  // a batch of frames ended since the last prefetch_batch()
 };
 
 /// The flows of one core: flow i of the profile belongs to core i modulo `cores`.

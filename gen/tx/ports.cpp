@@ -25,11 +25,11 @@ Result<std::vector<nic::PortSpec>> parse_all(const std::vector<std::string>& nam
   return specs;
 }
 
-/// The CPUs to pin to; none for a single core, which isn't pinned.
+/// Returns the CPUs to pin to; none for a single core, which isn't pinned.
 Result<std::vector<int>> cpus_for(std::uint16_t cores, const std::vector<nic::PortSpec>& specs) {
   if (cores == 1) return std::vector<int>{};
   for (const nic::PortSpec& spec : specs) {
-    // Its peers read one queue only.
+    // The peer of a memif or vhost port reads one queue only.
     if (spec.as<nic::MemifPort>() == nullptr && spec.as<nic::VhostPort>() == nullptr) continue;
     return fail(
         fmt::format("port `{}` has one send queue, --cores {} needs {}", spec.text, cores, cores));
@@ -95,7 +95,7 @@ namespace {
 
 constexpr std::size_t kEthernetHeader = 14, kTag = 4;
 
-/// What a user can see and change of a port that has no link.
+/// Describes why a port has no link, in terms that the user can check and change.
 std::string state_of(const nic::Port& port) {
   const auto spec = nic::parse_port_spec(port.name());
   if (spec && spec->as<nic::MemifPort>() != nullptr) return "no peer is connected";
@@ -108,7 +108,8 @@ std::string state_of(const nic::Port& port) {
   return fmt::format("the interface is down: ip link set dev {} up", view.name());
 }
 
-/// Longest IP packet that a port sends. DPDK's virtual devices report 1500 and send longer ones.
+/// Returns the longest IP packet that a port sends. DPDK's virtual devices report 1500 and send
+/// longer ones.
 std::optional<std::uint32_t> mtu_of(const nic::Port& port) {
   if (const auto mtu = port.mtu()) return mtu;
   const auto spec = nic::parse_port_spec(port.name());
@@ -135,7 +136,7 @@ Result<void> Ports::wait_links(Duration timeout, const std::atomic<bool>& cancel
 std::optional<std::size_t> longest_sendable(const nic::Port& port, std::size_t vlan_tags) {
   const auto mtu = mtu_of(port);
   if (!mtu) return std::nullopt;
-  // Linux lets one tag pass beside the MTU.
+  // Linux allows one tag in addition to the MTU.
   return *mtu + kEthernetHeader + std::min<std::size_t>(vlan_tags, 1) * kTag;
 }
 

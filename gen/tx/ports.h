@@ -28,8 +28,8 @@ class Ports {
   static Result<Ports> open(const std::vector<std::string>& names, bool verbose,
                             const PortsConfig& config = {});
 
-  /// Waits for all links, and says on stderr for which. Error (environment): after `timeout`, with
-  /// the port and its state, or when cancelled.
+  /// Waits for all links, and prints on stderr which one it waits for. Error (environment): after
+  /// `timeout`, with the port and its state, or when cancelled.
   Result<void> wait_links(Duration timeout, const std::atomic<bool>& cancelled);
 
   /// Waits until the peer has read all frames: a memif server or client drops unread frames when
@@ -58,18 +58,19 @@ class Ports {
 /// the length, the MTU, and the command that raises it.
 Result<void> check_mtus(const config::FlowProfile& profile, std::span<const nic::Port> senders);
 
-/// Checks that a port sends frames of `size` bytes with so many VLAN tags. Error (usage): as above;
-/// `who` sends them.
+/// Checks that a port sends frames of `size` bytes with `vlan_tags` VLAN tags. Error (usage): as
+/// check_mtus(), with `who` as the sender.
 Result<void> check_mtu(const nic::Port& port, const std::string& who, std::size_t size,
                        std::size_t vlan_tags);
 
-/// Longest frame that a port sends, in bytes without FCS; nothing if it is not known.
+/// Returns the longest frame that a port sends, in bytes without FCS; nothing if it is unknown.
 std::optional<std::size_t> longest_sendable(const nic::Port& port, std::size_t vlan_tags);
 
-/// Frames that the port lost since `before` of the `taken` ones that it took, by its own counters.
+/// Returns the frames that the port lost since `before`, of the `taken` frames that it took,
+/// according to its own counters.
 NotSent lost_since(const nic::PortStats& before, const nic::Port& port, std::uint64_t taken);
 
-/// Why a port did not take a frame a moment ago.
+/// Returns the reason why a port has just not taken a frame.
 NotSentReason reason_not_sent(const nic::Port& port) noexcept;
 
 }  // namespace lw::gen

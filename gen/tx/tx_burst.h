@@ -108,7 +108,8 @@ class TxBurst {
   std::array<rte_mbuf*, kFrames> buffers_{};
 };
 
-/// A burst of flows' frames for one queue of a port, with what is counted of each. One thread.
+/// A burst of frames of flows for one queue of a port, with the properties that are counted. One
+/// thread.
 class FlowBurst {
  public:
   static constexpr std::size_t kFrames = TxBurst::kFrames;
@@ -146,7 +147,7 @@ class FlowBurst {
       burst_->count_ = kFrames - space_;
       burst_->group_count_ = groups_;
     }
-    /// How many frames the burst can still take.
+    /// Number of frames that the burst can still take.
     [[nodiscard]] std::size_t space() const noexcept { return space_; }
 
     /// Free buffers for the next frames.
@@ -157,7 +158,7 @@ class FlowBurst {
       spare_ = spare_.subspan(frames);
       note({.flow = flow, .frames = frames, .info = info}, at);
     }
-    /// The flow of each next frame: fill in before add() with TxGroup::kSeveral.
+    /// Flow of each next frame. Set it before add() with TxGroup::kSeveral.
     [[nodiscard]] std::span<std::uint32_t> flows() noexcept {
       return std::span(burst_->flows_).last(space_);
     }
@@ -165,7 +166,7 @@ class FlowBurst {
     void add_without_buffer(std::uint32_t flow, Duration at, const FrameInfo& info) noexcept {
       note({.flow = flow, .frames = 1, .info = info}, at);
     }
-    /// The place to encode that frame's payload.
+    /// Memory in which to encode the payload of a frame for which no buffer is free.
     [[nodiscard]] std::byte* scratch() noexcept {
       return burst_->scratch_.data() + SendBuffers::kPayloadAt;
     }
@@ -196,7 +197,7 @@ class FlowBurst {
   /// until the next Filling.
   Outcome send(Instant start) noexcept;
 
-  /// Copy of the outcome's frame `i`, which was sent.
+  /// Copy of frame `i` of the outcome. Requires that it was sent.
   [[nodiscard]] wire::Bytes copy(std::size_t i) const noexcept { return copies_[i]; }
 
  private:

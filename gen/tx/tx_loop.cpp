@@ -11,7 +11,7 @@ namespace lw::gen {
 
 namespace {
 
-/// Covers a delay of the loop, and fits a device's ring.
+/// Lead of timed ports: covers a delay of the loop, and fits a device's ring.
 constexpr Duration kLead = std::chrono::microseconds(100);
 
 }  // namespace
@@ -158,8 +158,9 @@ void TxLoop::encode_one(FlowBurst::Filling& burst, std::uint32_t flow, bool time
   burst.add(flow, 1, at, info);
 }
 
-/// Takes one frame of each of the next flows, as long as no flow is due again before the next one:
-/// what many QPs of one rate do. All flows are rescheduled at once. Returns the number of frames.
+/// Takes one frame of each of the next flows, as long as no flow is due again before the next one.
+/// This is usual for many QPs of one rate. All flows are rescheduled at once. Returns the number of
+/// frames.
 std::uint64_t TxLoop::take_from_flows(FlowBurst::Filling& burst, SendStamp& stamp, Duration elapsed,
                                       std::uint64_t most) noexcept {
   std::span<const DueFlow> flows = scheduler_.batch();
@@ -221,8 +222,8 @@ bool TxLoop::next_batch(std::uint32_t flow) noexcept {
   return scheduler_.next_batch(flow);
 }
 
-/// Moves the schedule on if the next frame is later than a limit allows, so that what a stall has
-/// delayed doesn't leave in one burst.
+/// Moves the schedule forward if the next frame is later than the limit allows, so that frames that
+/// a stall has delayed don't leave in one burst.
 void TxLoop::limit_catch_up(Instant now) noexcept {
   if (!limits_.catch_up || scheduler_.done()) return;
   const Duration skip = now - start_ - scheduler_.poll().at - *limits_.catch_up;

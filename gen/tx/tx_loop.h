@@ -116,9 +116,9 @@ class TxLoop {
   CatchUp caught_up_;
   Duration stamp_offset_{0};
   Instant begin_{};   // of the run
-  Instant start_{};   // what due times count from: later than begin_ by what was skipped
+  Instant start_{};   // time that due times count from: begin_ plus the skipped time
   Instant clock_{};   // last reading of the clock by send_due(); 0 if there was none
-  Duration lead_{0};  // how long before their due time ports get frames
+  Duration lead_{0};  // time by which ports get frames before they are due
 };
 
 }  // namespace lw::gen

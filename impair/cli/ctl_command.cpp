@@ -31,7 +31,7 @@ struct RequestOptions {
   Json request;
 };
 
-/// An empty value removes the key.
+/// Returns the keys and values of KEY=VALUE. An empty value removes the key.
 Result<Json> keys_of(const std::vector<std::string>& changes) {
   Json keys = Json::object();
   for (const auto& change : changes) {
@@ -42,7 +42,8 @@ Result<Json> keys_of(const std::vector<std::string>& changes) {
   return keys;
 }
 
-/// A name, or a JSON object: {"flap": {...}}; without a kind it is an event.
+/// Returns the request for a name or a JSON object, such as {"flap": {...}}. An object without a
+/// kind is an event.
 Result<Json> fired(const std::string& what) {
   Json asked = {{"do", "event"}};
   if (!what.starts_with('{')) {
@@ -65,7 +66,8 @@ void print(const Json& answer, const RequestOptions& options) {
   if (options.json) {
     print_out(report::json_line(answer));
   } else if (!options.event.empty()) {
-    // It is put in force between two bursts, or within a millisecond; the answer doesn't wait.
+    // The command takes effect between two bursts, or within a millisecond. The answer does not
+    // wait for it.
     print_out("on its way: `show` counts the scenario's steps\n");
   } else {
     print_out(answer.value("text", ""));
@@ -77,7 +79,7 @@ constexpr timeval kAnswerTimeout{.tv_sec = 30, .tv_usec = 0};
 std::string exchange(int server, std::string_view text) {
   std::string answer;
   std::array<char, 4096> piece;
-  // A request that the server cuts off has an answer nevertheless.
+  // If the server stops reading the request, it still sends an answer.
   while (!text.empty()) {
     const auto sent = send(server, text.data(), text.size(), MSG_NOSIGNAL);
     if (sent <= 0) break;
@@ -94,7 +96,7 @@ Result<std::string> request(const std::string& path, std::string_view text) {
   const auto address = web::unix_address(path);
   if (!address) return std::unexpected(address.error());
   const int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  // For connecting too: it waits while the server's queue of connections is full.
+  // The timeout also limits connect(), which waits while the server's queue of connections is full.
   for (const int timeout : {SO_SNDTIMEO, SO_RCVTIMEO})
     setsockopt(server, SOL_SOCKET, timeout, &kAnswerTimeout, sizeof kAnswerTimeout);
   if (connect(server, reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
@@ -123,7 +125,7 @@ ExitCode ask(const RequestOptions& options) {
   return ExitCode::done;
 }
 
-/// A subcommand whose request `prepare` makes from the options.
+/// Makes a subcommand. `prepare` makes its request from the options.
 template <class Prepare>
 app::Command question(const char* name, const char* help, const char* example,
                       const std::shared_ptr<RequestOptions>& options, Prepare prepare) {
@@ -139,7 +141,7 @@ app::Command question(const char* name, const char* help, const char* example,
           .run = [options] { return ask(*options); }};
 }
 
-/// `set`, or `preview` of one.
+/// Makes the subcommand `set` or `preview`.
 app::Command edit_command(const char* name, const char* help, const char* example,
                           const std::shared_ptr<RequestOptions>& options) {
   app::Command command =

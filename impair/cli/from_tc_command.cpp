@@ -18,7 +18,8 @@ struct FromTcOptions {
   std::string direction = "west-to-east";
 };
 
-/// Where the machine has netem's distributions; where tc looks for them if it has none.
+/// Returns the folder with netem's distributions; the folder in which tc searches if there are
+/// none.
 std::string distribution_folder() {
   for (const char* const folder : {"/usr/lib/tc", "/usr/lib/x86_64-linux-gnu/tc",
                                    "/usr/lib/aarch64-linux-gnu/tc", "/usr/lib64/tc"}) {

@@ -17,7 +17,7 @@ namespace {
 ExitCode print(const std::string& path) {
   note_input(path);
   std::ifstream file(path, std::ios::binary);
-  // A folder opens, but has nothing to be read.
+  // A folder can be opened, but not read.
   if (!file || (file.peek(), file.bad()))
     return print_error({fmt::format("cannot read {}: {}", path, std::strerror(errno))});
   file.clear();

@@ -31,9 +31,9 @@ namespace {
 
 struct ReplayConfig {
   ReplayInput input;
-  std::string out;                         // a capture; "-" is standard output
-  std::optional<std::string> ledger;       // a file for the ledger
-  std::optional<std::string> capture;      // a pcapng file for what comes in and goes out
+  std::string out;                         // output capture; "-" is standard output
+  std::optional<std::string> ledger;       // ledger file
+  std::optional<std::string> capture;      // pcapng file of frames in and out
   std::string live;                        // title of the live view; empty: none
   report::RateHistory* history = nullptr;  // of rate_history(), to be filled; null: none
 };
@@ -49,7 +49,7 @@ class ReplayView {
     view_.start(nic::now());
   }
 
-  /// Cheap unless an update is due.
+  /// Updates the view if an update is due; otherwise cheap.
   void tick(const ReplayRunner& runner) {
     if (history_ != nullptr && history_->due(runner.elapsed())) sample(runner);
     if (!view_.shows() || ++frames_ % kFramesBetweenLooks != 0) return;
@@ -80,17 +80,18 @@ class ReplayView {
   std::uint64_t frames_ = 0;
 };
 
-/// A report, and what was wrong with a capture behind what could be read of it.
+/// The report, and the error in a capture after the frames that could be read.
 struct ReplayOutcome {
   Report report;
   std::optional<Error> damage;
-  std::uint64_t not_captured = 0;  // frames that a recording's numbers say it skipped
-  bool stopped = false;            // a signal ended it before the capture's end
+  std::uint64_t not_captured = 0;  // frames missing in a recording, by their numbers
+  bool stopped = false;            // a signal ended it before the end of the capture
 };
 
 constexpr std::uint64_t kLeastRoom = 1024, kBeyondAllMemory = std::uint64_t{1} << 40;  // frames
 
-/// Ends early when `stopped`; the frames fed until then still leave.
+/// Passes the frames of `source` to `runner`. Ends early if `stopped`; the frames until then still
+/// leave.
 Result<void> feed(ReplayRunner& runner, ReplaySource& source, ReplayView& view,
                   const std::atomic<bool>& stopped) {
   std::uint64_t offset = 0;
@@ -110,7 +111,7 @@ Result<void> feed(ReplayRunner& runner, ReplaySource& source, ReplayView& view,
   return {};
 }
 
-/// Before any file is opened: none is written over another file of the same replay.
+/// Checks that no output is another file of the same replay. Call it before a file is opened.
 Result<void> check_files(const ReplayConfig& config, const std::string& profile,
                          const NamedFile& junit, const NamedFile& page) {
   if (config.capture)
@@ -124,7 +125,7 @@ Result<void> check_files(const ReplayConfig& config, const std::string& profile,
        page});
 }
 
-/// How many copies can be made of a frame.
+/// Returns the largest number of copies of one frame.
 std::uint64_t most_copies(const config::ImpairProfile& profile) {
   std::uint64_t copies = profile.scenario.empty() ? 0 : emulator::Duplicate::kMostCopies;
   for (const auto& rule : profile.rules)
@@ -132,8 +133,8 @@ std::uint64_t most_copies(const config::ImpairProfile& profile) {
   return copies + profile.events.size();
 }
 
-/// The room that the profile asks for, or less where there are too few frames to fill it: what is
-/// refused for want of room is the same. An error: more memory than there is.
+/// Returns the link configuration. Its capacity is what the profile needs, or less if there are too
+/// few frames to fill it: the same frames are refused for lack of room. Error: not enough memory.
 Result<emulator::LinkConfig> link_for(const config::ImpairProfile& profile,
                                       const ReplaySource& source) {
   emulator::LinkConfig link = link_config(profile);
@@ -168,10 +169,10 @@ Result<std::unique_ptr<RecordingFile>> open_recording(
   return RecordingFile::create(*config.capture, rule_names_of(profile), 0, type);
 }
 
-/// Puts a capture, or one of each direction, through a profile's stages in virtual time: each frame
-/// comes in when its stamp says, and leaves exactly when it is due. The same input, profile and
-/// seed give the same bytes. A stamp that is before its predecessor's counts as equal to it.
-/// The scenario goes by the stamps: its time 0 is the first frame's.
+/// Passes a capture, or one capture per direction, through a profile in virtual time. Each frame
+/// arrives at its time stamp, and leaves exactly at its due time. The same input, profile and seed
+/// give the same bytes. A time stamp before that of the previous frame counts as equal to it. The
+/// scenario uses the time stamps: its time 0 is that of the first frame.
 Result<ReplayOutcome> replay(const LiveProfile::Version& version, const ReplayConfig& config) {
   const config::ImpairProfile& profile = version.profile;
   auto source = ReplaySource::open(config.input);
@@ -227,7 +228,7 @@ std::string json_of(const ReplayOutcome& outcome) {
   return report::json_line("longwire.impair_run", json);
 }
 
-/// Judges and prints the report, and says what was wrong.
+/// Evaluates and prints the report, and prints errors. Returns the exit status.
 ExitCode report_on(const ReplayOutcome& outcome, const report::RateHistory& history,
                    ReplayOptions& options) {
   app::Expectations& expectations = options.output.expectations;

@@ -38,7 +38,7 @@ extern const report::HtmlPage kLivePage;  // live.html, made by embed.py
 
 namespace {
 
-/// The ledger's file and the thread that writes it; neither where none was asked for.
+/// The ledger file and the thread that writes it; both null without --ledger.
 struct LedgerOutput {
   std::unique_ptr<LedgerFile> file;
   std::unique_ptr<LedgerThread> thread;
@@ -58,7 +58,7 @@ Result<LedgerOutput> open_ledger(const config::ImpairProfile& profile, const Run
   return output;
 }
 
-/// Begins a recording of a run that forwards.
+/// Begins a recording while the run forwards.
 Result<void> begin_recording(ForwardingLoop& loop, Recordings& recordings, const std::string& file,
                              std::uint32_t bytes) {
   if (auto opened = recordings.open(file, bytes); !opened) return opened;
@@ -73,7 +73,7 @@ Result<CaptureReport> end_recording(ForwardingLoop& loop, Recordings& recordings
   return recordings.close();
 }
 
-/// What a run lets others see and change. `ledger` is null where there is none.
+/// Parts of a run that clients can see and change. `ledger` is null if there is none.
 struct Controlled {
   ScenarioRunner& runner;
   ForwardingLoop& loop;
@@ -81,12 +81,12 @@ struct Controlled {
   LedgerFile* ledger;
 };
 
-/// What a run offers to others while it works: the control socket, Prometheus' metrics, the live
-/// page and DPDK's telemetry, as far as they were asked for. Their threads end with it; what they
-/// control must outlive it.
+/// Services of a run for clients: the control socket, Prometheus metrics, the live page and DPDK's
+/// telemetry, if the options request them. Their threads end with the object. The parts of
+/// `Controlled` must outlive it.
 class Services {
  public:
-  /// Errors: environment (a socket can't be had), usage (its address is wrong).
+  /// Errors: a socket can't be opened (environment), its address is wrong (usage).
   static Result<std::unique_ptr<Services>> start(const RunConfig& config,
                                                  const Controlled& controlled);
 
@@ -168,7 +168,7 @@ Result<void> Services::serve_page(const RunConfig& config) {
   return {};
 }
 
-/// The requests of clients as calls of the run's parts.
+/// Returns functions that carry out the requests of clients.
 Control::Run requests_of(const Controlled& controlled) {
   ScenarioRunner& runner = controlled.runner;
   ForwardingLoop& loop = controlled.loop;
@@ -205,8 +205,8 @@ cpu_set_t affinity() noexcept {
   return cpus;
 }
 
-/// While it lives, threads start on those of `allowed` that the run's cores leave free, if there
-/// are any: --core pins the calling thread, and its threads would otherwise share its CPU.
+/// During its lifetime, new threads start on the CPUs of `allowed` without the run's cores, if any
+/// are left: --core pins the calling thread, and its threads would otherwise share its CPU.
 class OffTheCores {
  public:
   OffTheCores(cpu_set_t allowed, const RunConfig& config) noexcept : before_(affinity()) {
@@ -231,12 +231,12 @@ Result<void> wait_links(Ports& ports, const RunConfig& config, const StopSignal&
   return config.ready_file ? write_file(*config.ready_file, "ready\n") : Result<void>{};
 }
 
-/// Shows the run on standard error. Without the live view that is a line about both directions,
-/// each second on a terminal and every 5 s elsewhere, which the loop makes of its counters. The
-/// live view is made of snapshots by a thread of its own.
+/// Shows the progress of the run on standard error. Without the live view, the loop prints a line
+/// about both directions from its counters: every second on a terminal, every 5 s elsewhere. The
+/// live view has its own thread, which uses snapshots.
 class Progress {
  public:
-  /// `config` outlives it.
+  /// `config` must outlive it.
   explicit Progress(const RunConfig& config)
       : view_({.mode = config.live.empty() ? report::LiveMode::brief : report::LiveMode::full,
                .elsewhere = std::chrono::seconds(5)}),
@@ -244,13 +244,13 @@ class Progress {
         is_live_(!config.live.empty()),
         history_(config.history) {}
 
-  /// Until stop(), `runner` gives the snapshots of the live view.
+  /// Starts the display. Until stop(), `runner` supplies the snapshots of the live view.
   void start(Instant now, ScenarioRunner& runner) {
     start_ = last_ = now;
     view_.start(now);
     if (is_live_) thread_ = std::jthread([this, &runner](const auto& end) { watch(end, runner); });
   }
-  /// Of the loop. Cheap unless a line is due.
+  /// Called by the loop. Prints a line if one is due; otherwise cheap.
   void tick(Instant now, const PortForwarder& forwarder) {
     if (history_ != nullptr && history_->due(now - start_)) [[unlikely]]
       sample(now, forwarder);
@@ -324,7 +324,7 @@ std::string Progress::describe(const PortForwarder::Link& link, Seen& seen, doub
 
 Result<Report> run(const LiveProfile::Version& version, const RunConfig& config) {
   const config::ImpairProfile& profile = version.profile;
-  // Before the ledger is opened, which empties it.
+  // Check this before the ledger is opened, because that empties the file.
   if (config.capture)
     if (auto named = RecordingFile::check_name(*config.capture); !named)
       return std::unexpected(named.error());
@@ -336,7 +336,7 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   auto ports = open_ports(profile, config);
   if (!ports) return std::unexpected(ports.error());
   fmt::print(stderr, "{}\n", ports->eal.notice());
-  // The loop runs on the steady clock; captures are stamped by the wall clock.
+  // The loop uses the steady clock; time stamps of captures use the wall clock.
   const std::int64_t offset_ns = nic::wall_clock_ns() - to_ns(nic::now());
   std::optional<OffTheCores> off_the_cores(std::in_place, allowed, config);
   auto ledger = open_ledger(profile, config, offset_ns);
@@ -345,7 +345,7 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   if (config.capture)
     if (auto opened = recordings.open(*config.capture, config.capture_bytes); !opened)
       return std::unexpected(opened.error());
-  off_the_cores.reset();  // the loop's memory belongs near its core
+  off_the_cores.reset();  // the loop's memory must be near its core
   const auto loop = std::make_unique<ForwardingLoop>(profile, *ports, ledger->sink());
   loop->record_from_start(recordings.recorders());
   const auto learn = [&](const RuleNames& names) {
@@ -374,7 +374,7 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   notify_supervisor("STOPPING=1");
   const auto link_losses = runner->end_watching();
   for (nic::Port* port : {&ports->west, &ports->east}) port->end_receiving();
-  loop->drain([&] { return stop.forced(); });  // services go on, so that their clients don't wait
+  loop->drain([&] { return stop.forced(); });  // services continue, so that clients don't wait
   services->reset();
   progress.stop();
   progress.sample(nic::now(), loop->forwarder());
@@ -387,7 +387,7 @@ Result<Report> run(const LiveProfile::Version& version, const RunConfig& config)
   report.directions = std::move(statistics.directions);
   report.ports = port_reports(*ports, link_losses);
   report.scenario = scenario;
-  // The report is made in any case: a file that could not be written is a part of it.
+  // The report is made in any case: it includes the error of a file that could not be written.
   if (ledger->file) {
     ledger->thread->finish();
     if (auto closed = ledger->file->close(ledger->thread->skipped()); !closed)

@@ -8,8 +8,9 @@
 
 namespace lw::impair {
 
-/// Forwards between two ports until asked to stop, drains what is in flight, and reports. Notices
-/// and progress go to stderr. Once per process: it starts EAL and handles signals.
+/// Forwards between two ports until the end that `RunConfig` gives or a signal. Then sends the
+/// frames in flight, and returns the report. Notices and progress go to stderr. Call it once per
+/// process: it starts EAL and handles signals.
 Result<Report> run(const LiveProfile::Version& profile, const RunConfig& config);
 
 }  // namespace lw::impair

@@ -24,7 +24,7 @@
 namespace lw::impair {
 namespace {
 
-/// As typed; read when the command runs.
+/// Option values as typed. They are interpreted when the command runs.
 struct RunOptions {
   ProfileOptions source;
   std::string west, east;
@@ -38,7 +38,7 @@ struct RunOptions {
   RunConfig run;
 };
 
-/// "10s", "500ms"; a bare number is in seconds. More than 0.
+/// Reads a time above 0: "10s", "500ms"; a number without a unit is in seconds.
 Parsed<Duration> read_time(std::string_view text) {
   const auto time = app::read_time(text);
   if (time && time->count() == 0)
@@ -46,7 +46,7 @@ Parsed<Duration> read_time(std::string_view text) {
   return time;
 }
 
-/// "2", or "2,3".
+/// Reads CPU numbers: "2" or "2,3".
 Parsed<std::vector<int>> read_cpus(std::string_view text) {
   std::vector<int> cpus;
   for (const auto piece : std::views::split(text, ',')) {
@@ -60,7 +60,7 @@ Parsed<std::vector<int>> read_cpus(std::string_view text) {
   return cpus;
 }
 
-/// DPDK sees to the first.
+/// Error: this process may not use the second core. DPDK checks the first one.
 Result<void> check_second_core(const RunConfig& config) {
   const auto allowed = nic::allowed_cpus();
   if (!config.second_core || std::ranges::find(allowed, *config.second_core) != allowed.end())
@@ -95,7 +95,7 @@ Result<RunConfig> run_config(const RunOptions& options) {
   return config;
 }
 
-/// An output is none of the inputs, and no other output; the ports are two.
+/// Error: an output is also an input or another output, or both ports are the same.
 Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
   std::vector<NamedFile> inputs = {{"PROFILE", options.source.profile},
                                    {"--web-token-file", config.web.token_file.value_or("")}};
@@ -110,7 +110,7 @@ Result<void> check_ends(const RunOptions& options, const RunConfig& config) {
   return nic::check_distinct(std::vector{config.west, config.east});
 }
 
-/// Prints what the run would do.
+/// Prints the plan of the run, for --dry-run.
 ExitCode plan(const RunOptions& options, const config::ImpairProfile& profile,
               const RunConfig& config) {
   const auto limit = config.duration ? format_duration(*config.duration) : std::string();

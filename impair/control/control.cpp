@@ -18,7 +18,7 @@ namespace {
 
 using report::Json;
 
-/// A text, or a number or truth value as it would be written in a profile.
+/// Returns the value as in a profile: a text without quotes, a number, true or false.
 std::string value_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -37,7 +37,7 @@ Result<std::vector<config::Edit>> edits_of(const Json& request) {
   return edits;
 }
 
-/// Bytes to record of each frame; 0: all.
+/// Returns the bytes to record of each frame; 0: all.
 Result<std::uint32_t> bytes_of(const Json& request) {
   const auto bytes = request.find("bytes");
   if (bytes == request.end()) return 0;
@@ -48,7 +48,8 @@ Result<std::uint32_t> bytes_of(const Json& request) {
   return fail(fmt::format("record: expected \"bytes\" of 1 to {}", kMost));
 }
 
-/// What a profile would say; it stands in no line of one. Deeper than `depth` nothing is read.
+/// Converts JSON to a value of a profile, without a position. Returns nothing if it is nested
+/// deeper than `depth`.
 std::optional<config::Value> value_of(const Json& json, int depth = 8) {
   constexpr config::Position kNowhere{};
   if (depth == 0) return std::nullopt;
@@ -79,7 +80,7 @@ Json refusal(const Error& error) {
   return {{"ok", false}, {"error", error.message}, {"exit", to_int(error.exit)}};
 }
 
-/// The report, with how often which delay was asked for: [first, last, frames] in ns.
+/// Formats the report with a histogram of the requested delays: [first, last, frames], in ns.
 Json report_json(const Report& report) {
   Json json = to_json(report);
   for (std::size_t i = 0; i < report.directions.size(); ++i) {
@@ -151,7 +152,7 @@ Result<Json> Control::records() const {
   return answer;
 }
 
-/// A file that exists is not replaced: its name may have been meant for another run.
+/// Refuses a file that exists: it may belong to another run.
 Result<Json> Control::record(const Json& request, Access access) const {
   const auto file = request.find("file");
   if (file == request.end() || !file->is_string()) return fail("record: expected a \"file\"");

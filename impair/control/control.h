@@ -18,28 +18,27 @@
 
 namespace lw::impair {
 
-/// Answers what `roce-impair ctl` asks of a run: a JSON object in, one out.
+/// Answers the requests of `roce-impair ctl` to a run. Request and answer are one JSON object each.
 ///
 ///   {"do":"show"}                                     the report so far, and the rules in force
 ///   {"do":"records"}                                  the newest records of the ledger
-///   {"do":"set","rule":R,"keys":{"loss":"1%",...}}    changes keys of a rule; "" takes one away
-///   {"do":"preview","rule":R,"keys":{...}}            what a set would put in force; changes
-///   nothing
-///   {"do":"load","file":PATH}                         another profile
+///   {"do":"set","rule":R,"keys":{"loss":"1%",...}}    changes keys of a rule; "" removes a key
+///   {"do":"preview","rule":R,"keys":{...}}            what a set would put in force; no change
+///   {"do":"load","file":PATH}                         loads another profile
 ///   {"do":"reset"}                                    undoes what `set` changed
 ///   {"do":"undo"}                                     undoes the last set, load or reset
-///   {"do":"event","name":N}                           fires what the profile calls N
-///   {"do":"event","flap":{...}}                       or what stands there: an at, a protection,
-///                                                     a flap or an event
-///   {"do":"record","file":F,"bytes":N}                records both sides to F from now on, of each
-///                                                     frame N bytes at most; without N, all
+///   {"do":"event","name":N}                           fires the item N of the profile
+///   {"do":"event","flap":{...}}                       fires the item given here: an at, a
+///                                                     protection, a flap or an event
+///   {"do":"record","file":F,"bytes":N}                records both sides to F from now on, at most
+///                                                     N bytes of each frame; without N, all
 ///   {"do":"stop-recording"}                           ends the recording and closes its file
 ///
-/// The answer has `ok`; where that is false, `error` and `exit`. Any thread: one request is
-/// answered at a time.
+/// The answer has `ok`. If it is false, the answer also has `error` and `exit`. Any thread:
+/// requests are answered one after another.
 class Control {
  public:
-  /// What is asked of the run. Each change is put in force whole, or refused.
+  /// Functions of the run that requests use. A change takes effect completely, or is refused.
   struct Run {
     std::function<Result<void>(std::span<const config::Edit>)> set;
     std::function<Result<void>(const std::string& file)> load;
@@ -47,9 +46,9 @@ class Control {
     std::function<Result<void>()> undo;
     std::function<Result<void>(const config::Command&)> command;
     std::function<Result<config::ImpairProfile>(std::span<const config::Edit>)> preview;
-    std::function<config::ImpairProfile()> profile;  // what is in force
+    std::function<config::ImpairProfile()> profile;  // the profile in force
     std::function<Report()> snapshot;
-    std::function<Result<std::vector<std::string>>()> records;  // as in the ledger, JSON each
+    std::function<Result<std::vector<std::string>>()> records;  // JSON, as in the ledger
     /// 0 bytes: all of each frame.
     std::function<Result<void>(const std::string& file, std::uint32_t bytes)> record;
     std::function<Result<CaptureReport>()> stop_recording;
@@ -57,13 +56,14 @@ class Control {
 
   explicit Control(Run run) : run_(std::move(run)) {}
 
-  /// What a client may do: only look; change the run too, and record into the run's working folder;
-  /// or record into any file.
+  /// Rights of a client. `read`: see the run. `change`: also change it, and record into its working
+  /// folder. `full`: also record into any file.
   enum class Access : std::uint8_t { read, change, full };
 
-  /// One line. Between two changes, `show` is answered anew every 20 ms at most.
+  /// Returns the answer, one line. Answers to `show` are reused for 20 ms, unless a change is
+  /// requested.
   [[nodiscard]] SharedText answer(std::string_view request, Access access = Access::full);
-  /// The answer to a request of more than `most` bytes.
+  /// Returns the answer to a request of more than `most` bytes.
   static std::string too_long(std::size_t most);
 
  private:
@@ -79,7 +79,7 @@ class Control {
   Run run_;
   std::mutex mutex_;  // guards the next
   RecentText shown_;
-  std::uint64_t commands_ = 0;  // that had no name
+  std::uint64_t commands_ = 0;  // number of commands without a name
 };
 
 }  // namespace lw::impair

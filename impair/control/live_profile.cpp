@@ -10,7 +10,8 @@
 namespace lw::impair {
 namespace {
 
-/// Buffers and release queues were made for `started`; rules' queues are made for each version.
+/// Checks that `next` fits the buffers and release queues, which have the size that `started`
+/// needs, and that there is memory for its rules' queues, which each version allocates.
 Result<void> check_fits(const config::ImpairProfile& started, const config::ImpairProfile& next) {
   const auto room = size_for(started).frames_per_direction;
   const auto needed = size_for(next).frames_per_direction;
@@ -32,7 +33,7 @@ Result<void> check_fits(const config::ImpairProfile& started, const config::Impa
   return {};
 }
 
-/// An edit takes the place of an older one of the same key and the same origin.
+/// Adds edits. An edit replaces an older one of the same key and the same origin.
 void add_edits(std::vector<config::Edit>& edits, std::span<const config::Edit> more) {
   for (const config::Edit& edit : more) {
     std::erase_if(edits, [&](const config::Edit& old) {
@@ -124,12 +125,12 @@ Result<LiveProfile::Version> LiveProfile::read(Version version) const {
 Result<LiveProfile::Version> LiveProfile::finish(Version version,
                                                  Result<config::ImpairProfile> profile) const {
   if (!profile) return std::unexpected(profile.error());
-  profile->seed = started_.seed;  // draws go on; --seed stays in force
+  profile->seed = started_.seed;  // draws keep their seed, also one of --seed
   profile->log_all = started_.log_all;
-  // Buffers were sized at the start; the rate of another path brings no more frames in.
+  // Buffers were sized at the start. The rate of another path does not bring more frames.
   profile->capacity.rate_bps = started_.capacity.rate_bps;
   profile->capacity.smallest_frame = started_.capacity.smallest_frame;
-  profile->capacity.reserve = {};  // it is there to be used
+  profile->capacity.reserve = {};  // the reserve may be used
   if (auto fits = check_fits(started_, *profile); !fits) return std::unexpected(fits.error());
   version.profile = std::move(*profile);
   return version;

@@ -15,7 +15,7 @@ using report::Prometheus;
 using Labels = Prometheus::Labels;
 using Type = Prometheus::Type;
 
-/// One way for a frame to be counted, as a family of its own.
+/// A counter of frames, which is a family of metrics.
 struct Figure {
   std::string_view name, help;
   emulator::Amount emulator::Account::* amount;
@@ -29,12 +29,12 @@ constexpr Figure kFigures[] = {
     {"dropped_by_rule", "Frames that a rule dropped", &emulator::Account::dropped_by_rule},
 };
 
-/// Of a file of records.
+/// Counts of a ledger or recording file.
 struct Counts {
   std::uint64_t written = 0, missing = 0;
 };
 
-/// Calls visit(labels, account) for every direction's every rule.
+/// Calls visit(labels, account) for every listed rule of every direction.
 template <class Visit>
 void for_each_rule(const Report& report, Visit visit) {
   for (const auto& direction : report.directions)
@@ -82,7 +82,7 @@ void add_records(Prometheus& out, const Report& report) {
     out.family(name, Type::counter, help);
     for (const auto& [file, counts] : written) out.sample({{"file", file}}, counts.*count);
   };
-  std::map<std::string, Counts> written;  // by file, which may have been recorded to again
+  std::map<std::string, Counts> written;  // by file: several recordings may have one name
   const auto count = [&](const auto& file, std::uint64_t items) {
     written[file.file].written += items;
     written[file.file].missing += file.missing();
@@ -119,7 +119,7 @@ void add_spread(Prometheus& out, const Report& report, std::string_view name, st
   }
 }
 
-/// Calls visit(labels, stages) for every direction's every rule that is listed.
+/// Calls visit(labels, stages) for every listed rule of every direction.
 template <class Visit>
 void for_each_rules_stages(const Report& report, Visit visit) {
   for (const auto& direction : report.directions)

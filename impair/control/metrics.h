@@ -9,14 +9,14 @@
 
 namespace lw::impair {
 
-/// A report as Prometheus' text: longwire_impair_* by direction, rule and port.
+/// Formats a report as Prometheus text: longwire_impair_* by direction, rule and port.
 std::string to_prometheus(const Report& report);
 
-/// HTTP answer 404 or 405 to a request other than GET /metrics; nothing for GET /metrics.
+/// Returns HTTP answer 404 or 405 to a request other than GET /metrics; nothing for GET /metrics.
 std::optional<std::string> http_refusal(std::string_view request);
-/// The HTTP answer with the metrics.
+/// Returns the HTTP answer with the metrics.
 std::string http_page(std::string_view metrics);
-/// The HTTP answer to a request that is longer than the server reads.
+/// Returns the HTTP answer to a request that is longer than the server reads.
 std::string http_too_long();
 
 }  // namespace lw::impair

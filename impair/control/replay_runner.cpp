@@ -36,7 +36,8 @@ ReplayRunner::ReplayRunner(const LiveProfile::Version& version, const emulator::
   scenario_.all = version.profile.scenario.size();
 }
 
-/// Filters and pause frames are for Ethernet only.
+/// Error: the profile has filters or pause frames, which need Ethernet, and the link type is
+/// another.
 Result<void> ReplayRunner::check_link_type(const config::ImpairProfile& profile) const {
   if (link_type_ == roce::LinkType::ethernet) return {};
   const auto filters = [](const auto& rule) { return rule.match.expression.has_value(); };
@@ -81,7 +82,7 @@ Result<void> ReplayRunner::advance(Instant until) {
     const auto step = next_step();
     const Instant work = forwarder_.next_work();
     if (step && *step <= until && *step < work) {
-      // After the last frame a step makes no difference.
+      // After the last frame a step has no effect.
       if (until == kNever && forwarder_.inside() == 0) return {};
       state_.now = *step;
       if (auto taken = take_step(schedule_.next(first_)->step); !taken) return taken;

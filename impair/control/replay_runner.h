@@ -13,14 +13,14 @@
 
 namespace lw::impair {
 
-/// Drives a CaptureForwarder in virtual time, in one direction or both. Events happen in the order
-/// of time. At one instant first what is due leaves, then queues ask for pauses, then a step of the
-/// scenario is taken, then frames come in.
+/// Drives a CaptureForwarder in virtual time, in one direction or both. Events happen in order of
+/// time. At one instant, in this order: due frames leave, queues request pauses, a step of the
+/// scenario takes effect, frames arrive.
 class ReplayRunner {
  public:
-  /// `link`: of each direction. `ledger` and `recording` may be null, and must outlive the runner.
-  /// `writer` has an interface for each number that frames carry, and, with both directions, for
-  /// the number of each direction.
+  /// `link`: configuration of each direction's link. `ledger` and `recording` may be null, and must
+  /// outlive the runner. `writer` has an interface for each number that frames carry, and, with
+  /// both directions, for the number of each direction.
   ReplayRunner(const LiveProfile::Version& version, const emulator::LinkConfig& link,
                std::span<const emulator::Direction> directions, LedgerFile* ledger,
                RecordingFile* recording, capture::Writer writer);
@@ -29,14 +29,15 @@ class ReplayRunner {
   ReplayRunner& operator=(const ReplayRunner&) = delete;
   ~ReplayRunner() = default;
 
-  /// A frame comes in at its stamp, or at its predecessor's where that is later. Errors: a profile
-  /// that does not fit the link type, a failed write, an invalid step of the scenario.
+  /// Admits a frame at its time stamp, or at that of its predecessor if it is later. Errors: the
+  /// profile does not fit the link type, a write failed, or a step of the scenario is invalid.
   Result<void> take(const Arriving& frame);
-  /// After the last frame: sends all frames inside, and closes the capture.
+  /// Call after the last frame: sends all frames inside, and closes the output capture. Error: as
+  /// take().
   Result<void> finish();
-  /// The output capture can't be written.
+  /// True if a write to the output capture failed.
   [[nodiscard]] bool failed() const noexcept { return state_.writer.failed(); }
-  /// Adds the statistics.
+  /// Adds the statistics to `report`.
   void report(Report& report) const;
 
   /// Virtual time since the first frame came in.

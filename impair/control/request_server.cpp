@@ -16,17 +16,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kPollMs = 100;  // how long an end may take to be noticed
+constexpr int kPollMs = 100;  // longest time until the thread notices its end
 constexpr auto kPatience = std::chrono::seconds(10);
-// A client whose request is too long stays connected for a moment, and nothing more of it is read:
-// so that it can't come back at once.
+// A client with a too long request stays connected for this time, and nothing more is read from it.
+// So it can't connect again at once.
 constexpr auto kLongPatience = std::chrono::seconds(1);
 constexpr auto kShortageRest = std::chrono::milliseconds(1);
 constexpr auto kFresh = std::chrono::milliseconds(20);
 constexpr std::size_t kMostUnread = std::size_t{256} << 20;
-constexpr int kMostAccepted = 64;  // per turn, so that clients are served in between
+constexpr int kMostAccepted = 64;  // per round, so that clients are served in between
 
-/// A connection: first a request comes in, then its answer goes out.
+/// A connection: receives one request, then sends the answer.
 class Client {
  public:
   Client(int socket, Clock::time_point now) noexcept : socket_(socket), progress_(now) {}
@@ -45,7 +45,8 @@ class Client {
     return now - progress_ > (too_long_ ? kLongPatience : kPatience);
   }
 
-  /// Goes on as far as it can without waiting. False: the connection is over.
+  /// Receives and sends as much as possible without waiting. Returns false if the connection is
+  /// over.
   bool serve(const RequestServer::Protocol& protocol, Clock::time_point now, bool hung_up) {
     progress_ = now;
     if (!answer_) {
@@ -57,12 +58,13 @@ class Client {
   }
 
  private:
-  /// Answers a request that is complete. False: it never will be.
+  /// Receives, and makes the answer if the request is complete. Returns false if the request can't
+  /// become complete.
   bool receive(const RequestServer::Protocol& protocol) {
     std::array<char, RequestServer::kLongestRequest + 1> piece;
     const auto count = recv(socket_, piece.data(), piece.size(), 0);
     if (count <= 0) return count < 0 && (errno == EAGAIN || errno == EINTR);
-    // The end may have begun in the piece before.
+    // The end text may have begun in the previous piece.
     const std::size_t from = request_.size() - std::min(request_.size(), protocol.end.size());
     request_.append(piece.data(), static_cast<std::size_t>(count));
     const std::size_t end = request_.find(protocol.end, from);
@@ -138,14 +140,16 @@ class Service {
     }
   }
 
-  /// Without a free descriptor the listening socket stays ready: the loop must not spin.
+  /// Disconnects a client if descriptors or memory are short. The listening socket stays ready
+  /// then, so this also sleeps: the loop must not spin.
   void make_room(int error) {
     if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM) return;
     if (!clients_.empty()) clients_.pop_front();
     std::this_thread::sleep_for(kShortageRest);
   }
 
-  /// The first client made no progress for the longest time.
+  /// Disconnects clients without progress for too long. If answers take too much memory, also
+  /// disconnects the first clients, which have the longest time without progress.
   void disconnect_stalled(Clock::time_point now) {
     std::erase_if(clients_, [now](const Client& client) { return client.is_late(now); });
     std::size_t unread = 0;
@@ -156,7 +160,7 @@ class Service {
   int listening_;
   const RequestServer::Protocol* protocol_;
   std::list<Client> clients_;    // in order of progress
-  std::vector<pollfd> sockets_;  // the listening one, and the clients' in their order
+  std::vector<pollfd> sockets_;  // the listening socket, then the clients' in their order
 };
 
 }  // namespace

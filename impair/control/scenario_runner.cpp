@@ -10,12 +10,12 @@
 namespace lw::impair {
 namespace {
 
-// Interval between looks at the schedule: with nothing to do, and with a step about to be taken.
+// Interval between looks at the schedule: without a step, and with a step that waits.
 constexpr Duration kQuietLook = std::chrono::milliseconds(5);
 constexpr Duration kBusyLook = std::chrono::microseconds(200);
 // Interval between looks at the links: a look takes some system calls.
 constexpr Duration kLinkLook = std::chrono::milliseconds(10);
-// The longest that optics and autonegotiation may take. Frames are forwarded then in any case.
+// Longest time for optics and autonegotiation. After it frames are forwarded in any case.
 constexpr Duration kLinkTimeout = std::chrono::seconds(5);
 
 const config::ScenarioStep kAllLinksUp[] = {
@@ -44,7 +44,7 @@ ScenarioRunner::ScenarioRunner(const LiveProfile::Version& profile, ForwardingLo
 ScenarioRunner::~ScenarioRunner() {
   thread_.request_stop();
   thread_.join();
-  // The loop may go on: it must not use what is lent to it.
+  // The loop may continue, but must not use what is lent to it.
   if (pending_) static_cast<void>(loop_->changes().withdraw());
 }
 
@@ -72,7 +72,7 @@ Duration ScenarioRunner::look() {
   return pending_ || schedule_.next(zero_) ? kBusyLook : kQuietLook;
 }
 
-/// Prepares the next step and lends it to the loop. False: too early.
+/// Prepares the next step and lends it to the loop. Returns false if it is too early.
 bool ScenarioRunner::prepare() {
   const Schedule::Item& item = *schedule_.next(zero_);
   if (item.step.links && item.step.links->up && !link_is_back(item)) return false;
@@ -96,7 +96,8 @@ bool ScenarioRunner::prepare() {
   return true;
 }
 
-/// A device's link comes up before frames are forwarded. False: not up yet.
+/// Sets the device's link up, and waits for it before frames are forwarded. Returns false while it
+/// is not up yet.
 bool ScenarioRunner::link_is_back(const Schedule::Item& item) {
   const auto due = item.due(zero_);
   if (!due || nic::now() < *due) return false;
@@ -116,12 +117,13 @@ void ScenarioRunner::set_links(const config::LinkChange& change) {
   if (change.east) ports_->east.set_link(change.up);
 }
 
-/// A step of the scenario has set links.
+/// Updates the watched links after a step of the scenario. If it set links down, sets those of the
+/// devices down, too.
 void ScenarioRunner::plan_links(const config::LinkChange& change) {
   for (WatchedLink& link : links_) {
     if (!(link.side.west ? change.west : change.east)) continue;
     link.planned_down = !change.up;
-    link.up = true;  // the loop forwards again: a link that is still lost is lost anew
+    link.up = true;  // a link that is still down counts as a new loss
   }
   if (!change.up) set_links(change);
 }
@@ -179,11 +181,11 @@ void ScenarioRunner::lose_link(WatchedLink& link, nic::Port::LinkState state) {
              state == nic::Port::LinkState::gone ? "has disappeared" : "has lost its link",
              stops ? "the run ends (on_link_loss = \"hold\" waits for it)"
                    : "its frames are dropped and counted until it is back");
-  static_cast<void>(loop_->set_links(link.side));  // false: the run has ended
+  static_cast<void>(loop_->set_links(link.side));  // false: the loop has ended
   if (stops) loop_->end();
 }
 
-/// Takes back the step that is lent, unless it has been taken.
+/// Takes back the lent step; if the loop has used it already, finishes it.
 void ScenarioRunner::withdraw_pending() {
   if (!pending_) return;
   if (!loop_->changes().withdraw()) return finish();
@@ -203,14 +205,15 @@ void ScenarioRunner::finish() {
   pending_.reset();
 }
 
-/// A step that was valid at the start is not now: a file that it names has changed.
+/// Skips a step that was valid at the start and is not now, because a file that it names has
+/// changed.
 void ScenarioRunner::give_up(const Error& error) {
   fmt::print(stderr, "a step of the scenario was left out: {}\n", error.message);
   ++report_.failed;
   schedule_.pop(zero_);
 }
 
-/// `configuration` was made with names_.
+/// Puts `configuration` in force. It was made with names_.
 Result<void> ScenarioRunner::apply(ForwardingLoop::Configuration& configuration) {
   RuleNames names = configuration.names();
   const std::size_t count = std::max(names[0].size(), names[1].size());
@@ -236,7 +239,7 @@ Result<void> ScenarioRunner::change(Result<LiveProfile::Version> next) {
   return {};
 }
 
-/// The profile in force is what the next undo brings back.
+/// Stores the profile in force for the next undo.
 void ScenarioRunner::remember() {
   undo_.push_back(live_.point());
   if (undo_.size() > kMostUndo) undo_.pop_front();
@@ -254,7 +257,7 @@ Result<void> ScenarioRunner::undo() {
     undo_.push_back(point);
     return changed;
   }
-  undo_.pop_back();  // an undo is no change that can be undone
+  undo_.pop_back();  // an undo can't be undone
   if (loaded) begin_scenario({});
   return {};
 }
@@ -278,8 +281,9 @@ Result<void> ScenarioRunner::reset() {
   return change(live_.unedited());
 }
 
-/// A large profile takes a second to prepare: others use the runner meanwhile. If that brings
-/// rules, it is prepared anew, because rules are known by their places among all names.
+/// A large profile takes a second to prepare. The lock is free meanwhile, for other threads. If
+/// they add rules, the profile is prepared again, because rules are identified by their index among
+/// all names.
 Result<void> ScenarioRunner::load(const std::string& file) {
   std::unique_lock lock(mutex_);
   const LiveProfile live = live_;
@@ -302,9 +306,9 @@ Result<void> ScenarioRunner::load(const std::string& file) {
   }
 }
 
-/// The scenario of another profile begins now.
+/// Replaces the scenario by that of another profile, which begins now.
 void ScenarioRunner::begin_scenario(std::span<const config::ScenarioStep> steps) {
-  // The steps that would have brought a link up are gone.
+  // The old scenario's steps that would set a link up are gone.
   if (schedule_.changes_links()) schedule_.add(kAllLinksUp, nic::now());
   schedule_.begin(steps, nic::now());
   report_.all = report_.done + report_.failed + schedule_.size();

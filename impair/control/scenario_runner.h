@@ -17,53 +17,57 @@
 
 namespace lw::impair {
 
-/// Watches the link of a port. A scenario that set it down is no loss.
+/// Observed state of a port's link. A link that the scenario set down is not a loss.
 struct WatchedLink {
-  config::LinkChange side;  // of the port
+  config::LinkChange side;  // side of the port
   nic::Port* port = nullptr;
-  bool planned_down = false;  // by the scenario
+  bool planned_down = false;  // set down by the scenario
   bool up = true;
   Instant lost_at{};
   LinkLosses losses = {};
 };
 
-/// Holds the profile of a run, applies changes to it, and carries out its scenario on a thread that
-/// prepares each step before it is due. Any thread may call it while the loop works.
+/// Holds the profile of a run, applies changes, and carries out the scenario. Its thread prepares
+/// each step before it is due. Any thread may call it while the loop works.
 class ScenarioRunner {
  public:
-  /// Called with all rule names before the first frame of a new rule. `loop` and `ports` must
-  /// outlive the runner.
+  /// Called with all rule names before the first frame of a new rule.
   using Learn = std::function<void(const RuleNames&)>;
-  /// Adds what was recorded so far to a report.
+  /// Adds the ledger and recordings so far to a report.
   using AddRecords = std::function<void(Report&)>;
+  /// `loop` and `ports` must outlive the runner.
   ScenarioRunner(const LiveProfile::Version& profile, ForwardingLoop& loop, Ports& ports,
                  Learn learn, AddRecords add_records);
   ~ScenarioRunner();
 
-  /// Changes on request. After an error nothing has changed.
+  /// Applies edits on request. After an error of set(), load(), reset() or undo() nothing has
+  /// changed.
   Result<void> set(std::span<const config::Edit> edits);
-  /// What set() would put in force; nothing changes.
+  /// Returns the profile that set() would put in force. Changes nothing.
   [[nodiscard]] Result<config::ImpairProfile> preview(std::span<const config::Edit> edits) const;
+  /// Replaces the profile by another file. Its scenario begins now.
   Result<void> load(const std::string& file);
+  /// Removes the edits on request since the profile was loaded.
   Result<void> reset();
-  /// Takes back the last set, load or reset that is not undone yet, of the last kMostUndo. After a
-  /// load, the scenario of the profile before doesn't go on. Error: there is none.
+  /// Undoes the last set, load or reset that is not undone yet, of the last kMostUndo. If a load is
+  /// undone, the scenario of the previous profile does not continue. Error: nothing is left to
+  /// undo.
   Result<void> undo();
   static constexpr std::size_t kMostUndo = 32;
-  /// Schedules the steps of a command from now on.
+  /// Schedules the steps of a command that begins now.
   Result<void> command(const config::Command& command);
 
   /// The profile in force.
   [[nodiscard]] config::ImpairProfile profile() const;
-  /// A report of the run so far.
+  /// Returns a report of the run so far.
   [[nodiscard]] Report snapshot();
-  /// Both links are up: from now on a loss is handled.
+  /// Starts to watch the links. Call it when both are up. `on_loss`: the action on a loss.
   void watch_links(config::OnLinkLoss on_loss);
-  /// Watches no longer. Returns the losses of the west port and the east port.
+  /// Stops watching. Returns the losses of the west port and the east port.
   std::array<LinkLosses, 2> end_watching();
-  /// The losses so far.
+  /// Returns the losses so far, of the west port and the east port.
   [[nodiscard]] std::array<LinkLosses, 2> link_losses() const;
-  /// How scenario and commands were carried out; nothing when there were none.
+  /// Returns the results of scenario and commands; nothing if there were none.
   [[nodiscard]] std::optional<ScenarioReport> scenario() const;
 
  private:
@@ -96,16 +100,16 @@ class ScenarioRunner {
   Learn learn_;
   AddRecords add_records_;
   LiveProfile live_;
-  std::deque<LiveProfile::Point> undo_;  // what was in force before each change on request
+  std::deque<LiveProfile::Point> undo_;  // state before each change on request
   RuleNames names_;
   Schedule schedule_;
   std::unique_ptr<Pending> pending_;
   std::optional<Instant> zero_;           // time 0, as known when `pending_` was lent
-  std::optional<Instant> links_back_by_;  // when to stop waiting for a link that was set up
+  std::optional<Instant> links_back_by_;  // end of the wait for a link that was set up
   ScenarioReport report_;
   std::array<WatchedLink, 2> links_;
   std::optional<config::OnLinkLoss> on_loss_;  // nothing: links are not watched
-  Instant next_look_{};                        // at the links
+  Instant next_look_{};                        // time of the next look at the links
   std::jthread thread_;
 };
 

@@ -9,31 +9,31 @@
 
 namespace lw::impair {
 
-/// Steps that are still to be taken, and when: a scenario's, at times since time 0, and commands',
-/// at times of the clock. Time 0 is when the first frame comes in.
+/// The remaining steps and their times. Times of a scenario count from time 0, the arrival of the
+/// first frame. Times of commands are times of the clock.
 class Schedule {
  public:
   struct Item {
     config::ScenarioStep step;
-    bool since_zero = true;  // step.at counts from time 0, else from the clock's epoch
-    /// When it is due; nothing while time 0 is not known.
+    bool since_zero = true;  // step.at counts from time 0; if false, from the clock's epoch
+    /// Returns the due time; nothing while time 0 is unknown.
     [[nodiscard]] std::optional<Instant> due(std::optional<Instant> zero) const noexcept {
       if (!since_zero) return Instant{step.at};
       return zero ? std::optional(*zero + step.at) : std::nullopt;
     }
   };
 
-  /// Replaces the scenario.
+  /// Replaces the scenario by one that begins at time 0.
   void begin(std::span<const config::ScenarioStep> steps);
   /// Replaces the scenario by one that begins at `now`.
   void begin(std::span<const config::ScenarioStep> steps, Instant now);
   /// Adds the steps of a command that begins at `now`.
   void add(std::span<const config::ScenarioStep> steps, Instant now);
 
-  /// Some step changes the state of a link.
+  /// True if a step sets a link up or down.
   [[nodiscard]] bool changes_links() const noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return scenario_.size() + commands_.size(); }
-  /// The next step; null when there is none. Steps that wait for time 0 come last.
+  /// Returns the next step; null if there is none. Steps that wait for time 0 come last.
   [[nodiscard]] const Item* next(std::optional<Instant> zero) const noexcept;
   /// Removes next().
   void pop(std::optional<Instant> zero) noexcept;

@@ -12,7 +12,7 @@
 namespace lw::impair {
 namespace {
 
-/// DPDK's callbacks carry nothing of ours, and can't be taken back: they look here.
+/// Data for DPDK's callbacks, which get no argument from us and can't be unregistered.
 struct Source {
   std::mutex mutex;
   std::function<Report()> snapshot;
@@ -23,7 +23,7 @@ Report take_snapshot() {
   return source.snapshot ? source.snapshot() : Report{};
 }
 
-/// A name in DPDK's dictionaries has letters, digits, `_` and `/`.
+/// Returns a name for DPDK's dictionaries, which allow only letters, digits, `_` and `/`.
 std::string key(std::string_view direction, std::string_view figure) {
   std::string text = fmt::format("{}/{}", direction, figure);
   for (char& c : text)
@@ -77,7 +77,7 @@ int give_stats(const char*, const char*, rte_tel_data* out) {
   return 0;
 }
 
-/// "direction: rule", in the order by which a figure is asked for.
+/// Lists "direction: rule" in the order of the rule numbers in requests.
 int give_rule_names(const Report& report, rte_tel_data* out) {
   rte_tel_data_start_array(out, RTE_TEL_STRING_VAL);
   for (const auto& each : report.directions)

@@ -7,11 +7,11 @@
 
 namespace lw::impair {
 
-/// Adds /impair/stats and /impair/rules to DPDK's telemetry for as long as it lives; one a process,
-/// after EAL has started. `snapshot` is called on DPDK's thread.
+/// Adds /impair/stats and /impair/rules to DPDK's telemetry during its lifetime. One object per
+/// process, created after EAL has started. `snapshot` is called on DPDK's thread.
 ///
-/// /impair/stats    both directions' frames and bytes and release errors, a flat dictionary
-/// /impair/rules    names of the rules, one list; with a rule's place, its figures: /impair/rules,0
+/// /impair/stats    frames, bytes and release errors of both directions, as a flat dictionary
+/// /impair/rules    list of the rules' names; with a rule's number, its figures: /impair/rules,0
 class Telemetry {
  public:
   explicit Telemetry(std::function<Report()> snapshot);

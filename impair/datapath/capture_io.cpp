@@ -34,7 +34,7 @@ std::span<StoredFrame*> CaptureIo::receive(std::size_t /*most*/) noexcept {
   return std::span(&frame_, frame_ ? 1 : 0);
 }
 
-/// After a write error frames leave without being written.
+/// After a write error, frames are freed without being written.
 std::size_t CaptureIo::send(std::span<StoredFrame*> frames) noexcept {
   for (StoredFrame* frame : frames) {
     if (!state_->failure)

@@ -13,7 +13,7 @@
 
 namespace lw::impair {
 
-/// A captured frame inside a link, and the copies that a link makes of it.
+/// A captured frame inside a link, or a copy that the link made of it.
 struct StoredFrame {
   std::vector<std::byte> bytes;
   std::uint32_t wire_length = 0, interface = 0;
@@ -24,6 +24,7 @@ struct StoredFrame {
 /// to the largest number of frames that were in use at once.
 class FrameStore {
  public:
+  /// Returns a copy. The store owns it; the caller gives it back with free().
   StoredFrame* copy(const capture::Record& record, roce::LinkType link);
   StoredFrame* copy(const StoredFrame& frame);
   void free(StoredFrame* frame) { free_.push_back(frame); }
@@ -54,9 +55,9 @@ struct ReplayState {
 
   FrameStore frames;
   capture::Writer writer;
-  std::optional<Error> failure;            // of the first write that failed
+  std::optional<Error> failure;            // error of the first failed write
   Instant now{};                           // virtual time
-  std::array<StoredFrame*, 2> arriving{};  // comes in with the next receive(), by direction
+  std::array<StoredFrame*, 2> arriving{};  // by direction: frame for the next receive()
 };
 
 /// Input and output of one direction of a replay, in virtual time: frames are written with the
@@ -81,19 +82,23 @@ class CaptureIo {
   [[nodiscard]] static bool finite() noexcept { return false; }
   [[nodiscard]] static bool exhausted() noexcept { return false; }
 
+  /// Returns the frame that arrives now, if there is one.
   std::span<Handle> receive(std::size_t most) noexcept;
+  /// Writes the frames with the time now(), and frees them. Returns their number.
   std::size_t send(std::span<Handle> frames) noexcept;
 
   static std::size_t make_own(std::span<Handle> frames, bool /*edits*/) noexcept {
     return frames.size();
   }
   static bool is_held_by_others(Handle /*frame*/) noexcept { return false; }
-  /// An Ethernet frame that leaves by the interface of this direction's number.
+  /// Returns a new Ethernet frame. It is for the output interface with the number of this
+  /// direction.
   std::optional<Handle> make_frame(std::span<const std::byte> bytes);
   void free(std::span<Handle> frames) {
     for (const Handle frame : frames) state_->frames.free(frame);
   }
-  /// A locally administered address of the output: 1 is west's, 2 east's.
+  /// Source address of pause frames, locally administered: 02:00:00:00:00:01 if the output is west,
+  /// 02:00:00:00:00:02 if it is east.
   [[nodiscard]] wire::MacAddress source_address() const noexcept {
     const bool east = direction_ == emulator::Direction::west_to_east;
     return {std::byte{0x02}, {}, {}, {}, {}, std::byte{east ? std::uint8_t{2} : std::uint8_t{1}}};

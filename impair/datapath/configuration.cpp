@@ -36,16 +36,17 @@ RuleNames rule_names_of(const config::ImpairProfile& profile) {
 namespace {
 
 constexpr std::uint32_t kFcs = 4;
-// A direction without a delay still needs a queue of some size to be a queue.
+// Smallest capacity of a release queue, in frames. Applies also without a delay.
 constexpr std::uint64_t kSmallestQueue = 1024;
-// Receive ring, send ring and the pool's per-core cache, for two ports.
+// Buffers in the receive rings and send rings of two ports, and in the pool's per-core cache.
 constexpr std::uint32_t kHeldByPorts = 2 * (1024 + 1024) + 512;
 constexpr std::size_t kEgress = 512;
-// Names of rules that changes of configuration may bring.
+// Room for the names of rules that live changes add.
 constexpr std::size_t kSpareNames = 512;
 
-/// Buffers for all frames in flight; or, if frames may be so small that they are copied while they
-/// wait and it takes less memory, arenas, and buffers for what ports and bursts hold.
+/// Computes the buffers for all frames in flight. If frames may be so small that they are copied
+/// while they wait, and it takes less memory: arenas, and buffers for frames that ports and bursts
+/// hold.
 void size_buffers(Sizing& sizing, const config::Capacity& capacity) {
   const auto take = [&](std::uint64_t buffers) {
     sizing.buffers = static_cast<std::uint32_t>(std::min<std::uint64_t>(buffers, UINT32_MAX));

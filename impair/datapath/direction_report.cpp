@@ -18,7 +18,7 @@ Spread spread_of(const Histogram& histogram) {
 }
 
 std::vector<Histogram::Bucket> delays_of(const Histogram& histogram) {
-  constexpr int kBits = 9;  // of a value, from its highest bit on
+  constexpr int kBits = 9;  // significant bits of a value that are kept
   std::vector<Histogram::Bucket> merged;
   for (const auto& bucket : histogram.occupied()) {
     const auto width = std::bit_width(static_cast<std::uint64_t>(bucket.first));
@@ -31,7 +31,7 @@ std::vector<Histogram::Bucket> delays_of(const Histogram& histogram) {
   return merged;
 }
 
-/// Of more rules than these, a report lists those that received frames.
+/// Up to this number of rules a report lists all of them; of more, those that received frames.
 constexpr std::size_t kAllListed = 256;
 
 DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounting accounting,
@@ -39,7 +39,7 @@ DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounti
   DirectionReport report{.accounting = std::move(accounting)};
   for (std::size_t i = 0; i < pipeline.rules().size(); ++i) {
     const emulator::Rule& rule = pipeline.rules()[i];
-    // Statistics are some kilobytes per rule, copied while the frames wait.
+    // Statistics are some kilobytes per rule. No frame is forwarded while they are copied.
     if (pipeline.rules().size() > kAllListed &&
         report.accounting.rules[rule.index()].received.frames == 0)
       continue;

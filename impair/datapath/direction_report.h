@@ -15,9 +15,9 @@
 
 namespace lw::impair {
 
-/// Figures of a histogram, in ns.
+/// Summary of a histogram. Values are in ns.
 struct Spread {
-  /// 1 us to 1 s, in steps of 1, 2 and 5.
+  /// Upper limits for up_to: 1 us to 1 s, in steps of 1, 2 and 5.
   static constexpr std::array<std::int64_t, 19> kLimits = {
       1'000,      2'000,       5'000,       10'000,      20'000,       50'000,     100'000,
       200'000,    500'000,     1'000'000,   2'000'000,   5'000'000,    10'000'000, 20'000'000,
@@ -26,24 +26,24 @@ struct Spread {
   std::uint64_t count = 0;
   std::int64_t minimum = 0, p50 = 0, p99 = 0, p999 = 0, maximum = 0;
   double sum = 0;
-  std::vector<std::uint64_t> up_to = {};  // values of at most each of kLimits
+  std::vector<std::uint64_t> up_to = {};  // [i]: number of values <= kLimits[i]
 };
 Spread spread_of(const Histogram& histogram);
 
-/// The buckets that are not empty, none wider than 1/256 of its value: two of them, of the same
-/// histogram at two times, give the values in between.
+/// Returns the buckets that are not empty. No bucket is wider than 1/256 of its value. The
+/// difference of two results, of one histogram at two times, gives the values in between.
 std::vector<Histogram::Bucket> delays_of(const Histogram& histogram);
 
-/// What the stages of one rule did, and how it compares with their parameters.
+/// Statistics of the stages of one rule. `checks` compares them with the stages' parameters.
 struct StagesReport {
   std::string rule;
   emulator::RuleStats stats;
   std::vector<emulator::Check> checks = {};
-  // The input of the audit: copied quickly from a running loop, audited elsewhere.
+  // Input of audit(). It is copied quickly from a running loop, and audited outside the loop.
   emulator::RuleStats since_change = {};
   std::shared_ptr<const std::vector<emulator::RuleConfig>> configs = {};
   std::size_t place = 0;                           // index of the rule in `configs`
-  std::optional<std::uint64_t> queued_bytes = {};  // in the rule's queue, if it has one
+  std::optional<std::uint64_t> queued_bytes = {};  // bytes in the rule's queue, if it has one
 };
 
 /// Results of the targeted events of one direction.
@@ -56,26 +56,26 @@ struct EventsReport {
 /// Statistics of one direction.
 struct DirectionReport {
   emulator::Accounting accounting;
-  Spread delay = {};          // what rules asked of frames that wait: release minus arrival
-  Spread release_error = {};  // actual minus scheduled release
-  Spread pass_latency = {};   // of frames that no rule delays
+  Spread delay = {};  // requested delay of frames that wait: scheduled release minus arrival
+  Spread release_error = {};                   // actual minus scheduled release
+  Spread pass_latency = {};                    // time inside of frames that no rule delays
   std::vector<Histogram::Bucket> delays = {};  // see delays_of()
   std::vector<StagesReport> stages = {};
   EventsReport events = {};
 
-  /// No frame left before it was due, or before it had come in.
+  /// True if no frame left before its scheduled release or before its arrival.
   [[nodiscard]] bool none_left_early() const noexcept {
     return release_error.minimum >= 0 && pass_latency.minimum >= 0;
   }
 };
 
-/// How often a port lost its link in a run, without a scenario that asked for it.
+/// Losses of a port's link during a run. A link that the scenario sets down is not a loss.
 struct LinkLosses {
   std::uint32_t count = 0;
-  Duration time{};  // without the link, in all
+  Duration time{};  // total time without the link
 };
 
-/// What the device of a port counted.
+/// Counters of a port's device.
 struct PortReport {
   std::string side = {}, port = {};
   std::uint64_t received = 0, sent = 0, missed = 0, no_buffer = 0, errors = 0;
@@ -84,19 +84,20 @@ struct PortReport {
   std::uint32_t mtu = 0;  // 0: unknown
   LinkLosses link_losses = {};
 
-  /// Frames that were on the wire, and that the box has not seen.
+  /// Frames that came from the wire, but that the program did not receive.
   [[nodiscard]] std::uint64_t unseen() const noexcept { return missed + no_buffer + too_long; }
-  /// Frames that left the box, and that are not on the wire.
+  /// Frames that the program sent, but that did not get onto the wire.
   [[nodiscard]] std::uint64_t unsent() const noexcept { return unsent_too_long + unsent_dropped; }
 };
 
-/// The report of a direction at `now`, not audited yet and without its spreads.
+/// Returns the report of a direction at `now`, without the audit and the Spreads.
 DirectionReport report_of(const emulator::Pipeline& pipeline, emulator::Accounting accounting,
                           Instant now);
-/// Of more than 256 rules, only those that received frames are listed, and the untouched frames:
-/// with 10,000 rules, an answer of `ctl show` would take seconds.
+/// True if a report lists `rule`, an element of accounting.rules. Of more than 256 rules, a report
+/// lists only those that received or created frames, and the entry for unmatched frames: with
+/// 10,000 rules, an answer of `ctl show` would take seconds.
 bool is_listed(const emulator::Accounting& accounting, const emulator::Account& rule) noexcept;
-/// Compares the statistics with the rules' parameters.
+/// Compares the statistics with the rules' parameters. Sets `checks` of every rule.
 void audit(DirectionReport& direction);
 
 }  // namespace lw::impair

@@ -18,22 +18,24 @@ namespace lw::impair {
 /// A message from one direction to the other about flow control.
 struct PauseNote {
   enum class Kind : std::uint8_t {
-    heard,  // a pause frame that came in for the other direction's queues
-    send,   // a pause frame that this direction's queues want sent against their stream
+    heard,  // a pause frame was received for the other direction's queues
+    send,   // this direction's queues request a pause frame to their sender
   };
   Kind kind = Kind::heard;
   wire::PfcFields fields;
 };
 
-/// Both directions' messages to each other; each may run on a thread of its own. A message is lost
-/// when its queue is full, as a pause frame may be on a wire: the sender repeats it.
+/// Messages between the two directions, which may run on different threads. If a queue is full, the
+/// message is lost, as a pause frame may be on a wire: the sender repeats it.
 class PauseExchange {
  public:
   using Notes = SpscQueue<PauseNote>;
 
+  /// Messages that `direction` sends.
   [[nodiscard]] Notes& from(emulator::Direction direction) noexcept {
     return direction == emulator::Direction::west_to_east ? from_eastward_ : from_westward_;
   }
+  /// Messages for `direction`.
   [[nodiscard]] Notes& to(emulator::Direction direction) noexcept {
     return direction == emulator::Direction::west_to_east ? from_westward_ : from_eastward_;
   }
@@ -42,14 +44,15 @@ class PauseExchange {
   Notes from_eastward_, from_westward_;
 };
 
-/// Moves frames in both directions, or in one, each through an emulator::Link of its own. `run` and
+/// Moves frames in both directions, or in one, each through its own emulator::Link. `run` and
 /// `replay` differ only in `Io`, the input and output of one direction: PortIo moves bursts between
 /// two ports in real time, CaptureIo moves single frames between captures in virtual time.
 ///
 ///   poll() -> receive() -> Link::admit() -> Link::release() -> send()
 ///
-/// The directions share no state but what they exchange through queues (pause frames, connection
-/// set-up), so each may be polled by a thread of its own. Everything else needs both at rest.
+/// The directions share no state. They exchange pause frames and connection set-up through queues,
+/// so each may be polled by its own thread. All other functions require that no thread polls,
+/// unless stated otherwise.
 template <class Io>
 class Forwarder {
  public:
@@ -58,8 +61,8 @@ class Forwarder {
   using Recorder = typename Io::Recorder;
   using Configuration = impair::Configuration<Link>;
 
-  /// Forwards in the directions of `ios`: one, or both, which then exchange pause frames and
-  /// connection set-up. `ledger` may be null, and must outlive the forwarder.
+  /// Forwards in the directions of `ios`. Two directions exchange pause frames and connection
+  /// set-up. `ledger` may be null, and must outlive the forwarder.
   Forwarder(const config::ImpairProfile& profile, const emulator::LinkConfig& link,
             std::span<const Io> ios, emulator::LedgerSink* ledger);
   Forwarder(const Forwarder&) = delete;
@@ -72,22 +75,23 @@ class Forwarder {
     way(direction).recorder = recorder;
   }
 
-  /// One round of one direction: receives frames if `receiving`, decides, sends what is due.
-  /// Returns true when a frame moved.
+  /// One round of one direction: receives frames if `receiving`, applies the rules, and sends due
+  /// frames. Returns true if a frame was received or sent.
   bool poll(emulator::Direction direction, bool receiving) noexcept;
-  /// One round of all directions at one instant: no frame leaves before all have received, and
-  /// before each has heard what the other asks for.
+  /// One round of all directions at one instant. All directions receive before one of them sends.
+  /// Each reads the pause requests of the other before it sends.
   void poll_together(bool receiving) noexcept;
 
-  /// Swaps `next` and the configuration in force. Frames inside keep their releases.
+  /// Swaps `next` and the configuration in force. Frames inside keep their release times.
   void replace(Configuration& next) noexcept;
-  /// While the link of a port is down, frames that come in or leave by it are dropped and counted.
+  /// Sets the links of ports up or down. A frame that enters or leaves by a port whose link is down
+  /// is dropped and counted.
   void set_links(const config::LinkChange& change) noexcept;
   /// Writes the ledger records gathered so far.
   void flush_ledger() noexcept {
     for_each_way([](OneWay& way) { way.link.flush_ledger(); });
   }
-  /// Drops all frames inside, counted as stopped.
+  /// Drops all frames inside, and counts them as stopped.
   void abandon() noexcept;
 
   [[nodiscard]] bool forwards(emulator::Direction direction) const noexcept {
@@ -97,26 +101,28 @@ class Forwarder {
   [[nodiscard]] const Link& link(emulator::Direction direction) const noexcept {
     return way(direction).link;
   }
-  /// When there is something to do in this direction without input; Instant::max(): never.
+  /// Time at which this direction has work even without input; Instant::max(): never.
   [[nodiscard]] Instant next_work(emulator::Direction direction) const noexcept {
     const Link& link = way(direction).link;
     return std::min(link.next_release(), link.next_ask());
   }
   [[nodiscard]] Instant next_work() const noexcept;
-  /// Frames inside, of all directions.
+  /// Number of frames inside, in all directions.
   [[nodiscard]] std::size_t inside() const noexcept;
-  /// The time that poll() read from the clock last.
+  /// Time that poll() last read from the clock.
   [[nodiscard]] Instant last_time(emulator::Direction direction) const noexcept {
     return way(direction).now;
   }
-  /// When a frame was received last. Any thread, like input_ended().
+  /// Time when a frame was last received; before the first frame, time of construction. Any thread.
   [[nodiscard]] Instant last_received(emulator::Direction direction) const noexcept {
     return Instant{Duration{way(direction).last_received.load(std::memory_order_relaxed)}};
   }
+  /// True if the input is exhausted. Any thread.
   [[nodiscard]] bool input_ended(emulator::Direction direction) const noexcept {
     return way(direction).input_ended.load(std::memory_order_relaxed);
   }
-  /// Statistics of each direction, not audited. `running`: without a walk through what is inside.
+  /// Returns the statistics of each direction, not audited. If `running`, frames in flight are
+  /// computed from other counters instead of counted.
   [[nodiscard]] std::vector<DirectionReport> report(bool running) const;
 
  private:
@@ -129,7 +135,7 @@ class Forwarder {
     Io io;
     Link link;
     Recorder* recorder = nullptr;
-    bool in_up = true, out_up = true;  // the links that frames come by, and leave by
+    bool in_up = true, out_up = true;  // links of the input port and the output port
     Instant now = io.now();
     std::atomic<bool> input_ended{false};
     std::atomic<Duration::rep> last_received{now.time_since_epoch().count()};

@@ -23,7 +23,7 @@ bool Forwarder<Io>::poll(emulator::Direction direction, bool receiving) noexcept
   const std::size_t received = receive(way, receiving);
   exchange_pauses(way);
   std::size_t moved = received + send(way);
-  // Under load larger bursts are worth more than the right time.
+  // A full burst means load: then large bursts matter more than exact release times.
   if (received < Io::kBurst) moved += send_what_falls_due(way);
   if (moved) way.link.flush_ledger();
   return moved != 0;
@@ -33,19 +33,20 @@ template <class Io>
 void Forwarder<Io>::poll_together(bool receiving) noexcept {
   for_each_way([&](OneWay& way) { receive(way, receiving); });
   if (receiving) flush_ledger();
-  // The first direction hears the second one's answer in the second round.
+  // Two rounds: in the second one, the first direction gets the messages of the other.
   for (int round = 0; round < 2; ++round) for_each_way([&](OneWay& way) { exchange_pauses(way); });
   for_each_way([&](OneWay& way) { send(way); });
 }
 
-/// Releases what is due, and admits what has arrived. Returns how many frames have.
+/// Releases due frames, and admits frames that have arrived. Returns how many have arrived.
 template <class Io>
 std::size_t Forwarder<Io>::receive(OneWay& way, bool receiving) noexcept {
   std::span<Handle> frames;
   if (receiving) {
-    // Frames that could not leave stay in the device: a blocked output shows at the device's ring.
+    // Without room in the egress buffer, frames stay in the device: so the device's ring shows that
+    // the output is blocked.
     std::size_t most = std::min(Io::kBurst, way.link.egress_room());
-    // A file waits, unlike a wire.
+    // A file can wait until the queue has room; a wire can't.
     if (way.io.finite()) most = std::min(most, way.link.queue_room());
     if (most) frames = way.io.receive(most);
   }
@@ -65,7 +66,7 @@ std::size_t Forwarder<Io>::receive(OneWay& way, bool receiving) noexcept {
   return frames.size();
 }
 
-/// Pause frames for the other direction's queues go no further. Frame numbers follow the order of
+/// Pause frames for the other direction's queues are not forwarded. Frames are numbered in order of
 /// arrival.
 template <class Io>
 void Forwarder<Io>::admit(OneWay& way, std::span<Handle> frames) noexcept {
@@ -98,7 +99,7 @@ void Forwarder<Io>::admit_data(OneWay& way, std::span<Handle> frames) noexcept {
   if (drops) way.io.free(std::span(dropped).first(drops));
 }
 
-/// A recorder gets the frame as it came in.
+/// The recorder gets the frame as received, before a stage changes it.
 template <class Io>
 bool Forwarder<Io>::admit_single(OneWay& way, Handle frame) noexcept {
   const roce::Envelope envelope = Io::envelope(frame);
@@ -131,7 +132,7 @@ void Forwarder<Io>::take_pause(OneWay& way, Handle frame, const wire::PfcFields&
   way.io.free(std::span(&frame, 1));
 }
 
-/// The link of the port that these frames came by is down.
+/// Drops frames that came in by a port whose link is down.
 template <class Io>
 void Forwarder<Io>::refuse(OneWay& way, std::span<Handle> frames) noexcept {
   for (const Handle frame : frames) {
@@ -142,7 +143,8 @@ void Forwarder<Io>::refuse(OneWay& way, std::span<Handle> frames) noexcept {
   way.io.free(frames);
 }
 
-/// Hears what the other direction has for this one's queues, and tells it what they ask for.
+/// Handles the messages of the other direction, and sends it the pause that this direction's queues
+/// request.
 template <class Io>
 void Forwarder<Io>::exchange_pauses(OneWay& way) noexcept {
   if (!both()) return;
@@ -159,7 +161,7 @@ void Forwarder<Io>::exchange_pauses(OneWay& way) noexcept {
     pauses_.from(direction).push({PauseNote::Kind::send, *asked});
 }
 
-/// Without a free buffer the pause frame is lost, as it may be on a wire.
+/// If no buffer is free, the pause frame is lost, as it may be on a wire.
 template <class Io>
 void Forwarder<Io>::send_pause(OneWay& way, const wire::PfcFields& fields) noexcept {
   const auto bytes = wire::pfc_frame(way.io.source_address(), fields);
@@ -167,7 +169,8 @@ void Forwarder<Io>::send_pause(OneWay& way, const wire::PfcFields& fields) noexc
   if (frame && !way.link.create(*frame, bytes.size(), way.now)) way.io.free(std::span(&*frame, 1));
 }
 
-/// Sends what the link has released. Returns how many frames left.
+/// Sends the frames that the link has released; drops them if the output link is down. Returns how
+/// many were sent or dropped.
 template <class Io>
 std::size_t Forwarder<Io>::send(OneWay& way) noexcept {
   if (!way.out_up) [[unlikely]] {
@@ -197,11 +200,11 @@ std::size_t Forwarder<Io>::send(OneWay& way) noexcept {
   }
 }
 
-/// Sends what has fallen due since the round began, and waits for what falls due within
-/// kAboutToBeDue instead of polling the other direction first.
+/// Sends frames that have become due since the round began. If the next frame is due within
+/// kAboutToBeDue, waits for it instead of polling the other direction first.
 template <class Io>
 std::size_t Forwarder<Io>::send_what_falls_due(OneWay& way) noexcept {
-  // Frames that come in meanwhile wait this much longer, at most.
+  // Frames that arrive in the meantime wait at most this much longer.
   constexpr Duration kAboutToBeDue{300};
   // A clock that does not advance must not hold the loop.
   constexpr int kMostLooks = 64;

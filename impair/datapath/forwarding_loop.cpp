@@ -15,12 +15,14 @@ namespace {
 using emulator::Direction;
 
 constexpr Direction kEastward = Direction::west_to_east, kWestward = Direction::east_to_west;
-// What draining may take beyond the longest delay: the other side may be slow, or gone.
+// Time for draining beyond the longest stay, because the other side may be slow or gone.
 constexpr Duration kDrainMargin = std::chrono::seconds(2);
-// A stop is looked for every round; clocks, files and other threads' requests in each round without
-// work (it may last longer than a turn of the machine's other processes), else every so many.
+// The stop flag is checked in every round. Clocks, files and requests of other threads are checked
+// in every idle round (it may last longer than a time slice of another process), otherwise at this
+// interval.
 constexpr unsigned kRoundsBetweenLooks = 64;
-// A round takes microseconds, and a rest some more: after this time the loop has ended.
+// A round takes microseconds, and a rest a little longer: without an answer after this time, the
+// loop has ended.
 constexpr Duration kAnswerTimeout = std::chrono::seconds(5);
 
 std::array<PortIo, 2> port_ios(Ports& ports) {
@@ -32,8 +34,8 @@ std::array<PortIo, 2> port_ios(Ports& ports) {
           PortIo(kWestward, ports.east, ports.west, ports.pool.get(), nic::now, arena(kWestward))};
 }
 
-/// Makes the calling thread one of DPDK's, with a cache of free buffers of its own, and pins it to
-/// `core` if given.
+/// Registers the calling thread with DPDK, which gives it its own cache of free buffers. Pins it to
+/// CPU `core` if given.
 class DpdkThread {
  public:
   explicit DpdkThread(std::optional<int> core) noexcept : registered_(rte_thread_register() == 0) {
@@ -86,7 +88,7 @@ void ForwardingLoop::apply_due(Change& change) noexcept {
   change.done = nic::now();
 }
 
-/// Frames inside may have been given the longer of the two stays.
+/// Keeps the longer of the two stays, because frames inside may have it.
 void ForwardingLoop::swap(Configuration& next) noexcept {
   forwarder_.replace(next);
   longest_stay_ = std::max(longest_stay_, next.longest_stay());
@@ -99,7 +101,7 @@ void ForwardingLoop::rest(nic::Idle& idle) noexcept {
 bool ForwardingLoop::is_over(Instant now, const RunConfig& config) const noexcept {
   if (ended_.load(std::memory_order_relaxed)) return true;
   if (config.duration && now - start_ >= *config.duration) return true;
-  // Null ports never bring a frame, but there is no end to wait for.
+  // Only files end. A null port never delivers a frame, but that does not end the run.
   const bool ends = nic::reads_file(config.west) || nic::reads_file(config.east);
   if (ends && forwarder_.input_ended(kEastward) && forwarder_.input_ended(kWestward)) return true;
   const Instant last =

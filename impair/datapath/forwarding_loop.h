@@ -15,8 +15,8 @@
 
 namespace lw::impair {
 
-/// Drives a PortForwarder in real time: both directions on the calling thread, or, on two cores,
-/// the direction from east to west on a thread of its own. Other threads change and observe the
+/// Drives a PortForwarder in real time: both directions on the calling thread, or, with two cores,
+/// the direction from east to west on its own thread. Other threads change and observe the
 /// forwarder through it.
 class ForwardingLoop {
  public:
@@ -27,53 +27,54 @@ class ForwardingLoop {
   struct Change {
     std::unique_ptr<Configuration> configuration;  // null: unchanged
     std::optional<config::LinkChange> links;
-    Instant done{};  // when it came into force
+    Instant done{};  // time at which it took effect
   };
-  /// Called now and then by work(), with the current time.
+  /// Called by work() after each idle round and at least every 64 rounds, with the current time.
   using Observer = std::function<void(Instant now, const PortForwarder&)>;
 
   /// `ports` and `ledger` (may be null) must outlive the loop.
   ForwardingLoop(const config::ImpairProfile& profile, Ports& ports, emulator::LedgerSink* ledger);
 
-  /// Before work(): like record().
+  /// Call before work(): sets the recorders, as record() does.
   void record_from_start(const Recorders& recorders) noexcept { attach(recorders); }
 
-  /// Forwards until `stop`, or what `config` says.
+  /// Forwards until `stop` is true, end() was called, or a limit of `config` is reached: its
+  /// duration, its time without input, or the end of all files.
   void work(const RunConfig& config, const std::atomic<bool>& stop, const Observer& observe = {});
-  /// Receives nothing more, and sends what is inside. Frames that do not leave in time, or before
-  /// `forced()`, are dropped and counted.
+  /// Stops receiving, and sends the frames inside. If frames are still inside when the longest stay
+  /// and 2 s have passed, or when `forced()` returns true, they are dropped and counted.
   void drain(const std::function<bool()>& forced);
 
   struct Statistics {
     double seconds = 0;
     std::vector<DirectionReport> directions;
-    Duration held_up{};  // how long the loop stood still for them
+    Duration held_up{};  // time for which forwarding stopped to gather them
   };
-  /// Before work() or after drain().
+  /// Call before work() or after drain().
   [[nodiscard]] const PortForwarder& forwarder() const noexcept { return forwarder_; }
-  /// After drain(): audited statistics of the whole run.
+  /// Call after drain(): returns the audited statistics of the whole run.
   [[nodiscard]] Statistics statistics() const;
-  /// From another thread while work() or drain() runs, one thread at a time: statistics so far.
-  /// False when the loop has ended.
+  /// Gets the audited statistics so far. Call it from another thread while work() or drain() runs,
+  /// one thread at a time. Returns false if the loop has ended: no answer came within 5 s.
   [[nodiscard]] bool snapshot(Statistics& statistics);
-  /// From another thread, like snapshot(): swaps `next` and the configuration in force.
+  /// Swaps `next` and the configuration in force. Threads and result: see snapshot().
   [[nodiscard]] bool apply(Configuration& next);
-  /// From another thread, like snapshot(): frames of a port whose link is down are dropped and
-  /// counted.
+  /// Sets the links of ports up or down: see Forwarder::set_links(). Threads and result: see
+  /// snapshot().
   [[nodiscard]] bool set_links(config::LinkChange change);
-  /// From another thread, like snapshot(): frames go to these recorders from now on, and to those
-  /// before no longer.
+  /// Replaces the recorders by these, from now on. Threads and result: see snapshot().
   [[nodiscard]] bool record(Recorders recorders);
-  /// Any thread: work() returns.
+  /// Makes work() return. Any thread.
   void end() noexcept { ended_.store(true, std::memory_order_relaxed); }
-  /// Changes that come into force at a due time.
+  /// Mailbox for changes that take effect at a due time.
   [[nodiscard]] Mailbox<Change>& changes() noexcept { return changes_; }
-  /// Time 0 of the scenario: when the first frame came in; nothing before. Any thread.
+  /// Time 0 of the scenario: arrival of the first frame. Nothing if no frame has arrived. Any
+  /// thread.
   [[nodiscard]] std::optional<Instant> zero() const noexcept {
     const Instant zero{Duration{zero_.load(std::memory_order_relaxed)}};
     return zero == kNever ? std::nullopt : std::optional(zero);
   }
-  /// The most rule names that a direction can have in one run.
+  /// Largest number of rule names that a direction can have in one run.
   [[nodiscard]] std::size_t most_rules() const noexcept {
     return forwarder_.link(emulator::Direction::west_to_east).most_rules();
   }

@@ -18,7 +18,7 @@
 
 namespace lw::impair {
 
-/// Someone else holds the frame's bytes too: they must not be changed.
+/// True if the frame shares its bytes with another owner: they must not be changed.
 inline bool is_shared(const rte_mbuf* frame) noexcept {
   return rte_mbuf_refcnt_read(frame) > 1 || !RTE_MBUF_DIRECT(frame);
 }
@@ -28,7 +28,7 @@ inline roce::Envelope envelope_of(rte_mbuf* frame) noexcept {
   return roce::open_envelope({data, rte_pktmbuf_data_len(frame)}, rte_pktmbuf_pkt_len(frame));
 }
 
-/// Someone else holds the frame itself, and with it the field for its Transit.
+/// True if the frame itself has another owner, and so has its field for the Transit.
 inline bool is_held_by_others(const rte_mbuf* frame) noexcept {
   return rte_mbuf_refcnt_read(frame) > 1;
 }
@@ -52,7 +52,8 @@ class MbufAccess {
   void store(std::span<rte_mbuf* const> frames, std::span<rte_mbuf*> stored) noexcept;
 
   /// Reserves a dynamic field for a Transit in every buffer, in the cache line that a device reads
-  /// when it frees the buffer. After EAL has started, before the first frame. False: no space left.
+  /// when it frees the buffer. Call it after EAL has started and before the first frame. Returns
+  /// false if no space is left.
   static bool register_transit() noexcept {
     static constexpr rte_mbuf_dynfield kField = {.name = "longwire_transit",
                                                  .size = sizeof(emulator::Transit),
@@ -74,12 +75,14 @@ class MbufAccess {
     return copy ? std::optional(copy) : std::nullopt;
   }
   static void free(rte_mbuf* frame) noexcept { rte_pktmbuf_free(frame); }
-  /// A device reads the first line of a buffer's head, and the second when it frees it.
+  /// Prefetches two cache lines of the buffer's header: a device reads the first to send the frame,
+  /// the second to free it.
   static void fetch(rte_mbuf* frame) noexcept {
     rte_mbuf_prefetch_part1(frame);
     rte_mbuf_prefetch_part2(frame);
   }
-  /// For a device that copies frames: also the first lines of their bytes.
+  /// Like fetch(), and also the first two cache lines of the frame's bytes, for a device that
+  /// copies frames.
   static void fetch_all(rte_mbuf* frame) noexcept {
     fetch(frame);
     const auto* data = rte_pktmbuf_mtod(frame, const char*);
@@ -97,7 +100,7 @@ class MbufAccess {
   nic::FrameArena* arena_ = nullptr;
 };
 
-/// Bytes of the first buffer: all of a frame that has only one.
+/// Returns the bytes in the frame's first buffer: the whole frame if it has only one.
 inline std::span<const std::byte> bytes_of(const rte_mbuf* frame) noexcept {
   return MbufAccess::bytes(frame);
 }
@@ -113,7 +116,7 @@ class PortIo {
   static constexpr std::size_t kBurst = 32, kSendBurst = 64;
   static constexpr bool kBatches = true;
 
-  /// `pool`: buffers for pause frames. `clock`: a test may give the times of a capture. `arena`:
+  /// `pool`: buffers for pause frames. `clock`: a test may pass the times of a capture. `arena`:
   /// for frames of this direction that wait, or null. Ports, pool and arena must outlive the
   /// object.
   PortIo(emulator::Direction direction, nic::Port& from, nic::Port& to, rte_mempool* pool,
@@ -123,26 +126,27 @@ class PortIo {
   [[nodiscard]] emulator::Direction direction() const noexcept { return direction_; }
   [[nodiscard]] Frames frames() const noexcept { return Frames(arena_); }
   [[nodiscard]] Instant now() const noexcept { return clock_(); }
-  /// Input waits while the link's queue is full; see nic::Port.
+  /// True if the input can wait while the link's queue is full; see nic::Port.
   [[nodiscard]] bool finite() const noexcept { return from_->finite(); }
   [[nodiscard]] bool exhausted() const noexcept { return from_->exhausted(); }
 
   /// Returns frames that have arrived, at most `most` and kBurst. The next call reuses the span.
   std::span<Handle> receive(std::size_t most) noexcept {
     const auto frames = std::span(burst_).first(from_->receive(std::span(burst_).first(most)));
-    // Their bytes arrive in the cache while the frames that are due leave.
+    // Prefetch: the bytes arrive in the cache while due frames are sent.
     for (const rte_mbuf* frame : frames) rte_prefetch0(rte_pktmbuf_mtod(frame, const void*));
     return frames;
   }
-  /// Hands frames to the output port in order. Returns how many it took.
+  /// Gives frames to the output port in order. Returns how many it took.
   std::size_t send(std::span<Handle> frames) noexcept { return to_->send(frames); }
 
-  /// Replaces frames that someone else holds by copies: a frame carries its Transit while it is
-  /// inside, and if `edits`, its bytes may be changed. A frame stays as it is when there is no
-  /// buffer for a copy. Returns the number of frames before the first such frame.
+  /// Replaces frames that have another owner by copies, because a frame carries its Transit while
+  /// it is inside. If `edits`, also replaces frames that share their bytes. A frame stays as it is
+  /// if no buffer is free for the copy. Returns the number of frames before the first frame that
+  /// still has another owner.
   static std::size_t make_own(std::span<Handle> frames, bool edits) noexcept;
   static bool is_held_by_others(Handle frame) noexcept { return impair::is_held_by_others(frame); }
-  /// A new frame with these bytes; nothing without a free buffer.
+  /// Returns a new frame with these bytes; nothing if no buffer is free.
   std::optional<Handle> make_frame(std::span<const std::byte> bytes) noexcept;
   static void free(std::span<Handle> frames) noexcept {
     rte_pktmbuf_free_bulk(frames.data(), static_cast<unsigned>(frames.size()));

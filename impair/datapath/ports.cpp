@@ -29,8 +29,9 @@ PortReport report_of(std::string_view side, const nic::Port& port, const LinkLos
           .link_losses = losses};
 }
 
-/// The largest frame that the run takes, in bytes. A port may permit less than largest_frame: that
-/// is an error if the profile asks for more, and a notice on stderr for the default.
+/// Returns the largest frame that the run can take, in bytes. If a port permits less than the
+/// profile's largest_frame: an error if the profile sets largest_frame, a notice on stderr if it
+/// has its default value.
 Result<std::uint32_t> frame_size_for(const config::ImpairProfile& profile,
                                      std::span<const nic::PortSpec> specs) {
   std::uint32_t size = profile.capacity.largest_frame;
@@ -48,7 +49,7 @@ Result<std::uint32_t> frame_size_for(const config::ImpairProfile& profile,
   return size;
 }
 
-/// An arena per direction, if the profile is sized for them.
+/// Creates one arena per direction if `sizing` has arenas.
 Result<std::array<std::optional<nic::FrameArena>, 2>> make_arenas(const Sizing& sizing,
                                                                   bool eal_memory) {
   std::array<std::optional<nic::FrameArena>, 2> arenas;

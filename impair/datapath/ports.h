@@ -23,25 +23,25 @@ namespace lw::impair {
 /// Options of a run.
 struct RunConfig {
   nic::PortSpec west, east;
-  std::optional<Duration> duration;                // none: until a signal, or the end of all files
-  std::optional<Duration> until_idle;              // stop when nothing has come in for this long
-  Duration wait = std::chrono::seconds(30);        // for both links to come up
-  std::optional<std::string> ledger;               // ledger file
-  std::optional<std::string> capture;              // pcapng file of what comes in and goes out
-  std::uint32_t capture_bytes = 0;                 // kept of each frame; 0: all
-  std::optional<std::string> ready_file;           // created once both links are up
-  std::optional<config::OnLinkLoss> on_link_loss;  // instead of the profile's
+  std::optional<Duration> duration;          // nothing: until a signal, or the end of all files
+  std::optional<Duration> until_idle;        // stop after this time without input
+  Duration wait = std::chrono::seconds(30);  // longest wait for both links
+  std::optional<std::string> ledger;         // ledger file
+  std::optional<std::string> capture;        // pcapng file of frames in and out
+  std::uint32_t capture_bytes = 0;           // bytes kept of each frame; 0: all
+  std::optional<std::string> ready_file;     // created once both links are up
+  std::optional<config::OnLinkLoss> on_link_loss;  // replaces the profile's
   IdleMode idle = IdleMode::adaptive;
   unsigned cores = 1;                      // 2: one per direction
   std::optional<int> core;                 // CPU to pin to
   std::optional<int> second_core;          // CPU of the second thread
   bool verbose = false;                    // show DPDK's log
-  std::string live;                        // title of the live view; empty: a line now and then
+  std::string live;                        // title of the live view; empty: progress lines
   std::optional<std::string> control;      // Unix socket for `roce-impair ctl`
   std::optional<std::string> metrics;      // address of the Prometheus metrics server
-  web::SiteOptions web;                    // of the live page
-  bool web_read_only = false;              // the page changes nothing
-  bool telemetry = false;                  // /impair/... in DPDK's telemetry
+  web::SiteOptions web;                    // options of the live page
+  bool web_read_only = false;              // the page can't change the run
+  bool telemetry = false;                  // offer /impair/stats and others in DPDK's telemetry
   std::string file_prefix = {};            // of DPDK's runtime directory; empty: a unique one
   report::RateHistory* history = nullptr;  // of rate_history(), to be filled; null: none
 };
@@ -55,10 +55,10 @@ struct Ports {
   nic::Port west, east;
 };
 
-/// Errors (usage, environment) name the port and what to do.
+/// Starts EAL, and opens both ports. Errors (usage, environment) name the port and the remedy.
 Result<Ports> open_ports(const config::ImpairProfile& profile, const RunConfig& config);
 
-/// What both devices have counted. `losses`: of the links of the west port and the east port.
+/// Returns the counters of both devices. `losses`: link losses of the west port and the east port.
 std::vector<PortReport> port_reports(const Ports& ports, const std::array<LinkLosses, 2>& losses);
 
 }  // namespace lw::impair

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kMagic = "LWLEDGER";
 constexpr std::uint16_t kVersion = 2;
-constexpr std::size_t kOldRecordSize = 40;  // of version 1: 16 bits for a rule
+constexpr std::size_t kOldRecordSize = 40;  // version 1, with 16 bits for the rule
 constexpr std::uint32_t kNoRule = 0xffffffff;
 constexpr std::size_t kHeaderSize = 16, kBlockHead = 8, kEndSize = 16;
 enum Block : std::uint32_t { kNames = 1, kRecords = 2, kEnd = 3 };
@@ -55,8 +55,8 @@ void put_record(std::string& out, const emulator::LedgerRecord& record, std::int
   put(out, std::uint16_t{0});
 }
 
-/// The set's bits lie where a record has room for them: 0-15 at byte 34, 16-22 above the flag of
-/// byte 31, 23-29 above the direction, 30-31 above the stage.
+/// Reads the set of stages. Its bits lie where a record has room for them: 0-15 at byte 34, 16-22
+/// above the flag of byte 31, 23-29 above the direction, 30-31 above the stage.
 emulator::StageSet acted_of(std::span<const std::byte> bytes) {
   return emulator::StageSet::of(get<std::uint16_t>(bytes, 34) |
                                 std::uint32_t{get<std::uint8_t>(bytes, 31)} >> 1 << 16 |
@@ -64,7 +64,7 @@ emulator::StageSet acted_of(std::span<const std::byte> bytes) {
                                 std::uint32_t{get<std::uint8_t>(bytes, 37)} >> 5 << 30);
 }
 
-/// Whether all of these stages exist.
+/// True if all of these stages exist.
 bool is_known(emulator::StageSet acted, std::uint32_t stage) {
   emulator::StageSet all = acted;
   all.add(static_cast<emulator::Stage>(stage));
@@ -74,7 +74,7 @@ bool is_known(emulator::StageSet acted, std::uint32_t stage) {
 
 emulator::RuleIndex rule_of(std::span<const std::byte> bytes) {
   const auto low = get<std::uint16_t>(bytes, 32);
-  // In version 1 the low half is all there is.
+  // Version 1 stores only the low half.
   const bool old = bytes.size() == kOldRecordSize;
   const auto high = old && low == 0xffff ? std::uint16_t{0xffff}
                     : old                ? std::uint16_t{0}
@@ -83,7 +83,7 @@ emulator::RuleIndex rule_of(std::span<const std::byte> bytes) {
   return rule == kNoRule ? emulator::kUntouched : rule;
 }
 
-/// False: it holds what no writer of this version writes.
+/// Returns false if the record has a value that no writer of this version writes.
 bool get_record(std::span<const std::byte> bytes, emulator::LedgerRecord& record) {
   const auto out = get<std::int64_t>(bytes, 16);
   const auto qp = get<std::uint32_t>(bytes, 24), psn = get<std::uint32_t>(bytes, 28);

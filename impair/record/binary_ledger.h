@@ -15,7 +15,7 @@
 
 namespace lw::impair {
 
-/// The names of each direction's rules; a record's rule indexes them.
+/// Rule names by direction. The rule of a record is an index into the names of its direction.
 using RuleNames = std::array<std::vector<std::string>, 2>;
 
 /// The compact form of a ledger. Everything is little-endian; docs/reference/ledger.md has the
@@ -30,19 +30,22 @@ namespace binary_ledger {
 
 inline constexpr std::size_t kRecordSize = 44;
 
+/// Appends the header of the file.
 void put_header(std::string& out);
+/// Appends a block of names. It applies to the records that follow.
 void put_names(std::string& out, const RuleNames& names);
-/// Times are given `clock_offset_ns` more. At most 2^26 records.
+/// Appends a block of records, at most 2^26. Adds `clock_offset_ns` to all times.
 void put_records(std::string& out, std::span<const emulator::LedgerRecord> records,
                  std::int64_t clock_offset_ns);
+/// Appends the end block.
 void put_end(std::string& out, std::uint64_t records, std::uint64_t skipped);
 
 struct End {
   std::uint64_t records = 0, skipped = 0;
 };
 
-/// A ledger as it is read: `take` is called for each record, in order. Nothing where the file ends
-/// without its end (its writer was stopped). The error says what is wrong, at which byte.
+/// Reads a ledger. Calls `take` for each record, in order. Returns nothing if the file has no end
+/// block, because its writer was stopped. The error says what is wrong, and at which byte.
 std::expected<std::optional<End>, std::string> read(
     std::span<const std::byte> file,
     const std::function<void(const emulator::LedgerRecord&, const RuleNames&)>& take);

@@ -11,7 +11,7 @@
 namespace lw::impair {
 namespace {
 
-/// Quoted and escaped; names come from a profile and may hold anything.
+/// Returns a JSON string, quoted and escaped: names come from a profile and may have any character.
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -66,7 +66,7 @@ LedgerFile::LedgerFile(OutputFile file, LedgerFormat format, RuleNames rules,
   if (format_ == LedgerFormat::binary) binary_ledger::put_header(waiting_);
 }
 
-/// Names are only ever added: records that were made before have the same names by the new ones.
+/// Names are only added, so earlier records have the same names afterwards.
 void LedgerFile::learn(RuleNames rules) {
   auto next = std::make_shared<const RuleNames>(std::move(rules));
   const std::lock_guard lock(mutex_);
@@ -190,7 +190,8 @@ bool LedgerThread::write_some() {
 }
 
 void LedgerThread::work(const std::stop_token& stop) {
-  // The ring holds a tenth of a second at a million records a second: looking now and then will do.
+  // The ring holds the records of a tenth of a second at a million records per second, so a check
+  // every 2 ms is enough.
   while (!stop.stop_requested())
     if (!write_some()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   while (write_some()) {

@@ -20,31 +20,32 @@
 namespace lw::impair {
 
 enum class LedgerFormat : std::uint8_t { json_lines, binary };
-/// Binary for a name that ends in .lwl, else JSON Lines.
+/// Returns `binary` if the name ends in .lwl, otherwise `json_lines`.
 LedgerFormat ledger_format_for(std::string_view path) noexcept;
 
-/// A ledger as JSON Lines, one object a frame, or in the compact form (binary_ledger.h);
-/// docs/reference/ledger.md has both. One thread, but for learn().
+/// Writes a ledger as JSON Lines, one object per record, or in the compact form (binary_ledger.h);
+/// docs/reference/ledger.md describes both. One thread, unless a function says otherwise.
 class LedgerFile : public emulator::LedgerSink {
  public:
-  /// "-" is standard output. `clock_offset_ns` is added to every time: what turns the engine's
-  /// clock into the one that stamps captures. Errors: OutputFile::open()'s.
+  /// "-" is standard output. `clock_offset_ns` is added to every time: it converts the emulator's
+  /// clock to the clock of capture time stamps. Errors: as OutputFile::open().
   static Result<std::unique_ptr<LedgerFile>> create(const std::string& path, LedgerFormat format,
                                                     RuleNames rules, std::int64_t clock_offset_ns);
 
-  /// Rules that a change of configuration brought, before their first record. Any thread.
+  /// Replaces the rule names after a live change. Call it before the first record of a new rule.
+  /// Any thread.
   void learn(RuleNames rules);
 
   void write(std::span<const emulator::LedgerRecord> records) override;
-  /// The newest records, the oldest first, as ledger_line() writes them. Any thread.
+  /// Returns the last kNewest records as ledger_line() formats them, oldest first. Any thread.
   [[nodiscard]] std::vector<std::string> newest();
   static constexpr std::size_t kNewest = 20;
-  /// Records in the file, and records that the file could not take: after the first failed write
+  /// Records in the file, and records lost because a write failed. After the first failed write
   /// nothing more is written, and the file ends with its last whole record. Any thread.
   [[nodiscard]] std::uint64_t records() const noexcept { return records_.get(); }
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.get(); }
-  /// Everything is in the file, or why not (environment) and how much of it is. `skipped`: records
-  /// that never came here.
+  /// Writes what is left, and closes the file. The error (environment) gives the cause and the part
+  /// of the file that is valid. `skipped`: records that were never passed to write().
   Result<void> close(std::uint64_t skipped = 0);
 
  private:
@@ -58,37 +59,37 @@ class LedgerFile : public emulator::LedgerSink {
 
   OutputFile file_;
   LedgerFormat format_;
-  std::mutex mutex_;  // guards the next two; never held while the disk is waited for
+  std::mutex mutex_;  // guards the next two; never held during a write to the disk
   Names rules_;
   std::deque<emulator::LedgerRecord> newest_;
-  // Of the compact form: a block is worth its head.
+  // Compact form: records of one block. A large block makes its header negligible.
   static constexpr std::size_t kBlock = 1024;
   Names names_written_;
   std::vector<emulator::LedgerRecord> block_;
   std::int64_t clock_offset_ns_;
-  // Whole records on their way to the file.
+  // Whole records that are not written to the file yet.
   static constexpr std::size_t kMostWaiting = std::size_t{1} << 14;
   std::string waiting_;
   std::size_t records_waiting_ = 0;
-  std::uint64_t valid_bytes_ = 0;  // of the file
+  std::uint64_t valid_bytes_ = 0;  // valid bytes in the file
   Counter records_, lost_;
 };
 
-/// One record as one line, without its line break.
+/// Formats one record as a line of JSON, without a line break.
 std::string ledger_line(const emulator::LedgerRecord& record, const RuleNames& rules,
                         std::int64_t clock_offset_ns);
 
-/// Takes a ledger's writing off the data path: records go through a ring a direction to a thread of
-/// their own. When that can't keep up, records are skipped and counted; the data path never waits.
+/// Writes a ledger outside the data path: records go to a thread through one ring per direction. If
+/// the thread can't keep up, records are skipped and counted; the data path never waits.
 class LedgerThread : public emulator::LedgerSink {
  public:
-  /// `sink` is written to by the thread alone, and must outlive it.
+  /// Only the thread writes to `sink`, which must outlive this object.
   explicit LedgerThread(emulator::LedgerSink& sink);
   ~LedgerThread() override { finish(); }
 
-  /// Records of one direction, in whose thread this is called.
+  /// Records of one direction. Call it in the thread of that direction.
   void write(std::span<const emulator::LedgerRecord> records) override;
-  /// Waits until everything that was taken is written. Nothing may be written afterwards.
+  /// Waits until all records that are not skipped are written. No write() may follow.
   void finish();
   [[nodiscard]] std::uint64_t skipped() const noexcept {
     return lanes_[0].skipped.get() + lanes_[1].skipped.get();
@@ -98,7 +99,7 @@ class LedgerThread : public emulator::LedgerSink {
   static constexpr std::size_t kRoom = std::size_t{1} << 17;
   struct Link {
     std::vector<emulator::LedgerRecord> ring;
-    // Run freely; masked on use.
+    // Counters that are never reset; their remainder is the position in the ring.
     alignas(64) std::atomic<std::size_t> written{0};
     alignas(64) std::atomic<std::size_t> taken{0};
     Counter skipped;

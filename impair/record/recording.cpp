@@ -93,8 +93,8 @@ Recording::Recording(std::unique_ptr<RecordingFile> file, std::uint32_t most_byt
       westward_(Direction::east_to_west, most_bytes),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
-/// The earlier of the two fronts, so that the file is in the order of time as far as both
-/// directions have reported by now.
+/// Writes the earlier of the next frames of both directions. So frames in the file are in order of
+/// time, as far as both directions have passed theirs by now.
 bool Recording::write_next() {
   const auto east = eastward_.front(), west = westward_.front();
   if (!east && !west) return false;

@@ -17,30 +17,30 @@
 
 namespace lw::impair {
 
-/// What came in and what went out, as a pcapng file: two interfaces a direction, and what was done
-/// to a frame as its comment. One thread, but for learn().
+/// Writes received and sent frames to a pcapng file: two interfaces per direction. The comment of a
+/// packet says what was done to the frame. One thread, unless a function says otherwise.
 class RecordingFile {
  public:
-  /// An error (usage) where the name doesn't end in .pcapng.
+  /// Error (usage): the name does not end in .pcapng.
   static Result<void> check_name(const std::string& path);
-  /// The same error, or that it can't be written (environment). `clock_offset_ns` is added to every
-  /// stamp.
+  /// Errors: as check_name(); the file can't be written (environment). `clock_offset_ns` is added
+  /// to every time stamp.
   static Result<std::unique_ptr<RecordingFile>> create(const std::string& path, RuleNames rules,
                                                        std::int64_t clock_offset_ns,
                                                        int link_type = capture::kLinkTypeEthernet);
 
-  /// Rules that a change of configuration brought. Any thread.
+  /// Replaces the rule names after a live change. Any thread.
   void learn(RuleNames rules);
 
-  /// `bytes`: record.length of them.
+  /// Writes a frame. `bytes` has record.length bytes.
   void write(const CaptureRecord& record, std::span<const std::byte> bytes);
-  /// Frames in the file, and frames that it could not take: after the first failed write nothing
-  /// more is written. Any thread.
+  /// Frames in the file, and frames lost because a write failed. After the first failed write
+  /// nothing more is written. Any thread.
   [[nodiscard]] std::uint64_t frames() const noexcept { return frames_.get(); }
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.get(); }
 
-  /// How many frames an interface has missed, and what was wrong with the file, if anything
-  /// (environment).
+  /// Writes the statistics of the interfaces, and closes the file. `skipped`: frames that each
+  /// interface missed. Error (environment): a write failed.
   Result<void> close(const std::array<std::uint64_t, kRecordedInterfaces>& skipped);
 
  private:
@@ -48,12 +48,12 @@ class RecordingFile {
       : writer_(std::move(writer)), rules_(std::move(rules)), clock_offset_ns_(clock_offset_ns) {}
 
   capture::Writer writer_;
-  std::mutex names_;  // guards the next
+  std::mutex names_;  // guards rules_
   RuleNames rules_;
   std::int64_t clock_offset_ns_;
   void flush();
 
-  // Frames that the writer may still hold, at most.
+  // Largest number of frames in the writer's buffer.
   static constexpr std::uint64_t kMostWaiting = 1024;
   std::uint64_t waiting_ = 0;
   Counter frames_, lost_;
@@ -62,7 +62,8 @@ class RecordingFile {
   std::optional<Error> failure_;
 };
 
-/// Writes frames to a recording at once: what Recorder is where nothing has to be fast. One thread.
+/// Writes frames to a recording directly, without a ring. Has the functions of Recorder, for
+/// callers that need not be fast. One thread.
 class FileRecorder {
  public:
   static constexpr std::size_t kMostStaged = 64;
@@ -85,10 +86,10 @@ class FileRecorder {
   std::size_t count_ = 0;
 };
 
-/// A run's recording: a recorder each direction, and the thread that writes what they hold.
+/// A recording of a run: one recorder per direction, and the thread that writes their frames.
 class Recording {
  public:
-  /// Frames are cut to `most_bytes`; 0: none. The file is the recording's alone.
+  /// Takes ownership of `file`. Frames are cut to `most_bytes`; 0: not cut.
   Recording(std::unique_ptr<RecordingFile> file, std::uint32_t most_bytes);
 
   [[nodiscard]] Recorder& recorder(emulator::Direction direction) noexcept {
@@ -96,9 +97,10 @@ class Recording {
   }
   void learn(const RuleNames& rules) { file_->learn(rules); }
 
-  /// The recording so far. Any thread.
+  /// Returns the state of the recording so far. Any thread.
   [[nodiscard]] CaptureReport report(const std::string& name) const;
-  /// Waits until everything that was taken is written. Nothing may be recorded afterwards.
+  /// Waits until all frames that are not skipped are written, and closes the file. No frame may be
+  /// recorded afterwards.
   Result<void> finish();
 
  private:

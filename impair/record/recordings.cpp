@@ -28,7 +28,7 @@ Recordings::Recorders Recordings::recorders() noexcept {
   return {&open_->recorder(west_to_east), &open_->recorder(east_to_west)};
 }
 
-/// Writing what is left may take long: reports() goes on meanwhile.
+/// Writing the remaining frames may take long. It holds no lock, so reports() does not wait for it.
 Result<CaptureReport> Recordings::close() {
   std::unique_lock lock(mutex_);
   if (!open_) return fail("stop-recording: nothing is being recorded");

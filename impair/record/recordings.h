@@ -11,32 +11,32 @@
 
 namespace lw::impair {
 
-/// The recordings of a run, one after another. Any thread may call it; beginning and ending is the
-/// work of one thread at a time.
+/// The recordings of a run, one after another. Any thread may call it; only one thread at a time
+/// may open or close a recording.
 ///
-/// The data path writes into the recorders of the open recording. Who opens one hands its recorders
-/// to the data path; before close(), the data path has given them back.
+/// The data path writes into the recorders of the open recording. The caller of open() gives the
+/// recorders to the data path. Before close(), the data path must no longer use them.
 class Recordings {
  public:
   using Recorders = std::array<Recorder*, 2>;  // by direction; null: nothing is recorded
 
-  /// `rules`: the names of the profile's rules. `clock_offset_ns` is added to every stamp.
+  /// `rules`: the names of the profile's rules. `clock_offset_ns` is added to every time stamp.
   Recordings(RuleNames rules, std::int64_t clock_offset_ns)
       : rules_(std::move(rules)), clock_offset_ns_(clock_offset_ns) {}
 
-  /// Opens FILE.pcapng, in which frames are cut to `most_bytes` (0: none). Errors: the name does
-  /// not end in .pcapng, a recording is open (usage), the file can't be written (environment).
+  /// Opens a recording. Frames are cut to `most_bytes`; 0: not cut. Errors: the name does not end
+  /// in .pcapng, or a recording is open (usage); the file can't be written (environment).
   Result<void> open(const std::string& path, std::uint32_t most_bytes);
   [[nodiscard]] bool is_open() const noexcept;
-  /// Of the open recording; null where there is none.
+  /// Recorders of the open recording; null if none is open.
   [[nodiscard]] Recorders recorders() noexcept;
-  /// Waits until everything is written and closes the open recording. Errors: there is none
-  /// (usage), the file is not complete (environment).
+  /// Waits until all frames are written, and closes the open recording. Errors: no recording is
+  /// open (usage); the file is not complete (environment).
   Result<CaptureReport> close();
 
-  /// Rules that a change of configuration brought.
+  /// Replaces the rule names after a live change.
   void learn(const RuleNames& rules);
-  /// The recordings so far, the newest last.
+  /// Returns the recordings so far, the newest last.
   [[nodiscard]] std::vector<CaptureReport> reports() const;
 
  private:

@@ -17,14 +17,15 @@ using emulator::Direction;
 
 constexpr std::uint64_t kMostNumber = std::uint64_t{1} << 50;
 
-/// What is in a capture.
+/// Interfaces and frame count of a capture.
 struct Survey {
   std::vector<capture::Interface> interfaces;
-  std::optional<std::uint64_t> frames = {};  // unknown of standard input
+  std::optional<std::uint64_t> frames = {};  // unknown for standard input
 };
 
-/// A pcapng file may describe an interface anywhere, but the copy describes all of them first.
-/// Standard input can't be read twice: what stands up to the first frame must do. At least one.
+/// Reads a capture for its interfaces, at least one: a pcapng file may describe an interface
+/// anywhere, but the output describes all of them first. Standard input can't be read twice, so
+/// only the interfaces before its first frame are known.
 Result<Survey> survey(const std::string& path, const capture::Reader& begun) {
   Survey survey{begun.interfaces()};
   if (path != "-") {
@@ -40,7 +41,7 @@ Result<Survey> survey(const std::string& path, const capture::Reader& begun) {
   return survey;
 }
 
-/// The ingress frame number that comment_of() put into a recorded frame's comment.
+/// Returns the ingress frame number from a comment that comment_of() made.
 std::optional<std::uint64_t> number_in(std::string_view comment) noexcept {
   constexpr std::string_view kBefore = "; frame ";
   const auto place = comment.find(kBefore);
@@ -58,7 +59,8 @@ bool comes_in(const capture::Interface& interface) {
          interface.name == kInterfaceNames[interface_of(Direction::east_to_west, false)];
 }
 
-/// Every interface says what its frames are, and some that they came in.
+/// Checks that every interface has a name of kInterfaceNames, and that at least one of these names
+/// is for received frames.
 Result<void> check_names(const std::string& path,
                          const std::vector<capture::Interface>& interfaces) {
   for (std::size_t i = 0; i < interfaces.size(); ++i) {
@@ -85,8 +87,8 @@ Error several_link_types(const std::string& path, int type, const std::string& o
                   path, type, expected, other)};
 }
 
-/// The next record. Errors: the reader's; a stamp with which sums of stamps and delays would not
-/// fit 64 bits of nanoseconds.
+/// Returns the next record. Errors: of the reader; a time stamp so large that its sum with a delay
+/// does not fit 64 bits of nanoseconds.
 std::expected<std::optional<capture::Record>, Error> next_record(capture::Reader& reader,
                                                                  const std::string& path) {
   constexpr std::int64_t kMost = std::int64_t{1} << 62;
@@ -148,7 +150,7 @@ Result<void> ReplaySource::settle_interfaces() {
   return {};
 }
 
-/// An interface a direction, all of one link type.
+/// Sets one output interface per direction. All frames must have one link type.
 Result<void> ReplaySource::join_interfaces() {
   std::optional<int> type;
   frames_ = 0;
@@ -186,7 +188,7 @@ void ReplaySource::advance(Feed& feed) {
   }
 }
 
-/// Frames without numbers are taken to follow the ones before them.
+/// A frame without a number counts as the next one of its predecessor.
 void ReplaySource::count_missing(Feed& feed) {
   const std::uint64_t number = number_in(feed.front->comment).value_or(feed.next_number);
   if (number < feed.next_number) return;
@@ -218,7 +220,7 @@ Result<std::optional<Arriving>> ReplaySource::next() {
                 ExitCode::failed);
   frame.link = *link;
   if (both()) {
-    // Standard input may come up with another one at any time.
+    // Standard input may introduce another link type at any time.
     if (type != interfaces_.front().link_type)
       return std::unexpected(several_link_types(first->path, type, feeds_.front().path,
                                                 interfaces_.front().link_type));

@@ -14,47 +14,50 @@
 
 namespace lw::impair {
 
-/// Which captures hold what came in where.
+/// The captures to replay, and the directions of their frames.
 struct ReplayInput {
   std::string in;                                                     // "-" is standard input
-  emulator::Direction direction = emulator::Direction::west_to_east;  // of its frames
-  std::optional<std::string> back;  // a capture of the other direction's
-  bool by_name = false;  // `in` has both directions': its interfaces' names say which are which
+  emulator::Direction direction = emulator::Direction::west_to_east;  // of `in`
+  std::optional<std::string> back;  // capture of the other direction
+  bool by_name = false;             // `in` has both directions, by interface name
 };
 
-/// A captured frame that comes in.
+/// A captured frame that arrives.
 struct Arriving {
-  capture::Record record;  // its interface is the copy's
+  capture::Record record;  // `interface` is the number in the output capture
   roce::LinkType link;
   emulator::Direction direction;
 };
 
-/// The frames of one capture, or of one a direction, in the order of their stamps. Where there are
-/// two directions each is read by itself, so that only the order within a direction counts: a
-/// recording's two threads needn't have written theirs in turn. One thread.
+/// Reads the frames of one capture, or of one capture per direction, in order of time stamps. With
+/// two directions, each has its own reader, so only the order within a direction matters: the two
+/// threads of a recording may have written their frames out of turn. One thread.
 class ReplaySource {
  public:
-  /// Errors (usage): no capture there; of both directions' captures, names of interfaces that say
-  /// no direction, and frames of several link types.
+  /// Errors (usage): a file is not a capture; with both directions also: an interface name that
+  /// states no direction, or frames of several link types.
   static Result<ReplaySource> open(const ReplayInput& input);
 
-  /// The next frame, valid until the next call; nothing at the end. Of two with the same stamp
-  /// that of `in`, or from west to east, is first. An error (failed): a link type that can't be
-  /// read.
+  /// Returns the next frame, valid until the next call; nothing at the end. Of two frames with the
+  /// same time stamp, the frame of `in`, or from west to east, comes first. Error (failed): an
+  /// unsupported link type.
   Result<std::optional<Arriving>> next();
 
-  /// No direction has more frames than this; nothing where that can't be known before the end.
+  /// Upper limit of the frames of one direction; nothing if it is unknown until the end (standard
+  /// input).
   [[nodiscard]] std::optional<std::uint64_t> most_frames() const noexcept { return frames_; }
-  /// What was wrong with a capture behind what could be read of it; after the end. The other one
-  /// was read to its own end.
+  /// First error in a capture, after the frames that could be read. Call it after the end. The
+  /// other capture is read to its own end.
   [[nodiscard]] const std::optional<Error>& damage() const noexcept { return damage_; }
-  /// How many frames a recording's numbers say came in before the last one, but aren't in it.
+  /// Number of frames that are missing in a recording before its last frame, according to the frame
+  /// numbers in its comments.
   [[nodiscard]] std::uint64_t missing() const noexcept;
-  /// One, or both.
+  /// The directions that have a capture: one or both.
   [[nodiscard]] const std::vector<emulator::Direction>& directions() const noexcept {
     return directions_;
   }
-  /// What the copy needs: the capture's own, or one a direction, named after it.
+  /// Interfaces of the output capture: those of the input, or, with both directions, one per
+  /// direction, named after it.
   [[nodiscard]] const std::vector<capture::Interface>& interfaces() const noexcept {
     return interfaces_;
   }
@@ -64,10 +67,10 @@ class ReplaySource {
     std::string path;
     capture::Reader reader;
     emulator::Direction direction;
-    std::string_view only = {};  // the interface whose frames count; empty: all
+    std::string_view only = {};  // name of the interface to read; empty: all
     std::optional<capture::Record> front = {};
     bool ended = false;
-    std::uint64_t next_number = 0, missing = 0;  // of a recording: by what its comments say
+    std::uint64_t next_number = 0, missing = 0;  // of a recording, from its comments
   };
   static void count_missing(Feed& feed);
 

@@ -21,7 +21,7 @@ using emulator::percent;
 using emulator::RuleConfig;
 using Statements = std::vector<Statement>;
 
-/// Chooses the words of a stage. A stage without words doesn't compile.
+/// Selects the overload of words() for a stage. A stage without an overload doesn't compile.
 template <class S>
 using Of = std::type_identity<S>;
 
@@ -88,7 +88,7 @@ void words(Of<emulator::Loss> /*stage*/, const RuleConfig& rule, Statements& out
         {"loss", std::visit([](const auto& model) { return loss_words(model); }, rule.loss)});
 }
 
-/// Events have a section of their own.
+/// Events are explained in their own section.
 void words(Of<emulator::TargetedEvents> /*stage*/, const RuleConfig& /*rule*/,
            Statements& /*out*/) {}
 
@@ -237,7 +237,8 @@ std::string action_words(const emulator::EventConfig& event) {
 
 }  // namespace
 
-// The structured bindings name every member: a new condition doesn't compile without its words.
+// The structured binding names every member, so a new condition without an explanation doesn't
+// compile.
 std::vector<Statement> explain_match(const emulator::MatchConfig& match) {
   const auto& [frames, source, destination, vlan, dscp, opcodes, kinds, dest_qp, psn, expression] =
       match;

@@ -15,7 +15,7 @@ using emulator::Account;
 using emulator::Amount;
 using report::Align;
 
-constexpr std::size_t kMostRules = 100;  // of a screen
+constexpr std::size_t kMostRules = 100;  // on the screen
 
 std::string us_text(std::int64_t ns) {
   return fmt::format("{:.3f} us", static_cast<double>(ns) / 1000);
@@ -39,7 +39,7 @@ std::string frames_text(const Amount& now, const Amount& before, double seconds)
   return fmt::format("{:.0f}", per_second(now.frames, before.frames, seconds));
 }
 
-/// What the same direction had in a report before; empty if it had nothing.
+/// Returns direction `place` of a report; an empty report if it has none.
 const DirectionReport& direction_in(const Report& report, std::size_t place) {
   static const DirectionReport kNone;
   return place < report.directions.size() ? report.directions[place] : kNone;
@@ -61,7 +61,7 @@ std::uint64_t marks_of(const DirectionReport& direction) {
   return marks;
 }
 
-/// Bytes in the queues of all rules; nothing where no rule has a queue.
+/// Bytes in the queues of all rules; nothing if no rule has a queue.
 std::optional<std::uint64_t> queued_in(const DirectionReport& direction) {
   std::optional<std::uint64_t> bytes;
   for (const StagesReport& stages : direction.stages)

@@ -9,13 +9,14 @@
 
 namespace lw::impair {
 
-/// Makes the live view of a run or a replay from its successive reports. Rates are those since the
-/// report before, in the time of the report: of a replay, the capture's.
+/// Makes the live view of a run or a replay from its successive reports. Rates are averages since
+/// the previous report. Their time is the report's: for a replay, the time of the capture.
 class LiveReport {
  public:
   explicit LiveReport(std::string title) : title_(std::move(title)) {}
 
-  /// `ended`: the last report, whose rates are those of the whole run.
+  /// Returns the view of the report `now`. `ended`: it is the last report; its rates are averages
+  /// of the whole run.
   report::LiveModel model(const Report& now, bool ended = false);
 
  private:
@@ -26,7 +27,7 @@ class LiveReport {
 
   std::string title_;
   Report before_;
-  std::array<report::Sparkline, 2> trends_;  // of what leaves, by direction
+  std::array<report::Sparkline, 2> trends_;  // output rates by direction
 };
 
 }  // namespace lw::impair

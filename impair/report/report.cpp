@@ -58,7 +58,7 @@ std::string frames(const emulator::Amount& amount) {
                      format_bytes(static_cast<double>(amount.bytes)));
 }
 
-/// A line only where there is something to say.
+/// Returns a line of the report; empty if no frame was counted.
 std::string line(std::string_view what, const emulator::Amount& amount) {
   return amount.frames == 0 ? "" : fmt::format("  {:<22}{}\n", what, frames(amount));
 }
@@ -90,7 +90,7 @@ std::string rule_line(const emulator::Account& rule) {
                      rule.received.frames, rule.dropped_by_rule.frames, lost * 100);
 }
 
-/// A check's figure with its unit.
+/// Formats the figure of a check with its unit.
 std::string figure(double value, emulator::Figure figure) {
   using emulator::Figure;
   switch (figure) {
@@ -183,7 +183,7 @@ std::string lost_text(std::uint64_t lost) {
   return lost > 0 ? fmt::format(", {} LOST: the file could not be written", lost) : "";
 }
 
-/// What the box itself lost in one direction, and what to do about it.
+/// Lists the frames that one direction lost for lack of a resource, and the remedy.
 std::string losses(const emulator::Account& account) {
   const emulator::Amount lost = unasked_losses(account), came = account.received + account.created;
   if (lost.frames == 0) return "";
@@ -304,8 +304,8 @@ Json of_stages(const StagesReport& report) {
   return json;
 }
 
-/// Share of the received frames that were dropped, by rules or for want of a resource; null
-/// without frames.
+/// Share of the received frames that rules dropped, or that were lost for lack of a resource; null
+/// if no frame was received.
 Json loss_share(const emulator::Account& account) {
   if (account.received.frames == 0) return nullptr;
   std::uint64_t dropped = account.dropped_by_rule.frames;

@@ -15,17 +15,17 @@
 
 namespace lw::impair {
 
-/// A ledger that was written.
+/// The ledger file that a run wrote.
 struct LedgerReport {
   std::string file;
-  std::uint64_t records = 0, skipped = 0, lost = 0;  // as CaptureReport
+  std::uint64_t records = 0, skipped = 0, lost = 0;  // see CaptureReport
   [[nodiscard]] std::uint64_t missing() const noexcept { return skipped + lost; }
 };
 
-/// How the steps of a scenario, and of commands, were carried out.
+/// Results of the steps of a scenario and of commands.
 struct ScenarioReport {
   std::size_t done = 0, failed = 0, all = 0;  // steps
-  Duration latest{};  // the longest time from when a step was due until it was in force
+  Duration latest{};  // longest time from a step's due time until it took effect
 };
 
 /// Results of a run or a replay.
@@ -38,43 +38,47 @@ struct Report {
   std::optional<LedgerReport> ledger = {};
   std::vector<CaptureReport> captures = {};  // recordings, one after another
   std::optional<ScenarioReport> scenario = {};
-  /// What was wrong with the ledger's or a recording's file.
+  /// Write error of the ledger or of a recording.
   std::optional<Error> write_failure = {};
-  /// How long the running loop stood still while this was gathered.
+  /// Time for which forwarding stopped to gather this report.
   std::optional<Duration> held_up = {};
-  std::uint64_t stamps_backwards = 0;  // frames whose stamp is before the one of their predecessor
+  std::uint64_t stamps_backwards = 0;  // frames with an earlier time stamp than their predecessor
 
-  /// The accounting identity of every direction and rule.
+  /// True if the accounting identity holds for every direction and rule.
   [[nodiscard]] bool accounts_hold() const noexcept;
-  /// The statistics of each stage agree with its parameters, and each event was carried out.
+  /// True if the statistics of each stage agree with its parameters, and each event was carried
+  /// out.
   [[nodiscard]] bool stages_hold() const noexcept;
-  /// No frame left too early. How late they left depends on the machine, and is only shown.
+  /// True if no frame left too early. How late frames left depends on the machine, and is only
+  /// shown.
   [[nodiscard]] bool releases_hold() const noexcept;
-  /// No frame was lost because the box had no room, no way out or no buffer for it: the profile
-  /// asked for no such losses. (Link changes and the end of a run are asked for.)
+  /// True if no frame was lost because the program had no room, no output or no buffer for it.
+  /// Frames lost by link changes of the scenario or at the end of a run do not count.
   [[nodiscard]] bool resources_hold() const noexcept;
-  /// No record of the ledger and no frame of a recording is missing.
+  /// True if no record of the ledger and no frame of a recording is missing.
   [[nodiscard]] bool records_hold() const noexcept;
-  /// No step of the scenario was left out.
+  /// True if no step of the scenario failed.
   [[nodiscard]] bool scenario_holds() const noexcept { return !scenario || scenario->failed == 0; }
-  /// No frame was lost in front of the box or behind it.
+  /// True if no port counted an error, a frame lost before reception, or a frame lost after
+  /// sending.
   [[nodiscard]] bool ports_hold() const noexcept;
-  /// No port lost its link, but for what the scenario asked for.
+  /// True if no port lost its link, except as the scenario requests.
   [[nodiscard]] bool links_hold() const noexcept;
+  /// True if all checks above hold.
   [[nodiscard]] bool holds() const noexcept {
     return accounts_hold() && stages_hold() && releases_hold() && resources_hold() &&
            records_hold() && scenario_holds() && ports_hold() && links_hold();
   }
 };
 
-/// One recording, as a line and as an object.
+/// Formats one recording as a line, and as a JSON object.
 std::string capture_text(const CaptureReport& capture);
 nlohmann::ordered_json capture_json(const CaptureReport& capture);
 
-/// The report as lines for people; empty counters are left out.
+/// Formats the report as readable text. Counters that are 0 are left out.
 std::string to_text(const Report& report);
 
-/// The report as one JSON object: times in ns, sizes in bytes.
+/// Formats the report as one JSON object: times in ns, sizes in bytes.
 nlohmann::ordered_json to_json(const Report& report);
 
 }  // namespace lw::impair

@@ -15,7 +15,7 @@ using Scale = report::PlotAxis::Scale;
 
 constexpr std::size_t kMostPlottedRules = 32;
 
-/// Cumulative counts as buckets: the values in (limit before, limit].
+/// Converts cumulative counts to buckets: each has the values in (previous limit, limit].
 std::vector<Histogram::Bucket> buckets_of(const Spread& spread) {
   std::vector<Histogram::Bucket> buckets;
   std::int64_t first = std::max<std::int64_t>(spread.minimum, 0);
@@ -30,7 +30,7 @@ std::vector<Histogram::Bucket> buckets_of(const Spread& spread) {
   return buckets;
 }
 
-/// Buckets of 1, 2 and 5 times a power of ten, as steps.
+/// Step curve of the buckets, which end at 1, 2 and 5 times a power of ten.
 PlotCurve coarse_curve(const std::string& name, const Spread& spread, double unit) {
   PlotCurve curve{.name = name, .points = {}, .marked = false};
   const auto add = [&](double ns, double share) {
@@ -78,7 +78,7 @@ Plot delay_plot(const Report& report) {
   return report::time_histogram("Delay by direction", "delay", parts);
 }
 
-/// What stages of this kind lost, in %, beside their parameters.
+/// Plots the loss of each rule in %, requested and measured.
 Plot loss_plot(const Report& report) {
   Plot plot{.title = "Loss by rule",
             .x = {.label = "direction, rule", .scale = Scale::category},
@@ -98,7 +98,7 @@ Plot loss_plot(const Report& report) {
   return plot;
 }
 
-/// Frames by what became of them.
+/// Plots frames by disposition.
 Plot disposition_plot(const Report& report) {
   Plot plot{.title = "Frames by rule",
             .x = {.label = "direction, rule", .scale = Scale::category},
@@ -119,7 +119,7 @@ Plot disposition_plot(const Report& report) {
   return plot;
 }
 
-/// The most bytes that waited in the queue of each rule that has one.
+/// Plots the highest fill of each rule's queue.
 Plot queue_plot(const Report& report) {
   Plot plot{.title = "Highest fill of the queues",
             .x = {.label = "direction, rule", .scale = Scale::category},

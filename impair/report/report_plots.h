@@ -10,8 +10,8 @@
 
 namespace lw::impair {
 
-/// Plots of a run or a replay: histograms of delay, release error and passing through per
-/// direction; loss by rule, requested and measured; and the highest fill of each rule's queue.
+/// Plots of a run or a replay: histograms of delay, release error and pass latency per direction;
+/// loss by rule, requested and measured; and the highest fill of each rule's queue.
 std::vector<report::Plot> plots_of(const Report& report);
 
 /// The rates over time of a run or a replay: frames that came in and went out, per direction, and

@@ -21,7 +21,7 @@ constexpr std::array<Percentile, 6> kPercentiles = {
     {{"least", 0}, {"50 %", 0.5}, {"90 %", 0.9}, {"99 %", 0.99}, {"99.9 %", 0.999}, {"most", 1}}};
 constexpr std::size_t kMostSizes = 8;  // histograms in one plot
 
-/// A size axis; with one size its name stands for it.
+/// Returns the size axis; for a single size, a category axis with its name.
 template <class Rows>
 PlotAxis size_axis(const Rows& rows) {
   if (rows.size() > 1) return {.label = "message size, bytes", .scale = PlotAxis::Scale::binary};

@@ -15,7 +15,7 @@ namespace lw::gen {
 /// latency as histograms and percentiles.
 class PerfPlots {
  public:
-  /// `size` in bytes. What failed before its first message is left out.
+  /// `size` in bytes. A run that failed before its first message is left out.
   void add(std::uint32_t size, const PerfOutcome& outcome);
   [[nodiscard]] std::vector<report::Plot> plots() const;
 

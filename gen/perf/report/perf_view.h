@@ -18,17 +18,18 @@ class PerfView {
   PerfView(const PerfView&) = delete;
   PerfView& operator=(const PerfView&) = delete;
 
-  /// The report must wait until end(): there is a screen.
+  /// True if the view uses the screen: then the report must wait until end().
   [[nodiscard]] bool on_screen() const noexcept { return view_.on_screen(); }
-  /// Call before a run, which `config` and the view outlive. Keeps the links' other listeners.
+  /// Call it before a run. `config` and the view must outlive the run. Other listeners of the links
+  /// stay attached.
   void attach(sim::Simulation& simulation, const sim::PerfConfig& config);
-  /// The run of `config` has ended.
+  /// Call it after the run of `config`.
   void add(const sim::PerfConfig& config, const PerfOutcome& outcome);
   /// Shows the last figures and ends the view.
   void end();
 
  private:
-  /// Counters of a run that goes on.
+  /// Counters of a running simulation.
   struct Counts {
     Instant at{};  // simulated time
     std::uint64_t messages = 0, bytes = 0, packets = 0, retransmitted = 0, timeouts = 0;
@@ -45,7 +46,7 @@ class PerfView {
   Counts before_;
   report::Sparkline trend_;
   std::uint64_t calls_ = 0;
-  std::vector<std::vector<std::string>> rows_;  // of runs that have ended, the newest first
+  std::vector<std::vector<std::string>> rows_;  // of finished runs, newest first
   std::string last_line_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace lw::gen {
 
-/// What limits a transfer.
+/// The limit of a transfer.
 enum class Limit : std::uint8_t { line, receiver, tx_depth, outstanding_wqes, reads, psn_window };
 
 std::string_view name_of(Limit limit) noexcept;  // "tx depth"

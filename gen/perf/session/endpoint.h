@@ -31,7 +31,7 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Queues a work request. False: the send queue is full.
+  /// Queues a work request. Returns false if the send queue is full.
   bool post(const transport::WorkRequest& request, Instant now) {
     return qps_.post(index_, request, now);
   }
@@ -43,7 +43,7 @@ class Connection {
   [[nodiscard]] const transport::QueuePair& pair() const noexcept { return pair_; }
   [[nodiscard]] const OwnAddress& peer() const noexcept { return peer_; }
   [[nodiscard]] std::uint32_t qpn() const noexcept { return pair_.config().qpn; }
-  /// When the last packet arrived; before the first, when the connection was created.
+  /// Arrival time of the last packet; before the first one, time of the connection's creation.
   [[nodiscard]] Instant last_heard() const noexcept { return last_heard_; }
 
  private:

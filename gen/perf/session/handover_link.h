@@ -33,7 +33,7 @@ class Link {
   ~Link();
 
   /// Connects to "HOST", "HOST:PORT" or "[IPV6]:PORT". Errors: usage (not an address); environment
-  /// (an unknown host, nobody listens there, no answer within `timeout`).
+  /// (an unknown host, no server at this address, no answer within `timeout`).
   static Result<Link> connect(std::string_view where, Duration timeout);
 
   /// Sends a line. Errors (failed): the other side is gone, or reads nothing for 5 s.
