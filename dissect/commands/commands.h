@@ -21,27 +21,28 @@ app::Command extract_command();
 app::Command compare_command();
 app::Command fields_command();
 
-/// --max-flows: bounds memory.
+/// Adds --max-flows, which bounds memory.
 void add_flow_limit(app::Options& options, std::size_t& most_flows);
-/// What a command reads: captures, as one in the order of time, and which of their frames.
+/// What a command reads: the frames of these captures that pass the filter. Several captures are
+/// read as one, in the order of time.
 struct CaptureInput {
   std::vector<std::string> files;  // one or more
   std::string filter;
   bool follow = false, no_tunnels = false;
 };
-/// FILE..., --filter, --follow and --no-tunnels.
+/// Adds FILE..., --filter, --follow and --no-tunnels.
 void add_capture_options(app::Options& options, CaptureInput& input);
-/// --jobs: of analyse().
+/// Adds --jobs, the `jobs` of analyse().
 void add_jobs_option(app::Options& options, unsigned& jobs);
-/// Opens what the options say. --follow ends at a signal. Errors: those of FrameSource::open(), and
+/// Opens the captures. --follow ends at a signal. Errors: those of FrameSource::open(), and
 /// --follow with several files.
 Result<FrameSource> open_input(const CaptureInput& input);
-/// --no-tunnels, --follow.
+/// Adds --no-tunnels, or --follow.
 void add_tunnel_option(app::Options& options, bool& no_tunnels);
 void add_follow_option(app::Options& options, bool& follow);
-/// Errors: --follow with several files.
+/// Error: --follow with several files.
 Result<void> check_follow(bool follow, const std::vector<std::string>& files);
-/// How a report names what it read: "a.pcap", "a.pcap, b.pcap".
+/// The files as a report names them: "a.pcap", "a.pcap, b.pcap".
 std::string names_of(const std::vector<std::string>& files);
 
 }  // namespace lw::dissect

@@ -32,7 +32,7 @@ ExitCode damage_exit(const CapturePoint& point) {
   return point.damage ? print_error(*point.damage) : ExitCode::done;
 }
 
-/// Two capture points, and what became of the frames between them.
+/// Two capture points, and the comparison of their frames.
 struct PointPair {
   CapturePoint near, far;
   IdentityRule rule;
@@ -66,20 +66,20 @@ Result<std::unique_ptr<PointPair>> compare_by(const IdentityRule& rule, const st
   return points;
 }
 
-/// Whether most frames that both points saw were changed on the way: then bad ICRCs are right.
+/// Whether most frames that both points saw were changed on the way: then bad ICRCs mean damage.
 bool is_mostly_changed(const Comparison& comparison) {
   const std::uint64_t changed = comparison.near_to_far.changed + comparison.far_to_near.changed;
   return 2 * changed > comparison.matching.matches.size();
 }
 
-/// Reads both points, by content in a second reading where that is needed and possible.
+/// Reads both points, and again by content if that is needed and possible.
 Result<std::unique_ptr<PointPair>> compare_places(const std::string& near, const std::string& far,
                                                   const CompareOptions& options, Senders senders) {
   auto points = compare_by({}, near, far, options, senders);
   if (!points) return points;
   const IdentityRule rule = rule_for((*points)->near, (*points)->far);
   if (rule.by_icrc || place_of(near).file == "-" || place_of(far).file == "-") return points;
-  points->reset();  // its memory
+  points->reset();  // frees its memory
   points = compare_by(rule, near, far, options, senders);
   if (!points || rule.judges_icrcs || !is_mostly_changed((*points)->comparison)) return points;
   points->reset();
@@ -97,7 +97,7 @@ Result<void> read_changes(Changes& changes, const DirectionResult& result, const
   return {};
 }
 
-/// How the ledger explains one direction of the comparison; nothing without a ledger. The west is
+/// Checks one direction of the comparison against the ledger; nothing without a ledger. West is
 /// near.
 std::optional<LedgerFindings> findings_of(const CompareOptions& options, const PointPair& points,
                                           emulator::Direction direction, bool goes_far) {
@@ -125,7 +125,7 @@ Result<CompareReport> compare_captures(const CompareOptions& options) {
   return report;
 }
 
-/// Errors: the file has not the interfaces of a recording of roce-impair.
+/// Error: the file lacks the interfaces of a recording of roce-impair.
 Result<void> check_recording(const std::string& file) {
   const std::string needs = "compare needs FAR too: only ";
   if (file == "-") return fail(needs + "a file can hold both ends, as it is read several times");
@@ -151,7 +151,7 @@ void add_frames(CapturePoint& end, const CapturePoint& point) {
   if (point.damage) end.damage = point.damage;
 }
 
-/// One direction, from the interface where its frames came in to that where they went out.
+/// Compares one direction, from the interface where its frames came in to that where they went out.
 Result<DirectionResult> compare_direction(const CompareOptions& options, std::size_t in,
                                           CompareReport& report) {
   const auto place = [&](std::size_t interface) {
@@ -173,7 +173,8 @@ Result<DirectionResult> compare_direction(const CompareOptions& options, std::si
   return std::move(result);
 }
 
-/// The west end of a recording is near, the east end far; each interface tells its direction.
+/// Compares the two ends of a recording: west is near, east is far; each interface has one
+/// direction.
 Result<CompareReport> compare_recording(const CompareOptions& options) {
   if (auto holds = check_recording(options.near); !holds) return std::unexpected(holds.error());
   CompareReport report{.asked = options.asked};
@@ -185,11 +186,11 @@ Result<CompareReport> compare_recording(const CompareOptions& options) {
   if (!back) return std::unexpected(back.error());
   report.comparison.near_to_far = std::move(*there);
   report.comparison.far_to_near = std::move(*back);
-  report.far.damage.reset();  // it is near's: both are the same file
+  report.far.damage.reset();  // the damage of near: both are the same file
   return report;
 }
 
-/// The verdicts about metrics and the ledger.
+/// Returns the verdicts about metrics and the ledger.
 std::vector<report::TestCase> test_cases_of(const CompareReport& report) {
   std::vector<report::TestCase> cases;
   for (const Judgement& judgement : report.judgements) cases.push_back(test_case_of(judgement));
@@ -239,7 +240,7 @@ ExitCode run_compare(CompareOptions& options) {
                    options.figures.finish("roce-dissect compare")});
 }
 
-/// Takes the text of --expect: of a metric, or of a figure by its path, which has a dot.
+/// Parses the text of --expect: a metric, or the path of a figure, which has a dot.
 Parsed<void> take_expectation(CompareOptions& options, std::string_view text) {
   const auto metric = parse_metric_expectation(text);
   if (metric) {

@@ -33,7 +33,7 @@ struct CounterFiles {
 
 // explain: text.
 
-/// Breaks `text` between words, so that no line is longer than kColumns. Lines behind the first
+/// Breaks `text` between words, so that no line is longer than kColumns. Lines after the first
 /// begin with `indent`.
 std::string broken(std::string_view text, std::string_view indent) {
   constexpr std::size_t kColumns = 100;
@@ -58,7 +58,7 @@ std::string broken(std::string_view text, std::string_view indent) {
   return lines;
 }
 
-/// As a shell takes it.
+/// Quotes a word for a shell, if necessary.
 std::string quoted(const std::string& word) {
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
@@ -208,7 +208,7 @@ Result<std::optional<CounterFiles>> read_counters(const ExplainOptions& options)
   return CounterFiles{std::move(*before), std::move(*after)};
 }
 
-/// What the analysis of the capture is printed as; an error of the counters' comparison.
+/// Formats the analysis of the capture. Error: that of the counters' comparison.
 Result<std::string> report_of(const ExplainOptions& options, const Evidence& evidence,
                               const std::optional<CounterFiles>& files) {
   std::optional<CounterReport> counters;

@@ -25,7 +25,8 @@ struct ExtractOptions {
   bool force = false, json = false, csv = false;
 };
 
-/// Keeps the data of packets until the analysis knows their session, and gives it to an extractor.
+/// Keeps the data of packets until the analysis knows their session, then passes it to an
+/// extractor.
 class ExtractResults final : public analysis::Results, public analysis::PacketObserver {
  public:
   ExtractResults(const ExtractOptions& options, analysis::Extractor& extractor)
@@ -84,7 +85,7 @@ void ExtractResults::followed(const analysis::Session& session, std::uint8_t dir
                    .host = key.destination});
 }
 
-/// Writes everything that the report has to a file of JSON lines.
+/// Writes the whole report to a file of JSON lines.
 Result<void> write_map(const std::string& path, const ExtractReport& report) {
   auto file = OutputFile::open(path, OutputFile::Mode::whole);
   if (!file) return std::unexpected(file.error());
@@ -113,7 +114,8 @@ void print_extracted(const ExtractOptions& options, const ExtractReport& report)
   report.unplaced(writer("longwire.unplaced"));
 }
 
-/// The source is read, and its data is in the folder's files. Returns the damage of the capture.
+/// Result of extract(), which writes the data of a source to the folder's files. `damage`: that of
+/// the capture.
 struct Extraction {
   CapturePoints points;
   std::optional<Error> damage;

@@ -56,7 +56,7 @@ bool reads_psn_gaps(const ListOptions& options) {
          std::ranges::find(options.fields, kPsnGapName, &Field::name) != options.fields.end();
 }
 
-/// The gaps are those of all frames that are read, listed or not.
+/// Sets the frame's PSN gap. Gaps are relative to all frames that are read, listed or not.
 void find_psn_gap(PsnGaps& gaps, Dissection& dissection) {
   if (dissection.frame && dissection.icrc() != roce::IcrcVerdict::bad)
     dissection.psn_gap = gaps.next(*dissection.frame);
@@ -105,7 +105,7 @@ Parsed<Fields> read_fields(std::string_view text) {
   }
 }
 
-/// What is listed of a frame, and how.
+/// Adds the options that select frames and their format.
 void add_list_options(app::Options& list, ListOptions& options) {
   list.add("--where", app::parsed(Condition::parse, options.where), "CONDITION",
            "only frames whose fields satisfy this: bth.opcode == 10 && udp.srcport in {1, 5..9}");

@@ -23,7 +23,7 @@ struct ReportOptions {
   std::string out;
 };
 
-/// What the analysis of a capture gives to a report.
+/// Results of the analysis of a capture, for a report.
 struct ReportAnalysis {
   CollectedResults results;
   MessageCounts counts;

@@ -36,7 +36,7 @@ std::string heading(const std::string& file, const Overview& o) {
   return text + "\n";
 }
 
-/// Of flows that were seen least recently, where there are more than --max-flows.
+/// A row for the least recently seen flows, if there are more than --max-flows.
 std::string others_text(const OtherFlows& others) {
   return fmt::format("others ({} flows)", others.flows);
 }
@@ -137,7 +137,7 @@ constexpr auto kQp = [](const Overview::QpKey& key) {
 };
 constexpr auto kEcn = [](std::uint8_t codepoint) { return std::string(ecn_name(codepoint)); };
 
-/// A few lines, then a table each for kinds of packets, opcodes, QPs, addresses, VLANs, ECN and
+/// A few lines, then one table each for kinds of packets, opcodes, QPs, addresses, VLANs, ECN and
 /// other protocols.
 std::string summary_text(const std::string& file, const Overview& overview) {
   return heading(file, overview) + counts_text("kind", overview.kinds, kSame) +
@@ -193,7 +193,7 @@ void add_rows(std::string& out, report::RowFormat& rows, const char* table, cons
   if (others.flows > 0) add(others_text(others), others);
 }
 
-/// A line a row of each table.
+/// One line for each row of each table.
 std::string summary_csv(const Overview& o) {
   const std::map<std::string_view, Count> totals{{"all", o.all}, {"RoCE", o.roce}};
   report::RowFormat rows(report::RowStyle::csv, "longwire.summary");
@@ -218,7 +218,7 @@ struct SummaryOptions {
   bool json = false, csv = false;
 };
 
-/// Judges the summary, and returns it in the form that was asked for.
+/// Judges the summary, and returns it in the requested format.
 std::string report_of(SummaryOptions& options, const Overview& overview) {
   const auto& files = options.input.files;
   const std::string json = options.expectations.judged(

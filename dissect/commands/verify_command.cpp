@@ -73,7 +73,7 @@ Result<void> check_verify(const VerifyOptions& options) {
   return check_outputs(inputs, {options.expectations.junit()});
 }
 
-/// Judges and prints what was found in one file.
+/// Judges and prints the results of one file.
 void print_verdicts(VerifyOptions& options, report::RowFormat& rows, const Verdicts& verdicts) {
   report::RowFormat lines(report::RowStyle::json, "longwire.verdict");
   const std::string line = options.expectations.judged(

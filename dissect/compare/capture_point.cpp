@@ -10,8 +10,8 @@
 namespace lw::dissect {
 namespace {
 
-/// Two independent hashes by multiply and fold over 64-bit words. Not for frames that were chosen
-/// to collide.
+/// Two independent hashes by multiply and fold over 64-bit words. Not safe against frames that were
+/// made to collide.
 class Hasher {
  public:
   void add(std::uint64_t word) noexcept {
@@ -57,7 +57,7 @@ void add_addresses(Hasher& hasher, const roce::Envelope& envelope) noexcept {
 }
 
 constexpr std::uint8_t kCongestionExperienced = 3;
-/// Bytes behind the BTH that tell frames apart, beside their identity.
+/// Bytes after the BTH that distinguish frames, in addition to their identity.
 constexpr std::size_t kSample = 64;
 
 /// The extension headers as captured: from the BTH's end to the payload.
@@ -228,7 +228,7 @@ std::uint32_t HeaderForms::index_of(const CapturedFrame& captured, const roce::F
 
 namespace {
 
-/// What tells which rule the captures need.
+/// Updates the counts that rule_for() needs.
 void note_identity(CapturePoint& point, const roce::Frame& frame, roce::IcrcVerdict verdict) {
   if (verdict == roce::IcrcVerdict::bad) ++point.bad_icrcs;
   if (frame.envelope.fragment || !is_cut(frame)) return;

@@ -16,30 +16,29 @@
 
 namespace lw::dissect {
 
-/// Identity of a frame anywhere on its path: a 128-bit hash of what no router changes. TTL, ECN,
-/// VLAN, MAC addresses and the other bytes that an ICRC leaves out don't count.
+/// Identity of a frame anywhere on its path: a 128-bit hash of the bytes that no router changes.
+/// TTL, ECN, VLAN, MAC addresses and the other bytes that an ICRC leaves out are not hashed.
 using Identity = std::array<std::uint64_t, 2>;
 
-/// What the identity of a frame is made of.
+/// The parts of a frame that make its identity.
 struct IdentityRule {
   static constexpr std::size_t kWholePayload = std::numeric_limits<std::size_t>::max();
 
-  /// By the ICRC: encapsulation, addresses, destination QP, PSN, opcode, length and ICRC, so that
-  /// all bytes that it covers count. Otherwise by content: addresses, IP identification, UDP source
-  /// port, BTH, extension headers, length, and the first `payload` bytes of the payload.
+  /// True: by the ICRC: encapsulation, addresses, destination QP, PSN, opcode, length and ICRC, so
+  /// that all bytes that the ICRC covers count. False: by content: addresses, IP identification,
+  /// UDP source port, BTH, extension headers, length, and the first `payload` bytes of the payload.
   bool by_icrc = true;
   bool judges_icrcs = true;  // a bad ICRC means a damaged frame
   std::size_t payload = kWholePayload;
 };
 
-/// Nothing for frames that aren't RoCE, fragments, and frames of which the capture has not
-/// everything that counts.
+/// Nothing for frames that aren't RoCE, for fragments, and if the capture lacks bytes that count.
 std::optional<Identity> identity_of(const roce::Frame& frame, const IdentityRule& rule) noexcept;
 
 /// A RoCE frame seen at a capture point.
 struct CaptureRecord {
   Identity identity;
-  std::uint64_t rest;  // hash of the first bytes behind the BTH
+  std::uint64_t rest;  // hash of the first bytes after the BTH
   std::int64_t stamp_ns;
   std::uint32_t order;    // index among the point's records
   std::uint32_t number;   // of the frame in its file
@@ -47,7 +46,7 @@ struct CaptureRecord {
   std::uint32_t form;     // index into HeaderForms
   std::uint32_t dest_qp;  // 24 bits
   std::uint32_t psn;      // 24 bits
-  std::uint32_t icrc;     // as captured; 0 where it wasn't
+  std::uint32_t icrc;     // as captured; 0: not captured
   std::uint16_t length;   // from the BTH to the ICRC's end, on the wire
   std::uint8_t opcode;
   bool bad_icrc : 1;
@@ -55,8 +54,8 @@ struct CaptureRecord {
 };
 static_assert(sizeof(CaptureRecord) <= 64);
 
-/// Numbers flows from 0: address pair and destination QP, without the role. Shared by both capture
-/// points. Of more flows than `most` the least recently seen are forgotten.
+/// Numbers flows from 0: address pair and destination QP, without the role. Both capture points
+/// share it. If there are more than `most` flows, the least recently seen are forgotten.
 class FlowNames {
  public:
   explicit FlowNames(std::size_t most = kMostFlows) : indices_(most) {}
@@ -82,17 +81,17 @@ class FlowNames {
 /// Header fields of a frame under Wireshark's names, and their values as Wireshark prints them.
 using FieldTexts = std::vector<std::pair<std::string_view, std::string>>;
 
-/// All that a frame has, with its ICRC, in the order of the headers.
+/// All fields that a frame has, with its ICRC, in the order of the headers.
 FieldTexts header_texts(const CapturedFrame& captured);
 
 /// Numbers the combinations of header fields that equipment of a path rewrites (MAC addresses,
-/// VLAN, DSCP, ECN, TTL, flow label, BTH byte 4) from 1. At most kMost are distinguished; a frame
-/// of any further one has 0.
+/// VLAN, DSCP, ECN, TTL, flow label, BTH byte 4) from 1. At most kMost combinations are
+/// distinguished; all further ones have number 0.
 class HeaderForms {
  public:
   static constexpr std::size_t kMost = 10'000;
 
-  /// `frame` is of `captured`.
+  /// `frame` is the parsed frame of `captured`.
   std::uint32_t index_of(const CapturedFrame& captured, const roce::Frame& frame);
   /// The fields of a combination, in the order of the headers; none for 0.
   [[nodiscard]] const FieldTexts& fields(std::uint32_t index) const { return fields_[index]; }
@@ -106,7 +105,7 @@ class HeaderForms {
   std::pair<Bytes, std::uint32_t> last_ = {};
 };
 
-/// What both capture points share.
+/// Numbers that both capture points share.
 struct Names {
   explicit Names(std::size_t most_flows = kMostFlows) : flows(most_flows) {}
   FlowNames flows;
@@ -118,21 +117,21 @@ struct CapturePoint {
   std::string file;
   std::uint64_t frames = 0, roce = 0;
   std::uint64_t unidentified = 0;  // RoCE frames without an identity: cut, or fragments
-  std::uint64_t cut = 0;           // frames whose ICRC the capture cut off
+  std::uint64_t cut = 0;           // frames without an ICRC, which the capture cut off
   std::uint64_t bad_icrcs = 0;
-  /// The least payload that the capture has of a frame whose payload it cut.
+  /// Smallest captured payload of the frames with a cut payload, in bytes.
   std::size_t least_payload = IdentityRule::kWholePayload;
   std::vector<CaptureRecord> records;
   std::optional<Error> damage;  // why reading stopped before the end of the file
 };
 
-/// Reads a whole capture, or the interfaces of it that `place` names (see place_of()). An error
-/// means that it couldn't be opened, or lacks such an interface.
+/// Reads a whole capture, or the interfaces that `place` names (see place_of()). Errors: the file
+/// can't be opened, or lacks such an interface.
 Result<CapturePoint> read_point(const std::string& place, const std::string& filter, Names& names,
                                 const IdentityRule& rule = {});
 
-/// The rule by which the frames of both points can be distinguished: by content if a capture cut
-/// frames, or if most ICRCs of one are bad, because they were not captured as they were sent.
+/// Returns the rule that distinguishes the frames of both points: by content if a capture cut
+/// frames, or if most ICRCs of one are bad, because the frames were not captured as they were sent.
 IdentityRule rule_for(const CapturePoint& near, const CapturePoint& far) noexcept;
 
 }  // namespace lw::dissect

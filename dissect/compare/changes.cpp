@@ -29,7 +29,7 @@ KeptFrame kept(const CapturedFrame& captured) {
   return result;
 }
 
-/// Reads a capture up to the last of these frames.
+/// Reads a capture up to the last frame of `numbers`, and keeps these frames.
 Result<KeptFrames> read_frames(const std::string& place, const std::string& filter,
                                const std::set<std::uint32_t>& numbers) {
   KeptFrames frames;
@@ -44,7 +44,7 @@ Result<KeptFrames> read_frames(const std::string& place, const std::string& filt
   return frames;
 }
 
-/// Null where the frame has no such field.
+/// Returns null if the frame has no such field.
 const std::string* value_of(const FieldTexts& fields, std::string_view name) {
   const auto at = std::ranges::find(fields, name, [](const auto& f) { return f.first; });
   return at == fields.end() ? nullptr : &at->second;

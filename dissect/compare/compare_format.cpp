@@ -87,7 +87,7 @@ std::string delay_text(const DirectionResult& d, const Asked& asked) {
 
 constexpr std::size_t kRowsShown = 20, kFramesShown = 10, kOffsetsShown = 8;
 
-/// "-" for a field that is not there.
+/// "-" for a missing field.
 const std::string& shown(const std::string& value) {
   static const std::string kNone = "-";
   return value.empty() ? kNone : value;

@@ -11,13 +11,13 @@
 
 namespace lw::dissect {
 
-/// Delay and loss that the path should have.
+/// Delay and loss that a user expects of the path.
 struct Asked {
   std::optional<Duration> delay;
   std::optional<double> loss;  // a probability
 };
 
-/// What compare found.
+/// Results of compare.
 struct CompareReport {
   CapturePoint near = {}, far = {};
   IdentityRule rule = {};
@@ -28,11 +28,11 @@ struct CompareReport {
   std::optional<LedgerFindings> ledger_there = {}, ledger_back = {};
 };
 
-/// Text.
+/// Formats the report as text.
 std::string comparison_text(const CompareReport& report);
-/// One JSON line.
+/// Formats the report as one JSON line.
 std::string comparison_json(const CompareReport& report);
-/// A header line, and a line a direction that has frames.
+/// Formats the report as CSV: a header line, and a line for each direction that has frames.
 std::string comparison_csv(const CompareReport& report);
 
 }  // namespace lw::dissect

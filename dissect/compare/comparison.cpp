@@ -51,7 +51,7 @@ namespace {
 /// Collects delays and order of one direction's matches, added in the order of arrival.
 class Arrivals {
  public:
-  /// `flows`: how many flow numbers there are; 0: order is judged across flows.
+  /// `flows`: number of flow numbers; 0: order is judged across flows.
   Arrivals(DirectionResult& result, std::size_t flows) : result_(result), latest_(flows + 1) {}
 
   void add(const CaptureRecord& sent, std::int64_t delay_ns, bool certain) {
@@ -63,10 +63,10 @@ class Arrivals {
 
  private:
   DirectionResult& result_;
-  std::vector<std::uint32_t> latest_;  // sent order + 1 of the latest, by flow; 0: none
+  std::vector<std::uint32_t> latest_;  // by flow: sent order + 1 of the latest; 0: none
 };
 
-/// Both directions' results, as frames are added to them.
+/// The results of both directions, while frames are added to them.
 class Totals {
  public:
   Totals(Records near, Records far, const std::optional<ClockFit>& clocks)
@@ -85,7 +85,7 @@ class Totals {
     if (!frame.copy && received.bad_icrc) ++result.damaged;
     if (received.ce) ++result.ce;
   }
-  /// One direction's matches, in the order of arrival.
+  /// Adds one direction's matches, in the order of arrival.
   void add_arrivals(const std::vector<Match>& matches, bool goes_far, std::size_t flows) {
     Arrivals arrivals(way(goes_far), flows);
     for (const Match& m : matches) {

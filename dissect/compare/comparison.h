@@ -19,35 +19,35 @@ struct Proportion {
 /// Wilson's score interval; also valid for few trials and for shares near 0. (E. B. Wilson 1927)
 Proportion wilson95(std::uint64_t hits, std::uint64_t trials) noexcept;
 
-/// One-way delays in ns, exact: the rounding of a histogram, 0.05 %, is a microsecond at 1.9 ms,
-/// more than the errors of interest. 8 bytes a frame.
+/// One-way delays in ns, exact. (A histogram rounds by 0.05 %, which is a microsecond at 1.9 ms,
+/// more than the errors of interest.) 8 bytes per frame.
 class Delays {
  public:
-  /// In the order of arrival.
+  /// Adds a delay. Call in the order of arrival.
   void add(std::int64_t ns);
   void sort();
 
   [[nodiscard]] std::size_t count() const noexcept { return sorted_.size(); }
   [[nodiscard]] double mean() const noexcept;
   /// Mean of the absolute differences between one delay and the next that was added; 0 for less
-  /// than two.
+  /// than two delays.
   [[nodiscard]] double jitter() const noexcept;
   /// The smallest delay with at least `q` of all at or below it, q in [0, 1]: 0 is the shortest, 1
-  /// the longest. Only after sort(), and where there are any.
+  /// the longest. Requires sort() and at least one delay.
   [[nodiscard]] std::int64_t quantile(double q) const noexcept;
 
  private:
   std::vector<std::int64_t> sorted_;
-  std::int64_t last_ = 0;  // that was added
+  std::int64_t last_ = 0;  // the delay added last
   double changes_ = 0;     // sum of the differences
 };
 
-/// A frame that was changed on the way: its numbers in the files of both points.
+/// A frame that was changed on the way: its numbers in the captures of both points.
 struct ChangedFrame {
   std::uint32_t sent = 0, received = 0;
   bool bad_icrc = false;  // when it arrived
 };
-/// How many changed frames of one direction a comparison names.
+/// Limit of the changed frames that a comparison names, per direction.
 inline constexpr std::size_t kMostChanged = 1000;
 
 /// Result for the frames of one direction.
@@ -56,17 +56,17 @@ struct DirectionResult {
   std::uint64_t lost = 0;        // seen at the sender's point only
   std::uint64_t invented = 0;    // seen at the receiver's point only
   std::uint64_t changed = 0;     // seen at both, with changes that no router makes
-  std::uint64_t damaged = 0;     // of the changed and the invented, those with a bad ICRC
+  std::uint64_t damaged = 0;     // frames of `changed` and `invented` with a bad ICRC
   std::uint64_t duplicated = 0;  // further copies of a frame that was sent once
   std::uint64_t reordered = 0;   // arrived after a frame of its flow that was sent later (RFC 4737)
-  std::uint64_t ambiguous = 0;   // matched, but maybe with another one: no delay
-  bool variation_only = false;   // delays are those above the shortest
+  std::uint64_t ambiguous = 0;   // matched, but another frame could be the match: no delay
+  bool variation_only = false;   // delays are relative to the shortest
   std::uint64_t ce = 0;          // received with ECN CE
   std::uint64_t marked = 0;      // part of ce: was not CE when it was sent
   Delays delays;                 // of all matched frames that are not ambiguous
-  /// How often frames of one header form arrived with another: indices into HeaderForms.
+  /// Number of frames of one header form that arrived with another: indices into HeaderForms.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> rewritten;
-  /// The first of the changed, in the order of arrival.
+  /// The first changed frames, in the order of arrival.
   std::vector<ChangedFrame> changed_frames;
 
   [[nodiscard]] bool seen() const noexcept { return sent + received > 0; }
@@ -81,13 +81,13 @@ struct Comparison {
 };
 
 struct CompareRules {
-  /// With both_unsynchronized, delays are by the estimate of Comparison::clocks.
+  /// With both_unsynchronized, Comparison::clocks corrects the delays.
   Senders senders = Senders::both;
-  bool across_flows = false;  // order is judged over all frames of a direction, not of each flow
+  bool across_flows = false;  // judges order over all frames of a direction, not per flow
 };
 
-/// Matches the frames of two points of a path (see match_frames()) and counts what happened to
-/// them.
+/// Matches the frames of two points of a path (see match_frames()) and counts losses, changes,
+/// copies and delays.
 Comparison compare_points(const CapturePoint& near, const CapturePoint& far, const Names& names,
                           const CompareRules& rules = {});
 

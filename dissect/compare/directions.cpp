@@ -64,7 +64,7 @@ void Directions::DelayFit::add(double seconds, double side, double difference) {
 
 int Directions::DelayFit::sign() const {
   if (std::abs(s) == n) return 0;
-  // Offset and drift are taken out of the sides and of the differences; what is left of the two
+  // Removes offset and drift from the sides and from the differences. The covariance of the rest
   // has the sign of the delay.
   const double spread = tt - t * t / n;
   const double side_drift = spread > 0 ? (st - s * t / n) / spread : 0;
@@ -76,7 +76,7 @@ int Directions::DelayFit::sign() const {
 
 void Directions::add_to_fit(const CaptureRecord& near, const CaptureRecord& far) {
   Flow& flow = flows_[slots_[near.flow]];
-  ++flow.votes;  // for now: how many matches there are
+  ++flow.votes;  // for now: number of matches
   if (far.flow != near.flow || &flow == flows_.data()) return;
   if (!first_near_) {
     first_near_ = &near;
@@ -137,7 +137,7 @@ void Directions::decide(Records near, Records far,
   if (doubtful && senders_ == Senders::both) judge_responses(near, far, pairs);
 }
 
-/// A response that was at its point before its request reached the other point was sent there.
+/// A response that was seen at its point before its request reached the other point was sent there.
 void Directions::judge_responses(Records near, Records far,
                                  std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs) {
   // When a request was at near and at far, by the addresses of its responses and by PSN.

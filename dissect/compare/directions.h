@@ -15,34 +15,34 @@ namespace lw::dissect {
 
 using Records = std::span<const CaptureRecord>;
 
-/// At which end of the path frames come from.
+/// The ends of the path that send frames.
 enum class Senders : std::uint8_t {
   both,
   near,
-  both_unsynchronized,  // both, and the points' clocks don't agree
+  both_unsynchronized,  // both; the points' clocks differ
 };
 
 /// `far - near` in ns; see stamp_difference().
 std::int64_t far_minus_near(const CaptureRecord& near, const CaptureRecord& far) noexcept;
 
-/// Decides which way each flow goes: from near to far, or back.
+/// Decides the direction of each flow: from near to far, or back.
 ///
 /// A flow (addresses and destination QP) goes from the point that saw most of its matched frames
 /// first: the clocks must agree to better than the path's delay. A flow without a match was sent at
-/// the only point that saw it; except that responses went against the flows of the opposite address
+/// the only point that saw it. Exception: responses went against the flows of the opposite address
 /// pair if every one of them came after its request had reached the other point. A flow that both
-/// points saw, or of damaged frames only, goes as the other flows of its address pair, or against
+/// points saw, or with damaged frames only, goes as the other flows of its address pair, or against
 /// those of the opposite pair. Frames of forgotten flows are judged one by one.
 ///
-/// Where the clocks don't agree, two opposite flows tell: the difference of the stamps is larger
-/// for frames to far than for frames to near, by the delays of both, on top of an offset and a
-/// drift that all frames have (least squares). Frames of an address pair that has matches in one
-/// direction only go to far.
+/// If the clocks don't agree, two opposite flows show the direction: the difference of the stamps
+/// is larger for frames to far than for frames to near, by the delays of both, on top of an offset
+/// and a drift that all frames have (least squares). If an address pair has matches in one
+/// direction only, its frames go to far.
 class Directions {
  public:
   Directions(const FlowNames& flows, Senders senders);
 
-  /// Counts a frame. First all frames are counted, then matches vote.
+  /// Counts a frame. Count all frames first; then let matches vote.
   void count(const CaptureRecord& frame, bool at_far);
   void vote(const CaptureRecord& near, const CaptureRecord& far);
   /// Decides. `pairs`: matched frames, by their order at near and at far.
@@ -54,7 +54,7 @@ class Directions {
   [[nodiscard]] bool goes_far(const CaptureRecord& frame, bool at_far) const;
   /// Whether matched frames of two opposite address pairs go the same way.
   [[nodiscard]] bool is_one_way() const noexcept { return one_way_; }
-  /// Whether `frame` is of a flow without a match, but has the addresses of `other`.
+  /// Whether the flow of `frame` has no match, but the addresses of `other`.
   [[nodiscard]] bool is_stray(const CaptureRecord& frame, const CaptureRecord& other) const;
 
  private:
@@ -65,7 +65,7 @@ class Directions {
     std::array<std::uint64_t, 2> frames{};  // at near, at far
     std::array<std::int64_t, 2> first = {std::numeric_limits<std::int64_t>::max(),
                                          std::numeric_limits<std::int64_t>::max()};
-    bool intact = false;  // a frame of it had a right ICRC
+    bool intact = false;  // a frame of it had a valid ICRC
     bool goes_far = true;
     bool doubtful = false;  // seen at one point only, and against the opposite pair
 
@@ -91,12 +91,12 @@ class Directions {
                        std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs);
 
   Senders senders_;
-  std::vector<std::uint32_t> slots_;  // of each flow number
-  std::vector<Flow> flows_;           // by slot; the first stands for the forgotten
+  std::vector<std::uint32_t> slots_;  // by flow number
+  std::vector<Flow> flows_;           // by slot; slot 0 stands for the forgotten flows
   std::map<Pair, std::int64_t> pair_votes_;
   bool one_way_ = false;
   std::map<Pair, DelayFit> fits_;  // by the pair with the lower address first
-  const CaptureRecord *first_near_ = nullptr, *first_far_ = nullptr;  // that voted
+  const CaptureRecord *first_near_ = nullptr, *first_far_ = nullptr;  // the first that voted
 };
 
 }  // namespace lw::dissect

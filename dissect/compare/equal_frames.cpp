@@ -19,7 +19,7 @@ std::int64_t EqualFrames::delay(std::uint32_t sent, std::uint32_t came) const {
       .count();
 }
 
-/// Delays have one range, so no other choice than the first frame that fits matches more.
+/// Delays have one range, so the first frame that fits is always the best choice.
 void EqualFrames::match_usual() {
   if (!usual_.known()) {
     for (std::uint32_t i = 0; i < sent_.size(); ++i) lost.push_back(i);
@@ -27,7 +27,7 @@ void EqualFrames::match_usual() {
     return match_rest();
   }
   std::uint32_t next = 0;
-  std::optional<std::uint32_t> last;  // that was matched
+  std::optional<std::uint32_t> last;  // index of the frame matched last
   for (std::uint32_t i = 0; i < came_.size(); ++i) {
     while (next < sent_.size() && delay(next, i) > usual_.most) lost.push_back(next++);
     if (next < sent_.size() && usual_.has(delay(next, i))) {

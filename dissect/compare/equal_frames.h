@@ -9,7 +9,7 @@
 
 namespace lw::dissect {
 
-/// The delays in ns that occur: of frames without an equal one.
+/// Range of the delays of frames that have no equal frame, in ns.
 struct DelayRange {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
@@ -18,9 +18,9 @@ struct DelayRange {
     least = std::min(least, delay);
     most = std::max(most, delay);
   }
-  /// Wider by a quarter on either side.
+  /// The range, extended by a quarter of its width on either side.
   [[nodiscard]] DelayRange widened() const;
-  /// Of a known range; the largest number where it is longer.
+  /// Width of a known range; the largest number if it is greater.
   [[nodiscard]] std::int64_t width() const {
     std::int64_t width = 0;
     return __builtin_sub_overflow(most, least, &width) ? std::numeric_limits<std::int64_t>::max()
@@ -30,9 +30,9 @@ struct DelayRange {
   [[nodiscard]] bool has(std::int64_t delay) const { return least <= delay && delay <= most; }
 };
 
-/// Matches frames that look alike, which were sent and came at these stamps, in order. Each frame
-/// that came is matched with one that was sent a usual delay before. Those for which there is none
-/// are matched in match_rest(), or all if no delay is usual: the k-th with the k-th that is left.
+/// Matches frames that look alike, by their stamps in order. Each frame that came is matched with a
+/// frame that was sent a usual delay before. match_rest() matches the k-th of those left with the
+/// k-th left at the other side; if no usual delay is known, it matches all of them.
 class EqualFrames {
  public:
   EqualFrames(std::vector<std::int64_t> sent, std::vector<std::int64_t> came, DelayRange usual)
@@ -44,10 +44,10 @@ class EqualFrames {
   // Indices of sent and came:
   std::vector<std::pair<std::uint32_t, std::uint32_t>> matched;
   std::vector<std::uint32_t> lost, copies;
-  std::vector<std::uint32_t> late;  // that came without a usual delay, and have no match
+  std::vector<std::uint32_t> late;  // came without a usual delay, and have no match
 
-  /// Where some were lost or copied, an equal frame near in time could be the match instead, unless
-  /// it has the same stamp.
+  /// Whether no other match is possible. If some frames were lost or copied, an equal frame near in
+  /// time could be the match instead, unless it has the same stamp.
   [[nodiscard]] bool is_certain(std::uint32_t sent, std::uint32_t came) const;
 
  private:

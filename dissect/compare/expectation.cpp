@@ -90,7 +90,7 @@ bool is_share(const Expectation& limit) {
          limit.value <= 1;
 }
 
-/// Checks that the value is one of the metric's kind.
+/// Checks that the value has the metric's kind.
 Parsed<void> check_value(const Expectation& limit, Kind kind) {
   if (kind == Kind::time && limit.unit != ValueUnit::time)
     return wrong_value(limit, "a time (1.9ms)");

@@ -19,7 +19,7 @@ struct Metric {
 
   std::string_view name, help;
   Kind kind{};
-  /// Nothing where there is none: no delay was measured, no frame was sent.
+  /// Nothing if there is no value: no delay was measured, no frame was sent.
   std::optional<double> (*measure)(const DirectionResult&) = nullptr;
 };
 std::span<const Metric> all_metrics();
@@ -31,18 +31,19 @@ struct MetricExpectation {
   Expectation limit;
   const Metric* metric = nullptr;
 };
-/// Errors: as parse_expectation(); an unknown metric, with the nearest one; no value of its kind.
+/// Errors: as parse_expectation(); an unknown metric, with the nearest name; a value of another
+/// kind.
 Parsed<MetricExpectation> parse_metric_expectation(std::string_view text);
 
-/// How one expectation does in one direction.
+/// Result of one expectation in one direction.
 struct Judgement {
   std::string direction;  // "near > far"; empty where no direction was seen
   const MetricExpectation* expectation = nullptr;
   std::optional<double> measured;
   bool holds = false;
 };
-/// Each expectation for each direction that has frames. Where none has, nothing holds. The
-/// expectations must outlive the result.
+/// Judges each expectation for each direction that has frames. If no direction has any, nothing
+/// holds. The expectations must outlive the result.
 std::vector<Judgement> judge(std::span<const MetricExpectation> expectations,
                              const Comparison& comparison);
 

@@ -33,7 +33,7 @@ std::int64_t difference(std::int64_t a, std::int64_t b) {
   return capture::stamp_difference(instant_from_ns(a), instant_from_ns(b)).count();
 }
 
-/// A sent frame: what arrived of it, and what the ledger says.
+/// A sent frame, its arrivals, and its ledger entries.
 struct SentFrame {
   std::uint32_t received = kNone;  // order of its match
   bool changed = false;
@@ -45,7 +45,7 @@ struct SentFrame {
   [[nodiscard]] std::size_t arrived() const {
     return (received == kNone ? 0U : 1U) + copies.size();
   }
-  /// How many frames the ledger says went out; a frame without an entry of its own did.
+  /// Number of frames that went out according to the ledger; a frame without its own entry did.
   [[nodiscard]] std::size_t went_out() const {
     std::size_t count = 1;
     for (const LedgerEntry* e : entries) {
@@ -102,7 +102,8 @@ class LedgerCheck {
       if (frame.goes_far == goes_far_ && !frame.at_receiver()) known_[frame.order] = true;
   }
 
-  /// A copy belongs to the frame whose match is equal to it; of several, to the nearest in time.
+  /// A copy belongs to the frame whose match is equal to it; if there are several, to the nearest
+  /// in time.
   void place_copies() {
     std::map<Identity, std::vector<std::uint32_t>> originals;  // sent orders
     for (const Unmatched& frame : matching_.unmatched)

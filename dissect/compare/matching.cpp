@@ -17,7 +17,7 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // orders at near and far
 
-/// What frames are compared by, and the frame.
+/// A comparison key of a frame, and the frame.
 struct Key {
   Identity value;
   std::uint32_t order;
@@ -26,16 +26,16 @@ using Keys = std::span<const Key>;
 using KeyOf = Identity (*)(const CaptureRecord&);
 
 Identity identity_key(const CaptureRecord& r) { return r.identity; }
-/// Of frames that were damaged: the path leaves the ICRC as it is. Different where there is none.
+/// Key of damaged frames: the path leaves the ICRC as it is. Without an ICRC, order is used.
 Identity icrc_key(const CaptureRecord& r) {
   const bool known = r.icrc != 0;
   return {std::uint64_t{known ? r.icrc : r.order} << 32 | r.length, known ? 0U : 1U};
 }
-/// Of frames that were changed: of one flow, with one PSN and opcode.
+/// Key of changed frames: flow, PSN and opcode.
 Identity place_key(const CaptureRecord& r) {
   return {std::uint64_t{r.flow} << 32 | r.psn, r.opcode};
 }
-/// Of frames whose addresses or ports were rewritten: the packet from the BTH on.
+/// Key of frames with rewritten addresses or ports: the packet from the BTH on.
 Identity packet_key(const CaptureRecord& r) {
   return {r.rest, std::uint64_t{r.dest_qp} << 32 | r.psn << 8 | r.opcode};
 }
@@ -60,7 +60,7 @@ std::vector<Key> sorted_keys(Records records, std::span<const std::uint32_t> ord
   return keys;
 }
 
-/// Cuts the keys of this value off the front.
+/// Removes the keys with this value from the front, and returns them.
 Keys split(Keys& rest, const Identity& value) {
   std::size_t count = 0;
   while (count < rest.size() && rest[count].value == value) ++count;
@@ -141,7 +141,7 @@ class Matcher {
   void match_several(Keys near, Keys far) {
     const bool goes_far = directions_.goes_far(near_[near[0].order], far_[far[0].order]);
     const Keys sent = goes_far ? near : far, came = goes_far ? far : near;
-    // Where typical delays don't explain all that came, any that occurred may.
+    // If typical delays don't explain all frames that came, any delay that occurred may.
     EqualFrames typical(stamps_of(sent, senders(goes_far)), stamps_of(came, receivers(goes_far)),
                         typical_[goes_far ? 1 : 0]);
     typical.match_usual();
@@ -149,7 +149,7 @@ class Matcher {
                 (typical.late.empty() ? typical_ : usual_)[goes_far ? 1 : 0]);
   }
 
-  /// The range of the delays without the longest twentieth; needs 20 of them.
+  /// Finds the range of the delays without the longest twentieth; needs 20 delays.
   void find_typical() {
     std::vector<std::int64_t> delays[2];
     for (const Match& m : result_.matches) {
@@ -188,7 +188,7 @@ class Matcher {
       result_.unmatched.push_back({came[c].order, goes_far, goes_far, true});
   }
 
-  /// Frames that were changed on the way tell directions, too.
+  /// Lets frames that were changed on the way vote for directions, too.
   void vote(KeyOf key_of) {
     const std::vector<Key> near = sorted_keys(near_, alone_near_, key_of),
                            far = sorted_keys(far_, alone_far_, key_of);
@@ -221,8 +221,8 @@ class Matcher {
     }
   }
 
-  /// Cuts frames that are equal to an earlier one and came as close to it as delays differ: copies
-  /// of one changed frame. Returns each with that one.
+  /// Removes copies of changed frames: frames that are equal to an earlier one and came as close to
+  /// it as delays differ. Returns each with that earlier frame.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> cut_twins(std::vector<std::uint32_t>& came,
                                                                  bool goes_far) const {
     const DelayRange& range = usual_[goes_far ? 1 : 0];
@@ -246,7 +246,7 @@ class Matcher {
     return twins;
   }
 
-  /// Whether frames with one ICRC differ in what it covers.
+  /// Whether frames with one ICRC differ in the bytes that it covers.
   static bool is_damaged(const CaptureRecord& a, const CaptureRecord& b) {
     return a.bad_icrc != b.bad_icrc || a.rest != b.rest;
   }
@@ -255,7 +255,8 @@ class Matcher {
     std::vector<std::uint32_t> sent, came;  // orders of frames without a match
   };
 
-  /// Takes the frames without a match of one direction out of the result, without copies.
+  /// Removes the frames of one direction without a match from the result, except copies, and
+  /// returns them.
   Lists cut_unmatched(bool goes_far) {
     Lists lists;
     std::erase_if(result_.unmatched, [&](const Unmatched& frame) {
@@ -284,19 +285,21 @@ class Matcher {
     std::ranges::sort(lists.came);
   }
 
-  /// How many of destination QP, PSN (twice), opcode and the rest (twice) are equal.
+  /// Similarity of two frames: 1 for an equal destination QP, 2 for PSN, 1 for opcode, 2 for the
+  /// rest.
   static int likeness(const CaptureRecord& a, const CaptureRecord& b) {
     return (a.dest_qp == b.dest_qp ? 1 : 0) + (a.psn == b.psn ? 2 : 0) +
            (a.opcode == b.opcode ? 1 : 0) + (a.rest == b.rest ? 2 : 0);
   }
 
-  /// Frames of one length, of which one was lost and one came when that was due: most alike first.
+  /// Matches frames of one length, of which one was lost and one came when that was due: the most
+  /// similar first.
   void match_by_time(Lists& lists, bool goes_far, const DelayRange& range) {
     if (!range.known()) return;
     const Records sent = senders(goes_far), came = receivers(goes_far);
     std::ranges::stable_sort(lists.sent, {}, [&](auto order) { return sent[order].stamp_ns; });
     std::vector<bool> taken(lists.sent.size());
-    std::set<Identity> known;  // of the frames that were matched here
+    std::set<Identity> known;  // identities of the frames that were matched here
     const auto take_due = [&](std::uint32_t order, bool stray) {
       const auto best = known.contains(came[order].identity)
                             ? std::nullopt
@@ -310,7 +313,7 @@ class Matcher {
       return true;
     };
     std::erase_if(lists.came, [&](std::uint32_t order) { return take_due(order, false); });
-    // A frame whose destination QP was changed is of a flow that seems to come from the other end.
+    // A frame with a changed destination QP has a flow that seems to come from the other end.
     std::erase_if(result_.unmatched, [&](const Unmatched& frame) {
       return !frame.copy && frame.at_far == goes_far && frame.goes_far != goes_far &&
              take_due(frame.order, true);
@@ -327,7 +330,7 @@ class Matcher {
     std::erase_if(lists.sent, [&](std::uint32_t) { return taken[i++]; });
   }
 
-  /// The lost frame that is most like `frame`, which came when that was due.
+  /// Returns the lost frame that is most similar to `frame`, which came when that was due.
   [[nodiscard]] std::optional<std::size_t> find_due(std::span<const std::uint32_t> lost,
                                                     const std::vector<bool>& taken,
                                                     const CaptureRecord& frame, bool goes_far,
@@ -339,7 +342,7 @@ class Matcher {
         lost, earliest, {}, [&](std::uint32_t order) { return sent[order].stamp_ns; });
     const auto begin = static_cast<std::size_t>(at - lost.begin());
     std::optional<std::size_t> best;
-    // A damaged frame needs one part that is right, any other frame half of them.
+    // A damaged frame needs one equal part, any other frame half of all parts.
     int most = stray ? kAllButQp - 1 : frame.bad_icrc ? 0 : 2;
     for (std::size_t i = begin; i < std::min(lost.size(), begin + kMostDue); ++i) {
       const CaptureRecord& candidate = sent[lost[i]];
@@ -354,7 +357,7 @@ class Matcher {
     return best;
   }
   static constexpr int kAllButQp = 5;
-  static constexpr std::size_t kMostDue = 1000;  // lost frames that are tried for one that came
+  static constexpr std::size_t kMostDue = 1000;  // lost frames that are tried for one frame
 
   void add_alone(const std::vector<std::uint32_t>& orders, bool at_far) {
     for (const std::uint32_t order : orders) {

@@ -9,7 +9,7 @@
 
 namespace lw::dissect {
 
-/// A frame that both points saw, by its order at each.
+/// A frame that both points saw: its order at each.
 struct Match {
   std::uint32_t near, far;
   bool goes_far;  // from near to far
@@ -17,7 +17,7 @@ struct Match {
   bool changed;   // bytes differ that no router changes
 };
 
-/// A frame that has no match.
+/// A frame without a match.
 struct Unmatched {
   std::uint32_t order;  // at its point
   bool at_far;
@@ -26,7 +26,7 @@ struct Unmatched {
   [[nodiscard]] bool at_receiver() const noexcept { return at_far == goes_far; }
 };
 
-/// Which frames of two points are the same, and which way each goes.
+/// The pairs of equal frames at two points, and the direction of each frame.
 struct Matching {
   std::vector<Match> matches;
   std::vector<Unmatched> unmatched;
@@ -38,14 +38,14 @@ struct Matching {
 
 /// Matches the frames of two points of a path.
 ///
-/// Equal frames are matched one to one, each with one that was sent a usual delay before; where no
-/// delay is usual, the k-th here with the k-th there. What the receiver's point has beyond that is
-/// a copy. Then frames that were changed are matched, of those that one point saw: frames with one
-/// ICRC and length; of one flow, PSN and opcode; frames that are equal from the BTH on; and frames
-/// of one length that came when the other was due, if one of destination QP, PSN, opcode and the
-/// rest is equal (without a bad ICRC: half of them).
+/// Equal frames are matched one to one, each with one that was sent a usual delay before. If no
+/// usual delay is known, the k-th frame here matches the k-th there. Further frames at the
+/// receiver's point are copies. Then changed frames are matched, which only one point saw: frames
+/// with one ICRC and length; frames of one flow, PSN and opcode; frames that are equal from the BTH
+/// on; and frames of one length that came when the other was due, if one of destination QP, PSN,
+/// opcode and the rest is equal (without a bad ICRC: half of them).
 ///
-/// Each flow's direction is that of `directions.h`.
+/// For the direction of each flow see `directions.h`.
 Matching match_frames(Records near, Records far, const FlowNames& flows, Senders senders);
 
 }  // namespace lw::dissect

@@ -20,8 +20,8 @@ double ClockFit::difference_of(const CaptureRecord& near, const CaptureRecord& f
   return static_cast<double>(beyond.count());
 }
 
-/// The edge of the lower convex hull above which the points' mean time lies: of all lines below
-/// the points, the one with the smallest sum of distances. (S. Moon, P. Skelly, D. Towsley 1999)
+/// Returns the edge of the lower convex hull at the points' mean time: of all lines below the
+/// points, it has the smallest sum of distances. (S. Moon, P. Skelly, D. Towsley 1999)
 std::optional<ClockFit::Line> ClockFit::lower_edge(std::vector<Point> points) {
   if (points.empty()) return std::nullopt;
   std::ranges::sort(points, [](const Point& a, const Point& b) {

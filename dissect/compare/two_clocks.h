@@ -17,17 +17,17 @@ namespace lw::dissect {
 /// variation above the line is known.
 class ClockFit {
  public:
-  /// `matching` has both directions of the captures.
+  /// `matching` holds both directions of the captures.
   ClockFit(Records near, Records far, const Matching& matching);
 
-  /// Whether both directions have frames with a delay; else, variation only.
+  /// Whether both directions have frames with a delay. If not, only the variation is known.
   [[nodiscard]] bool has_both() const noexcept { return lines_[0] && lines_[1]; }
-  /// The far clock minus the near clock in ns at the first frame. Only with both directions.
+  /// The far clock minus the near clock in ns at the first frame. Requires has_both().
   [[nodiscard]] double offset_ns() const noexcept { return offset_; }
-  /// By how much the far clock runs faster, in parts per million; 0 where what both directions say
-  /// of it differs by more than it is. Only with both directions.
+  /// Drift of the far clock against the near clock, in parts per million; > 0 if it runs faster. 0
+  /// if the two directions differ by more than the drift. Requires has_both().
   [[nodiscard]] double drift_ppm() const noexcept { return slope_ * kPpmOfSlope; }
-  /// Half of what the two directions differ by in their drift.
+  /// Half of the difference between the drifts of the two directions.
   [[nodiscard]] double drift_uncertainty_ppm() const noexcept {
     return slope_uncertainty_ * kPpmOfSlope;
   }
@@ -39,10 +39,10 @@ class ClockFit {
                                       bool goes_far) const noexcept;
 
  private:
-  static constexpr double kPpmOfSlope = 1e-3;  // of ns a second
+  static constexpr double kPpmOfSlope = 1e-3;  // from ns per second
 
   struct Line {
-    double at_begin, slope;  // ns, ns a second
+    double at_begin, slope;  // ns, ns per second
     [[nodiscard]] double at(double seconds) const noexcept { return at_begin + slope * seconds; }
   };
   struct Point {
@@ -54,7 +54,7 @@ class ClockFit {
   [[nodiscard]] double difference_of(const CaptureRecord& near,
                                      const CaptureRecord& far) const noexcept;
 
-  std::int64_t begin_ns_ = 0;      // by the far clock, whose time counts
+  std::int64_t begin_ns_ = 0;      // by the far clock, which gives the time
   std::int64_t base_ns_ = 0;       // of the differences, to keep a double's precision
   std::optional<Line> lines_[2];   // of far minus near: back (upper edge), there
   double offset_ = 0, slope_ = 0;  // of the far clock against the near one, beyond base_ns_

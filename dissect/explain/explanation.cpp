@@ -32,7 +32,7 @@ struct Group {
   Duration total{}, longest{};
   std::vector<std::uint64_t> frames;
   std::set<std::uint32_t> sessions;
-  std::map<std::string, std::uint64_t> details;  // how often each
+  std::map<std::string, std::uint64_t> details;  // and how often each occurs
 
   [[nodiscard]] bool is(AnomalyKind a, Cause b) const noexcept { return kind == a && cause == b; }
 };
@@ -46,7 +46,7 @@ const Session& session_of(const Evidence& evidence, const Anomaly& anomaly) {
   return evidence.analyst.sessions()[anomaly.session - 1];
 }
 
-/// Without what differs from one NAK to the next: its message number.
+/// The detail without the message number, which differs from NAK to NAK.
 std::string common_detail(const Anomaly& anomaly) {
   const std::size_t number = anomaly.detail.find(" msn ");
   if (number == std::string::npos) return anomaly.detail;
@@ -55,7 +55,7 @@ std::string common_detail(const Anomaly& anomaly) {
          (end == std::string::npos ? "" : anomaly.detail.substr(end));
 }
 
-/// Of times >= 0. Stamps are any numbers, so the sum may be too large: then the longest time.
+/// Sum of times >= 0. Stamps are any numbers, so the sum may be too large: then the longest time.
 Duration sum_of(Duration a, Duration b) noexcept {
   return a > Duration::max() - b ? Duration::max() : a + b;
 }
@@ -241,7 +241,7 @@ std::string unanswered_text(const Group& group) {
       counted(group.packets, "request packet"), format_duration(group.longest));
 }
 
-/// Kinds that need no more than their name and details.
+/// Text of kinds that need only their name and details.
 std::string plain_text(const Group& group) {
   std::string text = fmt::format("{}: {}", counted(group.events, "case"), help_of(group.kind));
   const std::string details = details_of(group);
@@ -271,7 +271,7 @@ std::string stall_text(const Group& group) {
       format_duration(group.longest));
 }
 
-/// Of kinds that are said in one sentence.
+/// Text of kinds that need one sentence.
 std::string short_text(const Group& group) {
   switch (group.kind) {
     case AnomalyKind::duplicate:
@@ -340,7 +340,7 @@ Severity severity_of(const Group& group) {
   }
 }
 
-/// What a loss, a refusal or a late packet led to.
+/// Whether a loss, a refusal or a late packet led to a recovery of this cause.
 bool leads_to(const Group& group, Cause recovery) {
   switch (group.kind) {
     case AnomalyKind::lost_after_capture:
@@ -369,7 +369,8 @@ Duration cost_of(const Group& group, const std::vector<Group>& all) {
   return cost;
 }
 
-/// NAKs are said with what they led to; marks and CNPs with the verdict; limits with their RTT.
+/// Whether another text covers the group: NAKs are described with their recovery, marks and CNPs
+/// with the verdict, limits with their RTT.
 bool is_said_elsewhere(const Group& group, const std::vector<Group>& all) {
   if (group.kind == AnomalyKind::window_plateau) return true;
   if (group.kind == AnomalyKind::ce_without_cnp || group.kind == AnomalyKind::cnp_without_ce)
@@ -565,7 +566,7 @@ std::vector<std::string> overview_of(const Evidence& evidence) {
 
 // Was it congestion?
 
-/// What tells congestion from other trouble.
+/// Signs that distinguish congestion from other trouble.
 struct Signs {
   std::uint64_t packets = 0, marked = 0, notifications = 0, lost = 0, unseen = 0, resent = 0;
   std::uint64_t refused = 0, late = 0, missing_acks = 0, pauses = 0;
@@ -581,7 +582,7 @@ bool is_loss(const Group& group) {
          (group.kind == AnomalyKind::psn_gap && group.cause != Cause::missing_in_capture);
 }
 
-/// A recovery from a loss that no gap shows: behind the capture point, or of a flow's last packet.
+/// A recovery from a loss that no gap shows: after the capture point, or of a flow's last packet.
 bool is_unseen_loss(const Group& group) {
   return group.is(AnomalyKind::retransmission, Cause::timeout) ||
          group.is(AnomalyKind::retransmission, Cause::response_lost);
@@ -596,7 +597,7 @@ void add_signs(Signs& signs, const Group& group) {
   if (group.kind == AnomalyKind::pause) signs.pauses += group.packets;
 }
 
-/// The signs at the capture point that shows most of each: another shows the same events.
+/// Counts each sign at the capture point that shows most of it: other points show the same events.
 Signs signs_of(const Evidence& evidence, const std::vector<Group>& groups) {
   std::map<std::uint32_t, Signs> by_point;
   for (const Session& session : evidence.analyst.sessions()) {

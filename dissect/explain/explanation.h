@@ -18,7 +18,7 @@ struct MessageCount {
 using MessageCounts =
     std::map<std::tuple<std::uint32_t, std::uint8_t, wire::Operation>, MessageCount>;
 
-/// What the analysis of a capture has found. `anomalies` are in the order of their frames.
+/// Results of the analysis of a capture. `anomalies` are in the order of their frames.
 struct Evidence {
   const analysis::Analyst& analyst;
   const CapturePoints& points;
@@ -27,25 +27,25 @@ struct Evidence {
   const MessageCounts& messages;
 };
 
-/// How bad a statement is; the worst first.
+/// Severity of a statement; the worst first.
 enum class Severity : std::uint8_t {
   fatal,    // a connection has ended, or got no answer
   harm,     // packets were lost, late, refused, damaged or sent again
-  note,     // of interest, and no error
+  note,     // of interest, but no error
   capture,  // about the capture, not about the traffic
 };
 std::string_view name_of(Severity severity) noexcept;  // "fatal"
 
-/// Something that the capture shows, in words, and what shows it.
+/// A statement about the capture, in words, and its evidence.
 struct Statement {
   Severity severity{};
   std::string topic;                       // "psn_gap": the kind of the anomalies, or "cut_frames"
   std::string text;                        // sentences
-  std::vector<std::uint64_t> frames = {};  // the first of the frames that show it
-  std::vector<std::uint32_t> sessions = {};  // that it happened in
+  std::vector<std::uint64_t> frames = {};  // the first frames that show it
+  std::vector<std::uint32_t> sessions = {};  // in which it happened
   std::uint64_t events = 0, packets = 0;
-  Duration cost{};        // time of the recoveries that it led to
-  std::string show = {};  // words of the command that lists it: "anomalies --kind psn_gap"
+  Duration cost{};        // time of the recoveries that it caused
+  std::string show = {};  // the command that lists it: "anomalies --kind psn_gap"
 };
 
 /// "Was it congestion?"
@@ -62,14 +62,14 @@ struct Explanation {
   std::vector<Statement> statements;  // the worst first
   CongestionVerdict congestion;
 
-  /// No statement is fatal or harmful.
+  /// Whether no statement is fatal or harmful.
   [[nodiscard]] bool nothing_is_wrong() const noexcept;
 };
 
 /// Explains in words what happened, from the analysis alone.
 Explanation explain(const Evidence& evidence);
 
-/// The capture point of a session.
+/// Returns the capture point of a session.
 std::uint32_t point_of(const analysis::Analyst& analyst, const analysis::Session& session);
 
 }  // namespace lw::dissect

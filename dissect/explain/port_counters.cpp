@@ -94,14 +94,14 @@ struct HostCounts {
   std::uint64_t bad_icrcs_received = 0, marked_received = 0, cnps_sent = 0, cnps_received = 0;
 };
 
-/// How a counter and the capture's number must relate.
+/// How a counter and the number in the capture must relate.
 enum class CounterRelation : std::uint8_t { equal, at_least, at_most };
 
 struct KnownCounter {
   std::string_view name;
   std::uint64_t HostCounts::* captured;
   CounterRelation relation;
-  std::string_view what;  // what it counts
+  std::string_view what;  // meaning of the counter
 };
 
 // Names of mlx5 (hw_counters, ethtool) and of rxe. NVIDIA's "RDMA counters" and drivers/infiniband/
@@ -245,7 +245,7 @@ CounterComparison comparison_of(const KnownCounter& counter, std::uint64_t count
                        : contradiction(counter, counted, captured)};
 }
 
-/// The host that most counters agree with; of several, the one with most packets.
+/// Returns the host that most counters agree with; among equal ones, the one with most packets.
 Hosts::const_iterator best_host(const Hosts& hosts, const PortCounters& differences,
                                 const std::string& address) {
   auto best = hosts.end();

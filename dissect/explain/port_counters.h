@@ -12,31 +12,31 @@
 
 namespace lw::dissect {
 
-/// The counters of a port by name: of several ports, their sum.
+/// The counters of a port by name. Several ports are added up.
 using PortCounters = std::map<std::string, std::uint64_t, std::less<>>;
 
-/// Reads the output of `grep . /sys/class/infiniband/*/ports/*/hw_counters/*`, `ethtool -S` or
-/// `rdma statistic show`. Lines that hold no counter are passed over. An error, which names the
-/// first line of `name`, if no line holds one.
+/// Parses the output of `grep . /sys/class/infiniband/*/ports/*/hw_counters/*`, `ethtool -S` or
+/// `rdma statistic show`. Lines without a counter are ignored. `name`: the file's name for the
+/// error. Error: no line has a counter; it shows the first line that is not empty.
 Result<PortCounters> parse_port_counters(std::string_view text, const std::string& name);
-/// The same of a file. Errors: it cannot be read, or as above.
+/// Like parse_port_counters(), for a file. Errors: it can't be read, or has no counter.
 Result<PortCounters> read_port_counters(const std::string& path);
 
-/// What a counter says and what the capture shows.
+/// A counter, compared with the capture.
 struct CounterComparison {
   std::string name;            // "packet_seq_err"
-  std::string what;            // what it counts
+  std::string what;            // meaning of the counter
   std::uint64_t counted = 0;   // difference
-  std::uint64_t captured = 0;  // what the capture shows of it
+  std::uint64_t captured = 0;  // number in the capture
   bool contradicts = false;
-  std::string text;  // both numbers; of a contradiction, what it may come from
+  std::string text;  // both numbers; if they contradict, possible causes
 };
 
 struct CounterReport {
-  std::string host;  // the address of the port, as given, or as most counters agree with
+  std::string host;  // the address of the port, as given, or the host that most counters agree with
   std::vector<CounterComparison> compared;
-  std::vector<std::string> not_compared;  // that have changed, and that the capture says nothing of
-  std::vector<std::string> reset;         // that became smaller
+  std::vector<std::string> not_compared;  // changed, but the capture shows nothing about them
+  std::vector<std::string> reset;         // became smaller
 };
 
 /// Compares the differences of a port's counters with what the capture shows of the host `address`;

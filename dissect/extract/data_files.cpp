@@ -22,7 +22,7 @@ bool DataFiles::place(std::uint32_t image, std::uint64_t position,
   return true;
 }
 
-/// Writes the first of `bytes`, as many as belong to one file, and takes them off.
+/// Writes the first of `bytes`, as many as belong to one file, and removes them from `bytes`.
 bool DataFiles::place_some(std::uint32_t image, std::uint64_t position,
                            std::span<const std::byte>& bytes) {
   const bool stream = (*images_)[image].kind != DataKind::memory;
@@ -51,8 +51,8 @@ bool DataFiles::place_some(std::uint32_t image, std::uint64_t position,
   return true;
 }
 
-/// Makes room below a file's first byte: as much again as the file spans then, so that a region
-/// that is written from its end is not moved for every packet.
+/// Makes room below a file's first byte: as much as the file then spans, so that a region that is
+/// written from its end is not copied for every packet.
 DataFiles::Pieces::iterator DataFiles::extend_down(std::uint32_t image, Pieces& pieces,
                                                    Pieces::iterator piece, std::uint64_t position) {
   Piece moved = piece->second;

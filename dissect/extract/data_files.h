@@ -12,15 +12,15 @@
 
 namespace lw::dissect {
 
-/// A file of an image: the bytes from position `first` to `last`, from offset 0 on.
+/// A file of an image: it holds the bytes from position `first` to `last`, from offset 0 on.
 struct DataFile {
   std::string name;  // in the folder
   std::uint32_t image = 0;
   std::uint64_t first = 0, last = 0;
 };
 
-/// Writes images to files: a stream to one; memory to one for each part that spans at most
-/// kMostSpan, as addresses of one rkey may be anywhere.
+/// Writes images to files: a stream to one file, memory to one file for each part that spans at
+/// most kMostSpan, as addresses of one R_Key may be anywhere.
 class DataFiles final : public analysis::DataSink {
  public:
   static constexpr std::uint64_t kMostSpan = std::uint64_t{1} << 32;  // bytes
@@ -31,7 +31,7 @@ class DataFiles final : public analysis::DataSink {
   /// Called with each message.
   std::function<void(const analysis::DataMessage&)> on_message;
 
-  /// The images that are written, before the first of them.
+  /// Sets the images that are written. Call it before the first place().
   void bind(const std::deque<analysis::DataImage>& images) noexcept { images_ = &images; }
 
   bool place(std::uint32_t image, std::uint64_t position,
@@ -39,12 +39,12 @@ class DataFiles final : public analysis::DataSink {
   void completed(const analysis::DataMessage& message) override {
     if (on_message) on_message(message);
   }
-  /// Closes and names all files: those of the result have all of their bytes, unless the folder has
-  /// failed. In the order of the images and positions.
+  /// Closes and names all files, and returns them in the order of the images and positions. They
+  /// have all of their bytes, unless the folder has failed.
   std::vector<DataFile> finish();
 
  private:
-  /// A file while it is written: it begins at `base`, which may be before its first byte.
+  /// A file that is being written: it begins at `base`, which may be before its first byte.
   struct Piece {
     SparseFolder::FileId file = 0;
     std::uint64_t base = 0, last = 0;

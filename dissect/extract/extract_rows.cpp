@@ -22,7 +22,7 @@ using report::Json;
 
 std::string address_hex(std::uint64_t va) { return fmt::format("{:#x}", va); }
 
-/// Of memory: whose, and where.
+/// Adds the host and address of memory.
 void add_place(Json& row, const DataImage& image, std::uint64_t position) {
   const bool memory = image.kind == DataKind::memory;
   row["host"] = memory ? Json(address_text(image.host)) : Json();
@@ -30,7 +30,7 @@ void add_place(Json& row, const DataImage& image, std::uint64_t position) {
   row["va"] = memory ? Json(address_hex(position)) : Json();
 }
 
-/// Calls take(first, last, part) for what of `ranges` is within a file.
+/// Calls take(first, last, part) for the parts of `ranges` inside a file.
 template <class Take>
 void for_each_inside(const analysis::Ranges& ranges, const DataFile& file, Take take) {
   auto at = ranges.parts().upper_bound(file.first);
@@ -62,8 +62,8 @@ ExtractReport::ExtractReport(const analysis::Extractor& extractor,
 }
 
 const DataFile* ExtractReport::file_at(std::uint32_t image, std::uint64_t position) const {
-  // The files are in the order of images and positions. A gap may be behind the last byte of a
-  // file, or before its first.
+  // The files are in the order of images and positions. A gap may be after the last byte of a file,
+  // or before its first.
   const auto before = [](const DataFile& file, const auto& place) {
     return std::pair(file.image, file.first) <= place;
   };

@@ -11,22 +11,23 @@
 
 namespace lw::dissect {
 
-/// What an extraction left: its files, and what is missing in them.
+/// Result of an extraction: its files, and the bytes that are missing in them.
 class ExtractReport {
  public:
   /// All of them outlive this. `points`: names of the capture points.
   ExtractReport(const analysis::Extractor& extractor, const std::vector<DataFile>& files,
                 const std::vector<std::string>& points);
 
-  /// A row for each file, "longwire.extracted_file".
+  /// Reports a row "longwire.extracted_file" for each file.
   void files(const std::function<void(const report::Json&)>& take) const;
-  /// "longwire.extracted_range": bytes that lie together in a file.
+  /// Reports rows "longwire.extracted_range": bytes that lie together in a file.
   void ranges(const std::function<void(const report::Json&)>& take) const;
-  /// "longwire.extracted_gap": bytes that packets announced, and that were not captured.
+  /// Reports rows "longwire.extracted_gap": bytes that packets announced, and that were not
+  /// captured.
   void gaps(const std::function<void(const report::Json&)>& take) const;
-  /// "longwire.unplaced": packets that have no place, by direction and reason.
+  /// Reports rows "longwire.unplaced": packets without a place, by direction and reason.
   void unplaced(const std::function<void(const report::Json&)>& take) const;
-  /// All of it, for a reader. `folder`: where the files are.
+  /// The whole report as text. `folder`: where the files are.
   [[nodiscard]] std::string text(const std::string& folder) const;
 
  private:

@@ -55,7 +55,7 @@ SparseFolder::~SparseFolder() {
   if (folder_ < 0) return;
   for (FileId file = 0; file < files_.size(); ++file) remove(file);
   ::close(folder_);
-  if (made_) ::rmdir(path_.c_str());  // where nothing is in it
+  if (made_) ::rmdir(path_.c_str());  // if it is empty
 }
 
 SparseFolder::FileId SparseFolder::create() {

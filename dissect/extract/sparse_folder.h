@@ -13,16 +13,16 @@
 
 namespace lw::dissect {
 
-/// Files of one folder that are written at any offset; what is not written is a hole. Files have
-/// temporary names until publish(), and all that were not published are removed at the end. Of any
-/// number of files, kMostOpen are open. After the first failure nothing more is written.
+/// Files of one folder that are written at any offset; unwritten parts are holes. Files have
+/// temporary names until publish(); the destructor removes those that were not published. At most
+/// kMostOpen files are open at once. After the first failure nothing more is written.
 class SparseFolder {
  public:
   static constexpr std::size_t kMostOpen = 256;
   using FileId = std::uint32_t;
 
-  /// Makes the folder where there is none. Errors (environment): it has files, unless `force`; it
-  /// is no folder, or can't be made or read.
+  /// Makes the folder if it doesn't exist. Errors (environment): it has files, unless `force`; it
+  /// is not a folder, or can't be made or read.
   static Result<SparseFolder> open(const std::string& path, bool force);
   SparseFolder(SparseFolder&& other) noexcept;
   SparseFolder& operator=(SparseFolder&&) = delete;
@@ -36,7 +36,7 @@ class SparseFolder {
   void copy(FileId source, std::uint64_t from, FileId target, std::uint64_t to,
             std::uint64_t length);
   void remove(FileId file);
-  /// Closes a file and gives it its name. With `force` a former file of that name is replaced,
+  /// Closes a file and gives it its name. With `force` an existing file of that name is replaced,
   /// unless it is an input of this process.
   void publish(FileId file, const std::string& name);
 
@@ -54,7 +54,7 @@ class SparseFolder {
 
   SparseFolder(std::string path, int folder, bool made, bool force)
       : path_(std::move(path)), folder_(folder), made_(made), force_(force) {}
-  /// -1: failed.
+  /// Returns -1 on failure.
   int descriptor(FileId file, bool is_new = false);
   void close(FileId file);
   void fail_with(const std::string& name, int error);
@@ -63,7 +63,7 @@ class SparseFolder {
   int folder_ = -1;
   bool made_, force_;
   std::vector<File> files_;
-  std::list<FileId> open_;  // the last used in front
+  std::list<FileId> open_;  // the last used first
   std::optional<Error> failure_;
 };
 

@@ -32,7 +32,7 @@ bool is_word(char c) {
 constexpr std::string_view kSigns[] = {"==", "!=", "<=", ">=", "&&", "||", "..", "<",
                                        ">",  "!",  "&",  "(",  ")",  "{",  "}",  ","};
 
-/// The token at `at`, which goes behind it.
+/// Returns the token at `at`, and sets `at` to its end.
 Token next_token(std::string_view all, std::size_t& at) {
   while (at < all.size() && (all[at] == ' ' || all[at] == '\t' || all[at] == '\n')) ++at;
   const std::size_t start = at;
@@ -63,7 +63,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   return value;
 }
 
-/// Seconds since 1970 with up to nine digits behind the point.
+/// Seconds since 1970 with up to nine digits after the point.
 std::optional<Instant> time_of(std::string_view text) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   const bool minus = text.starts_with('-');

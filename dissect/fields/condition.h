@@ -10,11 +10,11 @@
 
 namespace lw::dissect {
 
-/// What --where asks of a frame:
+/// The condition of --where about a frame:
 ///
 ///   bth.opcode == 10 && udp.srcport in {1, 2, 5..9} || !(aeth.syndrome & 0x60 == 0)
 ///
-/// Comparisons are ==, !=, <, <=, >, >=; `&` takes bits of a number first. A bare name asks whether
+/// Comparisons are ==, !=, <, <=, >, >=; `&` first takes bits of a number. A bare name is true if
 /// the frame has the field. A comparison of a field that the frame doesn't have is false, also !=.
 /// A field with two values satisfies ==, in and < with either, != only with both. Values are
 /// numbers, addresses ("10.0.0.0/8" too), times in seconds since 1970, words and "quoted text".
@@ -27,7 +27,7 @@ class Condition {
     return holds(root_, dissection);
   }
 
-  /// Whether it reads a field of this name.
+  /// Whether the condition reads a field of this name.
   [[nodiscard]] bool reads(std::string_view field) const {
     return std::ranges::any_of(tests_, [field](const Test& t) { return t.field->name == field; });
   }
@@ -56,7 +56,7 @@ class Condition {
  private:
   class Parser;
   enum class Kind : std::uint8_t { test, both, either, no };
-  /// `left` and `right` are other nodes; of a test, `left` is the number of the test.
+  /// `left` and `right` are other nodes; for a test, `left` is the index of the test.
   struct Node {
     Kind kind;
     std::size_t left = 0, right = 0;

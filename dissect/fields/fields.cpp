@@ -55,7 +55,7 @@ void add_text(std::string text, Values& values) {
 
 using Row = Field;
 
-/// Of the capture's record.
+/// Fields of the capture's record.
 std::vector<Row> record_rows() {
   return {
       {{.name = "frame.number", .help = "number of the frame, from 1"},
@@ -111,7 +111,7 @@ std::vector<Row> record_rows() {
   };
 }
 
-/// What longwire concludes, of RoCE frames.
+/// Fields that longwire computes, of RoCE frames.
 std::vector<Row> own_rows() {
   return {
       {{.name = "longwire.opcode", .help = "name of the opcode"},
@@ -166,7 +166,7 @@ std::vector<Row> own_rows() {
   };
 }
 
-/// What is around a frame that was carried by tunnels.
+/// Fields about the tunnels around a frame.
 std::vector<Row> tunnel_rows() {
   return {
       {{.name = "longwire.tunnels", .help = "tunnels around the frame, outermost first"},
@@ -224,7 +224,7 @@ void add_pair(const Header* header, auto Header::* first, auto Header::* second,
   values.add(header->*second);
 }
 
-/// Both ends in one field, as Wireshark has them.
+/// Fields with both ends, as Wireshark has them.
 std::vector<Row> pair_rows() {
   return {
       {{.name = "eth.addr", .help = "either MAC address"},
@@ -296,7 +296,7 @@ std::vector<Row> make_table() {
 
 constexpr std::string_view kPrefixes[] = {"infiniband.", "longwire.", "frame."};
 
-/// Every name by which a field is found; the first field of a name has it.
+/// All names of fields. If several fields have a name, it means the first.
 const std::unordered_map<std::string_view, const Field*>& names() {
   static const auto kNames = [] {
     std::unordered_map<std::string_view, const Field*> names;
@@ -311,7 +311,7 @@ const std::unordered_map<std::string_view, const Field*>& names() {
   return kNames;
 }
 
-/// A header's value as one of ours.
+/// Converts a header field's value.
 Value value_of(const Field& field, const wire::FieldValue& value) {
   if (const auto* number = std::get_if<std::uint64_t>(&value)) return *number;
   if (const auto* ipv4 = std::get_if<wire::Ipv4Address>(&value)) return *ipv4;

@@ -16,7 +16,7 @@
 
 namespace lw::dissect {
 
-/// A captured frame, parsed. Its ICRC is checked when somebody asks.
+/// A captured frame, parsed. Its ICRC is checked at the first icrc().
 class Dissection {
  public:
   explicit Dissection(const CapturedFrame& of)
@@ -30,7 +30,7 @@ class Dissection {
 
   const CapturedFrame& captured;
   std::expected<roce::Frame, roce::ParseError> frame;
-  /// What PsnGaps says of it, where a caller has asked.
+  /// Result of PsnGaps for this frame, if a caller has set it.
   std::optional<std::uint64_t> psn_gap;
 
  private:
@@ -44,7 +44,7 @@ using Value = std::variant<std::uint64_t, wire::MacAddress, wire::Ipv4Address, w
 /// "number", "MAC address", "IPv4 address", "IPv6 address", "time", "text".
 std::string_view name_of(FieldType type);
 
-/// What a frame has of a field: nothing, one value or two.
+/// The values of a field in a frame: none, one or two.
 class Values {
  public:
   void clear() { count_ = 0; }
@@ -61,33 +61,33 @@ class Values {
   std::size_t count_ = 0;
 };
 
-/// A field of a frame: of the capture's record, of a header, or what longwire concludes. Names that
-/// Wireshark doesn't have begin with "longwire.".
+/// A field of a frame: from the capture's record, from a header, or computed by longwire. Names
+/// that Wireshark doesn't have begin with "longwire.".
 struct Field : wire::FieldInfo {
   FieldType type{};
   bool in_csv = true;                         // a column of `list --csv`
-  bool in_json = true;                        // false: repeats others, as ip.addr does
-  const roce::HeaderField* header = nullptr;  // a header's; else read() knows
+  bool in_json = true;                        // false: repeats other fields, as ip.addr does
+  const roce::HeaderField* header = nullptr;  // a header's field; null: see read()
   void (*read)(const Dissection&, Values&) = nullptr;
 };
 
-/// The field whose value a caller puts into Dissection::psn_gap.
+/// Name of the field that a caller sets in Dissection::psn_gap.
 inline constexpr std::string_view kPsnGapName = "longwire.psn_gap";
 
 /// All fields, in the order in which `list` shows them. `list`, --where, --fields, CSV, JSON and
-/// `fields` read this table: a row more is a field more in all of them.
+/// `fields` read this table: a new row adds a field to all of them.
 std::span<const Field> field_table();
 
-/// The field of this name: Wireshark's ("infiniband.bth.psn"), without its first word where that is
+/// Finds a field by its name: Wireshark's ("infiniband.bth.psn"), without its first word if that is
 /// infiniband, longwire or frame ("bth.psn"), or its key in a [[flow]] ("dst_qp"). The error holds
 /// the nearest name.
 Parsed<const Field*> find_field(std::string_view name);
 
-/// Replaces `values` by those of a frame.
+/// Replaces `values` by the field's values in a frame.
 void read_field(const Field& field, const Dissection& dissection, Values& values);
 /// Appends the values as Wireshark prints them; two are "100,200".
 void append_values(std::string& out, const Field& field, const Values& values);
-/// Appends a frame's values so, and returns how many.
+/// Appends a frame's values in this form, and returns their number.
 std::size_t append_field(std::string& out, const Field& field, const Dissection& dissection);
 
 }  // namespace lw::dissect

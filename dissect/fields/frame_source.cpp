@@ -47,7 +47,7 @@ void Progress::show(std::uint64_t offset) {
 namespace {
 
 /// A word of Wireshark's display filters and an example of the same filter in libpcap's syntax.
-/// Behind an untagged UDP header the BTH begins at udp[8].
+/// After an untagged UDP header the BTH begins at udp[8].
 struct Translation {
   std::string_view word;
   std::string_view libpcap;
@@ -76,7 +76,8 @@ constexpr std::array kTranslations = {
     Translation{"frame.len", "greater 1000"},
 };
 
-/// Refuses a bad filter before anything is read. Most captures are of Ethernet.
+/// Refuses a bad filter before anything is read. Compiles it for Ethernet, the link type of most
+/// captures.
 Result<void> check_filter(const std::string& filter) {
   auto compiled = capture::Filter::compile(filter, capture::kLinkTypeEthernet);
   if (compiled) return {};
@@ -121,7 +122,7 @@ bool is_wanted(const CapturePlace& place, std::size_t number, const capture::Int
          });
 }
 
-/// Errors: an interface of the place that the file does not have.
+/// Error: the file lacks an interface of the place.
 Result<void> check_interfaces(const CapturePlace& place,
                               const std::vector<capture::Interface>& found) {
   for (const std::string& word : place.interfaces) {
@@ -208,7 +209,7 @@ void FrameSource::advance(std::uint32_t index) {
   std::push_heap(waiting_.begin(), waiting_.end());
 }
 
-/// Only with a filter.
+/// Requires a filter.
 Result<bool> FrameSource::passes(const capture::Record& record, int link_type) {
   auto found = filters_.find(link_type);
   if (found == filters_.end()) {

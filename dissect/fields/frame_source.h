@@ -19,15 +19,15 @@
 
 namespace lw::dissect {
 
-/// Shows "FILE: 43 %" or "3 files: 43 %" on a terminal while captures are read; nothing elsewhere,
-/// and nothing for captures that take less than a second.
+/// Shows "FILE: 43 %" or "3 files: 43 %" on a terminal while captures are read. Shows nothing
+/// elsewhere, and nothing for captures that take less than a second.
 class Progress {
  public:
   explicit Progress(const std::vector<std::string>& files);
 
-  /// True in one of 16384 calls where there is a terminal: show() is due.
+  /// True in one of 16384 calls on a terminal: then call show().
   [[nodiscard]] bool is_due() { return (++calls_ & 16383) == 0 && display_.shows(); }
-  /// `offset` bytes of all files were read.
+  /// Shows the progress. `offset`: bytes read so far, of all files.
   void show(std::uint64_t offset);
 
  private:
@@ -37,58 +37,58 @@ class Progress {
   std::uint64_t calls_ = 0;
 };
 
-/// A frame of a capture and its layers. Where tunnels carry it, the envelope is that of the inner
+/// A frame of a capture and its layers. If tunnels carry it, the envelope is that of the inner
 /// frame. Valid until the next FrameSource::next().
 struct CapturedFrame {
   std::uint64_t number = 0;  // from 1, as Wireshark counts; filters leave gaps
   capture::Record record;    // its interface is an index into FrameSource::interfaces()
-  roce::Envelope envelope;   // empty where the link type is unsupported
-  std::uint32_t file = 0;    // which of the places, from 0; record.offset is in this file
+  roce::Envelope envelope;   // empty if the link type is unsupported
+  std::uint32_t file = 0;    // index of its place, from 0; record.offset is in this file
   std::string_view interface_name = {};        // empty where it has none
   const roce::TunnelStack* tunnels = nullptr;  // around the envelope, or not opened; null: none
 };
 
-/// Where frames are read from: a file, and of its interfaces those with these names or numbers
-/// (from 0); none: all.
+/// A source of frames: a file, and the names or numbers (from 0) of its interfaces; none: all.
 struct CapturePlace {
   std::string file;
   std::vector<std::string> interfaces;
 };
 
-/// Reads "FILE" or "FILE@INTERFACE[,INTERFACE]...". FILE is "-" or an existing file; any other text
-/// is the name of a file as it stands, as is that of an existing file with an @ in its name.
+/// Parses "FILE" or "FILE@INTERFACE[,INTERFACE]...". FILE is "-" or an existing file. Any other
+/// text is a file name as it stands, and so is the name of an existing file that contains an @.
 CapturePlace place_of(const std::string& text);
 
-/// How a FrameSource reads.
+/// Options of a FrameSource.
 struct FrameReading {
-  /// Not null: the end of a file is waited at, as it may grow, until this becomes true.
+  /// Not null: waits at the end of a file, as it may grow, until this becomes true.
   const std::atomic<bool>* follow_until = nullptr;
-  bool tunnels = true;  // opened: frames are those within them
+  bool tunnels = true;  // opens tunnels: frames are the inner ones
 };
 
 /// Reads the frames of capture files that pass a filter. The input of all commands. Several files
-/// are one capture: their frames come in the order of their time stamps, and of equal stamps in the
-/// order of the places. The frames of one file keep its order. One record a file is held.
+/// are read as one capture: their frames come in the order of their time stamps, and frames with
+/// equal stamps in the order of the places. The frames of one file keep its order. Holds one record
+/// per file.
 class FrameSource {
  public:
-  /// `place` as in place_of(). `filter` has libpcap's syntax; empty: all frames. A bad one is a
-  /// usage error with libpcap's message, and a hint where it looks like a display filter of
+  /// `place` as in place_of(). `filter` has libpcap's syntax; empty: all frames. A bad filter is a
+  /// usage error with libpcap's message, and with a hint if it looks like a display filter of
   /// Wireshark.
   static Result<FrameSource> open(const std::string& place, const std::string& filter = {},
                                   const FrameReading& reading = {});
-  /// Several places, at least one; the same file may be in several of them.
+  /// Opens several places, at least one; the same file may be in several of them.
   static Result<FrameSource> open(std::span<const std::string> places,
                                   const std::string& filter = {}, const FrameReading& reading = {});
 
-  /// The next frame that passes, valid until the next call, while the source is not
-  /// moved; null at the end. A file that is
-  /// damaged, or that has not an interface of its place (a usage error), is an error once all files
-  /// have ended; the messages of several such files are lines of one error.
+  /// Returns the next frame that passes; null at the end. It is valid until the next call, and only
+  /// while the source stays at its place in memory. A file that is damaged, or that lacks an
+  /// interface of its place (a usage error), is an error once all files have ended; the messages of
+  /// several such files are lines of one error.
   std::expected<const CapturedFrame*, Error> next();
 
-  /// Number of frames so far whose link type is unsupported, by link type.
+  /// Number of frames so far with an unsupported link type, by link type.
   [[nodiscard]] const std::map<int, std::uint64_t>& unopened() const noexcept { return unopened_; }
-  /// The interfaces of all files so far. A single file's have its numbers.
+  /// The interfaces of all files so far. With a single file, the index is its interface number.
   [[nodiscard]] const std::vector<capture::Interface>& interfaces() const noexcept {
     return interfaces_;
   }
@@ -101,11 +101,11 @@ class FrameSource {
     std::vector<std::uint32_t> interfaces = {};  // index into interfaces_ of each of the reader's
     capture::Record head = {};
   };
-  /// An input whose head comes at this time.
+  /// An input, and the time of its head.
   struct Waiting {
     Instant stamp;
     std::uint32_t input;
-    /// std::push_heap() keeps the largest in front: the earliest.
+    /// std::push_heap() keeps the largest in front: here the earliest.
     friend bool operator<(const Waiting& a, const Waiting& b) noexcept {
       return a.stamp != b.stamp ? a.stamp > b.stamp : a.input > b.input;
     }
@@ -136,13 +136,14 @@ class FrameSource {
   std::map<int, capture::Filter> filters_;  // by link type
   std::unique_ptr<Progress> progress_;
   std::optional<Error> damage_;
-  bool begun_ = false;  // of several inputs, each has its first head
+  bool begun_ = false;  // with several inputs: each has read its first head
   bool ended_ = false;
   std::uint64_t number_ = 0;
   std::map<int, std::uint64_t> unopened_;
 };
 
-/// A hint for an `expression` that looks like a display filter of Wireshark; else empty.
+/// Returns a hint if `expression` looks like a display filter of Wireshark, otherwise an empty
+/// text.
 std::string display_filter_hint(const std::string& expression);
 
 }  // namespace lw::dissect

@@ -11,17 +11,17 @@
 
 namespace lw::dissect {
 
-/// The field longwire.psn_gap: how many PSNs each frame skips in its stream. Requests and responses
-/// of a QP are streams of their own, as analysis::PsnStream follows them: without the other
-/// direction, so that nothing tells why. At most kMostFlows streams are kept.
+/// The field longwire.psn_gap: number of PSNs that each frame skips in its stream. Requests and
+/// responses of a QP are separate streams, which analysis::PsnStream follows without the other
+/// direction, so the reason is unknown. At most kMostFlows streams are kept.
 class PsnGaps {
  public:
-  /// Of the next frame, whose ICRC is not bad; nothing where its opcode or headers are missing, and
-  /// for a CNP.
+  /// Returns the gap of the next frame, which has no bad ICRC; nothing if its opcode or headers are
+  /// missing, and for a CNP.
   std::optional<std::uint64_t> next(const roce::Frame& frame);
 
  private:
-  using Key = std::pair<roce::FlowKey, std::uint32_t>;  // and the source QP, of UD
+  using Key = std::pair<roce::FlowKey, std::uint32_t>;  // and the source QP, for UD
   struct Stream {
     analysis::PsnStream psns;
     analysis::OrderCounts counts;

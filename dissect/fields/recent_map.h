@@ -12,8 +12,8 @@ namespace lw::dissect {
 /// Default limit of the flows that a command keeps: about 100 MB.
 inline constexpr std::size_t kMostFlows = 100'000;
 
-/// A map of at most `most` entries, 1 or more: a new one takes the place of the one that was used
-/// least recently. `Value` is a struct. Iterates in the order of the keys.
+/// A map of at most `most` entries, 1 or more: a new entry replaces the least recently used one.
+/// `Value` is a struct. Iterates in the order of the keys.
 template <class Key, class Value>
 class RecentMap {
  public:
@@ -21,8 +21,8 @@ class RecentMap {
   RecentMap(const RecentMap&) = delete;
   RecentMap& operator=(const RecentMap&) = delete;
 
-  /// The value of `key`, which is made if there is none. `leave(value)` gets the one that has to
-  /// go.
+  /// Returns the value of `key`, which is made if there is none. `leave(value)` gets the value that
+  /// is removed for it.
   template <class Leave>
   Value& use(Key key, Leave leave) {
     const auto [at, is_new] = entries_.try_emplace(std::move(key));

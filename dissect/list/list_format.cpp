@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
-/// Quoted where necessary. (RFC 4180, 2)
+/// Appends a cell, quoted if necessary. (RFC 4180, 2)
 void append_cell(std::string& out, const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) {
     out += text;
@@ -27,7 +27,7 @@ void append_cell(std::string& out, const std::string& text) {
   out += '"';
 }
 
-/// Without tabs and line ends of its own, as tshark writes it.
+/// Appends text with its tabs and line ends escaped, as tshark does.
 void append_escaped(std::string& out, const std::string& text) {
   for (const char c : text) {
     if (c == '\t') {
@@ -42,7 +42,7 @@ void append_escaped(std::string& out, const std::string& text) {
   }
 }
 
-/// "0.000001000"; negative for a frame earlier than the first one of the file.
+/// "0.000001000"; negative for a frame before the first one of the file.
 std::string seconds_text(Duration since) {
   const std::int64_t ns = since.count();
   return fmt::format("{}{}.{:09}", ns < 0 ? "-" : "", std::abs(ns / kNsPerSecond),
@@ -99,7 +99,7 @@ std::string frame_text(const Dissection& dissection) {
                      roce::to_string(dissection.frame.error()));
 }
 
-/// The fields of the table that `is_in` has, or the chosen ones.
+/// Returns the chosen fields, or those of the table with `is_in`.
 std::vector<const Field*> fields_of(ListLayout& layout, bool Field::* is_in) {
   if (!layout.fields.empty()) return std::move(layout.fields);
   std::vector<const Field*> fields;
@@ -108,7 +108,7 @@ std::vector<const Field*> fields_of(ListLayout& layout, bool Field::* is_in) {
   return fields;
 }
 
-/// The frame in one line, whatever its protocol.
+/// The frame in one line, for any protocol.
 std::string text_of(const Dissection& dissection) {
   return frame_text(dissection) + tunnel_remark(dissection.captured.tunnels);
 }
@@ -123,7 +123,7 @@ class JsonList : public ListFormat {
   std::string text_;
 };
 
-/// Columns, with a line of their names before them or not.
+/// Columns, with or without a header line.
 class ColumnList : public ListFormat {
  public:
   explicit ColumnList(ListLayout layout)
@@ -146,7 +146,7 @@ class TextList : public ListFormat {
   std::string time_text(Instant stamp);
 
   TimeStyle style_;
-  std::optional<Instant> first_;  // with `delta`, the one before
+  std::optional<Instant> first_;  // with `delta`, the frame before
   std::size_t source_width_ = 0, destination_width_ = 0;
 };
 

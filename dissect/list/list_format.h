@@ -19,17 +19,17 @@ class ListFormat {
 };
 
 /// text: number, time, addresses, and the frame in one line; address columns grow with the longest
-/// address so far. With chosen fields: their values between tabs. json: an object a line, with the
-/// schema and the fields that the frame has. csv: a column a field, as RFC 4180 has it.
+/// address so far. With chosen fields: their values, separated by tabs. json: one object per line,
+/// with the schema and the fields that the frame has. csv: one column per field, as in RFC 4180.
 enum class ListStyle : std::uint8_t { text, json, csv };
 
-/// The time of a line of text: UTC; since the first listed frame; since the one listed before.
+/// Time in a line of text: since the first listed frame, in UTC, or since the frame listed before.
 enum class TimeStyle : std::uint8_t { relative, absolute, delta };
 
 struct ListLayout {
   ListStyle style = ListStyle::text;
   TimeStyle time = TimeStyle::relative;
-  std::vector<const Field*> fields = {};  // in this order; none: all that the style has
+  std::vector<const Field*> fields = {};  // in this order; none: all fields of the style
 };
 
 std::unique_ptr<ListFormat> make_list_format(ListLayout layout);

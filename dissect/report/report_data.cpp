@@ -22,7 +22,7 @@ using DirectionKey = std::pair<std::uint32_t, std::uint8_t>;
 
 // Series.
 
-/// Each as its difference from the one before: short in the page.
+/// Each value as its difference from the one before: this is short in the page.
 Json differences(const std::vector<SeriesPoint>& points, std::int64_t SeriesPoint::* member) {
   Json all = Json::array();
   std::int64_t before = 0;
@@ -41,7 +41,7 @@ Json series_json(const std::vector<SeriesPoint>& points, std::uint64_t of) {
 
 Json series_json(const ThinSeries& series) { return series_json(series.points(), series.added()); }
 
-/// Frames of requests that came late or were copied: of these kinds, from the first to the last.
+/// Frames of requests that came late or were copied: first and last frame of each such anomaly.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> late_frames(
     const std::vector<const Anomaly*>& anomalies) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> frames;
@@ -55,7 +55,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> late_frames(
   return frames;
 }
 
-/// Packets behind the highest PSN: sent again, or late or copied. Which, the anomalies tell.
+/// Adds packets behind the highest PSN: sent again, late or copied. The anomalies show which.
 void add_again(Json& row, const DirectionPlots& plots, const analysis::RequestStream* stream,
                const std::vector<const Anomaly*>& anomalies) {
   const auto frames = late_frames(anomalies);
@@ -123,7 +123,7 @@ Json plots_json(const DirectionPlots& plots, const Session& session, std::uint8_
 
 // Tables.
 
-/// Rows that have the same keys, as the keys and the values.
+/// Rows with the same keys, stored as the keys and the values.
 class TableJson {
  public:
   void add(const Json& row) {
@@ -133,7 +133,7 @@ class TableJson {
     for (const auto& [key, value] : row.items()) values.push_back(value);
     rows_.push_back(std::move(values));
   }
-  /// `of`: how many rows there were.
+  /// `of`: number of all rows, with those that were left out.
   Json take(std::uint64_t of) {
     Json table;
     table["columns"] = std::move(columns_);
@@ -165,8 +165,7 @@ Json sessions_json(const ReportContents& contents) {
   return table.take(all);
 }
 
-/// How many anomalies of each kind have a place in the page: the rare kinds get what they need
-/// first.
+/// Number of anomalies of each kind in the page: the rare kinds get all they need first.
 std::map<AnomalyKind, std::size_t> places_of(std::span<const Anomaly> anomalies) {
   std::map<AnomalyKind, std::size_t> counts;
   for (const Anomaly& anomaly : anomalies) ++counts[anomaly.kind];
@@ -181,7 +180,7 @@ std::map<AnomalyKind, std::size_t> places_of(std::span<const Anomaly> anomalies)
   return counts;
 }
 
-/// The relative PSN of an anomaly, nearest to what was sent at its time.
+/// The relative PSN of an anomaly, nearest to the PSNs sent at its time.
 std::int64_t place_of(const Anomaly& anomaly, std::int64_t time, const DirectionPlots& plots,
                       const std::vector<SeriesPoint>& requests) {
   const auto behind = std::ranges::lower_bound(requests, time, {}, &SeriesPoint::time);

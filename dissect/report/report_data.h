@@ -11,22 +11,22 @@
 
 namespace lw::dissect {
 
-/// All that a report shows. `messages` are by operation.
+/// All data of a report. `messages` are by operation.
 struct ReportContents {
   const Evidence& evidence;
   const SessionPlots& plots;
   const MessageGroups& messages;
   std::vector<std::string> files;
   std::string filter;
-  std::uint64_t anomalies_beyond = 0;  // that were not kept
+  std::uint64_t anomalies_beyond = 0;  // anomalies that were not kept
 };
 
-/// Bounds of a page: the rest is counted in it.
+/// Limits of a page. The page shows how many rows it leaves out.
 constexpr std::size_t kMostPlottedSessions = 16;  // the worst
 constexpr std::size_t kMostSessionRows = 2000;    // the worst
-constexpr std::size_t kMostAnomalyRows = 5000;    // the rare kinds whole, of the others the first
+constexpr std::size_t kMostAnomalyRows = 5000;    // rare kinds completely, the first of the others
 
-/// The data of the page: times are ns from the capture's first packet on.
+/// The data of the page. Times are in ns since the capture's first packet.
 report::Json report_json(const ReportContents& contents);
 
 }  // namespace lw::dissect

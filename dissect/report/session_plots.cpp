@@ -17,13 +17,13 @@ using analysis::Sequence;
 using analysis::Session;
 
 constexpr std::uint8_t kMarkCe = 3;
-/// What a direction without points costs, in points.
+/// Cost of a direction without points, in points.
 constexpr std::ptrdiff_t kEmptyDirection = 64;
-/// Requests whose acknowledgement one direction waits for at once; later ones are not plotted as
-/// outstanding. As many as RequestStream remembers.
+/// Limit of requests of one direction that wait for their acknowledgement; further ones are not
+/// plotted as outstanding. As many as RequestStream remembers.
 constexpr std::size_t kMostUnacknowledged = 16384;
 
-/// Bytes that a request moves, or asks for.
+/// Bytes that a request carries, or requests.
 std::uint64_t bytes_asked(const Packet& packet) {
   return packet.info->operation == wire::Operation::read_request ? packet.dma_length
                                                                  : packet.payload;
@@ -43,7 +43,7 @@ std::int64_t relative(Sequence sequence, Sequence base) {
   return static_cast<std::int64_t>(sequence - base);
 }
 
-/// How much went wrong in a session: recoveries, NAKs, losses, copies and damage.
+/// Amount of trouble in a session: recoveries, NAKs, losses, copies and damage.
 std::uint64_t trouble_of(const Session& session) {
   std::uint64_t trouble = 0;
   for (const Session::Direction& direction : session.directions) {
@@ -154,7 +154,7 @@ void SessionPlots::followed(const Session& session, std::uint8_t direction, cons
   if (points_ > limit_ && held_.size() > kMostHeld) give_up_most();
 }
 
-/// A CNP that travels along one direction is for the sender of the other.
+/// A CNP in one direction is for the sender of the other direction.
 void SessionPlots::add_marks(const Session& session, std::uint8_t direction, const Packet& packet) {
   const std::int64_t time = time_of(packet.stamp);
   if (packet.ecn == kMarkCe) {
@@ -215,7 +215,7 @@ void SessionPlots::add_response(const Session& session, std::uint8_t direction,
   add_state(plots, progress, *stream, packet);
 }
 
-/// What the packet has changed: payload, round trips, bytes that wait.
+/// Adds what the packet has changed: payload, round trips, outstanding bytes.
 void SessionPlots::add_state(DirectionPlots& plots, Progress& progress, const RequestStream& stream,
                              const Packet& packet) {
   const analysis::StreamCounts& counts = stream.counts();
@@ -255,8 +255,8 @@ void SessionPlots::completed(const analysis::Message& message) {
   if (messages++ == 0) points_ += 2;
 }
 
-/// Gives up all but the worst sessions. As the next ones begin anew, it waits until they have a
-/// quarter of the bound again.
+/// Removes all but the worst sessions. Other sessions begin again, so the next removal waits until
+/// a quarter of the limit was added.
 void SessionPlots::give_up_most() {
   std::unordered_map<std::uint32_t, Held> kept;
   points_ = 0;

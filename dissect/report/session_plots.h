@@ -12,59 +12,60 @@
 
 namespace lw::dissect {
 
-/// What plots show of the requests of one direction of a session, and of the responses to them.
-/// Values of PSNs are relative to the first one of the direction.
+/// Plot data of the requests of one direction of a session, and of the responses to them. PSNs are
+/// relative to the first one of the direction.
 struct DirectionPlots {
   static constexpr std::size_t kMostPoints = 1500;  // of a series
   static constexpr std::size_t kMostEvents = 2500;  // of NAKs, and of packets that came again
   /// Kinds of `intervals`.
   static constexpr std::size_t kPayload = 0;  // bytes, each once
-  static constexpr std::size_t kMarked = 1;   // requests with the mark CE
-  static constexpr std::size_t kCnps = 2;     // that tell the sender of the requests
-  /// Classes of `latency` in each power of two.
+  static constexpr std::size_t kMarked = 1;   // requests with a CE mark
+  static constexpr std::size_t kCnps = 2;     // CNPs to the sender of the requests
+  /// Number of `latency` classes per power of two.
   static constexpr int kClasses = 8;
 
-  /// Requests that are kept before and behind a packet that came again, or a NAK.
+  /// Requests that are kept before and after a packet that came again, or a NAK.
   static constexpr std::size_t kAround = 16;
 
-  ThinSeries requests{kMostPoints};         // PSN, when it was first seen
-  ThinSeries around{kMostEvents};           // of these, the ones around NAKs and what came again
-  ThinSeries again{kMostEvents};            // PSN, of one behind the highest
-  ThinSeries acks{kMostPoints};             // PSN
-  ThinSeries naks{kMostEvents};             // PSN; RNR NAKs too
-  ThinSeries responses{kMostPoints};        // PSN, of READs and atomics
+  ThinSeries requests{kMostPoints};   // PSN, when first seen
+  ThinSeries around{kMostEvents};     // those of `requests` near NAKs and packets that came again
+  ThinSeries again{kMostEvents};      // PSN of a packet behind the highest
+  ThinSeries acks{kMostPoints};       // PSN
+  ThinSeries naks{kMostEvents};       // PSN; RNR NAKs too
+  ThinSeries responses{kMostPoints};  // PSN, of READs and atomics
   ThinSeries responses_again{kMostEvents};  // PSN
-  ThinSeries outstanding{kMostPoints};      // bytes that wait for their acknowledgement
-  ThinSeries rtt{kMostPoints};              // ns, when the answer came
+  ThinSeries outstanding{kMostPoints};      // bytes that are not acknowledged
+  ThinSeries rtt{kMostPoints};              // ns, at the time of the response
   IntervalSums intervals;
   std::map<int, std::uint64_t> latency;  // messages by class of ns, floor(kClasses * log2(ns))
-  std::int64_t since = 0;                // ns: what came before is missing
-  bool is_cut = false;                   // something came before
-  std::uint32_t first_psn = 0;           // that relative PSNs begin with
+  std::int64_t since = 0;                // ns: earlier points are missing
+  bool is_cut = false;                   // whether there are earlier points
+  std::uint32_t first_psn = 0;           // first PSN: relative PSNs begin with it
 
-  /// `requests` and `around` in the order of their times, each once.
+  /// `requests` and `around` in the order of time, each point once.
   [[nodiscard]] std::vector<SeriesPoint> all_requests() const;
 
   std::vector<SeriesPoint> before = {};  // the last requests, at most 2 * kAround
-  std::size_t still_around = 0;          // number of the next requests that `around` takes too
+  std::size_t still_around = 0;          // number of following requests that `around` takes too
 
-  // Requests that are not acknowledged: behind their PSNs, and the bytes of all up to them.
+  // Requests that are not acknowledged: one past their PSNs, and the bytes of all requests up to
+  // them.
   struct Waiting {
     analysis::Sequence end = 0;
     std::uint64_t bytes = 0;
   };
   std::vector<Waiting> waiting = {};
-  std::size_t oldest_waiting = 0;  // those in front were acknowledged
+  std::size_t oldest_waiting = 0;  // entries before it were acknowledged
   std::uint64_t sent_bytes = 0, acknowledged_bytes = 0;
 };
 
-/// Collects what the plots of a capture show, in bounded memory: where many sessions hold too many
-/// points, only those of the kMostHeld worst stay, and another one begins anew with its next
-/// packet.
+/// Collects the plot data of a capture, in bounded memory. If the sessions hold too many points,
+/// only those of the kMostHeld worst sessions stay, and any other session begins again with its
+/// next packet.
 class SessionPlots final : public analysis::PacketObserver {
  public:
   static constexpr std::size_t kMostHeld = 64;
-  /// Points of all sessions after which most are given up: about 100 MB.
+  /// Limit of the points of all sessions, about 100 MB; beyond it most are removed.
   static constexpr std::ptrdiff_t kMostPoints = 2'000'000;
 
   explicit SessionPlots(std::ptrdiff_t most_points = kMostPoints)
@@ -72,24 +73,24 @@ class SessionPlots final : public analysis::PacketObserver {
 
   void followed(const analysis::Session& session, std::uint8_t direction,
                 const analysis::Packet& packet, bool taken) override;
-  /// A message of a session that is followed.
+  /// Adds a message of a session that is followed.
   void completed(const analysis::Message& message);
 
   /// Time 0 of all series: the stamp of the first packet.
   [[nodiscard]] Instant start() const noexcept { return start_.value_or(Instant{}); }
-  /// ns from start() on; within 73 years of it.
+  /// Converts a stamp to ns since start(); the stamp must be within 73 years of it.
   [[nodiscard]] std::int64_t time_of(Instant stamp) const noexcept;
-  /// The sessions that are held, at most `most`, the worst first.
+  /// Returns the sessions that are held, at most `most`, the worst first.
   [[nodiscard]] std::vector<const analysis::Session*> worst(std::size_t most) const;
-  /// Null: none is held.
+  /// Null: not held.
   [[nodiscard]] const DirectionPlots* find(std::uint32_t session, std::uint8_t direction) const;
 
  private:
-  /// What goes on where a session was given up.
+  /// Data that remains after a session's plots were removed.
   struct Progress {
-    std::optional<analysis::Sequence> base;        // that relative PSNs begin with
-    analysis::Sequence end = 0, response_end = 0;  // behind the highest
-    std::uint64_t payload = 0, rtts = 0;           // of the stream's counts
+    std::optional<analysis::Sequence> base;        // the PSN that relative PSNs begin with
+    analysis::Sequence end = 0, response_end = 0;  // one past the highest
+    std::uint64_t payload = 0, rtts = 0;           // counts of the stream so far
     bool begun = false;
   };
   struct Held {
@@ -97,7 +98,7 @@ class SessionPlots final : public analysis::PacketObserver {
     std::unique_ptr<DirectionPlots> directions[2];
   };
 
-  /// Where a packet belongs: the plots, and its PSN, whole and relative to the first.
+  /// The plots of a packet, and its PSN: whole, and relative to the first.
   struct Place {
     DirectionPlots& plots;
     Progress& progress;
@@ -111,7 +112,7 @@ class SessionPlots final : public analysis::PacketObserver {
   DirectionPlots& plots_of(const analysis::Session& session, std::uint8_t direction,
                            const analysis::Packet& packet);
   void add(ThinSeries& series, const analysis::Packet& packet, std::int64_t value);
-  /// A NAK, or a packet that came again: what is around it is kept.
+  /// Adds a NAK or a packet that came again, and keeps the requests around it.
   void add_event(DirectionPlots& plots, ThinSeries& series, const analysis::Packet& packet,
                  std::int64_t value);
   void add_new_request(DirectionPlots& plots, const analysis::Packet& packet, std::int64_t value);
@@ -130,12 +131,12 @@ class SessionPlots final : public analysis::PacketObserver {
   std::optional<Instant> start_;
   std::unordered_map<std::uint32_t, Held> held_;
   std::vector<std::array<Progress, 2>> progress_;  // by the session's number - 1
-  std::ptrdiff_t points_ = 0;                      // of all that are held; intervals count too
+  std::ptrdiff_t points_ = 0;  // of all sessions that are held, intervals included
   std::ptrdiff_t most_points_, limit_;
 };
 
-/// The worst first, at most `most`: those with the most recoveries, NAKs, losses, copies and
-/// damaged packets; of equal ones, those with the most packets.
+/// Returns at most `most` sessions, the worst first: those with the most recoveries, NAKs, losses,
+/// copies and damaged packets; among equal ones, those with the most packets.
 std::vector<const analysis::Session*> worst_of(std::vector<const analysis::Session*> sessions,
                                                std::size_t most);
 

@@ -6,7 +6,8 @@
 namespace lw::dissect {
 namespace {
 
-/// Of points in the order of time, those that stay for a group: [first, end) is not empty.
+/// Keeps points of a group: the extremes of [first, end), which is in the order of time and not
+/// empty.
 void keep_extremes(const SeriesPoint* first, const SeriesPoint* end,
                    std::vector<SeriesPoint>& kept) {
   const auto [least, greatest] = std::ranges::minmax_element(first, end, {}, &SeriesPoint::value);
@@ -20,8 +21,8 @@ void keep_extremes(const SeriesPoint* first, const SeriesPoint* end,
   kept.back().count = count / 2;
 }
 
-/// `points` in the order of their times, at most `most` of them. A quarter of them bounds the
-/// groups: half of these by time, half by number.
+/// Sorts `points` by time and thins them to at most `most`. A quarter of `most` is the limit of the
+/// intervals of time, and of the shares of equal number; each group keeps two points.
 void thin(std::vector<SeriesPoint>& points, std::size_t most) {
   std::ranges::stable_sort(points, {}, &SeriesPoint::time);
   if (points.size() <= most) return;

@@ -13,23 +13,23 @@ struct SeriesPoint {
   std::int64_t time = 0;  // ns since the capture's start
   std::int64_t value = 0;
   std::uint64_t frame = 0;
-  std::uint64_t count = 1;  // of points that it stands for
+  std::uint64_t count = 1;  // number of points that it stands for
 
   friend bool operator==(const SeriesPoint&, const SeriesPoint&) = default;
 };
 
-/// Points of a plot in bounded memory. Too many points are divided into groups, each of an interval
-/// of time and of about equally many points, so that neither silence nor a burst takes all groups.
-/// Of a group the points with the least and the greatest value stay; so do the first and the last
-/// point of all. Thinning again what was thinned changes no extreme.
+/// Points of a plot in bounded memory. Too many points are divided into groups, each with an
+/// interval of time and about equally many points, so that neither silence nor a burst takes all
+/// groups. Each group keeps the points with the least and the greatest value; the first and the
+/// last point of all stay too. Thinning again doesn't change the extremes.
 class ThinSeries {
  public:
   /// Keeps at most `most` points (at least 8), and up to twice as many between two thinnings.
   explicit ThinSeries(std::size_t most) : most_(most) {}
 
-  /// Returns how many more points are kept than before; negative where they were thinned.
+  /// Adds a point. Returns the increase of kept(); negative if points were thinned.
   std::ptrdiff_t add(const SeriesPoint& point);
-  /// How many points were added.
+  /// Number of points added.
   [[nodiscard]] std::uint64_t added() const noexcept { return added_; }
   [[nodiscard]] std::size_t kept() const noexcept { return points_.size(); }
   /// At most `most` points, in the order of their times.
@@ -41,17 +41,17 @@ class ThinSeries {
   std::vector<SeriesPoint> points_;
 };
 
-/// Sums over intervals of equal time, from the first addition on. The intervals double where they
+/// Sums over intervals of equal time, from the first addition on. The intervals double when they
 /// would be too many.
 class IntervalSums {
  public:
   static constexpr std::size_t kMostIntervals = 400;
-  /// What is summed; the caller gives the numbers their meaning.
+  /// Number of sums per interval; the caller defines their meaning.
   static constexpr std::size_t kKinds = 3;
   using Sums = std::array<std::uint64_t, kKinds>;
 
-  /// `time`: ns. Times before the first one count at the first. Returns how many more intervals
-  /// there are than before; negative where they have doubled.
+  /// `time`: ns. Times before the first one count at the first. Returns the increase of the number
+  /// of intervals; negative if they have doubled.
   std::ptrdiff_t add(std::int64_t time, std::size_t kind, std::uint64_t amount);
   [[nodiscard]] std::int64_t begin() const noexcept { return begin_; }  // ns
   [[nodiscard]] std::int64_t width() const noexcept { return width_; }  // ns

@@ -46,8 +46,8 @@ struct Pause {
   Instant stamp;
   wire::PfcFields fields;
 };
-/// What the analysis takes of some frames. The order of packets and pauses among each other does
-/// not matter to it.
+/// The data that the analysis takes from some frames. The order between packets and pauses does not
+/// matter to it.
 struct Batch {
   std::vector<analysis::KeyedPacket> packets;
   std::vector<Pause> pauses;
@@ -72,7 +72,8 @@ class BatchReader {
               const EachFrame& each)
       : source_(source), points_(points), totals_(totals), each_(each) {}
 
-  /// Replaces `batch` by what up to `most` frames hold. False: there are no more.
+  /// Replaces `batch` by the data of up to `most` frames. Returns false if there are no more
+  /// frames.
   bool read(Batch& batch, std::size_t most) {
     batch.packets.clear();
     batch.pauses.clear();
@@ -85,11 +86,11 @@ class BatchReader {
     }
     return true;
   }
-  /// What ended reading, if it was not the end of the files.
+  /// The error that ended reading; nothing at the end of the files.
   [[nodiscard]] const std::optional<Error>& damage() const noexcept { return damage_; }
 
  private:
-  /// Takes a packet in place, without parsing: 25 ns beside the ICRC, for 60 by way of parse().
+  /// Reads a packet in place, without parsing: 25 ns besides the ICRC, instead of 60 with parse().
   bool take_plain(const CapturedFrame& captured, Batch& batch) {
     const roce::Envelope& envelope = captured.envelope;
     if (!envelope.plain || each_) return false;
@@ -126,7 +127,7 @@ class BatchReader {
   std::optional<Error> damage_;
 };
 
-/// Reads and follows in turns.
+/// Reads frames and follows them in turns, in one thread.
 void follow_in_turns(BatchReader& reader, analysis::Analyst& analyst, std::size_t most) {
   Batch batch;
   for (bool more = true; more;) {
@@ -135,7 +136,7 @@ void follow_in_turns(BatchReader& reader, analysis::Analyst& analyst, std::size_
   }
 }
 
-/// Reads in a second thread, while this one follows.
+/// Reads frames in a second thread, while this thread follows them.
 void follow_in_two_threads(BatchReader& reader, analysis::Analyst& analyst) {
   constexpr std::size_t kBatch = 512, kMostBatches = 16;
   WaitingQueue<Batch> queue(kMostBatches);
@@ -151,7 +152,7 @@ void follow_in_two_threads(BatchReader& reader, analysis::Analyst& analyst) {
   while (const auto batch = queue.pop()) take(*batch, analyst);
 }
 
-/// Connections that were too many to follow are not silently left out.
+/// Reports connections that were too many to follow.
 void report_unfollowed(const analysis::Analyst& analyst) {
   if (analyst.unfollowed() == 0) return;
   print_report(
@@ -193,7 +194,7 @@ std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, Ca
                              unsigned jobs, CaptureTotals* totals, const EachFrame& each) {
   CaptureTotals counted;
   BatchReader reader(source, points, counted, each);
-  // `each` sees a frame before the analysis does, and no later one.
+  // When the analysis gets a frame, `each` has seen it, but no later one.
   if (each)
     follow_in_turns(reader, analyst, 1);
   else if (jobs > 1)

@@ -11,15 +11,16 @@
 
 namespace lw::dissect {
 
-/// The capture points of the interfaces of a capture. Interfaces of one name are one point, as are
-/// those without a name of several files, which are parts of one capture. Of a recording of
-/// roce-impair, the frames that came in at a port and those that it sent are one point: "west",
-/// "east"; of a capture of `roce-gen perf --sim`, those of a host: "client", "server".
+/// The capture points of the interfaces of a capture. Interfaces with the same name are one point.
+/// So are interfaces without a name in several files, which are parts of one capture. In a
+/// recording of roce-impair, the frames that came in at a port and those that it sent are one
+/// point: "west", "east". In a capture of `roce-gen perf --sim`, the frames of a host are one
+/// point: "client", "server".
 class CapturePoints {
  public:
-  /// The point of an interface of FrameSource::interfaces().
+  /// Returns the point of the interface of `frame`. `interfaces`: those of the FrameSource.
   std::uint32_t of(const CapturedFrame& frame, const std::vector<capture::Interface>& interfaces);
-  /// The names of the points, from 0; empty where the interface has none.
+  /// The names of the points, from 0; empty if the interface has none.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
 
  private:
@@ -27,13 +28,13 @@ class CapturePoints {
   std::vector<std::optional<std::uint32_t>> by_interface_;
 };
 
-/// What the analysis of a capture found, for reports that need all of it.
+/// Results of the analysis of a capture, for reports that need all of them.
 class CollectedResults final : public analysis::Results {
  public:
   /// Anomalies beyond this are counted, not kept.
   static constexpr std::size_t kMostAnomalies = 300'000;
 
-  /// Null: messages are not wanted.
+  /// Gets each message. Null: messages are not needed.
   std::function<void(const analysis::Message&)> on_message;
 
   void found(const analysis::Anomaly& anomaly) override;
@@ -42,7 +43,7 @@ class CollectedResults final : public analysis::Results {
   }
   /// The anomalies in the order of their frames. Call it once, after the analysis.
   std::vector<analysis::Anomaly>& in_order();
-  /// How many were not kept.
+  /// Number of anomalies that were not kept.
   [[nodiscard]] std::uint64_t beyond() const noexcept { return beyond_; }
 
  private:
@@ -50,30 +51,30 @@ class CollectedResults final : public analysis::Results {
   std::uint64_t beyond_ = 0;
 };
 
-/// Frames of a capture, whatever they hold.
+/// Totals of a capture, over frames of any kind.
 struct CaptureTotals {
   std::uint64_t frames = 0, roce = 0;
-  std::uint64_t cut = 0;          // RoCE frames whose end the capture cut off
-  std::uint64_t unopened = 0;     // of a link type that is not supported
-  std::uint64_t ecn_capable = 0;  // RoCE frames that a queue may mark, and those that one marked
+  std::uint64_t cut = 0;          // RoCE frames with a cut end
+  std::uint64_t unopened = 0;     // frames of a link type that is not supported
+  std::uint64_t ecn_capable = 0;  // RoCE frames that a queue may mark or has marked
   Instant first, last;            // stamps of RoCE frames: the earliest, the latest
 };
 
-/// Takes a frame of a capture before the analysis does.
+/// Called with a frame of a capture before the analysis gets it.
 using EachFrame = std::function<void(const CapturedFrame&, const roce::Frame&)>;
 
-/// Gives all RoCE frames of `source` to `analyst`, with the numbers of their capture points, and
-/// ends the analysis; says on standard error if connections were too many to follow. With two or
-/// more `jobs` a second thread reads the frames; this one follows them, with the same results.
-/// Returns the damage that ended a file, if any: the frames before it count. `totals` may be null.
-/// `each`, if any, gets all RoCE frames; then one thread does all.
+/// Passes all RoCE frames of `source` to `analyst`, with the numbers of their capture points, and
+/// ends the analysis. Prints a message on standard error if there were too many connections to
+/// follow. With two or more `jobs` a second thread reads the frames, and this one follows them,
+/// with the same results. Returns the damage that ended a file, if any: the frames before it count.
+/// `totals` may be null. `each`, if any, gets all RoCE frames; one thread then does all the work.
 std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
                              unsigned jobs, CaptureTotals* totals = nullptr,
                              const EachFrame& each = {});
 
 /// "10.0.0.1", an IPv6 address, or a GID.
 std::string address_text(const std::array<std::byte, 16>& address);
-/// The source of a direction's requests, its QP if known, and where they go:
+/// The source of a direction's requests, its QP if known, and their destination:
 /// "10.0.0.1 QP 0x11", "10.0.0.2 QP 0x12".
 struct Ends {
   std::string from, to;

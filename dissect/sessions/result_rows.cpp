@@ -68,7 +68,7 @@ std::string encapsulation_name(wire::Encapsulation encapsulation) {
 
 std::string_view arrow(std::uint8_t direction) { return direction == 0 ? "->" : "<-"; }
 
-/// The detail of a NAK is its code, which is its cause.
+/// Whether the detail repeats the cause: a NAK's detail is its code.
 bool names_its_cause(const Anomaly& anomaly) {
   using analysis::AnomalyKind;
   return anomaly.kind == AnomalyKind::nak || anomaly.kind == AnomalyKind::rnr_nak;
@@ -97,7 +97,7 @@ bool has_traffic(const Session& session, std::uint8_t direction) {
   const Session::Direction& one = session.directions[direction];
   if (one.stream != nullptr || session.directions[1 - direction].stream != nullptr)
     return one.stream != nullptr;
-  // Of a single packet with a bad ICRC, the header may be what was damaged.
+  // The bad ICRC of a single packet may come from a damaged header.
   return one.packets > 1 || one.bad_icrcs < one.packets;
 }
 
@@ -130,7 +130,7 @@ Json session_row(const analysis::Analyst& analyst, const CapturePoints& points,
   row["ce_share"] = there.packets == 0
                         ? 0.0
                         : static_cast<double>(there.congested) / static_cast<double>(there.packets);
-  row["cnps"] = back.cnps;  // that tell the sender of this direction to slow down
+  row["cnps"] = back.cnps;  // to the sender of this direction
   row["cnp_spacing_p50_ns"] = back.cnp_spacing ? quantile(*back.cnp_spacing, 0.5) : Json();
   return row;
 }

@@ -11,8 +11,7 @@
 
 namespace lw::dissect {
 
-/// The rows of `sessions`: one for each direction that sends requests, or whose responses were
-/// seen.
+/// A row of `sessions`: one for each direction with requests or with responses to them.
 report::Json session_row(const analysis::Analyst& analyst, const CapturePoints& points,
                          const analysis::Session& session, std::uint8_t direction);
 /// Whether a direction has anything to report.
@@ -26,7 +25,7 @@ std::string message_text(const analysis::Message& message);
 report::Json anomaly_row(const analysis::Anomaly& anomaly);
 /// One line: "frame 12  session 1 ->  psn_gap  PSN 5, 3 packets: lost before the capture point".
 std::string anomaly_text(const analysis::Anomaly& anomaly);
-/// What the line says behind the kind.
+/// The part of that line after the kind.
 std::string anomaly_words(const analysis::Anomaly& anomaly);
 /// Messages of one operation and size.
 struct MessageGroup {
@@ -34,10 +33,10 @@ struct MessageGroup {
   Histogram latency;  // ns
 };
 enum class Grouping : std::uint8_t { none, operation, size, operation_and_size };
-/// By operation and size; what `Grouping` leaves out is empty or 0.
+/// By operation and size; a part that is not in `Grouping` is empty or 0.
 using MessageGroups = std::map<std::tuple<std::string_view, std::uint64_t>, MessageGroup>;
 void add_to(MessageGroups& groups, Grouping by, const analysis::Message& message);
-/// The rows of `messages --by`.
+/// A row of `messages --by`.
 report::Json group_row(Grouping by, const MessageGroups::value_type& entry);
 
 /// "1 packet", "3 packets".

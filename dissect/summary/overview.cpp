@@ -21,7 +21,7 @@ std::string vlan_text(const roce::Envelope& envelope) {
   return text;
 }
 
-/// UDP without ports: a row for each connection would be too many.
+/// Name of another protocol. UDP has no ports here: a row per connection would be too many.
 std::string other_name(const roce::Envelope& envelope) {
   const std::string protocol = roce::protocol_of(envelope);
   return protocol.starts_with("UDP") ? "UDP" : protocol;

@@ -24,7 +24,7 @@ struct QpTraffic : Count {
   std::uint32_t first_psn = 0, last_psn = 0;
 };
 
-/// Flows that had to make room for others.
+/// Flows that were removed to make room for others.
 struct OtherFlows : Count {
   std::uint64_t flows = 0;
   void add(const Count& count);
@@ -60,7 +60,7 @@ class Overview {
 };
 
 /// "requests", "responses" (of READs and atomics), "ACKs", "NAKs", "RNR NAKs", "CNPs", or
-/// "reserved" for an opcode or syndrome that is none.
+/// "reserved" for an opcode or syndrome that does not exist.
 std::string_view kind_of(const roce::Frame& frame) noexcept;
 /// "Not-ECT", "ECT(1)", "ECT(0)", "CE". (RFC 3168, 5)
 std::string_view ecn_name(std::uint8_t codepoint) noexcept;

@@ -12,7 +12,7 @@ namespace lw::dissect {
 namespace {
 
 constexpr std::size_t kShownBad = 10;
-constexpr std::size_t kRemembered = 65536;  // packets in fragments
+constexpr std::size_t kRemembered = 65536;  // packets with fragments
 
 void note_bad(Verdicts& verdicts, const CapturedFrame& frame) {
   ++verdicts.icrc_bad;

@@ -25,26 +25,26 @@ struct BadFrame {
 struct Verdicts {
   std::string file;
   std::uint64_t frames = 0, roce = 0, icrc_ok = 0, icrc_bad = 0, icrc_unverifiable = 0;
-  bool opened = false;                    // the file could be read, whether it is a capture or not
+  bool opened = false;                    // the file could be read, even if it is not a capture
   std::map<int, std::uint64_t> unopened;  // frames of unsupported link types, by LINKTYPE number
   std::map<std::string, std::uint64_t> closed;  // frames in tunnels that cannot be opened, by name
   std::vector<BadFrame> first_bad;              // the first ten
   std::optional<Error> damage;                  // why reading stopped before the end of the file
 };
 
-/// Checks every ICRC of a capture, also within tunnels unless `reading` says otherwise. Cut frames
+/// Checks every ICRC of a capture, also inside tunnels unless `reading` says otherwise. Cut frames
 /// and fragments of RoCE packets are unverifiable.
 Verdicts verify_file(const std::string& path, const FrameReading& reading = {});
 
-/// Exit code: a bad ICRC or damage fails.
+/// Exit code: failure for a bad ICRC or damage.
 int exit_of(const Verdicts& verdicts) noexcept;
 
 /// Finds the IP fragments that belong to RoCE packets: only a packet's first fragment holds the UDP
 /// header. Fragments may come in any order. Keeps the newest 65536 packets.
 class FragmentTracker {
  public:
-  /// Number of frames that this fragment shows to be RoCE: itself, and earlier ones of its packet
-  /// that waited for the first fragment. 0 where it isn't RoCE or that isn't known yet. Only for
+  /// Returns the number of frames that this fragment shows to be RoCE: itself, and earlier ones of
+  /// its packet that waited for the first fragment. 0 if it isn't RoCE or isn't known yet. Requires
   /// envelope.fragment.
   std::uint64_t roce_frames(const roce::Envelope& envelope);
 

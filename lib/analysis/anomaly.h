@@ -15,9 +15,9 @@ namespace lw::analysis {
 /// What is unusual about some packets of a connection.
 enum class AnomalyKind : std::uint8_t {
   psn_gap,             // PSNs that the capture skips
-  lost_after_capture,  // a packet that was captured, and that the receiver misses
-  out_of_order,        // a packet behind a later one, for the first time
-  duplicate,           // a copy that the path made
+  lost_after_capture,  // captured, but missing at the receiver
+  out_of_order,        // a packet that comes after a later one, for the first time
+  duplicate,           // a copy made by the path
   retransmission,      // one recovery: packets that the sender sends again
   nak,                 // the receiver refuses or misses a packet
   rnr_nak,             // the receiver has no receive buffer posted
@@ -25,24 +25,24 @@ enum class AnomalyKind : std::uint8_t {
   ack_of_unsent,       // an acknowledgement of a PSN that was not sent before
   unanswered,          // requests without an answer at the end of the capture
   retry_storm,         // the same packet sent for at least the fourth time
-  stall,               // packets outstanding, and silence
-  read_span,           // a READ's response has another number of packets than the MTU says
-  bad_icrc,            // a packet that the receiver drops
-  no_icrcs,            // no packet of the flow has a right ICRC
+  stall,               // requests outstanding, and no packet for long
+  read_span,           // a READ response with another number of packets than the MTU gives
+  bad_icrc,            // a packet with a wrong ICRC: the receiver drops it
+  no_icrcs,            // no packet of the flow has a valid ICRC
   malformed,           // lengths, pads or order of opcodes that the specification forbids
   p_key,               // another partition key than the flow's first packet
-  ce_without_cnp,      // congestion was marked, and no CNP tells the sender
-  cnp_without_ce,      // CNPs came, and the capture shows no mark
-  pause,               // frames of priority flow control: a port was full
-  window_plateau,      // a limit of outstanding requests that was reached again and again
+  ce_without_cnp,      // CE marks, but no CNP to the sender
+  cnp_without_ce,      // CNPs, but no CE mark in the capture
+  pause,               // priority flow control frames: a port was full
+  window_plateau,      // a limit of outstanding requests that was reached repeatedly
 };
 
-/// What an anomaly follows from, or where it happened.
+/// Cause of an anomaly, or the place where it happened.
 enum class Cause : std::uint8_t {
   none,
   lost_before_capture,  // sent, and did not reach the capture point
   missing_in_capture,   // the receiver acknowledged it: the path has carried it
-  lost_or_missing,      // nothing tells which of the two
+  lost_or_missing,      // one of these two; nothing shows which
   sequence_nak,         // a NAK "PSN sequence error"
   receiver_not_ready,   // an RNR NAK
   timeout,              // no NAK before it
@@ -52,26 +52,26 @@ enum class Cause : std::uint8_t {
   fatal_nak,            // a NAK after which a QP is in the error state
 };
 
-/// One event of one direction of a session. Which members say something depends on the kind.
+/// One event in one direction of a session. Which members are used depends on the kind.
 struct Anomaly {
   AnomalyKind kind{};
   Cause cause = Cause::none;
   wire::Role role = wire::Role::request;  // of the packets
-  std::uint32_t session = 0;              // 0: of no session
+  std::uint32_t session = 0;              // 0: none
   std::uint8_t direction = 0;       // 0: requests of the session's first sender; 1: of the other
-  std::uint64_t frame = 0;          // that shows it
-  std::uint64_t last_frame = 0;     // of a recovery; otherwise `frame`
+  std::uint64_t frame = 0;          // the frame that shows it
+  std::uint64_t last_frame = 0;     // last frame of a recovery; otherwise `frame`
   std::uint64_t related_frame = 0;  // the NAK, the original, ...; 0: none
   Instant stamp = {};               // of `frame`
   Duration duration{};              // of a recovery: from the first sign of the loss to its end
-  std::uint32_t psn = 0;            // the first
-  std::uint64_t packets = 1;        // PSNs
-  std::string detail = {};          // in words, what the members don't say; may be empty
+  std::uint32_t psn = 0;            // the first PSN
+  std::uint64_t packets = 1;        // number of PSNs
+  std::string detail = {};          // text about what the other members don't say; may be empty
 };
 
 std::string_view name_of(AnomalyKind kind) noexcept;  // "psn_gap"
 std::string_view name_of(Cause cause) noexcept;       // "lost before the capture point"
-/// What a kind means, in half a sentence.
+/// Returns a short description of a kind.
 std::string_view help_of(AnomalyKind kind) noexcept;
 std::span<const AnomalyKind> all_anomaly_kinds() noexcept;
 
@@ -81,18 +81,18 @@ struct Message {
   std::uint8_t direction = 0;
   wire::Transport transport = wire::Transport::rc;
   wire::Operation operation = wire::Operation::send;
-  std::uint64_t bytes = 0;  // of payload; of a READ, what it asks for
+  std::uint64_t bytes = 0;  // of payload; READ: the requested bytes
   std::uint64_t va = 0;
   std::uint32_t r_key = 0, immediate = 0;
   bool has_address = false, has_immediate = false;
-  bool partial = false;  // packets of it were not captured
+  bool partial = false;  // some of its packets were not captured
   std::uint32_t first_psn = 0;
   std::uint32_t packets = 0;  // PSNs
   std::uint64_t resent = 0;   // packets that were seen again
   std::uint64_t first_frame = 0, last_frame = 0;
   Instant first_stamp = {}, last_stamp = {};
-  /// Of the packet that completes it: an ACK, the last READ response, an ATOMIC ACK; of UC and UD,
-  /// its own last packet. Nothing: it was not seen.
+  /// The packet that completes the message: an ACK, the last READ response, an ATOMIC ACK; for UC
+  /// and UD, its own last packet. Nothing: it was not seen.
   struct Completion {
     std::uint64_t frame = 0;
     Instant stamp;
@@ -100,16 +100,16 @@ struct Message {
   std::optional<Completion> completion = {};
 };
 
-/// What takes the results of the analysis.
+/// Receives the results of the analysis.
 class Results {
  public:
   Results() = default;
   Results(const Results&) = delete;
   Results& operator=(const Results&) = delete;
   virtual ~Results() = default;
-  /// In the order in which they are certain, which isn't always that of the frames.
+  /// Called as soon as an anomaly is certain, so not always in the order of the frames.
   virtual void found(const Anomaly& anomaly) = 0;
-  /// In the order of their PSNs within a direction.
+  /// Called in the order of PSNs within a direction.
   virtual void completed(const Message& message) = 0;
 };
 

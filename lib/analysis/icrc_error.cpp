@@ -19,10 +19,10 @@ struct Damage {
   roce::IcrcPlace place;
   std::uint32_t syndrome;
 
-  /// Covered bytes behind offset `at` of the frame.
+  /// Number of covered bytes after offset `at` of the frame.
   [[nodiscard]] std::size_t behind(std::size_t at) const { return place.offset - at - 1; }
-  /// Whether the frame's ICRC is right once the byte at `at` is changed: not where the ICRC counts
-  /// that byte as ones.
+  /// Whether the frame's ICRC is right after changing the byte at `at`. It isn't where the ICRC
+  /// replaces that byte by ones.
   [[nodiscard]] bool is_mended_by(std::size_t at, std::uint8_t change) const {
     std::vector<std::byte> bytes(envelope.bytes.begin(), envelope.bytes.end());
     bytes[at] ^= std::byte{change};
@@ -46,8 +46,8 @@ std::string flipped(const Damage& damage, std::size_t at, int bit) {
   return fmt::format("bit {} of byte {} was flipped ({})", bit, at, part_of(damage.envelope, at));
 }
 
-/// Moves the change of an ICRC from a byte to the byte in front of it: one more covered byte is
-/// behind the flipped bit.
+/// Converts the ICRC change of a flipped bit to that of the same bit one byte earlier: one more
+/// covered byte follows the bit.
 class OneByteFurther {
  public:
   OneByteFurther() {
@@ -62,7 +62,7 @@ class OneByteFurther {
   std::array<std::uint32_t, 256> table_{};
 };
 
-/// From the last byte to the first, with the change of the ICRC for each bit of the byte.
+/// Searches from the last byte to the first, with the ICRC change of each bit of the byte.
 std::optional<std::string> flipped_bit(const Damage& damage) {
   static const OneByteFurther one_further;
   std::array<std::uint32_t, 8> changes{};
@@ -80,8 +80,8 @@ std::optional<std::string> flipped_bit(const Damage& damage) {
   return std::nullopt;
 }
 
-/// The value that the 16-bit field at offset `at` had: the bits whose changes of the ICRC add up to
-/// the syndrome, by elimination.
+/// Returns the original value of the 16-bit field at offset `at`. Finds the bits whose ICRC changes
+/// add up to the syndrome, by elimination.
 std::optional<std::uint16_t> rewritten(const Damage& damage, std::size_t at) {
   struct Sum {
     std::uint32_t change = 0;  // of the ICRC

@@ -8,13 +8,13 @@
 
 namespace lw::analysis {
 
-/// Joins the packets of one direction, in the order of their PSNs, to messages.
+/// Joins the packets of one direction, in the order of their PSNs, into messages.
 class MessageBuilder {
  public:
   MessageBuilder(Results& results, std::uint32_t session, std::uint8_t direction)
       : results_(results), session_(session), direction_(direction) {}
 
-  /// The next packet, or gap. `completion`: of the message, if the packet is its last.
+  /// Adds the next packet or gap. `completion`: that of the message, if the packet is its last.
   void add(const Sent& sent, const std::optional<Message::Completion>& completion);
   /// Reports a message whose last packet was not seen.
   void finish();

@@ -19,7 +19,7 @@ struct Nak {
   bool late = false;  // the packet that it asks for was late, not lost
 };
 
-/// The last NAKs of one direction, in the order in which they came: which of them a retransmission
+/// The last NAKs of one direction, in order of arrival. Finds the NAK that a retransmission
 /// follows.
 class NakLog {
  public:
@@ -29,8 +29,9 @@ class NakLog {
     if (naks_.size() > kMost) naks_.pop_front();
   }
 
-  /// The NAK that a retransmission from `psn` follows: the one that names it, or one further on of
-  /// a packet that is not acknowledged (`acknowledged`: behind the highest that is). Null: none.
+  /// Returns the NAK that a retransmission from `psn` follows: a NAK of this PSN, else one of a
+  /// later PSN that isn't acknowledged. `acknowledged`: one past the highest acknowledged PSN.
+  /// Null: none.
   [[nodiscard]] Nak* asking_for(Sequence psn, Sequence acknowledged) noexcept {
     const auto names = [psn](const Nak& nak) { return !nak.used && nak.psn == psn; };
     const auto open = [=](const Nak& nak) {
@@ -41,7 +42,7 @@ class NakLog {
     return nak == naks_.end() ? nullptr : &*nak;
   }
 
-  /// The frame of the newest NAK, not RNR, that names a PSN in [first, last]; 0: none is unused.
+  /// Returns the frame of the newest unused NAK, not RNR, with a PSN in [first, last]; 0: none.
   [[nodiscard]] std::uint64_t frame_naming(Sequence first, Sequence last) const noexcept {
     std::uint64_t frame = 0;
     for (const Nak& nak : naks_)
@@ -49,14 +50,14 @@ class NakLog {
     return frame;
   }
 
-  /// Null: it is none of the last ones.
+  /// Returns the NAK in this frame; null if it isn't one of the last.
   [[nodiscard]] Nak* of_frame(std::uint64_t frame) noexcept {
     const auto nak = std::ranges::find(naks_, frame, &Nak::frame);
     return nak == naks_.end() ? nullptr : &*nak;
   }
 
-  /// Whether an RNR NAK names `psn`. A receiver without a buffer may call the packets behind it out
-  /// of sequence.
+  /// Whether an RNR NAK names `psn`. A receiver without a buffer may report the packets after it as
+  /// out of sequence.
   [[nodiscard]] bool was_refused(Sequence psn) const noexcept {
     return std::ranges::any_of(naks_, [psn](const Nak& nak) { return nak.rnr && nak.psn == psn; });
   }

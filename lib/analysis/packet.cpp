@@ -37,7 +37,7 @@ void take_extensions(const ExtensionViews& frame, Packet& packet) noexcept {
   if (frame.deth != nullptr) packet.source_qp = frame.deth->src_qp.get();
 }
 
-/// Finds the extension headers of a packet, from `offset` on. Returns the offset behind them; 0:
+/// Finds the extension headers of a packet, from `offset` on. Returns the offset after them; 0:
 /// they don't end before `limit`.
 std::size_t find_extensions(wire::Bytes frame, wire::ExtensionSet set, std::size_t offset,
                             std::size_t limit, ExtensionViews& found) noexcept {

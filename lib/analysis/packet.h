@@ -14,8 +14,8 @@
 
 namespace lw::analysis {
 
-/// A captured RoCE frame. `point` says where it was captured: frames of one point are compared with
-/// each other only.
+/// A captured RoCE frame. `point` says where it was captured: only frames of the same point are
+/// compared with each other.
 struct SeenFrame {
   std::uint64_t number = 0;  // in the capture, from 1
   Instant stamp;
@@ -57,7 +57,7 @@ struct Packet {
   std::uint8_t pad = 0;
   bool has_reth = false, has_aeth = false, has_immediate = false;
   bool ack_req = false, bad_icrc = false, good_icrc = false, becn = false;
-  bool complete = true;  // no defect: its headers and lengths are as they should be
+  bool complete = true;  // no defect: headers and lengths are valid
 
   [[nodiscard]] bool is_request() const noexcept {
     return info != nullptr && info->role == wire::Role::request;
@@ -65,25 +65,25 @@ struct Packet {
   [[nodiscard]] bool is_response() const noexcept {
     return info != nullptr && info->role == wire::Role::response;
   }
-  /// Its transport answers requests.
+  /// Whether its transport answers requests.
   [[nodiscard]] bool is_reliable() const noexcept {
     return info != nullptr && info->transport != wire::Transport::uc &&
            info->transport != wire::Transport::ud;
   }
 };
 
-/// All that the analysis takes of a frame. It points to nothing of the frame, so another thread may
-/// take it.
+/// All that the analysis takes from a frame. It doesn't point into the frame, so another thread may
+/// use it.
 struct KeyedPacket {
-  /// What few packets have.
+  /// Data that few packets have.
   struct Rare {
     std::optional<emulator::CmSighting> connection;  // a connection manager's datagram
-    std::string bad_icrc;                            // what explains a bad ICRC; empty: not asked
+    std::string bad_icrc;  // explanation of a bad ICRC; empty: not computed
   };
 
   Packet packet;
   QpFlowKey key;
-  std::uint64_t hash = 0;  // of `key`; here, as the thread that reads has less to do
+  std::uint64_t hash = 0;  // of `key`; computed here, as the reading thread has less work
   wire::Encapsulation encapsulation = wire::Encapsulation::ipv4;
   std::unique_ptr<Rare> rare;  // null: nothing
 };
@@ -103,9 +103,9 @@ class PacketReader {
   static constexpr std::size_t kMostExplained = 1000;
 
   [[nodiscard]] KeyedPacket read(const SeenFrame& seen);
-  /// Like read(), without parsing: fills `taken`, which is new, from a whole frame with
-  /// Envelope::plain and a right ICRC that is not of UD or RD. False: it is another, to be parsed;
-  /// `taken` is undefined.
+  /// Like read(), without parsing. Fills `taken`, a new object, from an uncut frame with
+  /// Envelope::plain and a valid ICRC, except UD and RD. False: it is another frame, which must be
+  /// parsed; `taken` is undefined.
   [[nodiscard]] static bool read_plain(const SeenEnvelope& seen, KeyedPacket& taken) noexcept;
 
  private:

@@ -20,7 +20,7 @@ QpFlowKey reversed(const QpFlowKey& key) noexcept {
           .point = key.point};
 }
 
-/// Whether `psn` continues what the flow's packets were doing.
+/// Whether the packet's PSN continues the requests or responses of the flow.
 bool continues(const QpFlow& flow, const Packet& packet) noexcept {
   if (packet.is_request()) {
     if (!flow.has_requests) return true;
@@ -35,7 +35,7 @@ bool sent_exactly(const QpFlow& flow, std::uint32_t psn) noexcept {
   return distance(flow.first_psn, psn) >= 0 && distance(psn, flow.end_psn) > 0;
 }
 
-/// Allows for requests that the capture missed.
+/// Whether the flow sent `psn`, allowing for requests that the capture missed.
 bool sent_about(const QpFlow& flow, std::uint32_t psn) noexcept {
   constexpr std::int32_t kMissed = 1024;
   return distance(flow.first_psn, psn) >= -kMissed && distance(psn, flow.end_psn) > -kMissed;
@@ -45,13 +45,13 @@ bool sent_about(const QpFlow& flow, std::uint32_t psn) noexcept {
 constexpr std::uint32_t kBlock = 4096;
 constexpr std::uint32_t kUcBlock = ~0U;  // UC has no responses: one group for all PSNs
 
-/// The first PSN of the block behind that of `psn`.
+/// The first PSN of the block after that of `psn`.
 constexpr std::uint32_t next_block(std::uint32_t psn) noexcept {
   return (psn / kBlock + 1) * kBlock & wire::Psn::kMask;
 }
 
-/// Where flows are grouped: their addresses, and, in the place of the QPs, the block of PSNs (or
-/// kUcBlock) and the source port of the requests, or 0 for those of any port.
+/// The key of a group of flows: their addresses, and, in place of the QPs, the block of PSNs (or
+/// kUcBlock) and the source port of the requests (0: any port).
 QpFlowKey group_key(const QpFlowKey& flow, std::uint32_t block,
                     std::uint16_t source_port) noexcept {
   return {.source = flow.source,
@@ -61,7 +61,7 @@ QpFlowKey group_key(const QpFlowKey& flow, std::uint32_t block,
           .point = flow.point};
 }
 
-/// The PSN behind a READ tells the MTU: it is so many packets away.
+/// The PSN after a READ shows the MTU: it is as far away as the READ has packets.
 void vote(QpFlow& flow, std::uint32_t following) noexcept {
   const auto [psn, length] = *flow.read;
   flow.read.reset();
@@ -118,7 +118,7 @@ std::uint32_t QpFlows::find(const KeyedPacket& keyed) {
   return begin(keyed.key);
 }
 
-/// kNone: there are too many.
+/// Begins a flow. Returns kNone if there are too many.
 std::uint32_t QpFlows::begin(const QpFlowKey& key) {
   if (flows_.size() >= kMostFlows) return QpFlow::kNone;
   const auto index = static_cast<std::uint32_t>(flows_.size());
@@ -132,15 +132,15 @@ std::uint32_t QpFlows::begin(const QpFlowKey& key) {
   return index;
 }
 
-/// The next packet with this key begins a new flow.
+/// Ends a flow: the next packet with its key begins a new one.
 void QpFlows::end(std::uint32_t flow) {
   const auto known = current_.find(flows_[flow].key);
   if (known != current_.end() && known->second == flow) current_.erase(known);
   flows_[flow].ended = true;
 }
 
-/// Enters a flow with requests from `from_psn` to the PSN before `end_psn`. Of one long READ, it
-/// enters the first blocks: that is where responses begin, and memory stays bounded.
+/// Enters a flow with requests from `from_psn` to the PSN before `end_psn`. Of a long READ, it
+/// enters only the first blocks: responses begin there, and memory stays bounded.
 void QpFlows::enter_groups(std::uint32_t index, std::uint32_t from_psn, std::uint32_t end_psn) {
   constexpr std::int32_t kMostPsns = 64 * kBlock;
   constexpr std::size_t kMostGroups = 4 * kMostFlows;
@@ -176,8 +176,8 @@ void QpFlows::add_fitting(const QpFlowKey& key, std::vector<QpFlow::Candidate>& 
     std::erase_if(group, [this](std::uint32_t index) { return !is_free(flows_[index]); });
 }
 
-/// The free flows that a response of `flow` with this PSN may answer: first those with its source
-/// port, which many NICs compute from both QPs.
+/// The free flows that a response of `flow` with this PSN may answer: first those with the same
+/// source port, which many NICs compute from both QPs.
 std::vector<QpFlow::Candidate> QpFlows::requests_with(const QpFlow& flow, std::uint32_t psn) {
   const QpFlowKey key = reversed(flow.key);
   const auto fits = [psn](const QpFlow& other) { return sent_exactly(other, psn); };
@@ -243,7 +243,7 @@ void QpFlows::learn_response(std::uint32_t index, const Packet& packet) {
   if (is_free(flow)) match(index, packet.psn);
 }
 
-/// Keeps the flows whose requests the responses may answer, and pairs with the only one.
+/// Keeps the candidates with requests that the responses may answer. Pairs the flow if one is left.
 void QpFlows::match(std::uint32_t index, std::uint32_t psn) {
   std::vector<QpFlow::Candidate>& candidates = flows_[index].candidates;
   if (candidates.empty()) {
@@ -276,7 +276,7 @@ void QpFlows::learn_connection(const QpFlowKey& key, const emulator::CmSighting&
   if (b != QpFlow::kNone) pair(a, b, PairedBy::connection_manager);
 }
 
-/// The flows that a response's flow may answer, or, of UC, all that may be the other direction.
+/// The flows that the responses of `flow` may answer; UC: all that may be the other direction.
 std::vector<QpFlow::Candidate> QpFlows::possible_peers(const QpFlow& flow) {
   std::vector<QpFlow::Candidate> known = flow.candidates;
   std::erase_if(known, [this](const auto& one) { return !is_free(flows_[one.flow]); });
@@ -284,7 +284,7 @@ std::vector<QpFlow::Candidate> QpFlows::possible_peers(const QpFlow& flow) {
   if (flow.transport == wire::Transport::uc)
     add_fitting(group_key(reversed(flow.key), kUcBlock, 0), known,
                 [](const auto&) { return true; });
-  else if (flow.has_responses)  // all that were kept have a peer now
+  else if (flow.has_responses)  // all candidates have a peer now
     known = requests_with(flow, flow.response_psn);
   return known;
 }
@@ -299,7 +299,7 @@ void QpFlows::decide_peer(std::uint32_t index) {
   };
   if (std::ranges::count_if(possible, has_port) == 1)
     return pair(index, std::ranges::find_if(possible, has_port)->flow, PairedBy::source_port);
-  if (flow.transport == wire::Transport::uc && possible.size() > 1) return;  // nothing tells
+  if (flow.transport == wire::Transport::uc && possible.size() > 1) return;  // nothing shows which
   const auto best = std::ranges::min_element(
       possible, {}, [](const auto& one) { return std::pair(one.misses, one.flow); });
   pair(index, best->flow, PairedBy::order);

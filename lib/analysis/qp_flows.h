@@ -16,20 +16,20 @@ namespace lw::analysis {
 
 /// How the two flows of a connection were found.
 enum class PairedBy : std::uint8_t {
-  none,                // the other direction was not seen, or nothing shows which
+  none,                // the other direction was not seen, or nothing shows which it is
   connection_manager,  // its REQ and REP
   queue_pairs,         // UD: both ends name both QPs
-  responses,           // only there do the PSNs of the responses fit the requests
+  responses,           // the PSNs of the responses fit the requests of this flow only
   source_port,         // of several that fit, the one with the same UDP source port
   order,               // of several that fit, the first to appear
 };
 std::string_view name_of(PairedBy paired) noexcept;
 
-/// A flow, from its first packet to its QP's next connection, and what is known of it.
+/// A flow, from its first packet to its QP's next connection, and what is known about it.
 struct QpFlow {
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-  /// Another flow whose requests may be what this one's responses answer.
+  /// Another flow, with requests that this flow's responses may answer.
   struct Candidate {
     std::uint32_t flow = 0;
     std::uint32_t misses = 0;  // responses with a PSN that it had not sent
@@ -41,22 +41,22 @@ struct QpFlow {
   // What each packet touches comes first.
   QpFlowKey key;
   std::uint32_t peer = kNone;     // the other direction
-  std::uint32_t session = kNone;  // for the owner of the flows
+  std::uint32_t session = kNone;  // set by the owner of the flows
   PairedBy paired_by = PairedBy::none;
   wire::Transport transport = wire::Transport::rc;
   wire::Encapsulation encapsulation = wire::Encapsulation::ipv4;
   bool ended = false;  // its QP's next connection has begun
   bool has_requests = false, has_responses = false;
   std::uint32_t first_psn = 0, last_psn = 0;  // of requests
-  std::uint32_t end_psn = 0;                  // behind the last PSN that requests may use
+  std::uint32_t end_psn = 0;                  // one past the last PSN that requests may use
   std::uint32_t response_psn = 0;             // of the last response
   std::uint16_t source_port = 0;
 
   std::uint32_t request_mtu = 0, response_mtu = 0;  // payload of a FIRST or MIDDLE; 0: not seen
-  std::uint32_t largest_payload = 0;                // of the others
+  std::uint32_t largest_payload = 0;                // of the other packets
   std::uint64_t good_icrcs = 0, bad_icrcs = 0;
   std::optional<PendingRead> read = {};      // the last request, if it is a READ
-  std::array<std::uint32_t, 5> mtu_votes{};  // by the PSNs behind READs: 256, 512, ... 4096
+  std::array<std::uint32_t, 5> mtu_votes{};  // votes of the PSNs after READs: 256, 512, ... 4096
   std::vector<Candidate> candidates = {};
 };
 
@@ -65,11 +65,11 @@ constexpr std::uint32_t read_span(std::uint32_t length, std::uint32_t mtu) noexc
   return length == 0 ? 1 : (length - 1) / mtu + 1;
 }
 
-/// Finds the flows of a capture, which two are the directions of one connection, and their path
-/// MTU. No header says either: a packet names the QP that it goes to, but not the one that it comes
-/// from, and no packet names the MTU.
+/// Finds the flows of a capture, the pairs of flows that are the two directions of a connection,
+/// and their path MTU. No header has this information: a packet names the QP that it goes to, but
+/// not the QP that it comes from, and no packet names the MTU.
 ///
-/// Responses find their requests by PSN. Of many QPs that begin with the same PSN, the first
+/// Responses are matched to requests by PSN. If many QPs begin with the same PSN, the first
 /// kMostCandidates free ones are compared, so that time and memory are in proportion to the number
 /// of QPs.
 ///
@@ -80,15 +80,15 @@ class QpFlows {
   static constexpr std::int32_t kFar = 65536;
   static constexpr std::size_t kMostCandidates = 16, kMostFlows = 200'000;
 
-  /// Learns from a packet of a capture, and returns its flow: kNone if there are kMostFlows others.
-  /// Frames with a bad ICRC teach nothing.
+  /// Processes a packet of a capture and returns its flow; kNone if there are kMostFlows others.
+  /// Nothing is learned from frames with a bad ICRC.
   std::uint32_t enter(const KeyedPacket& keyed);
 
-  /// Decides with whom the flow is paired, from what was seen up to now. Call it before the
-  /// first packet of the flow is followed.
+  /// Decides which flow is the peer, from the packets seen so far. Call it before the flow's first
+  /// packet is analysed.
   void decide_peer(std::uint32_t flow);
 
-  /// The path MTU that the spans of the flow's READs follow from; nothing: no packet tells.
+  /// The path MTU that the PSNs of the flow's READs show; nothing: no packet shows it.
   [[nodiscard]] std::optional<std::uint32_t> mtu_of(std::uint32_t flow) const noexcept;
 
   [[nodiscard]] QpFlow& operator[](std::uint32_t flow) noexcept { return flows_[flow]; }
@@ -98,7 +98,7 @@ class QpFlows {
  private:
   std::uint32_t find(const KeyedPacket& keyed);
   std::uint32_t begin(const QpFlowKey& key);
-  /// The flow that has this key, with this hash, now; kNone: none has.
+  /// Returns the current flow of this key, which has this hash; kNone: none.
   std::uint32_t current_of(const QpFlowKey& key, std::uint64_t hash);
   void end(std::uint32_t flow);
   void learn(QpFlow& flow, const Packet& packet);
@@ -111,7 +111,7 @@ class QpFlows {
     return flow.peer == QpFlow::kNone && !flow.ended;
   }
   /// Flows from one address to another with requests in one block of PSNs, in order of appearance.
-  /// The ones that are no longer free are removed now and then.
+  /// Flows that are no longer free are removed from time to time.
   using Group = std::vector<std::uint32_t>;
   void enter_groups(std::uint32_t index, std::uint32_t from_psn, std::uint32_t end_psn);
   template <class Fits>
@@ -121,8 +121,8 @@ class QpFlows {
 
   std::vector<QpFlow> flows_;
   std::unordered_map<QpFlowKey, std::uint32_t, QpFlowKeyHash> current_;
-  /// Flows by the low bits of their keys' hashes, as they were used last: 19 ns to find one, for 40
-  /// by way of current_.
+  /// The flow used last, by the low bits of its key's hash: 19 ns to find one, instead of 40 with
+  /// current_.
   std::array<std::uint32_t, 1024> recent_ = [] {
     std::array<std::uint32_t, 1024> none;
     none.fill(QpFlow::kNone);

@@ -13,18 +13,18 @@ namespace lw::analysis {
 /// A sender's timer is never shorter than this.
 inline constexpr Duration kShortestTimer = std::chrono::microseconds{500};
 
-/// PSNs of requests that were skipped and came later, or that a recovery passed over.
+/// PSNs of requests that were skipped and came later, or that a recovery skipped.
 struct Filled {
   Sequence first = 0;
   std::uint64_t packets = 0;
-  std::uint64_t frame = 0;  // that showed the gap
+  std::uint64_t frame = 0;  // the frame that showed the gap
   Instant stamp = {};
 };
 
 /// Adds the PSNs of `sent`, which fills a part of `gap`, to `filled`.
 void add_filled(std::vector<Filled>& filled, const Sent& gap, const Sent& sent);
 
-/// Packets that the sender sends again, from one on.
+/// Packets that the sender sends again, from a first one on.
 struct Recovery {
   Cause cause{};
   Sequence start = 0, next = 0;
@@ -35,19 +35,19 @@ struct Recovery {
   std::vector<Filled> filled = {};   // lost for the first time
   std::vector<Filled> skipped = {};  // lost once more
 
-  /// Whether a packet that was seen before belongs to the recovery: it is the next, or one behind
-  /// it that comes soon. What is between was lost once more.
+  /// Whether a packet that was seen before belongs to the recovery: it is the next packet, or a
+  /// later one that comes soon. The packets in between were lost once more.
   [[nodiscard]] bool includes(const Packet& packet, Sequence psn, const Sent& known) const noexcept;
-  /// The recovery goes on at `psn`, behind the next packet: those between were lost once more.
+  /// Continues the recovery at `psn`, after the next packet: those in between were lost once more.
   void skip_to(Sequence psn, const Packet& packet);
-  /// Whether a packet, last seen before the recovery, was passed over.
+  /// Whether the recovery skipped a packet, which was last seen before the recovery.
   [[nodiscard]] bool skips(Sequence psn, const Sent& known) const noexcept;
-  /// A packet that was passed over, with `span` PSNs, comes late: it is no longer skipped. Returns
-  /// what had skipped it. Only if skips(psn).
+  /// Removes a skipped packet with `span` PSNs, which comes late. Returns the skipped PSNs that it
+  /// belonged to. Requires skips(psn).
   Filled take_skipped(Sequence psn, std::uint32_t span);
 };
 
-/// Packets that filled a gap; what comes next tells why.
+/// Packets that filled a gap. The next packet shows why.
 struct Fill {
   Sequence first = 0, next = 0;
   std::uint64_t packets = 0;
@@ -56,9 +56,9 @@ struct Fill {
   std::uint64_t nak_frame = 0;  // a NAK that asked for it before; 0: none
   std::vector<Filled> filled = {};
 
-  /// A packet that fills a part of `gap`.
+  /// Adds a packet that fills a part of `gap`.
   void add(const Sent& gap, const Sent& sent);
-  /// The recovery that began with these packets.
+  /// Returns the recovery that began with these packets.
   [[nodiscard]] Recovery as_recovery(Cause cause) &&;
 };
 

@@ -17,7 +17,7 @@ namespace {
 using wire::Operation;
 
 constexpr Sequence kFirstOrigin = Sequence{1} << 32;  // leaves room for smaller ones
-/// Unreliable requests wait so long for late ones.
+/// Number of packets for which unreliable requests wait for late ones.
 constexpr std::size_t kLatePackets = 64;
 
 std::uint32_t psn_of(Sequence sequence) noexcept {
@@ -62,7 +62,7 @@ Sent RequestStream::sent_of(const Packet& packet, Sequence psn) const noexcept {
           .last_psn = psn};
 }
 
-/// What `packet` shows to be missing: the PSNs from `first` to the one before `end`.
+/// The gap that `packet` shows: the PSNs from `first` to the one before `end`.
 Sent RequestStream::gap_before(const Packet& packet, Sequence first, Sequence end) noexcept {
   return {.psn = first,
           .span = static_cast<std::uint32_t>(end - first),
@@ -85,9 +85,9 @@ void RequestStream::count_request(const Packet& packet) {
   reliable_ = packet.is_reliable();
 }
 
-/// Requests wait for their answer, and neither side sends anything for long, until the answer
-/// comes. Before a packet that is sent again, silence is the sender's timer; before a new one, the
-/// answer may be missing in the capture.
+/// Reports a stall: requests wait for their response, and neither side sends anything for long,
+/// until the response comes. Before a packet that is sent again, the silence is the sender's timer.
+/// Before a new packet, the response may be missing in the capture.
 void RequestStream::check_silence(const Packet& packet) {
   constexpr Duration kLong = std::chrono::milliseconds{10};
   constexpr std::int64_t kRoundTrips = 16;  // divided by: stamps are any numbers
@@ -131,7 +131,7 @@ void RequestStream::request(const Packet& packet) {
   calm_ = !recovery_ && !fill_ && !held_ && !asked_for_ && !early_ack_ && !doubt_;
 }
 
-/// The next packet, in order.
+/// Processes the next packet in order.
 void RequestStream::advance(const Packet& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
   end_recovery();
@@ -152,7 +152,7 @@ void RequestStream::append(const Packet& packet, Sequence psn) {
   retire_beyond(reliable_ ? memory_.waiting : kLatePackets);
 }
 
-/// A packet in front of the next: what is between them is missing, as far as is known now.
+/// Processes a packet beyond the next PSN: the PSNs in between are missing, as far as is known now.
 void RequestStream::skip(const Packet& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
   end_recovery();
@@ -165,7 +165,7 @@ void RequestStream::skip(const Packet& packet, Sequence psn) {
   if (early && early->psn < psn) acknowledge(early->psn + 1, packet);
 }
 
-/// A PSN below the next.
+/// Processes a PSN below the next one.
 void RequestStream::behind(const Packet& packet, const Sent& sent) {
   if (sent.psn < first_) open_before_begin(packet, sent.psn);
   Sent* const known = log_.find(sent.psn);
@@ -184,7 +184,8 @@ void RequestStream::behind(const Packet& packet, const Sent& sent) {
   }
 }
 
-/// A PSN below the first of the capture: what is between them was sent before, or comes late.
+/// Processes a PSN below the first of the capture: the PSNs in between were sent before, or come
+/// late.
 void RequestStream::open_before_begin(const Packet& packet, Sequence psn) {
   const bool waits = log_.push_front(gap_before(packet, psn, first_));
   if (waits) acked_ = psn;
@@ -211,13 +212,13 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
   late_stamp_ = packet.stamp;
 }
 
-/// Whether the recovery has passed over a packet, which no NAK asks for again.
+/// Whether the recovery has skipped a packet, and no NAK asks for it again.
 bool RequestStream::was_skipped(Sequence psn, const Sent* known) {
   return recovery_ && known != nullptr && naks_.asking_for(psn, acked_) == nullptr &&
          recovery_->skips(psn, *known);
 }
 
-/// A packet that the recovery has passed over comes late.
+/// Processes a packet that the recovery has skipped, and that comes late.
 void RequestStream::fill_in_recovery(const Packet& packet, Sequence psn, Sent& known) {
   const Filled old = recovery_->take_skipped(psn, known.span);
   ++counts_.resent;
@@ -231,7 +232,7 @@ void RequestStream::fill_in_recovery(const Packet& packet, Sequence psn, Sent& k
   results_.found(late);
 }
 
-/// A packet that was seen before: the path has copied it, or the sender sends it again.
+/// Processes a packet that was seen before: the path has copied it, or the sender sends it again.
 void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) {
   std::uint64_t related = known != nullptr ? known->frame : 0;
   const auto cause = cause_of(packet, sent.psn, known, related);
@@ -255,8 +256,9 @@ void RequestStream::report_copy(const Packet& packet, Sequence psn, std::uint64_
   results_.found(copy);
 }
 
-/// A requester that misses a response repeats the READ or atomic and all requests behind it, soon:
-/// the response to a later one tells it. `next` is the PSN of the next request.
+/// Decides about doubt_. A requester that misses a response soon repeats the READ or atomic and all
+/// requests after it, because the response to a later one shows the loss. `next`: PSN of the next
+/// request.
 void RequestStream::judge_doubt(Sequence next) {
   if (!doubt_) return;
   const Doubt doubt = *doubt_;
@@ -346,7 +348,8 @@ std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn,
   const bool copied = known != nullptr && is_copy(packet, psn, *known);
   if (copied && !(fetches && of_rest)) return std::nullopt;
   if (fetches && known != nullptr) {
-    // A response to a later request, which tells of a loss, has just come; a timer ends silence.
+    // After silence it was the timer. Otherwise the response to a later request has just shown the
+    // loss.
     const bool by_timer = !known->answered && silence_ >= kShortestTimer;
     return by_timer ? Cause::timeout : Cause::response_lost;
   }
@@ -375,14 +378,14 @@ void RequestStream::begin_recovery(const Packet& packet, Sequence psn, Cause cau
                        .since = first_sign(packet, cause, related)};
 }
 
-/// When the loss that a recovery mends showed: the NAK, or the last progress before silence.
+/// When the loss of a recovery first showed: the NAK, or the last progress before silence.
 Instant RequestStream::first_sign(const Packet& packet, Cause cause, std::uint64_t related) {
   if (const Nak* const nak = naks_.of_frame(related)) return nak->stamp;
   const bool silent = cause == Cause::timeout || cause == Cause::ack_lost;
   return silent ? std::min(last_progress_, packet.stamp) : packet.stamp;
 }
 
-/// What filled a gap was the begin of a recovery.
+/// Begins a recovery with packets that filled a gap.
 void RequestStream::begin_recovery(Fill fill, Cause cause) {
   end_recovery();
   recovery_start_ = fill.first;
@@ -453,14 +456,15 @@ void RequestStream::report_filled(const std::vector<Filled>& filled) {
     }
 }
 
-/// Decides what a filled gap was, when the next request comes: at `psn`, with the entry `known` if
-/// it was seen before; null: it is new.
+/// Decides what a filled gap was, when the next request comes. `psn`: PSN of this request. `known`:
+/// its entry in the log; null: it is new.
 void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* known) {
   if (held_ && next != nullptr && psn <= held_->first && known != nullptr && known->seen)
     judge_held(true);
   if (!fill_) return;
   const bool goes_on = psn == fill_->next;
-  // Fills on; behind a NAK, a sender that repeats single packets fills several gaps.
+  // The packet fills a gap as well. After a NAK, a sender that repeats single packets fills
+  // several.
   const bool fills = known != nullptr && !known->seen;
   if (fills && (goes_on || (fill_->nak_frame != 0 && psn > fill_->next))) return;
   Fill fill = std::move(*fill_);
@@ -561,7 +565,7 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
   rnr ? ++counts_.rnr_naks : ++counts_.naks[code];
   results_.found(found);
   acknowledge(std::min(psn, next_), packet);
-  // Packets behind the one that filled the gap are still on their way: it was not sent again.
+  // Packets after the one that filled the gap are still on their way: it was not sent again.
   if (sequence_error && held_ && psn == held_->next) judge_held(true);
   if (sequence_error && fill_ && fill_->nak_frame != 0 && psn == fill_->next) {
     held_ = std::move(fill_);
@@ -590,7 +594,7 @@ void RequestStream::report_asked_for() {
 bool RequestStream::passed_here(Sequence psn) {
   const Sent* const sent = log_.find(psn);
   if (sent == nullptr || !sent->seen) return false;
-  // What comes behind a missing packet is discarded, until that one comes.
+  // The receiver discards what comes after a missing packet, until that packet comes.
   if (late_psn_ != 0 && psn > late_psn_ && sent->last_stamp < late_stamp_) return false;
   return recovery_start_ == 0 || psn < recovery_start_ || sent->last_stamp >= recovery_stamp_;
 }
@@ -601,7 +605,7 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   const auto at = static_cast<std::uint32_t>(psn - read->psn);
   previous_response_ = std::exchange(last_response_, psn);
   if (psn > previous_response_ + 1) note_skipped_rests(packet, read->psn);
-  // Still the answer to the request before, not interrupted.
+  // Still the response to the earlier request, not interrupted.
   if (read->asked_again && at > read->responses && psn == previous_response_ + 1) return;
   if (at < read->responses) return take_repeated_response(packet, psn, *read);
   acknowledge(read->psn, packet);
@@ -629,8 +633,8 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   retire_done();
 }
 
-/// Responses go on at the READ with the PSN `end`: READs before it that were asked for again,
-/// and not answered since, lost the rest of their responses.
+/// The responses continue at the READ with the PSN `end`: READs before it that were requested
+/// again, and not answered since, lost the rest of their responses.
 void RequestStream::note_skipped_rests(const Packet& packet, Sequence end) {
   const Sent* const first = log_.find(previous_response_ + 1);
   if (first == nullptr) return;
@@ -643,7 +647,7 @@ void RequestStream::note_skipped_rests(const Packet& packet, Sequence end) {
   });
 }
 
-/// A response that was passed over, or came before.
+/// Processes a response that was skipped, or that came before.
 void RequestStream::take_repeated_response(const Packet& packet, Sequence psn, Sent& request) {
   if (const auto gap = response_gaps_.covering(psn))
     return take_late_response(packet, psn, *gap, request);
@@ -655,7 +659,7 @@ void RequestStream::take_repeated_response(const Packet& packet, Sequence psn, S
   results_.found(copy);
 }
 
-/// A response that was passed over comes: late, or because it was asked for again.
+/// Processes a response that was skipped: it is late, or was requested again.
 void RequestStream::take_late_response(const Packet& packet, Sequence psn, const ResponseGap& old,
                                        Sent& request) {
   counts_.payload += packet.payload;
@@ -702,7 +706,7 @@ void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
   counts_.rtt.add(last_rtt_.count());
 }
 
-/// A READ is sent again, for its response from `from` on, or an atomic.
+/// Processes a repeated READ, which requests its response from `from` on, or a repeated atomic.
 void RequestStream::ask_again(Sent& request, Sequence from) {
   const auto at = static_cast<std::uint32_t>(from - request.psn);
   close_response_gaps(from, Cause::lost_before_capture);
@@ -711,7 +715,7 @@ void RequestStream::ask_again(Sent& request, Sequence from) {
   request.responses = std::min(request.responses, at);
 }
 
-/// The gaps in READ responses from `from` on are closed.
+/// Closes the gaps in READ responses from `from` on.
 void RequestStream::close_response_gaps(Sequence from, Cause cause) {
   response_gaps_.close(from, [&](const ResponseGap& gap) { report_response_gap(gap, cause); });
 }
@@ -732,8 +736,8 @@ void RequestStream::retire_done() {
   while (log_.waiting() > 0 && is_done(log_.oldest_waiting())) retire(Cause::missing_in_capture);
 }
 
-/// The receiver has executed a request. Of a READ or atomic, the response must have come first:
-/// what is missing of it was lost, or the capture misses it.
+/// Marks a request as executed. The response to a READ or atomic must have come first: the missing
+/// part was lost, or the capture lacks it.
 void RequestStream::mark_acknowledged(Sent& sent, const Packet& packet) {
   if (!sent.seen || sent.answered) return;
   if (!sent.fetches) {
@@ -742,7 +746,7 @@ void RequestStream::mark_acknowledged(Sent& sent, const Packet& packet) {
     sent.response_stamp = packet.stamp;
     return;
   }
-  // Of one that was asked again, answers to the request before may still come.
+  // After a repeated request, responses to the earlier one may still come.
   const Sequence expected = sent.psn + sent.responses;
   if (sent.asked_again && previous_response_ + 1 != expected) return;
   add_response_gap({expected, sent.span - sent.responses, packet.number, packet.stamp});
@@ -750,14 +754,15 @@ void RequestStream::mark_acknowledged(Sent& sent, const Packet& packet) {
   previous_response_ = sent.psn + sent.span - 1;
 }
 
-/// Nothing more is expected for it. A READ or atomic without its whole response is waited for.
+/// Whether nothing more is expected for a request. A READ or atomic without its whole response
+/// still waits.
 bool RequestStream::is_done(const Sent& sent) const noexcept {
   constexpr Sequence kLong = 4096;
   const Sequence end = sent.psn + sent.span;
   return end <= acked_ && (!sent.seen || sent.answered || acked_ - end > kLong);
 }
 
-/// The oldest request needs no more answer, or is no longer waited for.
+/// Retires the oldest request: it needs no more responses, or is no longer waited for.
 void RequestStream::retire(Cause cause_of_gap) {
   const Sent& oldest = log_.retire(memory_.answered);
   std::optional<Message::Completion> completion;
@@ -800,7 +805,8 @@ void RequestStream::finish(Instant end) {
   messages_.finish();
 }
 
-/// Only where the other direction answers at all, and long enough before the end.
+/// Reports requests without a response, if the other direction responds at all, and if they were
+/// sent long enough before the end.
 void RequestStream::report_unanswered(Instant end) {
   if (!reliable_ || !setup_.answered || counts_.responses == 0 || log_.waiting() == 0) return;
   const Sent& oldest = log_.oldest_waiting();

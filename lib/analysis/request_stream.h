@@ -17,7 +17,7 @@ namespace lw::analysis {
 
 /// Totals of one direction of a session: its requests, and the responses to them.
 struct StreamCounts {
-  std::uint64_t packets = 0, bytes = 0;   // requests as on the wire, copies and resent ones too
+  std::uint64_t packets = 0, bytes = 0;   // on the wire, copies and retransmissions included
   std::uint64_t payload = 0;              // bytes of requests and READ responses, each once
   std::uint64_t responses = 0, acks = 0;  // of the other end; ACKs are responses too
   std::uint64_t resent = 0;               // request packets that were seen before, or fill a gap
@@ -27,22 +27,22 @@ struct StreamCounts {
   std::uint64_t responses_late = 0;  // of responses
   std::uint64_t lost = 0;            // PSNs of requests that were skipped, and did not come late
   std::uint64_t responses_lost = 0;  // PSNs of READ responses
-  std::uint64_t missing = 0;         // of both, what only the capture misses
+  std::uint64_t missing = 0;         // of both: only the capture lacks them
   std::uint64_t lost_again = 0;      // packets that were missing in a recovery
   std::uint64_t recoveries = 0;
-  std::map<std::uint8_t, std::uint64_t> naks;  // by code; RNR NAKs apart
+  std::map<std::uint8_t, std::uint64_t> naks;  // by code, without RNR NAKs
   std::uint64_t rnr_naks = 0;
   std::map<std::uint8_t, std::uint64_t> opcodes;  // of requests
   std::optional<std::uint32_t> first_psn;
   Instant first, last;  // stamps of requests and responses
-  /// ns, from a request to its ACK, its atomic's answer, its first READ response.
+  /// Time in ns from a request to its ACK, its atomic's response or its first READ response.
   CompactHistogram rtt;
   std::uint32_t most_outstanding = 0;          // PSNs of SEND and WRITE
   std::uint32_t most_reads = 0;                // READs and atomics at once
-  std::uint64_t reads_at_most = 0, reads = 0;  // how often a new one reached that number
+  std::uint64_t reads_at_most = 0, reads = 0;  // of reads: those that reached most_reads
 };
 
-/// What a stream has to know of its flows.
+/// What a stream needs to know about its flows.
 struct StreamSetup {
   std::uint32_t session = 0;
   std::uint8_t direction = 0;
@@ -51,52 +51,52 @@ struct StreamSetup {
   bool answered = true;                // the other direction was captured, and answers
 };
 
-/// How many requests a stream remembers, 112 bytes each.
+/// Number of requests that a stream remembers, 112 bytes each.
 struct StreamMemory {
-  std::size_t waiting = 16384;  // for their answer; more are taken for never answered
-  std::size_t answered = 512;   // before those, at least one: copies of them are recognised
+  std::size_t waiting = 16384;  // for their response; older ones count as never answered
+  std::size_t answered = 512;   // before those, at least one; their copies are recognised
 };
 
-/// Follows the requests of one direction and the responses to them, and tells losses,
-/// retransmissions, duplicates and late packets apart. (IBTA vol. 1, 9.7)
+/// Follows the requests of one direction and the responses to them, and distinguishes losses,
+/// retransmissions, duplicates and late packets. (IBTA vol. 1, 9.7)
 ///
-/// A PSN that comes again is a retransmission if something asks for it: a NAK or an RNR NAK at or
-/// behind it, a gap in a READ's response, the packet before it in the same recovery, or time: a
-/// sender's timer is never shorter than kShortestTimer, and it begins with the oldest packet that
-/// is not acknowledged. Otherwise the path has copied it. Where the sender numbers its IP packets,
-/// the numbers tell: a copy has that of the original.
+/// A PSN that comes again is a retransmission if there is a reason for it: a NAK or an RNR NAK of
+/// this or a later PSN, a gap in a READ's response, the packet before it in the same recovery, or
+/// time. A sender's timer is never shorter than kShortestTimer, and it starts with the oldest
+/// packet that is not acknowledged. Otherwise the path has copied the packet. If the sender numbers
+/// its IP packets, the numbers decide: a copy has the number of the original.
 /// A gap that is filled later was lost if a recovery fills it, and late otherwise.
 class RequestStream {
  public:
   RequestStream(const StreamSetup& setup, Results& results)
       : setup_(setup), results_(results), messages_(results, setup.session, setup.direction) {}
 
-  /// A request with a right ICRC.
+  /// Processes a request with a valid ICRC.
   void request(const Packet& packet);
-  /// A response to a request of this stream.
+  /// Processes a response to a request of this stream.
   void response(const Packet& packet);
-  /// From now on. Requests that are too many are judged by the next one.
+  /// Sets the memory from now on. The next request retires requests that are too many.
   void remember(const StreamMemory& memory) {
     memory_ = memory;
     log_.trim();
   }
-  /// The capture ends at `end`.
+  /// Ends the stream. `end`: end of the capture.
   void finish(Instant end);
 
   [[nodiscard]] const StreamCounts& counts() const noexcept { return counts_; }
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_.messages(); }
   [[nodiscard]] const StreamSetup& setup() const noexcept { return setup_; }
 
-  /// `psn` without wrap-around: the number that is nearest to the next request's.
+  /// Returns `psn` without wrap-around: the number nearest to that of the next request.
   [[nodiscard]] Sequence unwrap(std::uint32_t psn) const noexcept;
-  /// Behind the highest PSN that was sent, and behind the highest that was acknowledged.
+  /// One past the highest PSN sent, and one past the highest acknowledged.
   [[nodiscard]] Sequence next() const noexcept { return next_; }
   [[nodiscard]] Sequence acknowledged() const noexcept { return acked_; }
   /// The newest sample of counts().rtt.
   [[nodiscard]] Duration last_rtt() const noexcept { return last_rtt_; }
 
  private:
-  /// A repeated READ or atomic, or a packet that a recovery had passed over: a copy, or late,
+  /// A repeated READ or atomic, or a packet that a recovery had skipped. It is a copy or late,
   /// unless the next request is repeated as well.
   struct Doubt {
     Packet packet;
@@ -174,11 +174,11 @@ class RequestStream {
   void report_gap(wire::Role role, Sequence first, std::uint64_t packets, std::uint64_t frame,
                   Instant stamp, Cause cause);
 
-  // What a packet in order and its ACK touch comes first, in few cache lines.
-  Sequence next_ = 0;   // behind the highest PSN seen
-  Sequence acked_ = 0;  // behind the highest that was acknowledged
-  /// No recovery, fill, doubt, early ACK or loss behind the capture point is open. False may only
-  /// mean that this was not looked at since the last NAK or early ACK.
+  // Members that a packet in order and its ACK use come first, in few cache lines.
+  Sequence next_ = 0;   // one past the highest PSN seen
+  Sequence acked_ = 0;  // one past the highest PSN acknowledged
+  /// True: no recovery, fill, doubt, early ACK or loss after the capture point is open. False may
+  /// also mean that this was not checked since the last NAK or early ACK.
   bool calm_ = false;
   bool reliable_ = true;
   bool ids_vary_ = false;
@@ -188,7 +188,7 @@ class RequestStream {
   std::optional<Instant> last_packet_;
   Duration silence_{};  // before the newest packet of either direction
   Duration last_rtt_{};
-  Instant last_progress_;                       // of an acknowledgement or a new request
+  Instant last_progress_;                       // time of an acknowledgement or a new request
   const wire::OpcodeInfo* previous_ = nullptr;  // the newest packet in order
   const wire::OpcodeInfo* counted_ = nullptr;   // the last opcode, and its count
   std::uint64_t* count_ = nullptr;
@@ -199,20 +199,20 @@ class RequestStream {
   MessageBuilder messages_;
   StreamCounts counts_;
 
-  Sequence first_ = 0;  // of the PSNs seen
+  Sequence first_ = 0;  // the lowest PSN seen
   Sequence begin_ = 0;  // the PSN that the capture began with
   std::optional<Recovery> recovery_;
-  Sequence recovery_start_ = 0;  // of the last one
+  Sequence recovery_start_ = 0;  // start of the last recovery
   Instant recovery_stamp_;
   std::optional<Fill> fill_, held_;
   NakLog naks_;
-  Sequence late_psn_ = 0;  // of the last late packet, and when it came
+  Sequence late_psn_ = 0;  // the last late packet, and when it came
   Instant late_stamp_;
   ResponseGaps response_gaps_;
   Sequence last_response_ = 0;      // the newest READ response
-  Sequence previous_response_ = 0;  // the one before
-  /// A loss behind the capture point, until the packet is sent again: before that, the receiver may
-  /// have refused an early transmission, and get a later one.
+  Sequence previous_response_ = 0;  // the READ response before
+  /// A loss after the capture point, until the packet is sent again: before that, the receiver may
+  /// have refused an early transmission, and may still receive a later one.
   std::optional<Anomaly> asked_for_;
   std::optional<EarlyAck> early_ack_;
   std::optional<Doubt> doubt_;

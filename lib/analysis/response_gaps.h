@@ -14,7 +14,7 @@ namespace lw::analysis {
 struct ResponseGap {
   Sequence first = 0;
   std::uint64_t packets = 0;
-  std::uint64_t frame = 0;  // that showed it
+  std::uint64_t frame = 0;  // the frame that showed it
   Instant stamp = {};
 
   [[nodiscard]] bool covers(Sequence psn) const noexcept {
@@ -22,12 +22,12 @@ struct ResponseGap {
   }
 };
 
-/// The gaps in READ responses that may still be filled, kMost at most.
+/// The gaps in READ responses that may still be filled, at most kMost.
 class ResponseGaps {
  public:
   static constexpr std::size_t kMost = 1024;
 
-  /// Returns the oldest gap if there were too many: it is no longer here, and final.
+  /// Adds a gap. If there were kMost, removes the oldest and returns it: it is final.
   std::optional<ResponseGap> add(const ResponseGap& gap) {
     std::optional<ResponseGap> old;
     if (gaps_.size() >= kMost) {
@@ -38,14 +38,14 @@ class ResponseGaps {
     return old;
   }
 
-  /// The first gap that covers `psn`; nothing: none does.
+  /// Returns the first gap that covers `psn`; nothing: none.
   [[nodiscard]] std::optional<ResponseGap> covering(Sequence psn) const {
     const auto gap =
         std::ranges::find_if(gaps_, [psn](const auto& one) { return one.covers(psn); });
     return gap == gaps_.end() ? std::nullopt : std::optional(*gap);
   }
 
-  /// The first gap that begins in [first, end).
+  /// Returns the first gap that begins in [first, end); nothing: none.
   [[nodiscard]] std::optional<ResponseGap> in(Sequence first, Sequence end) const {
     const auto begins = [=](const auto& one) { return one.first >= first && one.first < end; };
     const auto gap = std::ranges::find_if(gaps_, begins);
@@ -57,7 +57,7 @@ class ResponseGaps {
     std::erase_if(gaps_, [first](const ResponseGap& gap) { return gap.first == first; });
   }
 
-  /// Removes the gaps that begin at `from` or behind, and calls take(gap) for each.
+  /// Removes the gaps that begin at `from` or later, and calls take(gap) for each.
   template <class Take>
   void close(Sequence from, Take take) {
     std::erase_if(gaps_, [&](const ResponseGap& gap) {

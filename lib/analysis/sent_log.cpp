@@ -22,7 +22,7 @@ void SentLog::resize(std::size_t capacity) {
   head_ = 0;
 }
 
-/// Moves the entries before or behind it, whichever are fewer.
+/// Inserts an entry. Moves the entries before or after it, whichever are fewer.
 void SentLog::insert(std::size_t index, const Sent& sent) {
   make_room();
   ++size_;

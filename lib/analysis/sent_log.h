@@ -16,12 +16,13 @@ using Sequence = std::uint64_t;
 /// A request packet, or PSNs that were skipped.
 struct Sent {
   Sequence psn = 0;
-  std::uint32_t span = 1;  // PSNs: those of its response, for a READ; of a gap, all
+  std::uint32_t span = 1;  // PSNs: of a READ, those of its response; of a gap, all
   bool seen = false;       // false: a gap
   std::uint8_t opcode = 0;
-  bool fetches = false;  // a READ or atomic: its response is its answer, no ACK
+  bool fetches = false;  // a READ or atomic: its response answers it, not an ACK
   bool ack_req = false;
-  std::uint64_t frame = 0, last_frame = 0;  // first and last seen; of a gap, what showed it
+  // first and last seen; of a gap, the frame that showed it
+  std::uint64_t frame = 0, last_frame = 0;
   Instant stamp = {}, last_stamp = {};
   std::uint64_t va = 0;
   std::uint32_t payload = 0, dma_length = 0, r_key = 0, immediate = 0;
@@ -31,32 +32,33 @@ struct Sent {
   bool asked_again = false;     // since then responses may come again
   std::uint32_t copies = 0;     // times that it was seen again
   std::uint32_t responses = 0;  // of a READ: PSNs of its response up to the newest
-  Sequence last_psn = 0;        // of the last time: a READ may ask for the rest of its response
-  std::uint64_t response_frame = 0;  // the last one, the answer to an atomic, the ACK
+  Sequence last_psn = 0;        // PSN when last seen: a READ may request the rest of its response
+  // the last READ response, the response to an atomic, or the ACK
+  std::uint64_t response_frame = 0;
   Instant response_stamp = {};
 };
 
-/// The requests of one direction in the order of their PSNs, without holes: those that wait for
-/// an answer, and some that have it.
+/// The requests of one direction in the order of their PSNs, without holes: those that wait for a
+/// response, and some that have it.
 class SentLog {
  public:
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] Sequence front_psn() noexcept { return entry(0).psn; }
-  /// The entry that covers `psn`; null where the log doesn't reach.
+  /// Returns the entry that covers `psn`; null if the log doesn't contain it.
   [[nodiscard]] Sent* find(Sequence psn) noexcept {
     const std::size_t after = behind(psn);
     if (after == 0) return nullptr;
     Sent& found = entry(after - 1);
     return psn < found.psn + found.span ? &found : nullptr;
   }
-  /// Appends what make() returns, which is made in its place: a copy of a new entry would wait for
-  /// its stores. Pointers to other entries are then invalid.
+  /// Appends the entry that make() returns. It is made in place: a copy of a new entry would wait
+  /// for its stores. Pointers to other entries become invalid.
   template <class Make>
   void push(Make make) {
     make_room();
     ::new (&entry(size_++)) Sent(make());
   }
-  /// Puts a gap in front of all. It waits if all others do; returns whether.
+  /// Inserts a gap before all entries. It waits if all others do; returns whether it waits.
   bool push_front(const Sent& gap) {
     insert(0, gap);
     if (retired_ == 0) return true;
@@ -64,16 +66,16 @@ class SentLog {
     return false;
   }
 
-  /// Puts a packet into a gap, which is split around it. `sent.span` is cut to the gap's rest.
-  /// Returns the new entry.
+  /// Inserts a packet into a gap, which is split around it. `sent.span` is cut to the rest of the
+  /// gap. Returns the new entry.
   Sent& fill(Sent sent);
 
   /// The entries that wait, oldest first.
   [[nodiscard]] std::size_t waiting() const noexcept { return size_ - retired_; }
   [[nodiscard]] Sent& oldest_waiting() noexcept { return entry(retired_); }
   [[nodiscard]] const Sent& newest() noexcept { return entry(size_ - 1); }
-  /// The oldest that waits no longer does. Keeps the last `kept` of those, at least one, so that
-  /// copies of them are recognised. Returns it.
+  /// Ends the wait of the oldest waiting entry and returns it. Keeps the last `kept` entries that
+  /// no longer wait, at least one, so that copies of them are recognised.
   const Sent& retire(std::size_t kept) {
     for (++retired_; retired_ > kept; --retired_) {
       head_ = place(1);
@@ -81,7 +83,7 @@ class SentLog {
     }
     return entry(retired_ - 1);
   }
-  /// Gives back memory that it no longer needs. Like push(), it moves the entries.
+  /// Frees memory that is no longer needed. Like push(), it makes pointers to entries invalid.
   void trim() {
     if (!fits()) resize(size_ + spare());
   }
@@ -98,8 +100,8 @@ class SentLog {
     return at < ring_.size() ? at : at - ring_.size();
   }
   [[nodiscard]] Sent& entry(std::size_t index) noexcept { return ring_[place(index)]; }
-  /// Index of the first entry that begins behind `psn`. Entries have no holes, and most have one
-  /// PSN: the distance from the newest is a bound of the place, and mostly the place.
+  /// Index of the first entry after `psn`. Entries have no holes, and most have one PSN: the
+  /// distance from the newest entry is a bound of the index, and mostly the index.
   [[nodiscard]] std::size_t behind(Sequence psn) noexcept {
     if (size_ == 0 || psn >= entry(size_ - 1).psn) return size_;
     const Sequence most = std::min(entry(size_ - 1).psn - psn, Sequence{size_} - 1);
@@ -107,7 +109,7 @@ class SentLog {
     if (entry(from).psn <= psn && entry(from + 1).psn > psn) return from + 1;
     return search(from, psn);
   }
-  /// behind(), which is not before `from`.
+  /// behind(), which is at least `from`.
   [[nodiscard]] std::size_t search(std::size_t from, Sequence psn) noexcept;
   void insert(std::size_t index, const Sent& sent);
   /// Whether the ring is not far larger than needed.
@@ -120,7 +122,7 @@ class SentLog {
 
   std::vector<Sent> ring_;  // a ring, from head_ on
   std::size_t head_ = 0, size_ = 0;
-  std::size_t retired_ = 0;  // those in front no longer wait
+  std::size_t retired_ = 0;  // number of entries in front that no longer wait
 };
 
 }  // namespace lw::analysis

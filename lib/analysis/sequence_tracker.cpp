@@ -80,7 +80,7 @@ std::uint64_t SequenceTracker::fill(std::uint64_t first, std::uint64_t end) {
   return filled;
 }
 
-/// Until now all numbers from the floor on arrived in order.
+/// Allocates the history. Until now all numbers from the floor on arrived in order.
 void SequenceTracker::remember() {
   past_ = std::make_unique<Past>();
   mark(floor_, next_, true);
@@ -187,7 +187,7 @@ void PsnStream::unlearn_mtu(std::uint64_t number, std::uint64_t va, OrderCounts&
   }
 }
 
-/// What was behind the newest READ has not come yet; what was behind the others is missing.
+/// PSNs after the newest READ have not come yet; PSNs after the other READs are missing.
 void PsnStream::adopt_mtu(std::uint32_t mtu, OrderCounts& counts) {
   for (const Read& read : guesses_) {
     const std::uint64_t first = read.number + psns_of_read(read.length, mtu);

@@ -18,9 +18,9 @@ struct OrderCounts {
   std::uint64_t lost = 0;           // skipped and not received since
   std::uint64_t duplicated = 0;     // received again: copied on the way or, with PSNs, resent
   std::uint64_t out_of_order = 0;   // late, for the first time (RFC 4737)
-  std::uint64_t retransmitted = 0;  // PSNs: filled a gap by go-back-N; the gap stays counted lost
+  std::uint64_t retransmitted = 0;  // PSNs: filled a gap by go-back-N; the gap still counts as lost
   std::uint64_t beyond_window = 0;  // too far behind to be classified
-  std::uint64_t restarts = 0;       // times that the sender began anew
+  std::uint64_t restarts = 0;       // times that the sender started again
   std::unique_ptr<Histogram> extents;  // RFC 4737, 4.2.2; null until a packet is out of order
 
   /// Counts a late packet with its reordering extent, in arrivals.
@@ -84,8 +84,8 @@ class SequenceTracker {
   /// Takes back a part of a pass(): the numbers [first, end), all below next(), are missing.
   /// Returns how many of them were marked as received.
   std::uint64_t miss(std::uint64_t first, std::uint64_t end);
-  /// Marks the missing ones of the numbers [first, end) as received, and returns how many they
-  /// were. No effect on numbers from next() on, and on those that are too far behind.
+  /// Marks the missing numbers in [first, end) as received, and returns how many there were. No
+  /// effect on numbers from next() on, and on those that are too far behind.
   std::uint64_t fill(std::uint64_t first, std::uint64_t end);
 
  private:
@@ -95,7 +95,7 @@ class SequenceTracker {
   };
   struct Past {
     std::vector<std::uint64_t> seen = std::vector<std::uint64_t>(kWindow / 64);
-    std::deque<Gap> gaps;  // rising
+    std::deque<Gap> gaps;  // ascending
   };
 
   Arrival take_irregular(std::uint64_t number);
@@ -120,8 +120,9 @@ class SequenceTracker {
 /// Requests: each packet takes one PSN, a READ REQUEST as many as its response has packets: its
 /// RETH's length over the path MTU, which no header carries. It is derived from a FIRST or MIDDLE
 /// of this stream, or from the PSN after a READ; until then the READ counts with the MTU that fits.
-/// The latter may be wrong, as a lost READ doubles the distance: a later READ whose PSN is inside
-/// the span of an earlier one shows the larger MTU, and what the wrong one hid is counted as lost.
+/// The latter may be wrong, as a lost READ doubles the distance: a later READ with a PSN inside the
+/// span of an earlier one shows the larger MTU, and the packets that the wrong MTU hid count as
+/// lost.
 /// Responses: an ACK may acknowledge any number of packets, so ACKs close gaps and their order is
 /// not checked; READ responses and ATOMIC ACKs are checked. A whole lost READ response between two
 /// messages looks like SENDs that the next ACK acknowledges, so it counts only in a stream without
@@ -143,7 +144,7 @@ class PsnStream {
   /// Counts the next frame, whose opcode is known and whose headers are complete.
   void take(const roce::Frame& frame, OrderCounts& counts);
 
-  /// Counts what waited for the next frame. Call it before reading the counts; more frames may
+  /// Counts what still waits for the next frame. Call it before reading the counts; more frames may
   /// follow.
   void finalize(OrderCounts& counts);
 
@@ -154,7 +155,8 @@ class PsnStream {
     std::uint64_t span = 0;  // PSNs that it was taken to have
   };
   static constexpr std::size_t kMostGuesses = 64;  // after which the MTU is certain
-  /// Consecutive late PSNs, until the next arrival tells reordering from retransmission.
+  /// Consecutive late PSNs, until the next arrival shows whether they are reordered or
+  /// retransmitted.
   struct Fill {
     std::uint64_t next = 0, count = 0, extent = 0;
   };

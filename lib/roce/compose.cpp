@@ -31,7 +31,8 @@ std::uint16_t network_type(Encapsulation encapsulation) noexcept {
   return 0;
 }
 
-/// The outer of two tags is a service tag, the inner, or only, one a customer tag.
+/// Ethertype of a VLAN tag: the outer of two tags is a service tag; the inner tag, or a single tag,
+/// is a customer tag.
 std::uint16_t tag_type(std::size_t index, std::size_t count) noexcept {
   return index + 1 < count ? wire::kEtherTypeQinq : wire::kEtherTypeVlan;
 }

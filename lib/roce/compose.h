@@ -39,7 +39,7 @@ FrameLayout layout_of(const FrameFields& fields, std::size_t payload_length) noe
 void compose(const FrameFields& fields, Bytes payload, wire::MutableBytes out) noexcept;
 std::vector<std::byte> compose(const FrameFields& fields, Bytes payload);
 
-/// A new IP address, of all frames or of those that have the old one.
+/// Replaces an IP address. Without `from`, it replaces every address.
 struct AddressChange {
   std::optional<wire::IpAddress> from;
   wire::IpAddress to;
@@ -51,28 +51,29 @@ struct Rewrite {
   /// Change frames of the same address family; a RoCEv1 GRH takes both, IPv4 as ::ffff:a.b.c.d. The
   /// first change that fits the captured address counts.
   std::vector<AddressChange> sources, destinations;
-  std::map<std::uint32_t, std::uint32_t> qps;  // BTH's destination and DETH's source QP, 24 bits
+  /// Old to new QP number, 24 bits: BTH's destination QP and DETH's source QP.
+  std::map<std::uint32_t, std::uint32_t> qps;
   /// Added to every PSN, modulo 2^24, except that of a CNP, which is always 0.
   std::uint32_t psn_offset = 0;
   /// Replaces psn_offset where the captured destination QP is a key.
   std::map<std::uint32_t, std::uint32_t> psn_offset_of_qp;
-  std::map<std::uint32_t, std::uint32_t> r_keys;  // of RETH, AtomicETH and IETH
+  std::map<std::uint32_t, std::uint32_t> r_keys;  // old to new R_Key: of RETH, AtomicETH and IETH
 
   [[nodiscard]] bool empty() const noexcept;
 };
 
 enum class Rewritten : std::uint8_t {
   not_roce,  // unchanged
-  yes,       // all fields of the Rewrite that the frame has; possibly none
+  yes,       // changed: the fields of the Rewrite that the frame has, possibly none
   /// RoCE, unchanged because the ICRC's position is unknown: a fragment of an IP packet, cut by the
   /// capture, contradicting lengths.
   no_icrc,
 };
 
-/// Changes an Ethernet frame in place, without its length and order of headers. ICRC, IPv4 checksum
-/// and UDP checksum (if not 0) are patched, not computed: a wrong one stays wrong by the same
-/// difference, so deliberate damage survives. The payload doesn't change, nor do QPs and PSNs in a
-/// connection manager's MAD. Cost: a few table look-ups a changed byte.
+/// Rewrites an Ethernet frame in place. Its length and the order of its headers stay. ICRC, IPv4
+/// checksum and UDP checksum (if not 0) are patched, not computed: a wrong one stays wrong by the
+/// same difference, so deliberate errors survive. The payload doesn't change, nor do QPs and PSNs
+/// in a connection manager's MAD. Cost: a few table look-ups per changed byte.
 Rewritten rewrite(const Rewrite& what, wire::MutableBytes frame) noexcept;
 
 }  // namespace lw::roce

@@ -65,7 +65,7 @@ void add_part(std::string& text, std::string_view separator, std::string_view pa
   text += part;
 }
 
-/// The text of a header's fields that have one: "va 0x1000 rkey 0x12 dmalen 64".
+/// Text of the header's fields that have a label: "va 0x1000 rkey 0x12 dmalen 64".
 template <class Fields, class Table>
 std::string table_text(const Table& table, const Fields& values) {
   std::string text;

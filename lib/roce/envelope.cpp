@@ -91,7 +91,7 @@ void open_ipv6(Envelope& envelope) noexcept {
   if (!ip || ip->version() != 6) return;
   envelope.ipv6 = ip;
   envelope.network_end = envelope.network_offset + sizeof(wire::Ipv6) + ip->payload_length.get();
-  // The IP length bounds the chain: Ethernet's padding is no header.
+  // The IP length bounds the chain: Ethernet padding is not a header.
   const std::size_t end = std::min(envelope.bytes.size(), envelope.network_end);
   const auto payload = wire::skip_extension_headers(
       envelope.bytes.subspan(envelope.network_offset, end - envelope.network_offset));
@@ -112,7 +112,8 @@ void open_grh(Envelope& envelope) noexcept {
   envelope.transport_offset = envelope.network_offset + sizeof(wire::Grh);
 }
 
-/// Fills the envelope of a frame that is_plain_rocev2(): 92 instructions, for 147 layer by layer.
+/// Fills the envelope of a frame that is_plain_rocev2(): 92 instructions instead of 147 layer by
+/// layer.
 void open_plain(Envelope& envelope) noexcept {
   const std::byte* at = envelope.bytes.data();
   envelope.ethernet = reinterpret_cast<const wire::Ethernet*>(at);
@@ -127,7 +128,7 @@ void open_plain(Envelope& envelope) noexcept {
   envelope.plain = true;
 }
 
-/// check_icrc() of a plain frame: 3 ns beside the CRC, for 15 by way of expected_icrc().
+/// check_icrc() for a plain frame: 3 ns besides the CRC, instead of 15 with expected_icrc().
 IcrcVerdict check_plain(Bytes frame) noexcept {
   const Bytes network = frame.subspan(kPlainIp);
   const std::size_t end = plain_ipv4(frame).total_length.get();

@@ -20,8 +20,9 @@ using wire::Bytes;
 /// The header that a capture's frames begin with.
 enum class LinkType : std::uint8_t { ethernet, raw_ip, linux_sll, linux_sll2 };
 
-/// The link of a capture file's link type; nothing for an unsupported one. The numbers are those of
-/// tcpdump.org's registry (LINKTYPE_ETHERNET, _RAW, _LINUX_SLL, _IPV4, _IPV6, _SLL2).
+/// Returns the link type for a capture file's link-type number; nothing if it isn't supported. The
+/// numbers are those of tcpdump.org's registry (LINKTYPE_ETHERNET, _RAW, _LINUX_SLL, _IPV4, _IPV6,
+/// _SLL2).
 constexpr std::optional<LinkType> link_of(int link_type) noexcept {
   switch (link_type) {
     case 1:
@@ -43,13 +44,13 @@ constexpr std::optional<LinkType> link_of(int link_type) noexcept {
 /// such layer or its bytes end before it. They live as long as the bytes.
 struct Envelope {
   Bytes bytes;                  // as captured, from the link header
-  std::size_t wire_length = 0;  // on the wire; more than bytes.size() where the capture cut
+  std::size_t wire_length = 0;  // length on the wire; more than bytes.size() if the capture is cut
 
   const wire::Ethernet* ethernet = nullptr;
-  const wire::Vlan* vlans[2] = {};  // outer first; deeper tags are passed over
+  const wire::Vlan* vlans[2] = {};  // outer first; deeper tags are skipped
   int vlan_count = 0;
-  std::uint16_t ether_type = 0;  // behind the tags
-  bool plain = false;            // is_plain_rocev2(), on Ethernet: its layers have fixed places
+  std::uint16_t ether_type = 0;  // after the tags
+  bool plain = false;            // is_plain_rocev2(), on Ethernet: its layers have fixed offsets
 
   const wire::Ipv4* ipv4 = nullptr;
   const wire::Ipv6* ipv6 = nullptr;
@@ -57,14 +58,15 @@ struct Envelope {
   std::size_t network_offset = 0;
   std::size_t network_end = 0;  // end of the packet by its IP length; 0: no network layer
 
-  std::uint8_t protocol = 0;  // of the upper layer; a GRH's next header
+  std::uint8_t protocol = 0;  // IP protocol of the upper layer, or the GRH's next header
   std::size_t transport_offset = 0;
-  bool fragment = false;        // a piece of an IP packet
-  bool first_fragment = false;  // the piece that holds the UDP header
+  bool fragment = false;        // a fragment of an IP packet
+  bool first_fragment = false;  // the fragment that holds the UDP header
   std::uint32_t fragment_id = 0;
   const wire::Udp* udp = nullptr;
 
-  /// UDP to port 4791, or a GRH that announces a BTH. Source port and opcode don't count.
+  /// True for UDP to port 4791, or a GRH with next header BTH. Source port and opcode are not
+  /// checked.
   [[nodiscard]] bool is_roce() const noexcept {
     if (grh) return protocol == wire::kNextHeaderBth;
     return udp && udp->destination_port.get() == wire::kRoceV2Port;
@@ -89,8 +91,8 @@ struct Envelope {
   [[nodiscard]] std::uint8_t hop_limit() const noexcept;
 };
 
-/// Replaces `envelope` by the layers of any frame. Never fails; reads nothing outside `bytes`.
-/// wire_length >= bytes.size().
+/// Fills `envelope` with the layers of a frame of any kind. Never fails; reads nothing outside
+/// `bytes`. Requires wire_length >= bytes.size().
 void open_envelope(Envelope& envelope, Bytes bytes, std::size_t wire_length,
                    LinkType link = LinkType::ethernet) noexcept;
 inline Envelope open_envelope(Bytes bytes, std::size_t wire_length,
@@ -114,7 +116,7 @@ IcrcVerdict check_icrc(const Envelope& envelope) noexcept;
 /// Offset of the frame's ICRC from its start, in bytes; nothing where unverifiable.
 std::optional<std::size_t> icrc_offset(const Envelope& envelope) noexcept;
 
-/// The right ICRC of a frame and its offset; nothing where unverifiable.
+/// The expected ICRC of a frame, and its offset in bytes; nothing where unverifiable.
 struct IcrcPlace {
   std::size_t offset;
   std::uint32_t expected;

@@ -16,8 +16,8 @@ using wire::CmMessage;
 using wire::FieldInfo;
 using wire::FieldValue;
 
-// Each of these finds a header of a frame and calls `use` with what the header's fields table
-// reads; twice where the frame has two.
+// Each lambda finds a header of a frame and calls `use` with the object that the header's fields
+// table reads: twice if the frame has two such headers.
 
 constexpr auto kEthernet = [](const Envelope& e, const Frame*, auto use) {
   if (e.ethernet) use(e.ethernet->fields());
@@ -55,7 +55,7 @@ constexpr auto kExtension = [](const Envelope&, const Frame* frame, auto use) {
       *frame);
 };
 
-/// The bytes behind the MAD header of a CM message of this kind; none in another frame.
+/// The bytes after the MAD header of a CM message of this kind; empty for any other frame.
 Bytes cm_body(const Frame* frame, CmMessage message) {
   if (!frame || !frame->mad) return {};
   const bool is_it = frame->mad->management_class.get() == wire::kMadClassCommunication &&
@@ -152,14 +152,14 @@ std::vector<HeaderField> make_table() {
   return table.take();
 }
 
-// By hand: a list writes millions of these.
+// Written without format strings, because a list writes millions of these.
 
 void append_decimal(std::string& out, std::uint64_t number) {
   const fmt::format_int digits(number);
   out.append(digits.data(), digits.size());
 }
 
-/// With at least `digits` digits.
+/// Writes at least `digits` digits.
 void append_hex(std::string& out, std::uint64_t number, unsigned digits) {
   constexpr unsigned kMost = 16;
   char text[kMost];

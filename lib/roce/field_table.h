@@ -12,7 +12,7 @@
 
 namespace lw::roce {
 
-/// What a frame has of a field: nothing, a value, or the values of both VLAN tags, the outer first.
+/// The values of a field in a frame: none, one, or those of both VLAN tags, outer first.
 struct FieldValues {
   std::array<wire::FieldValue, 2> values{};
   std::size_t count = 0;
@@ -22,18 +22,19 @@ struct FieldValues {
   }
 };
 
-/// A field of the headers that we know, from Ethernet to the messages of the connection manager,
-/// and how to read it of any frame.
+/// A header field, from Ethernet to the messages of the connection manager, and how to read it from
+/// a frame.
 struct HeaderField : wire::FieldInfo {
-  /// One of the headers that have the field, by a row of its fields table.
+  /// A header that has the field: the row of its fields table, and the function that reads it.
   struct Place {
     void (*read)(const void* row, const Envelope&, const Frame*, FieldValues&);
     const void* row;
   };
 
-  wire::FieldValue sample{};    // a value of the field's type
-  bool of_connection = false;   // of a message of the connection manager
-  std::vector<Place> places{};  // a frame has one of them at most
+  wire::FieldValue sample{};   // a value of the field's type
+  bool of_connection = false;  // a field of a connection manager message
+  // One per header that has the field. A frame has at most one of these headers.
+  std::vector<Place> places{};
 
   /// The field's values in a frame. `frame` is null where the frame has no BTH.
   [[nodiscard]] FieldValues read(const Envelope& envelope, const Frame* frame) const;

@@ -12,7 +12,7 @@ namespace {
 
 using wire::view_at;
 
-/// Reads the headers behind the BTH. `limit` is the ICRC's offset by the packet's own lengths.
+/// Reads the headers after the BTH. `limit` is the ICRC's offset by the packet's own lengths.
 class Cursor {
  public:
   Cursor(Frame& frame, std::size_t offset, std::size_t limit) noexcept
@@ -172,7 +172,7 @@ std::expected<Frame, ParseError> parse(Bytes bytes, std::size_t wire_length) noe
 }
 
 std::array<std::byte, 16> mapped(const wire::Ipv4Address& address) noexcept {
-  // Two stores as wide as the loads of a hash, which would wait for narrower ones.
+  // Two stores as wide as the hash's loads: a load waits for narrower stores.
   struct {
     wire::Be64 zeros, tail;
   } words;

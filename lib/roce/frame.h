@@ -14,8 +14,8 @@
 namespace lw::roce {
 
 enum class Problem : std::uint8_t {
-  not_roce,         // a sound frame of something else
-  fragment,         // a piece of an IP packet
+  not_roce,         // a valid frame of another protocol
+  fragment,         // a fragment of an IP packet
   cut,              // the capture holds less than was on the wire
   too_short,        // the frame's own lengths end before a header that it must have
   length_mismatch,  // IP and UDP lengths contradict each other
@@ -42,12 +42,12 @@ struct Frame : wire::ExtensionSlots<wire::HeaderView> {
 
   Bytes payload;                     // the captured part, without pad
   std::size_t payload_length = 0;    // on the wire
-  Bytes icrc;                        // four bytes, or none when cut
-  std::optional<ParseError> defect;  // the first error behind the BTH
+  Bytes icrc;                        // 4 bytes; empty if cut
+  std::optional<ParseError> defect;  // the first error after the BTH
 };
 
-/// Reads a whole frame. An error means that there is no BTH. Errors further on are the frame's
-/// `defect`, so that cut and damaged frames show what they hold.
+/// Parses a whole frame. Returns an error only if there is no BTH. The first error after the BTH is
+/// stored in `defect`, so that the readable part of cut and damaged frames is available.
 std::expected<Frame, ParseError> parse(const Envelope& envelope) noexcept;
 std::expected<Frame, ParseError> parse(Bytes bytes, std::size_t wire_length) noexcept;
 inline std::expected<Frame, ParseError> parse(Bytes bytes) noexcept {
@@ -65,7 +65,7 @@ struct FlowKey {
   friend auto operator<=>(const FlowKey&, const FlowKey&) = default;
 };
 
-/// ::ffff:a.b.c.d of an IPv4 address, as in a RoCE GID.
+/// Returns ::ffff:a.b.c.d for an IPv4 address, as in a RoCE GID.
 std::array<std::byte, 16> mapped(const wire::Ipv4Address& address) noexcept;
 
 /// The key of a frame; a reserved opcode counts as a request.

@@ -33,7 +33,7 @@ Position position_of(std::uint32_t index, std::uint32_t count) noexcept {
   return index + 1 == count ? Position::last : Position::middle;
 }
 
-/// Immediates and invalidates ride on the message's last packet.
+/// Only the message's last packet carries an immediate or an R_Key to invalidate.
 std::uint8_t opcode_at(const Message& message, Position position) noexcept {
   const bool last = position == Position::last || position == Position::only;
   return *wire::opcode_of(message.transport, message.operation, position, message.immediate && last,

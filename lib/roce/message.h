@@ -20,8 +20,8 @@ struct Message {
   std::uint32_t mtu = 1024;  // 256, 512, 1024, 2048 or 4096
   wire::Psn first_psn{};
   bool solicited_event = false;
-  /// Every how many packets a request sets AckReq, besides its last packet; 0: only there. (Linux
-  /// rxe uses 64.)
+  /// Interval of AckReq within a request, in packets; the last packet always has AckReq. 0: only
+  /// the last packet. (Linux rxe uses 64.)
   std::uint32_t ack_every = 0;
 };
 
@@ -29,15 +29,15 @@ struct Message {
 struct MessagePacket {
   std::uint8_t opcode = 0;
   wire::Psn psn;
-  std::uint64_t offset = 0;   // of its payload within the message
-  std::uint32_t payload = 0;  // bytes, pad not counted
+  std::uint64_t offset = 0;   // offset of the payload in the message, in bytes
+  std::uint32_t payload = 0;  // payload in bytes, without pad
   std::uint8_t pad = 0;       // 0..3
   bool ack_req = false;
   bool solicited_event = false;
 };
 
-/// Empty when the message can be sent; otherwise why not: an operation that the transport lacks, a
-/// datagram longer than the MTU, a message longer than 2^31 bytes, a bad MTU.
+/// Returns an empty string if the message can be sent, otherwise the reason: an operation that the
+/// transport lacks, a datagram longer than the MTU, a message longer than 2^31 bytes, a bad MTU.
 std::string refusal_of(const Message& message);
 
 /// Number of packets of the message, which refusal_of() must accept.
@@ -54,12 +54,12 @@ constexpr std::uint8_t pad_of(std::uint64_t length) noexcept {
   return static_cast<std::uint8_t>(-length & 3);
 }
 
-/// Why a packet doesn't continue what came before it. (IBTA vol. 1, 9.7.4 and 9.8.3)
+/// Why a packet doesn't follow the packets before it. (IBTA vol. 1, 9.7.4 and 9.8.3)
 enum class Violation : std::uint8_t {
   none,
   unknown_opcode,
   psn_gap,             // ahead of the expected PSN
-  psn_repeated,        // behind it
+  psn_repeated,        // behind the expected PSN
   first_within,        // FIRST or ONLY while a message is open
   continues_nothing,   // MIDDLE or LAST with no message open
   changes_operation,   // MIDDLE or LAST of another operation than the FIRST
@@ -77,11 +77,12 @@ struct ReceivedMessage {
   std::optional<std::uint32_t> invalidated_r_key;
 };
 
-/// Joins the packets of one stream (a QP's requests, or its responses) to messages. It holds no
-/// payload: `offset` is that of each packet's. No clock, no allocation.
+/// Reassembles the packets of one stream (a QP's requests, or its responses) into messages. Stores
+/// no payload: Outcome::offset says where a packet's payload belongs. Reads no clock and allocates
+/// nothing.
 class Reassembler {
  public:
-  /// `mtu` bounds packets until a FIRST shows the path's MTU.
+  /// `mtu`: largest payload of a packet, until a FIRST packet shows the path MTU.
   explicit Reassembler(std::uint32_t mtu = 4096) noexcept : mtu_(mtu) {}
 
   struct Outcome {
@@ -91,7 +92,7 @@ class Reassembler {
   };
 
   /// Adds the next packet of the stream. A violation drops the open message, and the stream
-  /// continues behind this packet; psn_repeated changes nothing. `frame` must have no defect.
+  /// continues after this packet; psn_repeated changes nothing. `frame` must have no defect.
   Outcome add(const Frame& frame) noexcept;
 
   [[nodiscard]] bool message_open() const noexcept { return open_.has_value(); }

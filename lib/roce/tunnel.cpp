@@ -16,7 +16,7 @@ constexpr std::uint8_t kProtocolIpv4 = 4, kProtocolIpv6 = 41, kProtocolGre = 47,
                        kProtocolMpls = 137;
 constexpr std::uint16_t kVxlanPort = 4789, kGenevePort = 6081, kMplsPort = 6635;
 
-/// Tunnels that are known by name only.
+/// Tunnels that are named but not opened.
 struct Closed {
   std::uint16_t number;
   std::string_view name;
@@ -30,7 +30,7 @@ std::string_view closed_name(std::span<const Closed> list, std::uint16_t number)
   return found == list.end() ? std::string_view{} : found->name;
 }
 
-/// Ethertypes that a frame within an MPLS pseudowire is known by.
+/// Whether the ethertype identifies an Ethernet frame inside an MPLS pseudowire.
 bool is_common_type(std::uint16_t type) noexcept {
   constexpr std::uint16_t kTypes[] = {wire::kEtherTypeIpv4,
                                       wire::kEtherTypeIpv6,
@@ -48,8 +48,8 @@ bool is_common_type(std::uint16_t type) noexcept {
 
 }  // namespace
 
-/// Goes through the headers of one tunnel after the other. The functions that read a header return
-/// false where they cannot, and set the name for unopened().
+/// Reads the headers of one tunnel after another. A function that can't read its header returns
+/// false and sets the name for unopened().
 class TunnelOpener {
  public:
   TunnelOpener(Envelope& envelope, TunnelStack& stack) noexcept
@@ -67,7 +67,7 @@ class TunnelOpener {
   }
 
  private:
-  /// What lies behind the header that was read last, from offset_.
+  /// Content after the header that was read last, from offset_ on.
   enum class Inside : std::uint8_t { nothing, ethernet, ip, mpls };
 
   bool enter() noexcept;
@@ -108,8 +108,8 @@ class TunnelOpener {
 
   Envelope& envelope_;
   TunnelStack& stack_;
-  std::size_t offset_ = 0;  // of what lies inside
-  std::size_t end_ = 0;     // of it on the wire
+  std::size_t offset_ = 0;  // of the content
+  std::size_t end_ = 0;     // end of the content on the wire
   Inside inside_ = Inside::nothing;
 };
 
@@ -182,8 +182,8 @@ bool TunnelOpener::enter_geneve() noexcept {
          enter_typed(static_cast<std::uint16_t>(head->get()), "Geneve of another protocol");
 }
 
-/// | C, R, K, S, reserved 9, version 3 | protocol 16 | checksum 32 | key 32 | sequence 32 |, of
-/// which the last three are there as their flags say.
+/// | C, R, K, S, reserved 9, version 3 | protocol 16 | checksum 32 | key 32 | sequence 32 |
+/// The last three fields are present if their flags are set.
 bool TunnelOpener::enter_gre() noexcept {
   constexpr std::uint32_t kChecksum = 0x80000000, kRouting = 0x40000000, kKey = 0x20000000,
                           kSequence = 0x10000000, kVersion = 0x00070000;
@@ -229,7 +229,7 @@ bool TunnelOpener::enter_erspan_iii() noexcept {
               offset_ + 12 + (last->get() & 1 ? 8 : 0));
 }
 
-/// What an ethertype announces behind a header that was pushed already.
+/// Sets the content by its ethertype. The layer around it was pushed before.
 bool TunnelOpener::enter_typed(std::uint16_t ether_type, std::string_view other) noexcept {
   switch (ether_type) {
     case kEtherTypeBridged:
@@ -247,7 +247,7 @@ bool TunnelOpener::enter_typed(std::uint16_t ether_type, std::string_view other)
   }
 }
 
-/// A stack of labels up to its last: | label 20 | class 3 | last 1 | TTL 8 |
+/// Reads a label stack up to its last label: | label 20 | class 3 | last 1 | TTL 8 |
 bool TunnelOpener::enter_mpls() noexcept {
   constexpr int kMostLabels = 16;
   constexpr std::uint32_t kLast = 0x100;

@@ -11,9 +11,9 @@
 
 namespace lw::roce {
 
-/// What carries another frame or packet: "VXLAN", "Geneve", "GRE", "NVGRE", "ERSPAN I", "ERSPAN
-/// II", "ERSPAN III", "MPLS", "IPv4 in IP", "IPv6 in IP", "PPPoE". The number tells it from others
-/// of its kind: VNI, VSID, ERSPAN session, GRE key, the last MPLS label, PPPoE session.
+/// A tunnel header around another frame or packet: "VXLAN", "Geneve", "GRE", "NVGRE", "ERSPAN I",
+/// "ERSPAN II", "ERSPAN III", "MPLS", "IPv4 in IP", "IPv6 in IP", "PPPoE". The number identifies
+/// the tunnel: VNI, VSID, ERSPAN session, GRE key, the last MPLS label, PPPoE session.
 struct TunnelLayer {
   const char* name;  // of static lifetime
   bool numbered;     // whether it has a number
@@ -35,7 +35,7 @@ class TunnelStack {
   /// The tunnel that could not be opened, with static lifetime: "ESP", "GRE of another protocol",
   /// "VXLAN, cut"; empty: there is none.
   [[nodiscard]] std::string_view unopened() const noexcept { return unopened_; }
-  /// "VXLAN > MPLS"; with their numbers "VXLAN 5001 > MPLS 16". Empty without tunnels.
+  /// names() is "VXLAN > MPLS", text() is "VXLAN 5001 > MPLS 16". Both are empty without tunnels.
   [[nodiscard]] std::string names() const;
   [[nodiscard]] std::string text() const;
 
@@ -55,9 +55,9 @@ class TunnelStack {
   const wire::Ipv6* ipv6_ = nullptr;
 };
 
-/// Replaces the envelope of a frame that isn't RoCE by that of the frame within its tunnels, as far
-/// as they can be opened. Its bytes and offsets begin at the inner frame, and its wire length is
-/// what the tunnel has room for: an inner frame that is longer was cut, and its ICRC is
+/// Replaces the envelope of a non-RoCE frame by the envelope of the frame inside its tunnels, as
+/// far as the tunnels can be opened. Bytes and offsets then start at the inner frame. The wire
+/// length is the space that the tunnel has for it: a longer inner frame was cut, and its ICRC is
 /// unverifiable. Reads nothing outside `envelope.bytes`.
 void open_tunnels(Envelope& envelope, TunnelStack& stack) noexcept;
 

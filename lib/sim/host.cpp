@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kPsPerNs = 1000;
 constexpr std::int64_t to_ps(Duration d) noexcept { return d.count() * kPsPerNs; }
 constexpr std::int64_t to_ps(Instant t) noexcept { return to_ns(t) * kPsPerNs; }
-/// ps >= 0. Unsigned, which divides in half the steps.
+/// Rounds ps >= 0 up to ns. An unsigned division takes half the steps.
 constexpr Instant not_before(std::int64_t ps) noexcept {
   return instant_from_ns(
       static_cast<std::int64_t>((static_cast<std::uint64_t>(ps) + kPsPerNs - 1) / kPsPerNs));
@@ -92,7 +92,7 @@ std::int64_t Host::busy_ps(std::uint8_t opcode) const noexcept {
   return to_ps(nic_.per_packet) + (begins ? to_ps(nic_.per_message) : 0);
 }
 
-/// A packet's size and time on the link: computed when it isn't like the one before.
+/// Computes a packet's size and time on the link, unless they equal those of the packet before.
 void Host::measure(const Packet& packet) noexcept {
   if (packet.opcode == same_opcode_ && packet.payload == same_payload_) return;
   same_opcode_ = packet.opcode;
@@ -103,7 +103,7 @@ void Host::measure(const Packet& packet) noexcept {
 
 void Host::put_on_link(std::uint32_t /*qp*/, SimLink::InFlight& draft, Instant now) {
   measure(draft.packet);
-  // A port that became free within this very ns has not been idle.
+  // A port that became free within this ns has not been idle.
   const std::int64_t start = port_free_at_ < now ? to_ps(now) : port_free_ps_;
   const std::int64_t last_byte = start + same_ps_;
   port_free_ps_ = costs_ ? std::max(last_byte, start + busy_ps(draft.packet.opcode)) : last_byte;

@@ -10,16 +10,17 @@
 
 namespace lw::sim {
 
-/// Limits of a NIC. One that is 0 doesn't limit: only the link does.
+/// Limits of a NIC. A limit of 0 is none: only the link limits.
 struct NicConfig {
   double rate_bps = 100e9;
-  Duration latency{500};  // of the host and its NIC, on the way out and on the way in
-  /// A QP keeps the port until its message ends, or for so many packets; 1: packets in turn.
-  /// ACKs and CNPs of others go in between.
+  Duration latency{500};  // of host and NIC, in each direction
+  /// A QP keeps the port until its message ends, or for so many packets; 1: QPs alternate packet by
+  /// packet. ACKs and CNPs of other QPs go in between.
   std::uint32_t arbitration_burst = 256;
-  Duration per_message{};       // between the first packets of two messages
-  Duration per_packet{};        // between two packets
-  double receive_send_bps = 0;  // payload of received SENDs that it can store; 0: the link rate
+  Duration per_message{};  // between the first packets of two messages
+  Duration per_packet{};   // between two packets
+  // at which it can store the payload of received SENDs; 0: the link rate
+  double receive_send_bps = 0;
 };
 
 struct HostCounters {
@@ -44,7 +45,7 @@ class Host final : public transport::QpScheduler<Host> {
 
   /// Adds a QP and sets its host and its QPN: QP i has qpn_of(i). Returns i.
   std::uint32_t add_qp(transport::QpConfig config);
-  /// Posts a receive at `at`, in order of these times. Not before now.
+  /// Posts a receive at time `at`, which is not before now and not before that of an earlier call.
   void post_later(std::uint32_t qp, const transport::Receive& receive, Instant at) {
     reposts_.push({at, qp, receive});
     unusual_ = true;
@@ -55,7 +56,7 @@ class Host final : public transport::QpScheduler<Host> {
   // receive(), next_at() and act() are here because each event of a simulation is one of them:
   // calls cost a packet and its ACK 30 instructions.
 
-  /// A packet arrives. The host releases its payload's slot.
+  /// Processes a packet that arrives, and releases its payload's slot.
   void receive(const transport::Packet& packet, Instant now) {
     ++counters_.received;
     if (packet.icrc_wrong || limits_sends_) [[unlikely]]
@@ -118,7 +119,7 @@ class Host final : public transport::QpScheduler<Host> {
   double ps_per_byte_;
   bool limits_sends_, costs_;  // limits other than the rate
   bool unusual_;               // something may wait in held_ or reposts_
-  // Most packets are like the one before: its size and time are kept.
+  // Size and time on the link of the last packet: most packets equal it.
   std::uint8_t same_opcode_ = 0;
   std::uint32_t same_payload_ = ~0u, same_bytes_ = 0;
   std::int64_t same_ps_ = 0;
@@ -126,7 +127,7 @@ class Host final : public transport::QpScheduler<Host> {
   transport::PayloadStore& store_;
   SimLink& out_;
   std::vector<std::unique_ptr<transport::QueuePair>> pairs_;
-  transport::Fifo<Held> held_;  // by the receive limit
+  transport::Fifo<Held> held_;  // packets that the receive limit delays
   transport::Fifo<Repost> reposts_;
   std::int64_t stored_ps_ = 0;  // when the receive limit allows the next SEND packet
   std::int64_t port_free_ps_ = 0;

@@ -84,8 +84,8 @@ class IncastRun {
   Host* receiver_ = nullptr;
   std::optional<ReceivePool> receives_;
   Senders senders_;
-  std::vector<std::pair<Instant, std::uint32_t>> starts_;  // when start times, the last first
-  std::vector<std::uint64_t> before_;                      // of each sender at the last sample
+  std::vector<std::pair<Instant, std::uint32_t>> starts_;  // start times of senders, the last first
+  std::vector<std::uint64_t> before_;  // bytes of each sender at the last sample
   IncastResult result_;
 };
 

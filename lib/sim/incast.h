@@ -8,7 +8,7 @@
 
 namespace lw::sim {
 
-/// Several hosts send to one, through one link that they share.
+/// Several hosts send to one host, through one link that they share.
 struct IncastConfig {
   std::uint32_t senders = 2;  // hosts, each with perf.qps QPs
   PerfConfig perf;            // SEND or WRITE; its duration > 0

@@ -38,7 +38,7 @@ bool draws(const RuleConfig& rule) noexcept {
          rule.trace || rule.reorder;
 }
 
-/// Probability of one of two independent events.
+/// Probability that at least one of two independent events happens.
 double either(double a, double b) noexcept { return 1 - (1 - a) * (1 - b); }
 
 /// Whether the headers differ at most in the fields that PacketHeaders::of() writes.
@@ -55,7 +55,7 @@ std::size_t hash_of(const Packet& p) noexcept {
   return static_cast<std::size_t>(mixed >> 40);
 }
 
-/// Where a frame of the caller's own bytes has a header; null: nowhere.
+/// A writable header of a frame in the caller's own bytes; null stays null.
 template <class Header>
 Header* writable(const Header* header) noexcept {
   return const_cast<Header*>(header);
@@ -71,7 +71,7 @@ Duration PathRules::least_delay(emulator::Direction direction) const noexcept {
     least = std::min(least, varies ? Duration{} : rule.delay.value_or(Duration{}));
     if (takes_all(rule)) return least;
   }
-  return Duration{};  // some go by untouched
+  return Duration{};  // some packets pass untouched
 }
 
 bool PathRules::by_chance() const noexcept { return std::ranges::any_of(rules, draws); }
@@ -117,7 +117,7 @@ void PacketHeaders::compose(Headers& headers, const Packet& packet) {
   headers.aeth = writable(parsed.aeth);
 }
 
-/// The place of the packet's headers, else an empty one, else any of its set.
+/// Returns the slot with the packet's headers; otherwise an empty slot, or any slot of its set.
 PacketHeaders::Headers& PacketHeaders::place_of(const Packet& packet) {
   const std::span ways = std::span(places_).subspan(hash_of(packet) % kSets * kWays, kWays);
   const auto place = std::ranges::find_if(
@@ -183,7 +183,7 @@ void PathEmulation::apply(Packet packet, const Decision& decision, Instant now) 
   out_.push_back({packet, at});
 }
 
-/// Held packets that this one is the last to overtake leave right behind it.
+/// Releases the held packets that this packet is the last to overtake: they leave right after it.
 void PathEmulation::overtake(const Packet& packet, const Decision& decision, Instant at) {
   emulator::Held<Entry>& held = held_[decision.rule];
   held.gone_on();

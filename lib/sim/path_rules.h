@@ -51,10 +51,10 @@ class PacketHeaders {
 
  private:
   static constexpr std::size_t kSets = 256, kWays = 4;
-  static constexpr std::size_t kHeaderBytes = 128;  // all headers of any packet, and no more
+  static constexpr std::size_t kHeaderBytes = 128;  // fits all headers of any packet
 
   struct Headers {
-    transport::Packet like;  // the fields that are compared
+    transport::Packet like;  // a packet with these headers; its fields are compared
     std::vector<std::byte> bytes;
     roce::Envelope envelope;
     // Where fields are written; null: these packets have no such header.
@@ -84,14 +84,14 @@ class PathEmulation {
     Instant at;
   };
   /// Decides on packet `number`, which enters at `now` (never decreasing). out() then has the
-  /// packets that leave because of it: it, its copies, and those that it overtook. Copies share the
-  /// payload's slot without retaining it.
+  /// packets that leave because of it: the packet, its copies, and packets that it overtook. Copies
+  /// share the payload's slot without retaining it.
   void enter(const transport::Packet& packet, std::uint64_t number, Instant now);
   std::vector<Out>& out() noexcept { return out_; }
 
-  /// When the first held packet leaves at the latest; Instant::max(): none is held.
+  /// Latest time at which the first held packet leaves; Instant::max(): none is held.
   [[nodiscard]] Instant next_deadline() const noexcept;
-  /// Removes that packet. Requires held() > 0.
+  /// Removes that packet and returns it. Requires held() > 0.
   transport::Packet take_held();
   [[nodiscard]] std::size_t held() const noexcept { return held_packets_; }
 

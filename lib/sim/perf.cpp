@@ -24,8 +24,8 @@ struct Steady {
   Duration window{};
 };
 
-/// Goodput at equal strides. When there are too many samples, every second one goes, so that memory
-/// does not grow with the run.
+/// Goodput at equal strides. When there are too many samples, every second sample is dropped, so
+/// that memory does not grow with the run.
 class Samples {
  public:
   void add(Instant at, std::uint64_t bytes) {
@@ -150,18 +150,18 @@ double link_ns_of_message(const PerfConfig& config) noexcept {
                     static_cast<double>(nic.count()));
   };
   if (packets == 1) return ns_at(0);
-  // All between the ends are alike; the ends may carry extension headers.
+  // All packets between the first and the last are alike; these two may carry extension headers.
   return ns_at(0) + (packets > 2 ? (packets - 2.0) * ns_at(1) : 0) + ns_at(packets - 1);
 }
 
 SteadySpan steady_span(const PerfConfig& config) noexcept {
-  constexpr double kSettled = 10'000;  // packets: the ends of the window count 1e-4 of them
+  constexpr double kSettled = 10'000;  // packets: the ends of the window are an error of 1e-4
   const double message_ns = link_ns_of_message(config);
   const double packets = transport::packets_of(config.size, config.qp.mtu);
   const auto round_trip_ns = static_cast<double>(round_trip_of(config).count());
   const auto window = static_cast<double>(window_of(config));
   const double settled_ns = kSettled / packets * message_ns;
-  // As long as it takes until each QP has completed its first message.
+  // Includes the time until each QP has completed its first message.
   const double trip_ns = round_trip_ns + message_ns * config.qps;
   const double trips = config.round_trips;
   if (window * message_ns < std::max(3 * round_trip_ns, settled_ns)) {
@@ -214,14 +214,16 @@ class BandwidthRun {
   [[nodiscard]] std::uint64_t all_messages() const noexcept {
     return config_.iterations > 0 ? config_.iterations * config_.qps : kEndless;
   }
-  /// Whether a run without a given length has cost enough: most of its packets are lost or again.
+  /// Whether a run without a given length has cost enough: most of its packets are lost or sent
+  /// again.
   [[nodiscard]] bool spent() const noexcept {
     constexpr std::uint64_t kMostPackets = 60'000'000;
     return !length_given() &&
            pair_.client->counters().sent + pair_.server->counters().sent > kMostPackets;
   }
   [[nodiscard]] std::uint64_t goodput_bytes() const noexcept;
-  /// Runs until `until`, until `messages` are done, or until it is stopped. Whether to go on.
+  /// Runs until `until`, until `messages` are done, or until it is stopped. Returns whether to go
+  /// on.
   bool run_until(Instant until, std::uint64_t messages);
   void run_in_steps(Instant end);
   void run();
@@ -250,7 +252,7 @@ bool BandwidthRun::run_until(Instant until, std::uint64_t messages) {
   return false;
 }
 
-/// Payload that was taken in order, of messages that are not complete, too.
+/// Payload delivered in order, including that of incomplete messages.
 std::uint64_t BandwidthRun::goodput_bytes() const noexcept {
   if (fetches(config_.operation) && config_.operation != wire::Operation::read_request)
     return blast_.completed * request_of(config_).length;
@@ -325,7 +327,7 @@ BandwidthResult run_bandwidth(const PerfConfig& config, const PerfHook& hook) {
 
 namespace {
 
-/// Each side answers a message with one like it; the client measures round trips.
+/// Each side answers a message with an equal message; the client measures round trips.
 class PingPong : public transport::Application {
  public:
   PingPong(const PerfConfig& config, const Host& client)

@@ -16,11 +16,11 @@ namespace lw::sim {
 /// The path between two hosts. Both directions are alike, except for their delay.
 struct PerfPath {
   Duration one_way{};
-  std::optional<Duration> way_back;         // where it differs
-  double rate_bps = 0;                      // of a wavelength slower than the NICs; 0: none
+  std::optional<Duration> way_back;  // delay of the way back, if it differs
+  double rate_bps = 0;               // rate of a wavelength slower than the NICs, in b/s; 0: none
   std::uint64_t buffer_bytes = 64'000'000;  // of the switch before that wavelength
-  /// Replaces the delays and the rate, which are then only the nominal delay and the rate of the
-  /// slowest link.
+  /// Rules that replace the delays and the rate. Those are then nominal: the path's delay, and the
+  /// rate of its slowest link.
   std::shared_ptr<const PathRules> rules;
   double loss = 0, marking = 0;  // probabilities per packet, in addition to the rules' own
   std::uint64_t seed = 1;        // of all random numbers
@@ -32,16 +32,18 @@ struct PerfConfig {
   bool immediate = false;      // SEND and WRITE
   std::uint32_t size = 65536;  // bytes of a message
   std::uint32_t qps = 1;
-  std::uint64_t iterations = 0;  // messages a QP; bandwidth: 0: see round_trips
-  /// Bandwidth: with 120 the first one costs the average less than 1 %. The run ends before, at
-  /// 30 million packets, but not before the steady rate is known: so with 0.
+  std::uint64_t iterations = 0;  // messages per QP; bandwidth: 0 means round_trips
+  /// Length of a bandwidth run without `iterations`. With 120, the first round trip lowers the
+  /// average by less than 1 %. The run ends earlier at 30 million packets, but not before the
+  /// steady rate is known. With 0 it ends when the steady rate is known.
   std::uint32_t round_trips = 120;
-  std::uint32_t receives = 0;  // that a responder's QP keeps posted; 0: it never lacks one
+  std::uint32_t receives = 0;  // that a responder's QP keeps posted; 0: it never lacks a receive
   Duration repost{};           // from a message's arrival until its receive is posted again
-  bool read_back = false;      // latency of WRITEs: to a passive peer, a READ fetches each again
-  Duration duration{};         // bandwidth, replaces iterations; 0: none
-  const std::atomic<bool>* stop = nullptr;  // true: the run ends, with what it has; null: never
-  transport::QpConfig qp;                   // qpn, peers and PSNs are filled in
+  bool read_back = false;  // latency of WRITEs to a passive peer: a READ fetches each message again
+  Duration duration{};     // bandwidth, replaces iterations; 0: none
+  // true: the run ends early and keeps its results; null: never
+  const std::atomic<bool>* stop = nullptr;
+  transport::QpConfig qp;  // qpn, peers and PSNs are filled in
 
   [[nodiscard]] bool stopped() const noexcept {
     return stop != nullptr && stop->load(std::memory_order_relaxed);
@@ -50,7 +52,7 @@ struct PerfConfig {
   PerfPath path;
 };
 
-/// Both delays and those of hosts and NICs.
+/// Round trip: both one-way delays and the latencies of hosts and NICs.
 constexpr Duration round_trip_of(const PerfConfig& config) noexcept {
   return config.path.one_way + config.path.way_back.value_or(config.path.one_way) +
          4 * config.nic.latency;
@@ -64,26 +66,26 @@ struct Failure {
   Instant at;
 };
 
-/// Nanoseconds for which a message of the run occupies the slowest of link, NIC and path, in the
-/// direction of its payload.
+/// Time in ns for which a message occupies the slowest of link, NIC and path, in the direction of
+/// its payload.
 double link_ns_of_message(const PerfConfig& config) noexcept;
 
-/// Result of a bandwidth run. Rates are goodput: payload that was taken in order, each byte once,
-/// without packets that were discarded or came twice. `steady_bps` leaves out the start; see
-/// SteadySpan.
+/// Result of a bandwidth run. Rates are goodput: payload delivered in order, each byte once,
+/// without discarded and duplicate packets. `steady_bps` leaves out the start; see SteadySpan.
 struct BandwidthResult {
   std::uint64_t messages = 0, bytes = 0;  // completed without error
   Duration elapsed{};                     // first post to last completion, or the duration
   double average_bps = 0;                 // bytes over elapsed
   double steady_bps = 0;                  // 0: the run was too short
   double peak_bps = 0;                    // of the better half of the steady window
-  Duration steady_window{};               // in which it was measured
-  double steady_change = 0;  // from its first half to its second, a share of steady_bps
+  Duration steady_window{};               // in which steady_bps was measured
+  // from the first half of that window to the second, relative to steady_bps
+  double steady_change = 0;
   std::uint64_t packets = 0, retransmitted = 0, timeouts = 0;
   std::uint64_t outstanding = 0;  // packets sent once or more, and not acknowledged at the end
   std::uint64_t failed = 0;       // completions in error
   std::optional<Failure> failure = {};  // the first of them
-  bool stopped = false;                 // before its end: the figures are of what it did until then
+  bool stopped = false;                 // ended early: the figures cover the time until then
   std::uint64_t events = 0;
   std::uint64_t cnps = 0;  // sent by either side
   HostCounters client, server;
@@ -103,13 +105,14 @@ struct LatencyResult {
   double deviation_ns = 0;
   std::uint64_t failed = 0;             // completions in error
   std::optional<Failure> failure = {};  // the first of them
-  bool stopped = false;                 // before its end
+  bool stopped = false;                 // ended early
 };
 
-/// Where the steady rate is measured. If all windows together are small compared with the path,
-/// they limit the rate and repeat: the rate is measured over whole windows of completions, after as
-/// many that are not counted. Otherwise it is the payload that arrives in whole steps of about a
-/// round trip, after the first three steps, for at least the time of 10,000 packets.
+/// The span in which the steady rate is measured. If all windows together are small compared with
+/// the path, they limit the rate and repeat: the rate is measured over whole windows of
+/// completions, after 2 to 18 windows that are not counted. Otherwise the payload is measured that
+/// arrives in whole steps of about a round trip, after the first three steps, for at least the time
+/// of 10,000 packets.
 struct SteadySpan {
   // By completions; a stride of 0: by time.
   std::uint64_t begin = 0, stride = 0, end = 0;

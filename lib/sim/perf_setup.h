@@ -5,7 +5,7 @@
 
 namespace lw::sim {
 
-/// Two hosts, a link each way, and the QPs between them, connected by number.
+/// The two hosts of a run.
 struct PerfPair {
   Host* client = nullptr;
   Host* server = nullptr;
@@ -20,12 +20,13 @@ PerfLinks add_links(Simulation& simulation, const PerfConfig& config);
 /// Memory of each host of a run.
 transport::Memory memory_of(const PerfConfig& config);
 
+/// Adds the two hosts, a link each way, and the QPs between them, connected by number.
 PerfPair connect(Simulation& simulation, const PerfConfig& config);
 
 /// Keeps receives posted on a responder's QPs, as PerfConfig::receives and repost say.
 class ReceivePool : public transport::Application {
  public:
-  /// `config` and `host` outlive it. The host's QPs are all there.
+  /// `config` and `host` outlive it. All QPs of the host must exist.
   ReceivePool(const PerfConfig& config, Host& host);
   void on_completion(transport::QpSet& qps, std::uint32_t qp, const transport::Completion& done,
                      Instant now) override;
@@ -38,7 +39,7 @@ class ReceivePool : public transport::Application {
 /// The work request that every iteration posts.
 transport::WorkRequest request_of(const PerfConfig& config) noexcept;
 
-/// A completion in error, as a result names it.
+/// Describes a completion in error.
 Failure failure_of(transport::QpSet& host, std::uint32_t qp, const transport::Completion& done,
                    Instant now);
 

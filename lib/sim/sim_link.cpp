@@ -14,7 +14,7 @@ SimLink::SimLink(const SimLinkConfig& config, transport::PayloadStore& store)
   emulation_ = std::make_unique<PathEmulation>(*config_.rules, config_.direction, seed);
 }
 
-/// A packet enters a link with rules or a listener. It may lie in fifo_'s spare place.
+/// Adds a packet to a link with rules or a listener. `packet` may be in fifo_'s spare slot.
 void SimLink::enter_watched(const Packet& packet, std::int64_t last_byte_ps) {
   const Packet copy = packet;
   const Instant at = instant_of(last_byte_ps);

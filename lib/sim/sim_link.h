@@ -49,8 +49,8 @@ class SimLink {
     flight.packet = packet;
     enter(flight, last_byte_ps);
   }
-  /// The place where the next packet is built: a copy would wait for the stores of a packet that
-  /// was just made. It enters before anything else does, or not at all.
+  /// Returns the slot in which the next packet is built: a copy would wait for the stores of a
+  /// packet that was just made. That packet must enter before any other does, or not at all.
   InFlight& draft() { return fifo_.spare(); }
   void enter(InFlight& draft, std::int64_t last_byte_ps) {
     if (!bare_ || on_enter) [[unlikely]]
@@ -71,8 +71,8 @@ class SimLink {
     if (emulation_) [[unlikely]]
       release_from_rules(now);
   }
-  /// The next packet, until pop(). Both require that one is in flight. The payload's slot is the
-  /// caller's.
+  /// Returns the next packet, valid until pop(). Both require a packet in flight. The caller owns
+  /// the payload's slot.
   [[nodiscard]] const transport::Packet& front() const noexcept {
     return in_order() ? fifo_.front().packet : late_.top().packet;
   }
@@ -104,7 +104,7 @@ class SimLink {
     return bare_ || late_.empty() || (!fifo_.empty() && fifo_.front().at <= late_.top().at);
   }
   [[nodiscard]] Instant next_unordered() const noexcept;
-  /// ps >= 0 to the nearest ns. Unsigned, which divides in half the steps.
+  /// Rounds ps >= 0 to the nearest ns. An unsigned division takes half the steps.
   static constexpr Instant instant_of(std::int64_t ps) noexcept {
     return instant_from_ns(
         static_cast<std::int64_t>((static_cast<std::uint64_t>(ps) + 500) / 1000));

@@ -13,7 +13,7 @@ std::uint32_t Simulation::add_source(Side& side, Source source) {
 }
 
 SimLink& Simulation::add_link(emulator::Direction direction, const SimLinkConfig& config) {
-  // A packet that is sent now arrives now at the earliest: then a step is the clock's smallest.
+  // The delay may be 0: then a step is 1 ns, the clock's resolution.
   shortest_ = std::max(Duration{1}, std::min(shortest_, config.least_delay()));
   links_.push_back({std::make_unique<SimLink>(config, store_), direction});
   add_source(side_to(direction), {.link = links_.back().link.get()});
@@ -31,7 +31,7 @@ Host& Simulation::add_host(const NicConfig& nic, transport::Memory memory, SimLi
   return *hosts_.back().host;
 }
 
-/// Looks at all sources again: the other side or a caller has sent or posted.
+/// Updates the next event of all sources, after the other side or a caller has sent or posted.
 void Simulation::Side::refresh() noexcept {
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
     events.set(i, sources[i].link ? sources[i].link->next_at() : sources[i].host->next_at());

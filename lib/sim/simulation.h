@@ -17,8 +17,8 @@ namespace lw::sim {
 
 /// Hosts in the west and in the east, the links between them, and a virtual clock. A packet arrives
 /// a link's delay after it was sent, so each side runs alone for as long as the shortest delay: its
-/// events stay in the cache, and only its own few sources compete for the next. Deterministic: the
-/// same configuration and calls give the same events. One thread.
+/// events stay in the cache, and only its own few sources compete for the next event.
+/// Deterministic: the same configuration and calls give the same events. One thread.
 class Simulation {
  public:
   Simulation() = default;
@@ -28,13 +28,13 @@ class Simulation {
   Simulation& operator=(Simulation&&) = delete;
   ~Simulation() = default;
 
-  /// Adds a link, which delivers to the hosts of its far side that its packets name. The longer its
-  /// least delay, the faster the simulation. References stay valid.
+  /// Adds a link. It delivers each packet to the host on its far side that the packet names. The
+  /// longer its least delay, the faster the simulation. References stay valid.
   SimLink& add_link(emulator::Direction direction, const SimLinkConfig& config);
   /// Adds a host on the side where `out` begins. Hosts are numbered from 0 in this order.
   Host& add_host(const NicConfig& nic, transport::Memory memory, SimLink& out);
 
-  /// All events up to here are processed, and none after.
+  /// Virtual time: all events up to it are processed, and none after it.
   [[nodiscard]] Instant now() const noexcept { return now_; }
   [[nodiscard]] Host& host(std::size_t number) noexcept { return *hosts_[number].host; }
   [[nodiscard]] SimLink& link(std::size_t number) noexcept { return *links_[number].link; }
@@ -42,12 +42,12 @@ class Simulation {
   [[nodiscard]] transport::PayloadStore& store() noexcept { return store_; }
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
 
-  /// Processes one step: up to the shortest link delay, not past `until`. False, and the clock
-  /// doesn't move, when there is no event up to then.
+  /// Processes one step: up to the shortest link delay, not past `until`. Returns false if there is
+  /// no event up to then; the clock then stays.
   bool advance(Instant until = Instant::max());
-  /// Processes all events up to and including `until`, where the clock is afterwards.
+  /// Processes all events up to and including `until`, and sets the clock to `until`.
   void run_until(Instant until);
-  /// Runs until no event is left, or until `until`. Whether no event is left.
+  /// Runs until no event is left, or until `until`. Returns whether no event is left.
   bool run_to_rest(Instant until);
 
  private:
@@ -59,7 +59,7 @@ class Simulation {
     transport::EventQueue events;
     std::vector<Source> sources;
     void refresh() noexcept;
-    /// One link that arrives, and one host behind it: both sides of most simulations.
+    /// Whether this is one link and the host behind it, as both sides of most simulations are.
     [[nodiscard]] bool pair() const noexcept {
       return sources.size() == 2 && sources[0].link && sources[1].host;
     }

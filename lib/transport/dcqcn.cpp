@@ -26,7 +26,7 @@ ReactionPoint::ReactionPoint(const DcqcnConfig& config, double link_bps) noexcep
       current_(most_),
       target_(most_) {}
 
-/// The first CNP of a free flow sets where the flow starts from.
+/// Starts to limit the flow: its first CNP sets the initial rate.
 void ReactionPoint::begin(Instant now) noexcept {
   const double first = config_.rate_to_set_on_first_cnp_mbps * kMega;
   current_ = first > 0 ? std::min(first, most_) : most_;
@@ -48,7 +48,8 @@ void ReactionPoint::on_cnp(Instant now) noexcept {
 }
 
 void ReactionPoint::decrease(Instant now) noexcept {
-  // Whatever raised the rate since the last cut: only bytes alone leave the target as it is.
+  // Unless configured otherwise, the target stays only if byte increases alone have raised the rate
+  // since the last cut.
   const bool clamp = config_.clamp_tgt_rate ||
                      (timed_ > 0 ? config_.clamp_tgt_rate_after_time_inc : by_bytes_ == 0);
   if (clamp) target_ = current_;

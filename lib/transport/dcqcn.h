@@ -9,11 +9,11 @@
 
 namespace lw::transport {
 
-/// The reaction point of one flow: its sending rate. It is the link rate, at no cost, until the
-/// first CNP. Time is a parameter that never decreases.
+/// The reaction point of one flow: computes its sending rate. Until the first CNP, the rate is the
+/// link rate and computing it costs nothing. Time is a parameter that never decreases.
 class ReactionPoint {
  public:
-  /// link_bps > 0.
+  /// `link_bps`: link rate in b/s, > 0.
   ReactionPoint(const DcqcnConfig& config, double link_bps) noexcept;
 
   void on_cnp(Instant now) noexcept;
@@ -26,7 +26,7 @@ class ReactionPoint {
   [[nodiscard]] double rate_bps() const noexcept { return current_; }
   [[nodiscard]] double target_bps() const noexcept { return target_; }
   [[nodiscard]] double alpha() const noexcept { return alpha_; }  // in 1024ths
-  /// When the next timed increase is due; Instant::max() while nothing is limited.
+  /// When the next timed increase is due; Instant::max() while the rate isn't limited.
   [[nodiscard]] Instant next_increase() const noexcept;
   [[nodiscard]] std::uint64_t cnps_handled() const noexcept { return cnps_; }
 
@@ -61,7 +61,7 @@ class NotificationPoint {
   bool sent_ = false;
 };
 
-/// Congestion control of a QP: when its next data packet may go.
+/// Rate limit of a QP: computes when its next data packet may be sent.
 class Pacing {
  public:
   explicit Pacing(const QpConfig& config) noexcept
@@ -80,7 +80,7 @@ class Pacing {
     return control_ == RateControl::dcqcn ? std::min(ready, reaction_.next_increase()) : ready;
   }
 
-  /// Counts a sent packet. Carries the rounding to ns over to the next.
+  /// Counts a sent packet. The rounding to ns is carried over to the next packet.
   void sent(const Packet& packet, Instant now) noexcept {
     if (!limits()) return;
     const std::uint32_t bytes = wire_bytes(packet);

@@ -11,9 +11,10 @@
 
 namespace lw::transport {
 
-/// Finds the source with the next event. Up to four are scanned; more are a binary heap that knows
-/// the position of each source. (tests/bench/sim_bench: two sources in a heap cost a simulated
-/// packet 40 ns of swaps.) Equal times go by source number: deterministic.
+/// Finds the source with the next event. Scans up to four sources; more are kept in a binary heap,
+/// with the position of each source. (tests/bench/sim_bench: two sources in a heap cost a simulated
+/// packet 40 ns of swaps.) Sources with equal times are ordered by number, so the order is
+/// deterministic.
 class EventQueue {
  public:
   /// Adds a source without an event.
@@ -22,7 +23,7 @@ class EventQueue {
     times_.resize(std::max<std::size_t>(sources_, kScanned), Instant::max());
     place_.push_back(source);
     heap_.push_back(source);
-    // Among more than a few, a source without an event is in its place at the end.
+    // In the heap, a source without an event belongs at the end.
     if (sources_ == kScanned + 1)
       for (std::size_t i = heap_.size(); i-- > 0;) sift_down(i);
     return source;

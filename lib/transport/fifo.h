@@ -22,14 +22,15 @@ class Fifo {
   [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
 
   void push(const Item& item) { add() = item; }
-  /// Adds a last item with its place's old content, to be overwritten. For items of 80 B or more.
+  /// Adds an item at the end and returns it, with old content to be overwritten. For items of 80 B
+  /// or more.
   Item& add() {
     Item& item = spare();
     commit();
     return item;
   }
-  /// The place after the last item, which commit() makes an item. Until then any other call may
-  /// overwrite it.
+  /// Returns the free slot after the last item. commit() makes it the last item; until then any
+  /// other call may overwrite it.
   Item& spare() {
     if (size() > mask_) [[unlikely]]
       grow();
@@ -65,12 +66,12 @@ class Fifo {
   }
 
   std::vector<Item> items_;
-  std::size_t mask_;                 // of an index; a vector's size() would need a division
+  std::size_t mask_;  // for indexes; taken from the vector's size(), it would need a division
   std::size_t head_ = 0, tail_ = 0;  // not wrapped; masked on use
 };
 
-/// A bit for each number of a window that only moves upwards: the bitmap of selective repeat. Bits
-/// before the window are 0. The array doubles as the window needs it. One thread.
+/// A bitmap over a window of numbers that only moves upwards, for selective repeat. Bits before the
+/// window are 0. The array doubles when the window needs it. One thread.
 class SlidingBits {
  public:
   [[nodiscard]] bool test(std::uint64_t number) const noexcept {
@@ -90,7 +91,7 @@ class SlidingBits {
     base_ = base;
     if (base == cleared && base < end()) word(base) &= ~std::uint64_t{0} << base % kBits;
   }
-  /// Makes all bits 0 and begins again with a window at `base`.
+  /// Clears all bits and restarts the window at `base`.
   void clear(std::uint64_t base) noexcept {
     std::ranges::fill(words_, 0);
     base_ = base;

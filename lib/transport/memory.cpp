@@ -36,7 +36,7 @@ constexpr std::uint32_t kGrhRoom = 40;
 
 }  // namespace
 
-/// Starts a SEND: its memory is the next receive's.
+/// Starts a SEND: it is stored in the next receive's buffer.
 Refusal MessageSink::begin_send() {
   if (lacks_receive()) return Refusal::no_receive;
   const bool somewhere = !config_.endless_receives;

@@ -17,11 +17,11 @@
 
 namespace lw::transport {
 
-/// Bytes of the payloads in flight, with a count of holders: dropping a packet releases its slot,
-/// copying it retains the slot. Slot 0 is no payload and needs neither. One thread.
+/// Payloads in flight, with a count of holders: dropping a packet releases its slot, copying it
+/// retains the slot. Slot 0 means no payload and needs neither. One thread.
 class PayloadStore {
  public:
-  static constexpr std::size_t kLargest = 4096;  // of a path MTU
+  static constexpr std::size_t kLargest = 4096;  // bytes, the largest path MTU
 
   /// Returns a slot for at most kLargest bytes, with one holder.
   PayloadSlot take() {
@@ -85,13 +85,13 @@ class Memory {
     return length == 0 || (r_key == r_key_ && holds(va, length));
   }
 
-  /// A view of real memory that holds() them; empty for virtual memory.
+  /// Returns the bytes [va, va + length); empty for virtual memory. Requires holds(va, length).
   [[nodiscard]] std::span<std::byte> bytes(std::uint64_t va, std::size_t length) noexcept {
     if (!real()) return {};
     return {bytes_.data() + (va - va_), length};
   }
 
-  /// Copies [va, va + length) into a new slot of `store`; 0 for virtual memory or length 0.
+  /// Copies [va, va + length) into a new slot of `store`. Returns 0 for virtual memory or length 0.
   PayloadSlot snapshot(std::uint64_t va, std::uint32_t length, PayloadStore& store) {
     return real() && length > 0 ? copy_out(va, length, store) : 0;
   }

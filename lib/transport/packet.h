@@ -13,7 +13,7 @@
 
 namespace lw::transport {
 
-/// Index of a payload's bytes in a PayloadStore; 0: only the payload's length exists.
+/// Index of a payload's bytes in a PayloadStore; 0: only the payload's length is known.
 using PayloadSlot = std::uint32_t;
 
 /// A packet: header fields, the payload's length, and where its bytes are, if it has any.
@@ -150,9 +150,9 @@ constexpr std::uint16_t source_port_of(const Packet& packet) noexcept {
 /// stay as they are.
 void put_packet(const Packet& packet, roce::FrameFields& fields) noexcept;
 
-/// The packet as a NIC would put it on the wire, RoCEv2 over IPv4 between simulated hosts, its
-/// ICRC right. `payload` is as long as packet.payload, or empty for one of which only the length
-/// is known: its bytes are zeros then.
+/// Composes the packet's frame: RoCEv2 over IPv4 between simulated hosts, with a valid ICRC.
+/// `payload` has packet.payload bytes. It is empty if only the length is known; the frame then has
+/// zeros.
 std::vector<std::byte> to_frame(const Packet& packet, wire::Bytes payload = {});
 
 /// Reads a packet from a frame's headers. The payload's bytes stay in the frame: `data` is 0.

@@ -62,7 +62,7 @@ struct QpConfig {
 
   /// AckReq is set on a message's last packet and on each N-th packet; 0: on the last only.
   std::uint32_t ack_every = 64;
-  /// A queued ACK takes a newer ACK's PSN.
+  /// Whether a newer ACK replaces an ACK that is still queued.
   bool coalesce_acks = true;
 
   // Timeouts and retries.
@@ -70,7 +70,7 @@ struct QpConfig {
   std::uint8_t retry_count = 7;  // 0..7
   std::uint8_t rnr_retry = 7;    // 0..7; 7: unlimited
   std::uint8_t rnr_timer = 12;   // RNR timer code that the responder sends: 0..31
-  /// The timer follows the measured round trip (see RetryTimer) and only then `timeout`.
+  /// The retransmission timer follows the measured round trip (see RetryTimer), up to `timeout`.
   bool adaptive_retransmission = false;
   Recovery recovery = Recovery::go_back_n;
   std::uint32_t reorder_packets = 1u << 16;  // selective repeat: most packets kept after gaps
@@ -84,8 +84,8 @@ struct QpConfig {
   bool endless_receives = false;
   /// Reports a WRITE's arrival as a completion, for applications that poll memory.
   bool report_writes = false;
-  /// Reports a READ's arrival as a completion, before its data is read, for applications that make
-  /// the data then.
+  /// Reports a READ's arrival as a completion, before its data is read, for applications that
+  /// produce the data then.
   bool report_reads = false;
   std::uint32_t q_key = 0x11111111;  // UD
 };

@@ -15,7 +15,7 @@ namespace lw::transport {
 
 class QpSet;
 
-/// Runs on QPs. Called with each completion and each arrival; may post more from there.
+/// Code that runs on QPs. It gets each completion and each arrival, and may post more meanwhile.
 class Application {
  public:
   virtual ~Application() = default;
@@ -32,8 +32,8 @@ class QpSet {
   QpSet& operator=(QpSet&&) = delete;
   virtual ~QpSet() = default;
 
-  /// Adds a QP, which outlives this or is detached first. Returns its index, the lowest free one.
-  /// Not from on_completion().
+  /// Adds a QP, which must outlive this object or be detached first. Returns its index, the lowest
+  /// free one. Not to be called from on_completion().
   std::uint32_t attach(QueuePair& pair) {
     const auto free = std::ranges::find(slots_, nullptr, &Slot::pair);
     const auto index = static_cast<std::uint32_t>(free - slots_.begin());
@@ -41,7 +41,7 @@ class QpSet {
     slots_[index] = {.pair = &pair, .application = application_};
     return index;
   }
-  /// Removes a QP. Not from on_completion().
+  /// Removes a QP. Not to be called from on_completion().
   virtual void detach(std::uint32_t qp) { slots_[qp] = {}; }
 
   [[nodiscard]] QueuePair& qp(std::uint32_t index) noexcept { return *slots_[index].pair; }
@@ -64,7 +64,7 @@ class QpSet {
   struct alignas(32) Slot {  // its address is a shift
     QueuePair* pair = nullptr;
     Application* application = nullptr;
-    Instant timer = kNever;  // as among the timers
+    Instant timer = kNever;  // its entry in timers_
     bool waiting = false;    // in the ready queue, or keeps the port
     bool urgent = false;     // in the urgent queue
   };
@@ -103,7 +103,7 @@ class QpScheduler : public QpSet {
   void detach(std::uint32_t qp) override;
 
  protected:
-  /// `burst`: packets after which a QP yields the port within a message; 1: packets in turn.
+  /// `burst`: packets after which a QP yields the port within a message; 1: after each packet.
   explicit QpScheduler(std::uint32_t burst) : burst_limit_(burst) {}
 
   /// Passes a received packet to its QP and releases its payload. `transmits`: the caller calls
@@ -142,7 +142,7 @@ class QpScheduler : public QpSet {
     ++wanting_;
     ready_.push(qp);
   }
-  /// A timer later than one that is set already is set when that one expires.
+  /// Sets an earlier timer. A later time takes effect when the timer that is set expires.
   void set_timer(std::uint32_t qp, Slot& slot, Instant at) {
     if (at < slot.timer) [[unlikely]]
       move_timer(qp, slot, at);
@@ -161,7 +161,8 @@ class QpScheduler : public QpSet {
       if (slot.application) slot.application->on_completion(*this, qp, done, now);
     }
   }
-  /// The QP has an ACK, a NAK or a CNP: sent at once when no other QP wants the port.
+  /// Sends the QP's ACK, NAK or CNP at once if no other QP wants the port; otherwise queues the QP
+  /// as urgent.
   void answer(std::uint32_t qp, Slot& slot, Instant now, bool transmits) {
     if (transmits && !wants_port() && driver().port_free(now)) return send_control(qp, slot, now);
     if (std::exchange(slot.urgent, true)) return;

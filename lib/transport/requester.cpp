@@ -59,7 +59,7 @@ Requester::Wqe& Requester::wqe_at(Sequence s) noexcept {
   return queue_[low];
 }
 
-/// A READ requests what is missing from `index` on.
+/// A READ requests the data of packet `index` and all after it.
 void Requester::fill_fetch(Packet& packet, const Wqe& wqe, std::uint64_t index) const noexcept {
   const WorkRequest& request = wqe.request;
   const std::uint64_t offset = index * config_.mtu;
@@ -156,7 +156,8 @@ void Requester::on_nak(const Packet& packet, Sequence s, Instant now) {
   go_back(now);
 }
 
-/// Selective repeat: all before `s` have arrived, and so has the packet in the place of the MSN.
+/// Selective repeat: all packets before `s` have arrived, and the packet with the PSN in the MSN
+/// field.
 void Requester::on_selective_nak(const Packet& packet, Sequence s, Instant now) {
   if (!acknowledge(s, now)) return lost_answer(now);
   const std::int32_t ahead = wire::Psn::distance(psn_of(una_), wire::Psn{packet.msn});

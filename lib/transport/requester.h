@@ -194,7 +194,7 @@ class Requester {
   RetryTimer timer_;
 
   Fifo<Wqe> queue_;             // oldest first, until completed
-  std::size_t begun_ = 0;       // of them, sent at least partly
+  std::size_t begun_ = 0;       // requests sent at least partly
   std::uint32_t fetching_ = 0;  // READs and atomics among those
   std::size_t cursor_wqe_ = 0;  // the request whose packet is next
   Sequence una_ = 0;            // the oldest not acknowledged

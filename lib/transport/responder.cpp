@@ -96,7 +96,7 @@ void Responder::on_gap(const Packet& packet, Sequence s) {
   nak(NakCode::psn_sequence_error, msn_);
 }
 
-/// Selective repeat: keeps a packet after a gap, as far as the bitmap reaches, and reports it.
+/// Selective repeat: keeps a packet after a gap, within reorder_packets, and reports it.
 void Responder::keep(const Packet& packet, Sequence s) {
   if (s - expected_ >= config_.reorder_packets) return;
   if (waiting_ == 0) arrived_.slide(expected_);
@@ -186,7 +186,7 @@ void DatagramResponder::receive(const Packet& packet, Instant now) {
     sink_.abandon();
   }
   expected_ = packet.psn + 1;
-  // A message that begins ends an unfinished one before it: its last packet never came.
+  // A message that begins ends an incomplete one before it, of which the last packet was lost.
   if (meaning.begins) sink_.abandon();
   const bool taken =
       meaning.known && sink_.in_place(meaning) && sink_.take(packet, meaning, now) == Refusal::none;

@@ -23,8 +23,8 @@ struct ResponderCounters {
 /// (IBTA vol. 1, 9.7.4 and 9.7.5)
 ///
 /// Selective repeat: a bitmap and a buffer keep the packets after a gap, as in IRN (see Requester).
-/// Each of them causes a NAK with the expected PSN and, in the place of the MSN, its own: IRN adds
-/// a field for it, which no RoCE header has.
+/// Each kept packet causes a NAK with the expected PSN and, in the field of the MSN, its own PSN.
+/// (IRN adds a field for it, which no RoCE header has.)
 class Responder {
  public:
   Responder(const QpConfig& config, Memory& memory, PayloadStore& store);
@@ -95,9 +95,10 @@ class Responder {
   bool broken_ = false;
   Fifo<DoneAtomic> done_atomics_;
   // Selective repeat.
-  SlidingBits arrived_;       // packets after a gap, from expected_ on
-  std::vector<Packet> kept_;  // of those, by sequence number modulo its size, a power of two
-  std::size_t waiting_ = 0;   // how many
+  SlidingBits arrived_;  // packets after a gap, from expected_ on
+  // the packets in arrived_, by sequence number modulo its size, a power of two
+  std::vector<Packet> kept_;
+  std::size_t waiting_ = 0;  // number of these packets
   ResponderCounters counters_;
 };
 

@@ -99,7 +99,7 @@ struct Bth {
 };
 static_assert(sizeof(Bth) == 12 && alignof(Bth) == 1);
 
-/// The 16 zero bytes behind a CNP's BTH (opcode 0x81, BECN 1, PSN 0). Over IPv4 a CNP's total
+/// The 16 zero bytes after a CNP's BTH (opcode 0x81, BECN 1, PSN 0). Over IPv4 a CNP's total
 /// length is 60. (IBTA vol. 1, annex A17.9)
 struct CnpReserved {
   std::array<std::byte, 16> zeros{};

@@ -27,7 +27,7 @@ enum class CmMessage : std::uint16_t {
 /// "ConnectRequest", ... as the specification names them; empty for another attribute.
 std::string_view name_of(CmMessage message) noexcept;
 
-/// A connection request (REQ), behind the MAD header. (IBTA vol. 1, 12.6.5)
+/// A connection request (REQ), after the MAD header. (IBTA vol. 1, 12.6.5)
 struct CmReq {
   Be32 local_comm_id;
   Be32 reserved1;

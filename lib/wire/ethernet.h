@@ -6,7 +6,7 @@
 namespace lw::wire {
 
 // Ethertypes. 0x9100, the QinQ type of old equipment, is missing on purpose: it is one flipped bit
-// away from 0x8100, and a damaged tag must never make a frame look sound.
+// away from 0x8100, and a damaged tag must never make a frame look valid.
 inline constexpr std::uint16_t kEtherTypeIpv4 = 0x0800;
 inline constexpr std::uint16_t kEtherTypeIpv6 = 0x86dd;
 inline constexpr std::uint16_t kEtherTypeRoceV1 = 0x8915;

@@ -21,7 +21,7 @@ namespace lw::wire {
 // a line to each of the three parts below, and name it in the rows of opcode.cpp that have it.
 // Parsing, composing, JSON, CSV, text and profile keys follow from the header's fields table.
 
-/// Part 1: a bit for each.
+/// Part 1: one bit per header.
 enum class Extension : std::uint16_t {
   rdeth = 1 << 0,
   deth = 1 << 1,
@@ -35,7 +35,7 @@ enum class Extension : std::uint16_t {
   ieth = 1 << 9,
 };
 
-/// Part 2: a member for each, a HeaderView or HeaderValues.
+/// Part 2: one member per header, a HeaderView or HeaderValues.
 template <template <class> class Slot>
 struct ExtensionSlots {
   Slot<Rdeth> rdeth{};
@@ -67,7 +67,7 @@ constexpr void for_each_extension(Visit&& visit, Slots&... slots) {
 }
 
 template <class Header>
-using HeaderView = const Header*;  // null: not there
+using HeaderView = const Header*;  // null: not present
 template <class Header>
 using HeaderValues = typename Header::Fields;
 

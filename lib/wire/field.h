@@ -18,7 +18,7 @@ namespace lw::wire {
 enum class Base : std::uint8_t {
   decimal,
   hex,          // "0x" and `digits` hex digits
-  bytes,        // `digits` hex digits, or all of an address's, without "0x"
+  bytes,        // `digits` hex digits, or all bytes of an address, without "0x"
   mapped_ipv4,  // the last four bytes of a 16-byte address, as an IPv4 address
 };
 
@@ -38,8 +38,8 @@ struct FieldInfo {
   std::string_view text = {};  // fmt format for one-line text: "psn {}"; empty: left out
   Base base = Base::decimal;
   std::uint8_t digits = 0;                   // of hex and bytes
-  std::uint8_t shift = 0;                    // of the field's lowest bit within the member
-  std::uint8_t bits = 0;                     // width on the wire; 0: all of the member's
+  std::uint8_t shift = 0;                    // position of the field's lowest bit in the member
+  std::uint8_t bits = 0;                     // width on the wire; 0: that of the member
   bool per_qp = false;                       // a profile may give a list, one value for each QP
   std::span<const NamedValue> choices = {};  // a profile gives the value by one of these names
 };
@@ -50,7 +50,7 @@ template <class Header>
 struct Field : FieldInfo {
   FieldValue (*member)(const Header&) = nullptr;
   void (*set)(Header&, std::uint64_t) = nullptr;  // null: a profile has no key for it
-  bool (*only)(const Header&) = nullptr;          // null: always there
+  bool (*only)(const Header&) = nullptr;          // null: always present
 
   [[nodiscard]] bool present(const Header& header) const { return !only || only(header); }
   [[nodiscard]] constexpr std::uint64_t largest() const noexcept {
@@ -113,7 +113,7 @@ constexpr auto field(FieldInfo info) {
   }(info, Member);
 }
 
-/// The same for a field that only some headers have, as `only` tells.
+/// A row for a field that exists only in the headers for which only() is true.
 template <class Header>
 constexpr Field<Header> when(bool (*only)(const Header&), Field<Header> row) {
   row.only = only;

@@ -40,8 +40,8 @@ struct IcmpEcho {
 };
 static_assert(sizeof(IcmpEcho) == 8 && alignof(IcmpEcho) == 1);
 
-/// The checksum over a message and its checksum field: 0 where the field is right; where the field
-/// is 0, its right value. (RFC 792)
+/// Computes the checksum over a message, its checksum field included. The result is 0 if the field
+/// is right; if the field is 0, the result is its right value. (RFC 792)
 std::uint16_t icmp_checksum(Bytes message) noexcept;
 /// Like icmp_checksum(), with the pseudo-header that ICMPv6 adds. (RFC 4443, 2.3)
 std::uint16_t icmpv6_checksum(const Ipv6Address& source, const Ipv6Address& destination,
@@ -49,7 +49,7 @@ std::uint16_t icmpv6_checksum(const Ipv6Address& source, const Ipv6Address& dest
 
 inline constexpr std::uint8_t kNeighbourSolicitation = 135, kNeighbourAdvertisement = 136;
 inline constexpr std::uint8_t kSourceLinkAddress = 1, kTargetLinkAddress = 2;
-/// A neighbour message that crossed a router has less. (RFC 4861, 7.1)
+/// Hop limit of neighbour messages: a message that crossed a router has less. (RFC 4861, 7.1)
 inline constexpr std::uint8_t kNeighbourHopLimit = 255;
 
 struct NeighbourFields {
@@ -113,7 +113,7 @@ struct LinkAddress {
 };
 static_assert(sizeof(LinkAddress) == 8 && alignof(LinkAddress) == 1);
 
-/// ff02::1:ffXX:XXXX, where the last 24 bits are the address's. (RFC 4291, 2.7.1)
+/// ff02::1:ffXX:XXXX, with the last 24 bits of the address. (RFC 4291, 2.7.1)
 constexpr Ipv6Address solicited_node(const Ipv6Address& address) noexcept {
   Ipv6Address group{};
   group.bytes[0] = std::byte{0xff};

@@ -16,14 +16,14 @@ constexpr std::size_t kUdpChecksumOffset = 6, kBthCongestionOffset = 4;
 constexpr std::uint32_t kLrhCrc = 0x2144df1c;
 
 /// Sixteen bytes of headers, for one load, OR and store: a store of single bytes would delay the
-/// CRC's wide loads of them. That and one call for a short packet make an ICRC of 128 bytes take
-/// 13 ns, for 36 before.
+/// CRC's wide loads of them. That and one call for a short packet make an ICRC of 128 bytes take 13
+/// ns instead of 36.
 using Block = std::uint64_t __attribute__((vector_size(16)));
 constexpr std::size_t kBlock = sizeof(Block);
 /// Packets up to this size are copied and take one CRC call.
 constexpr std::size_t kShort = 256;
 
-/// The bits of a packet that count as ones, from some header on; none behind the BTH.
+/// The bits of a packet that the ICRC counts as ones, from a given header on; none after the BTH.
 class Mask {
  public:
   constexpr void set(std::size_t offset, std::uint8_t bits = 0xff) noexcept {
@@ -48,8 +48,8 @@ class Mask {
     set(bth_offset + kBthCongestionOffset);
   }
 
-  /// CRC of `bytes`, at least kBlock and at most kShort, with the mask's bits set, behind what has
-  /// the CRC `so_far`.
+  /// CRC of `bytes` with the mask's bits set. `bytes`: at least kBlock, at most kShort. `so_far`:
+  /// CRC of the bytes before them.
   [[nodiscard]] std::uint32_t crc(std::uint32_t so_far, Bytes bytes) const noexcept {
     alignas(64) std::array<std::byte, kShort> masked;
     const auto copy = [&](std::size_t offset) {

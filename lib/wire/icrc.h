@@ -42,16 +42,16 @@ inline void store_icrc(MutableBytes four_bytes, std::uint32_t value) noexcept {
 /// no final inversion. When some bytes of a packet change, its ICRC changes by a value that depends
 /// only on the change and its distance from the end.
 
-/// raw(d) of one changed byte: `change` is old ^ new, `distance` the number of covered bytes behind
+/// raw(d) of one changed byte: `change` is old ^ new, `distance` the number of covered bytes after
 /// it (to the last pad byte, without the ICRC). O(log distance); for an occasional patch.
 std::uint32_t icrc_change(std::uint8_t change, std::size_t distance) noexcept;
 
-/// raw(d) of a field that changes from frame to frame: one table look-up a byte, independent of the
-/// packet's length. Tables take 1 KiB a byte. All packets with the field at the same distance from
-/// the end can share them. Immutable after construction.
+/// raw(d) of a field that changes from frame to frame: one table look-up per byte, independent of
+/// the packet's length. Tables take 1 KiB per byte. All packets with the field at the same distance
+/// from the end can share them. Immutable after construction.
 class IcrcFieldPatch {
  public:
-  /// A field of `width` bytes, 1..8, with `distance` covered bytes behind its last one.
+  /// A field of `width` bytes, 1..8, with `distance` covered bytes after its last one.
   IcrcFieldPatch(std::size_t width, std::size_t distance);
 
   /// The value to XOR onto the ICRC when the field's big-endian value changes by `change` = old ^
@@ -77,14 +77,15 @@ class IcrcFieldPatch {
     return tables_[0][change & 0xff] ^ tables_[1][change >> 8];
   }
 
-  /// Like operator(), for a field, or its lower part, that was incremented: `change` then is a run
-  /// of lowest bits, and its length selects the one look-up.
+  /// Like operator(), for a field, or its lower part, that was incremented: then only lowest bits
+  /// of `change` are set, and their number selects the one look-up.
   [[nodiscard]] std::uint32_t of_increment(std::uint64_t change) const noexcept {
     return increments_[static_cast<std::size_t>(std::popcount(change))];
   }
 
  private:
-  // The field's last byte first. In place: a pointer would cost one more load a field.
+  // The field's last byte first. Stored in the object: a pointer would cost one more load per
+  // field.
   std::array<std::array<std::uint32_t, 256>, 8> tables_{};
   std::array<std::uint32_t, 65> increments_{};  // by the number of changed bits
 };

@@ -24,7 +24,8 @@ bool is_extension(std::uint8_t protocol) noexcept {
          protocol == kAuthentication || protocol == kDestinationOptions;
 }
 
-/// Authentication counts in words of four less two, the others in words of eight less one.
+/// Length of an extension header, in bytes. Authentication counts in units of 4 bytes, minus two;
+/// the others count in units of 8 bytes, minus one.
 std::size_t extension_length(std::uint8_t protocol, std::uint8_t length) noexcept {
   return protocol == kAuthentication ? (std::size_t{length} + 2) * 4
                                      : (std::size_t{length} + 1) * 8;

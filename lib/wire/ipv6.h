@@ -87,7 +87,7 @@ inline constexpr std::array kGrhFields = {
     field<&Grh::destination>({.name = "infiniband.grh.dgid", .help = "destination GID"}),
 };
 
-/// The upper layer behind an IPv6 header and its extension headers.
+/// The upper layer after an IPv6 header and its extension headers.
 struct Ipv6Payload {
   std::uint8_t protocol = 0;  // of the upper layer, or of the header where the skip stopped
   std::size_t offset = 0;     // of the upper layer, from the IPv6 header's start

@@ -29,7 +29,7 @@ enum class Operation : std::uint8_t {
   cnp,
 };
 
-/// Where a packet stands in its message.
+/// Position of a packet in its message.
 enum class Position : std::uint8_t { first, middle, last, only };
 
 /// Sender of a packet: requests and responses are separate PSN streams of a QP.

@@ -26,7 +26,7 @@ struct PfcFields {
   friend bool operator==(const PfcFields&, const PfcFields&) = default;
 };
 
-/// Priority-based flow control behind the Ethernet header. (IEEE 802.1Qbb; 802.3, annex 31D)
+/// Priority-based flow control after the Ethernet header. (IEEE 802.1Qbb; 802.3, annex 31D)
 ///
 ///   | opcode 16 | enabled priorities 16 | time of priority 0 ... 7, 16 each |
 struct Pfc {

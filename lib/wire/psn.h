@@ -26,7 +26,7 @@ class Psn {
   }
   constexpr Psn& operator++() noexcept { return *this = *this + 1; }
 
-  /// How many packets `to` is ahead of `from`; negative when it is behind.
+  /// Number of packets by which `to` is ahead of `from`; negative if it is behind.
   [[nodiscard]] static constexpr std::int32_t distance(Psn from, Psn to) noexcept {
     const std::uint32_t ahead = (to.value_ - from.value_) & kMask;
     return static_cast<std::int32_t>(ahead) - (ahead >= 0x800000 ? 0x1000000 : 0);

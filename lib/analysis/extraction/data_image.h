@@ -18,33 +18,33 @@
 namespace lw::analysis {
 
 enum class DataKind : std::uint8_t {
-  memory,  // of a host and rkey, as WRITEs and atomics left it
-  reads,   // the data of the READs of one direction, one behind the other
-  sends,   // the payload of the SENDs of one direction, one behind the other
+  memory,  // of a host and R_Key, as WRITEs and atomics left it
+  reads,   // data of the READs of one direction, one after the other
+  sends,   // payload of the SENDs of one direction, one after the other
 };
 std::string_view name_of(DataKind kind) noexcept;  // "memory"
 
-/// Bytes that packets carried, by position: in memory the virtual address, in a stream the offset.
+/// Bytes that packets carried, by position: the virtual address in memory, the offset in a stream.
 struct DataImage {
   DataKind kind{};
   std::uint32_t point = 0;
-  std::array<std::byte, 16> host{};  // memory: whose; IPv4 as in a GID
+  std::array<std::byte, 16> host{};  // memory: its host; IPv4 as in a GID
   std::uint32_t r_key = 0;           // memory
-  /// Of a stream's requests; of memory, those that wrote first.
+  /// The session and direction of a stream's requests; of memory, the first that wrote.
   std::uint32_t session = 0;
   std::uint8_t direction = 0;
-  std::set<std::uint32_t> sessions = {};  // that wrote to memory; at most kMostSessions
+  std::set<std::uint32_t> sessions = {};  // sessions that wrote to memory; at most kMostSessions
   Ranges written = {};                    // bytes that were captured
   Ranges expected = {};                   // bytes that packets announced, or that are missing
   std::uint64_t end = 0;                  // of a stream
   std::uint64_t messages = 0, packets = 0;
-  std::uint64_t repeated = 0;  // packets whose bytes were all placed before
+  std::uint64_t repeated = 0;  // packets with only bytes that were placed before
 
   static constexpr std::size_t kMostSessions = 16;
   static constexpr std::uint64_t kLongestStream = std::uint64_t{1} << 43;
 };
 
-/// A message of an image. `missing` counts bytes; what isn't known is empty.
+/// A message of an image. `missing` counts bytes. Unknown members are empty.
 struct DataMessage {
   std::uint32_t image = 0;
   std::uint32_t session = 0;
@@ -64,55 +64,56 @@ enum class Unplaced : std::uint8_t {
   bad_icrc,     // the receiver drops the packet
   malformed,    // lengths that contradict each other
   no_address,   // the first packet of its message, which has the address, was not captured
-  no_request,   // nothing tells where in its READ a response belongs
+  no_request,   // nothing shows where in its READ a response belongs
   no_response,  // a READ without a captured response
-  late,         // of a SEND whose place was passed
+  late,         // a SEND with a position that was passed
   no_room,      // more files, ranges or bytes of a stream than the bounds
 };
 constexpr std::size_t kUnplacedReasons = 7;
 std::string_view name_of(Unplaced reason) noexcept;  // "no_address"
 std::string_view help_of(Unplaced reason) noexcept;  // in words
 
-/// Packets of one direction that have no place, for one reason.
+/// Packets of one direction without a place, for one reason.
 struct UnplacedPackets {
   std::uint64_t packets = 0, bytes = 0;
   std::uint64_t first_frame = 0, last_frame = 0;
 };
 
-/// What takes the data.
+/// Receives the data.
 class DataSink {
  public:
   DataSink() = default;
   DataSink(const DataSink&) = delete;
   DataSink& operator=(const DataSink&) = delete;
   virtual ~DataSink() = default;
-  /// `bytes` belong at `position` of an image, an index into Extractor::images(). They don't pass
-  /// 2^64-1. False: there is no room for them.
+  /// Stores `bytes` at `position` of an image, an index into Extractor::images(). They don't pass
+  /// 2^64-1. Returns false if there is no room.
   virtual bool place(std::uint32_t image, std::uint64_t position,
                      std::span<const std::byte> bytes) = 0;
-  /// A message is complete, or no longer followed. A stream's come in its order, a few late ones
-  /// apart.
+  /// A message is complete, or no longer followed. Messages of a stream come in its order, except
+  /// for a few late ones.
   virtual void completed(const DataMessage& message) = 0;
 };
 
-/// The images of a capture, and what is placed in them.
+/// The images of a capture, and the bytes that are placed in them.
 class DataImages {
  public:
-  /// Of all images together; of more, bytes that would begin another one have no place.
+  /// Limit for all images together; beyond it, bytes that would begin another range have no place.
   static constexpr std::size_t kMostRanges = 1'000'000;
 
   explicit DataImages(DataSink& sink) : sink_(sink) {}
 
-  /// The image of a host's memory: found, or begun by this direction.
+  /// Returns the image of a host's memory, which this direction begins if it is new.
   std::uint32_t memory_of(std::uint32_t point, const std::array<std::byte, 16>& host,
                           std::uint32_t r_key, std::uint32_t session, std::uint8_t direction);
-  /// A new stream.
+  /// Begins a new stream.
   std::uint32_t begin_stream(DataKind kind, std::uint32_t point, std::uint32_t session,
                              std::uint8_t direction);
-  /// False: there is no room. At least one byte, none behind 2^64-1.
+  /// Adds at least one byte, none past 2^64-1. Returns false if there is no room.
   bool place(std::uint32_t image, std::uint64_t position, std::span<const std::byte> bytes,
              std::uint64_t frame);
-  /// Bytes that a packet announces. False: too many ranges. At least one, none behind 2^64-1.
+  /// Adds bytes that a packet announces: at least one, none past 2^64-1. Returns false if there are
+  /// too many ranges.
   bool expect(std::uint32_t image, const Range& range, std::uint64_t frame);
   void completed(const DataMessage& message);
 

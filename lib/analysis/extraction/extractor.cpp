@@ -29,7 +29,7 @@ bool is_atomic_request(const Packet& packet) noexcept {
          packet.info->operation == Operation::fetch_add;
 }
 
-/// What an atomic leaves in memory. Hosts keep numbers with the lowest byte first.
+/// The bytes that an atomic leaves in memory. Hosts store numbers with the lowest byte first.
 std::array<std::byte, 8> result_of(const Transfer& atomic, std::uint64_t original) noexcept {
   std::uint64_t value = original + atomic.operands[1];
   if (atomic.operation == Operation::cmp_swap)
@@ -124,7 +124,7 @@ void Extractor::take_write(Requests& requests, const DataPacket& data, Sequence 
       begins_message(packet) ? begin_write(requests, data, psn) : requests.transfers.find(psn);
   const bool is_known = transfer != nullptr && !transfer->is_read() && !transfer->is_atomic();
   if (is_known) return place_write(requests, *transfer, packet, psn, data.bytes);
-  if (begins_message(packet)) return;  // begin_write() has said why
+  if (begins_message(packet)) return;  // begin_write() has counted the reason
   requests.headless.push_back({packet, psn, {data.bytes.begin(), data.bytes.end()}});
   if (requests.headless.size() <= kMostHeadless) return;
   const Headless& oldest = requests.headless.front();
@@ -132,7 +132,7 @@ void Extractor::take_write(Requests& requests, const DataPacket& data, Sequence 
   requests.headless.pop_front();
 }
 
-/// Null: the packet does not tell its address.
+/// Begins a WRITE. Returns null if the packet has no usable address.
 Transfer* Extractor::begin_write(Requests& requests, const DataPacket& data, Sequence psn) {
   const Packet& packet = data.packet;
   const bool first = packet.info->position == Position::first;
@@ -176,7 +176,7 @@ void Extractor::place_write(Requests& requests, Transfer& transfer, const Packet
         bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(rest, bytes.size()))));
 }
 
-/// Takes packets that came before the first one of their message.
+/// Stores packets that came before the first packet of their message.
 void Extractor::place_headless(Requests& requests, Transfer& transfer) {
   std::erase_if(requests.headless, [&](const Headless& one) {
     if (!transfer.covers(one.psn)) return false;
@@ -222,7 +222,7 @@ void Extractor::place(Requests& requests, Transfer& transfer, const Packet& pack
 
 // SENDs.
 
-/// All requests take their turn, as a gap between SENDs shows only so.
+/// All requests pass through RequestOrder: only their order shows a gap between SENDs.
 void Extractor::take_in_order(Requests& requests, const DataPacket& data, Sequence psn) {
   const Packet& packet = data.packet;
   if (packet.info->transport == wire::Transport::ud)
@@ -249,7 +249,7 @@ void Extractor::take_in_order(Requests& requests, const DataPacket& data, Sequen
   }
 }
 
-/// A packet that comes again, or after its gap was passed.
+/// Processes a packet that comes again, or after its gap was passed.
 void Extractor::take_passed(Requests& requests, const DataPacket& data, Sequence psn) {
   const auto left = leftovers_.find({requests.session, requests.direction});
   const bool was_missing =
@@ -306,7 +306,7 @@ void Extractor::take_read(Requests& requests, const DataPacket& data, Sequence p
     const std::uint64_t offset = (psn - known->psn) * known->mtu;
     const bool of_rest = packet.r_key == known->r_key && packet.va == known->va + offset &&
                          offset + transfer.length == known->length;
-    if (of_rest) return;  // asked for again
+    if (of_rest) return;  // the rest of a READ, requested again
   }
   requests.transfers.add(std::move(transfer));
 }
@@ -336,7 +336,8 @@ std::uint32_t Extractor::reads_of(Requests& requests) {
   return requests.reads;
 }
 
-/// The place of a READ in the stream: that of its first response. False: no room.
+/// Sets the place of a READ in the stream, at its first response. Returns false if there is no
+/// room.
 bool Extractor::allocate(Requests& requests, Transfer& transfer, std::uint64_t frame) {
   if (transfer.image != Transfer::kNoImage) return true;
   const std::uint32_t reads = reads_of(requests);
@@ -369,7 +370,7 @@ void Extractor::take_answer(Requests& requests, const DataPacket& data, Sequence
   place(requests, transfer, packet, offset, data.bytes);
 }
 
-/// A response whose request was not captured: a READ of unknown address and length.
+/// Processes a response without a captured request: a READ of unknown address and length.
 void Extractor::take_unasked(Requests& requests, const DataPacket& data, Sequence psn) {
   const Packet& packet = data.packet;
   auto& open = requests.unasked;
@@ -414,7 +415,7 @@ void Extractor::end_unasked(Requests& requests) {
   requests.unasked.reset();
 }
 
-/// A transfer is no longer followed.
+/// Reports a transfer that is no longer followed.
 void Extractor::report(const Requests& requests, const Transfer& transfer) {
   if (transfer.image == Transfer::kNoImage) {
     Packet request;

@@ -23,52 +23,52 @@ namespace lw::analysis {
 struct DataPacket {
   const Packet& packet;
   std::span<const std::byte> bytes;  // the captured payload, without pad
-  /// Of an atomic request: compare, and swap or add; of its answer: the original value.
+  /// Atomic request: compare, and swap or add. Its response: the original value.
   std::array<std::uint64_t, 2> operands{};
   std::uint32_t session = 0;
   std::uint8_t direction = 0;        // of the packet
   bool bad = false;                  // the receiver drops it: a bad ICRC
   std::uint32_t mtu = 0;             // of the session; 0: unknown
-  std::uint32_t first_psn = 0;       // of a request: the lowest of its flow that is known
+  std::uint32_t first_psn = 0;       // of a request: the lowest known PSN of its flow
   std::uint32_t point = 0;           // where it was captured
   std::array<std::byte, 16> host{};  // its destination
 };
 
-/// Which data is wanted.
+/// Which data to extract.
 struct DataChoice {
   bool memory = true, reads = true, sends = true;
-  bool bad_icrcs = false;  // also of packets that their receiver drops
+  bool bad_icrcs = false;  // also data of packets that their receiver drops
 };
 
 /// Puts the data of captured packets where their receivers put it: WRITEs and the results of
-/// atomics into memory, the payload of SENDs and of READ responses into streams. Of bytes that are
-/// written several times, those of the highest PSN stay, as a receiver executes requests in this
-/// order; of different connections, those of the last packet. Of equal packets the first counts.
-/// No clock, no I/O; one thread.
+/// atomics into memory, the payload of SENDs and of READ responses into streams. If bytes are
+/// written several times, the highest PSN counts, as a receiver executes requests in this order;
+/// between different connections, the last packet counts. Of equal packets the first counts. Reads
+/// no clock, no I/O; one thread.
 class Extractor {
  public:
   Extractor(const DataChoice& choice, DataSink& sink) : choice_(choice), images_(sink) {}
 
-  /// The next packet of any session, in the order of the capture.
+  /// Processes the next packet of any session, in the order of the capture.
   void take(const DataPacket& data);
-  /// The capture has ended: places what waits.
+  /// Ends the capture: places what waits.
   void finish();
 
   [[nodiscard]] const std::deque<DataImage>& images() const noexcept { return images_.all(); }
 
-  /// What has no place of a direction's requests, and of the responses to them.
+  /// Data without a place: of the requests of one direction, and of the responses to them.
   struct Leftover {
     std::array<UnplacedPackets, kUnplacedReasons> unplaced{};
-    Ranges missing;  // PSNs without wrap-around, of requests of which nothing is known
+    Ranges missing;  // PSNs without wrap-around, of unknown requests
   };
-  /// By session and direction; without those that have nothing.
+  /// By session and direction; only those with data without a place.
   [[nodiscard]] const std::map<std::pair<std::uint32_t, std::uint8_t>, Leftover>& leftovers()
       const noexcept {
     return leftovers_;
   }
 
  private:
-  /// A packet of a WRITE whose first packet was not seen, or comes late.
+  /// A packet of a WRITE whose first packet was not seen, or comes later.
   struct Headless {
     Packet packet;
     Sequence psn = 0;
@@ -92,7 +92,7 @@ class Extractor {
     RequestOrder order;
     std::deque<Headless> headless;
     std::unique_ptr<SendStream> sends;
-    std::uint32_t reads = Transfer::kNoImage;  // the stream
+    std::uint32_t reads = Transfer::kNoImage;  // image of the READ stream
     /// A READ whose request was not captured: its data, up to its last response.
     std::optional<Transfer> unasked;
   };

@@ -15,16 +15,16 @@
 
 namespace lw::analysis {
 
-/// A request as it waits for its turn.
+/// A request that waits for its turn.
 struct WaitingRequest {
   Packet packet;
   std::uint32_t span = 1;        // PSNs
-  bool span_is_known = true;     // false: from 1 to `span`
+  bool span_is_known = true;     // false: from 1 to `span` PSNs
   std::vector<std::byte> bytes;  // the captured payload of a SEND
 };
 
-/// Puts the requests of one direction into the order of their PSNs. What follows a gap waits until
-/// the gap is filled or too much waits behind it.
+/// Puts the requests of one direction into the order of their PSNs. Requests after a gap wait until
+/// the gap is filled or too much waits.
 class RequestOrder {
  public:
   static constexpr std::size_t kMostWaiting = 16384;                // requests
@@ -33,7 +33,7 @@ class RequestOrder {
   /// `bytes` counts the payload that waits, in all directions that share it.
   explicit RequestOrder(std::size_t& bytes) : bytes_(bytes) {}
 
-  /// The PSN that comes first.
+  /// Sets the first PSN.
   void begin(Sequence psn) noexcept {
     next_ = next_end_ = psn;
     begun_ = true;
@@ -41,14 +41,14 @@ class RequestOrder {
   [[nodiscard]] bool has_begun() const noexcept { return begun_; }
 
   enum class Due : std::uint8_t { now, later, passed };
-  /// Whether the request of these PSNs comes next, must wait, or was passed.
+  /// Whether the request with this PSN comes next, must wait, or was passed.
   [[nodiscard]] Due due_of(Sequence psn) const noexcept;
   void wait(Sequence psn, WaitingRequest request);
-  /// The request that came next has been taken.
+  /// Marks the next request as taken.
   void advance(Sequence psn, std::uint32_t span, bool span_is_known) noexcept;
-  /// Takes a request out that waits and comes next; nothing: none does. `psn` becomes its PSN.
+  /// Removes the waiting request that comes next; nothing: none does. `psn` becomes its PSN.
   std::optional<WaitingRequest> pop(Sequence& psn);
-  /// Too much waits: the gap before it stays.
+  /// Whether too much waits: the gap before it will not be filled.
   [[nodiscard]] bool is_full() const noexcept {
     return !waiting_.empty() && (waiting_.size() > kMostWaiting || bytes_ > kMostBytes);
   }
@@ -59,8 +59,8 @@ class RequestOrder {
  private:
   std::size_t& bytes_;
   std::map<Sequence, WaitingRequest> waiting_;
-  Sequence next_ = 0;      // comes next
-  Sequence next_end_ = 0;  // where the last span isn't known: so may these, up to this one
+  Sequence next_ = 0;      // the next PSN
+  Sequence next_end_ = 0;  // if the last span isn't known, the next PSN may be up to this one
   bool begun_ = false;
 };
 

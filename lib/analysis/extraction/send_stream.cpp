@@ -21,7 +21,8 @@ void SendStream::begin(const Packet& packet) {
   mtu_ = 0;
 }
 
-/// The packets between two of one message are as long as its others. False: no room.
+/// The packets missing within a message are as long as its others. Returns false if there is no
+/// room.
 bool SendStream::leave_hole(Sequence psn, std::uint64_t missing, std::uint64_t frame) {
   open_->partial = true;
   const std::uint64_t bytes = missing * mtu_;

@@ -13,17 +13,17 @@
 namespace lw::analysis {
 
 /// The payload of the SENDs of one direction, in the order of their PSNs. Packets that are missing
-/// within a message leave as many MTUs free; how long the others were, nothing tells.
+/// within a message leave one MTU free each; the length of other missing packets is unknown.
 class SendStream {
  public:
   /// A stream of `images`, which outlives this.
   SendStream(DataImages& images, std::uint32_t image) : images_(images), image_(image) {}
 
-  /// The next packet of a SEND; `missing` PSNs before it were not captured. `bytes`: the captured
-  /// payload. False: there is no room.
+  /// Appends the next packet of a SEND. `missing` PSNs before it were not captured. `bytes`: the
+  /// captured payload. Returns false if there is no room.
   bool append(const Packet& packet, Sequence psn, std::uint64_t missing,
               std::span<const std::byte> bytes);
-  /// A packet that append() has passed. False: its place is not known.
+  /// Stores a packet that append() has passed. Returns false if its place is not known.
   bool fill(const Packet& packet, Sequence psn, std::span<const std::byte> bytes);
   /// Reports a message whose end is missing.
   void finish();

@@ -45,7 +45,7 @@ Transfer& TransferLog::add(Transfer transfer) {
   auto index = static_cast<std::size_t>(at - transfers_.begin());
   transfers_.insert(at, std::move(transfer));
   while (transfers_.size() > std::max<std::size_t>(most_, 1)) {
-    const auto oldest = transfers_.begin() + (index == 0 ? 1 : 0);  // but the new one
+    const auto oldest = transfers_.begin() + (index == 0 ? 1 : 0);  // not the new one
     forgotten_ = std::max(forgotten_, oldest->psn + oldest->span);
     forget_(*oldest);
     transfers_.erase(oldest);

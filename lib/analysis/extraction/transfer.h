@@ -15,19 +15,19 @@
 
 namespace lw::analysis {
 
-/// Which bytes of a transfer have been placed. In order it costs a comparison.
+/// The bytes of a transfer that have been placed. Bytes in order cost a comparison.
 class PlacedBytes {
  public:
-  /// The bytes from `offset` on that are not in it. length >= 1.
+  /// The parts of `length` >= 1 bytes from `offset` on that have not been placed.
   [[nodiscard]] std::vector<Range> missing_in(std::uint64_t offset, std::uint64_t length) const;
   void add(std::uint64_t offset, std::uint64_t length, std::uint64_t frame);
 
  private:
-  std::uint64_t begin_ = 0;         // all bytes below it
-  std::unique_ptr<Ranges> others_;  // behind it; null: none
+  std::uint64_t begin_ = 0;         // all bytes below it are placed
+  std::unique_ptr<Ranges> others_;  // placed bytes after it; null: none
 };
 
-/// A WRITE, READ or atomic whose request was seen: which bytes it moves, and which of them have
+/// A WRITE, READ or atomic with a captured request: which bytes it moves, and which of them have
 /// been placed.
 struct Transfer {
   static constexpr std::uint32_t kNoImage = std::numeric_limits<std::uint32_t>::max();
@@ -35,7 +35,7 @@ struct Transfer {
   Sequence psn = 0;
   std::uint32_t span = 1;  // PSNs: of its packets, of a READ's response
   wire::Operation operation = wire::Operation::write;
-  bool ended = false;  // an atomic: its answer was seen
+  bool ended = false;  // an atomic: its response was seen
   bool old = false;    // begun behind the window: later transfers may be forgotten
   bool has_immediate = false, has_address = true;
   std::uint32_t r_key = 0, immediate = 0;
@@ -61,20 +61,21 @@ struct Transfer {
 /// The newest transfers of one direction, in the order of their PSNs.
 class TransferLog {
  public:
-  /// Of more than `most`, which may change and outlives this, the oldest are forgotten. `forget`
+  /// Holds at most `most` transfers, at least one; `most` may change and outlives this. `forget`
   /// gets each transfer that leaves the log.
   TransferLog(const std::size_t& most, std::function<void(const Transfer&)> forget)
       : most_(most), forget_(std::move(forget)) {}
 
-  /// The transfer that covers a PSN; null where none does. Valid until the next add().
+  /// Returns the transfer that covers a PSN; null: none. Valid until the next add().
   [[nodiscard]] Transfer* find(Sequence psn) noexcept;
-  /// Another with the same PSN is forgotten: its PSN was used again. The result is valid until the
-  /// next add().
+  /// Adds a transfer. Forgets another one with the same PSN: the PSN was used again. The result is
+  /// valid until the next add().
   Transfer& add(Transfer transfer);
-  /// Forgets all.
+  /// Forgets all transfers.
   void clear();
 
-  /// What of a range of `transfer.image` no later transfer to that image covers, rising.
+  /// The parts of a range of `transfer.image` that no later transfer to that image covers,
+  /// ascending.
   [[nodiscard]] std::vector<Range> without_later(const Transfer& transfer,
                                                  const Range& range) const;
   /// The PSNs from `first` to `last` that belong to no transfer of the log.
@@ -84,7 +85,7 @@ class TransferLog {
   const std::size_t& most_;
   std::deque<Transfer> transfers_;
   std::function<void(const Transfer&)> forget_;
-  Sequence forgotten_ = 0;  // behind the highest PSN that was forgotten
+  Sequence forgotten_ = 0;  // one past the highest PSN that was forgotten
 };
 
 }  // namespace lw::analysis
