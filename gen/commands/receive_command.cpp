@@ -100,18 +100,18 @@ Result<void> check_files(const ReceiveOptions& options) {
 }
 
 /// Returns one responder per port for the --answer addresses; none without such addresses.
-std::vector<std::unique_ptr<ResponderPort>> stations_for(const ReceiveOptions& options,
-                                                         Ports& ports) {
-  std::vector<std::unique_ptr<ResponderPort>> stations;
-  if (options.answers.empty()) return stations;
+std::vector<std::unique_ptr<ResponderPort>> responders_for(const ReceiveOptions& options,
+                                                           Ports& ports) {
+  std::vector<std::unique_ptr<ResponderPort>> responders;
+  if (options.answers.empty()) return responders;
   for (nic::Port& port : ports.all()) {
     const auto mac = options.mac.value_or(wire::MacAddress{port.mac_address()});
     std::vector<OwnAddress> own;
     for (const wire::IpAddress& ip : options.answers) own.push_back({mac, ip});
-    stations.push_back(
+    responders.push_back(
         std::make_unique<ResponderPort>(port, ports.pool(), ArpResponder(std::move(own))));
   }
-  return stations;
+  return responders;
 }
 
 Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measurement,
@@ -137,8 +137,8 @@ Result<ReceiveReport> receive(const ReceiveOptions& options, Measurement& measur
   } else {
     fmt::print(stderr, "ready\n");
   }
-  const auto stations = stations_for(options, *ports);
-  auto report = receive_all({ports->all(), stations}, measurement, *copy ? &**copy : nullptr,
+  const auto responders = responders_for(options, *ports);
+  auto report = receive_all({ports->all(), responders}, measurement, *copy ? &**copy : nullptr,
                             *display, names, options.limits, options.until_idle, *clock);
   if (*copy) report_at_end((*copy)->close());
   return report;

@@ -26,7 +26,7 @@ constexpr const char* kReplayNotes =
     R"(QPs, PSNs and rkeys are decimal or hexadecimal. ICRCs and checksums are patched: wrong ones
 stay wrong.)";
 
-constexpr Duration kReplayLinkPatience = std::chrono::seconds(30);
+constexpr Duration kReplayLinkTimeout = std::chrono::seconds(30);
 constexpr std::uint32_t kMostQpn = 0xffffff, kMostRkey = 0xffffffff;
 
 Result<capture::Writer> open_capture(const ReplayOptions& options, OutputFile::Mode mode) {
@@ -60,7 +60,7 @@ Result<ReplayReport> replay_to_port(const ReplayOptions& options) {
   if (const auto most = longest_sendable(ports->all().front(), 0); most && *most < kLongestReplayed)
     source->set_longest(*most);
   if (!ports->eal().has_hugepages()) fmt::print(stderr, "{}\n", ports->eal().notice());
-  if (auto up = ports->wait_links(kReplayLinkPatience, *options.limits.stop); !up) {
+  if (auto up = ports->wait_links(kReplayLinkTimeout, *options.limits.stop); !up) {
     if (!options.limits.stopped()) return std::unexpected(up.error());
   }
   auto report = replay_through_port(*source, *ports, copy ? &*copy : nullptr, options.limits, view);

@@ -29,7 +29,7 @@ constexpr const char* kSearchNotes =
     R"(The highest rate tried is the profile's own, or --max-rate shared by its flows. Ctrl-C reports the
 trials so far, and ends with exit code 1.)";
 
-constexpr Duration kSearchLinkPatience = std::chrono::seconds(30);
+constexpr Duration kSearchLinkTimeout = std::chrono::seconds(30);
 
 struct SearchOptions {
   std::string profile, port, receive, out;
@@ -89,7 +89,7 @@ Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const Searc
   auto ports = Ports::open(names, options.verbose,
                            {.port = {.receive_ring = kDeepRing}, .sends_flows = true, .cores = 1});
   if (!ports) return std::unexpected(ports.error());
-  if (auto up = ports->wait_links(kSearchLinkPatience, *options.limits.stop); !up) {
+  if (auto up = ports->wait_links(kSearchLinkTimeout, *options.limits.stop); !up) {
     return std::unexpected(up.error());
   }
   for (const std::uint64_t size : options.sizes) {
@@ -103,14 +103,14 @@ Result<std::vector<SizeSearch>> search(config::FlowProfile& profile, const Searc
     far.emplace(std::move(ports->all().back()));
     ports->all().pop_back();
   }
-  NeighborTable station(profile, ports->all(), ports->pool());
-  if (auto found = station.resolve(profile, options.limits); !found) {
+  NeighborTable neighbors(profile, ports->all(), ports->pool());
+  if (auto found = neighbors.resolve(profile, options.limits); !found) {
     return std::unexpected(found.error());
   }
   // With a loop, every received frame belongs to the trial.
   NeighborTable silent(profile, {}, ports->pool());
   return search_sizes(profile, options,
-                      {*ports, loop ? ports->all().front() : *far, loop ? silent : station},
+                      {*ports, loop ? ports->all().front() : *far, loop ? silent : neighbors},
                       *display);
 }
 

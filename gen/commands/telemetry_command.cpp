@@ -96,14 +96,14 @@ Result<bool> Telemetry::step(bool more) {
 /// Error: the peer is gone, or has acknowledged nothing for a minute.
 Result<void> Telemetry::watch() {
   constexpr Duration kBetween = std::chrono::milliseconds(100),
-                     kPatience = std::chrono::seconds(60);
+                     kAckTimeout = std::chrono::seconds(60);
   const Instant now = nic::now();
   if (now - watched_ < kBetween) return {};
   watched_ = now;
   if (writer_.completed() != completed_ || writer_.idle()) moved_ = now;
   completed_ = writer_.completed();
-  if (now - moved_ > kPatience)
-    return fail(fmt::format("the peer acknowledged nothing for {}", format_duration(kPatience)),
+  if (now - moved_ > kAckTimeout)
+    return fail(fmt::format("the peer acknowledged nothing for {}", format_duration(kAckTimeout)),
                 ExitCode::failed);
   return connector_.check();
 }

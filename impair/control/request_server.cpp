@@ -17,10 +17,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kPollMs = 100;  // longest time until the thread notices its end
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kIdleTimeout = std::chrono::seconds(10);
 // A client with a too long request stays connected for this time, and nothing more is read from it.
 // So it can't connect again at once.
-constexpr auto kLongPatience = std::chrono::seconds(1);
+constexpr auto kTooLongTimeout = std::chrono::seconds(1);
 constexpr auto kShortageRest = std::chrono::milliseconds(1);
 constexpr auto kFresh = std::chrono::milliseconds(20);
 constexpr std::size_t kMostUnread = std::size_t{256} << 20;
@@ -42,7 +42,7 @@ class Client {
     return answer_ ? answer_->size() - sent_ : 0;
   }
   [[nodiscard]] bool is_late(Clock::time_point now) const noexcept {
-    return now - progress_ > (too_long_ ? kLongPatience : kPatience);
+    return now - progress_ > (too_long_ ? kTooLongTimeout : kIdleTimeout);
   }
 
   /// Receives and sends as much as possible without waiting. Returns false if the connection is

@@ -158,13 +158,13 @@ Result<void> LedgerFile::close(std::uint64_t skipped) {
 }
 
 LedgerThread::LedgerThread(emulator::LedgerSink& sink) : sink_(&sink) {
-  for (Link& link : lanes_) link.ring.resize(kRoom);
+  for (Link& link : links_) link.ring.resize(kRoom);
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
 
 void LedgerThread::write(std::span<const emulator::LedgerRecord> records) {
   if (records.empty()) return;
-  Link& link = lanes_[static_cast<std::size_t>(records.front().direction)];
+  Link& link = links_[static_cast<std::size_t>(records.front().direction)];
   const std::size_t written = link.written.load(std::memory_order_relaxed);
   const std::size_t room = kRoom - (written - link.taken.load(std::memory_order_acquire));
   const std::size_t count = std::min(room, records.size());
@@ -185,8 +185,8 @@ bool LedgerThread::write_some_of(Link& link) {
 }
 
 bool LedgerThread::write_some() {
-  const bool first = write_some_of(lanes_[0]);
-  return write_some_of(lanes_[1]) || first;
+  const bool first = write_some_of(links_[0]);
+  return write_some_of(links_[1]) || first;
 }
 
 void LedgerThread::work(const std::stop_token& stop) {

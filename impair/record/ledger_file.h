@@ -92,7 +92,7 @@ class LedgerThread : public emulator::LedgerSink {
   /// Waits until all records that are not skipped are written. No write() may follow.
   void finish();
   [[nodiscard]] std::uint64_t skipped() const noexcept {
-    return lanes_[0].skipped.get() + lanes_[1].skipped.get();
+    return links_[0].skipped.get() + links_[1].skipped.get();
   }
 
  private:
@@ -110,7 +110,7 @@ class LedgerThread : public emulator::LedgerSink {
   bool write_some_of(Link& link);
 
   emulator::LedgerSink* sink_;
-  std::array<Link, 2> lanes_;
+  std::array<Link, 2> links_;
   std::jthread thread_;
 };
 

@@ -120,7 +120,7 @@ Result<ReplaySource> ReplaySource::open(const ReplayInput& input) {
     added = source.add(input.in, input.direction);
     if (added && input.back) added = source.add(*input.back, opposite(input.direction));
   }
-  if (added) added = source.settle_interfaces();
+  if (added) added = source.assign_interfaces();
   if (!added) return std::unexpected(added.error());
   return source;
 }
@@ -134,7 +134,7 @@ Result<void> ReplaySource::add(const std::string& path, Direction direction,
   return {};
 }
 
-Result<void> ReplaySource::settle_interfaces() {
+Result<void> ReplaySource::assign_interfaces() {
   for (Feed& feed : feeds_) advance(feed);
   if (both()) return join_interfaces();
   const Feed& feed = feeds_.front();

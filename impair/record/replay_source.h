@@ -77,7 +77,7 @@ class ReplaySource {
   Result<void> add(const std::string& path, emulator::Direction direction,
                    std::string_view only = {});
   void advance(Feed& feed);
-  Result<void> settle_interfaces();
+  Result<void> assign_interfaces();
   Result<void> join_interfaces();
   [[nodiscard]] bool both() const noexcept { return feeds_.size() > 1; }
 

@@ -201,7 +201,7 @@ std::string OutputFile::State::message() const {
   if (!target.empty()) {
     return text + (created ? "; nothing of it is kept" : "; the former file is as it was");
   }
-  text += "; valid are its first " + std::to_string(valid) + " bytes";
+  text += "; its first " + std::to_string(valid) + " bytes are valid";
   if (is_stdout()) return text;
   return text + ", with " + std::to_string(records) + " whole records; " + std::to_string(lost) +
          " are missing";

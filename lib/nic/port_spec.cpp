@@ -205,7 +205,7 @@ Result<void> check_writable(const std::string& path) {
   const int why = errno;
   close(file);
   if (!refused) return {};
-  return missing(fmt::format("{}: cannot be written: {}; valid are its first 0 bytes", path,
+  return missing(fmt::format("{}: cannot be written: {}; its first 0 bytes are valid", path,
                              std::strerror(why)));
 }
 

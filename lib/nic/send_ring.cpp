@@ -134,9 +134,9 @@ void SendRing::drop_unsendable(rte_mbuf* frame) noexcept {
   rte_pktmbuf_free(frame);
 }
 
-/// Drops a frame that an interface with a link has refused for kPatience. A full queue lasts only a
-/// short time, but veth also refuses, for ever, frames that its peer would not accept. Returns true
-/// if the frame was dropped.
+/// Drops a frame that an interface with a link has refused for kRefusalTimeout. A full queue lasts
+/// only a short time, but veth also refuses, for ever, frames that its peer would not accept.
+/// Returns true if the frame was dropped.
 bool SendRing::drop_refused(rte_mbuf* frame) noexcept {
   if (!interface_refused_) return false;
   refused_.add();
@@ -145,7 +145,7 @@ bool SendRing::drop_refused(rte_mbuf* frame) noexcept {
   // veth permits one tag in addition to the MTU, not two.
   const bool long_tags = rte_pktmbuf_pkt_len(frame) >
                          mtu_.load(std::memory_order_relaxed) + kEthernetHeader + kTagSize;
-  if (!long_tags && at - *refused_since_ < kPatience) return false;
+  if (!long_tags && at - *refused_since_ < kRefusalTimeout) return false;
   if (!interface_->is_running()) {
     refused_since_ = at;
     return false;

@@ -35,7 +35,7 @@ class SendRing {
   [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.get(); }
   [[nodiscard]] std::uint64_t too_long() const noexcept { return too_long_.get(); }
 
-  /// Number of sent frames that the interface dropped: it refused them for kPatience.
+  /// Number of sent frames that the interface dropped: it refused them for kRefusalTimeout.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_.get(); }
   [[nodiscard]] std::uint64_t errors() const noexcept { return errors_.get(); }
   /// Number of refusals by the interface, which may count each as a drop.
@@ -44,7 +44,7 @@ class SendRing {
  private:
   // Offset in a slot at which the kernel expects the frame.
   static constexpr std::size_t kData = TPACKET2_HDRLEN - sizeof(sockaddr_ll);
-  static constexpr Duration kPatience = std::chrono::milliseconds(20);
+  static constexpr Duration kRefusalTimeout = std::chrono::milliseconds(20);
 
   /// Returns true if the frame is within the interface's MTU, not counting tags.
   bool fits(const rte_mbuf* frame) noexcept;

@@ -217,9 +217,9 @@ void LiveView::leave_screen() {
 
 /// A terminal that took nothing for a second is not waited for again.
 bool LiveView::writable() {
-  constexpr int kPatienceMs = 1000;
+  constexpr int kStuckMs = 1000;
   pollfd file{.fd = config_.file, .events = POLLOUT, .revents = 0};
-  stuck_ = poll(&file, 1, stuck_ ? 0 : kPatienceMs) <= 0 || (file.revents & POLLOUT) == 0;
+  stuck_ = poll(&file, 1, stuck_ ? 0 : kStuckMs) <= 0 || (file.revents & POLLOUT) == 0;
   return !stuck_;
 }
 

@@ -147,7 +147,7 @@ TEST_F(Output, GrowingFileOnAFullDiskEndsWithAWholeRecord) {
   ASSERT_FALSE(closed);
   EXPECT_EQ(closed.error().exit, ExitCode::environment);
   EXPECT_THAT(closed.error().message,
-              HasSubstr("valid are its first 96 bytes, with 6 whole records; 14 are missing"));
+              HasSubstr("its first 96 bytes are valid, with 6 whole records; 14 are missing"));
   EXPECT_EQ(fs::file_size(path("out")), 96U);
 }
 
@@ -183,7 +183,7 @@ TEST_F(Output, FullDeviceIsAnError) {
     const auto closed = file.close();
     ASSERT_FALSE(closed);
     EXPECT_EQ(closed.error().message,
-              "/dev/full: cannot be written: No space left on device; valid are its first 0 bytes, "
+              "/dev/full: cannot be written: No space left on device; its first 0 bytes are valid, "
               "with 0 whole records; 1 are missing");
   }
 }
