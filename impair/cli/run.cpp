@@ -17,24 +17,17 @@
 #include "core/huge_pages.h"
 #include "core/output.h"
 #include "core/quantity.h"
-#include "impair/control/control.h"
-#include "impair/control/metrics.h"
-#include "impair/control/request_server.h"
 #include "impair/control/scenario_runner.h"
-#include "impair/control/telemetry.h"
+#include "impair/control/services.h"
 #include "impair/datapath/configuration.h"
 #include "impair/datapath/port_io.h"
 #include "impair/record/ledger_file.h"
 #include "impair/record/recordings.h"
 #include "impair/report/live_report.h"
 #include "impair/report/report_plots.h"
-#include "report/html_page.h"
 #include "report/live_view.h"
-#include "web/server.h"
 
 namespace lw::impair {
-
-extern const report::HtmlPage kLivePage;  // live.html, made by embed.py
 
 namespace {
 
@@ -57,146 +50,6 @@ Result<LedgerOutput> open_ledger(const config::ImpairProfile& profile, const Run
   output.thread = std::make_unique<LedgerThread>(*output.file);
   return output;
 }
-
-/// Begins a recording while the run forwards.
-Result<void> begin_recording(ForwardingLoop& loop, Recordings& recordings, const std::string& file,
-                             std::uint32_t bytes) {
-  if (auto opened = recordings.open(file, bytes); !opened) return opened;
-  if (loop.record(recordings.recorders())) return {};
-  static_cast<void>(recordings.close());
-  return fail("record: the run does not forward any longer", ExitCode::failed);
-}
-
-Result<CaptureReport> end_recording(ForwardingLoop& loop, Recordings& recordings) {
-  if (!loop.record({}))
-    return fail("stop-recording: the run does not forward any longer", ExitCode::failed);
-  return recordings.close();
-}
-
-/// Parts of a run that clients can see and change. `ledger` is null if there is none.
-struct Controlled {
-  ScenarioRunner& runner;
-  ForwardingLoop& loop;
-  Recordings& recordings;
-  LedgerFile* ledger;
-};
-
-/// Services of a run for clients: the control socket, Prometheus metrics, the live page and DPDK's
-/// telemetry, if the options request them. Their threads end with the object. The parts of
-/// `Controlled` must outlive it.
-class Services {
- public:
-  /// Errors: a socket can't be opened (environment), its address is wrong (usage).
-  static Result<std::unique_ptr<Services>> start(const RunConfig& config,
-                                                 const Controlled& controlled);
-
- private:
-  explicit Services(const Controlled& controlled);
-  Result<void> serve_control(const std::string& path);
-  Result<void> serve_metrics(const std::string& address, ScenarioRunner& runner);
-  Result<void> serve_page(const RunConfig& config);
-
-  Control control_;
-  RecentText metrics_page_;
-  std::optional<RequestServer> control_server_, metrics_server_;
-  std::optional<web::Server> web_server_;
-  std::optional<Telemetry> telemetry_;
-};
-
-Result<std::unique_ptr<Services>> Services::start(const RunConfig& config,
-                                                  const Controlled& controlled) {
-  std::unique_ptr<Services> services(new Services(controlled));
-  ScenarioRunner& runner = controlled.runner;
-  if (config.control)
-    if (auto serving = services->serve_control(*config.control); !serving)
-      return std::unexpected(serving.error());
-  if (config.metrics)
-    if (auto serving = services->serve_metrics(*config.metrics, runner); !serving)
-      return std::unexpected(serving.error());
-  if (config.web.address)
-    if (auto serving = services->serve_page(config); !serving)
-      return std::unexpected(serving.error());
-  if (config.telemetry) services->telemetry_.emplace([&runner] { return runner.snapshot(); });
-  return services;
-}
-
-Result<void> Services::serve_control(const std::string& path) {
-  auto socket = ListeningSocket::unix_socket(path);
-  if (!socket) return std::unexpected(socket.error());
-  control_server_.emplace(
-      std::move(*socket),
-      RequestServer::Protocol{
-          .end = "\n",
-          .answer = [this](std::string_view request) { return control_.answer(request); },
-          .too_long = Control::too_long(RequestServer::kLongestRequest)});
-  return {};
-}
-
-Result<void> Services::serve_metrics(const std::string& address, ScenarioRunner& runner) {
-  auto socket = ListeningSocket::tcp(address);
-  if (!socket) return std::unexpected(socket.error());
-  metrics_server_.emplace(
-      std::move(*socket),
-      RequestServer::Protocol{.end = "\r\n\r\n",
-                              .answer =
-                                  [this, &runner](std::string_view request) {
-                                    if (auto refusal = http_refusal(request))
-                                      return std::make_shared<const std::string>(
-                                          std::move(*refusal));
-                                    return metrics_page_.get([&runner] {
-                                      return http_page(to_prometheus(runner.snapshot()));
-                                    });
-                                  },
-                              .too_long = http_too_long()});
-  return {};
-}
-
-Result<void> Services::serve_page(const RunConfig& config) {
-  auto site = web::open_site(config.web);
-  if (!site) return std::unexpected(site.error());
-  const std::string url = site->url();
-  const auto access = config.web_read_only ? Control::Access::read : Control::Access::change;
-  web_server_.emplace(
-      std::move(*site),
-      web::Content{
-          .page = report::html_text(
-              kLivePage, {{"program", "roce-impair"}, {"read_only", config.web_read_only}}),
-          .state = [this] { return control_.answer(R"({"do":"show"})"); },
-          .answer = [this, access](
-                        std::string_view request) { return control_.answer(request, access); }});
-  fmt::print(stderr, "live page: {}\n", url);
-  return {};
-}
-
-/// Returns functions that carry out the requests of clients.
-Control::Run requests_of(const Controlled& controlled) {
-  ScenarioRunner& runner = controlled.runner;
-  ForwardingLoop& loop = controlled.loop;
-  Recordings& recordings = controlled.recordings;
-  return {.set = [&](auto edits) { return runner.set(edits); },
-          .load =
-              [&](const auto& file) {
-                notify_reloading();
-                auto loaded = runner.load(file);
-                notify_supervisor("READY=1");
-                return loaded;
-              },
-          .reset = [&] { return runner.reset(); },
-          .undo = [&] { return runner.undo(); },
-          .command = [&](const auto& command) { return runner.command(command); },
-          .preview = [&](auto edits) { return runner.preview(edits); },
-          .profile = [&] { return runner.profile(); },
-          .snapshot = [&] { return runner.snapshot(); },
-          .records = [ledger = controlled.ledger]() -> Result<std::vector<std::string>> {
-            if (!ledger) return fail("records: the run has no ledger: start it with --ledger FILE");
-            return ledger->newest();
-          },
-          .record = [&](const auto& file,
-                        auto bytes) { return begin_recording(loop, recordings, file, bytes); },
-          .stop_recording = [&] { return end_recording(loop, recordings); }};
-}
-
-Services::Services(const Controlled& controlled) : control_(requests_of(controlled)) {}
 
 cpu_set_t affinity() noexcept {
   cpu_set_t cpus;
@@ -320,84 +173,150 @@ std::string Progress::describe(const PortForwarder::Link& link, Seen& seen, doub
                      link.counters().account({}).remainder().frames, lost.frames);
 }
 
+/// A run from its open ports to its report. Members are destroyed from the last to the first.
+class Run {
+ public:
+  /// `version` and `config` outlive it.
+  Run(const LiveProfile::Version& version, const RunConfig& config)
+      : version_(version), config_(config), progress_(config) {}
+
+  /// Opens the ports and the files, and starts the services.
+  Result<void> open();
+  /// Waits for the links, forwards until the end, and then sends the frames inside.
+  Result<void> forward();
+  /// Closes the files. The report is made in any case: it includes the error of a file that could
+  /// not be written.
+  Report report();
+
+ private:
+  Result<void> open_files();
+  void make_loop();
+  Result<void> start_services();
+  void learn(const RuleNames& names);
+  void add_records(Report& report) const;
+
+  const LiveProfile::Version& version_;
+  const RunConfig& config_;
+  const StopSignal stop_{};
+  const cpu_set_t allowed_ = affinity();
+  std::optional<Ports> ports_;
+  std::int64_t offset_ns_ = 0;  // wall clock, of captures, minus steady clock, of the loop
+  LedgerOutput ledger_;
+  std::optional<Recordings> recordings_;
+  std::unique_ptr<ForwardingLoop> loop_;
+  std::unique_ptr<ScenarioRunner> runner_;
+  Progress progress_;
+  std::unique_ptr<Services> services_;
+  std::array<LinkLosses, 2> link_losses_{};
+  std::optional<ScenarioReport> scenario_;
+};
+
+Result<void> Run::open() {
+  auto ports = open_ports(version_.profile, config_);
+  if (!ports) return std::unexpected(ports.error());
+  ports_.emplace(std::move(*ports));
+  fmt::print(stderr, "{}\n", ports_->eal.notice());
+  offset_ns_ = nic::wall_clock_ns() - to_ns(nic::now());
+  if (auto opened = open_files(); !opened) return opened;
+  make_loop();
+  return start_services();
+}
+
+Result<void> Run::open_files() {
+  const OffTheCores off_the_cores(allowed_, config_);
+  auto ledger = open_ledger(version_.profile, config_, offset_ns_);
+  if (!ledger) return std::unexpected(ledger.error());
+  ledger_ = std::move(*ledger);
+  recordings_.emplace(rule_names_of(version_.profile), offset_ns_);
+  return config_.capture ? recordings_->open(*config_.capture, config_.capture_bytes)
+                         : Result<void>{};
+}
+
+/// Runs on the loop's core, because the loop's memory must be near it.
+void Run::make_loop() {
+  loop_ = std::make_unique<ForwardingLoop>(version_.profile, *ports_, ledger_.sink());
+  loop_->record_from_start(recordings_->recorders());
+}
+
+Result<void> Run::start_services() {
+  const OffTheCores off_the_cores(allowed_, config_);
+  runner_ = std::make_unique<ScenarioRunner>(
+      version_, *loop_, *ports_, [this](const RuleNames& names) { learn(names); },
+      [this](Report& report) { add_records(report); });
+  auto services = Services::start(config_, {*runner_, *loop_, *recordings_, ledger_.file.get()});
+  if (!services) return std::unexpected(services.error());
+  services_ = std::move(*services);
+  return {};
+}
+
+void Run::learn(const RuleNames& names) {
+  if (ledger_.file) ledger_.file->learn(names);
+  recordings_->learn(names);
+}
+
+void Run::add_records(Report& report) const {
+  if (ledger_.file)
+    report.ledger = LedgerReport{*config_.ledger, ledger_.file->records(),
+                                 ledger_.thread->skipped(), ledger_.file->lost()};
+  report.captures = recordings_->reports();
+}
+
+Result<void> Run::forward() {
+  if (auto up = wait_links(*ports_, config_, stop_); !up) return up;
+  runner_->watch_links(config_.on_link_loss.value_or(version_.profile.on_link_loss));
+  {
+    const OffTheCores off_the_cores(allowed_, config_);
+    progress_.start(nic::now(), *runner_);
+  }
+  loop_->work(config_, stop_.requested(), [this](Instant now, const PortForwarder& forwarder) {
+    progress_.tick(now, forwarder);
+  });
+  notify_supervisor("STOPPING=1");
+  link_losses_ = runner_->end_watching();
+  for (nic::Port* port : {&ports_->west, &ports_->east}) port->end_receiving();
+  loop_->drain([this] { return stop_.forced(); });  // services continue: clients need not wait
+  services_.reset();
+  progress_.stop();
+  progress_.sample(nic::now(), loop_->forwarder());
+  scenario_ = runner_->scenario();
+  runner_.reset();
+  return {};
+}
+
+Report Run::report() {
+  const config::ImpairProfile& profile = version_.profile;
+  Report report{.command = "run", .profile = profile.name, .seed = profile.seed};
+  auto statistics = loop_->statistics();
+  report.seconds = statistics.seconds;
+  report.directions = std::move(statistics.directions);
+  report.ports = port_reports(*ports_, link_losses_);
+  report.scenario = scenario_;
+  if (ledger_.file) {
+    ledger_.thread->finish();
+    if (auto closed = ledger_.file->close(ledger_.thread->skipped()); !closed)
+      report.write_failure = closed.error();
+  }
+  if (recordings_->is_open())
+    if (auto closed = recordings_->close(); !closed) report.write_failure = closed.error();
+  add_records(report);
+  progress_.finish(report);
+  return report;
+}
+
 }  // namespace
 
 Result<Report> run(const LiveProfile::Version& version, const RunConfig& config) {
-  const config::ImpairProfile& profile = version.profile;
   // Check this before the ledger is opened, because that empties the file.
   if (config.capture)
     if (auto named = RecordingFile::check_name(*config.capture); !named)
       return std::unexpected(named.error());
-  if (auto fits = check_memory(profile, available_memory()); !fits)
+  if (auto fits = check_memory(version.profile, available_memory()); !fits)
     return std::unexpected(fits.error());
   touch_huge_arrays(true);
-  const StopSignal stop;
-  const cpu_set_t allowed = affinity();
-  auto ports = open_ports(profile, config);
-  if (!ports) return std::unexpected(ports.error());
-  fmt::print(stderr, "{}\n", ports->eal.notice());
-  // The loop uses the steady clock; time stamps of captures use the wall clock.
-  const std::int64_t offset_ns = nic::wall_clock_ns() - to_ns(nic::now());
-  std::optional<OffTheCores> off_the_cores(std::in_place, allowed, config);
-  auto ledger = open_ledger(profile, config, offset_ns);
-  if (!ledger) return std::unexpected(ledger.error());
-  Recordings recordings(rule_names_of(profile), offset_ns);
-  if (config.capture)
-    if (auto opened = recordings.open(*config.capture, config.capture_bytes); !opened)
-      return std::unexpected(opened.error());
-  off_the_cores.reset();  // the loop's memory must be near its core
-  const auto loop = std::make_unique<ForwardingLoop>(profile, *ports, ledger->sink());
-  loop->record_from_start(recordings.recorders());
-  const auto learn = [&](const RuleNames& names) {
-    if (ledger->file) ledger->file->learn(names);
-    recordings.learn(names);
-  };
-  off_the_cores.emplace(allowed, config);
-  const auto add_records = [&](Report& report) {
-    if (ledger->file)
-      report.ledger = LedgerReport{*config.ledger, ledger->file->records(),
-                                   ledger->thread->skipped(), ledger->file->lost()};
-    report.captures = recordings.reports();
-  };
-  auto runner = std::make_unique<ScenarioRunner>(version, *loop, *ports, learn, add_records);
-  Progress progress(config);
-  auto services = Services::start(config, {*runner, *loop, recordings, ledger->file.get()});
-  if (!services) return std::unexpected(services.error());
-  off_the_cores.reset();
-  if (auto up = wait_links(*ports, config, stop); !up) return std::unexpected(up.error());
-  runner->watch_links(config.on_link_loss.value_or(profile.on_link_loss));
-  off_the_cores.emplace(allowed, config);
-  progress.start(nic::now(), *runner);
-  off_the_cores.reset();
-  loop->work(config, stop.requested(),
-             [&](Instant now, const PortForwarder& forwarder) { progress.tick(now, forwarder); });
-  notify_supervisor("STOPPING=1");
-  const auto link_losses = runner->end_watching();
-  for (nic::Port* port : {&ports->west, &ports->east}) port->end_receiving();
-  loop->drain([&] { return stop.forced(); });  // services continue, so that clients don't wait
-  services->reset();
-  progress.stop();
-  progress.sample(nic::now(), loop->forwarder());
-  const auto scenario = runner->scenario();
-  runner.reset();
-
-  Report report{.command = "run", .profile = profile.name, .seed = profile.seed};
-  auto statistics = loop->statistics();
-  report.seconds = statistics.seconds;
-  report.directions = std::move(statistics.directions);
-  report.ports = port_reports(*ports, link_losses);
-  report.scenario = scenario;
-  // The report is made in any case: it includes the error of a file that could not be written.
-  if (ledger->file) {
-    ledger->thread->finish();
-    if (auto closed = ledger->file->close(ledger->thread->skipped()); !closed)
-      report.write_failure = closed.error();
-  }
-  if (recordings.is_open())
-    if (auto closed = recordings.close(); !closed) report.write_failure = closed.error();
-  add_records(report);
-  progress.finish(report);
-  return report;
+  const auto run = std::make_unique<Run>(version, config);
+  if (auto opened = run->open(); !opened) return std::unexpected(opened.error());
+  if (auto forwarded = run->forward(); !forwarded) return std::unexpected(forwarded.error());
+  return run->report();
 }
 
 }  // namespace lw::impair

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "impair/control/services.h"
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "app/supervisor.h"
+#include "impair/datapath/forwarding_loop.h"
+#include "impair/datapath/ports.h"
+#include "report/html_page.h"
+
+namespace lw::impair {
+
+extern const report::HtmlPage kLivePage;  // live.html, made by embed.py
+
+namespace {
+
+/// Begins a recording while the run forwards.
+Result<void> begin_recording(ForwardingLoop& loop, Recordings& recordings, const std::string& file,
+                             std::uint32_t bytes) {
+  if (auto opened = recordings.open(file, bytes); !opened) return opened;
+  if (loop.record(recordings.recorders())) return {};
+  static_cast<void>(recordings.close());
+  return fail("record: the run does not forward any longer", ExitCode::failed);
+}
+
+Result<CaptureReport> end_recording(ForwardingLoop& loop, Recordings& recordings) {
+  if (!loop.record({}))
+    return fail("stop-recording: the run does not forward any longer", ExitCode::failed);
+  return recordings.close();
+}
+
+/// Returns functions that carry out the requests of clients.
+Control::Run requests_of(const Controlled& controlled) {
+  ScenarioRunner& runner = controlled.runner;
+  ForwardingLoop& loop = controlled.loop;
+  Recordings& recordings = controlled.recordings;
+  return {.set = [&](auto edits) { return runner.set(edits); },
+          .load =
+              [&](const auto& file) {
+                notify_reloading();
+                auto loaded = runner.load(file);
+                notify_supervisor("READY=1");
+                return loaded;
+              },
+          .reset = [&] { return runner.reset(); },
+          .undo = [&] { return runner.undo(); },
+          .command = [&](const auto& command) { return runner.command(command); },
+          .preview = [&](auto edits) { return runner.preview(edits); },
+          .profile = [&] { return runner.profile(); },
+          .snapshot = [&] { return runner.snapshot(); },
+          .records = [ledger = controlled.ledger]() -> Result<std::vector<std::string>> {
+            if (!ledger) return fail("records: the run has no ledger: start it with --ledger FILE");
+            return ledger->newest();
+          },
+          .record = [&](const auto& file,
+                        auto bytes) { return begin_recording(loop, recordings, file, bytes); },
+          .stop_recording = [&] { return end_recording(loop, recordings); }};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Services>> Services::start(const RunConfig& config,
+                                                  const Controlled& controlled) {
+  std::unique_ptr<Services> services(new Services(controlled));
+  ScenarioRunner& runner = controlled.runner;
+  if (config.control)
+    if (auto serving = services->serve_control(*config.control); !serving)
+      return std::unexpected(serving.error());
+  if (config.metrics)
+    if (auto serving = services->serve_metrics(*config.metrics, runner); !serving)
+      return std::unexpected(serving.error());
+  if (config.web.address)
+    if (auto serving = services->serve_page(config); !serving)
+      return std::unexpected(serving.error());
+  if (config.telemetry) services->telemetry_.emplace([&runner] { return runner.snapshot(); });
+  return services;
+}
+
+Result<void> Services::serve_control(const std::string& path) {
+  auto socket = ListeningSocket::unix_socket(path);
+  if (!socket) return std::unexpected(socket.error());
+  control_server_.emplace(
+      std::move(*socket),
+      RequestServer::Protocol{
+          .end = "\n",
+          .answer = [this](std::string_view request) { return control_.answer(request); },
+          .too_long = Control::too_long(RequestServer::kLongestRequest)});
+  return {};
+}
+
+Result<void> Services::serve_metrics(const std::string& address, ScenarioRunner& runner) {
+  auto socket = ListeningSocket::tcp(address);
+  if (!socket) return std::unexpected(socket.error());
+  metrics_server_.emplace(
+      std::move(*socket),
+      RequestServer::Protocol{.end = "\r\n\r\n",
+                              .answer =
+                                  [this, &runner](std::string_view request) {
+                                    if (auto refusal = http_refusal(request))
+                                      return std::make_shared<const std::string>(
+                                          std::move(*refusal));
+                                    return metrics_page_.get([&runner] {
+                                      return http_page(to_prometheus(runner.snapshot()));
+                                    });
+                                  },
+                              .too_long = http_too_long()});
+  return {};
+}
+
+Result<void> Services::serve_page(const RunConfig& config) {
+  auto site = web::open_site(config.web);
+  if (!site) return std::unexpected(site.error());
+  const std::string url = site->url();
+  const auto access = config.web_read_only ? Control::Access::read : Control::Access::change;
+  web_server_.emplace(
+      std::move(*site),
+      web::Content{
+          .page = report::html_text(
+              kLivePage, {{"program", "roce-impair"}, {"read_only", config.web_read_only}}),
+          .state = [this] { return control_.answer(R"({"do":"show"})"); },
+          .answer = [this, access](
+                        std::string_view request) { return control_.answer(request, access); }});
+  fmt::print(stderr, "live page: {}\n", url);
+  return {};
+}
+
+Services::Services(const Controlled& controlled) : control_(requests_of(controlled)) {}
+
+}  // namespace lw::impair
