@@ -404,32 +404,55 @@ Statement statement_of(const Evidence& evidence, const Group& group,
 
 // Limits.
 
-std::string rate_bound_text(const StreamCounts& counts, const MessageCount& reads) {
-  const std::uint64_t size = reads.messages == 0 ? 0 : reads.bytes / reads.messages;
+/// "16 x 65.54 kB in a round trip of 2 ms (median) are 4.2 Gb/s". Empty if `size`, the bytes of
+/// each of the `most` things outstanding, or the round trip is unknown.
+std::string rate_bound_text(const StreamCounts& counts, std::uint64_t most, double size) {
   const std::int64_t rtt = counts.rtt.quantile(0.5);
-  if (size == 0 || rtt <= 0) return {};
-  const double bound = static_cast<double>(counts.most_reads) * static_cast<double>(size) * 8e9 /
-                       static_cast<double>(rtt);
+  if (size <= 0 || rtt <= 0) return {};
+  const double bound = static_cast<double>(most) * size * 8e9 / static_cast<double>(rtt);
   return fmt::format(
-      " {} x {} in a round trip of {} (median) are {}: the link may be faster, the "
-      "connection is not. Larger READs, more connections, or a higher limit help.",
-      counts.most_reads, format_bytes(static_cast<double>(size)), format_duration(Duration{rtt}),
-      format_bit_rate(bound));
+      " {} x {} in a round trip of {} (median) are {}: the link may be faster, the connection is "
+      "not.",
+      most, format_bytes(size), format_duration(Duration{rtt}), format_bit_rate(bound));
+}
+
+double average_of(std::uint64_t bytes, std::uint64_t count) noexcept {
+  return count == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(count);
+}
+
+std::string read_limit_text(const Evidence& evidence, const Anomaly& anomaly,
+                            const StreamCounts& counts) {
+  const auto reads =
+      evidence.messages.find({anomaly.session, anomaly.direction, wire::Operation::read_request});
+  const double size = reads == evidence.messages.end()
+                          ? 0
+                          : average_of(reads->second.bytes, reads->second.messages);
+  const std::string bound = rate_bound_text(counts, counts.most_reads, size);
+  return fmt::format(
+      "Session {} is held by a limit: it has never more than {} READs and atomics outstanding, and "
+      "reached that {} times.{}{}",
+      anomaly.session, counts.most_reads, counts.reads_at_most, bound,
+      bound.empty() ? "" : " Larger READs, more connections, or a higher limit help.");
+}
+
+std::string window_text(const Anomaly& anomaly, const StreamCounts& counts) {
+  const std::string bound =
+      rate_bound_text(counts, counts.most_outstanding, average_of(counts.payload, counts.packets));
+  return fmt::format(
+      "Session {} is held by a limit: it has never more than {} packets of SENDs and WRITEs "
+      "outstanding, and waited for ACKs there {} times, {:.0f} % of the time.{} More outstanding "
+      "messages (a deeper send queue), larger ones, or more connections help.",
+      anomaly.session, counts.most_outstanding, counts.held, 100 * counts.held_share(), bound);
 }
 
 Statement plateau_statement(const Evidence& evidence, const Anomaly& anomaly) {
   const Session& session = session_of(evidence, anomaly);
   const StreamCounts& counts = session.directions[anomaly.direction].stream->counts();
-  const auto reads =
-      evidence.messages.find({anomaly.session, anomaly.direction, wire::Operation::read_request});
-  const std::string bound =
-      reads == evidence.messages.end() ? std::string() : rate_bound_text(counts, reads->second);
+  const std::string text = counts.held_by_reads() ? read_limit_text(evidence, anomaly, counts)
+                                                  : window_text(anomaly, counts);
   return {.severity = Severity::note,
           .topic = std::string(name_of(anomaly.kind)),
-          .text = fmt::format("{}Session {} is held by a limit: it has never more than {} READs "
-                              "and atomics outstanding, and reached that {} times.{}",
-                              at_point(evidence, point_of(evidence.analyst, session)),
-                              anomaly.session, counts.most_reads, counts.reads_at_most, bound),
+          .text = at_point(evidence, point_of(evidence.analyst, session)) + text,
           .frames = {anomaly.frame},
           .sessions = {anomaly.session},
           .events = 1,

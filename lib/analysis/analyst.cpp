@@ -239,20 +239,27 @@ void Analyst::judge_congestion(const Session& session) {
 /// A sender that is held by a limit reaches it again and again.
 void Analyst::judge_plateau(const Session& session, std::uint8_t direction) {
   const StreamCounts& counts = session.directions[direction].stream->counts();
-  constexpr std::uint64_t kOften = 16;
-  const bool held = counts.most_reads > 1 && counts.reads_at_most >= kOften &&
-                    counts.reads_at_most * 4 >= counts.reads;
-  if (!held) return;
-  results_.found({.kind = AnomalyKind::window_plateau,
-                  .session = session.number,
-                  .direction = direction,
-                  .frame = session.first_frame,
-                  .last_frame = session.first_frame,
-                  .stamp = session.first,
-                  .packets = counts.reads_at_most,
-                  .detail = fmt::format("never more than {} READs and atomics outstanding: the "
-                                        "connection's limit, or the depth of the sender's queue",
-                                        counts.most_reads)});
+  Anomaly found{.kind = AnomalyKind::window_plateau,
+                .session = session.number,
+                .direction = direction,
+                .frame = session.first_frame,
+                .last_frame = session.first_frame,
+                .stamp = session.first};
+  if (counts.held_by_reads()) {
+    found.packets = counts.reads_at_most;
+    found.detail = fmt::format(
+        "never more than {} READs and atomics outstanding: the connection's limit, or the depth of "
+        "the sender's queue",
+        counts.most_reads);
+    results_.found(found);
+  } else if (counts.held_by_window()) {
+    found.packets = counts.held;
+    found.detail = fmt::format(
+        "never more than {} packets of SENDs and WRITEs outstanding, and {:.0f} % of the time "
+        "waited for their ACKs: the depth of the sender's queue, or its window",
+        counts.most_outstanding, 100 * counts.held_share());
+    results_.found(found);
+  }
 }
 
 }  // namespace lw::analysis

@@ -19,12 +19,28 @@ using wire::Operation;
 constexpr Sequence kFirstOrigin = Sequence{1} << 32;  // leaves room for smaller ones
 /// Number of packets for which unreliable requests wait for late ones.
 constexpr std::size_t kLatePackets = 64;
+constexpr std::uint64_t kOften = 16;  // times that a limit is reached by more than chance
 
 std::uint32_t psn_of(Sequence sequence) noexcept {
   return static_cast<std::uint32_t>(sequence & wire::Psn::kMask);
 }
 
 }  // namespace
+
+bool StreamCounts::held_by_reads() const noexcept {
+  return most_reads > 1 && reads_at_most >= kOften && reads_at_most * 4 >= reads;
+}
+
+bool StreamCounts::held_by_window() const noexcept {
+  return reads == 0 && held >= kOften && held_share() >= 0.25 && held_after * 8 <= held_before;
+}
+
+double StreamCounts::held_share() const noexcept {
+  const Duration all = last - first;
+  return all > Duration{0}
+             ? static_cast<double>(held_before.count()) / static_cast<double>(all.count())
+             : 0;
+}
 
 // Requests
 
@@ -289,9 +305,25 @@ void RequestStream::count_outstanding(const Sent& sent) {
     }
     counts_.reads_at_most += reads_outstanding_ == counts_.most_reads;
   } else {
-    counts_.most_outstanding =
-        std::max(counts_.most_outstanding, static_cast<std::uint32_t>(next_ - acked_));
+    const auto outstanding = static_cast<std::uint32_t>(next_ - acked_);
+    if (outstanding > counts_.most_outstanding) {
+      counts_.most_outstanding = outstanding;
+      counts_.held = 0;
+      counts_.held_before = counts_.held_after = {};
+    } else if (released_) {
+      counts_.held_after += sent.stamp - *released_;
+    }
+    released_.reset();
   }
+}
+
+/// Before an ACK up to `end` is processed. An ACK of all that is outstanding says nothing about a
+/// limit: the sender may have had no more to send.
+void RequestStream::note_limit(Sequence end, Instant acknowledged) {
+  if (end >= next_ || next_ - acked_ != Sequence{counts_.most_outstanding}) return;
+  ++counts_.held;
+  counts_.held_before += acknowledged - last_progress_;
+  released_ = acknowledged;
 }
 
 void RequestStream::check_form(const Packet& packet) {
@@ -723,6 +755,7 @@ void RequestStream::close_response_gaps(Sequence from, Cause cause) {
 void RequestStream::acknowledge(Sequence end, const Packet& packet) {
   if (end <= acked_) return;
   if (!calm_ && asked_for_ && end > unwrap(asked_for_->psn)) asked_for_.reset();
+  note_limit(end, packet.stamp);
   log_.for_each(acked_, end, [&](Sent& sent) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
   });

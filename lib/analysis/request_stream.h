@@ -37,9 +37,24 @@ struct StreamCounts {
   Instant first, last;  // stamps of requests and responses
   /// Time in ns from a request to its ACK, its atomic's response or its first READ response.
   CompactHistogram rtt;
-  std::uint32_t most_outstanding = 0;          // PSNs of SEND and WRITE
+  std::uint32_t most_outstanding = 0;  // PSNs of SEND and WRITE
+  // ACKs of a part of the outstanding PSNs that came when most_outstanding were: the sender may
+  // have waited for them at its limit. Times since the packet before them, and until the next
+  // request.
+  std::uint64_t held = 0;
+  Duration held_before{}, held_after{};
   std::uint32_t most_reads = 0;                // READs and atomics at once
   std::uint64_t reads_at_most = 0, reads = 0;  // of reads: those that reached most_reads
+
+  /// True if the sender was held by its limit of outstanding READs and atomics: many reached it.
+  [[nodiscard]] bool held_by_reads() const noexcept;
+  /// True if the sender was held by its limit of outstanding packets of SENDs and WRITEs: again and
+  /// again, and for a good part of the time, it was silent at the limit, and it sent soon after the
+  /// ACK. A sender with a fixed rate does not wait for ACKs; at the receiver's side nothing waits
+  /// long for them.
+  [[nodiscard]] bool held_by_window() const noexcept;
+  /// Share of the time in which the sender was silent at that limit, 0 to 1.
+  [[nodiscard]] double held_share() const noexcept;
 };
 
 /// What a stream needs to know about its flows.
@@ -130,6 +145,7 @@ class RequestStream {
   void check_early_ack(const Packet& packet, Sequence psn);
   void check_reuse(const Packet& packet, const Sent& known);
   void count_outstanding(const Sent& sent);
+  void note_limit(Sequence end, Instant acknowledged);
 
   // Recoveries.
   [[nodiscard]] std::optional<Cause> cause_of(const Packet& packet, Sequence psn, const Sent* known,
@@ -188,7 +204,8 @@ class RequestStream {
   std::optional<Instant> last_packet_;
   Duration silence_{};  // before the newest packet of either direction
   Duration last_rtt_{};
-  Instant last_progress_;                       // time of an acknowledgement or a new request
+  std::optional<Instant> released_;  // by the ACK of counts_.held; until the next request
+  Instant last_progress_;            // time of an acknowledgement or a new request
   const wire::OpcodeInfo* previous_ = nullptr;  // the newest packet in order
   const wire::OpcodeInfo* counted_ = nullptr;   // the last opcode, and its count
   std::uint64_t* count_ = nullptr;

@@ -246,6 +246,32 @@ class Explain(InFolder):
         self.assertLessEqual(session['goodput_bps'], bound)
         self.assertTrue(found['nothing_is_wrong'])
 
+    def test_a_limit_of_outstanding_packets(self):
+        for words, limit in ((('-s', '64KiB', '-t', 8), 8 * 16), (('-s', '4KiB', '-t', 64), 64),
+                             (('-s', '1MiB', '-t', 8, '--psn-window', 100), 100)):
+            path = self.simulated('--delay', '1ms', '--op', 'write', '-n', 1000, *words)
+            found = explained(path)
+            said, = said_about(found, 'window_plateau')
+            self.assertIn(f'never more than {limit} packets of SENDs and WRITEs outstanding', said['text'])
+            session = json.loads(dissect('sessions', path, '--json').stdout)
+            self.assertEqual(session['most_outstanding'], limit)
+            bound = limit * 4096 * 8 / (session['rtt_p50_ns'] / 1e9)
+            shown = float(re.search(r'are ([0-9.]+) Gb/s', said['text'])[1])
+            self.assertAlmostEqual(shown, bound / 1e9, delta=0.01 * bound / 1e9)
+            self.assertLessEqual(session['goodput_bps'], bound * 1.01)
+            share = int(re.search(r'([0-9]+) % of the time', said['text'])[1])
+            self.assertGreater(share, 80)
+
+    def test_no_limit_where_the_sender_does_not_wait_for_acks(self):
+        far = ('server-in', 'server-out')
+        for words, points in (
+                (('-t', 1), ('client-out', 'client-in')),  # one message after the other
+                (('-t', 512, '--rate', '1Gb/s'), ('client-out', 'client-in')),  # the link is the limit
+                (('-t', 512, '--rate-control', 'fixed', '--qp-rate', '1Gb/s'), ('client-out', 'client-in')),
+                (('-t', 8), far)):  # as the responder sees it
+            path = self.simulated('--delay', '1ms', '--op', 'write', '-s', '16KiB', '-n', 1000, *words, points=points)
+            self.assertNotIn('window_plateau', topics(explained(path)), words)
+
     def test_points_are_told_apart(self):
         path = self.simulated('--delay', '100us', '--op', 'write', '-n', 100, '--loss', '0.5%',
                               points=('client-out', 'server-in', 'server-out', 'client-in'))
