@@ -21,7 +21,7 @@ LOSS = 0.05
 RIGHT = longwire_test.SOURCE / 'pcaps' / 'rxe' / 'atomic.pcap'
 
 RULES = f'[[rule]]\nname = "haul"\nloss = {LOSS}\n'
-FLOW = '[[flow]]\nname = "w"\nrate = "20000 frames/s"\nrepeat = 500\nsignature = true\n'
+FLOW = '[[flow]]\nname = "w"\nrate = "20000 frames/s"\nmessages = 500\nsignature = true\n'
 
 PLAN = ['plan', '--delay', '1ms']
 SIM = ['perf', '--sim', '--delay', '10us', '-n', '200', '-s', '4096']
