@@ -10,13 +10,13 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/utsname.h>
 #include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/machine.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
@@ -37,14 +37,6 @@ struct Finding {
   std::string meaning = {}, fix = {};  // of a note or a problem
 };
 
-/// Returns the first line of a file below /sys; empty if there is none.
-std::string sys_line(const std::string& path) {
-  std::ifstream file("/sys/" + path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 /// Returns the names in a folder below /sys, sorted.
 std::vector<std::string> sys_names(const std::string& folder) {
   std::vector<std::string> names;
@@ -55,11 +47,7 @@ std::vector<std::string> sys_names(const std::string& folder) {
   return names;
 }
 
-Finding kernel() {
-  utsname name = {};
-  uname(&name);
-  return {.topic = "kernel", .found = fmt::format("{} {}", name.sysname, name.release)};
-}
+Finding kernel() { return {.topic = "kernel", .found = app::kernel_release()}; }
 
 /// Returns the effective capabilities, as the kernel's bits.
 std::uint64_t capability_bits() {
@@ -89,15 +77,8 @@ Finding capabilities() {
 }
 
 Finding hugepages() {
-  std::vector<std::string> sizes;
-  for (const std::string& folder : sys_names("kernel/mm/hugepages")) {
-    const std::string free = sys_line("kernel/mm/hugepages/" + folder + "/free_hugepages");
-    if (!free.empty() && free != "0")
-      sizes.push_back(
-          fmt::format("{} free pages of {}", free, folder.substr(folder.find('-') + 1)));
-  }
-  if (!sizes.empty())
-    return {.topic = "hugepages", .found = fmt::format("{}", fmt::join(sizes, ", "))};
+  if (const std::string free = app::free_hugepages(); !free.empty())
+    return {.topic = "hugepages", .found = free};
   return {.topic = "hugepages",
           .state = "note",
           .found = "none free",
@@ -108,8 +89,7 @@ Finding hugepages() {
 }
 
 Finding clock_source() {
-  const std::string source =
-      sys_line("devices/system/clocksource/clocksource0/current_clocksource");
+  const std::string source = app::clock_source();
   constexpr std::string_view kFast[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page"};
   if (std::ranges::find(kFast, source) != std::end(kFast))
     return {.topic = "clock source", .found = source};
@@ -124,7 +104,7 @@ Finding clock_source() {
 
 Finding cores() {
   const std::size_t usable = nic::allowed_cpus().size();
-  const std::string isolated = sys_line("devices/system/cpu/isolated");
+  const std::string isolated = app::isolated_cpus();
   const std::string found =
       fmt::format("{} usable, isolated: {}", usable, isolated.empty() ? "none" : isolated);
   if (!isolated.empty()) return {.topic = "cores", .found = found};
@@ -138,7 +118,7 @@ Finding cores() {
 }
 
 Finding frequency() {
-  const std::string governor = sys_line("devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  const std::string governor = app::sys_line("devices/system/cpu/cpu0/cpufreq/scaling_governor");
   if (governor.empty() || governor == "performance")
     return {.topic = "frequency", .found = governor.empty() ? "not controlled here" : governor};
   return {
@@ -210,16 +190,14 @@ void add_reason(Finding& finding, const std::string& meaning, const std::string&
 
 /// Formats an interface: "mlx5_core, up, MTU 9000, 100.00 Gb/s, GRO".
 std::string interface_text(const nic::Interface& asked, std::uint32_t mtu, bool gro, bool lro) {
-  std::error_code unknown;
-  const fs::path driver =
-      fs::read_symlink("/sys/class/net/" + asked.name() + "/device/driver", unknown);
+  const std::string driver = app::sys_link("class/net/" + asked.name() + "/device/driver");
   const auto bps = asked.bps();
-  return fmt::format(
-      "{}, {}, MTU {}{}{}{}", driver.empty() ? "virtual" : driver.filename().string(),
-      asked.is_running() ? "up"
-      : asked.is_up()    ? "up, no carrier"
-                         : "down",
-      mtu, bps ? ", " + format_bit_rate(*bps) : "", gro ? ", GRO" : "", lro ? ", LRO" : "");
+  return fmt::format("{}, {}, MTU {}{}{}{}", driver.empty() ? "virtual" : driver,
+                     asked.is_running() ? "up"
+                     : asked.is_up()    ? "up, no carrier"
+                                        : "down",
+                     mtu, bps ? ", " + format_bit_rate(*bps) : "", gro ? ", GRO" : "",
+                     lro ? ", LRO" : "");
 }
 
 Finding interface(const std::string& name) {

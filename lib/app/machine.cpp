@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/machine.h"
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/quantity.h"
 
@@ -18,14 +20,6 @@ namespace lw::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The first line of one of the kernel's files below /sys; empty if there is none.
-std::string first_line(const std::string& path) {
-  std::ifstream file("/sys/" + path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 /// The value of a key in /proc/cpuinfo or /proc/meminfo; empty if there is none.
 std::string value_in(std::istream& file, std::string_view key) {
@@ -53,43 +47,63 @@ std::string cores() {
   cpu_set_t usable;
   CPU_ZERO(&usable);
   if (sched_getaffinity(0, sizeof usable, &usable) != 0) return {};
-  const std::string isolated = first_line("devices/system/cpu/isolated");
+  const std::string isolated = isolated_cpus();
   return fmt::format("{} usable of {}, isolated: {}", CPU_COUNT(&usable),
                      sysconf(_SC_NPROCESSORS_ONLN), isolated.empty() ? "none" : isolated);
 }
 
-std::string hugepages() {
-  std::string text;
+}  // namespace
+
+std::string sys_line(const std::string& path) {
+  std::ifstream file("/sys/" + path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string sys_link(const std::string& path) {
+  std::error_code unknown;
+  return fs::read_symlink("/sys/" + path, unknown).filename().string();
+}
+
+std::string free_hugepages() {
+  std::vector<std::string> sizes;
   std::error_code unknown;
   for (const auto& entry : fs::directory_iterator("/sys/kernel/mm/hugepages", unknown)) {
     const std::string name = entry.path().filename().string();
-    const std::string free = first_line("kernel/mm/hugepages/" + name + "/free_hugepages");
-    if (free.empty() || free == "0") continue;
-    text += fmt::format("{}{} free pages of {}", text.empty() ? "" : ", ", free,
-                        name.substr(name.find('-') + 1));
+    const std::string free = sys_line("kernel/mm/hugepages/" + name + "/free_hugepages");
+    if (!free.empty() && free != "0")
+      sizes.push_back(fmt::format("{} free pages of {}", free, name.substr(name.find('-') + 1)));
   }
-  return text.empty() ? "none free" : text;
+  std::ranges::sort(sizes);
+  return fmt::format("{}", fmt::join(sizes, ", "));
 }
 
-std::string link_name(const std::string& path) {
-  std::error_code unknown;
-  return fs::read_symlink(path, unknown).filename().string();
+std::string clock_source() {
+  return sys_line("devices/system/clocksource/clocksource0/current_clocksource");
 }
 
-}  // namespace
+std::string isolated_cpus() { return sys_line("devices/system/cpu/isolated"); }
+
+std::string kernel_release() {
+  utsname kernel = {};
+  uname(&kernel);
+  return fmt::format("{} {}", kernel.sysname, kernel.release);
+}
 
 std::vector<std::pair<std::string, std::string>> machine_lines() {
   utsname kernel = {};
   uname(&kernel);
+  const std::string hugepages = free_hugepages();
   const std::pair<const char*, std::string> lines[] = {
       {"Time", fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)))},
       {"Host", kernel.nodename},
       {"CPU", cpu_name()},
       {"Cores", cores()},
       {"Memory", memory()},
-      {"Hugepages", hugepages()},
-      {"Kernel", fmt::format("{} {} {}", kernel.sysname, kernel.release, kernel.machine)},
-      {"Clock source", first_line("devices/system/clocksource/clocksource0/current_clocksource")}};
+      {"Hugepages", hugepages.empty() ? "none free" : hugepages},
+      {"Kernel", fmt::format("{} {}", kernel_release(), kernel.machine)},
+      {"Clock source", clock_source()}};
   std::vector<std::pair<std::string, std::string>> known;
   for (const auto& [name, text] : lines)
     if (!text.empty()) known.emplace_back(name, text);
@@ -101,16 +115,16 @@ std::string port_fact(const std::string& port) {
   for (const std::string_view prefix : {"af_packet:", "af_xdp:"})
     if (name.starts_with(prefix)) name = name.substr(prefix.size());
   if (name.find('/') != std::string::npos || name.empty()) return port;
-  const std::string mtu = first_line("class/net/" + name + "/mtu");
+  const std::string mtu = sys_line("class/net/" + name + "/mtu");
   if (!mtu.empty()) {
-    const std::string driver = link_name("/sys/class/net/" + name + "/device/driver");
-    const std::string speed = first_line("class/net/" + name + "/speed");
+    const std::string driver = sys_link("class/net/" + name + "/device/driver");
+    const std::string speed = sys_line("class/net/" + name + "/speed");
     std::string text = fmt::format("{}: {}, MTU {}", port,
                                    driver.empty() ? "virtual interface" : "driver " + driver, mtu);
     if (!speed.empty() && speed.front() != '-') text += fmt::format(", {} Mb/s", speed);
     return text;
   }
-  const std::string driver = link_name("/sys/bus/pci/devices/" + name + "/driver");
+  const std::string driver = sys_link("bus/pci/devices/" + name + "/driver");
   return driver.empty() ? port : fmt::format("{}: driver {}", port, driver);
 }
 
