@@ -176,7 +176,10 @@ std::expected<std::optional<End>, std::string> read(
   if (file.size() < kHeaderSize) return wrong(file.size(), "the file ends within its head");
   const auto version = get<std::uint16_t>(file, 8);
   const std::size_t size = get<std::uint16_t>(file, 10);
-  if (size != (version == kVersion ? kRecordSize : version == 1 ? kOldRecordSize : 0))
+  const std::size_t expected = version == kVersion ? kRecordSize
+                               : version == 1      ? kOldRecordSize
+                                                   : 0;
+  if (expected == 0 || size != expected)
     return wrong(8, fmt::format("expected version {} with records of {} B, or version 1 of {} B; "
                                 "found version {} of {} B",
                                 kVersion, kRecordSize, kOldRecordSize, version, size));
