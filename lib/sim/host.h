@@ -19,7 +19,7 @@ struct NicConfig {
   std::uint32_t arbitration_burst = 256;
   Duration per_message{};  // between the first packets of two messages
   Duration per_packet{};   // between two packets
-  // at which it can store the payload of received SENDs; 0: the link rate
+  // Rate at which the host can store the payload of received SENDs, in bit/s; 0: the link rate.
   double receive_send_bps = 0;
 };
 
