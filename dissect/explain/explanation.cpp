@@ -436,8 +436,10 @@ std::string read_limit_text(const Evidence& evidence, const Anomaly& anomaly,
 }
 
 std::string window_text(const Anomaly& anomaly, const StreamCounts& counts) {
+  const std::uint64_t again = counts.resent + counts.duplicates;
+  const std::uint64_t once = counts.packets > again ? counts.packets - again : 0;
   const std::string bound =
-      rate_bound_text(counts, counts.most_outstanding, average_of(counts.payload, counts.packets));
+      rate_bound_text(counts, counts.most_outstanding, average_of(counts.payload, once));
   return fmt::format(
       "Session {} is held by a limit: it has never more than {} packets of SENDs and WRITEs "
       "outstanding, and waited for ACKs there {} times, {:.0f} % of the time.{} More outstanding "

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -169,11 +170,12 @@ ExitCode search_and_report(SearchOptions& options) {
   add_to_page(options, *searches, profile->name, json);
   print_report(options.json ? json : to_text(*searches) + options.expectations.text());
   if (!options.out.empty()) report_at_end(write_files(*searches, options, profile->name));
-  if (!is_complete(*searches))
-    return print_error({fmt::format("interrupted: {} of {} message sizes are finished",
-                                    searches->size() - 1, options.sizes.size()),
-                        ExitCode::failed});
-  return options.expectations.finish("roce-gen search");
+  const ExitCode judged = options.expectations.finish("roce-gen search");
+  if (is_complete(*searches)) return judged;
+  return std::max(judged,
+                  print_error({fmt::format("interrupted: {} of {} message sizes are finished",
+                                           searches->size() - 1, options.sizes.size()),
+                               ExitCode::failed}));
 }
 
 /// Reads a list of sizes: "64,256,4KiB".

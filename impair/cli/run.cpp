@@ -28,7 +28,6 @@
 #include "report/live_view.h"
 
 namespace lw::impair {
-
 namespace {
 
 /// The ledger file and the thread that writes it; both null without --ledger.

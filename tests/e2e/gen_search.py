@@ -15,6 +15,7 @@ import xml.etree.ElementTree
 
 import longwire_test
 import output_schemas
+from html_pages import page_data
 
 GEN = longwire_test.program('roce-gen')
 PROFILE = str(longwire_test.SOURCE / 'profiles' / 'flows' / 'ipv4-rc-send.toml')
@@ -75,7 +76,8 @@ class Search(unittest.TestCase):
         run = longwire_test.begin(self, [
             GEN, 'search', PROFILE, '--port', 'net_ring0', '--receive', 'net_ring0', '--json', '--verbose',
             '--sizes', '64,128', '--max-rate', '1Mb/s', '--duration', '100ms', '--settle', '10ms',
-            '--repeat', '1000', '--html', page, '--out', self.folder])
+            '--repeat', '1000', '--junit', self.folder / 'junit.xml', '--expect', 'sizes.0.message_size > 0',
+            '--html', page, '--out', self.folder])
         while ' sent, ' not in run.stderr.readline():
             pass
         run.send_signal(signal.SIGINT)
@@ -89,7 +91,9 @@ class Search(unittest.TestCase):
         self.assertGreater(len(size['trials']), 0)
         with open(self.folder / 'search.csv', newline='') as file:
             self.assertEqual(len(list(csv.DictReader(file))), len(size['trials']))
-        self.assertIn('incomplete', page.read_text(encoding='utf-8'))
+        self.assertEqual(page_data(page)['reports'], [report])
+        cases = xml.etree.ElementTree.parse(self.folder / 'junit.xml').getroot().iter('testcase')
+        self.assertEqual(len(list(cases)), 1)
 
     @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for a network namespace')
     @longwire_test.real_time

@@ -14,6 +14,7 @@ import jsonschema
 
 import output_schemas
 import pcap_file
+from gen_experiment import FAILING
 from longwire_test import SOURCE, begin, program
 from outputs import leaves
 
@@ -41,19 +42,6 @@ qps = 2
 [[flow.fault]]
 kind = "bad_icrc"
 rate = "2%"
-'''
-EXPERIMENT = '''seed = 5
-[[scenario]]
-name = "lossy"
-repeats = 2
-show = ["bw_average_gbps"]
-[scenario.set]
-delay = "100us"
-size = "16KiB"
-iterations = 50
-timeout = 8
-retries = 1
-loss = [0, 0.9]
 '''
 RULES = '''[[rule]]
 name = "line"
@@ -147,7 +135,7 @@ class Schemas(unittest.TestCase):
         self.check('gen perf', '--sim', '--delay', '0us', '--pattern', 'blast', '--rate', '100Mb/s',
                    '--study', self.folder / 'study')
         self.check('gen plan', '--path', PATH)
-        self.experiment(self.write('lossy.toml', EXPERIMENT), code=1)
+        self.experiment(self.write('lossy.toml', FAILING), code=1)
         self.experiment(PROFILES / 'experiments' / 'apn-380km-throughput.toml', '--scenario', 'table C.1',
                         '--only', 'size=64KiB', code=0)
 
