@@ -5,7 +5,8 @@
 i=0
 while [ $i -lt 200 ]; do
   grep -q ' 0A 00000000:' /proc/net/tcp /proc/net/tcp6 && exit 0
-  rdma resource show cm_id 2>/dev/null | grep -q 'state LISTEN' && exit 0
+  # The kernel shows this state shortly before it accepts requests.
+  rdma resource show cm_id 2>/dev/null | grep -q 'state LISTEN' && exec sleep 0.2
   [ -d "/proc/$1" ] || exit 2
   sleep 0.1
   i=$((i + 1))

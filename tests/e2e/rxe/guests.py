@@ -113,19 +113,21 @@ def end(process, first=signal.SIGTERM, patience=10):
 
 class Guest:
     """A machine under software emulation; run() may be called by several threads. `devices` are
-    words for QEMU, `kernel_words` for the kernel's command line."""
+    words for QEMU, `kernel_words` for the kernel's command line. vhost-user needs shared memory; other
+    memory is in large pages, with which a guest answers sooner."""
 
     def __init__(self, name, folder, devices, memory_mib, kernel, initrd, cpu='Westmere',
-                 kernel_words=''):
+                 kernel_words='', shared_memory=False):
         self.name, self._folder = name, folder
         self._log = folder / f'{name}.console'
         self._answers, self._told, self._number = {}, threading.Condition(), 0
         self._gone = False
         control = folder / f'{name}.commands'
+        memory = 'memory-backend-memfd,share=on' if shared_memory else 'memory-backend-ram'
         self._process = subprocess.Popen(
             ['qemu-system-x86_64', '-M', 'q35', '-accel', 'tcg,thread=multi', '-cpu', cpu,
              '-m', str(memory_mib),
-             '-object', f'memory-backend-memfd,id=ram,size={memory_mib}M,share=on',
+             '-object', f'{memory},id=ram,size={memory_mib}M',
              '-machine', 'memory-backend=ram', '-nodefaults', '-no-user-config', '-no-reboot',
              '-display', 'none', '-name', f'{name},debug-threads=on', '-kernel', kernel,
              '-initrd', initrd,
@@ -203,9 +205,13 @@ class Guest:
         return output
 
     def prefer(self, preferred):
-        """Real-time priority for the guest's devices, and a lower one for its CPU; or none."""
+        """Real-time priority for the guest's devices, and a lower one for its CPU, both on a CPU of
+        this machine that is not the other guest's; or none."""
+        cpus = sorted(os.sched_getaffinity(0))
+        own = cpus[1 if self.name == 'b' and len(cpus) > 1 else 0]
         for task in pathlib.Path(f'/proc/{self._process.pid}/task').iterdir():
             priority = 5 if 'CPU' in (task / 'comm').read_text() else 7
+            os.sched_setaffinity(int(task.name), [own] if preferred else cpus)
             os.sched_setscheduler(int(task.name),
                                   os.SCHED_FIFO if preferred else os.SCHED_OTHER,
                                   os.sched_param(priority if preferred else 0))
@@ -469,7 +475,8 @@ class Guests:
             self._wires()
         for number, name in enumerate(self.names, 1):
             self._machines[name] = Guest(name, self.folder, self._network(name, number),
-                                         self._memory_mib, kernel, initrd)
+                                         self._memory_mib, kernel, initrd,
+                                         shared_memory=self.vhost)
         for machine in self._machines.values():
             machine.wait_until_up()
         for number, machine in enumerate(self._machines.values(), 1):
@@ -579,6 +586,15 @@ def typical(pair):
         if re.match(r'\s*\d+\s+\d+\s+[\d.]+\s+[\d.]+\s+[\d.]+', line):
             return float(figures[4])
     raise GuestError(f'no figures in:\n{pair}')
+
+
+def each_latency(pair):
+    """The latencies in us of a latency test with -U, in the order in which they were measured."""
+    figures = [float(one) for one in
+               re.findall(r'^\s*\d+,\s+([\d.]+)\s*$', pair.client_output, re.M)]
+    if not figures:
+        raise GuestError(f'no figures in:\n{pair}')
+    return figures
 
 
 def do_step(lab, step):
