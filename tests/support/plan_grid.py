@@ -35,21 +35,28 @@ class Point:
         self.op = rng.choice(('write', 'send', 'read', 'atomic', 'compare-swap'))
         self.mtu = rng.choice((256, 512, 1024, 2048, 4096))
         self.qps = rng.choice((1, 1, 2, 4, 8, 16))
-        # Where several QPs' messages take more than one burst of the arbitration (256 packets),
-        # losses change the order in which the QPs take turns: a run has no steady rate then.
-        most = 512 << 10 if self.qps == 1 else min(512 << 10, 256 * self.mtu)
-        self.size = int(log_uniform(8, most))
-        if self.op in ('atomic', 'compare-swap'):
-            self.size = 8
+        self.size = 8 if self.fetches_8_bytes() else int(log_uniform(8, 512 << 10))
         self.depth = int(log_uniform(1, 512))
         self.outstanding = rng.choice((16, 64, 128, 256))
         self.reads = rng.choice((1, 4, 16, 64))
+        # Where messages are longer than a burst of the arbitration (256 packets), and QPs with few of
+        # them take turns, losses change their order: a run has no steady rate then.
+        if lossy and self.qps > 1 and self.messages() <= 3:
+            self.size = min(self.size, 256 * self.mtu)
         self.psns = int(log_uniform(16, 20000)) if rng.random() < 1 / 3 else 1 << 23
         packet_ns = (self.mtu + 82) * NS_A_BYTE
         self.delay = int(log_uniform(1000, min(5e6, 10000 * packet_ns)))  # ns
         self.loss = log_uniform(1e-6, 1e-2) if lossy else 0
         self.selective = rng.random() < 0.5
         self.timeout = self.timeout_above(4 * self.needed_ns()) + rng.choice((0, 1, 2))
+
+    def fetches_8_bytes(self):
+        return self.op in ('atomic', 'compare-swap')
+
+    def messages(self):
+        """Messages that a QP may have outstanding."""
+        reads = self.op == 'read' or self.fetches_8_bytes()
+        return min(self.depth, self.outstanding, self.reads if reads else self.outstanding)
 
     def packets(self):
         return max(1, math.ceil(self.size / self.mtu))
@@ -62,8 +69,7 @@ class Point:
 
     def needed_ns(self):
         """The longest time in which nothing is acknowledged although nothing is lost."""
-        fetches = self.op in ('read', 'atomic', 'compare-swap')
-        messages = min(self.depth, self.outstanding, self.reads) if fetches else 1
+        messages = self.messages() if self.op == 'read' or self.fetches_8_bytes() else 1
         return self.round_trip_ns() + messages * self.qps * self.message_ns()
 
     @staticmethod
