@@ -429,7 +429,7 @@ std::string read_limit_text(const Evidence& evidence, const Anomaly& anomaly,
                           : average_of(reads->second.bytes, reads->second.messages);
   const std::string bound = rate_bound_text(counts, counts.most_reads, size);
   return fmt::format(
-      "Session {} is held by a limit: it has never more than {} READs and atomics outstanding, and "
+      "Session {} is held by a limit: it never has more than {} READs and atomics outstanding, and "
       "reached that {} times.{}{}",
       anomaly.session, counts.most_reads, counts.reads_at_most, bound,
       bound.empty() ? "" : " Larger READs, more connections, or a higher limit help.");
@@ -441,7 +441,7 @@ std::string window_text(const Anomaly& anomaly, const StreamCounts& counts) {
   const std::string bound =
       rate_bound_text(counts, counts.most_outstanding, average_of(counts.payload, once));
   return fmt::format(
-      "Session {} is held by a limit: it has never more than {} packets of SENDs and WRITEs "
+      "Session {} is held by a limit: it never has more than {} packets of SENDs and WRITEs "
       "outstanding, and waited for ACKs there {} times, {:.0f} % of the time.{} More outstanding "
       "messages (a deeper send queue), larger ones, or more connections help.",
       anomaly.session, counts.most_outstanding, counts.held, 100 * counts.held_share(), bound);

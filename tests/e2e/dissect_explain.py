@@ -252,7 +252,7 @@ class Explain(InFolder):
             path = self.simulated('--delay', '1ms', '--op', 'write', '-n', 1000, *words)
             found = explained(path)
             said, = said_about(found, 'window_plateau')
-            self.assertIn(f'never more than {limit} packets of SENDs and WRITEs outstanding', said['text'])
+            self.assertIn(f'never has more than {limit} packets of SENDs and WRITEs outstanding', said['text'])
             session = json.loads(dissect('sessions', path, '--json').stdout)
             self.assertEqual(session['most_outstanding'], limit)
             bound = limit * 4096 * 8 / (session['rtt_p50_ns'] / 1e9)

@@ -276,6 +276,13 @@ double wasted_packets(const Quantities& given, const sim::PerfConfig& config) no
   return std::min(wasted, given.window());
 }
 
+/// Returns the share of the link that is idle while one QP waits for its timer: what the windows of
+/// the other QPs don't fill.
+double idle_link_share(const Quantities& given) noexcept {
+  const double cycle = given.round_trip + given.message;
+  return std::max(0.0, 1 - (given.qps - 1) * given.window() * given.packet / cycle);
+}
+
 /// Returns packets per ns of all QPs with go-back-N: the smaller of the windows' and the link's
 /// limit.
 double go_back_n_rate(const Quantities& given, const sim::PerfConfig& config, const Losses& losses,
@@ -295,8 +302,10 @@ double go_back_n_rate(const Quantities& given, const sim::PerfConfig& config, co
     a_packet = each / std::max(until - 1, 1e-9);
   }
   const double by_window = given.qps / (a_packet + losses.timeout);
-  const double a_line_packet = given.packet * (1 + p * wasted_packets(given, config)) / (1 - p);
-  const double by_line = 1 / (a_line_packet + losses.timeout / given.qps);
+  // A lost request costs the link of the responses nothing.
+  const double in_vain = (fetches(config) ? losses.p : p) * wasted_packets(given, config);
+  const double waits = losses.timeout / given.qps * idle_link_share(given);
+  const double by_line = 1 / (given.packet * (1 + in_vain) / (1 - p) + waits);
   return std::min({lossless, by_window, by_line});
 }
 
@@ -315,7 +324,7 @@ double selective_rate(const Quantities& given, const Losses& losses, double loss
   // While the timer runs, the QP sends until its window is full.
   const double full = window * given.packet * given.qps;
   const double idle = std::max(0.0, 1 - std::max(0.0, full - given.round_trip) / losses.timer);
-  const double waits = losses.timeout > 0 ? losses.timeout * idle : 0;
+  const double waits = losses.timeout > 0 ? losses.timeout * idle * idle_link_share(given) : 0;
   return std::min(lossless, given.qps / (1 / rate + waits));
 }
 
