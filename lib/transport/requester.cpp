@@ -151,8 +151,8 @@ void Requester::on_nak(const Packet& packet, Sequence s, Instant now) {
   ++counters_.sequence_naks;
   if (config_.recovery == Recovery::selective_repeat) return on_selective_nak(packet, s, now);
   if (!acknowledge(s, now)) return lost_answer(now);
-  // Linux rxe also refuses the packets behind one that it is not ready for. They go again anyway,
-  // and such a wait is no retry.
+  // Linux rxe sends an RNR NAK, and then a sequence NAK for the packets behind. The RNR wait
+  // already goes back, and is no retry.
   if (rnr_until_ != kNever) return;
   if (retries_left_ == 0) return fail(Status::retry_exceeded, now);
   --retries_left_;

@@ -113,8 +113,8 @@ def end(process, first=signal.SIGTERM, patience=10):
 
 class Guest:
     """A machine under software emulation; run() may be called by several threads. `devices` are
-    words for QEMU, `kernel_words` for the kernel's command line. vhost-user needs shared memory; other
-    memory is in large pages, with which a guest answers sooner."""
+    words for QEMU, `kernel_words` for the kernel's command line. vhost-user needs shared memory. Memory
+    that is not shared is in large pages, with which a guest answers sooner."""
 
     def __init__(self, name, folder, devices, memory_mib, kernel, initrd, cpu='Westmere',
                  kernel_words='', shared_memory=False):

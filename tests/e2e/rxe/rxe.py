@@ -192,15 +192,15 @@ class Rxe(unittest.TestCase):
         ('ib_send_lat -c UC -s 64', 1, 1),
         ('ib_write_lat -c UC -s 64', 1, 1),
     ]
-    # From one message to the next, in us. Without a pause, the guests would wait with delay only,
-    # and after some milliseconds they take 0.3 to 0.9 ms longer, as others have filled the caches
-    # of the machine meanwhile. perftest's figures contain the pause.
+    # Pause between two messages, in us; perftest's figures contain it. Without it, the guests would
+    # wait only where there is a delay, and after a wait of some milliseconds they take 0.3 to 0.9 ms
+    # longer, because other users of the machine have filled its caches.
     PAUSE_US = 10000
 
     def latencies(self, program, gid):
-        """The medians in us without and with the delay of the path, without the pause, while a
-        roce-impair with PATH_NOW_AND_THEN is between the guests. The two kinds are clearly apart, but
-        for the few messages during which the delay changes."""
+        """Two medians in us, without the pause: of the messages without delay, and of those with the
+        delay of the path. A roce-impair with PATH_NOW_AND_THEN is between the guests. The delay is
+        longer than the figures scatter, so a threshold separates the two kinds."""
         pair = self.lab.perftest(f'{program} -n 240 -U --latency_gap={self.PAUSE_US}', gid=gid)
         self.finishes(pair)
         figures = sorted(guests.each_latency(pair))
