@@ -11,6 +11,7 @@ A test file ends with:
 import functools
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import unittest
@@ -24,6 +25,12 @@ SHARED = _others if _others.is_dir() else None
 
 _FOLDERS = {'roce-gen': 'gen', 'roce-endpoint': 'gen', 'roce-impair': 'impair',
             'roce-dissect': 'dissect'}
+
+# A shell without job control starts a background job with both ignored, and so would be every program
+# that a test starts.
+for _number, _action in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _action)
 
 
 def program(name):
