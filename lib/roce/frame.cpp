@@ -2,7 +2,6 @@
 #include "roce/frame.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -169,16 +168,6 @@ std::expected<Frame, ParseError> parse(const Envelope& envelope) noexcept {
 
 std::expected<Frame, ParseError> parse(Bytes bytes, std::size_t wire_length) noexcept {
   return parse(open_envelope(bytes, wire_length));
-}
-
-std::array<std::byte, 16> mapped(const wire::Ipv4Address& address) noexcept {
-  // Two stores as wide as the hash's loads: a load waits for narrower stores.
-  struct {
-    wire::Be64 zeros, tail;
-  } words;
-  const std::uint64_t host = std::bit_cast<wire::Be32>(address.bytes).get();
-  words.tail.set(std::uint64_t{0xffff} << 32 | host);
-  return std::bit_cast<std::array<std::byte, 16>>(words);
 }
 
 FlowKey flow_key(const Frame& frame) noexcept {
