@@ -159,7 +159,10 @@ std::string recovery_begin(const Group& group) {
       return fmt::format("{} for nothing: the packets were late, not lost",
                          counted(events, "retransmission"));
     default:
-      return fmt::format("Senders went back {}", counted(events, "time"));
+      return fmt::format(
+          "Senders went back {}: after a NAK, an RNR NAK or a timeout, as the capture cut off the "
+          "headers that tell a NAK from an ACK",
+          counted(events, "time"));
   }
 }
 
@@ -595,11 +598,12 @@ std::vector<std::string> overview_of(const Evidence& evidence) {
 struct Signs {
   std::uint64_t packets = 0, marked = 0, notifications = 0, lost = 0, unseen = 0, resent = 0;
   std::uint64_t refused = 0, late = 0, missing_acks = 0, pauses = 0;
+  std::uint64_t unexplained = 0;  // recoveries
 
   static constexpr std::uint64_t Signs::* kAll[] = {
       &Signs::packets,      &Signs::marked, &Signs::notifications, &Signs::lost,
       &Signs::unseen,       &Signs::resent, &Signs::refused,       &Signs::late,
-      &Signs::missing_acks, &Signs::pauses};
+      &Signs::missing_acks, &Signs::pauses, &Signs::unexplained};
 };
 
 bool is_loss(const Group& group) {
@@ -617,6 +621,7 @@ void add_signs(Signs& signs, const Group& group) {
   if (is_loss(group)) signs.lost += group.packets;
   if (is_unseen_loss(group)) signs.unseen += group.events;
   if (group.is(AnomalyKind::retransmission, Cause::ack_lost)) signs.missing_acks += group.events;
+  if (group.is(AnomalyKind::retransmission, Cause::none)) signs.unexplained += group.events;
   if (group.kind == AnomalyKind::rnr_nak) signs.refused += group.events;
   if (group.kind == AnomalyKind::out_of_order) signs.late += group.packets;
   if (group.kind == AnomalyKind::pause) signs.pauses += group.packets;
@@ -716,6 +721,11 @@ CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Grou
   } else if (signs.lost + signs.missing_acks > 0) {
     verdict.answer = Answer::cannot_tell;
     verdict.reason = unmarked_loss_reason(evidence, signs);
+  } else if (signs.unexplained > 0) {
+    verdict.answer = Answer::cannot_tell;
+    verdict.reason =
+        "packets were sent again, and the capture cut off the headers that say why; no packet is "
+        "marked, and no CNP came.";
   } else {
     verdict.reason = calm_reason(signs);
   }

@@ -40,7 +40,8 @@ std::string wrong_lengths(const Packet& packet, std::optional<std::uint32_t> mtu
 std::string wrong_repetition(const Packet& packet, const Sent& known) {
   const bool reads_rest = known.span > 1 && packet.info->operation == Operation::read_request;
   const bool same = packet.info->opcode == known.opcode && packet.payload == known.payload &&
-                    packet.va == known.va && packet.dma_length == known.dma_length;
+                    packet.va == known.va &&
+                    (packet.dma_length == known.dma_length || !known.span_known);
   if (same || reads_rest) return {};
   return fmt::format("{} where frame {} is {}", packet.info->name, known.frame,
                      wire::find_opcode(known.opcode)->name);

@@ -62,6 +62,7 @@ Sent RequestStream::sent_of(const Packet& packet, Sequence psn) const noexcept {
           .seen = true,
           .opcode = packet.info->opcode,
           .fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode),
+          .span_known = packet.has_reth || !is_read(packet.info->opcode),
           .ack_req = packet.ack_req,
           .frame = packet.number,
           .last_frame = packet.number,
@@ -109,7 +110,7 @@ void RequestStream::check_silence(const Packet& packet) {
   constexpr std::int64_t kRoundTrips = 16;  // divided by: stamps are any numbers
   const auto before = std::exchange(last_packet_, packet.stamp);
   silence_ = before ? stamp_difference(packet.stamp, *before) : Duration{};
-  if (!packet.is_response() || log_.waiting() == 0) return;
+  if (!packet.is_response() || log_.waiting() == 0 || acks_cut_) return;
   if (silence_ < kLong || silence_.count() / kRoundTrips < counts_.rtt.maximum()) return;
   Anomaly stall = anomaly(AnomalyKind::stall, packet, log_.oldest_waiting().psn);
   stall.duration = silence_;
@@ -138,13 +139,25 @@ void RequestStream::request(const Packet& packet) {
   }
   judge_doubt(psn);
   if (asked_for_ && packet.psn == asked_for_->psn) report_asked_for();
-  if (psn == next_)
+  if (psn == next_ || (psn > next_ && extend_cut_read(psn)))
     advance(packet, psn);
   else if (psn > next_)
     skip(packet, psn);
   else
     behind(packet, sent_of(packet, psn));
   calm_ = !recovery_ && !fill_ && !held_ && !asked_for_ && !early_ack_ && !doubt_;
+}
+
+/// The newest request takes all PSNs up to `end`, if it is a READ whose RETH was cut off. Returns
+/// whether it is.
+bool RequestStream::extend_cut_read(Sequence end) {
+  constexpr Sequence kMost = Sequence{1} << 23;  // half of all PSNs
+  if (log_.empty() || log_.newest().span_known) return false;
+  Sent& read = log_.newest();
+  if (end - read.psn > kMost) return false;
+  read.span = static_cast<std::uint32_t>(end - read.psn);
+  next_ = end;
+  return true;
 }
 
 /// Processes the next packet in order.
@@ -182,9 +195,11 @@ void RequestStream::skip(const Packet& packet, Sequence psn) {
 }
 
 /// Processes a PSN below the next one.
-void RequestStream::behind(const Packet& packet, const Sent& sent) {
+void RequestStream::behind(const Packet& packet, Sent sent) {
   if (sent.psn < first_) open_before_begin(packet, sent.psn);
   Sent* const known = log_.find(sent.psn);
+  if (known != nullptr && known->seen && !sent.span_known)
+    sent.span = static_cast<std::uint32_t>(known->psn + known->span - sent.psn);
   judge_fill(&packet, sent.psn, known);
   if (known != nullptr && !known->seen) {
     fill_gap(packet, sent);
@@ -385,6 +400,7 @@ std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn,
     const bool by_timer = !known->answered && silence_ >= kShortestTimer;
     return by_timer ? Cause::timeout : Cause::response_lost;
   }
+  if (acks_cut_) return Cause::none;  // there may have been a NAK
   return psn < acked_ ? Cause::ack_lost : Cause::timeout;
 }
 
@@ -503,7 +519,8 @@ void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* kno
   fill_.reset();
   const bool goes_back = known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0);
   if (goes_back && reliable_) {
-    const Cause cause = fill.nak_frame != 0 ? Cause::sequence_nak : Cause::timeout;
+    const Cause alone = acks_cut_ ? Cause::none : Cause::timeout;
+    const Cause cause = fill.nak_frame != 0 ? Cause::sequence_nak : alone;
     begin_recovery(std::move(fill), cause);
   } else if (fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
     judge_held(false);
@@ -564,8 +581,14 @@ void RequestStream::response(const Packet& packet) {
   }
 }
 
+/// Both an ACK and a NAK acknowledge the packets before theirs.
+void RequestStream::take_cut_ack(const Packet& packet, Sequence psn) {
+  acks_cut_ = true;
+  acknowledge(std::min(psn, next_), packet);
+}
+
 void RequestStream::take_ack(const Packet& packet, Sequence psn) {
-  if (!packet.has_aeth) return;
+  if (!packet.has_aeth) return take_cut_ack(packet, psn);
   const auto kind = wire::AethFields{packet.syndrome, 0}.kind();
   if (kind != wire::AethKind::ack) return take_nak(packet, psn);
   ++counts_.acks;
@@ -632,6 +655,7 @@ bool RequestStream::passed_here(Sequence psn) {
 }
 
 void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
+  if (psn >= next_) static_cast<void>(extend_cut_read(psn + 1));
   Sent* const read = log_.find(psn);
   if (read == nullptr || !read->seen || !is_read(read->opcode)) return;
   const auto at = static_cast<std::uint32_t>(psn - read->psn);
@@ -651,7 +675,9 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   counts_.payload += packet.payload;
   const bool ends = packet.info->position == wire::Position::last ||
                     packet.info->position == wire::Position::only;
-  if (ends && setup_.mtu && at + 1 != read->span && !read->asked_again) {
+  const bool span_known = std::exchange(read->span_known, read->span_known || ends);
+  if (!span_known) read->dma_length += packet.payload;
+  if (ends && setup_.mtu && read->has_reth && at + 1 != read->span && !read->asked_again) {
     Anomaly wrong = anomaly(AnomalyKind::read_span, packet, psn);
     wrong.role = wire::Role::response;
     wrong.related_frame = read->frame;
@@ -659,7 +685,7 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
                                read->dma_length, *setup_.mtu, read->span);
     results_.found(wrong);
   }
-  if (at + 1 != read->span && !ends) return;
+  if (!ends && (at + 1 != read->span || !span_known)) return;
   read->answered = true;
   acknowledge(read->psn + read->span, packet);
   retire_done();
@@ -842,6 +868,7 @@ void RequestStream::finish(Instant end) {
 /// sent long enough before the end.
 void RequestStream::report_unanswered(Instant end) {
   if (!reliable_ || !setup_.answered || counts_.responses == 0 || log_.waiting() == 0) return;
+  if (acks_cut_) return;
   const Sent& oldest = log_.oldest_waiting();
   constexpr Duration kLong = std::chrono::milliseconds{100};
   constexpr std::int64_t kRoundTrips = 16;

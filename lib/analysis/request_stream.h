@@ -130,9 +130,10 @@ class RequestStream {
   void check_silence(const Packet& packet);
   void advance(const Packet& packet, Sequence psn);
   void append(const Packet& packet, Sequence psn);
+  [[nodiscard]] bool extend_cut_read(Sequence end);
   [[nodiscard]] static Sent gap_before(const Packet& packet, Sequence first, Sequence end) noexcept;
   void skip(const Packet& packet, Sequence psn);
-  void behind(const Packet& packet, const Sent& sent);
+  void behind(const Packet& packet, Sent sent);
   void repeat(const Packet& packet, const Sent& sent, Sent* known);
   void report_copy(const Packet& packet, Sequence psn, std::uint64_t original);
   void judge_doubt(Sequence next);
@@ -166,6 +167,7 @@ class RequestStream {
   void mark_acknowledged(Sent& sent, const Packet& packet);
   [[nodiscard]] bool is_done(const Sent& sent) const noexcept;
   void take_ack(const Packet& packet, Sequence psn);
+  void take_cut_ack(const Packet& packet, Sequence psn);
   void take_nak(const Packet& packet, Sequence psn);
   void report_asked_for();
   [[nodiscard]] bool passed_here(Sequence psn);
@@ -232,6 +234,7 @@ class RequestStream {
   /// have refused an early transmission, and may still receive a later one.
   std::optional<Anomaly> asked_for_;
   std::optional<EarlyAck> early_ack_;
+  bool acks_cut_ = false;  // the capture cuts off AETHs: some responses are ACKs or NAKs
   std::optional<Doubt> doubt_;
 };
 

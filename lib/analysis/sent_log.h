@@ -19,13 +19,16 @@ struct Sent {
   std::uint32_t span = 1;  // PSNs: of a READ, those of its response; of a gap, all
   bool seen = false;       // false: a gap
   std::uint8_t opcode = 0;
-  bool fetches = false;  // a READ or atomic: its response answers it, not an ACK
+  bool fetches = false;    // a READ or atomic: its response answers it, not an ACK
+  bool span_known = true;  // false: a READ whose RETH was cut off; `span` is what it has at least
   bool ack_req = false;
   // first and last seen; of a gap, the frame that showed it
   std::uint64_t frame = 0, last_frame = 0;
   Instant stamp = {}, last_stamp = {};
   std::uint64_t va = 0;
-  std::uint32_t payload = 0, dma_length = 0, r_key = 0, immediate = 0;
+  std::uint32_t payload = 0;
+  std::uint32_t dma_length = 0;  // without span_known: of the response so far
+  std::uint32_t r_key = 0, immediate = 0;
   bool has_reth = false, has_immediate = false;
   std::uint16_t ip_id = 0;
   bool answered = false;        // an ATOMIC ACK, or all of a READ's response
@@ -73,7 +76,7 @@ class SentLog {
   /// The entries that wait, oldest first.
   [[nodiscard]] std::size_t waiting() const noexcept { return size_ - retired_; }
   [[nodiscard]] Sent& oldest_waiting() noexcept { return entry(retired_); }
-  [[nodiscard]] const Sent& newest() noexcept { return entry(size_ - 1); }
+  [[nodiscard]] Sent& newest() noexcept { return entry(size_ - 1); }
   /// Ends the wait of the oldest waiting entry and returns it. Keeps the last `kept` entries that
   /// no longer wait, at least one, so that copies of them are recognised.
   const Sent& retire(std::size_t kept) {

@@ -123,10 +123,11 @@ std::uint64_t psns_of_read(std::uint32_t length, std::uint32_t mtu) {
   return std::max<std::uint64_t>(1, (std::uint64_t{length} + mtu - 1) / mtu);
 }
 
+/// True also if the capture cuts off the AETH: most are ACKs.
 bool is_acknowledge(const roce::Frame& frame) {
   constexpr std::uint8_t kNakBits = 0x60;  // RNR and NAK: the packet with this PSN is still to come
-  return frame.info->operation == Operation::ack && frame.aeth != nullptr &&
-         (frame.aeth->syndrome.get() & kNakBits) == 0;
+  return frame.info->operation == Operation::ack &&
+         (frame.aeth == nullptr || (frame.aeth->syndrome.get() & kNakBits) == 0);
 }
 
 }  // namespace
@@ -154,13 +155,15 @@ void PsnStream::take(const roce::Frame& frame, OrderCounts& counts) {
   if (frame.info->role == wire::Role::notification) return;
   if (frame.info->role == wire::Role::response) return take_response(frame, counts);
   constexpr std::uint32_t kGeneralServices = 1;
-  const bool shared = frame.deth != nullptr && frame.deth->src_qp.get() <= kGeneralServices;
-  if (!shared) take_request(frame, counts);
+  // Without the DETH, which a capture may cut off, the sender is not known.
+  const bool sender_in_deth = frame.info->extensions.has(wire::Extension::deth);
+  const bool known = frame.deth != nullptr && frame.deth->src_qp.get() > kGeneralServices;
+  if (!sender_in_deth || known) take_request(frame, counts);
 }
 
 void PsnStream::learn_mtu(const roce::Frame& frame) {
   const bool whole = frame.info->payload == wire::PayloadRule::full;
-  if (!whole || frame.defect) return;
+  if (!whole || (frame.defect && frame.defect->problem != roce::Problem::cut)) return;
   mtu_ = static_cast<std::uint32_t>(frame.payload_length);
   guesses_.clear();
 }
@@ -207,6 +210,11 @@ void PsnStream::finish_read(wire::Psn following) {
   const auto start = wire::Psn{static_cast<std::uint32_t>(read_->number)};
   const auto taken = wire::Psn::distance(start, following);
   if (taken <= 0) return;
+  if (read_->length == 0) {
+    tracker_->pass(read_->number + static_cast<std::uint64_t>(taken));
+    read_.reset();
+    return;
+  }
   std::uint32_t fitting = 0, fits = 0;
   for (const std::uint32_t mtu : kMtus) {
     if (psns_of_read(read_->length, mtu) != static_cast<std::uint64_t>(taken)) continue;
@@ -227,17 +235,18 @@ void PsnStream::take_request(const roce::Frame& frame, OrderCounts& counts) {
   learn_mtu(frame);
   if (read_) finish_read(frame.bth->psn());
   const std::uint64_t number = unwrap(frame.bth->psn(), counts);
-  const bool reads = frame.info->operation == Operation::read_request && frame.reth != nullptr;
-  if (reads && number < tracker_->next()) unlearn_mtu(number, frame.reth->va.get(), counts);
+  const bool reads = frame.info->operation == Operation::read_request;
+  const bool cut = frame.reth == nullptr;
+  if (reads && !cut && number < tracker_->next()) unlearn_mtu(number, frame.reth->va.get(), counts);
   const bool at_front = number >= tracker_->next();
   Read read{number, 0, 0, 1};
-  if (reads) read = {number, frame.reth->va.get(), frame.reth->dma_length.get(), 1};
+  if (reads && !cut) read = {number, frame.reth->va.get(), frame.reth->dma_length.get(), 1};
   if (mtu_ != 0) read.span = psns_of_read(read.length, mtu_);
   take_number(number, counts, read.span);
   if (!reads || !at_front) return;
-  if (mtu_ != 0) {
+  if (mtu_ != 0 && !cut) {
     pass_read(read);
-  } else if (read.length > kMtus[0]) {
+  } else if (cut || read.length > kMtus[0]) {
     read_ = read;
   }
 }

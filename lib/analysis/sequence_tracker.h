@@ -174,7 +174,9 @@ class PsnStream {
   std::uint64_t unwrap(wire::Psn psn, OrderCounts& counts);
 
   std::optional<SequenceTracker> tracker_;
-  std::optional<Read> read_;  // the newest request is a READ of unknown length in PSNs
+  // The newest request is a READ of an unknown number of PSNs; its length is 0 if its RETH was cut
+  // off.
+  std::optional<Read> read_;
   Fill fill_;
   std::uint32_t mtu_ = 0;      // bytes; 0: unknown
   std::vector<Read> guesses_;  // READs whose span came from an MTU that was derived from PSNs

@@ -35,8 +35,6 @@ class Cursor {
     return false;
   }
 
-  [[nodiscard]] std::size_t offset() const noexcept { return offset_; }
-
  private:
   Frame& frame_;
   std::size_t offset_;
@@ -52,8 +50,9 @@ void take_extensions(Frame& frame, Cursor& cursor) noexcept {
       frame);
 }
 
-void take_payload(Frame& frame, Cursor& cursor, std::size_t icrc_offset) noexcept {
-  const std::size_t start = cursor.offset();
+/// The payload from `start` on. Its length is known even if the capture ends before it.
+void take_payload(Frame& frame, Cursor& cursor, std::size_t start,
+                  std::size_t icrc_offset) noexcept {
   const std::size_t pad = frame.bth->pad_count();
   if (start + pad > icrc_offset) {
     cursor.stop(Problem::too_short, "payload");
@@ -105,8 +104,10 @@ void read_behind_bth(Frame& frame) noexcept {
     cursor.stop(Problem::reserved_opcode, "bth");
   } else {
     take_extensions(frame, cursor);
-    if (!frame.defect) take_payload(frame, cursor, icrc_offset);
-    if (!frame.defect || frame.defect->problem == Problem::cut) take_mad(frame);
+    if (!frame.defect || frame.defect->problem == Problem::cut) {
+      take_payload(frame, cursor, start + frame.info->extensions.size(), icrc_offset);
+      take_mad(frame);
+    }
   }
   if (!envelope.fragment) take_icrc(frame, cursor, icrc_offset);
 }

@@ -103,6 +103,26 @@ class NoFalseAlarm(InFolder):
                     self.assertEqual(alarms(self.pcap(frames[cut:])), [], 'the first are missing')
                     self.assertEqual(alarms(self.pcap(frames[:cut])), [], 'the last are missing')
 
+    def test_cut_frames(self):
+        """Below 70 bytes (IPv6: 90), RETHs are cut off; below 58 (78), AETHs."""
+        def totals(path):
+            return [sum(row[key] for row in rows('sessions', path))
+                    for key in ('requests', 'messages', 'payload_bytes')]
+        compared = collections.Counter()
+        for path in without_loss():
+            for snap in 54, 58, 60, 64, 68, 74, 78, 80, 96, 128:
+                cut = self.folder / 'cut.pcap'
+                write_pcap(cut, read_pcap(path), snap)
+                with self.subTest(f'{path.stem}, {snap} bytes of each frame'):
+                    self.assertEqual(alarms(cut), [])
+                    self.assertEqual(dissect('list', cut, '--where', 'psn_gap>0', '-e',
+                                             'frame.number').stdout, '')
+                    before, after = totals(path), totals(cut)
+                    if before[0] == after[0]:  # all BTHs were captured
+                        compared[snap] += 1
+                        self.assertEqual(before, after)
+        self.assertTrue(all(count > 5 for count in compared.values()), compared)
+
     def test_psns_wrap(self):
         wrapped = self.folder / 'wrapped.pcap'
         for path in without_loss():
@@ -214,6 +234,17 @@ class MissingFrames(InFolder):
                 self.assertEqual(sum(row['packets'] for row in found), missing)
                 self.assertEqual([row['psns_missing_in_capture']
                                   for row in rows('sessions', made)], [missing])
+
+
+class CutAcknowledgements(InFolder):
+    def test_no_cause_is_invented(self):
+        """Without AETHs, nothing tells a NAK from an ACK."""
+        cut = self.folder / 'cut.pcap'
+        write_pcap(cut, read_pcap(RXE / 'loss_write_sender_side.pcap'), 56)
+        self.assertEqual({(row['kind'], row['cause']) for row in alarms(cut)},
+                         {('retransmission', ''), ('retry_storm', '')})
+        explained = json.loads(dissect('explain', cut, '--json').stdout.splitlines()[0])
+        self.assertEqual(explained['congestion']['answer'], 'cannot tell')
 
 
 def golden_report(command):

@@ -7,13 +7,15 @@ import struct
 MAGIC_US, MAGIC_NS = 0xA1B2C3D4, 0xA1B23C4D
 
 
-def write_pcap(path, frames):
-    """A pcap file with nanosecond stamps (draft-ietf-opsawg-pcap)."""
+def write_pcap(path, frames, snap=262144):
+    """A pcap file with nanosecond stamps (draft-ietf-opsawg-pcap), of the first `snap` bytes of each
+    frame."""
     with open(path, 'wb') as out:
-        out.write(struct.pack('<IHHiIII', MAGIC_NS, 2, 4, 0, 0, 262144, 1))
+        out.write(struct.pack('<IHHiIII', MAGIC_NS, 2, 4, 0, 0, snap, 1))
         for stamp, data in frames:
             seconds, ns = divmod(stamp, 10**9)
-            out.write(struct.pack('<IIII', seconds, ns, len(data), len(data)) + data)
+            out.write(struct.pack('<IIII', seconds, ns, min(snap, len(data)), len(data))
+                      + data[:snap])
 
 
 def read_pcap(path):

@@ -45,7 +45,8 @@ RC_GTEST_PROP(Parse, GivesBackWhatWasComposed, ()) {
 }
 
 RC_GTEST_PROP(Parse, EveryTruncationIsCutOrNoRoceAndNeverVerifies, ()) {
-  const auto bytes = compose(test::random_frame(), test::random_payload(64));
+  const auto payload = test::random_payload(64);
+  const auto bytes = compose(test::random_frame(), payload);
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     // A copy of just this length, so that reading on would leave the allocation.
     const std::vector<std::byte> cut(bytes.begin(),
@@ -54,6 +55,7 @@ RC_GTEST_PROP(Parse, EveryTruncationIsCutOrNoRoceAndNeverVerifies, ()) {
     if (frame) {
       touch(*frame);
       RC_ASSERT(frame->defect.has_value());
+      RC_ASSERT(frame->payload_length == payload.size());
     }
     const auto verdict = check_icrc(open_envelope(cut, bytes.size()));
     RC_ASSERT(verdict == IcrcVerdict::unverifiable || verdict == IcrcVerdict::not_roce);
