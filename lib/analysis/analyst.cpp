@@ -132,7 +132,7 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
   const std::uint32_t requests = session.directions[direction].flow;
   const std::uint32_t responses = session.directions[1 - direction].flow;
   if (requests != QpFlow::kNone) setup.mtu = flows_.mtu_of(requests);
-  setup.answered = responses != QpFlow::kNone && flows_[responses].has_responses;
+  setup.answered = responses != QpFlow::kNone && flows_[responses].responses > 0;
   if (responses != QpFlow::kNone) setup.largest_response = flows_[responses].largest_payload;
   stream = std::make_unique<RequestStream>(setup, results_);
   stream->remember(memory_);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "analysis/request_checks.h"
+
 namespace lw::analysis {
 namespace {
 
@@ -23,11 +25,11 @@ QpFlowKey reversed(const QpFlowKey& key) noexcept {
 /// Whether the packet's PSN continues the requests or responses of the flow.
 bool continues(const QpFlow& flow, const Packet& packet) noexcept {
   if (packet.is_request()) {
-    if (!flow.has_requests) return true;
+    if (flow.requests == 0) return true;
     return distance(flow.last_psn, packet.psn) >= -QpFlows::kFar &&
            distance(flow.end_psn, packet.psn) <= QpFlows::kFar;
   }
-  if (!packet.is_response() || !flow.has_responses) return true;
+  if (!packet.is_response() || flow.responses == 0) return true;
   return std::abs(distance(flow.response_psn, packet.psn)) <= std::int32_t{1} << 22;
 }
 
@@ -111,11 +113,34 @@ std::uint32_t QpFlows::current_of(const QpFlowKey& key, std::uint64_t hash) {
 std::uint32_t QpFlows::find(const KeyedPacket& keyed) {
   const std::uint32_t known = current_of(keyed.key, keyed.hash);
   if (known == QpFlow::kNone) return begin(keyed.key);
-  if (keyed.packet.bad_icrc || continues(flows_[known], keyed.packet)) return known;
+  if (keyed.packet.bad_icrc ||
+      (continues(flows_[known], keyed.packet) && !begins_anew(known, keyed.packet)))
+    return known;
   const std::uint32_t peer = flows_[known].peer;
   end(known);
   if (peer != QpFlow::kNone) end(peer);
   return begin(keyed.key);
+}
+
+/// Whether a request goes back to the first PSN because it belongs to the QP's next connection.
+bool QpFlows::begins_anew(std::uint32_t index, const Packet& packet) {
+  const wire::Position position =
+      packet.is_request() ? packet.info->position : wire::Position::last;
+  if (position != wire::Position::first && position != wire::Position::only) return false;
+  const std::int32_t ahead = distance(flows_[index].first_psn, packet.psn);
+  if (ahead > 0) return false;
+  // Without responses nobody repeats packets, but the path may copy the first one, or delay it.
+  constexpr std::uint64_t kLate = 64;
+  if (!packet.is_reliable()) return ahead == 0 && flows_[index].requests > kLate;
+  // A sender goes back to a READ or atomic if its response is lost, whatever else arrives, but it
+  // has at most 255 of them outstanding. It goes back to another request if all responses are lost.
+  constexpr std::uint64_t kFew = 16, kManyFetches = 1024, kManyResponses = 4;
+  const bool fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
+  if (flows_[index].requests < (fetches ? kManyFetches : kFew)) return false;
+  if (flows_[index].peer == QpFlow::kNone) decide_peers_to(flows_[index].key);
+  const QpFlow& flow = flows_[index];
+  return flow.peer != QpFlow::kNone && flows_[flow.peer].responses >= kManyResponses &&
+         distance(flow.last_psn, flows_[flow.peer].response_psn) >= 0;
 }
 
 /// Begins a flow. Returns kNone if there are too many.
@@ -215,7 +240,7 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
   if (reads) flow.read = QpFlow::PendingRead{packet.psn, packet.dma_length};
   const std::uint32_t mtu = flow.request_mtu != 0 ? flow.request_mtu : kMtus[0];
   const wire::Psn end = wire::Psn{packet.psn} + (reads ? read_span(packet.dma_length, mtu) : 1);
-  const bool begins = !flow.has_requests;
+  const bool begins = flow.requests++ == 0;
   if (begins) {
     flow.first_psn = flow.end_psn = packet.psn;
     flow.source_port = packet.source_port;
@@ -224,7 +249,6 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
   if (distance(flow.end_psn, end.value()) > 0) flow.end_psn = end.value();
   if (distance(packet.psn, flow.first_psn) > 0) flow.first_psn = packet.psn;
   flow.last_psn = packet.psn;
-  flow.has_requests = true;
   if (!is_free(flow) || flow.key.source_qp != 0) return;
   if (flow.transport == wire::Transport::uc) {
     if (begins) groups_[group_key(flow.key, kUcBlock, 0)].push_back(index);
@@ -237,8 +261,8 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
 
 void QpFlows::learn_response(std::uint32_t index, const Packet& packet) {
   QpFlow& flow = flows_[index];
-  if (!flow.has_requests) flow.source_port = packet.source_port;
-  flow.has_responses = true;
+  if (flow.requests == 0) flow.source_port = packet.source_port;
+  ++flow.responses;
   flow.response_psn = packet.psn;
   if (is_free(flow)) match(index, packet.psn);
 }
@@ -248,6 +272,7 @@ void QpFlows::match(std::uint32_t index, std::uint32_t psn) {
   std::vector<QpFlow::Candidate>& candidates = flows_[index].candidates;
   if (candidates.empty()) {
     candidates = requests_with(flows_[index], psn);
+    if (candidates.size() > 1) note_undecided(index);
   } else {
     std::erase_if(candidates, [&](QpFlow::Candidate& candidate) {
       const QpFlow& flow = flows_[candidate.flow];
@@ -284,7 +309,7 @@ std::vector<QpFlow::Candidate> QpFlows::possible_peers(const QpFlow& flow) {
   if (flow.transport == wire::Transport::uc)
     add_fitting(group_key(reversed(flow.key), kUcBlock, 0), known,
                 [](const auto&) { return true; });
-  else if (flow.has_responses)  // all candidates have a peer now
+  else if (flow.responses > 0)  // all candidates have a peer now
     known = requests_with(flow, flow.response_psn);
   return known;
 }
@@ -303,6 +328,24 @@ void QpFlows::decide_peer(std::uint32_t index) {
   const auto best = std::ranges::min_element(
       possible, {}, [](const auto& one) { return std::pair(one.misses, one.flow); });
   pair(index, best->flow, PairedBy::order);
+}
+
+void QpFlows::note_undecided(std::uint32_t responses) {
+  constexpr std::size_t kMost = 1024;  // each use of undecided_ looks at all
+  const auto is_decided = [this](std::uint32_t flow) { return !is_free(flows_[flow]); };
+  if (undecided_.size() == kMost) std::erase_if(undecided_, is_decided);
+  if (undecided_.size() < kMost) undecided_.push_back(responses);
+}
+
+/// Decides which requests the responses to the sender of `requests` answer.
+void QpFlows::decide_peers_to(const QpFlowKey& requests) {
+  std::erase_if(undecided_, [&](std::uint32_t responses) {
+    const QpFlowKey& key = flows_[responses].key;
+    const bool meant = key.source == requests.destination && key.destination == requests.source &&
+                       key.point == requests.point;
+    if (meant) decide_peer(responses);
+    return meant || !is_free(flows_[responses]);
+  });
 }
 
 std::optional<std::uint32_t> QpFlows::mtu_of(std::uint32_t index) const noexcept {

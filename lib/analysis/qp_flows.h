@@ -45,8 +45,8 @@ struct QpFlow {
   PairedBy paired_by = PairedBy::none;
   wire::Transport transport = wire::Transport::rc;
   wire::Encapsulation encapsulation = wire::Encapsulation::ipv4;
-  bool ended = false;  // its QP's next connection has begun
-  bool has_requests = false, has_responses = false;
+  bool ended = false;                         // its QP's next connection has begun
+  std::uint64_t requests = 0, responses = 0;  // packets
   std::uint32_t first_psn = 0, last_psn = 0;  // of requests
   std::uint32_t end_psn = 0;                  // one past the last PSN that requests may use
   std::uint32_t response_psn = 0;             // of the last response
@@ -73,8 +73,8 @@ constexpr std::uint32_t read_span(std::uint32_t length, std::uint32_t mtu) noexc
 /// kMostCandidates free ones are compared, so that time and memory are in proportion to the number
 /// of QPs.
 ///
-/// A PSN more than kFar away from the last ones, or a connection manager's REP, begins a new
-/// flow: the QP number was used again.
+/// A PSN more than kFar away from the last ones, a connection manager's REP, or the first PSN once
+/// more after all was answered begins a new flow: the QP number was used again.
 class QpFlows {
  public:
   static constexpr std::int32_t kFar = 65536;
@@ -97,6 +97,9 @@ class QpFlows {
 
  private:
   std::uint32_t find(const KeyedPacket& keyed);
+  bool begins_anew(std::uint32_t flow, const Packet& packet);
+  void note_undecided(std::uint32_t responses);
+  void decide_peers_to(const QpFlowKey& requests);
   std::uint32_t begin(const QpFlowKey& key);
   /// Returns the current flow of this key, which has this hash; kNone: none.
   std::uint32_t current_of(const QpFlowKey& key, std::uint64_t hash);
@@ -129,6 +132,7 @@ class QpFlows {
     return none;
   }();
   std::unordered_map<QpFlowKey, Group, QpFlowKeyHash> groups_;
+  std::vector<std::uint32_t> undecided_;  // some responses with several candidates, in order
   std::map<std::uint32_t, emulator::CmLearner> learners_;  // by capture point
 };
 

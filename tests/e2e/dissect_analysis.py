@@ -137,6 +137,19 @@ class NoFalseAlarm(InFolder):
                     self.assertEqual([row['messages'] for row in moved], [flow['messages']])
                     self.assertGreater(moved[0]['first_psn'], PSNS // 2)
 
+    def test_a_queue_pair_that_is_used_again(self):
+        """The same connections once more, a second later: same QPs, same PSNs."""
+        for operation in 'write', 'send', 'read', 'atomic':
+            names, frames = read_pcapng(self.simulated('--op', operation, '-s', '3000', '-q', 3,
+                                                       '-n', 1100))
+            later = max(stamp for _, stamp, _ in frames) + 10**9
+            both = [(names.index(name), stamp + shift, data) for shift in (0, later)
+                    for name, stamp, data in frames]
+            write_pcapng(self.folder / 'both.pcapng', names, both)
+            with self.subTest(operation):
+                self.assertEqual(alarms(self.folder / 'both.pcapng'), [])
+                self.assertEqual(len(rows('sessions', self.folder / 'both.pcapng')), 2 * 2 * 3)
+
     def test_simulated_runs_with_coalesced_acks(self):
         for operation in 'write', 'send', 'read', 'atomic', 'compare-swap':
             for acks in 0, 4, 64:
