@@ -69,8 +69,7 @@ void ExtractResults::followed(const analysis::Session& session, std::uint8_t dir
   const bool has_data = !kept_.empty() && kept_.front().number == packet.number;
   const bool wanted = options_.sessions.empty() || options_.sessions.contains(session.number);
   const analysis::QpFlowKey& key = (*flows_)[packet.flow].key;
-  const bool manages = packet.source_qp == 1 || key.qp <= 1;  // not the application's data
-  if (!wanted || manages || packet.info == nullptr) return;
+  if (!wanted || packet.info == nullptr || analysis::is_management(packet, key)) return;
   const bool reads = packet.info->operation == wire::Operation::read_request;
   extractor_.take({.packet = packet,
                    .bytes = has_data ? std::span<const std::byte>(kept_.front().bytes)

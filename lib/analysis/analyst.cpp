@@ -155,7 +155,7 @@ void Analyst::follow(const Packet& packet) {
 }
 
 void Analyst::take(Session& session, std::uint8_t direction, const Packet& packet) {
-  const bool shared = packet.source_qp == 1 || flows_[packet.flow].key.qp <= 1;
+  const bool shared = is_management(packet, flows_[packet.flow].key);
   if (packet.is_request() && !shared) stream_of(session, direction).request(packet);
   const auto other = static_cast<std::uint8_t>(1 - direction);
   if (packet.is_response()) stream_of(session, other).response(packet);

@@ -79,6 +79,13 @@ struct Packet {
   }
 };
 
+/// Whether the packet is a datagram of management, from or to QP 0 or 1, which many peers share; or
+/// one whose DETH the capture cut off.
+constexpr bool is_management(const Packet& packet, const QpFlowKey& key) noexcept {
+  const bool datagram = packet.info != nullptr && packet.info->transport == wire::Transport::ud;
+  return datagram && (packet.source_qp <= 1 || key.qp <= 1);
+}
+
 /// All that the analysis takes from a frame. It doesn't point into the frame, so another thread may
 /// use it.
 struct KeyedPacket {
