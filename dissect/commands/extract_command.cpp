@@ -34,38 +34,51 @@ class ExtractResults final : public analysis::Results, public analysis::PacketOb
   void bind(const analysis::QpFlows& flows) { flows_ = &flows; }
 
   void keep(const CapturedFrame& captured, const roce::Frame& frame);
+  /// Whether the data that are kept take more than kMostKept: then the analysis must follow the
+  /// oldest packets.
+  [[nodiscard]] bool keeps_too_much() const noexcept { return kept_bytes_ > kMostKept; }
   void found(const analysis::Anomaly& /*anomaly*/) override {}
   void completed(const analysis::Message& /*message*/) override {}
   void followed(const analysis::Session& session, std::uint8_t direction,
                 const analysis::Packet& packet, bool taken) override;
 
  private:
+  static constexpr std::size_t kMostKept = std::size_t{96} << 20;
   struct Kept {
     std::uint64_t number = 0;
     std::array<std::uint64_t, 2> operands{};
     std::vector<std::byte> bytes;
   };
 
+  void forget_oldest();
+
   const ExtractOptions& options_;
   analysis::Extractor& extractor_;
   const analysis::QpFlows* flows_ = nullptr;
   std::deque<Kept> kept_;  // of frames that have data
+  std::size_t kept_bytes_ = 0;
 };
+
+void ExtractResults::forget_oldest() {
+  kept_bytes_ -= kept_.front().bytes.size();
+  kept_.pop_front();
+}
 
 void ExtractResults::keep(const CapturedFrame& captured, const roce::Frame& frame) {
   Kept kept{.number = captured.number, .bytes = {frame.payload.begin(), frame.payload.end()}};
   if (frame.atomiceth != nullptr)
     kept.operands = {frame.atomiceth->compare.get(), frame.atomiceth->swap_or_add.get()};
   if (frame.atomicacketh != nullptr) kept.operands[0] = frame.atomicacketh->original.get();
+  kept_bytes_ += kept.bytes.size();
   if (!kept.bytes.empty() || frame.atomiceth != nullptr || frame.atomicacketh != nullptr)
     kept_.push_back(std::move(kept));
   // The analysis is at most kLookAhead packets behind, of which some have no data or no session.
-  if (kept_.size() > analysis::Analyst::kLookAhead + 1) kept_.pop_front();
+  if (kept_.size() > analysis::Analyst::kLookAhead + 1) forget_oldest();
 }
 
 void ExtractResults::followed(const analysis::Session& session, std::uint8_t direction,
                               const analysis::Packet& packet, bool taken) {
-  while (!kept_.empty() && kept_.front().number < packet.number) kept_.pop_front();
+  while (!kept_.empty() && kept_.front().number < packet.number) forget_oldest();
   const bool has_data = !kept_.empty() && kept_.front().number == packet.number;
   const bool wanted = options_.sessions.empty() || options_.sessions.contains(session.number);
   const analysis::QpFlowKey& key = (*flows_)[packet.flow].key;
@@ -126,6 +139,8 @@ Extraction extract(const ExtractOptions& options, FrameSource& source,
   analysis::Analyst analyst(results, &results);
   results.bind(analyst.flows());
   const auto keep = [&](const CapturedFrame& captured, const roce::Frame& frame) {
+    while (results.keeps_too_much() && analyst.follow_oldest()) {
+    }
     results.keep(captured, frame);
   };
   done.damage = analyse(source, analyst, done.points, 1, nullptr, keep);

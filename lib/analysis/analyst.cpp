@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -42,22 +43,25 @@ void Analyst::add(const KeyedPacket& keyed) {
   const std::uint32_t flow = flows_.enter(keyed);
   if (keyed.rare && keyed.packet.bad_icrc)
     explanations_[keyed.packet.number] = keyed.rare->bad_icrc;
-  if (waiting_.size() < kLookAhead) {
-    waiting_.push_back(keyed.packet);
-    waiting_.back().flow = flow;
-    return;
-  }
-  Packet& place = waiting_[oldest_];
-  oldest_ = (oldest_ + 1) % kLookAhead;
-  follow(place);
-  place = keyed.packet;
-  place.flow = flow;
+  if (waiting_count_ == kLookAhead) follow_oldest();
+  const std::size_t place = (oldest_ + waiting_count_++) % kLookAhead;
+  if (place == waiting_.size()) waiting_.emplace_back();
+  waiting_[place] = keyed.packet;
+  waiting_[place].flow = flow;
+}
+
+bool Analyst::follow_oldest() {
+  if (waiting_count_ == 0) return false;
+  const std::size_t place = std::exchange(oldest_, (oldest_ + 1) % kLookAhead);
+  --waiting_count_;
+  follow(waiting_[place]);
+  return true;
 }
 
 void Analyst::finish() {
-  for (std::size_t i = 0; i < waiting_.size(); ++i)
-    follow(waiting_[(oldest_ + i) % waiting_.size()]);
-  waiting_.clear();
+  while (follow_oldest()) {
+  }
+  waiting_ = {};
   for (Session& session : sessions_) finish(session);
   report_pauses();
 }

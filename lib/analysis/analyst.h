@@ -70,6 +70,8 @@ class Analyst {
   void add(const KeyedPacket& keyed);
   /// A frame of priority flow control, in the same order.
   void add_pause(std::uint64_t number, Instant stamp, const wire::PfcFields& fields);
+  /// Follows the oldest packet that waits, with a shorter look-ahead. Returns false if none waits.
+  bool follow_oldest();
   /// The capture has ended: judges all that waits.
   void finish();
 
@@ -98,8 +100,8 @@ class Analyst {
   PacketObserver* observer_;
   PacketReader reader_;
   QpFlows flows_;
-  std::vector<Packet> waiting_;  // the look-ahead; once full, a ring
-  std::size_t oldest_ = 0;       // of the ring
+  std::vector<Packet> waiting_;  // the look-ahead: a ring of up to kLookAhead, from oldest_ on
+  std::size_t oldest_ = 0, waiting_count_ = 0;
   std::unordered_map<std::uint64_t, std::string> explanations_;  // of bad ICRCs, by frame
   std::deque<Session> sessions_;
   StreamMemory memory_;  // of each stream
