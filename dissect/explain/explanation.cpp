@@ -17,96 +17,7 @@ using analysis::AnomalyKind;
 using analysis::Cause;
 using analysis::Session;
 using analysis::StreamCounts;
-using Answer = CongestionVerdict::Answer;
-
-constexpr std::size_t kMostFrames = 5;
-constexpr std::size_t kMostDetails = 3;
-
-/// Anomalies of one kind, cause and role at one capture point.
-struct Group {
-  std::uint32_t point = 0;
-  AnomalyKind kind{};
-  Cause cause{};
-  wire::Role role{};
-  std::uint64_t events = 0, packets = 0;
-  Duration total{}, longest{};
-  std::vector<std::uint64_t> frames;
-  std::set<std::uint32_t> sessions;
-  std::map<std::string, std::uint64_t> details;  // and how often each occurs
-
-  [[nodiscard]] bool is(AnomalyKind a, Cause b) const noexcept { return kind == a && cause == b; }
-};
-
-const analysis::QpFlow& any_flow(const analysis::Analyst& analyst, const Session& session) {
-  const auto& [one, other] = session.directions;
-  return analyst.flows()[one.flow != analysis::QpFlow::kNone ? one.flow : other.flow];
-}
-
-const Session& session_of(const Evidence& evidence, const Anomaly& anomaly) {
-  return evidence.analyst.sessions()[anomaly.session - 1];
-}
-
-/// The detail without the message number, which differs from NAK to NAK.
-std::string common_detail(const Anomaly& anomaly) {
-  const std::size_t number = anomaly.detail.find(" msn ");
-  if (number == std::string::npos) return anomaly.detail;
-  const std::size_t end = anomaly.detail.find_first_of(": ", number + 5);
-  return anomaly.detail.substr(0, number) +
-         (end == std::string::npos ? "" : anomaly.detail.substr(end));
-}
-
-/// Sum of times >= 0. Stamps are any numbers, so the sum may be too large: then the longest time.
-Duration sum_of(Duration a, Duration b) noexcept {
-  return a > Duration::max() - b ? Duration::max() : a + b;
-}
-
-void add(Group& group, const Anomaly& anomaly) {
-  ++group.events;
-  group.packets += anomaly.packets;
-  group.total = sum_of(group.total, std::max(anomaly.duration, Duration{}));
-  group.longest = std::max(group.longest, anomaly.duration);
-  if (group.frames.size() < kMostFrames) group.frames.push_back(anomaly.frame);
-  if (anomaly.session != 0) group.sessions.insert(anomaly.session);
-  constexpr std::size_t kMostKept = 100;
-  if (!anomaly.detail.empty() && group.details.size() < kMostKept)
-    ++group.details[common_detail(anomaly)];
-}
-
-std::vector<Group> groups_of(const Evidence& evidence) {
-  std::map<std::tuple<std::uint32_t, AnomalyKind, Cause, wire::Role>, Group> groups;
-  for (const Anomaly& anomaly : evidence.anomalies) {
-    const bool of_session = anomaly.session != 0;
-    const std::uint32_t point =
-        of_session ? point_of(evidence.analyst, session_of(evidence, anomaly)) : 0;
-    Group& group = groups[{point, anomaly.kind, anomaly.cause, anomaly.role}];
-    group.point = point;
-    group.kind = anomaly.kind;
-    group.cause = anomaly.cause;
-    group.role = anomaly.role;
-    add(group, anomaly);
-  }
-  std::vector<Group> all;
-  for (auto& [key, group] : groups) all.push_back(std::move(group));
-  return all;
-}
-
-/// The most frequent details: "FETCH ADD (3 times), ...".
-std::string details_of(const Group& group) {
-  std::vector<std::pair<std::uint64_t, std::string>> sorted;
-  for (const auto& [text, count] : group.details) sorted.emplace_back(count, text);
-  std::ranges::sort(sorted, std::greater<>{});
-  std::string all;
-  for (std::size_t i = 0; i < std::min(sorted.size(), kMostDetails); ++i)
-    all += fmt::format("{}{}{}", i == 0 ? "" : "; ", sorted[i].second,
-                       sorted[i].first > 1 ? fmt::format(" ({} times)", sorted[i].first) : "");
-  if (sorted.size() > kMostDetails)
-    all += fmt::format("; and {} others", sorted.size() - kMostDetails);
-  return all;
-}
-
-std::string_view verb(std::uint64_t count, std::string_view one, std::string_view several) {
-  return count == 1 ? one : several;
-}
+using Group = AnomalyGroup;
 
 std::string packets_of(const Group& group) {
   const bool response = group.role == wire::Role::response;
@@ -491,6 +402,7 @@ bool is_one_sided(const Session& session) {
 }
 
 void add_one_sided(const Evidence& evidence, std::vector<Statement>& all) {
+  constexpr std::size_t kMostFrames = 5;
   Statement found{.severity = Severity::capture, .topic = "one_direction", .text = {}};
   for (const Session& session : evidence.analyst.sessions()) {
     const auto& stream = session.directions[session.directions[0].stream ? 0 : 1].stream;
@@ -592,160 +504,11 @@ std::vector<std::string> overview_of(const Evidence& evidence) {
   return lines;
 }
 
-// Was it congestion?
-
-/// Signs that distinguish congestion from other trouble.
-struct Signs {
-  std::uint64_t packets = 0, marked = 0, notifications = 0, lost = 0, unseen = 0, resent = 0;
-  std::uint64_t refused = 0, late = 0, missing_acks = 0, pauses = 0;
-  std::uint64_t unexplained = 0;  // recoveries
-
-  static constexpr std::uint64_t Signs::* kAll[] = {
-      &Signs::packets,      &Signs::marked, &Signs::notifications, &Signs::lost,
-      &Signs::unseen,       &Signs::resent, &Signs::refused,       &Signs::late,
-      &Signs::missing_acks, &Signs::pauses, &Signs::unexplained};
-};
-
-bool is_loss(const Group& group) {
-  return group.kind == AnomalyKind::lost_after_capture ||
-         (group.kind == AnomalyKind::psn_gap && group.cause != Cause::missing_in_capture);
-}
-
-/// A recovery from a loss that no gap shows: after the capture point, or of a flow's last packet.
-bool is_unseen_loss(const Group& group) {
-  return group.is(AnomalyKind::retransmission, Cause::timeout) ||
-         group.is(AnomalyKind::retransmission, Cause::response_lost);
-}
-
-void add_signs(Signs& signs, const Group& group) {
-  if (is_loss(group)) signs.lost += group.packets;
-  if (is_unseen_loss(group)) signs.unseen += group.events;
-  if (group.is(AnomalyKind::retransmission, Cause::ack_lost)) signs.missing_acks += group.events;
-  if (group.is(AnomalyKind::retransmission, Cause::none)) signs.unexplained += group.events;
-  if (group.kind == AnomalyKind::rnr_nak) signs.refused += group.events;
-  if (group.kind == AnomalyKind::out_of_order) signs.late += group.packets;
-  if (group.kind == AnomalyKind::pause) signs.pauses += group.packets;
-}
-
-/// Counts each sign at the capture point that shows most of it: other points show the same events.
-Signs signs_of(const Evidence& evidence, const std::vector<Group>& groups) {
-  std::map<std::uint32_t, Signs> by_point;
-  for (const Session& session : evidence.analyst.sessions()) {
-    Signs& signs = by_point[point_of(evidence.analyst, session)];
-    for (const auto& direction : session.directions) {
-      signs.packets += direction.packets;
-      signs.marked += direction.congested;
-      signs.notifications += direction.cnps;
-      if (direction.stream) signs.resent += direction.stream->counts().resent;
-    }
-  }
-  for (const Group& group : groups) add_signs(by_point[group.point], group);
-  Signs most;
-  for (const auto& [point, signs] : by_point)
-    for (const auto member : Signs::kAll) most.*member = std::max(most.*member, signs.*member);
-  if (most.lost == 0) most.lost = most.unseen;
-  return most;
-}
-
-std::string were_lost(const Signs& signs) {
-  return fmt::format("{} {} lost", counted(signs.lost, "packet"), verb(signs.lost, "was", "were"));
-}
-
-std::string marked_reason(const Signs& signs) {
-  const double share = 100 * static_cast<double>(signs.marked) /
-                       static_cast<double>(std::max<std::uint64_t>(signs.packets, 1));
-  const std::string lost = signs.lost == 0 ? "nothing was lost" : were_lost(signs);
-  if (signs.marked == 0)
-    return fmt::format(
-        "{} came back because of marked packets, and no captured packet is marked: the "
-        "queue that marks is behind the capture point; {}.",
-        counted(signs.notifications, "CNP"), lost);
-  const std::string marked =
-      fmt::format("{} marked by queues ({:.3g} %)", counted(signs.marked, "packet"), share);
-  if (signs.notifications == 0)
-    return fmt::format(
-        "{}, but no CNP came back: the receiver does not notify, or that direction "
-        "was not captured; {}.",
-        marked, lost);
-  return fmt::format(
-      "{}, and {} came back{}; {}.", marked, counted(signs.notifications, "CNP"),
-      signs.notifications > signs.marked ? ", so others were marked behind the capture point" : "",
-      lost);
-}
-
-std::string unmarked_loss_reason(const Evidence& evidence, const Signs& signs) {
-  const std::string what =
-      signs.lost == 0 ? counted(signs.missing_acks, "ACK") + " did not arrive" : were_lost(signs);
-  if (evidence.totals.ecn_capable == 0)
-    return fmt::format(
-        "{}, but all packets are Not-ECT, so no queue could mark one, and no CNP "
-        "came. Overflow of a queue looks the same as a bad link: the drop counters "
-        "of the switches tell.",
-        what);
-  return fmt::format(
-      "{}, and no packet is marked, though queues may mark {} of them, and no CNP "
-      "came: a queue with ECN would have marked before it dropped. A queue without "
-      "ECN or a bad link is likelier; the drop counters of the switches tell.",
-      what, evidence.totals.ecn_capable);
-}
-
-std::string paused_reason(const Signs& signs) {
-  return fmt::format("{} of priority flow control came from a port whose buffer was full; {}.",
-                     counted(signs.pauses, "frame"),
-                     signs.lost == 0 ? "nothing was lost" : were_lost(signs));
-}
-
-std::string calm_reason(const Signs& signs) {
-  if (signs.refused > 0)
-    return "nothing was lost in the network: the receiver lacked buffers, which slows the sender, "
-           "and is not congestion of the path.";
-  if (signs.late > 0) return "packets were late, and none was lost or marked.";
-  return "nothing was lost, no packet is marked, and no CNP came.";
-}
-
-CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Group>& groups) {
-  const Signs signs = signs_of(evidence, groups);
-  CongestionVerdict verdict{.answer = Answer::no,
-                            .reason = {},
-                            .marked = signs.marked,
-                            .notifications = signs.notifications,
-                            .lost = signs.lost,
-                            .resent = signs.resent,
-                            .pauses = signs.pauses};
-  if (signs.marked + signs.notifications > 0) {
-    verdict.answer = Answer::yes;
-    verdict.reason = marked_reason(signs);
-  } else if (signs.pauses > 0) {
-    verdict.answer = Answer::yes;
-    verdict.reason = paused_reason(signs);
-  } else if (signs.lost + signs.missing_acks > 0) {
-    verdict.answer = Answer::cannot_tell;
-    verdict.reason = unmarked_loss_reason(evidence, signs);
-  } else if (signs.unexplained > 0) {
-    verdict.answer = Answer::cannot_tell;
-    verdict.reason =
-        "packets were sent again, and the capture cut off the headers that say why; no packet is "
-        "marked, and no CNP came.";
-  } else {
-    verdict.reason = calm_reason(signs);
-  }
-  return verdict;
-}
-
 }  // namespace
 
 std::string_view name_of(Severity severity) noexcept {
   constexpr std::string_view kNames[] = {"fatal", "harm", "note", "capture"};
   return kNames[static_cast<std::size_t>(severity)];
-}
-
-std::string_view name_of(Answer answer) noexcept {
-  constexpr std::string_view kNames[] = {"yes", "no", "cannot tell"};
-  return kNames[static_cast<std::size_t>(answer)];
-}
-
-std::uint32_t point_of(const analysis::Analyst& analyst, const Session& session) {
-  return any_flow(analyst, session).key.point;
 }
 
 bool Explanation::nothing_is_wrong() const noexcept {

@@ -1,31 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <map>
-#include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
-#include "dissect/sessions/capture_analysis.h"
+#include "dissect/explain/congestion.h"
 
 namespace lw::dissect {
-
-/// Messages by session, direction and operation.
-struct MessageCount {
-  std::uint64_t messages = 0, bytes = 0;
-};
-using MessageCounts =
-    std::map<std::tuple<std::uint32_t, std::uint8_t, wire::Operation>, MessageCount>;
-
-/// Results of the analysis of a capture. `anomalies` are in the order of their frames.
-struct Evidence {
-  const analysis::Analyst& analyst;
-  const CapturePoints& points;
-  std::span<const analysis::Anomaly> anomalies;
-  const CaptureTotals& totals;
-  const MessageCounts& messages;
-};
 
 /// Severity of a statement; the worst first.
 enum class Severity : std::uint8_t {
@@ -48,15 +29,6 @@ struct Statement {
   std::string show = {};  // the command that lists it: "anomalies --kind psn_gap"
 };
 
-/// "Was it congestion?"
-struct CongestionVerdict {
-  enum class Answer : std::uint8_t { yes, no, cannot_tell };
-  Answer answer{};
-  std::string reason;  // a sentence
-  std::uint64_t marked = 0, notifications = 0, lost = 0, resent = 0, pauses = 0;
-};
-std::string_view name_of(CongestionVerdict::Answer answer) noexcept;  // "cannot tell"
-
 struct Explanation {
   std::vector<std::string> overview;  // what the capture holds, a line for each capture point
   std::vector<Statement> statements;  // the worst first
@@ -68,8 +40,5 @@ struct Explanation {
 
 /// Explains in words what happened, from the analysis alone.
 Explanation explain(const Evidence& evidence);
-
-/// Returns the capture point of a session.
-std::uint32_t point_of(const analysis::Analyst& analyst, const analysis::Session& session);
 
 }  // namespace lw::dissect

@@ -82,6 +82,10 @@ constexpr std::pair<const char*, double> kShares[] = {{"p50", 0.5}, {"p90", 0.9}
 
 }  // namespace
 
+std::string_view verb(std::uint64_t count, std::string_view one, std::string_view several) {
+  return count == 1 ? one : several;
+}
+
 std::string counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

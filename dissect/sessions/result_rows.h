@@ -41,5 +41,7 @@ report::Json group_row(Grouping by, const MessageGroups::value_type& entry);
 
 /// "1 packet", "3 packets".
 std::string counted(std::uint64_t count, std::string_view noun);
+/// The word that fits a number: verb(1, "was", "were") is "was".
+std::string_view verb(std::uint64_t count, std::string_view one, std::string_view several);
 
 }  // namespace lw::dissect

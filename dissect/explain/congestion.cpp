@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dissect/explain/congestion.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "dissect/sessions/result_rows.h"
+
+namespace lw::dissect {
+namespace {
+
+using analysis::AnomalyKind;
+using analysis::Cause;
+using analysis::Session;
+using Answer = CongestionVerdict::Answer;
+using Group = AnomalyGroup;
+
+/// Signs that distinguish congestion from other trouble.
+struct Signs {
+  std::uint64_t packets = 0, marked = 0, notifications = 0, lost = 0, unseen = 0, resent = 0;
+  std::uint64_t refused = 0, late = 0, missing_acks = 0, pauses = 0;
+  std::uint64_t unexplained = 0;  // recoveries
+
+  static constexpr std::uint64_t Signs::* kAll[] = {
+      &Signs::packets,      &Signs::marked, &Signs::notifications, &Signs::lost,
+      &Signs::unseen,       &Signs::resent, &Signs::refused,       &Signs::late,
+      &Signs::missing_acks, &Signs::pauses, &Signs::unexplained};
+};
+
+bool is_loss(const Group& group) {
+  return group.kind == AnomalyKind::lost_after_capture ||
+         (group.kind == AnomalyKind::psn_gap && group.cause != Cause::missing_in_capture);
+}
+
+/// A recovery from a loss that no gap shows: after the capture point, or of a flow's last packet.
+bool is_unseen_loss(const Group& group) {
+  return group.is(AnomalyKind::retransmission, Cause::timeout) ||
+         group.is(AnomalyKind::retransmission, Cause::response_lost);
+}
+
+void add_signs(Signs& signs, const Group& group) {
+  if (is_loss(group)) signs.lost += group.packets;
+  if (is_unseen_loss(group)) signs.unseen += group.events;
+  if (group.is(AnomalyKind::retransmission, Cause::ack_lost)) signs.missing_acks += group.events;
+  if (group.is(AnomalyKind::retransmission, Cause::none)) signs.unexplained += group.events;
+  if (group.kind == AnomalyKind::rnr_nak) signs.refused += group.events;
+  if (group.kind == AnomalyKind::out_of_order) signs.late += group.packets;
+  if (group.kind == AnomalyKind::pause) signs.pauses += group.packets;
+}
+
+/// Counts each sign at the capture point that shows most of it: other points show the same events.
+Signs signs_of(const Evidence& evidence, const std::vector<Group>& groups) {
+  std::map<std::uint32_t, Signs> by_point;
+  for (const Session& session : evidence.analyst.sessions()) {
+    Signs& signs = by_point[point_of(evidence.analyst, session)];
+    for (const auto& direction : session.directions) {
+      signs.packets += direction.packets;
+      signs.marked += direction.congested;
+      signs.notifications += direction.cnps;
+      if (direction.stream) signs.resent += direction.stream->counts().resent;
+    }
+  }
+  for (const Group& group : groups) add_signs(by_point[group.point], group);
+  Signs most;
+  for (const auto& [point, signs] : by_point)
+    for (const auto member : Signs::kAll) most.*member = std::max(most.*member, signs.*member);
+  if (most.lost == 0) most.lost = most.unseen;
+  return most;
+}
+
+std::string were_lost(const Signs& signs) {
+  return fmt::format("{} {} lost", counted(signs.lost, "packet"), verb(signs.lost, "was", "were"));
+}
+
+std::string marked_reason(const Signs& signs) {
+  const double share = 100 * static_cast<double>(signs.marked) /
+                       static_cast<double>(std::max<std::uint64_t>(signs.packets, 1));
+  const std::string lost = signs.lost == 0 ? "nothing was lost" : were_lost(signs);
+  if (signs.marked == 0)
+    return fmt::format(
+        "{} came back because of marked packets, and no captured packet is marked: the "
+        "queue that marks is behind the capture point; {}.",
+        counted(signs.notifications, "CNP"), lost);
+  const std::string marked =
+      fmt::format("{} marked by queues ({:.3g} %)", counted(signs.marked, "packet"), share);
+  if (signs.notifications == 0)
+    return fmt::format(
+        "{}, but no CNP came back: the receiver does not notify, or that direction "
+        "was not captured; {}.",
+        marked, lost);
+  return fmt::format(
+      "{}, and {} came back{}; {}.", marked, counted(signs.notifications, "CNP"),
+      signs.notifications > signs.marked ? ", so others were marked behind the capture point" : "",
+      lost);
+}
+
+std::string unmarked_loss_reason(const Evidence& evidence, const Signs& signs) {
+  const std::string what =
+      signs.lost == 0 ? counted(signs.missing_acks, "ACK") + " did not arrive" : were_lost(signs);
+  if (evidence.totals.ecn_capable == 0)
+    return fmt::format(
+        "{}, but all packets are Not-ECT, so no queue could mark one, and no CNP "
+        "came. Overflow of a queue looks the same as a bad link: the drop counters "
+        "of the switches tell.",
+        what);
+  return fmt::format(
+      "{}, and no packet is marked, though queues may mark {} of them, and no CNP "
+      "came: a queue with ECN would have marked before it dropped. A queue without "
+      "ECN or a bad link is likelier; the drop counters of the switches tell.",
+      what, evidence.totals.ecn_capable);
+}
+
+std::string paused_reason(const Signs& signs) {
+  return fmt::format("{} of priority flow control came from a port whose buffer was full; {}.",
+                     counted(signs.pauses, "frame"),
+                     signs.lost == 0 ? "nothing was lost" : were_lost(signs));
+}
+
+std::string calm_reason(const Signs& signs) {
+  if (signs.refused > 0)
+    return "nothing was lost in the network: the receiver lacked buffers, which slows the sender, "
+           "and is not congestion of the path.";
+  if (signs.late > 0) return "packets were late, and none was lost or marked.";
+  return "nothing was lost, no packet is marked, and no CNP came.";
+}
+
+}  // namespace
+
+CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<Group>& groups) {
+  const Signs signs = signs_of(evidence, groups);
+  CongestionVerdict verdict{.answer = Answer::no,
+                            .reason = {},
+                            .marked = signs.marked,
+                            .notifications = signs.notifications,
+                            .lost = signs.lost,
+                            .resent = signs.resent,
+                            .pauses = signs.pauses};
+  if (signs.marked + signs.notifications > 0) {
+    verdict.answer = Answer::yes;
+    verdict.reason = marked_reason(signs);
+  } else if (signs.pauses > 0) {
+    verdict.answer = Answer::yes;
+    verdict.reason = paused_reason(signs);
+  } else if (signs.lost + signs.missing_acks > 0) {
+    verdict.answer = Answer::cannot_tell;
+    verdict.reason = unmarked_loss_reason(evidence, signs);
+  } else if (signs.unexplained > 0) {
+    verdict.answer = Answer::cannot_tell;
+    verdict.reason =
+        "packets were sent again, and the capture cut off the headers that say why; no packet is "
+        "marked, and no CNP came.";
+  } else {
+    verdict.reason = calm_reason(signs);
+  }
+  return verdict;
+}
+
+std::string_view name_of(Answer answer) noexcept {
+  constexpr std::string_view kNames[] = {"yes", "no", "cannot tell"};
+  return kNames[static_cast<std::size_t>(answer)];
+}
+
+}  // namespace lw::dissect

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dissect/explain/evidence.h"
+
+namespace lw::dissect {
+
+/// "Was it congestion?"
+struct CongestionVerdict {
+  enum class Answer : std::uint8_t { yes, no, cannot_tell };
+  Answer answer{};
+  std::string reason;  // a sentence
+  std::uint64_t marked = 0, notifications = 0, lost = 0, resent = 0, pauses = 0;
+};
+std::string_view name_of(CongestionVerdict::Answer answer) noexcept;  // "cannot tell"
+
+/// Answers from CE marks, CNPs, pause frames, losses and retransmissions together. `groups`: those
+/// of the evidence.
+CongestionVerdict congestion_of(const Evidence& evidence, const std::vector<AnomalyGroup>& groups);
+
+}  // namespace lw::dissect

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "dissect/sessions/capture_analysis.h"
+
+namespace lw::dissect {
+
+/// Messages by session, direction and operation.
+struct MessageCount {
+  std::uint64_t messages = 0, bytes = 0;
+};
+using MessageCounts =
+    std::map<std::tuple<std::uint32_t, std::uint8_t, wire::Operation>, MessageCount>;
+
+/// Results of the analysis of a capture. `anomalies` are in the order of their frames.
+struct Evidence {
+  const analysis::Analyst& analyst;
+  const CapturePoints& points;
+  std::span<const analysis::Anomaly> anomalies;
+  const CaptureTotals& totals;
+  const MessageCounts& messages;
+};
+
+/// The flow of a session's first direction, or of the other one if that was not captured.
+const analysis::QpFlow& any_flow(const analysis::Analyst& analyst,
+                                 const analysis::Session& session);
+/// Returns the capture point of a session.
+std::uint32_t point_of(const analysis::Analyst& analyst, const analysis::Session& session);
+/// The session of an anomaly that belongs to one.
+const analysis::Session& session_of(const Evidence& evidence, const analysis::Anomaly& anomaly);
+
+/// Anomalies of one kind, cause and role at one capture point.
+struct AnomalyGroup {
+  std::uint32_t point = 0;
+  analysis::AnomalyKind kind{};
+  analysis::Cause cause{};
+  wire::Role role{};
+  std::uint64_t events = 0, packets = 0;
+  Duration total{}, longest{};
+  std::vector<std::uint64_t> frames;  // the first ones
+  std::set<std::uint32_t> sessions;
+  std::map<std::string, std::uint64_t> details;  // and how often each occurs
+
+  [[nodiscard]] bool is(analysis::AnomalyKind a, analysis::Cause b) const noexcept {
+    return kind == a && cause == b;
+  }
+};
+
+/// All anomalies in groups.
+std::vector<AnomalyGroup> groups_of(const Evidence& evidence);
+/// The most frequent details: "FETCH ADD (3 times), ...".
+std::string details_of(const AnomalyGroup& group);
+/// Sum of times >= 0. Stamps are any numbers, so the sum may be too large: then the longest time.
+Duration sum_of(Duration a, Duration b) noexcept;
+
+}  // namespace lw::dissect
