@@ -143,6 +143,12 @@ class Bench(unittest.TestCase):
         self.assertIn('old | table', self.manual())
         self.assertNotIn('old text', self.manual())
 
+    def test_tables_of_other_benchmarks_stay(self):
+        self.write(GOALS, {**RECORDED, 'figures': {'gen': RECORDED['figures']['gen']}})
+        out = self.run_bench('gen', '--manual')
+        self.assertIn('docs/figures.md: table delay stays as it is', out)
+        self.assertIn('docs/figures.md: rewritten', out)
+
     def test_figures_of_a_debug_build_are_for_no_manual(self):
         self.write(GOALS, {**RECORDED, 'optimization': '0'})
         self.run_bench()
