@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,13 +32,10 @@ struct QpFlowKey {
   std::uint32_t qp = 0, source_qp = 0;
   std::uint32_t point = 0;
 
-  /// In words: 50 instructions instead of 125, as a comparison of arrays goes byte by byte.
   friend bool operator==(const QpFlowKey& a, const QpFlowKey& b) noexcept {
-    return std::bit_cast<Words>(a) == std::bit_cast<Words>(b);
+    return roce::equal_gids(a.source, b.source) && roce::equal_gids(a.destination, b.destination) &&
+           a.qp == b.qp && a.source_qp == b.source_qp && a.point == b.point;
   }
-
- private:
-  using Words = std::array<std::uint32_t, 11>;
 };
 struct QpFlowKeyHash {
   std::size_t operator()(const QpFlowKey& key) const noexcept;

@@ -62,7 +62,6 @@ Sent RequestStream::sent_of(const Packet& packet, Sequence psn) const noexcept {
           .seen = true,
           .opcode = packet.info->opcode,
           .fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode),
-          .span_known = packet.has_reth || !is_read(packet.info->opcode),
           .ack_req = packet.ack_req,
           .frame = packet.number,
           .last_frame = packet.number,
@@ -76,6 +75,7 @@ Sent RequestStream::sent_of(const Packet& packet, Sequence psn) const noexcept {
           .has_reth = packet.has_reth,
           .has_immediate = packet.has_immediate,
           .ip_id = packet.ip_id,
+          .span_known = packet.has_reth || !is_read(packet.info->opcode),
           .last_psn = psn};
 }
 

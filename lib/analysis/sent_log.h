@@ -19,8 +19,7 @@ struct Sent {
   std::uint32_t span = 1;  // PSNs: of a READ, those of its response; of a gap, all
   bool seen = false;       // false: a gap
   std::uint8_t opcode = 0;
-  bool fetches = false;    // a READ or atomic: its response answers it, not an ACK
-  bool span_known = true;  // false: a READ whose RETH was cut off; `span` is what it has at least
+  bool fetches = false;  // a READ or atomic: its response answers it, not an ACK
   bool ack_req = false;
   // first and last seen; of a gap, the frame that showed it
   std::uint64_t frame = 0, last_frame = 0;
@@ -33,6 +32,7 @@ struct Sent {
   std::uint16_t ip_id = 0;
   bool answered = false;        // an ATOMIC ACK, or all of a READ's response
   bool asked_again = false;     // since then responses may come again
+  bool span_known = true;       // false: a READ whose RETH was cut off; `span` is its least one
   std::uint32_t copies = 0;     // times that it was seen again
   std::uint32_t responses = 0;  // of a READ: PSNs of its response up to the newest
   Sequence last_psn = 0;        // PSN when last seen: a READ may request the rest of its response

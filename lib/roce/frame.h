@@ -56,6 +56,14 @@ inline std::expected<Frame, ParseError> parse(Bytes bytes) noexcept {
   return parse(bytes, bytes.size());
 }
 
+/// In two words: a comparison of arrays calls memcmp(), 8 % of `roce-dissect compare`.
+inline bool equal_gids(const std::array<std::byte, 16>& a,
+                       const std::array<std::byte, 16>& b) noexcept {
+  using Words = std::array<std::uint64_t, 2>;
+  const auto x = std::bit_cast<Words>(a), y = std::bit_cast<Words>(b);
+  return x[0] == y[0] && x[1] == y[1];
+}
+
 /// Identifies a stream of packets: addresses, destination QP, and role, because a QP's requests,
 /// responses and CNPs are separate streams (IBTA vol. 1, 9.7.1). IPv4 addresses are mapped to
 /// ::ffff:a.b.c.d, as in a RoCE GID.
@@ -65,6 +73,10 @@ struct FlowKey {
   wire::Role role{};
 
   friend auto operator<=>(const FlowKey&, const FlowKey&) = default;
+  friend bool operator==(const FlowKey& a, const FlowKey& b) noexcept {
+    return equal_gids(a.source, b.source) && equal_gids(a.destination, b.destination) &&
+           a.dest_qp == b.dest_qp && a.role == b.role;
+  }
 };
 
 /// Returns ::ffff:a.b.c.d for an IPv4 address, as in a RoCE GID. Two words, as wide as the loads of
