@@ -41,6 +41,7 @@ StreamMemory memory_for(std::size_t sessions) {
 
 void Analyst::add(const KeyedPacket& keyed) {
   const std::uint32_t flow = flows_.enter(keyed);
+  if (const auto moved = flows_.take_moved()) move(*moved);
   if (keyed.rare && keyed.packet.bad_icrc)
     explanations_[keyed.packet.number] = keyed.rare->bad_icrc;
   if (waiting_count_ == kLookAhead) follow_oldest();
@@ -48,6 +49,16 @@ void Analyst::add(const KeyedPacket& keyed) {
   if (place == waiting_.size()) waiting_.emplace_back();
   waiting_[place] = keyed.packet;
   waiting_[place].flow = flow;
+}
+
+/// Gives waiting packets to other flows.
+void Analyst::move(const MovedPackets& moved) {
+  for (std::size_t i = waiting_count_; i-- > 0;) {
+    Packet& packet = waiting_[(oldest_ + i) % kLookAhead];
+    if (packet.number < moved.frame) return;
+    for (const std::size_t k : {0U, 1U})
+      if (packet.flow == moved.from[k]) packet.flow = moved.to[k];
+  }
 }
 
 bool Analyst::follow_oldest() {

@@ -81,6 +81,7 @@ class Analyst {
   [[nodiscard]] std::uint64_t unfollowed() const noexcept { return unfollowed_; }
 
  private:
+  void move(const MovedPackets& moved);
   void follow(const Packet& packet);
   void take(Session& session, std::uint8_t direction, const Packet& packet);
   /// Null: there are too many.

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "analysis/request_checks.h"
-
 namespace lw::analysis {
 namespace {
 
@@ -22,8 +20,27 @@ QpFlowKey reversed(const QpFlowKey& key) noexcept {
           .point = key.point};
 }
 
-/// Whether the packet's PSN continues the requests or responses of the flow.
+bool begins_message(const Packet& packet) noexcept {
+  return packet.info->position == wire::Position::first ||
+         packet.info->position == wire::Position::only;
+}
+
+/// Whether a UC or UD request with the first PSN begins a new flow. Nobody repeats these, but the
+/// path may copy the first one.
+bool begins_unreliable_flow(const QpFlow& flow, const Packet& packet) noexcept {
+  constexpr std::uint64_t kLate = 64;  // packets, or a time, after which no copy comes
+  constexpr Duration kLateTime = std::chrono::seconds{1};
+  return packet.is_request() && !packet.is_reliable() && begins_message(packet) &&
+         packet.psn == flow.first_psn &&
+         (flow.requests > kLate || stamp_difference(packet.stamp, flow.last) > kLateTime);
+}
+
+/// Whether the packet's transport and PSN continue the requests or responses of the flow.
 bool continues(const QpFlow& flow, const Packet& packet) noexcept {
+  const bool known = flow.requests + flow.responses > 0 && packet.info != nullptr;
+  if (known && packet.info->transport != flow.transport &&
+      packet.info->transport != wire::Transport::cnp)
+    return false;
   if (packet.is_request()) {
     if (flow.requests == 0) return true;
     return distance(flow.last_psn, packet.psn) >= -QpFlows::kFar &&
@@ -87,7 +104,9 @@ std::string_view name_of(PairedBy paired) noexcept {
 
 std::uint32_t QpFlows::enter(const KeyedPacket& keyed) {
   const Packet& packet = keyed.packet;
-  const std::uint32_t index = find(keyed);
+  std::uint32_t index = find(keyed);
+  if (index == QpFlow::kNone) return index;
+  if (shows_restart(flows_[index], packet)) index = begin_next_connection(index);
   if (index == QpFlow::kNone) return index;
   QpFlow& flow = flows_[index];
   flow.encapsulation = keyed.encapsulation;
@@ -113,8 +132,8 @@ std::uint32_t QpFlows::current_of(const QpFlowKey& key, std::uint64_t hash) {
 std::uint32_t QpFlows::find(const KeyedPacket& keyed) {
   const std::uint32_t known = current_of(keyed.key, keyed.hash);
   if (known == QpFlow::kNone) return begin(keyed.key);
-  if (keyed.packet.bad_icrc ||
-      (continues(flows_[known], keyed.packet) && !begins_anew(known, keyed.packet)))
+  if (keyed.packet.bad_icrc || (continues(flows_[known], keyed.packet) &&
+                                !begins_unreliable_flow(flows_[known], keyed.packet)))
     return known;
   const std::uint32_t peer = flows_[known].peer;
   end(known);
@@ -122,25 +141,61 @@ std::uint32_t QpFlows::find(const KeyedPacket& keyed) {
   return begin(keyed.key);
 }
 
-/// Whether a request goes back to the first PSN because it belongs to the QP's next connection.
-bool QpFlows::begins_anew(std::uint32_t index, const Packet& packet) {
-  const wire::Position position =
-      packet.is_request() ? packet.info->position : wire::Position::last;
-  if (position != wire::Position::first && position != wire::Position::only) return false;
-  const std::int32_t ahead = distance(flows_[index].first_psn, packet.psn);
-  if (ahead > 0) return false;
-  // Without responses nobody repeats packets, but the path may copy the first one, or delay it.
-  constexpr std::uint64_t kLate = 64;
-  if (!packet.is_reliable()) return ahead == 0 && flows_[index].requests > kLate;
-  // A sender goes back to a READ or atomic if its response is lost, whatever else arrives, but it
-  // has at most 255 of them outstanding. It goes back to another request if all responses are lost.
-  constexpr std::uint64_t kFew = 16, kManyFetches = 1024, kManyResponses = 4;
-  const bool fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
-  if (flows_[index].requests < (fetches ? kManyFetches : kFew)) return false;
-  if (flows_[index].peer == QpFlow::kNone) decide_peers_to(flows_[index].key);
-  const QpFlow& flow = flows_[index];
-  return flow.peer != QpFlow::kNone && flows_[flow.peer].responses >= kManyResponses &&
-         distance(flow.last_psn, flows_[flow.peer].response_psn) >= 0;
+void QpFlows::note_restart(std::uint32_t index, const Packet& packet) {
+  constexpr std::uint64_t kEnough = 16;  // to decide which responses answer them
+  if (!packet.is_reliable() || !begins_message(packet) || flows_[index].requests == 0 ||
+      distance(flows_[index].first_psn, packet.psn) > 0)
+    return;
+  if (flows_[index].peer == QpFlow::kNone && flows_[index].requests >= kEnough)
+    decide_peers_to(flows_[index].key);
+  QpFlow& flow = flows_[index];
+  const QpFlow* const peer = flow.peer == QpFlow::kNone ? nullptr : &flows_[flow.peer];
+  if (peer != nullptr && peer->responses > 0 && distance(flow.last_psn, peer->response_psn) >= 0)
+    flow.restart = QpFlow::Restart{packet.number, packet.psn, 0};
+}
+
+/// Whether a response counts messages anew: a responder's MSN only grows, also if requests are
+/// repeated. (IBTA vol. 1, 9.7.7.1)
+bool QpFlows::shows_restart(const QpFlow& responses, const Packet& packet) const noexcept {
+  if (!packet.is_response() || packet.bad_icrc || !packet.has_aeth) return false;
+  if (responses.peer == QpFlow::kNone || !flows_[responses.peer].restart) return false;
+  return distance(responses.msn, packet.msn) < 0 &&
+         packet.msn <= flows_[responses.peer].restart->requests;
+}
+
+/// Begins the flows of a QP pair's next connection, which the responses of `responses` show.
+/// Returns the flow of the responses; kNone: there are too many flows.
+std::uint32_t QpFlows::begin_next_connection(std::uint32_t responses) {
+  const std::uint32_t requests = flows_[responses].peer;
+  std::uint64_t frame = flows_[requests].restart->frame;
+  if (flows_[responses].restart) frame = std::min(frame, flows_[responses].restart->frame);
+  const std::uint32_t a = begin_next(requests), b = begin_next(responses);
+  if (b == QpFlow::kNone) return b;
+  pair(a, b, PairedBy::responses);
+  moved_ = MovedPackets{.frame = frame, .from = {requests, responses}, .to = {a, b}};
+  return b;
+}
+
+/// Begins a flow with the key of another, which ends, and with its packets since its restart.
+std::uint32_t QpFlows::begin_next(std::uint32_t index) {
+  end(index);
+  const QpFlow before = flows_[index];
+  const std::uint32_t next = begin(before.key);
+  if (next == QpFlow::kNone) return next;
+  QpFlow& flow = flows_[next];
+  flow.transport = before.transport;
+  flow.encapsulation = before.encapsulation;
+  flow.source_port = before.source_port;
+  flow.request_mtu = before.request_mtu;
+  flow.response_mtu = before.response_mtu;
+  flow.largest_payload = before.largest_payload;
+  flow.good_icrcs = before.good_icrcs;
+  if (!before.restart) return next;
+  flow.requests = before.restart->requests;
+  flow.first_psn = before.restart->psn;
+  flow.last_psn = before.last_psn;
+  flow.end_psn = (wire::Psn{before.last_psn} + 1).value();
+  return next;
 }
 
 /// Begins a flow. Returns kNone if there are too many.
@@ -234,7 +289,9 @@ void QpFlows::learn(QpFlow& flow, const Packet& packet) {
 }
 
 void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
+  note_restart(index, packet);
   QpFlow& flow = flows_[index];
+  if (flow.restart) ++flow.restart->requests;
   if (flow.read) vote(flow, packet.psn);
   const bool reads = packet.info->operation == wire::Operation::read_request && packet.has_reth;
   if (reads) flow.read = QpFlow::PendingRead{packet.psn, packet.dma_length};
@@ -249,6 +306,7 @@ void QpFlows::learn_request(std::uint32_t index, const Packet& packet) {
   if (distance(flow.end_psn, end.value()) > 0) flow.end_psn = end.value();
   if (distance(packet.psn, flow.first_psn) > 0) flow.first_psn = packet.psn;
   flow.last_psn = packet.psn;
+  flow.last = packet.stamp;
   if (!is_free(flow) || flow.key.source_qp != 0) return;
   if (flow.transport == wire::Transport::uc) {
     if (begins) groups_[group_key(flow.key, kUcBlock, 0)].push_back(index);
@@ -264,6 +322,8 @@ void QpFlows::learn_response(std::uint32_t index, const Packet& packet) {
   if (flow.requests == 0) flow.source_port = packet.source_port;
   ++flow.responses;
   flow.response_psn = packet.psn;
+  if (packet.has_aeth) flow.msn = packet.msn;
+  if (packet.has_aeth && flow.peer != QpFlow::kNone) flows_[flow.peer].restart.reset();
   if (is_free(flow)) match(index, packet.psn);
 }
 

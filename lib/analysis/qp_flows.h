@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analysis/packet.h"
@@ -37,6 +38,13 @@ struct QpFlow {
   struct PendingRead {
     std::uint32_t psn = 0, length = 0;
   };
+  /// A request with the first PSN once more, although all requests were answered: it belongs to the
+  /// QP's next connection, or its sender got no answer. The next response tells.
+  struct Restart {
+    std::uint64_t frame = 0;
+    std::uint32_t psn = 0;
+    std::uint64_t requests = 0;  // packets since then, with this one
+  };
 
   // What each packet touches comes first.
   QpFlowKey key;
@@ -48,8 +56,10 @@ struct QpFlow {
   bool ended = false;                         // its QP's next connection has begun
   std::uint64_t requests = 0, responses = 0;  // packets
   std::uint32_t first_psn = 0, last_psn = 0;  // of requests
+  Instant last = {};                          // of the last request
   std::uint32_t end_psn = 0;                  // one past the last PSN that requests may use
   std::uint32_t response_psn = 0;             // of the last response
+  std::uint32_t msn = 0;                      // of the last response that has one
   std::uint16_t source_port = 0;
 
   std::uint32_t request_mtu = 0, response_mtu = 0;  // payload of a FIRST or MIDDLE; 0: not seen
@@ -58,6 +68,13 @@ struct QpFlow {
   std::optional<PendingRead> read = {};      // the last request, if it is a READ
   std::array<std::uint32_t, 5> mtu_votes{};  // votes of the PSNs after READs: 256, 512, ... 4096
   std::vector<Candidate> candidates = {};
+  std::optional<Restart> restart = {};
+};
+
+/// Packets of two flows from `frame` on belong to two others: a QP's next connection.
+struct MovedPackets {
+  std::uint64_t frame = 0;
+  std::uint32_t from[2] = {}, to[2] = {};
 };
 
 /// The number of PSNs of a READ of `length` bytes.
@@ -73,8 +90,9 @@ constexpr std::uint32_t read_span(std::uint32_t length, std::uint32_t mtu) noexc
 /// kMostCandidates free ones are compared, so that time and memory are in proportion to the number
 /// of QPs.
 ///
-/// A PSN more than kFar away from the last ones, a connection manager's REP, or the first PSN once
-/// more after all was answered begins a new flow: the QP number was used again.
+/// A new flow begins if the QP number is used again: with a connection manager's REP, another
+/// transport, a PSN more than kFar away from the last ones, or the first PSN once more if the MSNs
+/// of its responses begin anew as well.
 class QpFlows {
  public:
   static constexpr std::int32_t kFar = 65536;
@@ -83,6 +101,10 @@ class QpFlows {
   /// Processes a packet of a capture and returns its flow; kNone if there are kMostFlows others.
   /// Nothing is learned from frames with a bad ICRC.
   std::uint32_t enter(const KeyedPacket& keyed);
+  /// Packets that enter() gave to other flows before the last one showed a QP's next connection.
+  [[nodiscard]] std::optional<MovedPackets> take_moved() noexcept {
+    return std::exchange(moved_, std::nullopt);
+  }
 
   /// Decides which flow is the peer, from the packets seen so far. Call it before the flow's first
   /// packet is analysed.
@@ -97,7 +119,10 @@ class QpFlows {
 
  private:
   std::uint32_t find(const KeyedPacket& keyed);
-  bool begins_anew(std::uint32_t flow, const Packet& packet);
+  void note_restart(std::uint32_t requests, const Packet& packet);
+  [[nodiscard]] bool shows_restart(const QpFlow& responses, const Packet& packet) const noexcept;
+  std::uint32_t begin_next_connection(std::uint32_t responses);
+  std::uint32_t begin_next(std::uint32_t flow);
   void note_undecided(std::uint32_t responses);
   void decide_peers_to(const QpFlowKey& requests);
   std::uint32_t begin(const QpFlowKey& key);
@@ -132,6 +157,7 @@ class QpFlows {
     return none;
   }();
   std::unordered_map<QpFlowKey, Group, QpFlowKeyHash> groups_;
+  std::optional<MovedPackets> moved_;
   std::vector<std::uint32_t> undecided_;  // some responses with several candidates, in order
   std::map<std::uint32_t, emulator::CmLearner> learners_;  // by capture point
 };

@@ -380,6 +380,7 @@ void RequestStream::check_reuse(const Packet& packet, const Sent& known) {
 
 std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn, const Sent* known,
                                              std::uint64_t& related) {
+  if (!reliable_) return std::nullopt;  // nobody repeats packets of UC and UD
   if (Nak* const nak = naks_.asking_for(psn, acked_)) {
     nak->used = true;
     related = nak->frame;

@@ -27,6 +27,19 @@ PSNS = 1 << 24
 # What isn't an alarm: it is true of traffic in which nothing is wrong.
 OBSERVATIONS = ('window_plateau',)
 
+# The first 60 ACKs are lost behind the server.
+NO_ACKS = f'''
+[[rule]]
+name = "haul"
+delay = "100us"
+[[event]]
+name = "no ACKs"
+direction = "east-to-west"
+on = "ack"
+occurrence = {list(range(1, 61))}
+action = "drop"
+'''
+
 ACK, ATOMIC_ACK = 17, 18
 READ_RESPONSES = (13, 14, 15, 16)
 RC, UC, UD = 0, 1, 3  # the upper three bits of an opcode
@@ -74,7 +87,8 @@ class InFolder(unittest.TestCase):
 
     def simulated(self, *words):
         path = self.folder / 'simulated.pcapng'
-        self.gen('perf', '--sim', '--delay', '100us', '--pcap', path, '--pcap-at', 'client-out',
+        delay = () if '--path' in words else ('--delay', '100us')
+        self.gen('perf', '--sim', *delay, '--pcap', path, '--pcap-at', 'client-out',
                  '--pcap-at', 'server-in', '--pcap-at', 'server-out', '--pcap-at', 'client-in',
                  *words)
         return path
@@ -139,16 +153,37 @@ class NoFalseAlarm(InFolder):
 
     def test_a_queue_pair_that_is_used_again(self):
         """The same connections once more, a second later: same QPs, same PSNs."""
+        both = self.folder / 'both.pcapng'
         for operation in 'write', 'send', 'read', 'atomic':
             names, frames = read_pcapng(self.simulated('--op', operation, '-s', '3000', '-q', 3,
-                                                       '-n', 1100))
+                                                       '-n', 200))
             later = max(stamp for _, stamp, _ in frames) + 10**9
-            both = [(names.index(name), stamp + shift, data) for shift in (0, later)
-                    for name, stamp, data in frames]
-            write_pcapng(self.folder / 'both.pcapng', names, both)
+            write_pcapng(both, names, [(names.index(name), stamp + shift, data)
+                                       for shift in (0, later) for name, stamp, data in frames])
             with self.subTest(operation):
-                self.assertEqual(alarms(self.folder / 'both.pcapng'), [])
-                self.assertEqual(len(rows('sessions', self.folder / 'both.pcapng')), 2 * 2 * 3)
+                self.assertEqual(alarms(both), [])
+                self.assertEqual(len(rows('sessions', both)), 2 * 2 * 3)
+        for path in sorted(RXE.glob('*.pcap')):
+            if path.stem in WITH_LOSS:
+                continue
+            frames = read_pcap(path)
+            later = frames[-1][0] - frames[0][0] + 2 * 10**9
+            with self.subTest(path.stem):
+                self.assertEqual(alarms(self.pcap([(stamp + shift, data) for shift in (0, later)
+                                                   for stamp, data in frames])), [])
+
+    def test_a_sender_without_answers_is_no_new_connection(self):
+        """It goes back to its first PSN although the server has answered all."""
+        (self.folder / 'no-acks.toml').write_text(NO_ACKS)
+        path = self.simulated('--path', self.folder / 'no-acks.toml', '--op', 'write', '-s', '3000',
+                              '-n', 200, '--tx-depth', 20, '--timeout', 12)
+        server = f'{path}@server-in,server-out'
+        self.assertEqual(len(rows('sessions', server)), 1)
+        found = alarms(server)
+        self.assertEqual([(row['psn'], row['packets'], row['cause']) for row in found
+                          if row['kind'] == 'retransmission'],
+                         [(0, 20, 'its ACK did not arrive')] * 3)
+        self.assertEqual({row['kind'] for row in found}, {'retransmission', 'retry_storm'})
 
     def test_simulated_runs_with_coalesced_acks(self):
         for operation in 'write', 'send', 'read', 'atomic', 'compare-swap':
