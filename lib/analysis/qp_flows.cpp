@@ -28,7 +28,7 @@ bool begins_message(const Packet& packet) noexcept {
 /// Whether a UC or UD request with the first PSN begins a new flow. Nobody repeats these, but the
 /// path may copy the first one.
 bool begins_unreliable_flow(const QpFlow& flow, const Packet& packet) noexcept {
-  constexpr std::uint64_t kLate = 64;  // packets, or a time, after which no copy comes
+  constexpr std::uint64_t kLate = 1024;  // packets, or a time, after which no copy comes
   constexpr Duration kLateTime = std::chrono::seconds{1};
   return packet.is_request() && !packet.is_reliable() && begins_message(packet) &&
          packet.psn == flow.first_psn &&

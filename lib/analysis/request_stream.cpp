@@ -17,8 +17,8 @@ namespace {
 using wire::Operation;
 
 constexpr Sequence kFirstOrigin = Sequence{1} << 32;  // leaves room for smaller ones
-/// Number of packets for which unreliable requests wait for late ones.
-constexpr std::size_t kLatePackets = 64;
+/// Number of packets for which unreliable requests wait for late ones, if memory suffices.
+constexpr std::size_t kLatePackets = 1024;
 constexpr std::uint64_t kOften = 16;  // times that a limit is reached by more than chance
 
 std::uint32_t psn_of(Sequence sequence) noexcept {
@@ -178,7 +178,7 @@ void RequestStream::append(const Packet& packet, Sequence psn) {
   next_ = psn + sent.span;
   last_progress_ = packet.stamp;
   count_outstanding(sent);
-  retire_beyond(reliable_ ? memory_.waiting : kLatePackets);
+  retire_beyond(reliable_ ? memory_.waiting : std::min(memory_.waiting, kLatePackets));
 }
 
 /// Processes a packet beyond the next PSN: the PSNs in between are missing, as far as is known now.

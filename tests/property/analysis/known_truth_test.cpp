@@ -97,6 +97,10 @@ class RequestTruth {
     for (std::uint64_t i = 0; i < span; ++i) seen_.insert(psn + i);
     next_ = std::max(next_, psn + span);
   }
+  /// PSNs between the first and the last one seen that never came.
+  [[nodiscard]] std::uint64_t missing() const {
+    return seen_.empty() ? 0 : *seen_.rbegin() + 1 - *seen_.begin() - seen_.size();
+  }
   Truth truth;
   std::uint64_t messages = 0;  // whose end was seen
 
@@ -242,10 +246,12 @@ class Run {
     std::ranges::stable_sort(captures, {}, &Capture::at);
   }
 
-  Truth truth_at(std::uint32_t point) const {
+  /// `forever`: what is lost is not sent again.
+  Truth truth_at(std::uint32_t point, bool forever = false) const {
     Truth sum;
     for (const auto& [key, one] : truths_) {
       if (key.first != point) continue;
+      if (forever) sum.lost += one.missing();
       sum.resent += one.truth.resent;
       sum.duplicates += one.truth.duplicates;
       sum.late += one.truth.late;
@@ -353,6 +359,81 @@ void check(std::uint64_t seed) {
            point_of(analyst, a) == kClient;
   };
   EXPECT_EQ(std::ranges::count_if(counting.anomalies, by_timer), run.result.timeouts) << anomalies;
+}
+
+/// WRITEs or SENDs of UC, or datagrams of UD, with requests that are lost, damaged, copied or late.
+Scenario unreliable_scenario_of(std::uint64_t seed) {
+  using wire::Operation;
+  Generator random(seed);
+  Scenario scenario;
+  sim::PerfConfig& config = scenario.config;
+  config.qp.transport = random.one_of({wire::Transport::uc, wire::Transport::ud});
+  const bool datagrams = config.qp.transport == wire::Transport::ud;
+  config.operation =
+      datagrams ? Operation::send : random.one_of({Operation::send, Operation::write});
+  config.qp.mtu = random.one_of({1024u, 4096u});
+  config.size = datagrams ? 1000 : random.one_of({64u, 4096u, 20000u});
+  config.qps = datagrams ? 1 : 1 + random.below(3);  // all datagrams go to one QP
+  config.iterations = 1000 + random.below(1000);     // those under way at the end don't arrive
+  config.qp.tx_depth = random.one_of({4u, 32u, 128u});
+  config.qp.send_psn = config.qp.receive_psn =
+      wire::Psn{random.one_of({0u, 0xffffc0u, random.below(0x1000000)})};
+  config.nic.latency = {};
+  scenario.one_way = config.path.one_way = std::chrono::microseconds{1};
+  auto rules = std::make_shared<sim::PathRules>();
+  add_delays(*rules, scenario.one_way);
+  scenario.text =
+      fmt::format("{} {} of {} bytes, MTU {}, {} QPs, depth {}, PSN {}", datagrams ? "UD" : "UC",
+                  wire::name_of(config.operation), config.size, config.qp.mtu, config.qps,
+                  config.qp.tx_depth, config.qp.send_psn.value());
+  for (std::uint32_t number = 1 + random.below(5); number > 0; --number) {
+    using emulator::EventAction;
+    emulator::EventConfig event;
+    event.name = fmt::format("fault {}", number);
+    event.ways = emulator::Ways::west_to_east;
+    event.on = emulator::PacketKind::request;
+    event.qp = 1 + random.below(config.qps);
+    event.psn_from = emulator::PsnFrom::start;
+    event.psn = random.below(100);
+    event.action = random.one_of({EventAction::drop, EventAction::drop, EventAction::duplicate,
+                                  EventAction::delay, EventAction::corrupt});
+    // Fewer than 1,024 packets: a later one counts as lost as well.
+    if (event.action == EventAction::delay) {
+      event.delay = std::chrono::nanoseconds{100 + random.below(900)};
+      scenario.late.push_back(event.delay);
+    }
+    scenario.text += fmt::format("; {} qp {} psn {}", name_of(event.action), *event.qp, event.psn);
+    rules->events.push_back(event);
+  }
+  config.path.rules = rules;
+  return scenario;
+}
+
+/// Adds what was found at the server to `found`.
+void check_unreliable(std::uint64_t seed, Truth& found) {
+  const Scenario scenario = unreliable_scenario_of(seed);
+  SCOPED_TRACE(fmt::format("seed {}: {}", seed, scenario.text));
+  const Run run(scenario);
+  Counting counting;
+  Analyst analyst(counting);
+  analyse(run, analyst);
+  const std::string anomalies = list(counting.anomalies);
+  EXPECT_EQ(analyst.sessions().size(), 2 * scenario.config.qps);
+  EXPECT_EQ(found_at(analyst, kClient), run.truth_at(kClient, true)) << "client\n" << anomalies;
+  const Truth at_server = found_at(analyst, kServer);
+  EXPECT_EQ(at_server, run.truth_at(kServer, true)) << "server\n" << anomalies;
+  found.duplicates += at_server.duplicates;
+  found.late += at_server.late;
+  found.lost += at_server.lost;
+}
+
+TEST(KnownTruth, HundredUnreliableScenarios) {
+  Truth found;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    check_unreliable(seed, found);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(std::min({found.duplicates, found.late, found.lost}), 20U) << found;
 }
 
 TEST(KnownTruth, FiveHundredScenarios) {
