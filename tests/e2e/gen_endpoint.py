@@ -5,6 +5,7 @@ them. Memory is real and looked at byte by byte, whatever the path does; latency
 import json
 import signal
 import subprocess
+import time
 
 from endpoints import GEN, TIMEOUT, Endpoints
 from longwire_test import SOURCE, main, program, real_time
@@ -289,6 +290,20 @@ class OverOneWire(Endpoints):
             _, err = client.communicate(timeout=TIMEOUT)
             self.assertEqual(client.returncode, 1, err)
             self.assertIn(why, err)
+        there.send_signal(signal.SIGTERM)
+        self.finish(there)
+
+    @real_time
+    def test_a_signal_ends_the_wait_for_a_connection(self):
+        """The responder answers pings, and expects RoCEv1."""
+        west, east = self.wire()
+        there = self.start(GEN, 'respond', '--port', east, '--encapsulation', 'rocev1')
+        client = self.start(GEN, 'perf', '--port', west, '--peer', '198.18.0.2', '--wait', '30s')
+        time.sleep(2)
+        client.send_signal(signal.SIGTERM)
+        _, err = client.communicate(timeout=TIMEOUT)
+        self.assertEqual(client.returncode, 1, err)
+        self.assertIn('stopped by a signal before there was a connection', err)
         there.send_signal(signal.SIGTERM)
         self.finish(there)
 

@@ -57,6 +57,8 @@ Result<std::vector<Connected>> ActiveSide::connect(const SessionParams& params,
   calls_.clear();
   for (std::uint32_t i = 0; i < count; ++i) calls_.push_back(request(params, qp));
   if (auto ran = run(); !ran) return std::unexpected(ran.error());
+  if (!all_done() && stop_.load(std::memory_order_relaxed))
+    return fail("stopped by a signal before there was a connection", ExitCode::failed);
   if (!all_done()) {
     return fail(
         fmt::format("{} answers pings but no connection request: is it `roce-gen respond`, with "
