@@ -41,7 +41,7 @@ std::string wrong_repetition(const Packet& packet, const Sent& known) {
   const bool reads_rest = known.span > 1 && packet.info->operation == Operation::read_request;
   const bool same = packet.info->opcode == known.opcode && packet.payload == known.payload &&
                     packet.va == known.va &&
-                    (packet.dma_length == known.dma_length || !known.span_known);
+                    (packet.dma_length == known.dma_length || !packet.has_reth);
   if (same || reads_rest) return {};
   return fmt::format("{} where frame {} is {}", packet.info->name, known.frame,
                      wire::find_opcode(known.opcode)->name);

@@ -284,6 +284,17 @@ class MissingFrames(InFolder):
                                   for row in rows('sessions', made)], [missing])
 
 
+class CutFrames(InFolder):
+    def test_a_repeated_read_without_reth_is_the_same_request(self):
+        path = self.simulated('--op', 'read', '-s', '1000', '-n', 500, '--loss', '1%', '--timeout', 12)
+        names, frames = read_pcapng(path)
+        cut = self.folder / 'cut.pcap'
+        write_pcap(cut, [(stamp, data) for name, stamp, data in frames if name.startswith('client')], 64)
+        kinds = collections.Counter(row['kind'] for row in alarms(cut))
+        self.assertGreater(kinds['retransmission'], 3)
+        self.assertEqual(kinds['psn_reused'], 0)
+
+
 class CutAcknowledgements(InFolder):
     def test_no_cause_is_invented(self):
         """Without AETHs, nothing tells a NAK from an ACK."""
