@@ -28,8 +28,7 @@ void add(AnomalyGroup& group, const Anomaly& anomaly) {
   group.packets += anomaly.packets;
   group.total = sum_of(group.total, std::max(anomaly.duration, Duration{}));
   group.longest = std::max(group.longest, anomaly.duration);
-  constexpr std::size_t kMostFrames = 5;
-  if (group.frames.size() < kMostFrames) group.frames.push_back(anomaly.frame);
+  if (group.frames.size() < AnomalyGroup::kMostFrames) group.frames.push_back(anomaly.frame);
   if (anomaly.session != 0) group.sessions.insert(anomaly.session);
   constexpr std::size_t kMostKept = 100;
   if (!anomaly.detail.empty() && group.details.size() < kMostKept)

@@ -38,13 +38,14 @@ const analysis::Session& session_of(const Evidence& evidence, const analysis::An
 
 /// Anomalies of one kind, cause and role at one capture point.
 struct AnomalyGroup {
+  static constexpr std::size_t kMostFrames = 5;
   std::uint32_t point = 0;
   analysis::AnomalyKind kind{};
   analysis::Cause cause{};
   wire::Role role{};
   std::uint64_t events = 0, packets = 0;
   Duration total{}, longest{};
-  std::vector<std::uint64_t> frames;  // the first ones
+  std::vector<std::uint64_t> frames;  // the first kMostFrames
   std::set<std::uint32_t> sessions;
   std::map<std::string, std::uint64_t> details;  // and how often each occurs
 

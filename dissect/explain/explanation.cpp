@@ -402,14 +402,13 @@ bool is_one_sided(const Session& session) {
 }
 
 void add_one_sided(const Evidence& evidence, std::vector<Statement>& all) {
-  constexpr std::size_t kMostFrames = 5;
   Statement found{.severity = Severity::capture, .topic = "one_direction", .text = {}};
   for (const Session& session : evidence.analyst.sessions()) {
     const auto& stream = session.directions[session.directions[0].stream ? 0 : 1].stream;
     if (!is_one_sided(session) || !stream || stream->setup().answered) continue;
     if (any_flow(evidence.analyst, session).transport != wire::Transport::rc) continue;
     found.sessions.push_back(session.number);
-    if (found.frames.size() < kMostFrames) found.frames.push_back(session.first_frame);
+    if (found.frames.size() < Group::kMostFrames) found.frames.push_back(session.first_frame);
   }
   if (found.sessions.empty()) return;
   found.events = found.sessions.size();

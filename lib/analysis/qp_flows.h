@@ -71,7 +71,8 @@ struct QpFlow {
   std::optional<Restart> restart = {};
 };
 
-/// Packets of two flows from `frame` on belong to two others: a QP's next connection.
+/// From frame `frame` on, packets of the flows `from` belong to the flows `to`, in the same order:
+/// a QP's next connection. Indices into QpFlows.
 struct MovedPackets {
   std::uint64_t frame = 0;
   std::uint32_t from[2] = {}, to[2] = {};
@@ -101,7 +102,8 @@ class QpFlows {
   /// Processes a packet of a capture and returns its flow; kNone if there are kMostFlows others.
   /// Nothing is learned from frames with a bad ICRC.
   std::uint32_t enter(const KeyedPacket& keyed);
-  /// Packets that enter() gave to other flows before the last one showed a QP's next connection.
+  /// Returns, once, which packets that enter() has assigned belong to other flows, as its last
+  /// packet showed; nothing: none.
   [[nodiscard]] std::optional<MovedPackets> take_moved() noexcept {
     return std::exchange(moved_, std::nullopt);
   }

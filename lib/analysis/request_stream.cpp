@@ -520,8 +520,8 @@ void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* kno
   fill_.reset();
   const bool goes_back = known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0);
   if (goes_back && reliable_) {
-    const Cause alone = acks_cut_ ? Cause::none : Cause::timeout;
-    const Cause cause = fill.nak_frame != 0 ? Cause::sequence_nak : alone;
+    const Cause without_nak = acks_cut_ ? Cause::none : Cause::timeout;
+    const Cause cause = fill.nak_frame != 0 ? Cause::sequence_nak : without_nak;
     begin_recovery(std::move(fill), cause);
   } else if (fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
     judge_held(false);
@@ -656,7 +656,7 @@ bool RequestStream::passed_here(Sequence psn) {
 }
 
 void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
-  if (psn >= next_) static_cast<void>(extend_cut_read(psn + 1));
+  if (psn >= next_) extend_cut_read(psn + 1);
   Sent* const read = log_.find(psn);
   if (read == nullptr || !read->seen || !is_read(read->opcode)) return;
   const auto at = static_cast<std::uint32_t>(psn - read->psn);

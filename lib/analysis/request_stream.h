@@ -130,7 +130,7 @@ class RequestStream {
   void check_silence(const Packet& packet);
   void advance(const Packet& packet, Sequence psn);
   void append(const Packet& packet, Sequence psn);
-  [[nodiscard]] bool extend_cut_read(Sequence end);
+  bool extend_cut_read(Sequence end);
   [[nodiscard]] static Sent gap_before(const Packet& packet, Sequence first, Sequence end) noexcept;
   void skip(const Packet& packet, Sequence psn);
   void behind(const Packet& packet, Sent sent);
@@ -234,7 +234,7 @@ class RequestStream {
   /// have refused an early transmission, and may still receive a later one.
   std::optional<Anomaly> asked_for_;
   std::optional<EarlyAck> early_ack_;
-  bool acks_cut_ = false;  // the capture cuts off AETHs: some responses are ACKs or NAKs
+  bool acks_cut_ = false;  // the capture cuts off AETHs, so ACKs and NAKs look alike
   std::optional<Doubt> doubt_;
 };
 

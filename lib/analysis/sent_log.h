@@ -26,13 +26,13 @@ struct Sent {
   Instant stamp = {}, last_stamp = {};
   std::uint64_t va = 0;
   std::uint32_t payload = 0;
-  std::uint32_t dma_length = 0;  // without span_known: of the response so far
+  std::uint32_t dma_length = 0;  // of a READ without RETH: bytes of its response so far
   std::uint32_t r_key = 0, immediate = 0;
   bool has_reth = false, has_immediate = false;
   std::uint16_t ip_id = 0;
   bool answered = false;        // an ATOMIC ACK, or all of a READ's response
   bool asked_again = false;     // since then responses may come again
-  bool span_known = true;       // false: a READ whose RETH was cut off; `span` is its least one
+  bool span_known = true;       // false: a READ without RETH; `span` is the least that it may be
   std::uint32_t copies = 0;     // times that it was seen again
   std::uint32_t responses = 0;  // of a READ: PSNs of its response up to the newest
   Sequence last_psn = 0;        // PSN when last seen: a READ may request the rest of its response

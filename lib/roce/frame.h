@@ -56,7 +56,8 @@ inline std::expected<Frame, ParseError> parse(Bytes bytes) noexcept {
   return parse(bytes, bytes.size());
 }
 
-/// In two words: a comparison of arrays calls memcmp(), 8 % of `roce-dissect compare`.
+/// Whether two GIDs are equal. Compares two words: a comparison of arrays calls memcmp(), 8 % of
+/// the time of `roce-dissect compare`.
 inline bool equal_gids(const std::array<std::byte, 16>& a,
                        const std::array<std::byte, 16>& b) noexcept {
   using Words = std::array<std::uint64_t, 2>;

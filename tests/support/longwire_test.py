@@ -26,8 +26,8 @@ SHARED = _others if _others.is_dir() else None
 _FOLDERS = {'roce-gen': 'gen', 'roce-endpoint': 'gen', 'roce-impair': 'impair',
             'roce-dissect': 'dissect'}
 
-# A shell without job control starts a background job with both ignored, and so would be every program
-# that a test starts.
+# A shell without job control starts a background job with SIGINT and SIGQUIT ignored, and all programs
+# that a test starts would ignore them too.
 for _number, _action in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, _action)

@@ -339,13 +339,21 @@ std::uint32_t point_of(const Analyst& analyst, const Anomaly& anomaly) {
   return analyst.flows()[session.directions[0].flow].key.point;
 }
 
+/// A run and what the analysis finds in its captures.
+struct Judged {
+  explicit Judged(const Scenario& scenario) : run(scenario), analyst(counting) {
+    analyse(run, analyst);
+  }
+  Run run;
+  Counting counting;
+  Analyst analyst;
+};
+
 void check(std::uint64_t seed) {
   const Scenario scenario = scenario_of(seed);
   SCOPED_TRACE(fmt::format("seed {}: {}", seed, scenario.text));
-  const Run run(scenario);
-  Counting counting;
-  Analyst analyst(counting);
-  analyse(run, analyst);
+  const Judged judged(scenario);
+  const auto& [run, counting, analyst] = judged;
   const std::string anomalies = list(counting.anomalies);
   EXPECT_EQ(analyst.sessions().size(), 2 * scenario.config.qps);
   for (const Session& session : analyst.sessions())
@@ -413,10 +421,8 @@ Scenario unreliable_scenario_of(std::uint64_t seed) {
 void check_unreliable(std::uint64_t seed, Truth& found) {
   const Scenario scenario = unreliable_scenario_of(seed);
   SCOPED_TRACE(fmt::format("seed {}: {}", seed, scenario.text));
-  const Run run(scenario);
-  Counting counting;
-  Analyst analyst(counting);
-  analyse(run, analyst);
+  const Judged judged(scenario);
+  const auto& [run, counting, analyst] = judged;
   const std::string anomalies = list(counting.anomalies);
   EXPECT_EQ(analyst.sessions().size(), 2 * scenario.config.qps);
   EXPECT_EQ(found_at(analyst, kClient), run.truth_at(kClient, true)) << "client\n" << anomalies;
