@@ -143,8 +143,8 @@ void Forwarder<Io>::refuse(OneWay& way, std::span<Handle> frames) noexcept {
   way.io.free(frames);
 }
 
-/// Handles the messages of the other direction, and sends it the pause that this direction's queues
-/// request.
+/// Handles the messages of the other direction, and sends it the pauses that this direction's
+/// queues request.
 template <class Io>
 void Forwarder<Io>::exchange_pauses(OneWay& way) noexcept {
   if (!both()) return;
@@ -157,8 +157,8 @@ void Forwarder<Io>::exchange_pauses(OneWay& way) noexcept {
     }
   }
   if (way.link.pipeline().asking().empty()) return;
-  if (const auto asked = way.link.asks_for(way.now))
-    pauses_.from(direction).push({PauseNote::Kind::send, *asked});
+  for (const wire::PfcFields& asked : way.link.asks_for(way.now))
+    pauses_.from(direction).push({PauseNote::Kind::send, asked});
 }
 
 /// If no buffer is free, the pause frame is lost, as it may be on a wire.

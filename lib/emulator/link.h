@@ -65,9 +65,10 @@ class Link {
                LedgerRecord* record = nullptr) noexcept;
   /// Applies a pause frame from the receiving side: see Rule::pause().
   void pause(const wire::PfcFields& asked, Instant now) noexcept;
-  /// Returns the pause that the queues now request from the sending side; nothing if they request
-  /// none.
-  [[nodiscard]] std::optional<wire::PfcFields> asks_for(Instant now) noexcept;
+  /// Returns the pauses that the queues now request from the sending side, each of one priority.
+  /// Each queue requests its own, so the number of pauses does not depend on the bursts in which
+  /// frames arrive. Valid until the next call.
+  [[nodiscard]] std::span<const wire::PfcFields> asks_for(Instant now) noexcept;
   /// Sends a frame that the emulator made. Returns false if the egress buffer is full; that is
   /// counted, and the caller keeps the frame.
   [[nodiscard]] bool create(Handle handle, std::uint32_t bytes, Instant now) noexcept;
@@ -219,6 +220,7 @@ class Link {
   std::size_t held_frames_ = 0;
   Instant next_deadline_ = Queue::kNever;
   Instant next_ask_ = Queue::kNever;
+  std::vector<wire::PfcFields> pauses_;  // of the last asks_for()
   Ring<Handle> egress_;
   Ring<Leaving> leaving_;  // the trains of egress_
   Ledger ledger_;

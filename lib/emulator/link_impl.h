@@ -43,6 +43,7 @@ Link<Handle, Frames>::Link(Pipeline pipeline, const LinkConfig& config, LedgerSi
               config.capacity + std::bit_ceil(config.egress_capacity)),
       rules_(std::max(config.most_rules, pipeline_.rule_names().size()) + 1) {
   held_ = held_of(pipeline_);
+  pauses_.reserve(rules_.size());
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
@@ -93,19 +94,16 @@ void Link<Handle, Frames>::pause(const wire::PfcFields& asked, Instant now) noex
 }
 
 template <class Handle, FrameAccess<Handle> Frames>
-std::optional<wire::PfcFields> Link<Handle, Frames>::asks_for(Instant now) noexcept {
-  std::optional<wire::PfcFields> all;
+std::span<const wire::PfcFields> Link<Handle, Frames>::asks_for(Instant now) noexcept {
+  pauses_.clear();
   next_ask_ = Queue::kNever;
   for (const std::size_t place : pipeline_.asking()) {
     Rule& rule = pipeline_.rules()[place];
-    if (const auto quanta = rule.asks_for(now)) {
-      if (!all) all.emplace();
-      auto& of_priority = all->quanta[rule.priority()];
-      of_priority = std::max(of_priority.value_or(0), *quanta);
-    }
+    if (const auto quanta = rule.asks_for(now, pipeline_.pausing_beside(place)))
+      pauses_.emplace_back().quanta[rule.priority()] = quanta;
     next_ask_ = std::min(next_ask_, rule.next_ask());
   }
-  return all;
+  return pauses_;
 }
 
 template <class Handle, FrameAccess<Handle> Frames>

@@ -90,6 +90,13 @@ void Pipeline::inherit(Pipeline& old) noexcept {
   }
 }
 
+bool Pipeline::pausing_beside(std::size_t place) const noexcept {
+  return std::ranges::any_of(asking_, [&](std::size_t other) {
+    return other != place && rules_[other].priority() == rules_[place].priority() &&
+           rules_[other].pausing();
+  });
+}
+
 /// Assigns FIFOs first to rules that listen to pauses: their frames can be moved only in a FIFO of
 /// their own.
 std::vector<RuleFifos> Pipeline::all_lines() {

@@ -100,6 +100,9 @@ class Pipeline {
   /// kMostFifos of them have a FIFO.
   [[nodiscard]] const std::vector<std::size_t>& asking() const noexcept { return asking_; }
   [[nodiscard]] const std::vector<std::size_t>& listening() const noexcept { return listening_; }
+  /// Whether a rule of asking() other than that with the index `place`, with the same priority, has
+  /// requested a pause and not ended it.
+  [[nodiscard]] bool pausing_beside(std::size_t place) const noexcept;
   [[nodiscard]] std::vector<Rule>& rules() noexcept { return rules_; }
   /// True if frames of some rule may be due in any order.
   [[nodiscard]] bool uses_wheel() const noexcept { return uses_wheel_; }

@@ -273,15 +273,18 @@ class Queue {
   /// Applies a pause frame for the queue. Returns how departures move; nothing if the queue ignores
   /// the frame.
   std::optional<QueueShift> pause(const wire::PfcFields& asked, Instant now, Stats& stats) noexcept;
-  /// Returns the pause to request now, in quanta; 0 ends an earlier one.
-  std::optional<std::uint16_t> asks_for(Instant now, Stats& stats) noexcept;
+  /// Returns the pause to request now, in quanta; 0 ends an earlier one, unless `others`: another
+  /// queue of this priority still requests one.
+  std::optional<std::uint16_t> asks_for(Instant now, bool others, Stats& stats) noexcept;
+  /// Whether a pause was requested and not ended.
+  [[nodiscard]] bool pausing() const noexcept { return watch_ && watch_->asked(); }
   /// Bytes in the buffer.
   [[nodiscard]] std::uint64_t bytes_at(Instant now) const noexcept {
     return bottleneck_.occupancy_at(now);
   }
   /// When asks_for() must be called again; Instant::max() while there is no pause.
   [[nodiscard]] Instant next_ask() const noexcept {
-    if (!watch_ || !watch_->asked()) return Instant::max();
+    if (!pausing()) return Instant::max();
     return std::min(watch_->next(), bottleneck_.next_departure());
   }
   [[nodiscard]] std::uint8_t priority() const noexcept { return pfc_ ? pfc_->priority : 0; }

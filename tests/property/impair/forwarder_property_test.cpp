@@ -278,8 +278,9 @@ std::string unmet(std::uint32_t acted) {
   return names;
 }
 
-/// Draws on which the ways once disagreed: held frames whose deadlines do not rise.
-constexpr std::uint64_t kOnceFailed[] = {1626233013};
+/// Draws on which the ways once disagreed: held frames whose deadlines do not rise; two queues that
+/// request a pause in one burst.
+constexpr std::uint64_t kOnceFailed[] = {1626233013, 1138825356};
 
 TEST(ForwarderProperty, BatchesSinglesRecordedRunsAndReplaysAgree) {
   const std::uint64_t seed = from_environment("LONGWIRE_SEED", std::random_device{}());

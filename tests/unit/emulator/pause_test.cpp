@@ -17,6 +17,11 @@ wire::PfcFields ask(std::uint8_t priority, std::uint16_t quanta) {
   return fields;
 }
 
+std::vector<wire::PfcFields> requests_of(Link<int>& link, Instant now) {
+  const auto requests = link.asks_for(now);
+  return {requests.begin(), requests.end()};
+}
+
 // 1 Gb/s, and 976 B with 24 B of overhead: 8 us a frame.
 constexpr BottleneckConfig kQueue{.rate_bps = 1e9, .buffer_bytes = 100'000, .overhead = 24};
 
@@ -137,17 +142,17 @@ TEST(Pause, AQueueAsksAndGoesOnAskingUntilItHasEmptied) {
   const auto frame = test::roce_frame(1, 1, 918);
   const auto envelope = roce::open_envelope(frame);
   for (int i = 0; i < 9; ++i) ASSERT_TRUE(link.admit(i, envelope, at(0)));
-  EXPECT_EQ(link.asks_for(at(0)), std::nullopt);
+  EXPECT_TRUE(link.asks_for(at(0)).empty());
   EXPECT_EQ(link.next_ask(), ReleaseQueue<int>::kNever);
   ASSERT_TRUE(link.admit(9, envelope, at(0)));
-  EXPECT_EQ(link.asks_for(at(0)), ask(3, 0xffff));
+  EXPECT_EQ(requests_of(link, at(0)), std::vector{ask(3, 0xffff)});
   // It listens itself, too, and stands still for 5 ms.
   link.pause(ask(3, 9766), at(0));
   std::vector<std::pair<std::int64_t, std::uint16_t>> asked;
   while (link.next_ask() != ReleaseQueue<int>::kNever) {
     const Instant now = link.next_ask();
-    if (const auto requirement = link.asks_for(now))
-      asked.emplace_back(to_ns(now), *requirement->quanta[3]);
+    for (const wire::PfcFields& request : link.asks_for(now))
+      asked.emplace_back(to_ns(now), *request.quanta[3]);
   }
   // One frame was being sent, nine wait until 5,000,192 ns, and it ends with the sixth that left.
   const std::vector<std::pair<std::int64_t, std::uint16_t>> expected = {
@@ -155,6 +160,58 @@ TEST(Pause, AQueueAsksAndGoesOnAskingUntilItHasEmptied) {
   EXPECT_EQ(asked, expected);
   EXPECT_EQ(link.pipeline().rules()[0].stats().pauses.asked, 4U);
   EXPECT_EQ(link.pipeline().rules()[0].stats().pauses.ended, 1U);
+}
+
+/// Two queues, which fill with the packets to QP 1 and QP 2.
+std::vector<RuleConfig> two_asking_rules(std::uint8_t second_priority) {
+  std::vector<RuleConfig> rules(2, paused_rule());
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    rules[i].name = std::to_string(i);
+    rules[i].match.dest_qp = {{i + 1, i + 1}};
+    rules[i].queue->pfc->emit = PauseConfig::Thresholds{(4 + 4 * i) * kBytes, kBytes};
+    rules[i].queue->pfc->link_bps = 10e9;  // again after 1,677,696 ns
+    rules[i].queue->pfc->honour = false;
+  }
+  rules[1].queue->pfc->priority = second_priority;
+  return rules;
+}
+
+/// Each queue has a pause frame of its own, whether its frames come in one burst or one by one.
+TEST(Pause, QueuesThatFillAtOnceAskApart) {
+  for (const int burst : {1, 16}) {
+    const auto rules = two_asking_rules(5);
+    Link<int> link(Pipeline(Direction::west_to_east, 1, rules), {.capacity = 64});
+    std::vector<wire::PfcFields> requests;
+    for (int i = 0; i < 16; ++i) {
+      const auto number = static_cast<std::uint32_t>(i);
+      const auto frame = test::roce_frame(1 + number % 2, number, 918);
+      ASSERT_TRUE(link.admit(i, roce::open_envelope(frame), at(0)));
+      if ((i + 1) % burst == 0)
+        std::ranges::copy(link.asks_for(at(0)), std::back_inserter(requests));
+    }
+    EXPECT_EQ(requests, (std::vector{ask(3, 0xffff), ask(5, 0xffff)})) << burst;
+  }
+}
+
+/// A pause frame of 0 quanta would restart the sender of both queues.
+TEST(Pause, TheFirstOfTwoQueuesOfAPriorityDoesNotEndTheOthersPause) {
+  const auto rules = two_asking_rules(3);
+  Link<int> link(Pipeline(Direction::west_to_east, 1, rules), {.capacity = 64});
+  for (int i = 0; i < 16; ++i) {
+    const auto frame = test::roce_frame(i < 4 ? 1 : 2, static_cast<std::uint32_t>(i), 918);
+    ASSERT_TRUE(link.admit(i, roce::open_envelope(frame), at(0)));
+  }
+  EXPECT_EQ(requests_of(link, at(0)), (std::vector{ask(3, 0xffff), ask(3, 0xffff)}));
+  std::vector<std::pair<std::int64_t, std::uint16_t>> asked;
+  while (link.next_ask() != ReleaseQueue<int>::kNever) {
+    const Instant now = link.next_ask();
+    for (const wire::PfcFields& request : link.asks_for(now))
+      asked.emplace_back(to_ns(now), *request.quanta[3]);
+  }
+  // The first queue has 4 frames and the second one 12, of 8 us each; xon is one frame.
+  EXPECT_EQ(asked, (std::vector<std::pair<std::int64_t, std::uint16_t>>{{11 * 8000, 0}}));
+  EXPECT_EQ(link.pipeline().rules()[0].stats().pauses.ended, 0U);
+  EXPECT_EQ(link.pipeline().rules()[1].stats().pauses.ended, 1U);
 }
 
 /// As many as there are priorities: each has a line, which the others' pauses don't touch.
@@ -186,7 +243,7 @@ TEST(Pause, WhoIsReplacedAsksNoMore) {
   Link<int> link(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {.capacity = 16});
   const auto frame = test::roce_frame(1, 1, 918);
   ASSERT_TRUE(link.admit(0, roce::open_envelope(frame), at(0)));
-  EXPECT_TRUE(link.asks_for(at(0)));
+  EXPECT_FALSE(link.asks_for(at(0)).empty());
   EXPECT_NE(link.next_ask(), ReleaseQueue<int>::kNever);
   rule.queue->pfc.reset();
   Link<int>::PreparedPipeline next(
