@@ -4,11 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "analysis/qp_flows.h"
 #include "analysis/request_checks.h"
-#include "roce/describe.h"
 #include "wire/aeth.h"
 
 namespace lw::analysis {
@@ -19,28 +16,8 @@ using wire::Operation;
 constexpr Sequence kFirstOrigin = Sequence{1} << 32;  // leaves room for smaller ones
 /// Number of packets for which unreliable requests wait for late ones, if memory suffices.
 constexpr std::size_t kLatePackets = 1024;
-constexpr std::uint64_t kOften = 16;  // times that a limit is reached by more than chance
-
-std::uint32_t psn_of(Sequence sequence) noexcept {
-  return static_cast<std::uint32_t>(sequence & wire::Psn::kMask);
-}
 
 }  // namespace
-
-bool StreamCounts::held_by_reads() const noexcept {
-  return most_reads > 1 && reads_at_most >= kOften && reads_at_most * 4 >= reads;
-}
-
-bool StreamCounts::held_by_window() const noexcept {
-  return reads == 0 && held >= kOften && held_share() >= 0.25 && held_after * 8 <= held_before;
-}
-
-double StreamCounts::held_share() const noexcept {
-  const Duration all = last - first;
-  return all > Duration{0}
-             ? static_cast<double>(held_before.count()) / static_cast<double>(all.count())
-             : 0;
-}
 
 // Requests
 
@@ -112,20 +89,12 @@ void RequestStream::check_silence(const Packet& packet) {
   silence_ = before ? stamp_difference(packet.stamp, *before) : Duration{};
   if (!packet.is_response() || log_.waiting() == 0 || acks_cut_) return;
   if (silence_ < kLong || silence_.count() / kRoundTrips < counts_.rtt.maximum()) return;
-  Anomaly stall = anomaly(AnomalyKind::stall, packet, log_.oldest_waiting().psn);
-  stall.duration = silence_;
-  stall.packets = next_ - log_.oldest_waiting().psn;
-  results_.found(stall);
+  report_.stall(packet, log_.oldest_waiting().psn, next_, silence_);
 }
 
 void RequestStream::add_response_gap(const ResponseGap& gap) {
   if (const auto old = response_gaps_.add(gap))
-    report_response_gap(*old, Cause::missing_in_capture);
-}
-
-void RequestStream::report_response_gap(const ResponseGap& gap, Cause cause) {
-  counts_.responses_lost += gap.packets;
-  report_gap(wire::Role::response, gap.first, gap.packets, gap.frame, gap.stamp, cause);
+    report_.response_gap(*old, Cause::missing_in_capture);
 }
 
 void RequestStream::request(const Packet& packet) {
@@ -164,7 +133,8 @@ bool RequestStream::extend_cut_read(Sequence end) {
 void RequestStream::advance(const Packet& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
   end_recovery();
-  check_early_ack(packet, psn);
+  if (early_ack_ && early_ack_->psn >= psn) report_.ack_of_unsent(*early_ack_, packet);
+  early_ack_.reset();
   append(packet, psn);
 }
 
@@ -257,10 +227,7 @@ void RequestStream::fill_in_recovery(const Packet& packet, Sequence psn, Sent& k
   ++known.copies;
   known.last_frame = packet.number;
   known.last_stamp = packet.stamp;
-  Anomaly late = anomaly(AnomalyKind::out_of_order, packet, psn);
-  late.related_frame = old.frame;
-  late.duration = stamp_difference(packet.stamp, old.stamp);
-  results_.found(late);
+  report_.late_in_recovery(packet, psn, old);
 }
 
 /// Processes a packet that was seen before: the path has copied it, or the sender sends it again.
@@ -272,19 +239,12 @@ void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) 
     if (sent.fetches && sent.psn + sent.span < next_ && !ids_vary_)
       doubt_ = Doubt{packet, sent};
     else
-      report_copy(packet, sent.psn, related);
+      report_.copy(packet, sent.psn, related);
     return;
   }
   ++counts_.resent;
   begin_recovery(packet, sent.psn, *cause, related);
   continue_recovery(packet, known, sent);
-}
-
-void RequestStream::report_copy(const Packet& packet, Sequence psn, std::uint64_t original) {
-  ++counts_.duplicates;
-  Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
-  copy.related_frame = original;
-  results_.found(copy);
 }
 
 /// Decides about doubt_. A requester that misses a response soon repeats the READ or atomic and all
@@ -301,7 +261,7 @@ void RequestStream::judge_doubt(Sequence next) {
   if (next != behind || next >= next_ || recovery_goes_on) {
     if (was_skipped(doubt.sent.psn, known))
       return fill_in_recovery(doubt.packet, doubt.sent.psn, *known);
-    return report_copy(doubt.packet, doubt.sent.psn, original);
+    return report_.copy(doubt.packet, doubt.sent.psn, original);
   }
   ++counts_.resent;
   begin_recovery(doubt.packet, doubt.sent.psn,
@@ -343,37 +303,17 @@ void RequestStream::note_limit(Sequence end, Instant acknowledged) {
 
 void RequestStream::check_form(const Packet& packet) {
   const wire::OpcodeInfo* const before = std::exchange(previous_, packet.info);
-  if (before != nullptr) report_malformed(packet, wrong_order(*before, packet));
-  report_malformed(packet, wrong_lengths(packet, setup_.mtu));
+  if (before != nullptr) report_if_wrong(packet, wrong_order(*before, packet));
+  report_if_wrong(packet, wrong_lengths(packet, setup_.mtu));
 }
 
-void RequestStream::report_malformed(const Packet& packet, std::string wrong) {
-  if (wrong.empty()) return;
-  Anomaly found = anomaly(AnomalyKind::malformed, packet, unwrap(packet.psn));
-  found.detail = std::move(wrong);
-  results_.found(found);
-}
-
-void RequestStream::check_early_ack(const Packet& packet, Sequence psn) {
-  if (!early_ack_) return;
-  if (early_ack_->psn >= psn) {
-    Anomaly early = anomaly(AnomalyKind::ack_of_unsent, packet, early_ack_->psn);
-    early.frame = early.last_frame = early_ack_->frame;
-    early.stamp = early_ack_->stamp;
-    early.related_frame = packet.number;
-    early.role = wire::Role::response;
-    results_.found(early);
-  }
-  early_ack_.reset();
+void RequestStream::report_if_wrong(const Packet& packet, std::string wrong) {
+  if (!wrong.empty()) report_.malformed(packet, unwrap(packet.psn), std::move(wrong));
 }
 
 void RequestStream::check_reuse(const Packet& packet, const Sent& known) {
   std::string wrong = wrong_repetition(packet, known);
-  if (wrong.empty()) return;
-  Anomaly reused = anomaly(AnomalyKind::psn_reused, packet, known.psn);
-  reused.related_frame = known.frame;
-  reused.detail = std::move(wrong);
-  results_.found(reused);
+  if (!wrong.empty()) report_.psn_reused(packet, known, std::move(wrong));
 }
 
 // Recoveries
@@ -460,49 +400,18 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   known->ack_req = packet.ack_req;
   if (known->fetches) ask_again(*known, sent.psn);
   constexpr std::uint32_t kStorm = 3;
-  if (known->copies != kStorm || sent.psn != recovery_->start) return;
-  Anomaly storm = anomaly(AnomalyKind::retry_storm, packet, sent.psn);
-  storm.related_frame = known->frame;
-  storm.duration = stamp_difference(packet.stamp, known->stamp);
-  results_.found(storm);
+  if (known->copies == kStorm && sent.psn == recovery_->start)
+    report_.retry_storm(packet, sent.psn, *known);
 }
 
 void RequestStream::end_recovery() {
   if (!recovery_) return;
   const Recovery recovery = std::move(*recovery_);
   recovery_.reset();
-  ++counts_.recoveries;
-  report_filled(recovery.filled);
   // A sender that doesn't go back up to its newest packet repeats single packets.
   const bool goes_back = recovery.next >= next_;
   selective_ = !goes_back && recovery.cause == Cause::sequence_nak;
-  for (const Filled& gap : recovery.skipped) {
-    if (!goes_back) break;
-    counts_.lost_again += gap.packets;
-    report_gap(wire::Role::request, gap.first, gap.packets, gap.frame, gap.stamp,
-               Cause::lost_before_capture);
-  }
-  Anomaly found{.kind = AnomalyKind::retransmission,
-                .cause = recovery.cause,
-                .session = setup_.session,
-                .direction = setup_.direction,
-                .frame = recovery.first_frame,
-                .last_frame = recovery.last_frame,
-                .related_frame = recovery.related_frame,
-                .stamp = recovery.first,
-                .duration = stamp_difference(recovery.last, recovery.since),
-                .psn = psn_of(recovery.start),
-                .packets = recovery.packets};
-  results_.found(found);
-}
-
-void RequestStream::report_filled(const std::vector<Filled>& filled) {
-  for (const Filled& gap : filled)
-    if (gap.first >= begin_) {  // others may have been sent before the capture began
-      counts_.lost += gap.packets;
-      report_gap(wire::Role::request, gap.first, gap.packets, gap.frame, gap.stamp,
-                 Cause::lost_before_capture);
-    }
+  report_.recovery(recovery, begin_, goes_back);
 }
 
 /// Decides what a filled gap was, when the next request comes. `psn`: PSN of this request. `known`:
@@ -527,7 +436,7 @@ void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* kno
     judge_held(false);
     held_ = std::move(fill);
   } else {
-    report_late(fill, Cause::none);
+    report_.late(fill, Cause::none);
   }
 }
 
@@ -539,28 +448,10 @@ void RequestStream::judge_held(bool repeated) {
   held_.reset();
   if (repeated) {
     if (Nak* const nak = naks_.of_frame(fill.nak_frame)) nak->late = true;
-    return report_late(fill, Cause::sequence_nak);
+    return report_.late(fill, Cause::sequence_nak);
   }
   begin_recovery(fill, Cause::sequence_nak);
   end_recovery();
-}
-
-void RequestStream::report_late(const Fill& fill, Cause cause) {
-  for (const Filled& filled : fill.filled) {
-    counts_.out_of_order += filled.packets;
-    results_.found({.kind = AnomalyKind::out_of_order,
-                    .cause = cause,
-                    .session = setup_.session,
-                    .direction = setup_.direction,
-                    .frame = fill.first_frame,
-                    .last_frame = fill.last_frame,
-                    .related_frame = filled.frame,
-                    .stamp = fill.first_stamp,
-                    .duration = stamp_difference(fill.first_stamp, filled.stamp),
-                    .psn = psn_of(filled.first),
-                    .packets = filled.packets,
-                    .detail = {}});
-  }
 }
 
 // Responses
@@ -606,20 +497,9 @@ void RequestStream::take_ack(const Packet& packet, Sequence psn) {
 
 void RequestStream::take_nak(const Packet& packet, Sequence psn) {
   calm_ = false;
-  const auto syndrome = wire::AethFields{packet.syndrome, packet.msn};
-  const bool rnr = syndrome.kind() == wire::AethKind::rnr_nak;
-  const auto code = static_cast<std::uint8_t>(packet.syndrome & wire::Aeth::kValue);
-  const bool sequence_error = !rnr && code == 0;
-  Anomaly found = anomaly(rnr ? AnomalyKind::rnr_nak : AnomalyKind::nak, packet, psn);
-  found.role = wire::Role::response;
-  found.cause = rnr              ? Cause::receiver_not_ready
-                : sequence_error ? Cause::sequence_nak
-                                 : Cause::fatal_nak;
-  found.detail = roce::aeth_text(syndrome);
-  if (const Sent* sent = log_.find(psn); sent != nullptr && sent->seen)
-    found.related_frame = sent->frame;
-  rnr ? ++counts_.rnr_naks : ++counts_.naks[code];
-  results_.found(found);
+  const Anomaly found = report_.nak(packet, psn, log_.find(psn));
+  const bool rnr = found.kind == AnomalyKind::rnr_nak;
+  const bool sequence_error = found.cause == Cause::sequence_nak;
   acknowledge(std::min(psn, next_), packet);
   // Packets after the one that filled the gap are still on their way: it was not sent again.
   if (sequence_error && held_ && psn == held_->next) judge_held(true);
@@ -630,12 +510,8 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
   }
   const Nak* const open = naks_.asking_for(psn, acked_);
   const bool known = open != nullptr && open->psn == psn;
-  if (sequence_error && !known && !naks_.was_refused(psn) && passed_here(psn)) {
-    found.kind = AnomalyKind::lost_after_capture;
-    found.role = wire::Role::request;
-    found.detail.clear();
-    asked_for_ = found;
-  }
+  if (sequence_error && !known && !naks_.was_refused(psn) && passed_here(psn))
+    asked_for_ = StreamReport::lost_after_capture(found);
   if (sequence_error) begin_ = std::min(begin_, psn);  // the receiver still expects it
   if (!known) naks_.add({psn, packet.number, packet.stamp, rnr, !rnr && !sequence_error});
 }
@@ -678,14 +554,8 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
                     packet.info->position == wire::Position::only;
   const bool span_known = std::exchange(read->span_known, read->span_known || ends);
   if (!span_known) read->dma_length += packet.payload;
-  if (ends && setup_.mtu && read->has_reth && at + 1 != read->span && !read->asked_again) {
-    Anomaly wrong = anomaly(AnomalyKind::read_span, packet, psn);
-    wrong.role = wire::Role::response;
-    wrong.related_frame = read->frame;
-    wrong.detail = fmt::format("{} packets where {} bytes at an MTU of {} are {}", at + 1,
-                               read->dma_length, *setup_.mtu, read->span);
-    results_.found(wrong);
-  }
+  if (ends && setup_.mtu && read->has_reth && at + 1 != read->span && !read->asked_again)
+    report_.read_span(packet, psn, *read, at + 1, *setup_.mtu);
   if (!ends && (at + 1 != read->span || !span_known)) return;
   read->answered = true;
   acknowledge(read->psn + read->span, packet);
@@ -711,11 +581,7 @@ void RequestStream::take_repeated_response(const Packet& packet, Sequence psn, S
   if (const auto gap = response_gaps_.covering(psn))
     return take_late_response(packet, psn, *gap, request);
   if (request.asked_again) return;
-  ++counts_.responses_duplicated;
-  Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
-  copy.role = wire::Role::response;
-  copy.related_frame = request.response_frame;
-  results_.found(copy);
+  report_.response_copy(packet, psn, request.response_frame);
 }
 
 /// Processes a response that was skipped: it is late, or was requested again.
@@ -723,17 +589,10 @@ void RequestStream::take_late_response(const Packet& packet, Sequence psn, const
                                        Sent& request) {
   counts_.payload += packet.payload;
   const Duration since_asked = stamp_difference(packet.stamp, request.last_stamp);
-  if (request.asked_again && since_asked >= Duration{counts_.rtt.minimum()}) {
-    ++counts_.responses_lost;
-    report_gap(wire::Role::response, psn, 1, old.frame, old.stamp, Cause::lost_before_capture);
-  } else {
-    ++counts_.responses_late;
-    Anomaly late = anomaly(AnomalyKind::out_of_order, packet, psn);
-    late.role = wire::Role::response;
-    late.related_frame = old.frame;
-    late.duration = stamp_difference(packet.stamp, old.stamp);
-    results_.found(late);
-  }
+  if (request.asked_again && since_asked >= Duration{counts_.rtt.minimum()})
+    report_.response_gap({psn, 1, old.frame, old.stamp}, Cause::lost_before_capture);
+  else
+    report_.late_response(packet, psn, old);
   response_gaps_.remove(old.first);
   if (psn > old.first) add_response_gap({old.first, psn - old.first, old.frame, old.stamp});
   const Sequence end = old.first + old.packets;
@@ -776,7 +635,7 @@ void RequestStream::ask_again(Sent& request, Sequence from) {
 
 /// Closes the gaps in READ responses from `from` on.
 void RequestStream::close_response_gaps(Sequence from, Cause cause) {
-  response_gaps_.close(from, [&](const ResponseGap& gap) { report_response_gap(gap, cause); });
+  response_gaps_.close(from, [&](const ResponseGap& gap) { report_.response_gap(gap, cause); });
 }
 
 void RequestStream::acknowledge(Sequence end, const Packet& packet) {
@@ -830,17 +689,12 @@ void RequestStream::retire(Cause cause_of_gap) {
     completion = Message::Completion{oldest.response_frame, oldest.response_stamp};
   if (!reliable_) completion = Message::Completion{oldest.last_frame, oldest.last_stamp};
   if (!oldest.seen) {
-    report_missing(oldest, cause_of_gap);
+    // Those before the capture's begin may have been sent before.
+    if (oldest.psn >= begin_) report_.gap(oldest, cause_of_gap);
   } else if (reliable_ && oldest.fetches) {
     if (reads_outstanding_ > 0) --reads_outstanding_;
   }
   messages_.add(oldest, completion);
-}
-
-void RequestStream::report_missing(const Sent& gap, Cause cause) {
-  if (gap.psn < begin_) return;  // it may have been sent before the capture began
-  counts_.lost += gap.span;
-  report_gap(wire::Role::request, gap.psn, gap.span, gap.frame, gap.stamp, cause);
 }
 
 void RequestStream::retire_beyond(std::size_t most) {
@@ -853,12 +707,8 @@ void RequestStream::finish(Instant end) {
   judge_fill(nullptr, 0, nullptr);
   judge_held(false);
   end_recovery();
-  if (early_ack_) {
-    counts_.lost += early_ack_->psn + 1 - next_;
-    report_gap(wire::Role::request, next_, early_ack_->psn + 1 - next_, early_ack_->frame,
-               early_ack_->stamp, Cause::missing_in_capture);
-    early_ack_.reset();
-  }
+  if (early_ack_) report_.unseen_before(*early_ack_, next_);
+  early_ack_.reset();
   close_response_gaps(0, Cause::missing_in_capture);
   report_unanswered(end);
   retire_beyond(0);
@@ -876,43 +726,7 @@ void RequestStream::report_unanswered(Instant end) {
   const Duration silence = stamp_difference(end, oldest.last_stamp);
   if (!oldest.seen || silence < kLong) return;
   if (silence.count() / kRoundTrips < counts_.rtt.maximum()) return;
-  results_.found({.kind = AnomalyKind::unanswered,
-                  .session = setup_.session,
-                  .direction = setup_.direction,
-                  .frame = oldest.frame,
-                  .last_frame = log_.newest().last_frame,
-                  .stamp = oldest.stamp,
-                  .duration = stamp_difference(end, oldest.last_stamp),
-                  .psn = psn_of(oldest.psn),
-                  .packets = next_ - oldest.psn,
-                  .detail = {}});
-}
-
-Anomaly RequestStream::anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const {
-  return {.kind = kind,
-          .session = setup_.session,
-          .direction = setup_.direction,
-          .frame = packet.number,
-          .last_frame = packet.number,
-          .stamp = packet.stamp,
-          .psn = psn_of(psn),
-          .detail = {}};
-}
-
-void RequestStream::report_gap(wire::Role role, Sequence first, std::uint64_t packets,
-                               std::uint64_t frame, Instant stamp, Cause cause) {
-  if (cause == Cause::missing_in_capture) counts_.missing += packets;
-  results_.found({.kind = AnomalyKind::psn_gap,
-                  .cause = cause,
-                  .role = role,
-                  .session = setup_.session,
-                  .direction = setup_.direction,
-                  .frame = frame,
-                  .last_frame = frame,
-                  .stamp = stamp,
-                  .psn = psn_of(first),
-                  .packets = packets,
-                  .detail = {}});
+  report_.unanswered(oldest, log_.newest().last_frame, next_, end);
 }
 
 }  // namespace lw::analysis

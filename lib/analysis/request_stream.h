@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <map>
 #include <optional>
-#include <vector>
+#include <string>
 
 #include "analysis/anomaly.h"
 #include "analysis/message_builder.h"
@@ -11,51 +10,10 @@
 #include "analysis/recovery.h"
 #include "analysis/response_gaps.h"
 #include "analysis/sent_log.h"
-#include "core/compact_histogram.h"
+#include "analysis/stream_counts.h"
+#include "analysis/stream_report.h"
 
 namespace lw::analysis {
-
-/// Totals of one direction of a session: its requests, and the responses to them.
-struct StreamCounts {
-  std::uint64_t packets = 0, bytes = 0;   // on the wire, copies and retransmissions included
-  std::uint64_t payload = 0;              // bytes of requests and READ responses, each once
-  std::uint64_t responses = 0, acks = 0;  // of the other end; ACKs are responses too
-  std::uint64_t resent = 0;               // request packets that were seen before, or fill a gap
-  std::uint64_t duplicates = 0;           // requests that the path copied
-  std::uint64_t responses_duplicated = 0;
-  std::uint64_t out_of_order = 0;    // PSNs of requests that came late
-  std::uint64_t responses_late = 0;  // of responses
-  std::uint64_t lost = 0;            // PSNs of requests that were skipped, and did not come late
-  std::uint64_t responses_lost = 0;  // PSNs of READ responses
-  std::uint64_t missing = 0;         // of both: only the capture lacks them
-  std::uint64_t lost_again = 0;      // packets that were missing in a recovery
-  std::uint64_t recoveries = 0;
-  std::map<std::uint8_t, std::uint64_t> naks;  // by code, without RNR NAKs
-  std::uint64_t rnr_naks = 0;
-  std::map<std::uint8_t, std::uint64_t> opcodes;  // of requests
-  std::optional<std::uint32_t> first_psn;
-  Instant first, last;  // stamps of requests and responses
-  /// Time in ns from a request to its ACK, its atomic's response or its first READ response.
-  CompactHistogram rtt;
-  std::uint32_t most_outstanding = 0;  // PSNs of SEND and WRITE
-  // ACKs of a part of the outstanding PSNs that came when most_outstanding were: the sender may
-  // have waited for them at its limit. Times since the packet before them, and until the next
-  // request.
-  std::uint64_t held = 0;
-  Duration held_before{}, held_after{};
-  std::uint32_t most_reads = 0;                // READs and atomics at once
-  std::uint64_t reads_at_most = 0, reads = 0;  // of reads: those that reached most_reads
-
-  /// True if the sender was held by its limit of outstanding READs and atomics: many reached it.
-  [[nodiscard]] bool held_by_reads() const noexcept;
-  /// True if the sender was held by its limit of outstanding packets of SENDs and WRITEs: again and
-  /// again, and for a good part of the time, it was silent at the limit, and it sent soon after the
-  /// ACK. A sender with a fixed rate does not wait for ACKs; at the receiver's side nothing waits
-  /// long for them.
-  [[nodiscard]] bool held_by_window() const noexcept;
-  /// Share of the time in which the sender was silent at that limit, 0 to 1.
-  [[nodiscard]] double held_share() const noexcept;
-};
 
 /// What a stream needs to know about its flows.
 struct StreamSetup {
@@ -84,7 +42,12 @@ struct StreamMemory {
 class RequestStream {
  public:
   RequestStream(const StreamSetup& setup, Results& results)
-      : setup_(setup), results_(results), messages_(results, setup.session, setup.direction) {}
+      : setup_(setup),
+        results_(results),
+        messages_(results, setup.session, setup.direction),
+        report_(setup.session, setup.direction, counts_, results) {}
+  RequestStream(const RequestStream&) = delete;  // report_ refers to counts_
+  RequestStream& operator=(const RequestStream&) = delete;
 
   /// Processes a request with a valid ICRC.
   void request(const Packet& packet);
@@ -117,11 +80,6 @@ class RequestStream {
     Packet packet;
     Sent sent;
   };
-  struct EarlyAck {
-    Sequence psn = 0;
-    std::uint64_t frame = 0;
-    Instant stamp = {};
-  };
 
   // Requests.
   [[nodiscard]] Sent sent_of(const Packet& packet, Sequence psn) const noexcept;
@@ -135,15 +93,13 @@ class RequestStream {
   void skip(const Packet& packet, Sequence psn);
   void behind(const Packet& packet, Sent sent);
   void repeat(const Packet& packet, const Sent& sent, Sent* known);
-  void report_copy(const Packet& packet, Sequence psn, std::uint64_t original);
   void judge_doubt(Sequence next);
   void fill_gap(const Packet& packet, const Sent& sent);
   void open_before_begin(const Packet& packet, Sequence psn);
   [[nodiscard]] bool was_skipped(Sequence psn, const Sent* known);
   void fill_in_recovery(const Packet& packet, Sequence psn, Sent& known);
   void check_form(const Packet& packet);
-  void report_malformed(const Packet& packet, std::string wrong);
-  void check_early_ack(const Packet& packet, Sequence psn);
+  void report_if_wrong(const Packet& packet, std::string wrong);
   void check_reuse(const Packet& packet, const Sent& known);
   void count_outstanding(const Sent& sent);
   void note_limit(Sequence end, Instant acknowledged);
@@ -159,8 +115,6 @@ class RequestStream {
   void end_recovery();
   void judge_fill(const Packet* next, Sequence psn, const Sent* known);
   void judge_held(bool repeated);
-  void report_late(const Fill& fill, Cause cause);
-  void report_filled(const std::vector<Filled>& filled);
 
   // Responses.
   void acknowledge(Sequence end, const Packet& packet);
@@ -180,17 +134,12 @@ class RequestStream {
   void sample_rtt(const Sent& sent, Instant answered);
   void ask_again(Sent& request, Sequence from);
   void add_response_gap(const ResponseGap& gap);
-  void report_response_gap(const ResponseGap& gap, Cause cause);
   void close_response_gaps(Sequence from, Cause cause);
 
   void retire_done();
   void retire(Cause cause_of_gap);
   void retire_beyond(std::size_t most);
-  void report_missing(const Sent& gap, Cause cause);
   void report_unanswered(Instant end);
-  Anomaly anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const;
-  void report_gap(wire::Role role, Sequence first, std::uint64_t packets, std::uint64_t frame,
-                  Instant stamp, Cause cause);
 
   // Members that a packet in order and its ACK use come first, in few cache lines.
   Sequence next_ = 0;   // one past the highest PSN seen
@@ -217,6 +166,7 @@ class RequestStream {
   Results& results_;
   MessageBuilder messages_;
   StreamCounts counts_;
+  StreamReport report_;
 
   Sequence first_ = 0;  // the lowest PSN seen
   Sequence begin_ = 0;  // the PSN that the capture began with

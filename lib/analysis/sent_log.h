@@ -13,6 +13,10 @@ namespace lw::analysis {
 /// A PSN without wrap-around.
 using Sequence = std::uint64_t;
 
+[[nodiscard]] inline std::uint32_t psn_of(Sequence sequence) noexcept {
+  return static_cast<std::uint32_t>(sequence & wire::Psn::kMask);
+}
+
 /// A request packet, or PSNs that were skipped.
 struct Sent {
   Sequence psn = 0;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "core/compact_histogram.h"
+#include "core/time.h"
+
+namespace lw::analysis {
+
+/// Totals of one direction of a session: its requests, and the responses to them.
+struct StreamCounts {
+  std::uint64_t packets = 0, bytes = 0;   // on the wire, copies and retransmissions included
+  std::uint64_t payload = 0;              // bytes of requests and READ responses, each once
+  std::uint64_t responses = 0, acks = 0;  // of the other end; ACKs are responses too
+  std::uint64_t resent = 0;               // request packets that were seen before, or fill a gap
+  std::uint64_t duplicates = 0;           // requests that the path copied
+  std::uint64_t responses_duplicated = 0;
+  std::uint64_t out_of_order = 0;    // PSNs of requests that came late
+  std::uint64_t responses_late = 0;  // of responses
+  std::uint64_t lost = 0;            // PSNs of requests that were skipped, and did not come late
+  std::uint64_t responses_lost = 0;  // PSNs of READ responses
+  std::uint64_t missing = 0;         // of both: only the capture lacks them
+  std::uint64_t lost_again = 0;      // packets that were missing in a recovery
+  std::uint64_t recoveries = 0;
+  std::map<std::uint8_t, std::uint64_t> naks;  // by code, without RNR NAKs
+  std::uint64_t rnr_naks = 0;
+  std::map<std::uint8_t, std::uint64_t> opcodes;  // of requests
+  std::optional<std::uint32_t> first_psn;
+  Instant first, last;  // stamps of requests and responses
+  /// Time in ns from a request to its ACK, its atomic's response or its first READ response.
+  CompactHistogram rtt;
+  std::uint32_t most_outstanding = 0;  // PSNs of SEND and WRITE
+  // ACKs of a part of the outstanding PSNs that came when most_outstanding were: the sender may
+  // have waited for them at its limit. Times since the packet before them, and until the next
+  // request.
+  std::uint64_t held = 0;
+  Duration held_before{}, held_after{};
+  std::uint32_t most_reads = 0;                // READs and atomics at once
+  std::uint64_t reads_at_most = 0, reads = 0;  // of reads: those that reached most_reads
+
+  /// True if the sender was held by its limit of outstanding READs and atomics: many reached it.
+  [[nodiscard]] bool held_by_reads() const noexcept;
+  /// True if the sender was held by its limit of outstanding packets of SENDs and WRITEs: again and
+  /// again, and for a good part of the time, it was silent at the limit, and it sent soon after the
+  /// ACK. A sender with a fixed rate does not wait for ACKs; at the receiver's side nothing waits
+  /// long for them.
+  [[nodiscard]] bool held_by_window() const noexcept;
+  /// Share of the time in which the sender was silent at that limit, 0 to 1.
+  [[nodiscard]] double held_share() const noexcept;
+};
+
+}  // namespace lw::analysis

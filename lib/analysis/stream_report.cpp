@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/stream_report.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "roce/describe.h"
+#include "wire/aeth.h"
+
+namespace lw::analysis {
+
+using wire::Role;
+
+// Losses
+
+void StreamReport::missing(Role role, const Filled& gap, Cause cause) {
+  if (cause == Cause::missing_in_capture) counts_.missing += gap.packets;
+  results_.found({.kind = AnomalyKind::psn_gap,
+                  .cause = cause,
+                  .role = role,
+                  .session = session_,
+                  .direction = direction_,
+                  .frame = gap.frame,
+                  .last_frame = gap.frame,
+                  .stamp = gap.stamp,
+                  .psn = psn_of(gap.first),
+                  .packets = gap.packets});
+}
+
+void StreamReport::gap(const Sent& gap, Cause cause) {
+  counts_.lost += gap.span;
+  missing(Role::request, {gap.psn, gap.span, gap.frame, gap.stamp}, cause);
+}
+
+void StreamReport::filled(const std::vector<Filled>& filled, Sequence begin) {
+  for (const Filled& gap : filled) {
+    if (gap.first < begin) continue;
+    counts_.lost += gap.packets;
+    missing(Role::request, gap, Cause::lost_before_capture);
+  }
+}
+
+void StreamReport::unseen_before(const EarlyAck& ack, Sequence next) {
+  const std::uint64_t packets = ack.psn + 1 - next;
+  counts_.lost += packets;
+  missing(Role::request, {next, packets, ack.frame, ack.stamp}, Cause::missing_in_capture);
+}
+
+void StreamReport::response_gap(const ResponseGap& gap, Cause cause) {
+  counts_.responses_lost += gap.packets;
+  missing(Role::response, {gap.first, gap.packets, gap.frame, gap.stamp}, cause);
+}
+
+// Packets that came late or again
+
+void StreamReport::late(const Fill& fill, Cause cause) {
+  for (const Filled& filled : fill.filled) {
+    counts_.out_of_order += filled.packets;
+    results_.found({.kind = AnomalyKind::out_of_order,
+                    .cause = cause,
+                    .session = session_,
+                    .direction = direction_,
+                    .frame = fill.first_frame,
+                    .last_frame = fill.last_frame,
+                    .related_frame = filled.frame,
+                    .stamp = fill.first_stamp,
+                    .duration = stamp_difference(fill.first_stamp, filled.stamp),
+                    .psn = psn_of(filled.first),
+                    .packets = filled.packets});
+  }
+}
+
+void StreamReport::late_in_recovery(const Packet& packet, Sequence psn, const Filled& skipped) {
+  Anomaly late = anomaly(AnomalyKind::out_of_order, packet, psn);
+  late.related_frame = skipped.frame;
+  late.duration = stamp_difference(packet.stamp, skipped.stamp);
+  results_.found(late);
+}
+
+void StreamReport::late_response(const Packet& packet, Sequence psn, const ResponseGap& gap) {
+  ++counts_.responses_late;
+  Anomaly late = response_anomaly(AnomalyKind::out_of_order, packet, psn);
+  late.related_frame = gap.frame;
+  late.duration = stamp_difference(packet.stamp, gap.stamp);
+  results_.found(late);
+}
+
+void StreamReport::copy(const Packet& packet, Sequence psn, std::uint64_t original) {
+  ++counts_.duplicates;
+  Anomaly copy = anomaly(AnomalyKind::duplicate, packet, psn);
+  copy.related_frame = original;
+  results_.found(copy);
+}
+
+void StreamReport::response_copy(const Packet& packet, Sequence psn, std::uint64_t original) {
+  ++counts_.responses_duplicated;
+  Anomaly copy = response_anomaly(AnomalyKind::duplicate, packet, psn);
+  copy.related_frame = original;
+  results_.found(copy);
+}
+
+void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_back) {
+  ++counts_.recoveries;
+  filled(recovery.filled, begin);
+  for (const Filled& gap : recovery.skipped) {
+    if (!goes_back) break;
+    counts_.lost_again += gap.packets;
+    missing(Role::request, gap, Cause::lost_before_capture);
+  }
+  results_.found({.kind = AnomalyKind::retransmission,
+                  .cause = recovery.cause,
+                  .session = session_,
+                  .direction = direction_,
+                  .frame = recovery.first_frame,
+                  .last_frame = recovery.last_frame,
+                  .related_frame = recovery.related_frame,
+                  .stamp = recovery.first,
+                  .duration = stamp_difference(recovery.last, recovery.since),
+                  .psn = psn_of(recovery.start),
+                  .packets = recovery.packets});
+}
+
+void StreamReport::retry_storm(const Packet& packet, Sequence psn, const Sent& original) {
+  Anomaly storm = anomaly(AnomalyKind::retry_storm, packet, psn);
+  storm.related_frame = original.frame;
+  storm.duration = stamp_difference(packet.stamp, original.stamp);
+  results_.found(storm);
+}
+
+// Responses, and their absence
+
+Anomaly StreamReport::nak(const Packet& packet, Sequence psn, const Sent* refused) {
+  const auto syndrome = wire::AethFields{packet.syndrome, packet.msn};
+  const bool rnr = syndrome.kind() == wire::AethKind::rnr_nak;
+  const auto code = static_cast<std::uint8_t>(packet.syndrome & wire::Aeth::kValue);
+  Anomaly found = response_anomaly(rnr ? AnomalyKind::rnr_nak : AnomalyKind::nak, packet, psn);
+  found.cause = rnr         ? Cause::receiver_not_ready
+                : code == 0 ? Cause::sequence_nak
+                            : Cause::fatal_nak;
+  found.detail = roce::aeth_text(syndrome);
+  if (refused != nullptr && refused->seen) found.related_frame = refused->frame;
+  rnr ? ++counts_.rnr_naks : ++counts_.naks[code];
+  results_.found(found);
+  return found;
+}
+
+Anomaly StreamReport::lost_after_capture(Anomaly nak) {
+  nak.kind = AnomalyKind::lost_after_capture;
+  nak.role = Role::request;
+  nak.detail.clear();
+  return nak;
+}
+
+void StreamReport::ack_of_unsent(const EarlyAck& ack, const Packet& packet) {
+  Anomaly early = response_anomaly(AnomalyKind::ack_of_unsent, packet, ack.psn);
+  early.frame = early.last_frame = ack.frame;
+  early.stamp = ack.stamp;
+  early.related_frame = packet.number;
+  results_.found(early);
+}
+
+void StreamReport::unanswered(const Sent& oldest, std::uint64_t last_frame, Sequence next,
+                              Instant end) {
+  results_.found({.kind = AnomalyKind::unanswered,
+                  .session = session_,
+                  .direction = direction_,
+                  .frame = oldest.frame,
+                  .last_frame = last_frame,
+                  .stamp = oldest.stamp,
+                  .duration = stamp_difference(end, oldest.last_stamp),
+                  .psn = psn_of(oldest.psn),
+                  .packets = next - oldest.psn});
+}
+
+void StreamReport::stall(const Packet& packet, Sequence oldest, Sequence next, Duration silence) {
+  Anomaly stall = anomaly(AnomalyKind::stall, packet, oldest);
+  stall.duration = silence;
+  stall.packets = next - oldest;
+  results_.found(stall);
+}
+
+// What the specification forbids
+
+void StreamReport::malformed(const Packet& packet, Sequence psn, std::string wrong) {
+  Anomaly found = anomaly(AnomalyKind::malformed, packet, psn);
+  found.detail = std::move(wrong);
+  results_.found(found);
+}
+
+void StreamReport::psn_reused(const Packet& packet, const Sent& known, std::string wrong) {
+  Anomaly reused = anomaly(AnomalyKind::psn_reused, packet, known.psn);
+  reused.related_frame = known.frame;
+  reused.detail = std::move(wrong);
+  results_.found(reused);
+}
+
+void StreamReport::read_span(const Packet& packet, Sequence psn, const Sent& read,
+                             std::uint32_t packets, std::uint32_t mtu) {
+  Anomaly wrong = response_anomaly(AnomalyKind::read_span, packet, psn);
+  wrong.related_frame = read.frame;
+  wrong.detail = fmt::format("{} packets where {} bytes at an MTU of {} are {}", packets,
+                             read.dma_length, mtu, read.span);
+  results_.found(wrong);
+}
+
+// Anomalies
+
+Anomaly StreamReport::anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const {
+  return {.kind = kind,
+          .session = session_,
+          .direction = direction_,
+          .frame = packet.number,
+          .last_frame = packet.number,
+          .stamp = packet.stamp,
+          .psn = psn_of(psn)};
+}
+
+Anomaly StreamReport::response_anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const {
+  Anomaly found = anomaly(kind, packet, psn);
+  found.role = Role::response;
+  return found;
+}
+
+}  // namespace lw::analysis

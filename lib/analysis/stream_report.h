@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/anomaly.h"
+#include "analysis/packet.h"
+#include "analysis/recovery.h"
+#include "analysis/response_gaps.h"
+#include "analysis/stream_counts.h"
+
+namespace lw::analysis {
+
+/// An ACK of a PSN that was not sent before.
+struct EarlyAck {
+  Sequence psn = 0;
+  std::uint64_t frame = 0;
+  Instant stamp = {};
+};
+
+/// Reports what a stream of requests has decided: an anomaly for each decision, and its counts.
+/// The caller keeps the counts and the results as long as this object.
+class StreamReport {
+ public:
+  StreamReport(std::uint32_t session, std::uint8_t direction, StreamCounts& counts,
+               Results& results)
+      : session_(session), direction_(direction), counts_(counts), results_(results) {}
+
+  // Losses.
+
+  /// PSNs of requests that are missing. `gap`: the frame that showed it.
+  void gap(const Sent& gap, Cause cause);
+  /// PSNs that came in a recovery, so they were lost. Those before `begin` may have been sent
+  /// before the capture began.
+  void filled(const std::vector<Filled>& filled, Sequence begin);
+  /// PSNs that the receiver acknowledged, from `next` up to that of the ACK, and that were not
+  /// seen.
+  void unseen_before(const EarlyAck& ack, Sequence next);
+  void response_gap(const ResponseGap& gap, Cause cause);
+
+  // Packets that came late or again.
+
+  /// Packets that filled a gap without a recovery.
+  void late(const Fill& fill, Cause cause);
+  /// A packet that a recovery had skipped.
+  void late_in_recovery(const Packet& packet, Sequence psn, const Filled& skipped);
+  void late_response(const Packet& packet, Sequence psn, const ResponseGap& gap);
+  void copy(const Packet& packet, Sequence psn, std::uint64_t original);
+  void response_copy(const Packet& packet, Sequence psn, std::uint64_t original);
+  /// A recovery that has ended. `goes_back`: it went on to the newest packet, so what it skipped
+  /// was lost once more.
+  void recovery(const Recovery& recovery, Sequence begin, bool goes_back);
+  void retry_storm(const Packet& packet, Sequence psn, const Sent& original);
+
+  // Responses, and their absence.
+
+  /// Reports and returns a NAK or an RNR NAK. `refused`: the request with its PSN; null: not seen.
+  Anomaly nak(const Packet& packet, Sequence psn, const Sent* refused);
+  /// The packet that `nak` asks for passed the capture point and was lost after it.
+  static Anomaly lost_after_capture(Anomaly nak);
+  /// `packet` is the first that has the PSN of the ACK.
+  void ack_of_unsent(const EarlyAck& ack, const Packet& packet);
+  void unanswered(const Sent& oldest, std::uint64_t last_frame, Sequence next, Instant end);
+  /// `packet` ends a silence; requests from `oldest` up to the one before `next` waited.
+  void stall(const Packet& packet, Sequence oldest, Sequence next, Duration silence);
+
+  // What the specification forbids. `wrong`: text about it.
+
+  void malformed(const Packet& packet, Sequence psn, std::string wrong);
+  void psn_reused(const Packet& packet, const Sent& known, std::string wrong);
+  /// A READ response that ended after `packets`.
+  void read_span(const Packet& packet, Sequence psn, const Sent& read, std::uint32_t packets,
+                 std::uint32_t mtu);
+
+ private:
+  [[nodiscard]] Anomaly anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const;
+  [[nodiscard]] Anomaly response_anomaly(AnomalyKind kind, const Packet& packet,
+                                         Sequence psn) const;
+  void missing(wire::Role role, const Filled& gap, Cause cause);
+
+  std::uint32_t session_;
+  std::uint8_t direction_;
+  StreamCounts& counts_;
+  Results& results_;
+};
+
+}  // namespace lw::analysis
