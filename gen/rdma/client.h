@@ -2,34 +2,13 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
-#include <string>
 
 #include "gen/perf/report/perf_report.h"
+#include "gen/rdma/client_session.h"
 #include "gen/rdma/device.h"
 #include "sim/perf.h"
 
 namespace lw::gen::rdma {
-
-/// Verbs settings of a run, in addition to sim::PerfConfig, of which it uses operation, size, QPs,
-/// iterations, duration and read_back, and of qp: transport, mtu, tx_depth, max_rd_atomic, timeout,
-/// retries.
-struct VerbsOptions {
-  bool inlined = false;     // inline data in the work requests of SENDs and WRITEs
-  bool events = false;      // sleep until a completion, instead of polling
-  std::uint32_t list = 1;   // work requests per post
-  bool periodic = false;    // one completion per tx_depth / 2 requests
-  std::uint32_t slots = 0;  // least number of slots of a QP in the server's region
-  bool checked = true;      // messages differ in their content, which is checked
-};
-
-/// The server of a run, and the local device.
-struct MeasureOptions {
-  std::string connect, token;
-  DeviceOptions device;
-  Duration wait = std::chrono::seconds(10);  // longest wait for the TCP connection
-  VerbsOptions verbs;
-};
 
 /// Measures between this host and a server, like perftest. One thread.
 class Measurement {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "gen/rdma/client_session.h"
+
+namespace lw::gen::rdma {
+
+/// Sends messages on all QPs of a session, as many at once as tx_depth allows, and measures their
+/// rate.
+class BandwidthRun {
+ public:
+  /// The arguments must outlive the object. Results are added to `outcome`.
+  BandwidthRun(ClientSession& session, PerfOutcome& outcome)
+      : session_(session), config_(session.config()), outcome_(outcome) {}
+
+  /// Runs until all messages or the time are over. Errors (failed): a request that completed in
+  /// error, and those of ClientSession::idle().
+  Result<void> run();
+
+ private:
+  using Flow = ClientSession::Flow;
+
+  [[nodiscard]] bool may_post(const Flow& flow) const noexcept;
+  [[nodiscard]] std::uint64_t list_length(const Flow& flow) const noexcept;
+  Result<void> post_more(Flow& flow);
+  Result<void> post_signalled(Flow& flow);
+  Result<void> take(const ibv_wc& done);
+  void finish();
+
+  ClientSession& session_;
+  const sim::PerfConfig& config_;
+  PerfOutcome& outcome_;
+  std::vector<ibv_send_wr> list_;
+  std::vector<ibv_sge> pieces_;
+  std::uint64_t every_ = 1;  // every n-th request is signalled
+  std::uint64_t completed_ = 0, half_bytes_ = 0;
+  Instant start_, half_at_;
+  std::optional<Instant> until_;
+};
+
+}  // namespace lw::gen::rdma
