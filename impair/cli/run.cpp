@@ -74,9 +74,12 @@ class OffTheCores {
   cpu_set_t before_;
 };
 
-Result<void> wait_links(Ports& ports, const RunConfig& config, const StopSignal& stop) {
+/// Requests of other threads are answered meanwhile.
+Result<void> wait_links(Ports& ports, ForwardingLoop& loop, const RunConfig& config,
+                        const StopSignal& stop) {
+  const auto serve = [&loop] { loop.serve_other_threads(); };
   for (nic::Port* port : {&ports.west, &ports.east})
-    if (auto up = port->wait_link(config.wait, stop.requested()); !up) return up;
+    if (auto up = port->wait_link(config.wait, stop.requested(), serve); !up) return up;
   fmt::print(stderr, "ready\n");
   std::fflush(stderr);
   notify_supervisor("READY=1\nSTATUS=forwarding");
@@ -261,7 +264,7 @@ void Run::add_records(Report& report) const {
 }
 
 Result<void> Run::forward() {
-  if (auto up = wait_links(*ports_, config_, stop_); !up) return up;
+  if (auto up = wait_links(*ports_, *loop_, config_, stop_); !up) return up;
   runner_->watch_links(config_.on_link_loss.value_or(version_.profile.on_link_loss));
   {
     const OffTheCores off_the_cores(allowed_, config_);

@@ -41,6 +41,9 @@ class ForwardingLoop {
   /// Forwards until `stop` is true, end() was called, or a limit of `config` is reached: its
   /// duration, its time without input, or the end of all files.
   void work(const RunConfig& config, const std::atomic<bool>& stop, const Observer& observe = {});
+  /// Answers the requests of other threads. work() and drain() do so too; call it while the thread
+  /// that will call work() waits for something else.
+  void serve_other_threads();
   /// Stops receiving, and sends the frames inside. If frames are still inside when the longest stay
   /// and 2 s have passed, or when `forced()` returns true, they are dropped and counted.
   void drain(const std::function<bool()>& forced);
@@ -91,7 +94,6 @@ class ForwardingLoop {
   void work_on_this_core(const RunConfig& config, const std::atomic<bool>& stop,
                          const Observer& observe);
   void work_westward(const RunConfig& config, const std::stop_token& stop);
-  void serve_other_threads();
   [[nodiscard]] bool is_over(Instant now, const RunConfig& config) const noexcept;
   [[nodiscard]] static double seconds_between(Instant begin, Instant end) noexcept {
     return static_cast<double>((end - begin).count()) * 1e-9;

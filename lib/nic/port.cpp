@@ -377,7 +377,8 @@ void Port::restart() noexcept {
   });
 }
 
-Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelled) {
+Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelled,
+                             const std::function<void()>& meanwhile) {
   const Instant give_up = now() + timeout;
   Duration retry = kFirstMemifRetry;
   Instant next_try = started_ ? now() + retry : now();
@@ -392,6 +393,7 @@ Result<void> Port::wait_link(Duration timeout, const std::atomic<bool>& cancelle
       return fail(fmt::format("port `{}`: no link within {}{}", name_, format_duration(timeout),
                               what_it_waits_for(name_, interface_)),
                   ExitCode::environment);
+    if (meanwhile) meanwhile();
     sleep_ns(5'000'000);
   }
   // No one has received before.

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -86,8 +87,10 @@ class Port {
   /// Returns false if the port doesn't support it.
   bool set_link(bool up) noexcept;
   /// Waits for the link; starts a memif client when its server is there. Errors: no link within
-  /// `timeout` (environment), or `cancelled` became true (failed).
-  Result<void> wait_link(Duration timeout, const std::atomic<bool>& cancelled);
+  /// `timeout` (environment), or `cancelled` became true (failed). Calls `meanwhile`, if given,
+  /// every few milliseconds.
+  Result<void> wait_link(Duration timeout, const std::atomic<bool>& cancelled,
+                         const std::function<void()>& meanwhile = {});
 
   enum class LinkState : std::uint8_t {
     up,

@@ -129,6 +129,19 @@ class Control(unittest.TestCase):
         self.assertIn('--control', self.ctl('show', expect=3))
         self.assertFalse(self.socket.exists())
 
+    def test_it_answers_before_its_links_are_up(self):
+        process, ready = self.impair(f'memif:{self.folder}/w,server', f'memif:{self.folder}/e,server')
+        end = time.monotonic() + 60
+        while not self.socket.exists():
+            self.assertLess(time.monotonic(), end, 'no socket')
+            time.sleep(0.01)
+        self.assertTrue(self.ctl('show')['report']['identity_holds'])
+        self.assertEqual(self.ctl('set', 'long haul', 'loss=5%')['rules'][0]['loss'], 0.05)
+        self.assertEqual(self.ctl('show')['rules'][0]['loss'], 0.05)
+        self.assertFalse(ready.exists())
+        process.send_signal(signal.SIGINT)
+        self.assertIn('stopped while waiting for a link', process.communicate(timeout=30)[1])
+
     def test_recordings_begin_and_end_while_frames_pass(self):
         west, east = (f'memif:{self.folder}/{side}' for side in 'we')
         process, ready = self.impair(west + ',server', east + ',server')
