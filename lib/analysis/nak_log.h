@@ -42,6 +42,13 @@ class NakLog {
     return nak == naks_.end() ? nullptr : &*nak;
   }
 
+  /// Whether a NAK, not RNR, names a lower PSN and no recovery has followed it: its packet came
+  /// late, and the receiver has discarded those after it.
+  [[nodiscard]] bool has_open_before(Sequence psn) const noexcept {
+    return std::ranges::any_of(
+        naks_, [psn](const Nak& nak) { return !nak.rnr && !nak.used && nak.psn < psn; });
+  }
+
   /// Returns the frame of the newest unused NAK, not RNR, with a PSN in [first, last]; 0: none.
   [[nodiscard]] std::uint64_t frame_naming(Sequence first, Sequence last) const noexcept {
     std::uint64_t frame = 0;

@@ -11,6 +11,18 @@ bool covers(const Filled& gap, Sequence psn) noexcept {
   return psn >= gap.first && psn < gap.first + gap.packets;
 }
 
+/// Removes `span` PSNs from `psn` on; returns the entry that they belonged to.
+Filled take(std::vector<Filled>& gaps, Sequence psn, std::uint32_t span) {
+  const auto gap =
+      std::ranges::find_if(gaps, [psn](const Filled& one) { return covers(one, psn); });
+  const Filled old = *gap;
+  gaps.erase(gap);
+  const Sequence end = old.first + old.packets, behind = psn + span;
+  if (psn > old.first) gaps.push_back({old.first, psn - old.first, old.frame, old.stamp});
+  if (behind < end) gaps.push_back({behind, end - behind, old.frame, old.stamp});
+  return old;
+}
+
 }  // namespace
 
 void add_filled(std::vector<Filled>& filled, const Sent& gap, const Sent& sent) {
@@ -20,9 +32,11 @@ void add_filled(std::vector<Filled>& filled, const Sent& gap, const Sent& sent) 
   filled.back().packets += sent.span;
 }
 
-bool Recovery::includes(const Packet& packet, Sequence psn, const Sent& known) const noexcept {
+bool Recovery::includes(const Packet& packet, Sequence psn, const Sent& known,
+                        bool may_begin) const noexcept {
+  if (psn == next) return true;
   if (psn < next || known.last_stamp >= first) return false;
-  return psn == next || stamp_difference(packet.stamp, last) < kShortestTimer;
+  return !may_begin || stamp_difference(packet.stamp, last) < kShortestTimer;
 }
 
 void Recovery::skip_to(Sequence psn, const Packet& packet) {
@@ -34,16 +48,13 @@ bool Recovery::skips(Sequence psn, const Sent& known) const noexcept {
          std::ranges::any_of(skipped, [psn](const Filled& gap) { return covers(gap, psn); });
 }
 
-Filled Recovery::take_skipped(Sequence psn, std::uint32_t span) {
-  const auto gap =
-      std::ranges::find_if(skipped, [psn](const Filled& one) { return covers(one, psn); });
-  const Filled old = *gap;
-  skipped.erase(gap);
-  const Sequence end = old.first + old.packets, behind = psn + span;
-  if (psn > old.first) skipped.push_back({old.first, psn - old.first, old.frame, old.stamp});
-  if (behind < end) skipped.push_back({behind, end - behind, old.frame, old.stamp});
-  return old;
+Filled Recovery::take_skipped(Sequence psn, std::uint32_t span) { return take(skipped, psn, span); }
+
+bool Recovery::fills(Sequence psn) const noexcept {
+  return std::ranges::any_of(filled, [psn](const Filled& gap) { return covers(gap, psn); });
 }
+
+Filled Recovery::take_filled(Sequence psn, std::uint32_t span) { return take(filled, psn, span); }
 
 void Fill::add(const Sent& gap, const Sent& sent) {
   add_filled(filled, gap, sent);

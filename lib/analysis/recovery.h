@@ -36,12 +36,19 @@ struct Recovery {
   std::vector<Filled> skipped = {};  // lost once more
 
   /// Whether a packet that was seen before belongs to the recovery: it is the next packet, or a
-  /// later one that comes soon. The packets in between were lost once more.
-  [[nodiscard]] bool includes(const Packet& packet, Sequence psn, const Sent& known) const noexcept;
+  /// later one that comes soon, or one with which no other recovery would begin. The packets in
+  /// between were lost once more. `may_begin`: another recovery may begin with this packet.
+  [[nodiscard]] bool includes(const Packet& packet, Sequence psn, const Sent& known,
+                              bool may_begin) const noexcept;
   /// Continues the recovery at `psn`, after the next packet: those in between were lost once more.
   void skip_to(Sequence psn, const Packet& packet);
   /// Whether the recovery skipped a packet, which was last seen before the recovery.
   [[nodiscard]] bool skips(Sequence psn, const Sent& known) const noexcept;
+  /// Whether a packet filled a gap in the recovery.
+  [[nodiscard]] bool fills(Sequence psn) const noexcept;
+  /// Removes a packet with `span` PSNs that filled a gap: it was late, not lost. Returns the PSNs
+  /// that it belonged to. Requires fills(psn).
+  Filled take_filled(Sequence psn, std::uint32_t span);
   /// Removes a skipped packet with `span` PSNs, which comes late. Returns the skipped PSNs that it
   /// belonged to. Requires skips(psn).
   Filled take_skipped(Sequence psn, std::uint32_t span);

@@ -52,6 +52,7 @@ Sent RequestStream::sent_of(const Packet& packet, Sequence psn) const noexcept {
           .has_reth = packet.has_reth,
           .has_immediate = packet.has_immediate,
           .ip_id = packet.ip_id,
+          .last_ip_id = packet.ip_id,
           .span_known = packet.has_reth || !is_read(packet.info->opcode),
           .last_psn = psn};
 }
@@ -63,7 +64,8 @@ Sent RequestStream::gap_before(const Packet& packet, Sequence first, Sequence en
           .frame = packet.number,
           .last_frame = packet.number,
           .stamp = packet.stamp,
-          .last_stamp = packet.stamp};
+          .last_stamp = packet.stamp,
+          .ip_id = packet.ip_id};
 }
 
 void RequestStream::count_request(const Packet& packet) {
@@ -106,6 +108,7 @@ void RequestStream::request(const Packet& packet) {
     begin_ = first_ = next_ = acked_ = psn;
     counts_.first_psn = packet.psn;
   }
+  if (psn < next_ && ip_numbers_.is_late(packet.ip_id) && take_late(packet, psn)) return;
   judge_doubt(psn);
   if (asked_for_ && packet.psn == asked_for_->psn) report_asked_for();
   if (psn == next_ || (psn > next_ && extend_cut_read(psn)))
@@ -114,7 +117,8 @@ void RequestStream::request(const Packet& packet) {
     skip(packet, psn);
   else
     behind(packet, sent_of(packet, psn));
-  calm_ = !recovery_ && !fill_ && !held_ && !asked_for_ && !early_ack_ && !doubt_;
+  ip_numbers_.add(packet.ip_id);
+  calm_ = !recovery_ && !fill_ && !held_ && !asked_for_ && !early_ack_ && !doubt_ && !ended_;
 }
 
 /// The newest request takes all PSNs up to `end`, if it is a READ whose RETH was cut off. Returns
@@ -133,6 +137,7 @@ bool RequestStream::extend_cut_read(Sequence end) {
 void RequestStream::advance(const Packet& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
   end_recovery();
+  if (ended_ && psn > ended_->until) report_ended();
   if (early_ack_ && early_ack_->psn >= psn) report_.ack_of_unsent(*early_ack_, packet);
   early_ack_.reset();
   append(packet, psn);
@@ -140,8 +145,7 @@ void RequestStream::advance(const Packet& packet, Sequence psn) {
 
 void RequestStream::append(const Packet& packet, Sequence psn) {
   check_form(packet);
-  if (last_id_ && *last_id_ != packet.ip_id) ids_vary_ = true;
-  last_id_ = packet.ip_id;
+  ip_numbers_.add_new(packet.ip_id);
   counts_.payload += packet.payload;
   log_.push([&] { return sent_of(packet, psn); });
   const Sent& sent = log_.newest();
@@ -173,7 +177,8 @@ void RequestStream::behind(const Packet& packet, Sent sent) {
   judge_fill(&packet, sent.psn, known);
   if (known != nullptr && !known->seen) {
     fill_gap(packet, sent);
-  } else if (recovery_ && known != nullptr && recovery_->includes(packet, sent.psn, *known)) {
+  } else if (recovery_ && known != nullptr &&
+             recovery_->includes(packet, sent.psn, *known, may_begin_recovery(sent))) {
     ++counts_.resent;
     if (sent.psn > recovery_->next) recovery_->skip_to(sent.psn, packet);
     continue_recovery(packet, known, sent);
@@ -188,7 +193,9 @@ void RequestStream::behind(const Packet& packet, Sent sent) {
 /// Processes a PSN below the first of the capture: the PSNs in between were sent before, or come
 /// late.
 void RequestStream::open_before_begin(const Packet& packet, Sequence psn) {
-  const bool waits = log_.push_front(gap_before(packet, psn, first_));
+  Sent gap = gap_before(packet, psn, first_);
+  if (const Sent* const first = log_.find(first_)) gap.ip_id = first->ip_id;
+  const bool waits = log_.push_front(gap);
   if (waits) acked_ = psn;
   first_ = psn;
 }
@@ -209,8 +216,116 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
     fill_->nak_frame = naks_.frame_naming(gap.psn, sent.psn);
   }
   fill_->add(gap, filled);
-  late_psn_ = sent.psn;
-  late_stamp_ = packet.stamp;
+  late_.add(sent.psn, packet.stamp);
+  // Its number shows that it was sent again, not late.
+  if (ip_numbers_.ordered() && reliable_) begin_recovery(*std::exchange(fill_, std::nullopt));
+}
+
+/// Whether a recovery may begin with a packet. A sender that goes back begins with its oldest
+/// packet that is not acknowledged, and it knows no ACK that was not seen here. A READ may be
+/// repeated in part.
+bool RequestStream::may_begin_recovery(const Sent& sent) const noexcept {
+  return sent.psn <= acked_ || sent.fetches || selective_ || acks_cut_ || !setup_.answered;
+}
+
+/// If the recovery begins later than it may, its first packets were lost once more.
+void RequestStream::note_lost_beginning(const Sent& first) {
+  constexpr Sequence kMost = 64;
+  if (may_begin_recovery(first)) return;
+  const Sequence packets = first.psn - acked_;
+  if (ip_numbers_.ordered() ? ip_numbers_.skipped_before(first.last_ip_id) < packets
+                            : packets > kMost)
+    return;
+  recovery_->start = recovery_start_ = acked_;
+  recovery_->skipped.push_back({acked_, packets, first.last_frame, first.last_stamp});
+}
+
+/// Returns the recovery that goes on, or the last one if it is not reported yet, whichever is
+/// `wanted`; null: none.
+template <class Wanted>
+Recovery* RequestStream::open_recovery(Wanted wanted) {
+  if (recovery_ && wanted(*recovery_)) return &*recovery_;
+  return ended_ && wanted(ended_->recovery) ? &ended_->recovery : nullptr;
+}
+
+/// Processes a packet that was sent before the newest one: it is late, or a copy. Returns false if
+/// this is not certain.
+bool RequestStream::take_late(const Packet& packet, Sequence psn) {
+  if (!reliable_) return false;
+  if (psn < first_) open_before_begin(packet, psn);
+  Sent* const known = log_.find(psn);
+  if (known == nullptr) return false;
+  if (!known->seen)
+    return IpNumbers::is_before(packet.ip_id, known->ip_id)
+               ? take_late_original(packet, psn, *known)
+               : take_late_replacement(packet, psn, *known);
+  if (known->fetches) known->asked_again = true;  // each is answered
+  if (packet.ip_id == known->ip_id || packet.ip_id == known->last_ip_id) {
+    report_.copy(packet, psn, known->frame);
+  } else if (Recovery* const recovery =
+                 open_recovery([&](const Recovery& one) { return one.fills(psn); });
+             recovery != nullptr && IpNumbers::is_before(packet.ip_id, known->ip_id)) {
+    const Filled gap = recovery->take_filled(psn, known->span);
+    if (recovery->start == psn) recovery->cause = Cause::reordered;
+    report_.late_after_recovery(packet, gap);
+    late_.add(psn, packet.stamp);
+  } else {
+    take_late_repetition(packet, psn, *known);
+  }
+  return true;
+}
+
+/// Processes a packet that fills a gap, and was sent before the packet that showed the gap.
+bool RequestStream::take_late_original(const Packet& packet, Sequence psn, const Sent& gap) {
+  Nak* const nak = naks_.of_frame(naks_.frame_naming(gap.psn, psn));
+  if (nak != nullptr) nak->late = true;
+  const Sent old = gap;
+  Fill fill{.first = psn, .first_frame = packet.number, .first_stamp = packet.stamp};
+  fill.add(old, log_.fill(sent_of(packet, psn)));
+  counts_.payload += packet.payload;
+  late_.add(psn, packet.stamp);
+  report_.late(fill, nak != nullptr ? Cause::sequence_nak : Cause::none);
+  return true;
+}
+
+/// Processes a packet of a recovery that fills a gap, and comes after later packets of it. Returns
+/// false if there is no recovery.
+bool RequestStream::take_late_replacement(const Packet& packet, Sequence psn, const Sent& gap) {
+  Recovery* const recovery = open_recovery([](const Recovery&) { return true; });
+  if (recovery == nullptr) return false;
+  const Sent old = gap;
+  const Sent& sent = log_.fill(sent_of(packet, psn));
+  Filled skipped{psn, sent.span, old.frame, old.stamp};
+  if (recovery->skips(psn, old)) skipped = recovery->take_skipped(psn, sent.span);
+  add_filled(recovery->filled, old, sent);
+  ++recovery->packets;
+  recovery->start = std::min(recovery->start, psn);
+  if (Nak* const nak = naks_.asking_for(psn, acked_)) nak->used = true;
+  ++counts_.resent;
+  counts_.payload += packet.payload;
+  report_.late_in_recovery(packet, psn, skipped);
+  late_.add(psn, packet.stamp);
+  return true;
+}
+
+/// Processes a packet of a recovery that comes after later packets of it.
+void RequestStream::take_late_repetition(const Packet& packet, Sequence psn, Sent& known) {
+  Filled skipped{psn, known.span, known.last_frame, known.last_stamp};
+  ++counts_.resent;
+  ++known.copies;
+  Recovery* recovery = open_recovery([&](const Recovery& one) { return one.skips(psn, known); });
+  if (recovery != nullptr) skipped = recovery->take_skipped(psn, known.span);
+  if (recovery == nullptr) recovery = open_recovery([](const Recovery&) { return true; });
+  if (recovery != nullptr) {
+    ++recovery->packets;
+    recovery->start = std::min(recovery->start, psn);
+    if (Nak* const nak = naks_.asking_for(psn, acked_)) nak->used = true;
+  }
+  known.last_frame = packet.number;
+  known.last_stamp = packet.stamp;
+  known.last_ip_id = packet.ip_id;
+  report_.late_in_recovery(packet, psn, skipped);
+  late_.add(psn, packet.stamp);
 }
 
 /// Whether the recovery has skipped a packet, and no NAK asks for it again.
@@ -233,17 +348,24 @@ void RequestStream::fill_in_recovery(const Packet& packet, Sequence psn, Sent& k
 /// Processes a packet that was seen before: the path has copied it, or the sender sends it again.
 void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) {
   std::uint64_t related = known != nullptr ? known->frame : 0;
-  const auto cause = cause_of(packet, sent.psn, known, related);
+  auto cause = cause_of(packet, sent.psn, known, related);
+  if (Nak* const nak = naks_.asking_for(acked_, acked_);
+      cause == Cause::timeout && nak != nullptr && !may_begin_recovery(sent)) {
+    nak->used = true;
+    related = nak->frame;
+    cause = Cause::sequence_nak;
+  }
   if (!cause) {
     if (sent.fetches && known != nullptr) known->asked_again = true;  // a copy is answered, too
-    if (sent.fetches && sent.psn + sent.span < next_ && !ids_vary_)
+    const bool after_nak = !may_begin_recovery(sent) && naks_.asking_for(acked_, acked_) != nullptr;
+    if ((sent.fetches || after_nak) && sent.psn + sent.span < next_ && !ip_numbers_.vary())
       doubt_ = Doubt{packet, sent};
     else
       report_.copy(packet, sent.psn, related);
     return;
   }
   ++counts_.resent;
-  begin_recovery(packet, sent.psn, *cause, related);
+  begin_recovery(packet, sent, *cause, related);
   continue_recovery(packet, known, sent);
 }
 
@@ -257,6 +379,7 @@ void RequestStream::judge_doubt(Sequence next) {
   Sent* const known = log_.find(doubt.sent.psn);
   const std::uint64_t original = known != nullptr ? known->frame : 0;
   const Sequence behind = doubt.sent.psn + doubt.sent.span;
+  Nak* const nak = doubt.sent.fetches ? nullptr : naks_.asking_for(acked_, acked_);
   const bool recovery_goes_on = recovery_ && recovery_->next == behind;
   if (next != behind || next >= next_ || recovery_goes_on) {
     if (was_skipped(doubt.sent.psn, known))
@@ -264,8 +387,10 @@ void RequestStream::judge_doubt(Sequence next) {
     return report_.copy(doubt.packet, doubt.sent.psn, original);
   }
   ++counts_.resent;
-  begin_recovery(doubt.packet, doubt.sent.psn,
-                 doubt.sent.fetches ? Cause::response_lost : Cause::timeout, original);
+  const Cause without_nak = doubt.sent.fetches ? Cause::response_lost : Cause::timeout;
+  if (nak != nullptr) nak->used = true;
+  begin_recovery(doubt.packet, doubt.sent, nak != nullptr ? Cause::sequence_nak : without_nak,
+                 nak != nullptr ? nak->frame : original);
   continue_recovery(doubt.packet, known, doubt.sent);
 }
 
@@ -347,24 +472,25 @@ std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn,
 
 bool RequestStream::is_copy(const Packet& packet, Sequence psn, const Sent& known) const noexcept {
   if (packet.ack_req != known.ack_req || packet.payload != known.payload) return false;
-  if (ids_vary_) return packet.ip_id == known.ip_id;
+  if (ip_numbers_.vary()) return packet.ip_id == known.ip_id || packet.ip_id == known.last_ip_id;
   const Duration age = stamp_difference(packet.stamp, known.last_stamp);
   if (selective_) return age < Duration{counts_.rtt.minimum()};
   return age < kShortestTimer || (setup_.answered && psn > acked_);
 }
 
-void RequestStream::begin_recovery(const Packet& packet, Sequence psn, Cause cause,
+void RequestStream::begin_recovery(const Packet& packet, const Sent& sent, Cause cause,
                                    std::uint64_t related) {
   end_recovery();
-  recovery_start_ = psn;
+  recovery_start_ = sent.psn;
   recovery_stamp_ = packet.stamp;
   recovery_ = Recovery{.cause = cause,
-                       .start = psn,
-                       .next = psn,
+                       .start = sent.psn,
+                       .next = sent.psn,
                        .first_frame = packet.number,
                        .related_frame = related,
                        .first = packet.stamp,
                        .since = first_sign(packet, cause, related)};
+  note_lost_beginning(sent);
 }
 
 /// When the loss of a recovery first showed: the NAK, or the last progress before silence.
@@ -375,7 +501,9 @@ Instant RequestStream::first_sign(const Packet& packet, Cause cause, std::uint64
 }
 
 /// Begins a recovery with packets that filled a gap.
-void RequestStream::begin_recovery(Fill fill, Cause cause) {
+void RequestStream::begin_recovery(Fill fill) {
+  const Cause without_nak = acks_cut_ ? Cause::none : Cause::timeout;
+  const Cause cause = fill.nak_frame != 0 ? Cause::sequence_nak : without_nak;
   end_recovery();
   recovery_start_ = fill.first;
   recovery_stamp_ = fill.first_stamp;
@@ -383,6 +511,7 @@ void RequestStream::begin_recovery(Fill fill, Cause cause) {
   recovery_ = std::move(fill).as_recovery(cause);
   counts_.resent += recovery_->packets;
   if (Nak* const nak = naks_.of_frame(nak_frame)) nak->used = true;
+  if (const Sent* const first = log_.find(recovery_start_)) note_lost_beginning(*first);
 }
 
 void RequestStream::continue_recovery(const Packet& packet, Sent* known, const Sent& sent) {
@@ -396,7 +525,7 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   known->last_psn = sent.psn;
   known->last_frame = packet.number;
   known->last_stamp = packet.stamp;
-  known->ip_id = packet.ip_id;
+  known->last_ip_id = packet.ip_id;
   known->ack_req = packet.ack_req;
   if (known->fetches) ask_again(*known, sent.psn);
   constexpr std::uint32_t kStorm = 3;
@@ -404,14 +533,34 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
     report_.retry_storm(packet, sent.psn, *known);
 }
 
+/// Reports the last recovery.
+void RequestStream::report_ended() {
+  if (!ended_) return;
+  report_.recovery(ended_->recovery, begin_, ended_->goes_back);
+  ended_.reset();
+}
+
 void RequestStream::end_recovery() {
   if (!recovery_) return;
-  const Recovery recovery = std::move(*recovery_);
+  report_ended();
+  Recovery recovery = std::move(*recovery_);
   recovery_.reset();
   // A sender that doesn't go back up to its newest packet repeats single packets.
   const bool goes_back = recovery.next >= next_;
   selective_ = !goes_back && recovery.cause == Cause::sequence_nak;
-  report_.recovery(recovery, begin_, goes_back);
+  const bool open = !recovery.filled.empty() || !recovery.skipped.empty();
+  ended_ = Ended{std::move(recovery), goes_back, next_ + kLatePackets};
+  // Missing packets may still come, if numbers show that they are late.
+  if (!open || !ip_numbers_.ordered()) report_ended();
+}
+
+/// Whether a NAK of `psn`, with which a recovery begins, shows that the packets that filled a gap
+/// before were late: no NAK and no timer asked for them.
+bool RequestStream::was_late(const Fill& fill, Sequence psn) {
+  if (fill.nak_frame != 0) return false;
+  const Nak* const nak = naks_.asking_for(psn, acked_);
+  return nak != nullptr && nak->psn == psn && nak->stamp > fill.last_stamp &&
+         stamp_difference(fill.first_stamp, fill.filled.front().stamp) < kShortestTimer;
 }
 
 /// Decides what a filled gap was, when the next request comes. `psn`: PSN of this request. `known`:
@@ -427,11 +576,10 @@ void RequestStream::judge_fill(const Packet* next, Sequence psn, const Sent* kno
   if (fills && (goes_on || (fill_->nak_frame != 0 && psn > fill_->next))) return;
   Fill fill = std::move(*fill_);
   fill_.reset();
-  const bool goes_back = known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0);
+  const bool goes_back = known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
+                         !was_late(fill, psn);
   if (goes_back && reliable_) {
-    const Cause without_nak = acks_cut_ ? Cause::none : Cause::timeout;
-    const Cause cause = fill.nak_frame != 0 ? Cause::sequence_nak : without_nak;
-    begin_recovery(std::move(fill), cause);
+    begin_recovery(std::move(fill));
   } else if (fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
     judge_held(false);
     held_ = std::move(fill);
@@ -450,7 +598,7 @@ void RequestStream::judge_held(bool repeated) {
     if (Nak* const nak = naks_.of_frame(fill.nak_frame)) nak->late = true;
     return report_.late(fill, Cause::sequence_nak);
   }
-  begin_recovery(fill, Cause::sequence_nak);
+  begin_recovery(fill);
   end_recovery();
 }
 
@@ -527,7 +675,7 @@ bool RequestStream::passed_here(Sequence psn) {
   const Sent* const sent = log_.find(psn);
   if (sent == nullptr || !sent->seen) return false;
   // The receiver discards what comes after a missing packet, until that packet comes.
-  if (late_psn_ != 0 && psn > late_psn_ && sent->last_stamp < late_stamp_) return false;
+  if (late_.has_before(psn, sent->last_stamp) || naks_.has_open_before(psn)) return false;
   return recovery_start_ == 0 || psn < recovery_start_ || sent->last_stamp >= recovery_stamp_;
 }
 
@@ -707,6 +855,7 @@ void RequestStream::finish(Instant end) {
   judge_fill(nullptr, 0, nullptr);
   judge_held(false);
   end_recovery();
+  report_ended();
   if (early_ack_) report_.unseen_before(*early_ack_, next_);
   early_ack_.reset();
   close_response_gaps(0, Cause::missing_in_capture);

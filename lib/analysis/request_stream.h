@@ -5,6 +5,8 @@
 #include <string>
 
 #include "analysis/anomaly.h"
+#include "analysis/ip_numbers.h"
+#include "analysis/late_packets.h"
 #include "analysis/message_builder.h"
 #include "analysis/nak_log.h"
 #include "analysis/recovery.h"
@@ -81,6 +83,13 @@ class RequestStream {
     Sent sent;
   };
 
+  /// A recovery that has ended, and is reported after the PSN `until`.
+  struct Ended {
+    Recovery recovery;
+    bool goes_back = false;  // up to the newest packet
+    Sequence until = 0;
+  };
+
   // Requests.
   [[nodiscard]] Sent sent_of(const Packet& packet, Sequence psn) const noexcept;
   [[nodiscard]] std::uint32_t span_of(const Packet& packet) const noexcept;
@@ -96,6 +105,12 @@ class RequestStream {
   void judge_doubt(Sequence next);
   void fill_gap(const Packet& packet, const Sent& sent);
   void open_before_begin(const Packet& packet, Sequence psn);
+  [[nodiscard]] bool may_begin_recovery(const Sent& sent) const noexcept;
+  void note_lost_beginning(const Sent& first);
+  bool take_late(const Packet& packet, Sequence psn);
+  bool take_late_original(const Packet& packet, Sequence psn, const Sent& gap);
+  bool take_late_replacement(const Packet& packet, Sequence psn, const Sent& gap);
+  void take_late_repetition(const Packet& packet, Sequence psn, Sent& known);
   [[nodiscard]] bool was_skipped(Sequence psn, const Sent* known);
   void fill_in_recovery(const Packet& packet, Sequence psn, Sent& known);
   void check_form(const Packet& packet);
@@ -108,13 +123,17 @@ class RequestStream {
   [[nodiscard]] std::optional<Cause> cause_of(const Packet& packet, Sequence psn, const Sent* known,
                                               std::uint64_t& related);
   [[nodiscard]] bool is_copy(const Packet& packet, Sequence psn, const Sent& known) const noexcept;
-  void begin_recovery(const Packet& packet, Sequence psn, Cause cause, std::uint64_t related);
+  void begin_recovery(const Packet& packet, const Sent& sent, Cause cause, std::uint64_t related);
   [[nodiscard]] Instant first_sign(const Packet& packet, Cause cause, std::uint64_t related);
-  void begin_recovery(Fill fill, Cause cause);
+  void begin_recovery(Fill fill);
   void continue_recovery(const Packet& packet, Sent* known, const Sent& sent);
   void end_recovery();
+  void report_ended();
+  template <class Wanted>
+  [[nodiscard]] Recovery* open_recovery(Wanted wanted);
   void judge_fill(const Packet* next, Sequence psn, const Sent* known);
   void judge_held(bool repeated);
+  [[nodiscard]] bool was_late(const Fill& fill, Sequence psn);
 
   // Responses.
   void acknowledge(Sequence end, const Packet& packet);
@@ -148,9 +167,8 @@ class RequestStream {
   /// also mean that this was not checked since the last NAK or early ACK.
   bool calm_ = false;
   bool reliable_ = true;
-  bool ids_vary_ = false;
   bool selective_ = false;  // the sender repeats single packets, as its last recovery shows
-  std::optional<std::uint16_t> last_id_;
+  IpNumbers ip_numbers_;
   std::uint32_t reads_outstanding_ = 0;
   std::optional<Instant> last_packet_;
   Duration silence_{};  // before the newest packet of either direction
@@ -171,12 +189,12 @@ class RequestStream {
   Sequence first_ = 0;  // the lowest PSN seen
   Sequence begin_ = 0;  // the PSN that the capture began with
   std::optional<Recovery> recovery_;
+  std::optional<Ended> ended_;
   Sequence recovery_start_ = 0;  // start of the last recovery
   Instant recovery_stamp_;
   std::optional<Fill> fill_, held_;
   NakLog naks_;
-  Sequence late_psn_ = 0;  // the last late packet, and when it came
-  Instant late_stamp_;
+  LatePackets late_;
   ResponseGaps response_gaps_;
   Sequence last_response_ = 0;      // the newest READ response
   Sequence previous_response_ = 0;  // the READ response before

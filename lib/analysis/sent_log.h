@@ -33,13 +33,14 @@ struct Sent {
   std::uint32_t dma_length = 0;  // of a READ without RETH: bytes of its response so far
   std::uint32_t r_key = 0, immediate = 0;
   bool has_reth = false, has_immediate = false;
-  std::uint16_t ip_id = 0;
-  bool answered = false;        // an ATOMIC ACK, or all of a READ's response
-  bool asked_again = false;     // since then responses may come again
-  bool span_known = true;       // false: a READ without RETH; `span` is the least that it may be
-  std::uint32_t copies = 0;     // times that it was seen again
-  std::uint32_t responses = 0;  // of a READ: PSNs of its response up to the newest
-  Sequence last_psn = 0;        // PSN when last seen: a READ may request the rest of its response
+  std::uint16_t ip_id = 0;       // first seen; of a gap, that of the packet that showed it
+  std::uint16_t last_ip_id = 0;  // last seen
+  bool answered = false;         // an ATOMIC ACK, or all of a READ's response
+  bool asked_again = false;      // since then responses may come again
+  bool span_known = true;        // false: a READ without RETH; `span` is the least that it may be
+  std::uint32_t copies = 0;      // times that it was seen again
+  std::uint32_t responses = 0;   // of a READ: PSNs of its response up to the newest
+  Sequence last_psn = 0;         // PSN when last seen: a READ may request the rest of its response
   // the last READ response, the response to an atomic, or the ACK
   std::uint64_t response_frame = 0;
   Instant response_stamp = {};

@@ -71,6 +71,15 @@ void StreamReport::late(const Fill& fill, Cause cause) {
   }
 }
 
+void StreamReport::late_after_recovery(const Packet& packet, const Filled& gap) {
+  ++counts_.out_of_order;
+  Anomaly late = anomaly(AnomalyKind::out_of_order, packet, packet.psn);
+  late.cause = Cause::sequence_nak;
+  late.related_frame = gap.frame;
+  late.duration = stamp_difference(packet.stamp, gap.stamp);
+  results_.found(late);
+}
+
 void StreamReport::late_in_recovery(const Packet& packet, Sequence psn, const Filled& skipped) {
   Anomaly late = anomaly(AnomalyKind::out_of_order, packet, psn);
   late.related_frame = skipped.frame;

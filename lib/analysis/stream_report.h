@@ -43,6 +43,9 @@ class StreamReport {
 
   /// Packets that filled a gap without a recovery.
   void late(const Fill& fill, Cause cause);
+  /// A packet that came after the packet by which the sender has replaced it. `gap`: what it
+  /// belonged to.
+  void late_after_recovery(const Packet& packet, const Filled& gap);
   /// A packet that a recovery had skipped.
   void late_in_recovery(const Packet& packet, Sequence psn, const Filled& skipped);
   void late_response(const Packet& packet, Sequence psn, const ResponseGap& gap);

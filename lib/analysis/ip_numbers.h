@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace lw::analysis {
+
+/// The identifications of a sender's IP packets. Some senders count them up, as Linux does: then
+/// they show in which order packets were sent, and distinguish a packet from its copy.
+class IpNumbers {
+ public:
+  /// Adds a packet with the next PSN.
+  void add_new(std::uint16_t id) noexcept {
+    if (last_) {
+      varied_ = varied_ || *last_ != id;
+      const int step = difference(id, *last_);
+      rises_ = step > 0 && step < kLargestStep ? rises_ + 1 : 0;
+    }
+    last_ = id;
+    if (rises_ == 0) newest_ = id;  // a beginning
+    add(id);
+  }
+  /// Adds any packet.
+  void add(std::uint16_t id) noexcept {
+    if (difference(id, newest_) > 0) newest_ = id;
+  }
+  /// True if they differ, so a copy has the number of its original.
+  [[nodiscard]] bool vary() const noexcept { return varied_; }
+  /// True if they are counted up: new packets in a row had rising numbers.
+  [[nodiscard]] bool ordered() const noexcept { return rises_ >= kEnough; }
+  /// True if a packet was certainly sent before another one that was added.
+  [[nodiscard]] bool is_late(std::uint16_t id) const noexcept {
+    return ordered() && is_before(id, newest_);
+  }
+  /// Number of packets that the sender may have sent between the newest one and this one.
+  [[nodiscard]] std::uint64_t skipped_before(std::uint16_t id) const noexcept {
+    return static_cast<std::uint64_t>(std::max(0, difference(id, newest_) - 1));
+  }
+  /// True if `one` was sent before `other`. Requires ordered().
+  [[nodiscard]] static bool is_before(std::uint16_t one, std::uint16_t other) noexcept {
+    return difference(one, other) < 0;
+  }
+
+ private:
+  static constexpr int kLargestStep = 4096;  // packets of other flows may come in between
+  static constexpr std::uint32_t kEnough = 8;
+
+  static int difference(std::uint16_t one, std::uint16_t other) noexcept {
+    return static_cast<std::int16_t>(static_cast<std::uint16_t>(one - other));
+  }
+
+  std::optional<std::uint16_t> last_;
+  std::uint16_t newest_ = 0;
+  bool varied_ = false;
+  std::uint32_t rises_ = 0;
+};
+
+}  // namespace lw::analysis

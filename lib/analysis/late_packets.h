@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <deque>
+
+#include "analysis/packet.h"
+#include "analysis/sent_log.h"
+
+namespace lw::analysis {
+
+/// The last packets of one direction that came late, or were repeated to fill a gap. A receiver
+/// discards what comes after a missing packet, until that packet comes.
+class LatePackets {
+ public:
+  void add(Sequence psn, Instant stamp) {
+    constexpr std::size_t kMost = 512;
+    packets_.push_back({psn, stamp});
+    if (packets_.size() > kMost) packets_.pop_front();
+  }
+
+  /// Whether a packet with a lower PSN came after `stamp`, at which `psn` was seen: the receiver
+  /// may have discarded it.
+  [[nodiscard]] bool has_before(Sequence psn, Instant stamp) const noexcept {
+    return std::ranges::any_of(
+        packets_, [=](const Late& late) { return late.psn < psn && stamp < late.stamp; });
+  }
+
+ private:
+  struct Late {
+    Sequence psn = 0;
+    Instant stamp = {};
+  };
+  std::deque<Late> packets_;
+};
+
+}  // namespace lw::analysis
