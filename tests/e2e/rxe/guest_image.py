@@ -32,7 +32,7 @@ PROGRAMS = {
     'perftest': [f'ib_{verb}_{what}' for verb in ('write', 'send', 'read', 'atomic')
                  for what in ('lat', 'bw')],
     'util-linux': ['chrt', 'flock'],
-    'rdmacm-utils': ['rping', 'ucmatose', 'udaddy'],
+    'rdmacm-utils': ['rcopy', 'rping', 'rstream', 'ucmatose', 'udaddy'],
 }
 FILES = {  # /etc/rxe.driver names the library that makes verbs of the kernel's soft-RoCE
     'ibverbs-providers': ['/etc/libibverbs.d/rxe.driver', f'{VERBS}/librxe-rdmav34.so'],
