@@ -10,7 +10,7 @@
 
 #include "analysis/anomaly.h"
 #include "analysis/qp_flows.h"
-#include "analysis/request_stream.h"
+#include "analysis/requests/request_stream.h"
 #include "wire/pfc.h"
 
 namespace lw::analysis {

@@ -11,7 +11,7 @@
 
 #include "analysis/extraction/ranges.h"
 #include "analysis/packet.h"
-#include "analysis/sent_log.h"
+#include "analysis/requests/sent_log.h"
 
 namespace lw::analysis {
 

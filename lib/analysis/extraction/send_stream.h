@@ -8,7 +8,7 @@
 
 #include "analysis/extraction/data_image.h"
 #include "analysis/packet.h"
-#include "analysis/sent_log.h"
+#include "analysis/requests/sent_log.h"
 
 namespace lw::analysis {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/extraction/ranges.h"
-#include "analysis/sent_log.h"
+#include "analysis/requests/sent_log.h"
 #include "wire/opcode.h"
 
 namespace lw::analysis {

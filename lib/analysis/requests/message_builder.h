@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "analysis/anomaly.h"
-#include "analysis/sent_log.h"
+#include "analysis/requests/sent_log.h"
 
 namespace lw::analysis {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/request_stream.h"
+#include "analysis/requests/request_stream.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "analysis/qp_flows.h"
-#include "analysis/request_checks.h"
+#include "analysis/requests/request_checks.h"
 #include "wire/aeth.h"
 
 namespace lw::analysis {

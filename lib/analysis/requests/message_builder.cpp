@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/message_builder.h"
+#include "analysis/requests/message_builder.h"
 
 namespace lw::analysis {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/sent_log.h"
+#include "analysis/requests/sent_log.h"
 
 #include <algorithm>
 #include <ranges>

@@ -5,15 +5,15 @@
 #include <string>
 
 #include "analysis/anomaly.h"
-#include "analysis/ip_numbers.h"
-#include "analysis/late_packets.h"
-#include "analysis/message_builder.h"
-#include "analysis/nak_log.h"
-#include "analysis/recovery.h"
-#include "analysis/response_gaps.h"
-#include "analysis/sent_log.h"
-#include "analysis/stream_counts.h"
-#include "analysis/stream_report.h"
+#include "analysis/requests/ip_numbers.h"
+#include "analysis/requests/late_packets.h"
+#include "analysis/requests/message_builder.h"
+#include "analysis/requests/nak_log.h"
+#include "analysis/requests/recovery.h"
+#include "analysis/requests/response_gaps.h"
+#include "analysis/requests/sent_log.h"
+#include "analysis/requests/stream_counts.h"
+#include "analysis/requests/stream_report.h"
 
 namespace lw::analysis {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/stream_report.h"
+#include "analysis/requests/stream_report.h"
 
 #include <utility>
 

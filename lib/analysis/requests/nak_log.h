@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "analysis/packet.h"
-#include "analysis/sent_log.h"
+#include "analysis/requests/sent_log.h"
 
 namespace lw::analysis {
 

@@ -6,9 +6,9 @@
 
 #include "analysis/anomaly.h"
 #include "analysis/packet.h"
-#include "analysis/recovery.h"
-#include "analysis/response_gaps.h"
-#include "analysis/stream_counts.h"
+#include "analysis/requests/recovery.h"
+#include "analysis/requests/response_gaps.h"
+#include "analysis/requests/stream_counts.h"
 
 namespace lw::analysis {
 

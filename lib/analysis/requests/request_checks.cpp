@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/request_checks.h"
+#include "analysis/requests/request_checks.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/recovery.h"
+#include "analysis/requests/recovery.h"
 
 #include <algorithm>
 #include <utility>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/packet.h"
-#include "analysis/sent_log.h"
+#include "analysis/requests/sent_log.h"
 
 namespace lw::analysis {
 

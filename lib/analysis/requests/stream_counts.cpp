@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/stream_counts.h"
+#include "analysis/requests/stream_counts.h"
 
 namespace lw::analysis {
 namespace {
