@@ -269,17 +269,22 @@ std::string unknown(const CommandPath& path, const char* kind, std::string_view 
 }
 
 /// Returns the error for a command line that CLI11 refused, if the reason is the first word that is
-/// neither an option nor a command, or a missing command; empty for other reasons.
+/// neither an option nor a command, an option that was given twice, or a missing command; empty for
+/// other reasons.
 std::string wrong_word(const Command& program, const std::vector<std::string_view>& words) {
   CommandPath path(program);
+  std::vector<const Option*> given;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i], name = word.substr(0, word.find('='));
     if (name.size() > 1 && name.starts_with('-')) {
       const Option* option = path.find(name);
       if (option == nullptr && name != "--help" && name != "-h" && name != "--version")
         return unknown(path, "option", name, path.option_names());
-      if (option != nullptr && !option->value.is_flag && name == word && option->has_name(name))
-        ++i;
+      if (option == nullptr || option->value.is_flag) continue;
+      if (!option->value.repeats && std::ranges::find(given, option) != given.end())
+        return fmt::format("{}: expected `{}` once, found it twice\n", path.name(), option->name());
+      given.push_back(option);
+      if (name == word && option->has_name(name)) ++i;
     } else if (!path.enter(word) && !path.takes_argument() && !path.command_names().empty()) {
       return unknown(path, "command", word, path.command_names()) +
              fmt::format("its commands: {}\n", fmt::join(path.command_names(), ", "));

@@ -73,6 +73,8 @@ class CommandLine(unittest.TestCase):
                 ('roce-gen', ('plan', '--op', 'fly'), '--op: expected write, send, read, atomic or compare-swap'),
                 ('roce-gen', ('receive',), '--port is required'),
                 ('roce-endpoint', ('serve',), '--region is required'),
+                ('roce-gen', ('run', 'x.toml', '--port', 'null', '--port=null', '--seed', '1', '--seed', '2'),
+                 'roce-gen run: expected `--seed` once, found it twice'),
                 ('roce-endpoint', ('serve', '--region', '1MiB,disk=x'), 'file=PATH'),
                 ('roce-endpoint', ('serve', '--region', '1MiB', '--accept', 'me'), 'an IPv4 or IPv6'),
                 ('roce-endpoint', ('serve', '--region', '1MiB', '--listen', ':x'), '--listen: '),
