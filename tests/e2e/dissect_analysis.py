@@ -328,7 +328,7 @@ class Story(InFolder):
     def send(self, psn, number, wait=10):
         """A SEND with the `number`-th IP packet of the sender, `wait` us after the frame before."""
         self.add(Ether(src='02:00:00:00:00:01', dst='02:00:00:00:00:02') /
-                 IP(src='192.0.2.1', dst='192.0.2.2', id=40_000 + number if self.counted else 0) /
+                 IP(src='192.0.2.1', dst='192.0.2.2', id=(40_000 + number) % 2**16 if self.counted else 0) /
                  UDP(sport=50_000, dport=4791, chksum=0) /
                  BTH(opcode=4, psn=self.FIRST + psn, dqpn=0x22, ackreq=1) / Raw(bytes(64)), wait)
 
@@ -422,6 +422,15 @@ class Story(InFolder):
         self.send(22, 30)
         self.assertEqual(self.found(), [('out_of_order', '', 15, 1), ('psn_gap', self.LOST, 12, 1),
                                         ('retransmission', self.NAK, 12, 8)])
+
+    def test_numbers_that_have_gone_round_show_nothing(self):
+        """Other connections of the sender have used 45,000 numbers before its timer ended."""
+        def tell():
+            for number, psn in enumerate(range(12, 22), 45_000):
+                self.send(psn, number, 2_000_000 if psn == 12 else 10)
+                self.answer(psn)
+        self.both(tell, [('psn_gap', self.LOST, 12, 1),
+                         ('retransmission', 'timeout: no NAK before it', 12, 8)])
 
     def test_what_a_receiver_discards_was_not_lost(self):
         """PSN 12 comes late; the receiver has discarded those before it, and asks for them."""

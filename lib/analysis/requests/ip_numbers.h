@@ -30,9 +30,11 @@ class IpNumbers {
   [[nodiscard]] bool vary() const noexcept { return varied_; }
   /// True if they are counted up: new packets in a row had rising numbers.
   [[nodiscard]] bool ordered() const noexcept { return rises_ >= kEnough; }
-  /// True if a packet was certainly sent before another one that was added.
+  /// True if a packet was sent before another one that was added. False if its number is far from
+  /// the newest: the numbers may have gone round.
   [[nodiscard]] bool is_late(std::uint16_t id) const noexcept {
-    return ordered() && is_before(id, newest_);
+    const int ahead = difference(id, newest_);
+    return ordered() && ahead < 0 && ahead > -kLargestStep;
   }
   /// Number of packets that the sender may have sent between the newest one and this one.
   [[nodiscard]] std::uint64_t skipped_before(std::uint16_t id) const noexcept {

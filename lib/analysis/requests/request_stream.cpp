@@ -33,41 +33,6 @@ std::uint32_t RequestStream::span_of(const Packet& packet) const noexcept {
   return packet.dma_length <= setup_.largest_response ? 1 : read_span(packet.dma_length, 4096);
 }
 
-Sent RequestStream::sent_of(const Packet& packet, Sequence psn) const noexcept {
-  return {.psn = psn,
-          .span = span_of(packet),
-          .seen = true,
-          .opcode = packet.info->opcode,
-          .fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode),
-          .ack_req = packet.ack_req,
-          .frame = packet.number,
-          .last_frame = packet.number,
-          .stamp = packet.stamp,
-          .last_stamp = packet.stamp,
-          .va = packet.va,
-          .payload = packet.payload,
-          .dma_length = packet.dma_length,
-          .r_key = packet.r_key,
-          .immediate = packet.immediate,
-          .has_reth = packet.has_reth,
-          .has_immediate = packet.has_immediate,
-          .ip_id = packet.ip_id,
-          .last_ip_id = packet.ip_id,
-          .span_known = packet.has_reth || !is_read(packet.info->opcode),
-          .last_psn = psn};
-}
-
-/// The gap that `packet` shows: the PSNs from `first` to the one before `end`.
-Sent RequestStream::gap_before(const Packet& packet, Sequence first, Sequence end) noexcept {
-  return {.psn = first,
-          .span = static_cast<std::uint32_t>(end - first),
-          .frame = packet.number,
-          .last_frame = packet.number,
-          .stamp = packet.stamp,
-          .last_stamp = packet.stamp,
-          .ip_id = packet.ip_id};
-}
-
 void RequestStream::count_request(const Packet& packet) {
   if (counts_.packets == 0 && counts_.responses == 0) counts_.first = packet.stamp;
   counts_.last = std::max(counts_.last, packet.stamp);
@@ -116,7 +81,7 @@ void RequestStream::request(const Packet& packet) {
   else if (psn > next_)
     skip(packet, psn);
   else
-    behind(packet, sent_of(packet, psn));
+    behind(packet, sent_of(packet, psn, span_of(packet)));
   ip_numbers_.add(packet.ip_id);
   calm_ = !recovery_ && !fill_ && !held_ && !asked_for_ && !early_ack_ && !doubt_ && !ended_;
 }
@@ -137,7 +102,7 @@ bool RequestStream::extend_cut_read(Sequence end) {
 void RequestStream::advance(const Packet& packet, Sequence psn) {
   judge_fill(&packet, psn, nullptr);
   end_recovery();
-  if (ended_ && psn > ended_->until) report_ended();
+  if (ended_ && is_final(*ended_, packet)) report_ended();
   if (early_ack_ && early_ack_->psn >= psn) report_.ack_of_unsent(*early_ack_, packet);
   early_ack_.reset();
   append(packet, psn);
@@ -147,11 +112,11 @@ void RequestStream::append(const Packet& packet, Sequence psn) {
   check_form(packet);
   ip_numbers_.add_new(packet.ip_id);
   counts_.payload += packet.payload;
-  log_.push([&] { return sent_of(packet, psn); });
+  log_.push([&] { return sent_of(packet, psn, span_of(packet)); });
   const Sent& sent = log_.newest();
   next_ = psn + sent.span;
   last_progress_ = packet.stamp;
-  count_outstanding(sent);
+  if (reliable_) limits_.add(sent, next_ - acked_);
   retire_beyond(reliable_ ? memory_.waiting : std::min(memory_.waiting, kLatePackets));
 }
 
@@ -281,7 +246,7 @@ bool RequestStream::take_late_original(const Packet& packet, Sequence psn, const
   if (nak != nullptr) nak->late = true;
   const Sent old = gap;
   Fill fill{.first = psn, .first_frame = packet.number, .first_stamp = packet.stamp};
-  fill.add(old, log_.fill(sent_of(packet, psn)));
+  fill.add(old, log_.fill(sent_of(packet, psn, span_of(packet))));
   counts_.payload += packet.payload;
   late_.add(psn, packet.stamp);
   report_.late(fill, nak != nullptr ? Cause::sequence_nak : Cause::none);
@@ -294,7 +259,7 @@ bool RequestStream::take_late_replacement(const Packet& packet, Sequence psn, co
   Recovery* const recovery = open_recovery([](const Recovery&) { return true; });
   if (recovery == nullptr) return false;
   const Sent old = gap;
-  const Sent& sent = log_.fill(sent_of(packet, psn));
+  const Sent& sent = log_.fill(sent_of(packet, psn, span_of(packet)));
   Filled skipped{psn, sent.span, old.frame, old.stamp};
   if (recovery->skips(psn, old)) skipped = recovery->take_skipped(psn, sent.span);
   add_filled(recovery->filled, old, sent);
@@ -392,38 +357,6 @@ void RequestStream::judge_doubt(Sequence next) {
   begin_recovery(doubt.packet, doubt.sent, nak != nullptr ? Cause::sequence_nak : without_nak,
                  nak != nullptr ? nak->frame : original);
   continue_recovery(doubt.packet, known, doubt.sent);
-}
-
-void RequestStream::count_outstanding(const Sent& sent) {
-  if (!reliable_) return;
-  if (sent.fetches) {
-    ++reads_outstanding_;
-    ++counts_.reads;
-    if (reads_outstanding_ > counts_.most_reads) {
-      counts_.most_reads = reads_outstanding_;
-      counts_.reads_at_most = 0;
-    }
-    counts_.reads_at_most += reads_outstanding_ == counts_.most_reads;
-  } else {
-    const auto outstanding = static_cast<std::uint32_t>(next_ - acked_);
-    if (outstanding > counts_.most_outstanding) {
-      counts_.most_outstanding = outstanding;
-      counts_.held = 0;
-      counts_.held_before = counts_.held_after = {};
-    } else if (released_) {
-      counts_.held_after += sent.stamp - *released_;
-    }
-    released_.reset();
-  }
-}
-
-/// Before an ACK up to `end` is processed. An ACK of all that is outstanding says nothing about a
-/// limit: the sender may have had no more to send.
-void RequestStream::note_limit(Sequence end, Instant acknowledged) {
-  if (end >= next_ || next_ - acked_ != Sequence{counts_.most_outstanding}) return;
-  ++counts_.held;
-  counts_.held_before += acknowledged - last_progress_;
-  released_ = acknowledged;
 }
 
 void RequestStream::check_form(const Packet& packet) {
@@ -533,6 +466,12 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
     report_.retry_storm(packet, sent.psn, *known);
 }
 
+/// Whether missing packets of a recovery are no longer waited for when `packet` comes.
+bool RequestStream::is_final(const Ended& ended, const Packet& packet) const noexcept {
+  constexpr Duration kLong = std::chrono::seconds{1};
+  return next_ > ended.until || stamp_difference(packet.stamp, ended.recovery.last) > kLong;
+}
+
 /// Reports the last recovery.
 void RequestStream::report_ended() {
   if (!ended_) return;
@@ -610,6 +549,7 @@ void RequestStream::response(const Packet& packet) {
   counts_.last = std::max(counts_.last, packet.stamp);
   ++counts_.responses;
   if (log_.empty()) return;
+  if (ended_ && is_final(*ended_, packet)) report_ended();
   const Sequence psn = unwrap(packet.psn);
   switch (packet.info->operation) {
     case Operation::ack:
@@ -789,7 +729,7 @@ void RequestStream::close_response_gaps(Sequence from, Cause cause) {
 void RequestStream::acknowledge(Sequence end, const Packet& packet) {
   if (end <= acked_) return;
   if (!calm_ && asked_for_ && end > unwrap(asked_for_->psn)) asked_for_.reset();
-  note_limit(end, packet.stamp);
+  if (end < next_) limits_.add_ack(next_ - acked_, last_progress_, packet.stamp);
   log_.for_each(acked_, end, [&](Sent& sent) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
   });
@@ -840,7 +780,7 @@ void RequestStream::retire(Cause cause_of_gap) {
     // Those before the capture's begin may have been sent before.
     if (oldest.psn >= begin_) report_.gap(oldest, cause_of_gap);
   } else if (reliable_ && oldest.fetches) {
-    if (reads_outstanding_ > 0) --reads_outstanding_;
+    limits_.retire_read();
   }
   messages_.add(oldest, completion);
 }

@@ -11,6 +11,7 @@
 #include "analysis/requests/nak_log.h"
 #include "analysis/requests/recovery.h"
 #include "analysis/requests/response_gaps.h"
+#include "analysis/requests/sender_limits.h"
 #include "analysis/requests/sent_log.h"
 #include "analysis/requests/stream_counts.h"
 #include "analysis/requests/stream_report.h"
@@ -47,8 +48,9 @@ class RequestStream {
       : setup_(setup),
         results_(results),
         messages_(results, setup.session, setup.direction),
-        report_(setup.session, setup.direction, counts_, results) {}
-  RequestStream(const RequestStream&) = delete;  // report_ refers to counts_
+        report_(setup.session, setup.direction, counts_, results),
+        limits_(counts_) {}
+  RequestStream(const RequestStream&) = delete;  // parts refer to counts_
   RequestStream& operator=(const RequestStream&) = delete;
 
   /// Processes a request with a valid ICRC.
@@ -91,14 +93,12 @@ class RequestStream {
   };
 
   // Requests.
-  [[nodiscard]] Sent sent_of(const Packet& packet, Sequence psn) const noexcept;
   [[nodiscard]] std::uint32_t span_of(const Packet& packet) const noexcept;
   void count_request(const Packet& packet);
   void check_silence(const Packet& packet);
   void advance(const Packet& packet, Sequence psn);
   void append(const Packet& packet, Sequence psn);
   bool extend_cut_read(Sequence end);
-  [[nodiscard]] static Sent gap_before(const Packet& packet, Sequence first, Sequence end) noexcept;
   void skip(const Packet& packet, Sequence psn);
   void behind(const Packet& packet, Sent sent);
   void repeat(const Packet& packet, const Sent& sent, Sent* known);
@@ -116,8 +116,6 @@ class RequestStream {
   void check_form(const Packet& packet);
   void report_if_wrong(const Packet& packet, std::string wrong);
   void check_reuse(const Packet& packet, const Sent& known);
-  void count_outstanding(const Sent& sent);
-  void note_limit(Sequence end, Instant acknowledged);
 
   // Recoveries.
   [[nodiscard]] std::optional<Cause> cause_of(const Packet& packet, Sequence psn, const Sent* known,
@@ -128,6 +126,7 @@ class RequestStream {
   void begin_recovery(Fill fill);
   void continue_recovery(const Packet& packet, Sent* known, const Sent& sent);
   void end_recovery();
+  [[nodiscard]] bool is_final(const Ended& ended, const Packet& packet) const noexcept;
   void report_ended();
   template <class Wanted>
   [[nodiscard]] Recovery* open_recovery(Wanted wanted);
@@ -169,12 +168,10 @@ class RequestStream {
   bool reliable_ = true;
   bool selective_ = false;  // the sender repeats single packets, as its last recovery shows
   IpNumbers ip_numbers_;
-  std::uint32_t reads_outstanding_ = 0;
   std::optional<Instant> last_packet_;
   Duration silence_{};  // before the newest packet of either direction
   Duration last_rtt_{};
-  std::optional<Instant> released_;  // by the ACK of counts_.held; until the next request
-  Instant last_progress_;            // time of an acknowledgement or a new request
+  Instant last_progress_;                       // time of an acknowledgement or a new request
   const wire::OpcodeInfo* previous_ = nullptr;  // the newest packet in order
   const wire::OpcodeInfo* counted_ = nullptr;   // the last opcode, and its count
   std::uint64_t* count_ = nullptr;
@@ -185,6 +182,7 @@ class RequestStream {
   MessageBuilder messages_;
   StreamCounts counts_;
   StreamReport report_;
+  SenderLimits limits_;
 
   Sequence first_ = 0;  // the lowest PSN seen
   Sequence begin_ = 0;  // the PSN that the capture began with

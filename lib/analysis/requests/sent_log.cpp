@@ -4,7 +4,43 @@
 #include <algorithm>
 #include <ranges>
 
+#include "analysis/requests/request_checks.h"
+
 namespace lw::analysis {
+
+Sent sent_of(const Packet& packet, Sequence psn, std::uint32_t span) noexcept {
+  return {.psn = psn,
+          .span = span,
+          .seen = true,
+          .opcode = packet.info->opcode,
+          .fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode),
+          .ack_req = packet.ack_req,
+          .frame = packet.number,
+          .last_frame = packet.number,
+          .stamp = packet.stamp,
+          .last_stamp = packet.stamp,
+          .va = packet.va,
+          .payload = packet.payload,
+          .dma_length = packet.dma_length,
+          .r_key = packet.r_key,
+          .immediate = packet.immediate,
+          .has_reth = packet.has_reth,
+          .has_immediate = packet.has_immediate,
+          .ip_id = packet.ip_id,
+          .last_ip_id = packet.ip_id,
+          .span_known = packet.has_reth || !is_read(packet.info->opcode),
+          .last_psn = psn};
+}
+
+Sent gap_before(const Packet& packet, Sequence first, Sequence end) noexcept {
+  return {.psn = first,
+          .span = static_cast<std::uint32_t>(end - first),
+          .frame = packet.number,
+          .last_frame = packet.number,
+          .stamp = packet.stamp,
+          .last_stamp = packet.stamp,
+          .ip_id = packet.ip_id};
+}
 
 std::size_t SentLog::search(std::size_t from, Sequence psn) noexcept {
   const auto indices = std::views::iota(from, size_);
