@@ -36,8 +36,8 @@ struct Recovery {
   std::vector<Filled> skipped = {};  // lost once more
 
   /// Whether a packet that was seen before belongs to the recovery: it is the next packet, or a
-  /// later one that comes soon, or one with which no other recovery would begin. The packets in
-  /// between were lost once more. `may_begin`: another recovery may begin with this packet.
+  /// later one that comes soon. The packets in between were lost once more. `may_begin`: another
+  /// recovery may begin with this packet.
   [[nodiscard]] bool includes(const Packet& packet, Sequence psn, const Sent& known,
                               bool may_begin) const noexcept;
   /// Continues the recovery at `psn`, after the next packet: those in between were lost once more.

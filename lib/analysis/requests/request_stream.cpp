@@ -314,8 +314,10 @@ void RequestStream::fill_in_recovery(const Packet& packet, Sequence psn, Sent& k
 void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) {
   std::uint64_t related = known != nullptr ? known->frame : 0;
   auto cause = cause_of(packet, sent.psn, known, related);
-  if (Nak* const nak = naks_.asking_for(acked_, acked_);
-      cause == Cause::timeout && nak != nullptr && !may_begin_recovery(sent)) {
+  // A timer ends with the oldest packet that is not acknowledged.
+  if (Nak* const nak = naks_.asking_for(acked_, acked_); cause == Cause::timeout &&
+                                                         nak != nullptr && sent.psn > acked_ &&
+                                                         !sent.fetches && is_answer(packet, *nak)) {
     nak->used = true;
     related = nak->frame;
     cause = Cause::sequence_nak;
@@ -363,6 +365,12 @@ void RequestStream::check_form(const Packet& packet) {
   const wire::OpcodeInfo* const before = std::exchange(previous_, packet.info);
   if (before != nullptr) report_if_wrong(packet, wrong_order(*before, packet));
   report_if_wrong(packet, wrong_lengths(packet, setup_.mtu));
+}
+
+/// Whether a packet comes soon enough after a NAK to be the sender's answer to it.
+bool RequestStream::is_answer(const Packet& packet, const Nak& nak) const noexcept {
+  constexpr Duration kReaction = std::chrono::milliseconds{4};
+  return stamp_difference(packet.stamp, nak.stamp) < Duration{counts_.rtt.maximum()} + kReaction;
 }
 
 void RequestStream::report_if_wrong(const Packet& packet, std::string wrong) {

@@ -133,6 +133,7 @@ class RequestStream {
   void judge_fill(const Packet* next, Sequence psn, const Sent* known);
   void judge_held(bool repeated);
   [[nodiscard]] bool was_late(const Fill& fill, Sequence psn);
+  [[nodiscard]] bool is_answer(const Packet& packet, const Nak& nak) const noexcept;
 
   // Responses.
   void acknowledge(Sequence end, const Packet& packet);
