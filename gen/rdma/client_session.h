@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -38,7 +39,7 @@ struct MeasureOptions {
   VerbsOptions verbs;
 };
 
-/// The steady clock, from which all times of a run are.
+/// Returns the time of the steady clock. All times of a run are from it.
 Instant time_now() noexcept;
 
 /// A client's session with a server: memory, QPs and their requests, from the connection to the

@@ -67,7 +67,8 @@ class Link {
   void pause(const wire::PfcFields& asked, Instant now) noexcept;
   /// Returns the pauses that the queues now request from the sending side, each of one priority.
   /// Each queue requests its own, so the number of pauses does not depend on the bursts in which
-  /// frames arrive. Valid until the next call.
+  /// frames arrive. None ends a pause that another queue of its priority still requests. Valid
+  /// until the next call.
   [[nodiscard]] std::span<const wire::PfcFields> asks_for(Instant now) noexcept;
   /// Sends a frame that the emulator made. Returns false if the egress buffer is full; that is
   /// counted, and the caller keeps the frame.

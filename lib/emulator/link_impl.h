@@ -99,8 +99,11 @@ std::span<const wire::PfcFields> Link<Handle, Frames>::asks_for(Instant now) noe
   next_ask_ = Queue::kNever;
   for (const std::size_t place : pipeline_.asking()) {
     Rule& rule = pipeline_.rules()[place];
-    if (const auto quanta = rule.asks_for(now, pipeline_.pausing_beside(place)))
+    const auto quanta = rule.asks_for(now);
+    if (quanta && (*quanta > 0 || !pipeline_.pausing_beside(place))) {
+      rule.count_pause(*quanta);
       pauses_.emplace_back().quanta[rule.priority()] = quanta;
+    }
     next_ask_ = std::min(next_ask_, rule.next_ask());
   }
   return pauses_;

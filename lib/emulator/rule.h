@@ -57,11 +57,12 @@ class Rule {
   /// line() move; nothing if the rule ignores the frame.
   [[nodiscard]] std::optional<QueueShift> pause(const wire::PfcFields& asked, Instant now) noexcept;
   [[nodiscard]] FifoIndex line() const noexcept { return stage<Delay>()->line(); }
-  /// Returns the pause that the rule's queue requests now, in quanta; 0 ends an earlier request,
-  /// unless `others`: another queue of this priority still requests one.
-  [[nodiscard]] std::optional<std::uint16_t> asks_for(Instant now, bool others) noexcept {
-    return stage<Queue>() ? stage<Queue>()->asks_for(now, others, stats_) : std::nullopt;
+  /// Returns the pause that the rule's queue requests now, in quanta; 0 ends an earlier request.
+  [[nodiscard]] std::optional<std::uint16_t> asks_for(Instant now) noexcept {
+    return stage<Queue>() ? stage<Queue>()->asks_for(now) : std::nullopt;
   }
+  /// Counts a pause that is sent for the rule's queue.
+  void count_pause(std::uint16_t quanta) noexcept { Queue::count_pause(quanta, stats_); }
   /// Whether the rule's queue has requested a pause and not ended it.
   [[nodiscard]] bool pausing() const noexcept {
     return stage<Queue>() && stage<Queue>()->pausing();

@@ -105,12 +105,8 @@ std::optional<QueueShift> Queue::pause(const wire::PfcFields& asked, Instant now
   return shift;
 }
 
-std::optional<std::uint16_t> Queue::asks_for(Instant now, bool others, Stats& stats) noexcept {
-  if (!watch_) return std::nullopt;
-  const auto quanta = watch_->look(bottleneck_.occupancy(now), now);
-  if (!quanta || (*quanta == 0 && others)) return std::nullopt;
-  ++(*quanta > 0 ? stats.pauses.asked : stats.pauses.ended);
-  return quanta;
+std::optional<std::uint16_t> Queue::asks_for(Instant now) noexcept {
+  return watch_ ? watch_->look(bottleneck_.occupancy(now), now) : std::nullopt;
 }
 
 void Queue::read(const StageKeys& rule, Settings& settings) {

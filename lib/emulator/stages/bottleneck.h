@@ -273,9 +273,12 @@ class Queue {
   /// Applies a pause frame for the queue. Returns how departures move; nothing if the queue ignores
   /// the frame.
   std::optional<QueueShift> pause(const wire::PfcFields& asked, Instant now, Stats& stats) noexcept;
-  /// Returns the pause to request now, in quanta; 0 ends an earlier one, unless `others`: another
-  /// queue of this priority still requests one.
-  std::optional<std::uint16_t> asks_for(Instant now, bool others, Stats& stats) noexcept;
+  /// Returns the pause to request now, in quanta; 0 ends an earlier one.
+  std::optional<std::uint16_t> asks_for(Instant now) noexcept;
+  /// Counts a pause that is sent.
+  static void count_pause(std::uint16_t quanta, Stats& stats) noexcept {
+    ++(quanta > 0 ? stats.pauses.asked : stats.pauses.ended);
+  }
   /// Whether a pause was requested and not ended.
   [[nodiscard]] bool pausing() const noexcept { return watch_ && watch_->asked(); }
   /// Bytes in the buffer.

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What roce-dissect says about recoveries that lose or reorder their own packets: small captures,
+which scapy makes packet by packet."""
+
+from scapy.contrib.roce import AETH, BTH
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+import longwire_test
+from dissect_analysis import InFolder, rows
+
+
+class Recoveries(InFolder):
+    """SENDs of one QP as a capture at the receiver's side saw them. A sender that counts up the
+    numbers of its IP packets shows more than one whose packets all have number 0."""
+
+    FIRST = 1000  # PSN
+
+    def setUp(self):
+        super().setUp()
+        self.at, self.frames, self.counted = 0, [], True
+
+    def add(self, layers, wait):
+        self.at += wait
+        self.frames.append((self.at * 1000, bytes(layers)))
+
+    def send(self, psn, number, wait=10):
+        """A SEND with the `number`-th IP packet of the sender, `wait` us after the frame before."""
+        self.add(Ether(src='02:00:00:00:00:01', dst='02:00:00:00:00:02') /
+                 IP(src='192.0.2.1', dst='192.0.2.2', id=(40_000 + number) % 2**16 if self.counted else 0) /
+                 UDP(sport=50_000, dport=4791, chksum=0) /
+                 BTH(opcode=4, psn=self.FIRST + psn, dqpn=0x22, ackreq=1) / Raw(bytes(64)), wait)
+
+    def answer(self, psn, syndrome=0x1f, wait=10):
+        self.add(Ether(src='02:00:00:00:00:02', dst='02:00:00:00:00:01') /
+                 IP(src='192.0.2.2', dst='192.0.2.1', id=0) / UDP(sport=50_001, dport=4791, chksum=0) /
+                 BTH(opcode=17, psn=self.FIRST + psn, dqpn=0x11) / AETH(syndrome=syndrome, msn=psn % 256),
+                 wait)
+
+    def nak(self, psn, wait=10):
+        self.answer(psn, 0x60, wait)
+
+    def begin(self):
+        """PSNs 0 to 11 arrive, and 12 does not."""
+        self.at, self.frames = 0, []
+        for psn in range(12):
+            self.send(psn, psn)
+            self.answer(psn)
+        for psn in range(13, 20):
+            self.send(psn, psn)
+
+    def found(self):
+        """What was found, without NAKs: (kind, cause, PSN, packets) in order of PSNs."""
+        return sorted((row['kind'], row['cause'], row['psn'] - self.FIRST, row['packets'])
+                      for row in rows('anomalies', self.pcap(self.frames))
+                      if row['kind'] not in ('nak', 'retry_storm'))
+
+    def both(self, tell, expected):
+        for self.counted in (True, False):
+            with self.subTest(counted=self.counted):
+                self.begin()
+                tell()
+                self.assertEqual(self.found(), sorted(expected))
+
+    LOST = 'lost before the capture point'
+    NAK = 'NAK: PSN sequence error'
+
+    def test_a_slow_recovery_that_loses_a_packet_is_one(self):
+        """A sender in software needs a millisecond for each packet; its timer is no shorter."""
+        def tell():
+            self.nak(12)
+            for number, psn in enumerate(range(12, 20), 20):
+                if psn != 15:
+                    self.send(psn, number, 1000)
+            self.nak(15)
+            for number, psn in enumerate(range(15, 22), 30):
+                self.send(psn, number)
+                self.answer(psn)
+        self.both(tell, [('psn_gap', self.LOST, 12, 1), ('psn_gap', self.LOST, 15, 1),
+                         ('retransmission', self.NAK, 12, 7), ('retransmission', self.NAK, 15, 5)])
+
+    def test_the_first_packet_of_a_recovery_is_lost_again(self):
+        def tell():
+            self.nak(12)
+            for number, psn in enumerate(range(13, 20), 21):
+                self.send(psn, number)
+            for number, psn in enumerate(range(12, 22), 30):
+                self.send(psn, number, 5000 if psn == 12 else 10)
+                self.answer(psn)
+        self.both(tell, [('psn_gap', self.LOST, 12, 1), ('psn_gap', self.LOST, 12, 1),
+                         ('retransmission', self.NAK, 12, 7),
+                         ('retransmission', 'timeout: no NAK before it', 12, 8)])
+
+    def test_the_first_packet_of_a_recovery_is_late(self):
+        self.begin()
+        self.nak(12)
+        for psn in (13, 14, 15, 12, *range(16, 22)):
+            self.send(psn, 20 + psn)
+        for psn in range(12, 22):
+            self.answer(psn)
+        self.assertEqual(self.found(), [('out_of_order', '', 12, 1), ('psn_gap', self.LOST, 12, 1),
+                                        ('retransmission', self.NAK, 12, 8)])
+
+    def test_a_packet_that_comes_behind_its_repetition_was_late(self):
+        self.begin()
+        self.nak(12)
+        for number, psn in enumerate(range(12, 16), 20):
+            self.send(psn, number)
+        self.send(12, 12)
+        for number, psn in enumerate(range(16, 22), 24):
+            self.send(psn, number)
+        self.assertEqual(self.found(), [('out_of_order', self.NAK, 12, 1),
+                                        ('retransmission', 'late, not lost', 12, 8)])
+
+    def test_a_late_packet_of_a_recovery_comes_behind_new_ones(self):
+        self.begin()
+        self.nak(12)
+        for number, psn in enumerate((12, 13, 14, 16, 17, 18, 19, 20, 21), 20):
+            self.send(psn, number + (psn > 15))
+        self.send(15, 23)
+        self.send(22, 30)
+        self.assertEqual(self.found(), [('out_of_order', '', 15, 1), ('psn_gap', self.LOST, 12, 1),
+                                        ('retransmission', self.NAK, 12, 8)])
+
+    def test_numbers_that_have_gone_round_show_nothing(self):
+        """Other connections of the sender have used 45,000 numbers before its timer ended."""
+        def tell():
+            for number, psn in enumerate(range(12, 22), 45_000):
+                self.send(psn, number, 2_000_000 if psn == 12 else 10)
+                self.answer(psn)
+        self.both(tell, [('psn_gap', self.LOST, 12, 1),
+                         ('retransmission', 'timeout: no NAK before it', 12, 8)])
+
+    def test_what_a_receiver_discards_was_not_lost(self):
+        """PSN 12 comes late; the receiver has discarded those before it, and asks for them."""
+        def tell():
+            self.send(12, 12)
+            self.nak(12)
+            self.nak(13)
+            for number, psn in enumerate(range(13, 22), 20):
+                self.send(psn, number, 3000)
+                self.answer(psn)
+        self.both(tell, [('out_of_order', '', 12, 1), ('retransmission', self.NAK, 13, 7)])
+
+
+if __name__ == '__main__':
+    longwire_test.main()
