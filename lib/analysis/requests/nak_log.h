@@ -17,6 +17,8 @@ struct Nak {
   bool rnr = false;
   bool used = false;  // a recovery began because of it
   bool late = false;  // the packet that it asks for was late, not lost
+  /// It repeats a NAK, and came too soon after the newest transmission to be an answer to it.
+  bool outdated = false;
 };
 
 /// The last NAKs of one direction, in order of arrival. Finds the NAK that a retransmission
@@ -61,6 +63,11 @@ class NakLog {
   [[nodiscard]] Nak* of_frame(std::uint64_t frame) noexcept {
     const auto nak = std::ranges::find(naks_, frame, &Nak::frame);
     return nak == naks_.end() ? nullptr : &*nak;
+  }
+
+  /// Whether a NAK names `psn` that a recovery has followed.
+  [[nodiscard]] bool has_answered(Sequence psn) const noexcept {
+    return std::ranges::any_of(naks_, [psn](const Nak& nak) { return nak.used && nak.psn == psn; });
   }
 
   /// Whether an RNR NAK names `psn`. A receiver without a buffer may report the packets after it as

@@ -40,6 +40,11 @@ bool Recovery::includes(const Packet& packet, Sequence psn, const Sent& known,
   return stamp_difference(packet.stamp, last) < (may_begin ? 1 : kSlow) * kShortestTimer;
 }
 
+bool Recovery::ends_with(Duration silence) const noexcept {
+  if (cause != Cause::timeout && cause != Cause::ack_lost) return false;
+  return silence >= std::max(kShortestTimer, stamp_difference(first, since) / 2);
+}
+
 void Recovery::skip_to(Sequence psn, const Packet& packet) {
   skipped.push_back({next, psn - next, packet.number, packet.stamp});
 }

@@ -142,8 +142,7 @@ void RequestStream::behind(const Packet& packet, Sent sent) {
   judge_fill(&packet, sent.psn, known);
   if (known != nullptr && !known->seen) {
     fill_gap(packet, sent);
-  } else if (recovery_ && known != nullptr &&
-             recovery_->includes(packet, sent.psn, *known, may_begin_recovery(sent))) {
+  } else if (recovery_ && known != nullptr && goes_on(*recovery_, packet, sent, *known)) {
     ++counts_.resent;
     if (sent.psn > recovery_->next) recovery_->skip_to(sent.psn, packet);
     continue_recovery(packet, known, sent);
@@ -191,6 +190,13 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
 /// repeated in part.
 bool RequestStream::may_begin_recovery(const Sent& sent) const noexcept {
   return sent.psn <= acked_ || sent.fetches || selective_ || acks_cut_ || !setup_.answered;
+}
+
+/// Whether a packet that was seen before belongs to the recovery.
+bool RequestStream::goes_on(const Recovery& recovery, const Packet& packet, const Sent& sent,
+                            const Sent& known) const noexcept {
+  if (sent.psn == acked_ && recovery.ends_with(silence_)) return false;
+  return recovery.includes(packet, sent.psn, known, may_begin_recovery(sent));
 }
 
 /// If the recovery begins later than it may, its first packets were lost once more.
@@ -315,9 +321,9 @@ void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) 
   std::uint64_t related = known != nullptr ? known->frame : 0;
   auto cause = cause_of(packet, sent.psn, known, related);
   // A timer ends with the oldest packet that is not acknowledged.
-  if (Nak* const nak = naks_.asking_for(acked_, acked_); cause == Cause::timeout &&
-                                                         nak != nullptr && sent.psn > acked_ &&
-                                                         !sent.fetches && is_answer(packet, *nak)) {
+  Nak* const nak = naks_.asking_for(acked_, acked_);
+  const bool too_new = nak != nullptr && sent.psn > acked_ && !sent.fetches;
+  if (cause == Cause::timeout && too_new && is_answer(packet, nak->stamp)) {
     nak->used = true;
     related = nak->frame;
     cause = Cause::sequence_nak;
@@ -367,10 +373,10 @@ void RequestStream::check_form(const Packet& packet) {
   report_if_wrong(packet, wrong_lengths(packet, setup_.mtu));
 }
 
-/// Whether a packet comes soon enough after a NAK to be the sender's answer to it.
-bool RequestStream::is_answer(const Packet& packet, const Nak& nak) const noexcept {
+/// Whether a packet comes soon enough to be the sender's answer to what came at `before`.
+bool RequestStream::is_answer(const Packet& packet, Instant before) const noexcept {
   constexpr Duration kReaction = std::chrono::milliseconds{4};
-  return stamp_difference(packet.stamp, nak.stamp) < Duration{counts_.rtt.maximum()} + kReaction;
+  return stamp_difference(packet.stamp, before) < Duration{counts_.rtt.maximum()} + kReaction;
 }
 
 void RequestStream::report_if_wrong(const Packet& packet, std::string wrong) {
@@ -387,36 +393,44 @@ void RequestStream::check_reuse(const Packet& packet, const Sent& known) {
 std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn, const Sent* known,
                                              std::uint64_t& related) {
   if (!reliable_) return std::nullopt;  // nobody repeats packets of UC and UD
-  if (Nak* const nak = naks_.asking_for(psn, acked_)) {
+  const bool silent = silence_ >= kShortestTimer;
+  const bool copied = known != nullptr && is_copy(packet, *known);
+  const bool fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
+  // A NAK acknowledges SENDs and WRITEs before its PSN: a sender does not go back further.
+  const auto answers = [&](const Nak& nak) {
+    const bool acknowledged = !fetches && psn < std::min(nak.psn, acked_);
+    return !(nak.outdated && silent) && !(copied && acknowledged);
+  };
+  if (Nak* const nak = naks_.asking_for(psn, acked_); nak != nullptr && answers(*nak)) {
     nak->used = true;
     related = nak->frame;
     if (nak->late) return Cause::reordered;
     return naks_.was_refused(nak->psn) ? Cause::receiver_not_ready : Cause::sequence_nak;
   }
-  const bool fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
   if (const auto gap = response_gaps_.in(psn, psn + span_of(packet)); fetches && gap) {
     related = gap->frame;
-    return Cause::response_lost;
+    return silent && !is_answer(packet, gap->stamp) ? Cause::timeout : Cause::response_lost;
   }
   const bool of_rest = known != nullptr && known->last_psn != psn;
-  const bool copied = known != nullptr && is_copy(packet, psn, *known);
   if (copied && !(fetches && of_rest)) return std::nullopt;
   if (fetches && known != nullptr) {
     // After silence it was the timer. Otherwise the response to a later request has just shown the
     // loss.
-    const bool by_timer = !known->answered && silence_ >= kShortestTimer;
-    return by_timer ? Cause::timeout : Cause::response_lost;
+    return !known->answered && silent ? Cause::timeout : Cause::response_lost;
   }
   if (acks_cut_) return Cause::none;  // there may have been a NAK
   return psn < acked_ ? Cause::ack_lost : Cause::timeout;
 }
 
-bool RequestStream::is_copy(const Packet& packet, Sequence psn, const Sent& known) const noexcept {
+bool RequestStream::is_copy(const Packet& packet, const Sent& known) const noexcept {
   if (packet.ack_req != known.ack_req || packet.payload != known.payload) return false;
   if (ip_numbers_.vary()) return packet.ip_id == known.ip_id || packet.ip_id == known.last_ip_id;
   const Duration age = stamp_difference(packet.stamp, known.last_stamp);
+  // A sender that waits for each response had the time to ask again.
+  if (const auto turnaround = limits_.turnaround(); is_read(known.opcode) && turnaround)
+    return age < std::min(*turnaround, kShortestTimer);
   if (selective_) return age < Duration{counts_.rtt.minimum()};
-  return age < kShortestTimer || (setup_.answered && psn > acked_);
+  return age < kShortestTimer || (setup_.answered && known.psn > acked_);
 }
 
 void RequestStream::begin_recovery(const Packet& packet, const Sent& sent, Cause cause,
@@ -430,13 +444,17 @@ void RequestStream::begin_recovery(const Packet& packet, const Sent& sent, Cause
                        .first_frame = packet.number,
                        .related_frame = related,
                        .first = packet.stamp,
-                       .since = first_sign(packet, cause, related)};
+                       .since = first_sign(packet, sent, cause, related)};
   note_lost_beginning(sent);
 }
 
-/// When the loss of a recovery first showed: the NAK, or the last progress before silence.
-Instant RequestStream::first_sign(const Packet& packet, Cause cause, std::uint64_t related) {
+/// When the loss of a recovery first showed: the NAK, the gap in a READ's response, or the last
+/// progress before silence.
+Instant RequestStream::first_sign(const Packet& packet, const Sent& sent, Cause cause,
+                                  std::uint64_t related) {
   if (const Nak* const nak = naks_.of_frame(related)) return nak->stamp;
+  const auto gap = response_gaps_.in(sent.psn, sent.psn + sent.span);
+  if (gap && gap->frame == related) return std::min(gap->stamp, packet.stamp);
   const bool silent = cause == Cause::timeout || cause == Cause::ack_lost;
   return silent ? std::min(last_progress_, packet.stamp) : packet.stamp;
 }
@@ -604,12 +622,28 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
     fill_.reset();
     judge_held(true);
   }
+  const bool asks = sequence_error && !naks_.was_refused(psn);
+  const bool outdated = asks && is_outdated(packet, psn);
   const Nak* const open = naks_.asking_for(psn, acked_);
   const bool known = open != nullptr && open->psn == psn;
-  if (sequence_error && !known && !naks_.was_refused(psn) && passed_here(psn))
+  if (asks && !outdated && !known && passed_here(psn))
     asked_for_ = StreamReport::lost_after_capture(found);
   if (sequence_error) begin_ = std::min(begin_, psn);  // the receiver still expects it
-  if (!known) naks_.add({psn, packet.number, packet.stamp, rnr, !rnr && !sequence_error});
+  if (!known)
+    naks_.add({.psn = psn,
+               .frame = packet.number,
+               .stamp = packet.stamp,
+               .rnr = rnr,
+               .used = !rnr && !sequence_error,
+               .outdated = outdated});
+}
+
+/// Whether a repeated NAK comes sooner after the newest transmission of its packet than any answer
+/// did: the receiver sent it before.
+bool RequestStream::is_outdated(const Packet& nak, Sequence psn) {
+  const Sent* const sent = log_.find(psn);
+  return sent != nullptr && naks_.has_answered(psn) &&
+         stamp_difference(nak.stamp, sent->last_stamp) < Duration{counts_.rtt.minimum()};
 }
 
 void RequestStream::report_asked_for() {
@@ -788,7 +822,7 @@ void RequestStream::retire(Cause cause_of_gap) {
     // Those before the capture's begin may have been sent before.
     if (oldest.psn >= begin_) report_.gap(oldest, cause_of_gap);
   } else if (reliable_ && oldest.fetches) {
-    limits_.retire_read();
+    limits_.retire_read(oldest.answered ? std::optional(oldest.response_stamp) : std::nullopt);
   }
   messages_.add(oldest, completion);
 }

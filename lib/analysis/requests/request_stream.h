@@ -106,6 +106,8 @@ class RequestStream {
   void fill_gap(const Packet& packet, const Sent& sent);
   void open_before_begin(const Packet& packet, Sequence psn);
   [[nodiscard]] bool may_begin_recovery(const Sent& sent) const noexcept;
+  [[nodiscard]] bool goes_on(const Recovery& recovery, const Packet& packet, const Sent& sent,
+                             const Sent& known) const noexcept;
   void note_lost_beginning(const Sent& first);
   bool take_late(const Packet& packet, Sequence psn);
   bool take_late_original(const Packet& packet, Sequence psn, const Sent& gap);
@@ -120,9 +122,10 @@ class RequestStream {
   // Recoveries.
   [[nodiscard]] std::optional<Cause> cause_of(const Packet& packet, Sequence psn, const Sent* known,
                                               std::uint64_t& related);
-  [[nodiscard]] bool is_copy(const Packet& packet, Sequence psn, const Sent& known) const noexcept;
+  [[nodiscard]] bool is_copy(const Packet& packet, const Sent& known) const noexcept;
   void begin_recovery(const Packet& packet, const Sent& sent, Cause cause, std::uint64_t related);
-  [[nodiscard]] Instant first_sign(const Packet& packet, Cause cause, std::uint64_t related);
+  [[nodiscard]] Instant first_sign(const Packet& packet, const Sent& sent, Cause cause,
+                                   std::uint64_t related);
   void begin_recovery(Fill fill);
   void continue_recovery(const Packet& packet, Sent* known, const Sent& sent);
   void end_recovery();
@@ -133,7 +136,7 @@ class RequestStream {
   void judge_fill(const Packet* next, Sequence psn, const Sent* known);
   void judge_held(bool repeated);
   [[nodiscard]] bool was_late(const Fill& fill, Sequence psn);
-  [[nodiscard]] bool is_answer(const Packet& packet, const Nak& nak) const noexcept;
+  [[nodiscard]] bool is_answer(const Packet& packet, Instant before) const noexcept;
 
   // Responses.
   void acknowledge(Sequence end, const Packet& packet);
@@ -142,6 +145,7 @@ class RequestStream {
   void take_ack(const Packet& packet, Sequence psn);
   void take_cut_ack(const Packet& packet, Sequence psn);
   void take_nak(const Packet& packet, Sequence psn);
+  [[nodiscard]] bool is_outdated(const Packet& nak, Sequence psn);
   void report_asked_for();
   [[nodiscard]] bool passed_here(Sequence psn);
   void take_read_response(const Packet& packet, Sequence psn);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/requests/sender_limits.h"
 
+#include <algorithm>
+
 namespace lw::analysis {
 
 void SenderLimits::add(const Sent& sent, Sequence outstanding) noexcept {
@@ -12,6 +14,11 @@ void SenderLimits::add(const Sent& sent, Sequence outstanding) noexcept {
       counts_.reads_at_most = 0;
     }
     counts_.reads_at_most += reads_ == counts_.most_reads;
+    if (answered_ && reads_ == 1) {
+      const Duration since = stamp_difference(sent.stamp, *answered_);
+      turnaround_ = std::min(turnaround_.value_or(since), since);
+    }
+    answered_.reset();
     return;
   }
   if (outstanding > counts_.most_outstanding) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include "analysis/analyst.h"
@@ -467,19 +468,49 @@ TEST(KnownTruth, HundredUnreliableScenarios) {
   EXPECT_GT(std::min({found.duplicates, found.late, found.lost}), 20U) << found;
 }
 
-/// Checks 500 seeds, or that of the environment.
+/// Checks 500 seeds, or that of the environment; one failure is enough to read.
 void check_all(bool numbered) {
   const char* only = std::getenv("LONGWIRE_SEED");
   if (only != nullptr) return check(std::stoull(only), numbered);
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 500 && !testing::Test::HasFailure(); ++seed)
     check(seed, numbered);
-    if (testing::Test::HasFailure()) return;  // one is enough to read
-  }
 }
 
 TEST(KnownTruth, FiveHundredScenarios) { check_all(false); }
 
 TEST(KnownTruth, FiveHundredScenariosOfASenderThatNumbersItsPackets) { check_all(true); }
+
+/// Scenarios beyond the first 500 that were judged wrong once: a repeated READ of a sender that
+/// waits for each response; two timers in a row; a NAK sent before a retransmission arrived; a
+/// packet that its retransmission overtook, beside a NAK of a later one.
+TEST(KnownTruth, FormerFaults) {
+  for (const std::uint64_t seed : {1074, 4556, 8009, 10261, 1171, 4949, 9698, 4939, 6502})
+    check(seed, false);
+  for (const std::uint64_t seed : {611, 868, 3904}) check(seed, true);
+}
+
+/// Checks LONGWIRE_SCENARIOS seeds from LONGWIRE_SEED on; ./dev long runs it. Of 10,500 seeds of
+/// each kind, 8 and 14 disagree: what the manual lists as "cannot tell", and recoveries that
+/// overlap.
+TEST(KnownTruth, MostOfManyScenarios) {
+  const char* const scenarios = std::getenv("LONGWIRE_SCENARIOS");
+  const char* const from = std::getenv("LONGWIRE_SEED");
+  if (scenarios == nullptr || from == nullptr) GTEST_SKIP() << "runs in ./dev long";
+  const std::uint64_t first = std::stoull(from), count = std::stoull(scenarios);
+  std::vector<std::string> wrong;
+  for (const bool numbered : {false, true}) {
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
+      testing::TestPartResultArray failures;
+      {
+        const testing::ScopedFakeTestPartResultReporter held(&failures);
+        check(seed, numbered);
+      }
+      if (failures.size() > 0)
+        wrong.push_back(fmt::format("{}{}", numbered ? "numbered " : "", seed));
+    }
+  }
+  EXPECT_LE(wrong.size(), 2 * count / 200) << fmt::format("seeds {}", fmt::join(wrong, ", "));
+}
 
 }  // namespace
 }  // namespace lw::analysis
