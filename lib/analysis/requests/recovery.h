@@ -40,8 +40,8 @@ struct Recovery {
   /// recovery may begin with this packet.
   [[nodiscard]] bool includes(const Packet& packet, Sequence psn, const Sent& known,
                               bool may_begin) const noexcept;
-  /// Whether a sender whose timer began the recovery waited about as long again: `silence` before
-  /// the next packet. It is a recovery of its own.
+  /// Whether the packet after `silence` begins a recovery of its own: a timer began this one, and
+  /// the sender waited about as long again.
   [[nodiscard]] bool ends_with(Duration silence) const noexcept;
   /// Continues the recovery at `psn`, after the next packet: those in between were lost once more.
   void skip_to(Sequence psn, const Packet& packet);

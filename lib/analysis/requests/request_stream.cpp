@@ -59,11 +59,6 @@ void RequestStream::check_silence(const Packet& packet) {
   report_.stall(packet, log_.oldest_waiting().psn, next_, silence_);
 }
 
-void RequestStream::add_response_gap(const ResponseGap& gap) {
-  if (const auto old = response_gaps_.add(gap))
-    report_.response_gap(*old, Cause::missing_in_capture);
-}
-
 void RequestStream::request(const Packet& packet) {
   check_silence(packet);
   count_request(packet);
@@ -390,24 +385,28 @@ void RequestStream::check_reuse(const Packet& packet, const Sent& known) {
 
 // Recoveries
 
+/// Returns the NAK that a packet seen before answers; null: none. `may_be_copy`: a SEND or WRITE
+/// that may be a copy.
+Nak* RequestStream::answered_nak(Sequence psn, bool may_be_copy) noexcept {
+  Nak* const nak = naks_.asking_for(psn, acked_);
+  if (nak == nullptr || (nak->outdated && silence_ >= kShortestTimer)) return nullptr;
+  // A NAK acknowledges what is before its PSN: a sender does not go back further.
+  return may_be_copy && psn < std::min(nak->psn, acked_) ? nullptr : nak;
+}
+
 std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn, const Sent* known,
                                              std::uint64_t& related) {
   if (!reliable_) return std::nullopt;  // nobody repeats packets of UC and UD
   const bool silent = silence_ >= kShortestTimer;
   const bool copied = known != nullptr && is_copy(packet, *known);
   const bool fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
-  // A NAK acknowledges SENDs and WRITEs before its PSN: a sender does not go back further.
-  const auto answers = [&](const Nak& nak) {
-    const bool acknowledged = !fetches && psn < std::min(nak.psn, acked_);
-    return !(nak.outdated && silent) && !(copied && acknowledged);
-  };
-  if (Nak* const nak = naks_.asking_for(psn, acked_); nak != nullptr && answers(*nak)) {
+  if (Nak* const nak = answered_nak(psn, copied && !fetches)) {
     nak->used = true;
     related = nak->frame;
     if (nak->late) return Cause::reordered;
     return naks_.was_refused(nak->psn) ? Cause::receiver_not_ready : Cause::sequence_nak;
   }
-  if (const auto gap = response_gaps_.in(psn, psn + span_of(packet)); fetches && gap) {
+  if (const auto gap = fetched_.gap_in(psn, psn + span_of(packet)); fetches && gap) {
     related = gap->frame;
     return silent && !is_answer(packet, gap->stamp) ? Cause::timeout : Cause::response_lost;
   }
@@ -453,7 +452,7 @@ void RequestStream::begin_recovery(const Packet& packet, const Sent& sent, Cause
 Instant RequestStream::first_sign(const Packet& packet, const Sent& sent, Cause cause,
                                   std::uint64_t related) {
   if (const Nak* const nak = naks_.of_frame(related)) return nak->stamp;
-  const auto gap = response_gaps_.in(sent.psn, sent.psn + sent.span);
+  const auto gap = fetched_.gap_in(sent.psn, sent.psn + sent.span);
   if (gap && gap->frame == related) return std::min(gap->stamp, packet.stamp);
   const bool silent = cause == Cause::timeout || cause == Cause::ack_lost;
   return silent ? std::min(last_progress_, packet.stamp) : packet.stamp;
@@ -486,7 +485,7 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   known->last_stamp = packet.stamp;
   known->last_ip_id = packet.ip_id;
   known->ack_req = packet.ack_req;
-  if (known->fetches) ask_again(*known, sent.psn);
+  if (known->fetches) fetched_.ask_again(*known, sent.psn);
   constexpr std::uint32_t kStorm = 3;
   if (known->copies == kStorm && sent.psn == recovery_->start)
     report_.retry_storm(packet, sent.psn, *known);
@@ -665,79 +664,21 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   if (psn >= next_) extend_cut_read(psn + 1);
   Sent* const read = log_.find(psn);
   if (read == nullptr || !read->seen || !is_read(read->opcode)) return;
-  const auto at = static_cast<std::uint32_t>(psn - read->psn);
-  previous_response_ = std::exchange(last_response_, psn);
-  if (psn > previous_response_ + 1) note_skipped_rests(packet, read->psn);
-  // Still the response to the earlier request, not interrupted.
-  if (read->asked_again && at > read->responses && psn == previous_response_ + 1) return;
-  if (at < read->responses) return take_repeated_response(packet, psn, *read);
+  if (!fetched_.continues(packet, psn, *read)) return retire_done();
   acknowledge(read->psn, packet);
-  if (at == 0) sample_rtt(*read, packet.stamp);
-  if (at > read->responses)
-    add_response_gap(
-        {read->psn + read->responses, at - read->responses, packet.number, packet.stamp});
-  read->responses = at + 1;
-  read->response_frame = packet.number;
-  read->response_stamp = packet.stamp;
-  counts_.payload += packet.payload;
-  const bool ends = packet.info->position == wire::Position::last ||
-                    packet.info->position == wire::Position::only;
-  const bool span_known = std::exchange(read->span_known, read->span_known || ends);
-  if (!span_known) read->dma_length += packet.payload;
-  if (ends && setup_.mtu && read->has_reth && at + 1 != read->span && !read->asked_again)
-    report_.read_span(packet, psn, *read, at + 1, *setup_.mtu);
-  if (!ends && (at + 1 != read->span || !span_known)) return;
-  read->answered = true;
+  if (psn == read->psn) sample_rtt(*read, packet.stamp);
+  if (!fetched_.take(packet, psn, *read, setup_.mtu)) return;
   acknowledge(read->psn + read->span, packet);
-  retire_done();
-}
-
-/// The responses continue at the READ with the PSN `end`: READs before it that were requested
-/// again, and not answered since, lost the rest of their responses.
-void RequestStream::note_skipped_rests(const Packet& packet, Sequence end) {
-  const Sent* const first = log_.find(previous_response_ + 1);
-  if (first == nullptr) return;
-  log_.for_each(first->psn, end, [&](Sent& sent) {
-    if (!sent.seen || !sent.asked_again || sent.answered || !is_read(sent.opcode)) return;
-    const Sequence missing = std::max(sent.psn + sent.responses, previous_response_ + 1);
-    if (missing >= sent.psn + sent.span) return;
-    add_response_gap({missing, sent.psn + sent.span - missing, packet.number, packet.stamp});
-    sent.responses = sent.span;
-  });
-}
-
-/// Processes a response that was skipped, or that came before.
-void RequestStream::take_repeated_response(const Packet& packet, Sequence psn, Sent& request) {
-  if (const auto gap = response_gaps_.covering(psn))
-    return take_late_response(packet, psn, *gap, request);
-  if (request.asked_again) return;
-  report_.response_copy(packet, psn, request.response_frame);
-}
-
-/// Processes a response that was skipped: it is late, or was requested again.
-void RequestStream::take_late_response(const Packet& packet, Sequence psn, const ResponseGap& old,
-                                       Sent& request) {
-  counts_.payload += packet.payload;
-  const Duration since_asked = stamp_difference(packet.stamp, request.last_stamp);
-  if (request.asked_again && since_asked >= Duration{counts_.rtt.minimum()})
-    report_.response_gap({psn, 1, old.frame, old.stamp}, Cause::lost_before_capture);
-  else
-    report_.late_response(packet, psn, old);
-  response_gaps_.remove(old.first);
-  if (psn > old.first) add_response_gap({old.first, psn - old.first, old.frame, old.stamp});
-  const Sequence end = old.first + old.packets;
-  if (psn + 1 < end) add_response_gap({psn + 1, end - psn - 1, old.frame, old.stamp});
-  request.response_frame = packet.number;
-  request.response_stamp = packet.stamp;
-  request.answered = request.responses == request.span &&
-                     !response_gaps_.in(request.psn, request.psn + request.span);
   retire_done();
 }
 
 void RequestStream::take_atomic_ack(const Packet& packet, Sequence psn) {
   Sent* const atomic = log_.find(psn);
   if (atomic == nullptr || !atomic->seen || !is_atomic(atomic->opcode)) return;
-  if (atomic->responses > 0) return take_repeated_response(packet, psn, *atomic);
+  if (atomic->responses > 0) {
+    fetched_.take_again(packet, psn, *atomic);
+    return retire_done();
+  }
   atomic->answered = true;
   atomic->responses = 1;
   atomic->response_frame = packet.number;
@@ -752,20 +693,6 @@ void RequestStream::sample_rtt(const Sent& sent, Instant answered) {
   if (!sent.seen || sent.copies > 0 || answered < sent.stamp) return;
   last_rtt_ = stamp_difference(answered, sent.stamp);
   counts_.rtt.add(last_rtt_.count());
-}
-
-/// Processes a repeated READ, which requests its response from `from` on, or a repeated atomic.
-void RequestStream::ask_again(Sent& request, Sequence from) {
-  const auto at = static_cast<std::uint32_t>(from - request.psn);
-  close_response_gaps(from, Cause::lost_before_capture);
-  request.asked_again = true;
-  request.answered = false;  // the requester has not taken the answer
-  request.responses = std::min(request.responses, at);
-}
-
-/// Closes the gaps in READ responses from `from` on.
-void RequestStream::close_response_gaps(Sequence from, Cause cause) {
-  response_gaps_.close(from, [&](const ResponseGap& gap) { report_.response_gap(gap, cause); });
 }
 
 void RequestStream::acknowledge(Sequence end, const Packet& packet) {
@@ -785,22 +712,13 @@ void RequestStream::retire_done() {
   while (log_.waiting() > 0 && is_done(log_.oldest_waiting())) retire(Cause::missing_in_capture);
 }
 
-/// Marks a request as executed. The response to a READ or atomic must have come first: the missing
-/// part was lost, or the capture lacks it.
+/// Marks a request as executed.
 void RequestStream::mark_acknowledged(Sent& sent, const Packet& packet) {
   if (!sent.seen || sent.answered) return;
-  if (!sent.fetches) {
-    sent.answered = true;
-    sent.response_frame = packet.number;
-    sent.response_stamp = packet.stamp;
-    return;
-  }
-  // After a repeated request, responses to the earlier one may still come.
-  const Sequence expected = sent.psn + sent.responses;
-  if (sent.asked_again && previous_response_ + 1 != expected) return;
-  add_response_gap({expected, sent.span - sent.responses, packet.number, packet.stamp});
-  sent.responses = sent.span;
-  previous_response_ = sent.psn + sent.span - 1;
+  if (sent.fetches) return fetched_.skip_rest(sent, packet);
+  sent.answered = true;
+  sent.response_frame = packet.number;
+  sent.response_stamp = packet.stamp;
 }
 
 /// Whether nothing more is expected for a request. A READ or atomic without its whole response
@@ -840,7 +758,7 @@ void RequestStream::finish(Instant end) {
   report_ended();
   if (early_ack_) report_.unseen_before(*early_ack_, next_);
   early_ack_.reset();
-  close_response_gaps(0, Cause::missing_in_capture);
+  fetched_.finish();
   report_unanswered(end);
   retire_beyond(0);
   messages_.finish();

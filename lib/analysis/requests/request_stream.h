@@ -5,12 +5,12 @@
 #include <string>
 
 #include "analysis/anomaly.h"
+#include "analysis/requests/fetch_responses.h"
 #include "analysis/requests/ip_numbers.h"
 #include "analysis/requests/late_packets.h"
 #include "analysis/requests/message_builder.h"
 #include "analysis/requests/nak_log.h"
 #include "analysis/requests/recovery.h"
-#include "analysis/requests/response_gaps.h"
 #include "analysis/requests/sender_limits.h"
 #include "analysis/requests/sent_log.h"
 #include "analysis/requests/stream_counts.h"
@@ -49,7 +49,8 @@ class RequestStream {
         results_(results),
         messages_(results, setup.session, setup.direction),
         report_(setup.session, setup.direction, counts_, results),
-        limits_(counts_) {}
+        limits_(counts_),
+        fetched_(log_, counts_, report_) {}
   RequestStream(const RequestStream&) = delete;  // parts refer to counts_
   RequestStream& operator=(const RequestStream&) = delete;
 
@@ -120,6 +121,7 @@ class RequestStream {
   void check_reuse(const Packet& packet, const Sent& known);
 
   // Recoveries.
+  [[nodiscard]] Nak* answered_nak(Sequence psn, bool may_be_copy) noexcept;
   [[nodiscard]] std::optional<Cause> cause_of(const Packet& packet, Sequence psn, const Sent* known,
                                               std::uint64_t& related);
   [[nodiscard]] bool is_copy(const Packet& packet, const Sent& known) const noexcept;
@@ -149,15 +151,8 @@ class RequestStream {
   void report_asked_for();
   [[nodiscard]] bool passed_here(Sequence psn);
   void take_read_response(const Packet& packet, Sequence psn);
-  void note_skipped_rests(const Packet& packet, Sequence end);
-  void take_repeated_response(const Packet& packet, Sequence psn, Sent& request);
-  void take_late_response(const Packet& packet, Sequence psn, const ResponseGap& old,
-                          Sent& request);
   void take_atomic_ack(const Packet& packet, Sequence psn);
   void sample_rtt(const Sent& sent, Instant answered);
-  void ask_again(Sent& request, Sequence from);
-  void add_response_gap(const ResponseGap& gap);
-  void close_response_gaps(Sequence from, Cause cause);
 
   void retire_done();
   void retire(Cause cause_of_gap);
@@ -198,9 +193,7 @@ class RequestStream {
   std::optional<Fill> fill_, held_;
   NakLog naks_;
   LatePackets late_;
-  ResponseGaps response_gaps_;
-  Sequence last_response_ = 0;      // the newest READ response
-  Sequence previous_response_ = 0;  // the READ response before
+  FetchResponses fetched_;
   /// A loss after the capture point, until the packet is sent again: before that, the receiver may
   /// have refused an early transmission, and may still receive a later one.
   std::optional<Anomaly> asked_for_;

@@ -42,14 +42,24 @@ struct StreamCounts {
   std::uint64_t reads_at_most = 0, reads = 0;  // of reads: those that reached most_reads
 
   /// True if the sender was held by its limit of outstanding READs and atomics: many reached it.
-  [[nodiscard]] bool held_by_reads() const noexcept;
+  [[nodiscard]] bool held_by_reads() const noexcept {
+    return most_reads > 1 && reads_at_most >= kOften && reads_at_most * 4 >= reads;
+  }
   /// True if the sender was held by its limit of outstanding packets of SENDs and WRITEs: again and
   /// again, and for a good part of the time, it was silent at the limit, and it sent soon after the
   /// ACK. A sender with a fixed rate does not wait for ACKs; at the receiver's side nothing waits
   /// long for them.
-  [[nodiscard]] bool held_by_window() const noexcept;
+  [[nodiscard]] bool held_by_window() const noexcept {
+    return reads == 0 && held >= kOften && held_share() >= 0.25 && held_after * 8 <= held_before;
+  }
   /// Share of the time in which the sender was silent at that limit, 0 to 1.
-  [[nodiscard]] double held_share() const noexcept;
+  [[nodiscard]] double held_share() const noexcept {
+    const auto all = static_cast<double>((last - first).count());
+    return all > 0 ? static_cast<double>(held_before.count()) / all : 0;
+  }
+
+ private:
+  static constexpr std::uint64_t kOften = 16;  // times that a limit is reached by more than chance
 };
 
 }  // namespace lw::analysis
