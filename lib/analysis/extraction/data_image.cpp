@@ -18,7 +18,7 @@ std::string_view help_of(Unplaced reason) noexcept {
   constexpr std::string_view kTexts[kUnplacedReasons] = {
       "bad ICRC: the receiver drops them",
       "their lengths contradict each other",
-      "the first packet of their message, which has the address, was not captured",
+      "the address, in the first packet of their message, was not captured",
       "which part of which READ they answer is not known",
       "READs without a captured response",
       "late, behind what is already in the stream",

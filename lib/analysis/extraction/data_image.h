@@ -63,7 +63,7 @@ struct DataMessage {
 enum class Unplaced : std::uint8_t {
   bad_icrc,     // the receiver drops the packet
   malformed,    // lengths that contradict each other
-  no_address,   // the first packet of its message, which has the address, was not captured
+  no_address,   // the address, in the first packet of its message, was not captured
   no_request,   // nothing shows where in its READ a response belongs
   no_response,  // a READ without a captured response
   late,         // a SEND with a position that was passed
