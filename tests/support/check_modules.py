@@ -60,12 +60,9 @@ TOP_LEVEL = {
     'meson.build', 'lib', 'gen', 'impair', 'dissect', 'profiles', 'tests', 'pcaps', 'docs',
     'packaging', 'README.md', 'dev', 'ARCHITECTURE.md', 'LICENSE',
 }
-# Product .h and .cpp files in all; 500 before lib/analysis and its commands, 560 before report and the
-# installation, 585 before extract: where data belongs (lib/analysis/extraction), and its files; 605 before
-# explain, include and the live page; 630 before the live views, one for each command that has one; 645 before
-# the page of a run (--html): its rows, curves and machine; 670 before explain's evidence and its verdict about
-# congestion had files of their own; 674 before the counts and reports of request_stream, and the sessions and runs
-# of gen/rdma, left files of 600 to 900 lines.
+# Product .h and .cpp files in all: 449 at the end of the redesign; what came later has files of its own:
+# lib/analysis, dissect/{compare,explain,extract,report}, gen/{rdma,telemetry}, lib/{web,report} and more NIC ports.
+# Raise it only for a new idea, and lower it when files go.
 MOST_FILES = 690
 MOST_TYPES_ON_THE_WAY = {'roce-gen': 50, 'roce-impair': 60, 'roce-dissect': 30}
 TYPE = re.compile(r'^ *(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?\w+(?: final)?(?: : .*)? *\{',
