@@ -70,6 +70,7 @@ void RequestStream::request(const Packet& packet) {
   }
   if (psn < next_ && ip_numbers_.is_late(packet.ip_id) && take_late(packet, psn)) return;
   judge_doubt(psn);
+  judge_jump(psn);
   if (asked_for_ && packet.psn == asked_for_->psn) report_asked_for();
   if (psn == next_ || (psn > next_ && extend_cut_read(psn)))
     advance(packet, psn);
@@ -164,6 +165,7 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
   Sent& filled = log_.fill(sent);
   counts_.payload += packet.payload;
   if (recovery_ && sent.psn >= recovery_->next) {
+    if (sent.psn > recovery_->next) note_jump(packet, gap, filled);
     add_filled(recovery_->filled, gap, filled);
     ++counts_.resent;
     continue_recovery(packet, nullptr, filled);
@@ -178,6 +180,27 @@ void RequestStream::fill_gap(const Packet& packet, const Sent& sent) {
   late_.add(sent.psn, packet.stamp);
   // Its number shows that it was sent again, not late.
   if (ip_numbers_.ordered() && reliable_) begin_recovery(*std::exchange(fill_, std::nullopt));
+}
+
+/// Notes a packet that fills a gap further on than the recovery is.
+void RequestStream::note_jump(const Packet& packet, const Sent& gap, const Sent& filled) {
+  jump_ = Jump{recovery_->next,
+               {.first = filled.psn, .first_frame = packet.number, .first_stamp = packet.stamp}};
+  jump_->fill.add(gap, filled);
+}
+
+/// Decides about jump_. `next`: PSN of the next request.
+void RequestStream::judge_jump(Sequence next) {
+  if (!jump_) return;
+  const Jump jump = std::move(*std::exchange(jump_, std::nullopt));
+  if (!recovery_ || next != jump.from) return;
+  recovery_->take_filled(jump.fill.first,
+                         static_cast<std::uint32_t>(jump.fill.next - jump.fill.first));
+  recovery_->next = jump.from;
+  --recovery_->packets;
+  --counts_.resent;
+  late_.add(jump.fill.first, jump.fill.first_stamp);
+  report_.late(jump.fill, Cause::none);
 }
 
 /// Whether a recovery may begin with a packet. A sender that goes back begins with its oldest

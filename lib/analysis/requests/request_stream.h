@@ -86,6 +86,13 @@ class RequestStream {
     Sent sent;
   };
 
+  /// A packet that fills a gap further on than the recovery is, at `from`. If the recovery goes on
+  /// there, the packet was late; otherwise it belongs to the recovery.
+  struct Jump {
+    Sequence from = 0;
+    Fill fill;
+  };
+
   /// A recovery that has ended, and is reported after the PSN `until`.
   struct Ended {
     Recovery recovery;
@@ -105,6 +112,8 @@ class RequestStream {
   void repeat(const Packet& packet, const Sent& sent, Sent* known);
   void judge_doubt(Sequence next);
   void fill_gap(const Packet& packet, const Sent& sent);
+  void note_jump(const Packet& packet, const Sent& gap, const Sent& filled);
+  void judge_jump(Sequence next);
   void open_before_begin(const Packet& packet, Sequence psn);
   [[nodiscard]] bool may_begin_recovery(const Sent& sent) const noexcept;
   [[nodiscard]] bool goes_on(const Recovery& recovery, const Packet& packet, const Sent& sent,
@@ -191,6 +200,7 @@ class RequestStream {
   Sequence recovery_start_ = 0;  // start of the last recovery
   Instant recovery_stamp_;
   std::optional<Fill> fill_, held_;
+  std::optional<Jump> jump_;
   NakLog naks_;
   LatePackets late_;
   FetchResponses fetched_;
