@@ -334,14 +334,26 @@ void RequestStream::fill_in_recovery(const Packet& packet, Sequence psn, Sent& k
   report_.late_in_recovery(packet, psn, old);
 }
 
+/// Returns the NAK that a packet answers, though it has another PSN; null: none, so a timer sent
+/// it.
+Nak* RequestStream::nak_in_place_of_timer(const Packet& packet, const Sent& sent) noexcept {
+  constexpr Sequence kMost = 1024;
+  if (sent.fetches) return nullptr;
+  Nak* nak = nullptr;
+  if (sent.psn > acked_) {
+    nak = naks_.asking_for(acked_, acked_);  // a timer begins with the oldest packet
+  } else if (silence_ < kShortestTimer) {
+    // What the NAK asks for was late, and is acknowledged by now.
+    nak = naks_.of_frame(naks_.frame_naming(acked_ - std::min(acked_, kMost), acked_ - 1));
+  }
+  return nak != nullptr && is_answer(packet, nak->stamp) ? nak : nullptr;
+}
+
 /// Processes a packet that was seen before: the path has copied it, or the sender sends it again.
 void RequestStream::repeat(const Packet& packet, const Sent& sent, Sent* known) {
   std::uint64_t related = known != nullptr ? known->frame : 0;
   auto cause = cause_of(packet, sent.psn, known, related);
-  // A timer ends with the oldest packet that is not acknowledged.
-  Nak* const nak = naks_.asking_for(acked_, acked_);
-  const bool too_new = nak != nullptr && sent.psn > acked_ && !sent.fetches;
-  if (cause == Cause::timeout && too_new && is_answer(packet, nak->stamp)) {
+  if (Nak* const nak = cause == Cause::timeout ? nak_in_place_of_timer(packet, sent) : nullptr) {
     nak->used = true;
     related = nak->frame;
     cause = Cause::sequence_nak;

@@ -130,6 +130,7 @@ class RequestStream {
   void check_reuse(const Packet& packet, const Sent& known);
 
   // Recoveries.
+  [[nodiscard]] Nak* nak_in_place_of_timer(const Packet& packet, const Sent& sent) noexcept;
   [[nodiscard]] Nak* answered_nak(Sequence psn, bool may_be_copy) noexcept;
   [[nodiscard]] std::optional<Cause> cause_of(const Packet& packet, Sequence psn, const Sent* known,
                                               std::uint64_t& related);
