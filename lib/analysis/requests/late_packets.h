@@ -2,7 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
+#include <vector>
 
 #include "analysis/packet.h"
 #include "analysis/requests/sent_log.h"
@@ -15,8 +15,8 @@ class LatePackets {
  public:
   void add(Sequence psn, Instant stamp) {
     constexpr std::size_t kMost = 512;
+    if (packets_.size() == kMost) packets_.erase(packets_.begin());
     packets_.push_back({psn, stamp});
-    if (packets_.size() > kMost) packets_.pop_front();
   }
 
   /// Whether a packet with a lower PSN came after `stamp`, at which `psn` was seen: the receiver
@@ -31,7 +31,7 @@ class LatePackets {
     Sequence psn = 0;
     Instant stamp = {};
   };
-  std::deque<Late> packets_;
+  std::vector<Late> packets_;
 };
 
 }  // namespace lw::analysis

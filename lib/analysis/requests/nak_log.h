@@ -2,7 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
+#include <vector>
 
 #include "analysis/packet.h"
 #include "analysis/requests/sent_log.h"
@@ -27,8 +27,8 @@ class NakLog {
  public:
   void add(const Nak& nak) {
     constexpr std::size_t kMost = 64;
+    if (naks_.size() == kMost) naks_.erase(naks_.begin());
     naks_.push_back(nak);
-    if (naks_.size() > kMost) naks_.pop_front();
   }
 
   /// Returns the NAK that a retransmission from `psn` follows: a NAK of this PSN, else one of a
@@ -77,7 +77,7 @@ class NakLog {
   }
 
  private:
-  std::deque<Nak> naks_;
+  std::vector<Nak> naks_;
 };
 
 }  // namespace lw::analysis

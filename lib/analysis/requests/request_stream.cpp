@@ -445,7 +445,7 @@ std::optional<Cause> RequestStream::cause_of(const Packet& packet, Sequence psn,
     related = gap->frame;
     return silent && !is_answer(packet, gap->stamp) ? Cause::timeout : Cause::response_lost;
   }
-  const bool of_rest = known != nullptr && known->last_psn != psn;
+  const bool of_rest = known != nullptr && known->psn + known->last_at != psn;
   if (copied && !(fetches && of_rest)) return std::nullopt;
   if (fetches && known != nullptr) {
     // After silence it was the timer. Otherwise the response to a later request has just shown the
@@ -515,7 +515,7 @@ void RequestStream::continue_recovery(const Packet& packet, Sent* known, const S
   if (known == nullptr) return;
   check_reuse(packet, *known);
   ++known->copies;
-  known->last_psn = sent.psn;
+  known->last_at = static_cast<std::uint32_t>(sent.psn - known->psn);
   known->last_frame = packet.number;
   known->last_stamp = packet.stamp;
   known->last_ip_id = packet.ip_id;

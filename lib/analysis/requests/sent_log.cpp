@@ -28,8 +28,7 @@ Sent sent_of(const Packet& packet, Sequence psn, std::uint32_t span) noexcept {
           .has_immediate = packet.has_immediate,
           .ip_id = packet.ip_id,
           .last_ip_id = packet.ip_id,
-          .span_known = packet.has_reth || !is_read(packet.info->opcode),
-          .last_psn = psn};
+          .span_known = packet.has_reth || !is_read(packet.info->opcode)};
 }
 
 Sent gap_before(const Packet& packet, Sequence first, Sequence end) noexcept {

@@ -40,11 +40,12 @@ struct Sent {
   bool span_known = true;        // false: a READ without RETH; `span` is the least that it may be
   std::uint32_t copies = 0;      // times that it was seen again
   std::uint32_t responses = 0;   // of a READ: PSNs of its response up to the newest
-  Sequence last_psn = 0;         // PSN when last seen: a READ may request the rest of its response
+  std::uint32_t last_at = 0;     // PSNs that it skipped when last seen: a READ may ask for the rest
   // the last READ response, the response to an atomic, or the ACK
   std::uint64_t response_frame = 0;
   Instant response_stamp = {};
 };
+static_assert(sizeof(Sent) == 112, "a stream keeps thousands of them: update StreamMemory");
 
 /// Returns a request with the PSN `psn`, which takes `span` PSNs.
 [[nodiscard]] Sent sent_of(const Packet& packet, Sequence psn, std::uint32_t span) noexcept;
