@@ -8,15 +8,15 @@
 
 namespace lw::analysis {
 
-bool FetchResponses::continues(const Packet& packet, Sequence psn, Sent& read) {
+bool FetchResponses::take_out_of_order(const Packet& packet, Sequence psn, Sent& read) {
   const auto at = static_cast<std::uint32_t>(psn - read.psn);
   previous_ = std::exchange(newest_, psn);
   if (psn > previous_ + 1) skip_rests_before(read.psn, packet);
   // Still the response to the earlier request, not interrupted.
-  if (read.asked_again && at > read.responses && psn == previous_ + 1) return false;
-  if (at >= read.responses) return true;
+  if (read.asked_again && at > read.responses && psn == previous_ + 1) return true;
+  if (at >= read.responses) return false;
   take_again(packet, psn, read);
-  return false;
+  return true;
 }
 
 bool FetchResponses::take(const Packet& packet, Sequence psn, Sent& read,

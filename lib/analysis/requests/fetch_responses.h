@@ -17,9 +17,10 @@ class FetchResponses {
   FetchResponses(SentLog& log, StreamCounts& counts, StreamReport& report) noexcept
       : log_(log), counts_(counts), report_(report) {}
 
-  /// Whether a response continues that of `read`, or skips a part of it: take() processes it. Any
-  /// other one came before, comes late, or answers an earlier request of the READ; it is processed.
-  [[nodiscard]] bool continues(const Packet& packet, Sequence psn, Sent& read);
+  /// Call first for each READ response. Processes one that came before, comes late, or answers an
+  /// earlier request of the READ. Returns false if it is none of these: it continues the response
+  /// to `read`, or skips a part of it, and take() processes it.
+  [[nodiscard]] bool take_out_of_order(const Packet& packet, Sequence psn, Sent& read);
   /// Processes a response that continues that of `read`. Returns whether it ends it. `mtu`: bytes;
   /// nothing: unknown.
   bool take(const Packet& packet, Sequence psn, Sent& read, std::optional<std::uint32_t> mtu);

@@ -66,7 +66,7 @@ class NakLog {
   }
 
   /// Whether a NAK names `psn` that a recovery has followed.
-  [[nodiscard]] bool has_answered(Sequence psn) const noexcept {
+  [[nodiscard]] bool was_answered(Sequence psn) const noexcept {
     return std::ranges::any_of(naks_, [psn](const Nak& nak) { return nak.used && nak.psn == psn; });
   }
 

@@ -344,7 +344,7 @@ Nak* RequestStream::nak_in_place_of_timer(const Packet& packet, const Sent& sent
     nak = naks_.asking_for(acked_, acked_);  // a timer begins with the oldest packet
   } else if (silence_ < kShortestTimer) {
     // What the NAK asks for was late, and is acknowledged by now.
-    nak = naks_.of_frame(naks_.frame_naming(acked_ - std::min(acked_, kMost), acked_ - 1));
+    nak = naks_.of_frame(naks_.frame_naming(acked_ - kMost, acked_ - 1));
   }
   return nak != nullptr && is_answer(packet, nak->stamp) ? nak : nullptr;
 }
@@ -460,7 +460,7 @@ bool RequestStream::is_copy(const Packet& packet, const Sent& known) const noexc
   if (packet.ack_req != known.ack_req || packet.payload != known.payload) return false;
   if (ip_numbers_.vary()) return packet.ip_id == known.ip_id || packet.ip_id == known.last_ip_id;
   const Duration age = stamp_difference(packet.stamp, known.last_stamp);
-  // A sender that waits for each response had the time to ask again.
+  // A sender that waits for each response asks again after a round trip. A copy comes sooner.
   if (const auto turnaround = limits_.turnaround(); is_read(known.opcode) && turnaround)
     return age < std::min(*turnaround, kShortestTimer);
   if (selective_) return age < Duration{counts_.rtt.minimum()};
@@ -676,7 +676,7 @@ void RequestStream::take_nak(const Packet& packet, Sequence psn) {
 /// did: the receiver sent it before.
 bool RequestStream::is_outdated(const Packet& nak, Sequence psn) {
   const Sent* const sent = log_.find(psn);
-  return sent != nullptr && naks_.has_answered(psn) &&
+  return sent != nullptr && naks_.was_answered(psn) &&
          stamp_difference(nak.stamp, sent->last_stamp) < Duration{counts_.rtt.minimum()};
 }
 
@@ -699,7 +699,7 @@ void RequestStream::take_read_response(const Packet& packet, Sequence psn) {
   if (psn >= next_) extend_cut_read(psn + 1);
   Sent* const read = log_.find(psn);
   if (read == nullptr || !read->seen || !is_read(read->opcode)) return;
-  if (!fetched_.continues(packet, psn, *read)) return retire_done();
+  if (fetched_.take_out_of_order(packet, psn, *read)) return retire_done();
   acknowledge(read->psn, packet);
   if (psn == read->psn) sample_rtt(*read, packet.stamp);
   if (!fetched_.take(packet, psn, *read, setup_.mtu)) return;
