@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json.h"
 #include "gen/traffic/flow_cursor.h"
 #include "report/json_line.h"
 
@@ -150,7 +151,7 @@ Result<SentCounts> parse_sent_counts(std::string_view text, const std::string& s
                                      const config::FlowProfile& profile) {
   SentCounts counts(profile.flows.size());
   try {
-    const Json json = Json::parse(text);
+    const Json json = parse_json(text);
     auto row = json.at("flows").begin();
     for (std::size_t i = 0; i < counts.size(); i += profile.flows[i].qps, ++row) {
       if (row == json.at("flows").end())

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json.h"
 #include "gen/study/run_journal.h"
 
 namespace lw::gen::experiment {
@@ -147,8 +148,8 @@ class Leader {
     }
     if (message.kind == kResult) {
       const auto end_of_number = message.text.find('\n');
-      keep(tasks_[std::stoul(message.text)], Json::parse(message.text.substr(end_of_number)));
-    } else if (const std::string what = difference(Json::parse(message.text), identity_);
+      keep(tasks_[std::stoul(message.text)], parse_json(message.text.substr(end_of_number)));
+    } else if (const std::string what = difference(parse_json(message.text), identity_);
                !what.empty()) {
       note(fmt::format("rank {} has another experiment or another program than rank 0 ({})",
                        message.from, what));

@@ -11,6 +11,7 @@
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
 #include "core/chance.h"
+#include "core/json.h"
 
 namespace lw::gen::experiment {
 namespace {
@@ -71,7 +72,7 @@ std::string journal_text(const Json& identity, const Results& results) {
 }
 
 bool take_line(const std::string& line, Results& results) {
-  const Json json = Json::parse(line, nullptr, false);
+  const Json json = parse_json(line);
   if (!json.is_object()) return false;
   const auto cell = json.find("cell"), repeat = json.find("repeat"), run = json.find("run");
   for (const auto& number : {cell, repeat})
@@ -95,7 +96,7 @@ Result<void> take_lines(const std::string& path, const std::string& text, const 
                                 path, number));
       continue;
     }
-    const Json theirs = Json::parse(line, nullptr, false);
+    const Json theirs = parse_json(line);
     if (const std::string what = difference(theirs, identity); !what.empty())
       return fail(fmt::format(
           "{}: --resume: its runs are of another experiment or program ({}): give the same file "

@@ -12,6 +12,7 @@
 
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
+#include "core/json.h"
 #include "core/output.h"
 #include "core/quantity.h"
 #include "impair/cli/commands.h"
@@ -50,7 +51,7 @@ Result<Json> fired(const std::string& what) {
     asked["name"] = what;
     return asked;
   }
-  const Json typed = Json::parse(what, nullptr, false);
+  const Json typed = parse_json(what);
   if (!typed.is_object())
     return fail(fmt::format("expected a name or a JSON object, found {}", what));
   for (const char* kind : {"at", "protection", "flap", "event"})
@@ -115,7 +116,7 @@ Result<std::string> request(const std::string& path, std::string_view text) {
 ExitCode ask(const RequestOptions& options) {
   const auto text = request(options.socket, options.request.dump() + "\n");
   if (!text) return print_error(text.error());
-  const Json answer = Json::parse(*text, nullptr, false);
+  const Json answer = parse_json(*text);
   if (!answer.is_object() || !answer.contains("ok"))
     return print_error(
         {fmt::format("{}: not a roce-impair's socket", options.socket), ExitCode::environment});
@@ -214,8 +215,9 @@ app::Command event_command(const std::shared_ptr<RequestOptions>& options) {
 app::Command ctl_command() {
   auto options = std::make_shared<RequestOptions>();
   const auto plain = [&options](const char* name, const char* help, const char* example) {
-    return question(name, help, example, options,
-                    [name](const RequestOptions&) -> Result<Json> { return Json{{"do", name}}; });
+    return question(name, help, example, options, [name](const RequestOptions&) -> Result<Json> {
+      return Json{{"do", name}};
+    });
   };
   app::Command command{
       .name = "ctl",

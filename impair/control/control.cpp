@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "impair/datapath/configuration.h"
 #include "impair/report/report.h"
 #include "impair/report/rule_report.h"
@@ -97,7 +98,7 @@ SharedText Control::answer(std::string_view request, Access access) {
   const auto line = [](const Json& answer) {
     return std::make_shared<const std::string>(report::json_line("longwire.control", answer));
   };
-  const Json json = Json::parse(request, nullptr, false);
+  const Json json = parse_json(request);
   if (!json.is_object()) return line(refusal({"expected a JSON object"}));
   const auto asked = json.find("do");
   const bool is_text = asked != json.end() && asked->is_string();

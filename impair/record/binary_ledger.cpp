@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
+
 namespace lw::impair::binary_ledger {
 namespace {
 
@@ -120,7 +122,7 @@ void put_block(std::string& out, Block kind, std::size_t length) {
 
 std::optional<RuleNames> get_names(std::span<const std::byte> bytes) {
   const auto* text = reinterpret_cast<const char*>(bytes.data());
-  const auto json = nlohmann::json::parse(text, text + bytes.size(), nullptr, false);
+  const auto json = parse_json({text, bytes.size()});
   if (!json.is_array() || json.size() != 2) return std::nullopt;
   RuleNames names;
   for (std::size_t way = 0; way < 2; ++way) {

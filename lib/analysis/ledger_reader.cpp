@@ -7,12 +7,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
+
 namespace lw::analysis {
 namespace {
 
 using emulator::Direction;
 using emulator::Stage;
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 /// Reads the keys of one line, and keeps the first error.
 class LedgerLine {
@@ -114,7 +116,7 @@ std::uint32_t LedgerReader::index_of(const std::string& rule) {
 }
 
 Parsed<LedgerEntry> LedgerReader::read(std::string_view line) {
-  const json object = json::parse(line, nullptr, false);
+  const json object = parse_json(line);
   if (!object.is_object())
     return std::unexpected(fmt::format("expected a JSON object, found \"{}\"", line.substr(0, 40)));
   LedgerLine keys(object);

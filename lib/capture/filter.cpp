@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 #include <pcap/pcap.h>
 
+#include "capture/filter_words.h"
+#include "capture/limits.h"
+#include "core/names.h"
+
 namespace lw::capture {
 namespace {
 
@@ -24,16 +28,24 @@ void Filter::Free::operator()(bpf_program* program) const noexcept {
   delete program;
 }
 
-Result<Filter> Filter::compile(const std::string& expression, int link_type) {
+Result<Filter> Filter::compile(const std::string& expression, int link_type, FilterNames names) {
+  const auto refuse = [&](std::string_view why) {
+    return fail(fmt::format("filter \"{}\": {}", excerpt(expression), why));
+  };
+  if (const auto words = check_filter_words(expression, names == FilterNames::looked_up); !words)
+    return refuse(words.error());
   const std::unique_ptr<pcap_t, ClosePcap> handle(pcap_open_dead(dlt_of(link_type), kSnapLength));
   if (!handle) return fail("libpcap has no memory for a filter", ExitCode::environment);
-  std::unique_ptr<bpf_program, Free> program(new bpf_program{});
-  constexpr int kOptimise = 1;
-  if (pcap_compile(handle.get(), program.get(), expression.c_str(), kOptimise,
-                   PCAP_NETMASK_UNKNOWN) != 0) {
-    return fail(fmt::format("filter \"{}\": {}", expression, pcap_geterr(handle.get())));
-  }
-  return Filter(std::move(program));
+  const auto program = [&](bool optimized) -> std::unique_ptr<bpf_program, Free> {
+    std::unique_ptr<bpf_program, Free> compiled(new bpf_program{});
+    const int status = pcap_compile(handle.get(), compiled.get(), expression.c_str(), optimized,
+                                    PCAP_NETMASK_UNKNOWN);
+    return status == 0 ? std::move(compiled) : nullptr;
+  };
+  auto whole = program(false);
+  if (whole && whole->bf_len <= kMostOptimized) whole = program(true);
+  if (!whole) return refuse(pcap_geterr(handle.get()));
+  return Filter(std::move(whole));
 }
 
 std::vector<BpfInstruction> Filter::instructions() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -12,14 +13,19 @@ struct bpf_program;
 
 namespace lw::capture {
 
+/// What happens to the names of hosts, networks, ports and protocols in a filter. libpcap looks
+/// them up, and waits for name servers.
+enum class FilterNames : std::uint8_t { refused, looked_up };
+
 /// A filter in tcpdump's syntax, compiled by libpcap. As in tcpdump, "udp port 4791" looks at
 /// untagged frames and "vlan and udp port 4791" at tagged ones. Immutable; matches() may be called
 /// by any thread.
 class Filter {
  public:
-  /// Compiles a filter for frames of this LINKTYPE. A usage error contains the expression and
-  /// libpcap's message.
-  static Result<Filter> compile(const std::string& expression, int link_type);
+  /// Compiles a filter for frames of this LINKTYPE, in up to a second. A usage error contains the
+  /// start of the expression, and libpcap's message or that of check_filter_words().
+  static Result<Filter> compile(const std::string& expression, int link_type,
+                                FilterNames names = FilterNames::refused);
 
   /// The compiled filter, for the interpreter of core/bpf.h.
   [[nodiscard]] std::vector<BpfInstruction> instructions() const;

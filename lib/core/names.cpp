@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/limits.h"
+
 namespace lw {
 namespace {
 
@@ -67,6 +69,17 @@ std::string first_character(std::string_view text) {
   if (whole) return std::string(text.substr(0, length));
   constexpr std::string_view kDigits = "0123456789abcdef";
   return std::string("\\x") + kDigits[first >> 4] + kDigits[first & 0xf];
+}
+
+std::string excerpt(std::string_view text) {
+  std::size_t length = std::min(text.size(), kLongestQuote);
+  const bool cut = length < text.size();
+  const auto is_inside = [&](std::size_t at) { return (text[at] & 0xc0) == 0x80; };
+  while (cut && length > 0 && is_inside(length)) --length;
+  std::string start(text.substr(0, length));
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  std::ranges::replace_if(start, is_control, '?');
+  return cut ? start + "..." : start;
 }
 
 Result<void> check_plain_name(std::string_view path) {

@@ -17,6 +17,11 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 /// "\\x" and two digits for a control character or a byte that is not UTF-8.
 std::string first_character(std::string_view text);
 
+/// The start of a text from outside, for an error message: at most kLongestQuote bytes
+/// (core/limits.h) of whole UTF-8 characters, with "..." if more follow; control characters become
+/// "?".
+std::string excerpt(std::string_view text);
+
 /// Checks that the name of an output file doesn't promise compression, since all files are written
 /// uncompressed. Error (usage), with the remedy: `path` ends in .gz, .zst, .xz, .bz2 or .lz4.
 Result<void> check_plain_name(std::string_view path);

@@ -7,6 +7,9 @@
 #include <cstdio>
 #include <span>
 
+#include "core/limits.h"
+#include "core/names.h"
+
 namespace lw {
 namespace {
 
@@ -36,7 +39,7 @@ std::string_view trim(std::string_view text) {
 
 std::string refusal(std::string_view expected, std::string_view found) {
   std::string sentence = "expected ";
-  return sentence.append(expected).append(", found \"").append(found).append("\"");
+  return sentence.append(expected).append(", found \"").append(excerpt(found)).append("\"");
 }
 
 struct Number {
@@ -87,9 +90,11 @@ const Unit& fitting(double value, std::span<const Unit> rising) {
 
 Parsed<Duration> parse_duration(std::string_view text) {
   constexpr std::string_view kExpected = "a time such as \"1.9ms\" (ns, us, ms, s, min)";
+  constexpr std::chrono::duration<double, std::nano> kMost = kLongestTime;
   const auto ns = scaled(text, kTimeUnits, kExpected);
   if (!ns) return std::unexpected(ns.error());
-  if (*ns < 0 || *ns > 9.2e18) return std::unexpected(refusal("a time from 0 to 292 years", text));
+  if (*ns < 0 || *ns > kMost.count())
+    return std::unexpected(refusal("a time from 0 to " + format_duration(kLongestTime), text));
   const Duration time{std::llround(*ns)};
   if (*ns > 0 && time.count() == 0)
     return std::unexpected(refusal("a time of a nanosecond or more, or none", text));
@@ -98,9 +103,10 @@ Parsed<Duration> parse_duration(std::string_view text) {
 
 Parsed<double> parse_bit_rate(std::string_view text) {
   const auto rate = scaled(text, kRateUnits, "a bit rate such as \"100Gb/s\"");
-  if (!rate) return rate;
-  if (*rate <= 0) return std::unexpected(refusal("a bit rate above 0", text));
-  return rate;
+  constexpr double kLowest = kLowestRate, kHighest = kHighestRate;
+  if (!rate || (*rate >= kLowest && *rate <= kHighest)) return rate;
+  return std::unexpected(refusal(
+      "a bit rate from " + format_bit_rate(kLowest) + " to " + format_bit_rate(kHighest), text));
 }
 
 Parsed<std::uint64_t> parse_bytes(std::string_view text) {
@@ -112,16 +118,18 @@ Parsed<std::uint64_t> parse_bytes(std::string_view text) {
     if (!plain || !plain->rest.empty()) return std::unexpected(refusal(kExpected, text));
     bytes = plain->value;
   }
-  if (*bytes < 0 || *bytes > 0x1.0p53 || *bytes != std::floor(*bytes)) {
-    return std::unexpected(refusal("a whole number of bytes >= 0", text));
+  if (*bytes < 0 || *bytes > static_cast<double>(kLargestSize) || *bytes != std::floor(*bytes)) {
+    return std::unexpected(refusal(
+        "a whole number of bytes from 0 to " + std::to_string(kLargestSize >> 30) + " GiB", text));
   }
   return static_cast<std::uint64_t>(*bytes);
 }
 
 Parsed<double> parse_kilometres(std::string_view text) {
   const auto km = scaled(text, kLengthUnits, "a length such as \"380km\"");
-  if (km && *km < 0) return std::unexpected(refusal("a length >= 0", text));
-  return km;
+  if (!km || (*km >= 0 && *km <= static_cast<double>(kLongestFibre))) return km;
+  return std::unexpected(
+      refusal("a length from 0 to " + std::to_string(kLongestFibre) + " km", text));
 }
 
 Parsed<double> parse_probability(std::string_view text) {

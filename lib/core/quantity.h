@@ -15,15 +15,17 @@ namespace lw {
 template <class T>
 using Parsed = std::expected<T, std::string>;
 
-/// Parses a time in ns, us, ms, s or min; from 0 to 292 years, rounded to a nanosecond.
+/// Parses a time in ns, us, ms, s or min; from 0 to kLongestTime (core/limits.h), rounded to a
+/// nanosecond.
 Parsed<Duration> parse_duration(std::string_view text);
-/// Parses a bit rate > 0; returns bits per second. Units b/s, kb/s, Mb/s, Gb/s, Tb/s, also bps,
-/// kbit/s, kbit and so on; K, M, G, T alone mean bits per second. Prefixes are decimal.
+/// Parses a bit rate from kLowestRate to kHighestRate; returns bits per second. Units b/s, kb/s,
+/// Mb/s, Gb/s, Tb/s, also bps, kbit/s, kbit and so on; K, M, G, T alone mean bits per second.
+/// Prefixes are decimal.
 Parsed<double> parse_bit_rate(std::string_view text);
-/// Parses a size; returns whole bytes. Units B, kB, MB, GB (decimal), KiB, MiB, GiB (binary); K, M,
-/// G alone are binary, as in perftest and qemu.
+/// Parses a size up to kLargestSize; returns whole bytes. Units B, kB, MB, GB (decimal), KiB,
+/// MiB, GiB (binary); K, M, G alone are binary, as in perftest and qemu.
 Parsed<std::uint64_t> parse_bytes(std::string_view text);
-/// Parses a length >= 0 in m or km; returns km.
+/// Parses a length in m or km, from 0 to kLongestFibre; returns km.
 Parsed<double> parse_kilometres(std::string_view text);
 /// Parses a probability in [0, 1]: "0.1%", "1e-3", "0.001".
 Parsed<double> parse_probability(std::string_view text);

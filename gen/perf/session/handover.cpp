@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json.h"
 #include "report/json_line.h"
 
 namespace lw::gen::handover {
@@ -176,18 +177,6 @@ class FieldReader {
   std::string kind_, error_;
 };
 
-/// Returns true if brackets are nested deeper than in any valid line: processing such JSON would
-/// need a deep stack.
-bool is_deep(std::string_view line) noexcept {
-  constexpr int kDeepest = 16;
-  int depth = 0;
-  for (const char c : line) {
-    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-    if (depth > kDeepest) return true;
-  }
-  return false;
-}
-
 /// Parses a line of this kind. Errors: those of read_hello().
 Result<FieldReader> open_line(std::string_view line, const char* kind) {
   const auto no = [&](const std::string& why) {
@@ -196,7 +185,7 @@ Result<FieldReader> open_line(std::string_view line, const char* kind) {
   if (line.size() > kMostBytes)
     return no(
         fmt::format("expected a line of at most {} bytes, found {}", kMostBytes, line.size()));
-  Json json = is_deep(line) ? Json{} : Json::parse(line, nullptr, false);
+  Json json = parse_json(line);
   if (!json.is_object()) {
     const std::string_view start = line.substr(0, 40);
     return no(fmt::format("expected a line of JSON, found {}",

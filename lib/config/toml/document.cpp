@@ -2,12 +2,7 @@
 #include "config/toml/document.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <mutex>
 #include <system_error>
 #include <utility>
@@ -16,9 +11,11 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "config/limits.h"
+#include "config/toml/bounds.h"
 #include "config/toml/include.h"
+#include "config/toml/input_file.h"
 #include "core/names.h"
-#include "core/output.h"
 
 namespace lw::config {
 namespace {
@@ -67,20 +64,34 @@ Value convert(const toml::node& node) {
   }
 }
 
-constexpr std::size_t kLargestProfile = 64u << 20;
+bool has_nul(std::string_view text) noexcept { return text.find('\0') != text.npos; }
 
-Value value_of(const std::string& text, Position at) {
-  try {
-    const toml::table table = toml::parse("value = " + text);
-    if (table.size() == 1) {
-      Value value = convert(*table.get("value"));
-      value.at = at;
-      return value;
+/// Returns the value with a NUL in its text or its key; null if none has one. A NUL would end the
+/// name of a file, or a filter, for the libraries that read it.
+const Value* holder_of_nul(const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value.data))
+    return has_nul(*text) ? &value : nullptr;
+  if (const auto* items = std::get_if<Array>(&value.data))
+    for (const Value& item : *items)
+      if (const Value* holder = holder_of_nul(item)) return holder;
+  if (const auto* entries = std::get_if<Entries>(&value.data))
+    for (const Entry& entry : *entries) {
+      if (has_nul(entry.key)) return &entry.value;
+      if (const Value* holder = holder_of_nul(entry.value)) return holder;
     }
-  } catch (const toml::parse_error&) {
-    // An unquoted string: 2ms, path.
-  }
-  return {at, text};
+  return nullptr;
+}
+
+/// The value of an edit: TOML, or a string without quotes such as 2ms or path.
+Result<Value> value_of(const std::string& text, Position at, const std::string& name) {
+  const std::string line = "value = " + text;
+  if (auto bounded = check_bounds(line, name); !bounded) return std::unexpected(bounded.error());
+  const auto root = parse_toml(line, name);
+  const auto* entries = root ? &std::get<Entries>(root->data) : nullptr;
+  if (!entries || entries->size() != 1) return Value{at, text};
+  Value value = entries->front().value;
+  value.at = at;
+  return value;
 }
 
 template <class SomeEntries>
@@ -176,26 +187,10 @@ void keep_text(const std::string& name, const std::string& text) {
 }  // namespace
 
 Result<std::string> read_profile_text(const std::string& path) {
-  note_input(path);
-  std::ifstream file;
-  if (path != "-") file.open(path, std::ios::binary);
-  std::istream& in = path == "-" ? std::cin : file;
-  if (!in) return fail(fmt::format("{}: can't read the profile: {}", path, std::strerror(errno)));
-  std::string text;
-  std::array<char, 65536> piece;
-  // Opening a directory succeeds, but the first read fails: read() sets badbit, a stream iterator
-  // would throw.
-  while (in.read(piece.data(), piece.size()), in.gcount() > 0) {
-    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
-    // Stop at the limit: a device such as /dev/zero never ends.
-    if (text.size() > kLargestProfile) {
-      return fail(fmt::format("{}: expected a profile of at most {} MiB, found a larger file", path,
-                              kLargestProfile >> 20));
-    }
-  }
-  if (in.bad()) return fail(fmt::format("{}: can't read the profile: not a regular file", path));
-  keep_text(path == "-" ? "standard input" : path, text);
-  return text;
+  auto text = read_input_file(path, kMostProfileBytes);
+  if (!text) return fail(fmt::format("{}: the profile: {}", path, text.error()));
+  keep_text(path == "-" ? "standard input" : path, *text);
+  return std::move(*text);
 }
 
 std::vector<std::pair<std::string, std::string>> profile_texts() {
@@ -264,7 +259,15 @@ Result<void> Document::apply(const Edit& edit) {
   if (edit.key.empty()) return append(edit);
   Value* table = find_table(content_->root, edit);
   if (!table) return fail(unknown_name(name(), content_->root, edit));
-  Value value = edit.parsed ? *edit.parsed : value_of(edit.value, table->at);
+  if (std::ranges::count(edit.key, '.') >= static_cast<std::ptrdiff_t>(kDeepestProfile))
+    return fail(fmt::format("{}: expected a key of at most {} parts, found more: {}", name(),
+                            kDeepestProfile, excerpt(edit.key)));
+  auto given = edit.parsed ? Result<Value>(*edit.parsed) : value_of(edit.value, table->at, name());
+  if (!given) return std::unexpected(given.error());
+  Value& value = *given;
+  if (holder_of_nul(value))
+    return fail(fmt::format("{}: {}: expected text without NUL characters, found one", name(),
+                            excerpt(edit.key)));
   std::string_view key = edit.key;
   Value* inner = reach(table, key);
   if (!inner)
@@ -278,6 +281,9 @@ Result<void> Document::apply(const Edit& edit) {
 }
 
 Result<void> Document::append(const Edit& edit) {
+  if (holder_of_nul(*edit.parsed))
+    return fail(fmt::format("{}: [[{}]]: expected text without NUL characters, found one", name(),
+                            edit.table));
   auto& entries = std::get<Entries>(content_->root.data);
   Entry* list = find_entry(entries, edit.table);
   const Position at = edit.parsed->at;
@@ -308,12 +314,17 @@ Result<Document> Document::load(const std::string& path) {
 }
 
 Result<Value> parse_toml(std::string_view text, const std::string& name) {
+  if (auto bounded = check_bounds(text, name); !bounded) return std::unexpected(bounded.error());
+  const auto refuse = [&](Position at, std::string_view why) {
+    return fail(fmt::format("{}:{}:{}: {}", name, at.line, at.column, why));
+  };
   try {
-    return Value{{1, 1}, convert_table(toml::parse(text))};
+    const Value root{{1, 1}, convert_table(toml::parse(text))};
+    if (const Value* value = holder_of_nul(root))
+      return refuse(value->at, "expected text without NUL characters, found one");
+    return root;
   } catch (const toml::parse_error& error) {
-    const Position at = position_of(error.source());
-    return fail(
-        fmt::format("{}:{}:{}: not TOML: {}", name, at.line, at.column, error.description()));
+    return refuse(position_of(error.source()), fmt::format("not TOML: {}", error.description()));
   }
 }
 

@@ -12,12 +12,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "config/limits.h"
 #include "config/toml/document.h"
 
 namespace lw::config {
 namespace {
-
-constexpr std::size_t kDeepest = 8, kMostFiles = 64;
 
 /// Sets the file of all positions in a value. Recursive; the parser bounds the depth.
 void set_file(Value& value, std::uint32_t file) {
@@ -132,9 +131,9 @@ class Includer {
     if (std::ranges::any_of(open_, same))
       return refuse(at,
                     fmt::format("expected no cycle, found {} > {}", fmt::join(open_, " > "), path));
-    if (open_.size() > kDeepest)
-      return refuse(
-          at, fmt::format("expected at most {} files within each other, found more", kDeepest));
+    if (open_.size() > kDeepestInclude)
+      return refuse(at, fmt::format("expected at most {} files within each other, found more",
+                                    kDeepestInclude));
     if (diagnostics_->files().size() > kMostFiles)
       return refuse(at, fmt::format("expected at most {} files, found more", kMostFiles));
     return parsed(path);

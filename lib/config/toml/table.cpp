@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "config/limits.h"
 #include "core/names.h"
 
 namespace lw::config {
@@ -61,6 +62,12 @@ std::vector<Table> Table::tables(std::string_view key) const {
               fmt::format("expected [[{}]] tables, found {}", key, describe(*value)));
     return {};
   }
+  if (array->size() > kMostTables) {
+    add_error((*array)[kMostTables].at, key,
+              fmt::format("expected at most {} [[{}]] tables, found {}", kMostTables, key,
+                          array->size()));
+    return {};
+  }
   std::vector<Table> result;
   for (const Value& item : *array) {
     if (std::holds_alternative<Entries>(item.data)) {
@@ -99,11 +106,22 @@ void Table::finish() const {
   const std::vector<std::string_view> known(known_->keys.begin(), known_->keys.end());
   for (const Entry& entry : entries_of(*value_)) {
     if (known_->keys.contains(entry.key)) continue;
+    if (diagnostics_->full()) return diagnostics_->omit();
     const std::string_view near = nearest(entry.key, known);
-    diagnostics_->add(
-        entry.at, near.empty()
-                      ? fmt::format("unknown key \"{}\"", entry.key)
-                      : fmt::format("unknown key \"{}\": did you mean \"{}\"?", entry.key, near));
+    diagnostics_->add(entry.at, near.empty()
+                                    ? fmt::format("unknown key \"{}\"", excerpt(entry.key))
+                                    : fmt::format("unknown key \"{}\": did you mean \"{}\"?",
+                                                  excerpt(entry.key), near));
+  }
+}
+
+bool Diagnostics::full() const { return errors_.size() >= kMostErrors; }
+
+void Diagnostics::add(Position at, std::string message) {
+  if (!full()) {
+    errors_.emplace(at, std::move(message));
+  } else if (!errors_.contains({at, message})) {
+    omit();
   }
 }
 
@@ -117,6 +135,8 @@ Result<void> Diagnostics::verdict() const {
                 ? fmt::format("{}: {}", name(), message)
                 : fmt::format("{}:{}:{}: {}", files_[at.file], at.line, at.column, message);
   }
+  if (omitted_)
+    text += fmt::format("\n{}: further errors are not listed: correct these first", name());
   return fail(std::move(text));
 }
 

@@ -29,9 +29,13 @@ class Diagnostics {
 
   /// Adds an error. The same message at the same position counts once: an error in [defaults] is
   /// reported once, not once per flow.
-  void add(Position at, std::string message) { errors_.emplace(at, std::move(message)); }
+  /// Keeps the first kMostErrors (config/limits.h); the verdict says that there are more.
+  void add(Position at, std::string message);
 
   [[nodiscard]] bool empty() const { return errors_.empty(); }
+  [[nodiscard]] bool full() const;
+  /// Says that there are errors which were not added.
+  void omit() { omitted_ = true; }
 
   /// Success without errors. Otherwise a usage error (exit code 2) with a line per error, in file
   /// order: "profiles/x.toml:12:8: rate: expected ..., found ...".
@@ -44,6 +48,7 @@ class Diagnostics {
  private:
   std::vector<std::string> files_;
   std::set<std::pair<Position, std::string>> errors_;
+  bool omitted_ = false;  // further errors came
 };
 
 /// A table of a profile, read key by key. Functions record errors in the document and return a
@@ -95,7 +100,7 @@ class Table {
   [[nodiscard]] std::optional<Table> table(std::string_view key) const;
 
   /// Returns all `[[key]]` tables in file order; none when the key is absent or of another type
-  /// (error recorded).
+  /// (error recorded), or when there are more than kMostTables (config/limits.h; error recorded).
   [[nodiscard]] std::vector<Table> tables(std::string_view key) const;
 
   /// Keys of this table, for tables whose keys are names that the user chose.

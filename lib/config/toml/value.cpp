@@ -57,7 +57,7 @@ std::string describe(const Value& value) {
                         [](bool b) { return std::string(b ? "true" : "false"); },
                         [](std::int64_t i) { return fmt::format("{}", i); },
                         [](double d) { return fmt::format("{}", d); },
-                        [](const std::string& s) { return fmt::format("\"{}\"", s); },
+                        [](const std::string& s) { return fmt::format("\"{}\"", excerpt(s)); },
                         [](const Array&) { return std::string("an array"); },
                         [](const Entries&) { return std::string("a table"); },
                         [](DateOrTime) { return std::string("a date or time"); },

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace lw::config {
+
+// The largest profiles that the programs read. core/limits.h has the limits of single quantities.
+
+/// Largest profile, or file that a profile names, in bytes: 16 MiB, a trace of 500,000 rows.
+inline constexpr std::size_t kMostProfileBytes = std::size_t{16} << 20;
+/// Longest wait for the next bytes of a profile that is a pipe or a device; standard input has no
+/// limit.
+inline constexpr auto kLongestWait = std::chrono::seconds(10);
+/// Deepest nesting: tables, arrays and parts of dotted keys within each other. Profiles need seven.
+inline constexpr std::size_t kDeepestProfile = 32;
+/// Most keys and array items of a profile: each needs about 300 bytes while it is read.
+inline constexpr std::size_t kMostProfileItems = 1'000'000;
+/// Most [[tables]] of one name.
+inline constexpr std::size_t kMostTables = 10'000;
+/// Most errors of a profile that one run reports.
+inline constexpr std::size_t kMostErrors = 100;
+/// Most files that a profile includes, and how deep they may include each other.
+inline constexpr std::size_t kMostFiles = 64;
+inline constexpr std::size_t kDeepestInclude = 8;
+
+}  // namespace lw::config

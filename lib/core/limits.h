@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace lw {
+
+// The largest quantities that a profile, a file or an option may hold. A sum of a hundred of them
+// fits in 64 bits; a key may have a smaller limit.
+
+/// Longest time, in hours: a year of 365 days, longer than any run or path.
+inline constexpr auto kLongestTime = std::chrono::hours(8'760);
+/// Highest bit rate, in bits per second: 1 Pb/s, a thousand times the fastest port.
+inline constexpr std::uint64_t kHighestRate = 1'000'000'000'000'000;
+/// Lowest bit rate, in bits per second: at a lower one a frame takes days.
+inline constexpr std::uint64_t kLowestRate = 1;
+/// Largest size, in bytes: 1 PiB, more than any memory.
+inline constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 50;
+/// Longest fibre, in km: over twice the distance of the Moon, 5 s of one-way delay.
+inline constexpr std::uint64_t kLongestFibre = 1'000'000;
+
+/// Longest text of a name or value that an error message repeats, in bytes.
+inline constexpr std::size_t kLongestQuote = 80;
+/// Deepest nesting of arrays and objects in JSON that is read: the reports have five levels.
+inline constexpr std::size_t kDeepestJson = 32;
+
+}  // namespace lw
