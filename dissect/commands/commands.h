@@ -28,9 +28,9 @@ void add_flow_limit(app::Options& options, std::size_t& most_flows);
 struct CaptureInput {
   std::vector<std::string> files;  // one or more
   std::string filter;
-  bool follow = false, no_tunnels = false;
+  bool filter_names = false, follow = false, no_tunnels = false;
 };
-/// Adds FILE..., --filter, --follow and --no-tunnels.
+/// Adds FILE..., --filter, --filter-names, --follow and --no-tunnels.
 void add_capture_options(app::Options& options, CaptureInput& input);
 /// Adds --jobs, the `jobs` of analyse().
 void add_jobs_option(app::Options& options, unsigned& jobs);

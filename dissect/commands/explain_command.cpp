@@ -76,6 +76,7 @@ std::string command_line(const ExplainOptions& options, const std::string& show)
   std::string line = "roce-dissect " + show.substr(0, space);
   for (const std::string& file : options.input.files) line += " " + quoted(file);
   if (!options.input.filter.empty()) line += " --filter " + quoted(options.input.filter);
+  if (options.input.filter_names) line += " --filter-names";
   return line + show.substr(space);
 }
 

@@ -150,7 +150,9 @@ void add_capture_options(app::Options& options, CaptureInput& input) {
            "standard input; several files are one capture in the order of their time stamps")
       .required();
   options.add("--filter", app::text(input.filter), "FILTER",
-              "only matching frames, in libpcap's (tcpdump's) syntax");
+              "only matching frames, in libpcap's (tcpdump's) syntax, with numbers and addresses");
+  options.add_flag("--filter-names", input.filter_names,
+                   "look up names of hosts, networks, ports and protocols in --filter");
   add_follow_option(options, input.follow);
   add_tunnel_option(options, input.no_tunnels);
 }
@@ -165,7 +167,9 @@ void add_jobs_option(app::Options& options, unsigned& jobs) {
 Result<FrameSource> open_input(const CaptureInput& input) {
   if (auto one = check_follow(input.follow, input.files); !one) return std::unexpected(one.error());
   const FrameReading reading{.follow_until = input.follow ? &stop_on_signals() : nullptr,
-                             .tunnels = !input.no_tunnels};
+                             .tunnels = !input.no_tunnels,
+                             .filter_names = input.filter_names ? capture::FilterNames::looked_up
+                                                                : capture::FilterNames::refused};
   return FrameSource::open(input.files, input.filter, reading);
 }
 

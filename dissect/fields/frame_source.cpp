@@ -27,7 +27,7 @@ Progress::Progress(const std::vector<std::string>& files)
   if (!display_.shows()) return;
   display_.start(now());
   for (const std::string& file : files) {
-    struct stat status{};
+    struct stat status {};
     if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
       size_ = 0;
       return;
@@ -78,8 +78,8 @@ constexpr std::array kTranslations = {
 
 /// Refuses a bad filter before anything is read. Compiles it for Ethernet, the link type of most
 /// captures.
-Result<void> check_filter(const std::string& filter) {
-  auto compiled = capture::Filter::compile(filter, capture::kLinkTypeEthernet);
+Result<void> check_filter(const std::string& filter, capture::FilterNames names) {
+  auto compiled = capture::Filter::compile(filter, capture::kLinkTypeEthernet, names);
   if (compiled) return {};
   return fail(compiled.error().message + display_filter_hint(filter));
 }
@@ -89,7 +89,7 @@ Result<void> check_filter(const std::string& filter) {
 namespace {
 
 bool is_file(const std::string& name) {
-  struct stat status{};
+  struct stat status {};
   return name == "-" || ::stat(name.c_str(), &status) == 0;
 }
 
@@ -140,8 +140,11 @@ Result<void> check_interfaces(const CapturePlace& place,
 
 }  // namespace
 
-FrameSource::FrameSource(std::vector<Input> inputs, std::string filter, bool tunnels)
-    : inputs_(std::move(inputs)), filter_(std::move(filter)), opens_tunnels_(tunnels) {
+FrameSource::FrameSource(std::vector<Input> inputs, std::string filter, const FrameReading& reading)
+    : inputs_(std::move(inputs)),
+      filter_(std::move(filter)),
+      filter_names_(reading.filter_names),
+      opens_tunnels_(reading.tunnels) {
   std::vector<std::string> files;
   for (const Input& input : inputs_) files.push_back(input.place.file);
   progress_ = std::make_unique<Progress>(files);
@@ -154,7 +157,8 @@ Result<FrameSource> FrameSource::open(const std::string& place, const std::strin
 
 Result<FrameSource> FrameSource::open(std::span<const std::string> places,
                                       const std::string& filter, const FrameReading& reading) {
-  if (auto checked = check_filter(filter); !checked) return std::unexpected(checked.error());
+  if (auto checked = check_filter(filter, reading.filter_names); !checked)
+    return std::unexpected(checked.error());
   std::vector<CapturePlace> from;
   for (const std::string& place : places) from.push_back(place_of(place));
   if (std::ranges::count(from, "-", &CapturePlace::file) > 1)
@@ -166,7 +170,7 @@ Result<FrameSource> FrameSource::open(std::span<const std::string> places,
     if (!reader) return std::unexpected(reader.error());
     inputs.push_back({std::move(*reader), std::move(place)});
   }
-  return FrameSource(std::move(inputs), filter, reading.tunnels);
+  return FrameSource(std::move(inputs), filter, reading);
 }
 
 void FrameSource::note_interfaces(Input& input) {
@@ -213,7 +217,7 @@ void FrameSource::advance(std::uint32_t index) {
 Result<bool> FrameSource::passes(const capture::Record& record, int link_type) {
   auto found = filters_.find(link_type);
   if (found == filters_.end()) {
-    auto compiled = capture::Filter::compile(filter_, link_type);
+    auto compiled = capture::Filter::compile(filter_, link_type, filter_names_);
     if (!compiled) return std::unexpected(compiled.error());
     found = filters_.emplace(link_type, std::move(*compiled)).first;
   }

@@ -63,6 +63,7 @@ struct FrameReading {
   /// Not null: waits at the end of a file, as it may grow, until this becomes true.
   const std::atomic<bool>* follow_until = nullptr;
   bool tunnels = true;  // opens tunnels: frames are the inner ones
+  capture::FilterNames filter_names = capture::FilterNames::refused;
 };
 
 /// Reads the frames of capture files that pass a filter. The input of all commands. Several files
@@ -111,7 +112,7 @@ class FrameSource {
     }
   };
 
-  FrameSource(std::vector<Input> inputs, std::string filter, bool tunnels);
+  FrameSource(std::vector<Input> inputs, std::string filter, const FrameReading& reading);
   /// Reads the next record of all files into frame_.record; false at the end.
   bool next_record();
   bool next_of_several();
@@ -132,6 +133,7 @@ class FrameSource {
   CapturedFrame frame_;       // the last one
   roce::TunnelStack tunnels_;
   std::string filter_;
+  capture::FilterNames filter_names_;
   bool opens_tunnels_;
   std::map<int, capture::Filter> filters_;  // by link type
   std::unique_ptr<Progress> progress_;

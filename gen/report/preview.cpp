@@ -27,7 +27,8 @@ struct Figures {
   double bits_per_second = 0, frames_per_second = 0;
 };
 
-constexpr std::uint64_t kLongestWalk = 10'000'000;  // frames: a second or two
+/// Most frames of all flows that walk() counts: a second or two.
+constexpr std::uint64_t kLongestWalk = 10'000'000;
 
 Duration seconds(double value) {
   constexpr double kMost = 9e9;  // what nanoseconds hold
@@ -46,8 +47,9 @@ double expected_frames(const Flow& flow) {
   return messages * flow.means.frames * flow.qps;
 }
 
-/// Counts the frames of the run, in virtual time.
-void walk(const FlowProfile& profile, std::size_t first, Figures& f) {
+/// Counts the frames of the run, in virtual time. Takes them from `budget`, and leaves `f` as it is
+/// if that is too small.
+void walk(const FlowProfile& profile, std::size_t first, std::uint64_t& budget, Figures& f) {
   FlowProfile alone;
   alone.seed = profile.seed;
   const std::uint32_t qps = profile.flows[first].qps;
@@ -59,15 +61,18 @@ void walk(const FlowProfile& profile, std::size_t first, Figures& f) {
   while (const auto due = scheduler.next()) {
     scheduler.advance();
     end = std::max(end, scheduler.cursor(due->flow).pacer().span());
-    if (++frames == kLongestWalk) return;
+    ++frames;
+    if (--budget == 0) return;
   }
   f.frames = frames;
   f.time = end;
   f.exact = true;
 }
 
-Figures figures_of(const FlowProfile& profile, std::size_t first, const FlowCursor& stream) {
+Figures figures_of(const FlowProfile& profile, std::size_t first, const FlowCursor& stream,
+                   std::uint64_t& budget) {
   const Flow& flow = profile.flows[first];
+  constexpr double kMost = 0x1p63;
   Figures f;
   f.bits_per_second = mean_wire_bits(flow) * flow.qps;
   f.frames_per_second = f.bits_per_second / (8 * flow.means.wire_bytes) * flow.means.frames;
@@ -79,13 +84,13 @@ Figures figures_of(const FlowProfile& profile, std::size_t first, const FlowCurs
   const Duration time = flow.repeat ? std::min(seconds(at_rate), most) : most;
   f.exact = is_simple(flow, stream);
   f.frames = f.exact ? *stream.total_frames()
-                     : static_cast<std::uint64_t>(static_cast<double>(time.count()) * 1e-9 *
-                                                  f.frames_per_second);
+                     : static_cast<std::uint64_t>(std::min(
+                           static_cast<double>(time.count()) * 1e-9 * f.frames_per_second, kMost));
   f.time = flow.start_after + time;
   if (f.exact && flow.rate.unit == Rate::Unit::frames) {
     f.time = seconds(static_cast<double>(*f.frames) / flow.rate.value);
   }
-  if (!f.exact && *f.frames < kLongestWalk) walk(profile, first, f);
+  if (!f.exact && *f.frames < budget) walk(profile, first, budget, f);
   return f;
 }
 
@@ -212,9 +217,10 @@ void for_first_frames(const FlowProfile& profile, TxScheduler& scheduler, std::u
 std::string preview_text(const FlowProfile& profile, std::uint64_t frames,
                          const PortPacings& ports) {
   TxScheduler scheduler(profile);
+  std::uint64_t budget = kLongestWalk;
   std::string text;
   for (std::size_t i = 0; i < profile.flows.size(); i += profile.flows[i].qps) {
-    text += describe_flow(profile, i, figures_of(profile, i, scheduler.cursor(i)));
+    text += describe_flow(profile, i, figures_of(profile, i, scheduler.cursor(i), budget));
   }
   for (const PortPacing& port : ports) {
     text += fmt::format("port {}: paced by {}\n", port.port,
@@ -231,9 +237,11 @@ std::string preview_text(const FlowProfile& profile, std::uint64_t frames,
 std::string preview_json(const FlowProfile& profile, std::uint64_t frames,
                          const PortPacings& ports) {
   TxScheduler scheduler(profile);
+  std::uint64_t budget = kLongestWalk;
   Json json = {{"profile", profile.name}, {"seed", profile.seed}, {"flows", Json::array()}};
   for (std::size_t i = 0; i < profile.flows.size(); i += profile.flows[i].qps) {
-    json["flows"].push_back(flow_json(profile, i, figures_of(profile, i, scheduler.cursor(i))));
+    json["flows"].push_back(
+        flow_json(profile, i, figures_of(profile, i, scheduler.cursor(i), budget)));
   }
   if (!ports.empty()) json["ports"] = Json::array();
   for (const PortPacing& port : ports) {

@@ -16,6 +16,7 @@
 #include "app/completion.h"
 #include "app/invocation.h"
 #include "app/manual.h"
+#include "core/limits.h"
 #include "core/names.h"
 #include "core/output.h"
 
@@ -200,7 +201,9 @@ Parsed<double> read_decimal(std::string_view text, double low, double high) {
 Parsed<Duration> read_time(std::string_view text) {
   if (const auto time = parse_duration(text)) return *time;
   if (const auto time = parse_duration(std::string(text) + "s")) return *time;
-  return std::unexpected(fmt::format("expected a time such as 10s or 500ms, found \"{}\"", text));
+  return std::unexpected(
+      fmt::format("expected a time such as 10s or 500ms, of at most {}, found \"{}\"",
+                  format_duration(kLongestTime), excerpt(text)));
 }
 
 std::string default_text_of(double value) { return fmt::format("{:g}", value); }

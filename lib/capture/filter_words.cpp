@@ -281,27 +281,42 @@ bool is_name(std::string_view word) {
          !std::ranges::binary_search(kKeywords, word);
 }
 
+/// Calls `take(word, offset)` with each word.
+template <class Take>
+void for_each_word(std::string_view expression, Take take) {
+  for (std::size_t at = 0; at < expression.size();) {
+    const std::string_view word = word_at(expression.substr(at));
+    if (!word.empty()) take(word, at);
+    at += std::max<std::size_t>(1, word.size());
+  }
+}
+
 }  // namespace
+
+std::size_t filter_words(std::string_view expression) {
+  std::size_t words = 0;
+  for_each_word(expression, [&](std::string_view, std::size_t) { ++words; });
+  return words;
+}
 
 Parsed<void> check_filter_words(std::string_view expression, bool names_allowed) {
   if (expression.size() > kLongestFilter)
-    return std::unexpected(fmt::format("expected a filter of at most {} bytes, found {}",
-                                       kLongestFilter, expression.size()));
-  const auto refuse = [](std::size_t at, const std::string& why) {
-    return std::unexpected(fmt::format("character {}: {}", at + 1, why));
-  };
+    return std::unexpected(
+        fmt::format("expected at most {} bytes, found {}", kLongestFilter, expression.size()));
   std::size_t words = 0;
-  for (std::size_t at = 0; at < expression.size();) {
-    const std::string_view word = word_at(expression.substr(at));
-    if (!word.empty() && ++words > kMostFilterWords)
-      return refuse(at, fmt::format("expected at most {} words, found more", kMostFilterWords));
-    if (!word.empty() && !names_allowed && is_name(word))
-      return refuse(at, fmt::format("expected an address, a number or a keyword, found the name "
-                                    "\"{}\"; names are not looked up",
-                                    excerpt(word)));
-    at += std::max<std::size_t>(1, word.size());
-  }
-  return {};
+  std::string error;
+  for_each_word(expression, [&](std::string_view word, std::size_t at) {
+    if (!error.empty()) return;
+    if (++words > kMostFilterWords)
+      error = fmt::format("character {}: expected at most {} words, found {}", at + 1,
+                          kMostFilterWords, filter_words(expression));
+    if (!names_allowed && is_name(word))
+      error = fmt::format(
+          "character {}: expected an address, a number or a keyword, found the name \"{}\"; names "
+          "are not looked up",
+          at + 1, excerpt(word));
+  });
+  return error.empty() ? Parsed<void>{} : std::unexpected(std::move(error));
 }
 
 }  // namespace lw::capture

@@ -18,8 +18,19 @@ inline constexpr auto kLongestWait = std::chrono::seconds(10);
 inline constexpr std::size_t kDeepestProfile = 32;
 /// Most keys and array items of a profile: each needs about 300 bytes while it is read.
 inline constexpr std::size_t kMostProfileItems = 1'000'000;
-/// Most [[tables]] of one name.
-inline constexpr std::size_t kMostTables = 10'000;
+/// Most [[tables]] of one name: 50,000 rules are read in 2 s.
+inline constexpr std::size_t kMostTables = 50'000;
+/// Most QPs of all [[flow]]s.
+inline constexpr std::uint32_t kMostQps = 1'048'576;
+/// Most pairs of a PSN and an occurrence of all [[event]]s, and of one.
+inline constexpr std::uint64_t kMostEvents = 262'144;
+inline constexpr std::uint64_t kMostOfAnEvent = 65'536;
+/// Most steps of all [[at]], [[protection]] and [[flap]]: each is checked with the whole profile.
+inline constexpr std::size_t kMostSteps = 10'000;
+/// Most words of the filters of all [[rule]]s; capture/limits.h has those of one filter.
+inline constexpr std::size_t kMostFilterWords = 2'048;
+/// Most combinations of the parameters' values of a [[scenario]]: each is a run.
+inline constexpr std::size_t kMostCells = 100'000;
 /// Most errors of a profile that one run reports.
 inline constexpr std::size_t kMostErrors = 100;
 /// Most files that a profile includes, and how deep they may include each other.

@@ -105,6 +105,7 @@ Parsed<double> parse_bit_rate(std::string_view text) {
   const auto rate = scaled(text, kRateUnits, "a bit rate such as \"100Gb/s\"");
   constexpr double kLowest = kLowestRate, kHighest = kHighestRate;
   if (!rate || (*rate >= kLowest && *rate <= kHighest)) return rate;
+  if (*rate <= 0) return std::unexpected(refusal("a bit rate above 0", text));
   return std::unexpected(refusal(
       "a bit rate from " + format_bit_rate(kLowest) + " to " + format_bit_rate(kHighest), text));
 }

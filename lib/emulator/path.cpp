@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "emulator/path.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "emulator/limits.h"
 
 namespace lw::emulator {
 namespace {
@@ -58,8 +61,8 @@ double bandwidth_delay_bytes(double rate_bps, Duration delay) noexcept {
 }
 
 std::uint64_t frames_in_flight(double rate_bps, Duration delay, std::uint32_t frame) noexcept {
-  return static_cast<std::uint64_t>(
-      std::ceil(bandwidth_delay_bytes(rate_bps, delay) / (frame + kLineGap)));
+  const double frames = std::ceil(bandwidth_delay_bytes(rate_bps, delay) / (frame + kLineGap));
+  return static_cast<std::uint64_t>(std::min(frames, static_cast<double>(kMostInFlight)));
 }
 
 std::vector<FlightLine> flight_table(double rate_bps, Duration delay) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "config/limits.h"
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
 
@@ -132,6 +133,14 @@ ExperimentPlot read_plot(const Table& table) {
   return plot;
 }
 
+/// Number of combinations of the parameters' values.
+double combinations(const ExperimentParameters& parameters) {
+  double count = 1;
+  for (const ExperimentParameter& parameter : parameters)
+    count *= static_cast<double>(parameter.values.size());
+  return count;
+}
+
 ExperimentScenario read_scenario(const Table& table, std::size_t index,
                                  const ExperimentParameters& common,
                                  const std::filesystem::path& folder) {
@@ -145,6 +154,13 @@ ExperimentScenario read_scenario(const Table& table, std::size_t index,
   scenario.show = table.get_or("show", list_of(read_text), {});
   scenario.parameters = merge_parameters(common, read_parameters(table, "set", folder));
   scenario.full = read_parameters(table, "full", folder);
+  for (const char* key : {"set", "full"}) {
+    const bool full = std::string_view(key) == "full";
+    if (combinations(full ? merge_parameters(scenario.parameters, scenario.full)
+                          : scenario.parameters) > kMostCells)
+      table.refuse(
+          key, fmt::format("expected at most {} combinations of values, found more", kMostCells));
+  }
   scenario.compare = read_comparison(table, folder);
   table.finish();
   return scenario;

@@ -4,15 +4,16 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
+#include <filesystem>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "config/flow/profile.h"
+#include "config/limits.h"
 #include "config/toml/document.h"
+#include "config/toml/input_file.h"
 #include "config/toml/table.h"
-#include "core/output.h"
 
 namespace lw::config {
 namespace {
@@ -285,13 +286,12 @@ Parsed<MessageSizes> parse_size_distribution(std::string_view csv) {
 }
 
 Parsed<MessageSizes> load_size_distribution(const std::string& file) {
-  note_input(file);
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored))
     return std::unexpected(fmt::format("expected a file of message sizes, found none at {}", file));
-  }
-  auto sizes = parse_size_distribution(text.str());
+  const auto text = read_input_file(file, kMostProfileBytes);
+  if (!text) return std::unexpected(fmt::format("{}: {}", file, text.error()));
+  auto sizes = parse_size_distribution(*text);
   if (!sizes) return std::unexpected(fmt::format("{}: {}", file, sizes.error()));
   return sizes;
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "config/limits.h"
 #include "config/toml/table.h"
 #include "wire/udp.h"
 
@@ -12,8 +13,6 @@ namespace lw::config {
 namespace {
 
 using wire::Encapsulation;
-
-constexpr std::uint32_t kMostQps = 1u << 20;
 
 /// Values of a key over the QPs: a list, and the step that each cycle through it adds.
 template <class T>
@@ -165,7 +164,12 @@ Flow make_qp(const Range& range, const Flow& first, std::uint32_t qp) {
 }  // namespace
 
 std::vector<Flow> read_qp_range(const Table& table, const Flow& first) {
-  const Range range = read(table);
+  Range range = read(table);
+  if (first.id + range.qps > kMostQps) {
+    table.refuse(table.has("qps") ? "qps" : "name",
+                 fmt::format("expected at most {} QPs in all flows, found more", kMostQps));
+    range.qps = 1;
+  }
   check(table, range);
   std::vector<Flow> flows;
   flows.reserve(range.qps);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -12,6 +13,8 @@
 #include "config/flow/profile.h"
 #include "config/toml/document.h"
 #include "config/toml/table.h"
+#include "core/limits.h"
+#include "core/names.h"
 #include "core/output.h"
 
 namespace lw::config {
@@ -46,6 +49,9 @@ constexpr Choice<Arrival> kArrivals[] = {{"constant", Arrival::constant},
 /// Reads at most the largest MTU: the payload restarts in every packet.
 Parsed<std::string> read_file(const std::string& path) {
   constexpr std::size_t kMost = 4096;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored))
+    return std::unexpected("expected a file, found none at " + path);
   std::string bytes(kMost, 0);
   note_input(path);
   std::ifstream file(path, std::ios::binary);
@@ -155,6 +161,9 @@ Parsed<Rate> counted(std::string_view text, std::string_view unit, Rate::Unit me
   const bool share = meaning == Rate::Unit::link;
   value *= share ? (prefix.empty() ? 0.01 : 0) : multiplier(prefix);
   if (!std::isfinite(value) || value <= 0 || (share && value > 1)) return refusal(text);
+  if (value > static_cast<double>(kHighestRate))
+    return std::unexpected(fmt::format("expected at most {} {}, found \"{}\"", kHighestRate,
+                                       name_of(meaning), excerpt(text)));
   return Rate{meaning, value};
 }
 

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <deque>
+#include <mutex>
 
 #include <fmt/format.h>
 
 #include "capture/filter.h"
+#include "config/limits.h"
 #include "config/toml/document.h"
 #include "core/names.h"
 #include "wire/opcode.h"
@@ -63,16 +66,40 @@ Parsed<emulator::AddressPrefix> read_prefix(const Value& value) {
 }
 
 /// Compiles a pcap filter for Ethernet frames.
-Parsed<emulator::Expression> read_filter(const Value& value) {
-  const auto text = read_text(value);
-  if (!text) return std::unexpected(text.error());
-  const auto filter = capture::Filter::compile(*text, capture::kLinkTypeEthernet);
+Parsed<emulator::Expression> compile_filter(const std::string& text) {
+  const auto filter = capture::Filter::compile(text, capture::kLinkTypeEthernet);
   if (!filter) return std::unexpected(filter.error().message);
   auto program = BpfProgram::create(filter->instructions());
   if (!program)
     return std::unexpected(
-        fmt::format("expected a filter without unsupported instructions, found \"{}\"", *text));
-  return emulator::Expression{*text, std::move(*program)};
+        fmt::format("expected a filter without unsupported instructions, found \"{}\"", text));
+  return emulator::Expression{text, std::move(*program)};
+}
+
+/// The filters that were compiled last: each step of a scenario reads all rules again. Any thread.
+class CompiledFilters {
+ public:
+  Parsed<emulator::Expression> compile(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    const auto known = std::ranges::find(filters_, text, &emulator::Expression::text);
+    if (known != filters_.end()) return *known;
+    auto compiled = compile_filter(text);
+    if (compiled) filters_.push_front(*compiled);
+    if (filters_.size() > kMostKept) filters_.pop_back();
+    return compiled;
+  }
+
+ private:
+  static constexpr std::size_t kMostKept = 256;
+  std::mutex mutex_;
+  std::deque<emulator::Expression> filters_;
+};
+
+Parsed<emulator::Expression> read_filter(const Value& value) {
+  static CompiledFilters compiled;
+  const auto text = read_text(value);
+  if (!text) return std::unexpected(text.error());
+  return compiled.compile(*text);
 }
 
 /// Removes the opcodes for which `holds` is false.
@@ -86,7 +113,7 @@ void narrow(MatchConfig& match, Holds holds) {
 
 template <class T>
 void narrow_by(const Table& table, std::string_view key, std::span<const Choice<T>> names,
-               T wire::OpcodeInfo::* member, MatchConfig& match) {
+               T wire::OpcodeInfo::*member, MatchConfig& match) {
   const auto wanted = table.get(key, some_of(choice(names)));
   if (!wanted) return;
   narrow(match, [&](const wire::OpcodeInfo& info) {
@@ -224,8 +251,6 @@ using emulator::EventAction;
 using emulator::EventConfig;
 using emulator::PsnFrom;
 
-/// Limit of one [[event]]: bounds the memory of the event table.
-constexpr std::uint64_t kMostEvents = 65'536;
 constexpr std::uint32_t kMostOccurrences = 1'000'000'000;
 
 constexpr Choice<EventAction> kActions[] = {{"drop", EventAction::drop},
@@ -318,10 +343,15 @@ void read_event(const Table& table, std::size_t index, ProfileEvents& events) {
   if (on_command && !table.has("name"))
     table.refuse("on_command", "expected a name for the command, found none");
   table.finish();
-  const auto count = count_of(psns, kMax24) * count_of(occurrences, ~0u);
-  if (count > kMostEvents)
-    return table.refuse(fmt::format("expected at most {} pairs of PSN and occurrence, found {}",
-                                    kMostEvents, count));
+  const auto psn_count = count_of(psns, kMax24), occurrence_count = count_of(occurrences, ~0u);
+  if (psn_count > kMostOfAnEvent / std::max<std::uint64_t>(1, occurrence_count))
+    return table.refuse(fmt::format(
+        "expected at most {} pairs of PSN and occurrence, found {} PSNs with {} occurrences each",
+        kMostOfAnEvent, psn_count, occurrence_count));
+  if (events.armed.size() + psn_count * occurrence_count > kMostEvents)
+    return table.refuse(
+        fmt::format("expected at most {} pairs of PSN and occurrence in all [[event]]s, found more",
+                    kMostEvents));
   std::vector<EventConfig> all;
   expand(event, psns, occurrences, all);
   if (on_command) {

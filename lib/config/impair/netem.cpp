@@ -13,6 +13,7 @@
 
 #include <fmt/core.h>
 
+#include "core/limits.h"
 #include "core/names.h"
 #include "core/quantity.h"
 
@@ -37,9 +38,8 @@ constexpr NetemUnit kNetemRates[] = {
 /// Linux's default of `limit`, and the longest Ethernet frame without FCS that it then holds.
 constexpr std::uint64_t kNetemLimit = 1000, kLongestFrame = 1514;
 
-/// Larger than any meaningful time in ns, rate in b/s, limit or overhead, and small enough that all
-/// sums fit into 64 bits.
-constexpr double kMostScaled = 1e18;
+// The sum of a delay and its jitter is a time as well.
+constexpr double kMostNs = std::chrono::duration<double, std::nano>(kLongestTime).count() / 2;
 constexpr std::int64_t kMostCounted = 1'000'000'000'000;
 
 struct NetemParameters {
@@ -53,14 +53,16 @@ struct NetemParameters {
   std::vector<std::string> differences;
 };
 
-std::optional<double> scaled_number(std::string_view word, std::span<const NetemUnit> units) {
+/// `most`: the largest result.
+std::optional<double> scaled_number(std::string_view word, std::span<const NetemUnit> units,
+                                    double most) {
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc{} || !std::isfinite(value) || value < 0) return std::nullopt;
   std::string unit(end, word.data() + word.size());
   std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return std::tolower(c); });
   const auto known = std::ranges::find(units, unit, &NetemUnit::name);
-  if (known == units.end() || value * known->factor > kMostScaled) return std::nullopt;
+  if (known == units.end() || value * known->factor > most) return std::nullopt;
   return value * known->factor;
 }
 
@@ -95,18 +97,18 @@ class NetemWords {
   std::optional<std::string> share(std::string_view of, bool must = true) {
     const auto value = number(of, "a share such as 1%", must, [](std::string_view word) {
       if (word.ends_with('%')) word.remove_suffix(1);
-      const auto percent = scaled_number(word, kPlainNumber);
-      return percent && *percent <= 100 ? percent : std::nullopt;
+      return scaled_number(word, kPlainNumber, 100);
     });
     return value ? std::optional(fmt::format("{}%", *value)) : std::nullopt;
   }
   std::optional<double> time(std::string_view of, bool must = true) {
     return number(of, "a time such as 100ms", must,
-                  [](std::string_view word) { return scaled_number(word, kNetemTimes); });
+                  [](std::string_view word) { return scaled_number(word, kNetemTimes, kMostNs); });
   }
   std::optional<double> rate(std::string_view of) {
-    return number(of, "a rate such as 10gbit", true,
-                  [](std::string_view word) { return scaled_number(word, kNetemRates); });
+    return number(of, "a rate such as 10gbit", true, [](std::string_view word) {
+      return scaled_number(word, kNetemRates, kHighestRate);
+    });
   }
   /// Reads a number up to kMostCounted.
   std::optional<std::int64_t> count(std::string_view of, bool must = true, bool negative = false) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "config/impair/path.h"
 
+#include <fmt/format.h>
+
 #include "config/impair/match.h"
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
+#include "core/limits.h"
 
 namespace lw::config {
 namespace {
@@ -33,6 +36,14 @@ emulator::Equipment read_equipment(const Table& table) {
   return equipment;
 }
 
+/// Latency of all equipment, of which the whole sum in ns could overflow.
+double equipment_ns(const emulator::Path& path) {
+  double ns = 0;
+  for (const emulator::Equipment& item : path.equipment)
+    ns += static_cast<double>(item.latency.count()) * item.count;
+  return ns;
+}
+
 Result<emulator::Path> read_path_document(Document document) {
   const Table root = document.root();
   emulator::Path path = read_path(root, document.name());
@@ -49,6 +60,11 @@ emulator::Path read_path(const Table& table, std::string fallback_name) {
   for (const Table& span : table.tables("span")) path.spans.push_back(read_span(span));
   for (const Table& item : table.tables("equipment"))
     path.equipment.push_back(read_equipment(item));
+  if (equipment_ns(path) > static_cast<double>(Duration(kLongestTime).count())) {
+    table.refuse("equipment", fmt::format("expected at most {} of latency in all, found more",
+                                          format_duration(kLongestTime)));
+    path.equipment.clear();
+  }
   if (!table.has("span") && !table.has("equipment"))
     table.refuse("expected at least one [[span]] or [[equipment]], found none");
   table.finish();

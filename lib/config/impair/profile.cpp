@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "config/impair/static_profile.h"
+#include "config/limits.h"
 #include "config/toml/profile_search.h"
 
 namespace lw::config {
@@ -17,7 +18,10 @@ class Timeline {
  public:
   /// Records errors in `document`. The arguments must outlive this.
   Timeline(const Document& begin, const ImpairProfile& profile, Document& document)
-      : now_(begin.copy()), static_(&profile), document_(&document) {}
+      : now_(begin.copy()), static_(&profile), document_(&document) {
+    // No step changes an act, and every step reads the whole document.
+    for (const char* acts : {"at", "protection", "flap"}) now_.remove(acts);
+  }
 
   /// Applies a step. False: the step is invalid, and later steps can't be checked.
   bool take(const ScenarioStep& step) {
@@ -35,7 +39,8 @@ class Timeline {
   }
 
   [[nodiscard]] std::vector<ScenarioStep> steps(const Act& act, Duration start) {
-    return steps_of(act, start, [this](const Edit& edit) { return present(edit); }, *document_);
+    return steps_of(
+        act, start, [this](const Edit& edit) { return present(edit); }, *document_);
   }
   [[nodiscard]] Duration longest() const noexcept { return longest_; }
   [[nodiscard]] Result<void> verdict() const {

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
+
+#include "config/limits.h"
+#include "core/limits.h"
 
 namespace lw::config {
 namespace {
@@ -54,22 +58,28 @@ void add_edits(const std::string& prefix, const Value& set, const Edit& target,
   }
 }
 
-bool names_one(const Table& root, const std::string& kind, const std::string& name) {
-  std::size_t index = 0;
-  return std::ranges::any_of(root.tables(kind), [&](const Table& table) {
-    return table.get_or("name", read_text, unnamed(kind, index++)) == name;
-  });
+/// Names of the [[rule]]s and [[event]]s, by "rule" and "event".
+using TargetNames = std::map<std::string, std::set<std::string>>;
+
+TargetNames target_names(const Table& root) {
+  TargetNames names{{"event", {}}, {"rule", {}}};
+  for (auto& [kind, known] : names) {
+    std::size_t index = 0;
+    for (const Table& table : root.tables(kind))
+      known.insert(table.get_or("name", read_text, unnamed(kind, index++)));
+  }
+  return names;
 }
 
 /// Returns the rule or event that an [[at]] changes; otherwise the root.
-Edit read_target(const Table& table, const Table& root) {
+Edit read_target(const Table& table, const TargetNames& names) {
   Edit target{.table = {}, .name = {}, .key = {}, .value = {}, .parsed = {}, .of_scenario = true};
   if (table.has("rule") && table.has("event"))
     table.refuse("event", "expected either a rule or an event, found both");
-  for (const std::string kind : {"rule", "event"}) {
+  for (const auto& [kind, known] : names) {
     const auto name = table.get(kind, read_text);
     if (!name) continue;
-    if (!names_one(root, kind, *name))
+    if (!known.contains(*name))
       table.refuse(kind, fmt::format("expected a [[{}]]'s name, found \"{}\"", kind, *name));
     target.table = kind;
     target.name = *name;
@@ -110,9 +120,9 @@ void read_ramp(const Table& table, Act& act) {
                                      format_duration(*over / act.ramp)));
 }
 
-Act read_at(const Table& table, std::size_t index, const Table& root) {
+Act read_at(const Table& table, std::size_t index, const TargetNames& names) {
   Act act = read_act(table, "at", index);
-  const Edit target = read_target(table, root);
+  const Edit target = read_target(table, names);
   ScenarioStep step{.at = {}, .act = act.name, .place = act.place};
   const auto is_table = [](const Value& value) -> Parsed<Value> {
     if (std::holds_alternative<Entries>(value.data)) return value;
@@ -173,8 +183,13 @@ Act read_flap(const Table& table, std::size_t index) {
     table.refuse("times", "expected every = \"5s\" too, the interval between flaps; found none");
   if (every && down && *every <= *down)
     table.refuse("every", "expected more than down, as the link comes up in between");
+  const bool too_long = every && *every > Duration(kLongestTime) / times;
+  if (too_long)
+    table.refuse("every",
+                 fmt::format("expected all flaps within {}, found {} every {}",
+                             format_duration(kLongestTime), times, format_duration(*every)));
   table.finish();
-  for (std::uint32_t i = 0; down && i < times; ++i) {
+  for (std::uint32_t i = 0; down && !too_long && i < times; ++i) {
     const Duration begin = every.value_or(Duration{}) * std::int64_t{i};
     for (links.up = false;; links.up = true) {
       act.steps.push_back({.at = links.up ? begin + *down : begin,
@@ -236,16 +251,22 @@ Value number_value(Position at, double number) {
 std::vector<Act> read_acts(const Table& root) {
   std::vector<Act> acts;
   std::set<std::string> names;
+  std::size_t steps = 0;
   const auto read = [&](std::string_view kind, auto reader) {
     std::size_t index = 0;
     for (const Table& table : root.tables(kind)) {
       acts.push_back(reader(table, index++));
+      steps += std::max<std::size_t>(acts.back().steps.size(), acts.back().ramp);
+      if (steps > kMostSteps)
+        return table.refuse(
+            fmt::format("expected at most {} steps in total, found more", kMostSteps));
       if (!names.insert(acts.back().name).second)
         table.refuse("name",
                      fmt::format("expected a unique name, found \"{}\" again", acts.back().name));
     }
   };
-  read("at", [&](const Table& table, std::size_t i) { return read_at(table, i, root); });
+  const TargetNames targets = target_names(root);
+  read("at", [&](const Table& table, std::size_t i) { return read_at(table, i, targets); });
   read("protection", read_protection);
   read("flap", read_flap);
   return acts;
@@ -257,8 +278,11 @@ std::vector<ScenarioStep> steps_of(const Act& act, Duration start, const Present
   if (act.ramp > 0) {
     const std::vector<Edit> targets = act.steps.front().edits;
     steps.assign(act.ramp, ScenarioStep{.at = {}, .act = act.name, .place = act.place});
+    // In two parts, as the product of the longest time and the number of steps overflows.
+    const Duration step = act.over / act.ramp, rest = act.over % act.ramp;
     for (std::uint32_t i = 0; i < act.ramp; ++i)
-      steps[i].at = act.over * std::int64_t{i + 1} / std::int64_t{act.ramp};
+      steps[i].at =
+          step * std::int64_t{i + 1} + rest * std::int64_t{i + 1} / std::int64_t{act.ramp};
     for (const Edit& target : targets) add_ramp(steps, target, present(target), document);
   }
   for (ScenarioStep& step : steps) step.at += start;

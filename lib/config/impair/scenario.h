@@ -39,9 +39,8 @@ struct Act {
   Duration over{};
 };
 
-inline constexpr std::size_t kMostSteps = 10'000;
-
-/// Reads all acts. Errors are recorded in the table's document.
+/// Reads all acts, with at most kMostSteps steps (config/limits.h). Errors are recorded in the
+/// table's document.
 std::vector<Act> read_acts(const Table& root);
 
 /// Returns the current value of the key that an edit changes; nullopt if it is absent.

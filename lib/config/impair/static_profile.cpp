@@ -3,18 +3,18 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "capture/filter_words.h"
 #include "config/impair/match.h"
 #include "config/impair/path.h"
 #include "config/impair/profile.h"
+#include "config/limits.h"
 #include "config/toml/document.h"
 #include "config/toml/expectations.h"
-#include "core/output.h"
+#include "config/toml/input_file.h"
 #include "emulator/pipeline.h"
 #include "emulator/stages/keys.h"
 
@@ -98,15 +98,12 @@ Parsed<std::string> read_whole_file(const std::filesystem::path& file) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored))
     return std::unexpected(fmt::format("expected a file, found none at {}", file.string()));
-  note_input(file.string());
-  std::ifstream in(file, std::ios::binary);
-  if (!in)
-    return std::unexpected(
-        fmt::format("expected a readable file, found none at {}", file.string()));
-  std::string text{std::istreambuf_iterator<char>(in), {}};
+  auto read = read_input_file(file.string(), kMostProfileBytes);
+  if (!read) return std::unexpected(fmt::format("{}: {}", file.string(), read.error()));
+  std::string& text = *read;
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // spreadsheets write it before UTF-8
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
-  return text;
+  return read;
 }
 
 void read_stages(const Table& rule, const std::filesystem::path& folder,
@@ -244,11 +241,30 @@ void check_pauses(const std::vector<Table>& tables, const std::vector<RuleConfig
   }
 }
 
+/// Records an error if compiling the rules' filters would take too long.
+bool check_filters(const std::vector<Table>& rules) {
+  std::size_t words = 0;
+  for (const Table& rule : rules) {
+    if (!rule.get("match", is_table).value_or(false)) continue;
+    words += capture::filter_words(rule.table("match")->get_or("filter", read_text, ""));
+    if (words <= kMostFilterWords) continue;
+    rule.refuse("match",
+                fmt::format("expected filters of at most {} words in all rules, found more",
+                            kMostFilterWords));
+    return false;
+  }
+  return true;
+}
+
 std::vector<RuleConfig> read_rules(const Table& root, const PathSettings& around, bool& by_path) {
   const std::vector<Table> tables = root.tables("rule");
   if (tables.empty() && !root.has("event"))
     root.refuse("expected at least one [[rule]] or [[event]], found none");
-  if (const auto few = check_rule_count(tables.size()); !few) root.refuse(few.error());
+  if (const auto few = check_rule_count(tables.size()); !few) {
+    root.refuse(few.error());
+    return {};
+  }
+  if (!check_filters(tables)) return {};
   std::vector<ReadRule> read;
   for (const Table& table : tables) read.push_back(read_rule(table, read.size(), around));
   check_names(tables, read);

@@ -82,11 +82,26 @@ const Value* holder_of_nul(const Value& value) {
   return nullptr;
 }
 
+std::unexpected<Error> refuse(const std::string& name, Position at, std::string_view why) {
+  return fail(fmt::format("{}:{}:{}: {}", name, at.line, at.column, why));
+}
+
+/// Parses a text within the bounds of profiles; it may contain NUL characters.
+Result<Value> parse_any(std::string_view text, const std::string& name) {
+  if (auto bounded = check_bounds(text, name); !bounded) return std::unexpected(bounded.error());
+  try {
+    return Value{{1, 1}, convert_table(toml::parse(text))};
+  } catch (const toml::parse_error& error) {
+    return refuse(name, position_of(error.source()),
+                  fmt::format("not TOML: {}", error.description()));
+  }
+}
+
 /// The value of an edit: TOML, or a string without quotes such as 2ms or path.
 Result<Value> value_of(const std::string& text, Position at, const std::string& name) {
   const std::string line = "value = " + text;
   if (auto bounded = check_bounds(line, name); !bounded) return std::unexpected(bounded.error());
-  const auto root = parse_toml(line, name);
+  const auto root = parse_any(line, name);
   const auto* entries = root ? &std::get<Entries>(root->data) : nullptr;
   if (!entries || entries->size() != 1) return Value{at, text};
   Value value = entries->front().value;
@@ -208,6 +223,11 @@ void Document::nest(std::string key) {
   std::get<Entries>(content_->root.data).push_back({std::move(key), at, std::move(inner)});
 }
 
+void Document::remove(std::string_view key) {
+  std::erase_if(std::get<Entries>(content_->root.data),
+                [&](const Entry& entry) { return entry.key == key; });
+}
+
 Document Document::copy() const {
   const auto& files = content_->diagnostics.files();
   auto copy = std::make_unique<Content>(Content{Diagnostics(files.front()), content_->root});
@@ -314,18 +334,11 @@ Result<Document> Document::load(const std::string& path) {
 }
 
 Result<Value> parse_toml(std::string_view text, const std::string& name) {
-  if (auto bounded = check_bounds(text, name); !bounded) return std::unexpected(bounded.error());
-  const auto refuse = [&](Position at, std::string_view why) {
-    return fail(fmt::format("{}:{}:{}: {}", name, at.line, at.column, why));
-  };
-  try {
-    const Value root{{1, 1}, convert_table(toml::parse(text))};
-    if (const Value* value = holder_of_nul(root))
-      return refuse(value->at, "expected text without NUL characters, found one");
-    return root;
-  } catch (const toml::parse_error& error) {
-    return refuse(position_of(error.source()), fmt::format("not TOML: {}", error.description()));
-  }
+  auto root = parse_any(text, name);
+  if (!root) return root;
+  if (const Value* value = holder_of_nul(*root))
+    return refuse(name, value->at, "expected text without NUL characters, found one");
+  return root;
 }
 
 Result<Document> Document::parse(std::string_view text, std::string name) {

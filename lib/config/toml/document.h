@@ -74,6 +74,8 @@ class Document {
                                                    std::span<const std::string> changes) const;
   /// Moves all keys of the root into a new table `key`.
   void nest(std::string key);
+  /// Removes a key of the root, if it is there.
+  void remove(std::string_view key);
   /// Applies an edit. Call it before root(). Error (usage): no such table.
   Result<void> apply(const Edit& edit);
   /// Returns the value that the edit would replace, or null.

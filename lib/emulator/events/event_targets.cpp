@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/limits.h"
+
 namespace lw::emulator {
 namespace {
 
@@ -36,7 +38,7 @@ void apply(EventAction action, Duration delay, EventActions& aimed) noexcept {
       aimed.corrupt = true;
       break;
     case EventAction::delay:
-      aimed.delay += delay;
+      aimed.delay = std::min<Duration>(aimed.delay + delay, kLongestTime);
       break;
     case EventAction::duplicate:
       ++aimed.copies;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "emulator/limits.h"
 #include "emulator/random/distribution.h"
 #include "emulator/stages/keys.h"
 
@@ -227,7 +228,9 @@ Jitter::Jitter(const JitterConfig& config, Chance chance) : chance_(chance) {
 Parsed<BinnedDelay> parse_delay_histogram(std::string_view csv) {
   BinnedDelay delay;
   bool first = true;
-  for (const CsvRow& row : csv_rows(csv)) {
+  const auto rows = csv_rows(csv, kMostBins + 1);  // and the heading
+  if (!rows) return std::unexpected(rows.error());
+  for (const CsvRow& row : *rows) {
     if (std::exchange(first, false) && is_heading(row)) continue;
     if (row.fields.size() != 3)
       return at_line(row.line,
@@ -265,6 +268,8 @@ Parsed<BinnedDelay> parse_netem_distribution(std::string_view text, double mean_
       const auto parsed = std::from_chars(rest.data(), rest.data() + rest.size(), value);
       if (parsed.ec != std::errc{} || value < INT16_MIN || value > INT16_MAX)
         return at_line(line, fmt::format("expected whole numbers of 16 bits, found \"{}\"", rest));
+      if (delay.bins.size() == kMostBins)
+        return at_line(line, fmt::format("expected at most {} numbers, found more", kMostBins));
       const double ns = mean_ns + deviation_ns * value / kScale;
       delay.bins.push_back({ns, ns, 1});
       rest = trimmed(rest.substr(static_cast<std::size_t>(parsed.ptr - rest.data())));

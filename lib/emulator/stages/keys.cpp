@@ -52,13 +52,15 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-std::vector<CsvRow> csv_rows(std::string_view csv) {
+Parsed<std::vector<CsvRow>> csv_rows(std::string_view csv, std::size_t most) {
   std::vector<CsvRow> rows;
   for (std::size_t line = 1; !csv.empty(); ++line) {
     const std::size_t end = std::min(csv.find('\n'), csv.size());
     std::string_view text = trimmed(csv.substr(0, end));
     csv.remove_prefix(std::min(end + 1, csv.size()));
     if (text.empty() || text.front() == '#') continue;
+    if (rows.size() == most)
+      return at_line(line, fmt::format("expected at most {} rows, found more", most));
     CsvRow row{line, {}};
     while (true) {
       const std::size_t comma = text.find(',');

@@ -134,7 +134,8 @@ struct CsvRow {
   std::size_t line = 0;                  // from 1
   std::vector<std::string_view> fields;  // without surrounding spaces
 };
-std::vector<CsvRow> csv_rows(std::string_view csv);
+/// Error: more than `most` rows, with the line.
+Parsed<std::vector<CsvRow>> csv_rows(std::string_view csv, std::size_t most);
 std::string_view trimmed(std::string_view text);
 /// Returns an error that names the line.
 std::unexpected<std::string> at_line(std::size_t line, std::string_view what);

@@ -104,7 +104,10 @@ Parsed<std::vector<std::uint64_t>> parse_frame_list(std::string_view text) {
       i = std::min(text.find('\n', i), text.size());
     } else if (c >= '0' && c <= '9') {
       std::uint64_t frame = 0;
-      const auto end = std::from_chars(text.data() + i, text.data() + text.size(), frame).ptr;
+      const auto [end, error] = std::from_chars(text.data() + i, text.data() + text.size(), frame);
+      if (error != std::errc{})
+        return at_line(line, fmt::format("expected frame numbers below 2^64, found \"{}\"",
+                                         excerpt(text.substr(i, text.find('\n', i) - i))));
       i = static_cast<std::size_t>(end - text.data());
       frames.push_back(frame);
     } else if (std::string_view(" \t\r\n,").find(c) != std::string_view::npos) {

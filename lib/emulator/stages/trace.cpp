@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "emulator/limits.h"
 #include "emulator/rule_config.h"
 #include "emulator/stages/keys.h"
 
@@ -65,7 +66,9 @@ Parsed<TraceRow> read_trace_row(const CsvRow& row, const std::vector<Column>& co
 }  // namespace
 
 Parsed<TraceConfig> parse_trace(std::string_view csv) {
-  const auto rows = csv_rows(csv);
+  const auto all = csv_rows(csv, kMostRows + 1);  // and the heading
+  if (!all) return std::unexpected(all.error());
+  const std::vector<CsvRow>& rows = *all;
   if (rows.size() < 2)
     return std::unexpected("expected a heading, time,delay,loss,rate, and rows; found too few");
   const auto columns = columns_of(rows.front());

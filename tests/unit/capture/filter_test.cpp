@@ -34,6 +34,77 @@ TEST(Filter, SelectsFramesOfEveryLinkType) {
   EXPECT_FALSE(matches("tcp", kLinkTypeRaw, udp_packet()));
 }
 
+std::string refusal(const std::string& expression) {
+  const auto filter = Filter::compile(expression, kLinkTypeEthernet);
+  return filter ? "" : filter.error().message;
+}
+
+TEST(Filter, LooksUpNoNames) {
+  for (const char* named :
+       {"host server1", "net loopback", "udp port domain", "ip proto \\tcp", "host 1.2.3.4.5",
+        "portrange ftp-http", "ether host router", "len-4 > 2", "gateway box", "host a.b.c.d",
+        "udp or host x", "(host 10.0.0.1 or localhost)", "ether proto \\ip", "port 1-2-3"})
+    EXPECT_THAT(refusal(named), testing::HasSubstr("found the name")) << named;
+  EXPECT_THAT(refusal("host 10.0.0.1 or server1"),
+              testing::HasSubstr("character 18: expected an address, a number or a keyword"));
+}
+
+TEST(Filter, KnowsTheWordsOfTheLanguage) {
+  for (const char* plain : {"host 10.0.0.1",
+                            "host 2001:db8::1",
+                            "host ::ffff:10.0.0.1",
+                            "net 10",
+                            "net 10.0",
+                            "net 10.0.0.0/8",
+                            "net 2001:db8::/32",
+                            "net 10.0.0.0 mask 255.0.0.0",
+                            "ether host 02:00:00:00:00:01",
+                            "ether host 02-00-00-00-00-01",
+                            "ether[0:2] = 0x200",
+                            "udp port 4791 and udp[16:4] & 0xffffff = 77",
+                            "portrange 6000-6008",
+                            "tcp[tcpflags] & (tcp-syn|tcp-fin) != 0",
+                            "icmp[icmptype] = icmp-echo",
+                            "not (udp||tcp)&&ip",
+                            "!udp",
+                            "vlan 100 and ip6",
+                            "greater 1000",
+                            "ip[6:2] & 0x1fff = 0",
+                            "ip6 proto 17",
+                            "len > 100",
+                            "ip[0]&0xf!=5",
+                            "ether broadcast",
+                            "udp port 4791 or ether proto 0x8915",
+                            "icmp6[icmp6type]=icmp6-echo",
+                            "llc",
+                            "mpls 1",
+                            "pppoes 1",
+                            "src or dst host 10.0.0.1"})
+    EXPECT_EQ(refusal(plain), "") << plain;
+}
+
+TEST(Filter, BoundsWordsAndBytes) {
+  std::string long_one = "port 1";
+  for (int i = 2; i < 250; ++i) long_one += " or " + std::to_string(i);
+  EXPECT_EQ(refusal(long_one), "");
+  for (int i = 250; i < 20'000; ++i) long_one += " or " + std::to_string(i);
+  EXPECT_THAT(refusal(long_one), testing::HasSubstr("expected at most 16384 bytes"));
+  EXPECT_THAT(refusal(long_one.substr(0, 10'000)),
+              testing::HasSubstr("expected at most 512 words"));
+  EXPECT_THAT(refusal("udp" + std::string(5'000, '!')), testing::HasSubstr("512 words"));
+  const std::string deep = std::string(8'000, '(') + "udp" + std::string(8'000, ')');
+  EXPECT_EQ(refusal(deep).find("names"), std::string::npos);  // libpcap takes or refuses it
+}
+
+// libpcap's optimizer would need minutes for this one: it runs as compiled.
+TEST(Filter, ALongProgramSelectsTheSameFrames) {
+  std::string ranges = "udp portrange 1-2";
+  for (int i = 2; i < 100; ++i)
+    ranges += " or portrange " + std::to_string(2 * i) + "-" + std::to_string(2 * i + 1);
+  EXPECT_FALSE(matches(ranges, kLinkTypeEthernet, ethernet_frame()));
+  EXPECT_TRUE(matches(ranges + " or portrange 4790-4792", kLinkTypeEthernet, ethernet_frame()));
+}
+
 TEST(Filter, ABadExpressionIsAUsageErrorInLibpcapsWords) {
   const auto filter = Filter::compile("udp prot 4791", kLinkTypeEthernet);
   ASSERT_FALSE(filter);

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/limits.h"
+#include "core/names.h"
+
 namespace lw {
 namespace {
 
@@ -99,6 +102,37 @@ TEST(Quantities, AreReadAsTheyAreWritten) {
   for (const double bytes : {512.0, 1e3, 23.75e6, 3e9}) {
     EXPECT_EQ(parse_bytes(format_bytes(bytes)), static_cast<std::uint64_t>(bytes));
   }
+}
+
+TEST(Quantities, HaveALargestValue) {
+  EXPECT_EQ(parse_duration("525600min"), kLongestTime);
+  EXPECT_EQ(parse_bit_rate("1000Tb/s"), 1e15);
+  EXPECT_EQ(parse_bytes("1048576GiB"), kLargestSize);
+  EXPECT_EQ(parse_kilometres("1000000km"), 1e6);
+  EXPECT_EQ(parse_duration("9000000000s").error(),
+            "expected a time from 0 to 31536000 s, found \"9000000000s\"");
+  EXPECT_EQ(parse_bit_rate("1001Tb/s").error(),
+            "expected a bit rate from 1.00 b/s to 1000.00 Tb/s, found \"1001Tb/s\"");
+  EXPECT_EQ(parse_bytes("1048577GiB").error(),
+            "expected a whole number of bytes from 0 to 1048576 GiB, found \"1048577GiB\"");
+  EXPECT_EQ(parse_kilometres("1000001km").error(),
+            "expected a length from 0 to 1000000 km, found \"1000001km\"");
+  for (const char* extreme : {"1e308", "1e-308", "-1e308", "9223372036854775808"})
+    for (const char* unit : {"min", "ns", "Tb/s", "b/s", "GiB", "B", "km", "m"}) {
+      const std::string text = std::string(extreme) + unit;
+      EXPECT_LE(parse_duration(text).value_or(Duration{}), kLongestTime);
+      EXPECT_LE(parse_bit_rate(text).value_or(1), 1e15);
+      EXPECT_GE(parse_bit_rate(text).value_or(1), 1);
+      EXPECT_LE(parse_bytes(text).value_or(0), kLargestSize);
+      EXPECT_LE(parse_kilometres(text).value_or(0), 1e6);
+    }
+}
+
+TEST(Quantities, ErrorsRepeatTheStartOfAText) {
+  const std::string error = parse_bytes(std::string(1'000'000, 'x')).error();
+  EXPECT_LT(error.size(), 200u);
+  EXPECT_EQ(excerpt(std::string(79, 'x') + "ä"), std::string(79, 'x') + "...");
+  EXPECT_EQ(excerpt("a\x1b[2J\n"), "a?[2J?");
 }
 
 // Found by the fuzzer: more digits than anybody's link has.
