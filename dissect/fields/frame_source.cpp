@@ -27,7 +27,7 @@ Progress::Progress(const std::vector<std::string>& files)
   if (!display_.shows()) return;
   display_.start(now());
   for (const std::string& file : files) {
-    struct stat status {};
+    struct stat status{};
     if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
       size_ = 0;
       return;
@@ -89,7 +89,7 @@ Result<void> check_filter(const std::string& filter, capture::FilterNames names)
 namespace {
 
 bool is_file(const std::string& name) {
-  struct stat status {};
+  struct stat status{};
   return name == "-" || ::stat(name.c_str(), &status) == 0;
 }
 

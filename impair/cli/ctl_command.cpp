@@ -215,9 +215,8 @@ app::Command event_command(const std::shared_ptr<RequestOptions>& options) {
 app::Command ctl_command() {
   auto options = std::make_shared<RequestOptions>();
   const auto plain = [&options](const char* name, const char* help, const char* example) {
-    return question(name, help, example, options, [name](const RequestOptions&) -> Result<Json> {
-      return Json{{"do", name}};
-    });
+    return question(name, help, example, options,
+                    [name](const RequestOptions&) -> Result<Json> { return Json{{"do", name}}; });
   };
   app::Command command{
       .name = "ctl",

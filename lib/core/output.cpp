@@ -221,7 +221,7 @@ struct Former {
 };
 
 Former former_of(const std::string& path) noexcept {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return {};
   return {true, S_ISREG(status.st_mode), status.st_mode & 07777U};
 }

@@ -38,7 +38,7 @@ LIBRARIES = {
     r'zlib|zstd': {'lib/capture'},
     r'isa-l|isa-l\.h': {'lib/wire'},
     r'toml\+\+|toml\.hpp': {'lib/config'},
-    r'nlohmann/': {'lib/report', 'lib/analysis', 'gen', 'impair', 'dissect'},
+    r'nlohmann/': {'lib/core', 'lib/report', 'lib/analysis', 'gen', 'impair', 'dissect'},
     r'CLI/': {'lib/app'},
     r'httplib\.h': {'lib/web'},
     r'infiniband/|rdma/': {'gen'},

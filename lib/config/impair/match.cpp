@@ -113,7 +113,7 @@ void narrow(MatchConfig& match, Holds holds) {
 
 template <class T>
 void narrow_by(const Table& table, std::string_view key, std::span<const Choice<T>> names,
-               T wire::OpcodeInfo::*member, MatchConfig& match) {
+               T wire::OpcodeInfo::* member, MatchConfig& match) {
   const auto wanted = table.get(key, some_of(choice(names)));
   if (!wanted) return;
   narrow(match, [&](const wire::OpcodeInfo& info) {

@@ -39,8 +39,7 @@ class Timeline {
   }
 
   [[nodiscard]] std::vector<ScenarioStep> steps(const Act& act, Duration start) {
-    return steps_of(
-        act, start, [this](const Edit& edit) { return present(edit); }, *document_);
+    return steps_of(act, start, [this](const Edit& edit) { return present(edit); }, *document_);
   }
   [[nodiscard]] Duration longest() const noexcept { return longest_; }
   [[nodiscard]] Result<void> verdict() const {

@@ -73,7 +73,7 @@ Parsed<std::string> read_input_file(const std::string& path, std::size_t most) {
   if (path == "-") return read_all(STDIN_FILENO, most);
   // Without O_NONBLOCK, opening a named pipe would wait for its writer.
   const InputDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  struct stat status {};
+  struct stat status{};
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return cannot_read(std::strerror(errno));
   if (S_ISDIR(status.st_mode)) return cannot_read("it is a folder");
   return read_all(file.get(), most);
