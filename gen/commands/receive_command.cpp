@@ -46,6 +46,7 @@ struct ReceiveOptions {
   std::vector<std::string> ports;
   std::string pcap, profile;
   std::string sent;  // file or socket of the sender's report; empty: none
+  std::vector<wire::IpAddress> senders;
   std::vector<wire::IpAddress> answers;
   std::optional<wire::MacAddress> mac;
   Limits limits;
@@ -157,7 +158,7 @@ Result<ReceiveReport> receive_from_file(const std::string& file, const ReceiveOp
 Result<SentCounts> counts_for(const config::FlowProfile& profile, std::optional<ReportInbox>& inbox,
                               const ReceiveOptions& options) {
   if (!inbox) return planned_counts(profile);
-  const auto text = inbox->take(kReportTimeout, options.limits.stop);
+  const auto text = inbox->take(kReportTimeout, *options.limits.stop);
   if (!text) return std::unexpected(text.error());
   return parse_sent_counts(*text, options.sent, profile);
 }
@@ -172,9 +173,12 @@ Result<Verdict> judge(const config::FlowProfile& profile, const Measurement& mea
   return verdict;
 }
 
-Result<std::optional<ReportInbox>> open_inbox(const std::string& place) {
-  if (place.empty()) return std::nullopt;
-  auto inbox = ReportInbox::open(place);
+/// `profile`: that of --profile, without which there is no --sent.
+Result<std::optional<ReportInbox>> open_inbox(const ReceiveOptions& options,
+                                              const config::FlowProfile* profile) {
+  if (options.sent.empty()) return std::nullopt;
+  auto inbox =
+      ReportInbox::open(options.sent, {.flows = profile->flows.size(), .hosts = options.senders});
   if (!inbox) return std::unexpected(inbox.error());
   return std::optional(std::move(*inbox));
 }
@@ -207,7 +211,7 @@ ExitCode receive_and_report(ReceiveOptions& options) {
       !checked)
     return print_error(checked.error());
   if (const auto apart = check_files(options); !apart) return print_error(apart.error());
-  auto inbox = open_inbox(options.sent);
+  auto inbox = open_inbox(options, *expected ? &**expected : nullptr);
   if (!inbox) return print_error(inbox.error());
   const FlowNames names = *expected ? names_in(**expected) : FlowNames{};
   Measurement measurement(options.choices.measure);
@@ -248,6 +252,11 @@ void add_receive_options(app::Options& list, ReceiveOptions& options) {
   list.add("--sent", app::text(options.sent), "FILE|unix:PATH|tcp:HOST:PORT",
            "the sender's JSON report (run --json > FILE, or run --report-to), for its final counts "
            "instead of the profile's");
+  list.add("--sent-from",
+           app::each([](std::string_view text) { return read_ip(text); },
+                     [&options](const auto& ip) { options.senders.push_back(ip); }),
+           "IP", "address whose report --sent tcp: takes")
+      .defaults_to("any");
   list.add("--answer",
            app::each([](std::string_view text) { return read_ip(text); },
                      [&options](const auto& ip) { options.answers.push_back(ip); }),

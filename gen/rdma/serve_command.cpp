@@ -39,22 +39,17 @@ struct ServeCommand {
 
 /// Reads "ADDRESS", "ADDRESS:PORT", "[IPV6]:PORT" or ":PORT".
 Result<void> read_listen(const std::string& text, handover::Admission& admission) {
-  const std::size_t colon = text.rfind(':');
-  std::string address = text, port;
-  const bool bracketed = text.starts_with('[');
-  const bool v6 = !bracketed && text.find(':') != colon;
-  if (colon != std::string::npos && !v6 && !text.ends_with(']')) {
-    address = text.substr(0, colon);
-    port = text.substr(colon + 1);
-    const auto number = app::read_whole(port, 0, 65535);
-    if (!number) return fail("--listen: the port: " + number.error());
-    admission.port = static_cast<std::uint16_t>(*number);
-  }
-  if (bracketed && address.ends_with(']')) address = address.substr(1, address.size() - 2);
-  if (address.empty()) return {};
-  const auto ip = read_ip("--listen", address);
+  const auto parts = net::split_address(text);
+  if (!parts)
+    return fail(
+        "--listen: expected ADDRESS, ADDRESS:PORT, [IPV6]:PORT or :PORT with a port from 0 "
+        "to 65535, found " +
+        text);
+  admission.port = parts->port.value_or(admission.port);
+  if (parts->host.empty()) return {};
+  const auto ip = read_ip("--listen", parts->host);
   if (!ip) return std::unexpected(ip.error());
-  admission.address = address;
+  admission.address = parts->host;
   return {};
 }
 

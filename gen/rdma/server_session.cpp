@@ -81,7 +81,7 @@ Result<std::unique_ptr<ServerSession>> ServerSession::start(const Device& device
   if (const std::string why = session->unfit_for(options); !why.empty())
     return fail(why, ExitCode::failed);
   if (options.records) session->hello_.checked = false;  // the messages are records
-  auto gid = device.gid_for(client.link.local());
+  auto gid = device.gid_for(client.local);
   if (!gid) return std::unexpected(gid.error());
   if (auto made = session->register_all(); !made) return std::unexpected(made.error());
   if (auto made = session->make_qps(options, *gid); !made) return std::unexpected(made.error());

@@ -151,7 +151,7 @@ class LivePage::Feed {
   Feed(web::Site site, const LiveSubject& subject)
       : url_(site.url()),
         server_(std::move(site),
-                web::Content{.page = live_page(subject), .state = [this] { return text(); }}) {}
+                web::routes_of({.page = live_page(subject), .state = [this] { return text(); }})) {}
 
   [[nodiscard]] const std::string& url() const noexcept { return url_; }
 

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <memory>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -16,8 +15,8 @@
 #include "core/output.h"
 #include "core/quantity.h"
 #include "impair/cli/commands.h"
+#include "net/socket.h"
 #include "report/json_line.h"
-#include "web/listening_socket.h"
 
 namespace lw::impair {
 namespace {
@@ -77,16 +76,16 @@ void print(const Json& answer, const RequestOptions& options) {
 
 constexpr timeval kAnswerTimeout{.tv_sec = 30, .tv_usec = 0};
 
-std::string exchange(int server, std::string_view text) {
+std::string exchange(const net::Socket& server, std::string_view text) {
   std::string answer;
   std::array<char, 4096> piece;
   // If the server stops reading the request, it still sends an answer.
   while (!text.empty()) {
-    const auto sent = send(server, text.data(), text.size(), MSG_NOSIGNAL);
+    const auto sent = send(server.descriptor(), text.data(), text.size(), MSG_NOSIGNAL);
     if (sent <= 0) break;
     text.remove_prefix(static_cast<std::size_t>(sent));
   }
-  for (ssize_t count; (count = recv(server, piece.data(), piece.size(), 0)) > 0;)
+  for (ssize_t count; (count = recv(server.descriptor(), piece.data(), piece.size(), 0)) > 0;)
     answer.append(piece.data(), static_cast<std::size_t>(count));
   return answer;
 }
@@ -94,21 +93,17 @@ std::string exchange(int server, std::string_view text) {
 /// Sends `text` to the Unix socket at `path` and returns all that comes back before it closes.
 /// Waits at most 30 s for it. Errors: environment.
 Result<std::string> request(const std::string& path, std::string_view text) {
-  const auto address = web::unix_address(path);
+  const auto address = net::SocketAddress::unix_path(path);
   if (!address) return std::unexpected(address.error());
-  const int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const net::Socket server(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   // The timeout also limits connect(), which waits while the server's queue of connections is full.
   for (const int timeout : {SO_SNDTIMEO, SO_RCVTIMEO})
-    setsockopt(server, SOL_SOCKET, timeout, &kAnswerTimeout, sizeof kAnswerTimeout);
-  if (connect(server, reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
-    const std::string why = std::strerror(errno);
-    close(server);
-    return fail(
-        fmt::format("{}: {}; is a `roce-impair run --control {}` running?", path, why, path),
-        ExitCode::environment);
-  }
+    setsockopt(server.descriptor(), SOL_SOCKET, timeout, &kAnswerTimeout, sizeof kAnswerTimeout);
+  if (connect(server.descriptor(), address->get(), address->size()) != 0)
+    return fail(fmt::format("{}: {}; is a `roce-impair run --control {}` running?", path,
+                            std::strerror(errno), path),
+                ExitCode::environment);
   std::string answer = exchange(server, text);
-  close(server);
   if (answer.empty()) return fail(path + ": no answer", ExitCode::environment);
   return answer;
 }

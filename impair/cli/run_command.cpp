@@ -203,8 +203,10 @@ void add_outputs(app::Options& list, RunOptions& options) {
 void add_services(app::Options& list, RunOptions& options) {
   list.add("--control", app::text(options.run.control), "SOCKET",
            "Unix socket for `roce-impair ctl`");
-  list.add("--metrics", app::text(options.run.metrics), "ADDRESS:PORT",
-           "serve Prometheus text at http://ADDRESS:PORT/metrics, for example 127.0.0.1:9091");
+  list.add(
+      "--metrics", app::text(options.run.metrics), "ADDRESS:PORT",
+      "serve Prometheus text at http://ADDRESS:PORT/metrics, for example 127.0.0.1:9091; a name "
+      "of this machine instead of its address is one by which scrapers may ask");
   web::add_options(list, options.run.web);
   list.add_flag("--web-read-only", options.run.web_read_only,
                 "the live page shows the run and changes nothing");

@@ -13,7 +13,7 @@
 
 #include "config/impair/profile.h"
 #include "core/error.h"
-#include "impair/control/request_server.h"
+#include "impair/control/recent_text.h"
 #include "impair/report/report.h"
 
 namespace lw::impair {

@@ -147,12 +147,6 @@ void add_queues(Prometheus& out, const Report& report) {
   });
 }
 
-std::string http_answer(std::string_view status, std::string_view type, std::string_view body) {
-  return fmt::format(
-      "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{}",
-      status, type, body.size(), body);
-}
-
 }  // namespace
 
 std::string to_prometheus(const Report& report) {
@@ -175,23 +169,6 @@ std::string to_prometheus(const Report& report) {
   add_ports(out, report);
   add_records(out, report);
   return out.text();
-}
-
-std::optional<std::string> http_refusal(std::string_view request) {
-  constexpr std::string_view kText = "text/plain";
-  if (!request.starts_with("GET "))
-    return http_answer("405 Method Not Allowed", kText, "expected GET\n");
-  const auto path = request.substr(4, request.find_first_of(" ?\r", 4) - 4);
-  if (path == "/metrics") return std::nullopt;
-  return http_answer("404 Not Found", kText, "try /metrics\n");
-}
-
-std::string http_page(std::string_view metrics) {
-  return http_answer("200 OK", "text/plain; version=0.0.4; charset=utf-8", metrics);
-}
-
-std::string http_too_long() {
-  return http_answer("431 Request Header Fields Too Large", "text/plain", "too long\n");
 }
 
 }  // namespace lw::impair

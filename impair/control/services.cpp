@@ -79,33 +79,36 @@ Result<std::unique_ptr<Services>> Services::start(const RunConfig& config,
 }
 
 Result<void> Services::serve_control(const std::string& path) {
-  auto socket = ListeningSocket::unix_socket(path);
+  const auto address = net::SocketAddress::unix_path(path);
+  if (!address) return std::unexpected(address.error());
+  auto socket = net::ListeningSocket::open(*address);
   if (!socket) return std::unexpected(socket.error());
+  const auto answer = [this](std::string_view request) {
+    return net::Protocol::Answer{.text = control_.answer(request)};
+  };
   control_server_.emplace(
       std::move(*socket),
-      RequestServer::Protocol{
-          .end = "\n",
-          .answer = [this](std::string_view request) { return control_.answer(request); },
-          .too_long = Control::too_long(RequestServer::kLongestRequest)});
+      net::Protocol{.longest = net::kMostControlRequest,
+                    .length = net::line_length,
+                    .answer = answer,
+                    .too_long = net::shared(Control::too_long(net::kMostControlRequest))});
   return {};
 }
 
 Result<void> Services::serve_metrics(const std::string& address, ScenarioRunner& runner) {
-  auto socket = ListeningSocket::tcp(address);
-  if (!socket) return std::unexpected(socket.error());
+  auto site = web::open_metrics_site(address);
+  if (!site) return std::unexpected(site.error());
+  const auto metrics = [this, &runner](std::string_view) {
+    return metrics_.get([&runner] { return to_prometheus(runner.snapshot()); });
+  };
+  // All its answers take the same time: one thread makes them, and moves their bytes.
   metrics_server_.emplace(
-      std::move(*socket),
-      RequestServer::Protocol{.end = "\r\n\r\n",
-                              .answer =
-                                  [this, &runner](std::string_view request) {
-                                    if (auto refusal = http_refusal(request))
-                                      return std::make_shared<const std::string>(
-                                          std::move(*refusal));
-                                    return metrics_page_.get([&runner] {
-                                      return http_page(to_prometheus(runner.snapshot()));
-                                    });
-                                  },
-                              .too_long = http_too_long()});
+      std::move(*site),
+      std::vector<web::Route>{{.path = "/metrics",
+                               .guard = web::Guard::scraper,
+                               .type = "text/plain; version=0.0.4; charset=utf-8",
+                               .answer = metrics}},
+      0);
   return {};
 }
 
@@ -116,12 +119,12 @@ Result<void> Services::serve_page(const RunConfig& config) {
   const auto access = config.web_read_only ? Control::Access::read : Control::Access::change;
   web_server_.emplace(
       std::move(*site),
-      web::Content{
-          .page = report::html_text(
-              kLivePage, {{"program", "roce-impair"}, {"read_only", config.web_read_only}}),
-          .state = [this] { return control_.answer(R"({"do":"show"})"); },
-          .answer = [this, access](
-                        std::string_view request) { return control_.answer(request, access); }});
+      web::routes_of(
+          {.page = report::html_text(
+               kLivePage, {{"program", "roce-impair"}, {"read_only", config.web_read_only}}),
+           .state = [this] { return control_.answer(R"({"do":"show"})"); },
+           .answer = [this, access](
+                         std::string_view request) { return control_.answer(request, access); }}));
   fmt::print(stderr, "live page: {}\n", url);
   return {};
 }

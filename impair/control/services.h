@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "impair/control/control.h"
 #include "impair/control/metrics.h"
-#include "impair/control/request_server.h"
+#include "impair/control/recent_text.h"
 #include "impair/control/scenario_runner.h"
 #include "impair/control/telemetry.h"
 #include "impair/record/ledger_file.h"
@@ -41,9 +41,9 @@ class Services {
   Result<void> serve_page(const RunConfig& config);
 
   Control control_;
-  RecentText metrics_page_;
-  std::optional<RequestServer> control_server_, metrics_server_;
-  std::optional<web::Server> web_server_;
+  RecentText metrics_;
+  std::optional<net::RequestServer> control_server_;
+  std::optional<web::Server> metrics_server_, web_server_;
   std::optional<Telemetry> telemetry_;
 };
 

@@ -89,7 +89,8 @@ class FileRecorder {
 /// A recording of a run: one recorder per direction, and the thread that writes their frames.
 class Recording {
  public:
-  /// Takes ownership of `file`. Frames are cut to `most_bytes`; 0: not cut.
+  /// Takes ownership of `file`. Frames are cut to `most_bytes`; 0: not cut. Throws
+  /// std::system_error if the system starts no thread.
   Recording(std::unique_ptr<RecordingFile> file, std::uint32_t most_bytes);
 
   [[nodiscard]] Recorder& recorder(emulator::Direction direction) noexcept {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/record/recordings.h"
 
+#include <system_error>
+
 #include <fmt/format.h>
 
 namespace lw::impair {
@@ -11,7 +13,11 @@ Result<void> Recordings::open(const std::string& path, std::uint32_t most_bytes)
     return fail(fmt::format("record: {} is being recorded: end it first (stop-recording)", path_));
   auto file = RecordingFile::create(path, rules_, clock_offset_ns_);
   if (!file) return std::unexpected(file.error());
-  open_ = std::make_shared<Recording>(std::move(*file), most_bytes);
+  try {
+    open_ = std::make_shared<Recording>(std::move(*file), most_bytes);
+  } catch (const std::system_error&) {
+    return fail("record: the system starts no further thread", ExitCode::environment);
+  }
   path_ = path;
   return {};
 }

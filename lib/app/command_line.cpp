@@ -8,6 +8,7 @@
 #include <iostream>
 #include <new>
 #include <sstream>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -305,6 +306,13 @@ ExitCode run_command(const Command& command) {
     return command.run();
   } catch (const std::bad_alloc&) {
     return print_error({"out of memory", ExitCode::environment});
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again)
+      return print_error({error.what(), ExitCode::environment});
+    return print_error(
+        {"the system starts no further thread for this user: raise `ulimit -u`, or "
+         "TasksMax of the service",
+         ExitCode::environment});
   } catch (const std::exception& error) {
     return print_error({error.what(), ExitCode::environment});
   }

@@ -2,10 +2,9 @@
 #include "core/token.h"
 
 #include <array>
-#include <fstream>
 #include <sys/random.h>
 
-#include "core/output.h"
+#include "core/input.h"
 
 namespace lw {
 
@@ -33,17 +32,10 @@ Result<std::string> make_token(std::string_view file_option) {
 }
 
 Result<std::string> read_token_file(std::string_view option, const std::string& file_name) {
-  note_input(file_name);
-  std::ifstream file(file_name);
-  std::string token;
-  const std::string where = std::string(option) + ": " + file_name;
-  if (!file || !std::getline(file, token))
-    return fail(where + ": can't be read, or is empty", ExitCode::environment);
   constexpr std::size_t kLeast = 16, kMost = 256;
-  if (token.size() < kLeast || token.size() > kMost)
-    return fail(where + ": expected a line of 16 to 256 characters, found " +
-                std::to_string(token.size()));
-  return token;
+  auto token = read_first_line(file_name, kLeast, kMost);
+  if (token) return token;
+  return fail(std::string(option) + ": " + token.error().message, token.error().exit);
 }
 
 }  // namespace lw

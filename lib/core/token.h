@@ -16,8 +16,8 @@ namespace lw {
 /// random bits; the message suggests the option `file_option`, which reads a token from a file.
 Result<std::string> make_token(std::string_view file_option = "--token-file");
 
-/// Returns the first line of a file, 16 to 256 characters. `option` names the file in errors: the
-/// file can't be read or is empty (environment); the line has another length (usage).
+/// Returns the first line of a file, 16 to 256 characters. `option` names the file in errors: those
+/// of read_first_line().
 Result<std::string> read_token_file(std::string_view option, const std::string& file_name);
 
 }  // namespace lw

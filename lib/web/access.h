@@ -5,25 +5,41 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/error.h"
+#include "net/address.h"
 
 namespace lw::web {
 
-/// Where the live page is served: a numeric address, 127.0.0.1 unless stated, and a port.
+/// Where HTTP is served: an address in numbers and a port, and the names of the machine that a
+/// client may use instead.
 struct Address {
   std::string address;  // "127.0.0.1", "::1", without brackets
   std::uint16_t port = 0;
-  bool loopback = true;  // only this machine reaches it
-  bool any = false;      // all addresses of the machine: 0.0.0.0, ::
+  net::Host host{};                     // `address` in bytes
+  std::vector<std::string> names = {};  // none: the address only
 
-  /// "9092", "192.0.2.1:9092", "[::1]:9092". Error: another form.
-  static Result<Address> parse(const std::string& text);
+  /// Reads the address of a page: "9092" at 127.0.0.1, "192.0.2.1:9092", "[::1]:9092". Error:
+  /// another form.
+  static Result<Address> of_page(const std::string& text);
+  /// Reads the address of metrics: "127.0.0.1:9091", "[::1]:9091", "box.example:9091". The
+  /// machine's own name is one of its `names`. Errors: another form (usage); an unknown name
+  /// (environment).
+  static Result<Address> of_metrics(const std::string& text);
   /// "127.0.0.1:9092", "[::1]:9092".
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string text() const { return net::address_text(address, port); }
 };
 
-/// Who may use the live page: requests with the token, sent to an address of ours (a name that an
+/// Who may send a request.
+enum class Guard : std::uint8_t {
+  scraper,  // programs, and pages of our own address: Host is ours, or there is none
+  page,     // Host is ours: the page itself, which has no data in it
+  token,    // and the token is there, Origin is the page's or absent: what shows the run
+  change,   // and Origin is there: what may change the run
+};
+
+/// Who may use a server: requests with the token, sent to an address of ours (a name that an
 /// attacker's DNS points here is none), and changes from our own page only.
 class Access {
  public:
@@ -38,12 +54,8 @@ class Access {
     int status;
     std::string reason;
   };
-  /// The page itself, which has no data in it. nullopt: it may be read.
-  [[nodiscard]] std::optional<Refusal> refuse_page(const Headers& headers) const;
-  /// What shows the run, by the token.
-  [[nodiscard]] std::optional<Refusal> refuse_query(const Headers& headers) const;
-  /// What may change the run: Origin must be there, and must be the page's.
-  [[nodiscard]] std::optional<Refusal> refuse_change(const Headers& headers) const;
+  /// Returns nothing if the request may be answered.
+  [[nodiscard]] std::optional<Refusal> refuse(Guard guard, const Headers& headers) const;
 
  private:
   [[nodiscard]] bool is_our_host(std::string_view host) const;

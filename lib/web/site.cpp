@@ -12,6 +12,16 @@ namespace lw::web {
 
 namespace {
 
+/// Listens at the address, and learns the port that the system chose where 0 was asked for.
+Result<Site> listen_at(Address address) {
+  const auto where = net::SocketAddress::numeric(address.text());
+  if (!where) return std::unexpected(where.error());
+  auto socket = net::ListeningSocket::open(*where);
+  if (!socket) return std::unexpected(socket.error());
+  address.port = socket->port();
+  return Site{.socket = std::move(*socket), .address = std::move(address)};
+}
+
 /// The token of a file that is not for everybody.
 Result<std::string> token_of(const std::string& file) {
   struct stat info{};
@@ -41,23 +51,26 @@ void add_options(app::Options& list, SiteOptions& options) {
 }
 
 Result<Site> open_site(const SiteOptions& options) {
-  const auto& token_file = options.token_file;
-  auto where = Address::parse(*options.address);
+  auto where = Address::of_page(*options.address);
   if (!where) return std::unexpected(where.error());
-  if (!where->loopback && !token_file)
+  if (!net::is_loopback(where->host) && !options.token_file)
     return fail(fmt::format(
         "--web: other machines reach {}: expected --web-token-file FILE, whose first line is the "
         "token of the page",
         where->address));
-  auto token = token_file ? token_of(*token_file) : make_token("--web-token-file");
+  auto token = options.token_file ? token_of(*options.token_file) : make_token("--web-token-file");
   if (!token) return std::unexpected(token.error());
-  auto socket = ListeningSocket::tcp(where->text());
-  if (!socket) return std::unexpected(socket.error());
-  where->port = socket->port();
-  return Site{.socket = std::move(*socket),
-              .address = std::move(*where),
-              .token = std::move(*token),
-              .token_file = token_file};
+  auto site = listen_at(std::move(*where));
+  if (!site) return site;
+  site->token = std::move(*token);
+  site->token_file = options.token_file;
+  return site;
+}
+
+Result<Site> open_metrics_site(const std::string& address) {
+  auto where = Address::of_metrics(address);
+  if (!where) return std::unexpected(where.error());
+  return listen_at(std::move(*where));
 }
 
 }  // namespace lw::web

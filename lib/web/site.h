@@ -5,8 +5,8 @@
 #include <string>
 
 #include "core/error.h"
+#include "net/socket.h"
 #include "web/access.h"
-#include "web/listening_socket.h"
 
 namespace lw::app {
 class Options;
@@ -23,12 +23,12 @@ struct SiteOptions {
 /// --web and --web-token-file.
 void add_options(app::Options& list, SiteOptions& options);
 
-/// Where the live page of a run is served, and its token.
+/// Where HTTP is served, and the token of what needs one.
 struct Site {
-  ListeningSocket socket;
+  net::ListeningSocket socket;
   Address address;  // with the port that the system chose where 0 was asked for
-  std::string token;
-  std::optional<std::string> token_file;
+  std::string token = {};
+  std::optional<std::string> token_file = {};
 
   /// "http://127.0.0.1:9092/#token=...": what a browser keeps to itself. A token of a file is not
   /// in it.
@@ -38,5 +38,8 @@ struct Site {
 /// Requires an address. Errors: usage (an address in another form, or one that other machines reach
 /// without a token file; a token file that everybody may read), environment.
 Result<Site> open_site(const SiteOptions& options);
+/// Opens the site of metrics, which has no token. Errors: those of Address::of_metrics(); the
+/// address can't be listened at (environment).
+Result<Site> open_metrics_site(const std::string& address);
 
 }  // namespace lw::web

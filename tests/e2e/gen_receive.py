@@ -7,9 +7,11 @@ import json
 import os
 import pathlib
 import random
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from pcap_file import read_pcap, write_pcap
@@ -229,6 +231,44 @@ class KnownDamage(InFolder):
             self.assertEqual(receiver.returncode, 1)
             self.assertIn('the last 1 of', json.loads(out)['expect']['broken'][0])
         self.assertFalse(os.path.exists(self.path('report')))
+
+    def test_a_report_is_taken_from_its_sender_only(self):
+        """Others deliver something else before, from 127.0.0.2: a report of any length, none, a part."""
+        place = 'tcp:127.0.0.1:47119'
+        write_pcap(self.path('came.pcap'), self.frames[:-1])
+        receiver = longwire_test.begin(
+            self, [GEN, 'receive', '--port', 'pcap:' + self.path('came.pcap'), '--profile',
+                   self.path('profile.toml'), '--sent', place, '--sent-from', '127.0.0.1', '--json'])
+        for first in (b'{}\n', b'', b'{', b'x' * 1_000_000):
+            self.deliver(first, ('127.0.0.2', 0))
+        self.deliver(b'x' * 1_000_000, ('127.0.0.1', 0))
+        self.gen('run', self.path('profile.toml'), '--pcap', self.path('sent.pcap'), '--report-to', place)
+        out, errors = receiver.communicate(timeout=60)
+        self.assertEqual(receiver.returncode, 1, errors)
+        self.assertIn('the last 1 of', json.loads(out)['expect']['broken'][0])
+
+    def deliver(self, text, near):
+        end = time.monotonic() + 60
+        while True:
+            try:
+                sender = socket.create_connection(('127.0.0.1', 47119), timeout=30, source_address=near)
+                break
+            except ConnectionRefusedError:  # it does not listen yet
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.02)
+        self.addCleanup(sender.close)
+        try:
+            sender.sendall(text)
+        except OSError:  # refused before all of it was sent
+            pass
+
+    def test_a_report_is_bounded(self):
+        write_pcap(self.path('came.pcap'), self.frames)
+        done = subprocess.run([GEN, 'receive', '--port', 'pcap:' + self.path('came.pcap'), '--profile',
+                               self.path('profile.toml'), '--sent', '/dev/zero'],
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn('expected at most', done.stderr)
 
     def test_wrong_reports_are_refused(self):
         path = self.path('profile.toml')

@@ -4,6 +4,7 @@ and undoes it; what a forged Origin, another Host and a wrong token get; options
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -50,8 +51,16 @@ message_size = 1024
 rate = "4000 frames/s"
 messages = 1000000
 '''
+
+
 class Box(live_page.Served):
     """A run with a live page."""
+
+    @staticmethod
+    def free_port():
+        with socket.socket() as probe:
+            probe.bind(('127.0.0.1', 0))
+            return probe.getsockname()[1]
 
     def setUp(self):
         super().setUp()
@@ -132,12 +141,6 @@ class Requests(Box):
                         pass
                 except OSError:  # the box may have ended it already
                     pass
-        idle = [socket.create_connection(('127.0.0.1', self.port)) for _ in range(40)]
-        time.sleep(0.5)
-        self.assertIsNone(box.poll())
-        for client in idle:
-            client.close()
-        self.wait_for(lambda: self.is_served())
         request = (f'GET /events HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n'
                    f'Authorization: Bearer {self.token}\r\n\r\n').encode()
         streams = [socket.create_connection(('127.0.0.1', self.port), timeout=30) for _ in range(9)]
@@ -149,11 +152,69 @@ class Requests(Box):
         self.assertEqual(first, ['HTTP/1.1 200'] * 8 + ['HTTP/1.1 503'])
         self.assertLess(self.stop(box), 5)  # s: open streams don't hold it up
 
-    def is_served(self):
-        try:
-            return self.do({'do': 'show'})[0] == 200
-        except OSError:
-            return False
+    def page_of(self, port, headers='', path='/'):
+        """The whole answer to a GET that needs no token."""
+        with socket.create_connection(('127.0.0.1', port), timeout=30) as client:
+            client.sendall(f'GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{headers}\r\n'.encode())
+            return b''.join(iter(lambda: client.recv(65536), b''))
+
+    def test_an_address_does_not_lock_out_another_one(self):
+        """Connections of 127.0.0.2, silent or with half a request, until the box is full of them."""
+        metrics = self.free_port()
+        box = self.run_box('--metrics', f'127.0.0.1:{metrics}')
+        for port, path in ((self.port, '/'), (metrics, '/metrics')):
+            flood = []
+            for _ in range(600):
+                flood.append(socket.create_connection(('127.0.0.1', port), timeout=30,
+                                                      source_address=('127.0.0.2', 0)))
+                self.addCleanup(flood[-1].close)
+                if len(flood) % 2 == 0:
+                    flood[-1].sendall(b'GET / HT')
+                if len(flood) % 100 == 0:
+                    self.assertTrue(self.page_of(port, path=path).startswith(b'HTTP/1.1 200'))
+            flood[0].settimeout(30)
+            self.assertEqual(flood[0].recv(1), b'', 'the longest idle one is disconnected')
+        self.stop(box)
+
+    def test_a_client_needs_no_new_thread(self):
+        box = self.run_box()
+        tasks = f'/proc/{box.pid}/task'
+        self.wait_for(lambda: self.request('GET', '/')[0] == 200)
+        before = len(os.listdir(tasks))
+        clients = [socket.create_connection(('127.0.0.1', self.port), timeout=30) for _ in range(50)]
+        for client in clients:
+            self.addCleanup(client.close)
+        self.assertEqual(self.request('GET', '/')[0], 200)  # the box has accepted all before
+        self.assertEqual(len(os.listdir(tasks)), before)
+        self.stop(box)
+
+    def test_ranges_are_ignored(self):
+        metrics = self.free_port()
+        box = self.run_box('--metrics', f'127.0.0.1:{metrics}')
+
+        def peak():
+            status = open(f'/proc/{box.pid}/status', encoding='utf-8').read()
+            return int(re.search(r'VmHWM:\s+(\d+)', status)[1])  # kB
+
+        plain = self.page_of(self.port)
+        before = peak()
+        for ranges in ('bytes=' + '0-,' * 2600 + '0-', 'bytes=0-9', 'bytes=9-0', 'x'):
+            header = f'Range: {ranges}\r\nIf-Range: x\r\nAccept-Encoding: gzip\r\n'
+            for _ in range(6):
+                self.assertEqual(self.page_of(self.port, header), plain)
+            self.assertTrue(self.page_of(metrics, header, '/metrics').startswith(b'HTTP/1.1 200'))
+        self.assertLess(peak() - before, 8 * 1024)
+        self.stop(box)
+
+    def test_metrics_are_for_addresses_of_the_box(self):
+        metrics = self.free_port()
+        box = self.run_box('--metrics', f'localhost:{metrics}')
+        for host, status in ((f'127.0.0.1:{metrics}', 200), (f'localhost:{metrics}', 200), ('', 200),
+                             (f'evil.example:{metrics}', 403), ('127.0.0.1', 403)):
+            with socket.create_connection(('localhost', metrics), timeout=30) as client:
+                client.sendall(f'GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n'.encode())
+                self.assertEqual(client.recv(12).decode(), f'HTTP/1.1 {status}', host)
+        self.stop(box)
 
     def test_read_only_refuses_changes(self):
         box = self.run_box('--web-read-only')
@@ -174,6 +235,22 @@ class Options(Box):
         self.assertNotEqual(done.returncode, 0)
         return done.stderr
 
+    def test_a_token_is_a_line_without_its_end(self):
+        token = self.folder / 'token'
+        for text in ('a-token-of-our-own', 'a-token-of-our-own\n', 'a-token-of-our-own\r\nmore\n'):
+            token.write_bytes(text.encode())
+            token.chmod(0o600)
+            with open(self.errors, 'w', encoding='utf-8') as errors:
+                box = subprocess.Popen([program('roce-impair'), 'run', 'impair.toml', '--west', 'net_ring0',
+                                        '--east', 'net_ring1', '--web', '0', '--web-token-file', token],
+                                       stderr=errors, stdout=subprocess.PIPE, text=True, cwd=self.folder)
+            self.addCleanup(self.end, box)
+            self.wait_for(lambda: 'live page' in self.errors.read_text())
+            self.port = int(re.search(r'live page: http://127.0.0.1:(\d+)/', self.errors.read_text())[1])
+            self.token = 'a-token-of-our-own'
+            self.assertEqual(self.do({'do': 'show'})[0], 200)
+            self.stop(box)
+
     def test_another_address_needs_a_token_file(self):
         self.assertIn('expected --web-token-file FILE', self.refused('--web', '0.0.0.0:0'))
         self.assertIn('expected [ADDRESS:]PORT in numbers', self.refused('--web', 'example.com:80'))
@@ -182,6 +259,12 @@ class Options(Box):
         token.write_text('short\n')
         token.chmod(0o600)
         self.assertIn('16 to 256 characters', self.refused('--web', '0', '--web-token-file', token))
+        for wrong in ('/dev/zero', 'x' * 300, '', 'a-token-of-\x01our-own\n'):
+            if wrong != '/dev/zero':
+                token.write_text(wrong)
+            self.assertIn('expected a line of 16 to 256 characters', self.refused(
+                '--web', '0', '--web-token-file', token if wrong != '/dev/zero' else wrong))
+        self.assertIn("can't be read", self.refused('--web', '0', '--web-token-file', self.folder))
         token.write_text('a-token-of-our-own\n')
         token.chmod(0o644)
         self.assertIn('every user can read it', self.refused('--web', '0', '--web-token-file', token))

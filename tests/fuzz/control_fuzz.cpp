@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any text as a request to a run: it is answered in one line of JSON, and what is refused changes
-// nothing.
+// Any text as what clients send to a run, a request per line and connection: each is answered in
+// one line of JSON, and what is refused changes nothing.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -9,6 +10,8 @@
 
 #include "impair/control/control.h"
 #include "impair/control/live_profile.h"
+#include "impair/report/rule_report.h"
+#include "net/request_server.h"
 
 namespace {
 
@@ -24,6 +27,24 @@ LiveProfile::Version started() {
   return {.profile = lw::config::parse_impair_profile(kProfile, "p.toml").value(),
           .text = std::string(kProfile),
           .name = "p.toml"};
+}
+
+std::string rules_of(const LiveProfile& live) { return lw::impair::rules_text(live.now().profile); }
+
+/// Answers a request as the control socket does.
+std::string answer_to(lw::impair::Control& control, std::string_view request) {
+  const std::size_t most = lw::net::kMostControlRequest;
+  return request.size() > most ? lw::impair::Control::too_long(most) : *control.answer(request);
+}
+
+void check(lw::impair::Control& control, const LiveProfile& live, std::string_view request) {
+  const std::string before = rules_of(live);
+  const std::string answer = answer_to(control, request);
+  const auto json = nlohmann::json::parse(answer, nullptr, false);
+  if (!json.is_object() || !json.contains("ok") || answer.find('\n') != answer.size() - 1)
+    std::abort();
+  if (json["ok"].get<bool>()) return;
+  if (json["error"].get<std::string>().empty() || rules_of(live) != before) std::abort();
 }
 
 Result<void> keep(LiveProfile& live, Result<LiveProfile::Version> next) {
@@ -58,10 +79,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
        .stop_recording = []() -> lw::Result<lw::impair::CaptureReport> {
          return lw::impair::CaptureReport{.file = "one.pcapng", .frames = 7};
        }});
-  const std::string answer = *control.answer({reinterpret_cast<const char*>(data), size});
-  const auto json = nlohmann::json::parse(answer, nullptr, false);
-  if (!json.is_object() || !json.contains("ok") || answer.find('\n') != answer.size() - 1)
-    std::abort();
-  if (!json["ok"].get<bool>() && json["error"].get<std::string>().empty()) std::abort();
+  std::string_view received(reinterpret_cast<const char*>(data), size);
+  while (!received.empty()) {
+    const std::size_t length = lw::net::line_length(received).value_or(received.size());
+    check(control, live, received.substr(0, length));
+    received.remove_prefix(std::min(length + 1, received.size()));
+  }
   return 0;
 }

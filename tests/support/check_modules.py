@@ -22,12 +22,13 @@ MODULES = {
     'sim': {'core', 'wire', 'roce', 'transport', 'emulator'},
     'capture': {'core'},
     'nic': {'core'},
+    'net': {'core'},
     'report': {'core'},
     # A profile fills the configuration types of the modules that it describes.
     'config': {'core', 'wire', 'roce', 'emulator', 'capture'},
     # An option may name a profile, which completion and the command `profiles` look for.
     'app': {'core', 'report', 'config'},
-    'web': {'core', 'report', 'app'},
+    'web': {'core', 'net', 'report', 'app'},
 }
 PROGRAMS = ('gen', 'impair', 'dissect')
 

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
-#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,58 +9,28 @@
 
 #include "core/time.h"
 #include "gen/perf/session/handover.h"
+#include "net/line_listener.h"
 
 namespace lw::gen::handover {
 
 /// Returns the host of "HOST", "HOST:PORT" or "[IPV6]:PORT"; empty for other forms.
 std::string host_of(std::string_view where);
 
-/// A function that is called every millisecond while waiting for a line. A client with its own port
-/// answers ARP there, because the server resolves the client's MAC address before it makes an
-/// offer.
-using Meanwhile = std::function<void()>;
+/// The connection of two peers, for lines of at most kMostBytes. The function that a wait calls
+/// answers ARP at a client with its own port, because the server resolves the client's MAC address
+/// before it makes an offer.
+using Link = net::LineConnection;
+using net::Meanwhile;
 
-/// A TCP connection for lines; the destructor closes it. Detects within 15 s that the other host is
-/// gone. One thread.
-class Link {
- public:
-  /// Takes over a connected socket.
-  explicit Link(int socket);
-  Link(Link&& other) noexcept;
-  Link& operator=(Link&& other) noexcept;
-  ~Link();
-
-  /// Connects to "HOST", "HOST:PORT" or "[IPV6]:PORT". Errors: usage (not an address); environment
-  /// (an unknown host, no server at this address, no answer within `timeout`).
-  static Result<Link> connect(std::string_view where, Duration timeout);
-
-  /// Sends a line. Errors (failed): the other side is gone, or reads nothing for 5 s.
-  Result<void> send(std::string_view line);
-  /// Returns the next line, without its newline, if one has arrived; does not wait. Errors
-  /// (failed): the other side has closed the connection or is gone; a line is longer than
-  /// kMostBytes.
-  Result<std::optional<std::string>> poll();
-  /// Waits for the next line. Errors: those of poll(); none arrived within `timeout`, or `stop` was
-  /// set (failed).
-  Result<std::string> receive(Duration timeout, const std::atomic<bool>& stop,
-                              const Meanwhile& meanwhile = {});
-
-  /// Returns true if poll() failed because a line is too long; the other side is still connected.
-  [[nodiscard]] bool overlong() const noexcept { return received_.size() > kMostBytes; }
-  [[nodiscard]] int descriptor() const noexcept { return socket_; }
-  [[nodiscard]] wire::IpAddress local() const noexcept;
-  [[nodiscard]] wire::IpAddress peer() const noexcept;
-
- private:
-  int socket_;
-  std::string received_;
-};
+/// Connects to "HOST", "HOST:PORT" or "[IPV6]:PORT". Errors: usage (not an address); environment
+/// (an unknown host, no server at this address, no answer within `timeout`).
+Result<Link> connect_to(std::string_view where, Duration timeout);
 
 /// The client's side of a session: the connection, and the lines in their order. An error that the
 /// server reports is returned as a refusal with its reason.
 class Client {
  public:
-  /// Errors: those of Link::connect().
+  /// Errors: those of connect_to().
   static Result<Client> connect(std::string_view where, Duration timeout);
 
   /// Sends the hello and waits for the offer. Errors (failed): refused; no answer, or an invalid
@@ -77,8 +45,8 @@ class Client {
                         const Meanwhile& meanwhile = {});
 
   /// The own address on the route to the server, and the server's address.
-  [[nodiscard]] wire::IpAddress local() const noexcept { return link_.local(); }
-  [[nodiscard]] wire::IpAddress peer() const noexcept { return link_.peer(); }
+  [[nodiscard]] wire::IpAddress local() const noexcept;
+  [[nodiscard]] wire::IpAddress peer() const noexcept;
 
  private:
   explicit Client(Link link) : link_(std::move(link)) {}
@@ -88,7 +56,7 @@ class Client {
 /// An admitted client, from its Hello on.
 struct Admitted {
   Link link;
-  wire::IpAddress peer;
+  wire::IpAddress peer, local;
   Hello hello;
 };
 
@@ -103,16 +71,12 @@ struct Admission {
 };
 
 /// Listens for clients and admits those with an accepted address, the token and a valid Hello;
-/// others get a Refusal. Connections without a Hello are closed after a timeout. When there are too
-/// many, the oldest one of the address with the most connections is closed, so that an address
-/// can't exclude others. One thread.
+/// others get a Refusal. Who waits without a Hello, and for how long: net::LineListener. One
+/// thread.
 class ClientListener {
  public:
   /// Errors: usage (not an address); environment (the port is taken).
   static Result<ClientListener> listen(Admission admission);
-  ClientListener(ClientListener&& other) noexcept;
-  ClientListener& operator=(ClientListener&&) = delete;
-  ~ClientListener();
 
   /// Waits up to `timeout` for an admitted client. While `busy` is not empty all clients are
   /// refused, and `busy` is the reason.
@@ -120,28 +84,17 @@ class ClientListener {
   /// Returns the refusals since the last call as "ADDRESS: reason": the newest 100.
   std::vector<std::string> take_refusals();
 
-  [[nodiscard]] std::uint16_t port() const noexcept;
-  [[nodiscard]] int descriptor() const noexcept { return socket_; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port(); }
+  [[nodiscard]] int descriptor() const noexcept { return listener_.descriptor(); }
 
  private:
-  struct Waiting {
-    Link link;
-    wire::IpAddress peer;
-    Instant until;
-    bool refused = false;  // waits only until the client has read the reason
-  };
-  ClientListener(int socket, Admission admission)
-      : socket_(socket), admission_(std::move(admission)) {}
-  void accept_all();
-  void drop_surplus();
-  void wait(Duration timeout) const;
-  /// Returns true if the connection continues to wait. Stores an admitted client in `admitted`.
-  bool look_at(Waiting& one, std::string_view busy, std::optional<Admitted>& admitted);
-  void refuse(Waiting& one, const std::string& reason);
+  ClientListener(net::ListeningSocket socket, Admission admission);
+  /// Returns the Hello of a client that is admitted. Error: the reason for its refusal.
+  [[nodiscard]] Result<Hello> admit(const Result<std::string>& line, const wire::IpAddress& peer,
+                                    std::string_view busy) const;
 
-  int socket_;
   Admission admission_;
-  std::list<Waiting> waiting_;  // oldest first
+  net::LineListener listener_;
   std::vector<std::string> refusals_;
 };
 

@@ -166,7 +166,7 @@ class HandoverDoor : public testing::Test {
   [[nodiscard]] Client client() const { return Client::connect(where_, 5s).value(); }
   [[nodiscard]] std::vector<Link> silent(int count) const {
     std::vector<Link> links;
-    for (int i = 0; i < count; ++i) links.push_back(Link::connect(where_, 5s).value());
+    for (int i = 0; i < count; ++i) links.push_back(connect_to(where_, 5s).value());
     return links;
   }
   /// What open() says while the server polls.
@@ -247,7 +247,7 @@ TEST_F(HandoverDoor, admits_beside_connections_that_say_nothing) {
   admission.most_waiting = 8;
   open(std::move(admission));
   const std::vector<Link> flood = silent(100);
-  Link client = Link::connect(where_, 5s).value();
+  Link client = connect_to(where_, 5s).value();
   ASSERT_TRUE(client.send(line_of(example_hello())));
   EXPECT_TRUE(listener_->poll(5s));
 }

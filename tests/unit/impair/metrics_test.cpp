@@ -11,7 +11,6 @@ namespace lw::impair {
 namespace metrics_test {
 
 using testing::HasSubstr;
-using testing::StartsWith;
 
 TEST(Metrics, EveryWayOfBeingCountedIsASample) {
   Report report = sound_report();
@@ -44,20 +43,6 @@ TEST(Metrics, EveryWayOfBeingCountedIsASample) {
                                             limit, count)));
   EXPECT_THAT(text, HasSubstr("delay_seconds_sum{direction=\"west-to-east\"} 7.39e-05\n"));
   EXPECT_THAT(text, HasSubstr("release_error_seconds_count{direction=\"west-to-east\"} 6\n"));
-}
-
-TEST(Metrics, HttpAnswersGetOfMetricsOnly) {
-  const auto asked = [](std::string_view first) {
-    return http_refusal(fmt::format("{}\r\nHost: x", first)).value_or(http_page("body\n"));
-  };
-  EXPECT_THAT(asked("GET /metrics HTTP/1.1"), StartsWith("HTTP/1.1 200 OK\r\n"));
-  EXPECT_THAT(asked("GET /metrics HTTP/1.1"), HasSubstr("Content-Length: 5\r\n"));
-  EXPECT_THAT(asked("GET /metrics HTTP/1.1"), HasSubstr("\r\n\r\nbody\n"));
-  EXPECT_THAT(asked("GET /metrics?x=1 HTTP/1.1"), StartsWith("HTTP/1.1 200"));
-  EXPECT_THAT(asked("GET / HTTP/1.1"), StartsWith("HTTP/1.1 404"));
-  EXPECT_THAT(asked("POST /metrics HTTP/1.1"), StartsWith("HTTP/1.1 405"));
-  EXPECT_THAT(asked("GET "), StartsWith("HTTP/1.1 404"));
-  EXPECT_THAT(http_too_long(), StartsWith("HTTP/1.1 431"));
 }
 
 }  // namespace metrics_test

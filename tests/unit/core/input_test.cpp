@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/input.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lw {
+namespace input_test {
+
+using testing::HasSubstr;
+
+class Input : public testing::Test {
+ protected:
+  Input() { folder_ = mkdtemp(folder_.data()); }
+  ~Input() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& text) const {
+    std::ofstream(folder_ + "/file", std::ios::binary) << text;
+    return folder_ + "/file";
+  }
+
+  std::string folder_ = "/tmp/longwire-XXXXXX";
+};
+
+TEST_F(Input, FilesUpToTheLimitAreRead) {
+  for (const std::size_t size : {0u, 1u, 4095u, 4096u, 4097u, 10'000u})
+    EXPECT_EQ(read_bounded(write(std::string(size, 'x')), 10'000)->size(), size);
+  const auto longer = read_bounded(write(std::string(10'001, 'x')), 10'000);
+  ASSERT_FALSE(longer);
+  EXPECT_EQ(longer.error().exit, ExitCode::usage);
+  EXPECT_THAT(longer.error().message, HasSubstr("at most 10000 bytes"));
+}
+
+TEST_F(Input, WhatIsNoFileIsRefused) {
+  EXPECT_THAT(read_bounded("/dev/zero", 1000).error().message, HasSubstr("at most 1000 bytes"));
+  EXPECT_EQ(read_bounded(folder_, 1000).error().exit, ExitCode::environment);
+  EXPECT_EQ(read_bounded(folder_ + "/none", 1000).error().exit, ExitCode::environment);
+  EXPECT_FALSE(read_bounded(write("x") + std::string(1, '\0'), 1000));
+  EXPECT_FALSE(read_first_line("/dev/zero", 1, 100));
+}
+
+TEST_F(Input, ALineIsReadWithoutItsEnd) {
+  for (const char* text : {"token", "token\n", "token\r\n", "token\nmore\n", "token\r\nmore"})
+    EXPECT_EQ(read_first_line(write(text), 1, 100).value(), "token") << text;
+  EXPECT_EQ(read_first_line(write(std::string(100, 'x') + "\r\nmore"), 1, 100)->size(), 100U);
+  for (const std::string& text : {std::string(), std::string("\n"), std::string(101, 'x'),
+                                  std::string(1000, 'x'), std::string("a\tb"), std::string("\xc3")})
+    EXPECT_FALSE(read_first_line(write(text), 1, 100)) << text;
+}
+
+}  // namespace input_test
+}  // namespace lw
