@@ -200,9 +200,10 @@ std::uint32_t MemoryLayout::kept_packets(const SessionParams& params, std::uint3
 }
 
 std::uint64_t MemoryLayout::cost(const SessionParams& params, std::uint32_t mtu) noexcept {
+  constexpr std::uint64_t kOrder = std::uint64_t{800} << 10;  // analysis::SequenceTracker's gaps
   const std::uint64_t queued = kReceiveCost + (params.echo ? kEchoCost : 0);
   return region(params) + kConnectionCost + params.depth * queued +
-         kept_packets(params, mtu) * kKeptPacketCost;
+         kept_packets(params, mtu) * kKeptPacketCost + (params.lossy() ? kOrder : 0);
 }
 
 namespace {
