@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "gen/limits.h"
 #include "gen/traffic/template_set.h"
 #include "wire/icrc.h"
 #include "wire/signature.h"
@@ -25,9 +26,9 @@ wire::IpAddress source_of(const Flow& flow) {
 /// Returns the number of slots that a flow's messages use in turn. For SEND, slots are the device's
 /// receives.
 std::uint32_t slots_of(const Flow& flow) noexcept {
-  constexpr std::uint64_t kReceives = 1024, kMost = 0xffffffff;
+  constexpr std::uint64_t kReceives = 1024;
   const bool send = flow.message.operation == wire::Operation::send;
-  return static_cast<std::uint32_t>(std::min(flow.va_slots, send ? kReceives : kMost));
+  return static_cast<std::uint32_t>(std::min(flow.va_slots, send ? kReceives : kMostSlots));
 }
 
 SessionParams params_of(const Flow& flow) noexcept {
@@ -50,11 +51,9 @@ Result<void> check_flows(const config::FlowProfile& profile) {
     return fail(fmt::format("--peer: a hand-over has up to {} QPs, and the profile {} flows",
                             handover::kMostQps, profile.flows.size()));
   }
-  if (!is_possible(params)) {
-    return fail(
-        fmt::format("--peer: flow \"{}\" is of a transport, an operation or a size that a "
-                    "device's QPs don't take",
-                    full_name(first)));
+  if (const auto checked = check(params); !checked) {
+    return fail(fmt::format("--peer: a device's QPs don't take flow \"{}\": {}", full_name(first),
+                            checked.error()));
   }
   for (const Flow& flow : profile.flows) {
     const bool same = params_of(flow) == params && source_of(flow) == source_of(first) &&

@@ -77,11 +77,12 @@ std::uint64_t print_ended(PassiveSide& side, const RespondOptions& options,
   return wrong;
 }
 
-/// Answers again peers that did not get the DREP, for 500 ms or until the link is down.
-Result<void> say_goodbye(Endpoint& endpoint) {
+/// Answers again peers that did not get the DREP, for 500 ms, or until the link is down or `stop`
+/// is set.
+Result<void> say_goodbye(EndpointContext& context, const std::atomic<bool>& stop) {
   const Instant until = nic::now() + std::chrono::milliseconds(500);
-  while (nic::now() < until && endpoint.port().link_up()) {
-    if (auto polled = endpoint.poll(); !polled) return std::unexpected(polled.error());
+  while (nic::now() < until && context.port().link_up() && !stop.load(std::memory_order_relaxed)) {
+    if (auto polled = context.endpoint().poll(); !polled) return std::unexpected(polled.error());
   }
   return {};
 }
@@ -91,7 +92,6 @@ Result<std::uint64_t> serve(const RespondOptions& options, EndpointContext& cont
   PassiveSide side(context.endpoint(), {.port = options.endpoint.service,
                                         .rping_port = options.cm,
                                         .memory = options.memory,
-                                        .gone = std::chrono::seconds(60),
                                         .dcqcn = options.dcqcn});
   std::uint64_t ended = 0, wrong = 0;
   while (!stop.load(std::memory_order_relaxed) &&
@@ -102,7 +102,7 @@ Result<std::uint64_t> serve(const RespondOptions& options, EndpointContext& cont
     wrong += print_ended(side, options, context.port().counters());
   }
   if (options.sessions > 0) {
-    if (auto said = say_goodbye(context.endpoint()); !said) return std::unexpected(said.error());
+    if (auto said = say_goodbye(context, stop); !said) return std::unexpected(said.error());
   }
   side.finish();
   return wrong + print_ended(side, options, context.port().counters());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include "core/output.h"
 #include "core/quantity.h"
 #include "gen/commands/commands.h"
+#include "gen/limits.h"
 #include "gen/perf/cm/device_connector.h"
 #include "gen/perf/options/endpoint_options.h"
 #include "gen/telemetry/packet_source.h"
@@ -109,8 +111,12 @@ Result<void> Telemetry::watch() {
 }
 
 Result<void> Telemetry::run(Instant until, const std::atomic<bool>& stop) {
+  std::optional<Instant> stopped;
   for (bool more = true; more || !writer_.idle();) {
-    more = more && !source_.ended() && !stop.load(std::memory_order_relaxed) && nic::now() < until;
+    if (!stopped && stop.load(std::memory_order_relaxed)) stopped = nic::now();
+    if (stopped && nic::now() - *stopped > kWaitAfterStop)
+      return fail("stopped by a signal; the last records are not acknowledged", ExitCode::failed);
+    more = more && !source_.ended() && !stopped && nic::now() < until;
     const auto moved = step(more);
     if (!moved) return std::unexpected(moved.error());
     if (writer_.failed() > 0)

@@ -97,7 +97,7 @@ void ReceivePool::on_completion(transport::QpSet& /*qps*/, std::uint32_t qp,
   if (!done.arrival) return;
   const transport::Receive receive{.id = done.id, .va = kPerfVa, .length = config_.size};
   config_.repost > Duration{} ? host_.post_later(qp, receive, now + config_.repost)
-                              : host_.post(qp, receive);
+                              : void(host_.post(qp, receive));
 }
 
 transport::WorkRequest request_of(const PerfConfig& config) noexcept {

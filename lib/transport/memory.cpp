@@ -3,28 +3,45 @@
 
 #include <cstring>
 #include <limits>
+#include <new>
 
 namespace lw::transport {
 
+Memory::Memory(Kind kind, std::uint64_t va, std::uint64_t size, std::uint32_t r_key)
+    : range_(va, size), r_key_(r_key) {
+  if (kind != Kind::real || size == 0) return;
+  bytes_.reset(static_cast<std::byte*>(std::calloc(size, 1)));
+  if (!real()) throw std::bad_alloc();
+}
+
 PayloadSlot Memory::copy_out(std::uint64_t va, std::uint32_t length, PayloadStore& store) {
   const PayloadSlot slot = store.take();
-  std::memcpy(store.bytes(slot, length).data(), bytes(va, length).data(), length);
+  const auto to = store.bytes(slot, length);
+  const auto from = bytes(va, length);
+  if (from.empty()) {
+    std::memset(to.data(), 0, to.size());
+  } else {
+    std::memcpy(to.data(), from.data(), to.size());
+  }
   return slot;
 }
 
 void Memory::copy_in(std::uint64_t va, PayloadSlot slot, std::uint32_t length,
                      PayloadStore& store) {
-  std::memcpy(bytes(va, length).data(), store.bytes(slot, length).data(), length);
+  const auto to = bytes(va, length);
+  if (!to.empty()) std::memcpy(to.data(), store.bytes(slot, length).data(), to.size());
 }
 
 std::uint64_t Memory::load(std::uint64_t va) noexcept {
   std::uint64_t value = 0;
-  if (real()) std::memcpy(&value, bytes(va, sizeof value).data(), sizeof value);
+  const auto from = bytes(va, sizeof value);
+  if (!from.empty()) std::memcpy(&value, from.data(), sizeof value);
   return value;
 }
 
 void Memory::store(std::uint64_t va, std::uint64_t value) noexcept {
-  if (real()) std::memcpy(bytes(va, sizeof value).data(), &value, sizeof value);
+  const auto to = bytes(va, sizeof value);
+  if (!to.empty()) std::memcpy(to.data(), &value, sizeof value);
 }
 
 using wire::Operation;

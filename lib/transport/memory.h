@@ -4,11 +4,13 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "core/address_range.h"
 #include "transport/fifo.h"
 #include "transport/packet.h"
 #include "transport/qp_config.h"
@@ -48,6 +50,14 @@ class PayloadStore {
   }
   /// Slots with a holder: 0 when no packet is in flight; otherwise a slot has leaked.
   [[nodiscard]] std::size_t in_use() const noexcept { return slots_.size() - free_.size(); }
+  /// Frees the memory of the slots if no packet is in flight.
+  void trim() {
+    if (in_use() > 0) return;
+    slots_.clear();
+    free_.clear();
+    slots_.shrink_to_fit();
+    free_.shrink_to_fit();
+  }
 
  private:
   struct Slot {
@@ -63,21 +73,24 @@ class PayloadStore {
 /// A registered memory region: the local buffers of QPs, and what their peers read and write. Real
 /// memory stores every byte. Virtual memory has only a size (an atomic reads 0), so that simulating
 /// terabytes costs nothing.
+///
+/// Every access is checked here, also those of the owner: one that is not inside the region reads
+/// no byte of it and writes nothing.
 class Memory {
  public:
   enum class Kind : std::uint8_t { real, virtual_only };
 
-  /// Addresses [va, va + size) under this R_Key. Real memory begins as zeros.
-  Memory(Kind kind, std::uint64_t va, std::uint64_t size, std::uint32_t r_key)
-      : va_(va), size_(size), r_key_(r_key), bytes_(kind == Kind::real ? size : 0) {}
+  /// Addresses [va, va + size) under this R_Key. Real memory begins as zeros, and a page takes
+  /// memory of the machine from its first use on. Throws std::bad_alloc.
+  Memory(Kind kind, std::uint64_t va, std::uint64_t size, std::uint32_t r_key);
 
-  [[nodiscard]] bool real() const noexcept { return !bytes_.empty(); }
-  [[nodiscard]] std::uint64_t va() const noexcept { return va_; }
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] bool real() const noexcept { return bytes_ != nullptr; }
+  [[nodiscard]] std::uint64_t va() const noexcept { return range_.first(); }
+  [[nodiscard]] std::uint64_t size() const noexcept { return range_.size(); }
   [[nodiscard]] std::uint32_t r_key() const noexcept { return r_key_; }
 
   [[nodiscard]] bool holds(std::uint64_t va, std::uint64_t length) const noexcept {
-    return va >= va_ && length <= size_ && va - va_ <= size_ - length;
+    return range_.holds(va, length);
   }
   /// Whether a peer may touch [va, va + length). An empty access is always allowed.
   [[nodiscard]] bool allows(std::uint32_t r_key, std::uint64_t va,
@@ -85,13 +98,15 @@ class Memory {
     return length == 0 || (r_key == r_key_ && holds(va, length));
   }
 
-  /// Returns the bytes [va, va + length); empty for virtual memory. Requires holds(va, length).
-  [[nodiscard]] std::span<std::byte> bytes(std::uint64_t va, std::size_t length) noexcept {
+  /// Returns the bytes [va, va + length). Empty for virtual memory, and if they are not all in the
+  /// region.
+  [[nodiscard]] std::span<std::byte> bytes(std::uint64_t va, std::uint64_t length) noexcept {
     if (!real()) return {};
-    return {bytes_.data() + (va - va_), length};
+    return range_.part({bytes_.get(), range_.size()}, va, length);
   }
 
-  /// Copies [va, va + length) into a new slot of `store`. Returns 0 for virtual memory or length 0.
+  /// Copies [va, va + length) into a new slot of `store`: zeros if they are not all in the region.
+  /// Returns 0 for virtual memory or length 0.
   PayloadSlot snapshot(std::uint64_t va, std::uint32_t length, PayloadStore& store) {
     return real() && length > 0 ? copy_out(va, length, store) : 0;
   }
@@ -100,17 +115,21 @@ class Memory {
     if (real() && slot != 0 && length > 0) copy_in(va, slot, length, store);
   }
 
-  /// The eight bytes at va in host byte order, for atomics. Requires holds(va, 8).
+  /// The eight bytes at va in host byte order, for atomics; 0 outside the region.
   [[nodiscard]] std::uint64_t load(std::uint64_t va) noexcept;
   void store(std::uint64_t va, std::uint64_t value) noexcept;
 
  private:
+  struct Free {
+    void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
+  };
+
   PayloadSlot copy_out(std::uint64_t va, std::uint32_t length, PayloadStore& store);
   void copy_in(std::uint64_t va, PayloadSlot slot, std::uint32_t length, PayloadStore& store);
 
-  std::uint64_t va_, size_;
+  AddressRange range_;
   std::uint32_t r_key_;
-  std::vector<std::byte> bytes_;
+  std::unique_ptr<std::byte[], Free> bytes_;  // null: virtual
 };
 
 /// Reason why a request packet isn't executed.
@@ -128,7 +147,12 @@ class MessageSink {
   MessageSink(const QpConfig& config, Memory& memory, PayloadStore& store)
       : config_(config), memory_(memory), store_(store) {}
 
-  void post(const Receive& receive) { receives_.push(receive); }
+  /// Returns false, and takes nothing, if the receive is not inside the memory.
+  bool post(const Receive& receive) {
+    const bool inside = config_.endless_receives || memory_.holds(receive.va, receive.length);
+    if (inside) receives_.push(receive);
+    return inside;
+  }
   [[nodiscard]] std::size_t receives() const noexcept { return receives_.size(); }
 
   /// Whether a packet with this opcode may come next. Checked first.

@@ -56,9 +56,11 @@ class QpSet {
     slots_[qp].application = &application;
   }
 
-  /// Queues a work request. False: the send queue is full.
+  /// Queues a work request. False: the send queue is full, or the request's local bytes are not in
+  /// the QP's memory.
   virtual bool post(std::uint32_t qp, const WorkRequest& request, Instant now) = 0;
-  void post(std::uint32_t qp, const Receive& receive) { slots_[qp].pair->post(receive); }
+  /// Queues a receive. False: its bytes are not in the QP's memory.
+  bool post(std::uint32_t qp, const Receive& receive) { return slots_[qp].pair->post(receive); }
 
  protected:
   struct alignas(32) Slot {  // its address is a shift

@@ -11,8 +11,8 @@ QueuePair::QueuePair(const QpConfig& config, Memory& memory, PayloadStore& store
       pacing_(config),
       notification_(config.dcqcn) {}
 
-void QueuePair::post(const Receive& receive) {
-  datagrams() ? datagram_responder_.post(receive) : responder_.post(receive);
+bool QueuePair::post(const Receive& receive) {
+  return datagrams() ? datagram_responder_.post(receive) : responder_.post(receive);
 }
 
 const ResponderCounters& QueuePair::responder_counters() const noexcept {

@@ -13,8 +13,9 @@ class QueuePair {
  public:
   QueuePair(const QpConfig& config, Memory& memory, PayloadStore& store);
 
+  /// False, and nothing is queued: see Requester::post() and MessageSink::post().
   bool post(const WorkRequest& request, Instant now) { return requester_.post(request, now); }
-  void post(const Receive& receive);
+  bool post(const Receive& receive);
 
   /// Processes a packet for this QP with a valid ICRC. The caller keeps the payload's slot. True: a
   /// response, which may have completed requests and moved the deadline. False: a request, which

@@ -80,7 +80,8 @@ class Requester {
   /// `memory` and `store` outlive it; `memory` holds the work requests' local addresses.
   Requester(const QpConfig& config, Memory& memory, PayloadStore& store);
 
-  /// False if tx_depth requests are queued. On a broken QP the request is flushed at once.
+  /// False, and nothing is queued, if tx_depth requests are queued, or if the memory does not hold
+  /// the request's local bytes. On a broken QP the request is flushed at once.
   bool post(const WorkRequest& request, Instant now);
 
   /// Whether next() has a packet now.

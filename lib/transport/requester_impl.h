@@ -12,9 +12,12 @@
 namespace lw::transport {
 
 inline bool Requester::post(const WorkRequest& request, Instant now) {
-  if (queue_.size() >= config_.tx_depth) return false;
+  constexpr std::uint32_t kOperand = 8;
   const bool atomic = request.operation == wire::Operation::cmp_swap ||
                       request.operation == wire::Operation::fetch_add;
+  if (queue_.size() >= config_.tx_depth ||
+      !memory_.holds(request.local_va, atomic ? kOperand : request.length))
+    return false;
   const std::uint32_t psns = atomic ? 1 : packets_of(request.length, config_.mtu);
   Wqe& wqe = queue_.add();
   wqe.request = request;

@@ -135,7 +135,7 @@ void Responder::drop_passed() {
 void Responder::execute_kept(Instant now) {
   drop_passed();
   const Sequence first = expected_;
-  while (waiting_ > 0 && !broken_ && arrived_.test(expected_)) {
+  while (waiting_ > 0 && !broken_ && !responses_.full() && arrived_.test(expected_)) {
     const Sequence at = expected_;
     const Packet packet = place_of(at);
     arrived_.slide(at + 1);

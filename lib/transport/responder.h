@@ -22,6 +22,9 @@ struct ResponderCounters {
 /// NAK per gap. Duplicates are answered again and never executed again.
 /// (IBTA vol. 1, 9.7.4 and 9.7.5)
 ///
+/// While ResponseQueue::kMost responses wait, requests are dropped, as if they were lost on the
+/// way.
+///
 /// Selective repeat: a bitmap and a buffer keep the packets after a gap, as in IRN (see Requester).
 /// Each kept packet causes a NAK with the expected PSN and, in the field of the MSN, its own PSN.
 /// (IRN adds a field for it, which no RoCE header has.)
@@ -34,7 +37,7 @@ class Responder {
   Responder(Responder&&) = delete;
   Responder& operator=(Responder&&) = delete;
 
-  void post(const Receive& receive) { sink_.post(receive); }
+  bool post(const Receive& receive) { return sink_.post(receive); }
   /// Processes a request for this QP with a valid ICRC. The caller keeps the payload's slot.
   void receive(const Packet& packet, Instant now);
 
@@ -110,7 +113,7 @@ class DatagramResponder {
   DatagramResponder(const QpConfig& config, Memory& memory, PayloadStore& store)
       : config_(config), sink_(config, memory, store), expected_(config.receive_psn) {}
 
-  void post(const Receive& receive) { sink_.post(receive); }
+  bool post(const Receive& receive) { return sink_.post(receive); }
   /// Processes a request for this QP with a valid ICRC. The caller keeps the payload's slot.
   void receive(const Packet& packet, Instant now);
 
@@ -128,7 +131,7 @@ class DatagramResponder {
 // In the header because each request that a simulation delivers passes through them.
 
 inline void Responder::receive(const Packet& packet, Instant now) {
-  if (broken_) return;
+  if (broken_ || responses_.full()) return;
   if (packet.psn != psn_of(expected_)) [[unlikely]]
     return on_other(packet);
   execute(packet, now);

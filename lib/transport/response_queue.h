@@ -15,6 +15,10 @@ namespace lw::transport {
 /// response before it. (IBTA vol. 1, 9.7.5.1)
 class ResponseQueue {
  public:
+  /// Responses that wait at the same time. A requester has far fewer requests in flight that get
+  /// one each; a peer that repeats READs or atomics without end must not fill memory.
+  static constexpr std::size_t kMost = 1024;
+
   ResponseQueue(const QpConfig& config, Memory& memory, PayloadStore& store)
       : config_(config),
         opcodes_(config.transport),
@@ -39,6 +43,7 @@ class ResponseQueue {
   void atomic(wire::Psn psn, std::uint64_t original, std::uint32_t msn);
 
   [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
+  [[nodiscard]] bool full() const noexcept { return items_.size() >= kMost; }
   /// Whether the next packet is a READ response, which competes with requests.
   [[nodiscard]] bool data_next() const noexcept { return items_.front().kind == Kind::read; }
   /// Overwrites `packet` with the next packet. Requires !empty(). Reads its payload from memory

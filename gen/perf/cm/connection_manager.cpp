@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "gen/limits.h"
 #include "nic/clock.h"
 
 namespace lw::gen {
@@ -41,7 +42,7 @@ ActiveSide::Call ActiveSide::request(const SessionParams& params, const transpor
       .mtu = qp.mtu,
       .ack_timeout = qp.timeout,
       .retry_count = qp.retry_count,
-      .source = endpoint_.port().own().ip,
+      .source = endpoint_.channel().own().ip,
       .destination = config_.peer.ip,
       .data = to_private_data(session_params_of(params, call.qpn))};
   const auto reads = static_cast<std::uint8_t>(std::min(qp.max_rd_atomic, 255u));
@@ -106,6 +107,12 @@ Result<void> ActiveSide::disconnect(std::vector<Connected>& connected) {
   return {};
 }
 
+Result<void> ActiveSide::check() {
+  if (!refused_) return {};
+  return fail(fmt::format("{} refuses: {}", to_string(config_.peer.ip), *refused_),
+              ExitCode::failed);
+}
+
 bool ActiveSide::all_done() const noexcept { return std::ranges::all_of(calls_, &Call::done); }
 
 Result<void> ActiveSide::run() {
@@ -119,10 +126,7 @@ Result<void> ActiveSide::run() {
       call.next = now + kBetween;
     }
     if (auto polled = endpoint_.poll(); !polled) return std::unexpected(polled.error());
-    if (refused_) {
-      return fail(fmt::format("{} refuses: {}", to_string(config_.peer.ip), *refused_),
-                  ExitCode::failed);
-    }
+    if (auto accepted = check(); !accepted) return accepted;
   }
   return {};
 }
@@ -131,13 +135,15 @@ void ActiveSide::on_management(const roce::Frame& frame) {
   const auto heading = read_heading(frame.payload);
   if (!heading || sender_of(frame.envelope).ip != config_.peer.ip) return;
   for (Call& call : calls_) {
-    if (call.comm_id == heading->ids.remote && !call.done) take(call, *heading, frame.payload);
+    if (call.comm_id == heading->ids.remote) take(call, *heading, frame.payload);
   }
 }
 
 void ActiveSide::take(Call& call, const CmHeading& heading, wire::Bytes mad) {
-  if (heading.message == CmMessage::rej) {
+  if (heading.message == CmMessage::rej) {  // also of a connection that was confirmed too late
     refused_ = read_refusal(mad);
+  } else if (call.done) {
+    return;
   } else if (heading.message == CmMessage::rep) {
     const auto reply = read_reply(mad);
     if (!reply) return;
@@ -153,7 +159,6 @@ namespace {
 
 using wire::CmMessage;
 
-constexpr std::size_t kRemembered = 4096;  // closed connections whose DREQ may be repeated
 constexpr Duration kBetweenSweeps = std::chrono::seconds(1);
 
 wire::Psn first_psn_of(std::uint32_t qpn) noexcept { return wire::Psn{(qpn * 0x9e3779b1u) >> 8}; }
@@ -173,6 +178,7 @@ transport::QpConfig qp_of(const ConnectRequest& request, const SessionParams& pa
   qp.retry_count = request.retry_count;
   qp.rnr_retry = request.qp.rnr_retry;
   if (params.selective_repeat) qp.recovery = transport::Recovery::selective_repeat;
+  qp.reorder_packets = MemoryLayout::kept_packets(params, request.mtu);
   qp.rate_control = params.rate_control;
   qp.rate_bps = static_cast<double>(params.rate_bps);
   qp.dcqcn = dcqcn;
@@ -184,8 +190,14 @@ transport::QpConfig qp_of(const ConnectRequest& request, const SessionParams& pa
 }  // namespace
 
 PassiveSide::PassiveSide(Endpoint& endpoint, const Config& config)
-    : endpoint_(endpoint), config_(config) {
+    : endpoint_(endpoint),
+      config_(config),
+      half_open_(std::clamp<std::size_t>(config.memory / kConnectionCost, 1, kMostConnections)) {
   endpoint_.on_management = [this](const roce::Frame& frame) { on_management(frame); };
+  endpoint_.on_unknown_qp = [this](const roce::Frame& frame) {
+    const HalfOpen* known = half_open_.find(frame.bth->dest_qp.get());
+    if (known != nullptr && known->peer.ip == sender_of(frame.envelope).ip) open(*known);
+  };
 }
 
 void PassiveSide::on_management(const roce::Frame& frame) {
@@ -194,28 +206,41 @@ void PassiveSide::on_management(const roce::Frame& frame) {
   const OwnAddress peer = sender_of(frame.envelope);
   if (heading->message == CmMessage::req) {
     accept(frame.payload, *heading, peer);
+  } else if (heading->message == CmMessage::rtu) {
+    const HalfOpen* known = half_open_.find(PeerId{peer.ip, heading->ids.local});
+    if (known != nullptr && known->qpn == heading->ids.remote) open(*known);
   } else if (heading->message == CmMessage::dreq || heading->message == CmMessage::rej) {
     end(*heading, peer);
   }
 }
 
 void PassiveSide::accept(wire::Bytes mad, const CmHeading& heading, const OwnAddress& peer) {
-  if (const auto known = connections_.find({peer.ip, heading.ids.local});
-      known != connections_.end()) {
+  const PeerId id{peer.ip, heading.ids.local};
+  if (const auto known = connections_.find(id); known != connections_.end())
     return endpoint_.send_management(known->second.reply, peer);
+  if (const HalfOpen* known = half_open_.find(id); known != nullptr) {
+    half_open_.note_repeated(*known, endpoint_.now());
+    return endpoint_.send_management(known->reply, peer);
   }
+  const CmIds ids{.local = 0, .remote = heading.ids.local};
   const auto request = read_request(mad);
-  const std::string why = why_not(request);
-  if (!why.empty()) {
-    const CmIds ids{.local = 0, .remote = heading.ids.local};
-    return endpoint_.send_management(refusal_mad(heading.transaction, ids, why), peer);
+  if (!request) {
+    return reject(heading.transaction, ids,
+                  "only RC and UC with rdma_cm's TCP port space are served here", peer);
   }
-  open(*request, *params_of(*request), heading.transaction, peer);
+  const auto params = check(*request);
+  if (!params) return reject(heading.transaction, ids, params.error(), peer);
+  reply(*request, *params, heading.transaction, peer);
 }
 
-std::optional<SessionParams> PassiveSide::params_of(const ConnectRequest& request) const {
+void PassiveSide::reject(std::uint64_t transaction, const CmIds& ids, const std::string& why,
+                         const OwnAddress& peer) {
+  endpoint_.send_management(refusal_mad(transaction, ids, why), peer);
+}
+
+Parsed<SessionParams> PassiveSide::params_of(const ConnectRequest& request) const {
   if (!is_rping(request)) return read_session_params(request.data);
-  if (request.transport != wire::Transport::rc) return std::nullopt;
+  if (request.transport != wire::Transport::rc) return std::unexpected("rping needs RC");
   return ping_params(PingServer::kLongest);
 }
 
@@ -225,75 +250,101 @@ std::string PassiveSide::ports() const {
                                                config_.port, config_.rping_port);
 }
 
-/// Returns the reason for rejecting the request; empty if there is none.
-std::string PassiveSide::why_not(const std::optional<ConnectRequest>& request) const {
-  if (!request) return "only RC and UC with rdma_cm's TCP port space are served here";
-  if (request->port != config_.port && !is_rping(*request)) {
-    return fmt::format("{} served here, not {}", ports(), request->port);
+Parsed<SessionParams> PassiveSide::check(const ConnectRequest& request) const {
+  if (request.port != config_.port && !is_rping(request))
+    return std::unexpected(fmt::format("{} served here, not {}", ports(), request.port));
+  const auto params = params_of(request);
+  if (!params) return params;
+  if (params->transport == wire::Transport::ud && params->size > request.mtu) {
+    return std::unexpected(
+        fmt::format("a UD message of {} B doesn't fit the MTU of {} B", params->size, request.mtu));
   }
-  const auto params = params_of(*request);
-  if (!params) {
-    return is_rping(*request) ? "rping needs RC"
-                              : "only roce-gen perf of the same version is served here";
-  }
-  if (params->transport == wire::Transport::ud && params->size > request->mtu) {
-    return fmt::format("a UD message of {} B doesn't fit the MTU of {} B", params->size,
-                       request->mtu);
-  }
-  if (memory_ + MemoryLayout::region(*params) > config_.memory) {
-    return fmt::format("--memory {} doesn't hold another {}",
-                       format_bytes(static_cast<double>(config_.memory)),
-                       format_bytes(static_cast<double>(MemoryLayout::region(*params))));
+  if (auto room = check_room(MemoryLayout::cost(*params, request.mtu)); !room)
+    return std::unexpected(room.error());
+  return params;
+}
+
+Parsed<void> PassiveSide::check_room(std::uint64_t cost) const {
+  if (connections_.size() >= kMostConnections)
+    return std::unexpected(fmt::format("{} connections are open", kMostConnections));
+  if (cost > config_.memory - memory_) {
+    return std::unexpected(fmt::format("--memory {} doesn't hold another {}",
+                                       format_bytes(static_cast<double>(config_.memory)),
+                                       format_bytes(static_cast<double>(cost))));
   }
   return {};
 }
 
-void PassiveSide::open(const ConnectRequest& request, const SessionParams& params,
-                       std::uint64_t transaction, const OwnAddress& peer) {
-  const std::uint32_t qpn = endpoint_.reserve_qpn();
-  const transport::QpConfig qp = qp_of(request, params, qpn, config_.dcqcn);
-  Connection& connection = endpoint_.add(qp, MemoryLayout::region(params), peer);
-  memory_ += connection.memory().size();
-  const MemoryLayout layout(qpn, params);
+/// Replies to a request. The connection gets its memory when the client confirms it.
+void PassiveSide::reply(const ConnectRequest& request, const SessionParams& params,
+                        std::uint64_t transaction, const OwnAddress& peer) {
+  HalfOpen added{.id = {peer.ip, request.comm_id},
+                 .peer = peer,
+                 .request = request,
+                 .params = params,
+                 .qpn = endpoint_.reserve_qpn(),
+                 .heard = endpoint_.now()};
+  const MemoryLayout layout(added.qpn, params);
   const bool reads = params.operation == wire::Operation::read_request;
   const RemoteMemory remote{.va = reads ? layout.outbox() : layout.inbox(),
-                            .r_key = connection.memory().r_key()};
-  Served& served = connections_[{peer.ip, request.comm_id}];
-  served.qpn = qpn;
-  const CmQp own{.qpn = qpn,
-                 .first_psn = qp.receive_psn,
+                            .r_key = MemoryLayout::r_key_of(added.qpn)};
+  const CmQp own{.qpn = added.qpn,
+                 .first_psn = first_psn_of(added.qpn),
                  .responder_resources = request.qp.initiator_depth,
                  .initiator_depth = request.qp.responder_resources};
-  served.reply = to_mad(transaction, ConnectReply{.ids = {.local = qpn, .remote = request.comm_id},
-                                                  .qp = own,
-                                                  .data = to_private_data(remote)});
-  if (is_rping(request)) {
+  added.reply =
+      to_mad(transaction, ConnectReply{.ids = {.local = added.qpn, .remote = request.comm_id},
+                                       .qp = own,
+                                       .data = to_private_data(remote)});
+  endpoint_.send_management(added.reply, peer);
+  half_open_.add(std::move(added));
+}
+
+void PassiveSide::open(const HalfOpen& confirmed) {
+  const HalfOpen opened = confirmed;
+  half_open_.remove(confirmed);
+  const std::uint64_t cost = MemoryLayout::cost(opened.params, opened.request.mtu);
+  const CmIds ids{.local = opened.qpn, .remote = opened.request.comm_id};
+  if (const auto room = check_room(cost); !room)
+    return reject(opened.qpn, ids, room.error(), opened.peer);
+  const auto qp = qp_of(opened.request, opened.params, opened.qpn, config_.dcqcn);
+  Connection& connection = endpoint_.add(qp, MemoryLayout::region(opened.params), opened.peer);
+  Served& served = connections_[opened.id];
+  served = {.service = nullptr, .qpn = opened.qpn, .memory = cost, .reply = opened.reply};
+  if (is_rping(opened.request)) {
     served.service = std::make_unique<PingServer>(connection);
   } else {
-    served.service = std::make_unique<PerfService>(connection, params);
+    served.service = std::make_unique<PerfService>(connection, opened.params);
   }
+  memory_ += cost;
   ++report_.connections;
-  endpoint_.send_management(served.reply, peer);
 }
 
 /// Repeats the DREP of a closed connection, because the first may have been lost.
 void PassiveSide::end(const CmHeading& heading, const OwnAddress& peer) {
   const PeerId id{peer.ip, heading.ids.local};
+  const CmIds ids{.local = heading.ids.remote, .remote = heading.ids.local};
   const auto served = connections_.find(id);
-  if (served != connections_.end()) {
-    const CmIds ids{.local = served->second.qpn, .remote = heading.ids.local};
-    if (dreps_.emplace(id, MadBytes{}).second) ended_.push_back(id);
-    dreps_[id] = to_mad(CmMessage::drep, heading.transaction, ids,
-                        to_private_data(served->second.service->stats()));
+  if (served != connections_.end() && served->second.qpn == ids.local) {
+    remember_end(id, to_mad(CmMessage::drep, heading.transaction, ids,
+                            to_private_data(served->second.service->stats())));
     close(served, false);
-  }
-  while (ended_.size() > kRemembered) {
-    dreps_.erase(ended_.front());
-    ended_.pop_front();
+  } else if (const HalfOpen* known = half_open_.find(id);
+             known != nullptr && known->qpn == ids.local) {
+    remember_end(id,
+                 to_mad(CmMessage::drep, heading.transaction, ids, to_private_data(ServerStats{})));
+    half_open_.remove(*known);
   }
   const auto drep = dreps_.find(id);
-  if (heading.message == CmMessage::dreq && drep != dreps_.end()) {
+  if (heading.message == CmMessage::dreq && drep != dreps_.end())
     endpoint_.send_management(drep->second, peer);
+}
+
+void PassiveSide::remember_end(const PeerId& id, const MadBytes& drep) {
+  if (dreps_.insert_or_assign(id, drep).second) ended_.push_back(id);
+  while (ended_.size() > kMostClosed) {
+    dreps_.erase(ended_.front());
+    ended_.pop_front();
   }
 }
 
@@ -305,7 +356,7 @@ void PassiveSide::close(std::map<PeerId, Served>::iterator served, bool gone) {
   report_.stats += stats;
   report_.broken += connection.pair().broken() ? 1 : 0;
   report_.gone += gone ? 1 : 0;
-  memory_ -= connection.memory().size();
+  memory_ -= served->second.memory;
   endpoint_.remove(served->second.qpn);
   connections_.erase(served);
   if (connections_.empty()) sessions.push_back(std::exchange(report_, {}));
@@ -314,9 +365,11 @@ void PassiveSide::close(std::map<PeerId, Served>::iterator served, bool gone) {
 void PassiveSide::sweep(Instant now) {
   if (now - swept_ < kBetweenSweeps) return;
   swept_ = now;
+  half_open_.expire(now - kConfirmWithin);
   for (auto served = connections_.begin(); served != connections_.end();) {
     const auto next = std::next(served);
-    if (now - endpoint_.find(served->second.qpn)->last_heard() > config_.gone) close(served, true);
+    if (now - endpoint_.find(served->second.qpn)->last_heard() > kSilentConnection)
+      close(served, true);
     served = next;
   }
 }

@@ -5,6 +5,7 @@
 
 #include "gen/perf/cm/cm_mad.h"
 #include "gen/perf/cm/connected.h"
+#include "gen/perf/cm/half_open.h"
 #include "gen/perf/cm/rping.h"
 
 namespace lw::gen {
@@ -26,6 +27,8 @@ class ActiveSide final : public Connector {
 
   Result<std::vector<Connected>> connect(const SessionParams& params, const transport::QpConfig& qp,
                                          std::uint32_t count) override;
+  /// Errors (failed): the responder has refused a connection since, with its reason.
+  Result<void> check() override;
   /// Gives up at the timeout if there is no reply.
   Result<void> disconnect(std::vector<Connected>& connected) override;
 
@@ -67,39 +70,46 @@ struct SessionReport {
   std::uint64_t gone = 0;    // closed because no packet arrived any more
 };
 
-/// The passive side of connection management (IBTA vol. 1, 12.9.6). Accepts requests with the
-/// parameters of perf or of rping, repeats its reply to a repeated request, and closes a connection
-/// when the peer closes it.
+/// The passive side of connection management (IBTA vol. 1, 12.9.6). Replies to requests with the
+/// parameters of perf or of rping, repeats its reply to a repeated request, opens a connection when
+/// the client confirms it (by a ReadyToUse or by its first packet), and closes it when the peer
+/// closes it.
+///
+/// All that open connections need fits in Config::memory; a request for more is rejected, and so is
+/// a confirmation that comes when others have taken the memory.
 class PassiveSide {
  public:
   struct Config {
     std::uint16_t port = 0;             // port of perf
     std::uint16_t rping_port = 0;       // port for clients of rping; 0: none
     std::uint64_t memory = 0;           // bytes, limit for all connections together
-    Duration gone{};                    // closes a connection without packets for this time
     transport::DcqcnConfig dcqcn = {};  // of connections that use DCQCN
   };
-  /// Handles the endpoint's management datagrams. `endpoint` outlives it.
+  /// Handles the endpoint's management datagrams and the first packets of its connections.
+  /// `endpoint` outlives it.
   PassiveSide(Endpoint& endpoint, const Config& config);
   PassiveSide(const PassiveSide&) = delete;
   PassiveSide& operator=(const PassiveSide&) = delete;
-  ~PassiveSide() { endpoint_.on_management = nullptr; }
+  ~PassiveSide() { endpoint_.on_management = endpoint_.on_unknown_qp = nullptr; }
 
-  /// Closes connections without packets. At most once a second.
+  /// Closes connections without packets, and forgets requests that were not confirmed. At most once
+  /// a second.
   void sweep(Instant now);
   [[nodiscard]] std::size_t open() const noexcept { return connections_.size(); }
+  [[nodiscard]] std::size_t half_open() const noexcept { return half_open_.size(); }
+  /// Memory that the open connections may need, in bytes.
+  [[nodiscard]] std::uint64_t memory() const noexcept { return memory_; }
   /// Finished sessions, oldest first. The caller removes them.
   std::deque<SessionReport> sessions;
   /// Closes all connections, which ends the session.
   void finish();
 
  private:
-  /// Address of a peer, and its id of the connection.
-  using PeerId = std::pair<wire::IpAddress, std::uint32_t>;
   struct Served {
     std::unique_ptr<Service> service;
     std::uint32_t qpn = 0;
-    MadBytes reply{};  // the ConnectReply that was sent
+    std::uint64_t memory = 0;  // bytes
+    MadBytes reply{};          // the ConnectReply that was sent
   };
 
   void on_management(const roce::Frame& frame);
@@ -107,17 +117,26 @@ class PassiveSide {
   [[nodiscard]] bool is_rping(const ConnectRequest& request) const noexcept {
     return config_.rping_port != 0 && request.port == config_.rping_port;
   }
-  [[nodiscard]] std::optional<SessionParams> params_of(const ConnectRequest& request) const;
+  [[nodiscard]] Parsed<SessionParams> params_of(const ConnectRequest& request) const;
   /// Returns the ports for an error message: "port 18515 is".
   [[nodiscard]] std::string ports() const;
-  [[nodiscard]] std::string why_not(const std::optional<ConnectRequest>& request) const;
-  void open(const ConnectRequest& request, const SessionParams& params, std::uint64_t transaction,
-            const OwnAddress& peer);
+  /// Checks a request. The error is the reason for rejecting it.
+  [[nodiscard]] Parsed<SessionParams> check(const ConnectRequest& request) const;
+  /// Error: there is no room for another connection of `cost` bytes.
+  [[nodiscard]] Parsed<void> check_room(std::uint64_t cost) const;
+  void reply(const ConnectRequest& request, const SessionParams& params, std::uint64_t transaction,
+             const OwnAddress& peer);
+  void reject(std::uint64_t transaction, const CmIds& ids, const std::string& why,
+              const OwnAddress& peer);
+  /// Opens the connection, or rejects it. `confirmed` is no longer valid afterwards.
+  void open(const HalfOpen& confirmed);
   void end(const CmHeading& heading, const OwnAddress& peer);
+  void remember_end(const PeerId& id, const MadBytes& drep);
   void close(std::map<PeerId, Served>::iterator served, bool gone);
 
   Endpoint& endpoint_;
   Config config_;
+  HalfOpenConnections half_open_;
   std::map<PeerId, Served> connections_;
   std::map<PeerId, MadBytes> dreps_;  // of closed connections
   std::deque<PeerId> ended_;          // oldest first: it is forgotten first

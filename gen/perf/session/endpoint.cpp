@@ -61,21 +61,31 @@ Connection::Connection(transport::QpSet& qps, const transport::QpConfig& config,
 constexpr std::uint32_t kBurstOfOne = 16;
 constexpr std::size_t kBurst = 64;
 
-Endpoint::Endpoint(FramePort& port, IdleMode idle)
-    : QpScheduler(kBurstOfOne), port_(port), idle_(idle) {}
+Endpoint::Endpoint(FrameChannel& channel, IdleMode idle)
+    : QpScheduler(kBurstOfOne), channel_(channel), idle_(idle) {}
 
-std::uint32_t Endpoint::reserve_qpn() noexcept { return ++last_qpn_; }
+std::uint32_t Endpoint::reserve_qpn() noexcept {
+  constexpr std::uint32_t kFirst = 0x11, kLast = 0xffffff;
+  do {
+    last_qpn_ = last_qpn_ < kLast ? last_qpn_ + 1 : kFirst;
+  } while (find(last_qpn_) != nullptr);
+  return last_qpn_;
+}
 
 Connection& Endpoint::add(const transport::QpConfig& config, std::uint64_t region,
                           const OwnAddress& peer) {
   auto made =
-      std::make_unique<Connection>(*this, config, region, peer, port_.fields_to(peer), store_);
+      std::make_unique<Connection>(*this, config, region, peer, channel_.fields_to(peer), store_);
+  made->last_heard_ = now_;
   by_index_.resize(qps());
   by_index_[made->index_] = made.get();
   return *(connections_[config.qpn] = std::move(made));
 }
 
-void Endpoint::remove(std::uint32_t qpn) { connections_.erase(qpn); }
+void Endpoint::remove(std::uint32_t qpn) {
+  connections_.erase(qpn);
+  if (connections_.empty()) store_.trim();
+}
 
 Connection* Endpoint::find(std::uint32_t qpn) noexcept {
   const auto found = connections_.find(qpn);
@@ -83,24 +93,24 @@ Connection* Endpoint::find(std::uint32_t qpn) noexcept {
 }
 
 void Endpoint::send_management(wire::Bytes mad, const OwnAddress& peer) {
-  roce::FrameFields fields = port_.fields_to(peer);
+  roce::FrameFields fields = channel_.fields_to(peer);
   fields.source_port = wire::flow_label_to_source_port(0);
   fields.bth.opcode = kUdSendOnly;
   fields.bth.dest_qp = wire::kGeneralServicesQp;
   fields.bth.psn = wire::Psn{mad_psn_++ & wire::Psn::kMask};
   fields.deth = {.q_key = wire::kQKeyGeneralServices, .src_qp = wire::kGeneralServicesQp};
-  port_.send(fields, mad);
+  channel_.send(fields, mad);
 }
 
-Result<bool> Endpoint::poll() {
-  const Instant now = nic::now();
-  const auto received = port_.receive([&](const roce::Frame& frame) { receive(frame, now); });
+Result<bool> Endpoint::poll(Instant now) {
+  now_ = now;
+  const auto received = channel_.receive([&](const roce::Frame& frame) { receive(frame, now); });
   if (!received) return std::unexpected(received.error());
   run_timers(now);
   may_send_ = kBurst;
   transmit(now);
   const std::size_t sent = kBurst - std::exchange(may_send_, 0);
-  if (auto flushed = port_.flush(); !flushed) return std::unexpected(flushed.error());
+  if (auto flushed = channel_.flush(); !flushed) return std::unexpected(flushed.error());
   if (*received == 0 && sent == 0) {
     idle(now);
     return false;
@@ -115,7 +125,12 @@ void Endpoint::receive(const roce::Frame& frame, Instant now) {
     if (on_management) on_management(frame);
     return;
   }
-  Connection* connection = find(frame.bth->dest_qp.get());
+  const std::uint32_t qpn = frame.bth->dest_qp.get();
+  Connection* connection = find(qpn);
+  if (connection == nullptr && on_unknown_qp) {
+    on_unknown_qp(frame);
+    connection = find(qpn);
+  }
   if (connection == nullptr || !is_for(connection->pair_.config(), frame)) return;
   if (sender_of(frame.envelope).ip != connection->peer_.ip) return;
   Packet packet = transport::read_packet(frame);
@@ -154,9 +169,9 @@ void Endpoint::put_on_link(std::uint32_t qp, Draft& draft, Instant /*now*/) {
   fields.deth.q_key = connection.pair_.config().q_key;  // used only if the packet has a DETH
   --may_send_;
   if (packet.data == 0) {
-    return port_.send(fields, wire::Bytes(kCnp.zeros).first(packet.payload));
+    return channel_.send(fields, wire::Bytes(kCnp.zeros).first(packet.payload));
   }
-  port_.send(fields, store_.bytes(packet.data, packet.payload));
+  channel_.send(fields, store_.bytes(packet.data, packet.payload));
   store_.release(packet.data);
 }
 
@@ -235,7 +250,7 @@ PerfService::PerfService(Connection& connection, const SessionParams& params)
 void PerfService::post_receive(std::uint64_t number) { connection_.post(layout_.receive(number)); }
 
 void PerfService::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
-                                const Completion& done, Instant /*now*/) {
+                                const Completion& done, Instant now) {
   if (!done.arrival) return;  // completion of an echo, which the client checks
   if (done.operation == Operation::read_request) {
     // The READ's slot is free: the client has its message.
@@ -246,7 +261,7 @@ void PerfService::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
   }
   check(done);
   if (done.operation == Operation::send || done.immediate) post_receive(done.id + params_.depth);
-  if (params_.echo) echo();
+  if (params_.echo) echo(now);
   ++arrived_;
 }
 
@@ -272,7 +287,7 @@ bool PerfService::is_whole(const Completion& arrival) {
   return whole;
 }
 
-void PerfService::echo() {
+void PerfService::echo(Instant now) {
   sent_pattern_.write(connection_.memory().bytes(layout_.outbox(arrived_), params_.size), arrived_);
   connection_.post({.operation = params_.operation,
                     .immediate = params_.immediate,
@@ -280,7 +295,7 @@ void PerfService::echo() {
                     .local_va = layout_.outbox(arrived_),
                     .remote_va = params_.va,
                     .r_key = params_.r_key},
-                   nic::now());
+                   now);
 }
 
 ServerStats PerfService::stats() const noexcept {

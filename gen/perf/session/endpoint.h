@@ -11,6 +11,7 @@
 #include "analysis/sequence_tracker.h"
 #include "gen/perf/session/frame_port.h"
 #include "gen/perf/session/session_params.h"
+#include "nic/clock.h"
 #include "nic/idle.h"
 #include "transport/qp_scheduler.h"
 
@@ -31,11 +32,13 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Queues a work request. Returns false if the send queue is full.
+  /// Queues a work request. Returns false if the send queue is full, or if the request's local
+  /// bytes are not in the connection's memory.
   bool post(const transport::WorkRequest& request, Instant now) {
     return qps_.post(index_, request, now);
   }
-  void post(const transport::Receive& receive) { pair_.post(receive); }
+  /// Queues a receive. Returns false if it is not in the connection's memory.
+  bool post(const transport::Receive& receive) { return pair_.post(receive); }
   /// Runs an application on the QP.
   void run(transport::Application& application) noexcept { qps_.run(index_, application); }
 
@@ -59,15 +62,15 @@ class Connection {
   Instant paced_until_ = transport::kNever;
 };
 
-/// RDMA connections over one port: drives a QP scheduler in real time, as sim::Host does in virtual
-/// time. One thread; `port` outlives it.
+/// RDMA connections over one channel: drives a QP scheduler in real time, as sim::Host does in
+/// virtual time. One thread; `channel` outlives it.
 class Endpoint final : public transport::QpScheduler<Endpoint> {
  public:
   /// `idle`: what poll() does when there is nothing to do. Sets the calling thread's timer slack to
   /// 1 ns, so that the kernel wakes it on time.
-  Endpoint(FramePort& port, IdleMode idle);
+  Endpoint(FrameChannel& channel, IdleMode idle);
 
-  /// Returns a QP number that no other connection of this process has had, from 0x11.
+  /// Returns a QP number that no connection has, from 0x11. It is new until all 24 bits are used.
   std::uint32_t reserve_qpn() noexcept;
   /// Adds a connection; config.qpn is a reserved one. The reference is valid until remove().
   Connection& add(const transport::QpConfig& config, std::uint64_t region, const OwnAddress& peer);
@@ -77,13 +80,17 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
 
   /// Called with the frame of each connection management datagram.
   std::function<void(const roce::Frame&)> on_management;
+  /// Called with each frame to a QP number without a connection; it may add the connection.
+  std::function<void(const roce::Frame&)> on_unknown_qp;
   void send_management(wire::Bytes mad, const OwnAddress& peer);
 
   /// Receives a burst, runs timers, and sends at most a burst; idles if there was nothing to do.
-  /// Returns true if there was something to do. Errors: those of the capture file.
-  Result<bool> poll();
+  /// Returns true if there was something to do. Errors: those of the channel.
+  Result<bool> poll(Instant now = nic::now());
+  /// Returns the time of the latest poll().
+  [[nodiscard]] Instant now() const noexcept { return now_; }
 
-  [[nodiscard]] const FramePort& port() const noexcept { return port_; }
+  [[nodiscard]] const FrameChannel& channel() const noexcept { return channel_; }
 
  private:
   friend class transport::QpScheduler<Endpoint>;
@@ -104,7 +111,8 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   void receive(const roce::Frame& frame, Instant now);
   void idle(Instant now) noexcept;
 
-  FramePort& port_;
+  FrameChannel& channel_;
+  Instant now_ = nic::now();
   transport::PayloadStore store_;
   std::vector<Connection*> by_index_;                                 // by index of the QP
   std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;  // by QP number
@@ -177,7 +185,7 @@ class PerfService final : public Service {
   void post_receive(std::uint64_t number);
   void check(const transport::Completion& arrival);
   [[nodiscard]] bool is_whole(const transport::Completion& arrival);
-  void echo();
+  void echo(Instant now);
 
   Connection& connection_;
   SessionParams params_;

@@ -12,40 +12,14 @@
 namespace lw::gen {
 
 bool FramePort::is_ours(const roce::Envelope& envelope) const noexcept {
-  if (rocev1_) return envelope.grh != nullptr && envelope.grh->destination == gid_of(own_.ip);
-  if (envelope.ipv4 != nullptr) return own_.ip == wire::IpAddress(envelope.ipv4->destination);
-  return envelope.ipv6 != nullptr && own_.ip == wire::IpAddress(envelope.ipv6->destination);
-}
-
-roce::FrameFields FramePort::fields_to(const OwnAddress& peer) const {
-  roce::FrameFields fields;
-  fields.source_mac = own_.mac;
-  fields.destination_mac = peer.mac;
-  const auto* v4 = std::get_if<wire::Ipv4Address>(&own_.ip);
-  if (v4 != nullptr && !rocev1_) {
-    fields.ipv4.source = *v4;
-    fields.ipv4.destination = std::get<wire::Ipv4Address>(peer.ip);
-    fields.ipv4.dont_fragment = true;
-  } else {
-    fields.encapsulation = rocev1_ ? wire::Encapsulation::grh : wire::Encapsulation::ipv6;
-    fields.ipv6.source = gid_of(own_.ip);
-    fields.ipv6.destination = gid_of(peer.ip);
-  }
-  return fields;
-}
-
-OwnAddress sender_of(const roce::Envelope& envelope) noexcept {
-  OwnAddress sender;
-  if (envelope.ethernet != nullptr) sender.mac = envelope.ethernet->source;
-  if (envelope.ipv4 != nullptr) sender.ip = envelope.ipv4->source;
-  if (envelope.ipv6 != nullptr) sender.ip = envelope.ipv6->source;
-  if (envelope.grh != nullptr) sender.ip = ip_of(envelope.grh->source);
-  return sender;
+  if (rocev1()) return envelope.grh != nullptr && envelope.grh->destination == gid_of(own().ip);
+  if (envelope.ipv4 != nullptr) return own().ip == wire::IpAddress(envelope.ipv4->destination);
+  return envelope.ipv6 != nullptr && own().ip == wire::IpAddress(envelope.ipv6->destination);
 }
 
 FramePort::FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own, bool rocev1,
                      capture::Writer* copy)
-    : port_(port), own_(own), rocev1_(rocev1), presence_({own}), sender_(port, pool), copy_(copy) {}
+    : FrameChannel(own, rocev1), port_(port), presence_({own}), sender_(port, pool), copy_(copy) {}
 
 Result<std::size_t> FramePort::receive(const std::function<void(const roce::Frame&)>& take) {
   const std::size_t count = port_.receive(buffers_);
@@ -127,7 +101,7 @@ Result<wire::MacAddress> FramePort::resolve(const wire::IpAddress& target, Durat
   resolved_.reset();
   while (nic::now() < give_up && !stop.load(std::memory_order_relaxed)) {
     if (nic::now() >= ask) {
-      send_raw(neighbor_request(own_, {}, target));
+      send_raw(neighbor_request(own(), {}, target));
       ask += kBetween;
     }
     if (auto got = receive([](const roce::Frame&) {}); !got) return std::unexpected(got.error());
@@ -139,7 +113,7 @@ Result<wire::MacAddress> FramePort::resolve(const wire::IpAddress& target, Durat
   return fail(
       fmt::format("nobody at port `{}` answered for {}, asked each second for {} as {}: is "
                   "`roce-gen respond` running there, with that --address? --peer-mac asks nobody",
-                  port_.name(), to_string(target), format_duration(timeout), to_string(own_.ip)),
+                  port_.name(), to_string(target), format_duration(timeout), to_string(own().ip)),
       ExitCode::environment);
 }
 

@@ -5,10 +5,8 @@
 #include <functional>
 
 #include "capture/writer.h"
-#include "gen/arp/arp_responder.h"
+#include "gen/perf/session/frame_channel.h"
 #include "gen/tx/tx_burst.h"
-#include "roce/compose.h"
-#include "roce/frame.h"
 
 namespace lw::gen {
 
@@ -21,34 +19,24 @@ struct FramePortCounters {
   std::uint64_t not_sent = 0;  // no buffer, or the port was blocked: counts as lost
 };
 
-/// A port with one address and encapsulation, like a GID of a NIC. Passes on valid RoCEv2 frames to
-/// that address, or RoCEv1 frames to its GID. Answers ARP, neighbour discovery and pings, and drops
-/// all other frames. One thread. `port`, `pool` and `copy` (the capture file; may be null) must
-/// outlive it.
-class FramePort {
+/// A port as a FrameChannel. Passes on valid RoCEv2 frames to its address, or RoCEv1 frames to its
+/// GID. Answers ARP, neighbour discovery and pings, and drops all other frames. `port`, `pool` and
+/// `copy` (the capture file; may be null) must outlive it. Errors: those of the capture file.
+class FramePort final : public FrameChannel {
  public:
   FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own, bool rocev1,
             capture::Writer* copy);
 
-  /// Receives a burst and calls `take` with each valid frame. Returns the number of all frames.
-  /// Errors: those of the capture file.
-  Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take);
-
-  /// Adds a frame to the burst. The burst is sent when it is full, and by flush().
-  void send(const roce::FrameFields& fields, wire::Bytes payload);
-  /// Sends the burst. Errors: those of the capture file.
-  Result<void> flush();
+  Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take) override;
+  void send(const roce::FrameFields& fields, wire::Bytes payload) override;
+  Result<void> flush() override;
 
   /// Resolves a neighbour's MAC address; sends a request every second. Errors (environment): no
   /// answer within `timeout`, or `stop` was set.
   Result<wire::MacAddress> resolve(const wire::IpAddress& target, Duration timeout,
                                    const std::atomic<bool>& stop);
 
-  [[nodiscard]] const OwnAddress& own() const noexcept { return own_; }
   [[nodiscard]] bool link_up() const noexcept { return port_.link_up(); }
-  [[nodiscard]] bool rocev1() const noexcept { return rocev1_; }
-  /// Returns the addresses and encapsulation of frames to `peer`, which has the own address family.
-  [[nodiscard]] roce::FrameFields fields_to(const OwnAddress& peer) const;
   [[nodiscard]] const FramePortCounters& counters() const noexcept { return counters_; }
 
  private:
@@ -59,8 +47,6 @@ class FramePort {
   void send_raw(wire::Bytes frame);
 
   nic::Port& port_;
-  OwnAddress own_;
-  bool rocev1_;
   ArpResponder presence_;
   TxBurst sender_;
   capture::Writer* copy_;
@@ -71,8 +57,5 @@ class FramePort {
   std::optional<NeighborEntry> resolved_;  // the latest answer
   FramePortCounters counters_;
 };
-
-/// Returns the source addresses of a frame. Requires a network layer.
-OwnAddress sender_of(const roce::Envelope& envelope) noexcept;
 
 }  // namespace lw::gen

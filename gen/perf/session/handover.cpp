@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include <fmt/format.h>
 
 #include "core/json.h"
+#include "core/printable.h"
 #include "report/json_line.h"
 
 namespace lw::gen::handover {
@@ -51,10 +53,10 @@ std::string line_with(const char* kind, const Json& fields) {
   return report::json_line(json);
 }
 
-/// Returns a value for an error message, shortened if it is long.
+/// Returns a value for an error message, in ASCII, shortened if it is long.
 std::string shown(const Json& value) {
   constexpr std::size_t kMost = 60;
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
   return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
 }
 
@@ -87,6 +89,18 @@ class FieldReader {
     if (field == nullptr) return;
     if (!field->is_string()) return wrong(name, "a string", *field);
     target = field->get<std::string>();
+  }
+  /// A text that is shown.
+  void shown_text(const char* name, std::string& target) {
+    std::string found;
+    text(name, found);
+    target = printable(found, kMostShown);
+  }
+  void mtu(std::uint32_t& target) {
+    number("mtu", target, kLeastMtu, kMostMtu);
+    if (!std::has_single_bit(target)) {
+      refuse(fmt::format("\"mtu\": expected 256, 512, 1024, 2048 or 4096, found {}", target));
+    }
   }
   template <class Words, class T>
   void word(const char* name, const Words& words, T& target) {
@@ -140,6 +154,7 @@ class FieldReader {
     if (!field->is_object()) return wrong("counters", "an object", *field);
     for (const auto& [name, value] : field->items()) {
       if (!value.is_number_unsigned()) return wrong("counters", "whole numbers", value);
+      if (printable(name, kMostShown) != name) return wrong("counters", "plain names", Json(name));
       target.emplace_back(name, value.template get<std::uint64_t>());
     }
   }
@@ -203,7 +218,8 @@ Result<FieldReader> open_line(std::string_view line, const char* kind) {
   if (found == "refusal") {
     const Json reason = json.value("reason", Json{});
     return fail(fmt::format("refused by the server: {}",
-                            reason.is_string() ? reason.get<std::string>() : "without a reason"),
+                            reason.is_string() ? printable(reason.get<std::string>(), kMostShown)
+                                               : "without a reason"),
                 ExitCode::failed);
   }
   if (found != kind)
@@ -303,27 +319,24 @@ Result<Hello> read_hello(std::string_view line) {
   fields->flag("immediate", params.immediate);
   fields->flag("echo", params.echo);
   fields->flag("read_back", params.read_back);
-  fields->number("bytes", params.size, 1, std::uint64_t{1} << 31);
-  fields->number("slots", params.slots, 1, k32Bits);
-  fields->number("depth", params.depth, 1, k32Bits);
+  fields->number("bytes", params.size, 1, kMostMessage);
+  fields->number("slots", params.slots, 1, kMostSlots);
+  fields->number("depth", params.depth, 1, kMostDepth);
   fields->number("count", hello.count, 0, kAll);
   fields->flag("checked", hello.checked);
   fields->flag("signatures", hello.signatures);
   fields->numbers("payload_crcs", hello.payload_crcs, 0);
-  fields->number("mtu", hello.mtu, 256, 4096);
+  fields->mtu(hello.mtu);
   fields->number("timeout", hello.timeout, 0, 31);
   fields->number("retries", hello.retries, 0, 7);
   fields->number("rnr_retries", hello.rnr_retries, 0, 7);
   fields->gid(hello.gid);
   fields->qps(hello.qps);
-  if ((hello.mtu & (hello.mtu - 1)) != 0)
-    fields->refuse(
-        fmt::format("\"mtu\": expected 256, 512, 1024, 2048 or 4096, found {}", hello.mtu));
   if (const std::size_t crcs = hello.payload_crcs.size(); crcs != 0 && crcs != 2)
     fields->refuse(fmt::format("\"payload_crcs\": expected none or 2, found {}", crcs));
   if (hello.checked && hello.signatures)
     fields->refuse("\"signatures\": messages with signatures are not \"checked\"");
-  if (!is_possible(params))
+  if (!check(params))
     fields->refuse(fmt::format(
         "{} of {} bytes{} is not possible with {}", word_of(kOperations, params.operation),
         params.size, params.echo ? " with an echo" : "", word_of(kTransports, params.transport)));
@@ -336,11 +349,11 @@ Result<Offer> read_offer(std::string_view line) {
   Offer offer;
   fields->gid(offer.gid);
   fields->word("encapsulation", kEncapsulations, offer.rocev1);
-  fields->number("mtu", offer.mtu, 256, 4096);
+  fields->mtu(offer.mtu);
   fields->number("q_key", offer.q_key, 0, k32Bits);
   fields->number("max_rd_atomic", offer.max_rd_atomic, 0, k32Bits);
   fields->number("va", offer.va, 0, kAll);
-  fields->number("size", offer.size, 0, kAll);
+  fields->number("size", offer.size, 0, kAll - offer.va);
   fields->number("r_key", offer.r_key, 0, k32Bits);
   fields->qps(offer.qps);
   return fields->result(std::move(offer));
@@ -370,7 +383,7 @@ Result<Report> read_report(std::string_view line) {
   fields->number("messages", report.messages, 0, kAll);
   fields->number("bytes", report.bytes, 0, kAll);
   fields->number("errors", report.errors, 0, kAll);
-  fields->text("failure", report.failure);
+  fields->shown_text("failure", report.failure);
   fields->signatures(report.signatures);
   fields->counters(report.counters);
   return fields->result(std::move(report));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "gen/limits.h"
 #include "gen/perf/session/session_params.h"
 #include "wire/address.h"
 
@@ -19,7 +20,7 @@ namespace lw::gen::handover {
 inline constexpr std::uint64_t kVersion = 1;
 inline constexpr std::uint16_t kPort = 18515;         // TCP, perftest's
 inline constexpr std::size_t kMostBytes = 64 * 1024;  // of a line
-inline constexpr std::size_t kMostQps = 512;
+using gen::kMostQps;
 
 /// A QP of one side, and its memory for the other side's requests: slot i is at `va` + i x `bytes`.
 /// Message n is written to slot n % slots, with the pattern of the client and its QPN; a SEND uses

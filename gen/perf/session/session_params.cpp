@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
+#include "gen/limits.h"
+#include "transport/packet.h"
 #include "wire/big_endian.h"
 
 namespace lw::gen {
@@ -97,9 +101,21 @@ ServerStats& ServerStats::operator+=(const ServerStats& other) noexcept {
   return *this;
 }
 
-bool is_possible(const SessionParams& params) noexcept {
-  return is_ours(params.operation) && params.size > 0 && params.slots > 0 && params.depth > 0 &&
-         is_sound_rate(params) && is_carried(params);
+Parsed<void> check(const SessionParams& params) {
+  struct Bounded {
+    const char* name;
+    std::uint64_t value, most;
+  };
+  for (const auto& [name, value, most] :
+       {Bounded{"size", params.size, kMostMessage}, Bounded{"slots", params.slots, kMostSlots},
+        Bounded{"depth", params.depth, kMostDepth}}) {
+    if (value == 0 || value > most)
+      return std::unexpected(fmt::format("{}: expected 1 to {}, found {}", name, most, value));
+  }
+  if (!is_ours(params.operation) || !is_carried(params))
+    return std::unexpected("this transport has no such operation, size or echo");
+  if (!is_sound_rate(params)) return std::unexpected("a rate control without a rate");
+  return {};
 }
 
 PrivateData to_private_data(const SessionParams& params) noexcept {
@@ -137,9 +153,10 @@ PrivateData to_private_data(const ServerStats& stats) noexcept {
   return to_bytes(data);
 }
 
-std::optional<SessionParams> read_session_params(wire::Bytes bytes) noexcept {
+Parsed<SessionParams> read_session_params(wire::Bytes bytes) {
   const auto* data = view_of<ParamsData>(bytes);
-  if (data == nullptr) return std::nullopt;
+  if (data == nullptr)
+    return std::unexpected("only roce-gen perf of the same version is served here");
   const SessionParams params{.transport = static_cast<Transport>(data->transport.get()),
                              .operation = static_cast<Operation>(data->operation.get()),
                              .immediate = (data->flags.get() & kImmediate) != 0,
@@ -153,7 +170,8 @@ std::optional<SessionParams> read_session_params(wire::Bytes bytes) noexcept {
                              .rate_control = static_cast<RateControl>(data->rate_control.get()),
                              .rate_bps = data->rate_bps.get(),
                              .selective_repeat = (data->flags.get() & kSelective) != 0};
-  return is_possible(params) ? std::optional(params) : std::nullopt;
+  if (auto checked = check(params); !checked) return std::unexpected(checked.error());
+  return params;
 }
 
 std::optional<RemoteMemory> read_remote_memory(wire::Bytes bytes) noexcept {
@@ -171,6 +189,21 @@ std::optional<ServerStats> read_server_stats(wire::Bytes bytes) noexcept {
                      .out_of_sequence = data->out_of_sequence.get(),
                      .cnps = data->cnps.get(),
                      .dropped = data->dropped.get()};
+}
+
+std::uint32_t MemoryLayout::kept_packets(const SessionParams& params, std::uint32_t mtu) noexcept {
+  if (!params.selective_repeat) return 0;
+  const std::uint64_t outstanding =
+      std::uint64_t{params.depth} * transport::packets_of(params.size, mtu);
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(outstanding, transport::QpConfig{}.reorder_packets));
+}
+
+std::uint64_t MemoryLayout::cost(const SessionParams& params, std::uint32_t mtu) noexcept {
+  constexpr std::uint64_t kOrder = std::uint64_t{800} << 10;  // analysis::SequenceTracker's gaps
+  const std::uint64_t queued = kReceiveCost + (params.echo ? kEchoCost : 0);
+  return region(params) + kConnectionCost + params.depth * queued +
+         kept_packets(params, mtu) * kKeptPacketCost + (params.lossy() ? kOrder : 0);
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/quantity.h"
 #include "transport/qp_config.h"
 #include "transport/work.h"
 #include "wire/opcode.h"
@@ -21,11 +22,12 @@ struct SessionParams {
   wire::Transport transport = wire::Transport::rc;  // rc, uc or ud
   wire::Operation operation = wire::Operation::write;
   bool immediate = false;
-  bool echo = false;        // the responder echoes each message: a ping-pong
-  bool read_back = false;   // a READ fetches each message back, so its slot is not cleared
-  std::uint32_t size = 0;   // bytes of a message
-  std::uint32_t slots = 1;  // messages in a region; message `slots` uses the first slot again
-  std::uint32_t depth = 1;  // messages that may be outstanding
+  bool echo = false;       // the responder echoes each message: a ping-pong
+  bool read_back = false;  // a READ fetches each message back, so its slot is not cleared
+  std::uint32_t size = 0;  // bytes of a message, 1 to kMostMessage
+  // messages in a region, 1 to kMostSlots; message `slots` uses the first slot again
+  std::uint32_t slots = 1;
+  std::uint32_t depth = 1;  // messages that may be outstanding, 1 to kMostDepth
   std::uint64_t va = 0;     // address of the client's memory, for echoes of WRITEs
   std::uint32_t r_key = 0;
   // Applies to both directions.
@@ -64,17 +66,18 @@ using PrivateData = std::array<std::byte, 56>;
 PrivateData to_private_data(const SessionParams& params) noexcept;
 PrivateData to_private_data(const RemoteMemory& remote) noexcept;
 PrivateData to_private_data(const ServerStats& stats) noexcept;
-/// Returns false if perf or the transport doesn't have the operation; if size, depth or number of
-/// slots is 0; or if a rate control has no rate.
-[[nodiscard]] bool is_possible(const SessionParams& params) noexcept;
-/// Returns nothing also for parameters that are not possible.
-std::optional<SessionParams> read_session_params(wire::Bytes data) noexcept;
+/// Checks parameters of either side. Errors: size, slots or depth is 0 or beyond its limit
+/// (gen/limits.h); perf or the transport doesn't have the operation; a rate control has no rate.
+[[nodiscard]] Parsed<void> check(const SessionParams& params);
+/// Errors: those of check(); other data, or data of another version.
+Parsed<SessionParams> read_session_params(wire::Bytes data);
 std::optional<RemoteMemory> read_remote_memory(wire::Bytes data) noexcept;
 std::optional<ServerStats> read_server_stats(wire::Bytes data) noexcept;
 
 /// Layout of a connection's memory on either side: first the inbox, for the peer's messages and for
 /// data read, then the outbox, for messages to send and for the peer's READs. Message i has slot
-/// i % `slots` in each. A UD slot starts with space for a GRH (IBTA vol. 1, 11.4.1.2).
+/// i % `slots` in each. A UD slot starts with space for a GRH (IBTA vol. 1, 11.4.1.2). Requires
+/// parameters that check() accepts: then no size or address of these wraps around.
 class MemoryLayout {
  public:
   MemoryLayout(std::uint32_t qpn, const SessionParams& params) noexcept
@@ -90,6 +93,13 @@ class MemoryLayout {
   [[nodiscard]] static std::uint64_t region(const SessionParams& params) noexcept {
     return 2 * box(params.size + grh_of(params), params.slots);
   }
+  /// Returns the packets that selective repeat keeps behind a gap at most: those of the messages
+  /// that may be outstanding. 0 with go-back-N. `mtu` in bytes.
+  [[nodiscard]] static std::uint32_t kept_packets(const SessionParams& params,
+                                                  std::uint32_t mtu) noexcept;
+  /// Returns the memory in bytes that a responder needs for a connection at most: the region, its
+  /// receives or echoes, the packets that it keeps, and what each connection has.
+  [[nodiscard]] static std::uint64_t cost(const SessionParams& params, std::uint32_t mtu) noexcept;
   [[nodiscard]] std::uint64_t inbox(std::uint64_t number = 0) const noexcept {
     return base_ + number % slots_ * size_ + grh_;
   }

@@ -229,7 +229,9 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
   outcome.where["responder"]["dropped"] = result.peer.dropped;
   outcome.arrivals_unknown = !result.peer_counted;
   if (outcome.arrivals_unknown) return outcome;
-  outcome.lost_messages = sent - std::min(sent, result.peer.checked - result.peer.duplicates);
+  const std::uint64_t arrived =
+      result.peer.checked - std::min(result.peer.checked, result.peer.duplicates);
+  outcome.lost_messages = sent - std::min(sent, arrived);
   keep_goodput(outcome.bandwidth, sent, *outcome.lost_messages);
   return outcome;
 }

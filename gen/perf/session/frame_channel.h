@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "core/error.h"
+#include "gen/arp/arp_responder.h"
+#include "roce/compose.h"
+#include "roce/frame.h"
+
+namespace lw::gen {
+
+/// Carries the RoCE frames of an endpoint: a port, or a test. It has one address and encapsulation,
+/// like a GID of a NIC. One thread.
+class FrameChannel {
+ public:
+  /// `rocev1`: frames have a GRH in place of IP and UDP.
+  FrameChannel(const OwnAddress& own, bool rocev1) : own_(own), rocev1_(rocev1) {}
+  FrameChannel(const FrameChannel&) = delete;
+  FrameChannel& operator=(const FrameChannel&) = delete;
+  virtual ~FrameChannel() = default;
+
+  /// Receives a burst and calls `take` with each valid frame to the own address. Returns the number
+  /// of all frames. Errors: those of the channel.
+  virtual Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take) = 0;
+  /// Adds a frame to the burst. The burst is sent when it is full, and by flush().
+  virtual void send(const roce::FrameFields& fields, wire::Bytes payload) = 0;
+  /// Sends the burst. Errors: those of the channel.
+  virtual Result<void> flush() = 0;
+
+  [[nodiscard]] const OwnAddress& own() const noexcept { return own_; }
+  [[nodiscard]] bool rocev1() const noexcept { return rocev1_; }
+  /// Returns the addresses and encapsulation of frames to `peer`, which has the own address family.
+  [[nodiscard]] roce::FrameFields fields_to(const OwnAddress& peer) const;
+
+ private:
+  OwnAddress own_;
+  bool rocev1_;
+};
+
+/// Returns the source addresses of a frame. Requires a network layer.
+OwnAddress sender_of(const roce::Envelope& envelope) noexcept;
+
+}  // namespace lw::gen
