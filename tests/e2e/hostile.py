@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Clients that mean harm, at every listener of a running program: the program goes on with its work,
+answers another client, does not grow, and ends when it is told to."""
+
+import contextlib
+import ctypes
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import types
+import unittest
+
+import connect_requests
+import hostile_clients
+from hostile_clients import Listener
+from longwire_test import begin, program
+from pcap_file import read_pcap
+
+CLONE_NEWNET = 0x40000000
+TIMEOUT = 60  # s
+MOST_GROWTH = 64 << 20  # bytes of resident memory
+# There is room for all that the sender can bring within the delay, also when it makes up for time in
+# which it had no core: so no frame is lost on a busy machine, whatever its speed.
+CAPACITY = '[capacity]\nrate = "100Gb/s"\nsmallest_frame = "512B"\nlargest_frame = "1500B"\n'
+PROFILE = '[[rule]]\nname = "path"\ndelay = "1ms"\n' + CAPACITY
+# Frames stay inside for longer than a test waits: only a second signal ends this one in time.
+SLOW_PROFILE = '[[rule]]\nname = "path"\ndelay = "200s"\n' + CAPACITY.replace('100Gb/s', '1Mb/s')
+FLOW = '[[flow]]\nmessage_size = 1024\nrepeat = "forever"\nrate = "{} frames/s"\n'
+LOST = ('no_room', 'egress_full', 'no_buffer')
+
+
+def status(pid, key):
+    """A size of /proc/PID/status, in bytes."""
+    text = pathlib.Path(f'/proc/{pid}/status').read_text(encoding='utf-8')
+    return int(re.search(rf'^{key}:\s+(\d+) kB$', text, re.M)[1]) << 10
+
+
+def terminate(process):
+    """Sends SIGTERM; returns when the process has taken it, as a second one would not count before."""
+    process.send_signal(signal.SIGTERM)
+    status_file = pathlib.Path(f'/proc/{process.pid}/status')
+    while process.poll() is None:
+        pending = re.search(r'^ShdPnd:\s+(\w+)$', status_file.read_text(encoding='utf-8'), re.M)
+        if not int(pending[1], 16) >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def bounded_growth(test, pid):
+    """Resident memory stays within MOST_GROWTH of what it was, also in between."""
+    before = status(pid, 'VmRSS')
+    pathlib.Path(f'/proc/{pid}/clear_refs').write_text('5', encoding='utf-8')  # peak := now
+    yield
+    test.assertLess(status(pid, 'VmHWM') - before, MOST_GROWTH)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+class Box:
+    """A roce-impair with all its listeners, which forwards what a roce-gen sends."""
+
+    def __init__(self, owner, profile, rate):
+        """It ends with the cleanups of `owner`."""
+        holder = tempfile.TemporaryDirectory(prefix='longwire-')
+        owner.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+        self.control = str(self.folder / 'ctl')
+        self.metrics = free_port()
+        (self.folder / 'p.toml').write_text(profile, encoding='utf-8')
+        (self.folder / 'f.toml').write_text(FLOW.format(rate), encoding='utf-8')
+        memif = f'memif:{self.folder}/west'
+        self.process = begin(owner, [
+            program('roce-impair'), 'run', self.folder / 'p.toml', '--west', memif + ',server',
+            '--east', 'null', '--control', self.control, '--metrics', f'127.0.0.1:{self.metrics}',
+            '--web', '0', '--json'])
+        self.sender = begin(owner, [program('roce-gen'), 'run', self.folder / 'f.toml', '--port',
+                                    memif, '--quiet'])
+        self.page, self.token = self._until_ready()
+        self.wait_for_frames(100)
+
+    def _until_ready(self):
+        """(port, token) of the page, from what the box prints until it is ready."""
+        said = ''
+        while 'ready\n' not in said:
+            line = self.process.stderr.readline()
+            assert line, f'the box ended: {said}'
+            said += line
+        found = re.search(r'live page: http://127\.0\.0\.1:(\d+)/#token=(\S+)', said)
+        return int(found[1]), found[2]
+
+    def direction(self):
+        """The accounting so far, from west to east."""
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(TIMEOUT)
+            client.connect(self.control)
+            client.sendall(b'{"do":"show"}\n')
+            answer = json.loads(client.makefile().read())
+        assert answer['report']['identity_holds'], answer
+        return answer['report']['directions'][0]
+
+    def wait_for_frames(self, more):
+        """Until so many more frames have come in; returns the accounting."""
+        end, before = time.monotonic() + TIMEOUT, self.direction()['received']['frames']
+        while (now := self.direction())['received']['frames'] < before + more:
+            assert time.monotonic() < end, 'no frames come in'
+            time.sleep(0.02)
+        return now
+
+    def listener(self, name):
+        """Its listener of this name."""
+        if name == 'control socket':
+            show = b'{"do":"show"}\n'
+            return Listener(self.control, show, show, b'{"schema":"longwire.control"')
+        port = self.metrics if name == 'metrics' else self.page
+        path = '/metrics' if name == 'metrics' else '/'
+        head = f'Host: 127.0.0.1:{port}\r\nConnection: close\r\n'
+        request = f'GET {path} HTTP/1.1\r\n{head}\r\n'.encode()
+        if name == 'metrics':
+            return Listener(port, request, request, b'HTTP/1.1 200')
+        body = '{"do":"show"}'
+        show = (f'POST /do HTTP/1.1\r\n{head}Origin: http://127.0.0.1:{port}\r\nAuthorization: Bearer '
+                f'{self.token}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n'
+                f'{body}').encode()
+        return Listener(port, request, show, b'HTTP/1.1 200')
+
+
+class AtBox:
+    """The kinds of harm, at the listener `name` of a box that forwards 100,000 frames/s."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.box = Box(types.SimpleNamespace(addCleanup=cls.addClassCleanup), PROFILE, 100_000)
+        cls.box.wait_for_frames(50_000)  # all buffers have been used
+        cls.listener = cls.box.listener(cls.name)
+
+    def endure(self, kind):
+        with contextlib.ExitStack() as stack, bounded_growth(self, self.box.process.pid):
+            kind(self.listener, stack)
+            for _ in range(5):
+                self.assertTrue(self.listener.answers_friend())
+            self.check_forwarding()
+
+    def check_forwarding(self):
+        lost = self.box.wait_for_frames(1000)['dropped_for_resource']
+        self.assertEqual([lost[why]['frames'] for why in LOST], [0, 0, 0])
+        self.assertIsNone(self.box.sender.poll(), 'the sender ended')
+
+    def test_idle_clients(self):
+        self.endure(hostile_clients.idle)
+
+    def test_half_requests(self):
+        self.endure(hostile_clients.half)
+
+    def test_random_bytes(self):
+        self.endure(hostile_clients.random_bytes)
+
+    def test_many_requests(self):
+        def some_thousand(listener, stack):
+            done, end = hostile_clients.many(listener, stack), time.monotonic() + TIMEOUT
+            while len(done) < 3000:
+                self.assertLess(time.monotonic(), end, 'the requests are not answered')
+                time.sleep(0.01)
+
+        self.endure(some_thousand)
+
+
+class ControlSocket(AtBox, unittest.TestCase):
+    name = 'control socket'
+
+
+class Metrics(AtBox, unittest.TestCase):
+    name = 'metrics'
+
+
+class Page(AtBox, unittest.TestCase):
+    name = 'page'
+
+
+class Signals(unittest.TestCase):
+    """While clients of each kind are connected to each listener."""
+
+    def under_attack(self, profile, rate):
+        box = Box(self, profile, rate)
+        for name in ('control socket', 'metrics', 'page'):
+            for kind in hostile_clients.KINDS.values():
+                kind(box.listener(name), self.stack)
+        return box
+
+    def setUp(self):
+        self.stack = contextlib.ExitStack()
+        self.addCleanup(self.stack.close)
+
+    def test_sigterm_ends_the_run(self):
+        box = self.under_attack(PROFILE, 100_000)
+        box.process.send_signal(signal.SIGTERM)
+        out, err = box.process.communicate(timeout=TIMEOUT)
+        self.assertEqual(box.process.returncode, 0, err)
+        report = json.loads(out)
+        self.assertTrue(report['identity_holds'] and report['resources_hold'], out)
+
+    def test_a_second_one_ends_it_at_once(self):
+        box = self.under_attack(SLOW_PROFILE, 100)
+        terminate(box.process)
+        self.assertIsNone(box.process.poll(), 'frames are inside')
+        terminate(box.process)
+        box.process.communicate(timeout=TIMEOUT)
+
+
+class SentReport(unittest.TestCase):
+    """receive --sent tcp:, which waits for the sender's report."""
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(holder.cleanup)
+        self.profile, self.capture = (pathlib.Path(holder.name) / name for name in ('p.toml', 'p.pcap'))
+        self.profile.write_text('[[flow]]\nname = "one"\nsignature = true\nmessages = 100\n'
+                                '[expect]\nloss = 0\n', encoding='utf-8')
+        self.port = free_port()
+
+    def send_report(self, place):
+        """A sender's run, which writes its frames into the capture."""
+        return subprocess.run([program('roce-gen'), 'run', self.profile, '--pcap', self.capture, '--quiet',
+                               '--json', '--report-to', place], capture_output=True, text=True,
+                              timeout=TIMEOUT, check=False)
+
+    def endure(self, kind):
+        self.send_report('/dev/null')
+        place = f'tcp:127.0.0.1:{self.port}'
+        receiver = begin(self, [program('roce-gen'), 'receive', '--port', f'pcap:{self.capture}',
+                                '--profile', self.profile, '--sent', place, '--json'])
+        self.wait_until_it_listens()
+        with contextlib.ExitStack() as stack, bounded_growth(self, receiver.pid):
+            kind(Listener(self.port, b'{"schema":"longwire.send"}\n', b'', b''), stack)
+            self.assertEqual(self.send_report(place).returncode, 0)
+            out, err = receiver.communicate(timeout=TIMEOUT)
+        self.assertEqual(receiver.returncode, 0, err)
+        self.assertTrue(json.loads(out)['expect']['holds'])
+
+    def test_idle_clients(self):
+        self.endure(hostile_clients.idle)
+
+    def test_half_reports(self):
+        self.endure(hostile_clients.half)
+
+    def test_random_bytes(self):
+        self.endure(hostile_clients.random_bytes)
+
+    def test_many_wrong_reports(self):
+        self.endure(hostile_clients.many)
+
+    def wait_until_it_listens(self):
+        end = time.monotonic() + TIMEOUT
+        listening = f'{socket.inet_aton("127.0.0.1")[::-1].hex().upper()}:{self.port:04X} 00000000:0000 0A'
+        while listening not in pathlib.Path('/proc/self/net/tcp').read_text(encoding='ascii'):
+            self.assertLess(time.monotonic(), end, 'it does not listen')
+            time.sleep(0.01)
+
+
+@unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for a network namespace')
+class Respond(unittest.TestCase):
+    """roce-gen respond, and a host on its wire that sends mutated connection requests."""
+
+    @classmethod
+    def setUpClass(cls):
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.unshare(CLONE_NEWNET) != 0:
+            raise unittest.SkipTest(f'no network namespace: {os.strerror(ctypes.get_errno())}')
+        for words in ('link set lo up', 'link add near mtu 9000 type veth peer name far mtu 9000',
+                      'link set near addrgenmode none up', 'link set far addrgenmode none up'):
+            subprocess.run(['ip', *words.split()], check=True, timeout=TIMEOUT)
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+        self.responder = begin(self, [program('roce-gen'), 'respond', '--port', 'far', '--sessions',
+                                      '0', '--memory', '32MiB', '--json'])
+
+    def perf(self, *options):
+        """A client that means no harm."""
+        done = subprocess.run([program('roce-gen'), 'perf', '--port', 'near', '--peer', '198.18.0.2',
+                               '-s', '64KiB', '-n', '20', '-t', '4', '--wait', '60s', *options],
+                              capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def send_requests(self, template, count, done):
+        """1,000 a second, as far as the machine has the time."""
+        chance, begun = random.Random(hostile_clients.SEED), time.monotonic()
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as wire:
+            wire.bind(('near', 0))
+            for number in range(count):
+                wire.send(connect_requests.mutated(template, number, chance))
+                if done.wait(max(0, begun + number / 1000 - time.monotonic())):
+                    return
+
+    def under_attack(self):
+        """(thread that sends mutated requests, event that ends it)"""
+        self.perf('--pcap', self.folder / 'perf.pcap')
+        frames = [frame for _, frame in read_pcap(self.folder / 'perf.pcap')]
+        template = connect_requests.of_another_host(
+            next(filter(connect_requests.is_request, frames)), 66)
+        done = threading.Event()
+        sender = threading.Thread(target=self.send_requests, args=(template, 20_000, done))
+        sender.start()
+        self.addCleanup(sender.join)
+        self.addCleanup(done.set)  # runs first
+        return sender
+
+    def test_mutated_connection_requests(self):
+        self.under_attack()
+        with bounded_growth(self, self.responder.pid):
+            for operation in ('write', 'send', 'read'):
+                self.perf('--op', operation)
+        self.assertIsNone(self.responder.poll())
+
+    def test_sigterm_ends_it(self):
+        self.under_attack()
+        terminate(self.responder)
+        _, err = self.responder.communicate(timeout=TIMEOUT)
+        self.assertEqual(self.responder.returncode, 0, err)
+
+
+if __name__ == '__main__':
+    import longwire_test
+    longwire_test.main()

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Clients that mean harm to a listener: idle ones, half requests, many requests, random bytes. A
+kind is a function of a listener and an ExitStack: it returns while its clients are connected or at
+work, and they end with the stack."""
+
+import contextlib
+import dataclasses
+import itertools
+import random
+import socket
+import threading
+import time
+
+CLIENTS = 200
+REQUESTS_PER_SECOND, SENDERS = 1000, 8
+TIMEOUT = 60  # s, for an answer
+SEED = 37
+# Strangers come from another address of this machine than the client that is to be answered.
+STRANGER, FRIEND = '127.0.0.2', '127.0.0.1'
+
+
+@dataclasses.dataclass(frozen=True)
+class Listener:
+    """Where a program takes requests, a request that anyone may make, and one of a client that may
+    ask more, with the start of its answer. The answers end with their connections."""
+    address: object  # the path of a UNIX socket, or the port of 127.0.0.1
+    request: bytes
+    friends_request: bytes
+    answer: bytes
+
+    def connect(self, source=STRANGER):
+        """A connected socket."""
+        if isinstance(self.address, int):
+            return socket.create_connection(('127.0.0.1', self.address), TIMEOUT, (source, 0))
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(TIMEOUT)
+        client.connect(self.address)
+        return client
+
+    def ask(self, request, source=STRANGER):
+        """All that is answered, also if the connection is reset."""
+        answer = bytearray()
+        try:
+            with self.connect(source) as client:
+                client.sendall(request)
+                while piece := client.recv(1 << 16):
+                    answer += piece
+        except OSError:
+            pass
+        return bytes(answer)
+
+    def answers_friend(self):
+        """Whether a client that means no harm gets its answer."""
+        return self.ask(self.friends_request, FRIEND).startswith(self.answer)
+
+
+def connected(listener, stack):
+    """Sockets that stay connected until the stack ends."""
+    return [stack.enter_context(listener.connect()) for _ in range(CLIENTS)]
+
+
+def send(client, data):
+    """Sends as much as is taken at once."""
+    client.setblocking(False)
+    with contextlib.suppress(OSError):  # it may have been disconnected
+        client.send(data)
+
+
+def idle(listener, stack):
+    """Clients that send nothing."""
+    connected(listener, stack)
+
+
+def half(listener, stack):
+    """Clients that send the first half of a request."""
+    for client in connected(listener, stack):
+        send(client, listener.request[:len(listener.request) // 2])
+
+
+def random_bytes(listener, stack):
+    """Clients that send bytes without a meaning."""
+    chance = random.Random(SEED)
+    for client in connected(listener, stack):
+        send(client, chance.randbytes(chance.randrange(1, 50_000)))
+
+
+def many(listener, stack):
+    """Requests without end, REQUESTS_PER_SECOND as far as they are answered. Returns a list that
+    grows by one a request."""
+    begin, stop, numbers, done = time.monotonic(), threading.Event(), itertools.count(), []
+
+    def ask():
+        due = begin
+        while not stop.wait(max(0, due - time.monotonic())):
+            done.append(len(listener.ask(listener.request)))
+            due = begin + next(numbers) / REQUESTS_PER_SECOND
+
+    for _ in range(SENDERS):
+        sender = threading.Thread(target=ask)
+        sender.start()
+        stack.callback(sender.join)
+    stack.callback(stop.set)  # runs first
+    return done
+
+
+KINDS = {'idle clients': idle, 'half requests': half, 'random bytes': random_bytes,
+         'requests': many}
