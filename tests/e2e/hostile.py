@@ -18,10 +18,11 @@ import time
 import types
 import unittest
 
+import check_limits
 import connect_requests
 import hostile_clients
 from hostile_clients import Listener
-from longwire_test import begin, program
+from longwire_test import SOURCE, begin, program
 from pcap_file import read_pcap
 
 CLONE_NEWNET = 0x40000000
@@ -33,6 +34,7 @@ CAPACITY = '[capacity]\nrate = "100Gb/s"\nsmallest_frame = "512B"\nlargest_frame
 PROFILE = '[[rule]]\nname = "path"\ndelay = "1ms"\n' + CAPACITY
 # Frames stay inside for longer than a test waits: only a second signal ends this one in time.
 SLOW_PROFILE = '[[rule]]\nname = "path"\ndelay = "200s"\n' + CAPACITY.replace('100Gb/s', '1Mb/s')
+SHOW = b'{"do":"show"}\n'
 FLOW = '[[flow]]\nmessage_size = 1024\nrepeat = "forever"\nrate = "{} frames/s"\n'
 LOST = ('no_room', 'egress_full', 'no_buffer')
 
@@ -61,6 +63,16 @@ def bounded_growth(test, pid):
     pathlib.Path(f'/proc/{pid}/clear_refs').write_text('5', encoding='utf-8')  # peak := now
     yield
     test.assertLess(status(pid, 'VmHWM') - before, MOST_GROWTH)
+
+
+def limit(header, name):
+    """A limit, in its unit."""
+    return check_limits.read_headers(SOURCE)[header][name].value
+
+
+def filled(make, size):
+    """The request make(FILLER) with as many ranges as filler as make it `size` bytes long."""
+    return make(('0-,' * size)[:size - len(make(''))])
 
 
 def free_port():
@@ -102,39 +114,63 @@ class Box:
         return int(found[1]), found[2]
 
     def direction(self):
-        """The accounting so far, from west to east."""
+        """The accounting so far, from west to east; None where the box had no core to tell in time."""
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(TIMEOUT)
             client.connect(self.control)
-            client.sendall(b'{"do":"show"}\n')
-            answer = json.loads(client.makefile().read())
-        assert answer['report']['identity_holds'], answer
-        return answer['report']['directions'][0]
+            client.sendall(SHOW)
+            report = json.loads(client.makefile().read())['report']
+        assert report['identity_holds'], report
+        return report['directions'][0] if report['directions'] else None
 
     def wait_for_frames(self, more):
         """Until so many more frames have come in; returns the accounting."""
-        end, before = time.monotonic() + TIMEOUT, self.direction()['received']['frames']
-        while (now := self.direction())['received']['frames'] < before + more:
-            assert time.monotonic() < end, 'no frames come in'
+        end, wanted = time.monotonic() + TIMEOUT, None
+        while time.monotonic() < end:
+            if now := self.direction():
+                wanted = wanted or now['received']['frames'] + more
+                if now['received']['frames'] >= wanted:
+                    return now
             time.sleep(0.02)
-        return now
+        raise AssertionError('no frames come in')
 
     def listener(self, name):
         """Its listener of this name."""
         if name == 'control socket':
-            show = b'{"do":"show"}\n'
-            return Listener(self.control, show, show, b'{"schema":"longwire.control"')
-        port = self.metrics if name == 'metrics' else self.page
-        path = '/metrics' if name == 'metrics' else '/'
-        head = f'Host: 127.0.0.1:{port}\r\nConnection: close\r\n'
-        request = f'GET {path} HTTP/1.1\r\n{head}\r\n'.encode()
-        if name == 'metrics':
-            return Listener(port, request, request, b'HTTP/1.1 200')
-        body = '{"do":"show"}'
-        show = (f'POST /do HTTP/1.1\r\n{head}Origin: http://127.0.0.1:{port}\r\nAuthorization: Bearer '
-                f'{self.token}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n'
-                f'{body}').encode()
-        return Listener(port, request, show, b'HTTP/1.1 200')
+            return Listener(self.control, SHOW, SHOW, b'"ok":true', b'"ok":false')
+        port, path = (self.metrics, '/metrics') if name == 'metrics' else (self.page, '/')
+        request = self.http('GET', path, port)
+        friends = request if name == 'metrics' else self.post(SHOW)
+        return Listener(port, request, friends, b'HTTP/1.1 200', b'HTTP/1.1 4')
+
+    @staticmethod
+    def http(method, path, port, headers='', body=b''):
+        """An HTTP request."""
+        return (f'{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{headers}'
+                '\r\n').encode() + body
+
+    def post(self, body):
+        """A request to the page's server, with the token."""
+        return self.http('POST', '/do', self.page, f'Origin: http://127.0.0.1:{self.page}\r\n'
+                         f'Authorization: Bearer {self.token}\r\nContent-Type: application/json\r\n'
+                         f'Content-Length: {len(body)}\r\n', body)
+
+    def largest(self, name):
+        """Requests that are as long as allowed, each with the same that is a byte longer."""
+        if name == 'control socket':
+            longest = limit('lib/net/limits.h', 'kMostControlRequest')
+            return [tuple(SHOW.rjust(size) for size in (longest + 1, longest + 2))]  # and its newline
+        port, path = (self.metrics, '/metrics') if name == 'metrics' else (self.page, '/')
+        longest = limit('lib/net/limits.h', 'kMostHttpRequest')
+        pairs = [tuple(filled(make, size) for size in (longest, longest + 1)) for make in (
+            lambda filler: self.http('GET', f'{path}?{filler}', port),
+            lambda filler: self.http('GET', path, port, f'X-Long: {filler}\r\n'),
+            # Each range of a page is a copy of it.
+            lambda filler: self.http('GET', path, port, f'Range: bytes={filler}0-\r\n'))]
+        if name == 'page':
+            longest = limit('lib/net/limits.h', 'kMostBody')
+            pairs.append(tuple(self.post(SHOW.rjust(size)) for size in (longest, longest + 1)))
+        return pairs
 
 
 class AtBox:
@@ -166,6 +202,15 @@ class AtBox:
 
     def test_random_bytes(self):
         self.endure(hostile_clients.random_bytes)
+
+    def test_largest_requests_and_a_byte_more(self):
+        for largest, too_large in self.box.largest(self.name):
+            def kind(listener, _stack):
+                for request, answer in ((largest, listener.answer), (too_large, listener.refusal)) * 10:
+                    self.assertIn(answer, listener.ask(request)[:200])
+
+            with self.subTest(largest[:60]):
+                self.endure(kind)
 
     def test_many_requests(self):
         def some_thousand(listener, stack):
@@ -243,7 +288,7 @@ class SentReport(unittest.TestCase):
                                 '--profile', self.profile, '--sent', place, '--json'])
         self.wait_until_it_listens()
         with contextlib.ExitStack() as stack, bounded_growth(self, receiver.pid):
-            kind(Listener(self.port, b'{"schema":"longwire.send"}\n', b'', b''), stack)
+            kind(Listener(self.port, b'{"schema":"longwire.send"}\n', b'', b'', b''), stack)
             self.assertEqual(self.send_report(place).returncode, 0)
             out, err = receiver.communicate(timeout=TIMEOUT)
         self.assertEqual(receiver.returncode, 0, err)

@@ -53,10 +53,11 @@ class Limit:
     where: str  # FILE:LINE
 
     def shown(self):
-        """The value with its unit: bytes in KiB, MiB or GiB where that is exact."""
+        """The value with its unit, which is bytes if the comment says so before its first colon: in
+        KiB, MiB or GiB where that is exact."""
         if self.unit:
             return f'{self.value:,} {self.unit}'
-        if 'bytes' in self.comment:
+        if 'bytes' in self.comment.partition(':')[0]:
             for bits, prefix in ((30, 'GiB'), (20, 'MiB'), (10, 'KiB')):
                 if self.value and self.value % (1 << bits) == 0:
                     return f'{self.value >> bits:,} {prefix}'

@@ -18,7 +18,7 @@ namespace lw::net {
 inline constexpr std::size_t kMostRequest = std::size_t{20} << 10;
 
 /// Clients that are connected at once.
-/// Further ones take the place of the longest idle one.
+/// Further ones take the place of the longest idle one: each has 4096 bytes.
 inline constexpr std::size_t kMostClients = 2'560 / 10;
 
 /// Memory of all clients, in bytes.

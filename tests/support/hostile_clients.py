@@ -22,11 +22,12 @@ STRANGER, FRIEND = '127.0.0.2', '127.0.0.1'
 @dataclasses.dataclass(frozen=True)
 class Listener:
     """Where a program takes requests, a request that anyone may make, and one of a client that may
-    ask more, with the start of its answer. The answers end with their connections."""
+    ask more. The answers end with their connections."""
     address: object  # the path of a UNIX socket, or the port of 127.0.0.1
     request: bytes
     friends_request: bytes
-    answer: bytes
+    answer: bytes  # is in each answer
+    refusal: bytes  # is in each refusal
 
     def connect(self, source=STRANGER):
         """A connected socket."""
@@ -51,7 +52,7 @@ class Listener:
 
     def answers_friend(self):
         """Whether a client that means no harm gets its answer."""
-        return self.ask(self.friends_request, FRIEND).startswith(self.answer)
+        return self.answer in self.ask(self.friends_request, FRIEND)
 
 
 def connected(listener, stack):
