@@ -81,6 +81,14 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def wait_until_listening(port):
+    """Until a process of this network namespace listens at this port of 127.0.0.1."""
+    end, state = time.monotonic() + TIMEOUT, f'0100007F:{port:04X} 00000000:0000 0A'
+    while state not in pathlib.Path('/proc/self/net/tcp').read_text(encoding='ascii'):
+        assert time.monotonic() < end, f'nobody listens at {port}'
+        time.sleep(0.01)
+
+
 class Box:
     """A roce-impair with all its listeners, which forwards what a roce-gen sends."""
 
@@ -264,6 +272,28 @@ class Signals(unittest.TestCase):
         box.process.communicate(timeout=TIMEOUT)
 
 
+class PageOfASender(unittest.TestCase):
+    """roce-gen run --web, whose server is that of roce-impair's page."""
+
+    def test_each_kind_of_client(self):
+        for name, kind in hostile_clients.KINDS.items():
+            with self.subTest(name):
+                port = free_port()
+                sender = begin(self, [program('roce-gen'), 'run', '-', '--port', 'null', '--json', '--web',
+                                      str(port)], text=FLOW.format(1000))
+                request = Box.http('GET', '/', port)
+                page = Listener(port, request, request, b'HTTP/1.1 200', b'HTTP/1.1 4')
+                wait_until_listening(port)
+                with contextlib.ExitStack() as stack:
+                    with bounded_growth(self, sender.pid):
+                        kind(page, stack)
+                        self.assertTrue(page.answers_friend())
+                    terminate(sender)
+                    out, err = sender.communicate(timeout=TIMEOUT)
+                self.assertEqual(sender.returncode, 0, err)
+                self.assertEqual(json.loads(out)['not_sent'], 0)
+
+
 class SentReport(unittest.TestCase):
     """receive --sent tcp:, which waits for the sender's report."""
 
@@ -274,6 +304,7 @@ class SentReport(unittest.TestCase):
         self.profile.write_text('[[flow]]\nname = "one"\nsignature = true\nmessages = 100\n'
                                 '[expect]\nloss = 0\n', encoding='utf-8')
         self.port = free_port()
+        self.place = f'tcp:127.0.0.1:{self.port}'
 
     def send_report(self, place):
         """A sender's run, which writes its frames into the capture."""
@@ -281,18 +312,35 @@ class SentReport(unittest.TestCase):
                                '--json', '--report-to', place], capture_output=True, text=True,
                               timeout=TIMEOUT, check=False)
 
-    def endure(self, kind):
+    def receive(self):
+        """A receiver that waits for the report of this machine's sender."""
         self.send_report('/dev/null')
-        place = f'tcp:127.0.0.1:{self.port}'
         receiver = begin(self, [program('roce-gen'), 'receive', '--port', f'pcap:{self.capture}',
-                                '--profile', self.profile, '--sent', place, '--json'])
-        self.wait_until_it_listens()
-        with contextlib.ExitStack() as stack, bounded_growth(self, receiver.pid):
-            kind(Listener(self.port, b'{"schema":"longwire.send"}\n', b'', b'', b''), stack)
-            self.assertEqual(self.send_report(place).returncode, 0)
+                                '--profile', self.profile, '--sent', self.place, '--sent-from',
+                                hostile_clients.FRIEND, '--json'])
+        wait_until_listening(self.port)
+        return receiver
+
+    def attack(self, kind, stack):
+        kind(Listener(self.port, b'{"schema":"longwire.send"}\n', b'', b'', b''), stack)
+
+    def endure(self, kind):
+        receiver = self.receive()
+        with contextlib.ExitStack() as stack:
+            with bounded_growth(self, receiver.pid):
+                self.attack(kind, stack)
+            self.assertEqual(self.send_report(self.place).returncode, 0)
             out, err = receiver.communicate(timeout=TIMEOUT)
         self.assertEqual(receiver.returncode, 0, err)
         self.assertTrue(json.loads(out)['expect']['holds'])
+
+    def test_sigterm_ends_the_wait(self):
+        receiver = self.receive()
+        with contextlib.ExitStack() as stack:
+            for kind in hostile_clients.KINDS.values():
+                self.attack(kind, stack)
+            terminate(receiver)
+            receiver.communicate(timeout=TIMEOUT)
 
     def test_idle_clients(self):
         self.endure(hostile_clients.idle)
@@ -303,15 +351,17 @@ class SentReport(unittest.TestCase):
     def test_random_bytes(self):
         self.endure(hostile_clients.random_bytes)
 
+    def test_an_endless_report(self):
+        def endless(listener, stack):
+            client = stack.enter_context(listener.connect())
+            with contextlib.suppress(OSError):  # it is disconnected
+                for _ in range(2 * MOST_GROWTH >> 20):
+                    client.sendall(b' ' * (1 << 20))
+
+        self.endure(endless)
+
     def test_many_wrong_reports(self):
         self.endure(hostile_clients.many)
-
-    def wait_until_it_listens(self):
-        end = time.monotonic() + TIMEOUT
-        listening = f'{socket.inet_aton("127.0.0.1")[::-1].hex().upper()}:{self.port:04X} 00000000:0000 0A'
-        while listening not in pathlib.Path('/proc/self/net/tcp').read_text(encoding='ascii'):
-            self.assertLess(time.monotonic(), end, 'it does not listen')
-            time.sleep(0.01)
 
 
 @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root for a network namespace')
