@@ -149,7 +149,7 @@ class Box:
         port, path = (self.metrics, '/metrics') if name == 'metrics' else (self.page, '/')
         request = self.http('GET', path, port)
         friends = request if name == 'metrics' else self.post(SHOW)
-        return Listener(port, request, friends, b'HTTP/1.1 200', b'HTTP/1.1 4')
+        return Listener(('127.0.0.1', port), request, friends, b'HTTP/1.1 200', b'HTTP/1.1 4')
 
     @staticmethod
     def http(method, path, port, headers='', body=b''):
@@ -282,7 +282,7 @@ class PageOfASender(unittest.TestCase):
                 sender = begin(self, [program('roce-gen'), 'run', '-', '--port', 'null', '--json', '--web',
                                       str(port)], text=FLOW.format(1000))
                 request = Box.http('GET', '/', port)
-                page = Listener(port, request, request, b'HTTP/1.1 200', b'HTTP/1.1 4')
+                page = Listener(('127.0.0.1', port), request, request, b'HTTP/1.1 200', b'HTTP/1.1 4')
                 wait_until_listening(port)
                 with contextlib.ExitStack() as stack:
                     with bounded_growth(self, sender.pid):
@@ -322,7 +322,7 @@ class SentReport(unittest.TestCase):
         return receiver
 
     def attack(self, kind, stack):
-        kind(Listener(self.port, b'{"schema":"longwire.send"}\n', b'', b'', b''), stack)
+        kind(Listener(('127.0.0.1', self.port), b'{"schema":"longwire.send"}\n', b'', b'', b''), stack)
 
     def endure(self, kind):
         receiver = self.receive()

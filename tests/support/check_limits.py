@@ -14,8 +14,8 @@ A page of the manual quotes a header, or some of its constants, between these tw
     <!-- limits: lib/net/limits.h [NAME...] -->
     <!-- end -->
 
-docs/security.md quotes all headers. --write writes the tables again. Prints FILE:LINE and what is
-wrong; exits with 1 if something is."""
+docs/security.md quotes all headers. --write writes the tables again, and appends those that
+docs/security.md lacks. Prints FILE:LINE and what is wrong; exits with 1 if something is."""
 
 import argparse
 import ast
@@ -54,11 +54,11 @@ class Limit:
 
     def shown(self):
         """The value with its unit, which is bytes if the comment says so before its first colon: in
-        KiB, MiB or GiB where that is exact."""
+        KiB, MiB ... where that is exact."""
         if self.unit:
             return f'{self.value:,} {self.unit}'
         if 'bytes' in self.comment.partition(':')[0]:
-            for bits, prefix in ((30, 'GiB'), (20, 'MiB'), (10, 'KiB')):
+            for bits, prefix in ((50, 'PiB'), (40, 'TiB'), (30, 'GiB'), (20, 'MiB'), (10, 'KiB')):
                 if self.value and self.value % (1 << bits) == 0:
                     return f'{self.value >> bits:,} {prefix}'
             return f'{self.value:,} B'
@@ -161,10 +161,21 @@ def pages(folder):
     return sorted(found)
 
 
+def append_missing(folder, headers):
+    """Adds an empty table of each header that docs/security.md does not quote as a whole."""
+    path = folder / SECURITY
+    text = path.read_text(encoding='utf-8')
+    for name in sorted(set(headers) - quoted(text, SECURITY, headers)[1]):
+        text += f'\n`{name}`:\n\n<!-- limits: {name} -->\n<!-- end -->\n'
+    path.write_text(text, encoding='utf-8')
+
+
 def check(folder, write):
     """Complaints about all headers and pages; with `write`, tables are written again."""
     headers = read_headers(folder)
     complaints, of_security = unused(folder, headers), set()
+    if write:
+        append_missing(folder, headers)
     for path in pages(folder):
         page = path.relative_to(folder)
         before = path.read_text(encoding='utf-8')
@@ -177,8 +188,8 @@ def check(folder, write):
         elif after != before:
             complaints.append(f'{page}:1: its limits are not those of the headers: run '
                               'tests/support/check_limits.py --write')
-    complaints += [f'{SECURITY}:1: expected a table of {name}, <!-- limits: {name} -->, found none'
-                   for name in headers if name not in of_security]
+    complaints += [f'{SECURITY}:1: expected a table of {name}, <!-- limits: {name} -->, found none: run '
+                   'tests/support/check_limits.py --write' for name in headers if name not in of_security]
     return complaints
 
 

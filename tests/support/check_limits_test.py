@@ -79,6 +79,13 @@ class CheckLimits(unittest.TestCase):
         self.write('lib/net/limits.h', HEADER.replace('{20}', '{21}'))
         self.assertEqual(self.check()[0], 1)
 
+    def test_a_header_that_no_page_quotes_is_added(self):
+        self.write('docs/security.md', 'Before.\n')
+        self.assertEqual(self.check('--write')[0], 0)
+        page = (self.folder / 'docs/security.md').read_text(encoding='utf-8')
+        self.assertTrue(page.startswith('Before.\n\n`lib/net/limits.h`:\n\n<!-- limits: lib/net/limits.h'))
+        self.assertEqual(self.check(), (0, ''))
+
     def test_other_pages_quote_some_constants(self):
         self.check('--write')
         page = self.write('gen/README.md',

@@ -23,7 +23,7 @@ STRANGER, FRIEND = '127.0.0.2', '127.0.0.1'
 class Listener:
     """Where a program takes requests, a request that anyone may make, and one of a client that may
     ask more. The answers end with their connections."""
-    address: object  # the path of a UNIX socket, or the port of 127.0.0.1
+    address: object  # the path of a UNIX socket, or (host, port)
     request: bytes
     friends_request: bytes
     answer: bytes  # is in each answer
@@ -31,8 +31,9 @@ class Listener:
 
     def connect(self, source=STRANGER):
         """A connected socket."""
-        if isinstance(self.address, int):
-            return socket.create_connection(('127.0.0.1', self.address), TIMEOUT, (source, 0))
+        if isinstance(self.address, tuple):
+            here = self.address[0].startswith('127.')
+            return socket.create_connection(self.address, TIMEOUT, (source, 0) if here else None)
         client = socket.socket(socket.AF_UNIX)
         client.settimeout(TIMEOUT)
         client.connect(self.address)
@@ -85,15 +86,16 @@ def random_bytes(listener, stack):
         send(client, chance.randbytes(chance.randrange(1, 50_000)))
 
 
-def many(listener, stack):
-    """Requests without end, REQUESTS_PER_SECOND as far as they are answered. Returns a list that
-    grows by one a request."""
+def many(listener, stack, request=None):
+    """Requests without end, REQUESTS_PER_SECOND as far as they are answered: the listener's, or what
+    request() returns. Returns a list that grows by one a request."""
+    request = request or (lambda: listener.request)
     begin, stop, numbers, done = time.monotonic(), threading.Event(), itertools.count(), []
 
     def ask():
         due = begin
         while not stop.wait(max(0, due - time.monotonic())):
-            done.append(len(listener.ask(listener.request)))
+            done.append(len(listener.ask(request())))
             due = begin + next(numbers) / REQUESTS_PER_SECOND
 
     for _ in range(SENDERS):
