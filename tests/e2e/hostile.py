@@ -51,7 +51,7 @@ def terminate(process):
     status_file = pathlib.Path(f'/proc/{process.pid}/status')
     while process.poll() is None:
         pending = re.search(r'^ShdPnd:\s+(\w+)$', status_file.read_text(encoding='utf-8'), re.M)
-        if not int(pending[1], 16) >> (signal.SIGTERM - 1) & 1:
+        if not pending or not int(pending[1], 16) >> (signal.SIGTERM - 1) & 1:
             return
         time.sleep(0.01)
 

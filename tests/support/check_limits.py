@@ -4,7 +4,8 @@
 
     check_limits.py [--write] [FOLDER]
 
-Each constant of a limits.h has a comment of `///` and is used outside the headers of limits:
+Each constant of a limits.h has a comment of `///`, which the constants of the next lines share, and is
+used outside the headers of limits:
 
     /// Longest request with its head, in bytes: a change of every key of a rule takes 6 KiB.
     inline constexpr std::size_t kMostRequest = std::size_t{20} << 10;
@@ -96,8 +97,12 @@ def value_of(kind, text, known):
 def read_header(path, name):
     """{name: Limit} of a header, which error messages call `name`."""
     text, limits = path.read_text(encoding='utf-8'), {}
+    comment, end = '', 0  # of the constant before
     for found in CONSTANT.finditer(text):
-        comment = ' '.join(line.strip().removeprefix('///').strip() for line in found[1].splitlines())
+        lines = [line.strip().removeprefix('///').strip() for line in found[1].splitlines()]
+        if lines or text[end:found.start()] != '\n':
+            comment = ' '.join(lines)
+        end = found.end()
         where = f'{name}:{text.count(chr(10), 0, found.start(3)) + 1}'
         if not comment:
             raise WrongLimits(f'{where}: {found[3]}: expected a comment of "///" before it, found none')

@@ -28,10 +28,11 @@ inline constexpr std::uint64_t kMostMemory = kMostClients * kMostRequest + 1;
 inline constexpr auto kLongestIdle = std::chrono::seconds(10);
 /// Longest answer time.
 inline constexpr std::chrono::milliseconds kLongestAnswer{2 * 1'000};
+inline constexpr auto kLongestWait = std::chrono::hours(1);
 
 }  // namespace lw::net
 '''
-USES = 'kMostRequest kMostClients kMostMemory kLongestIdle kLongestAnswer'
+USES = 'kMostRequest kMostClients kMostMemory kLongestIdle kLongestAnswer kLongestWait'
 PAGE = 'Before.\n<!-- limits: lib/net/limits.h -->\nold\n<!-- end -->\nAfter.\n'
 
 
@@ -61,7 +62,7 @@ class CheckLimits(unittest.TestCase):
         self.assertEqual({name: (limit.value, limit.unit) for name, limit in limits.items()},
                          {'kMostRequest': (20480, ''), 'kMostClients': (256, ''),
                           'kMostMemory': (256 * 20480 + 1, ''), 'kLongestIdle': (10, 's'),
-                          'kLongestAnswer': (2000, 'ms')})
+                          'kLongestAnswer': (2000, 'ms'), 'kLongestWait': (1, 'h')})
 
     def test_a_page_is_written_once_and_is_current_then(self):
         code, said = self.check()
@@ -73,7 +74,8 @@ class CheckLimits(unittest.TestCase):
         self.assertIn('| `kMostClients` | 256 | Clients that are connected at once. Further ones take',
                       page)
         self.assertIn('| `kMostMemory` | 5,242,881 B |', page)
-        self.assertIn('| `kLongestAnswer` | 2,000 ms |', page)
+        self.assertIn('| `kLongestAnswer` | 2,000 ms | Longest answer time. |\n'
+                      '| `kLongestWait` | 1 h | Longest answer time. |\n', page)
         self.assertTrue(page.startswith('Before.\n') and page.endswith('<!-- end -->\nAfter.\n'))
         self.assertEqual(self.check('--write'), (0, ''))
         self.write('lib/net/limits.h', HEADER.replace('{20}', '{21}'))
@@ -99,8 +101,8 @@ class CheckLimits(unittest.TestCase):
         self.check('--write')
         for name, text, where in (
                 ('gen/main.cpp', USES.replace('kMostClients', 'x'), 'lib/net/limits.h:11: kMostClients'),
-                ('lib/net/limits.h', HEADER.replace('/// Longest answer time.\n', ''),
-                 'lib/net/limits.h:18: kLongestAnswer: expected a comment'),
+                ('lib/net/limits.h', HEADER.replace('/// Longest answer time.\n', '\n'),
+                 'lib/net/limits.h:19: kLongestAnswer: expected a comment'),
                 ('lib/net/limits.h', HEADER.replace('{20} << 10', '{size_of(x)}'),
                  'lib/net/limits.h:7: kMostRequest: expected integers'),
                 ('lib/net/limits.h', HEADER.replace('inline constexpr auto', 'constexpr auto'),
