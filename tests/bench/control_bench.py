@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long a client of a forwarding roce-impair waits for its answer: alone, and while clients that
-mean harm are at work at the same listener (tests/support/hostile_clients.py), which run in a process
+"""How long a client of a forwarding roce-impair waits for its answer: alone, and while hostile
+clients (tests/support/hostile_clients.py) are at work at the same listener, which run in a process
 of their own. bench.py runs it."""
 
 import contextlib
@@ -56,7 +56,7 @@ def waited(listener, seconds):
     times, end = [], time.monotonic() + seconds
     while time.monotonic() < end:
         begin = time.monotonic()
-        if not listener.answers_friend():
+        if not listener.answers_regular():
             raise SystemExit('a client was not answered')
         times.append((time.monotonic() - begin) * 1000)
         time.sleep(PAUSE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients that mean harm, at every listener of a running program: the program goes on with its work,
+"""Hostile clients, at every listener of a running program: the program goes on with its work,
 answers another client, does not grow, and ends when it is told to."""
 
 import contextlib
@@ -148,8 +148,8 @@ class Box:
             return Listener(self.control, SHOW, SHOW, b'"ok":true', b'"ok":false')
         port, path = (self.metrics, '/metrics') if name == 'metrics' else (self.page, '/')
         request = self.http('GET', path, port)
-        friends = request if name == 'metrics' else self.post(SHOW)
-        return Listener(('127.0.0.1', port), request, friends, b'HTTP/1.1 200', b'HTTP/1.1 4')
+        regular = request if name == 'metrics' else self.post(SHOW)
+        return Listener(('127.0.0.1', port), request, regular, b'HTTP/1.1 200', b'HTTP/1.1 4')
 
     @staticmethod
     def http(method, path, port, headers='', body=b''):
@@ -182,7 +182,7 @@ class Box:
 
 
 class AtBox:
-    """The kinds of harm, at the listener `name` of a box that forwards 100,000 frames/s."""
+    """The kinds of hostile clients, at the listener `name` of a box that forwards 100,000 frames/s."""
 
     @classmethod
     def setUpClass(cls):
@@ -194,7 +194,7 @@ class AtBox:
         with contextlib.ExitStack() as stack, bounded_growth(self, self.box.process.pid):
             kind(self.listener, stack)
             for _ in range(5):
-                self.assertTrue(self.listener.answers_friend())
+                self.assertTrue(self.listener.answers_regular())
             self.check_forwarding()
 
     def check_forwarding(self):
@@ -287,7 +287,7 @@ class PageOfASender(unittest.TestCase):
                 with contextlib.ExitStack() as stack:
                     with bounded_growth(self, sender.pid):
                         kind(page, stack)
-                        self.assertTrue(page.answers_friend())
+                        self.assertTrue(page.answers_regular())
                     terminate(sender)
                     out, err = sender.communicate(timeout=TIMEOUT)
                 self.assertEqual(sender.returncode, 0, err)
@@ -317,7 +317,7 @@ class SentReport(unittest.TestCase):
         self.send_report('/dev/null')
         receiver = begin(self, [program('roce-gen'), 'receive', '--port', f'pcap:{self.capture}',
                                 '--profile', self.profile, '--sent', self.place, '--sent-from',
-                                hostile_clients.FRIEND, '--json'])
+                                hostile_clients.REGULAR, '--json'])
         wait_until_listening(self.port)
         return receiver
 
@@ -385,7 +385,7 @@ class Respond(unittest.TestCase):
                                       '0', '--memory', '32MiB', '--json'])
 
     def perf(self, *options):
-        """A client that means no harm."""
+        """A regular client."""
         done = subprocess.run([program('roce-gen'), 'perf', '--port', 'near', '--peer', '198.18.0.2',
                                '-s', '64KiB', '-n', '20', '-t', '4', '--wait', '60s', *options],
                               capture_output=True, text=True, timeout=TIMEOUT, check=False)

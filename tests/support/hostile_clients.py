@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients that mean harm to a listener: idle ones, half requests, many requests, random bytes. A
+"""Hostile clients of a listener: idle ones, half requests, many requests, random bytes. A
 kind is a function of a listener and an ExitStack: it returns while its clients are connected or at
 work, and they end with the stack."""
 
@@ -15,21 +15,21 @@ CLIENTS = 200
 REQUESTS_PER_SECOND, SENDERS = 1000, 8
 TIMEOUT = 60  # s, for an answer
 SEED = 37
-# Strangers come from another address of this machine than the client that is to be answered.
-STRANGER, FRIEND = '127.0.0.2', '127.0.0.1'
+# Hostile clients come from another address of this machine than the regular client.
+HOSTILE, REGULAR = '127.0.0.2', '127.0.0.1'
 
 
 @dataclasses.dataclass(frozen=True)
 class Listener:
-    """Where a program takes requests, a request that anyone may make, and one of a client that may
-    ask more. The answers end with their connections."""
+    """Where a program takes requests, a request that anyone may make, and that of a regular client,
+    which may ask more. The answers end with their connections."""
     address: object  # the path of a UNIX socket, or (host, port)
     request: bytes
-    friends_request: bytes
+    regular_request: bytes
     answer: bytes  # is in each answer
     refusal: bytes  # is in each refusal
 
-    def connect(self, source=STRANGER):
+    def connect(self, source=HOSTILE):
         """A connected socket."""
         if isinstance(self.address, tuple):
             here = self.address[0].startswith('127.')
@@ -39,7 +39,7 @@ class Listener:
         client.connect(self.address)
         return client
 
-    def ask(self, request, source=STRANGER):
+    def ask(self, request, source=HOSTILE):
         """All that is answered, also if the connection is reset."""
         answer = bytearray()
         try:
@@ -51,9 +51,9 @@ class Listener:
             pass
         return bytes(answer)
 
-    def answers_friend(self):
-        """Whether a client that means no harm gets its answer."""
-        return self.answer in self.ask(self.friends_request, FRIEND)
+    def answers_regular(self):
+        """Whether a regular client gets its answer."""
+        return self.answer in self.ask(self.regular_request, REGULAR)
 
 
 def connected(listener, stack):
