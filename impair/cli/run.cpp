@@ -264,7 +264,10 @@ void Run::add_records(Report& report) const {
 }
 
 Result<void> Run::forward() {
-  if (auto up = wait_links(*ports_, *loop_, config_, stop_); !up) return up;
+  if (auto up = wait_links(*ports_, *loop_, config_, stop_); !up) {
+    loop_->close();
+    return up;
+  }
   runner_->watch_links(config_.on_link_loss.value_or(version_.profile.on_link_loss));
   {
     const OffTheCores off_the_cores(allowed_, config_);

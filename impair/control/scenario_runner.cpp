@@ -336,12 +336,15 @@ std::optional<ScenarioReport> ScenarioRunner::scenario() const {
 }
 
 Report ScenarioRunner::snapshot() {
+  // The lock is free while the loop answers: the end of a run and the scenario need it, and clients
+  // may ask again and again.
+  ForwardingLoop::Statistics statistics;
+  const bool answered = loop_->snapshot(statistics);
   const auto losses = link_losses();
   const std::lock_guard lock(mutex_);
   Report report{
       .command = "run", .profile = live_.now().profile.name, .seed = live_.now().profile.seed};
-  // After the end of the loop only the ports have statistics.
-  if (ForwardingLoop::Statistics statistics; loop_->snapshot(statistics)) {
+  if (answered) {  // after the end of the loop, only the ports have statistics
     report.seconds = statistics.seconds;
     report.directions = std::move(statistics.directions);
     report.held_up = statistics.held_up;

@@ -166,6 +166,14 @@ void ForwardingLoop::drain(const std::function<bool()>& forced) {
   }
   forwarder_.abandon();
   end_ = nic::now();
+  close();
+}
+
+void ForwardingLoop::close() noexcept {
+  snapshots_.close();
+  configurations_.close();
+  links_.close();
+  recorders_.close();
 }
 
 ForwardingLoop::Statistics ForwardingLoop::statistics() const {
@@ -175,6 +183,7 @@ ForwardingLoop::Statistics ForwardingLoop::statistics() const {
 }
 
 bool ForwardingLoop::snapshot(Statistics& statistics) {
+  const std::lock_guard lock(asking_);
   if (!snapshots_.lend(statistics, kAnswerTimeout)) return false;
   std::ranges::for_each(statistics.directions, audit);
   return true;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -45,8 +46,12 @@ class ForwardingLoop {
   /// that will call work() waits for something else.
   void serve_other_threads();
   /// Stops receiving, and sends the frames inside. If frames are still inside when the longest stay
-  /// and 2 s have passed, or when `forced()` returns true, they are dropped and counted.
+  /// and 2 s have passed, or when `forced()` returns true, they are dropped and counted. Then calls
+  /// close().
   void drain(const std::function<bool()>& forced);
+  /// Makes present and later requests of other threads fail at once. Call it when nobody serves
+  /// them any more.
+  void close() noexcept;
 
   struct Statistics {
     double seconds = 0;
@@ -57,15 +62,17 @@ class ForwardingLoop {
   [[nodiscard]] const PortForwarder& forwarder() const noexcept { return forwarder_; }
   /// Call after drain(): returns the audited statistics of the whole run.
   [[nodiscard]] Statistics statistics() const;
-  /// Gets the audited statistics so far. Call it from another thread while work() or drain() runs,
-  /// one thread at a time. Returns false if the loop has ended: no answer came within 5 s.
+  /// Gets the audited statistics so far, for any thread but that of work() and drain(); threads
+  /// wait for each other. Returns false if the loop has ended: after close(), or without an answer
+  /// for 5 s.
   [[nodiscard]] bool snapshot(Statistics& statistics);
-  /// Swaps `next` and the configuration in force. Threads and result: see snapshot().
+  /// Swaps `next` and the configuration in force. One other thread at a time. Result: see
+  /// snapshot().
   [[nodiscard]] bool apply(Configuration& next);
   /// Sets the links of ports up or down: see Forwarder::set_links(). Threads and result: see
-  /// snapshot().
+  /// apply().
   [[nodiscard]] bool set_links(config::LinkChange change);
-  /// Replaces the recorders by these, from now on. Threads and result: see snapshot().
+  /// Replaces the recorders by these, from now on. Threads and result: see apply().
   [[nodiscard]] bool record(Recorders recorders);
   /// Makes work() return. Any thread.
   void end() noexcept { ended_.store(true, std::memory_order_relaxed); }
@@ -106,6 +113,7 @@ class ForwardingLoop {
   bool on_two_cores_ = false;
   Quiesce westward_quiesce_;  // stops the thread of the direction from east to west
   Mailbox<Configuration> configurations_;
+  std::mutex asking_;  // held by the thread that waits for a snapshot
   Mailbox<Statistics> snapshots_;
   Mailbox<config::LinkChange> links_;
   Mailbox<const Recorders> recorders_;

@@ -94,17 +94,19 @@ template <class T>
 class Mailbox {
  public:
   /// Control thread: lends `object` for take() and waits until it was used. Returns false if it was
-  /// not used within `timeout` (the polling thread has ended); it is then taken back.
+  /// not used within `timeout` or before close(); it is then taken back.
   [[nodiscard]] bool lend(T& object, Duration timeout) {
     done_.store(false, std::memory_order_relaxed);
     lent_.store(&object, std::memory_order_release);
     constexpr Duration kInterval = std::chrono::microseconds(100);
-    for (Duration waited{}; waited < timeout; waited += kInterval) {
+    for (Duration waited{}; waited < timeout && !closed_.load(); waited += kInterval) {
       if (done()) return true;
       std::this_thread::sleep_for(kInterval);
     }
     return !withdraw();
   }
+  /// Any thread: ends the present and all later waits of lend(), as the polling thread has ended.
+  void close() noexcept { closed_.store(true); }
   /// Control thread: lends `object` for take_due() at `at`, which counts from time 0 of the polling
   /// thread (`since_zero`) or from the clock's epoch. Requires that nothing is lent.
   void lend_until_due(T& object, Duration at, bool since_zero) noexcept {
@@ -164,7 +166,7 @@ class Mailbox {
 
   std::atomic<Duration::rep> since_zero_{kNever}, by_clock_{kNever};
   std::atomic<T*> lent_{nullptr};
-  std::atomic<bool> done_{false};
+  std::atomic<bool> done_{false}, closed_{false};
 };
 
 /// Lets a control thread stop a worker thread between two rounds of the worker's loop, and use the

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that each relative link of the manuals leads to a file of the tree, and to a heading in it.
+"""Checks that each relative link of the manuals leads to a file of the tree, and to a heading in it, and
+that each test that they name as code (`tests/...`) is there.
 
     check_links.py [FOLDER]
 
@@ -12,6 +13,7 @@ import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r'!?\[[^\]]*\]\(([^)\s]+)\)', re.S)
+TEST = re.compile(r'`(tests/[^`\s]*)`')
 
 
 def manuals(folder):
@@ -44,16 +46,23 @@ def is_good(file, target):
     return not anchor or (found.is_file() and anchor in anchors_of(found))
 
 
+def dead_ends(file, folder):
+    """(line, link or test) of each that is not there."""
+    original = file.read_text(encoding='utf-8')
+    text = without_code(original)
+    found = [(text, link) for link in LINK.finditer(text) if not is_good(file, link[1])]
+    found += [(original, test) for test in TEST.finditer(original) if not (folder / test[1]).exists()]
+    for within, match in found:
+        yield within.count('\n', 0, match.start()) + 1, match[1]
+
+
 def main(folder):
     """Checks all manuals of a folder."""
     wrong = 0
     for file in manuals(folder):
-        text = without_code(file.read_text(encoding='utf-8'))
-        for link in LINK.finditer(text):
-            if not is_good(file, link[1]):
-                line = text.count('\n', 0, link.start()) + 1
-                print(f'{file.relative_to(folder)}:{line}: leads nowhere: {link[1]}')
-                wrong += 1
+        for line, target in dead_ends(file, folder):
+            print(f'{file.relative_to(folder)}:{line}: leads nowhere: {target}')
+            wrong += 1
     return 1 if wrong else 0
 
 

@@ -6,12 +6,14 @@ import contextlib
 import csv
 import json
 import pathlib
+import random
 import re
 import tempfile
 import time
 import unittest
 
 import guests
+import hostile_clients
 import longwire_test
 import output_schemas
 from html_pages import page_data
@@ -36,6 +38,25 @@ header = "transport"
 offset = 0
 bytes = 40
 '''
+
+HELLO = {'schema': 'longwire-handover', 'version': 1, 'kind': 'hello', 'token': TOKEN,
+         'transport': 'rc', 'operation': 'write', 'immediate': False, 'echo': False,
+         'read_back': False, 'bytes': 4096, 'slots': 4, 'depth': 4, 'count': 0, 'checked': True,
+         'signatures': False, 'payload_crcs': [], 'mtu': 1024, 'timeout': 18, 'retries': 6,
+         'rnr_retries': 7, 'gid': '::ffff:192.168.77.2',
+         'qps': [{'qpn': 0x77, 'psn': 1, 'va': 0, 'r_key': 0}]}
+EXTREMES = (0, -1, 1 << 31, 1 << 32, 1 << 63, 1 << 64, 1e308, '', 'x' * 1000, [], {}, None,
+            HELLO['qps'] * 600)
+
+
+def mutated_hello(chance):
+    """A line of a client without the token, with some fields that are extreme or gone."""
+    hello = {**HELLO, 'token': 'a-token-of-a-stranger'}
+    for field in chance.sample(sorted(hello), chance.randrange(4)):
+        hello[field] = chance.choice(EXTREMES)
+    for field in chance.sample(sorted(hello), chance.randrange(2)):
+        del hello[field]
+    return json.dumps(hello).encode() + b'\n'
 
 
 def words_of(output):
@@ -244,6 +265,25 @@ class Endpoint(unittest.TestCase):
         self.assertEqual(found['iterations'], 50)
         self.assertEqual(server.wait()[0], 0)
 
+    def test_hostile_clients_keep_nobody_out(self):
+        guests.ip(f'addr add {guests.ADDRESSES["host"][0]}/24 dev bridge')
+        chance = random.Random(hostile_clients.SEED)
+        listener = hostile_clients.Listener((SERVER, 18515), mutated_hello(chance), b'', b'', b'')
+        kinds = {**hostile_clients.KINDS, 'requests': lambda listener, stack: hostile_clients.many(
+            listener, stack, lambda: mutated_hello(chance))}
+        server = self.serve()
+        memory = "grep VmHWM /proc/$(pidof roce-endpoint)/status | tr -dc '[:digit:]'"
+        before = int(self.lab.a.check(memory))
+        for name, kind in kinds.items():
+            with self.subTest(name), contextlib.ExitStack() as stack:
+                kind(listener, stack)
+                self.assertEqual(self.measure('bw -n 50 -s 64')['iterations'], 50)
+        self.assertLess(int(self.lab.a.check(memory)) - before, 64 << 10)  # KiB
+        with contextlib.ExitStack() as stack:
+            for kind in kinds.values():
+                kind(listener, stack)
+            self.assertEqual(len(self.sessions(server)), len(kinds))
+
     def test_half_open_connections_keep_nobody_out(self):
         from scapy.all import IP, TCP, Ether, RandShort, sendp  # pylint: disable=all
         server = self.serve('--sessions 1')
@@ -254,15 +294,8 @@ class Endpoint(unittest.TestCase):
         self.assertEqual(server.wait()[0], 0)
 
     def test_garbage_ends_a_session(self):
-        hello = {'schema': 'longwire-handover', 'version': 1, 'kind': 'hello', 'token': TOKEN,
-                 'transport': 'rc', 'operation': 'write', 'immediate': False, 'echo': False,
-                 'read_back': False, 'bytes': 4096, 'slots': 4, 'depth': 4, 'count': 0,
-                 'checked': True, 'signatures': False, 'payload_crcs': [], 'mtu': 1024, 'timeout': 18, 'retries': 6,
-                 'rnr_retries': 7,
-                 'gid': '::ffff:192.168.77.2',
-                 'qps': [{'qpn': 0x77, 'psn': 1, 'va': 0, 'r_key': 0}]}
         server = self.serve('--sessions 1')
-        code, output = self.lab.b.run(f"(echo '{json.dumps(hello)}'; sleep 2; echo garbage; sleep "
+        code, output = self.lab.b.run(f"(echo '{json.dumps(HELLO)}'; sleep 2; echo garbage; sleep "
                                       f'5) | nc {SERVER} 18515')
         self.assertEqual(code, 0, output)
         offer, report = words_of(output)

@@ -36,6 +36,17 @@ TEST(Mailbox, LendFailsAndTakesTheObjectBackWhenNobodyUsesIt) {
   EXPECT_EQ(thing, 1);
 }
 
+/// Without close(), the first of these waits for 100 days.
+TEST(Mailbox, CloseEndsTheWaitAndAllLaterOnes) {
+  Mailbox<int> mailbox;
+  int thing = 1;
+  const std::jthread data_path([&mailbox] { mailbox.close(); });
+  EXPECT_FALSE(mailbox.lend(thing, std::chrono::hours(2400)));
+  EXPECT_FALSE(mailbox.lend(thing, std::chrono::hours(2400)));
+  mailbox.take([](int& lent) { lent = 2; });
+  EXPECT_EQ(thing, 1);
+}
+
 /// Each of many swaps happens once, whole, and is seen by the lender.
 TEST(Mailbox, EachLentObjectIsUsedOnce) {
   Mailbox<std::uint64_t> mailbox;
