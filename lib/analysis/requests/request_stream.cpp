@@ -682,7 +682,7 @@ bool RequestStream::is_outdated(const Packet& nak, Sequence psn) {
 
 void RequestStream::report_asked_for() {
   if (!asked_for_) return;
-  results_.found(*asked_for_);
+  report_.add(*asked_for_);
   asked_for_.reset();
 }
 
@@ -781,7 +781,7 @@ void RequestStream::retire(Cause cause_of_gap) {
 }
 
 void RequestStream::retire_beyond(std::size_t most) {
-  while (log_.waiting() > most) retire(Cause::lost_or_missing);
+  while (log_.waiting() > most) retire(Cause::none);
 }
 
 void RequestStream::finish(Instant end) {
@@ -797,6 +797,13 @@ void RequestStream::finish(Instant end) {
   report_unanswered(end);
   retire_beyond(0);
   messages_.finish();
+}
+
+ConnectionFacts RequestStream::facts() const noexcept {
+  ConnectionFacts facts{.answered = counts_.responses > 0, .requested = counts_.packets > 0};
+  if (counts_.rtt.count() > 0) facts.least_rtt = Duration{counts_.rtt.minimum()};
+  facts.ip_numbers_rise = ip_numbers_.ordered();
+  return facts;
 }
 
 /// Reports requests without a response, if the other direction responds at all, and if they were

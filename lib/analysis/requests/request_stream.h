@@ -44,11 +44,10 @@ struct StreamMemory {
 /// A gap that is filled later was lost if a recovery fills it, and late otherwise.
 class RequestStream {
  public:
-  RequestStream(const StreamSetup& setup, Results& results)
+  RequestStream(const StreamSetup& setup, Results& results, FindingLog& log)
       : setup_(setup),
-        results_(results),
         messages_(results, setup.session, setup.direction),
-        report_(setup.session, setup.direction, counts_, results),
+        report_(setup.session, setup.direction, counts_, log),
         limits_(counts_),
         fetched_(log_, counts_, report_) {}
   RequestStream(const RequestStream&) = delete;  // parts refer to counts_
@@ -66,6 +65,14 @@ class RequestStream {
   /// Ends the stream. `end`: end of the capture.
   void finish(Instant end);
 
+  /// What the capture shows about the requests and their answers, so far.
+  [[nodiscard]] ConnectionFacts facts() const noexcept;
+  /// Adds what these requests show about the capture's completeness.
+  void add_to(CaptureFacts& capture) const noexcept {
+    if (counts_.responses == 0) return;
+    capture.packets += next_ - first_;
+    capture.missing += counts_.missing;
+  }
   [[nodiscard]] const StreamCounts& counts() const noexcept { return counts_; }
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_.messages(); }
   [[nodiscard]] const StreamSetup& setup() const noexcept { return setup_; }
@@ -188,7 +195,6 @@ class RequestStream {
   SentLog log_;
   StreamSetup setup_;
   StreamMemory memory_;
-  Results& results_;
   MessageBuilder messages_;
   StreamCounts counts_;
   StreamReport report_;

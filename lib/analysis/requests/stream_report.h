@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/anomaly.h"
+#include "analysis/findings/finding_log.h"
 #include "analysis/packet.h"
 #include "analysis/requests/recovery.h"
 #include "analysis/requests/response_gaps.h"
@@ -19,13 +20,13 @@ struct EarlyAck {
   Instant stamp = {};
 };
 
-/// Reports what a stream of requests has decided: an anomaly for each decision, and its counts.
-/// The caller keeps the counts and the results as long as this object.
+/// Notes what a stream of requests has seen: a fact for each anomaly, and its counts. The caller
+/// keeps the counts and the log as long as this object.
 class StreamReport {
  public:
   StreamReport(std::uint32_t session, std::uint8_t direction, StreamCounts& counts,
-               Results& results)
-      : session_(session), direction_(direction), counts_(counts), results_(results) {}
+               FindingLog& log)
+      : session_(session), direction_(direction), counts_(counts), log_(log) {}
 
   // Losses.
 
@@ -62,6 +63,7 @@ class StreamReport {
   Anomaly nak(const Packet& packet, Sequence psn, const Sent* refused);
   /// The packet that `nak` asks for passed the capture point and was lost after it.
   static Anomaly lost_after_capture(Anomaly nak);
+  void add(const Anomaly& seen) { log_.add(seen); }
   /// `packet` is the first that has the PSN of the ACK.
   void ack_of_unsent(const EarlyAck& ack, const Packet& packet);
   void unanswered(const Sent& oldest, std::uint64_t last_frame, Sequence next, Instant end);
@@ -85,7 +87,7 @@ class StreamReport {
   std::uint32_t session_;
   std::uint8_t direction_;
   StreamCounts& counts_;
-  Results& results_;
+  FindingLog& log_;
 };
 
 }  // namespace lw::analysis
