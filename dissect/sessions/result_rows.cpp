@@ -77,7 +77,8 @@ bool names_its_cause(const Anomaly& anomaly) {
 Json alternatives_json(const Anomaly& anomaly) {
   Json all = Json::array();
   for (const analysis::Hypothesis& one : anomaly.alternatives)
-    all.push_back({{"kind", analysis::name_of(one.kind)}, {"cause", analysis::token_of(one.cause)}});
+    all.push_back(
+        {{"kind", analysis::name_of(one.kind)}, {"cause", analysis::token_of(one.cause)}});
   return all;
 }
 

@@ -92,7 +92,7 @@ void Analyst::report_findings() {
       if (const auto& stream = session.directions[fact.seen.direction].stream)
         connection = stream->facts();
     }
-    results_.found(classify(fact, connection, capture));
+    if (const auto anomaly = classify(fact, connection, capture)) results_.found(*anomaly);
   }
   if (log_.beyond() > 0) results_.beyond(log_.beyond());
 }
@@ -166,7 +166,11 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
   StreamSetup setup{.session = session.number, .direction = direction, .mtu = {}};
   const std::uint32_t requests = session.directions[direction].flow;
   const std::uint32_t responses = session.directions[1 - direction].flow;
-  if (requests != QpFlow::kNone) setup.mtu = flows_.mtu_of(requests);
+  if (requests != QpFlow::kNone) {
+    setup.mtu = flows_.mtu_of(requests);
+    setup.scheme = flows_[requests].recovery.scheme();
+    setup.least_reaction = flows_[requests].recovery.least_reaction();
+  }
   setup.answered = responses != QpFlow::kNone && flows_[responses].responses > 0;
   if (responses != QpFlow::kNone) setup.largest_response = flows_[responses].largest_payload;
   stream = std::make_unique<RequestStream>(setup, results_, log_);
@@ -220,14 +224,13 @@ void Analyst::count(Session& session, Session::Direction& direction, std::uint8_
   log_.add(found);
 }
 
-/// A packet with a bad ICRC: the receiver drops it, and so does the analysis. If no packet of the
-/// flow has a right one, the capture was taken where there are none.
+/// A packet with a bad ICRC: the receiver drops it, and so does the analysis. If no packet of
+/// its source has a right one, the capture was taken where there are none.
 bool Analyst::is_dropped(Session& session, std::uint8_t direction, const Packet& packet) {
   if (packet.info == nullptr) return true;
   if (!packet.bad_icrc) return false;
-  constexpr std::uint64_t kEnough = 8;
   const QpFlow& flow = flows_[packet.flow];
-  const bool none_right = flow.good_icrcs == 0 && flow.bad_icrcs >= kEnough;
+  const bool none_right = flows_.lacks_icrcs(packet.flow);
   const bool first = session.directions[direction].bad_icrcs++ == 0;
   if (none_right && !first) return false;
   Anomaly found = about(session, direction, packet);

@@ -29,10 +29,14 @@ struct Finding {
 
 Finding classify_gap(const Fact& fact, const ConnectionFacts& connection,
                      const CaptureFacts& capture);
-Finding classify_retransmission(const Fact& fact, const ConnectionFacts& connection,
-                                const CaptureFacts& capture);
+Finding classify_retransmission(const Fact& fact, const ConnectionFacts& connection);
+Finding classify_duplicate(const Fact& fact, const ConnectionFacts& connection,
+                           const CaptureFacts& capture);
+/// Nothing: it is no stall.
+std::optional<Finding> classify_stall(const Fact& fact, const ConnectionFacts& connection);
 
-/// Returns the anomaly that a fact is.
-Anomaly classify(const Fact& fact, const ConnectionFacts& connection, const CaptureFacts& capture);
+/// Returns the anomaly that a fact is; nothing: the whole capture shows that it is none.
+std::optional<Anomaly> classify(const Fact& fact, const ConnectionFacts& connection,
+                                const CaptureFacts& capture);
 
 }  // namespace lw::analysis

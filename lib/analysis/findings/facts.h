@@ -9,16 +9,18 @@
 
 namespace lw::analysis {
 
-/// An anomaly as it was seen, and what its finding depends on. A time is nothing if what it is
-/// measured from was not seen.
+/// Times before a packet that comes again; nothing: what they are measured from was not seen.
+struct Waits {
+  std::optional<Duration> sent = {};      // since it was sent last
+  std::optional<Duration> asked = {};     // since the NAK that asked for it
+  std::optional<Duration> answered = {};  // since it was answered
+};
+
+/// An anomaly as it was seen, and what its finding depends on.
 struct Fact {
-  Anomaly seen;                         // its cause is what the packets before it suggest
-  std::optional<Duration> sent_before = {};  // of a packet that comes again: since it was sent last
-  std::optional<Duration> asked_before = {};  // since the NAK or the missing response that asked for it
-  std::optional<Duration> answered_before = {};  // since the answer that acknowledged it
-  std::optional<Duration> answered_after = {};   // until the first answer to it, from its repetition on
-  bool acknowledged = false;  // an answer acknowledged it before
-  bool discarded = false;     // under go-back-N its receiver may have discarded it behind a hole
+  Anomaly seen;  // its cause is what the packets before it suggest
+  Waits waits = {};
+  bool again = false;  // a gap: PSNs that a recovery skipped, and that came before
 };
 
 /// How a sender repeats packets after a NAK.
@@ -26,12 +28,13 @@ enum class RecoveryScheme : std::uint8_t { unknown, go_back_n, selective };
 
 /// What the whole capture shows about the requests of one direction and their answers.
 struct ConnectionFacts {
-  bool answered = false;               // answers were captured
-  bool requested = false;              // requests were captured
-  std::optional<Duration> least_rtt = {};   // from a packet sent once to its answer, at this point
+  bool answered = false;                        // answers were captured
+  std::optional<Duration> least_rtt = {};       // from a packet sent once to its answer, seen here
   std::optional<Duration> least_reaction = {};  // from a NAK to the recovery that it caused
-  RecoveryScheme scheme = RecoveryScheme::unknown;
-  bool ip_numbers_rise = false;        // its sender counts up its IP identifications
+  bool ip_numbers_vary = false;                 // IP identifications tell a copy from a repetition
+  bool all_answered = false;  // each request that asks for an answer has one, repetitions too
+  bool all_repeated = false;  // requests were sent twice or more on average
+  std::optional<Instant> stopped = {};  // the last answer, if the sender gave up after it
 };
 
 /// What the capture shows about itself.

@@ -14,18 +14,19 @@ using wire::Role;
 
 // Losses
 
-void StreamReport::missing(Role role, const Filled& gap, Cause cause) {
+void StreamReport::missing(Role role, const Filled& gap, Cause cause, bool again) {
   if (cause == Cause::missing_in_capture) counts_.missing += gap.packets;
-  log_.add(Anomaly{.kind = AnomalyKind::psn_gap,
-                  .cause = cause,
-                  .role = role,
-                  .session = session_,
-                  .direction = direction_,
-                  .frame = gap.frame,
-                  .last_frame = gap.frame,
-                  .stamp = gap.stamp,
-                  .psn = psn_of(gap.first),
-                  .packets = gap.packets});
+  Anomaly seen{.kind = AnomalyKind::psn_gap,
+               .cause = cause,
+               .role = role,
+               .session = session_,
+               .direction = direction_,
+               .frame = gap.frame,
+               .last_frame = gap.frame,
+               .stamp = gap.stamp,
+               .psn = psn_of(gap.first),
+               .packets = gap.packets};
+  log_.add(Fact{.seen = std::move(seen), .again = again});
 }
 
 void StreamReport::gap(const Sent& gap, Cause cause) {
@@ -58,16 +59,16 @@ void StreamReport::late(const Fill& fill, Cause cause) {
   for (const Filled& filled : fill.filled) {
     counts_.out_of_order += filled.packets;
     log_.add(Anomaly{.kind = AnomalyKind::out_of_order,
-                    .cause = cause,
-                    .session = session_,
-                    .direction = direction_,
-                    .frame = fill.first_frame,
-                    .last_frame = fill.last_frame,
-                    .related_frame = filled.frame,
-                    .stamp = fill.first_stamp,
-                    .duration = stamp_difference(fill.first_stamp, filled.stamp),
-                    .psn = psn_of(filled.first),
-                    .packets = filled.packets});
+                     .cause = cause,
+                     .session = session_,
+                     .direction = direction_,
+                     .frame = fill.first_frame,
+                     .last_frame = fill.last_frame,
+                     .related_frame = filled.frame,
+                     .stamp = fill.first_stamp,
+                     .duration = stamp_difference(fill.first_stamp, filled.stamp),
+                     .psn = psn_of(filled.first),
+                     .packets = filled.packets});
   }
 }
 
@@ -117,19 +118,20 @@ void StreamReport::recovery(const Recovery& recovery, Sequence begin, bool goes_
   for (const Filled& gap : recovery.skipped) {
     if (!goes_back) break;
     counts_.lost_again += gap.packets;
-    missing(Role::request, gap, Cause::lost_before_capture);
+    missing(Role::request, gap, Cause::lost_before_capture, true);
   }
-  log_.add(Anomaly{.kind = AnomalyKind::retransmission,
-                  .cause = recovery.cause,
-                  .session = session_,
-                  .direction = direction_,
-                  .frame = recovery.first_frame,
-                  .last_frame = recovery.last_frame,
-                  .related_frame = recovery.related_frame,
-                  .stamp = recovery.first,
-                  .duration = stamp_difference(recovery.last, recovery.since),
-                  .psn = psn_of(recovery.start),
-                  .packets = recovery.packets});
+  Anomaly seen{.kind = AnomalyKind::retransmission,
+               .cause = recovery.cause,
+               .session = session_,
+               .direction = direction_,
+               .frame = recovery.first_frame,
+               .last_frame = recovery.last_frame,
+               .related_frame = recovery.related_frame,
+               .stamp = recovery.first,
+               .duration = stamp_difference(recovery.last, recovery.since),
+               .psn = psn_of(recovery.start),
+               .packets = recovery.packets};
+  log_.add(Fact{.seen = std::move(seen), .waits = recovery.waits});
 }
 
 void StreamReport::retry_storm(const Packet& packet, Sequence psn, const Sent& original) {
@@ -173,16 +175,17 @@ void StreamReport::ack_of_unsent(const EarlyAck& ack, const Packet& packet) {
 }
 
 void StreamReport::unanswered(const Sent& oldest, std::uint64_t last_frame, Sequence next,
-                              Instant end) {
+                              Instant end, Cause cause) {
   log_.add(Anomaly{.kind = AnomalyKind::unanswered,
-                  .session = session_,
-                  .direction = direction_,
-                  .frame = oldest.frame,
-                  .last_frame = last_frame,
-                  .stamp = oldest.stamp,
-                  .duration = stamp_difference(end, oldest.last_stamp),
-                  .psn = psn_of(oldest.psn),
-                  .packets = next - oldest.psn});
+                   .cause = cause,
+                   .session = session_,
+                   .direction = direction_,
+                   .frame = oldest.frame,
+                   .last_frame = last_frame,
+                   .stamp = oldest.stamp,
+                   .duration = stamp_difference(end, oldest.last_stamp),
+                   .psn = psn_of(oldest.psn),
+                   .packets = next - oldest.psn});
 }
 
 void StreamReport::stall(const Packet& packet, Sequence oldest, Sequence next, Duration silence) {

@@ -24,8 +24,7 @@ struct EarlyAck {
 /// keeps the counts and the log as long as this object.
 class StreamReport {
  public:
-  StreamReport(std::uint32_t session, std::uint8_t direction, StreamCounts& counts,
-               FindingLog& log)
+  StreamReport(std::uint32_t session, std::uint8_t direction, StreamCounts& counts, FindingLog& log)
       : session_(session), direction_(direction), counts_(counts), log_(log) {}
 
   // Losses.
@@ -66,7 +65,9 @@ class StreamReport {
   void add(const Anomaly& seen) { log_.add(seen); }
   /// `packet` is the first that has the PSN of the ACK.
   void ack_of_unsent(const EarlyAck& ack, const Packet& packet);
-  void unanswered(const Sent& oldest, std::uint64_t last_frame, Sequence next, Instant end);
+  /// `cause`: how the last answer refused the oldest request; none: it did not.
+  void unanswered(const Sent& oldest, std::uint64_t last_frame, Sequence next, Instant end,
+                  Cause cause);
   /// `packet` ends a silence; requests from `oldest` up to the one before `next` waited.
   void stall(const Packet& packet, Sequence oldest, Sequence next, Duration silence);
 
@@ -82,7 +83,8 @@ class StreamReport {
   [[nodiscard]] Anomaly anomaly(AnomalyKind kind, const Packet& packet, Sequence psn) const;
   [[nodiscard]] Anomaly response_anomaly(AnomalyKind kind, const Packet& packet,
                                          Sequence psn) const;
-  void missing(wire::Role role, const Filled& gap, Cause cause);
+  /// `again`: the PSNs came before.
+  void missing(wire::Role role, const Filled& gap, Cause cause, bool again = false);
 
   std::uint32_t session_;
   std::uint8_t direction_;
